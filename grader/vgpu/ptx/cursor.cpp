@@ -1,0 +1,316 @@
+#include "vgpu/ptx/cursor.hpp"
+
+#include <bit>
+#include <limits>
+
+namespace scanlab::ptx {
+
+Token Cursor::take() {
+  Token taken = current_;
+  current_ = ahead_;
+  ahead_ = lexer_.next();
+  return taken;
+}
+
+bool Cursor::accept(char c) {
+  if (!is(c)) return false;
+  take();
+  return true;
+}
+
+bool Cursor::accept_directive(std::string_view name) {
+  if (!at_directive(name)) return false;
+  take();
+  return true;
+}
+
+void Cursor::fail_expected(std::string_view what) const {
+  fail("expected " + std::string(what) + ", found " + spelling(current_));
+}
+
+void Cursor::expect(char c, std::string_view where) {
+  if (!accept(c)) fail_expected("'" + std::string(1, c) + "' " + std::string(where));
+}
+
+std::string_view Cursor::expect_identifier(std::string_view what) {
+  if (current_.kind != TokenKind::identifier) fail_expected(what);
+  return take().text;
+}
+
+std::string_view Cursor::expect_directive(std::string_view what) {
+  if (current_.kind != TokenKind::directive) fail_expected(what);
+  return take().text;
+}
+
+std::string_view Cursor::expect_string(std::string_view what) {
+  if (current_.kind != TokenKind::string) fail_expected(what);
+  return take().text;
+}
+
+std::uint64_t Cursor::expect_integer(std::string_view what, std::uint64_t limit) {
+  if (current_.kind != TokenKind::integer) fail_expected(what);
+  if (current_.bits > limit) fail(std::string(what) + " is too large: " + spelling(current_));
+  return take().bits;
+}
+
+double Constant::as_double() const {
+  switch (kind) {
+    case Kind::single:
+      return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    case Kind::real:
+      return std::bit_cast<double>(bits);
+    case Kind::integer:
+      break;
+  }
+  return is_unsigned ? static_cast<double>(bits) : static_cast<double>(static_cast<std::int64_t>(bits));
+}
+
+namespace {
+
+constexpr int deepest_expression = 64;
+constexpr std::uint64_t warp_size = 32;
+
+/// Precedence climbing over the operators of C, without assignment.
+class ConstantParser {
+ public:
+  explicit ConstantParser(Cursor& cursor) : cursor_(cursor) {}
+
+  Constant conditional(int depth) {
+    const Constant condition = binary(1, depth);
+    if (!cursor_.is('?')) return condition;
+    cursor_.take();
+    const Constant yes = conditional(deeper(depth));
+    cursor_.expect(':', "in a constant expression");
+    const Constant no = conditional(deeper(depth));
+    return truth(condition) ? yes : no;
+  }
+
+ private:
+  int deeper(int depth) const {
+    if (depth >= deepest_expression) cursor_.fail("a constant expression is nested too deeply");
+    return depth + 1;
+  }
+
+  bool truth(const Constant& value) const { return integer(value).bits != 0; }
+
+  const Constant& integer(const Constant& value) const {
+    if (value.kind != Constant::Kind::integer) cursor_.fail("a constant expression needs an integer here");
+    return value;
+  }
+
+  static int precedence(const Token& token) {
+    switch (token.punctuation) {
+      case punct('|', '|'):
+        return 1;
+      case punct('&', '&'):
+        return 2;
+      case punct('|'):
+        return 3;
+      case punct('^'):
+        return 4;
+      case punct('&'):
+        return 5;
+      case punct('=', '='):
+      case punct('!', '='):
+        return 6;
+      case punct('<'):
+      case punct('>'):
+      case punct('<', '='):
+      case punct('>', '='):
+        return 7;
+      case punct('<', '<'):
+      case punct('>', '>'):
+        return 8;
+      case punct('+'):
+      case punct('-'):
+        return 9;
+      case punct('*'):
+      case punct('/'):
+      case punct('%'):
+        return 10;
+      default:
+        return 0;
+    }
+  }
+
+  Constant binary(int weakest, int depth) {
+    Constant left = unary(depth);
+    for (;;) {
+      const Token op = cursor_.peek();
+      const int strength = precedence(op);
+      if (strength < weakest || strength == 0) return left;
+      cursor_.take();
+      const Constant right = binary(strength + 1, deeper(depth));
+      left = apply(op, left, right);
+    }
+  }
+
+  Constant apply(const Token& op, const Constant& left, const Constant& right) const {
+    if (left.kind != Constant::Kind::integer || right.kind != Constant::Kind::integer)
+      return apply_real(op, left, right);
+    const std::uint64_t a = left.bits;
+    const std::uint64_t b = right.bits;
+    const auto sa = static_cast<std::int64_t>(a);
+    const auto sb = static_cast<std::int64_t>(b);
+    const bool is_unsigned = left.is_unsigned || right.is_unsigned;
+    const auto arithmetic = [&](std::uint64_t bits) { return Constant{Constant::Kind::integer, is_unsigned, bits}; };
+    const auto comparison = [](bool holds) { return Constant{Constant::Kind::integer, false, holds ? 1U : 0U}; };
+    switch (op.punctuation) {
+      case punct('|', '|'):
+        return comparison(a != 0 || b != 0);
+      case punct('&', '&'):
+        return comparison(a != 0 && b != 0);
+      case punct('|'):
+        return arithmetic(a | b);
+      case punct('^'):
+        return arithmetic(a ^ b);
+      case punct('&'):
+        return arithmetic(a & b);
+      case punct('=', '='):
+        return comparison(a == b);
+      case punct('!', '='):
+        return comparison(a != b);
+      case punct('<'):
+        return comparison(is_unsigned ? a < b : sa < sb);
+      case punct('>'):
+        return comparison(is_unsigned ? a > b : sa > sb);
+      case punct('<', '='):
+        return comparison(is_unsigned ? a <= b : sa <= sb);
+      case punct('>', '='):
+        return comparison(is_unsigned ? a >= b : sa >= sb);
+      case punct('<', '<'):
+        return {Constant::Kind::integer, left.is_unsigned, b > 63 ? 0 : a << b};
+      case punct('>', '>'):
+        if (left.is_unsigned) return {Constant::Kind::integer, true, b > 63 ? 0 : a >> b};
+        return {Constant::Kind::integer, false, static_cast<std::uint64_t>(sa >> (b > 63 ? 63 : b))};
+      case punct('+'):
+        return arithmetic(a + b);
+      case punct('-'):
+        return arithmetic(a - b);
+      case punct('*'):
+        return arithmetic(a * b);
+      default:
+        break;
+    }
+    if (b == 0) cursor_.fail("a constant expression divides by zero");
+    const bool quotient = op.is('/');
+    if (is_unsigned) return arithmetic(quotient ? a / b : a % b);
+    if (sb == -1) return arithmetic(quotient ? 0 - a : 0);  // the smallest integer / -1 overflows in C++
+    return arithmetic(static_cast<std::uint64_t>(quotient ? sa / sb : sa % sb));
+  }
+
+  Constant apply_real(const Token& op, const Constant& left, const Constant& right) const {
+    const double a = left.as_double();
+    const double b = right.as_double();
+    double result = 0;
+    switch (op.punctuation) {
+      case punct('+'):
+        result = a + b;
+        break;
+      case punct('-'):
+        result = a - b;
+        break;
+      case punct('*'):
+        result = a * b;
+        break;
+      case punct('/'):
+        static_assert(std::numeric_limits<double>::is_iec559);
+        if (b == 0) cursor_.fail("a constant expression divides by zero");
+        result = a / b;
+        break;
+      default:
+        cursor_.fail("a constant expression needs integers for '" + std::string(op.text) + "'");
+    }
+    return {Constant::Kind::real, false, std::bit_cast<std::uint64_t>(result)};
+  }
+
+  Constant unary(int depth) {
+    if (cursor_.accept('+')) return unary(deeper(depth));
+    if (cursor_.accept('-')) {
+      Constant value = unary(deeper(depth));
+      switch (value.kind) {
+        case Constant::Kind::integer:
+          value.bits = 0 - value.bits;
+          break;
+        case Constant::Kind::single:
+          value.bits ^= std::uint64_t{1} << 31;
+          break;
+        case Constant::Kind::real:
+          value.bits ^= std::uint64_t{1} << 63;
+          break;
+      }
+      return value;
+    }
+    if (cursor_.accept('!')) return {Constant::Kind::integer, false, truth(unary(deeper(depth))) ? 0U : 1U};
+    if (cursor_.accept('~')) {
+      const Constant value = integer(unary(deeper(depth)));
+      return {Constant::Kind::integer, value.is_unsigned, ~value.bits};
+    }
+    if (cursor_.is('(')) return parenthesis(depth);
+    return literal();
+  }
+
+  /// ( expression ), or a cast: (.s64) operand, (.u64) operand.
+  Constant parenthesis(int depth) {
+    cursor_.take();
+    if (cursor_.at_directive("s64") || cursor_.at_directive("u64")) {
+      const bool to_unsigned = cursor_.take().text == "u64";
+      cursor_.expect(')', "after the type of a cast");
+      const Constant value = integer(unary(deeper(depth)));
+      return {Constant::Kind::integer, to_unsigned, value.bits};
+    }
+    const Constant value = conditional(deeper(depth));
+    cursor_.expect(')', "in a constant expression");
+    return value;
+  }
+
+  Constant literal() {
+    const Token& token = cursor_.peek();
+    switch (token.kind) {
+      case TokenKind::integer: {
+        const Token taken = cursor_.take();
+        return {Constant::Kind::integer, taken.is_unsigned, taken.bits};
+      }
+      case TokenKind::single:
+        return {Constant::Kind::single, false, cursor_.take().bits};
+      case TokenKind::real:
+        return {Constant::Kind::real, false, cursor_.take().bits};
+      case TokenKind::identifier:
+        if (token.text != "WARP_SZ") break;
+        cursor_.take();
+        return {Constant::Kind::integer, false, warp_size};
+      default:
+        break;
+    }
+    cursor_.fail_expected("a constant");
+  }
+
+  Cursor& cursor_;
+};
+
+}  // namespace
+
+bool begins_constant(const Token& token) {
+  switch (token.kind) {
+    case TokenKind::integer:
+    case TokenKind::single:
+    case TokenKind::real:
+      return true;
+    case TokenKind::identifier:
+      return token.text == "WARP_SZ";
+    default:
+      return token.is('-') || token.is('+') || token.is('~') || token.is('!') || token.is('(');
+  }
+}
+
+Constant parse_constant(Cursor& cursor) {
+  return ConstantParser(cursor).conditional(0);
+}
+
+std::int64_t parse_integer_constant(Cursor& cursor) {
+  const Constant value = parse_constant(cursor);
+  if (value.kind != Constant::Kind::integer) cursor.fail("expected an integer, found a floating-point number");
+  return static_cast<std::int64_t>(value.bits);
+}
+
+}  // namespace scanlab::ptx

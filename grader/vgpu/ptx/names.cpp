@@ -1,0 +1,225 @@
+// Types' names and sizes, and the names that a learner wrote out of the mangled ones.
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "vgpu/ptx/module.hpp"
+
+namespace scanlab::ptx {
+namespace {
+
+struct TypeInfo {
+  std::string_view name;
+  Type type;
+  std::uint32_t size;
+};
+
+constexpr TypeInfo types[] = {
+    {"pred", Type::pred, 0}, {"b8", Type::b8, 1},         {"b16", Type::b16, 2},   {"b32", Type::b32, 4},
+    {"b64", Type::b64, 8},   {"b128", Type::b128, 16},    {"u8", Type::u8, 1},     {"u16", Type::u16, 2},
+    {"u32", Type::u32, 4},   {"u64", Type::u64, 8},       {"s8", Type::s8, 1},     {"s16", Type::s16, 2},
+    {"s32", Type::s32, 4},   {"s64", Type::s64, 8},       {"f16", Type::f16, 2},   {"f16x2", Type::f16x2, 4},
+    {"bf16", Type::bf16, 2}, {"bf16x2", Type::bf16x2, 4}, {"tf32", Type::tf32, 4}, {"f32", Type::f32, 4},
+    {"f64", Type::f64, 8},
+};
+
+// Longer names are shown as they are: the demangler's time grows faster than the name.
+constexpr std::size_t longest_demangled = 16384;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool continues_name(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+}
+
+/// Index of the bracket that `text[end - 1]` closes, or npos. Within parentheses '<' and '>' may be operators.
+std::size_t matching_open(std::string_view text, std::size_t end) {
+  const bool angle = text[end - 1] == '>';
+  int depth = 0;
+  int angles = 0;
+  for (std::size_t i = end; i-- > 0;) {
+    switch (text[i]) {
+      case ')':
+      case ']':
+      case '}':
+        ++depth;
+        break;
+      case '(':
+      case '[':
+      case '{':
+        --depth;
+        break;
+      case '>':
+        angles += depth == 0;
+        break;
+      case '<':
+        angles -= depth == 0;
+        break;
+      default:
+        continue;
+    }
+    if (depth < 0) break;
+    if (depth == 0 && (!angle || angles == 0)) return i;
+  }
+  return std::string_view::npos;
+}
+
+bool remove_suffix(std::string_view& text, std::string_view suffix) {
+  if (!text.ends_with(suffix)) return false;
+  text.remove_suffix(suffix.size());
+  return true;
+}
+
+/// "operator+<float>(…)" → "operator+", when the last component is an operator; empty otherwise.
+std::string_view operator_name(std::string_view text) {
+  constexpr std::string_view keyword = "operator";
+  constexpr std::string_view symbols[] = {
+      "()", "[]", "<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "==", "!=", "&&",
+      "||", "++", "--",  "+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "->", "+",
+      "-",  "*",  "/",   "%",   "&",   "|",   "^",  "~",  "!",  "=",  "<",  ">",  ","};
+  const std::size_t at = text.rfind(keyword);
+  if (at == std::string_view::npos || (at > 0 && continues_name(text[at - 1]))) return {};
+  const std::string_view rest = text.substr(at + keyword.size());
+  if (rest.empty() || continues_name(rest.front())) return {};
+  for (const std::string_view symbol : symbols) {
+    if (!rest.starts_with(symbol)) continue;
+    // An operator's own local: "A::operator()(int)::xy" is named xy.
+    if (rest.substr(symbol.size()).find("::") != std::string_view::npos && rest.back() != ')') return {};
+    return text.substr(at, keyword.size() + symbol.size());
+  }
+  if (rest.front() != ' ') return {};
+  return text.substr(at, keyword.size() + std::min(rest.find('('), rest.size()));
+}
+
+/// The last component of a demangled name.
+std::string last_component(std::string_view text) {
+  const std::string_view whole = text;
+  if (const std::size_t clone = text.find(" [clone"); clone != std::string_view::npos) text = text.substr(0, clone);
+  while (remove_suffix(text, " const") || remove_suffix(text, " volatile") || remove_suffix(text, " &") ||
+         remove_suffix(text, "&&") || remove_suffix(text, " noexcept")) {
+  }
+  // A lambda's body is the lambda; what it declares has a name of its own.
+  if (const std::string_view op = operator_name(text); !op.empty()) {
+    const std::string_view before = text.substr(0, static_cast<std::size_t>(op.data() - text.data()));
+    if (op == "operator()" && before.ends_with("}::")) return "lambda";
+    return std::string(op);
+  }
+  while (!text.empty()) {
+    const char last = text.back();
+    if (last == ')' || last == '>' || last == ']') {
+      const std::size_t open = matching_open(text, text.size());
+      if (open == std::string_view::npos || open == 0) break;
+      text = text.substr(0, open);
+    } else if (last == '}') {
+      return "lambda";
+    } else if (last == ' ') {
+      text.remove_suffix(1);
+    } else {
+      break;
+    }
+  }
+  std::size_t begin = text.size();
+  while (begin > 0 && (continues_name(text[begin - 1]) || text[begin - 1] == '~')) --begin;
+  return std::string(begin < text.size() ? text.substr(begin) : whole);
+}
+
+void replace_components(std::string& text, std::string_view prefix, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(prefix, at)) != std::string::npos;) {
+    if (at > 0 && continues_name(text[at - 1])) {
+      at += prefix.size();
+      continue;
+    }
+    std::size_t end = at + prefix.size();
+    while (end < text.size() && continues_name(text[end])) ++end;
+    if (text.compare(end, 2, "::") != 0) {
+      at = end;
+      continue;
+    }
+    text.replace(at, end + 2 - at, by);
+    at += by.size();
+  }
+}
+
+/// nvcc gives local variables of C functions such a name: "__cuda_local_var_35_30_non_const_xy".
+std::string_view strip_local_prefix(std::string_view name) {
+  std::string_view rest = name;
+  constexpr std::string_view prefix = "__cuda_local_var_";
+  if (!rest.starts_with(prefix)) return name;
+  rest.remove_prefix(prefix.size());
+  while (!rest.empty() && (is_digit(rest.front()) || rest.front() == '_')) rest.remove_prefix(1);
+  for (const std::string_view word : {"non_const_", "const_"}) {
+    if (rest.starts_with(word)) return rest.size() > word.size() ? rest.substr(word.size()) : name;
+  }
+  return name;
+}
+
+/// Without the counter that the compiler appends to tell copies apart: "xy$1", "xy$$2".
+std::string_view strip_copy_number(std::string_view name) {
+  std::size_t end = name.size();
+  while (end > 0 && is_digit(name[end - 1])) --end;
+  if (end == name.size() || end == 0 || name[end - 1] != '$') return name;
+  while (end > 0 && name[end - 1] == '$') --end;
+  return end > 0 ? name.substr(0, end) : name;
+}
+
+}  // namespace
+
+std::uint32_t size_of(Type type) {
+  for (const TypeInfo& info : types) {
+    if (info.type == type) return info.size;
+  }
+  return 0;
+}
+
+bool is_float(Type type) {
+  switch (type) {
+    case Type::f16:
+    case Type::f16x2:
+    case Type::bf16:
+    case Type::bf16x2:
+    case Type::tf32:
+    case Type::f32:
+    case Type::f64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_signed(Type type) {
+  return type == Type::s8 || type == Type::s16 || type == Type::s32 || type == Type::s64;
+}
+
+Type type_from_suffix(std::string_view suffix) {
+  if (suffix.starts_with('.')) suffix.remove_prefix(1);
+  for (const TypeInfo& info : types) {
+    if (info.name == suffix) return info.type;
+  }
+  return Type::none;
+}
+
+std::string demangle(const std::string& mangled) {
+  if (!mangled.starts_with("_Z") || mangled.size() > longest_demangled) return mangled;
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status),
+                                                    std::free);
+  if (status != 0 || !text) return mangled;
+  std::string result(text.get());
+  // nvcc's stand-ins for "this translation unit" carry a hash of the file's name.
+  replace_components(result, "_INTERNAL_", "");
+  replace_components(result, "_GLOBAL__N_", "(anonymous namespace)::");
+  return result;
+}
+
+std::string source_name(const std::string& mangled) {
+  const std::string plain(strip_copy_number(strip_local_prefix(mangled)));
+  const std::string demangled = demangle(plain);
+  if (demangled == plain) return plain;
+  return std::string(strip_local_prefix(last_component(demangled)));
+}
+
+}  // namespace scanlab::ptx

@@ -1,0 +1,36 @@
+// Computes the inclusive and the exclusive scan of a whole array with one device thread: n - 1 additions, one by one.
+// The idea: a running sum. It is the yardstick that every later stage is measured against.
+// Run: grader/scanlab check 01 (your own work), grader/scanlab grade solutions (the reference solutions)
+// Handout: handouts/01_sequential.md
+
+#include "scanlab.cuh"
+
+// Reads each element once and writes each result once. Only one thread may run this: two would do the same work twice.
+template <Kind kind>
+__global__ void sequential_kernel(const Element* d_x, Element* d_y, int n) {
+  // >>> your code
+  Element sum = kind == Kind::inclusive ? d_x[0] : identity();
+  d_y[0] = sum;
+  for (int i = 1; i < n; ++i) {
+    sum = sum + d_x[i - shift<kind>];  // what came earlier stands on the left: + need not be commutative
+    d_y[i] = sum;
+  }
+  // <<< your code
+}
+
+template <Kind kind>
+void launch_scan(const Element* d_x, Element* d_y, int n) {
+  if (n == 0) return;  // nothing to scan, and the kernel would read and write an element 0 that does not exist
+  // >>> your code
+  sequential_kernel<kind><<<1, 1>>>(d_x, d_y, n);
+  // <<< your code
+  SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
+}
+
+void inclusive_scan(const Element* d_x, Element* d_y, int n) {
+  launch_scan<Kind::inclusive>(d_x, d_y, n);
+}
+
+void exclusive_scan(const Element* d_x, Element* d_y, int n) {
+  launch_scan<Kind::exclusive>(d_x, d_y, n);
+}

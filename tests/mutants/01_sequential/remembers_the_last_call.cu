@@ -1,0 +1,31 @@
+// expect: fail inclusive | the sum of one call is carried over into the next
+
+#include "scanlab.cuh"
+
+__device__ Element d_carry = identity();
+
+template <Kind kind>
+__global__ void sequential_kernel(const Element* d_x, Element* d_y, int n) {
+  Element sum = d_carry + (kind == Kind::inclusive ? d_x[0] : identity());
+  d_y[0] = sum;
+  for (int i = 1; i < n; ++i) {
+    sum = sum + d_x[i - shift<kind>];
+    d_y[i] = sum;
+  }
+  d_carry = sum;
+}
+
+template <Kind kind>
+void launch_scan(const Element* d_x, Element* d_y, int n) {
+  if (n == 0) return;
+  sequential_kernel<kind><<<1, 1>>>(d_x, d_y, n);
+  SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
+}
+
+void inclusive_scan(const Element* d_x, Element* d_y, int n) {
+  launch_scan<Kind::inclusive>(d_x, d_y, n);
+}
+
+void exclusive_scan(const Element* d_x, Element* d_y, int n) {
+  launch_scan<Kind::exclusive>(d_x, d_y, n);
+}

@@ -1,0 +1,51 @@
+// Mangled names and what a learner wrote.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <string>
+
+#include "vgpu/ptx/module.hpp"
+
+using namespace scanlab::ptx;
+
+TEST_CASE("a mangled name gives the name that was written") {
+  struct Case {
+    std::string mangled, written;
+  };
+  const Case c = GENERATE(
+      Case{"_ZZ2ksIfEvPKT_PS0_iE2xy", "xy"}, Case{"_Z2ksPf", "ks"}, Case{"_Z2ksIfEvPKT_PS0_i", "ks"}, Case{"ks", "ks"},
+      Case{"", ""}, Case{"vprintf", "vprintf"}, Case{"$str$2", "$str"}, Case{"_Z9short", "_Z9short"}, Case{"_Z", "_Z"},
+      Case{"_ZZ2ckE2sh", "sh"}, Case{"_ZZ2ckE2sh$1", "sh"}, Case{"__cuda_local_var_35_30_non_const_xy", "xy"},
+      Case{"_ZN36_GLOBAL__N__4397d3f1_4_a_cu_8d1b7e344anonEPi", "anon"},
+      Case{"_ZN34_INTERNAL_4397d3f1_4_a_cu_8d1b7e3436_GLOBAL__N__4397d3f1_4_a_cu_8d1b7e345anonvE", "anonv"},
+      Case{"_ZN12_GLOBAL__N_14anonEPi", "anon"}, Case{"_ZN1VD1Ev", "~V"}, Case{"_ZN1W1fEi", "f"},
+      Case{"_ZN1WplERKS_", "operator+"}, Case{"_ZNK1WclEf", "operator()"}, Case{"_ZplIfE1WIT_ERKS2_S4_", "operator+"},
+      Case{"_ZN1WltIfEEbT_", "operator<"}, Case{"_ZNK1WcvfEv", "operator float"}, Case{"_ZNK1WixEi", "operator[]"},
+      Case{"_ZZNK1WclEfE2xy", "xy"}, Case{"_ZZ4mainENKUlfE_clEf", "lambda"}, Case{"_ZZZ4mainENKUlfE_clEfE2xy", "xy"},
+      Case{"_Z4klamIZ4mainEUlfE_EvPfT_", "klam"}, Case{"_Z1fIfESt4pairIT_S1_ES1_", "f"},
+      Case{"_ZN3cub9BlockScanIfLi128EE4scanEf", "scan"}, Case{"_Z1fIXgtLi3ELi2EEEvv", "f"},
+      Case{"_ZN1A9operatorsEv", "operators"});
+  CAPTURE(c.mangled, demangle(c.mangled));
+  CHECK(source_name(c.mangled) == c.written);
+}
+
+TEST_CASE("a demangled name has no hashes of files") {
+  CHECK(demangle("_Z2ksIfEvPKT_i") == "void ks<float>(float const*, int)");
+  CHECK(demangle("_ZN34_INTERNAL_4397d3f1_4_a_cu_8d1b7e3414__shfl_up_syncEjfji") ==
+        "__shfl_up_sync(unsigned int, float, unsigned int, int)");
+  CHECK(demangle("_ZN34_INTERNAL_4397d3f1_4_a_cu_8d1b7e3436_GLOBAL__N__4397d3f1_4_a_cu_8d1b7e345anonvE") ==
+        "(anonymous namespace)::anonv");
+  CHECK(demangle("main") == "main");
+}
+
+TEST_CASE("types have PTX's names and sizes") {
+  CHECK(type_from_suffix(".u32") == Type::u32);
+  CHECK(type_from_suffix("f16x2") == Type::f16x2);
+  CHECK(type_from_suffix("u33") == Type::none);
+  CHECK(type_from_suffix("") == Type::none);
+  CHECK(size_of(Type::b128) == 16);
+  CHECK(size_of(Type::pred) == 0);
+  CHECK(is_float(Type::bf16));
+  CHECK_FALSE(is_float(Type::b32));
+  CHECK(is_signed(Type::s8));
+  CHECK_FALSE(is_signed(Type::u8));
+}
