@@ -113,7 +113,7 @@ struct Function {
   std::uint32_t line = 0;               ///< index into Module::lines: the first .loc of the body
   std::vector<Variable> parameters;     ///< space param
   std::vector<Variable> returns;        ///< space param (or reg in old PTX)
-  std::vector<Register> registers;      ///< every register of the body, also those declared in nested { } scopes
+  std::vector<Register> registers;      ///< the registers that the body uses, also those declared in nested { } scopes
   std::vector<Variable> variables;      ///< .shared, .local and .param variables declared in the body (names unique: a
                                         ///< name declared again in another scope is renamed by the parser, "param0#2")
   std::vector<Instruction> instructions;

@@ -1,0 +1,13 @@
+// A correctness check: every size, under every schedule, several times, against the oracle; up to the first failure.
+#pragma once
+
+#include "autograder/device.hpp"
+#include "autograder/plan.hpp"
+#include "autograder/result.hpp"
+
+namespace scanlab::grade {
+
+/// Sets the result's verdict, cause and output hash; points are the caller's. Throws KitFault.
+void check_correctness(const Plan& plan, const CheckPlan& check, Device& device, CheckResult& result);
+
+}  // namespace scanlab::grade

@@ -1,0 +1,103 @@
+#include "autograder/counts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "autograder/submission.hpp"
+#include "autograder/trial.hpp"
+
+namespace scanlab::grade {
+
+namespace {
+
+constexpr std::array<std::string_view, 14> counters = {
+    "thread_instructions",   "warp_instructions", "additions",      "barriers",     "shared_loads", "shared_stores",
+    "bank_conflict_replays", "global_requests",   "global_sectors", "global_bytes", "atomics",      "launches",
+    "warp_efficiency",       "host_copies"};
+
+/// Limits come from formulas, so a count equal to one must not fail by the last bit.
+constexpr double slack = 1e-9;
+
+std::string number(double value) {
+  return std::floor(value) == value ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+}
+
+/// Counts are whole: "at most 9217" for 9217.4.
+std::string limits_text(const CheckPlan& check) {
+  const bool whole = check.counter != "warp_efficiency";
+  const auto most = [&] { return number(whole ? std::floor(*check.at_most + slack) : *check.at_most); };
+  const auto least = [&] { return number(whole ? std::ceil(*check.at_least - slack) : *check.at_least); };
+  if (check.at_most && check.at_least) {
+    return least() == most() ? "exactly " + most() : fmt::format("{} to {}", least(), most());
+  }
+  return check.at_most ? "at most " + most() : "at least " + least();
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \n\t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \n\t") + 1 - first);
+}
+
+}  // namespace
+
+bool is_counter(std::string_view name) {
+  return std::find(counters.begin(), counters.end(), name) != counters.end();
+}
+
+void check_count(const Plan& plan, const CheckPlan& check, Device& device, CheckResult& result) {
+  if (!device.is_virtual()) {
+    result.verdict = Verdict::skipped;
+    result.max_points = 0;
+    result.cause = Cause{};
+    result.cause->headline = fmt::format("{} of {}, n = {}", check.counter, entry_name(check.entry), check.n);
+    result.cause->rationale =
+        "not counted here: only the virtual GPU counts work, so that a grade is the same everywhere";
+    result.cause->details = {"run it without --device gpu"};
+    return;
+  }
+
+  const Clock::time_point deadline =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(plan.limits.seconds));
+  Submission submission(plan, device, check.element, deadline);
+  const std::unique_ptr<Trial> trial = make_trial(plan, check, device, check.n);
+  const Case which{check.n, 0, vgpu::Schedule::Order::in_order, vgpu::Schedule::Order::in_order};
+  TrialResult tried = trial->run(submission, which, Counting::on, hash_start);
+  result.counts = std::move(tried.counts);
+  if (tried.failure) {
+    result.verdict = tried.failure->verdict;
+    result.cause = std::move(tried.failure->cause);
+    result.cause->details.insert(result.cause->details.begin(), "only the work of a right result is counted");
+    return;
+  }
+
+  const auto counted = std::find_if(result.counts->begin(), result.counts->end(),
+                                    [&](const auto& count) { return count.first == check.counter; });
+  if (counted == result.counts->end()) throw KitFault("the virtual GPU does not count " + check.counter);
+  const double value = counted->second;
+  const double margin = slack * std::max(1.0, std::fabs(value));
+  const bool ok =
+      (!check.at_most || value <= *check.at_most + margin) && (!check.at_least || value >= *check.at_least - margin);
+  if (ok) {
+    result.verdict = Verdict::pass;
+    return;
+  }
+  result.verdict = Verdict::fail;
+  Cause cause;
+  cause.headline = fmt::format("{} of {}, n = {}", check.counter, entry_name(check.entry), check.n);
+  cause.actual = fmt::format("{} = {}", check.counter, number(value));
+  cause.expected = limits_text(check);
+  cause.rationale = std::string(trimmed(check.explain));
+  if (cause.rationale.empty()) {
+    cause.rationale = check.at_most && value > *check.at_most
+                          ? "the result is right, but it took more work than it should"
+                          : "the result is right, but this work is missing";
+  }
+  cause.next = again_command(plan, device, which);
+  result.cause = std::move(cause);
+}
+
+}  // namespace scanlab::grade

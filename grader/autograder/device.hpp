@@ -1,0 +1,83 @@
+// A device as the judge uses it: memory that the judge owns, lent to a runner for the length of a call.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autograder/result.hpp"
+#include "runner/protocol.hpp"
+#include "vgpu/core/schedule.hpp"
+
+namespace scanlab::grade {
+
+using Clock = std::chrono::steady_clock;
+
+/// Device memory of the judge's.
+struct Buffer {
+  std::uint64_t address = 0;
+  std::size_t bytes = 0;
+};
+
+/// What the device saw of a runner during one call.
+struct CallReport {
+  std::optional<Failure> failure;  ///< a fault: verdict `fail`, `timeout`, or `error` for what the device cannot do
+  std::vector<std::pair<std::string, double>> counts;  ///< by counter's name; empty unless counting was asked for
+};
+
+enum class Counting { off, on };
+
+/// One runner's way to the device. The judge alone uses the device except between begin_call() and end_call().
+class Connection {
+ public:
+  virtual ~Connection() = default;
+  /// A descriptor that the runner inherits under `runner::vgpu_variable`, or -1. Closed by release_fd().
+  virtual int fd() const { return -1; }
+  virtual void release_fd() {}
+  /// Lets the runner use the device under `schedule`, until `deadline` at the latest.
+  virtual void begin_call(const vgpu::Schedule& schedule, Counting counting, Clock::time_point deadline) = 0;
+  /// Takes the device back, once everything that the runner has submitted has run.
+  virtual CallReport end_call() = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  /// For people: "scanlab virtual GPU (small), 4 multiprocessors".
+  virtual std::string description() const = 0;
+  /// True when the order of warps is chosen by a schedule, and work is counted.
+  virtual bool is_virtual() const = 0;
+  /// Nothing but the first `n` elements of a buffer may be touched; how a violation shows depends on the device: as a
+  /// fault, or afterwards in damaged_guard(). `label` names the memory in messages. Throws KitFault when there is none.
+  virtual Buffer allocate(std::size_t bytes, const std::string& label) = 0;
+  virtual void free(const Buffer& buffer) = 0;
+  virtual void write(const Buffer& to, const void* from) = 0;  ///< all of it
+  virtual void read(const Buffer& from, void* to) = 0;         ///< all of it
+  virtual void fill(const Buffer& to, unsigned char byte) = 0;
+  /// "16 bytes after the end were overwritten", when the bytes around a buffer are not what they were.
+  virtual std::optional<std::string> damaged_guard(const Buffer&) { return std::nullopt; }
+  virtual runner::DevicePointer share(const Buffer& buffer) = 0;
+  virtual std::unique_ptr<Connection> connect() = 0;
+};
+
+/// Memory that is freed at the end of its scope.
+class OwnedBuffer {
+ public:
+  OwnedBuffer(Device& device, std::size_t bytes, const std::string& label)
+      : device_(device), buffer_(device.allocate(bytes, label)) {}
+  ~OwnedBuffer() { device_.free(buffer_); }
+  OwnedBuffer(const OwnedBuffer&) = delete;
+  OwnedBuffer& operator=(const OwnedBuffer&) = delete;
+  operator const Buffer&() const { return buffer_; }
+
+ private:
+  Device& device_;
+  Buffer buffer_;
+};
+
+}  // namespace scanlab::grade

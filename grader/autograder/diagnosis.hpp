@@ -1,0 +1,29 @@
+// Recognises common mistakes in a wrong output, by what they would have made of the same input.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "autograder/element.hpp"
+#include "autograder/oracle.hpp"
+
+namespace scanlab::grade {
+
+/// What the judge knows of one call with a wrong output; x and y have n elements.
+template <typename T>
+struct Evidence {
+  std::span<const T> x, y;
+  Scan scan;  ///< what was asked for
+  const Reference<T>* reference = nullptr;
+  Comparison comparison;  ///< at least one element is wrong
+};
+
+/// One sentence, such as "the last, partial section is never written"; never empty. Defined for both elements.
+template <typename T>
+std::string recognise(const Evidence<T>& evidence);
+
+extern template std::string recognise(const Evidence<float>&);
+extern template std::string recognise(const Evidence<Affine>&);
+
+}  // namespace scanlab::grade

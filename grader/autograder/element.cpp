@@ -1,0 +1,44 @@
+#include "autograder/element.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+namespace scanlab::grade {
+
+namespace {
+constexpr std::uint32_t unwritten_word = 0x01010101u * unwritten_byte;
+}
+
+const char* name_of(ElementType type) {
+  return type == ElementType::floats ? "float" : "affine";
+}
+
+std::size_t bytes_of(ElementType type) {
+  return type == ElementType::floats ? sizeof(float) : sizeof(Affine);
+}
+
+const char* name_of(Operation operation) {
+  return operation == Operation::inclusive ? "inclusive" : "exclusive";
+}
+
+bool is_unwritten(float value) {
+  return std::bit_cast<std::uint32_t>(value) == unwritten_word;
+}
+
+bool is_unwritten(Affine value) {
+  return value.a == unwritten_word && value.b == unwritten_word;
+}
+
+std::string text_of(float value) {
+  if (is_unwritten(value)) return "unwritten";
+  if (value == 0) return "0";  // not "-0"
+  return fmt::format("{:.9g}", value);
+}
+
+std::string text_of(Affine value) {
+  if (is_unwritten(value)) return "unwritten";
+  return fmt::format("(a = {}, b = {})", value.a, value.b);
+}
+
+}  // namespace scanlab::grade

@@ -1,0 +1,62 @@
+// The two element types that submissions are compiled for, as the judge sees them: floats, and affine maps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace scanlab::grade {
+
+/// The map x -> a * x + b modulo 2^32, laid out as scanlab.cuh's Element: exact, associative, not commutative.
+struct Affine {
+  std::uint32_t a = 1, b = 0;
+  bool operator==(const Affine&) const = default;
+};
+static_assert(sizeof(Affine) == 8);
+
+enum class ElementType { floats, affine };
+/// "float" or "affine": as in plans, and the key of the runner that was built for it.
+const char* name_of(ElementType type);
+std::size_t bytes_of(ElementType type);
+
+/// The scan's operator: apply `earlier`, then `later`.
+inline Affine combine(Affine earlier, Affine later) {
+  return {earlier.a * later.a, later.a * earlier.b + later.b};
+}
+inline float combine(float earlier, float later) {
+  return earlier + later;
+}
+
+template <typename T>
+T identity();
+template <>
+inline float identity<float>() {
+  return 0.0f;
+}
+template <>
+inline Affine identity<Affine>() {
+  return {1, 0};
+}
+
+/// The byte that fills an output before each call. As floats it makes NaN, so that whatever is computed from an
+/// unwritten output stays visibly wrong; ordinary garbage such as -1e-16 would vanish in a rounded sum.
+inline constexpr unsigned char unwritten_byte = 0xFF;
+/// True when these are still the bytes that the judge put there. (A device's own NaN has another bit pattern.)
+bool is_unwritten(float value);
+bool is_unwritten(Affine value);
+
+/// As messages show it: "523776", "0.333333343", "(a = 3, b = 17)", "unwritten".
+std::string text_of(float value);
+std::string text_of(Affine value);
+
+enum class Operation { inclusive, exclusive };
+const char* name_of(Operation operation);
+
+/// What an output should be: a scan of each section of `section` elements, or of the whole array when it is 0.
+struct Scan {
+  Operation operation = Operation::inclusive;
+  std::size_t section = 0;
+};
+
+}  // namespace scanlab::grade

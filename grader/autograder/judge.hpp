@@ -1,0 +1,36 @@
+// Runs the checks of a plan, one at a time, and keeps their results.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "autograder/device.hpp"
+#include "autograder/plan.hpp"
+#include "autograder/result.hpp"
+
+namespace scanlab::grade {
+
+class Judge {
+ public:
+  explicit Judge(Plan plan);
+
+  const Plan& plan() const { return plan_; }
+
+  /// Runs check `i` of the plan; never throws: what the kit cannot do is the verdict `error`. A check whose `needs` has
+  /// not passed (or has not run) is skipped.
+  const CheckResult& run(std::size_t i);
+
+  /// So far. A check that has not run is skipped, and its points do not count.
+  Result result() const;
+
+ private:
+  void perform(const CheckPlan& check, CheckResult& result);
+  bool is_ready(const CheckPlan& check, CheckResult& result) const;
+  Device& device();
+
+  Plan plan_;
+  std::unique_ptr<Device> device_;  ///< made for the first check that runs
+  std::vector<CheckResult> results_;
+};
+
+}  // namespace scanlab::grade

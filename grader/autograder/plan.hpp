@@ -1,0 +1,67 @@
+// What the judge is asked to do: plan.json, version 1, written by the CLI from a lab.toml.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "autograder/element.hpp"
+#include "autograder/result.hpp"
+#include "vgpu/core/schedule.hpp"
+
+namespace scanlab::grade {
+
+struct Limits {
+  double seconds = 20;                            ///< wall time, a check
+  std::uint64_t warp_instructions = 200'000'000;  ///< a launch on the virtual GPU
+  std::size_t output_bytes = 65536;               ///< stdout and stderr of one call together
+};
+
+struct CheckPlan {
+  enum class Kind { correctness, count };
+  std::string name, title;
+  Kind kind = Kind::correctness;
+  Operation entry = Operation::inclusive;      ///< which function is called
+  Operation operation = Operation::inclusive;  ///< which scan its output is compared with
+  ElementType element = ElementType::floats;
+  double points = 0;
+  std::string needs;    ///< name of a check that must pass first; empty: none
+  std::string explain;  ///< shown when the check fails; may be empty
+  // correctness
+  std::vector<std::size_t> sizes;  ///< rising
+  std::vector<vgpu::Schedule::Order> schedules;
+  unsigned repeats = 1;  ///< calls for each size and schedule
+  // count
+  std::size_t n = 0;
+  std::string counter;
+  std::optional<double> at_most, at_least;
+};
+
+/// The function's name in the submission.
+const char* entry_name(Operation entry);
+
+struct Plan {
+  enum class Device { vgpu, gpu };
+  std::string lab, title;
+  Device device = Device::vgpu;
+  std::string profile = "small";  ///< of the virtual GPU
+  std::uint64_t seed = 0;
+  std::size_t section = 0;  ///< elements; 0: the whole array is one scan
+  std::string source;       ///< the submission's file, as messages show it
+  std::string again;        ///< "grader/scanlab check 02": how the learner runs this again
+  Limits limits;
+  std::map<std::string, std::filesystem::path> runners;  ///< by element name
+  std::vector<CheckPlan> checks;
+};
+
+/// Throws KitFault that names the place: "checks[2].sizes[0]: expected a whole number from 0 to 1073741824, got -1".
+/// Unknown keys are errors: a misspelt limit must not be silently no limit.
+Plan parse_plan(std::string_view json);
+Plan read_plan(const std::filesystem::path& path);
+
+}  // namespace scanlab::grade

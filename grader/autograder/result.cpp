@@ -1,0 +1,172 @@
+#include "autograder/result.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace scanlab::grade {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) {
+  const bool whole = std::floor(value) == value && std::fabs(value) < 0x1p53;
+  return whole ? Json(static_cast<std::int64_t>(value)) : Json(value);
+}
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json to_json(const Where& where) {
+  return {{"file", where.file},
+          {"line", where.line},
+          {"kernel", where.kernel},
+          {"block", or_null(where.block)},
+          {"thread", or_null(where.thread)}};
+}
+
+Json to_json(const Cause& cause) {
+  return {{"headline", cause.headline},
+          {"rationale", cause.rationale},
+          {"expected", cause.expected},
+          {"actual", cause.actual},
+          {"where", cause.where ? to_json(*cause.where) : Json(nullptr)},
+          {"details", cause.details},
+          {"next", cause.next}};
+}
+
+Json to_json(const CheckResult& check) {
+  Json counts = nullptr;
+  if (check.counts) {
+    counts = Json::object();
+    for (const auto& [name, value] : *check.counts) counts[name] = number(value);
+  }
+  return {{"name", check.name},
+          {"title", check.title},
+          {"verdict", name_of(check.verdict)},
+          {"points", number(check.points)},
+          {"max_points", number(check.max_points)},
+          {"cause", check.cause ? to_json(*check.cause) : Json(nullptr)},
+          {"counts", counts},
+          {"seconds", std::round(check.seconds * 1e4) / 1e4},
+          {"output_hash", check.output_hash ? Json(fmt::format("{:016x}", *check.output_hash)) : Json(nullptr)}};
+}
+
+[[noreturn]] void throw_errno(const std::string& what) {
+  throw KitFault(fmt::format("{}: {}", what, std::strerror(errno)));
+}
+
+}  // namespace
+
+const char* name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::pass:
+      return "pass";
+    case Verdict::fail:
+      return "fail";
+    case Verdict::timeout:
+      return "timeout";
+    case Verdict::skipped:
+      return "skipped";
+    case Verdict::inconclusive:
+      return "inconclusive";
+    case Verdict::error:
+      return "error";
+  }
+  return "error";
+}
+
+std::string to_text(const Cause& cause) {
+  std::string text = cause.headline;
+  const auto line = [&](const std::string& more) {
+    if (!more.empty()) text += (text.empty() ? "  " : "\n  ") + more;
+  };
+  std::string place;
+  if (cause.where) {
+    const Where& where = *cause.where;
+    if (where.line != 0) place += fmt::format(" {}:{}", where.file, where.line);
+    if (!where.kernel.empty()) place += fmt::format(" in {}", where.kernel);
+    if (where.block && where.thread) {
+      place += fmt::format(" (block {}, thread {})", fmt::join(*where.block, ","), fmt::join(*where.thread, ","));
+    }
+  }
+  if (!cause.actual.empty() || !cause.expected.empty()) {
+    line(fmt::format("{}, expected {}{}", cause.actual, cause.expected, place));
+    place.clear();
+  }
+  line(cause.rationale);
+  if (!place.empty()) line("at" + place);
+  for (const std::string& detail : cause.details) line(detail);
+  if (!cause.next.empty()) line("again: " + cause.next);
+  return text;
+}
+
+Verdict Result::verdict() const {
+  for (const Verdict worst : {Verdict::error, Verdict::fail, Verdict::timeout, Verdict::inconclusive}) {
+    for (const CheckResult& check : checks) {
+      if (check.verdict == worst) return worst;
+    }
+  }
+  return Verdict::pass;
+}
+
+double Result::points() const {
+  double sum = 0;
+  for (const CheckResult& check : checks) sum += check.points;
+  return sum;
+}
+
+double Result::max_points() const {
+  double sum = 0;
+  for (const CheckResult& check : checks) sum += check.max_points;
+  return sum;
+}
+
+std::string to_json(const Result& result) {
+  Json checks = Json::array();
+  for (const CheckResult& check : result.checks) checks.push_back(to_json(check));
+  const Json json = {{"schema", "scanlab-result"},
+                     {"version", 1},
+                     {"lab", result.lab},
+                     {"title", result.title},
+                     {"device", result.device},
+                     {"seed", result.seed},
+                     {"verdict", name_of(result.verdict())},
+                     {"points", number(result.points())},
+                     {"max_points", number(result.max_points())},
+                     {"checks", checks}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void write_atomically(const std::filesystem::path& path, const std::string& text) {
+  const std::string temporary = fmt::format("{}.{}.tmp", path.string(), getpid());
+  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) throw_errno("cannot write " + temporary);
+  bool ok = true;
+  for (std::size_t written = 0; ok && written < text.size();) {
+    const ssize_t count = write(fd, text.data() + written, text.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    ok = count > 0;
+    if (ok) written += static_cast<std::size_t>(count);
+  }
+  ok = ok && fsync(fd) == 0;
+  ok = close(fd) == 0 && ok;
+  ok = ok && rename(temporary.c_str(), path.c_str()) == 0;
+  if (!ok) {
+    const int error = errno;
+    unlink(temporary.c_str());
+    errno = error;
+    throw_errno("cannot write " + path.string());
+  }
+}
+
+}  // namespace scanlab::grade

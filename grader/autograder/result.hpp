@@ -1,0 +1,84 @@
+// What the judge found, and its form as JSON (schema "scanlab-result", version 1).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace scanlab::grade {
+
+/// The kit could not do its part (no runner, a full disk …). Never the submission's failure: verdict `error`, exit 3.
+struct KitFault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+enum class Verdict {
+  pass,
+  fail,
+  timeout,
+  skipped,       ///< a check it needs did not pass, or this device cannot run it
+  inconclusive,  ///< a measurement was too noisy
+  error,         ///< the kit's own fault
+};
+const char* name_of(Verdict verdict);
+
+/// A place in the submission: a source line, a thread, or both. Unknown parts are empty, 0 or absent (JSON: null).
+struct Where {
+  std::string file;
+  unsigned line = 0;
+  std::string kernel;
+  std::optional<std::array<std::uint64_t, 3>> block, thread;
+};
+
+/// Why a check did not pass, so that a learner can act on it.
+struct Cause {
+  std::string headline;   ///< what was tried: "inclusive scan of floats, n = 1025, seed 7, schedule reversed"
+  std::string rationale;  ///< what it means: "the last, partial section is never written"
+  std::string expected;   ///< "523776"
+  std::string actual;     ///< "y[1024] = 0"
+  std::optional<Where> where;
+  std::vector<std::string> details;  ///< a fact a line
+  std::string next;                  ///< a command to type, or advice
+};
+
+/// A verdict that is not `pass`, with its cause.
+struct Failure {
+  Verdict verdict = Verdict::fail;
+  Cause cause;
+};
+
+/// As people read it, several lines, without a trailing newline.
+std::string to_text(const Cause& cause);
+
+struct CheckResult {
+  std::string name, title;
+  Verdict verdict = Verdict::skipped;
+  double points = 0, max_points = 0;
+  std::optional<Cause> cause;
+  std::optional<std::vector<std::pair<std::string, double>>> counts;  ///< by counter's name
+  double seconds = 0;                                                 ///< wall time
+  std::optional<std::uint64_t> output_hash;  ///< of all outputs under the first schedule: equal on every device
+};
+
+/// The result of one lab. `verdict` is the worst of the checks': error, then fail, timeout, inconclusive, pass.
+struct Result {
+  std::string lab, title, device;
+  std::uint64_t seed = 0;
+  std::vector<CheckResult> checks;
+
+  Verdict verdict() const;
+  double points() const;
+  double max_points() const;
+};
+
+/// The JSON text, indented, with a newline at its end. Text that is not UTF-8 (a submission's output) is replaced.
+std::string to_json(const Result& result);
+/// Writes beside `path` and renames, so that a reader sees all of it or nothing. Throws KitFault.
+void write_atomically(const std::filesystem::path& path, const std::string& text);
+
+}  // namespace scanlab::grade

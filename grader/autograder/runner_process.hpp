@@ -1,0 +1,76 @@
+// A runner process: started, asked, watched, and ended with everything that it has started.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <variant>
+
+#include "autograder/device.hpp"
+#include "runner/protocol.hpp"
+
+namespace scanlab::grade {
+
+/// Why a runner gives no answer any more.
+struct Ending {
+  enum class How {
+    exited,     ///< `code` is its exit status
+    signalled,  ///< `code` is the signal
+    timeout,    ///< still busy at the deadline
+    flooded,    ///< printed more than its limit
+    garbled,    ///< wrote something that is no answer into the judge's socket
+  };
+  How how = How::exited;
+  int code = 0;
+  bool was_ready = false;  ///< main() had begun
+};
+
+/// One process of a submission's code, in a process group and with resource limits of its own. Its standard output and
+/// error end in a buffer here, of `output_limit` bytes; its standard input is empty.
+class RunnerProcess {
+ public:
+  struct Options {
+    std::filesystem::path program;
+    std::size_t output_limit = 65536;  ///< bytes, a call
+    double cpu_seconds = 60;           ///< RLIMIT_CPU, for what escapes the deadline
+    bool limit_memory = true;          ///< RLIMIT_DATA of 4 GiB; NVIDIA's driver maps more than that
+    int vgpu_fd = -1;                  ///< inherited by the runner, not closed here
+  };
+
+  /// Throws KitFault when the program cannot be started.
+  explicit RunnerProcess(const Options& options);
+  /// Kills the group and whatever has left it.
+  ~RunnerProcess();
+  RunnerProcess(const RunnerProcess&) = delete;
+  RunnerProcess& operator=(const RunnerProcess&) = delete;
+
+  /// Sends `call` and waits for its answer. After an Ending the process is gone.
+  std::variant<runner::Done, Ending> call(runner::Call call, Clock::time_point deadline);
+
+  /// What it has printed since its last call began, at most `output_limit` bytes.
+  const std::string& output();
+
+ private:
+  struct Wait;
+  std::variant<runner::Done, Ending> wait_for_answer(std::uint32_t serial, Clock::time_point deadline);
+  Ending end(Ending ending);
+  bool drain_output();
+  bool has_exited(Ending& ending) const;
+  void kill_all();
+
+  Options options_;
+  pid_t pid_ = -1;
+  int fd_ = -1;
+  int output_fd_ = -1;
+  std::uint32_t serial_ = 0;
+  bool ready_ = false;
+  std::string output_;
+  bool flooded_ = false;
+};
+
+/// Makes orphans of runners children of this process, so that none survives. Call once, before the first runner.
+void adopt_orphans();
+
+}  // namespace scanlab::grade

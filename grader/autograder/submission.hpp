@@ -1,0 +1,44 @@
+// A submission as something that can be called: its process is started when it is needed, and anew after a fault.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "autograder/device.hpp"
+#include "autograder/plan.hpp"
+#include "autograder/runner_process.hpp"
+
+namespace scanlab::grade {
+
+class Submission {
+ public:
+  /// Both must outlive the submission. All of its calls together end at `deadline`.
+  Submission(const Plan& plan, Device& device, ElementType element, Clock::time_point deadline);
+  ~Submission();
+
+  /// Calls the entry once on n elements. The report's failure covers everything that can be seen without the output:
+  /// faults, CUDA errors, and the ways in which a process can end. Its headline is empty.
+  CallReport call(Operation entry, const Buffer& x, const Buffer& y, std::size_t n, const vgpu::Schedule& schedule,
+                  Counting counting = Counting::off);
+
+  /// Ends the process; the next call starts a fresh one.
+  void restart();
+  /// Calls that this process has answered.
+  unsigned calls_answered() const { return calls_; }
+  /// What the last call has printed, for the details of a failure.
+  std::string output();
+
+ private:
+  void start();
+
+  const Plan& plan_;
+  Device& device_;
+  ElementType element_;
+  Clock::time_point deadline_;
+  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<RunnerProcess> process_;
+  std::string last_output_;
+  unsigned calls_ = 0;
+};
+
+}  // namespace scanlab::grade

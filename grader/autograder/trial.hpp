@@ -1,0 +1,54 @@
+// One call of an entry on fresh data, with everything that can be checked afterwards.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autograder/device.hpp"
+#include "autograder/element.hpp"
+#include "autograder/inputs.hpp"
+#include "autograder/plan.hpp"
+#include "autograder/submission.hpp"
+#include "vgpu/core/schedule.hpp"
+
+namespace scanlab::grade {
+
+/// Which call. Equal cases have equal data on every device, and on the virtual GPU run alike to the last bit.
+struct Case {
+  std::size_t n = 0;
+  unsigned repeat = 0;
+  vgpu::Schedule::Order data_order = vgpu::Schedule::Order::in_order;  ///< the data depends on it
+  vgpu::Schedule::Order order = vgpu::Schedule::Order::in_order;       ///< how it runs; differs in a diagnosis only
+};
+
+struct TrialResult {
+  std::optional<Failure> failure;  ///< complete but for the diagnosis by other runs
+  bool is_wrong_output = false;    ///< … and it is about the values of the output
+  std::uint64_t output_hash = 0;   ///< of the output's bytes, seeded with the hash given
+  std::vector<std::pair<std::string, double>> counts;
+};
+
+/// Continues a 64-bit FNV-1a hash over `bytes` bytes.
+inline constexpr std::uint64_t hash_start = 0xCBF29CE484222325u;
+std::uint64_t hash_bytes(std::uint64_t hash, const void* data, std::size_t bytes);
+
+/// Calls of one check at one size. The output's memory is the same for all of them, and is filled anew before each.
+class Trial {
+ public:
+  virtual ~Trial() = default;
+  virtual TrialResult run(Submission& submission, const Case& which, Counting counting, std::uint64_t hash) = 0;
+};
+
+/// Allocates for n elements; all arguments outlive it.
+std::unique_ptr<Trial> make_trial(const Plan& plan, const CheckPlan& check, Device& device, std::size_t n);
+
+/// "inclusive scan of floats, n = 1025, seed 7, schedule reversed"
+std::string headline_of(const Plan& plan, const CheckPlan& check, const Device& device, const Case& which);
+/// "grader/scanlab check 02 --n 1025 --seed 7 --schedule reversed"
+std::string again_command(const Plan& plan, const Device& device, const Case& which);
+
+}  // namespace scanlab::grade

@@ -1,0 +1,268 @@
+#include "autograder/virtual_device.hpp"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <stdexcept>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include "vgpu/checks/counters.hpp"
+#include "vgpu/core/device.hpp"
+#include "vgpu/server/session.hpp"
+
+namespace scanlab::grade {
+
+namespace {
+
+/// Raises a flag and calls a function at a deadline, from a thread of its own: the judge's may be waiting for the
+/// device.
+class Alarm {
+ public:
+  explicit Alarm(std::function<void()> at_deadline)
+      : at_deadline_(std::move(at_deadline)), thread_([this](std::stop_token stop) { run(stop); }) {}
+
+  void arm(Clock::time_point deadline) {
+    const std::lock_guard lock(mutex_);
+    deadline_ = deadline;
+    armed_ = true;
+    changed_.notify_all();
+  }
+  void disarm() {
+    const std::lock_guard lock(mutex_);
+    armed_ = false;
+  }
+  /// Stays up once it is up.
+  void raise() { raised_ = true; }
+  bool raised() const { return raised_; }
+  const volatile bool* flag() const { return &raised_; }
+
+ private:
+  void run(std::stop_token stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+      if (!armed_) {
+        changed_.wait(lock, stop, [this] { return armed_; });
+      } else {
+        const Clock::time_point deadline = deadline_;
+        changed_.wait_until(lock, stop, deadline, [&] { return !armed_ || deadline_ != deadline; });
+        if (armed_ && Clock::now() >= deadline_) {
+          raised_ = true;
+          armed_ = false;
+          at_deadline_();
+        }
+      }
+    }
+  }
+
+  std::function<void()> at_deadline_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  Clock::time_point deadline_;
+  bool armed_ = false;
+  volatile bool raised_ = false;  // the engine polls it through vgpu::Device::cancel
+  std::jthread thread_;           // last: it uses all of the above
+};
+
+std::array<std::uint64_t, 3> triple(const unsigned (&values)[3]) {
+  return {values[0], values[1], values[2]};
+}
+
+Failure failure_of(const vgpu::Fault& fault, bool cancelled) {
+  Failure failure;
+  Cause& cause = failure.cause;
+  cause.rationale = fault.headline;
+  Where where{fault.where.file, fault.where.line, fault.kernel, std::nullopt, std::nullopt};
+  if (fault.has_thread) {
+    where.block = triple(fault.block);
+    where.thread = triple(fault.thread);
+  }
+  cause.where = where;
+  cause.details = fault.details;
+  for (const vgpu::SourcePlace& caller : fault.called_from) {
+    cause.details.push_back(fmt::format("called from {}:{}{}{}", caller.file, caller.line,
+                                        caller.function.empty() ? "" : " in ", caller.function));
+  }
+  cause.next = fault.advice;
+  switch (fault.kind) {
+    case vgpu::Fault::Kind::budget:
+      failure.verdict = Verdict::timeout;
+      if (cancelled) cause.rationale = "the kernel was still running when the check's time was up";
+      break;
+    case vgpu::Fault::Kind::unsupported:
+      failure.verdict = Verdict::error;  // the virtual GPU's gap, not the submission's mistake
+      break;
+    default:
+      break;
+  }
+  return failure;
+}
+
+/// The session with one runner: served by a thread of its own, which uses the device only while a call is on.
+class VirtualConnection : public Connection {
+ public:
+  VirtualConnection(vgpu::Device& device, int judge_fd, int runner_fd)
+      : device_(device),
+        runner_fd_(runner_fd),
+        session_(device, judge_fd, options()),
+        gate_(session_.lock()),
+        alarm_([this] { session_.stop(); }) {
+    device_.cancel = alarm_.flag();
+    server_ = std::thread([this] { session_.serve(); });
+  }
+
+  ~VirtualConnection() override {
+    release_fd();
+    alarm_.raise();
+    session_.stop();
+    if (gate_.owns_lock()) gate_.unlock();  // serve() may be waiting for it
+    server_.join();
+    device_.cancel = nullptr;
+    stop_counting();
+  }
+
+  int fd() const override { return runner_fd_; }
+
+  void release_fd() override {
+    if (runner_fd_ >= 0) close(runner_fd_);
+    runner_fd_ = -1;
+  }
+
+  void begin_call(const vgpu::Schedule& schedule, Counting counting, Clock::time_point deadline) override {
+    device_.schedule = schedule;
+    faults_.clear();
+    if (counting == Counting::on) {
+      counters_.reset();
+      device_.attach(&counters_);
+      is_counting_ = true;
+    }
+    alarm_.arm(deadline);
+    gate_.unlock();
+    session_.reset_traffic();  // takes the gate itself, as the session's other questions do
+  }
+
+  CallReport end_call() override {
+    session_.drain();  // what was launched and not waited for belongs to this call
+    const server::Traffic traffic = session_.traffic();
+    const std::string internal_error = session_.internal_error(), closed_because = session_.closed_because();
+    gate_ = session_.lock();
+    alarm_.disarm();
+    const bool was_counting = stop_counting();
+    if (!internal_error.empty()) throw KitFault("the virtual GPU failed: " + internal_error);
+
+    CallReport report;
+    if (was_counting) {
+      report.counts = counters_.counts().named();
+      report.counts.emplace_back("host_copies", static_cast<double>(traffic.copies_to_host));
+    }
+    if (!faults_.empty()) {
+      report.failure = failure_of(faults_.front(), alarm_.raised());
+    } else if (!closed_because.empty()) {
+      report.failure = Failure{};
+      report.failure->cause.rationale = "the program did not talk to the virtual GPU as the CUDA runtime does";
+      report.failure->cause.details = {closed_because};
+      report.failure->cause.next = "use the device through CUDA's functions only";
+    }
+    return report;
+  }
+
+ private:
+  server::SessionOptions options() {
+    server::SessionOptions options;
+    // Called by the serving thread under the gate, as faults_ is only used by whoever holds it.
+    options.on_fault = [this](const vgpu::Fault& fault) {
+      if (faults_.size() < most_faults) faults_.push_back(fault);
+    };
+    return options;
+  }
+
+  bool stop_counting() {
+    if (is_counting_) device_.detach(&counters_);
+    return std::exchange(is_counting_, false);
+  }
+
+  static constexpr std::size_t most_faults = 8;
+
+  vgpu::Device& device_;
+  int runner_fd_;
+  vgpu::Counters counters_;
+  bool is_counting_ = false;
+  std::vector<vgpu::Fault> faults_;
+  server::Session session_;
+  std::unique_lock<std::mutex> gate_;  ///< held except during a call
+  Alarm alarm_;
+  std::thread server_;
+};
+
+class VirtualDevice : public Device {
+ public:
+  VirtualDevice(const vgpu::DeviceProfile& profile, std::uint64_t warp_instructions) : device_(profile) {
+    device_.max_warp_instructions = warp_instructions;
+    device_.print = [](std::string_view) {};  // device printf outside a session: nobody to show it to
+  }
+
+  std::string description() const override {
+    const vgpu::DeviceProfile& profile = device_.profile();
+    return fmt::format("{}, {} multiprocessors", profile.name, profile.multiprocessors);
+  }
+
+  bool is_virtual() const override { return true; }
+
+  Buffer allocate(std::size_t bytes, const std::string& label) override {
+    const vgpu::Address address = device_.memory().allocate(bytes, label);
+    if (address == 0) throw KitFault(fmt::format("the virtual GPU has no {} bytes left for {}", bytes, label));
+    return {address, bytes};
+  }
+
+  // A failing call means that a submission has freed the judge's memory; the session allows it only its own.
+  void free(const Buffer& buffer) override { device_.memory().free(buffer.address); }
+  void write(const Buffer& to, const void* from) override {
+    if (!device_.memory().write(to.address, from, to.bytes)) throw lost();
+  }
+  void read(const Buffer& from, void* to) override {
+    if (!device_.memory().read(to, from.address, from.bytes)) throw lost();
+  }
+  void fill(const Buffer& to, unsigned char byte) override {
+    if (!device_.memory().fill(to.address, std::byte{byte}, to.bytes)) throw lost();
+  }
+
+  runner::DevicePointer share(const Buffer& buffer) override {
+    runner::DevicePointer pointer;
+    pointer.how = runner::DevicePointer::How::address;
+    pointer.address = buffer.address;
+    return pointer;
+  }
+
+  std::unique_ptr<Connection> connect() override {
+    int fds[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
+      throw KitFault(fmt::format("no socket for the virtual GPU: {}", std::strerror(errno)));
+    }
+    return std::make_unique<VirtualConnection>(device_, fds[0], fds[1]);
+  }
+
+ private:
+  static KitFault lost() { return KitFault("memory of the check is gone from the virtual GPU"); }
+
+  vgpu::Device device_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_virtual_device(const std::string& profile, std::uint64_t warp_instructions) {
+  try {
+    return std::make_unique<VirtualDevice>(vgpu::profile_by_name(profile), warp_instructions);
+  } catch (const std::invalid_argument& error) {
+    throw KitFault(error.what());
+  }
+}
+
+}  // namespace scanlab::grade

@@ -1,0 +1,14 @@
+// The virtual GPU, inside the judge's own process.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "autograder/device.hpp"
+
+namespace scanlab::grade {
+
+/// `profile` as vgpu::profile_by_name knows it (KitFault otherwise); at most `warp_instructions` a launch.
+std::unique_ptr<Device> make_virtual_device(const std::string& profile, std::uint64_t warp_instructions);
+
+}  // namespace scanlab::grade

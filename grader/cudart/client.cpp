@@ -1,0 +1,384 @@
+#include "client.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace scanlab::cudart {
+
+using wire::Op;
+using wire::Reply;
+using wire::Request;
+
+static_assert(cudaErrorInvalidValue == wire::error::invalid_value && cudaErrorUnknown == wire::error::unknown &&
+              cudaErrorMemoryAllocation == wire::error::memory_allocation &&
+              cudaErrorInvalidConfiguration == wire::error::invalid_configuration &&
+              cudaErrorInvalidSymbol == wire::error::invalid_symbol &&
+              cudaErrorInvalidDeviceFunction == wire::error::invalid_device_function &&
+              cudaErrorNoKernelImageForDevice == wire::error::no_kernel_image &&
+              cudaErrorInvalidPtx == wire::error::invalid_ptx &&
+              cudaErrorIllegalAddress == wire::error::illegal_address &&
+              cudaErrorLaunchOutOfResources == wire::error::launch_out_of_resources &&
+              cudaErrorLaunchTimeout == wire::error::launch_timeout && cudaErrorAssert == wire::error::assertion &&
+              cudaErrorMisalignedAddress == wire::error::misaligned_address &&
+              cudaErrorLaunchFailure == wire::error::launch_failure &&
+              cudaErrorCooperativeLaunchTooLarge == wire::error::cooperative_launch_too_large);
+
+thread_local cudaError_t last_error = cudaSuccess;
+
+namespace {
+
+std::atomic<bool> in_forked_child = false;
+
+/// The socket that the environment names, or -1.
+int inherited_socket() {
+  const char* text = std::getenv(wire::fd_variable);
+  if (text == nullptr) return -1;
+  char* end = nullptr;
+  const long fd = std::strtol(text, &end, 10);
+  if (end == text || *end != '\0' || fd < 0 || fd > 1 << 20) return -1;
+  int type = 0;
+  socklen_t size = sizeof type;
+  if (getsockopt(static_cast<int>(fd), SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) return -1;
+  return static_cast<int>(fd);
+}
+
+/// Nothing of this process may lie where device pointers point to. Managed memory is carved out of the reservation.
+void reserve_device_windows() {
+#ifdef MAP_FIXED_NOREPLACE
+  const Address begin = vgpu::code_window, end = vgpu::global_window + vgpu::global_window_bytes;
+  (void)mmap(reinterpret_cast<void*>(begin), end - begin, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+#endif
+}
+
+}  // namespace
+
+void say(const char* format, ...) {
+  static std::atomic<int> said = 0;
+  if (said.fetch_add(1) >= 20) return;
+  char line[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  std::fprintf(stderr, "scanlab: %s\n", line);
+}
+
+Client& client() {
+  static Client& instance = []() -> Client& {
+    // As early as the first fat binary registers, so that no child of the program gets the socket.
+    if (const int fd = inherited_socket(); fd >= 0) (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return *new Client;
+  }();
+  return instance;
+}
+
+bool Client::connect() {
+  if (link == Link::open && in_forked_child) {
+    link = Link::forked;
+    say("a forked child cannot use its parent's CUDA device; call CUDA in one process only");
+  }
+  if (link != Link::not_tried) return link == Link::open;
+  link = Link::absent;
+  fd_ = inherited_socket();
+  if (fd_ < 0) {
+    say("no virtual GPU: start this program with `grader/scanlab run`");
+    return false;
+  }
+  Request request;
+  request.op = Op::hello;
+  request.value = wire::version;
+  Reply reply;
+  iovec piece{&reply, sizeof reply};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t got = -1;
+  if (wire::send_all(fd_, &request, sizeof request)) {
+    do got = recvmsg(fd_, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL);
+    while (got < 0 && errno == EINTR);
+  }
+  const cmsghdr* head = got == static_cast<ssize_t>(sizeof reply) ? CMSG_FIRSTHDR(&message) : nullptr;
+  int staging_fd = -1;
+  if (head != nullptr && head->cmsg_type == SCM_RIGHTS) std::memcpy(&staging_fd, CMSG_DATA(head), sizeof staging_fd);
+  if (staging_fd < 0 || reply.magic != wire::magic || reply.payload_bytes != sizeof device ||
+      !wire::receive_all(fd_, &device, sizeof device)) {
+    say("the virtual GPU does not answer: start this program with `grader/scanlab run` of the same version");
+    return false;
+  }
+  staging_bytes_ = reply.bytes;
+  void* at = mmap(nullptr, staging_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, staging_fd, 0);
+  close(staging_fd);
+  if (at == MAP_FAILED) {
+    say("cannot map the staging buffer: %s", std::strerror(errno));
+    return false;
+  }
+  staging_ = static_cast<std::byte*>(at);
+  pthread_atfork(nullptr, nullptr, [] { in_forked_child = true; });
+  reserve_device_windows();
+  watch_host_accesses();
+  link = Link::open;
+  return true;
+}
+
+void Client::lose(const char* why) {
+  if (link == Link::open) say("the connection to the virtual GPU is lost (%s)", why);
+  link = Link::lost;
+  sticky = cudaErrorDevicesUnavailable;
+}
+
+Reply Client::exchange(Request request, std::span<const std::byte> payload, std::vector<std::byte>* answer) {
+  Reply lost;
+  lost.error = cudaErrorDevicesUnavailable;
+  if (link != Link::open) return lost;
+  request.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  Reply reply;
+  std::vector<std::byte> ignored;
+  if (answer == nullptr) answer = &ignored;
+  if (!wire::send_all(fd_, &request, sizeof request) || !wire::send_all(fd_, payload.data(), payload.size()) ||
+      !wire::receive_all(fd_, &reply, sizeof reply) || reply.magic != wire::magic) {
+    lose("it closed the connection");
+    return lost;
+  }
+  answer->resize(reply.payload_bytes);
+  if (!wire::receive_all(fd_, answer->data(), answer->size())) {
+    lose("it closed the connection");
+    return lost;
+  }
+  if (reply.flags & wire::flag_sticky) sticky = static_cast<cudaError_t>(reply.error);
+  // The text comes through the staging buffer, where a copy to the host has just put its data: that one prints later.
+  if (reply.output_bytes > 0 && (request.flags & wire::flag_blocking) && request.op != Op::copy_to_host)
+    print_output(reply.output_bytes);
+  return reply;
+}
+
+void Client::post(Request request, std::span<const std::byte> payload) {
+  if (link != Link::open) return;
+  request.flags |= wire::flag_quiet;
+  request.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  // One system call, so that the server wakes once.
+  std::byte together[sizeof(Request) + 512];
+  bool sent;
+  if (payload.size() <= 512) {
+    std::memcpy(together, &request, sizeof request);
+    if (!payload.empty()) std::memcpy(together + sizeof request, payload.data(), payload.size());
+    sent = wire::send_all(fd_, together, sizeof request + payload.size());
+  } else {
+    sent = wire::send_all(fd_, &request, sizeof request) && wire::send_all(fd_, payload.data(), payload.size());
+  }
+  if (!sent) lose("it closed the connection");
+}
+
+void Client::print_output(std::uint64_t bytes) {
+  while (bytes > 0) {
+    Request request;
+    request.op = Op::read_output;
+    const Reply reply = exchange(request);
+    if (reply.bytes == 0 || reply.bytes > staging_bytes_) break;
+    std::fwrite(staging_, 1, reply.bytes, stdout);
+    bytes -= std::min(bytes, reply.bytes);
+  }
+}
+
+cudaError_t Client::synchronise() {
+  Request request;
+  request.op = Op::synchronise;
+  request.flags = wire::flag_blocking;
+  const cudaError_t error = submit(request);
+  if (error != cudaSuccess) return error;
+  return fetch_managed();
+}
+
+bool Client::check_range(Address address, std::size_t bytes, std::uint32_t flags, cudaError_t& error) {
+  if (bytes <= staging_bytes_) return true;  // a copy of one piece checks itself
+  Request request;
+  request.op = Op::check_range;
+  request.flags = flags;
+  request.to = address;
+  request.bytes = bytes;
+  error = submit(request);
+  return error == cudaSuccess;
+}
+
+cudaError_t Client::copy_to_device(Address to, const void* from, std::size_t bytes, std::uint32_t flags) {
+  cudaError_t error = cudaSuccess;
+  if (!check_range(to, bytes, flags, error)) return error;
+  for (std::size_t done = 0; done < bytes && error == cudaSuccess;) {
+    Request request;
+    request.op = Op::copy_to_device;
+    request.flags = flags;
+    request.to = to + done;
+    request.bytes = std::min(bytes - done, staging_bytes_);
+    std::memcpy(staging_, static_cast<const std::byte*>(from) + done, request.bytes);
+    error = submit(request);
+    done += request.bytes;
+  }
+  return error;
+}
+
+cudaError_t Client::copy_to_host(void* to, Address from, std::size_t bytes, std::uint32_t flags) {
+  cudaError_t error = cudaSuccess;
+  if (!check_range(from, bytes, flags, error)) return error;
+  for (std::size_t done = 0; done < bytes && error == cudaSuccess;) {
+    Request request;
+    request.op = Op::copy_to_host;
+    request.flags = flags;
+    request.from = from + done;
+    request.bytes = std::min(bytes - done, staging_bytes_);
+    const Reply reply = exchange(request);
+    error = static_cast<cudaError_t>(reply.error);
+    if (error == cudaSuccess) std::memcpy(static_cast<std::byte*>(to) + done, staging_, request.bytes);
+    if (reply.output_bytes > 0 && (flags & wire::flag_blocking)) print_output(reply.output_bytes);
+    done += request.bytes;
+  }
+  return error;
+}
+
+cudaError_t Client::load(Module& module) {
+  if (module.id != 0 || module.refused != cudaSuccess) return module.refused;
+  Request request;
+  request.op = Op::load_module;
+  const Reply reply = exchange(request, module.fatbin);
+  if (reply.error == 0) module.id = reply.id;
+  module.refused = static_cast<cudaError_t>(reply.error);
+  return module.refused;
+}
+
+Function* Client::find(const void* function) {
+  if (const auto found = function_of.find(function); found != function_of.end()) return found->second;
+  for (Function& known : functions)
+    if (&known == function) return &known;
+  return nullptr;
+}
+
+cudaError_t Client::resolve(Function& function) {
+  if (function.id != 0) return cudaSuccess;
+  if (const cudaError_t error = load(*function.module); error != cudaSuccess) return error;
+  Request request;
+  request.op = Op::find_kernel;
+  request.id = function.module->id;
+  std::vector<std::byte> answer;
+  const Reply reply = exchange(request, std::as_bytes(std::span(function.name)), &answer);
+  if (reply.error != 0) return static_cast<cudaError_t>(reply.error);
+  if (answer.size() < sizeof function.facts) return cudaErrorUnknown;
+  std::memcpy(&function.facts, answer.data(), sizeof function.facts);
+  const std::size_t bytes = function.facts.parameter_count * sizeof(wire::ParameterPlace);
+  if (answer.size() != sizeof function.facts + bytes) return cudaErrorUnknown;
+  function.places.resize(function.facts.parameter_count);
+  std::memcpy(function.places.data(), answer.data() + sizeof function.facts, bytes);
+  function.id = reply.id;
+  return cudaSuccess;
+}
+
+Variable* Client::find_variable(const void* symbol) {
+  const auto found = variable_of.find(symbol);
+  return found == variable_of.end() ? nullptr : found->second;
+}
+
+cudaError_t Client::resolve(Variable& variable) {
+  if (variable.address != 0) return cudaSuccess;
+  if (const cudaError_t error = load(*variable.module); error != cudaSuccess) return error;
+  Request request;
+  request.op = Op::find_symbol;
+  request.id = variable.module->id;
+  const Reply reply = exchange(request, std::as_bytes(std::span(variable.name)));
+  if (reply.error != 0) return static_cast<cudaError_t>(reply.error);
+  variable.address = reply.address;
+  variable.bytes = reply.bytes;
+  return cudaSuccess;
+}
+
+// --- managed memory: one copy at the same addresses on each side; kernels and synchronisation move it over ---
+
+namespace {
+
+constexpr Address page = 4096;
+
+}  // namespace
+
+bool Client::is_managed(const void* pointer) const {
+  if (!in_device_window(pointer)) return false;
+  const Address address = reinterpret_cast<Address>(pointer);
+  auto next = allocations.upper_bound(address);
+  if (next == allocations.begin()) return false;
+  --next;
+  return next->second.managed && address - next->first < std::max<std::uint64_t>(next->second.bytes, 1);
+}
+
+bool Client::map_managed(Address base, std::size_t bytes) {
+  const Address begin = base / page * page, end = (base + bytes + page - 1) / page * page;
+  return mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) == 0;
+}
+
+void Client::unmap_managed(Address base, std::size_t bytes) {
+  // Only whole pages: the first and the last may hold a neighbour.
+  const Address begin = (base + page - 1) / page * page, end = (base + bytes) / page * page;
+  if (begin >= end) return;
+  (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  (void)mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_NONE);
+}
+
+cudaError_t Client::give_managed_to_device() {
+  if (device_owns_managed) return cudaSuccess;
+  for (const auto& [base, note] : allocations) {
+    if (!note.managed || note.bytes == 0) continue;
+    const cudaError_t error = copy_to_device(base, reinterpret_cast<const void*>(base), note.bytes, 0);
+    if (error != cudaSuccess) return error;
+    device_owns_managed = true;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t Client::fetch_managed() {
+  if (!device_owns_managed) return cudaSuccess;
+  device_owns_managed = false;
+  for (const auto& [base, note] : allocations) {
+    if (!note.managed || note.bytes == 0) continue;
+    const cudaError_t error = copy_to_host(reinterpret_cast<void*>(base), base, note.bytes, 0);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+bool Client::valid(cudaStream_t stream) const {
+  return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread || streams.contains(stream);
+}
+
+void Client::forget() {
+  for (const auto& [base, note] : allocations)
+    if (note.managed) unmap_managed(base, note.bytes);
+  allocations.clear();
+  for (Module& module : modules) {
+    module.id = 0;
+    module.refused = cudaSuccess;
+  }
+  for (Function& function : functions) {
+    function.id = 0;
+    function.max_dynamic_shared = 0;
+    function.accepted.clear();
+  }
+  for (Variable& variable : variables) variable.address = 0;
+  for (const cudaStream_t stream : streams) delete stream;
+  streams.clear();
+  for (const cudaEvent_t event : events) delete event;
+  events.clear();
+  device_owns_managed = false;
+  sticky = cudaSuccess;
+}
+
+}  // namespace scanlab::cudart

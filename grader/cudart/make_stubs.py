@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Writes the calls of CUDA's runtime that cudart does not implement, so that every program links.
+
+    make_stubs.py OUTPUT PREPROCESSED PREPROCESSED_PER_THREAD SOURCE…
+
+PREPROCESSED is cuda_runtime_api.h after the preprocessor, PREPROCESSED_PER_THREAD the same with
+CUDA_API_PER_THREAD_DEFAULT_STREAM, where many names end in _ptsz or _ptds. SOURCEs are the files that implement calls.
+A call that no source defines becomes a stub that returns cudaErrorNotSupported and says so. A per-thread name of an
+implemented call becomes a jump to it: work runs in the order of submission on every stream, so they are the same.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+DECLARATION = re.compile(r"\b(?:cudaError_t|const char\s*\*|struct\s+\w+|\w+)\s+(_*cuda\w+)\s*\(")
+DEFINITION = re.compile(r"\bCUDARTAPI\s+(_*cuda\w+)\s*\(")
+PER_THREAD = re.compile(r"_pt[sd][sz]$")
+VERSIONED = re.compile(r"_v\d+$")
+
+# Names of older CUDA, whose headers may or may not declare them.
+ALIASES = {
+    "cudaGetDeviceProperties_v2": "cudaGetDeviceProperties",
+    "cudaThreadGetCacheConfig": "cudaDeviceGetCacheConfig",
+    "cudaThreadGetLimit": "cudaDeviceGetLimit",
+    "cudaThreadSetCacheConfig": "cudaDeviceSetCacheConfig",
+    "cudaThreadSetLimit": "cudaDeviceSetLimit",
+}
+
+
+def declared(path: str) -> set[str]:
+    """Functions of the runtime that a preprocessed header declares with external linkage and no body."""
+    text = Path(path).read_text()
+    names = set()
+    for statement in re.split(r"[;{}]", text):
+        match = DECLARATION.search(statement)
+        if match and "extern" in statement and "typedef" not in statement and "static" not in statement:
+            names.add(match.group(1))
+    return names
+
+
+def main() -> int:
+    """Writes OUTPUT; 1 when the declarations cannot be read."""
+    output, plain, per_thread, *sources = sys.argv[1:]
+    implemented = {name for source in sources for name in DEFINITION.findall(Path(source).read_text())}
+    wanted = declared(plain) | declared(per_thread)
+    if len(wanted) < 100:
+        print("make_stubs.py: cannot read the declarations of cuda_runtime_api.h", file=sys.stderr)
+        return 1
+    lines = ["// Made by make_stubs.py.", 'extern "C" {', "int scanlab_cudart_unsupported(const char* name);"]
+    jumps = {}
+    for name in sorted((wanted | set(ALIASES)) - implemented):
+        base = PER_THREAD.sub("", name)
+        if name in wanted and VERSIONED.sub("", base) != base and VERSIONED.sub("", base) in implemented:
+            continue  # the header's macro has renamed the source's definition to this
+        base = ALIASES.get(base, base)
+        if base != name and base in implemented:
+            jumps[name] = base
+        else:
+            lines.append(f'int {name}() {{ return scanlab_cudart_unsupported("{base}"); }}')
+    lines.append("}")
+    # A jump keeps the arguments as they are, whatever they are.
+    lines += ["#if defined(__x86_64__)", '#define JUMP "jmp "', "#else", '#define JUMP "b "', "#endif"]
+    for name, base in sorted(jumps.items()):
+        head = f".text\\n.globl {name}\\n.type {name}, %function\\n{name}:\\n"
+        lines.append(f'__asm__("{head}" JUMP "{base}\\n.size {name}, .-{name}\\n");')
+    Path(output).write_text("\n".join(lines) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

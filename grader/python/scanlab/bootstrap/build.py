@@ -1,0 +1,110 @@
+"""Build the C++ parts with Meson and Ninja when their sources have changed."""
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from scanlab.bootstrap.console import SetupError, run_step, say
+from scanlab.bootstrap.environment import read_json, write_json
+from scanlab.paths import ROOT, build_folder
+
+PRODUCTS = (
+    "grader/autograder/judge",
+    "grader/vgpu/server/vgpu-run",
+    "grader/cudart/libcudart_vgpu.a",
+    "grader/runner/librunner_float.a",
+    "grader/runner/librunner_affine.a",
+)
+"""What grading needs, in the build folder; tests are built when they are run."""
+GPU_JUDGE = "grader/autograder/judge-gpu"
+"""The judge for real GPUs; a CUDA without its static runtime library cannot have it."""
+
+SOURCES = (".cpp", ".hpp", ".h", ".c", ".build", ".options")
+
+
+def _stamp() -> Path:
+    return build_folder() / ".scanlab-built"
+
+
+def sources_digest() -> str:
+    """Return a digest of the name, size and time of every file that the build reads."""
+    found = []
+    folders = [str(ROOT / "grader"), str(ROOT / "tests")]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                elif entry.name.endswith(SOURCES):
+                    status = entry.stat()
+                    found.append(f"{entry.path} {status.st_size} {status.st_mtime_ns}")
+    for name in ("meson.build", "meson.options"):
+        status = (ROOT / name).stat()
+        found.append(f"{name} {status.st_size} {status.st_mtime_ns}")
+    return hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest()
+
+
+def _wanted(nvcc: str) -> dict[str, object]:
+    return {"sources": sources_digest(), "nvcc": nvcc, "root": str(ROOT), "python": sys.executable}
+
+
+def ready(nvcc: str) -> bool:
+    """Return whether the build folder holds everything, made from the sources as they are."""
+    folder = build_folder()
+    return read_json(_stamp()) == _wanted(nvcc) and all((folder / product).exists() for product in PRODUCTS)
+
+
+def meson_command() -> list[str]:
+    """Return the command that runs Meson under this interpreter."""
+    if importlib.util.find_spec("mesonbuild") is not None:
+        return [sys.executable, "-m", "mesonbuild.mesonmain"]
+    on_path = shutil.which("meson")
+    if on_path is None:
+        raise SetupError("Meson is neither in this Python nor on PATH: install it, or unset SCANLAB_NO_SETUP")
+    return [on_path]
+
+
+def ninja_command() -> str:
+    """Return the path of Ninja: the one beside this interpreter, else the one on PATH."""
+    found = shutil.which("ninja", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+    if found is None:
+        raise SetupError("Ninja is neither beside this Python nor on PATH: install it, or unset SCANLAB_NO_SETUP")
+    return found
+
+
+def fetch_catch2() -> None:
+    """Put Catch2 3 under subprojects/, from Meson's own database of wraps, for a distribution that has none."""
+    say("this distribution has no Catch2 3: taking it as a Meson subproject")
+    (ROOT / "subprojects").mkdir(exist_ok=True)
+    run_step([*meson_command(), "wrap", "install", "catch2"], "meson wrap install catch2", cwd=ROOT)
+
+
+def prepare(nvcc: str) -> None:
+    """Configure and build what grading needs, unless that is done.
+
+    Raises SetupError with the compiler's words when it does not build: that is the kit's fault, never the learner's.
+    """
+    if ready(nvcc):
+        return
+    folder = build_folder()
+    wanted = _wanted(nvcc)
+    before = read_json(_stamp())
+    os.environ["NINJA"] = ninja = ninja_command()
+    if before and before.get("root") != str(ROOT):
+        say(f"{folder} is of a kit in another place: making it anew")
+        shutil.rmtree(folder)
+        before = {}
+    configured = (folder / "build.ninja").exists()
+    stale = any(before.get(key, wanted[key]) != wanted[key] for key in ("python", "nvcc"))
+    if not configured or stale:
+        say(f"configuring the C++ parts in {folder}")
+        how = ["--reconfigure"] if configured else ["--buildtype=release"]
+        run_step([*meson_command(), "setup", *how, f"-Dnvcc={nvcc}", str(folder), str(ROOT)], "meson setup", cwd=ROOT)
+    say("building the virtual GPU and the judge …" if not configured else "building what has changed …")
+    quiet = [] if sys.stderr.isatty() else ["--quiet"]
+    products = [*PRODUCTS, GPU_JUDGE] if GPU_JUDGE in (folder / "build.ninja").read_text() else PRODUCTS
+    run_step([ninja, *quiet, "-C", str(folder), *products], "building the C++ parts", live=True)
+    write_json(_stamp(), wanted)

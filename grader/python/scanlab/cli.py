@@ -1,0 +1,349 @@
+"""The commands of `grader/scanlab`. Human text goes to stdout, diagnostics to stderr."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from scanlab import __version__, errors
+from scanlab.paths import LABS, ROOT, build_folder, shown
+from scanlab.process import Interrupted, stop_on_signals
+
+if TYPE_CHECKING:
+    from scanlab.judge import Submission
+    from scanlab.plan import Options
+    from scanlab.report import Line
+
+LARGEST_N = 1 << 30
+LARGEST_SEED = (1 << 64) - 1
+
+
+class DeviceName(StrEnum):
+    """Where kernels run."""
+
+    vgpu = "vgpu"
+    gpu = "gpu"
+
+
+class ScheduleName(StrEnum):
+    """The order in which the virtual GPU runs blocks and warps."""
+
+    in_order = "in_order"
+    reversed = "reversed"
+    random = "random"
+
+
+class ProfileName(StrEnum):
+    """The device that the virtual GPU imitates."""
+
+    small = "small"
+    h200 = "h200"
+
+
+LabArgument = Annotated[str, typer.Argument(metavar="LAB", help="02, kogge_stone, 02_kogge_stone or its folder")]
+DeviceOption = Annotated[DeviceName, typer.Option(help="the virtual GPU, or this machine's own")]
+SeedOption = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="chooses inputs and random schedules")]
+ScheduleOption = Annotated[ScheduleName | None, typer.Option(help="one order of blocks and warps only")]
+JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="also write the result as JSON")]
+
+app = typer.Typer(
+    name="scanlab",
+    help="Grade parallel scans in CUDA C++, with or without a GPU.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+_program_arguments: list[str] = []
+"""What stands after `--` on the command line: the arguments of the program that `run` runs."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code: 0 pass, 1 the work failed, 2 usage, 3 the kit's own fault."""
+    own = list(arguments)
+    if own[:1] == ["run"] and "--" in own:
+        at = own.index("--")
+        own, _program_arguments[:] = own[:at], own[at + 1 :]
+    stop_on_signals()
+    try:
+        app(args=own, prog_name="grader/scanlab")
+    except errors.ScanlabError as error:
+        _complain(str(error))
+        return error.code
+    except Interrupted as stopped:
+        _complain("stopped")
+        return 128 + stopped.signal
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return errors.PASSED
+    except OSError as error:
+        _complain(f"{error.filename or 'the machine'}: {error.strerror}")
+        return errors.KIT_FAULT
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else errors.PASSED
+    return errors.PASSED
+
+
+def _complain(text: str) -> None:
+    print(f"scanlab: {text}", file=sys.stderr, flush=True)
+
+
+def _print(lines: Sequence["Line"]) -> None:
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        print("\n".join(text for text, _ in lines), flush=True)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    for text, style in lines:
+        console.print(Text(text, style=style))
+
+
+def _write_json(path: Path | None, value: dict[str, Any]) -> None:
+    if path is None:
+        return
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise errors.UsageError(f"cannot write {shown(path)}: {error.strerror}") from error
+
+
+def _grade(submissions: list["Submission"], options: "Options") -> list[dict[str, Any]]:
+    """Grade with a line of progress on a terminal's stderr."""
+    from scanlab.judge import grade as run_grade
+
+    if not sys.stderr.isatty():
+        return run_grade(submissions, options)
+    from rich.console import Console
+
+    with Console(stderr=True).status("compiling and checking …") as status:
+        count = 0
+
+        def done(result: dict[str, Any]) -> None:
+            nonlocal count
+            count += 1
+            status.update(f"{result['lab']} done, {count} of {len(submissions)} …")
+
+        return run_grade(submissions, options, done)
+
+
+@app.command("list")
+def list_labs() -> None:
+    """List the labs in their order."""
+    from scanlab.labs import all_labs
+
+    labs = all_labs()
+    width = max(len(lab.name) for lab in labs)
+    for lab in labs:
+        print(f"{lab.name:<{width}}  {lab.rubric.title}: {lab.rubric.summary}")
+
+
+@app.command()
+def check(
+    lab: LabArgument,
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="instead of the lab's own scan.cu")] = None,
+    device: DeviceOption = DeviceName.vgpu,
+    n: Annotated[int | None, typer.Option("--n", min=0, max=LARGEST_N, help="this many elements only")] = None,
+    seed: SeedOption = 7,
+    schedule: ScheduleOption = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Check your work on one lab."""
+    from scanlab import report
+    from scanlab.compile import read_source
+    from scanlab.judge import Submission
+    from scanlab.labs import find_lab
+    from scanlab.plan import Options
+
+    found = find_lab(lab)
+    if file is None and not found.source.exists():
+        raise errors.UsageError(
+            f"{shown(found.source)} does not exist; `grader/scanlab reset {found.number}` brings the skeleton back"
+        )
+    submission = Submission(found, file or found.source)
+    read_source(submission.path)
+    options = Options(device.value, n, seed, schedule.value if schedule else None)
+    result = _grade([submission], options)[0]
+    _print(report.result_lines(result, checks=True))
+    _write_json(json_file, result)
+    raise typer.Exit(errors.PASSED if result["verdict"] == "pass" else errors.FAILED)
+
+
+@app.command()
+def grade(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="a folder shaped like solutions/")],
+    device: DeviceOption = DeviceName.vgpu,
+    seed: SeedOption = 7,
+    json_file: JsonOption = None,
+) -> None:
+    """Grade a folder with one folder a lab, NN_name/scan.cu."""
+    from scanlab import report
+    from scanlab.judge import failed
+    from scanlab.plan import Options
+
+    submissions, missing = _submissions(folder)
+    options = Options(device.value, None, seed)
+    graded = _grade(submissions, options)
+    absent = [failed(submission, options, f"{shown(submission.path)} is not there", []) for submission in missing]
+    results = sorted([*graded, *absent], key=lambda result: result["lab"])
+    for result in results:
+        if result["verdict"] != "pass":
+            _print(report.result_lines(result, checks=False))
+            print()
+    total = report.summary(results, device.value, seed)
+    _print_table(results, total)
+    _write_json(json_file, total)
+    raise typer.Exit(errors.PASSED if total["verdict"] == "pass" else errors.FAILED)
+
+
+def _submissions(folder: Path) -> tuple[list["Submission"], list["Submission"]]:
+    """Return what `folder` hands in, and what it lacks. Raises UsageError when it is no such folder."""
+    from scanlab.judge import Submission
+    from scanlab.labs import FOLDER, all_labs
+
+    if not folder.exists():
+        raise errors.UsageError(f"{shown(folder)} does not exist")
+    if not folder.is_dir():
+        raise errors.UsageError(
+            f"{shown(folder)} is a file; name a folder shaped like solutions/, or use: check LAB FILE"
+        )
+    labs = {lab.name: lab for lab in all_labs()}
+    try:
+        names = sorted(path.name for path in folder.iterdir() if path.is_dir())
+    except OSError as error:
+        raise errors.UsageError(f"{shown(folder)}: cannot read it: {error.strerror}") from error
+    if not any(name in labs for name in names):
+        own = folder.resolve().name
+        advice = (
+            f"; for this one lab type: grader/scanlab check {own[:2]} {shown(folder)}/scan.cu" if own in labs else ""
+        )
+        raise errors.UsageError(f"{shown(folder)} has no lab's folder, such as {next(iter(labs))}{advice}")
+    for name in names:
+        if name not in labs and FOLDER.fullmatch(name):
+            _complain(f"note: {shown(folder / name)} is no lab of this kit; not graded")
+    all_submissions = [Submission(lab, folder / name / "scan.cu") for name, lab in labs.items()]
+    return (
+        [submission for submission in all_submissions if submission.lab.name in names],
+        [submission for submission in all_submissions if submission.lab.name not in names],
+    )
+
+
+def _print_table(results: list[dict[str, Any]], total: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from scanlab import report
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("lab", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("points", justify="right", no_wrap=True)
+    table.add_column("seconds", justify="right", no_wrap=True)
+    for result, row in zip(results, report.table_rows(results), strict=True):
+        name, verdict, *numbers = row
+        style = report.STYLES.get(result["verdict"], "")
+        table.add_row(name, f"[{style}]{verdict}[/]" if style else verdict, *numbers)
+    both = f"{report.points(total['points'])}/{report.points(total['max_points'])}"
+    table.add_row("together", total["verdict"], both, "")
+    Console(highlight=False, width=None if sys.stdout.isatty() else 100).print(table)
+
+
+@app.command()
+def hint(
+    lab: LabArgument,
+    level: Annotated[int, typer.Option(min=1, help="1 asks a question; the last shows the shape of the code")] = 1,
+) -> None:
+    """Show a hint; each level tells more."""
+    from scanlab.labs import find_lab
+
+    found = find_lab(lab)
+    hints = found.rubric.hint
+    if not hints:
+        raise errors.UsageError(f"{found.name} has no hints; its handout is {found.rubric.handout}")
+    if level > len(hints):
+        raise errors.UsageError(f"{found.name} has {len(hints)} hints; there is no --level {level}")
+    print(hints[level - 1].text.strip())
+    if level < len(hints):
+        print(f"\nmore: grader/scanlab hint {found.number} --level {level + 1} (of {len(hints)})")
+    else:
+        print(f"\nthe full explanation: {found.rubric.handout}")
+
+
+@app.command()
+def reset(lab: LabArgument) -> None:
+    """Put a lab's skeleton back; your file is kept beside it."""
+    from scanlab import skeleton
+    from scanlab.labs import find_lab
+
+    found = find_lab(lab)
+    kept, origin = skeleton.reset(found)
+    if kept is not None:
+        print(f"kept your file as {shown(kept)}")
+    print(f"{shown(found.source)} is the skeleton again, from {origin}")
+
+
+@app.command()
+def run(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE.cu …", help="the program's sources")],
+    schedule: Annotated[ScheduleName, typer.Option(help="the order of blocks and warps")] = ScheduleName.in_order,
+    seed: SeedOption = 7,
+    counters: Annotated[bool, typer.Option("--counters", help="print what each kernel cost, on stderr")] = False,
+    profile: Annotated[ProfileName, typer.Option(help="the device to imitate")] = ProfileName.small,
+    include: Annotated[list[Path] | None, typer.Option("-I", metavar="DIR", help="look for headers there")] = None,
+    nvcc_flag: Annotated[list[str] | None, typer.Option(metavar="FLAG", help="pass on to nvcc")] = None,
+    device: DeviceOption = DeviceName.vgpu,
+) -> None:
+    """Compile a CUDA program and run it on the virtual GPU; arguments for it follow `--`."""
+    from scanlab.compile import CompileError, build_program, read_source
+    from scanlab.toolchain import product
+
+    for path in files:
+        read_source(path)
+    flags = [flag for folder in include or [] for flag in ("-I", str(folder.absolute()))] + list(nvcc_flag or [])
+    try:
+        built = build_program(files, device.value, flags)
+    except CompileError as error:
+        print(error, file=sys.stderr)
+        raise typer.Exit(errors.FAILED) from error
+    program = [str(built), *_program_arguments]
+    if device is DeviceName.vgpu:
+        options = ["--schedule", schedule.value, "--seed", str(seed), "--profile", profile.value]
+        options += ["--counters"] if counters else []
+        program = [str(product("grader/vgpu/server/vgpu-run")), *options, "--", *program]
+    sys.stdout.flush()
+    os.execv(program[0], program)
+
+
+@app.command("test")
+def run_suite(
+    suites: Annotated[list[str] | None, typer.Argument(metavar="[SUITE]…", help="of Meson; none: all")] = None,
+) -> None:
+    """Run the kit's own tests."""
+    from scanlab.suite import run_tests
+
+    raise typer.Exit(run_tests(suites or []))
+
+
+@app.command()
+def version() -> None:
+    """Print the versions of the kit and of what it uses."""
+    from scanlab.toolchain import toolchain
+
+    print(f"scanlab {__version__}")
+    print(f"python  {sys.version.split()[0]} ({sys.executable})")
+    try:
+        tools = toolchain()
+        print(f"CUDA    {tools.release[0]}.{tools.release[1]} ({tools.nvcc})")
+    except errors.KitError:
+        print("CUDA    not set up yet")
+    built = (build_folder() / "grader/autograder/judge").exists()
+    print(f"build   {build_folder()} ({'built' if built else 'not built yet'})")
+    print(f"labs    {len([path for path in LABS.iterdir() if path.is_dir()])} in {ROOT}")

@@ -1,0 +1,241 @@
+"""Compile CUDA programs for the virtual GPU or a real one, and keep what was compiled.
+
+An object is kept under the hash of what it was made from: the file's name and text, nvcc and the flags; beside it lie
+the names and hashes of the headers it included. The program linked from it is kept under the objects and libraries.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from scanlab.bootstrap.cuda import PTX_FLAGS
+from scanlab.errors import KitError, UsageError, WorkError
+from scanlab.labs import Device
+from scanlab.paths import LABS, ROOT, STATE, shown
+from scanlab.process import run_group
+from scanlab.toolchain import Toolchain, product, toolchain
+
+CACHE = STATE / "cache"
+CACHE_ENTRIES = 128
+"""So many compiled objects and programs are kept."""
+YOUNG = 600.0
+"""Seconds after its last use in which an entry is not dropped: somebody may be about to run it."""
+COMPILE_TIMEOUT = 300.0
+ELEMENT_FLAGS = {"float": (), "affine": ("-DSCANLAB_ELEMENT_AFFINE",)}
+DEVICE_FLAGS = {"vgpu": PTX_FLAGS, "gpu": ("-arch=native", "-lineinfo", "-cudart", "static")}
+SYSTEM_LIBRARIES = ("-lpthread", "-ldl", "-lrt")
+
+
+class CompileError(WorkError):
+    """The learner's file does not compile; the text is nvcc's own."""
+
+    what = "does not compile"
+
+
+class LinkError(CompileError):
+    """It compiles, and uses something that is nowhere defined; the text is the linker's."""
+
+    what = "does not link"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file to compile, and with which extra flags."""
+
+    path: Path
+    flags: tuple[str, ...] = ()
+
+
+def read_source(path: Path) -> bytes:
+    """Return the text of a file that is to be compiled.
+
+    Raises UsageError or WorkError, one clear line, for a file that is missing, unreadable, empty, a folder, or not
+    UTF-8.
+    """
+    name = shown(path)
+    if path.is_dir():
+        raise UsageError(f"{name} is a folder; name a file in it")
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError as error:
+        raise UsageError(f"{name} does not exist") from error
+    except OSError as error:
+        raise WorkError(f"{name}: cannot read it: {error.strerror}") from error
+    if not text.strip():
+        raise WorkError(f"{name} is empty; `grader/scanlab reset LAB` brings a lab's skeleton back")
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = text[: error.start].count(b"\n") + 1
+        raise WorkError(
+            f"{name}:{line}: not UTF-8 text (byte {text[error.start]:#04x}); save the file as UTF-8"
+        ) from error
+    return text
+
+
+def compile_object(source: Source, device: Device) -> Path:
+    """Compile one file and return the object, from the cache where nothing has changed.
+
+    Raises CompileError with nvcc's messages, which name the file as the learner would type it.
+    """
+    tools = toolchain()
+    text = read_source(source.path)
+    name = shown(source.path)
+    cwd = Path.cwd() if source.path.absolute().is_relative_to(Path.cwd()) else ROOT
+    flags = ["-std=c++17", "-I", str(LABS), *DEVICE_FLAGS[device], *source.flags]
+    entry = CACHE / _hash("object", text, str(cwd), name, tools.identity, *flags)
+    made = entry / "object.o"
+    if _headers_unchanged(entry):
+        _touch(entry)
+        return made
+    with _Making(entry) as folder:
+        output, headers = folder / "object.o", folder / "headers.d"
+        command = [str(tools.nvcc), *flags, "-MD", "-MF", str(headers), "-c", name, "-o", str(output)]
+        _run(command, cwd)
+        (folder / "headers.json").write_text(json.dumps(_header_hashes(headers.read_text(), cwd)))
+    return made
+
+
+def link(objects: Sequence[Path], device: Device, libraries: Sequence[Path] = ()) -> Path:
+    """Link objects with `libraries` and the device's CUDA runtime; return the program.
+
+    Raises LinkError with the linker's messages: a symbol that the program lacks is the program's fault.
+    """
+    tools = toolchain()
+    if device == "vgpu":
+        libraries = [*libraries, product("grader/cudart/libcudart_vgpu.a")]
+    stamps = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in libraries]
+    entry = CACHE / _hash("program", device, tools.identity, *(path.read_bytes() for path in objects), *stamps)
+    program = entry / "program"
+    if program.exists():
+        _touch(entry)
+        return program
+    with _Making(entry) as folder:
+        command = ["g++", *map(str, objects), *map(str, libraries), *_runtime(tools, device), *SYSTEM_LIBRARIES]
+        try:
+            _run([*command, "-o", str(folder / "program")], ROOT)
+        except CompileError as error:
+            raise LinkError(re.sub(rf"{re.escape(str(CACHE))}/\w+/object\.o: ", "", str(error))) from error
+    return program
+
+
+def _runtime(tools: Toolchain, device: Device) -> list[str]:
+    if device == "vgpu":
+        return []
+    for folder in tools.libraries:
+        if (folder / "libcudart_static.a").is_file():
+            return [str(folder / "libcudart_static.a")]
+    raise KitError(f"libcudart_static.a is in none of {', '.join(map(str, tools.libraries))}: is CUDA whole?")
+
+
+def build_runner(path: Path, element: str, device: Device) -> Path:
+    """Compile a submission for one element and link it with the runner; return the program."""
+    made = compile_object(Source(path, ELEMENT_FLAGS[element]), device)
+    return link([made], device, [product(f"grader/runner/librunner_{element}.a")])
+
+
+def build_program(paths: Sequence[Path], device: Device, flags: Sequence[str]) -> Path:
+    """Compile and link a program of its own, one compiler a file at the same time; return it."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(lambda path: compile_object(Source(path, tuple(flags)), device), paths))
+    program = link(objects, device)
+    prune()
+    return program
+
+
+def _run(command: list[str], cwd: Path) -> None:
+    """Run a compiler or linker. Raises CompileError with what it said when it fails."""
+    tool = Path(command[0]).name
+    try:
+        done = run_group(command, COMPILE_TIMEOUT, cwd)
+    except FileNotFoundError as error:
+        raise KitError(f"{command[0]} is gone: start the command again with grader/scanlab") from error
+    if done.code is None:
+        raise CompileError(f"{tool} did not end within {COMPILE_TIMEOUT:.0f} s")
+    if done.code != 0:
+        raise CompileError(done.output.strip() or f"{tool} failed with exit code {done.code} and no message")
+
+
+# ---- the cache -----------------------------------------------------------------------------------------------------
+
+
+def _hash(*parts: str | bytes) -> str:
+    total = hashlib.sha256()
+    for part in parts:
+        data = part.encode(errors="surrogateescape") if isinstance(part, str) else part
+        total.update(len(data).to_bytes(8, "little") + data)
+    return total.hexdigest()[:32]
+
+
+def _header_hashes(rule: str, cwd: Path) -> dict[str, str]:
+    """Return the hash of every header in nvcc's make rule that is not the system's or CUDA's own."""
+    names = rule.replace("\\\n", " ").split(":", 1)[-1].replace("\\ ", "\0").split()
+    paths = [(cwd / name.replace("\0", " ")).resolve() for name in names[1:]]
+    kept = [path for path in paths if not path.is_relative_to("/usr") and not _is_cuda(path)]
+    return {str(path): _hash(path.read_bytes()) for path in kept}
+
+
+def _is_cuda(path: Path) -> bool:
+    return any(path.is_relative_to(folder.parent) for folder in toolchain().libraries)
+
+
+def _headers_unchanged(entry: Path) -> bool:
+    try:
+        known = json.loads((entry / "headers.json").read_text())
+        return all(_hash(Path(name).read_bytes()) == digest for name, digest in known.items())
+    except (OSError, ValueError):
+        return False
+
+
+def _touch(entry: Path) -> None:
+    with suppress(OSError):  # a cache that cannot be written still serves
+        os.utime(entry)
+
+
+class _Making:
+    """A folder that becomes the cache's entry when the block ends well, and vanishes otherwise."""
+
+    def __init__(self, entry: Path) -> None:
+        self.entry = entry
+
+    def __enter__(self) -> Path:
+        try:
+            CACHE.mkdir(parents=True, exist_ok=True)
+            self.folder = Path(tempfile.mkdtemp(prefix="making-", dir=CACHE))
+        except OSError as error:
+            raise KitError(f"cannot write {shown(CACHE)}: {error.strerror}") from error
+        return self.folder
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            shutil.rmtree(self.entry, ignore_errors=True)  # its headers have changed
+            try:
+                self.folder.rename(self.entry)
+                return
+            except OSError:
+                pass  # another process has just made the same entry
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def prune() -> None:
+    """Drop the entries used longest ago, beyond CACHE_ENTRIES, and what an interrupted compiler left."""
+    now = time.time()
+    aged = []
+    for entry in CACHE.iterdir() if CACHE.is_dir() else ():
+        try:
+            aged.append((now - entry.stat().st_mtime, entry))
+        except OSError:
+            continue  # another process has dropped it
+    aged.sort()
+    for position, (age, entry) in enumerate(aged):
+        if age > YOUNG and (position >= CACHE_ENTRIES or entry.name.startswith("making-")):
+            shutil.rmtree(entry, ignore_errors=True)

@@ -1,0 +1,183 @@
+"""Have the judge grade submissions: build the runners, run the judge, take its result."""
+
+import json
+import os
+import shlex
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scanlab import plan as plans
+from scanlab.compile import CompileError, build_runner, prune, read_source
+from scanlab.errors import KitError, ScanlabError, UsageError, WorkError
+from scanlab.labs import Lab
+from scanlab.paths import ROOT, shown
+from scanlab.process import kill_all, run_group
+from scanlab.toolchain import product
+
+RESULT_SCHEMA = "scanlab-result"
+RESULT_VERSION = 1
+GRACE = 30.0
+"""Seconds that the judge gets beyond its checks' own limits."""
+MESSAGE_LINES = 40
+"""So many lines of a compiler's message are shown."""
+
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A file that is handed in for a lab."""
+
+    lab: Lab
+    path: Path
+
+    def again(self, options: plans.Options) -> str:
+        """Return the command that checks this file again."""
+        words = ["grader/scanlab", "check", self.lab.number]
+        if self.path.resolve() != self.lab.source.resolve():
+            words.append(shown(self.path))
+        if options.device != "vgpu":
+            words += ["--device", options.device]
+        return shlex.join(words)
+
+
+def grade(
+    submissions: Sequence[Submission], options: plans.Options, done: Callable[[Result], None] = lambda _: None
+) -> list[Result]:
+    """Grade `submissions` side by side and return their results in the same order; `done` is told of each.
+
+    A file that cannot be read or compiled is a `fail` like any other.
+
+    Raises KitError when the kit, not the work, is at fault.
+    """
+    for submission in submissions:
+        _ = submission.lab.rubric  # a broken lab.toml is told before anything is compiled
+    workers = os.cpu_count() or 1
+    with ThreadPoolExecutor(workers) as builders, ThreadPoolExecutor(workers) as judges:
+        try:
+            builds = [_start_builds(builders, submission, options) for submission in submissions]
+            judged = [
+                judges.submit(_grade_one, submission, runners, options)
+                for submission, runners in zip(submissions, builds, strict=True)
+            ]
+            results = []
+            for future in judged:
+                results.append(future.result())
+                done(results[-1])
+        except BaseException:
+            kill_all()
+            builders.shutdown(wait=False, cancel_futures=True)
+            judges.shutdown(wait=False, cancel_futures=True)
+            raise
+    prune()
+    return results
+
+
+def _start_builds(
+    pool: ThreadPoolExecutor, submission: Submission, options: plans.Options
+) -> dict[str, Future[Path]] | WorkError | UsageError:
+    try:
+        read_source(submission.path)
+    except (WorkError, UsageError) as error:
+        return error
+    names = plans.elements(submission.lab)
+    return {element: pool.submit(build_runner, submission.path, element, options.device) for element in names}
+
+
+def _grade_one(
+    submission: Submission, builds: dict[str, Future[Path]] | WorkError | UsageError, options: plans.Options
+) -> Result:
+    if isinstance(builds, ScanlabError):
+        return failed(submission, options, str(builds).splitlines()[0], str(builds).splitlines()[1:])
+    try:
+        runners = {element: build.result() for element, build in builds.items()}
+    except CompileError as error:
+        lines = str(error).splitlines()
+        if len(lines) > MESSAGE_LINES:
+            lines = [*lines[:MESSAGE_LINES], f"… {len(lines) - MESSAGE_LINES} more lines"]
+        return failed(submission, options, f"{shown(submission.path)} {error.what}", lines)
+    plan = plans.make_plan(submission.lab, shown(submission.path), submission.again(options), runners, options)
+    return run_judge(plan)
+
+
+def run_judge(plan: dict[str, Any]) -> Result:
+    """Run the judge on a plan and return its result.
+
+    Raises KitError when it reports the kit's own fault, crashes, or does not end.
+    """
+    limit = GRACE + plan["limits"]["seconds"] * len(plan["checks"])
+    with tempfile.TemporaryDirectory(prefix="scanlab-") as folder:
+        plan_file, result_file = Path(folder) / "plan.json", Path(folder) / "result.json"
+        plan_file.write_text(json.dumps(plan))
+        judge = product("grader/autograder/judge-gpu" if plan["device"] == "gpu" else "grader/autograder/judge")
+        command = [str(judge), "--plan", str(plan_file), "--result", str(result_file)]
+        try:
+            finished = run_group(command, limit, ROOT)
+        except OSError as error:
+            raise KitError(f"cannot start the judge: {error.strerror}") from error
+        if finished.code is None:
+            raise KitError(f"{plan['lab']}: the judge did not end within {limit:.0f} s")
+        try:
+            result = json.loads(result_file.read_text())
+        except (OSError, ValueError):
+            result = None
+    said = "".join(f"\n  {line}" for line in finished.output.strip().splitlines()[-MESSAGE_LINES:])
+    if finished.code not in (0, 1):
+        ended = (
+            f"was killed by signal {-finished.code}" if finished.code < 0 else f"ended with exit code {finished.code}"
+        )
+        raise KitError(f"{plan['lab']}: the judge {ended}{_faults(result) or said}")
+    if not isinstance(result, dict) or (result.get("schema"), result.get("version")) != (RESULT_SCHEMA, RESULT_VERSION):
+        raise KitError(f"{plan['lab']}: the judge wrote no result that this version can read{said}")
+    if result.get("verdict") == "error" or (result.get("verdict") == "pass") != (finished.code == 0):
+        raise KitError(f"{plan['lab']}: the judge's result and its exit code disagree{_faults(result) or said}")
+    return result
+
+
+def _faults(result: object) -> str:
+    """Return what a result says about the kit's own faults, a line each."""
+    checks = result.get("checks", []) if isinstance(result, dict) else []
+    causes = [check["cause"] for check in checks if check.get("verdict") == "error" and check.get("cause")]
+    return "".join(
+        f"\n  {' — '.join(filter(None, (cause.get('headline'), cause.get('rationale'))))}" for cause in causes
+    )
+
+
+def failed(submission: Submission, options: plans.Options, headline: str, details: Sequence[str]) -> Result:
+    """Return the result of a submission that never reached the judge, in the judge's own form."""
+    rubric = submission.lab.rubric
+    cause = {
+        "headline": headline,
+        "rationale": "",
+        "expected": "",
+        "actual": "",
+        "where": None,
+        "details": list(details),
+        "next": submission.again(options),
+    }
+    check = {
+        "name": "build",
+        "title": "the file compiles",
+        "verdict": "fail",
+        "points": 0,
+        "max_points": rubric.max_points(),
+        "cause": cause,
+        "counts": None,
+        "seconds": 0,
+    }
+    return {
+        "schema": RESULT_SCHEMA,
+        "version": RESULT_VERSION,
+        "lab": submission.lab.name,
+        "title": rubric.title,
+        "device": options.device,
+        "seed": options.seed,
+        "verdict": "fail",
+        "points": 0,
+        "max_points": rubric.max_points(),
+        "checks": [check],
+    }

@@ -1,0 +1,253 @@
+"""The labs: their folders, names and `lab.toml`."""
+
+import difflib
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from scanlab import formulas
+from scanlab.errors import KitError, UsageError
+from scanlab.paths import LABS, shown
+
+FOLDER = re.compile(r"(\d\d)_([a-z][a-z0-9_]*)")
+Device = Literal["vgpu", "gpu"]
+Schedule = Literal["in_order", "reversed", "random"]
+Counter = Literal[
+    "thread_instructions",
+    "warp_instructions",
+    "additions",
+    "barriers",
+    "shared_loads",
+    "shared_stores",
+    "bank_conflict_replays",
+    "global_requests",
+    "global_sectors",
+    "global_bytes",
+    "atomics",
+    "launches",
+    "warp_efficiency",
+    "host_copies",
+]
+Text = Annotated[str, Field(min_length=1)]
+
+
+class Table(BaseModel):
+    """A table of lab.toml: a field that it does not know is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Limits(Table):
+    """What one check may use: wall-clock seconds, warp instructions a launch, and bytes of output."""
+
+    seconds: float = Field(gt=0, le=3600)
+    warp_instructions: int = Field(gt=0)
+    output_bytes: int = Field(gt=0)
+
+
+class CheckBase(Table):
+    """What every check has."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    title: Text
+    entry: Text
+    element: Literal["float", "affine"]
+    points: int = Field(ge=0)
+    needs: str | None = None
+    explain: str = ""
+
+
+class CorrectnessCheck(CheckBase):
+    """The output of an entry against the oracle's, for each of `sizes` (elements) under each of `schedules`."""
+
+    kind: Literal["correctness"]
+    operation: Literal["inclusive", "exclusive"]
+    sizes: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+    schedules: Annotated[list[Schedule], Field(min_length=1)]
+    repeats: int = Field(default=1, ge=1)
+
+
+class CountCheck(CheckBase):
+    """A counter of the virtual GPU at one size, between two formulas in n and sections."""
+
+    kind: Literal["count"]
+    n: int = Field(ge=0)
+    counter: Counter
+    at_most: str | None = None
+    at_least: str | None = None
+
+    @model_validator(mode="after")
+    def _formulas_have_values(self) -> Self:
+        if self.at_most is None and self.at_least is None:
+            raise ValueError("a count needs at_most or at_least")
+        for field in ("at_most", "at_least"):
+            formula = getattr(self, field)
+            if formula is not None:
+                try:
+                    formulas.evaluate(formula, {"n": self.n, "sections": 1})
+                except formulas.FormulaError as error:
+                    raise ValueError(f"{field}: {error}") from error
+        return self
+
+
+Check = Annotated[CorrectnessCheck | CountCheck, Field(discriminator="kind")]
+
+
+class Hint(Table):
+    """One tier of help; the first asks, the last shows the shape of the code."""
+
+    text: Text
+
+
+class Rubric(Table):
+    """The whole of a lab.toml."""
+
+    title: Text
+    summary: Text
+    handout: Text
+    section: int = Field(ge=0)
+    entries: Annotated[list[Text], Field(min_length=1)]
+    limits: Limits
+    check: Annotated[list[Check], Field(min_length=1)]
+    hint: list[Hint] = []
+
+    @model_validator(mode="after")
+    def _names_agree(self) -> Self:
+        names: set[str] = set()
+        for check in self.check:
+            if check.name in names:
+                raise ValueError(f"two checks are named {check.name!r}")
+            if check.entry not in self.entries:
+                raise ValueError(f"check {check.name!r}: entry {check.entry!r} is not one of entries")
+            if check.needs is not None and check.needs not in names:
+                raise ValueError(f"check {check.name!r} needs {check.needs!r}, which is no check before it")
+            names.add(check.name)
+        return self
+
+    def max_points(self) -> int:
+        """Return the points of all checks."""
+        return sum(check.points for check in self.check)
+
+
+class Lab:
+    """A lab's folder; its rubric is read when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._rubric: Rubric | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the folder's name, `02_kogge_stone`."""
+        return self.folder.name
+
+    @property
+    def number(self) -> str:
+        """Return the two digits, which are also the order of the labs."""
+        return self.name[:2]
+
+    @property
+    def source(self) -> Path:
+        """Return the path of the file that a learner edits."""
+        return self.folder / "scan.cu"
+
+    @property
+    def rubric(self) -> Rubric:
+        """Return the rubric. Raises KitError, with the line or field, when lab.toml is broken."""
+        if self._rubric is None:
+            self._rubric = read_rubric(self.folder / "lab.toml")
+        return self._rubric
+
+
+def read_rubric(path: Path) -> Rubric:
+    """Read a lab.toml.
+
+    Raises KitError naming file, line and field for everything that is wrong with it.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise KitError(f"{shown(path)}: not UTF-8 (byte {error.start})") from error
+    except OSError as error:
+        raise KitError(f"{shown(path)}: cannot read it: {error.strerror}") from error
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message = str(error)
+        at = re.search(r"\(at line (\d+), column \d+\)", message)
+        place = f":{at.group(1)}" if at else ""
+        raise KitError(f"{shown(path)}{place}: not TOML: {message}") from error
+    try:
+        return Rubric.model_validate(data)
+    except ValidationError as error:
+        lines = []
+        for problem in error.errors():
+            location = [part for part in problem["loc"] if part not in ("correctness", "count")]
+            message = problem["msg"].removeprefix("Value error, ")
+            line = _line_of(text, location)
+            lines.append(f"{shown(path)}{f':{line}' if line else ''}: {_field(location)}{message}")
+        raise KitError("\n".join(lines)) from error
+
+
+def _field(location: list[str | int]) -> str:
+    name = ""
+    for part in location:
+        name += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if name else part
+    return f"{name}: " if name else ""
+
+
+def _line_of(text: str, location: list[str | int]) -> int | None:
+    """Return the line (from 1) of the key or table that `location` names, as far as it can be found."""
+    lines = text.splitlines()
+    at, end, found = 0, len(lines), None
+    if len(location) > 1 and isinstance(location[1], int):
+        headers = [i for i, line in enumerate(lines) if line.strip() == f"[[{location[0]}]]"]
+        if location[1] < len(headers):
+            at = found = headers[location[1]]
+            end = next((i for i in range(at + 1, len(lines)) if lines[i].startswith("[")), len(lines))
+        key = location[2] if len(location) > 2 else None
+    elif len(location) > 1:
+        header = next((i for i, line in enumerate(lines) if line.strip() == f"[{location[0]}]"), None)
+        at = found = header if header is not None else 0
+        key = location[1]
+    else:
+        key = location[0] if location else None
+    if key is not None:
+        found = next((i for i in range(at, end) if re.match(rf"\s*{re.escape(str(key))}\s*=", lines[i])), found)
+    return None if found is None else found + 1
+
+
+def all_labs() -> list[Lab]:
+    """Return the kit's labs in the order of their numbers."""
+    folders = (
+        [path for path in LABS.iterdir() if FOLDER.fullmatch(path.name) and path.is_dir()] if LABS.is_dir() else []
+    )
+    if not folders:
+        raise KitError(f"no labs under {shown(LABS)}")
+    return [Lab(folder) for folder in sorted(folders)]
+
+
+def find_lab(wanted: str) -> Lab:
+    """Return the lab called `02`, `2`, `kogge_stone`, `02_kogge_stone`, or by a path in its folder.
+
+    Raises UsageError, with the nearest name, when there is none.
+    """
+    labs = all_labs()
+    name = wanted.strip()
+    if "/" in name or name in (".", ".."):
+        parts = Path(name).resolve().parts
+        name = next((part for part in reversed(parts) if FOLDER.fullmatch(part)), name)
+    name = name.lower().replace("-", "_")
+    for lab in labs:
+        slug = lab.name[3:]
+        if name in (lab.name, slug) or (name.isdecimal() and name.isascii() and int(name) == int(lab.number)):
+            return lab
+    spellings = {spelling: lab for lab in labs for spelling in (lab.name, lab.name[3:], lab.number)}
+    near = difflib.get_close_matches(name, spellings, n=1, cutoff=0.5)
+    suggestion = (
+        f"did you mean {spellings[near[0]].name}?" if near else f"there are {', '.join(lab.name for lab in labs)}"
+    )
+    raise UsageError(f"no lab is called {wanted!r}; {suggestion}")

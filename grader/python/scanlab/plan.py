@@ -1,0 +1,71 @@
+"""The plan: what the judge is told to check, with every formula evaluated."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scanlab import formulas
+from scanlab.labs import CorrectnessCheck, CountCheck, Device, Lab, Rubric, Schedule
+
+VERSION = 1
+DEFAULT_SEED = 7
+DEFAULT_PROFILE = "small"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line changes.
+
+    `n` (elements) and `schedule` narrow the correctness checks to one case; a count keeps its own n, where its limits
+    mean something.
+    """
+
+    device: Device = "vgpu"
+    n: int | None = None
+    seed: int = DEFAULT_SEED
+    schedule: Schedule | None = None
+
+
+def make_plan(lab: Lab, source: str, again: str, runners: Mapping[str, Path], options: Options) -> dict[str, Any]:
+    """Return plan.json's object for a lab.
+
+    `source` is the file's name as a person knows it, `again` the command that checks it again, `runners` maps each
+    element's name to its program.
+    """
+    rubric = lab.rubric
+    return {
+        "version": VERSION,
+        "lab": lab.name,
+        "title": rubric.title,
+        "device": options.device,
+        "profile": DEFAULT_PROFILE,
+        "seed": options.seed,
+        "section": rubric.section,
+        "source": source,
+        "again": again,
+        "limits": rubric.limits.model_dump(),
+        "runners": {element: str(path) for element, path in runners.items()},
+        "checks": [_check(rubric, check, options) for check in rubric.check],
+    }
+
+
+def elements(lab: Lab) -> list[str]:
+    """Return the elements that the lab's checks need, in the order of first use."""
+    return list(dict.fromkeys(check.element for check in lab.rubric.check))
+
+
+def _check(rubric: Rubric, check: CorrectnessCheck | CountCheck, options: Options) -> dict[str, Any]:
+    planned: dict[str, Any] = check.model_dump()
+    if isinstance(check, CorrectnessCheck):
+        if options.n is not None:
+            planned["sizes"] = [options.n]
+        if options.schedule is not None:
+            planned["schedules"] = [options.schedule]
+        return planned
+    sections = math.ceil(check.n / rubric.section) if rubric.section else 1
+    for field in ("at_most", "at_least"):
+        if planned[field] is not None:
+            planned[field] = formulas.evaluate(planned[field], {"n": check.n, "sections": sections})
+    return planned

@@ -1,0 +1,101 @@
+"""Run other programs so that nothing of them is left: a program's whole process group ends with it."""
+
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+OUTPUT_LIMIT = 1 << 20
+"""Bytes of a program's output that are kept."""
+
+_running: set[subprocess.Popen[bytes]] = set()
+_lock = threading.RLock()  # kill_all may run in a signal handler, inside this thread's own critical section
+_stopping = threading.Event()
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a program ended: its exit code (negative: a signal; None: it ran past the limit) and its output."""
+
+    code: int | None
+    output: str
+
+
+def run_group(command: Sequence[str], timeout: float, cwd: Path | None = None) -> Finished:
+    """Run `command` in a session of its own for at most `timeout` seconds.
+
+    When it ends or runs past its limit, and when `kill_all` is called, its whole process group is killed.
+
+    Raises OSError when the program cannot be started.
+    """
+    with tempfile.TemporaryFile() as sink:
+        with _lock:
+            if _stopping.is_set():
+                raise InterruptedError("scanlab is stopping")
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                cwd=cwd,
+                start_new_session=True,
+            )
+            _running.add(process)
+        try:
+            code: int | None = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            _kill_group(process)
+            with _lock:
+                _running.discard(process)
+        sink.seek(0)
+        return Finished(code, sink.read(OUTPUT_LIMIT).decode(errors="replace"))
+
+
+def kill_all() -> None:
+    """Kill every program that runs, and let no more start: this program is stopping."""
+    with _lock:
+        _stopping.set()
+        for process in list(_running):
+            _signal_group(process, signal.SIGTERM)
+            _signal_group(process, signal.SIGKILL)
+
+
+def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    # The group's number stays taken while any process of it lives, so this reaches no stranger.
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        _signal_group(process, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(1)
+    _signal_group(process, signal.SIGKILL)
+    process.wait()
+
+
+class Interrupted(BaseException):
+    """Somebody asked this program to stop; `signal` is the signal's number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.signal = number
+
+
+def stop_on_signals() -> None:
+    """Make SIGINT, SIGTERM and SIGHUP kill what runs and raise Interrupted in the main thread."""
+
+    def stop(number: int, _: object) -> None:
+        kill_all()
+        raise Interrupted(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)

@@ -1,0 +1,159 @@
+// The untrusted side: main() of the process that holds a submission's code. It calls the entry that the judge names on
+// the device pointers that the judge gives, waits for the device, and says how that ended.
+//
+// Nothing is protected here, for the submission shares the process: whatever it does to this code, the judge believes
+// only its own memory, clock and oracle. Built once per element type, and linked with the submission's object and with
+// either CUDA runtime, NVIDIA's or the virtual GPU's.
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "runner/protocol.hpp"
+#include "scanlab.cuh"
+
+// Weak: a submission without one of them still links, and the judge hears which is missing.
+__attribute__((weak)) void inclusive_scan(const Element* d_x, Element* d_y, int n);
+__attribute__((weak)) void exclusive_scan(const Element* d_x, Element* d_y, int n);
+
+namespace {
+
+using scanlab::runner::Call;
+using scanlab::runner::DevicePointer;
+using scanlab::runner::Done;
+using scanlab::runner::Entry;
+
+using EntryFunction = void (*)(const Element*, Element*, int);
+
+EntryFunction function_of(Entry entry) {
+  switch (entry) {
+    case Entry::inclusive_scan:
+      return &inclusive_scan;
+    case Entry::exclusive_scan:
+      return &exclusive_scan;
+  }
+  return nullptr;
+}
+
+/// False at the end of the stream.
+bool receive(int fd, Call& call) {
+  auto* to = reinterpret_cast<char*>(&call);
+  for (std::size_t got = 0; got < sizeof call;) {
+    const ssize_t count = read(fd, to + got, sizeof call - got);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    got += static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+bool answer(int fd, const Done& done) {
+  const auto* from = reinterpret_cast<const char*>(&done);
+  for (std::size_t sent = 0; sent < sizeof done;) {
+    const ssize_t count = send(fd, from + sent, sizeof done - sent, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    sent += static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+/// The judge's memory as this process sees it. A handle is opened once, for opening takes far longer than a scan.
+class Memory {
+ public:
+  cudaError_t open(const DevicePointer& pointer, void** address) {
+    if (pointer.how == DevicePointer::How::address) {
+      *address = reinterpret_cast<void*>(pointer.address);
+      return cudaSuccess;
+    }
+    auto [place, is_new] = bases_.try_emplace(pointer.allocation, nullptr);
+    if (is_new) {
+      cudaIpcMemHandle_t handle;
+      static_assert(sizeof handle == sizeof pointer.handle);
+      std::memcpy(&handle, pointer.handle, sizeof handle);
+      const cudaError_t error = cudaIpcOpenMemHandle(&place->second, handle, cudaIpcMemLazyEnablePeerAccess);
+      if (error != cudaSuccess) {
+        bases_.erase(place);
+        return error;
+      }
+    }
+    *address = static_cast<char*>(place->second) + pointer.offset;
+    return cudaSuccess;
+  }
+
+ private:
+  std::map<std::uint32_t, void*> bases_;
+};
+
+void set_error(Done& done, Done::Status status, cudaError_t error) {
+  done.status = status;
+  done.cuda_error = static_cast<std::int32_t>(error);
+  std::snprintf(done.cuda_error_name, sizeof done.cuda_error_name, "%s", cudaGetErrorName(error));
+}
+
+Done perform(const Call& call, Memory& memory) {
+  Done done;
+  done.serial = call.serial;
+  if (call.magic != scanlab::runner::call_magic) {
+    done.status = Done::Status::bad_call;
+    return done;
+  }
+  const EntryFunction entry = function_of(call.entry);
+  if (entry == nullptr) {
+    done.status = Done::Status::missing;
+    return done;
+  }
+
+  void* d_x = nullptr;
+  void* d_y = nullptr;
+  cudaError_t opened = memory.open(call.d_x, &d_x);
+  if (opened == cudaSuccess) opened = memory.open(call.d_y, &d_y);
+  if (opened != cudaSuccess) {
+    set_error(done, Done::Status::no_memory_map, opened);
+    return done;
+  }
+
+  (void)cudaGetLastError();  // what happened before this call is not this call's error
+  entry(static_cast<const Element*>(d_x), static_cast<Element*>(d_y), call.n);
+  const cudaError_t launched = cudaGetLastError();
+  const cudaError_t finished = cudaDeviceSynchronize();
+  if (launched != cudaSuccess) {
+    set_error(done, Done::Status::launch_error, launched);
+  } else if (finished != cudaSuccess) {
+    set_error(done, Done::Status::run_error, finished);
+  }
+  return done;
+}
+
+}  // namespace
+
+int main() {
+  const char* variable = std::getenv(scanlab::runner::fd_variable);
+  if (variable == nullptr) {
+    std::fputs("this program is started by the judge: grader/scanlab check\n", stderr);
+    return 2;
+  }
+  const int fd = std::atoi(variable);
+  fcntl(fd, F_SETFD, FD_CLOEXEC);  // programs that the submission starts get no channel to the judge
+  // What a submission prints must be in the pipe when it crashes a moment later.
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+
+  Done ready;
+  ready.status = Done::Status::ready;
+  if (!answer(fd, ready)) return 0;
+
+  Memory memory;
+  Call call;
+  while (receive(fd, call)) {
+    const Done done = perform(call, memory);
+    std::fflush(stdout);
+    if (!answer(fd, done)) break;
+  }
+  return 0;
+}

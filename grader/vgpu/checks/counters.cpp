@@ -1,0 +1,123 @@
+#include "vgpu/checks/counters.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace scanlab::vgpu {
+namespace {
+
+constexpr unsigned banks = 32;
+constexpr unsigned bank_bytes = 4;
+constexpr unsigned sector_bytes = 32;
+
+/// Passes over the banks that one request takes: the most different 4-byte words in any bank. A request of 8 or 16 bytes a
+/// lane is carried out in halves or quarters of the warp, so that each moves at most 128 bytes (CUDA C++ Programming
+/// Guide, "Shared memory").
+unsigned passes(const Access& a) {
+  const unsigned words = std::max(1u, a.bytes / bank_bytes);
+  const unsigned lanes_a_pass = warp_size / words;
+  unsigned total = 0;
+  for (unsigned first = 0; first < warp_size; first += lanes_a_pass) {
+    std::uint64_t seen[banks][warp_size];
+    unsigned count[banks] = {};
+    unsigned most = 0;
+    for (unsigned l = first; l < first + lanes_a_pass; ++l) {
+      if (!(a.mask >> l & 1)) continue;
+      for (unsigned k = 0; k < words; ++k) {
+        const std::uint64_t word = a.address[l] / bank_bytes + k;
+        const unsigned bank = word % banks;
+        const auto end = seen[bank] + count[bank];
+        if (std::find(seen[bank], end, word) != end) continue;
+        seen[bank][count[bank]++] = word;
+        most = std::max(most, count[bank]);
+      }
+    }
+    total += most;
+  }
+  return total;
+}
+
+/// Passes that a request of this width takes without conflicts: one for each group of lanes that takes part.
+unsigned passes_without_conflict(const Access& a) {
+  const unsigned lanes_a_pass = warp_size / std::max(1u, a.bytes / bank_bytes);
+  unsigned groups = 0;
+  for (unsigned first = 0; first < warp_size; first += lanes_a_pass) {
+    const Mask group = lanes_a_pass == warp_size ? full_mask : ((Mask{1} << lanes_a_pass) - 1) << first;
+    groups += (a.mask & group) != 0;
+  }
+  return groups;
+}
+
+unsigned sectors(const Access& a) {
+  std::uint64_t touched[warp_size * 2];
+  unsigned count = 0;
+  for (Mask m = a.mask; m; m &= m - 1) {
+    const std::uint64_t address = a.address[std::countr_zero(m)];
+    touched[count++] = address / sector_bytes;
+    const std::uint64_t last = (address + a.bytes - 1) / sector_bytes;
+    if (last != touched[count - 1]) touched[count++] = last;
+  }
+  std::sort(touched, touched + count);
+  return static_cast<unsigned>(std::unique(touched, touched + count) - touched);
+}
+
+}  // namespace
+
+double Counts::warp_efficiency() const {
+  return warp_instructions ? static_cast<double>(thread_instructions) / (32.0 * static_cast<double>(warp_instructions)) : 1.0;
+}
+
+std::vector<std::pair<std::string, double>> Counts::named() const {
+  const auto d = [](std::uint64_t n) { return static_cast<double>(n); };
+  return {{"launches", d(launches)},
+          {"thread_instructions", d(thread_instructions)},
+          {"warp_instructions", d(warp_instructions)},
+          {"additions", d(additions)},
+          {"barriers", d(barriers)},
+          {"shared_loads", d(shared_loads)},
+          {"shared_stores", d(shared_stores)},
+          {"bank_conflict_replays", d(bank_conflict_replays)},
+          {"global_requests", d(global_requests)},
+          {"global_sectors", d(global_sectors)},
+          {"global_bytes", d(global_bytes)},
+          {"atomics", d(atomics)},
+          {"warp_efficiency", warp_efficiency()}};
+}
+
+void Counters::kernel_begin(const KernelInfo&) { ++counts_.launches; }
+
+void Counters::executed(Mask mask, std::uint64_t count) {
+  counts_.warp_instructions += count;
+  counts_.thread_instructions += count * static_cast<unsigned>(std::popcount(mask));
+}
+
+void Counters::addition(Mask mask) { counts_.additions += static_cast<unsigned>(std::popcount(mask)); }
+
+void Counters::access(const Access& a) {
+  if (a.space == ptx::StateSpace::shared) {
+    counts_.bank_conflict_replays += passes(a) - passes_without_conflict(a);
+  } else if (a.space == ptx::StateSpace::global) {
+    ++counts_.global_requests;
+    counts_.global_sectors += sectors(a);
+    counts_.global_bytes += std::uint64_t{a.bytes} * static_cast<unsigned>(std::popcount(a.mask));
+  }
+}
+
+void Counters::load(const Access& a) {
+  if (a.space == ptx::StateSpace::shared) ++counts_.shared_loads;
+  access(a);
+}
+
+void Counters::store(const Access& a) {
+  if (a.space == ptx::StateSpace::shared) ++counts_.shared_stores;
+  access(a);
+}
+
+void Counters::atomic(const Access& a) {
+  counts_.atomics += static_cast<unsigned>(std::popcount(a.mask));
+  access(a);
+}
+
+void Counters::barrier_complete(const Actor&, std::uint32_t) { ++counts_.barriers; }
+
+}  // namespace scanlab::vgpu

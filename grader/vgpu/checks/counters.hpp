@@ -1,0 +1,48 @@
+// The counters: how much work a launch did, and how well it used the hardware.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vgpu/core/observer.hpp"
+
+namespace scanlab::vgpu {
+
+/// Exact counts, summed over the launches since the last reset. Sectors are 32 bytes; a request is one warp's access.
+struct Counts {
+  std::uint64_t launches = 0;
+  std::uint64_t thread_instructions = 0, warp_instructions = 0;
+  std::uint64_t additions = 0;  ///< floating-point add, sub, fma; a thread
+  std::uint64_t barriers = 0;   ///< completed block barriers, once a block each
+  std::uint64_t shared_loads = 0, shared_stores = 0;  ///< warp requests
+  std::uint64_t bank_conflict_replays = 0;            ///< extra passes over the 32 banks of 4 bytes
+  std::uint64_t global_requests = 0, global_sectors = 0;
+  std::uint64_t global_bytes = 0;  ///< asked for by threads
+  std::uint64_t atomics = 0;       ///< a thread, global and shared
+
+  double warp_efficiency() const;  ///< active lanes an instruction, over 32; 1 when nothing ran
+  /// Names as in lab.toml, with values; counts as whole numbers.
+  std::vector<std::pair<std::string, double>> named() const;
+};
+
+class Counters : public Observer {
+ public:
+  const Counts& counts() const { return counts_; }
+  void reset() { counts_ = {}; }
+
+  void kernel_begin(const KernelInfo&) override;
+  void executed(Mask mask, std::uint64_t count) override;
+  void addition(Mask mask) override;
+  void load(const Access& access) override;
+  void store(const Access& access) override;
+  void atomic(const Access& access) override;
+  void barrier_complete(const Actor&, std::uint32_t id) override;
+
+ private:
+  void access(const Access& access);
+  Counts counts_;
+};
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,242 @@
+#include "vgpu/core/addressing.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "vgpu/core/raise.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+const char* verb(Touch touch) {
+  switch (touch) {
+    case Touch::read: return "read";
+    case Touch::write: return "write";
+    case Touch::atomic: return "atomic operation";
+  }
+  return "access";
+}
+
+const char* plural(std::uint64_t n) { return n == 1 ? "" : "s"; }
+
+std::string byte_count(std::uint64_t n) { return fmt::format("{} byte{}", n, plural(n)); }
+
+/// "4 bytes after the end of s_xy (4096 bytes)".
+std::string missed(std::string_view name, std::uint64_t size, std::int64_t distance) {
+  if (distance < 0) return fmt::format("{} before the beginning of {}, which has {}", byte_count(static_cast<std::uint64_t>(-distance)), name, byte_count(size));
+  const auto beyond = static_cast<std::uint64_t>(distance - 1);
+  if (beyond == 0) return fmt::format("just past the end of {}, which has {}", name, byte_count(size));
+  return fmt::format("{} past the end of {}, which has {}", byte_count(beyond), name, byte_count(size));
+}
+
+struct Explanation {
+  std::string target;  ///< "shared array s_xy"
+  std::vector<std::string> details;
+  std::string advice;
+};
+
+Explanation explain_shared(Warp& w, std::uint64_t address) {
+  const Image& image = *w.block->grid->image;
+  Explanation e;
+  e.target = "every shared array";
+  if (image.shared.empty()) {
+    e.details.push_back("the kernel has no shared memory");
+    return e;
+  }
+  // A 32-bit address that wrapped below zero is meant as a negative offset.
+  const auto near = static_cast<std::int64_t>(static_cast<std::int32_t>(static_cast<std::uint32_t>(address)));
+  const SharedVariable* best = nullptr;
+  std::uint64_t best_size = 0;
+  std::int64_t best_distance = 0;
+  for (const SharedVariable& v : image.shared) {
+    const std::uint64_t size = v.offset == image.dynamic_offset ? w.block->grid->dynamic_shared : v.size;
+    const auto base = static_cast<std::int64_t>(v.offset);
+    const std::int64_t d = near < base ? near - base
+                           : near >= base + static_cast<std::int64_t>(size) ? near - base - static_cast<std::int64_t>(size) + 1
+                                                                            : 1;
+    if (!best || std::llabs(d) < std::llabs(best_distance)) {
+      best = &v;
+      best_size = size;
+      best_distance = d;
+    }
+  }
+  e.target = fmt::format("shared array {}", best->name);
+  e.details.push_back(missed(best->name, best_size, best_distance));
+  if (best->offset == image.dynamic_offset && best_size == 0)
+    e.advice = "the array is dynamic: pass its size in bytes as the third launch parameter, <<<blocks, threads, bytes>>>";
+  else
+    e.advice = best_distance < 0 ? "guard the access: only threads whose index stays at or above 0 may make it"
+                                 : "guard the access, or make the array larger";
+  return e;
+}
+
+Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) {
+  Explanation e;
+  e.target = "every allocation";
+  const Placement p = w.block->grid->memory->place(address, bytes);
+  if (address < 4096) {
+    e.target = "global memory: a null pointer";
+    e.details.push_back(address == 0 ? "the address is null" : fmt::format("the address is {} after null", byte_count(address)));
+    e.advice = "check that the pointer was allocated and passed to the kernel";
+  } else if (!p.allocation) {
+    e.details.push_back("the address is no device memory: is it a host pointer, or an uninitialised one?");
+    e.advice = "pass pointers from cudaMalloc to the kernel";
+  } else if (p.allocation->freed) {
+    e.target = "live memory";
+    e.details.push_back(fmt::format("the address lies in {}, which has been freed", p.allocation->label));
+    e.advice = "free memory only after its last use";
+  } else {
+    e.target = p.allocation->label;
+    e.details.push_back(missed(p.allocation->label, p.allocation->size, p.distance));
+    e.advice = "guard the access by the number of elements: the last block may have threads without an element";
+  }
+  return e;
+}
+
+}  // namespace
+
+void raise_bad_access(Warp& w, StateSpace space, Touch touch, unsigned lane, std::uint64_t address, std::uint32_t bytes) {
+  FaultException f;
+  f.lane = lane;
+  if (address % std::bit_floor(bytes) != 0 && space != StateSpace::generic) {
+    f.fault.kind = Fault::Kind::misaligned;
+    f.fault.headline = fmt::format("misaligned {} of {}", verb(touch), byte_count(bytes));
+    f.fault.details.push_back(fmt::format("the address is {} past a multiple of {}", byte_count(address % bytes), bytes));
+    f.fault.advice = fmt::format("an access of {0} bytes needs an address that is a multiple of {0}", bytes);
+    throw f;
+  }
+  f.fault.kind = Fault::Kind::out_of_bounds;
+  Explanation e;
+  switch (space) {
+    case StateSpace::shared: e = explain_shared(w, address); break;
+    case StateSpace::local:
+      e.target = "the thread's local arrays";
+      e.details.push_back(fmt::format("local address {}, of {} in use", address, w.frame->local_base + w.frame->program->local_bytes));
+      e.advice = "an index of a local array is out of its range";
+      break;
+    case StateSpace::param:
+      e.target = "the kernel's parameters";
+      e.details.push_back(fmt::format("parameter offset {}, of {}", address, byte_count(w.block->grid->parameters.size())));
+      break;
+    case StateSpace::constant:
+    default: e = explain_global(w, address, bytes); break;
+  }
+  f.fault.headline = fmt::format("{} of {} outside {}", verb(touch), byte_count(bytes), e.target);
+  f.fault.details = std::move(e.details);
+  f.fault.advice = std::move(e.advice);
+  throw f;
+}
+
+void grow_local(Warp& w, std::uint64_t bytes) {
+  const std::uint64_t stride = std::max<std::uint64_t>(std::bit_ceil(bytes), 256);
+  constexpr std::uint64_t limit = 512 * 1024;  // a thread, as on GPUs
+  if (stride > limit)
+    raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)),
+          fmt::format("stack overflow: more than {} bytes of local memory in one thread", limit),
+          "is a recursive device function missing its end?");
+  std::vector<std::byte> larger(stride * warp_size, poison);
+  for (unsigned l = 0; l < warp_size; ++l)
+    if (w.local_stride) std::memcpy(larger.data() + l * stride, w.local.data() + l * w.local_stride, w.local_stride);
+  w.local.swap(larger);
+  w.local_stride = stride;
+}
+
+std::byte* check_lane(Warp& w, StateSpace space, Touch touch, unsigned lane, std::uint64_t address, std::uint32_t bytes) {
+  Grid& grid = *w.block->grid;
+  const bool aligned = address % bytes == 0;
+  switch (space) {
+    case StateSpace::shared: {
+      if (!aligned) break;
+      for (const SharedVariable& v : grid.image->shared) {
+        const std::uint64_t size = v.offset == grid.image->dynamic_offset ? grid.dynamic_shared : v.size;
+        if (address >= v.offset && address - v.offset + bytes <= size) {
+          w.block->range_begin = v.offset;
+          w.block->range_end = v.offset + size;
+          return w.block->shared.data() + address;
+        }
+      }
+      break;
+    }
+    case StateSpace::local:
+      if (aligned && address >= local_start && address + bytes <= w.frame->local_base + w.frame->program->local_bytes)
+        return local_host(w, lane, address);
+      break;
+    case StateSpace::param:
+      if (aligned && touch == Touch::read && address <= grid.parameters.size() && bytes <= grid.parameters.size() - address)
+        return const_cast<std::byte*>(grid.parameters.data()) + address;
+      break;
+    default: {
+      if (!aligned) break;
+      const Allocation* found = grid.memory->find(address, bytes);
+      if (!found || (found->is_constant && touch != Touch::read)) break;
+      grid.range_begin = found->base;
+      grid.range_end = found->base + found->size;
+      grid.range_constant = found->is_constant;
+      return grid.memory->host(address);
+    }
+  }
+  raise_bad_access(w, space, touch, lane, address, bytes);
+}
+
+template <StateSpace Space>
+View view(Warp& w, Touch touch, const Addresses& a, std::uint32_t bytes) {
+  Grid& grid = *w.block->grid;
+  View v;
+  if constexpr (Space == StateSpace::shared)
+    v.base = w.block->shared.data();
+  else if constexpr (Space == StateSpace::param)
+    v.base = const_cast<std::byte*>(grid.parameters.data());
+  else
+    v.base = grid.memory->host(0);
+  // Whether [low, last + bytes) lies in the array that was hit last.
+  const auto inside = [&](std::uint64_t low, std::uint64_t last) {
+    std::uint64_t begin = 0, end = grid.parameters.size();
+    if constexpr (Space == StateSpace::shared) {
+      begin = w.block->range_begin;
+      end = w.block->range_end;
+    } else if constexpr (Space != StateSpace::param) {
+      begin = grid.range_begin;
+      end = grid.range_constant && touch != Touch::read ? begin : grid.range_end;
+    }
+    return low >= begin && last <= end && end - last >= bytes;
+  };
+  const std::uint64_t first = a.of[0];
+  if (w.active == full_mask) {
+    std::uint64_t different = 0;
+#pragma GCC ivdep
+    for (unsigned l = 0; l < warp_size; ++l) different |= a.of[l] ^ (first + std::uint64_t{l} * bytes);
+    v.consecutive = different == 0;
+  }
+  std::uint64_t low = first, last = a.of[warp_size - 1], bits = first;
+  if (!v.consecutive || last < first) {
+    low = ~0ull;
+    last = bits = 0;
+    for (Mask m = w.active; m; m &= m - 1) {
+      const std::uint64_t x = a.of[std::countr_zero(m)];
+      low = std::min(low, x);
+      last = std::max(last, x);
+      bits |= x;
+    }
+  }
+  if (bits % bytes == 0) {
+    if (inside(low, last)) return v;
+    // Another array than last time: look it up by one lane.
+    const auto l = static_cast<unsigned>(std::countr_zero(w.active));
+    check_lane(w, Space, touch, l, a.of[l], bytes);
+    if (inside(low, last)) return v;
+  }
+  for (Mask m = w.active; m; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    check_lane(w, Space, touch, l, a.of[l], bytes);
+  }
+  return v;
+}
+
+template View view<StateSpace::global>(Warp&, Touch, const Addresses&, std::uint32_t);
+template View view<StateSpace::constant>(Warp&, Touch, const Addresses&, std::uint32_t);
+template View view<StateSpace::shared>(Warp&, Touch, const Addresses&, std::uint32_t);
+template View view<StateSpace::param>(Warp&, Touch, const Addresses&, std::uint32_t);
+
+}  // namespace scanlab::vgpu

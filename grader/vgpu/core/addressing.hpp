@@ -1,0 +1,81 @@
+// Addresses of one memory instruction: computed for all lanes, checked once, translated to host memory.
+#pragma once
+
+#include <cstdint>
+
+#include "vgpu/core/grid.hpp"
+
+namespace scanlab::vgpu {
+
+using ptx::StateSpace;
+
+/// How an instruction names its address: op[7] is the register, imm the byte offset.
+enum class AddressWidth : std::uint8_t { bits32, bits64 };
+
+struct Addresses {
+  alignas(64) std::uint64_t of[warp_size];
+};
+
+/// of[l] = register + imm for every lane (also inactive ones), as the width of the register has it.
+template <AddressWidth Width>
+inline void gather(Warp& w, const Inst* i, Addresses& a) {
+  if constexpr (Width == AddressWidth::bits32) {
+    const std::uint32_t* r = w.lanes<std::uint32_t>(i->op[7]);
+    const auto offset = static_cast<std::uint32_t>(i->imm);
+#pragma GCC ivdep
+    for (unsigned l = 0; l < warp_size; ++l) a.of[l] = r[l] + offset;
+  } else {
+    const std::uint64_t* r = w.lanes<std::uint64_t>(i->op[7]);
+    const std::uint64_t offset = i->imm;
+#pragma GCC ivdep
+    for (unsigned l = 0; l < warp_size; ++l) a.of[l] = r[l] + offset;
+  }
+}
+
+/// Verb of a message.
+enum class Touch : std::uint8_t { read, write, atomic };
+
+/// Throws the fault for lane `lane` of an access that is out of bounds or misaligned.
+[[noreturn]] void raise_bad_access(Warp& w, StateSpace space, Touch touch, unsigned lane, std::uint64_t address,
+                                   std::uint32_t bytes);
+
+/// Checks one address of `space`; throws when it is not valid. Returns the host address of that byte.
+std::byte* check_lane(Warp& w, StateSpace space, Touch touch, unsigned lane, std::uint64_t address, std::uint32_t bytes);
+
+/// Space of a generic address, and the address within it.
+struct Resolved {
+  StateSpace space;
+  std::uint64_t address;
+};
+inline Resolved resolve(std::uint64_t generic) {
+  switch (generic >> 40) {
+    case shared_window >> 40: return {StateSpace::shared, generic - shared_window};
+    case local_window >> 40: return {StateSpace::local, generic - local_window};
+    case param_window >> 40: return {StateSpace::param, generic - param_window};
+    default: return {StateSpace::global, generic};
+  }
+}
+
+/// Host memory behind a warp's addresses in global, constant, shared or param space: byte of lane l at `base + of[l]`.
+/// All active lanes have been checked. `consecutive`: all 32 lanes are active and lie side by side.
+struct View {
+  std::byte* base = nullptr;
+  bool consecutive = false;
+};
+template <StateSpace Space>
+View view(Warp& w, Touch touch, const Addresses& a, std::uint32_t bytes);
+
+extern template View view<StateSpace::global>(Warp&, Touch, const Addresses&, std::uint32_t);
+extern template View view<StateSpace::constant>(Warp&, Touch, const Addresses&, std::uint32_t);
+extern template View view<StateSpace::shared>(Warp&, Touch, const Addresses&, std::uint32_t);
+extern template View view<StateSpace::param>(Warp&, Touch, const Addresses&, std::uint32_t);
+
+/// Local memory of lane `lane` at `address`, which has been checked.
+inline std::byte* local_host(Warp& w, unsigned lane, std::uint64_t address) {
+  return w.local.data() + lane * w.local_stride + address;
+}
+
+/// Makes room for `bytes` of local memory a lane; what is there stays.
+void grow_local(Warp& w, std::uint64_t bytes);
+
+}  // namespace scanlab::vgpu

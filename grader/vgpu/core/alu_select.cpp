@@ -1,0 +1,162 @@
+// Selection by a comparison, a predicate or a sign (PTX ISA, Comparison and Selection Instructions): set, selp, slct.
+#include "vgpu/core/comparisons.hpp"
+
+namespace scanlab::vgpu {
+
+namespace {
+
+/// One value in the active lanes of op[0] where `which` is set, zero in the others.
+template <class U>
+[[gnu::noinline]] void write_where(Warp& warp, const Inst* inst, Mask which, U value) {
+  U* const to = lanes_at<U>(warp, inst->op[0]);
+  for (unsigned chunk = 0; chunk < VectorOf<U>::count; ++chunk) {
+    Vector<Signed<U>> chosen, active;
+    expand<Signed<U>>(chosen, which, chunk);
+    expand<Signed<U>>(active, warp.active, chunk);
+    Vector<U>& old = vector_at(to, chunk);
+    const Vector<U> values = Vector<U>{} + value;
+    old = active ? (chosen ? values : Vector<U>{}) : old;
+  }
+}
+template <auto compare, Logic logic, Sense sense, auto value>
+const Inst* set(Warp& warp, const Inst* inst) {
+  write_where(warp, inst, combined<logic, sense>(warp, inst, compare(warp, inst)), value);
+  return inst + 1;
+}
+
+/// `value` in each half where its mask is set.
+[[gnu::noinline]] void write_pair_where(Warp& warp, const Inst* inst, Mask low, Mask high, u32 value) {
+  u32* const to = lanes_at<u32>(warp, inst->op[0]);
+  for_each_lane(warp.active, [&](unsigned lane) {
+    to[lane] = ((low >> lane) & 1u ? value : 0u) | ((high >> lane) & 1u ? value << 16 : 0u);
+  });
+}
+/// set of a pair.
+template <class Compare, class H, bool ftz, u32 value>
+const Inst* set_pair(Warp& warp, const Inst* inst) {
+  const Mask low = compared_half<Compare, H, ftz, 0>(warp, inst), high = compared_half<Compare, H, ftz, 1>(warp, inst);
+  write_pair_where(warp, inst, low, high, value);
+  return inst + 1;
+}
+
+/// selp: op[3] is a predicate.
+template <class U>
+const Inst* selp(Warp& warp, const Inst* inst) {
+  U* const to = lanes_at<U>(warp, inst->op[0]);
+  const U *const a = lanes_at<U>(warp, inst->op[1]), *const b = lanes_at<U>(warp, inst->op[2]);
+  const Mask choice = warp.predicate(inst->op[3]);
+  const Mask active = warp.active;
+  for (unsigned chunk = 0; chunk < VectorOf<U>::count; ++chunk) {
+    Vector<Signed<U>> takes_a;
+    expand<Signed<U>>(takes_a, choice, chunk);
+    const Vector<U> chosen = takes_a ? vector_at(a, chunk) : vector_at(b, chunk);
+    Vector<U>& result = vector_at(to, chunk);
+    if (active == full_mask) [[likely]] {
+      result = chosen;
+    } else {
+      Vector<Signed<U>> writes;
+      expand<Signed<U>>(writes, active, chunk);
+      result = writes ? chosen : result;
+    }
+  }
+  return inst + 1;
+}
+
+/// slct: by the sign of c; -0 counts as not negative, NaN as negative.
+template <bool ftz>
+struct SelectBySign {
+  template <class U, class C>
+  U operator()(U a, U b, C c) const {
+    return flushed_if<ftz>(c) >= C{0} ? a : b;
+  }
+};
+
+// --- the forms -------------------------------------------------------------------------------------------------------
+
+template <auto compare, auto value>
+constexpr Combinations set_combinations() {
+  using enum Logic;
+  using enum Sense;
+  return {set<compare, none, plain, value>,
+          {set<compare, and_, plain, value>, set<compare, or_, plain, value>, set<compare, xor_, plain, value>},
+          {set<compare, and_, negated, value>, set<compare, or_, negated, value>, set<compare, xor_, negated, value>}};
+}
+
+[[gnu::cold]] void add_set(LogicForms& forms, const std::string& compare, const std::string& flush,
+                           const std::string& type, const Combinations& ones, const Combinations& one_f32,
+                           ptx::Type s) {
+  forms.add("set." + compare, flush + ".u32" + type, ones, ptx::Type::u32, s);
+  forms.add("set." + compare, flush + ".s32" + type, ones, ptx::Type::s32, s);
+  forms.add("set." + compare, flush + ".f32" + type, one_f32, ptx::Type::f32, s);
+}
+template <class Compare, class T, bool ftz = false>
+[[gnu::cold]] void add_compare(LogicForms& forms, const char* compare, const std::string& type) {
+  constexpr auto mask = compared_apart<Compare, T, ftz>;
+  static constexpr Combinations ones = set_combinations<mask, ~u32{0}>();
+  static constexpr Combinations one_f32 = set_combinations<mask, u32{0x3f800000}>();
+  add_set(forms, compare, ftz ? ".ftz" : "", type, ones, one_f32, type_of<T>);
+}
+
+/// set of 16-bit numbers and of pairs of them, without a predicate: 1.0 in the same type, or all bits of an integer.
+template <class Compare, class H, bool ftz>
+[[gnu::cold]] void add_half_compare(Forms& forms, const char* compare) {
+  using enum Logic;
+  using enum Sense;
+  constexpr auto mask = compared_apart<Compare, H, ftz>;
+  constexpr u16 one = std::is_same_v<H, f16> ? 0x3c00 : 0x3f80;
+  const std::string head = std::string("set.") + compare + (ftz ? ".ftz" : ""), type = type_name<H>();
+  const auto add = [&](const std::string& types, Handler run, ptx::Type d, ptx::Type s) {
+    forms.add(head + types, run, {d, s, s});
+  };
+  add(type + type, set<mask, none, plain, one>, type_of<H>, type_of<H>);
+  add(".u16" + type, set<mask, none, plain, u16{0xffff}>, ptx::Type::u16, type_of<H>);
+  add(".s16" + type, set<mask, none, plain, u16{0xffff}>, ptx::Type::s16, type_of<H>);
+  add(".u32" + type, set<mask, none, plain, ~u32{0}>, ptx::Type::u32, type_of<H>);
+  add(".s32" + type, set<mask, none, plain, ~u32{0}>, ptx::Type::s32, type_of<H>);
+  constexpr ptx::Type pair = ptx::Type::f16x2;
+  add(type + "x2" + type + "x2", set_pair<Compare, H, ftz, one>, pair, pair);
+  add(".u32" + type + "x2", set_pair<Compare, H, ftz, 0xffff>, ptx::Type::u32, pair);
+  add(".s32" + type + "x2", set_pair<Compare, H, ftz, 0xffff>, ptx::Type::s32, pair);
+}
+
+LogicForms select_forms() {
+  LogicForms forms;
+  for_integer_compares([&]<class Compare, class T>(const char* compare, const std::string& type) {
+    add_compare<Compare, T>(forms, compare, type);
+  });
+  for_float_compares([&]<class Compare>(const char* compare) {
+    add_compare<Compare, f32>(forms, compare, ".f32");
+    add_compare<Compare, f32, true>(forms, compare, ".f32");
+    add_compare<Compare, f64>(forms, compare, ".f64");
+    add_half_compare<Compare, f16, false>(forms.plain, compare);
+    add_half_compare<Compare, f16, true>(forms.plain, compare);
+    add_half_compare<Compare, bf16, false>(forms.plain, compare);
+  });
+  for_types<u16, u32, u64>([&]<class U>() {
+    constexpr ptx::Type t = type_of<U>;
+    const auto add = [&](const std::string& type) {
+      forms.plain.add("selp" + type, selp<U>, {t, t, t, ptx::Type::pred});
+      forms.plain.lanes<SelectBySign<false>, U, U, U, s32>("slct" + type + ".s32");
+      forms.plain.lanes<SelectBySign<false>, U, U, U, f32>("slct" + type + ".f32");
+      forms.plain.lanes<SelectBySign<true>, U, U, U, f32>("slct.ftz" + type + ".f32");
+    };
+    add(bits_name<U>());
+    add(type_name<U>());
+    add(type_name<Signed<U>>());
+    if (sizeof(U) >= 4) add(sizeof(U) == 4 ? ".f32" : ".f64");
+  });
+  return forms;
+}
+
+}  // namespace
+
+std::optional<AluSelection> select_selection(const ptx::Instruction& instruction) {
+  const std::string& opcode = instruction.opcode;
+  if (opcode == "slct" || opcode == "selp" || opcode == "set") {
+    static const LogicForms forms = select_forms();
+    return opcode == "set" ? forms.find(instruction) : forms.plain.find(instruction);
+  }
+  return std::nullopt;
+}
+
+}  // namespace scanlab::vgpu

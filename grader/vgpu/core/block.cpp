@@ -1,0 +1,93 @@
+// Blocks and call frames come into being, and go.
+#include <bit>
+#include <cstring>
+#include <new>
+
+#include "vgpu/core/grid.hpp"
+#include "vgpu/core/splits.hpp"
+
+namespace scanlab::vgpu {
+
+Frame* enter_frame(Block& block, const Program& program, Frame* caller, const Inst* call, Mask members) {
+  Frame* frame = nullptr;
+  for (std::size_t k = block.spare_frames.size(); k-- > 0;)
+    if (block.spare_frames[k]->capacity >= program.frame_bytes) {
+      frame = block.spare_frames[k];
+      block.spare_frames.erase(block.spare_frames.begin() + static_cast<std::ptrdiff_t>(k));
+      break;
+    }
+  if (!frame) {
+    frame = block.frames.emplace_back(std::make_unique<Frame>()).get();
+    frame->memory.assign(std::vector<std::byte>(std::max<std::size_t>(64, program.frame_bytes)));
+    frame->registers = frame->memory.bytes.get();
+    frame->capacity = frame->memory.size;
+  }
+  frame->program = &program;
+  frame->caller = caller;
+  frame->call = call;
+  frame->members = members;
+  frame->depth = caller ? caller->depth + 1 : 0;
+  frame->local_base = caller ? caller->local_base + caller->program->local_bytes : local_start;
+  return frame;
+}
+
+void leave_frame(Block& block, Frame* frame) { block.spare_frames.push_back(frame); }
+
+Actor actor_of(const Warp& w, const Inst* i) { return {w.block->index, w.id, w.block->slot, i->line}; }
+
+void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t slot) {
+  const Program& entry = *grid.image->entry;
+  block.grid = &grid;
+  block.index = index;
+  block.slot = slot;
+  block.id.x = static_cast<std::uint32_t>(index % grid.size.x);
+  block.id.y = static_cast<std::uint32_t>(index / grid.size.x % grid.size.y);
+  block.id.z = static_cast<std::uint32_t>(index / grid.size.x / grid.size.y);
+  const auto threads = static_cast<std::uint32_t>(grid.block_size.count());
+  block.live = threads;
+  for (Barrier& b : block.barriers) b = {};
+  const std::uint64_t shared = grid.image->dynamic_offset + grid.dynamic_shared;
+  block.shared.resize(shared + 16);
+  for (const SharedVariable& v : grid.image->shared)
+    std::memset(block.shared.data() + v.offset, static_cast<int>(poison),
+                v.offset == grid.image->dynamic_offset ? grid.dynamic_shared : v.size);
+  block.range_begin = block.range_end = 0;
+
+  block.warps.resize((threads + warp_size - 1) / warp_size);
+  for (std::uint32_t k = 0; k < block.warps.size(); ++k) {
+    Warp& w = block.warps[k];
+    const std::uint32_t first = k * warp_size, lanes = std::min(warp_size, threads - first);
+    w.block = &block;
+    w.id = k;
+    w.alive = lanes == warp_size ? full_mask : (Mask{1} << lanes) - 1;
+    w.active = 0;
+    w.carry = 0;
+    w.stop = Stop::none;
+    w.spin = {};
+    w.local_stride = std::min<std::uint64_t>(w.local_stride, w.local.size() / warp_size);
+    for (unsigned l = 0; l < warp_size; ++l) {
+      const std::uint32_t t = first + l;
+      w.tid[0][l] = t % grid.block_size.x;
+      w.tid[1][l] = t / grid.block_size.x % grid.block_size.y;
+      w.tid[2][l] = t / grid.block_size.x / grid.block_size.y;
+    }
+    Frame* frame = enter_frame(block, entry, nullptr, nullptr, w.alive);
+    w.waiting.clear();
+    w.waiting.push_back({entry.code.data(), frame, w.alive, Split::State::ready, 0});
+    const std::uint64_t local = local_start + entry.local_bytes;
+    if (w.local_stride < local) {
+      w.local_stride = std::bit_ceil(std::max<std::uint64_t>(local, 256));
+      w.local.assign(w.local_stride * warp_size, poison);
+    }
+    update_pending(w);
+  }
+  block.running = true;
+  for (Observer* o : grid.observers) o->block_begin(index, slot);
+}
+
+void end_block(Block& block) {
+  block.running = false;
+  for (Observer* o : block.grid->observers) o->block_end(block.index, block.slot);
+}
+
+}  // namespace scanlab::vgpu

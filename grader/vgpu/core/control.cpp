@@ -1,0 +1,224 @@
+#include "vgpu/core/control.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "vgpu/core/addressing.hpp"
+#include "vgpu/core/fault.hpp"
+#include "vgpu/core/raise.hpp"
+#include "vgpu/core/splits.hpp"
+
+namespace scanlab::vgpu {
+namespace control {
+namespace {
+
+const Inst* target_of(const Inst* i) { return reinterpret_cast<const Inst*>(i->imm); }
+
+/// Copies the .param variable `from` of one frame to `to` of another, for the lanes of `mask`.
+void copy_slot(std::byte* to_base, const Program::Slot& to, const std::byte* from_base, const Program::Slot& from, Mask mask) {
+  const std::uint32_t bytes = std::min(to.size, from.size);
+  for (unsigned l = 0; l < warp_size; ++l)
+    if (mask >> l & 1) std::memcpy(to_base + to.offset + l * to.size, from_base + from.offset + l * from.size, bytes);
+}
+
+const Inst* enter(Warp& w, const Inst* i, const Program& callee, const Program::Call& call) {
+  flush_executed(w);
+  Frame* frame = enter_frame(*w.block, callee, w.frame, i, w.active);
+  const std::size_t arguments = std::min(call.arguments.size(), callee.parameters.size());
+  for (std::size_t k = 0; k < arguments; ++k)
+    copy_slot(frame->registers, callee.parameters[k], w.base[0], call.arguments[k], w.active);
+  const std::uint64_t top = frame->local_base + callee.local_bytes;
+  if (top > w.local_stride) grow_local(w, top);
+  w.frame = frame;
+  w.base[0] = frame->registers;
+  w.base[1] = callee.constants.bytes.get();
+  w.depth_key = depth_key(frame->depth);
+  return go_to(w, callee.code.data());
+}
+
+}  // namespace
+
+const Inst* jump(Warp& w, const Inst* i) { return go_to(w, target_of(i)); }
+
+const Inst* fall_through(Warp& w, const Inst* i) {
+  ++w.budget;
+  return go_to(w, i + 1);
+}
+
+const Inst* branch(Warp& w, const Inst* i) {
+  Mask p = w.predicate(i->op[0]);
+  if (i->aux & 1) p = ~p;
+  const Mask taken = p & w.active;
+  if (is_observed(w)) [[unlikely]]
+    for (Observer* o : w.block->grid->observers) o->branch(actor_of(w, i), w.active, taken);
+  if (taken == w.active) return go_to(w, target_of(i));
+  if (taken == 0) return go_to(w, i + 1);
+  const Inst* jumps = target_of(i);
+  if (jumps == i + 1) return go_to(w, jumps);
+  // The side that is earlier in the order runs, the other waits.
+  if (jumps->rank < (i + 1)->rank) {
+    set_aside(w, w.active & ~taken, i + 1, Split::State::ready);
+    return go_to(w, jumps);
+  }
+  set_aside(w, taken, jumps, Split::State::ready);
+  return go_to(w, i + 1);
+}
+
+const Inst* jump_table(Warp& w, const Inst* i) {
+  const auto& table = w.frame->program->jump_tables[i->aux];
+  const std::uint32_t* index = w.lanes<std::uint32_t>(i->op[0]);
+  flush_executed(w);
+  for (unsigned l = 0; l < warp_size; ++l)
+    if (w.active >> l & 1) {
+      if (index[l] >= table.size()) raise(Fault::Kind::trap, l, "jump outside the table of a switch");
+      w.waiting.push_back({table[index[l]], w.frame, Mask{1} << l, Split::State::ready, 0});
+    }
+  return run_next(w);
+}
+
+const Inst* guard(Warp& w, const Inst* i) {
+  Mask p = w.predicate(i->op[0]);
+  if (i->aux & 1) p = ~p;
+  const Mask all = w.active;
+  if (!(p & all)) return i + 2;
+  w.active = p & all;
+  (i + 1)->run(w, i + 1);
+  w.active = all;
+  return i + 2;
+}
+
+const Inst* call(Warp& w, const Inst* i) {
+  const Program::Call& c = w.frame->program->calls[i->aux];
+  return enter(w, i, *c.callee, c);
+}
+
+const Inst* call_indirect(Warp& w, const Inst* i) {
+  const Program::Call& c = w.frame->program->calls[i->aux];
+  const std::uint64_t* address = w.lanes<std::uint64_t>(c.target);
+  const auto first = static_cast<unsigned>(std::countr_zero(w.active));
+  Mask same = 0;
+  for (unsigned l = first; l < warp_size; ++l)
+    if (w.active >> l & 1 && address[l] == address[first]) same |= Mask{1} << l;
+  const Program* callee = w.frame->program->image->function_at(address[first]);
+  if (!callee) raise(Fault::Kind::trap, first, "call through a pointer that is no device function");
+  // Lanes that call something else execute this instruction again, in their turn.
+  if (same != w.active) set_aside(w, w.active & ~same, i, Split::State::ready);
+  return enter(w, i, *callee, c);
+}
+
+const Inst* ret(Warp& w, const Inst* i) {
+  Frame* frame = w.frame;
+  if (!frame->caller) return exit(w, i);
+  flush_executed(w);
+  const Program::Call& c = frame->caller->program->calls[frame->call->aux];
+  const std::size_t results = std::min(c.results.size(), frame->program->returns.size());
+  for (std::size_t k = 0; k < results; ++k)
+    copy_slot(frame->caller->registers, c.results[k], frame->registers, frame->program->returns[k], w.active);
+  const Inst* back = frame->call + 1;
+  w.frame = frame->caller;
+  w.base[0] = w.frame->registers;
+  w.base[1] = w.frame->program->constants.bytes.get();
+  w.depth_key = depth_key(w.frame->depth);
+  frame->members &= ~w.active;
+  if (!frame->members) leave_frame(*w.block, frame);
+  return go_to(w, back);
+}
+
+const Inst* exit(Warp& w, const Inst* i) {
+  w.pc = i;
+  retire(w, w.active);
+  release_barriers(*w.block);
+  return run_next(w);
+}
+
+const Inst* trap(Warp& w, const Inst*) {
+  raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)), "the kernel executed a trap (__trap())");
+}
+
+const Inst* end_of_code(Warp& w, const Inst*) {
+  raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)), "the code of a function ends without a return");
+}
+
+const Inst* barrier(Warp& w, const Inst* i) {
+  const auto first = static_cast<unsigned>(std::countr_zero(w.active));
+  const std::uint32_t id = w.lanes<std::uint32_t>(i->op[0])[first];
+  if (id >= barriers_per_block) raise(Fault::Kind::trap, first, "barrier number above 15");
+  Block& block = *w.block;
+  Barrier& b = block.barriers[id];
+  if (i->aux & has_count) b.expected = w.lanes<std::uint32_t>(i->op[1])[first];
+  b.arrived += static_cast<std::uint32_t>(std::popcount(w.active));
+  b.last_line = i->line;
+  if (i->aux & (reduce_popc | reduce_and | reduce_or)) {
+    const Mask p = i->aux & negated_predicate ? ~w.predicate(i->op[3]) : w.predicate(i->op[3]);
+    b.count += static_cast<std::uint32_t>(std::popcount(p & w.active));
+  }
+  if (is_observed(w)) [[unlikely]]
+    for (Observer* o : block.grid->observers) o->barrier_arrive(actor_of(w, i), w.active, id);
+  if (i->aux & arrive_only) {
+    release_barriers(block);
+    return i + 1;
+  }
+  set_aside(w, w.active, i + 1, Split::State::barrier, id);
+  release_barriers(block);
+  return run_next(w);
+}
+
+}  // namespace control
+
+namespace {
+
+void release(Block& block, std::uint32_t id, std::uint32_t threads) {
+  Barrier& b = block.barriers[id];
+  const Inst* last = nullptr;
+  Warp* last_warp = nullptr;
+  for (Warp& w : block.warps) {
+    bool woke = false;
+    for (Split& s : w.waiting) {
+      if (s.state != Split::State::barrier || s.barrier_id != id) continue;
+      s.state = Split::State::ready;
+      woke = true;
+      const Inst* i = s.pc - 1;
+      last = i;
+      last_warp = &w;
+      const std::uint32_t kind = i->aux & (control::reduce_popc | control::reduce_and | control::reduce_or);
+      if (!kind) continue;
+      std::byte* registers = s.frame->registers;
+      if (kind == control::reduce_popc) {
+        auto* to = reinterpret_cast<std::uint32_t*>(registers + i->op[2]);
+        for (unsigned l = 0; l < warp_size; ++l)
+          if (s.mask >> l & 1) to[l] = b.count;
+      } else {
+        auto& to = *reinterpret_cast<Mask*>(registers + i->op[2]);
+        const bool value = kind == control::reduce_and ? b.count == threads : b.count != 0;
+        to = value ? to | s.mask : to & ~s.mask;
+      }
+    }
+    if (woke) {
+      update_pending(w);
+      if (w.stop == Stop::waiting) w.stop = Stop::none;
+    }
+  }
+  for (Observer* o : block.grid->observers)
+    if (last) o->barrier_complete(actor_of(*last_warp, last), id);
+  b = {};
+}
+
+}  // namespace
+
+bool release_barriers(Block& block) {
+  bool any = false;
+  for (std::uint32_t id = 0; id < barriers_per_block; ++id) {
+    const Barrier& b = block.barriers[id];
+    if (!b.arrived) continue;
+    // Threads that have exited are not waited for, as on a GPU; a counted barrier waits for exactly its count.
+    const std::uint32_t expected = b.expected ? b.expected : block.live;
+    if (b.arrived >= expected) {
+      release(block, id, b.arrived);
+      block.woken = any = true;
+    }
+  }
+  return any;
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,628 @@
+#include "vgpu/core/decode.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+#include <map>
+
+#include "vgpu/core/alu.hpp"
+#include "vgpu/core/builtins.hpp"
+#include "vgpu/core/cfg.hpp"
+#include "vgpu/core/control.hpp"
+#include "vgpu/core/fault.hpp"
+#include "vgpu/core/memory_ops.hpp"
+#include "vgpu/core/observed.hpp"
+#include "vgpu/core/special.hpp"
+#include "vgpu/core/warp_ops.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+using ptx::Operand;
+using ptx::Type;
+using Kind = ptx::Operand::Kind;
+
+constexpr std::uint32_t round_up(std::uint32_t n, std::uint32_t to) { return (n + to - 1) / to * to; }
+
+/// Bytes of one lane of a register of this type; 0 for predicates.
+std::uint32_t lane_bytes(Type type) {
+  if (type == Type::pred) return 0;
+  return std::max<std::uint32_t>(2, ptx::size_of(type));
+}
+
+/// The bits that an immediate operand has as a value of `type`.
+std::uint64_t immediate_bits(const Operand& o, Type type) {
+  if (o.kind == Kind::integer) {
+    // An integer where a float is wanted is a value, not bits.
+    if (type == Type::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int64_t>(o.bits)));
+    if (type == Type::f64) return std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(o.bits)));
+    return o.bits;
+  }
+  const bool wants_double = type == Type::f64 || type == Type::b64;
+  if (o.is_single) {
+    const float f = std::bit_cast<float>(static_cast<std::uint32_t>(o.bits));
+    return wants_double ? std::bit_cast<std::uint64_t>(static_cast<double>(f)) : o.bits;
+  }
+  return wants_double ? o.bits : std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(o.bits)));
+}
+
+class Decoder {
+ public:
+  Decoder(Program& program, const DecodeContext& context)
+      : program_(program), function_(*program.source), context_(context), flow_(control_flow(function_)) {}
+
+  void run() {
+    lay_out_frame();
+    start_of_.assign(function_.instructions.size() + 1, 0);
+    for (std::size_t k = 0; k < function_.instructions.size(); ++k) {
+      index_ = static_cast<std::uint32_t>(k);
+      start_of_[k] = program_.code.size();
+      instruction(function_.instructions[k]);
+      finish_block(k);
+    }
+    index_ = function_.instructions.empty() ? 0 : static_cast<std::uint32_t>(function_.instructions.size() - 1);
+    start_of_.back() = program_.code.size();
+    emit(control::end_of_code);
+    program_.constants.assign(constants_);
+    program_.frame_bytes = round_up(frame_top_, 64);
+    for (const auto& [at, target] : jumps_) program_.code[at].imm = address_of(target);
+    for (const auto& labels : tables_) {
+      auto& table = program_.jump_tables.emplace_back();
+      for (const std::string& label : labels)
+        table.push_back(&program_.code[start_of_[static_cast<std::size_t>(function_.labels.at(label))]]);
+    }
+  }
+
+ private:
+  [[noreturn]] void unsupported(const std::string& what) {
+    FaultException f;
+    f.fault.kind = Fault::Kind::unsupported;
+    f.fault.headline = what;
+    const auto places = places_of(*context_.module, function_.instructions.empty() ? 0 : here().line);
+    if (!places.empty()) {
+      f.fault.where = places.front();
+      f.fault.called_from.assign(places.begin() + 1, places.end());
+    }
+    f.fault.details.push_back(fmt::format("in {}", ptx::source_name(function_.name)));
+    f.fault.advice = "the virtual GPU cannot run this; write it another way, or check on a real GPU with --device gpu";
+    throw f;
+  }
+  [[noreturn]] void unknown_instruction() {
+    unsupported(fmt::format("the virtual GPU does not know the instruction {}", here().spelling()));
+  }
+  const ptx::Instruction& here() const { return function_.instructions[index_]; }
+
+  // --- frame -------------------------------------------------------------------------------------------------------
+
+  std::uint32_t take_lanes(std::uint32_t bytes_a_lane) {
+    const std::uint32_t at = round_up(frame_top_, 64);
+    frame_top_ = at + bytes_a_lane * warp_size;
+    return at;
+  }
+
+  void lay_out_frame() {
+    for (const ptx::Register& r : function_.registers)
+      if (r.type == Type::pred) {
+        registers_.push_back(frame_top_);
+        frame_top_ += sizeof(Mask);
+      } else {
+        registers_.push_back(0);
+      }
+    for (std::size_t k = 0; k < function_.registers.size(); ++k)
+      if (const Type type = function_.registers[k].type; type != Type::pred) registers_[k] = take_lanes(lane_bytes(type));
+    const auto add_slot = [&](const ptx::Variable& v) {
+      const auto size = round_up(static_cast<std::uint32_t>(v.size), 8);
+      const Program::Slot slot{take_lanes(size), size};
+      slots_[v.name] = slot;
+      return slot;
+    };
+    if (!function_.is_entry) {
+      for (const ptx::Variable& v : function_.parameters) program_.parameters.push_back(add_slot(v));
+      for (const ptx::Variable& v : function_.returns) program_.returns.push_back(add_slot(v));
+    }
+    std::uint64_t local = 0;
+    for (const ptx::Variable& v : function_.variables) {
+      if (v.space == ptx::StateSpace::param) add_slot(v);
+      if (v.space == ptx::StateSpace::local) {
+        const std::uint64_t align = std::max<std::uint64_t>(1, v.align);
+        local = (local + align - 1) / align * align;
+        locals_[v.name] = local;
+        local += v.size;
+      }
+    }
+    program_.local_bytes = (local + 15) / 16 * 16;
+  }
+
+  // --- operands ----------------------------------------------------------------------------------------------------
+
+  OperandRef constant(std::uint64_t bits, Type type) {
+    const std::uint32_t bytes = type == Type::pred ? 4 : lane_bytes(type);
+    const std::uint64_t value = type == Type::pred ? (bits ? ~0ull : 0ull) : bits;
+    const std::uint64_t key = bytes == 8 ? value : value & ((1ull << 8 * bytes) - 1);
+    const auto [it, is_new] = constant_at_.try_emplace({key, bytes}, 0);
+    if (is_new) {
+      const std::size_t at = (constants_.size() + 63) / 64 * 64;
+      const unsigned lanes = type == Type::pred ? 1 : warp_size;
+      constants_.resize(at + std::size_t{lanes} * bytes);
+      for (unsigned l = 0; l < lanes; ++l) std::memcpy(constants_.data() + at + std::size_t{l} * bytes, &key, bytes);
+      it->second = static_cast<OperandRef>(at) | 1u;
+    }
+    return it->second;
+  }
+
+  OperandRef reg(const Operand& o) {
+    if (o.reg < 0 || static_cast<std::size_t>(o.reg) >= registers_.size()) unsupported("an instruction without its register");
+    return registers_[static_cast<std::size_t>(o.reg)];
+  }
+
+  OperandRef trash() {
+    if (!trash_) trash_ = take_lanes(8);
+    return trash_;
+  }
+
+  OperandRef temporary(std::uint32_t bytes_a_lane) { return take_lanes(bytes_a_lane); }
+
+  /// The value of a symbol as an address in its own space; nothing for local variables, whose place is the frame's.
+  std::optional<std::uint64_t> symbol_value(const std::string& name) {
+    if (const SharedVariable* v = context_.shared_variable(name)) return v->offset;
+    if (function_.is_entry)
+      for (std::size_t k = 0; k < function_.parameters.size(); ++k)
+        if (function_.parameters[k].name == name) return context_.image->parameter_offsets[k];
+    if (const auto it = context_.symbols->find(name); it != context_.symbols->end()) {
+      if (const ptx::Function* f = context_.module->find_function(name)) context_.program_of(*f);
+      return it->second;
+    }
+    return std::nullopt;
+  }
+
+  /// A source operand as a value of `type`.
+  OperandRef source(const Operand& o, Type type) {
+    switch (o.kind) {
+      case Kind::reg: return reg(o);
+      case Kind::integer:
+      case Kind::floating: return constant(immediate_bits(o, type), type);
+      case Kind::special: {
+        const auto special = special_or_fault(o.name);
+        const OperandRef to = temporary(lane_bytes(special.type));
+        Inst& i = emit(special.run);
+        i.op[0] = to;
+        i.imm = special.imm;
+        return to;
+      }
+      case Kind::symbol: {
+        if (const auto local = locals_.find(o.name); local != locals_.end()) {
+          const OperandRef to = temporary(8);
+          emit_local_address(to, local->second + static_cast<std::uint64_t>(o.offset), lane_bytes(type));
+          return to;
+        }
+        const auto value = symbol_value(o.name);
+        if (!value) unsupported(fmt::format("unknown symbol {}", ptx::demangle(o.name)));
+        return constant(*value + static_cast<std::uint64_t>(o.offset), type);
+      }
+      default: unknown_instruction();
+    }
+  }
+
+  OperandRef destination(const Operand& o) {
+    if (o.kind == Kind::sink) return trash();
+    if (o.kind != Kind::reg) unknown_instruction();
+    return reg(o);
+  }
+
+  SpecialSelection special_or_fault(const std::string& name) {
+    if (const auto s = select_special(name)) return *s;
+    unsupported(fmt::format("the virtual GPU does not know the special register {}", name));
+  }
+
+  // --- emission ----------------------------------------------------------------------------------------------------
+
+  Inst& emit(Handler run) {
+    Inst& i = program_.code.emplace_back();
+    i.run = run;
+    i.index = index_;
+    if (!function_.instructions.empty()) {
+      i.line = here().line;
+      i.rank = flow_.blocks[flow_.block_of[index_]].rank;
+    }
+    return i;
+  }
+
+  void emit_local_address(OperandRef to, std::uint64_t offset, std::uint32_t bytes) {
+    Inst& i = emit(local_address);
+    i.op[0] = to;
+    i.imm = offset;
+    i.aux = bytes;
+  }
+
+  std::uint64_t address_of(std::size_t target) const {
+    return reinterpret_cast<std::uint64_t>(&program_.code[start_of_[target]]);
+  }
+
+  void jump_to(std::size_t instruction) { jumps_.emplace_back(program_.code.size() - 1, instruction); }
+
+  void finish_block(std::size_t k) {
+    const BasicBlock& block = flow_.blocks[flow_.block_of[k]];
+    if (k + 1 != block.end || k + 1 >= function_.instructions.size()) return;
+    const ptx::Instruction& last = function_.instructions[k];
+    const bool branches = last.opcode == "bra" || last.opcode == "brx" || last.opcode == "ret" || last.opcode == "exit";
+    if (branches && !is_branched_around(last)) return;
+    if (flow_.blocks[flow_.block_of[k + 1]].predecessors > 1 || is_branched_around(last)) emit(control::fall_through);
+  }
+
+  // --- instructions ------------------------------------------------------------------------------------------------
+
+  void instruction(const ptx::Instruction& in) {
+    if (in.opcode == "bra") return branch(in);
+    if (in.guard >= 0) {
+      if (is_branched_around(in)) {
+        Inst& i = emit(control::branch);
+        i.op[0] = registers_[static_cast<std::size_t>(in.guard)];
+        i.aux = in.guard_negated ? 0 : 1;
+        jump_to(index_ + 1);
+      } else {
+        // The guarded instruction has to be one Inst; what its operands need comes before.
+        const std::size_t before = program_.code.size();
+        unguarded(in);
+        Inst guard;
+        guard.run = control::guard;
+        guard.op[0] = registers_[static_cast<std::size_t>(in.guard)];
+        guard.aux = in.guard_negated ? 1 : 0;
+        guard.index = index_;
+        guard.line = in.line;
+        guard.rank = flow_.blocks[flow_.block_of[index_]].rank;
+        if (program_.code.size() == before) return;
+        program_.code.insert(program_.code.end() - 1, guard);
+        return;
+      }
+    }
+    unguarded(in);
+  }
+
+  void unguarded(const ptx::Instruction& in) {
+    const std::string_view op = in.opcode;
+    if (op == "ret") return void(emit(control::ret));
+    if (op == "exit") return void(emit(control::exit));
+    if (op == "trap") return void(emit(control::trap));
+    if (op == "brx") return table_branch(in);
+    if (op == "call") return call(in);
+    if (op == "ld" || op == "ldu" || op == "st" || op == "atom" || op == "red") return memory(in);
+    if (op == "cvta") return convert_address(in);
+    if (op == "isspacep") return is_space_of(in);
+    if ((op == "bar" || op == "barrier") && !in.has("warp")) return barrier(in);
+    if (op == "mov" && move(in)) return;
+    // Hints without effect on results.
+    if (op == "prefetch" || op == "prefetchu" || op == "nanosleep" || op == "discard" || op == "applypriority" ||
+        op == "pmevent" || op == "createpolicy")
+      return;
+    if (const auto s = select_warp(in)) return warp_operation(in, *s);
+    const ptx::Instruction plain = with_addresses(in);
+    if (const auto s = select_alu(plain, function_.registers)) return alu(plain, *s);
+    unknown_instruction();
+  }
+
+  /// The instruction with the addresses of variables and functions as plain numbers.
+  ptx::Instruction with_addresses(const ptx::Instruction& in) {
+    ptx::Instruction plain = in;
+    for (Operand& o : plain.operands)
+      if (o.kind == Kind::symbol) {
+        const auto value = symbol_value(o.name);
+        if (!value) unsupported(fmt::format("unknown symbol {}", ptx::demangle(o.name)));
+        o.kind = Kind::integer;
+        o.bits = *value + static_cast<std::uint64_t>(o.offset);
+      }
+    return plain;
+  }
+
+  void branch(const ptx::Instruction& in) {
+    if (in.operands.empty() || in.operands[0].target < 0) unknown_instruction();
+    Inst& i = emit(in.guard >= 0 ? control::branch : control::jump);
+    if (in.guard >= 0) i.op[0] = registers_[static_cast<std::size_t>(in.guard)];
+    i.aux = in.guard_negated ? 1 : 0;
+    jump_to(static_cast<std::size_t>(in.operands[0].target));
+  }
+
+  void table_branch(const ptx::Instruction& in) {
+    if (in.operands.size() != 2) unknown_instruction();
+    const auto table = function_.branch_targets.find(in.operands[1].name);
+    if (table == function_.branch_targets.end()) unsupported("a switch without its table of targets");
+    const OperandRef index = source(in.operands[0], Type::u32);
+    Inst& i = emit(control::jump_table);
+    i.op[0] = index;
+    i.aux = static_cast<std::uint32_t>(tables_.size());
+    tables_.push_back(table->second);
+  }
+
+  void alu(const ptx::Instruction& in, const AluSelection& s) {
+    OperandRef op[8] = {};
+    unsigned place = 0;
+    const auto put = [&](OperandRef ref) {
+      if (place >= 8) unknown_instruction();
+      op[place++] = ref;
+    };
+    OperandRef second = 0;
+    for (std::size_t k = 0; k < in.operands.size(); ++k) {
+      const Operand& o = in.operands[k];
+      if (o.kind == Kind::pair && o.elements.size() == 2 && k == 0) {
+        put(destination(o.elements[0]));
+        second = destination(o.elements[1]);
+      } else if (o.kind == Kind::vector) {
+        for (const Operand& e : o.elements) put(k == 0 ? destination(e) : source(e, s.type[std::min(place, 7u)]));
+      } else if (k == 0) {
+        put(destination(o));
+      } else {
+        put(source(o, s.type[std::min(place, 7u)]));
+      }
+    }
+    Inst& i = emit(s.run);
+    std::copy(std::begin(op), std::end(op), std::begin(i.op));
+    if (!in.operands.empty() && in.operands[0].kind == Kind::pair) i.op[4] = second;
+    if (s.is_addition && context_.image->observed) observe_addition(i);
+  }
+
+  /// mov of special registers and of addresses; false when it is an ordinary mov.
+  bool move(const ptx::Instruction& in) {
+    if (in.operands.size() != 2) return false;
+    const Operand& from = in.operands[1];
+    if (from.kind == Kind::special) {
+      const auto special = special_or_fault(from.name);
+      const std::uint32_t wanted = lane_bytes(ptx::type_from_suffix(in.modifiers.empty() ? "" : in.modifiers.back()));
+      if (wanted != lane_bytes(special.type)) return false;  // through a temporary, by the ordinary mov's own rules
+      const OperandRef to = destination(in.operands[0]);
+      Inst& i = emit(special.run);
+      i.op[0] = to;
+      i.imm = special.imm;
+      return true;
+    }
+    if (from.kind == Kind::symbol)
+      if (const auto local = locals_.find(from.name); local != locals_.end()) {
+        emit_local_address(destination(in.operands[0]), local->second + static_cast<std::uint64_t>(from.offset),
+                           lane_bytes(ptx::type_from_suffix(in.modifiers.back())));
+        return true;
+      }
+    return false;
+  }
+
+  static ptx::StateSpace space_of(const ptx::Instruction& in) {
+    for (const std::string& m : in.modifiers) {
+      if (m == "global") return ptx::StateSpace::global;
+      if (m.starts_with("shared")) return ptx::StateSpace::shared;
+      if (m == "local") return ptx::StateSpace::local;
+      if (m == "const") return ptx::StateSpace::constant;
+      if (m.starts_with("param")) return ptx::StateSpace::param;
+    }
+    return ptx::StateSpace::generic;
+  }
+
+  void memory(const ptx::Instruction& in) {
+    const bool is_store = in.opcode == "st" || in.opcode == "red";
+    const std::size_t address_at = is_store ? 0 : 1;
+    if (in.operands.size() <= address_at) unknown_instruction();
+    const Operand& address = in.operands[address_at];
+    if (address.kind != Kind::address) unknown_instruction();
+    const ptx::StateSpace space = space_of(in);
+
+    // Arguments and results of calls live in the frame.
+    const Program::Slot* slot = nullptr;
+    if (space == ptx::StateSpace::param && address.reg < 0)
+      if (const auto it = slots_.find(address.name); it != slots_.end()) slot = &it->second;
+
+    OperandRef base = 0;
+    bool is_parameter = false;  // of the kernel, at a known place
+    auto width = AddressWidth::bits64;
+    auto offset = static_cast<std::uint64_t>(address.offset);
+    if (address.reg >= 0) {
+      base = registers_.at(static_cast<std::size_t>(address.reg));
+      if (lane_bytes(function_.registers[static_cast<std::size_t>(address.reg)].type) == 4) width = AddressWidth::bits32;
+    } else if (!slot) {
+      if (const auto local = locals_.find(address.name); local != locals_.end()) {
+        base = temporary(8);
+        emit_local_address(base, local->second, 8);
+      } else if (!address.name.empty()) {
+        const auto value = symbol_value(address.name);
+        if (!value) unsupported(fmt::format("unknown symbol {}", ptx::demangle(address.name)));
+        is_parameter = space == ptx::StateSpace::param;
+        if (is_parameter)
+          offset += *value;
+        else
+          base = constant(*value, Type::u64);
+      } else {
+        base = constant(address.bits, Type::u64);
+      }
+    }
+    const auto s = select_memory(in, function_.registers, space, width, context_.image->observed);
+    if (!s) unknown_instruction();
+
+    OperandRef op[8] = {};
+    unsigned place = 0;
+    const auto add = [&](const Operand& o, bool is_destination) {
+      const std::vector<Operand> one{o};
+      for (const Operand& e : o.kind == Kind::vector ? o.elements : one)
+        if (place < 7) op[place++] = is_destination ? destination(e) : source(e, s->type);
+    };
+    if (in.opcode == "red") place = 1;
+    for (std::size_t k = 0; k < in.operands.size(); ++k)
+      if (k != address_at) add(in.operands[k], !is_store && k == 0);
+    Inst& i = emit(s->run);
+    std::copy(std::begin(op), std::end(op), std::begin(i.op));
+    i.aux = std::bit_cast<std::uint32_t>(s->form);
+    if (slot) {
+      i.run = is_store ? store_slot : load_slot;
+      const std::uint64_t bytes = std::uint64_t{s->form.count} * s->form.bytes;
+      if (offset > slot->size || bytes > slot->size - offset) unsupported("an access outside an argument of a call");
+      i.imm = slot->offset + offset;
+      i.op[6] = slot->size;
+    } else if (is_parameter) {
+      const std::uint64_t bytes = std::uint64_t{s->form.count} * s->form.bytes;
+      if (is_store || offset > context_.image->parameter_bytes || bytes > context_.image->parameter_bytes - offset)
+        unsupported("an access outside the kernel's parameters");
+      i.run = load_parameter;
+      i.imm = offset;
+    } else {
+      i.op[7] = base;
+      i.imm = offset;
+    }
+  }
+
+  void convert_address(const ptx::Instruction& in) {
+    if (in.operands.size() != 2 || !in.has("u64")) unknown_instruction();
+    std::uint64_t window = 0;
+    switch (space_of(in)) {
+      case ptx::StateSpace::shared: window = shared_window; break;
+      case ptx::StateSpace::local: window = local_window; break;
+      case ptx::StateSpace::param: window = param_window; break;
+      case ptx::StateSpace::global:
+      case ptx::StateSpace::constant: break;
+      default: unknown_instruction();
+    }
+    const OperandRef from = source(in.operands[1], Type::u64), to = destination(in.operands[0]);
+    Inst& i = emit(add_window);
+    i.op[0] = to;
+    i.op[1] = from;
+    i.imm = in.has("to") ? 0 - window : window;
+  }
+
+  void is_space_of(const ptx::Instruction& in) {
+    if (in.operands.size() != 2) unknown_instruction();
+    const OperandRef from = source(in.operands[1], Type::u64), to = destination(in.operands[0]);
+    std::uint64_t window = 0;
+    switch (space_of(in)) {
+      case ptx::StateSpace::shared: window = shared_window; break;
+      case ptx::StateSpace::local: window = local_window; break;
+      case ptx::StateSpace::param: window = param_window; break;
+      case ptx::StateSpace::global: break;
+      default: unknown_instruction();
+    }
+    Inst& i = emit(is_space);
+    i.op[0] = to;
+    i.op[1] = from;
+    i.imm = window;
+  }
+
+  void barrier(const ptx::Instruction& in) {
+    std::uint32_t flags = 0;
+    bool has_kind = false;
+    for (const std::string& m : in.modifiers) {
+      if (m == "sync") has_kind = true;
+      else if (m == "arrive") has_kind = true, flags |= control::arrive_only;
+      else if (m == "red") has_kind = true;
+      else if (m == "popc") flags |= control::reduce_popc;
+      else if (m == "and") flags |= control::reduce_and;
+      else if (m == "or") flags |= control::reduce_or;
+      else if (m != "cta" && m != "aligned" && m != "u32" && m != "pred") unknown_instruction();
+    }
+    if (!has_kind) unknown_instruction();
+    const bool reduces = flags & (control::reduce_popc | control::reduce_and | control::reduce_or);
+    std::vector<Operand> operands = in.operands;
+    OperandRef op[4] = {};
+    if (reduces) {
+      if (operands.size() < 3) unknown_instruction();
+      op[2] = destination(operands.front());
+      const Operand& p = operands.back();
+      if (p.negated) flags |= control::negated_predicate;
+      op[3] = source(p, Type::pred);
+      operands.erase(operands.begin());
+      operands.pop_back();
+    }
+    op[0] = operands.empty() ? constant(0, Type::u32) : source(operands[0], Type::u32);
+    if (operands.size() > 1) {
+      flags |= control::has_count;
+      op[1] = source(operands[1], Type::u32);
+    }
+    Inst& i = emit(control::barrier);
+    std::copy(std::begin(op), std::end(op), std::begin(i.op));
+    i.aux = flags;
+  }
+
+  void warp_operation(const ptx::Instruction& in, const WarpSelection& s) {
+    OperandRef op[8] = {};
+    for (std::size_t k = 0; k < in.operands.size() && k < 6; ++k) {
+      const Operand& o = in.operands[k];
+      if (static_cast<int>(k) == s.members) {
+        op[5] = source(o, Type::b32);
+      } else if (k == 0 && o.kind == Kind::pair) {
+        op[0] = destination(o.elements[0]);
+        op[4] = destination(o.elements[1]);
+      } else if (k == 0) {
+        op[0] = destination(o);
+      } else {
+        op[k] = source(o, s.type[k] == Type::none ? Type::b32 : s.type[k]);
+      }
+    }
+    Inst& i = emit(s.run);
+    std::copy(std::begin(op), std::end(op), std::begin(i.op));
+    i.aux = s.aux;
+  }
+
+  void call(const ptx::Instruction& in) {
+    Program::Call c;
+    std::size_t callee_at = 0;
+    while (callee_at < in.operands.size() && in.operands[callee_at].kind == Kind::vector) ++callee_at;
+    if (callee_at >= in.operands.size()) unknown_instruction();
+    const auto slots_of = [&](const Operand& list) {
+      std::vector<Program::Slot> slots;
+      for (const Operand& o : list.elements) {
+        const auto it = slots_.find(o.name);
+        if (it == slots_.end()) unsupported("a call with arguments that are not .param variables");
+        slots.push_back(it->second);
+      }
+      return slots;
+    };
+    if (callee_at > 0) c.results = slots_of(in.operands[0]);
+    if (callee_at + 1 < in.operands.size() && in.operands[callee_at + 1].kind == Kind::vector)
+      c.arguments = slots_of(in.operands[callee_at + 1]);
+    const Operand& callee = in.operands[callee_at];
+    Handler run = control::call;
+    if (callee.kind == Kind::reg) {
+      c.target = reg(callee);
+      run = control::call_indirect;
+    } else {
+      const ptx::Function* f = context_.module->find_function(callee.name);
+      if (f && f->is_defined) {
+        c.callee = context_.program_of(*f);
+      } else {
+        run = select_builtin(callee.name);
+        if (!run) unsupported(fmt::format("a call of {}, which is defined nowhere in this program", ptx::demangle(callee.name)));
+      }
+    }
+    program_.calls.push_back(std::move(c));
+    Inst& i = emit(run);
+    i.aux = static_cast<std::uint32_t>(program_.calls.size() - 1);
+  }
+
+  Program& program_;
+  const ptx::Function& function_;
+  const DecodeContext& context_;
+  ControlFlow flow_;
+  std::uint32_t index_ = 0;
+  std::uint32_t frame_top_ = 0, trash_ = 0;
+  std::vector<std::uint32_t> registers_;
+  std::unordered_map<std::string, Program::Slot> slots_;
+  std::unordered_map<std::string, std::uint64_t> locals_;
+  std::vector<std::byte> constants_;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, OperandRef> constant_at_;
+  std::vector<std::size_t> start_of_;
+  std::vector<std::pair<std::size_t, std::size_t>> jumps_;
+  std::vector<std::vector<std::string>> tables_;
+};
+
+}  // namespace
+
+void decode(Program& program, const DecodeContext& context) { Decoder(program, context).run(); }
+
+std::vector<SourcePlace> places_of(const ptx::Module& module, std::uint32_t line) {
+  std::vector<SourcePlace> places;
+  for (auto at = static_cast<std::int64_t>(line); at > 0 && static_cast<std::size_t>(at) < module.lines.size() && places.size() < 32;) {
+    const ptx::LineInfo& l = module.lines[static_cast<std::size_t>(at)];
+    SourcePlace p;
+    if (l.file < module.files.size()) p.file = module.files[l.file];
+    p.line = l.line;
+    p.column = l.column;
+    p.function = l.function;
+    places.push_back(std::move(p));
+    at = l.inlined_at;
+  }
+  return places;
+}
+
+}  // namespace scanlab::vgpu

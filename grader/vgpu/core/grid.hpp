@@ -1,0 +1,90 @@
+// One kernel launch while it runs: the grid, its resident blocks, and the call frames of their warps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "vgpu/core/image.hpp"
+#include "vgpu/core/memory.hpp"
+#include "vgpu/core/observer.hpp"
+#include "vgpu/core/warp.hpp"
+
+namespace scanlab::vgpu {
+
+/// One call of a function by lanes of a warp; the outermost is the kernel itself. Lanes that enter a function together
+/// share the frame, and its register columns belong to one lane each.
+struct Frame {
+  const Program* program = nullptr;
+  Frame* caller = nullptr;
+  const Inst* call = nullptr;   ///< the call instruction in the caller
+  Mask members = 0;             ///< lanes that have not returned
+  std::uint32_t depth = 0;
+  std::uint64_t local_base = 0; ///< offset of its local variables in each lane's local memory
+  std::byte* registers = nullptr;
+  std::size_t capacity = 0;     ///< bytes behind `registers`
+  LaneBytes memory;             ///< owns them
+};
+
+/// State of one of the 16 barriers of a block. Arrival is counted by thread, wherever in the code the thread stands.
+struct Barrier {
+  std::uint32_t arrived = 0;
+  std::uint32_t expected = 0;  ///< threads named in the instruction; 0: all live threads of the block
+  std::uint32_t count = 0;     ///< bar.red: threads whose predicate is true
+  std::uint32_t last_line = 0;
+};
+
+inline constexpr unsigned barriers_per_block = 16;
+/// Local memory of the kernel begins here, so that a null pointer is no local address.
+inline constexpr std::uint64_t local_start = 64;
+
+struct Grid;
+
+struct Block {
+  Grid* grid = nullptr;
+  std::uint64_t index = 0;
+  std::uint32_t slot = 0;
+  Dim3 id;
+  std::uint32_t live = 0;  ///< threads that have not exited
+  std::vector<Warp> warps;
+  Barrier barriers[barriers_per_block];
+  std::vector<std::byte> shared;       ///< the whole shared window of the block, gaps included
+  std::uint64_t range_begin = 0, range_end = 0;  ///< last shared array that was hit
+  std::vector<std::unique_ptr<Frame>> frames;  ///< all that the block ever had
+  std::vector<Frame*> spare_frames;
+  bool running = false;
+  bool woken = false;                  ///< a barrier was released since the scheduler last looked
+};
+
+/// What all blocks of a launch share.
+struct Grid {
+  const Image* image = nullptr;
+  Memory* memory = nullptr;
+  std::span<const std::byte> parameters;
+  Dim3 size, block_size;
+  std::uint64_t dynamic_shared = 0;
+  std::span<Observer* const> observers;
+  const std::function<void(std::string_view)>* print = nullptr;
+  const DeviceProfile* profile = nullptr;
+  std::uint64_t epoch = 0;       ///< grows whenever memory may have changed
+  std::uint64_t executed = 0;    ///< warp instructions so far
+  double start_ns = 0;           ///< device time at launch, for %globaltimer
+  Address range_begin = 0, range_end = 0;  ///< last global allocation that was hit
+  bool range_constant = false;             ///< it is __constant__
+};
+
+/// Makes a frame for `program` with lanes `members`; its registers are not initialised.
+Frame* enter_frame(Block& block, const Program& program, Frame* caller, const Inst* call, Mask members);
+void leave_frame(Block& block, Frame* frame);
+
+/// Block `index` begins in resident place `slot`: shared memory poisoned, every thread at the kernel's first instruction.
+void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t slot);
+void end_block(Block& block);
+
+inline bool is_observed(const Warp& w) { return !w.block->grid->observers.empty(); }
+Actor actor_of(const Warp& w, const Inst* i);
+
+}  // namespace scanlab::vgpu

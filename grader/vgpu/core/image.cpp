@@ -1,0 +1,158 @@
+#include "vgpu/core/image.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <new>
+#include <unordered_set>
+
+#include "vgpu/core/decode.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
+
+/// Distance between two shared arrays; larger than the strides by which teaching kernels miss.
+constexpr std::uint64_t shared_gap = 8192;
+
+void names_in(const ptx::Operand& o, std::unordered_set<std::string>& names) {
+  if (!o.name.empty()) names.insert(o.name);
+  for (const ptx::Operand& e : o.elements) names_in(e, names);
+}
+
+/// Every symbol that `kernel` and the functions it reaches mention, and these functions.
+struct Reach {
+  std::vector<const ptx::Function*> functions;
+  std::unordered_set<std::string> names;
+};
+
+Reach reach(const ptx::Module& module, const ptx::Function& kernel) {
+  Reach r;
+  std::unordered_set<const ptx::Function*> seen{&kernel};
+  std::deque<const ptx::Function*> todo{&kernel};
+  const auto follow = [&](const std::string& name) {
+    if (const ptx::Function* f = module.find_function(name); f && f->is_defined && seen.insert(f).second) todo.push_back(f);
+  };
+  while (!todo.empty()) {
+    const ptx::Function* f = todo.front();
+    todo.pop_front();
+    r.functions.push_back(f);
+    std::unordered_set<std::string> names;
+    for (const ptx::Instruction& in : f->instructions)
+      for (const ptx::Operand& o : in.operands) names_in(o, names);
+    for (const std::string& name : names) {
+      follow(name);
+      // A table of function pointers (a virtual table, say) reaches what it holds.
+      for (const ptx::Variable& v : module.variables)
+        if (v.name == name)
+          for (const ptx::Relocation& to : v.relocations) follow(to.symbol);
+    }
+    r.names.merge(names);
+  }
+  return r;
+}
+
+/// Places every shared variable; returns names by mangled name.
+std::unordered_map<std::string, SharedVariable> lay_out_shared(Image& image, const Reach& reached) {
+  std::unordered_map<std::string, SharedVariable> by_name;
+  std::uint64_t packed = 0, gaps = shared_gap;
+  const auto place = [&](const ptx::Variable& v) {
+    if (v.space != ptx::StateSpace::shared || v.is_extern || by_name.count(v.name)) return;
+    packed = round_up(packed, std::max<std::uint32_t>(1, v.align));
+    SharedVariable s{ptx::source_name(v.name), packed + gaps, v.size};
+    packed += v.size;
+    gaps += shared_gap;
+    image.shared.push_back(s);
+    by_name.emplace(v.name, std::move(s));
+  };
+  for (const ptx::Variable& v : image.module->variables)
+    if (reached.names.count(v.name)) place(v);
+  for (const ptx::Function* f : reached.functions)
+    for (const ptx::Variable& v : f->variables) place(v);
+  image.static_shared = packed;
+
+  // The dynamic array begins where the static ones end; every extern array is that same array.
+  image.dynamic_offset = round_up(packed, 16) + gaps;
+  bool has_dynamic = false;
+  for (const ptx::Variable& v : image.module->variables)
+    if (v.space == ptx::StateSpace::shared && v.is_extern) {
+      const SharedVariable s{ptx::source_name(v.name), image.dynamic_offset, 0};
+      by_name.emplace(v.name, s);
+      if (!has_dynamic && reached.names.count(v.name)) {
+        image.shared.push_back(s);
+        has_dynamic = true;
+      }
+    }
+  return by_name;
+}
+
+}  // namespace
+
+void LaneBytes::assign(const std::vector<std::byte>& from) {
+  size = from.size();
+  bytes.reset(static_cast<std::byte*>(::operator new[](std::max<std::size_t>(64, size), std::align_val_t{64})));
+  if (size) std::memcpy(bytes.get(), from.data(), size);
+}
+
+const Program* Image::function_at(Address address) const {
+  if (address < function_address(0) || (address - function_address(0)) % 16 != 0) return nullptr;
+  const std::size_t index = (address - function_address(0)) / 16;
+  if (index >= module->functions.size()) return nullptr;
+  const auto it = by_function.find(&module->functions[index]);
+  return it == by_function.end() ? nullptr : it->second;
+}
+
+std::uint32_t layout_parameters(const ptx::Function& kernel, std::vector<std::uint32_t>& offsets) {
+  std::uint64_t at = 0;
+  offsets.clear();
+  for (const ptx::Variable& p : kernel.parameters) {
+    const std::uint64_t align = std::max<std::uint64_t>(p.align, p.type == ptx::Type::b8 ? 1 : ptx::size_of(p.type));
+    at = round_up(at, std::max<std::uint64_t>(1, align));
+    offsets.push_back(static_cast<std::uint32_t>(at));
+    at += p.size;
+  }
+  return static_cast<std::uint32_t>(at);
+}
+
+std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function& kernel, const SymbolTable& symbols,
+                                  bool observed) {
+  auto image = std::make_unique<Image>();
+  image->module = &module;
+  image->kernel = &kernel;
+  image->observed = observed;
+  image->parameter_bytes = layout_parameters(kernel, image->parameter_offsets);
+  const Reach reached = reach(module, kernel);
+  const auto shared = lay_out_shared(*image, reached);
+
+  std::deque<Program*> todo;
+  DecodeContext context;
+  context.module = &module;
+  context.image = image.get();
+  context.symbols = &symbols;
+  context.program_of = [&](const ptx::Function& f) -> const Program* {
+    const auto [it, is_new] = image->by_function.try_emplace(&f, nullptr);
+    if (is_new) {
+      Program& p = *image->programs.emplace_back(std::make_unique<Program>());
+      p.source = &f;
+      p.image = image.get();
+      it->second = &p;
+      todo.push_back(&p);
+    }
+    return it->second;
+  };
+  context.shared_variable = [&](const std::string& name) -> const SharedVariable* {
+    const auto it = shared.find(name);
+    return it == shared.end() ? nullptr : &it->second;
+  };
+  for (const ptx::Function* f : reached.functions) context.program_of(*f);
+  while (!todo.empty()) {
+    Program* p = todo.front();
+    todo.pop_front();
+    decode(*p, context);
+  }
+  image->entry = image->by_function.at(&kernel);
+  return image;
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,95 @@
+// A kernel made ready to run: its code and that of every function it reaches, decoded, and the layout of shared memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "vgpu/core/inst.hpp"
+#include "vgpu/core/memory.hpp"
+#include "vgpu/core/profile.hpp"
+#include "vgpu/ptx/module.hpp"
+
+namespace scanlab::vgpu {
+
+struct Image;
+
+/// Bytes aligned for lane vectors.
+struct LaneBytes {
+  struct Deleter {
+    void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{64}); }
+  };
+  std::unique_ptr<std::byte[], Deleter> bytes;
+  std::size_t size = 0;
+  void assign(const std::vector<std::byte>& from);
+};
+
+/// A decoded function.
+struct Program {
+  /// A .param variable of the function, kept in the frame: `size` bytes a lane, lane after lane.
+  struct Slot {
+    std::uint32_t offset = 0;  ///< of lane 0, from the frame's registers
+    std::uint32_t size = 0;    ///< bytes a lane
+  };
+  /// A call in the code: what goes where.
+  struct Call {
+    const Program* callee = nullptr;  ///< null for an indirect call
+    OperandRef target = 0;            ///< register with the function's address, indirect
+    std::vector<Slot> arguments, results;
+  };
+
+  const ptx::Function* source = nullptr;
+  const Image* image = nullptr;
+  std::vector<Inst> code;
+  LaneBytes constants;
+  std::uint32_t frame_bytes = 0;
+  std::uint64_t local_bytes = 0;  ///< a lane
+  std::vector<Slot> parameters, returns;
+  std::vector<Call> calls;
+  std::vector<std::vector<const Inst*>> jump_tables;
+};
+
+/// Where a shared variable lies. `offset` is its address: variables are kept apart by gaps in which every access is a
+/// fault, and each lies at the same bank as in the packed layout that a GPU would use.
+struct SharedVariable {
+  std::string name;  ///< as the learner wrote it
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
+struct Image {
+  const ptx::Module* module = nullptr;
+  const ptx::Function* kernel = nullptr;
+  const Program* entry = nullptr;
+  bool observed = false;
+  std::vector<std::unique_ptr<Program>> programs;
+  std::unordered_map<const ptx::Function*, Program*> by_function;
+  std::vector<SharedVariable> shared;      ///< by rising offset; the dynamic array, when there is one, is the last
+  std::uint64_t static_shared = 0;         ///< bytes as a GPU would count them
+  std::uint64_t dynamic_offset = 0;        ///< address of the dynamic array
+  std::vector<std::uint32_t> parameter_offsets;
+  std::uint32_t parameter_bytes = 0;
+
+  /// The decoded function behind a function pointer, or null.
+  const Program* function_at(Address address) const;
+};
+
+/// Addresses that the loader has given to module variables and functions, by mangled name.
+using SymbolTable = std::unordered_map<std::string, Address>;
+
+/// Decodes `kernel` and everything it can call. Throws FaultException (unsupported) naming the first instruction or symbol
+/// that is not known, with its source line. `observed` selects handlers that tell the observers.
+std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function& kernel, const SymbolTable& symbols,
+                                  bool observed);
+
+/// Offsets of kernel parameters in the parameter buffer; returns the buffer's size.
+std::uint32_t layout_parameters(const ptx::Function& kernel, std::vector<std::uint32_t>& offsets);
+
+/// Address of the k-th function of a module, as function pointers hold it.
+inline Address function_address(std::size_t index) { return code_window + 64 + 16 * index; }
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,89 @@
+// Global memory of the simulated device: allocations with unmapped gaps between them, poisoned before first use.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace scanlab::vgpu {
+
+/// An address as device code sees it.
+using Address = std::uint64_t;
+
+/// Device address space. The windows lie where no host mapping does, so a device pointer is never a host pointer.
+inline constexpr Address global_window = 0x2000'0000'0000;  ///< cudaMalloc, __device__ and __constant__ variables
+inline constexpr Address global_window_bytes = 0x0100'0000'0000;
+inline constexpr Address shared_window = 0x1F00'0000'0000;  ///< generic addresses of shared memory
+inline constexpr Address local_window = 0x1E00'0000'0000;   ///< generic addresses of local memory
+inline constexpr Address param_window = 0x1D00'0000'0000;   ///< generic addresses of kernel parameters
+inline constexpr Address window_bytes = 0x0100'0000'0000;
+/// Functions have addresses too (function pointers); they hold no data.
+inline constexpr Address code_window = 0x1C00'0000'0000;
+
+/// Byte that fills memory nobody has written: as a float -1.9e-13-like garbage, as an int a large negative number.
+inline constexpr std::byte poison{0xA5};
+
+struct Allocation {
+  Address base = 0;
+  std::uint64_t size = 0;  ///< bytes, may be 0
+  std::string label;       ///< "cudaMalloc #3 (4096 bytes)", "__device__ counter", "input x of the check"
+  bool freed = false;
+  bool is_constant = false;
+  std::byte* host = nullptr;
+
+  bool contains(Address address, std::uint64_t bytes) const {
+    return address >= base && bytes <= size && address - base <= size - bytes;
+  }
+};
+
+/// Where an address lies: in `allocation`, or (distance != 0) that many bytes before (< 0) or after (> 0) the nearest one.
+struct Placement {
+  const Allocation* allocation = nullptr;  ///< null when there is no allocation at all near
+  std::int64_t distance = 0;               ///< 0 inside; +1 is the first byte after the end
+};
+
+/// Device memory. Not thread safe; the session serialises.
+class Memory {
+ public:
+  explicit Memory(std::uint64_t capacity);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  /// `bytes` of poisoned memory, aligned to 256 as cudaMalloc's; 0 when the capacity is exceeded. A size of 0 is an
+  /// allocation of its own in which no access is valid. `label` names it in messages; "cudaMalloc #k" when empty.
+  Address allocate(std::uint64_t bytes, std::string label = {});
+  /// False when `address` is not the base of a live allocation.
+  bool free(Address address);
+  /// Constant memory can be read and copied to, but not written by device code.
+  void mark_constant(Address base, bool constant) { allocations_.at(base).is_constant = constant; }
+  /// Frees everything (cudaDeviceReset).
+  void reset();
+
+  /// The live allocation that contains all of [address, address + bytes), or null.
+  const Allocation* find(Address address, std::uint64_t bytes) const;
+  /// The nearest allocation, live or freed, for messages.
+  Placement place(Address address, std::uint64_t bytes) const;
+
+  /// Copies; false (and nothing copied) unless the whole range lies in one live allocation. 0 bytes always succeed.
+  bool read(void* to, Address from, std::uint64_t bytes) const;
+  bool write(Address to, const void* from, std::uint64_t bytes);
+  bool fill(Address to, std::byte value, std::uint64_t bytes);
+  bool copy(Address to, Address from, std::uint64_t bytes);
+
+  std::uint64_t bytes_free() const { return capacity_ - used_; }
+  std::uint64_t capacity() const { return capacity_; }
+  /// Host address of a device address that `find` has accepted.
+  std::byte* host(Address address) const { return arena_ + (address - global_window); }
+  /// Grows at every allocation and free: cached lookups are valid while it stays.
+  std::uint64_t generation() const { return generation_; }
+
+ private:
+  std::byte* arena_ = nullptr;  ///< reserved address space; pages appear when touched
+  std::uint64_t capacity_, used_ = 0, generation_ = 1, next_number_ = 1;
+  std::uint64_t top_ = 4096;    ///< first unused offset in the arena
+  std::map<Address, Allocation> allocations_;
+};
+
+}  // namespace scanlab::vgpu

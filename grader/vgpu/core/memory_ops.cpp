@@ -1,0 +1,345 @@
+#include "vgpu/core/memory_ops.hpp"
+
+#include <cstring>
+
+#include "vgpu/core/atomic_ops.hpp"
+#include "vgpu/core/splits.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+Access access_of(Warp& w, const Inst* i, StateSpace space, Mask mask, std::uint32_t bytes, const std::uint64_t* address) {
+  const MemoryForm form = form_of(i);
+  Access a;
+  a.who = actor_of(w, i);
+  a.space = space;
+  a.mask = mask;
+  a.bytes = bytes;
+  a.address = address;
+  a.order = static_cast<Access::Order>(form.order);
+  a.scope = static_cast<Access::Scope>(form.scope);
+  return a;
+}
+
+void tell(Warp& w, const Access& a, Touch touch) {
+  for (Observer* o : w.block->grid->observers) touch == Touch::read ? o->load(a) : o->store(a);
+}
+
+/// Elements as wide as their registers, in global or shared memory: nearly all accesses of a kernel.
+template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+const Inst* load(Warp& w, const Inst* i) {
+  Addresses a;
+  gather<Width>(w, i, a);
+  const std::uint32_t count = i->aux & 7u, bytes = count * sizeof(T);
+  const View v = view<Space>(w, Touch::read, a, bytes);
+  if constexpr (Observed) tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::read);
+  if (form_of(i).order != static_cast<std::uint32_t>(Access::Order::weak)) note_poll(w);
+  if (count == 1) {
+    T* to = w.lanes<T>(i->op[0]);
+    if (v.consecutive) {
+      std::memcpy(to, v.base + a.of[0], warp_size * sizeof(T));
+    } else if (w.active == full_mask) {
+      for (unsigned l = 0; l < warp_size; ++l) std::memcpy(&to[l], v.base + a.of[l], sizeof(T));
+    } else {
+      for (Mask m = w.active; m; m &= m - 1) {
+        const auto l = static_cast<unsigned>(std::countr_zero(m));
+        std::memcpy(&to[l], v.base + a.of[l], sizeof(T));
+      }
+    }
+    return i + 1;
+  }
+  for (std::uint32_t k = 0; k < count; ++k) {
+    T* to = w.lanes<T>(i->op[k]);
+    for (Mask m = w.active; m; m &= m - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(m));
+      std::memcpy(&to[l], v.base + a.of[l] + k * sizeof(T), sizeof(T));
+    }
+  }
+  return i + 1;
+}
+
+template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+const Inst* store(Warp& w, const Inst* i) {
+  Addresses a;
+  gather<Width>(w, i, a);
+  const std::uint32_t count = i->aux & 7u, bytes = count * sizeof(T);
+  const View v = view<Space>(w, Touch::write, a, bytes);
+  if constexpr (Observed) tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::write);
+  ++w.block->grid->epoch;
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const T* from = w.lanes<T>(i->op[k]);
+    if (v.consecutive && count == 1) {
+      std::memcpy(v.base + a.of[0], from, warp_size * sizeof(T));
+    } else {
+      for (Mask m = w.active; m; m &= m - 1) {
+        const auto l = static_cast<unsigned>(std::countr_zero(m));
+        std::memcpy(v.base + a.of[l] + k * sizeof(T), &from[l], sizeof(T));
+      }
+    }
+  }
+  return i + 1;
+}
+
+/// Host address of every active lane in any space, checked.
+template <AddressWidth Width>
+void locate(Warp& w, const Inst* i, Touch touch, std::uint32_t bytes, std::byte** host) {
+  Addresses a;
+  gather<Width>(w, i, a);
+  const auto space = static_cast<StateSpace>(form_of(i).space);
+  Mask of_space[8] = {};
+  for (Mask m = w.active; m; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    StateSpace s = space;
+    if (space == StateSpace::generic) {
+      const Resolved r = resolve(a.of[l]);
+      s = r.space;
+      a.of[l] = r.address;
+    }
+    host[l] = check_lane(w, s, touch, l, a.of[l], bytes);
+    of_space[static_cast<unsigned>(s)] |= Mask{1} << l;
+  }
+  if (!is_observed(w)) return;
+  for (unsigned s = 0; s < 8; ++s)
+    if (of_space[s]) {
+      const Access access = access_of(w, i, static_cast<StateSpace>(s), of_space[s], bytes, a.of);
+      if (touch == Touch::atomic)
+        for (Observer* o : w.block->grid->observers) o->atomic(access);
+      else
+        tell(w, access, touch);
+    }
+}
+
+std::uint64_t extend(std::uint64_t value, const MemoryForm& form) {
+  if (!form.is_signed || form.bytes >= 8) return value;
+  const unsigned shift = 64 - 8 * form.bytes;
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << shift) >> shift);
+}
+
+/// Little-endian, as all CUDA hosts are: the low bytes come first.
+void copy_in(Warp& w, OperandRef to, unsigned lane, const std::byte* from, const MemoryForm& form) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, from, form.bytes);
+  value = extend(value, form);
+  std::memcpy(w.lanes<std::byte>(to) + lane * form.lane_bytes, &value, form.lane_bytes);
+}
+
+void copy_out(Warp& w, OperandRef from, unsigned lane, std::byte* to, const MemoryForm& form) {
+  std::memcpy(to, w.lanes<std::byte>(from) + lane * form.lane_bytes, form.bytes);
+}
+
+/// Any space, any widths.
+template <AddressWidth Width>
+const Inst* load_any(Warp& w, const Inst* i) {
+  const MemoryForm form = form_of(i);
+  if (form.order != static_cast<std::uint32_t>(Access::Order::weak)) note_poll(w);
+  std::byte* host[warp_size];
+  locate<Width>(w, i, Touch::read, form.count * form.bytes, host);
+  for (std::uint32_t k = 0; k < form.count; ++k)
+    for (Mask m = w.active; m; m &= m - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(m));
+      copy_in(w, i->op[k], l, host[l] + k * form.bytes, form);
+    }
+  return i + 1;
+}
+
+template <AddressWidth Width>
+const Inst* store_any(Warp& w, const Inst* i) {
+  const MemoryForm form = form_of(i);
+  std::byte* host[warp_size];
+  locate<Width>(w, i, Touch::write, form.count * form.bytes, host);
+  ++w.block->grid->epoch;
+  for (std::uint32_t k = 0; k < form.count; ++k)
+    for (Mask m = w.active; m; m &= m - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(m));
+      copy_out(w, i->op[k], l, host[l] + k * form.bytes, form);
+    }
+  return i + 1;
+}
+
+template <AddressWidth Width, class T, T (*Op)(T, T, T)>
+const Inst* atomic(Warp& w, const Inst* i) {
+  const MemoryForm form = form_of(i);
+  std::byte* host[warp_size];
+  locate<Width>(w, i, Touch::atomic, sizeof(T), host);
+  const T* b = w.lanes<T>(i->op[1]);
+  const T* c = w.lanes<T>(i->op[2]);
+  T* result = form.has_result ? w.lanes<T>(i->op[0]) : nullptr;
+  for (Mask m = w.active; m; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    T old;
+    std::memcpy(&old, host[l], sizeof(T));
+    const T now = Op(old, b[l], c[l]);
+    // A failed compare-and-swap or an exchange of equal values changes nothing for those who wait.
+    if (std::memcmp(&old, &now, sizeof(T)) != 0) {
+      std::memcpy(host[l], &now, sizeof(T));
+      ++w.block->grid->epoch;
+    }
+    if (result) result[l] = old;
+  }
+  note_poll(w);
+  return i + 1;
+}
+
+template <AddressWidth Width>
+struct SelectAtomic {
+  template <class T, T (*Op)(T, T, T)>
+  static constexpr Handler handler = &atomic<Width, T, Op>;
+};
+
+template <class T, StateSpace Space, AddressWidth Width>
+Handler pick(bool is_load, bool observed) {
+  if (is_load) return observed ? &load<T, Space, Width, true> : &load<T, Space, Width, false>;
+  return observed ? &store<T, Space, Width, true> : &store<T, Space, Width, false>;
+}
+
+template <StateSpace Space, AddressWidth Width>
+Handler pick(std::uint32_t bytes, bool is_load, bool observed) {
+  switch (bytes) {
+    case 2: return pick<std::uint16_t, Space, Width>(is_load, observed);
+    case 4: return pick<std::uint32_t, Space, Width>(is_load, observed);
+    case 8: return pick<std::uint64_t, Space, Width>(is_load, observed);
+    default: return nullptr;
+  }
+}
+
+/// Words that say where, how cached or how ordered; true when `word` is one of them.
+bool read_qualifier(std::string_view word, MemoryForm& form) {
+  using Order = Access::Order;
+  using Scope = Access::Scope;
+  const auto order = [&](Order o) { return form.order = static_cast<std::uint32_t>(o), true; };
+  const auto scope = [&](Scope s) { return form.scope = static_cast<std::uint32_t>(s), true; };
+  if (word == "weak") return true;
+  if (word == "volatile") return order(Order::volatile_);
+  if (word == "relaxed") return order(Order::relaxed);
+  if (word == "acquire") return order(Order::acquire);
+  if (word == "release") return order(Order::release);
+  if (word == "acq_rel") return order(Order::acq_rel);
+  if (word == "cta") return scope(Scope::block);
+  if (word == "gpu") return scope(Scope::device);
+  if (word == "sys") return scope(Scope::system);
+  for (const std::string_view known : {"global", "shared", "shared::cta", "local", "const", "param", "nc", "ca", "cg", "cs", "lu",
+                                       "cv", "wb", "wt", "param::entry", "param::func"})
+    if (word == known) return true;
+  return word.starts_with("L1::") || word.starts_with("L2::");
+}
+
+std::uint32_t lane_bytes_of(const ptx::Operand& o, std::span<const ptx::Register> registers, ptx::Type type) {
+  if (o.kind == ptx::Operand::Kind::reg && o.reg >= 0 && static_cast<std::size_t>(o.reg) < registers.size())
+    type = registers[static_cast<std::size_t>(o.reg)].type;
+  return std::max<std::uint32_t>(2, ptx::size_of(type));
+}
+
+}  // namespace
+
+std::optional<MemorySelection> select_memory(const ptx::Instruction& in, std::span<const ptx::Register> registers,
+                                             ptx::StateSpace space, AddressWidth width, bool observed) {
+  const bool is_load = in.opcode == "ld" || in.opcode == "ldu", is_store = in.opcode == "st";
+  const bool is_atomic = in.opcode == "atom" || in.opcode == "red";
+  if ((!is_load && !is_store && !is_atomic) || in.operands.size() < 2) return std::nullopt;
+  MemorySelection s;
+  s.form.count = 1;
+  s.form.space = static_cast<std::uint32_t>(space);
+  if (is_atomic) {
+    s.form.order = static_cast<std::uint32_t>(Access::Order::relaxed);
+    s.form.scope = static_cast<std::uint32_t>(Access::Scope::device);
+  }
+  std::string_view operation;
+  for (const std::string& word : in.modifiers) {
+    if (read_qualifier(word, s.form)) continue;
+    if (word == "v2" || word == "v4") {
+      s.form.count = word == "v2" ? 2 : 4;
+    } else if (const ptx::Type t = ptx::type_from_suffix(word); t != ptx::Type::none && s.type == ptx::Type::none) {
+      s.type = t;
+    } else if (is_atomic && operation.empty()) {
+      operation = word;
+    } else {
+      return std::nullopt;
+    }
+  }
+  s.form.bytes = ptx::size_of(s.type);
+  if (s.type == ptx::Type::none || s.form.bytes == 0 || s.form.bytes > 8) return std::nullopt;
+  s.form.is_signed = ptx::is_signed(s.type);
+  if (is_atomic) {
+    if (s.form.count != 1) return std::nullopt;
+    s.form.has_result = in.opcode == "atom";
+    s.form.lane_bytes = s.form.bytes;
+    s.run = width == AddressWidth::bits32 ? select_atomic<SelectAtomic<AddressWidth::bits32>>(operation, s.type)
+                                          : select_atomic<SelectAtomic<AddressWidth::bits64>>(operation, s.type);
+    if (!s.run) return std::nullopt;
+    return s;
+  }
+  const ptx::Operand& value = in.operands[is_load ? 0 : 1];
+  if (value.kind == ptx::Operand::Kind::vector && value.elements.size() != s.form.count) return std::nullopt;
+  const ptx::Operand* shape = &value;
+  if (value.kind == ptx::Operand::Kind::vector) {
+    shape = &value.elements[0];
+    for (const ptx::Operand& e : value.elements)
+      if (e.kind == ptx::Operand::Kind::reg) shape = &e;
+  }
+  s.form.lane_bytes = lane_bytes_of(*shape, registers, s.type);
+  if (s.form.lane_bytes < s.form.bytes) return std::nullopt;
+  if (s.form.lane_bytes == s.form.bytes && space == StateSpace::global)
+    s.run = width == AddressWidth::bits32 ? pick<StateSpace::global, AddressWidth::bits32>(s.form.bytes, is_load, observed)
+                                          : pick<StateSpace::global, AddressWidth::bits64>(s.form.bytes, is_load, observed);
+  else if (s.form.lane_bytes == s.form.bytes && space == StateSpace::shared)
+    s.run = width == AddressWidth::bits32 ? pick<StateSpace::shared, AddressWidth::bits32>(s.form.bytes, is_load, observed)
+                                          : pick<StateSpace::shared, AddressWidth::bits64>(s.form.bytes, is_load, observed);
+  if (!s.run) {
+    if (is_load)
+      s.run = width == AddressWidth::bits32 ? &load_any<AddressWidth::bits32> : &load_any<AddressWidth::bits64>;
+    else
+      s.run = width == AddressWidth::bits32 ? &store_any<AddressWidth::bits32> : &store_any<AddressWidth::bits64>;
+  }
+  return s;
+}
+
+namespace {
+
+template <class T>
+void broadcast(Warp& w, OperandRef to, std::uint64_t value) {
+  T* d = w.lanes<T>(to);
+  const Mask active = w.active;
+#pragma GCC ivdep
+  for (unsigned l = 0; l < warp_size; ++l) d[l] = active >> l & 1 ? static_cast<T>(value) : d[l];
+}
+
+}  // namespace
+
+const Inst* load_parameter(Warp& w, const Inst* i) {
+  const MemoryForm form = form_of(i);
+  for (std::uint32_t k = 0; k < form.count; ++k) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, w.block->grid->parameters.data() + i->imm + k * form.bytes, form.bytes);
+    value = extend(value, form);
+    switch (form.lane_bytes) {
+      case 2: broadcast<std::uint16_t>(w, i->op[k], value); break;
+      case 4: broadcast<std::uint32_t>(w, i->op[k], value); break;
+      default: broadcast<std::uint64_t>(w, i->op[k], value); break;
+    }
+  }
+  return i + 1;
+}
+
+const Inst* load_slot(Warp& w, const Inst* i) {
+  const MemoryForm form = form_of(i);
+  const std::byte* slot = w.base[0] + i->imm;
+  for (std::uint32_t k = 0; k < form.count; ++k)
+    for (Mask m = w.active; m; m &= m - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(m));
+      copy_in(w, i->op[k], l, slot + l * i->op[6] + k * form.bytes, form);
+    }
+  return i + 1;
+}
+
+const Inst* store_slot(Warp& w, const Inst* i) {
+  const MemoryForm form = form_of(i);
+  std::byte* slot = w.base[0] + i->imm;
+  for (std::uint32_t k = 0; k < form.count; ++k)
+    for (Mask m = w.active; m; m &= m - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(m));
+      copy_out(w, i->op[k], l, slot + l * i->op[6] + k * form.bytes, form);
+    }
+  return i + 1;
+}
+
+}  // namespace scanlab::vgpu

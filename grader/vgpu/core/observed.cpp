@@ -1,0 +1,20 @@
+#include "vgpu/core/observed.hpp"
+
+#include "vgpu/core/grid.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+const Inst* observed_addition(Warp& w, const Inst* i) {
+  for (Observer* o : w.block->grid->observers) o->addition(w.active);
+  return reinterpret_cast<Handler>(i->imm)(w, i);
+}
+
+}  // namespace
+
+void observe_addition(Inst& i) {
+  i.imm = reinterpret_cast<std::uint64_t>(i.run);
+  i.run = observed_addition;
+}
+
+}  // namespace scanlab::vgpu

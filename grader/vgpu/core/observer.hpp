@@ -1,0 +1,68 @@
+// Hooks for checks: the core tells what happens, and knows nothing of who listens. Without observers it pays nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "vgpu/core/inst.hpp"
+#include "vgpu/core/memory.hpp"
+#include "vgpu/ptx/module.hpp"
+
+namespace scanlab::vgpu {
+
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+  std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+};
+
+struct KernelInfo {
+  const char* name = "";  ///< mangled
+  Dim3 grid, block;
+  std::uint64_t shared_bytes = 0;  ///< static and dynamic
+  const ptx::Module* module = nullptr;
+};
+
+/// Who does something: a warp of a block, at a line (index into KernelInfo::module->lines).
+struct Actor {
+  std::uint64_t block = 0;  ///< linear index in the grid
+  std::uint32_t warp = 0;   ///< within the block
+  std::uint32_t slot = 0;   ///< resident place of the block: blocks alive at once have different ones
+  std::uint32_t line = 0;
+};
+
+/// One memory instruction of a warp. Lane l takes part when bit l of `mask` is set, at `address[l]`: an offset into the
+/// block's shared window for `shared`, a device address for `global` and `constant`.
+struct Access {
+  Actor who;
+  ptx::StateSpace space = ptx::StateSpace::global;
+  Mask mask = 0;
+  std::uint32_t bytes = 0;  ///< a lane, all elements of a vector together
+  const std::uint64_t* address = nullptr;
+  enum class Order : std::uint8_t { weak, volatile_, relaxed, acquire, release, acq_rel } order = Order::weak;
+  enum class Scope : std::uint8_t { none, block, device, system } scope = Scope::none;
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void kernel_begin(const KernelInfo&) {}
+  virtual void kernel_end() {}
+  virtual void block_begin(std::uint64_t /*block*/, std::uint32_t /*slot*/) {}
+  virtual void block_end(std::uint64_t /*block*/, std::uint32_t /*slot*/) {}
+  /// `count` warp instructions were executed with `mask` active.
+  virtual void executed(Mask /*mask*/, std::uint64_t /*count*/) {}
+  /// A floating-point addition (add, sub, fma) by the lanes of `mask`.
+  virtual void addition(Mask /*mask*/) {}
+  virtual void load(const Access&) {}
+  virtual void store(const Access&) {}
+  virtual void atomic(const Access&) {}
+  virtual void fence(const Actor&, Mask, Access::Scope) {}
+  /// Lanes arrive at barrier `id` of their block, and later the barrier completes (once a block).
+  virtual void barrier_arrive(const Actor&, Mask, std::uint32_t /*id*/) {}
+  virtual void barrier_complete(const Actor&, std::uint32_t /*id*/) {}
+  /// bar.warp.sync and the implicit synchronisation of shuffles and votes among the lanes of `mask`.
+  virtual void warp_sync(const Actor&, Mask) {}
+  /// A branch at which `taken` of the `active` lanes jump; divergent when both sides have lanes.
+  virtual void branch(const Actor&, Mask /*active*/, Mask /*taken*/) {}
+};
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,14 @@
+// Faults from inside handlers.
+#pragma once
+
+#include <string>
+
+#include "vgpu/core/fault.hpp"
+#include "vgpu/core/warp.hpp"
+
+namespace scanlab::vgpu {
+
+/// Stops the kernel: lane `lane` of the running warp did it. The scheduler adds kernel, line, block and thread.
+[[noreturn]] void raise(Fault::Kind kind, unsigned lane, std::string headline, std::string advice = {});
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,185 @@
+#include "vgpu/core/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <tuple>
+
+#include "vgpu/core/decode.hpp"
+#include "vgpu/core/warp_ops.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+constexpr std::size_t most_details = 8;
+
+std::string at_line(const SourcePlace& p) {
+  if (p.line == 0) return "an unknown line (compile with -lineinfo)";
+  return fmt::format("{}:{}", p.file, p.line);
+}
+
+std::string triple(const unsigned (&v)[3], Dim3 of) {
+  if (of.y == 1 && of.z == 1) return std::to_string(v[0]);
+  if (of.z == 1) return fmt::format("({}, {})", v[0], v[1]);
+  return fmt::format("({}, {}, {})", v[0], v[1], v[2]);
+}
+
+/// Threads of one block that stand at the same place for the same reason.
+struct Group {
+  std::uint32_t count = 0, first = ~0u, last = 0;
+};
+
+/// What a split waits for, and at which line.
+std::pair<Split::State, std::uint32_t> reason(const Split& s) {
+  if (s.state == Split::State::barrier) return {s.state, (s.pc - 1)->line};
+  return {s.state, s.pc->line};
+}
+
+struct Waiting {
+  std::vector<std::string> lines;
+  SourcePlace where;
+  bool barrier = false, sync = false, spin = false, several_barriers = false, exited = false;
+};
+
+Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
+  Waiting result;
+  const ptx::Module& module = *grid.image->module;
+  std::size_t left_out = 0;
+  for (const Block* block : running) {
+    std::map<std::pair<Split::State, std::uint32_t>, Group> groups;
+    for (const Warp& w : block->warps)
+      for (const Split& s : w.waiting) {
+        Group& g = groups[reason(s)];
+        g.count += static_cast<std::uint32_t>(std::popcount(s.mask));
+        g.first = std::min(g.first, w.id * warp_size + static_cast<std::uint32_t>(std::countr_zero(s.mask)));
+        g.last = std::max(g.last, w.id * warp_size + 31 - static_cast<std::uint32_t>(std::countl_zero(s.mask)));
+      }
+    const auto threads = static_cast<std::uint32_t>(grid.block_size.count());
+    const unsigned id[3] = {block->id.x, block->id.y, block->id.z};
+    unsigned barriers = 0;
+    for (const auto& [key, g] : groups) {
+      const auto& [state, line] = key;
+      const auto places = places_of(module, line);
+      // The learner's own line: the outermost call of code that was inlined.
+      const SourcePlace place = places.empty() ? SourcePlace{} : places.back();
+      const char* what = "run at";
+      switch (state) {
+        case Split::State::barrier: what = g.count == 1 ? "waits at the barrier in" : "wait at the barrier in"; break;
+        case Split::State::sync: what = g.count == 1 ? "waits for other lanes of its warp in" : "wait for other lanes of their warp in"; break;
+        case Split::State::spin: what = g.count == 1 ? "loops, waiting for a write to memory, at" : "loop, waiting for a write to memory, at"; break;
+        case Split::State::ready: what = g.count == 1 ? "runs at" : "run at"; break;
+      }
+      result.barrier |= state == Split::State::barrier;
+      barriers += state == Split::State::barrier;
+      result.sync |= state == Split::State::sync;
+      result.spin |= state == Split::State::spin;
+      if (result.lines.empty()) result.where = place;
+      if (result.lines.size() >= most_details) {
+        ++left_out;
+        continue;
+      }
+      const std::string who = g.count == 1               ? fmt::format("thread {}", g.first)
+                              : g.last - g.first + 1 == g.count ? fmt::format("threads {} to {}", g.first, g.last)
+                                                                : fmt::format("{} threads from {} to {}", g.count, g.first, g.last);
+      result.lines.push_back(fmt::format("block {}: {} {} {}", triple(id, grid.size), who, what, at_line(place)));
+    }
+    result.several_barriers |= barriers > 1;
+    if (block->live < threads) {
+      result.exited = true;
+      if (result.lines.size() < most_details)
+        result.lines.push_back(fmt::format("block {}: {} of {} threads have ended", triple(id, grid.size), threads - block->live, threads));
+    }
+  }
+  if (left_out) result.lines.push_back(fmt::format("and {} more groups of threads", left_out));
+  return result;
+}
+
+}  // namespace
+
+void complete(Fault& fault, const Warp& w, const Inst* i, unsigned lane) {
+  const Grid& grid = *w.block->grid;
+  fault.kernel = ptx::source_name(grid.image->kernel->name);
+  const auto places = places_of(*grid.image->module, i->line);
+  if (!places.empty()) {
+    fault.where = places.front();
+    fault.called_from.assign(places.begin() + 1, places.end());
+  }
+  fault.has_thread = true;
+  fault.block[0] = w.block->id.x;
+  fault.block[1] = w.block->id.y;
+  fault.block[2] = w.block->id.z;
+  for (unsigned k = 0; k < 3; ++k) fault.thread[k] = w.tid[k][lane];
+  // Functions that were called, not inlined: the lines of the calls.
+  for (const Frame* f = w.frame; f && f->caller; f = f->caller)
+    for (SourcePlace& p : places_of(*grid.image->module, f->call->line)) fault.called_from.push_back(std::move(p));
+}
+
+Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running, std::uint64_t unstarted) {
+  Fault f;
+  f.kind = Fault::Kind::deadlock;
+  f.kernel = ptx::source_name(grid.image->kernel->name);
+  f.headline = "deadlock: no thread can go on";
+  Waiting w = who_waits(grid, running);
+  f.where = w.where;
+  f.details = std::move(w.lines);
+  if (unstarted)
+    f.details.push_back(fmt::format("{} block{} not started: a block gets a place only when another ends", unstarted,
+                                    unstarted == 1 ? " has" : "s have"));
+  if (w.spin && unstarted)
+    f.advice = "a block may only wait for blocks that started before it: take the block's number from an atomic counter";
+  else if (w.spin)
+    f.advice = "nobody writes what these threads wait for: check who should set the flag, and whether it does so first";
+  else if (w.sync)
+    f.advice = "every thread named in the mask of a *_sync call must reach that call; use the mask of the threads that do";
+  else if (w.several_barriers)
+    f.advice = "every thread of a block must reach the same __syncthreads(): move it out of the branch";
+  else
+    f.advice = "every thread of a block must reach every __syncthreads(), or return before it";
+  return f;
+}
+
+Fault report_endless(const Grid& grid, const std::vector<const Block*>& running, bool cancelled) {
+  Fault f;
+  f.kind = Fault::Kind::budget;
+  f.kernel = ptx::source_name(grid.image->kernel->name);
+  f.headline = cancelled ? "stopped: the time for this check is over"
+                         : fmt::format("stopped after {} warp instructions: an endless loop, or far too much work", grid.executed);
+  Waiting w = who_waits(grid, running);
+  f.where = w.where;
+  f.details = std::move(w.lines);
+  f.advice = "check that the loop in that line comes to its end for every thread";
+  return f;
+}
+
+const char* name_of(Fault::Kind kind) {
+  switch (kind) {
+    case Fault::Kind::out_of_bounds: return "out of bounds";
+    case Fault::Kind::misaligned: return "misaligned";
+    case Fault::Kind::trap: return "trap";
+    case Fault::Kind::assertion: return "assertion";
+    case Fault::Kind::unsupported: return "unsupported";
+    case Fault::Kind::deadlock: return "deadlock";
+    case Fault::Kind::budget: return "endless";
+  }
+  return "?";
+}
+
+std::string Fault::text() const {
+  std::string out = fmt::format("FAULT in kernel {}: {}", kernel.empty() ? "?" : kernel, headline);
+  const auto triple_of = [](const unsigned (&v)[3]) { return fmt::format("({}, {}, {})", v[0], v[1], v[2]); };
+  if (where.line || has_thread) {
+    out += "\n  ";
+    if (where.line) out += fmt::format("at {}:{}", where.file, where.line);
+    if (!where.function.empty()) out += fmt::format(" in {}", where.function);
+    if (has_thread) out += fmt::format("{}block {}, thread {}", where.line ? ", " : "", triple_of(block), triple_of(thread));
+  }
+  for (const SourcePlace& p : called_from)
+    if (p.line) out += fmt::format("\n  called from {}:{}", p.file, p.line);
+  for (const std::string& d : details) out += "\n  " + d;
+  if (!advice.empty()) out += "\n  next: " + advice;
+  return out;
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,20 @@
+// Words for faults: where it happened, and who waits for what.
+#pragma once
+
+#include <vector>
+
+#include "vgpu/core/fault.hpp"
+#include "vgpu/core/grid.hpp"
+
+namespace scanlab::vgpu {
+
+/// Adds kernel, source place, block and thread of the instruction that raised `fault`.
+void complete(Fault& fault, const Warp& w, const Inst* i, unsigned lane);
+
+/// No thread of the resident blocks can go on; `unstarted` blocks wait for a place.
+Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running, std::uint64_t unstarted);
+
+/// The launch has used up its instructions, or was cancelled from outside.
+Fault report_endless(const Grid& grid, const std::vector<const Block*>& running, bool cancelled);
+
+}  // namespace scanlab::vgpu

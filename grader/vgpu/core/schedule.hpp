@@ -1,0 +1,24 @@
+// Which block and warp runs next: named, seeded, and the same every time.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace scanlab::vgpu {
+
+/// CUDA leaves the order of blocks and the interleaving of warps open; a correct kernel gives the same under all.
+struct Schedule {
+  enum class Order : std::uint8_t {
+    in_order,  ///< blocks and warps by rising index, each as far as it gets
+    reversed,  ///< by falling index
+    random,    ///< blocks in a random order, warps interleaved at random instructions
+  };
+  Order order = Order::in_order;
+  std::uint64_t seed = 0;  ///< for random
+};
+
+/// "in_order", "reversed" or "random"; throws std::invalid_argument naming the known ones.
+Schedule::Order order_by_name(std::string_view name);
+const char* name_of(Schedule::Order order);
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,27 @@
+// Special registers (%tid, %laneid, %clock …) and address arithmetic between state spaces (cvta, isspacep).
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "vgpu/core/inst.hpp"
+#include "vgpu/ptx/module.hpp"
+
+namespace scanlab::vgpu {
+
+/// Handler that reads special register `name` ("%tid.x") into op[0], and the type of the register.
+struct SpecialSelection {
+  Handler run = nullptr;
+  std::uint64_t imm = 0;
+  ptx::Type type = ptx::Type::b32;
+};
+std::optional<SpecialSelection> select_special(std::string_view name);
+
+/// op[0] = op[1] + imm, 64 bits: cvta between a space and the generic space.
+const Inst* add_window(Warp& w, const Inst* i);
+/// op[0] predicate: whether generic address op[1] lies in the space whose window begins at imm (0: global memory).
+const Inst* is_space(Warp& w, const Inst* i);
+/// op[0] = address of a local variable: the frame's local base + imm; aux: bytes of the register.
+const Inst* local_address(Warp& w, const Inst* i);
+
+}  // namespace scanlab::vgpu

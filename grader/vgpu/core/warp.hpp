@@ -1,0 +1,90 @@
+// The state of one warp: registers of 32 lanes, the lanes that execute now, and the lanes that wait for their turn.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "vgpu/core/inst.hpp"
+
+namespace scanlab::vgpu {
+
+struct Block;
+struct Frame;
+struct Program;
+
+/// What the scheduler sees of a warp.
+enum class Stop : std::uint8_t {
+  none,     ///< it can go on
+  waiting,  ///< no split can run: they wait at barriers, for lanes of the warp, or for memory to change
+  done,     ///< every lane has exited
+};
+
+/// Lanes of a warp that stand at the same instruction of the same call. A warp without divergence has one split.
+///
+/// Reconvergence follows thread frontiers (Diamos et al., "SIMD re-convergence at thread frontiers", MICRO 2011): of all
+/// splits the one with the lowest key runs, and splits that meet at an instruction become one. The key is the call depth
+/// (deeper first) and then the rank of the basic block in a weak topological order (cfg.hpp), in which a loop is whole
+/// before what follows it; so lanes reunite at the immediate post-dominator, also in unstructured code.
+struct Split {
+  enum class State : std::uint8_t {
+    ready,    ///< can run
+    barrier,  ///< arrived at a block barrier
+    sync,     ///< waits for lanes of the warp named in a *.sync mask
+    spin,     ///< proven to loop until memory changes: waits for a write
+  };
+  const Inst* pc = nullptr;  ///< where it goes on; for barrier the instruction after it, for sync the instruction itself
+  Frame* frame = nullptr;
+  Mask mask = 0;
+  State state = State::ready;
+  std::uint32_t barrier_id = 0;
+  std::uint32_t key() const;
+};
+
+/// Finds loops that cannot end by themselves: a split whose registers repeat while nobody writes memory (Brent's cycle
+/// detection over samples at the ends of quanta).
+struct SpinWatch {
+  std::uint64_t epoch = ~0ull;    ///< Grid::epoch when the watch began
+  std::uint64_t samples = 0;
+  std::int64_t unwatched = 0;     ///< instructions since the last sample
+  std::uint64_t snapshot = 0;     ///< hash of the registers at the last power of two
+  std::uint64_t unyielding = 0;   ///< quanta for which other splits of the warp have waited
+  std::uint64_t poll_epoch = 0;   ///< Grid::epoch at the last poll
+  std::uint32_t polls = 0;        ///< looks at memory since then
+};
+
+/// The 32 threads that execute together. Handlers read and write the first fields; the rest belongs to the scheduler.
+struct Warp {
+  std::byte* base[2] = {nullptr, nullptr};  ///< registers of the current frame; constants of the current function
+  Mask active = 0;                          ///< lanes that execute now
+  Mask carry = 0;                           ///< the condition code CC.CF of add.cc and its relatives
+  std::uint32_t pending_key = ~0u;          ///< lowest key among waiting splits that can run (~0: none)
+  std::uint32_t depth_key = 0;              ///< the part of the running split's key that its call depth gives
+  std::int64_t budget = 0;                  ///< instructions left in this quantum
+  Frame* frame = nullptr;
+  Block* block = nullptr;
+
+  const Inst* pc = nullptr;  ///< where to go on
+  Stop stop = Stop::none;
+  Mask alive = 0;            ///< lanes that have not exited
+  std::uint32_t id = 0;      ///< within the block
+  std::vector<Split> waiting;                    ///< every split but the running one
+  std::array<std::uint32_t, warp_size> tid[3];  ///< %tid of each lane
+  std::int64_t quantum = 0;                      ///< budget at the start of this quantum
+  std::int64_t segment_start = 0;                ///< budget when `active` was last set, to count instructions by mask
+  SpinWatch spin;
+  bool listed = false;                           ///< among the runnable warps of a random schedule
+  std::vector<std::byte> local;                  ///< local memory, lane after lane, `local_stride` bytes each
+  std::uint64_t local_stride = 0;
+
+  /// The 32 values behind `ref`, as T.
+  template <class T>
+  T* lanes(OperandRef ref) {
+    return reinterpret_cast<T*>(base[ref & 1u] + (ref & ~1u));
+  }
+  /// The predicate behind `ref`.
+  Mask& predicate(OperandRef ref) { return *lanes<Mask>(ref); }
+};
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,141 @@
+// What a CUDA program and the virtual GPU say to each other. The program's side (cudart) and the server include this.
+//
+// One SOCK_STREAM socket carries fixed-size requests and replies, each followed by `payload_bytes` of payload (a fat
+// binary, a name, kernel parameters). Data of copies goes through the staging buffer, a memfd that the server makes and
+// hands over with its reply to `hello`. The server trusts nothing that it reads here.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace scanlab::server::wire {
+
+inline constexpr std::uint32_t magic = 0x5550'4756;  ///< "VGPU"
+inline constexpr std::uint32_t version = 1;
+/// Environment variable with the number of the program's end of the socket.
+inline constexpr const char* fd_variable = "SCANLAB_VGPU_FD";
+
+enum class Op : std::uint32_t {
+  hello = 1,  ///< value: version → payload DeviceFacts; bytes: size of the staging buffer; its descriptor by SCM_RIGHTS
+  load_module,     ///< payload: fat binary → id
+  unload_module,   ///< id
+  find_kernel,     ///< id: module, payload: mangled name → id, payload KernelFacts and its parameters' places
+  find_symbol,     ///< id: module, payload: mangled name → address, bytes
+  allocate,        ///< bytes, value: Allocate → address
+  release,         ///< to
+  check_range,     ///< to, bytes: does one allocation hold all of it?
+  copy_to_device,  ///< to, bytes, offset in the staging buffer
+  copy_to_host,    ///< from, bytes, offset in the staging buffer
+  copy_on_device,  ///< to, from, bytes
+  fill,            ///< to, bytes, value: one byte
+  launch,          ///< id: kernel, grid, block, dynamic_shared, max_dynamic_shared, payload: parameter buffer
+  synchronise,     ///< surfaces a pending fault
+  read_output,     ///< → bytes of device printf's text, at the start of the staging buffer
+  memory_info,     ///< → bytes: free, value: all
+  clock,           ///< → time: the device's own clock in ns
+  occupancy,       ///< id: kernel, bytes: threads, dynamic_shared → value: blocks a multiprocessor
+  reset,           ///< frees what this program allocated and unloads its modules
+};
+
+/// How `allocate` names the memory in messages.
+enum class Allocate : std::uint64_t { ordinary, managed };
+
+/// Bits of Request::flags.
+inline constexpr std::uint32_t flag_quiet = 1;     ///< send no reply (launch, fill, copy_on_device)
+inline constexpr std::uint32_t flag_blocking = 2;  ///< a call that waits for the device: a pending fault surfaces here
+inline constexpr std::uint32_t flag_cooperative = 4;  ///< cooperative launch
+/// Bits of Reply::flags.
+inline constexpr std::uint32_t flag_sticky = 1;  ///< `error` stays until the device is reset
+
+struct Request {
+  std::uint32_t magic = wire::magic;
+  Op op = Op::hello;
+  std::uint32_t flags = 0;
+  std::uint32_t payload_bytes = 0;
+  std::uint64_t id = 0;
+  std::uint64_t to = 0, from = 0;  ///< device addresses
+  std::uint64_t bytes = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t value = 0;
+  std::uint32_t grid[3] = {1, 1, 1};
+  std::uint32_t block[3] = {1, 1, 1};
+  std::uint64_t dynamic_shared = 0, max_dynamic_shared = 0;
+};
+
+struct Reply {
+  std::uint32_t magic = wire::magic;
+  std::int32_t error = 0;  ///< a cudaError_t
+  std::uint32_t flags = 0;
+  std::uint32_t payload_bytes = 0;
+  std::uint64_t id = 0;
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t value = 0;
+  std::uint64_t output_bytes = 0;  ///< device printf's text that waits for `read_output`
+  double time = 0;
+};
+
+/// The device as cudaGetDeviceProperties tells it; sizes in bytes.
+struct DeviceFacts {
+  char name[256] = {};
+  std::uint32_t compute_major = 0, compute_minor = 0;
+  std::uint32_t multiprocessors = 0, max_blocks_per_multiprocessor = 0, max_threads_per_multiprocessor = 0;
+  std::uint32_t max_threads_per_block = 0, max_block[3] = {}, max_grid[3] = {};
+  std::uint32_t registers_per_block = 0, clock_khz = 0, memory_clock_khz = 0, memory_bus_bits = 0;
+  std::uint64_t shared_per_block = 0, shared_per_block_optin = 0, shared_per_multiprocessor = 0;
+  std::uint64_t memory = 0, constant_memory = 0, l2_bytes = 0;
+};
+
+/// A kernel before it runs; `parameter_count` ParameterPlaces follow.
+struct KernelFacts {
+  std::uint64_t static_shared = 0, local_bytes = 0, constant_bytes = 0;
+  std::uint32_t max_threads = 0, registers = 0, parameter_bytes = 0, parameter_count = 0;
+};
+struct ParameterPlace {
+  std::uint32_t offset = 0, bytes = 0;
+};
+
+static_assert(std::is_trivially_copyable_v<Request> && std::is_trivially_copyable_v<Reply> &&
+              std::is_trivially_copyable_v<DeviceFacts> && std::is_trivially_copyable_v<KernelFacts>);
+static_assert(sizeof(Request) == 104 && sizeof(Reply) == 64, "the same layout for every compiler");
+
+/// Values of cudaError_t that the server uses (it is built without CUDA's headers).
+namespace error {
+inline constexpr std::int32_t success = 0, invalid_value = 1, memory_allocation = 2, invalid_configuration = 9,
+                              invalid_symbol = 13, invalid_device_function = 98, no_kernel_image = 209,
+                              invalid_ptx = 218, illegal_address = 700, launch_out_of_resources = 701,
+                              launch_timeout = 702, assertion = 710, misaligned_address = 716, launch_failure = 719,
+                              cooperative_launch_too_large = 720, unknown = 999;
+}  // namespace error
+
+/// Sends all of it; false when the other side is gone.
+inline bool send_all(int fd, const void* data, std::size_t bytes) {
+  const char* at = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t sent = ::send(fd, at, bytes, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    at += sent;
+    bytes -= static_cast<std::size_t>(sent);
+  }
+  return true;
+}
+
+/// Waits for all of it; false when the other side is gone.
+inline bool receive_all(int fd, void* data, std::size_t bytes) {
+  char* at = static_cast<char*>(data);
+  while (bytes > 0) {
+    const ssize_t got = ::recv(fd, at, bytes, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    at += got;
+    bytes -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+}  // namespace scanlab::server::wire

@@ -1,0 +1,456 @@
+#include "vgpu/server/requests.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "vgpu/ptx/fatbin.hpp"
+
+namespace scanlab::server {
+
+using vgpu::Address;
+using vgpu::Fault;
+using vgpu::LaunchResult;
+using wire::Op;
+using wire::Reply;
+using wire::Request;
+
+namespace {
+
+/// What a GPU of the profile's kind would take for a copy; only ratios matter, but they should be sensible.
+constexpr double copy_latency_ns = 6000, host_bytes_per_ns = 20, device_latency_ns = 2500;
+
+/// The newest PTX that a device of compute capability 9.0 may run.
+constexpr unsigned newest_sm = 90;
+
+std::int32_t error_of(Fault::Kind kind) {
+  switch (kind) {
+    case Fault::Kind::out_of_bounds:
+      return wire::error::illegal_address;
+    case Fault::Kind::misaligned:
+      return wire::error::misaligned_address;
+    case Fault::Kind::assertion:
+      return wire::error::assertion;
+    case Fault::Kind::unsupported:
+      return wire::error::invalid_ptx;
+    case Fault::Kind::budget:
+      return wire::error::launch_timeout;
+    case Fault::Kind::trap:
+    case Fault::Kind::deadlock:
+      return wire::error::launch_failure;
+  }
+  return wire::error::launch_failure;
+}
+
+std::int32_t error_of(LaunchResult::Status status) {
+  switch (status) {
+    case LaunchResult::Status::ok:
+      return wire::error::success;
+    case LaunchResult::Status::invalid_configuration:
+      return wire::error::invalid_configuration;
+    case LaunchResult::Status::invalid_value:
+      return wire::error::invalid_value;
+    case LaunchResult::Status::out_of_resources:
+      return wire::error::launch_out_of_resources;
+    case LaunchResult::Status::too_many_cooperative:
+      return wire::error::cooperative_launch_too_large;
+    case LaunchResult::Status::unknown_kernel:
+      return wire::error::invalid_device_function;
+    case LaunchResult::Status::fault:
+      return wire::error::launch_failure;
+  }
+  return wire::error::unknown;
+}
+
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+}  // namespace
+
+Requests::Requests(vgpu::Device& device, SessionOptions options)
+    : device_(device), options_(std::move(options)), staging_(options_.staging_bytes) {
+  previous_print_ = std::move(device_.print);
+  device_.print = [this](std::string_view text) { keep_output(text); };
+}
+
+Requests::~Requests() {
+  reset();
+  device_.print = std::move(previous_print_);
+}
+
+void Requests::keep_output(std::string_view text) {
+  traffic.output_bytes += text.size();
+  const std::size_t room = options_.output_bytes - std::min(options_.output_bytes, output_.size() - output_read_);
+  const std::size_t kept = std::min(room, text.size());
+  output_.append(text.substr(0, kept));
+  traffic.output_dropped += text.size() - kept;
+}
+
+void Requests::note_fault(Fault fault) {
+  if (options_.on_fault) options_.on_fault(fault);
+  if (faults.size() < options_.max_faults) faults.push_back(std::move(fault));
+}
+
+void Requests::reset() {
+  for (const auto& [base, bytes] : allocations_) device_.memory().free(base);
+  allocations_.clear();
+  kernels_.clear();
+  for (const auto& [id, module] : modules_) device_.unload(module);
+  modules_.clear();
+  pending_error_ = late_error_ = 0;
+  surfaced_ = false;
+}
+
+vgpu::LoadedModule* Requests::module_of(std::uint64_t id) {
+  const auto found = modules_.find(id);
+  if (found == modules_.end()) throw ProtocolError("unknown module");
+  return found->second;
+}
+
+void Requests::check_staging(const Request& request) const {
+  if (request.bytes > staging_.size() || request.offset > staging_.size() - request.bytes)
+    throw ProtocolError("a copy lies outside the staging buffer");
+}
+
+void Requests::hello(const Request& request, Answer& answer) {
+  if (greeted_ || request.value != wire::version) throw ProtocolError("wrong version of the protocol");
+  greeted_ = true;
+  const vgpu::DeviceProfile& profile = device_.profile();
+  wire::DeviceFacts facts;
+  std::strncpy(facts.name, profile.name.c_str(), sizeof facts.name - 1);
+  facts.compute_major = profile.compute_major;
+  facts.compute_minor = profile.compute_minor;
+  facts.multiprocessors = profile.multiprocessors;
+  facts.max_blocks_per_multiprocessor = profile.max_blocks_per_multiprocessor;
+  facts.max_threads_per_multiprocessor = profile.max_threads_per_multiprocessor;
+  facts.max_threads_per_block = profile.max_threads_per_block;
+  for (int axis = 0; axis < 3; ++axis) {
+    facts.max_block[axis] = profile.max_block[axis];
+    facts.max_grid[axis] = profile.max_grid[axis];
+  }
+  facts.registers_per_block = profile.registers_per_block;
+  facts.clock_khz = profile.clock_khz;
+  facts.memory_clock_khz = profile.memory_clock_khz;
+  facts.memory_bus_bits = profile.memory_bus_bits;
+  facts.shared_per_block = profile.shared_per_block;
+  facts.shared_per_block_optin = profile.shared_per_block_optin;
+  facts.shared_per_multiprocessor = profile.shared_per_multiprocessor;
+  facts.memory = device_.memory().capacity();
+  facts.constant_memory = profile.constant_memory;
+  facts.l2_bytes = profile.l2_bytes;
+  answer.append(facts);
+  answer.reply.bytes = staging_.size();
+  answer.send_fd = staging_.fd();
+}
+
+std::int32_t Requests::refuse_module(std::int32_t error, std::string headline, std::string advice) {
+  Fault fault;
+  fault.kind = Fault::Kind::unsupported;
+  fault.headline = std::move(headline);
+  fault.advice = std::move(advice);
+  note_fault(std::move(fault));
+  return error;
+}
+
+std::int32_t Requests::load_module(std::span<const std::byte> fatbin, Answer& answer) {
+  if (modules_.size() >= options_.max_modules) return wire::error::memory_allocation;
+  std::vector<ptx::PtxImage> images;
+  try {
+    images = ptx::read_fatbin(fatbin);
+  } catch (const ptx::FatbinError& problem) {
+    return refuse_module(wire::error::no_kernel_image, std::string("the program's device code: ") + problem.what(),
+                         "compile with -gencode arch=compute_80,code=compute_80 --no-compress");
+  }
+  const ptx::PtxImage* chosen = nullptr;
+  for (const ptx::PtxImage& image : images)
+    if (image.sm <= newest_sm && (chosen == nullptr || image.sm > chosen->sm)) chosen = &image;
+  if (chosen == nullptr)
+    return refuse_module(wire::error::no_kernel_image, "the program holds no PTX for compute capability 9.0 or lower",
+                         "compile with -gencode arch=compute_80,code=compute_80 --no-compress");
+  try {
+    vgpu::LoadedModule* module = device_.load(chosen->text);
+    answer.reply.id = next_id_++;
+    modules_.emplace(answer.reply.id, module);
+    return wire::error::success;
+  } catch (const ptx::ParseError& problem) {
+    return refuse_module(
+        wire::error::invalid_ptx,
+        "the program's PTX cannot be read: line " + std::to_string(problem.ptx_line) + ": " + problem.what(), "");
+  } catch (const vgpu::FaultException& problem) {
+    note_fault(problem.fault);
+    return wire::error::invalid_ptx;
+  }
+}
+
+std::int32_t Requests::find_kernel(const Request& request, std::string_view name, Answer& answer) {
+  const auto attributes = device_.attributes(module_of(request.id), name);
+  if (!attributes) return wire::error::invalid_device_function;
+  if (kernels_.size() >= options_.max_kernels) return wire::error::memory_allocation;
+  wire::KernelFacts facts;
+  facts.static_shared = attributes->static_shared;
+  facts.local_bytes = attributes->local_bytes;
+  facts.constant_bytes = attributes->constant_bytes;
+  facts.max_threads = attributes->max_threads;
+  facts.registers = attributes->registers;
+  facts.parameter_bytes = attributes->parameter_bytes;
+  const std::size_t count = std::min(attributes->parameter_offsets.size(), attributes->parameter_sizes.size());
+  facts.parameter_count = static_cast<std::uint32_t>(count);
+  answer.append(facts);
+  for (std::size_t i = 0; i < count; ++i)
+    answer.append(wire::ParameterPlace{attributes->parameter_offsets[i], attributes->parameter_sizes[i]});
+  answer.reply.id = next_id_++;
+  kernels_.emplace(answer.reply.id, Kernel{request.id, std::string(name), *attributes});
+  return wire::error::success;
+}
+
+std::int32_t Requests::allocate(const Request& request, Answer& answer) {
+  if (allocations_.size() >= options_.max_allocations || request.bytes > device_.memory().bytes_free())
+    return wire::error::memory_allocation;
+  const bool managed = request.value == static_cast<std::uint64_t>(wire::Allocate::managed);
+  std::string label = (managed ? "cudaMallocManaged #" : "cudaMalloc #") + std::to_string(next_allocation_) + " (" +
+                      std::to_string(request.bytes) + " bytes)";
+  const Address base = device_.memory().allocate(request.bytes, std::move(label));
+  if (base == 0) return wire::error::memory_allocation;
+  ++next_allocation_;
+  allocations_.emplace(base, request.bytes);
+  ++traffic.allocations;
+  traffic.bytes_allocated += request.bytes;
+  answer.reply.address = base;
+  return wire::error::success;
+}
+
+std::int32_t Requests::release(const Request& request) {
+  const auto found = allocations_.find(request.to);
+  if (found == allocations_.end()) return wire::error::invalid_value;
+  allocations_.erase(found);
+  ++traffic.releases;
+  return device_.memory().free(request.to) ? wire::error::success : wire::error::invalid_value;
+}
+
+bool Requests::goes_on(Op op, Address start, std::uint64_t bytes) {
+  const bool continued = last_copy_.may_continue && last_copy_.op == op && last_copy_.next == start;
+  last_copy_ = {op, start + bytes, bytes == staging_.size()};
+  return continued;
+}
+
+std::int32_t Requests::copy(const Request& request) {
+  vgpu::Memory& memory = device_.memory();
+  const std::uint64_t bytes = request.bytes;
+  bool done = false;
+  if (request.op == Op::copy_on_device) {
+    done = memory.copy(request.to, request.from, bytes);
+    if (!done) return wire::error::invalid_value;
+    ++traffic.copies_on_device;
+    traffic.bytes_on_device += bytes;
+    advance_device_side(2 * bytes);
+    return wire::error::success;
+  }
+  check_staging(request);
+  const bool to_device = request.op == Op::copy_to_device;
+  const Address start = to_device ? request.to : request.from;
+  std::byte* staged = staging_.data() + request.offset;
+  done = to_device ? memory.write(start, staged, bytes) : memory.read(staged, start, bytes);
+  if (!done) return wire::error::invalid_value;
+  const bool continued = goes_on(request.op, start, bytes);
+  (to_device ? traffic.copies_to_device : traffic.copies_to_host) += continued ? 0 : 1;
+  (to_device ? traffic.bytes_to_device : traffic.bytes_to_host) += bytes;
+  device_.advance_ns((continued ? 0 : copy_latency_ns) + static_cast<double>(bytes) / host_bytes_per_ns);
+  return wire::error::success;
+}
+
+std::int32_t Requests::fill(const Request& request) {
+  if (!device_.memory().fill(request.to, static_cast<std::byte>(request.value), request.bytes))
+    return wire::error::invalid_value;
+  ++traffic.fills;
+  traffic.bytes_filled += request.bytes;
+  advance_device_side(request.bytes);
+  return wire::error::success;
+}
+
+void Requests::advance_device_side(std::uint64_t bytes) {
+  const vgpu::DeviceProfile& profile = device_.profile();
+  const double bytes_per_ns =
+      std::max(1.0, 2.0 * profile.memory_clock_khz * 1e-6 * (static_cast<double>(profile.memory_bus_bits) / 8));
+  device_.advance_ns(device_latency_ns + static_cast<double>(bytes) / bytes_per_ns);
+}
+
+std::int32_t Requests::launch(const Request& request, std::span<const std::byte> parameters) {
+  const auto found = kernels_.find(request.id);
+  if (found == kernels_.end()) throw ProtocolError("unknown kernel");
+  const Kernel& kernel = found->second;
+  if (parameters.size() != kernel.attributes.parameter_bytes)
+    throw ProtocolError("a launch whose parameters have the wrong size");
+  vgpu::LaunchRequest launch;
+  launch.module = module_of(kernel.module);
+  launch.kernel = kernel.name;
+  launch.grid = {request.grid[0], request.grid[1], request.grid[2]};
+  launch.block = {request.block[0], request.block[1], request.block[2]};
+  launch.dynamic_shared = request.dynamic_shared;
+  launch.max_dynamic_shared = request.max_dynamic_shared;
+  launch.parameters = parameters;
+  launch.cooperative = (request.flags & wire::flag_cooperative) != 0;
+  LaunchResult result = device_.launch(launch);
+  if (result.status != LaunchResult::Status::fault) {
+    const std::int32_t error = error_of(result.status);
+    ++(error == wire::error::success ? traffic.launches : traffic.refused_launches);
+    return error;
+  }
+  Fault fault = result.fault.value_or(Fault{});
+  if (!result.fault) fault.headline = result.message;
+  const Fault::Kind kind = fault.kind;
+  note_fault(std::move(fault));
+  if (kind == Fault::Kind::unsupported) {  // nothing has run: the launch itself fails, as when a GPU's JIT gives up
+    ++traffic.refused_launches;
+    return wire::error::invalid_ptx;
+  }
+  ++traffic.launches;
+  pending_error_ = error_of(kind);
+  return wire::error::success;
+}
+
+bool Requests::answered_by_fault(const Request& request, Answer& answer) {
+  if (pending_error_ == 0) return false;
+  switch (request.op) {
+    case Op::hello:
+    case Op::load_module:
+    case Op::unload_module:
+    case Op::find_kernel:
+    case Op::find_symbol:
+    case Op::read_output:
+    case Op::memory_info:
+    case Op::clock:
+    case Op::occupancy:
+    case Op::reset:
+      return false;
+    default:
+      break;
+  }
+  if (request.flags & wire::flag_blocking) surfaced_ = true;
+  if (surfaced_) {
+    answer.reply.error = pending_error_;
+    answer.reply.flags |= wire::flag_sticky;
+  }
+  return true;
+}
+
+void Requests::handle(const Request& request, std::span<const std::byte> payload, Answer& answer) {
+  if (request.op != Op::hello && !greeted_) throw ProtocolError("no greeting");
+  if (request.op != Op::copy_to_device && request.op != Op::copy_to_host) last_copy_.may_continue = false;
+  if (answered_by_fault(request, answer)) return;
+  Reply& reply = answer.reply;
+  switch (request.op) {
+    case Op::hello:
+      hello(request, answer);
+      break;
+    case Op::load_module:
+      reply.error = load_module(payload, answer);
+      break;
+    case Op::unload_module: {
+      device_.unload(module_of(request.id));
+      modules_.erase(request.id);
+      std::erase_if(kernels_, [&](const auto& entry) { return entry.second.module == request.id; });
+      break;
+    }
+    case Op::find_kernel:
+      reply.error = find_kernel(request, text_of(payload), answer);
+      break;
+    case Op::find_symbol: {
+      const auto symbol = device_.symbol(module_of(request.id), text_of(payload));
+      reply.error = symbol ? wire::error::success : wire::error::invalid_symbol;
+      if (symbol) {
+        reply.address = symbol->address;
+        reply.bytes = symbol->size;
+      }
+      break;
+    }
+    case Op::allocate:
+      reply.error = allocate(request, answer);
+      break;
+    case Op::release:
+      reply.error = release(request);
+      break;
+    case Op::check_range:
+      if (device_.memory().find(request.to, request.bytes) == nullptr) reply.error = wire::error::invalid_value;
+      break;
+    case Op::copy_to_device:
+    case Op::copy_to_host:
+    case Op::copy_on_device:
+      reply.error = copy(request);
+      break;
+    case Op::fill:
+      reply.error = fill(request);
+      break;
+    case Op::launch:
+      reply.error = launch(request, payload);
+      break;
+    case Op::synchronise:
+      ++traffic.synchronisations;
+      reply.error = std::exchange(late_error_, 0);
+      break;
+    case Op::read_output: {
+      reply.bytes = std::min(staging_.size(), output_.size() - output_read_);
+      std::memcpy(staging_.data(), output_.data() + output_read_, reply.bytes);
+      output_read_ += reply.bytes;
+      if (output_read_ == output_.size()) {
+        output_.clear();
+        output_read_ = 0;
+      }
+      break;
+    }
+    case Op::memory_info:
+      reply.bytes = device_.memory().bytes_free();
+      reply.value = device_.memory().capacity();
+      break;
+    case Op::clock:
+      reply.time = device_.now_ns();
+      break;
+    case Op::occupancy: {
+      const auto found = kernels_.find(request.id);
+      if (found == kernels_.end()) throw ProtocolError("unknown kernel");
+      if (request.bytes == 0 || request.bytes > (1u << 20)) {
+        reply.error = wire::error::invalid_value;
+        break;
+      }
+      reply.value = device_.blocks_per_multiprocessor(found->second.attributes, request.bytes, request.dynamic_shared);
+      break;
+    }
+    case Op::reset:
+      reset();
+      break;
+    default:
+      throw ProtocolError("unknown request");
+  }
+}
+
+void Requests::answer(const Request& request, std::span<const std::byte> payload, Answer& answer) {
+  try {
+    handle(request, payload, answer);
+  } catch (const ProtocolError&) {
+    throw;
+  } catch (const std::exception& problem) {
+    if (internal_error.empty()) internal_error = problem.what();
+    answer = {};
+    answer.reply.error = pending_error_ = wire::error::unknown;
+    answer.reply.flags |= wire::flag_sticky;
+    surfaced_ = true;
+  }
+  answer.reply.output_bytes = unread_output_bytes();
+  if ((request.flags & wire::flag_quiet) && answer.reply.error != 0 && pending_error_ == 0)
+    late_error_ = answer.reply.error;
+}
+
+std::size_t Requests::payload_limit(Op op) const {
+  switch (op) {
+    case Op::load_module:
+      return options_.max_module_bytes;
+    case Op::find_kernel:
+    case Op::find_symbol:
+      return 64 << 10;
+    case Op::launch:
+      return 32 << 10;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace scanlab::server

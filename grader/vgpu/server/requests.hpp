@@ -1,0 +1,112 @@
+// What a program asks for, carried out on the device: everything of a session but its socket.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "vgpu/core/device.hpp"
+#include "vgpu/server/protocol.hpp"
+#include "vgpu/server/session.hpp"
+#include "vgpu/server/staging.hpp"
+
+namespace scanlab::server {
+
+/// The program broke the protocol; `what` becomes Session::closed_because().
+struct ProtocolError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A reply and what goes with it.
+struct Answer {
+  wire::Reply reply;
+  std::vector<std::byte> payload;
+  int send_fd = -1;
+
+  template <class T>
+  void append(const T& value) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+    payload.insert(payload.end(), bytes, bytes + sizeof value);
+  }
+};
+
+/// The device, and what one program has made on it. Not thread safe: the session locks.
+class Requests {
+ public:
+  /// Throws std::system_error when the staging buffer cannot be made.
+  Requests(vgpu::Device& device, SessionOptions options);
+  /// Frees what the program left.
+  ~Requests();
+  Requests(const Requests&) = delete;
+  Requests& operator=(const Requests&) = delete;
+
+  /// Carries out one request. Throws ProtocolError; an exception of the engine becomes a sticky error.
+  void answer(const wire::Request& request, std::span<const std::byte> payload, Answer& answer);
+  /// Bytes of payload that a request may carry.
+  std::size_t payload_limit(wire::Op op) const;
+  /// Device printf's text that the program has not fetched.
+  std::uint64_t unread_output_bytes() const { return output_.size() - output_read_; }
+
+  Traffic traffic;
+  std::vector<vgpu::Fault> faults;
+  std::string internal_error;
+
+ private:
+  struct Kernel {
+    std::uint64_t module = 0;
+    std::string name;
+    vgpu::KernelAttributes attributes;
+  };
+
+  void hello(const wire::Request& request, Answer& answer);
+  /// A module that cannot be used: told like a fault of a kernel, since nobody else would tell why.
+  std::int32_t refuse_module(std::int32_t error, std::string headline, std::string advice);
+  std::int32_t load_module(std::span<const std::byte> fatbin, Answer& answer);
+  std::int32_t find_kernel(const wire::Request& request, std::string_view name, Answer& answer);
+  std::int32_t allocate(const wire::Request& request, Answer& answer);
+  std::int32_t release(const wire::Request& request);
+  /// Pieces of one copy follow each other, each a whole staging buffer but the last.
+  bool goes_on(wire::Op op, vgpu::Address start, std::uint64_t bytes);
+  std::int32_t copy(const wire::Request& request);
+  std::int32_t fill(const wire::Request& request);
+  void advance_device_side(std::uint64_t bytes);
+  std::int32_t launch(const wire::Request& request, std::span<const std::byte> parameters);
+  /// After a kernel was stopped the device does no more work; calls that would wait for it return its error.
+  bool answered_by_fault(const wire::Request& request, Answer& answer);
+  void handle(const wire::Request& request, std::span<const std::byte> payload, Answer& answer);
+  /// Frees what the program allocated and unloads its modules.
+  void reset();
+  void keep_output(std::string_view text);
+  void note_fault(vgpu::Fault fault);
+  vgpu::LoadedModule* module_of(std::uint64_t id);
+  void check_staging(const wire::Request& request) const;
+
+  vgpu::Device& device_;
+  const SessionOptions options_;
+  Staging staging_;
+  std::function<void(std::string_view)> previous_print_;
+  std::unordered_map<std::uint64_t, vgpu::LoadedModule*> modules_;
+  std::unordered_map<std::uint64_t, Kernel> kernels_;
+  std::map<vgpu::Address, std::uint64_t> allocations_;  ///< base → bytes
+  std::uint64_t next_id_ = 1, next_allocation_ = 1;
+  std::int32_t pending_error_ = 0;  ///< of a kernel that was stopped
+  bool surfaced_ = false;           ///< a call has returned it: now every call does
+  std::int32_t late_error_ = 0;     ///< a refused launch that had no reply; not sticky
+  std::string output_;              ///< device printf's text, not fetched yet
+  std::size_t output_read_ = 0;
+  bool greeted_ = false;
+  struct {
+    wire::Op op{};
+    vgpu::Address next = 0;  ///< where the copy would go on
+    bool may_continue = false;
+  } last_copy_;
+};
+
+}  // namespace scanlab::server

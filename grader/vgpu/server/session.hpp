@@ -1,0 +1,83 @@
+// One CUDA program's connection to a virtual GPU: answers its requests, and tells the judge what it did.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vgpu/core/device.hpp"
+
+namespace scanlab::server {
+
+/// What a program asked of the device. Copies are counted as the program's calls, however many pieces they travel in.
+struct Traffic {
+  std::uint64_t launches = 0;          ///< that started
+  std::uint64_t refused_launches = 0;  ///< launch configuration errors
+  std::uint64_t copies_to_device = 0, bytes_to_device = 0;
+  std::uint64_t copies_to_host = 0, bytes_to_host = 0;
+  std::uint64_t copies_on_device = 0, bytes_on_device = 0;
+  std::uint64_t fills = 0, bytes_filled = 0;
+  std::uint64_t allocations = 0, bytes_allocated = 0, releases = 0;
+  std::uint64_t synchronisations = 0;
+  std::uint64_t output_bytes = 0;    ///< of device printf
+  std::uint64_t output_dropped = 0;  ///< bytes of it beyond SessionOptions::output_bytes
+};
+
+struct SessionOptions {
+  std::size_t staging_bytes = 16u << 20;  ///< of the buffer that copies travel through
+  std::size_t output_bytes = 16u << 20;   ///< device printf's text kept until the program synchronises
+  std::size_t max_faults = 64;            ///< kept for take_faults()
+  std::size_t max_module_bytes = 64u << 20;
+  std::size_t max_modules = 4096, max_kernels = 65536, max_allocations = 1u << 20;
+  /// Called in the serving thread, with the session's lock held, when a kernel is stopped or a module cannot be used.
+  std::function<void(const vgpu::Fault&)> on_fault;
+};
+
+/// Serves one program. The program is not trusted: a malformed request only closes its connection.
+///
+/// Threads: serve() runs in one thread; everything else may be called from any other. The device is touched by serve()
+/// only while a request is handled, under lock(); so whoever holds lock() may use the device (memory, observers,
+/// schedule). Call drain() first to be sure that everything the program has submitted has run.
+class Session {
+ public:
+  /// Takes ownership of `fd`, a connected SOCK_STREAM socket. `device` must outlive the session.
+  /// Throws std::system_error when the staging buffer cannot be made.
+  Session(vgpu::Device& device, int fd, SessionOptions options = {});
+  /// Frees what the program left allocated and unloads its modules. Not while serve() runs.
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Answers requests until the program closes its end, stop() is called or the program breaks the protocol.
+  void serve();
+  /// Waits until every request that the program had sent before this call has been carried out (launches need no reply,
+  /// so a program can be ahead of its device). Returns at once when serve() has ended.
+  void drain();
+  /// Makes serve() return soon. A running kernel is not stopped: see vgpu::Device::cancel.
+  void stop();
+
+  /// Exclusive use of the device; see the class comment.
+  [[nodiscard]] std::unique_lock<std::mutex> lock();
+
+  /// The faults since the last call, oldest first; a module that cannot be loaded is a Fault::Kind::unsupported.
+  std::vector<vgpu::Fault> take_faults();
+  Traffic traffic() const;
+  void reset_traffic();
+  /// Why the connection was closed by this side ("request 7 has 12 bytes of unknown payload"); empty: it was not.
+  std::string closed_because() const;
+  /// An exception that came out of the engine: the kit's own failure, not the program's. Empty: none.
+  std::string internal_error() const;
+  /// Text of device printf that the program never fetched by synchronising.
+  std::uint64_t unread_output_bytes() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace scanlab::server

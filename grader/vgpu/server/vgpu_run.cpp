@@ -1,0 +1,283 @@
+// vgpu-run: runs a CUDA program, linked with libcudart_vgpu.a, on a virtual GPU in this process.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <getopt.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "vgpu/checks/counters.hpp"
+#include "vgpu/core/device.hpp"
+#include "vgpu/server/protocol.hpp"
+#include "vgpu/server/session.hpp"
+
+namespace {
+
+using namespace scanlab;
+
+constexpr const char* usage =
+    "usage: vgpu-run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+    "Runs a CUDA program that was linked with libcudart_vgpu.a on a virtual GPU.\n"
+    "\n"
+    "  --schedule NAME              order of blocks and warps: in_order (default), reversed, random\n"
+    "  --seed N                     seed of the random schedule (default 0)\n"
+    "  --profile NAME               the device: small (default), h200\n"
+    "  --counters                   print what the kernels did, on stderr, at the end\n"
+    "  --max-warp-instructions N    stop a launch after so many (default 4000000000)\n"
+    "  --help\n";
+
+/// Exit codes of the kit: 2 for a wrong command line, 3 for the kit's own fault.
+constexpr int exit_usage = 2, exit_kit = 3;
+
+struct Arguments {
+  vgpu::Schedule schedule;
+  vgpu::DeviceProfile profile = vgpu::small_profile();
+  std::uint64_t max_warp_instructions = 4'000'000'000;
+  bool counters = false;
+  char** program = nullptr;
+};
+
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+std::uint64_t number(const char* option, std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc{} || end != text.data() + text.size())
+    throw UsageError(fmt::format("--{} takes a number, not \"{}\"", option, text));
+  return value;
+}
+
+/// Throws UsageError, or std::invalid_argument for an unknown name.
+Arguments parse(int argc, char** argv) {
+  static const option options[] = {{"schedule", required_argument, nullptr, 's'},
+                                   {"seed", required_argument, nullptr, 'e'},
+                                   {"profile", required_argument, nullptr, 'p'},
+                                   {"counters", no_argument, nullptr, 'c'},
+                                   {"max-warp-instructions", required_argument, nullptr, 'm'},
+                                   {"help", no_argument, nullptr, 'h'},
+                                   {nullptr, 0, nullptr, 0}};
+  Arguments arguments;
+  for (int c; (c = getopt_long(argc, argv, "+h", options, nullptr)) != -1;) {
+    switch (c) {
+      case 's':
+        arguments.schedule.order = vgpu::order_by_name(optarg);
+        break;
+      case 'e':
+        arguments.schedule.seed = number("seed", optarg);
+        break;
+      case 'p':
+        arguments.profile = vgpu::profile_by_name(optarg);
+        break;
+      case 'c':
+        arguments.counters = true;
+        break;
+      case 'm':
+        arguments.max_warp_instructions = number("max-warp-instructions", optarg);
+        break;
+      case 'h':
+        std::fputs(usage, stdout);
+        std::exit(0);
+      default:
+        throw UsageError("");  // getopt has said what is wrong
+    }
+  }
+  if (optind == argc) throw UsageError("no program to run");
+  arguments.program = argv + optind;
+  return arguments;
+}
+
+volatile sig_atomic_t child_pid = 0;
+volatile bool cancelled = false;
+
+/// A terminal's Ctrl-C reaches the program by itself; a signal sent to this process alone is passed on.
+void forward(int signal, siginfo_t* info, void*) {
+  cancelled = true;
+  if (info->si_code <= 0 && child_pid > 0) kill(static_cast<pid_t>(child_pid), signal);
+}
+
+void forward_signals() {
+  struct sigaction action {};
+  action.sa_sigaction = forward;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaction(signal, &action, nullptr);
+}
+
+/// Starts the program with its end of the socket; its id. A failing exec is reported through `exec_error`.
+pid_t start(char** program, int program_fd, int* exec_error) {
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) throw std::runtime_error(fmt::format("pipe: {}", std::strerror(errno)));
+  const pid_t pid = fork();
+  if (pid < 0) throw std::runtime_error(fmt::format("fork: {}", std::strerror(errno)));
+  if (pid == 0) {
+    // The program's end survives exec under the number that the variable names.
+    const int fd = dup(program_fd);
+    setenv(server::wire::fd_variable, std::to_string(fd).c_str(), 1);
+    execvp(program[0], program);
+    const int code = errno;
+    (void)!write(report[1], &code, sizeof code);
+    _exit(127);
+  }
+  close(report[1]);
+  if (read(report[0], exec_error, sizeof *exec_error) != static_cast<ssize_t>(sizeof *exec_error)) *exec_error = 0;
+  close(report[0]);
+  return pid;
+}
+
+const char* explain(int signal) {
+  switch (signal) {
+    case SIGSEGV:
+      return "segmentation fault";
+    case SIGBUS:
+      return "bus error";
+    case SIGABRT:
+      return "aborted";
+    case SIGFPE:
+      return "arithmetic exception: often a division by zero";
+    case SIGILL:
+      return "illegal instruction";
+    case SIGINT:
+      return "interrupted";
+    case SIGTERM:
+      return "terminated";
+    case SIGKILL:
+      return "killed";
+    default:
+      return strsignal(signal);
+  }
+}
+
+std::string grouped(std::uint64_t value) {
+  std::string text = std::to_string(value);
+  for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), 1, ',');
+  return text;
+}
+
+void print_counters(const vgpu::Counts& counts, const server::Traffic& traffic) {
+  const auto line = [](const char* name, const std::string& value) {
+    fmt::print(stderr, "  {:<30}{:>20}\n", name, value);
+  };
+  const auto count = [&](const char* name, std::uint64_t value) { line(name, grouped(value)); };
+  const auto ratio = [](std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? std::string("-")
+                      : fmt::format("{:.2f}", static_cast<double>(part) / static_cast<double>(whole));
+  };
+  fmt::print(stderr, "counters\n");
+  count("launches", counts.launches);
+  count("thread instructions", counts.thread_instructions);
+  count("warp instructions", counts.warp_instructions);
+  line("warp efficiency", fmt::format("{:.1f} %", 100 * counts.warp_efficiency()));
+  count("floating-point additions", counts.additions);
+  count("barriers", counts.barriers);
+  count("shared loads", counts.shared_loads);
+  count("shared stores", counts.shared_stores);
+  count("bank-conflict replays", counts.bank_conflict_replays);
+  count("global requests", counts.global_requests);
+  count("global sectors", counts.global_sectors);
+  line("sectors a request", ratio(counts.global_sectors, counts.global_requests));
+  count("global bytes", counts.global_bytes);
+  count("atomics", counts.atomics);
+  count("copies to the device", traffic.copies_to_device);
+  count("copies to the host", traffic.copies_to_host);
+}
+
+int run(const Arguments& arguments) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    throw std::runtime_error(fmt::format("socketpair: {}", std::strerror(errno)));
+
+  vgpu::Device device(arguments.profile);
+  device.schedule = arguments.schedule;
+  device.max_warp_instructions = arguments.max_warp_instructions;
+  device.cancel = &cancelled;
+  vgpu::Counters counters;
+  if (arguments.counters) device.attach(&counters);
+
+  server::SessionOptions options;
+  options.on_fault = [](const vgpu::Fault& fault) {
+    if (!cancelled) fmt::print(stderr, "{}\n", fault.text());
+  };
+  server::Session session(device, ends[0], std::move(options));
+
+  forward_signals();
+  int exec_error = 0;
+  const pid_t pid = start(arguments.program, ends[1], &exec_error);
+  child_pid = pid;
+  close(ends[1]);
+  if (exec_error != 0) {
+    waitpid(pid, nullptr, 0);
+    fmt::print(stderr, "vgpu-run: cannot start {}: {}\n", arguments.program[0], std::strerror(exec_error));
+    return exit_usage;
+  }
+
+  // The program's end of the connection is no proof of its end (it may have passed the socket on), so wait for both.
+  int status = 0;
+  std::thread reaper([&] {
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    child_pid = 0;
+    if (WIFSIGNALED(status)) cancelled = true;  // nobody waits for its kernels any more
+    session.drain();
+    session.stop();
+  });
+  session.serve();
+  reaper.join();
+
+  if (const std::string problem = session.closed_because(); !problem.empty())
+    fmt::print(stderr, "vgpu-run: connection closed: {}\n", problem);
+  if (const std::uint64_t bytes = session.unread_output_bytes(); bytes > 0 && !cancelled)
+    fmt::print(stderr,
+               "vgpu-run: {} bytes of device printf were never shown: the program ended without synchronising "
+               "(cudaDeviceSynchronize() shows them)\n",
+               grouped(bytes));
+  if (const server::Traffic traffic = session.traffic(); traffic.output_dropped > 0)
+    fmt::print(stderr, "vgpu-run: the device's printf buffer was full: {} bytes were lost\n",
+               grouped(traffic.output_dropped));
+  if (arguments.counters) {
+    print_counters(counters.counts(), session.traffic());
+    device.detach(&counters);
+  }
+  if (const std::string problem = session.internal_error(); !problem.empty()) {
+    fmt::print(stderr, "vgpu-run: internal error of the virtual GPU (not of the program): {}\n", problem);
+    return exit_kit;
+  }
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    fmt::print(stderr, "vgpu-run: {} was killed by signal {} ({})\n", arguments.program[0], signal, explain(signal));
+    return 128 + signal;
+  }
+  return WEXITSTATUS(status);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(parse(argc, argv));
+  } catch (const UsageError& problem) {
+    if (*problem.what() != '\0') fmt::print(stderr, "vgpu-run: {}\n", problem.what());
+    std::fputs(usage, stderr);
+    return exit_usage;
+  } catch (const std::invalid_argument& problem) {
+    fmt::print(stderr, "vgpu-run: {}\n", problem.what());
+    return exit_usage;
+  } catch (const std::exception& problem) {
+    fmt::print(stderr, "vgpu-run: {}\n", problem.what());
+    return exit_kit;
+  }
+}

@@ -1,0 +1,69 @@
+// A "submission" whose mistake is chosen by the environment variable BEHAVIOUR; its kernels are host code.
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "scanlab.cuh"
+
+extern int fake_error;
+
+namespace {
+
+const std::string behaviour = std::getenv("BEHAVIOUR") == nullptr ? "right" : std::getenv("BEHAVIOUR");
+
+bool is(const char* name) {
+  return behaviour == name;
+}
+
+struct Early {
+  Early() {
+    if (is("early_exit")) _exit(0);
+    if (is("early_hang")) pause();
+  }
+} early;
+
+void scan(const Element* x, Element* y, int n) {
+  Element sum = identity();
+  for (int i = 0; i < n; ++i) {
+    if (i % section_size == 0 && !is("carries")) sum = identity();
+    sum = sum + x[i];
+    y[i] = sum;
+  }
+}
+
+int calls = 0;
+
+}  // namespace
+
+void inclusive_scan(const Element* d_x, Element* d_y, int n) {
+  ++calls;
+  scan(d_x, d_y, n);
+  if (is("hang")) {
+    for (volatile bool forever = true; forever;) {
+    }
+  }
+  if (is("exit0")) std::exit(0);
+  if (is("crash")) raise(SIGSEGV);
+  if (is("error")) fake_error = cudaErrorIllegalAddress;
+  if (is("prints")) std::printf("hello from n = %d\nPASS 100 points\n", n);
+  if (is("prints_wrong")) {
+    std::printf("hello from n = %d\nPASS 100 points\n", n);
+    if (n > 0) d_y[0] = d_y[n - 1] + d_y[n - 1] + d_x[0];
+  }
+  if (is("flood")) {
+    while (true) std::puts("again and again and again and again and again and again");
+  }
+  if (is("garbles"))
+    (void)!write(std::atoi(std::getenv("SCANLAB_RUNNER_FD")), "done, believe me, it is all right, really", 40);
+  if (is("input") && n > 1) const_cast<Element*>(d_x)[1] = identity();
+  if (is("beyond")) d_y[n] = identity();
+  if (is("leftover") && calls > 3 && n > 0) d_y[n - 1] = identity();
+  if (is("stray") && fork() == 0) {
+    setsid();
+    if (fork() != 0) _exit(0);
+    while (true) sleep(1);
+  }
+}

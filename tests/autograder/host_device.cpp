@@ -1,0 +1,98 @@
+#include "host_device.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <map>
+
+namespace scanlab::grade {
+
+namespace {
+
+constexpr std::size_t guard_bytes = 64;
+constexpr unsigned char guard = 0xC5;
+
+class HostConnection : public Connection {
+ public:
+  void begin_call(const vgpu::Schedule&, Counting counting, Clock::time_point) override { counting_ = counting; }
+  CallReport end_call() override {
+    CallReport report;
+    if (counting_ == Counting::on) report.counts = {{"additions", 1023}, {"warp_efficiency", 0.5}};
+    return report;
+  }
+
+ private:
+  Counting counting_ = Counting::off;
+};
+
+class HostDevice : public Device {
+ public:
+  explicit HostDevice(Pretend pretend) : pretend_(pretend) {}
+
+  std::string description() const override { return "host memory"; }
+  bool is_virtual() const override { return pretend_ == Pretend::virtual_gpu; }
+
+  Buffer allocate(std::size_t bytes, const std::string&) override {
+    const std::string name = fmt::format("/scanlab-test-{}-{}", getpid(), ++number_);
+    const int fd = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+    const std::size_t all = bytes + 2 * guard_bytes;
+    if (fd < 0 || ftruncate(fd, static_cast<off_t>(all)) != 0) throw KitFault("no shared memory");
+    void* base = mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (base == MAP_FAILED) throw KitFault("no shared memory");
+    std::memset(base, guard, all);
+    const Buffer buffer{reinterpret_cast<std::uint64_t>(base) + guard_bytes, bytes};
+    names_[buffer.address] = {name, number_};
+    return buffer;
+  }
+  void free(const Buffer& buffer) override {
+    shm_unlink(names_.at(buffer.address).first.c_str());
+    names_.erase(buffer.address);
+    munmap(at(buffer) - guard_bytes, buffer.bytes + 2 * guard_bytes);
+  }
+  void write(const Buffer& to, const void* from) override {
+    if (to.bytes > 0) std::memcpy(at(to), from, to.bytes);
+  }
+  void read(const Buffer& from, void* to) override {
+    if (from.bytes > 0) std::memcpy(to, at(from), from.bytes);
+  }
+  void fill(const Buffer& to, unsigned char byte) override { std::memset(at(to), byte, to.bytes); }
+
+  std::optional<std::string> damaged_guard(const Buffer& buffer) override {
+    for (std::size_t i = 0; i < guard_bytes; ++i) {
+      if (at(buffer)[buffer.bytes + i] != guard) return "memory after its last element was overwritten";
+      if (at(buffer)[-1 - static_cast<std::ptrdiff_t>(i)] != guard) return "memory before it was overwritten";
+    }
+    return std::nullopt;
+  }
+
+  runner::DevicePointer share(const Buffer& buffer) override {
+    const auto& [name, number] = names_.at(buffer.address);
+    runner::DevicePointer pointer;
+    pointer.how = runner::DevicePointer::How::ipc;
+    pointer.allocation = number;
+    pointer.offset = guard_bytes;
+    std::memcpy(pointer.handle, name.c_str(), name.size() + 1);
+    return pointer;
+  }
+
+  std::unique_ptr<Connection> connect() override { return std::make_unique<HostConnection>(); }
+
+ private:
+  static unsigned char* at(const Buffer& buffer) { return reinterpret_cast<unsigned char*>(buffer.address); }
+
+  Pretend pretend_;
+  std::uint32_t number_ = 0;
+  std::map<std::uint64_t, std::pair<std::string, std::uint32_t>> names_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_host_device(Pretend pretend) {
+  return std::make_unique<HostDevice>(pretend);
+}
+
+}  // namespace scanlab::grade

@@ -1,0 +1,162 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstring>
+#include <functional>
+#include <limits>
+
+#include "autograder/diagnosis.hpp"
+#include "autograder/inputs.hpp"
+
+using namespace scanlab::grade;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+/// What the judge says of the output that `spoil` makes from a right one.
+template <typename T>
+std::string diagnosis(std::size_t n, Scan scan,
+                      const std::function<void(const std::vector<T>& x, std::vector<T>& y)>& spoil,
+                      Family family = Family::integers) {
+  const std::vector<T> x = make_input<T>(n, scan.section, family, 7);
+  const Reference<T> reference = reference_of<T>(x, scan);
+  std::vector<T> y(n);
+  for (std::size_t i = 0; i < n; ++i) y[i] = reference.value(i);
+  spoil(x, y);
+  const Comparison comparison = compare<T>(y, reference);
+  REQUIRE_FALSE(comparison.ok());
+  return recognise<T>({x, y, scan, &reference, comparison});
+}
+
+template <typename T>
+void wipe(std::vector<T>& y, std::size_t first, std::size_t last) {
+  std::memset(static_cast<void*>(&y[first]), unwritten_byte, (last - first) * sizeof(T));
+}
+
+template <typename T>
+void become(std::vector<T>& y, const Reference<T>& other) {
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = other.value(i);
+}
+
+constexpr Scan inclusive{Operation::inclusive, 1024}, exclusive{Operation::exclusive, 1024};
+using Floats = std::vector<float>;
+using Maps = std::vector<Affine>;
+
+}  // namespace
+
+TEST_CASE("outputs that are not written are told by where", "[diagnosis]") {
+  CHECK_THAT(diagnosis<float>(1025, inclusive, [](const Floats&, Floats& y) { wipe(y, 0, 1025); }),
+             ContainsSubstring("nothing is ever written"));
+  CHECK_THAT(diagnosis<float>(2500, inclusive, [](const Floats&, Floats& y) { wipe(y, 2048, 2500); }),
+             ContainsSubstring("last, partial section"));
+  CHECK_THAT(diagnosis<Affine>(2048, inclusive, [](const Maps&, Maps& y) { wipe(y, 1024, 2048); }),
+             ContainsSubstring("only the first section"));
+  CHECK_THAT(diagnosis<float>(33, inclusive, [](const Floats&, Floats& y) { wipe(y, 32, 33); }),
+             ContainsSubstring("last element of d_y is never written"));
+  CHECK_THAT(diagnosis<float>(1025, exclusive, [](const Floats&, Floats& y) { wipe(y, 0, 1); }),
+             ContainsSubstring("1 of the 1025 elements"));
+}
+
+TEST_CASE("the scan of the other kind is recognised, for rounded floats too", "[diagnosis]") {
+  const auto shift = [](Operation other) {
+    return [other](const Floats& x, Floats& y) { become(y, reference_of<float>(x, {other, 1024})); };
+  };
+  for (const Family family : {Family::integers, Family::magnitudes}) {
+    CHECK_THAT(diagnosis<float>(1500, inclusive, shift(Operation::exclusive), family),
+               ContainsSubstring("this is the exclusive scan"));
+    CHECK_THAT(diagnosis<float>(1500, exclusive, shift(Operation::inclusive), family),
+               ContainsSubstring("this is the inclusive scan"));
+  }
+}
+
+TEST_CASE("an output equal to the input, or all identity, is recognised", "[diagnosis]") {
+  CHECK_THAT(diagnosis<float>(100, inclusive, [](const Floats& x, Floats& y) { y = x; }),
+             ContainsSubstring("equals the input"));
+  CHECK_THAT(diagnosis<Affine>(100, inclusive,
+                               [](const Maps&, Maps& y) {
+                                 y.assign(100, {1, 0});
+                               }),
+             ContainsSubstring("identity()"));
+}
+
+TEST_CASE("sections that are carried on, or not, are recognised", "[diagnosis]") {
+  CHECK_THAT(diagnosis<Affine>(2049, inclusive,
+                               [](const Maps& x, Maps& y) {
+                                 become(y, reference_of<Affine>(x, {Operation::inclusive, 0}));
+                               }),
+             ContainsSubstring("from one section into the next"));
+  CHECK_THAT(diagnosis<float>(2049, {Operation::inclusive, 0},
+                              [](const Floats& x, Floats& y) { become(y, reference_of<float>(x, inclusive)); }),
+             ContainsSubstring("each section of 1024"));
+  CHECK_THAT(diagnosis<float>(2049, exclusive,
+                              [](const Floats& x, Floats& y) {
+                                for (std::size_t i = 1024; i < y.size(); ++i) y[i] += x[i - i % 1024 - 1];
+                              }),
+             ContainsSubstring("also counts the element before it"));
+}
+
+TEST_CASE("swapped operands are recognised", "[diagnosis]") {
+  CHECK_THAT(diagnosis<Affine>(64, inclusive,
+                               [](const Maps& x, Maps& y) {
+                                 for (std::size_t i = 1; i < y.size(); ++i) y[i] = combine(x[i], y[i - 1]);
+                               }),
+             ContainsSubstring("swapped"));
+}
+
+TEST_CASE("missing steps, warps on their own and reversed scans are recognised", "[diagnosis]") {
+  CHECK_THAT(diagnosis<float>(1024, inclusive,
+                              [](const Floats& x, Floats& y) {
+                                Floats next = x;
+                                for (std::size_t stride = 1; stride < 256; stride *= 2) {
+                                  y = next;
+                                  for (std::size_t i = stride; i < y.size(); ++i) next[i] = y[i - stride] + y[i];
+                                }
+                                y = next;
+                              }),
+             ContainsSubstring("stride of 256 and more"));
+  CHECK_THAT(diagnosis<float>(1024, inclusive,
+                              [](const Floats& x, Floats& y) {
+                                become(y, reference_of<float>(x, {Operation::inclusive, 32}));
+                              }),
+             ContainsSubstring("each warp"));
+  CHECK_THAT(diagnosis<float>(100, inclusive,
+                              [](const Floats& x, Floats& y) {
+                                float sum = 0;
+                                for (std::size_t i = y.size(); i-- > 0;) y[i] = sum += x[i];
+                              }),
+             ContainsSubstring("from right to left"));
+}
+
+TEST_CASE("other mistakes are told by their places", "[diagnosis]") {
+  const auto add_from = [](std::size_t first) {
+    return [first](const Floats&, Floats& y) {
+      for (std::size_t i = first; i < y.size(); ++i) y[i] += static_cast<float>(i);
+    };
+  };
+  CHECK_THAT(diagnosis<float>(1000, inclusive, add_from(64)), ContainsSubstring("warps 0 to 1"));
+  CHECK_THAT(diagnosis<float>(2500, inclusive, add_from(2100)), ContainsSubstring("last, partial section is wrong"));
+  CHECK_THAT(diagnosis<float>(4096, inclusive, add_from(1024)), ContainsSubstring("the first section is right"));
+  CHECK_THAT(diagnosis<float>(100, inclusive, add_from(7)), ContainsSubstring("before y[7] are right"));
+  CHECK_THAT(diagnosis<float>(2048, exclusive,
+                              [](const Floats&, Floats& y) {
+                                y[0] = 5;
+                                y[1024] = 5;
+                              }),
+             ContainsSubstring("it must be identity()"));
+  CHECK_THAT(diagnosis<float>(1500, inclusive, [](const Floats&, Floats& y) { y[1023] = 0.5; }),
+             ContainsSubstring("only the last element of a section"));
+}
+
+TEST_CASE("a number made from unwritten memory is told", "[diagnosis]") {
+  CHECK_THAT(diagnosis<float>(100, inclusive,
+                              [](const Floats&, Floats& y) { y[3] = std::numeric_limits<float>::quiet_NaN(); }),
+             ContainsSubstring("had not been written yet"));
+}
+
+TEST_CASE("every wrong output has a sentence", "[diagnosis]") {
+  for (const std::size_t n : {1u, 2u, 31u, 33u, 1023u, 1025u}) {
+    for (std::size_t at = 0; at < n; at += 11) {
+      CHECK_FALSE(diagnosis<float>(n, inclusive, [&](const Floats&, Floats& y) { y[at] += 1; }).empty());
+      CHECK_FALSE(diagnosis<Affine>(n, exclusive, [&](const Maps&, Maps& y) { y[at].b += 1; }).empty());
+    }
+  }
+}

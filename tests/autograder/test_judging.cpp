@@ -1,0 +1,203 @@
+// The judge with real runner processes: behaviours.cpp on shared host memory.
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "autograder/correctness.hpp"
+#include "autograder/counts.hpp"
+#include "autograder/runner_process.hpp"
+#include "host_device.hpp"
+
+using namespace scanlab::grade;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+Plan make_plan() {
+  Plan plan;
+  plan.lab = "02_kogge_stone";
+  plan.seed = 7;
+  plan.section = 1024;
+  plan.source = "scan.cu";
+  plan.again = "grader/scanlab check 02";
+  plan.limits.seconds = 5;
+  plan.limits.output_bytes = 4096;
+  plan.runners = {{"float", TEST_RUNNER_FLOAT}, {"affine", TEST_RUNNER_AFFINE}};
+  CheckPlan check;
+  check.name = check.title = "inclusive";
+  check.points = 10;
+  check.sizes = {0, 1, 2, 33, 1024, 1025};
+  check.schedules = {scanlab::vgpu::Schedule::Order::in_order, scanlab::vgpu::Schedule::Order::reversed};
+  check.repeats = 2;
+  plan.checks = {check};
+  return plan;
+}
+
+CheckResult judge(const char* behaviour, const Plan& plan = make_plan(), Pretend pretend = Pretend::virtual_gpu) {
+  setenv("BEHAVIOUR", behaviour, 1);
+  const std::unique_ptr<Device> device = make_host_device(pretend);
+  CheckResult result;
+  result.max_points = plan.checks[0].points;
+  plan.checks[0].kind == CheckPlan::Kind::correctness ? check_correctness(plan, plan.checks[0], *device, result)
+                                                      : check_count(plan, plan.checks[0], *device, result);
+  return result;
+}
+
+/// Processes of this one's that still run.
+std::size_t children_left() {
+  std::size_t count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(task.path() / "children");
+    for (int pid; file >> pid;) ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a right submission passes, with the same outputs on both kinds of device", "[judging]") {
+  const CheckResult on_virtual = judge("right");
+  INFO((on_virtual.cause ? to_text(*on_virtual.cause) : ""));
+  CHECK(on_virtual.verdict == Verdict::pass);
+  CHECK_FALSE(on_virtual.cause);
+  const CheckResult on_gpu = judge("right", make_plan(), Pretend::gpu);
+  CHECK(on_gpu.verdict == Verdict::pass);
+  REQUIRE(on_virtual.output_hash);
+  CHECK(on_virtual.output_hash == on_gpu.output_hash);
+}
+
+TEST_CASE("affine maps are judged by their own runner", "[judging]") {
+  Plan plan = make_plan();
+  plan.checks[0].element = ElementType::affine;
+  CHECK(judge("right", plan).verdict == Verdict::pass);
+  const CheckResult result = judge("carries", plan);
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("from one section into the next"));
+}
+
+TEST_CASE("a wrong result is told with its place, values and the next command", "[judging]") {
+  const CheckResult result = judge("carries");
+  REQUIRE(result.verdict == Verdict::fail);
+  CHECK(result.cause->headline == "inclusive scan of floats, n = 1025, seed 7, schedule in_order");
+  CHECK_THAT(result.cause->actual, ContainsSubstring("y[1024] = "));
+  REQUIRE(result.cause->where);
+  CHECK(*result.cause->where->block == std::array<std::uint64_t, 3>{1, 0, 0});
+  CHECK(*result.cause->where->thread == std::array<std::uint64_t, 3>{0, 0, 0});
+  CHECK(result.cause->next == "grader/scanlab check 02 --n 1025 --seed 7 --schedule in_order");
+}
+
+TEST_CASE("an entry that does not exist is named", "[judging]") {
+  Plan plan = make_plan();
+  plan.checks[0].entry = Operation::exclusive;
+  const CheckResult result = judge("right", plan);
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("there is no function exclusive_scan(const Element* d_x"));
+}
+
+TEST_CASE("a program that ends early fails, whatever its exit code", "[judging]") {
+  CheckResult result = judge("exit0");
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("exit code 0 in inclusive_scan"));
+  result = judge("early_exit");
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("before it was asked to do anything"));
+  result = judge("crash");
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("segmentation fault"));
+}
+
+TEST_CASE("a program that does not answer is a timeout", "[judging]") {
+  Plan plan = make_plan();
+  plan.limits.seconds = 0.3;
+  for (const char* behaviour : {"hang", "early_hang"}) {
+    const Clock::time_point start = Clock::now();
+    CHECK(judge(behaviour, plan).verdict == Verdict::timeout);
+    CHECK(Clock::now() - start < std::chrono::seconds(3));
+  }
+}
+
+TEST_CASE("output is bounded and never a verdict", "[judging]") {
+  CheckResult result = judge("flood");
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("printed more than 4096 bytes in one call"));
+  CHECK(result.cause->details.size() <= 12);
+  CHECK(judge("prints").verdict == Verdict::pass);
+  result = judge("prints_wrong");
+  CHECK(result.verdict == Verdict::fail);
+  CHECK(std::count(result.cause->details.begin(), result.cause->details.end(), "  PASS 100 points") > 0);
+}
+
+TEST_CASE("a changed input and a write beyond the output fail", "[judging]") {
+  CheckResult result = judge("input");
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("the input was changed"));
+  CHECK(result.cause->headline == "inclusive scan of floats, n = 2, seed 7, schedule in_order");
+  result = judge("beyond");
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("a write outside d_y"));
+}
+
+TEST_CASE("what an earlier call has left behind is told from a plain mistake", "[judging]") {
+  const CheckResult result = judge("leftover");
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("left over from an earlier call"));
+}
+
+TEST_CASE("a CUDA error is reported with its meaning", "[judging]") {
+  const CheckResult result = judge("error");
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale,
+             ContainsSubstring("cudaErrorIllegalAddress: a thread read or wrote memory outside"));
+}
+
+TEST_CASE("a runner that writes nonsense to the judge fails", "[judging]") {
+  CHECK(judge("garbles").verdict == Verdict::fail);
+}
+
+TEST_CASE("no process is left, not even one that has left its group", "[judging]") {
+  adopt_orphans();
+  CHECK(judge("stray").verdict == Verdict::pass);
+  CHECK(children_left() == 0);
+}
+
+TEST_CASE("a runner that cannot be started is the kit's fault", "[judging]") {
+  Plan plan = make_plan();
+  plan.runners["float"] = "/nonexistent/runner";
+  CHECK_THROWS_AS(judge("right", plan), KitFault);
+}
+
+TEST_CASE("counts are compared with their limits, once the result is right", "[judging]") {
+  Plan plan = make_plan();
+  CheckPlan& check = plan.checks[0];
+  check.kind = CheckPlan::Kind::count;
+  check.n = 1024;
+  check.counter = "additions";
+  check.explain = "\nadditions are counted\n";
+  check.at_most = 1023;
+  check.at_least = 1023;
+  CHECK(judge("right", plan).verdict == Verdict::pass);
+
+  check.at_most = 1022.5;
+  check.at_least = std::nullopt;
+  CheckResult result = judge("right", plan);
+  CHECK(result.verdict == Verdict::fail);
+  CHECK(result.cause->actual == "additions = 1023");
+  CHECK(result.cause->expected == "at most 1022");
+  CHECK(result.cause->rationale == "additions are counted");
+  REQUIRE(result.counts);
+  CHECK(result.counts->front().second == 1023);
+
+  result = judge("prints_wrong", plan);
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->details.front(), ContainsSubstring("only the work of a right result"));
+
+  result = judge("right", plan, Pretend::gpu);
+  CHECK(result.verdict == Verdict::skipped);
+  CHECK(result.max_points == 0);
+}

@@ -1,0 +1,84 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
+
+#include "autograder/plan.hpp"
+
+using namespace scanlab::grade;
+using Catch::Matchers::ContainsSubstring;
+using Json = nlohmann::json;
+
+namespace {
+
+Json example() {
+  return Json::parse(R"({
+    "version": 1, "lab": "02_kogge_stone", "title": "Kogge-Stone", "device": "vgpu", "profile": "small", "seed": 7,
+    "section": 1024, "source": "labs/02_kogge_stone/scan.cu", "again": "grader/scanlab check 02",
+    "limits": {"seconds": 20.0, "warp_instructions": 1000000, "output_bytes": 65536},
+    "runners": {"float": "/a/float", "affine": "/a/affine"},
+    "checks": [
+      {"name": "inclusive", "title": "inclusive scan", "kind": "correctness", "entry": "inclusive_scan",
+       "element": "float", "operation": "inclusive", "points": 20, "needs": null, "explain": "",
+       "sizes": [1025, 0, 1, 1], "schedules": ["in_order", "random"], "repeats": 2},
+      {"name": "additions", "title": "additions", "kind": "count", "entry": "exclusive_scan", "element": "affine",
+       "points": 10, "n": 1024, "counter": "additions", "at_most": 9281.5, "at_least": null, "needs": "inclusive",
+       "explain": "too many"}]})");
+}
+
+/// The message that refuses the example after `change`.
+template <typename Change>
+std::string refusal(Change change) {
+  Json json = example();
+  change(json);
+  try {
+    parse_plan(json.dump());
+  } catch (const KitFault& fault) {
+    return fault.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("a whole plan is read", "[plan]") {
+  const Plan plan = parse_plan(example().dump());
+  CHECK(plan.lab == "02_kogge_stone");
+  CHECK(plan.section == 1024);
+  CHECK(plan.limits.warp_instructions == 1000000);
+  REQUIRE(plan.checks.size() == 2);
+  CHECK(plan.checks[0].sizes == std::vector<std::size_t>{0, 1, 1025});
+  CHECK(plan.checks[0].schedules[1] == scanlab::vgpu::Schedule::Order::random);
+  CHECK(plan.checks[1].operation == Operation::exclusive);
+  CHECK(plan.checks[1].at_most == 9281.5);
+  CHECK_FALSE(plan.checks[1].at_least);
+}
+
+TEST_CASE("a plan with a mistake is refused, and the message names the place", "[plan]") {
+  CHECK_THAT(refusal([](Json& j) { j["version"] = 2; }),
+             ContainsSubstring("version: expected a whole number from 1 to 1"));
+  CHECK_THAT(refusal([](Json& j) { j.erase("lab"); }), ContainsSubstring("lab: missing"));
+  CHECK_THAT(refusal([](Json& j) { j["device"] = "cpu"; }),
+             ContainsSubstring("device: expected one of \"vgpu\", \"gpu\""));
+  CHECK_THAT(refusal([](Json& j) { j["seed"] = -1; }), ContainsSubstring("seed: expected a whole number"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][0]["sizes"][0] = -1; }), ContainsSubstring("checks[0].sizes[0]"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][0]["sizes"] = Json::array(); }), ContainsSubstring("at least one size"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][0]["schedules"][1] = "sideways"; }),
+             ContainsSubstring("checks[0].schedules[1]: no schedule named 'sideways'"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][0]["repeat"] = 2; }),
+             ContainsSubstring("checks[0].repeat: unknown key"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][1]["counter"] = "adds"; }), ContainsSubstring("no counter is called"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][1]["at_most"] = nullptr; }), ContainsSubstring("at_most, at_least"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][1]["needs"] = "additions"; }), ContainsSubstring("no earlier check"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][1]["name"] = "inclusive"; }), ContainsSubstring("a second check"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][1]["sizes"] = {1}; }), ContainsSubstring("not a key of a count check"));
+  CHECK_THAT(refusal([](Json& j) { j["runners"].erase("affine"); }), ContainsSubstring("runners.affine: missing"));
+  CHECK_THAT(refusal([](Json& j) { j["limits"]["seconds"] = 0; }), ContainsSubstring("limits.seconds"));
+  CHECK_THAT(refusal([](Json& j) { j["limits"]["minutes"] = 1; }), ContainsSubstring("limits.minutes: unknown key"));
+  CHECK_THAT(refusal([](Json& j) { j = Json::array(); }), ContainsSubstring("expected an object"));
+}
+
+TEST_CASE("text that is no JSON, or no file, is refused", "[plan]") {
+  CHECK_THROWS_WITH(parse_plan("{"), ContainsSubstring("not JSON"));
+  CHECK_THROWS_AS(read_plan("/nonexistent/plan.json"), KitFault);
+}

@@ -1,0 +1,79 @@
+// Counts by the formulas of the CUDA documentation, on kernels small enough to count by hand.
+#include <catch2/catch_test_macros.hpp>
+
+#include "kernel.hpp"
+#include "vgpu/checks/counters.hpp"
+
+using namespace scanlab;
+using test::Kernel;
+using test::Setup;
+
+namespace {
+
+vgpu::Counts counts_of(const Kernel& k, unsigned threads = 32) {
+  vgpu::Counters counters;
+  Setup setup;
+  setup.block.x = threads;
+  setup.words = 4096;
+  setup.observer = &counters;
+  const auto r = test::run(k, setup);
+  REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
+  return counters.counts();
+}
+
+/// Every lane reads the shared word 'stride' times its number.
+std::uint64_t replays(unsigned stride, const char* type = "u32", unsigned bytes = 4, const char* to = "%r5") {
+  return counts_of({".shared .align 16 .b8 s_x[16384];\nmov.u32 %r1, %tid.x;\nmul.lo.u32 %r2, %r1, " +
+                    std::to_string(stride * bytes) + ";\nmov.u32 %r3, s_x;\nadd.u32 %r4, %r3, %r2;\nld.shared." + type + " " + to +
+                    ", [%r4];\nret;\n"})
+      .bank_conflict_replays;
+}
+
+}  // namespace
+
+TEST_CASE("bank conflicts are those of 32 banks of 4 bytes") {
+  CHECK(replays(0) == 0);  // all lanes read one word: a broadcast
+  CHECK(replays(1) == 0);
+  CHECK(replays(2) == 1);
+  CHECK(replays(3) == 0);
+  CHECK(replays(8) == 7);
+  CHECK(replays(32) == 31);
+  CHECK(replays(33) == 0);
+  CHECK(replays(1, "u64", 8, "%rd5") == 0);  // two half warps
+  CHECK(replays(2, "u64", 8, "%rd5") == 2);  // each half two ways
+}
+
+TEST_CASE("sectors are the 32-byte pieces that a warp touches") {
+  const auto sectors = [](unsigned stride, unsigned offset) {
+    return counts_of({"mov.u32 %r1, %tid.x;\nmul.wide.u32 %rd1, %r1, " + std::to_string(4 * stride) +
+                      ";\nadd.s64 %rd2, %out, %rd1;\nld.global.u32 %r2, [%rd2+" + std::to_string(offset) + "];\nret;\n"})
+        .global_sectors;
+  };
+  CHECK(sectors(1, 0) == 4);
+  CHECK(sectors(1, 4) == 5);  // shifted by one element
+  CHECK(sectors(2, 0) == 8);
+  CHECK(sectors(8, 0) == 32);
+  CHECK(sectors(0, 0) == 1);
+}
+
+TEST_CASE("additions are counted by thread, barriers by block") {
+  const Kernel k{R"(
+mov.u32 %r1, %tid.x;
+setp.ge.u32 %p1, %r1, 40;
+mov.f32 %f1, 0f3F800000;
+@%p1 bra $L_end;
+add.f32 %f1, %f1, %f1;
+fma.rn.f32 %f1, %f1, %f1, %f1;
+add.u32 %r1, %r1, 1;
+$L_end:
+bar.sync 0;
+bar.sync 0;
+atom.global.add.u32 %r2, [%out], 1;
+ret;
+)"};
+  const auto c = counts_of(k, 64);
+  CHECK(c.additions == 2 * 40);
+  CHECK(c.barriers == 2);
+  CHECK(c.atomics == 64);
+  CHECK(c.launches == 1);
+}

@@ -1,0 +1,220 @@
+// What stops a kernel is told with its place; what cannot end is proven, not waited for.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "kernel.hpp"
+
+using namespace scanlab;
+using Catch::Matchers::ContainsSubstring;
+using test::Kernel;
+using test::Setup;
+using Kind = vgpu::Fault::Kind;
+using Status = vgpu::LaunchResult::Status;
+
+namespace {
+
+const vgpu::Fault& fault_of(const test::Run& r) {
+  REQUIRE(r.result.status == Status::fault);
+  REQUIRE(r.result.fault.has_value());
+  return *r.result.fault;
+}
+
+}  // namespace
+
+TEST_CASE("a write past the end names the line, the thread, the allocation and by how much") {
+  // 64 words; thread 63 of the second block writes word 127.
+  const Kernel k{R"(
+.loc 1 10 3
+mov.u32 %r1, %tid.x;
+mov.u32 %r2, %ctaid.x;
+mad.lo.s32 %r3, %r2, 64, %r1;
+mul.wide.u32 %rd1, %r3, 4;
+add.s64 %rd2, %out, %rd1;
+.loc 1 11 5
+st.global.u32 [%rd2], %r3;
+ret;
+)"};
+  Setup setup;
+  setup.grid.x = 2;
+  setup.block.x = 64;
+  const auto r = test::run(k, setup);
+  const vgpu::Fault& f = fault_of(r);
+  CHECK(f.kind == Kind::out_of_bounds);
+  CHECK(f.kernel == "k");
+  CHECK(f.where.file == "kernel.cu");
+  CHECK(f.where.line == 11);
+  CHECK(f.block[0] == 1);
+  CHECK(f.thread[0] == 0);
+  CHECK(f.headline == "write of 4 bytes outside out");
+  CHECK_THAT(f.text(), ContainsSubstring("just past the end of out, which has 256 bytes"));
+}
+
+TEST_CASE("an access before a shared array names the array") {
+  const Kernel k{R"(
+.shared .align 4 .b8 s_xy[128];
+.loc 1 7 1
+mov.u32 %r1, s_xy;
+ld.shared.u32 %r2, [%r1+-8];
+ret;
+)"};
+  const auto r = test::run(k);
+  const vgpu::Fault& f = fault_of(r);
+  CHECK(f.headline == "read of 4 bytes outside shared array s_xy");
+  CHECK_THAT(f.text(), ContainsSubstring("8 bytes before the beginning of s_xy, which has 128 bytes"));
+}
+
+TEST_CASE("one shared array is not reached through another") {
+  const Kernel k{R"(
+.shared .align 4 .b8 s_a[128];
+.shared .align 4 .b8 s_b[128];
+mov.u32 %r1, s_a;
+mov.u32 %r3, s_b;
+st.shared.u32 [%r3], 5;
+ld.shared.u32 %r2, [%r1+128];
+ret;
+)"};
+  CHECK(fault_of(test::run(k)).headline == "read of 4 bytes outside shared array s_a");
+}
+
+TEST_CASE("a dynamic shared array that was launched without bytes says so") {
+  const Kernel k{R"(
+mov.u32 %r1, s_dynamic;
+st.shared.u32 [%r1], 1;
+ret;
+)",
+                 ".extern .shared .align 16 .b8 s_dynamic[];"};
+  const auto r = test::run(k);
+  CHECK_THAT(fault_of(r).advice, ContainsSubstring("third launch parameter"));
+  Setup setup;
+  setup.dynamic_shared = 4;
+  CHECK(test::run(k, setup).result.status == Status::ok);
+}
+
+TEST_CASE("a misaligned access is told as such") {
+  const Kernel k{"ld.global.u32 %r1, [%out+2];\nret;\n"};
+  const auto r = test::run(k);
+  CHECK(fault_of(r).kind == Kind::misaligned);
+  CHECK_THAT(fault_of(r).text(), ContainsSubstring("2 bytes past a multiple of 4"));
+}
+
+TEST_CASE("a null pointer and a host pointer are recognised") {
+  CHECK_THAT(fault_of(test::run({"mov.u64 %rd1, 0;\nld.global.u32 %r1, [%rd1];\nret;\n"})).text(), ContainsSubstring("null"));
+  CHECK_THAT(fault_of(test::run({"mov.u64 %rd1, 140000000000000;\nld.global.u32 %r1, [%rd1];\nret;\n"})).text(),
+             ContainsSubstring("host pointer"));
+}
+
+TEST_CASE("an unknown instruction is an error with its line before anything runs") {
+  const Kernel k{R"(
+.loc 1 3 1
+st.global.u32 [%out], 77;
+.loc 1 9 1
+frobnicate.rn.f32 %f1, %f2;
+ret;
+)"};
+  const auto r = test::run(k);
+  const vgpu::Fault& f = fault_of(r);
+  CHECK(f.kind == Kind::unsupported);
+  CHECK_THAT(f.headline, ContainsSubstring("frobnicate.rn.f32"));
+  CHECK(f.where.line == 9);
+  CHECK(r.out[0] == 0);
+}
+
+TEST_CASE("threads that wait at a barrier for others that spin are a deadlock with both groups") {
+  const Kernel k{R"(
+mov.u32 %r1, %tid.x;
+setp.lt.u32 %p1, %r1, 32;
+.loc 1 20 1
+@%p1 bra $L_wait;
+$L_spin:
+.loc 1 30 1
+ld.volatile.global.u32 %r2, [%out];
+setp.eq.u32 %p2, %r2, 0;
+@%p2 bra $L_spin;
+$L_wait:
+.loc 1 40 1
+bar.sync 0;
+ret;
+)"};
+  Setup setup;
+  setup.block.x = 64;
+  for (const auto order : {vgpu::Schedule::Order::in_order, vgpu::Schedule::Order::reversed, vgpu::Schedule::Order::random}) {
+    setup.schedule = {order, 3};
+    const auto r = test::run(k, setup);
+    const vgpu::Fault& f = fault_of(r);
+    CHECK(f.kind == Kind::deadlock);
+    CHECK_THAT(f.text(), ContainsSubstring("threads 0 to 31 wait at the barrier in kernel.cu:40"));
+    CHECK_THAT(f.text(), ContainsSubstring("threads 32 to 63 loop, waiting for a write to memory, at kernel.cu:30"));
+    // Proven within a few turns, not by using up the budget.
+    CHECK(r.result.warp_instructions < 100'000);
+  }
+}
+
+TEST_CASE("a loop that counts without end is stopped by the budget") {
+  const Kernel k{R"(
+mov.u64 %rd1, 0;
+$L_loop:
+.loc 1 5 1
+add.s64 %rd1, %rd1, 1;
+bra.uni $L_loop;
+)"};
+  Setup setup;
+  setup.max_warp_instructions = 200'000;
+  const auto r = test::run(k, setup);
+  CHECK(fault_of(r).kind == Kind::budget);
+  CHECK_THAT(fault_of(r).text(), ContainsSubstring("kernel.cu:5"));
+}
+
+TEST_CASE("a loop that does nothing is proven endless at once") {
+  const auto r = test::run({"$L_loop:\nbra.uni $L_loop;\n"});
+  CHECK(fault_of(r).kind == Kind::deadlock);
+  CHECK(r.result.warp_instructions < 100'000);
+}
+
+TEST_CASE("blocks that wait for blocks without a place are a deadlock that says so") {
+  // Block b waits for block b + 1; only as many as fit are resident.
+  const Kernel k{R"(
+mov.u32 %r1, %ctaid.x;
+mov.u32 %r2, %nctaid.x;
+add.u32 %r3, %r1, 1;
+setp.eq.u32 %p1, %r3, %r2;
+mul.wide.u32 %rd1, %r1, 4;
+add.s64 %rd2, %out, %rd1;
+@%p1 bra $L_set;
+$L_spin:
+ld.volatile.global.u32 %r4, [%rd2+4];
+setp.eq.u32 %p2, %r4, 0;
+@%p2 bra $L_spin;
+$L_set:
+mov.u32 %r5, 1;
+st.volatile.global.u32 [%rd2], %r5;
+ret;
+)"};
+  Setup setup;
+  setup.words = 1024;
+  setup.grid.x = 500;
+  const auto stuck = test::run(k, setup);
+  CHECK(fault_of(stuck).kind == Kind::deadlock);
+  CHECK_THAT(fault_of(stuck).text(), ContainsSubstring("blocks have not started"));
+  setup.schedule.order = vgpu::Schedule::Order::reversed;
+  CHECK(test::run(k, setup).result.status == Status::ok);
+  setup.schedule.order = vgpu::Schedule::Order::in_order;
+  setup.grid.x = 50;  // all resident: they can wait for each other
+  CHECK(test::run(k, setup).result.status == Status::ok);
+}
+
+TEST_CASE("launches beyond the device's limits are refused with CUDA's status") {
+  const Kernel k{"ret;\n"};
+  Setup setup;
+  setup.block.x = 1025;
+  CHECK(test::run(k, setup).result.status == Status::invalid_configuration);
+  setup.block.x = 0;
+  CHECK(test::run(k, setup).result.status == Status::invalid_configuration);
+  setup.block.x = 32;
+  setup.grid.x = 0;
+  CHECK(test::run(k, setup).result.status == Status::invalid_configuration);
+  setup.grid.x = 1;
+  setup.dynamic_shared = 48 * 1024 + 1;
+  CHECK(test::run(k, setup).result.status == Status::invalid_value);
+  setup.dynamic_shared = 48 * 1024;
+  CHECK(test::run(k, setup).result.status == Status::ok);
+}

@@ -1,0 +1,33 @@
+// test: vgpu
+// test: stderr its kind is cudaMemcpyHostToDevice, but the destination is a host pointer
+// test: stderr copy to the device of 20 bytes refused: it begins at byte 0 of cudaMalloc #1 (16 bytes)
+// test: stderr cudaMallocArray is not supported by the virtual GPU yet
+// test: stderr cudaFree: the pointer is not what cudaMalloc returned
+// Copies that a GPU refuses or, worse, does not notice; and a call that is not supported. Each is explained.
+#include <cstdio>
+
+static void show(const char* what, cudaError_t error) { std::printf("%s: %s\n", what, cudaGetErrorName(error)); }
+
+int main() {
+  char h[32] = {};
+  char* d_x;
+  cudaMalloc(&d_x, 16);
+  show("arguments the wrong way round", cudaMemcpy(h, d_x, 16, cudaMemcpyHostToDevice));
+  show("wrong kind", cudaMemcpy(d_x, h, 16, cudaMemcpyDeviceToDevice));
+  show("too long", cudaMemcpy(d_x, h, 20, cudaMemcpyHostToDevice));
+  show("too long from the middle", cudaMemcpy(h, d_x + 8, 9, cudaMemcpyDeviceToHost));
+  show("set too long", cudaMemset(d_x, 0, 17));
+  show("set on the host", cudaMemset(h, 0, 1));
+  show("null", cudaMemcpy(nullptr, d_x, 1, cudaMemcpyDeviceToHost));
+  show("free of the middle", cudaFree(d_x + 8));
+  show("free", cudaFree(d_x));
+  show("free again", cudaFree(d_x));
+  show("copy after free", cudaMemcpy(h, d_x, 1, cudaMemcpyDeviceToHost));
+  cudaArray_t array;
+  const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+  show("array", cudaMallocArray(&array, &format, 4));
+  show("array again", cudaMallocArray(&array, &format, 4));
+  show("last error", cudaGetLastError());
+  show("then", cudaGetLastError());
+  return 0;
+}

@@ -1,0 +1,108 @@
+"""Results as text, from canned results."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanlab import report
+
+
+def cause(**changes: Any) -> dict[str, Any]:
+    return {
+        "headline": "inclusive scan of floats, n = 1025, seed 7",
+        "rationale": "the last, partial section is never written",
+        "expected": "523776",
+        "actual": "y[1024] = 0",
+        "where": None,
+        "details": ["1 of 1025 wrong"],
+        "next": "grader/scanlab check 02 --n 1025 --seed 7",
+        **changes,
+    }
+
+
+def check(verdict: str = "fail", **changes: Any) -> dict[str, Any]:
+    return {
+        "name": "inclusive",
+        "title": "inclusive scan",
+        "verdict": verdict,
+        "points": 0,
+        "max_points": 20,
+        "cause": cause() if verdict == "fail" else None,
+        "counts": None,
+        "seconds": 0.5,
+        **changes,
+    }
+
+
+def result(*checks: dict[str, Any], verdict: str = "fail") -> dict[str, Any]:
+    return {
+        "schema": "scanlab-result",
+        "version": 1,
+        "lab": "02_kogge_stone",
+        "title": "Kogge-Stone",
+        "device": "small",
+        "seed": 7,
+        "verdict": verdict,
+        "points": 0,
+        "max_points": 100,
+        "checks": list(checks),
+    }
+
+
+def text(lines: list[report.Line]) -> str:
+    return "\n".join(line for line, _ in lines)
+
+
+def test_a_fail_has_headline_facts_and_next_step() -> None:
+    assert text(report.cause_lines("02_kogge_stone", check())) == (
+        "FAIL 02_kogge_stone: inclusive scan of floats, n = 1025, seed 7\n"
+        "  y[1024] = 0, expected 523776\n"
+        "  1 of 1025 wrong\n"
+        "  the last, partial section is never written\n"
+        "  again: grader/scanlab check 02 --n 1025 --seed 7"
+    )
+
+
+def test_a_headline_may_name_its_own_kind() -> None:
+    race = check(cause=cause(headline="RACE: shared XY[5], block 0", actual="", expected="", details=["a", "b\nc"]))
+    lines = text(report.cause_lines("02_kogge_stone", race)).splitlines()
+    assert lines[:4] == ["RACE 02_kogge_stone: shared XY[5], block 0", "  a", "  b", "  c"]
+
+
+def test_advice_is_not_a_command() -> None:
+    assert "  next: read the handout" in text(report.cause_lines("x", check(cause=cause(next="read the handout"))))
+
+
+def test_a_place_shows_what_is_known() -> None:
+    where = {"file": "scan.cu", "line": 31, "kernel": "k", "block": [1, 0, 0], "thread": [3, 2, 0]}
+    assert report.where_text(where) == "scan.cu:31, kernel k, block 1, thread (3, 2, 0)"
+    assert report.where_text({**where, "line": 0, "kernel": "", "block": None}) == "scan.cu, thread (3, 2, 0)"
+    assert report.where_text(None) == ""
+
+
+def test_causes_are_capped_and_the_total_is_said() -> None:
+    shown = text(report.result_lines(result(*[check() for _ in range(8)], check("skipped")), checks=True))
+    assert shown.count("again:") == report.SHOWN_CAUSES
+    assert "and 5 more of 9 checks" in shown
+    assert shown.splitlines()[-1] == "FAIL 02_kogge_stone: Kogge-Stone, 0 of 100 points (small, seed 7)"
+
+
+def test_points_have_no_useless_fraction() -> None:
+    assert [report.points(value) for value in (0, 20, 20.0, 7.5, 33.333)] == ["0", "20", "20", "7.5", "33.33"]
+
+
+@given(st.text(max_size=40), st.text(max_size=40), st.lists(st.text(max_size=40), max_size=3))
+def test_any_text_is_shown_whole_and_indented(headline: str, rationale: str, details: list[str]) -> None:
+    made = report.cause_lines("lab", check(cause=cause(headline=headline, rationale=rationale, details=details)))
+    assert all(line.startswith("  ") for line, _ in made[1:])
+    assert made[0][0].split(" ")[1] == "lab:"
+
+
+def test_a_grade_is_as_bad_as_its_worst_lab() -> None:
+    def verdict(*verdicts: str) -> str:
+        return report.summary([result(verdict=each) for each in verdicts], "vgpu", 7)["verdict"]
+
+    assert verdict("pass", "pass") == "pass"
+    assert verdict("pass", "timeout") == "timeout"
+    assert verdict("timeout", "fail", "pass") == "fail"

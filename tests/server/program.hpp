@@ -1,0 +1,98 @@
+// A program at the other end of a session, as honest or as hostile as a test needs it.
+#pragma once
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "vgpu/core/device.hpp"
+#include "vgpu/server/protocol.hpp"
+#include "vgpu/server/session.hpp"
+
+namespace scanlab::server {
+
+class Program {
+ public:
+  explicit Program(vgpu::Device& device, SessionOptions options = {}) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
+    fd = ends[1];
+    session.emplace(device, ends[0], std::move(options));
+    server = std::thread([this] { session->serve(); });
+  }
+  ~Program() {
+    hang_up();
+    if (staging != nullptr) munmap(staging, staging_bytes);
+  }
+
+  /// Closes this end and waits until the session has noticed.
+  void hang_up() {
+    if (fd >= 0) close(fd);
+    fd = -1;
+    if (server.joinable()) server.join();
+  }
+
+  void send(const void* bytes, std::size_t count) { (void)wire::send_all(fd, bytes, count); }
+
+  /// Nothing: the session has closed the connection.
+  std::optional<wire::Reply> ask(wire::Request request, std::span<const std::byte> payload = {}) {
+    request.payload_bytes = static_cast<std::uint32_t>(payload.size());
+    send(&request, sizeof request);
+    send(payload.data(), payload.size());
+    wire::Reply reply;
+    if (!wire::receive_all(fd, &reply, sizeof reply)) return {};
+    answer.resize(reply.payload_bytes);
+    if (!wire::receive_all(fd, answer.data(), answer.size())) return {};
+    return reply;
+  }
+
+  /// Greets, and maps the staging buffer.
+  bool greet() {
+    wire::Request request;
+    request.op = wire::Op::hello;
+    request.value = wire::version;
+    send(&request, sizeof request);
+    wire::Reply reply;
+    iovec piece{&reply, sizeof reply};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    if (recvmsg(fd, &message, MSG_WAITALL) != static_cast<ssize_t>(sizeof reply)) return false;
+    answer.resize(reply.payload_bytes);
+    if (!wire::receive_all(fd, answer.data(), answer.size())) return false;
+    const cmsghdr* head = CMSG_FIRSTHDR(&message);
+    if (head == nullptr) return false;
+    std::memcpy(&staging_fd, CMSG_DATA(head), sizeof staging_fd);
+    staging_bytes = reply.bytes;
+    staging = static_cast<std::byte*>(mmap(nullptr, staging_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, staging_fd, 0));
+    return true;
+  }
+
+  vgpu::Address allocate(std::uint64_t bytes) {
+    wire::Request request;
+    request.op = wire::Op::allocate;
+    request.bytes = bytes;
+    const auto reply = ask(request);
+    return reply ? reply->address : 0;
+  }
+
+  int fd = -1;
+  int staging_fd = -1;
+  std::byte* staging = nullptr;
+  std::size_t staging_bytes = 0;
+  std::vector<std::byte> answer;  ///< payload of the last reply
+  std::optional<Session> session;
+  std::thread server;
+};
+
+}  // namespace scanlab::server

@@ -1,0 +1,278 @@
+#include <fcntl.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+#include <string>
+
+#include "program.hpp"
+
+using namespace scanlab;
+using server::Program;
+using server::wire::Op;
+using server::wire::Request;
+
+namespace {
+
+Request request(Op op) {
+  Request made;
+  made.op = op;
+  return made;
+}
+
+vgpu::DeviceProfile profile() {
+  vgpu::DeviceProfile small = vgpu::small_profile();
+  small.memory = 64 << 20;
+  return small;
+}
+
+}  // namespace
+
+TEST_CASE("a program gets the device's facts, allocates, and copies there and back") {
+  vgpu::Device device(profile());
+  Program program(device);
+  REQUIRE(program.greet());
+  server::wire::DeviceFacts facts;
+  REQUIRE(program.answer.size() == sizeof facts);
+  std::memcpy(&facts, program.answer.data(), sizeof facts);
+  CHECK(facts.multiprocessors == device.profile().multiprocessors);
+
+  const vgpu::Address base = program.allocate(1000);
+  REQUIRE(base != 0);
+  for (int i = 0; i < 1000; ++i) program.staging[i] = static_cast<std::byte>(i);
+  Request copy = request(Op::copy_to_device);
+  copy.to = base;
+  copy.bytes = 1000;
+  CHECK(program.ask(copy)->error == 0);
+  copy = request(Op::copy_to_host);
+  copy.from = base + 10;
+  copy.offset = 4096;
+  copy.bytes = 990;
+  CHECK(program.ask(copy)->error == 0);
+  CHECK(std::equal(program.staging + 10, program.staging + 1000, program.staging + 4096));
+  copy.bytes = 991;
+  CHECK(program.ask(copy)->error == server::wire::error::invalid_value);
+
+  const server::Traffic traffic = program.session->traffic();
+  CHECK(traffic.copies_to_device == 1);
+  CHECK(traffic.bytes_to_device == 1000);
+  CHECK(traffic.copies_to_host == 1);
+  CHECK(traffic.bytes_to_host == 990);
+}
+
+TEST_CASE("a copy in many pieces counts as one") {
+  vgpu::Device device(profile());
+  server::SessionOptions options;
+  options.staging_bytes = 4096;
+  Program program(device, options);
+  REQUIRE(program.greet());
+  REQUIRE(program.staging_bytes == 4096);
+  const vgpu::Address base = program.allocate(10000);
+  for (std::uint64_t done = 0; done < 10000; done += 4096) {
+    Request copy = request(Op::copy_to_device);
+    copy.to = base + done;
+    copy.bytes = std::min<std::uint64_t>(4096, 10000 - done);
+    REQUIRE(program.ask(copy)->error == 0);
+  }
+  CHECK(program.session->traffic().copies_to_device == 1);
+  CHECK(program.session->traffic().bytes_to_device == 10000);
+}
+
+TEST_CASE("what a program allocated is freed with its session, and nothing else is") {
+  vgpu::Device device(profile());
+  const vgpu::Address judges = device.memory().allocate(4096, "input of the check");
+  const std::uint64_t before = device.memory().bytes_free();
+  {
+    Program program(device);
+    REQUIRE(program.greet());
+    const vgpu::Address base = program.allocate(1 << 20);
+    REQUIRE(device.memory().find(base, 1 << 20) != nullptr);
+    CHECK(device.memory().find(base, 1)->label.find("cudaMalloc #1") == 0);
+    Request release = request(Op::release);
+    release.to = judges;
+    CHECK(program.ask(release)->error == server::wire::error::invalid_value);
+    CHECK(program.ask(request(Op::reset))->error == 0);
+    CHECK(device.memory().find(base, 1) == nullptr);
+    REQUIRE(program.allocate(1 << 20) != 0);
+  }
+  CHECK(device.memory().find(judges, 4096) != nullptr);
+  CHECK(device.memory().bytes_free() == before);
+}
+
+TEST_CASE("drain waits for requests that have no reply") {
+  vgpu::Device device(profile());
+  Program program(device);
+  REQUIRE(program.greet());
+  const vgpu::Address base = program.allocate(64);
+  for (int i = 0; i <= 200; ++i) {
+    Request fill = request(Op::fill);
+    fill.flags = server::wire::flag_quiet;
+    fill.to = base;
+    fill.bytes = 64;
+    fill.value = static_cast<std::uint64_t>(i);
+    program.send(&fill, sizeof fill);
+  }
+  program.session->drain();
+  const auto hold = program.session->lock();
+  CHECK(*device.memory().host(base + 63) == std::byte{200});
+}
+
+TEST_CASE("drain and stop return when the program is gone") {
+  vgpu::Device device(profile());
+  Program program(device);
+  program.hang_up();
+  program.session->drain();
+  program.session->stop();
+}
+
+TEST_CASE("stop ends a session whose program is silent") {
+  vgpu::Device device(profile());
+  Program program(device);
+  REQUIRE(program.greet());
+  program.session->stop();
+  program.server.join();
+  CHECK(program.session->closed_because().empty());
+}
+
+TEST_CASE("the staging buffer cannot be shrunk") {
+  vgpu::Device device(profile());
+  Program program(device);
+  REQUIRE(program.greet());
+  CHECK(ftruncate(program.staging_fd, 0) != 0);
+  CHECK(fcntl(program.staging_fd, F_ADD_SEALS, F_SEAL_WRITE) != 0);
+}
+
+TEST_CASE("a program that breaks the protocol loses its connection and nothing else") {
+  vgpu::Device device(profile());
+  Program program(device);
+
+  SECTION("bytes that are no request") {
+    const std::string garbage(500, 'x');
+    program.send(garbage.data(), garbage.size());
+  }
+  SECTION("no greeting") {
+    CHECK(!program.ask(request(Op::synchronise)));
+  }
+  SECTION("two greetings") {
+    REQUIRE(program.greet());
+    Request hello = request(Op::hello);
+    hello.value = server::wire::version;
+    CHECK(!program.ask(hello));
+  }
+  SECTION("another version") {
+    Request hello = request(Op::hello);
+    hello.value = 99;
+    CHECK(!program.ask(hello));
+  }
+  SECTION("unknown request") {
+    REQUIRE(program.greet());
+    CHECK(!program.ask(request(static_cast<Op>(1000))));
+  }
+  SECTION("a copy outside the staging buffer") {
+    REQUIRE(program.greet());
+    Request copy = request(Op::copy_to_host);
+    copy.from = program.allocate(4096);
+    copy.bytes = 4096;
+    copy.offset = program.staging_bytes - 4095;
+    CHECK(!program.ask(copy));
+  }
+  SECTION("a copy whose end wraps around") {
+    REQUIRE(program.greet());
+    Request copy = request(Op::copy_to_device);
+    copy.to = program.allocate(4096);
+    copy.offset = ~std::uint64_t{0} - 10;
+    copy.bytes = 4096;
+    CHECK(!program.ask(copy));
+  }
+  SECTION("unknown kernel") {
+    REQUIRE(program.greet());
+    Request launch = request(Op::launch);
+    launch.id = 77;
+    CHECK(!program.ask(launch));
+  }
+  SECTION("unknown module") {
+    REQUIRE(program.greet());
+    Request find = request(Op::find_symbol);
+    find.id = 77;
+    CHECK(!program.ask(find));
+  }
+  SECTION("a payload where none belongs") {
+    REQUIRE(program.greet());
+    const std::vector<std::byte> payload(100);
+    CHECK(!program.ask(request(Op::synchronise), payload));
+  }
+  program.hang_up();
+  CHECK(program.session->closed_because().find("protocol") != std::string::npos);
+  CHECK(program.session->internal_error().empty());
+
+  Program next(device);
+  CHECK(next.greet());
+}
+
+TEST_CASE("a program that hangs up in the middle of a request does no harm") {
+  vgpu::Device device(profile());
+  Program program(device);
+  REQUIRE(program.greet());
+  Request load = request(Op::load_module);
+  load.payload_bytes = 1 << 20;
+  program.send(&load, sizeof load);
+  program.send("abc", 3);
+  program.hang_up();
+  CHECK(program.session->closed_because().empty());
+}
+
+TEST_CASE("damaged fat binaries are refused with a reason") {
+  vgpu::Device device(profile());
+  Program program(device);
+  REQUIRE(program.greet());
+  const std::vector<std::byte> garbage(1000, std::byte{0x50});
+  const auto reply = program.ask(request(Op::load_module), garbage);
+  REQUIRE(reply);
+  CHECK(reply->error == server::wire::error::no_kernel_image);
+  const auto faults = program.session->take_faults();
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].kind == vgpu::Fault::Kind::unsupported);
+  CHECK(!faults[0].headline.empty());
+  CHECK(program.session->take_faults().empty());
+}
+
+TEST_CASE("random requests never harm the server") {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 300; ++round) {
+    vgpu::Device device(profile());
+    Program program(device);
+    REQUIRE(program.greet());
+    const vgpu::Address base = program.allocate(4096);
+    for (int i = 0; i < 20; ++i) {
+      Request made = request(static_cast<Op>(random() % 21));
+      const auto number = [&]() -> std::uint64_t {
+        switch (random() % 6) {
+          case 0:
+            return random();
+          case 1:
+            return random() % 5000;
+          case 2:
+            return base + random() % 5000;
+          case 3:
+            return ~std::uint64_t{0} - random() % 5000;
+          case 4:
+            return program.staging_bytes - random() % 100;
+          default:
+            return 0;
+        }
+      };
+      made.flags = static_cast<std::uint32_t>(random() % 8) & ~server::wire::flag_quiet;
+      made.id = random() % 4;
+      made.to = number();
+      made.from = number();
+      made.bytes = number();
+      made.offset = number();
+      made.value = number();
+      made.dynamic_shared = number();
+      std::vector<std::byte> payload(random() % 4 == 0 ? random() % 200 : 0);
+      if (!program.ask(made, payload)) break;
+    }
+    program.hang_up();
+    CHECK(program.session->internal_error().empty());
+  }
+}
