@@ -87,8 +87,9 @@ class Examination {
       "right as the first call of a process, wrong as a later one: something is left over from an earlier call "
       "(a __device__ or static variable, or memory that is not set anew)";
   static constexpr const char* meaning_of_race =
-      "the result depends on the order in which warps run, so a barrier is missing between a write and a read of data "
-      "that they share";
+      "the result depends on the order in which blocks and warps run, so a barrier is missing between a write and a "
+      "read "
+      "of data that threads share, or two threads write the same element";
 
   Submission& submission_;
   Trial& trial_;

@@ -139,7 +139,7 @@ std::string recognise_places(const Evidence<T>& e) {
     only_firsts = only_firsts && i % step == 0;
     only_lasts = only_lasts && (i % step == step - 1 || i == n - 1);
   }
-  if (only_firsts && n > 1) {
+  if (only_firsts && (n > 1 || e.scan.operation == Operation::exclusive)) {
     return e.scan.operation == Operation::exclusive
                ? "only the first element of a section is wrong: it must be identity()"
                : "only the first element of a section is wrong: it is x itself";
