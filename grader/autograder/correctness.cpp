@@ -88,8 +88,7 @@ class Examination {
       "(a __device__ or static variable, or memory that is not set anew)";
   static constexpr const char* meaning_of_race =
       "the result depends on the order in which blocks and warps run, so a barrier is missing between a write and a "
-      "read "
-      "of data that threads share, or two threads write the same element";
+      "read of data that threads share, or two threads write the same element";
 
   Submission& submission_;
   Trial& trial_;

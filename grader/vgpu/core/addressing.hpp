@@ -70,6 +70,43 @@ extern template View view<StateSpace::constant>(Warp&, Touch, const Addresses&, 
 extern template View view<StateSpace::shared>(Warp&, Touch, const Addresses&, std::uint32_t);
 extern template View view<StateSpace::param>(Warp&, Touch, const Addresses&, std::uint32_t);
 
+/// True when the addresses of all 32 lanes lie side by side, `bytes` apart; `first` is then lane 0's.
+template <AddressWidth Width>
+inline bool is_consecutive(Warp& w, const Inst* i, std::uint32_t bytes, std::uint64_t& first) {
+  if constexpr (Width == AddressWidth::bits32) {
+    const std::uint32_t* r = w.lanes<std::uint32_t>(i->op[7]);
+    std::uint32_t different = 0;
+#pragma GCC ivdep
+    for (std::uint32_t l = 0; l < warp_size; ++l) different |= r[l] ^ (r[0] + l * bytes);
+    first = r[0] + static_cast<std::uint32_t>(i->imm);
+    return different == 0;
+  } else {
+    const std::uint64_t* r = w.lanes<std::uint64_t>(i->op[7]);
+    std::uint64_t different = 0;
+#pragma GCC ivdep
+    for (std::uint64_t l = 0; l < warp_size; ++l) different |= r[l] ^ (r[0] + l * bytes);
+    first = r[0] + i->imm;
+    return different == 0;
+  }
+}
+
+/// Host memory of 32 elements of `bytes` from `first` on, when all lie in the array that was hit last; otherwise null, and
+/// `view` finds out more.
+template <StateSpace Space>
+inline std::byte* row(Warp& w, Touch touch, std::uint64_t first, std::uint32_t bytes) {
+  const std::uint64_t all = std::uint64_t{warp_size} * bytes;
+  if constexpr (Space == StateSpace::shared) {
+    const Block& block = *w.block;
+    if (first < block.range_begin || first > block.range_end || block.range_end - first < all || first % bytes) return nullptr;
+    return w.block->shared.data() + first;
+  } else {
+    const Grid& grid = *w.block->grid;
+    if (first < grid.range_begin || first > grid.range_end || grid.range_end - first < all || first % bytes) return nullptr;
+    if (grid.range_constant && touch != Touch::read) return nullptr;
+    return grid.memory->host(first);
+  }
+}
+
 /// Local memory of lane `lane` at `address`, which has been checked.
 inline std::byte* local_host(Warp& w, unsigned lane, std::uint64_t address) {
   return w.local.data() + lane * w.local_stride + address;

@@ -37,6 +37,7 @@ Actor actor_of(const Warp& w, const Inst* i) { return {w.block->index, w.id, w.b
 
 void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t slot) {
   const Program& entry = *grid.image->entry;
+  const bool same_shape = block.grid == &grid;  // the place held another block of this grid before
   block.grid = &grid;
   block.index = index;
   block.slot = slot;
@@ -46,6 +47,7 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
   const auto threads = static_cast<std::uint32_t>(grid.block_size.count());
   block.live = threads;
   for (Barrier& b : block.barriers) b = {};
+  block.barriers_in_use = 0;
   const std::uint64_t shared = grid.image->dynamic_offset + grid.dynamic_shared;
   block.shared.resize(shared + 16);
   for (const SharedVariable& v : grid.image->shared)
@@ -65,7 +67,7 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
     w.stop = Stop::none;
     w.spin = {};
     w.local_stride = std::min<std::uint64_t>(w.local_stride, w.local.size() / warp_size);
-    for (unsigned l = 0; l < warp_size; ++l) {
+    for (unsigned l = 0; l < warp_size && !same_shape; ++l) {
       const std::uint32_t t = first + l;
       w.tid[0][l] = t % grid.block_size.x;
       w.tid[1][l] = t / grid.block_size.x % grid.block_size.y;

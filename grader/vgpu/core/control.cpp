@@ -149,6 +149,7 @@ const Inst* barrier(Warp& w, const Inst* i) {
   if (i->aux & has_count) b.expected = w.lanes<std::uint32_t>(i->op[1])[first];
   b.arrived += static_cast<std::uint32_t>(std::popcount(w.active));
   b.last_line = i->line;
+  block.barriers_in_use |= 1u << id;
   if (i->aux & (reduce_popc | reduce_and | reduce_or)) {
     const Mask p = i->aux & negated_predicate ? ~w.predicate(i->op[3]) : w.predicate(i->op[3]);
     b.count += static_cast<std::uint32_t>(std::popcount(p & w.active));
@@ -202,15 +203,16 @@ void release(Block& block, std::uint32_t id, std::uint32_t threads) {
   for (Observer* o : block.grid->observers)
     if (last) o->barrier_complete(actor_of(*last_warp, last), id);
   b = {};
+  block.barriers_in_use &= ~(1u << id);
 }
 
 }  // namespace
 
 bool release_barriers(Block& block) {
   bool any = false;
-  for (std::uint32_t id = 0; id < barriers_per_block; ++id) {
+  for (std::uint32_t in_use = block.barriers_in_use; in_use; in_use &= in_use - 1) {
+    const auto id = static_cast<std::uint32_t>(std::countr_zero(in_use));
     const Barrier& b = block.barriers[id];
-    if (!b.arrived) continue;
     // Threads that have exited are not waited for, as on a GPU; a counted barrier waits for exactly its count.
     const std::uint32_t expected = b.expected ? b.expected : block.live;
     if (b.arrived >= expected) {

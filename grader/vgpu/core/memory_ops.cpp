@@ -28,9 +28,16 @@ void tell(Warp& w, const Access& a, Touch touch) {
 /// Elements as wide as their registers, in global or shared memory: nearly all accesses of a kernel.
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Inst* load(Warp& w, const Inst* i) {
+  const std::uint32_t count = i->aux & 7u, bytes = count * sizeof(T);
+  if constexpr (!Observed)
+    if (std::uint64_t first; w.active == full_mask && count == 1 && form_of(i).order == 0 &&
+                             is_consecutive<Width>(w, i, sizeof(T), first))
+      if (const std::byte* from = row<Space>(w, Touch::read, first, sizeof(T))) {
+        std::memcpy(w.lanes<T>(i->op[0]), from, warp_size * sizeof(T));
+        return i + 1;
+      }
   Addresses a;
   gather<Width>(w, i, a);
-  const std::uint32_t count = i->aux & 7u, bytes = count * sizeof(T);
   const View v = view<Space>(w, Touch::read, a, bytes);
   if constexpr (Observed) tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::read);
   if (form_of(i).order != static_cast<std::uint32_t>(Access::Order::weak)) note_poll(w);
@@ -60,9 +67,16 @@ const Inst* load(Warp& w, const Inst* i) {
 
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Inst* store(Warp& w, const Inst* i) {
+  const std::uint32_t count = i->aux & 7u, bytes = count * sizeof(T);
+  if constexpr (!Observed)
+    if (std::uint64_t first; w.active == full_mask && count == 1 && is_consecutive<Width>(w, i, sizeof(T), first))
+      if (std::byte* to = row<Space>(w, Touch::write, first, sizeof(T))) {
+        std::memcpy(to, w.lanes<T>(i->op[0]), warp_size * sizeof(T));
+        ++w.block->grid->epoch;
+        return i + 1;
+      }
   Addresses a;
   gather<Width>(w, i, a);
-  const std::uint32_t count = i->aux & 7u, bytes = count * sizeof(T);
   const View v = view<Space>(w, Touch::write, a, bytes);
   if constexpr (Observed) tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::write);
   ++w.block->grid->epoch;

@@ -47,6 +47,20 @@ void update_pending(Warp& w) {
 }
 
 const Inst* run_next(Warp& w) {
+  if (w.waiting.size() == 1 && w.waiting[0].state == Split::State::ready) {
+    // No divergence: nothing to choose, nothing to merge.
+    const Split s = w.waiting[0];
+    w.waiting.clear();
+    w.active = s.mask;
+    w.frame = s.frame;
+    w.base[0] = s.frame->registers;
+    w.base[1] = s.frame->program->constants.bytes.get();
+    w.depth_key = depth_key(s.frame->depth);
+    w.pending_key = ~0u;
+    w.segment_start = w.budget;
+    w.stop = Stop::none;
+    return w.pc = s.pc;
+  }
   std::size_t best = w.waiting.size();
   for (std::size_t k = 0; k < w.waiting.size(); ++k) {
     const Split& s = w.waiting[k];
