@@ -1,4 +1,4 @@
-// expect: timeout inclusive | the entry never returns, and its output has to be cut
+// expect: fail inclusive | the entry never returns, and its output has to be cut
 
 #include "scanlab.cuh"
 
