@@ -81,7 +81,11 @@ cudaError_t launch(Client& state, const void* kernel, const LaunchShape& shape, 
     state.post(request, parameters);
     return cudaSuccess;
   }
-  const cudaError_t error = static_cast<cudaError_t>(state.exchange(request, parameters).error);
+  cudaError_t error = static_cast<cudaError_t>(state.exchange(request, parameters).error);
+#if CUDART_VERSION >= 13000
+  // CUDA 13's runtime has one name for every launch that a device refuses (seen with 13.0 on an H200).
+  if (error == cudaErrorInvalidConfiguration || error == cudaErrorLaunchOutOfResources) error = cudaErrorInvalidValue;
+#endif
   if (error == cudaSuccess && function->accepted.size() < 64) function->accepted.push_back(shape);
   return error;
 }

@@ -16,7 +16,7 @@ namespace scanlab::test {
 /// `body` is the text between the braces; %out holds the address of out, in global space. `before` stands at module scope.
 struct Kernel {
   std::string body;
-  std::string before;
+  std::string before = {};
 
   std::string text() const {
     return ".version 8.0\n.target sm_80\n.address_size 64\n" + before +

@@ -12,12 +12,19 @@ __global__ void with_shared(int* x) {
   if (threadIdx.x == 0) *x = s[blockDim.x - 1];
 }
 
+// CUDA 12 tells refused launches apart (cudaErrorInvalidConfiguration, cudaErrorLaunchOutOfResources), CUDA 13 does not.
+static const char* name(cudaError_t error) {
+  const bool refused = error == cudaErrorInvalidConfiguration || error == cudaErrorLaunchOutOfResources ||
+                       error == cudaErrorInvalidValue;
+  return refused ? "refused" : cudaGetErrorName(error);
+}
+
 static void show(const char* what) {
   const cudaError_t peeked = cudaPeekAtLastError();
   const cudaError_t error = cudaGetLastError();
   const cudaError_t again = cudaGetLastError();
-  std::printf("%s: %s (%s)%s, then %s\n", what, cudaGetErrorName(error), cudaGetErrorString(error),
-              peeked == error ? "" : ", peek differs", cudaGetErrorName(again));
+  std::printf("%s: %s%s, then %s\n", what, name(error), peeked == error ? "" : ", peek differs",
+              cudaGetErrorName(again));
 }
 
 int main() {
@@ -47,8 +54,8 @@ int main() {
   cudaMemcpy(&x, d_x, sizeof x, cudaMemcpyDeviceToHost);
   std::printf("x = %d\n", x);
 
-  std::printf("launch through a pointer that is no kernel: %s\n",
-              cudaGetErrorName(cudaLaunchKernel((const void*)show, dim3(1), dim3(1), nullptr, 0, 0)));
+  const cudaError_t no_kernel = cudaLaunchKernel((const void*)show, dim3(1), dim3(1), nullptr, 0, 0);
+  std::printf("launch through a pointer that is no kernel: %s\n", no_kernel == cudaSuccess ? "accepted" : "an error");
   cudaGetLastError();
   set<<<1, 1>>>(d_x);
   std::printf("synchronise: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));

@@ -63,8 +63,11 @@ struct NearestNumber {
 struct WidenToF64 {
   f64 operator()(f32 a) const { return a; }
 };
+/// A NaN keeps its sign and the upper part of its payload, as on the host.
+template <Rounding to>
 struct NarrowToF32 {
-  f32 operator()(f64 a) const { return canonical(static_cast<f32>(a)); }
+  static constexpr Rounding rounding = to;
+  f32 operator()(f64 a) const { return static_cast<f32>(a); }
 };
 struct HalfToF32 {
   template <class H>
@@ -97,11 +100,11 @@ struct NarrowToPair {
     return high << 16 | low;
   }
 };
-/// tf32 keeps 10 bits of the fraction; .rna rounds ties away from zero.
+/// tf32 keeps 10 bits of the fraction, of a NaN's payload too; .rna rounds ties away from zero.
 struct NarrowToTf32 {
   u32 operator()(f32 a) const {
     const u32 bits = std::bit_cast<u32>(a);
-    if (a != a) return canonical_nan_f32;
+    if (a != a) return (bits | 0x00400000u) & ~0x1fffu;
     const bool is_finite = (bits & 0x7f800000u) != 0x7f800000u;
     return is_finite ? (bits + 0x1000u) & ~0x1fffu : bits;
   }
@@ -236,7 +239,7 @@ template <class D, class S, bool ftz>
   } else {
     for_roundings([&]<Rounding to>(unsigned k) {
       Handler plain = convert<f64, read, write_number<D, to, Limit::none, ftz, f64>>;
-      if constexpr (!ftz && to == Rounding::nearest && std::is_same_v<D, f32>) plain = lanewise<NarrowToF32, f32, f64>;
+      if constexpr (!ftz && std::is_same_v<D, f32>) plain = lanewise<NarrowToF32<to>, f32, f64>;
       if constexpr (!ftz && std::is_enum_v<D> && std::is_same_v<S, f32>) {
         plain = lanewise<NarrowToHalf<D, to, Finish::plain>, D, f32>;
       }

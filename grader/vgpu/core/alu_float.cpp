@@ -54,13 +54,41 @@ struct SquareRoot {
   }
 };
 
+/// Of several f64 operands that are NaN the second is kept, else the first, else the third (seen on an H200); the host's
+/// choice is the compiler's.
+inline f64 with_payload(f64 result, f64 a, f64 b) {
+  return b != b ? b : a != a ? a : result;
+}
+inline f64 with_payload(f64 result, f64 a, f64 b, f64 c) {
+  return b != b ? b : a != a ? a : c != c ? c : result;
+}
+
+/// Whether .ftz flushes a product although it rounds up to the smallest normal number: a result counts as subnormal when
+/// it is below that number rounded to 24 bits whatever its exponent (seen on an H200). Found out 64 binades further up; an
+/// overflow there is never about a small result.
+inline bool is_tiny(Multiply, f32 a, f32 b) {
+  return std::fabs(a * 0x1p64f * b) < 0x1p-62f;
+}
+inline bool is_tiny(FusedMultiplyAdd, f32 a, f32 b, f32 c) {
+  return std::fabs(std::fma(a * 0x1p64f, b, c * 0x1p64f)) < 0x1p-62f;
+}
+
+template <class Op>
+inline constexpr bool is_product = std::is_same_v<Op, Multiply> || std::is_same_v<Op, FusedMultiplyAdd>;
+template <class Op>
+inline constexpr bool keeps_payload = is_product<Op> || std::is_same_v<Op, Add> || std::is_same_v<Op, Subtract>;
+
 /// An IEEE operation with PTX's modifiers.
 template <class Op, Rounding to, bool ftz = false, bool sat = false>
 struct Rounded {
   static constexpr Rounding rounding = to;
   template <class... T>
   auto operator()(T... operands) const {
-    const auto result = flushed_if<ftz>(Op{}(flushed_if<ftz>(operands)...));
+    auto result = flushed_if<ftz>(Op{}(flushed_if<ftz>(operands)...));
+    using Result = decltype(result);
+    if constexpr (ftz && is_product<Op> && std::is_same_v<Result, f32>)
+      result = is_tiny(Op{}, flushed(operands)...) ? std::copysign(0.0f, result) : result;
+    if constexpr (keeps_payload<Op> && std::is_same_v<Result, f64>) result = with_payload(result, operands...);
     if constexpr (sat)
       return saturated(result);
     else
@@ -120,18 +148,19 @@ struct Extreme {
   }
 };
 
+/// The sign of a NaN stays (f64), or is the canonical one's (f32).
 template <bool ftz>
 struct Absolute {
   template <class T>
   T operator()(T a) const {
-    return canonical(bits_as<T>(bits(flushed_if<ftz>(a)) & ~sign_bit<T>));
+    return canonical(a == a ? bits_as<T>(bits(flushed_if<ftz>(a)) & ~sign_bit<T>) : a);
   }
 };
 template <bool ftz>
 struct Negate {
   template <class T>
   T operator()(T a) const {
-    return canonical(bits_as<T>(bits(flushed_if<ftz>(a)) ^ sign_bit<T>));
+    return canonical(a == a ? bits_as<T>(bits(flushed_if<ftz>(a)) ^ sign_bit<T>) : a);
   }
 };
 /// copysign: the sign of a on the magnitude of b.

@@ -70,7 +70,7 @@ struct Remainder {
   static constexpr bool is_costly = true;
   template <class T>
   T operator()(T a, T b) const {
-    if (b == 0) return a;
+    if (b == 0) return static_cast<T>(-1);
     if (std::is_signed_v<T> && b == static_cast<T>(-1)) return 0;
     return static_cast<T>(Dividend<T>{a} % Dividend<T>{b});
   }

@@ -24,6 +24,7 @@ struct Fault {
     assertion,         ///< device-side assert
     unsupported,       ///< an instruction or symbol the virtual GPU does not know; nothing has run
     deadlock,          ///< every thread waits for something that can no longer happen
+    refused,           ///< the launch is beyond the device's limits: nothing has run, and the error is not sticky
     budget,            ///< the launch's instruction limit is used up: an endless loop, or too much work
   };
   Kind kind = Kind::trap;

@@ -21,6 +21,26 @@ void names_in(const ptx::Operand& o, std::unordered_set<std::string>& names) {
   for (const ptx::Operand& e : o.elements) names_in(e, names);
 }
 
+bool calls_indirectly(const ptx::Function& f) {
+  return std::any_of(f.instructions.begin(), f.instructions.end(), [](const ptx::Instruction& in) {
+    const auto is_register = [](const ptx::Operand& o) { return o.kind == ptx::Operand::Kind::reg; };
+    return in.opcode == "call" && std::any_of(in.operands.begin(), in.operands.end(), is_register);
+  });
+}
+
+/// What an indirect call may reach: every symbol whose address is taken anywhere in the module, since a function pointer
+/// may also come from the host or from another kernel.
+std::unordered_set<std::string> addresses_taken(const ptx::Module& module) {
+  std::unordered_set<std::string> names;
+  for (const ptx::Variable& v : module.variables)
+    for (const ptx::Relocation& to : v.relocations) names.insert(to.symbol);
+  for (const ptx::Function& f : module.functions)
+    for (const ptx::Instruction& in : f.instructions)
+      if (in.opcode == "mov")
+        for (const ptx::Operand& o : in.operands) names_in(o, names);
+  return names;
+}
+
 /// Every symbol that `kernel` and the functions it reaches mention, and these functions.
 struct Reach {
   std::vector<const ptx::Function*> functions;
@@ -41,13 +61,9 @@ Reach reach(const ptx::Module& module, const ptx::Function& kernel) {
     std::unordered_set<std::string> names;
     for (const ptx::Instruction& in : f->instructions)
       for (const ptx::Operand& o : in.operands) names_in(o, names);
-    for (const std::string& name : names) {
-      follow(name);
-      // A table of function pointers (a virtual table, say) reaches what it holds.
-      for (const ptx::Variable& v : module.variables)
-        if (v.name == name)
-          for (const ptx::Relocation& to : v.relocations) follow(to.symbol);
-    }
+    for (const std::string& name : names) follow(name);
+    if (calls_indirectly(*f))
+      for (const std::string& name : addresses_taken(module)) follow(name);
     r.names.merge(names);
   }
   return r;

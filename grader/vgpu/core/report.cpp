@@ -161,13 +161,15 @@ const char* name_of(Fault::Kind kind) {
     case Fault::Kind::assertion: return "assertion";
     case Fault::Kind::unsupported: return "unsupported";
     case Fault::Kind::deadlock: return "deadlock";
+    case Fault::Kind::refused: return "refused";
     case Fault::Kind::budget: return "endless";
   }
   return "?";
 }
 
 std::string Fault::text() const {
-  std::string out = fmt::format("FAULT in kernel {}: {}", kernel.empty() ? "?" : kernel, headline);
+  std::string out = fmt::format("{} {}: {}", kind == Kind::refused ? "REFUSED launch of kernel" : "FAULT in kernel",
+                                kernel.empty() ? "?" : kernel, headline);
   const auto triple_of = [](const unsigned (&v)[3]) { return fmt::format("({}, {}, {})", v[0], v[1], v[2]); };
   if (where.line || has_thread) {
     out += "\n  ";

@@ -91,6 +91,15 @@ void Requests::note_fault(Fault fault) {
   if (faults.size() < options_.max_faults) faults.push_back(std::move(fault));
 }
 
+void Requests::note_refusal(const std::string& kernel, std::string why) {
+  Fault refusal;
+  refusal.kind = Fault::Kind::refused;
+  refusal.kernel = ptx::source_name(kernel);
+  refusal.headline = std::move(why);
+  refusal.advice = "look at the numbers between <<< and >>>; for n = 0 launch nothing, and round the number of blocks up";
+  note_fault(std::move(refusal));
+}
+
 void Requests::reset() {
   for (const auto& [base, bytes] : allocations_) device_.memory().free(base);
   allocations_.clear();
@@ -293,6 +302,7 @@ std::int32_t Requests::launch(const Request& request, std::span<const std::byte>
   if (result.status != LaunchResult::Status::fault) {
     const std::int32_t error = error_of(result.status);
     ++(error == wire::error::success ? traffic.launches : traffic.refused_launches);
+    if (error != wire::error::success) note_refusal(kernel.name, std::move(result.message));
     return error;
   }
   Fault fault = result.fault.value_or(Fault{});

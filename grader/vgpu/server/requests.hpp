@@ -85,6 +85,8 @@ class Requests {
   void reset();
   void keep_output(std::string_view text);
   void note_fault(vgpu::Fault fault);
+  /// A launch beyond the device's limits: CUDA's error says little of why.
+  void note_refusal(const std::string& kernel, std::string why);
   vgpu::LoadedModule* module_of(std::uint64_t id);
   void check_staging(const wire::Request& request) const;
 

@@ -1,0 +1,139 @@
+// Shuffles of every kind, with full warps, sub-warp widths and masks, and shuffles of wide types.
+#include <cstdio>
+#include <cstring>
+
+constexpr unsigned everyone = 0xffffffffu;
+
+__global__ void by_kind(int* out) {
+  const int lane = threadIdx.x % 32;
+  int* row = out + lane;
+  row[0 * 32] = __shfl_sync(everyone, lane * 10, 5);
+  row[1 * 32] = __shfl_up_sync(everyone, lane, 3);
+  row[2 * 32] = __shfl_down_sync(everyone, lane, 3);
+  row[3 * 32] = __shfl_xor_sync(everyone, lane, 9);
+  row[4 * 32] = __shfl_sync(everyone, lane, lane * 7 + 64);       // the source lane is taken modulo the width
+  row[5 * 32] = __shfl_sync(everyone, lane, 2, 8);                // lane 2 of every eight
+  row[6 * 32] = __shfl_up_sync(everyone, lane, 2, 8);
+  row[7 * 32] = __shfl_down_sync(everyone, lane, 2, 8);
+  row[8 * 32] = __shfl_xor_sync(everyone, lane, 12, 8);           // a partner beyond the group, in higher lanes: own value
+  row[9 * 32] = __shfl_up_sync(everyone, lane, 32);               // a delta of 32 keeps every lane's own value
+  row[10 * 32] = __shfl_down_sync(everyone, lane, 32);
+  row[11 * 32] = __shfl_sync(everyone, lane, lane ^ 1, 2);
+}
+
+__global__ void by_type(int* wrong) {
+  const int lane = threadIdx.x;
+  const double d = __shfl_xor_sync(everyone, lane + 0.25, 1);
+  const long long l = __shfl_up_sync(everyone, (long long)lane << 40, 1);
+  const unsigned long long u = __shfl_down_sync(everyone, 0xF000000000000000ull + lane, 1);
+  const float f = __shfl_sync(everyone, lane * 0.5f, 31);
+  if (d != (lane ^ 1) + 0.25) atomicAdd(wrong, 1);
+  if (l != (long long)(lane ? lane - 1 : 0) << 40) atomicAdd(wrong, 1);
+  if (u != 0xF000000000000000ull + (lane < 31 ? lane + 1 : 31)) atomicAdd(wrong, 1);
+  if (f != 15.5f) atomicAdd(wrong, 1);
+}
+
+// Half a warp takes each branch, with its own mask.
+__global__ void in_branches(int* out) {
+  const int lane = threadIdx.x;
+  int value = lane;
+  if (lane < 16) {
+    for (int d = 8; d > 0; d >>= 1) value += __shfl_down_sync(0x0000ffffu, value, d);
+  } else {
+    for (int d = 1; d < 16; d <<= 1) {
+      const int left = __shfl_up_sync(0xffff0000u, value, d, 16);
+      if ((lane & 15) >= d) value += left;
+    }
+  }
+  out[lane] = value;
+}
+
+template <int width>
+__global__ void segment_scan(const int* in, int* out) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int value = in[i];
+#pragma unroll
+  for (int d = 1; d < width; d *= 2) {
+    const int left = __shfl_up_sync(everyone, value, d, width);
+    if (threadIdx.x % width >= d) value += left;
+  }
+  out[i] = value;
+}
+
+template <int width>
+bool test_segments(const int* h_in, int* d_in, int* d_out, int n) {
+  static int out[256];
+  segment_scan<width><<<n / 64, 64>>>(d_in, d_out);
+  cudaMemcpy(out, d_out, n * sizeof(int), cudaMemcpyDeviceToHost);
+  int sum = 0;
+  for (int i = 0; i < n; ++i) {
+    sum = (i % width ? sum : 0) + h_in[i];
+    if (out[i] != sum) return false;
+  }
+  return true;
+}
+
+// A block's inclusive scan in three steps: warps, warp sums, both together.
+__global__ void block_scan(const float* in, float* out) {
+  __shared__ float sums[32];
+  const unsigned lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  float x = in[threadIdx.x];
+  for (int d = 1; d <= 16; d <<= 1) {
+    float y = __shfl_up_sync(__activemask(), x, d);
+    if (lane >= d) x += y;
+  }
+  if (lane == 31) sums[warp] = x;
+  __syncthreads();
+  if (warp == 0) {
+    float s = lane < blockDim.x / 32 ? sums[lane] : 0;
+    for (int d = 1; d <= 16; d <<= 1) {
+      float y = __shfl_up_sync(everyone, s, d);
+      if (lane >= d) s += y;
+    }
+    sums[lane] = s;
+  }
+  __syncthreads();
+  out[threadIdx.x] = x + (warp ? sums[warp - 1] : 0);
+}
+
+int main() {
+  int h[12 * 32], *d;
+  cudaMalloc(&d, sizeof h);
+  by_kind<<<1, 32>>>(d);
+  cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
+  const char* names[] = {"idx 5",   "up 3",    "down 3",   "xor 9", "idx modulo", "idx 2 of 8",
+                         "up 2 of 8", "down 2 of 8", "xor 12 of 8", "up 32", "down 32",    "idx of 2"};
+  for (int k = 0; k < 12; ++k) {
+    printf("%s:", names[k]);
+    for (int lane : {0, 1, 7, 8, 13, 30, 31}) printf(" %d", h[k * 32 + lane]);
+    printf("\n");
+  }
+
+  int wrong = 0, *d_wrong;
+  cudaMalloc(&d_wrong, sizeof(int));
+  cudaMemcpy(d_wrong, &wrong, sizeof wrong, cudaMemcpyHostToDevice);
+  by_type<<<1, 32>>>(d_wrong);
+  cudaMemcpy(&wrong, d_wrong, sizeof wrong, cudaMemcpyDeviceToHost);
+  printf("wide types: %d wrong\n", wrong);
+
+  in_branches<<<1, 32>>>(d);
+  cudaMemcpy(h, d, 32 * sizeof(int), cudaMemcpyDeviceToHost);
+  printf("in branches: %d %d %d %d\n", h[0], h[16], h[17], h[31]);
+
+  int in[256], *d_in;
+  for (int i = 0; i < 256; ++i) in[i] = i * i % 11;
+  cudaMalloc(&d_in, sizeof in);
+  cudaMemcpy(d_in, in, sizeof in, cudaMemcpyHostToDevice);
+  printf("segments: %d %d %d %d %d\n", test_segments<2>(in, d_in, d, 256), test_segments<4>(in, d_in, d, 256),
+         test_segments<8>(in, d_in, d, 256), test_segments<16>(in, d_in, d, 256), test_segments<32>(in, d_in, d, 256));
+
+  float x[1024], *d_x, *d_y;
+  for (int i = 0; i < 1024; ++i) x[i] = i;
+  cudaMalloc(&d_x, sizeof x);
+  cudaMalloc(&d_y, sizeof x);
+  cudaMemcpy(d_x, x, sizeof x, cudaMemcpyHostToDevice);
+  block_scan<<<1, 1024>>>(d_x, d_y);
+  cudaMemcpy(x, d_y, sizeof x, cudaMemcpyDeviceToHost);
+  printf("block scan: %.0f %.0f %.0f\n", x[31], x[32], x[1023]);
+  return 0;
+}
