@@ -89,7 +89,7 @@ Failure failure_of(const vgpu::Fault& fault, bool cancelled) {
   cause.details = fault.details;
   if (fault.kind == vgpu::Fault::Kind::refused) {  // it never ran, so there is no line and no thread
     cause.where.reset();
-    cause.rationale = fmt::format("the launch of {} was refused: {}", fault.kernel, fault.headline);
+    cause.rationale = "launch refused: " + fault.headline;
   }
   for (const vgpu::SourcePlace& caller : fault.called_from) {
     cause.details.push_back(fmt::format("called from {}:{}{}{}", caller.file, caller.line,

@@ -168,8 +168,8 @@ const char* name_of(Fault::Kind kind) {
 }
 
 std::string Fault::text() const {
-  std::string out = fmt::format("{} {}: {}", kind == Kind::refused ? "REFUSED launch of kernel" : "FAULT in kernel",
-                                kernel.empty() ? "?" : kernel, headline);
+  std::string out = kind == Kind::refused ? fmt::format("LAUNCH REFUSED: {}", headline)
+                                          : fmt::format("FAULT in kernel {}: {}", kernel.empty() ? "?" : kernel, headline);
   const auto triple_of = [](const unsigned (&v)[3]) { return fmt::format("({}, {}, {})", v[0], v[1], v[2]); };
   if (where.line || has_thread) {
     out += "\n  ";

@@ -37,6 +37,7 @@ std::int32_t error_of(Fault::Kind kind) {
       return wire::error::launch_timeout;
     case Fault::Kind::trap:
     case Fault::Kind::deadlock:
+    case Fault::Kind::refused:  // its error is the launch's own
       return wire::error::launch_failure;
   }
   return wire::error::launch_failure;
