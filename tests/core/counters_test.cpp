@@ -1,8 +1,9 @@
 // Counts by the formulas of the CUDA documentation, on kernels small enough to count by hand.
+#include "vgpu/checks/counters.hpp"
+
 #include <catch2/catch_test_macros.hpp>
 
 #include "kernel.hpp"
-#include "vgpu/checks/counters.hpp"
 
 using namespace scanlab;
 using test::Kernel;
@@ -24,8 +25,8 @@ vgpu::Counts counts_of(const Kernel& k, unsigned threads = 32) {
 /// Every lane reads the shared word 'stride' times its number.
 std::uint64_t replays(unsigned stride, const char* type = "u32", unsigned bytes = 4, const char* to = "%r5") {
   return counts_of({".shared .align 16 .b8 s_x[16384];\nmov.u32 %r1, %tid.x;\nmul.lo.u32 %r2, %r1, " +
-                    std::to_string(stride * bytes) + ";\nmov.u32 %r3, s_x;\nadd.u32 %r4, %r3, %r2;\nld.shared." + type + " " + to +
-                    ", [%r4];\nret;\n"})
+                    std::to_string(stride * bytes) + ";\nmov.u32 %r3, s_x;\nadd.u32 %r4, %r3, %r2;\nld.shared." + type +
+                    " " + to + ", [%r4];\nret;\n"})
       .bank_conflict_replays;
 }
 
@@ -46,7 +47,8 @@ TEST_CASE("bank conflicts are those of 32 banks of 4 bytes") {
 TEST_CASE("sectors are the 32-byte pieces that a warp touches") {
   const auto sectors = [](unsigned stride, unsigned offset) {
     return counts_of({"mov.u32 %r1, %tid.x;\nmul.wide.u32 %rd1, %r1, " + std::to_string(4 * stride) +
-                      ";\nadd.s64 %rd2, %out, %rd1;\nld.global.u32 %r2, [%rd2+" + std::to_string(offset) + "];\nret;\n"})
+                      ";\nadd.s64 %rd2, %out, %rd1;\nld.global.u32 %r2, [%rd2+" + std::to_string(offset) +
+                      "];\nret;\n"})
         .global_sectors;
   };
   CHECK(sectors(1, 0) == 4);

@@ -20,7 +20,8 @@ bra.uni $L_end;
 $L_then:
 mov.u32 %r2, 100;
 $L_end:
-)" + test::store_at_tid("%r2") + "ret;\n"};
+)" + test::store_at_tid("%r2") +
+                 "ret;\n"};
   vgpu::Counters counters;
   Setup setup;
   setup.observer = &counters;
@@ -41,7 +42,8 @@ $L_loop:
 add.u32 %r2, %r2, 1;
 setp.le.u32 %p1, %r2, %r1;
 @%p1 bra $L_loop;
-)" + test::store_at_tid("%r2") + "ret;\n"};
+)" + test::store_at_tid("%r2") +
+                 "ret;\n"};
   vgpu::Counters counters;
   Setup setup;
   setup.observer = &counters;
@@ -64,7 +66,8 @@ membar.gl;
 atom.global.exch.b32 %r3, [%out], 0;
 ret;
 )"};
-  for (const auto order : {vgpu::Schedule::Order::in_order, vgpu::Schedule::Order::reversed, vgpu::Schedule::Order::random}) {
+  for (const auto order :
+       {vgpu::Schedule::Order::in_order, vgpu::Schedule::Order::reversed, vgpu::Schedule::Order::random}) {
     Setup setup;
     setup.schedule.order = order;
     setup.grid.x = 8;
@@ -88,7 +91,8 @@ $L_even:
 bar.sync 0;
 mov.u32 %r3, 2;
 $L_end:
-)" + test::store_at_tid("%r3") + "ret;\n"};
+)" + test::store_at_tid("%r3") +
+                 "ret;\n"};
   Setup setup;
   setup.block.x = 64;
   const auto r = test::run(k, setup);
@@ -103,7 +107,8 @@ setp.ge.u32 %p1, %r1, 40;
 @%p1 bra $L_end;
 bar.sync 0;
 mov.u32 %r3, 7;
-)" + test::store_at_tid("%r3") + "$L_end:\nret;\n"};
+)" + test::store_at_tid("%r3") +
+                 "$L_end:\nret;\n"};
   Setup setup;
   setup.block.x = 64;
   const auto r = test::run(k, setup);
@@ -125,7 +130,8 @@ $L_few:
 add.u32 %r2, %r1, 20;
 $L_shuffle:
 shfl.sync.up.b32 %r3|%p2, %r2, 1, 0, -1;
-)" + test::store_at_tid("%r3") + "ret;\n"};
+)" + test::store_at_tid("%r3") +
+                 "ret;\n"};
   const auto r = test::run(k);
   REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
   CHECK(r.out[0] == 20);
@@ -179,7 +185,8 @@ st.param.b32 [param0], %r1;
 call.uni (retval0), fib, (param0);
 ld.param.b32 %r2, [retval0];
 }
-)" + test::store_at_tid("%r2") + "ret;\n",
+)" + test::store_at_tid("%r2") +
+                     "ret;\n",
                  before};
   const auto r = test::run(k);
   REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);

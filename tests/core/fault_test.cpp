@@ -98,7 +98,8 @@ TEST_CASE("a misaligned access is told as such") {
 }
 
 TEST_CASE("a null pointer and a host pointer are recognised") {
-  CHECK_THAT(fault_of(test::run({"mov.u64 %rd1, 0;\nld.global.u32 %r1, [%rd1];\nret;\n"})).text(), ContainsSubstring("null"));
+  CHECK_THAT(fault_of(test::run({"mov.u64 %rd1, 0;\nld.global.u32 %r1, [%rd1];\nret;\n"})).text(),
+             ContainsSubstring("null"));
   CHECK_THAT(fault_of(test::run({"mov.u64 %rd1, 140000000000000;\nld.global.u32 %r1, [%rd1];\nret;\n"})).text(),
              ContainsSubstring("host pointer"));
 }
@@ -137,7 +138,8 @@ ret;
 )"};
   Setup setup;
   setup.block.x = 64;
-  for (const auto order : {vgpu::Schedule::Order::in_order, vgpu::Schedule::Order::reversed, vgpu::Schedule::Order::random}) {
+  for (const auto order :
+       {vgpu::Schedule::Order::in_order, vgpu::Schedule::Order::reversed, vgpu::Schedule::Order::random}) {
     setup.schedule = {order, 3};
     const auto r = test::run(k, setup);
     const vgpu::Fault& f = fault_of(r);

@@ -13,7 +13,8 @@ namespace scanlab::test {
 
 /// A kernel `k` with one parameter, the address of `out`, a buffer of u32 that begins as zeros.
 ///
-/// `body` is the text between the braces; %out holds the address of out, in global space. `before` stands at module scope.
+/// `body` is the text between the braces; %out holds the address of out, in global space. `before` stands at module
+/// scope.
 struct Kernel {
   std::string body;
   std::string before = {};
@@ -67,8 +68,8 @@ inline Run run(const Kernel& kernel, const Setup& setup = {}) {
 
 /// `out[tid] = value` for a thread's %r register `value`; uses %r30, %rd30 and %rd31.
 inline std::string store_at_tid(const std::string& value) {
-  return "mov.u32 %r30, %tid.x;\nmul.wide.u32 %rd30, %r30, 4;\nadd.s64 %rd31, %out, %rd30;\nst.global.u32 [%rd31], " + value +
-         ";\n";
+  return "mov.u32 %r30, %tid.x;\nmul.wide.u32 %rd30, %r30, 4;\nadd.s64 %rd31, %out, %rd30;\nst.global.u32 [%rd31], " +
+         value + ";\n";
 }
 
 }  // namespace scanlab::test

@@ -1,8 +1,8 @@
 // Device memory: allocations stand alone, and a stale pointer stays a stale pointer.
+#include "vgpu/core/memory.hpp"
+
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
-
-#include "vgpu/core/memory.hpp"
 
 using namespace scanlab::vgpu;
 

@@ -1,6 +1,6 @@
 // A run is a function of program, input, schedule and seed.
-#include <catch2/catch_test_macros.hpp>
 #include <algorithm>
+#include <catch2/catch_test_macros.hpp>
 #include <set>
 
 #include "kernel.hpp"

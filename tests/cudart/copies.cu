@@ -7,7 +7,9 @@ __global__ void increment(unsigned char* x, int n) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) ++x[i];
 }
 
-static void show(const char* what, cudaError_t error) { std::printf("%s: %s\n", what, cudaGetErrorName(error)); }
+static void show(const char* what, cudaError_t error) {
+  std::printf("%s: %s\n", what, cudaGetErrorName(error));
+}
 
 int main() {
   unsigned char h[16], back[16] = {};

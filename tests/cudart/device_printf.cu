@@ -1,7 +1,9 @@
 // The device's printf appears when the host waits for the device, and in order with the host's own.
 #include <cstdio>
 
-__global__ void hello(int round) { printf("round %d: thread %d of %d\n", round, threadIdx.x, blockDim.x); }
+__global__ void hello(int round) {
+  printf("round %d: thread %d of %d\n", round, threadIdx.x, blockDim.x);
+}
 __global__ void formats(double x, const char* text, long long big) {
   printf("%5.2f|%-6s|%lld|%x|%c|%%|%e\n", x, text, big, 255u, 'z', 12345.678);
 }

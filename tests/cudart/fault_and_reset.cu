@@ -4,10 +4,16 @@
 #include <cstdio>
 
 __device__ int counter = 5;
-__global__ void count() { ++counter; }
-__global__ void out_of_bounds_kernel(int* x) { x[4] = 1; }
+__global__ void count() {
+  ++counter;
+}
+__global__ void out_of_bounds_kernel(int* x) {
+  x[4] = 1;
+}
 
-static void show(const char* what, cudaError_t error) { std::printf("%s: %s\n", what, cudaGetErrorName(error)); }
+static void show(const char* what, cudaError_t error) {
+  std::printf("%s: %s\n", what, cudaGetErrorName(error));
+}
 
 int main() {
   int *d_x, value = 0;

@@ -5,7 +5,9 @@
 // A host function reads device memory: the program dies, as on a GPU, and is told why.
 #include <cstdio>
 
-__attribute__((noinline)) float first_element(const float* x) { return *x; }
+__attribute__((noinline)) float first_element(const float* x) {
+  return *x;
+}
 
 int main() {
   float *d_x, *d_y;

@@ -1,9 +1,13 @@
 // Launches that the device refuses: returned by cudaGetLastError, once, and nothing is broken afterwards.
 #include <cstdio>
 
-__global__ void set(int* x) { *x = 1 + threadIdx.x; }
+__global__ void set(int* x) {
+  *x = 1 + threadIdx.x;
+}
 
-__global__ void __launch_bounds__(128) bounded(int* x) { *x = 2; }
+__global__ void __launch_bounds__(128) bounded(int* x) {
+  *x = 2;
+}
 
 __global__ void with_shared(int* x) {
   extern __shared__ int s[];
@@ -12,7 +16,8 @@ __global__ void with_shared(int* x) {
   if (threadIdx.x == 0) *x = s[blockDim.x - 1];
 }
 
-// CUDA 12 tells refused launches apart (cudaErrorInvalidConfiguration, cudaErrorLaunchOutOfResources), CUDA 13 does not.
+// CUDA 12 tells refused launches apart (cudaErrorInvalidConfiguration, cudaErrorLaunchOutOfResources), CUDA 13 does
+// not.
 static const char* name(cudaError_t error) {
   const bool refused = error == cudaErrorInvalidConfiguration || error == cudaErrorLaunchOutOfResources ||
                        error == cudaErrorInvalidValue;

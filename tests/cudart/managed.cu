@@ -11,7 +11,9 @@ __global__ void count(int* mapped) {
   atomicAdd(mapped, 1);
 }
 
-static void show(const char* what, cudaError_t error) { std::printf("%s: %s\n", what, cudaGetErrorName(error)); }
+static void show(const char* what, cudaError_t error) {
+  std::printf("%s: %s\n", what, cudaGetErrorName(error));
+}
 
 int main() {
   const int n = 100000;

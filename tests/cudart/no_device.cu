@@ -6,7 +6,9 @@
 
 __global__ void kernel() {}
 
-static void show(const char* what, cudaError_t error) { std::printf("%s: %s\n", what, cudaGetErrorName(error)); }
+static void show(const char* what, cudaError_t error) {
+  std::printf("%s: %s\n", what, cudaGetErrorName(error));
+}
 
 int main() {
   int count = -1;

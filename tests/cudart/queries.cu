@@ -8,8 +8,12 @@ __global__ void kernel(float* x, int n, char c) {
   if (threadIdx.x < n) x[threadIdx.x] = s[31 - threadIdx.x] + c;
 }
 
-static void show(const char* what, cudaError_t error) { std::printf("%s: %s\n", what, cudaGetErrorName(error)); }
-static const char* yes(bool b) { return b ? "yes" : "no"; }
+static void show(const char* what, cudaError_t error) {
+  std::printf("%s: %s\n", what, cudaGetErrorName(error));
+}
+static const char* yes(bool b) {
+  return b ? "yes" : "no";
+}
 
 int main() {
   int count = 0, device = -1, value = 0;

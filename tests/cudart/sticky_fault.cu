@@ -4,16 +4,26 @@
 #include <cstdio>
 #include <cstring>
 
-__global__ void out_of_bounds_kernel(int* x) { x[(size_t(1) << 40) + threadIdx.x] = 1; }
-__global__ void misaligned_kernel(int* x) { *(int*)((char*)x + 1) = 1; }
-__global__ void assert_kernel(int* x) { assert(*x == 12345); }
+__global__ void out_of_bounds_kernel(int* x) {
+  x[(size_t(1) << 40) + threadIdx.x] = 1;
+}
+__global__ void misaligned_kernel(int* x) {
+  *(int*)((char*)x + 1) = 1;
+}
+__global__ void assert_kernel(int* x) {
+  assert(*x == 12345);
+}
 __global__ void trap_kernel(int* x) {
   *x = 1;
   __trap();
 }
-__global__ void harmless_kernel(int* x) { *x = 7; }
+__global__ void harmless_kernel(int* x) {
+  *x = 7;
+}
 
-static void show(const char* what, cudaError_t error) { std::printf("%s: %s\n", what, cudaGetErrorName(error)); }
+static void show(const char* what, cudaError_t error) {
+  std::printf("%s: %s\n", what, cudaGetErrorName(error));
+}
 
 int main(int, char** argv) {
   const char* kind = argv[1];

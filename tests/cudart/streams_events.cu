@@ -10,9 +10,13 @@ __global__ void multiply(int* x, int value, int n) {
   if (i < n) x[i] *= value;
 }
 
-static void show(const char* what, cudaError_t error) { std::printf("%s: %s\n", what, cudaGetErrorName(error)); }
+static void show(const char* what, cudaError_t error) {
+  std::printf("%s: %s\n", what, cudaGetErrorName(error));
+}
 
-static void CUDART_CB called(void* data) { std::printf("host function: %d\n", *(int*)data); }
+static void CUDART_CB called(void* data) {
+  std::printf("host function: %d\n", *(int*)data);
+}
 
 int main() {
   const int n = 1000;

@@ -12,9 +12,13 @@ __global__ void evaluate(float* y) {
   *y = sum * (float)scale;
 }
 
-__global__ void square() { table[threadIdx.x] *= table[threadIdx.x]; }
+__global__ void square() {
+  table[threadIdx.x] *= table[threadIdx.x];
+}
 
-static void show(const char* what, cudaError_t error) { std::printf("%s: %s\n", what, cudaGetErrorName(error)); }
+static void show(const char* what, cudaError_t error) {
+  std::printf("%s: %s\n", what, cudaGetErrorName(error));
+}
 
 int main() {
   const float h_coefficients[4] = {1, 10, 100, 1000};

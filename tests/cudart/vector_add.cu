@@ -3,13 +3,13 @@
 #include <cstdlib>
 #include <vector>
 
-#define CHECK(call)                                                                             \
-  do {                                                                                          \
-    const cudaError_t error = (call);                                                           \
-    if (error != cudaSuccess) {                                                                 \
-      std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error));     \
-      std::exit(1);                                                                             \
-    }                                                                                           \
+#define CHECK(call)                                                                         \
+  do {                                                                                      \
+    const cudaError_t error = (call);                                                       \
+    if (error != cudaSuccess) {                                                             \
+      std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error)); \
+      std::exit(1);                                                                         \
+    }                                                                                       \
   } while (0)
 
 __global__ void vector_add(const float* a, const float* b, float* c, int n) {

@@ -2,8 +2,8 @@
 
     python run.py FOLDER
 
-`FOLDER` is a lab's name (the files are graded as that lab) or `correct` (each file names its lab). README.md has the grammar.
-Exit 0 when every expectation is met, 1 when one is not.
+`FOLDER` is a lab's name (the files are graded as that lab) or `correct` (each file names its lab). README.md has the
+grammar. Exit 0 when every expectation is met, 1 when one is not.
 """
 
 import re

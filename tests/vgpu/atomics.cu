@@ -65,7 +65,9 @@ __global__ void shared_atomics(float* out) {
 }
 
 // The return values of the threads are the numbers 0 to n - 1, each once.
-__global__ void tickets(unsigned* counter, unsigned* seen) { seen[atomicAdd(counter, 1)] += 1; }
+__global__ void tickets(unsigned* counter, unsigned* seen) {
+  seen[atomicAdd(counter, 1)] += 1;
+}
 
 // The usual float maximum, by compare and swap.
 __device__ float atomicMaxFloat(float* address, float val) {

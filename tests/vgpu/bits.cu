@@ -32,7 +32,9 @@ __global__ void bits(const uint32_t* x, uint32_t* out) {
   o[21] = __rhadd((int)a, (int)b) + max((int)a, (int)b) - min(a, b) + abs((int)b);
 }
 
-static uint32_t byte(uint64_t v, int k) { return v >> 8 * k & 255; }
+static uint32_t byte(uint64_t v, int k) {
+  return v >> 8 * k & 255;
+}
 static uint32_t permute(uint32_t a, uint32_t b, uint32_t s) {
   const uint64_t both = (uint64_t)b << 32 | a;
   uint32_t r = 0;
@@ -76,8 +78,8 @@ static void reference(uint32_t a, uint32_t b, int i, uint32_t* o) {
   o[19] = 1 + (a > b ? a - b : b - a);
   o[20] = (a >> 5 & 0x1ff) | ((a & ~b) ^ (b | a >> 3));
   const int ia = (int)a, ib = (int)b;
-  o[21] = (uint32_t)(((int64_t)ia + ib + 1) >> 1) + (uint32_t)(ia > ib ? ia : ib) - (a < b ? a : b) +
-          (ib < 0 ? 0u - b : b);
+  o[21] =
+      (uint32_t)(((int64_t)ia + ib + 1) >> 1) + (uint32_t)(ia > ib ? ia : ib) - (a < b ? a : b) + (ib < 0 ? 0u - b : b);
 }
 
 int main() {

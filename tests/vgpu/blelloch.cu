@@ -1,4 +1,5 @@
-// The work-efficient exclusive scan of GPU Gems 3 (example 39-2), plain and with the padding that avoids bank conflicts.
+// The work-efficient exclusive scan of GPU Gems 3 (example 39-2), plain and with the padding that avoids bank
+// conflicts.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@
 #define CONFLICT_FREE_OFFSET(n) ((n) >> LOG_NUM_BANKS)
 #endif
 
-__global__ void prescan_plain(float *g_odata, float *g_idata, int n) {
+__global__ void prescan_plain(float* g_odata, float* g_idata, int n) {
   extern __shared__ float temp[];  // allocated on invocation
   int thid = threadIdx.x;
   int offset = 1;
@@ -42,7 +43,7 @@ __global__ void prescan_plain(float *g_odata, float *g_idata, int n) {
   g_odata[2 * thid + 1] = temp[2 * thid + 1];
 }
 
-__global__ void prescan_padded(float *g_odata, float *g_idata, int n) {
+__global__ void prescan_padded(float* g_odata, float* g_idata, int n) {
   extern __shared__ float temp[];
   int thid = threadIdx.x;
   int offset = 1;
@@ -87,8 +88,8 @@ __global__ void prescan_padded(float *g_odata, float *g_idata, int n) {
 int main() {
   float *h_in, *h_out, *d_in, *d_out;
   for (int n = 2; n <= 2048; n *= 4) {
-    h_in = (float *)malloc(n * sizeof(float));
-    h_out = (float *)malloc(n * sizeof(float));
+    h_in = (float*)malloc(n * sizeof(float));
+    h_out = (float*)malloc(n * sizeof(float));
     for (int i = 0; i < n; i++) h_in[i] = i + 1;
     cudaMalloc(&d_in, n * sizeof(float));
     cudaMalloc(&d_out, n * sizeof(float));

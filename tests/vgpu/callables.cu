@@ -47,24 +47,40 @@ __device__ int sum_of(Args... args) {
 }
 
 typedef int (*Operation)(int, int);
-__device__ int add(int a, int b) { return a + b; }
-__device__ int multiply(int a, int b) { return a * b; }
-__device__ int subtract(int a, int b) { return a - b; }
+__device__ int add(int a, int b) {
+  return a + b;
+}
+__device__ int multiply(int a, int b) {
+  return a * b;
+}
+__device__ int subtract(int a, int b) {
+  return a - b;
+}
 __device__ Operation d_multiply = multiply;
 __device__ Operation operations[3] = {add, multiply, subtract};
 
-__global__ void by_pointer(Operation op, int* out) { out[threadIdx.x] = op(threadIdx.x, 3); }
-__global__ void by_table(int* out) { out[threadIdx.x] = operations[threadIdx.x % 3](threadIdx.x, 3); }
+__global__ void by_pointer(Operation op, int* out) {
+  out[threadIdx.x] = op(threadIdx.x, 3);
+}
+__global__ void by_table(int* out) {
+  out[threadIdx.x] = operations[threadIdx.x % 3](threadIdx.x, 3);
+}
 
-__device__ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+__device__ int fibonacci(int n) {
+  return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
 __device__ __noinline__ int ackermann(int m, int n) {
   if (m == 0) return n + 1;
   if (n == 0) return ackermann(m - 1, 1);
   return ackermann(m - 1, ackermann(m, n - 1));
 }
 __device__ bool is_odd(unsigned n);
-__device__ __noinline__ bool is_even(unsigned n) { return n == 0 ? true : is_odd(n - 1); }
-__device__ __noinline__ bool is_odd(unsigned n) { return n == 0 ? false : is_even(n - 1); }
+__device__ __noinline__ bool is_even(unsigned n) {
+  return n == 0 ? true : is_odd(n - 1);
+}
+__device__ __noinline__ bool is_odd(unsigned n) {
+  return n == 0 ? false : is_even(n - 1);
+}
 __device__ void quicksort(int* a, int low, int high) {
   if (low >= high) return;
   int i = low, j = high, pivot = a[(low + high) / 2];

@@ -3,13 +3,13 @@
 #include <cstdio>
 #include <vector>
 
-#define CUDA_CHECK(x)                                                                                \
-  do {                                                                                               \
-    cudaError_t err_ = (x);                                                                          \
-    if (err_ != cudaSuccess) {                                                                       \
+#define CUDA_CHECK(x)                                                                                       \
+  do {                                                                                                      \
+    cudaError_t err_ = (x);                                                                                 \
+    if (err_ != cudaSuccess) {                                                                              \
       fprintf(stderr, "CUDA error %d (%s) at %s:%d\n", err_, cudaGetErrorString(err_), __FILE__, __LINE__); \
-      exit(EXIT_FAILURE);                                                                            \
-    }                                                                                                \
+      exit(EXIT_FAILURE);                                                                                   \
+    }                                                                                                       \
   } while (0)
 
 struct is_even {

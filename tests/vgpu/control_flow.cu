@@ -4,18 +4,36 @@
 
 __host__ __device__ int by_switch(int x) {
   switch (x % 12) {
-    case 0: return 7;
-    case 1: x += 3; // fall through
-    case 2: x *= 5; break;
-    case 3: x -= 11; break;
-    case 4: x ^= 0x55; break;
-    case 5: return x * x;
-    case 6: x = x << 2 | 1; break;
-    case 7: x = ~x; break;
+    case 0:
+      return 7;
+    case 1:
+      x += 3;  // fall through
+    case 2:
+      x *= 5;
+      break;
+    case 3:
+      x -= 11;
+      break;
+    case 4:
+      x ^= 0x55;
+      break;
+    case 5:
+      return x * x;
+    case 6:
+      x = x << 2 | 1;
+      break;
+    case 7:
+      x = ~x;
+      break;
     case 8:
-    case 9: x /= 3; break;
-    case 10: x %= 7; break;
-    default: x = -x;
+    case 9:
+      x /= 3;
+      break;
+    case 10:
+      x %= 7;
+      break;
+    default:
+      x = -x;
   }
   return x + 1;
 }
@@ -166,7 +184,9 @@ int depth_first_host(int n, int depth) {
   for (int k = 1; k <= n % 3 + 1; ++k) sum += depth_first_host(n / 2 - k, depth + 1);
   return sum + 1;
 }
-__global__ void recursive(int* out) { out[threadIdx.x] = depth_first(threadIdx.x, 0); }
+__global__ void recursive(int* out) {
+  out[threadIdx.x] = depth_first(threadIdx.x, 0);
+}
 
 int main() {
   int *d, *d_in, h[256];

@@ -142,8 +142,8 @@ int main() {
   cudaMemset(d_sum, 0, sizeof(int));
   coalesced<<<1, 32>>>(d, d_sum);
   cudaMemcpy(h, d, 64 * sizeof(int), cudaMemcpyDeviceToHost);
-  printf("coalesced: %d %d, %d %d; labelled: %d %d, %d %d\n", h[1], h[31], h[32 + 1], h[32 + 31], h[0], h[3], h[32 + 30],
-         h[32 + 9]);
+  printf("coalesced: %d %d, %d %d; labelled: %d %d, %d %d\n", h[1], h[31], h[32 + 1], h[32 + 31], h[0], h[3],
+         h[32 + 30], h[32 + 9]);
 
   int blocks = 0, supported = 0;
   cudaDeviceGetAttribute(&supported, cudaDevAttrCooperativeLaunch, 0);
@@ -153,7 +153,8 @@ int main() {
   const cudaError_t error = cudaLaunchCooperativeKernel((void*)whole_grid, dim3(4), dim3(128), args, 0, nullptr);
   cudaMemcpy(&sum, d_sum, sizeof sum, cudaMemcpyDeviceToHost);
   printf("grid: %d, supported %d, fits %d, %s\n", sum, supported, blocks >= 1, cudaGetErrorName(error));
-  const cudaError_t too_many = cudaLaunchCooperativeKernel((void*)whole_grid, dim3(100000), dim3(1024), args, 0, nullptr);
+  const cudaError_t too_many =
+      cudaLaunchCooperativeKernel((void*)whole_grid, dim3(100000), dim3(1024), args, 0, nullptr);
   printf("too many: %s\n", cudaGetErrorName(too_many));
   cudaGetLastError();
   return cudaDeviceSynchronize();

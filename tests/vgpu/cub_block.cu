@@ -1,4 +1,5 @@
 // CUB's block and warp collectives.
+#include <cstdio>
 #include <cub/block/block_load.cuh>
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_reduce.cuh>
@@ -6,8 +7,6 @@
 #include <cub/block/block_store.cuh>
 #include <cub/warp/warp_reduce.cuh>
 #include <cub/warp/warp_scan.cuh>
-
-#include <cstdio>
 
 constexpr int threads = 128, items = 4, n = threads * items;
 
@@ -34,9 +33,7 @@ struct Affine {
   unsigned a, b;
 };
 struct Compose {
-  __host__ __device__ Affine operator()(const Affine& e, const Affine& l) const {
-    return {e.a * l.a, l.a * e.b + l.b};
-  }
+  __host__ __device__ Affine operator()(const Affine& e, const Affine& l) const { return {e.a * l.a, l.a * e.b + l.b}; }
 };
 
 __global__ void affine_scan(const Affine* in, Affine* out) {
@@ -114,7 +111,8 @@ int main() {
   cudaMalloc(&d_out, sizeof in);
   cudaMalloc(&d_total, sizeof(int));
   cudaMemcpy(d_in, in, sizeof in, cudaMemcpyHostToDevice);
-  test_scan("raking", in, d_out, d_total, [&] { block_scan<cub::BLOCK_SCAN_RAKING><<<1, threads>>>(d_in, d_out, d_total); });
+  test_scan("raking", in, d_out, d_total,
+            [&] { block_scan<cub::BLOCK_SCAN_RAKING><<<1, threads>>>(d_in, d_out, d_total); });
   test_scan("memoize", in, d_out, d_total,
             [&] { block_scan<cub::BLOCK_SCAN_RAKING_MEMOIZE><<<1, threads>>>(d_in, d_out, d_total); });
   test_scan("warp scans", in, d_out, d_total,

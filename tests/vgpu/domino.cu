@@ -4,7 +4,8 @@
 
 #define THREADS 256
 
-__global__ void domino_kernel(const float* x, float* y, volatile float* scan_value, volatile int* flags, int* blockCounter, int n) {
+__global__ void domino_kernel(const float* x, float* y, volatile float* scan_value, volatile int* flags,
+                              int* blockCounter, int n) {
   __shared__ float XY[THREADS];
   __shared__ unsigned int bid_s;
   __shared__ float previous_sum;
@@ -36,7 +37,8 @@ __global__ void domino_kernel(const float* x, float* y, volatile float* scan_val
 }
 
 // The book's form: atomicAdd(&flags[bid], 0) == 0 as the wait, atomicAdd to publish.
-__global__ void domino_atomic_kernel(const float* x, float* y, float* scan_value, int* flags, int* blockCounter, int n) {
+__global__ void domino_atomic_kernel(const float* x, float* y, float* scan_value, int* flags, int* blockCounter,
+                                     int n) {
   __shared__ float XY[THREADS];
   __shared__ unsigned int bid_s;
   __shared__ float previous_sum;

@@ -1,5 +1,5 @@
-// Constant memory, device variables with initialisers and with addresses of others, static locals, symbols, dynamic shared
-// memory that several arrays are carved from.
+// Constant memory, device variables with initialisers and with addresses of others, static locals, symbols, dynamic
+// shared memory that several arrays are carved from.
 #include <cstdio>
 #include <cstring>
 
@@ -36,7 +36,9 @@ __global__ void polynomial(const float* x, float* y) {
 }
 
 // A different index in every lane.
-__global__ void gather_constants(float* y) { y[threadIdx.x] = coefficients[threadIdx.x % 5] + settings.a * settings.b; }
+__global__ void gather_constants(float* y) {
+  y[threadIdx.x] = coefficients[threadIdx.x % 5] + settings.a * settings.b;
+}
 
 __device__ int next_id() {
   static int id = 1000;
@@ -122,7 +124,7 @@ int main() {
   const int n = 100;
   double sums[n], *d_sums;
   cudaMalloc(&d_sums, sizeof(sums));
-  carved<<<1, n, n * (sizeof(double) + sizeof(float) + sizeof(int) + 1)>>>(n, d_sums);
+  carved<<<1, n, n*(sizeof(double) + sizeof(float) + sizeof(int) + 1)>>>(n, d_sums);
   cudaMemcpy(sums, d_sums, sizeof(sums), cudaMemcpyDeviceToHost);
   int wrong = 0;
   for (int t = 0; t < n; t++) {

@@ -7,19 +7,19 @@
 #define TILE_WIDTH 16
 #define RADIUS 3
 
-__global__ void indices(int *seen, int3 size) {
+__global__ void indices(int* seen, int3 size) {
   int x = blockIdx.x * blockDim.x + threadIdx.x;
   int y = blockIdx.y * blockDim.y + threadIdx.y;
   int z = blockIdx.z * blockDim.z + threadIdx.z;
   if (x < size.x && y < size.y && z < size.z) atomicAdd(&seen[(z * size.y + y) * size.x + x], 1);
 }
 
-__global__ void many_blocks(int *count, int *last) {
+__global__ void many_blocks(int* count, int* last) {
   if (threadIdx.x == 0) atomicAdd(count, 1);
   if (blockIdx.x == gridDim.x - 1) *last = blockIdx.x;
 }
 
-__global__ void transpose(float *odata, const float *idata) {
+__global__ void transpose(float* odata, const float* idata) {
   __shared__ float tile[TILE_DIM][TILE_DIM + 1];
   int x = blockIdx.x * TILE_DIM + threadIdx.x;
   int y = blockIdx.y * TILE_DIM + threadIdx.y;
@@ -31,7 +31,7 @@ __global__ void transpose(float *odata, const float *idata) {
   for (int j = 0; j < TILE_DIM; j += BLOCK_ROWS) odata[(y + j) * width + x] = tile[threadIdx.x][threadIdx.y + j];
 }
 
-__global__ void matrixMulKernel(float *M, float *N, float *P, int Width) {
+__global__ void matrixMulKernel(float* M, float* N, float* P, int Width) {
   __shared__ float Mds[TILE_WIDTH][TILE_WIDTH];
   __shared__ float Nds[TILE_WIDTH][TILE_WIDTH];
   int bx = blockIdx.x, by = blockIdx.y, tx = threadIdx.x, ty = threadIdx.y;
@@ -54,7 +54,7 @@ __global__ void matrixMulKernel(float *M, float *N, float *P, int Width) {
   if ((Row < Width) && (Col < Width)) P[Row * Width + Col] = Pvalue;
 }
 
-__global__ void stencil_1d(const int *in, int *out, int n) {
+__global__ void stencil_1d(const int* in, int* out, int n) {
   __shared__ int temp[128 + 2 * RADIUS];
   int gindex = threadIdx.x + blockIdx.x * blockDim.x;
   int lindex = threadIdx.x + RADIUS;
@@ -72,7 +72,7 @@ __global__ void stencil_1d(const int *in, int *out, int n) {
 struct rgb {
   unsigned char r, g, b;
 };
-__global__ void grayscale(unsigned char *out, rgb *in, int width, int height) {
+__global__ void grayscale(unsigned char* out, rgb* in, int width, int height) {
   int col = threadIdx.x + blockIdx.x * blockDim.x;
   int row = threadIdx.y + blockIdx.y * blockDim.y;
   if (col < width && row < height) {
@@ -81,10 +81,10 @@ __global__ void grayscale(unsigned char *out, rgb *in, int width, int height) {
   }
 }
 
-int main(int argc, char *argv[]) {
+int main(int argc, char* argv[]) {
   int3 size = {50, 21, 9};
-  int *d_seen, *seen = (int *)calloc(size.x * size.y * size.z, sizeof(int)), wrong = 0;
-  cudaMalloc((void **)&d_seen, size.x * size.y * size.z * sizeof(int));
+  int *d_seen, *seen = (int*)calloc(size.x * size.y * size.z, sizeof(int)), wrong = 0;
+  cudaMalloc((void**)&d_seen, size.x * size.y * size.z * sizeof(int));
   cudaMemset(d_seen, 0, size.x * size.y * size.z * sizeof(int));
   dim3 block(8, 4, 2);
   dim3 grid((size.x + block.x - 1) / block.x, (size.y + block.y - 1) / block.y, (size.z + block.z - 1) / block.z);
@@ -99,7 +99,7 @@ int main(int argc, char *argv[]) {
   printf("blocks %d, last %d\n", seen[0], seen[1]);
 
   const int w = 96;
-  float *a = (float *)malloc(w * w * 4), *b = (float *)malloc(w * w * 4), *d_a, *d_b, *d_c;
+  float *a = (float*)malloc(w * w * 4), *b = (float*)malloc(w * w * 4), *d_a, *d_b, *d_c;
   for (int i = 0; i < w * w; i++) a[i] = i % 17;
   cudaMalloc(&d_a, w * w * 4);
   cudaMalloc(&d_b, w * w * 4);
@@ -114,7 +114,7 @@ int main(int argc, char *argv[]) {
 
   const int m = 70;
   matrixMulKernel<<<dim3((m + 15) / 16, (m + 15) / 16, 1), dim3(16, 16, 1)>>>(d_a, d_b, d_c, m);
-  float *c = (float *)malloc(m * m * 4);
+  float* c = (float*)malloc(m * m * 4);
   cudaMemcpy(c, d_c, m * m * 4, cudaMemcpyDeviceToHost);
   wrong = 0;
   for (int y = 0; y < m; y++)

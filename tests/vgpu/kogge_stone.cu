@@ -1,20 +1,20 @@
-// The scans of step-doubling, as textbooks print them: in place with two barriers, with two buffers whose pointers swap,
-// and with one buffer of twice the size that is indexed by pout * n.
+// The scans of step-doubling, as textbooks print them: in place with two barriers, with two buffers whose pointers
+// swap, and with one buffer of twice the size that is indexed by pout * n.
 #include <cstdio>
 #include <cstdlib>
 
 #define SECTION_SIZE 256
 
-#define CHECK(call)                                                                         \
-  {                                                                                         \
-    const cudaError_t error = call;                                                         \
-    if (error != cudaSuccess) {                                                             \
-      printf("Error: %s:%d, %s\n", __FILE__, __LINE__, cudaGetErrorString(error));          \
-      exit(1);                                                                              \
-    }                                                                                       \
+#define CHECK(call)                                                                \
+  {                                                                                \
+    const cudaError_t error = call;                                                \
+    if (error != cudaSuccess) {                                                    \
+      printf("Error: %s:%d, %s\n", __FILE__, __LINE__, cudaGetErrorString(error)); \
+      exit(1);                                                                     \
+    }                                                                              \
   }
 
-__global__ void Kogge_Stone_scan_kernel(float *X, float *Y, unsigned int N) {
+__global__ void Kogge_Stone_scan_kernel(float* X, float* Y, unsigned int N) {
   __shared__ float XY[SECTION_SIZE];
   unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < N) {
@@ -34,11 +34,11 @@ __global__ void Kogge_Stone_scan_kernel(float *X, float *Y, unsigned int N) {
   }
 }
 
-__global__ void double_buffer_kernel(const float *X, float *Y, unsigned int N) {
+__global__ void double_buffer_kernel(const float* X, float* Y, unsigned int N) {
   __shared__ float buffer1[SECTION_SIZE];
   __shared__ float buffer2[SECTION_SIZE];
-  float *inBuffer = buffer1;
-  float *outBuffer = buffer2;
+  float* inBuffer = buffer1;
+  float* outBuffer = buffer2;
   unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
   inBuffer[threadIdx.x] = i < N ? X[i] : 0.0f;
   __syncthreads();
@@ -49,7 +49,7 @@ __global__ void double_buffer_kernel(const float *X, float *Y, unsigned int N) {
       outBuffer[threadIdx.x] = inBuffer[threadIdx.x];
     }
     __syncthreads();
-    float *tmp = inBuffer;
+    float* tmp = inBuffer;
     inBuffer = outBuffer;
     outBuffer = tmp;
   }
@@ -57,7 +57,7 @@ __global__ void double_buffer_kernel(const float *X, float *Y, unsigned int N) {
 }
 
 // GPU Gems 3, example 39-1: an exclusive scan of one block.
-__global__ void scan(float *g_odata, float *g_idata, int n) {
+__global__ void scan(float* g_odata, float* g_idata, int n) {
   extern __shared__ float temp[];
   int thid = threadIdx.x;
   int pout = 0, pin = 1;
@@ -77,7 +77,7 @@ __global__ void scan(float *g_odata, float *g_idata, int n) {
   g_odata[thid] = temp[pout * n + thid];
 }
 
-static int count_wrong(const float *x, const float *y, int n, int exclusive) {
+static int count_wrong(const float* x, const float* y, int n, int exclusive) {
   int wrong = 0;
   for (int first = 0; first < n; first += SECTION_SIZE) {
     float sum = 0.0f;
@@ -96,10 +96,10 @@ int main(void) {
     const int n = sizes[s];
     const size_t bytes = n * sizeof(float);
     const int blocks = (n + SECTION_SIZE - 1) / SECTION_SIZE;
-    float *x = (float *)malloc(bytes), *y = (float *)malloc(bytes), *d_x, *d_y;
+    float *x = (float*)malloc(bytes), *y = (float*)malloc(bytes), *d_x, *d_y;
     for (int i = 0; i < n; i++) x[i] = (float)(i % 10);
-    CHECK(cudaMalloc((void **)&d_x, bytes));
-    CHECK(cudaMalloc((void **)&d_y, bytes));
+    CHECK(cudaMalloc((void**)&d_x, bytes));
+    CHECK(cudaMalloc((void**)&d_y, bytes));
     CHECK(cudaMemcpy(d_x, x, bytes, cudaMemcpyHostToDevice));
 
     Kogge_Stone_scan_kernel<<<blocks, SECTION_SIZE>>>(d_x, d_y, n);

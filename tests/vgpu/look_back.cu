@@ -1,16 +1,17 @@
-// Decoupled look-back: a status word of 64 bits a tile (state above, value below), by one thread with volatile accesses,
-// by a whole warp with atomics, and with cuda::atomic_ref.
-#include <cuda/atomic>
-
+// Decoupled look-back: a status word of 64 bits a tile (state above, value below), by one thread with volatile
+// accesses, by a whole warp with atomics, and with cuda::atomic_ref.
 #include <cstdint>
 #include <cstdio>
+#include <cuda/atomic>
 #include <numeric>
 #include <vector>
 
 constexpr int block_threads = 128, items = 4, tile_size = block_threads * items;
 enum : std::uint32_t { invalid = 0, aggregate = 1, prefix = 2 };
 using Status = unsigned long long;
-__host__ __device__ inline Status pack(std::uint32_t state, std::uint32_t value) { return Status(state) << 32 | value; }
+__host__ __device__ inline Status pack(std::uint32_t state, std::uint32_t value) {
+  return Status(state) << 32 | value;
+}
 
 struct VolatileStatus {
   Status* words;
@@ -71,8 +72,8 @@ __device__ std::uint32_t look_back_by_warp(S status, int tile) {
 }
 
 template <class S, bool by_warp>
-__global__ void __launch_bounds__(block_threads) scan_kernel(const std::uint32_t* in, std::uint32_t* out, S status,
-                                                            unsigned* next_tile, int n) {
+__global__ void __launch_bounds__(block_threads)
+    scan_kernel(const std::uint32_t* in, std::uint32_t* out, S status, unsigned* next_tile, int n) {
   __shared__ std::uint32_t s_sums[block_threads], s_before;
   __shared__ int s_tile;
   if (threadIdx.x == 0) s_tile = atomicAdd(next_tile, 1u);
@@ -128,7 +129,8 @@ void test(const char* name, int n) {
   cudaMemcpy(status.data(), d_status, tiles * sizeof(Status), cudaMemcpyDeviceToHost);
   bool all_known = true;
   for (Status s : status) all_known &= s >> 32 == prefix;
-  printf("%s: %s, every tile knows its prefix: %s\n", name, out == expected ? "right" : "wrong", all_known ? "yes" : "no");
+  printf("%s: %s, every tile knows its prefix: %s\n", name, out == expected ? "right" : "wrong",
+         all_known ? "yes" : "no");
   cudaFree(d_in), cudaFree(d_out), cudaFree(d_status), cudaFree(d_next);
 }
 

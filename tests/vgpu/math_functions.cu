@@ -42,14 +42,16 @@ void test(const char* name, double low, double high, double most_ulp, F f, R ref
   cudaFree(d_y);
 }
 
-#define FUNCTION(name, device, host)                                 \
-  struct name {                                                      \
-    template <class T>                                               \
-    __device__ T operator()(T x) const {                             \
-      return device;                                                 \
-    }                                                                \
-  };                                                                 \
-  long double host_##name(long double x) { return host; }
+#define FUNCTION(name, device, host)       \
+  struct name {                            \
+    template <class T>                     \
+    __device__ T operator()(T x) const {   \
+      return device;                       \
+    }                                      \
+  };                                       \
+  long double host_##name(long double x) { \
+    return host;                           \
+  }
 FUNCTION(Sin, sin(x), sinl(x))
 FUNCTION(Cos, cos(x), cosl(x))
 FUNCTION(Tan, tan(x), tanl(x))

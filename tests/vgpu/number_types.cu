@@ -69,7 +69,9 @@ struct ToInt {
   }
 };
 struct ToFloat {
-  __host__ __device__ float operator()(int64_t a, int64_t b) const { return float(a) + float(uint32_t(b)) + float(int8_t(a)); }
+  __host__ __device__ float operator()(int64_t a, int64_t b) const {
+    return float(a) + float(uint32_t(b)) + float(int8_t(a));
+  }
 };
 struct MultiplyHigh {
   __host__ __device__ uint64_t operator()(uint64_t a, uint64_t b) const {
@@ -108,7 +110,8 @@ __global__ void halves(const float* x, float* out, int n) {
   out[6 * n + i] = float(__half2int_rz(h) + __half2short_rn(h));
 }
 
-__global__ void vectors(const uchar4* c, const float4* f, const int2* p, const double2* d, float4* out, uchar4* pixels) {
+__global__ void vectors(const uchar4* c, const float4* f, const int2* p, const double2* d, float4* out,
+                        uchar4* pixels) {
   const int i = threadIdx.x;
   const uchar4 pixel = c[i];
   const float4 v = f[i];

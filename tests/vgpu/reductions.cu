@@ -1,4 +1,5 @@
-// Mark Harris's reductions: interleaved, sequential, the last warp with volatile shared memory and no barrier, templates.
+// Mark Harris's reductions: interleaved, sequential, the last warp with volatile shared memory and no barrier,
+// templates.
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -93,10 +94,18 @@ template <class T>
 void reduce(int threads, int blocks, T* d_in, T* d_out, unsigned n) {
   const size_t smem = threads * sizeof(T);
   switch (threads) {
-    case 512: reduce6<T, 512><<<blocks, threads, smem>>>(d_in, d_out, n); break;
-    case 256: reduce6<T, 256><<<blocks, threads, smem>>>(d_in, d_out, n); break;
-    case 128: reduce6<T, 128><<<blocks, threads, smem>>>(d_in, d_out, n); break;
-    case 64: reduce6<T, 64><<<blocks, threads, smem>>>(d_in, d_out, n); break;
+    case 512:
+      reduce6<T, 512><<<blocks, threads, smem>>>(d_in, d_out, n);
+      break;
+    case 256:
+      reduce6<T, 256><<<blocks, threads, smem>>>(d_in, d_out, n);
+      break;
+    case 128:
+      reduce6<T, 128><<<blocks, threads, smem>>>(d_in, d_out, n);
+      break;
+    case 64:
+      reduce6<T, 64><<<blocks, threads, smem>>>(d_in, d_out, n);
+      break;
   }
 }
 

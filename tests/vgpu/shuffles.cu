@@ -11,12 +11,12 @@ __global__ void by_kind(int* out) {
   row[1 * 32] = __shfl_up_sync(everyone, lane, 3);
   row[2 * 32] = __shfl_down_sync(everyone, lane, 3);
   row[3 * 32] = __shfl_xor_sync(everyone, lane, 9);
-  row[4 * 32] = __shfl_sync(everyone, lane, lane * 7 + 64);       // the source lane is taken modulo the width
-  row[5 * 32] = __shfl_sync(everyone, lane, 2, 8);                // lane 2 of every eight
+  row[4 * 32] = __shfl_sync(everyone, lane, lane * 7 + 64);  // the source lane is taken modulo the width
+  row[5 * 32] = __shfl_sync(everyone, lane, 2, 8);           // lane 2 of every eight
   row[6 * 32] = __shfl_up_sync(everyone, lane, 2, 8);
   row[7 * 32] = __shfl_down_sync(everyone, lane, 2, 8);
-  row[8 * 32] = __shfl_xor_sync(everyone, lane, 12, 8);           // a partner beyond the group, in higher lanes: own value
-  row[9 * 32] = __shfl_up_sync(everyone, lane, 32);               // a delta of 32 keeps every lane's own value
+  row[8 * 32] = __shfl_xor_sync(everyone, lane, 12, 8);  // a partner beyond the group, in higher lanes: own value
+  row[9 * 32] = __shfl_up_sync(everyone, lane, 32);      // a delta of 32 keeps every lane's own value
   row[10 * 32] = __shfl_down_sync(everyone, lane, 32);
   row[11 * 32] = __shfl_sync(everyone, lane, lane ^ 1, 2);
 }
@@ -101,7 +101,7 @@ int main() {
   cudaMalloc(&d, sizeof h);
   by_kind<<<1, 32>>>(d);
   cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
-  const char* names[] = {"idx 5",   "up 3",    "down 3",   "xor 9", "idx modulo", "idx 2 of 8",
+  const char* names[] = {"idx 5",     "up 3",        "down 3",      "xor 9", "idx modulo", "idx 2 of 8",
                          "up 2 of 8", "down 2 of 8", "xor 12 of 8", "up 32", "down 32",    "idx of 2"};
   for (int k = 0; k < 12; ++k) {
     printf("%s:", names[k]);

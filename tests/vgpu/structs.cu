@@ -65,7 +65,9 @@ __device__ __noinline__ Big reversed(Big b) {
   for (int k = 0; k < 40; ++k) r.v[k] = b.v[39 - k];
   return r;
 }
-__device__ __noinline__ Complex power(Complex c, int n) { return n == 0 ? Complex(1) : c * power(c, n - 1); }
+__device__ __noinline__ Complex power(Complex c, int n) {
+  return n == 0 ? Complex(1) : c * power(c, n - 1);
+}
 
 __global__ void results(Big b, int* out, float* z) {
   const Big r = reversed(b);
@@ -92,8 +94,12 @@ __global__ void fields(Flags* f, Bits* bits, Color* colors) {
 }
 
 // The programming guide's matrix with GetElement / SetElement.
-__device__ float get_element(const Matrix A, int row, int col) { return A.elements[row * A.stride + col]; }
-__device__ void set_element(Matrix A, int row, int col, float value) { A.elements[row * A.stride + col] = value; }
+__device__ float get_element(const Matrix A, int row, int col) {
+  return A.elements[row * A.stride + col];
+}
+__device__ void set_element(Matrix A, int row, int col, float value) {
+  A.elements[row * A.stride + col] = value;
+}
 __global__ void transpose(Matrix A, Matrix B) {
   const int row = threadIdx.y, col = threadIdx.x;
   if (row < A.height && col < A.width) set_element(B, col, row, get_element(A, row, col));

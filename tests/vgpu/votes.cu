@@ -1,7 +1,7 @@
 // Barriers that reduce, votes, matches, warp reductions, and masks of lanes.
 #include <stdio.h>
 
-__global__ void barriers(int *out) {
+__global__ void barriers(int* out) {
   const int t = threadIdx.x;
   const int count = __syncthreads_count(t % 3 == 0);
   const int all_small = __syncthreads_and(t < 1000);
@@ -17,7 +17,7 @@ __global__ void barriers(int *out) {
   }
 }
 
-__global__ void votes(unsigned *out) {
+__global__ void votes(unsigned* out) {
   const unsigned lane = threadIdx.x;
   unsigned r[16];
   r[0] = __ballot_sync(0xffffffff, lane % 4 == 1);
@@ -40,7 +40,7 @@ __global__ void votes(unsigned *out) {
   for (int k = 0; k < 16; k++) out[k * 32 + lane] = r[k];
 }
 
-__global__ void in_parts(unsigned *out) {
+__global__ void in_parts(unsigned* out) {
   const unsigned lane = threadIdx.x;
   unsigned r;
   if (lane & 1) {
@@ -55,11 +55,11 @@ __global__ void in_parts(unsigned *out) {
   out[32 + lane] = __popc(mask & ((1u << lane) - 1));
 }
 
-__global__ void wide_match(const unsigned long long *keys, unsigned *out) {
+__global__ void wide_match(const unsigned long long* keys, unsigned* out) {
   out[threadIdx.x] = __match_any_sync(__activemask(), keys[threadIdx.x]);
 }
 
-__global__ void lane_masks(unsigned *out) {
+__global__ void lane_masks(unsigned* out) {
   unsigned lt, le, gt, eq, id, warp;
   asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lt));
   asm("mov.u32 %0, %%lanemask_le;" : "=r"(le));

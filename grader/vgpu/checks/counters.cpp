@@ -10,9 +10,9 @@ constexpr unsigned banks = 32;
 constexpr unsigned bank_bytes = 4;
 constexpr unsigned sector_bytes = 32;
 
-/// Passes over the banks that one request takes: the most different 4-byte words in any bank. A request of 8 or 16 bytes a
-/// lane is carried out in halves or quarters of the warp, so that each moves at most 128 bytes (CUDA C++ Programming
-/// Guide, "Shared memory").
+/// Passes over the banks that one request takes: the most different 4-byte words in any bank. A request of 8 or 16
+/// bytes a lane is carried out in halves or quarters of the warp, so that each moves at most 128 bytes (CUDA C++
+/// Programming Guide, "Shared memory").
 unsigned passes(const Access& a) {
   const unsigned words = std::max(1u, a.bytes / bank_bytes);
   const unsigned lanes_a_pass = warp_size / words;
@@ -64,7 +64,8 @@ unsigned sectors(const Access& a) {
 }  // namespace
 
 double Counts::warp_efficiency() const {
-  return warp_instructions ? static_cast<double>(thread_instructions) / (32.0 * static_cast<double>(warp_instructions)) : 1.0;
+  return warp_instructions ? static_cast<double>(thread_instructions) / (32.0 * static_cast<double>(warp_instructions))
+                           : 1.0;
 }
 
 std::vector<std::pair<std::string, double>> Counts::named() const {
@@ -84,14 +85,18 @@ std::vector<std::pair<std::string, double>> Counts::named() const {
           {"warp_efficiency", warp_efficiency()}};
 }
 
-void Counters::kernel_begin(const KernelInfo&) { ++counts_.launches; }
+void Counters::kernel_begin(const KernelInfo&) {
+  ++counts_.launches;
+}
 
 void Counters::executed(Mask mask, std::uint64_t count) {
   counts_.warp_instructions += count;
   counts_.thread_instructions += count * static_cast<unsigned>(std::popcount(mask));
 }
 
-void Counters::addition(Mask mask) { counts_.additions += static_cast<unsigned>(std::popcount(mask)); }
+void Counters::addition(Mask mask) {
+  counts_.additions += static_cast<unsigned>(std::popcount(mask));
+}
 
 void Counters::access(const Access& a) {
   if (a.space == ptx::StateSpace::shared) {
@@ -118,6 +123,8 @@ void Counters::atomic(const Access& a) {
   access(a);
 }
 
-void Counters::barrier_complete(const Actor&, std::uint32_t) { ++counts_.barriers; }
+void Counters::barrier_complete(const Actor&, std::uint32_t) {
+  ++counts_.barriers;
+}
 
 }  // namespace scanlab::vgpu

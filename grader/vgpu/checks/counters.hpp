@@ -14,8 +14,8 @@ namespace scanlab::vgpu {
 struct Counts {
   std::uint64_t launches = 0;
   std::uint64_t thread_instructions = 0, warp_instructions = 0;
-  std::uint64_t additions = 0;  ///< floating-point add, sub, fma; a thread
-  std::uint64_t barriers = 0;   ///< completed block barriers, once a block each
+  std::uint64_t additions = 0;                        ///< floating-point add, sub, fma; a thread
+  std::uint64_t barriers = 0;                         ///< completed block barriers, once a block each
   std::uint64_t shared_loads = 0, shared_stores = 0;  ///< warp requests
   std::uint64_t bank_conflict_replays = 0;            ///< extra passes over the 32 banks of 4 bytes
   std::uint64_t global_requests = 0, global_sectors = 0;

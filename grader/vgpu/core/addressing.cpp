@@ -12,20 +12,29 @@ namespace {
 
 const char* verb(Touch touch) {
   switch (touch) {
-    case Touch::read: return "read";
-    case Touch::write: return "write";
-    case Touch::atomic: return "atomic operation";
+    case Touch::read:
+      return "read";
+    case Touch::write:
+      return "write";
+    case Touch::atomic:
+      return "atomic operation";
   }
   return "access";
 }
 
-const char* plural(std::uint64_t n) { return n == 1 ? "" : "s"; }
+const char* plural(std::uint64_t n) {
+  return n == 1 ? "" : "s";
+}
 
-std::string byte_count(std::uint64_t n) { return fmt::format("{} byte{}", n, plural(n)); }
+std::string byte_count(std::uint64_t n) {
+  return fmt::format("{} byte{}", n, plural(n));
+}
 
 /// "4 bytes after the end of s_xy (4096 bytes)".
 std::string missed(std::string_view name, std::uint64_t size, std::int64_t distance) {
-  if (distance < 0) return fmt::format("{} before the beginning of {}, which has {}", byte_count(static_cast<std::uint64_t>(-distance)), name, byte_count(size));
+  if (distance < 0)
+    return fmt::format("{} before the beginning of {}, which has {}", byte_count(static_cast<std::uint64_t>(-distance)),
+                       name, byte_count(size));
   const auto beyond = static_cast<std::uint64_t>(distance - 1);
   if (beyond == 0) return fmt::format("just past the end of {}, which has {}", name, byte_count(size));
   return fmt::format("{} past the end of {}, which has {}", byte_count(beyond), name, byte_count(size));
@@ -54,8 +63,9 @@ Explanation explain_shared(Warp& w, std::uint64_t address) {
     const std::uint64_t size = v.offset == image.dynamic_offset ? w.block->grid->dynamic_shared : v.size;
     const auto base = static_cast<std::int64_t>(v.offset);
     const std::int64_t d = near < base ? near - base
-                           : near >= base + static_cast<std::int64_t>(size) ? near - base - static_cast<std::int64_t>(size) + 1
-                                                                            : 1;
+                           : near >= base + static_cast<std::int64_t>(size)
+                               ? near - base - static_cast<std::int64_t>(size) + 1
+                               : 1;
     if (!best || std::llabs(d) < std::llabs(best_distance)) {
       best = &v;
       best_size = size;
@@ -65,7 +75,8 @@ Explanation explain_shared(Warp& w, std::uint64_t address) {
   e.target = fmt::format("shared array {}", best->name);
   e.details.push_back(missed(best->name, best_size, best_distance));
   if (best->offset == image.dynamic_offset && best_size == 0)
-    e.advice = "the array is dynamic: pass its size in bytes as the third launch parameter, <<<blocks, threads, bytes>>>";
+    e.advice =
+        "the array is dynamic: pass its size in bytes as the third launch parameter, <<<blocks, threads, bytes>>>";
   else
     e.advice = best_distance < 0 ? "guard the access: only threads whose index stays at or above 0 may make it"
                                  : "guard the access, or make the array larger";
@@ -78,7 +89,8 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
   const Placement p = w.block->grid->memory->place(address, bytes);
   if (address < 4096) {
     e.target = "global memory: a null pointer";
-    e.details.push_back(address == 0 ? "the address is null" : fmt::format("the address is {} after null", byte_count(address)));
+    e.details.push_back(address == 0 ? "the address is null"
+                                     : fmt::format("the address is {} after null", byte_count(address)));
     e.advice = "check that the pointer was allocated and passed to the kernel";
   } else if (!p.allocation) {
     e.details.push_back("the address is no device memory: is it a host pointer, or an uninitialised one?");
@@ -97,31 +109,39 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
 
 }  // namespace
 
-void raise_bad_access(Warp& w, StateSpace space, Touch touch, unsigned lane, std::uint64_t address, std::uint32_t bytes) {
+void raise_bad_access(Warp& w, StateSpace space, Touch touch, unsigned lane, std::uint64_t address,
+                      std::uint32_t bytes) {
   FaultException f;
   f.lane = lane;
   if (address % std::bit_floor(bytes) != 0 && space != StateSpace::generic) {
     f.fault.kind = Fault::Kind::misaligned;
     f.fault.headline = fmt::format("misaligned {} of {}", verb(touch), byte_count(bytes));
-    f.fault.details.push_back(fmt::format("the address is {} past a multiple of {}", byte_count(address % bytes), bytes));
+    f.fault.details.push_back(
+        fmt::format("the address is {} past a multiple of {}", byte_count(address % bytes), bytes));
     f.fault.advice = fmt::format("an access of {0} bytes needs an address that is a multiple of {0}", bytes);
     throw f;
   }
   f.fault.kind = Fault::Kind::out_of_bounds;
   Explanation e;
   switch (space) {
-    case StateSpace::shared: e = explain_shared(w, address); break;
+    case StateSpace::shared:
+      e = explain_shared(w, address);
+      break;
     case StateSpace::local:
       e.target = "the thread's local arrays";
-      e.details.push_back(fmt::format("local address {}, of {} in use", address, w.frame->local_base + w.frame->program->local_bytes));
+      e.details.push_back(
+          fmt::format("local address {}, of {} in use", address, w.frame->local_base + w.frame->program->local_bytes));
       e.advice = "an index of a local array is out of its range";
       break;
     case StateSpace::param:
       e.target = "the kernel's parameters";
-      e.details.push_back(fmt::format("parameter offset {}, of {}", address, byte_count(w.block->grid->parameters.size())));
+      e.details.push_back(
+          fmt::format("parameter offset {}, of {}", address, byte_count(w.block->grid->parameters.size())));
       break;
     case StateSpace::constant:
-    default: e = explain_global(w, address, bytes); break;
+    default:
+      e = explain_global(w, address, bytes);
+      break;
   }
   f.fault.headline = fmt::format("{} of {} outside {}", verb(touch), byte_count(bytes), e.target);
   f.fault.details = std::move(e.details);
@@ -143,7 +163,8 @@ void grow_local(Warp& w, std::uint64_t bytes) {
   w.local_stride = stride;
 }
 
-std::byte* check_lane(Warp& w, StateSpace space, Touch touch, unsigned lane, std::uint64_t address, std::uint32_t bytes) {
+std::byte* check_lane(Warp& w, StateSpace space, Touch touch, unsigned lane, std::uint64_t address,
+                      std::uint32_t bytes) {
   Grid& grid = *w.block->grid;
   const bool aligned = address % bytes == 0;
   switch (space) {
@@ -164,7 +185,8 @@ std::byte* check_lane(Warp& w, StateSpace space, Touch touch, unsigned lane, std
         return local_host(w, lane, address);
       break;
     case StateSpace::param:
-      if (aligned && touch == Touch::read && address <= grid.parameters.size() && bytes <= grid.parameters.size() - address)
+      if (aligned && touch == Touch::read && address <= grid.parameters.size() &&
+          bytes <= grid.parameters.size() - address)
         return const_cast<std::byte*>(grid.parameters.data()) + address;
       break;
     default: {

@@ -40,7 +40,8 @@ enum class Touch : std::uint8_t { read, write, atomic };
                                    std::uint32_t bytes);
 
 /// Checks one address of `space`; throws when it is not valid. Returns the host address of that byte.
-std::byte* check_lane(Warp& w, StateSpace space, Touch touch, unsigned lane, std::uint64_t address, std::uint32_t bytes);
+std::byte* check_lane(Warp& w, StateSpace space, Touch touch, unsigned lane, std::uint64_t address,
+                      std::uint32_t bytes);
 
 /// Space of a generic address, and the address within it.
 struct Resolved {
@@ -49,10 +50,14 @@ struct Resolved {
 };
 inline Resolved resolve(std::uint64_t generic) {
   switch (generic >> 40) {
-    case shared_window >> 40: return {StateSpace::shared, generic - shared_window};
-    case local_window >> 40: return {StateSpace::local, generic - local_window};
-    case param_window >> 40: return {StateSpace::param, generic - param_window};
-    default: return {StateSpace::global, generic};
+    case shared_window >> 40:
+      return {StateSpace::shared, generic - shared_window};
+    case local_window >> 40:
+      return {StateSpace::local, generic - local_window};
+    case param_window >> 40:
+      return {StateSpace::param, generic - param_window};
+    default:
+      return {StateSpace::global, generic};
   }
 }
 
@@ -90,18 +95,20 @@ inline bool is_consecutive(Warp& w, const Inst* i, std::uint32_t bytes, std::uin
   }
 }
 
-/// Host memory of 32 elements of `bytes` from `first` on, when all lie in the array that was hit last; otherwise null, and
-/// `view` finds out more.
+/// Host memory of 32 elements of `bytes` from `first` on, when all lie in the array that was hit last; otherwise null,
+/// and `view` finds out more.
 template <StateSpace Space>
 inline std::byte* row(Warp& w, Touch touch, std::uint64_t first, std::uint32_t bytes) {
   const std::uint64_t all = std::uint64_t{warp_size} * bytes;
   if constexpr (Space == StateSpace::shared) {
     const Block& block = *w.block;
-    if (first < block.range_begin || first > block.range_end || block.range_end - first < all || first % bytes) return nullptr;
+    if (first < block.range_begin || first > block.range_end || block.range_end - first < all || first % bytes)
+      return nullptr;
     return w.block->shared.data() + first;
   } else {
     const Grid& grid = *w.block->grid;
-    if (first < grid.range_begin || first > grid.range_end || grid.range_end - first < all || first % bytes) return nullptr;
+    if (first < grid.range_begin || first > grid.range_end || grid.range_end - first < all || first % bytes)
+      return nullptr;
     if (grid.range_constant && touch != Touch::read) return nullptr;
     return grid.memory->host(first);
   }

@@ -54,8 +54,8 @@ struct SquareRoot {
   }
 };
 
-/// Of several f64 operands that are NaN the second is kept, else the first, else the third (seen on an H200); the host's
-/// choice is the compiler's.
+/// Of several f64 operands that are NaN the second is kept, else the first, else the third (seen on an H200); the
+/// host's choice is the compiler's.
 inline f64 with_payload(f64 result, f64 a, f64 b) {
   return b != b ? b : a != a ? a : result;
 }
@@ -63,9 +63,9 @@ inline f64 with_payload(f64 result, f64 a, f64 b, f64 c) {
   return b != b ? b : a != a ? a : c != c ? c : result;
 }
 
-/// Whether .ftz flushes a product although it rounds up to the smallest normal number: a result counts as subnormal when
-/// it is below that number rounded to 24 bits whatever its exponent (seen on an H200). Found out 64 binades further up; an
-/// overflow there is never about a small result.
+/// Whether .ftz flushes a product although it rounds up to the smallest normal number: a result counts as subnormal
+/// when it is below that number rounded to 24 bits whatever its exponent (seen on an H200). Found out 64 binades
+/// further up; an overflow there is never about a small result.
 inline bool is_tiny(Multiply, f32 a, f32 b) {
   return std::fabs(a * 0x1p64f * b) < 0x1p-62f;
 }

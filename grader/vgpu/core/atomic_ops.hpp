@@ -12,23 +12,55 @@
 namespace scanlab::vgpu {
 namespace atomic_ops {
 
-template <class T> T add(T old, T b, T) { return static_cast<T>(old + b); }
-template <class T> T bit_and(T old, T b, T) { return old & b; }
-template <class T> T bit_or(T old, T b, T) { return old | b; }
-template <class T> T bit_xor(T old, T b, T) { return old ^ b; }
-template <class T> T exchange(T, T b, T) { return b; }
-template <class T> T compare_and_swap(T old, T b, T c) { return old == b ? c : old; }
-template <class T> T least(T old, T b, T) { return std::min(old, b); }
-template <class T> T greatest(T old, T b, T) { return std::max(old, b); }
-template <class T> T increment(T old, T b, T) { return old >= b ? T{0} : static_cast<T>(old + 1); }
-template <class T> T decrement(T old, T b, T) { return old == 0 || old > b ? b : static_cast<T>(old - 1); }
+template <class T>
+T add(T old, T b, T) {
+  return static_cast<T>(old + b);
+}
+template <class T>
+T bit_and(T old, T b, T) {
+  return old & b;
+}
+template <class T>
+T bit_or(T old, T b, T) {
+  return old | b;
+}
+template <class T>
+T bit_xor(T old, T b, T) {
+  return old ^ b;
+}
+template <class T>
+T exchange(T, T b, T) {
+  return b;
+}
+template <class T>
+T compare_and_swap(T old, T b, T c) {
+  return old == b ? c : old;
+}
+template <class T>
+T least(T old, T b, T) {
+  return std::min(old, b);
+}
+template <class T>
+T greatest(T old, T b, T) {
+  return std::max(old, b);
+}
+template <class T>
+T increment(T old, T b, T) {
+  return old >= b ? T{0} : static_cast<T>(old + 1);
+}
+template <class T>
+T decrement(T old, T b, T) {
+  return old == 0 || old > b ? b : static_cast<T>(old - 1);
+}
 
 /// atom.add.f32 flushes subnormal inputs and results to zero in global memory; see the PTX ISA. (.f64 keeps them.)
 inline float add_f32(float old, float b, float) {
   const auto flush = [](float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; };
   return flush(flush(old) + flush(b));
 }
-inline double add_f64(double old, double b, double) { return old + b; }
+inline double add_f64(double old, double b, double) {
+  return old + b;
+}
 
 }  // namespace atomic_ops
 

@@ -31,9 +31,13 @@ Frame* enter_frame(Block& block, const Program& program, Frame* caller, const In
   return frame;
 }
 
-void leave_frame(Block& block, Frame* frame) { block.spare_frames.push_back(frame); }
+void leave_frame(Block& block, Frame* frame) {
+  block.spare_frames.push_back(frame);
+}
 
-Actor actor_of(const Warp& w, const Inst* i) { return {w.block->index, w.id, w.block->slot, i->line}; }
+Actor actor_of(const Warp& w, const Inst* i) {
+  return {w.block->index, w.id, w.block->slot, i->line};
+}
 
 void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t slot) {
   const Program& entry = *grid.image->entry;

@@ -117,19 +117,39 @@ std::string format(Warp& w, unsigned lane, const std::string& pattern, std::uint
     }
     ++count;
     switch (conversion) {
-      case 'd': case 'i': case 'u': case 'x': case 'X': case 'o':
+      case 'd':
+      case 'i':
+      case 'u':
+      case 'x':
+      case 'X':
+      case 'o':
         if (is_long)
           append(out, spec + "ll" + conversion, static_cast<long long>(args.next<std::int64_t>()));
         else
           append(out, spec + conversion, args.next<std::int32_t>());
         break;
-      case 'c': append(out, spec + 'c', args.next<std::int32_t>()); break;
-      case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A':
+      case 'c':
+        append(out, spec + 'c', args.next<std::int32_t>());
+        break;
+      case 'f':
+      case 'F':
+      case 'e':
+      case 'E':
+      case 'g':
+      case 'G':
+      case 'a':
+      case 'A':
         append(out, spec + conversion, args.next<double>());
         break;
-      case 'p': append(out, spec + 'p', reinterpret_cast<void*>(args.next<std::uint64_t>())); break;
-      case 's': append(out, spec + 's', text_at(w, lane, args.next<std::uint64_t>()).c_str()); break;
-      default: out += spec + conversion; --count;
+      case 'p':
+        append(out, spec + 'p', reinterpret_cast<void*>(args.next<std::uint64_t>()));
+        break;
+      case 's':
+        append(out, spec + 's', text_at(w, lane, args.next<std::uint64_t>()).c_str());
+        break;
+      default:
+        out += spec + conversion;
+        --count;
     }
   }
   return out;
@@ -170,7 +190,8 @@ const Inst* allocate(Warp& w, const Inst* i) {
   for (Mask m = w.active; m; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     const auto bytes = argument<std::uint64_t>(w, call, 0, l);
-    const Address address = bytes ? w.block->grid->memory->allocate(bytes, fmt::format("malloc({}) in the kernel", bytes)) : 0;
+    const Address address =
+        bytes ? w.block->grid->memory->allocate(bytes, fmt::format("malloc({}) in the kernel", bytes)) : 0;
     set_result(w, call, l, address);
   }
   return i + 1;

@@ -7,8 +7,8 @@
 
 namespace scanlab::vgpu {
 
-/// Handler for a call of extern function `name` (aux: index into Program::calls, as for a call), or null when the virtual
-/// GPU has no such function.
+/// Handler for a call of extern function `name` (aux: index into Program::calls, as for a call), or null when the
+/// virtual GPU has no such function.
 Handler select_builtin(std::string_view name);
 
 }  // namespace scanlab::vgpu

@@ -121,8 +121,8 @@ ControlFlow control_flow(const ptx::Function& function) {
       for (const ptx::Operand& o : last.operands)
         if (const auto table = function.branch_targets.find(o.name); table != function.branch_targets.end())
           for (const std::string& label : table->second)
-            if (const auto it = function.labels.find(label); it != function.labels.end() && it->second >= 0 &&
-                                                             static_cast<std::uint32_t>(it->second) < count)
+            if (const auto it = function.labels.find(label);
+                it != function.labels.end() && it->second >= 0 && static_cast<std::uint32_t>(it->second) < count)
               add(flow.block_of[static_cast<std::uint32_t>(it->second)]);
   }
   for (const BasicBlock& block : flow.blocks)

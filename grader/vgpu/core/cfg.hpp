@@ -16,19 +16,19 @@ struct BasicBlock {
 };
 
 struct ControlFlow {
-  std::vector<BasicBlock> blocks;              ///< in the order of the code
-  std::vector<std::uint32_t> block_of;         ///< by instruction index
+  std::vector<BasicBlock> blocks;       ///< in the order of the code
+  std::vector<std::uint32_t> block_of;  ///< by instruction index
 };
 
-/// True for an instruction after which the lanes may part: branches, returns and exits, and predicated instructions that
-/// have to be branched around because they wait or call (barriers, warp synchronisation, calls).
+/// True for an instruction after which the lanes may part: branches, returns and exits, and predicated instructions
+/// that have to be branched around because they wait or call (barriers, warp synchronisation, calls).
 bool ends_block(const ptx::Instruction& instruction);
 /// True when a predicate on this instruction is carried out as a branch around it.
 bool is_branched_around(const ptx::Instruction& instruction);
 
-/// Splits `function` into basic blocks and ranks them by a weak topological order (Bourdoncle, "Efficient chaotic iteration
-/// strategies with widenings", 1993): every edge that is not a back edge of a loop leads to a higher rank, and the blocks
-/// of a loop are contiguous, its head first.
+/// Splits `function` into basic blocks and ranks them by a weak topological order (Bourdoncle, "Efficient chaotic
+/// iteration strategies with widenings", 1993): every edge that is not a back edge of a loop leads to a higher rank,
+/// and the blocks of a loop are contiguous, its head first.
 ControlFlow control_flow(const ptx::Function& function);
 
 }  // namespace scanlab::vgpu

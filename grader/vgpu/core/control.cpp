@@ -13,10 +13,13 @@ namespace scanlab::vgpu {
 namespace control {
 namespace {
 
-const Inst* target_of(const Inst* i) { return reinterpret_cast<const Inst*>(i->imm); }
+const Inst* target_of(const Inst* i) {
+  return reinterpret_cast<const Inst*>(i->imm);
+}
 
 /// Copies the .param variable `from` of one frame to `to` of another, for the lanes of `mask`.
-void copy_slot(std::byte* to_base, const Program::Slot& to, const std::byte* from_base, const Program::Slot& from, Mask mask) {
+void copy_slot(std::byte* to_base, const Program::Slot& to, const std::byte* from_base, const Program::Slot& from,
+               Mask mask) {
   const std::uint32_t bytes = std::min(to.size, from.size);
   for (unsigned l = 0; l < warp_size; ++l)
     if (mask >> l & 1) std::memcpy(to_base + to.offset + l * to.size, from_base + from.offset + l * from.size, bytes);
@@ -39,7 +42,9 @@ const Inst* enter(Warp& w, const Inst* i, const Program& callee, const Program::
 
 }  // namespace
 
-const Inst* jump(Warp& w, const Inst* i) { return go_to(w, target_of(i)); }
+const Inst* jump(Warp& w, const Inst* i) {
+  return go_to(w, target_of(i));
+}
 
 const Inst* fall_through(Warp& w, const Inst* i) {
   ++w.budget;
@@ -137,7 +142,8 @@ const Inst* trap(Warp& w, const Inst*) {
 }
 
 const Inst* end_of_code(Warp& w, const Inst*) {
-  raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)), "the code of a function ends without a return");
+  raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)),
+        "the code of a function ends without a return");
 }
 
 const Inst* barrier(Warp& w, const Inst* i) {

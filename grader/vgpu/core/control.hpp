@@ -43,8 +43,8 @@ namespace scanlab::vgpu {
 
 struct Block;
 
-/// Releases every barrier of the block at which all expected threads have arrived; true when one was. To be called after
-/// arrivals and exits.
+/// Releases every barrier of the block at which all expected threads have arrived; true when one was. To be called
+/// after arrivals and exits.
 bool release_barriers(Block& block);
 
 }  // namespace scanlab::vgpu

@@ -23,7 +23,9 @@ using ptx::Operand;
 using ptx::Type;
 using Kind = ptx::Operand::Kind;
 
-constexpr std::uint32_t round_up(std::uint32_t n, std::uint32_t to) { return (n + to - 1) / to * to; }
+constexpr std::uint32_t round_up(std::uint32_t n, std::uint32_t to) {
+  return (n + to - 1) / to * to;
+}
 
 /// Bytes of one lane of a register of this type; 0 for predicates.
 std::uint32_t lane_bytes(Type type) {
@@ -39,7 +41,8 @@ std::uint64_t immediate_bits(const Operand& o, Type type) {
     if (type == Type::f64) return std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(o.bits)));
     return o.bits;
   }
-  const bool wants_double = type == Type::f64 || type == Type::b64;
+  // Instructions that only move bits (selp, say) take doubles as 64 bits of any type.
+  const bool wants_double = lane_bytes(type) == 8;
   if (o.is_single) {
     const float f = std::bit_cast<float>(static_cast<std::uint32_t>(o.bits));
     return wants_double ? std::bit_cast<std::uint64_t>(static_cast<double>(f)) : o.bits;
@@ -110,7 +113,8 @@ class Decoder {
         registers_.push_back(0);
       }
     for (std::size_t k = 0; k < function_.registers.size(); ++k)
-      if (const Type type = function_.registers[k].type; type != Type::pred) registers_[k] = take_lanes(lane_bytes(type));
+      if (const Type type = function_.registers[k].type; type != Type::pred)
+        registers_[k] = take_lanes(lane_bytes(type));
     const auto add_slot = [&](const ptx::Variable& v) {
       const auto size = round_up(static_cast<std::uint32_t>(v.size), 8);
       const Program::Slot slot{take_lanes(size), size};
@@ -137,13 +141,15 @@ class Decoder {
   // --- operands ----------------------------------------------------------------------------------------------------
 
   OperandRef constant(std::uint64_t bits, Type type) {
-    const std::uint32_t bytes = type == Type::pred ? 4 : lane_bytes(type);
-    const std::uint64_t value = type == Type::pred ? (bits ? ~0ull : 0ull) : bits;
+    const bool is_predicate = type == Type::pred;
+    const std::uint32_t bytes = is_predicate ? sizeof(Mask) : lane_bytes(type);
+    const std::uint64_t value = is_predicate ? (bits ? ~0ull : 0ull) : bits;
     const std::uint64_t key = bytes == 8 ? value : value & ((1ull << 8 * bytes) - 1);
-    const auto [it, is_new] = constant_at_.try_emplace({key, bytes}, 0);
+    // A predicate is one word, so it never shares its place with a number of the same bits, which has one a lane.
+    const auto [it, is_new] = constant_at_.try_emplace({key, is_predicate ? 0 : bytes}, 0);
     if (is_new) {
       const std::size_t at = (constants_.size() + 63) / 64 * 64;
-      const unsigned lanes = type == Type::pred ? 1 : warp_size;
+      const unsigned lanes = is_predicate ? 1 : warp_size;
       constants_.resize(at + std::size_t{lanes} * bytes);
       for (unsigned l = 0; l < lanes; ++l) std::memcpy(constants_.data() + at + std::size_t{l} * bytes, &key, bytes);
       it->second = static_cast<OperandRef>(at) | 1u;
@@ -152,7 +158,8 @@ class Decoder {
   }
 
   OperandRef reg(const Operand& o) {
-    if (o.reg < 0 || static_cast<std::size_t>(o.reg) >= registers_.size()) unsupported("an instruction without its register");
+    if (o.reg < 0 || static_cast<std::size_t>(o.reg) >= registers_.size())
+      unsupported("an instruction without its register");
     return registers_[static_cast<std::size_t>(o.reg)];
   }
 
@@ -179,9 +186,11 @@ class Decoder {
   /// A source operand as a value of `type`.
   OperandRef source(const Operand& o, Type type) {
     switch (o.kind) {
-      case Kind::reg: return reg(o);
+      case Kind::reg:
+        return reg(o);
       case Kind::integer:
-      case Kind::floating: return constant(immediate_bits(o, type), type);
+      case Kind::floating:
+        return constant(immediate_bits(o, type), type);
       case Kind::special: {
         const auto special = special_or_fault(o.name);
         const OperandRef to = temporary(lane_bytes(special.type));
@@ -200,7 +209,8 @@ class Decoder {
         if (!value) unsupported(fmt::format("unknown symbol {}", ptx::demangle(o.name)));
         return constant(*value + static_cast<std::uint64_t>(o.offset), type);
       }
-      default: unknown_instruction();
+      default:
+        unknown_instruction();
     }
   }
 
@@ -413,7 +423,8 @@ class Decoder {
     auto offset = static_cast<std::uint64_t>(address.offset);
     if (address.reg >= 0) {
       base = registers_.at(static_cast<std::size_t>(address.reg));
-      if (lane_bytes(function_.registers[static_cast<std::size_t>(address.reg)].type) == 4) width = AddressWidth::bits32;
+      if (lane_bytes(function_.registers[static_cast<std::size_t>(address.reg)].type) == 4)
+        width = AddressWidth::bits32;
     } else if (!slot) {
       if (const auto local = locals_.find(address.name); local != locals_.end()) {
         base = temporary(8);
@@ -468,12 +479,20 @@ class Decoder {
     if (in.operands.size() != 2 || !in.has("u64")) unknown_instruction();
     std::uint64_t window = 0;
     switch (space_of(in)) {
-      case ptx::StateSpace::shared: window = shared_window; break;
-      case ptx::StateSpace::local: window = local_window; break;
-      case ptx::StateSpace::param: window = param_window; break;
+      case ptx::StateSpace::shared:
+        window = shared_window;
+        break;
+      case ptx::StateSpace::local:
+        window = local_window;
+        break;
+      case ptx::StateSpace::param:
+        window = param_window;
+        break;
       case ptx::StateSpace::global:
-      case ptx::StateSpace::constant: break;
-      default: unknown_instruction();
+      case ptx::StateSpace::constant:
+        break;
+      default:
+        unknown_instruction();
     }
     const OperandRef from = source(in.operands[1], Type::u64), to = destination(in.operands[0]);
     Inst& i = emit(add_window);
@@ -487,11 +506,19 @@ class Decoder {
     const OperandRef from = source(in.operands[1], Type::u64), to = destination(in.operands[0]);
     std::uint64_t window = 0;
     switch (space_of(in)) {
-      case ptx::StateSpace::shared: window = shared_window; break;
-      case ptx::StateSpace::local: window = local_window; break;
-      case ptx::StateSpace::param: window = param_window; break;
-      case ptx::StateSpace::global: break;
-      default: unknown_instruction();
+      case ptx::StateSpace::shared:
+        window = shared_window;
+        break;
+      case ptx::StateSpace::local:
+        window = local_window;
+        break;
+      case ptx::StateSpace::param:
+        window = param_window;
+        break;
+      case ptx::StateSpace::global:
+        break;
+      default:
+        unknown_instruction();
     }
     Inst& i = emit(is_space);
     i.op[0] = to;
@@ -503,13 +530,20 @@ class Decoder {
     std::uint32_t flags = 0;
     bool has_kind = false;
     for (const std::string& m : in.modifiers) {
-      if (m == "sync") has_kind = true;
-      else if (m == "arrive") has_kind = true, flags |= control::arrive_only;
-      else if (m == "red") has_kind = true;
-      else if (m == "popc") flags |= control::reduce_popc;
-      else if (m == "and") flags |= control::reduce_and;
-      else if (m == "or") flags |= control::reduce_or;
-      else if (m != "cta" && m != "aligned" && m != "u32" && m != "pred") unknown_instruction();
+      if (m == "sync")
+        has_kind = true;
+      else if (m == "arrive")
+        has_kind = true, flags |= control::arrive_only;
+      else if (m == "red")
+        has_kind = true;
+      else if (m == "popc")
+        flags |= control::reduce_popc;
+      else if (m == "and")
+        flags |= control::reduce_and;
+      else if (m == "or")
+        flags |= control::reduce_or;
+      else if (m != "cta" && m != "aligned" && m != "u32" && m != "pred")
+        unknown_instruction();
     }
     if (!has_kind) unknown_instruction();
     const bool reduces = flags & (control::reduce_popc | control::reduce_and | control::reduce_or);
@@ -582,7 +616,9 @@ class Decoder {
         c.callee = context_.program_of(*f);
       } else {
         run = select_builtin(callee.name);
-        if (!run) unsupported(fmt::format("a call of {}, which is defined nowhere in this program", ptx::demangle(callee.name)));
+        if (!run)
+          unsupported(
+              fmt::format("a call of {}, which is defined nowhere in this program", ptx::demangle(callee.name)));
       }
     }
     program_.calls.push_back(std::move(c));
@@ -600,7 +636,7 @@ class Decoder {
   std::unordered_map<std::string, Program::Slot> slots_;
   std::unordered_map<std::string, std::uint64_t> locals_;
   std::vector<std::byte> constants_;
-  std::map<std::pair<std::uint64_t, std::uint32_t>, OperandRef> constant_at_;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, OperandRef> constant_at_;  // by bits, and bytes a lane
   std::vector<std::size_t> start_of_;
   std::vector<std::pair<std::size_t, std::size_t>> jumps_;
   std::vector<std::vector<std::string>> tables_;
@@ -608,11 +644,14 @@ class Decoder {
 
 }  // namespace
 
-void decode(Program& program, const DecodeContext& context) { Decoder(program, context).run(); }
+void decode(Program& program, const DecodeContext& context) {
+  Decoder(program, context).run();
+}
 
 std::vector<SourcePlace> places_of(const ptx::Module& module, std::uint32_t line) {
   std::vector<SourcePlace> places;
-  for (auto at = static_cast<std::int64_t>(line); at > 0 && static_cast<std::size_t>(at) < module.lines.size() && places.size() < 32;) {
+  for (auto at = static_cast<std::int64_t>(line);
+       at > 0 && static_cast<std::size_t>(at) < module.lines.size() && places.size() < 32;) {
     const ptx::LineInfo& l = module.lines[static_cast<std::size_t>(at)];
     SourcePlace p;
     if (l.file < module.files.size()) p.file = module.files[l.file];

@@ -18,7 +18,8 @@ struct DecodeContext {
   std::function<const SharedVariable*(const std::string&)> shared_variable;
 };
 
-/// Fills `program` from `program.source`. Throws FaultException (unsupported) that names the instruction or symbol and line.
+/// Fills `program` from `program.source`. Throws FaultException (unsupported) that names the instruction or symbol and
+/// line.
 void decode(Program& program, const DecodeContext& context);
 
 /// The .loc chain of `line`, innermost place first.

@@ -20,7 +20,8 @@ struct LoadedModule {
 
 namespace {
 
-/// Duration of an empty launch, and of an instruction: a rough but fixed clock, so that times are the same in every run.
+/// Duration of an empty launch, and of an instruction: a rough but fixed clock, so that times are the same in every
+/// run.
 constexpr double launch_ns = 2000;
 constexpr double warp_instructions_a_cycle = 4;  // a multiprocessor
 
@@ -64,7 +65,8 @@ LoadedModule* Device::load(std::string_view text) {
     if ((v.space != ptx::StateSpace::global && !constant) || v.is_extern) continue;
     const Address at = memory_.allocate(
         v.size, fmt::format("{} {}", constant ? "__constant__" : "__device__", ptx::source_name(v.name)));
-    if (!at) throw ptx::ParseError(fmt::format("no memory left for {} of {} bytes", ptx::source_name(v.name), v.size), 0);
+    if (!at)
+      throw ptx::ParseError(fmt::format("no memory left for {} of {} bytes", ptx::source_name(v.name), v.size), 0);
     memory_.mark_constant(at, constant);
     m->symbols.emplace(v.name, at);
     m->variables.emplace(v.name, Symbol{at, v.size});
@@ -96,7 +98,8 @@ std::optional<KernelAttributes> Device::attributes(const LoadedModule* module, s
     if (v.space == ptx::StateSpace::shared && !v.is_extern) a.static_shared += v.size;
     if (v.space == ptx::StateSpace::local) a.local_bytes += v.size;
   }
-  a.max_threads = f->max_threads ? std::min(f->max_threads, profile_.max_threads_per_block) : profile_.max_threads_per_block;
+  a.max_threads =
+      f->max_threads ? std::min(f->max_threads, profile_.max_threads_per_block) : profile_.max_threads_per_block;
   for (const ptx::Register& r : f->registers) a.registers += r.type != ptx::Type::pred;
   a.registers = std::min(a.registers, 255u);
   a.parameter_bytes = layout_parameters(*f, a.parameter_offsets);
@@ -119,7 +122,8 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   using Status = LaunchResult::Status;
   LoadedModule& m = *request.module;
   const ptx::Function* kernel = kernel_of(m, request.kernel);
-  if (!kernel) return refuse(Status::unknown_kernel, fmt::format("no kernel {} in the program", ptx::demangle(request.kernel)));
+  if (!kernel)
+    return refuse(Status::unknown_kernel, fmt::format("no kernel {} in the program", ptx::demangle(request.kernel)));
   const std::string name = ptx::source_name(kernel->name);
   const Dim3 grid = request.grid, block = request.block;
   const std::uint32_t grid_size[3] = {grid.x, grid.y, grid.z}, block_size[3] = {block.x, block.y, block.z};
@@ -128,22 +132,24 @@ LaunchResult Device::launch(const LaunchRequest& request) {
     if (grid_size[k] == 0)
       return refuse(Status::invalid_configuration, fmt::format("{} launched with 0 blocks in {}", name, axis[k]));
     if (block_size[k] == 0)
-      return refuse(Status::invalid_configuration, fmt::format("{} launched with 0 threads a block in {}", name, axis[k]));
-    if (grid_size[k] > profile_.max_grid[k])
       return refuse(Status::invalid_configuration,
-                    fmt::format("{} launched with {} blocks in {}; at most {}", name, grid_size[k], axis[k], profile_.max_grid[k]));
+                    fmt::format("{} launched with 0 threads a block in {}", name, axis[k]));
+    if (grid_size[k] > profile_.max_grid[k])
+      return refuse(Status::invalid_configuration, fmt::format("{} launched with {} blocks in {}; at most {}", name,
+                                                               grid_size[k], axis[k], profile_.max_grid[k]));
     if (block_size[k] > profile_.max_block[k])
-      return refuse(Status::invalid_configuration, fmt::format("{} launched with {} threads a block in {}; at most {}", name,
-                                                               block_size[k], axis[k], profile_.max_block[k]));
+      return refuse(Status::invalid_configuration, fmt::format("{} launched with {} threads a block in {}; at most {}",
+                                                               name, block_size[k], axis[k], profile_.max_block[k]));
   }
   const std::uint64_t threads = block.count();
   if (threads > profile_.max_threads_per_block)
-    return refuse(Status::invalid_configuration, fmt::format("{} launched with {} threads a block; at most {}", name, threads,
-                                                             profile_.max_threads_per_block));
+    return refuse(Status::invalid_configuration, fmt::format("{} launched with {} threads a block; at most {}", name,
+                                                             threads, profile_.max_threads_per_block));
   KernelAttributes attributes = *this->attributes(&m, request.kernel);
   if (threads > attributes.max_threads)
-    return refuse(Status::out_of_resources, fmt::format("{} launched with {} threads a block; its __launch_bounds__ allow {}", name,
-                                                        threads, attributes.max_threads));
+    return refuse(Status::out_of_resources,
+                  fmt::format("{} launched with {} threads a block; its __launch_bounds__ allow {}", name, threads,
+                              attributes.max_threads));
   LaunchResult result;
   const bool observed = !observers_.empty();
   std::unique_ptr<Image>& image = m.images[observed][request.kernel];
@@ -165,14 +171,16 @@ LaunchResult Device::launch(const LaunchRequest& request) {
                                                      image->static_shared, profile_.shared_per_block));
   const std::uint64_t most = std::max(profile_.shared_per_block, request.max_dynamic_shared + image->static_shared);
   if (request.dynamic_shared + image->static_shared > std::min(most, profile_.shared_per_block_optin))
-    return refuse(Status::invalid_value, fmt::format("{} launched with {} bytes of shared memory, {} static and {} dynamic; at most {}",
-                                                     name, request.dynamic_shared + image->static_shared, image->static_shared,
-                                                     request.dynamic_shared, most));
-  const unsigned per_multiprocessor = std::max(1u, blocks_per_multiprocessor(attributes, threads, request.dynamic_shared));
+    return refuse(
+        Status::invalid_value,
+        fmt::format("{} launched with {} bytes of shared memory, {} static and {} dynamic; at most {}", name,
+                    request.dynamic_shared + image->static_shared, image->static_shared, request.dynamic_shared, most));
+  const unsigned per_multiprocessor =
+      std::max(1u, blocks_per_multiprocessor(attributes, threads, request.dynamic_shared));
   const unsigned resident = per_multiprocessor * profile_.multiprocessors;
   if (request.cooperative && grid.count() > resident)
-    return refuse(Status::too_many_cooperative,
-                  fmt::format("{} launched cooperatively with {} blocks; {} fit at once", name, grid.count(), resident));
+    return refuse(Status::too_many_cooperative, fmt::format("{} launched cooperatively with {} blocks; {} fit at once",
+                                                            name, grid.count(), resident));
 
   std::vector<std::byte> parameters(std::max<std::size_t>(image->parameter_bytes, request.parameters.size()));
   if (!request.parameters.empty()) std::memcpy(parameters.data(), request.parameters.data(), request.parameters.size());
@@ -196,7 +204,8 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   result.fault = run_grid(g, schedule, limits);
   for (Observer* o : observers_) o->kernel_end();
   result.warp_instructions = g.executed;
-  result.simulated_ns = launch_ns + static_cast<double>(g.executed) / (warp_instructions_a_cycle * profile_.multiprocessors) /
+  result.simulated_ns = launch_ns + static_cast<double>(g.executed) /
+                                        (warp_instructions_a_cycle * profile_.multiprocessors) /
                                         (profile_.clock_khz * 1e-6);
   now_ns_ += result.simulated_ns;
   if (result.fault) {
@@ -206,7 +215,11 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   return result;
 }
 
-void Device::attach(Observer* observer) { observers_.push_back(observer); }
-void Device::detach(Observer* observer) { std::erase(observers_, observer); }
+void Device::attach(Observer* observer) {
+  observers_.push_back(observer);
+}
+void Device::detach(Observer* observer) {
+  std::erase(observers_, observer);
+}
 
 }  // namespace scanlab::vgpu

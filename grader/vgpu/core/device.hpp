@@ -24,13 +24,13 @@ struct LoadedModule;
 
 /// What the device knows of a kernel before it runs (cudaFuncGetAttributes).
 struct KernelAttributes {
-  std::uint64_t static_shared = 0;       ///< bytes
-  std::uint64_t local_bytes = 0;         ///< a thread
+  std::uint64_t static_shared = 0;  ///< bytes
+  std::uint64_t local_bytes = 0;    ///< a thread
   std::uint64_t constant_bytes = 0;
-  std::uint32_t max_threads = 1024;      ///< a block
-  std::uint32_t registers = 0;           ///< virtual registers, an upper bound
+  std::uint32_t max_threads = 1024;                               ///< a block
+  std::uint32_t registers = 0;                                    ///< virtual registers, an upper bound
   std::vector<std::uint32_t> parameter_offsets, parameter_sizes;  ///< bytes, in the parameter buffer
-  std::uint32_t parameter_bytes = 0;     ///< of the whole buffer
+  std::uint32_t parameter_bytes = 0;                              ///< of the whole buffer
 };
 
 /// One kernel launch. `parameters` is the parameter buffer, laid out by KernelAttributes::parameter_offsets.
@@ -55,10 +55,10 @@ struct LaunchResult {
     fault,                  ///< it ran and was stopped, or could not start (unsupported): see `fault`
   };
   Status status = Status::ok;
-  std::string message;         ///< one line, for a status that is not ok
+  std::string message;  ///< one line, for a status that is not ok
   std::optional<Fault> fault;
   std::uint64_t warp_instructions = 0;
-  double simulated_ns = 0;     ///< the device's own time for this launch
+  double simulated_ns = 0;  ///< the device's own time for this launch
 };
 
 /// One device. Not thread safe. Everything it does is a function of (program, inputs, schedule, seed).
@@ -95,7 +95,7 @@ class Device {
   Schedule schedule;
   std::uint64_t max_warp_instructions = 4'000'000'000;  ///< a launch; beyond it: Fault::Kind::budget
   std::function<void(std::string_view)> print;          ///< device printf; default: to stdout
-  const volatile bool* cancel = nullptr;                ///< when it becomes true, the running launch stops (budget fault)
+  const volatile bool* cancel = nullptr;  ///< when it becomes true, the running launch stops (budget fault)
 
   /// Time on the device's own clock since it was made, in ns: advanced by launches and copies.
   double now_ns() const { return now_ns_; }

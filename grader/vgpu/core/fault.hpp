@@ -18,25 +18,25 @@ struct SourcePlace {
 
 struct Fault {
   enum class Kind {
-    out_of_bounds,     ///< access outside every allocation, shared array, local or parameter memory
-    misaligned,        ///< address not a multiple of the access size
-    trap,              ///< __trap(), or an instruction that cannot go on
-    assertion,         ///< device-side assert
-    unsupported,       ///< an instruction or symbol the virtual GPU does not know; nothing has run
-    deadlock,          ///< every thread waits for something that can no longer happen
-    refused,           ///< the launch is beyond the device's limits: nothing has run, and the error is not sticky
-    budget,            ///< the launch's instruction limit is used up: an endless loop, or too much work
+    out_of_bounds,  ///< access outside every allocation, shared array, local or parameter memory
+    misaligned,     ///< address not a multiple of the access size
+    trap,           ///< __trap(), or an instruction that cannot go on
+    assertion,      ///< device-side assert
+    unsupported,    ///< an instruction or symbol the virtual GPU does not know; nothing has run
+    deadlock,       ///< every thread waits for something that can no longer happen
+    refused,        ///< the launch is beyond the device's limits: nothing has run, and the error is not sticky
+    budget,         ///< the launch's instruction limit is used up: an endless loop, or too much work
   };
   Kind kind = Kind::trap;
-  std::string kernel;              ///< as the learner wrote it
-  SourcePlace where;               ///< of the access; its callers follow in `called_from`
+  std::string kernel;  ///< as the learner wrote it
+  SourcePlace where;   ///< of the access; its callers follow in `called_from`
   std::vector<SourcePlace> called_from;
   bool has_thread = false;
   unsigned block[3] = {0, 0, 0};
   unsigned thread[3] = {0, 0, 0};
-  std::string headline;            ///< one line: "write of 4 bytes outside shared array s_xy"
+  std::string headline;              ///< one line: "write of 4 bytes outside shared array s_xy"
   std::vector<std::string> details;  ///< a fact a line: "s_xy[1024]: 4 bytes after its last element", "8 threads …"
-  std::string advice;              ///< one next step
+  std::string advice;                ///< one next step
 
   /// The report as people read it, several lines, without a trailing newline.
   std::string text() const;

@@ -20,13 +20,13 @@ namespace scanlab::vgpu {
 struct Frame {
   const Program* program = nullptr;
   Frame* caller = nullptr;
-  const Inst* call = nullptr;   ///< the call instruction in the caller
-  Mask members = 0;             ///< lanes that have not returned
+  const Inst* call = nullptr;  ///< the call instruction in the caller
+  Mask members = 0;            ///< lanes that have not returned
   std::uint32_t depth = 0;
-  std::uint64_t local_base = 0; ///< offset of its local variables in each lane's local memory
+  std::uint64_t local_base = 0;  ///< offset of its local variables in each lane's local memory
   std::byte* registers = nullptr;
-  std::size_t capacity = 0;     ///< bytes behind `registers`
-  LaneBytes memory;             ///< owns them
+  std::size_t capacity = 0;  ///< bytes behind `registers`
+  LaneBytes memory;          ///< owns them
 };
 
 /// State of one of the 16 barriers of a block. Arrival is counted by thread, wherever in the code the thread stands.
@@ -51,13 +51,13 @@ struct Block {
   std::uint32_t live = 0;  ///< threads that have not exited
   std::vector<Warp> warps;
   Barrier barriers[barriers_per_block];
-  std::uint32_t barriers_in_use = 0;  ///< a bit for each at which threads have arrived
-  std::vector<std::byte> shared;       ///< the whole shared window of the block, gaps included
+  std::uint32_t barriers_in_use = 0;             ///< a bit for each at which threads have arrived
+  std::vector<std::byte> shared;                 ///< the whole shared window of the block, gaps included
   std::uint64_t range_begin = 0, range_end = 0;  ///< last shared array that was hit
-  std::vector<std::unique_ptr<Frame>> frames;  ///< all that the block ever had
+  std::vector<std::unique_ptr<Frame>> frames;    ///< all that the block ever had
   std::vector<Frame*> spare_frames;
   bool running = false;
-  bool woken = false;                  ///< a barrier was released since the scheduler last looked
+  bool woken = false;  ///< a barrier was released since the scheduler last looked
 };
 
 /// What all blocks of a launch share.
@@ -70,9 +70,9 @@ struct Grid {
   std::span<Observer* const> observers;
   const std::function<void(std::string_view)>* print = nullptr;
   const DeviceProfile* profile = nullptr;
-  std::uint64_t epoch = 0;       ///< grows whenever memory may have changed
-  std::uint64_t executed = 0;    ///< warp instructions so far
-  double start_ns = 0;           ///< device time at launch, for %globaltimer
+  std::uint64_t epoch = 0;                 ///< grows whenever memory may have changed
+  std::uint64_t executed = 0;              ///< warp instructions so far
+  double start_ns = 0;                     ///< device time at launch, for %globaltimer
   Address range_begin = 0, range_end = 0;  ///< last global allocation that was hit
   bool range_constant = false;             ///< it is __constant__
 };
@@ -81,11 +81,14 @@ struct Grid {
 Frame* enter_frame(Block& block, const Program& program, Frame* caller, const Inst* call, Mask members);
 void leave_frame(Block& block, Frame* frame);
 
-/// Block `index` begins in resident place `slot`: shared memory poisoned, every thread at the kernel's first instruction.
+/// Block `index` begins in resident place `slot`: shared memory poisoned, every thread at the kernel's first
+/// instruction.
 void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t slot);
 void end_block(Block& block);
 
-inline bool is_observed(const Warp& w) { return !w.block->grid->observers.empty(); }
+inline bool is_observed(const Warp& w) {
+  return !w.block->grid->observers.empty();
+}
 Actor actor_of(const Warp& w, const Inst* i);
 
 }  // namespace scanlab::vgpu

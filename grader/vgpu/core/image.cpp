@@ -11,7 +11,9 @@
 namespace scanlab::vgpu {
 namespace {
 
-std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
+std::uint64_t round_up(std::uint64_t n, std::uint64_t to) {
+  return (n + to - 1) / to * to;
+}
 
 /// Distance between two shared arrays; larger than the strides by which teaching kernels miss.
 constexpr std::uint64_t shared_gap = 8192;
@@ -28,8 +30,8 @@ bool calls_indirectly(const ptx::Function& f) {
   });
 }
 
-/// What an indirect call may reach: every symbol whose address is taken anywhere in the module, since a function pointer
-/// may also come from the host or from another kernel.
+/// What an indirect call may reach: every symbol whose address is taken anywhere in the module, since a function
+/// pointer may also come from the host or from another kernel.
 std::unordered_set<std::string> addresses_taken(const ptx::Module& module) {
   std::unordered_set<std::string> names;
   for (const ptx::Variable& v : module.variables)
@@ -52,7 +54,8 @@ Reach reach(const ptx::Module& module, const ptx::Function& kernel) {
   std::unordered_set<const ptx::Function*> seen{&kernel};
   std::deque<const ptx::Function*> todo{&kernel};
   const auto follow = [&](const std::string& name) {
-    if (const ptx::Function* f = module.find_function(name); f && f->is_defined && seen.insert(f).second) todo.push_back(f);
+    if (const ptx::Function* f = module.find_function(name); f && f->is_defined && seen.insert(f).second)
+      todo.push_back(f);
   };
   while (!todo.empty()) {
     const ptx::Function* f = todo.front();

@@ -68,9 +68,9 @@ struct Image {
   bool observed = false;
   std::vector<std::unique_ptr<Program>> programs;
   std::unordered_map<const ptx::Function*, Program*> by_function;
-  std::vector<SharedVariable> shared;      ///< by rising offset; the dynamic array, when there is one, is the last
-  std::uint64_t static_shared = 0;         ///< bytes as a GPU would count them
-  std::uint64_t dynamic_offset = 0;        ///< address of the dynamic array
+  std::vector<SharedVariable> shared;  ///< by rising offset; the dynamic array, when there is one, is the last
+  std::uint64_t static_shared = 0;     ///< bytes as a GPU would count them
+  std::uint64_t dynamic_offset = 0;    ///< address of the dynamic array
   std::vector<std::uint32_t> parameter_offsets;
   std::uint32_t parameter_bytes = 0;
 
@@ -81,8 +81,8 @@ struct Image {
 /// Addresses that the loader has given to module variables and functions, by mangled name.
 using SymbolTable = std::unordered_map<std::string, Address>;
 
-/// Decodes `kernel` and everything it can call. Throws FaultException (unsupported) naming the first instruction or symbol
-/// that is not known, with its source line. `observed` selects handlers that tell the observers.
+/// Decodes `kernel` and everything it can call. Throws FaultException (unsupported) naming the first instruction or
+/// symbol that is not known, with its source line. `observed` selects handlers that tell the observers.
 std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function& kernel, const SymbolTable& symbols,
                                   bool observed);
 
@@ -90,6 +90,8 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
 std::uint32_t layout_parameters(const ptx::Function& kernel, std::vector<std::uint32_t>& offsets);
 
 /// Address of the k-th function of a module, as function pointers hold it.
-inline Address function_address(std::size_t index) { return code_window + 64 + 16 * index; }
+inline Address function_address(std::size_t index) {
+  return code_window + 64 + 16 * index;
+}
 
 }  // namespace scanlab::vgpu

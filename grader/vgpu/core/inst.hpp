@@ -25,12 +25,12 @@ using OperandRef = std::uint32_t;
 
 struct alignas(64) Inst {
   Handler run = nullptr;
-  std::uint64_t imm = 0;      ///< branch target (const Inst*), address offset, or what the handler's comment says
-  OperandRef op[8] = {};      ///< arithmetic: op[0] destination, op[1..3] sources, op[4] second destination (p|q)
-  std::uint32_t rank = 0;     ///< reconvergence order of its basic block: lower runs first (cfg.hpp)
-  std::uint32_t line = 0;     ///< index into ptx::Module::lines
-  std::uint32_t index = 0;    ///< index into ptx::Function::instructions, for messages
-  std::uint32_t aux = 0;      ///< small operands: barrier id, vector length, flags
+  std::uint64_t imm = 0;    ///< branch target (const Inst*), address offset, or what the handler's comment says
+  OperandRef op[8] = {};    ///< arithmetic: op[0] destination, op[1..3] sources, op[4] second destination (p|q)
+  std::uint32_t rank = 0;   ///< reconvergence order of its basic block: lower runs first (cfg.hpp)
+  std::uint32_t line = 0;   ///< index into ptx::Module::lines
+  std::uint32_t index = 0;  ///< index into ptx::Function::instructions, for messages
+  std::uint32_t aux = 0;    ///< small operands: barrier id, vector length, flags
 };
 static_assert(sizeof(Inst) == 64, "one instruction, one cache line");
 

@@ -67,9 +67,12 @@ class GridRun {
 
   std::uint64_t block_at(std::uint64_t k) const {
     switch (schedule_.order) {
-      case Schedule::Order::in_order: return k;
-      case Schedule::Order::reversed: return blocks_ - 1 - k;
-      case Schedule::Order::random: return (start_ + step_ * (k % blocks_)) % blocks_;
+      case Schedule::Order::in_order:
+        return k;
+      case Schedule::Order::reversed:
+        return blocks_ - 1 - k;
+      case Schedule::Order::random:
+        return (start_ + step_ * (k % blocks_)) % blocks_;
     }
     return k;
   }

@@ -14,8 +14,8 @@ struct RunLimits {
   unsigned resident_blocks = 1;  ///< alive at once
 };
 
-/// Runs every block of `grid`. Returns the fault that stopped it, complete with kernel, line, block and thread; or nothing.
-/// The result depends on (grid, schedule) alone.
+/// Runs every block of `grid`. Returns the fault that stopped it, complete with kernel, line, block and thread; or
+/// nothing. The result depends on (grid, schedule) alone.
 std::optional<Fault> run_grid(Grid& grid, const Schedule& schedule, const RunLimits& limits);
 
 }  // namespace scanlab::vgpu

@@ -14,17 +14,22 @@ namespace {
 constexpr std::uint64_t gap = 64 * 1024;
 constexpr std::uint64_t alignment = 256;
 
-std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
+std::uint64_t round_up(std::uint64_t n, std::uint64_t to) {
+  return (n + to - 1) / to * to;
+}
 
 }  // namespace
 
 Memory::Memory(std::uint64_t capacity) : capacity_(capacity) {
-  void* p = mmap(nullptr, global_window_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* p =
+      mmap(nullptr, global_window_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) throw std::runtime_error("cannot reserve address space for device memory");
   arena_ = static_cast<std::byte*>(p);
 }
 
-Memory::~Memory() { munmap(arena_, global_window_bytes); }
+Memory::~Memory() {
+  munmap(arena_, global_window_bytes);
+}
 
 Address Memory::allocate(std::uint64_t bytes, std::string label) {
   const std::uint64_t room = round_up(bytes, alignment) + gap;

@@ -37,7 +37,8 @@ struct Allocation {
   }
 };
 
-/// Where an address lies: in `allocation`, or (distance != 0) that many bytes before (< 0) or after (> 0) the nearest one.
+/// Where an address lies: in `allocation`, or (distance != 0) that many bytes before (< 0) or after (> 0) the nearest
+/// one.
 struct Placement {
   const Allocation* allocation = nullptr;  ///< null when there is no allocation at all near
   std::int64_t distance = 0;               ///< 0 inside; +1 is the first byte after the end
@@ -82,7 +83,7 @@ class Memory {
  private:
   std::byte* arena_ = nullptr;  ///< reserved address space; pages appear when touched
   std::uint64_t capacity_, used_ = 0, generation_ = 1, next_number_ = 1;
-  std::uint64_t top_ = 4096;    ///< first unused offset in the arena
+  std::uint64_t top_ = 4096;  ///< first unused offset in the arena
   std::map<Address, Allocation> allocations_;
 };
 

@@ -8,7 +8,8 @@
 namespace scanlab::vgpu {
 namespace {
 
-Access access_of(Warp& w, const Inst* i, StateSpace space, Mask mask, std::uint32_t bytes, const std::uint64_t* address) {
+Access access_of(Warp& w, const Inst* i, StateSpace space, Mask mask, std::uint32_t bytes,
+                 const std::uint64_t* address) {
   const MemoryForm form = form_of(i);
   Access a;
   a.who = actor_of(w, i);
@@ -30,8 +31,8 @@ template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Inst* load(Warp& w, const Inst* i) {
   const std::uint32_t count = i->aux & 7u, bytes = count * sizeof(T);
   if constexpr (!Observed)
-    if (std::uint64_t first; w.active == full_mask && count == 1 && form_of(i).order == 0 &&
-                             is_consecutive<Width>(w, i, sizeof(T), first))
+    if (std::uint64_t first;
+        w.active == full_mask && count == 1 && form_of(i).order == 0 && is_consecutive<Width>(w, i, sizeof(T), first))
       if (const std::byte* from = row<Space>(w, Touch::read, first, sizeof(T))) {
         std::memcpy(w.lanes<T>(i->op[0]), from, warp_size * sizeof(T));
         return i + 1;
@@ -209,10 +210,14 @@ Handler pick(bool is_load, bool observed) {
 template <StateSpace Space, AddressWidth Width>
 Handler pick(std::uint32_t bytes, bool is_load, bool observed) {
   switch (bytes) {
-    case 2: return pick<std::uint16_t, Space, Width>(is_load, observed);
-    case 4: return pick<std::uint32_t, Space, Width>(is_load, observed);
-    case 8: return pick<std::uint64_t, Space, Width>(is_load, observed);
-    default: return nullptr;
+    case 2:
+      return pick<std::uint16_t, Space, Width>(is_load, observed);
+    case 4:
+      return pick<std::uint32_t, Space, Width>(is_load, observed);
+    case 8:
+      return pick<std::uint64_t, Space, Width>(is_load, observed);
+    default:
+      return nullptr;
   }
 }
 
@@ -231,8 +236,8 @@ bool read_qualifier(std::string_view word, MemoryForm& form) {
   if (word == "cta") return scope(Scope::block);
   if (word == "gpu") return scope(Scope::device);
   if (word == "sys") return scope(Scope::system);
-  for (const std::string_view known : {"global", "shared", "shared::cta", "local", "const", "param", "nc", "ca", "cg", "cs", "lu",
-                                       "cv", "wb", "wt", "param::entry", "param::func"})
+  for (const std::string_view known : {"global", "shared", "shared::cta", "local", "const", "param", "nc", "ca", "cg",
+                                       "cs", "lu", "cv", "wb", "wt", "param::entry", "param::func"})
     if (word == known) return true;
   return word.starts_with("L1::") || word.starts_with("L2::");
 }
@@ -293,11 +298,13 @@ std::optional<MemorySelection> select_memory(const ptx::Instruction& in, std::sp
   s.form.lane_bytes = lane_bytes_of(*shape, registers, s.type);
   if (s.form.lane_bytes < s.form.bytes) return std::nullopt;
   if (s.form.lane_bytes == s.form.bytes && space == StateSpace::global)
-    s.run = width == AddressWidth::bits32 ? pick<StateSpace::global, AddressWidth::bits32>(s.form.bytes, is_load, observed)
-                                          : pick<StateSpace::global, AddressWidth::bits64>(s.form.bytes, is_load, observed);
+    s.run = width == AddressWidth::bits32
+                ? pick<StateSpace::global, AddressWidth::bits32>(s.form.bytes, is_load, observed)
+                : pick<StateSpace::global, AddressWidth::bits64>(s.form.bytes, is_load, observed);
   else if (s.form.lane_bytes == s.form.bytes && space == StateSpace::shared)
-    s.run = width == AddressWidth::bits32 ? pick<StateSpace::shared, AddressWidth::bits32>(s.form.bytes, is_load, observed)
-                                          : pick<StateSpace::shared, AddressWidth::bits64>(s.form.bytes, is_load, observed);
+    s.run = width == AddressWidth::bits32
+                ? pick<StateSpace::shared, AddressWidth::bits32>(s.form.bytes, is_load, observed)
+                : pick<StateSpace::shared, AddressWidth::bits64>(s.form.bytes, is_load, observed);
   if (!s.run) {
     if (is_load)
       s.run = width == AddressWidth::bits32 ? &load_any<AddressWidth::bits32> : &load_any<AddressWidth::bits64>;
@@ -326,9 +333,15 @@ const Inst* load_parameter(Warp& w, const Inst* i) {
     std::memcpy(&value, w.block->grid->parameters.data() + i->imm + k * form.bytes, form.bytes);
     value = extend(value, form);
     switch (form.lane_bytes) {
-      case 2: broadcast<std::uint16_t>(w, i->op[k], value); break;
-      case 4: broadcast<std::uint32_t>(w, i->op[k], value); break;
-      default: broadcast<std::uint64_t>(w, i->op[k], value); break;
+      case 2:
+        broadcast<std::uint16_t>(w, i->op[k], value);
+        break;
+      case 4:
+        broadcast<std::uint32_t>(w, i->op[k], value);
+        break;
+      default:
+        broadcast<std::uint64_t>(w, i->op[k], value);
+        break;
     }
   }
   return i + 1;

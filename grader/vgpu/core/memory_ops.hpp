@@ -23,7 +23,9 @@ struct MemoryForm {
   std::uint32_t has_result : 1;  ///< atom, not red
 };
 static_assert(sizeof(MemoryForm) == sizeof(std::uint32_t));
-inline MemoryForm form_of(const Inst* i) { return std::bit_cast<MemoryForm>(i->aux); }
+inline MemoryForm form_of(const Inst* i) {
+  return std::bit_cast<MemoryForm>(i->aux);
+}
 
 /// op[0..3] hold the elements (destination of a load, sources of a store), op[7] the address register, imm the offset.
 /// An atomic has op[0] the result, op[1] and op[2] the operands.
@@ -36,8 +38,9 @@ struct MemorySelection {
 /// The selection for ld, ldu, st, atom and red in global, shared, local, constant, parameter and generic space; nothing
 /// for a form that is not known. `space` is where the address lies: a ld.param of a kernel parameter has `param`.
 /// `width` is that of the address register; `registers` give the lane width of the element registers.
-std::optional<MemorySelection> select_memory(const ptx::Instruction& instruction, std::span<const ptx::Register> registers,
-                                             ptx::StateSpace space, AddressWidth width, bool observed);
+std::optional<MemorySelection> select_memory(const ptx::Instruction& instruction,
+                                             std::span<const ptx::Register> registers, ptx::StateSpace space,
+                                             AddressWidth width, bool observed);
 
 /// ld.param of a kernel parameter at a known offset (imm): every lane gets the same value. Vectors too.
 const Inst* load_parameter(Warp& w, const Inst* i);

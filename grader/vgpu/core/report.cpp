@@ -66,10 +66,18 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
       const SourcePlace place = places.empty() ? SourcePlace{} : places.back();
       const char* what = "run at";
       switch (state) {
-        case Split::State::barrier: what = g.count == 1 ? "waits at the barrier in" : "wait at the barrier in"; break;
-        case Split::State::sync: what = g.count == 1 ? "waits for other lanes of its warp in" : "wait for other lanes of their warp in"; break;
-        case Split::State::spin: what = g.count == 1 ? "loops, waiting for a write to memory, at" : "loop, waiting for a write to memory, at"; break;
-        case Split::State::ready: what = g.count == 1 ? "runs at" : "run at"; break;
+        case Split::State::barrier:
+          what = g.count == 1 ? "waits at the barrier in" : "wait at the barrier in";
+          break;
+        case Split::State::sync:
+          what = g.count == 1 ? "waits for other lanes of its warp in" : "wait for other lanes of their warp in";
+          break;
+        case Split::State::spin:
+          what = g.count == 1 ? "loops, waiting for a write to memory, at" : "loop, waiting for a write to memory, at";
+          break;
+        case Split::State::ready:
+          what = g.count == 1 ? "runs at" : "run at";
+          break;
       }
       result.barrier |= state == Split::State::barrier;
       barriers += state == Split::State::barrier;
@@ -80,16 +88,18 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
         ++left_out;
         continue;
       }
-      const std::string who = g.count == 1               ? fmt::format("thread {}", g.first)
-                              : g.last - g.first + 1 == g.count ? fmt::format("threads {} to {}", g.first, g.last)
-                                                                : fmt::format("{} threads from {} to {}", g.count, g.first, g.last);
+      const std::string who = g.count == 1 ? fmt::format("thread {}", g.first)
+                              : g.last - g.first + 1 == g.count
+                                  ? fmt::format("threads {} to {}", g.first, g.last)
+                                  : fmt::format("{} threads from {} to {}", g.count, g.first, g.last);
       result.lines.push_back(fmt::format("block {}: {} {} {}", triple(id, grid.size), who, what, at_line(place)));
     }
     result.several_barriers |= barriers > 1;
     if (block->live < threads) {
       result.exited = true;
       if (result.lines.size() < most_details)
-        result.lines.push_back(fmt::format("block {}: {} of {} threads have ended", triple(id, grid.size), threads - block->live, threads));
+        result.lines.push_back(fmt::format("block {}: {} of {} threads have ended", triple(id, grid.size),
+                                           threads - block->live, threads));
     }
   }
   if (left_out) result.lines.push_back(fmt::format("and {} more groups of threads", left_out));
@@ -128,11 +138,13 @@ Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running
     f.details.push_back(fmt::format("{} block{} not started: a block gets a place only when another ends", unstarted,
                                     unstarted == 1 ? " has" : "s have"));
   if (w.spin && unstarted)
-    f.advice = "a block may only wait for blocks that started before it: take the block's number from an atomic counter";
+    f.advice =
+        "a block may only wait for blocks that started before it: take the block's number from an atomic counter";
   else if (w.spin)
     f.advice = "nobody writes what these threads wait for: check who should set the flag, and whether it does so first";
   else if (w.sync)
-    f.advice = "every thread named in the mask of a *_sync call must reach that call; use the mask of the threads that do";
+    f.advice =
+        "every thread named in the mask of a *_sync call must reach that call; use the mask of the threads that do";
   else if (w.several_barriers)
     f.advice = "every thread of a block must reach the same __syncthreads(): move it out of the branch";
   else
@@ -145,7 +157,8 @@ Fault report_endless(const Grid& grid, const std::vector<const Block*>& running,
   f.kind = Fault::Kind::budget;
   f.kernel = ptx::source_name(grid.image->kernel->name);
   f.headline = cancelled ? "stopped: the time for this check is over"
-                         : fmt::format("stopped after {} warp instructions: an endless loop, or far too much work", grid.executed);
+                         : fmt::format("stopped after {} warp instructions: an endless loop, or far too much work",
+                                       grid.executed);
   Waiting w = who_waits(grid, running);
   f.where = w.where;
   f.details = std::move(w.lines);
@@ -155,27 +168,37 @@ Fault report_endless(const Grid& grid, const std::vector<const Block*>& running,
 
 const char* name_of(Fault::Kind kind) {
   switch (kind) {
-    case Fault::Kind::out_of_bounds: return "out of bounds";
-    case Fault::Kind::misaligned: return "misaligned";
-    case Fault::Kind::trap: return "trap";
-    case Fault::Kind::assertion: return "assertion";
-    case Fault::Kind::unsupported: return "unsupported";
-    case Fault::Kind::deadlock: return "deadlock";
-    case Fault::Kind::refused: return "refused";
-    case Fault::Kind::budget: return "endless";
+    case Fault::Kind::out_of_bounds:
+      return "out of bounds";
+    case Fault::Kind::misaligned:
+      return "misaligned";
+    case Fault::Kind::trap:
+      return "trap";
+    case Fault::Kind::assertion:
+      return "assertion";
+    case Fault::Kind::unsupported:
+      return "unsupported";
+    case Fault::Kind::deadlock:
+      return "deadlock";
+    case Fault::Kind::refused:
+      return "refused";
+    case Fault::Kind::budget:
+      return "endless";
   }
   return "?";
 }
 
 std::string Fault::text() const {
-  std::string out = kind == Kind::refused ? fmt::format("LAUNCH REFUSED: {}", headline)
-                                          : fmt::format("FAULT in kernel {}: {}", kernel.empty() ? "?" : kernel, headline);
-  const auto triple_of = [](const unsigned (&v)[3]) { return fmt::format("({}, {}, {})", v[0], v[1], v[2]); };
+  std::string out = kind == Kind::refused
+                        ? fmt::format("LAUNCH REFUSED: {}", headline)
+                        : fmt::format("FAULT in kernel {}: {}", kernel.empty() ? "?" : kernel, headline);
+  const auto triple_of = [](const unsigned(&v)[3]) { return fmt::format("({}, {}, {})", v[0], v[1], v[2]); };
   if (where.line || has_thread) {
     out += "\n  ";
     if (where.line) out += fmt::format("at {}:{}", where.file, where.line);
     if (!where.function.empty()) out += fmt::format(" in {}", where.function);
-    if (has_thread) out += fmt::format("{}block {}, thread {}", where.line ? ", " : "", triple_of(block), triple_of(thread));
+    if (has_thread)
+      out += fmt::format("{}block {}, thread {}", where.line ? ", " : "", triple_of(block), triple_of(thread));
   }
   for (const SourcePlace& p : called_from)
     if (p.line) out += fmt::format("\n  called from {}:{}", p.file, p.line);

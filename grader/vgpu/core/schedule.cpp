@@ -14,9 +14,12 @@ Schedule::Order order_by_name(std::string_view name) {
 
 const char* name_of(Schedule::Order order) {
   switch (order) {
-    case Schedule::Order::in_order: return "in_order";
-    case Schedule::Order::reversed: return "reversed";
-    case Schedule::Order::random: return "random";
+    case Schedule::Order::in_order:
+      return "in_order";
+    case Schedule::Order::reversed:
+      return "reversed";
+    case Schedule::Order::random:
+      return "random";
   }
   return "?";
 }

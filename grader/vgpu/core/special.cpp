@@ -8,9 +8,38 @@ namespace scanlab::vgpu {
 namespace {
 
 enum class Special : std::uint64_t {
-  tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z,
-  laneid, warpid, nwarpid, smid, nsmid, gridid, lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt,
-  clock, clock_hi, clock64, globaltimer, globaltimer_lo, globaltimer_hi, total_smem_size, dynamic_smem_size, zero,
+  tid_x,
+  tid_y,
+  tid_z,
+  ntid_x,
+  ntid_y,
+  ntid_z,
+  ctaid_x,
+  ctaid_y,
+  ctaid_z,
+  nctaid_x,
+  nctaid_y,
+  nctaid_z,
+  laneid,
+  warpid,
+  nwarpid,
+  smid,
+  nsmid,
+  gridid,
+  lanemask_eq,
+  lanemask_le,
+  lanemask_lt,
+  lanemask_ge,
+  lanemask_gt,
+  clock,
+  clock_hi,
+  clock64,
+  globaltimer,
+  globaltimer_lo,
+  globaltimer_hi,
+  total_smem_size,
+  dynamic_smem_size,
+  zero,
 };
 
 struct Name {
@@ -22,61 +51,115 @@ struct Name {
 constexpr auto u32 = ptx::Type::u32;
 constexpr auto u64 = ptx::Type::u64;
 constexpr Name names[] = {
-    {"%tid.x", Special::tid_x, u32}, {"%tid.y", Special::tid_y, u32}, {"%tid.z", Special::tid_z, u32},
-    {"%ntid.x", Special::ntid_x, u32}, {"%ntid.y", Special::ntid_y, u32}, {"%ntid.z", Special::ntid_z, u32},
-    {"%ctaid.x", Special::ctaid_x, u32}, {"%ctaid.y", Special::ctaid_y, u32}, {"%ctaid.z", Special::ctaid_z, u32},
-    {"%nctaid.x", Special::nctaid_x, u32}, {"%nctaid.y", Special::nctaid_y, u32}, {"%nctaid.z", Special::nctaid_z, u32},
-    {"%laneid", Special::laneid, u32}, {"%warpid", Special::warpid, u32}, {"%nwarpid", Special::nwarpid, u32},
-    {"%smid", Special::smid, u32}, {"%nsmid", Special::nsmid, u32}, {"%gridid", Special::gridid, u64},
-    {"%lanemask_eq", Special::lanemask_eq, u32}, {"%lanemask_le", Special::lanemask_le, u32},
-    {"%lanemask_lt", Special::lanemask_lt, u32}, {"%lanemask_ge", Special::lanemask_ge, u32},
-    {"%lanemask_gt", Special::lanemask_gt, u32}, {"%clock", Special::clock, u32}, {"%clock_hi", Special::clock_hi, u32},
-    {"%clock64", Special::clock64, u64}, {"%globaltimer", Special::globaltimer, u64},
-    {"%globaltimer_lo", Special::globaltimer_lo, u32}, {"%globaltimer_hi", Special::globaltimer_hi, u32},
-    {"%total_smem_size", Special::total_smem_size, u32}, {"%dynamic_smem_size", Special::dynamic_smem_size, u32},
-    {"%envreg1", Special::zero, u32}, {"%envreg2", Special::zero, u32},
+    {"%tid.x", Special::tid_x, u32},
+    {"%tid.y", Special::tid_y, u32},
+    {"%tid.z", Special::tid_z, u32},
+    {"%ntid.x", Special::ntid_x, u32},
+    {"%ntid.y", Special::ntid_y, u32},
+    {"%ntid.z", Special::ntid_z, u32},
+    {"%ctaid.x", Special::ctaid_x, u32},
+    {"%ctaid.y", Special::ctaid_y, u32},
+    {"%ctaid.z", Special::ctaid_z, u32},
+    {"%nctaid.x", Special::nctaid_x, u32},
+    {"%nctaid.y", Special::nctaid_y, u32},
+    {"%nctaid.z", Special::nctaid_z, u32},
+    {"%laneid", Special::laneid, u32},
+    {"%warpid", Special::warpid, u32},
+    {"%nwarpid", Special::nwarpid, u32},
+    {"%smid", Special::smid, u32},
+    {"%nsmid", Special::nsmid, u32},
+    {"%gridid", Special::gridid, u64},
+    {"%lanemask_eq", Special::lanemask_eq, u32},
+    {"%lanemask_le", Special::lanemask_le, u32},
+    {"%lanemask_lt", Special::lanemask_lt, u32},
+    {"%lanemask_ge", Special::lanemask_ge, u32},
+    {"%lanemask_gt", Special::lanemask_gt, u32},
+    {"%clock", Special::clock, u32},
+    {"%clock_hi", Special::clock_hi, u32},
+    {"%clock64", Special::clock64, u64},
+    {"%globaltimer", Special::globaltimer, u64},
+    {"%globaltimer_lo", Special::globaltimer_lo, u32},
+    {"%globaltimer_hi", Special::globaltimer_hi, u32},
+    {"%total_smem_size", Special::total_smem_size, u32},
+    {"%dynamic_smem_size", Special::dynamic_smem_size, u32},
+    {"%envreg1", Special::zero, u32},
+    {"%envreg2", Special::zero, u32},
 };
 
 /// A clock that ticks once an instruction of the grid: monotonic, and the same in every run.
-std::uint64_t ticks(const Warp& w) { return w.block->grid->executed + static_cast<std::uint64_t>(w.quantum - w.budget); }
+std::uint64_t ticks(const Warp& w) {
+  return w.block->grid->executed + static_cast<std::uint64_t>(w.quantum - w.budget);
+}
 
 std::uint64_t value_of(const Warp& w, Special special, unsigned lane) {
   const Block& block = *w.block;
   const Grid& grid = *block.grid;
   const Mask bit = Mask{1} << lane;
   switch (special) {
-    case Special::tid_x: return w.tid[0][lane];
-    case Special::tid_y: return w.tid[1][lane];
-    case Special::tid_z: return w.tid[2][lane];
-    case Special::ntid_x: return grid.block_size.x;
-    case Special::ntid_y: return grid.block_size.y;
-    case Special::ntid_z: return grid.block_size.z;
-    case Special::ctaid_x: return block.id.x;
-    case Special::ctaid_y: return block.id.y;
-    case Special::ctaid_z: return block.id.z;
-    case Special::nctaid_x: return grid.size.x;
-    case Special::nctaid_y: return grid.size.y;
-    case Special::nctaid_z: return grid.size.z;
-    case Special::laneid: return lane;
-    case Special::warpid: return w.id;
-    case Special::nwarpid: return grid.profile->max_threads_per_multiprocessor / warp_size;
-    case Special::smid: return block.slot % grid.profile->multiprocessors;
-    case Special::nsmid: return grid.profile->multiprocessors;
-    case Special::gridid: return 1;
-    case Special::lanemask_eq: return bit;
-    case Special::lanemask_le: return bit | (bit - 1);
-    case Special::lanemask_lt: return bit - 1;
-    case Special::lanemask_ge: return ~(bit - 1);
-    case Special::lanemask_gt: return ~(bit | (bit - 1));
-    case Special::clock: return static_cast<std::uint32_t>(ticks(w));
-    case Special::clock_hi: return ticks(w) >> 32;
-    case Special::clock64: return ticks(w);
-    case Special::globaltimer: return static_cast<std::uint64_t>(grid.start_ns) + ticks(w);
-    case Special::globaltimer_lo: return static_cast<std::uint32_t>(static_cast<std::uint64_t>(grid.start_ns) + ticks(w));
-    case Special::globaltimer_hi: return (static_cast<std::uint64_t>(grid.start_ns) + ticks(w)) >> 32;
-    case Special::total_smem_size: return grid.image->static_shared + grid.dynamic_shared;
-    case Special::dynamic_smem_size: return grid.dynamic_shared;
-    case Special::zero: return 0;
+    case Special::tid_x:
+      return w.tid[0][lane];
+    case Special::tid_y:
+      return w.tid[1][lane];
+    case Special::tid_z:
+      return w.tid[2][lane];
+    case Special::ntid_x:
+      return grid.block_size.x;
+    case Special::ntid_y:
+      return grid.block_size.y;
+    case Special::ntid_z:
+      return grid.block_size.z;
+    case Special::ctaid_x:
+      return block.id.x;
+    case Special::ctaid_y:
+      return block.id.y;
+    case Special::ctaid_z:
+      return block.id.z;
+    case Special::nctaid_x:
+      return grid.size.x;
+    case Special::nctaid_y:
+      return grid.size.y;
+    case Special::nctaid_z:
+      return grid.size.z;
+    case Special::laneid:
+      return lane;
+    case Special::warpid:
+      return w.id;
+    case Special::nwarpid:
+      return grid.profile->max_threads_per_multiprocessor / warp_size;
+    case Special::smid:
+      return block.slot % grid.profile->multiprocessors;
+    case Special::nsmid:
+      return grid.profile->multiprocessors;
+    case Special::gridid:
+      return 1;
+    case Special::lanemask_eq:
+      return bit;
+    case Special::lanemask_le:
+      return bit | (bit - 1);
+    case Special::lanemask_lt:
+      return bit - 1;
+    case Special::lanemask_ge:
+      return ~(bit - 1);
+    case Special::lanemask_gt:
+      return ~(bit | (bit - 1));
+    case Special::clock:
+      return static_cast<std::uint32_t>(ticks(w));
+    case Special::clock_hi:
+      return ticks(w) >> 32;
+    case Special::clock64:
+      return ticks(w);
+    case Special::globaltimer:
+      return static_cast<std::uint64_t>(grid.start_ns) + ticks(w);
+    case Special::globaltimer_lo:
+      return static_cast<std::uint32_t>(static_cast<std::uint64_t>(grid.start_ns) + ticks(w));
+    case Special::globaltimer_hi:
+      return (static_cast<std::uint64_t>(grid.start_ns) + ticks(w)) >> 32;
+    case Special::total_smem_size:
+      return grid.image->static_shared + grid.dynamic_shared;
+    case Special::dynamic_smem_size:
+      return grid.dynamic_shared;
+    case Special::zero:
+      return 0;
   }
   return 0;
 }

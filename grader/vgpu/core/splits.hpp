@@ -7,9 +7,13 @@ namespace scanlab::vgpu {
 
 inline constexpr std::uint32_t max_depth = 255;
 
-inline std::uint32_t depth_key(std::uint32_t depth) { return (max_depth - (depth < max_depth ? depth : max_depth)) << 24; }
+inline std::uint32_t depth_key(std::uint32_t depth) {
+  return (max_depth - (depth < max_depth ? depth : max_depth)) << 24;
+}
 
-inline std::uint32_t Split::key() const { return depth_key(frame->depth) | pc->rank; }
+inline std::uint32_t Split::key() const {
+  return depth_key(frame->depth) | pc->rank;
+}
 
 /// Tells observers of the instructions since `active` was last set. To be called before `active` changes.
 void flush_executed(Warp& w);
@@ -38,8 +42,8 @@ void suspend(Warp& w);
 /// Turns after which splits that wait for a running one get a turn although theirs is later in the code.
 inline constexpr std::uint64_t patience = 512;
 
-/// A split has looked at memory that others write (an atomic, a volatile load). When it looks again and again and nobody
-/// has written, it waits for somebody: its turn ends early, so that the others come to run.
+/// A split has looked at memory that others write (an atomic, a volatile load). When it looks again and again and
+/// nobody has written, it waits for somebody: its turn ends early, so that the others come to run.
 inline void note_poll(Warp& w) {
   const std::uint32_t most_polls = w.pending_key != ~0u ? 4 : 16;
   SpinWatch& s = w.spin;

@@ -23,10 +23,10 @@ enum class Stop : std::uint8_t {
 
 /// Lanes of a warp that stand at the same instruction of the same call. A warp without divergence has one split.
 ///
-/// Reconvergence follows thread frontiers (Diamos et al., "SIMD re-convergence at thread frontiers", MICRO 2011): of all
-/// splits the one with the lowest key runs, and splits that meet at an instruction become one. The key is the call depth
-/// (deeper first) and then the rank of the basic block in a weak topological order (cfg.hpp), in which a loop is whole
-/// before what follows it; so lanes reunite at the immediate post-dominator, also in unstructured code.
+/// Reconvergence follows thread frontiers (Diamos et al., "SIMD re-convergence at thread frontiers", MICRO 2011): of
+/// all splits the one with the lowest key runs, and splits that meet at an instruction become one. The key is the call
+/// depth (deeper first) and then the rank of the basic block in a weak topological order (cfg.hpp), in which a loop is
+/// whole before what follows it; so lanes reunite at the immediate post-dominator, also in unstructured code.
 struct Split {
   enum class State : std::uint8_t {
     ready,    ///< can run
@@ -34,7 +34,8 @@ struct Split {
     sync,     ///< waits for lanes of the warp named in a *.sync mask
     spin,     ///< proven to loop until memory changes: waits for a write
   };
-  const Inst* pc = nullptr;  ///< where it goes on; for barrier the instruction after it, for sync the instruction itself
+  const Inst* pc =
+      nullptr;  ///< where it goes on; for barrier the instruction after it, for sync the instruction itself
   Frame* frame = nullptr;
   Mask mask = 0;
   State state = State::ready;
@@ -45,13 +46,13 @@ struct Split {
 /// Finds loops that cannot end by themselves: a split whose registers repeat while nobody writes memory (Brent's cycle
 /// detection over samples at the ends of quanta).
 struct SpinWatch {
-  std::uint64_t epoch = ~0ull;    ///< Grid::epoch when the watch began
+  std::uint64_t epoch = ~0ull;  ///< Grid::epoch when the watch began
   std::uint64_t samples = 0;
-  std::int64_t unwatched = 0;     ///< instructions since the last sample
-  std::uint64_t snapshot = 0;     ///< hash of the registers at the last power of two
-  std::uint64_t unyielding = 0;   ///< quanta for which other splits of the warp have waited
-  std::uint64_t poll_epoch = 0;   ///< Grid::epoch at the last poll
-  std::uint32_t polls = 0;        ///< looks at memory since then
+  std::int64_t unwatched = 0;    ///< instructions since the last sample
+  std::uint64_t snapshot = 0;    ///< hash of the registers at the last power of two
+  std::uint64_t unyielding = 0;  ///< quanta for which other splits of the warp have waited
+  std::uint64_t poll_epoch = 0;  ///< Grid::epoch at the last poll
+  std::uint32_t polls = 0;       ///< looks at memory since then
 };
 
 /// The 32 threads that execute together. Handlers read and write the first fields; the rest belongs to the scheduler.
@@ -67,15 +68,15 @@ struct Warp {
 
   const Inst* pc = nullptr;  ///< where to go on
   Stop stop = Stop::none;
-  Mask alive = 0;            ///< lanes that have not exited
-  std::uint32_t id = 0;      ///< within the block
-  std::vector<Split> waiting;                    ///< every split but the running one
+  Mask alive = 0;                               ///< lanes that have not exited
+  std::uint32_t id = 0;                         ///< within the block
+  std::vector<Split> waiting;                   ///< every split but the running one
   std::array<std::uint32_t, warp_size> tid[3];  ///< %tid of each lane
-  std::int64_t quantum = 0;                      ///< budget at the start of this quantum
-  std::int64_t segment_start = 0;                ///< budget when `active` was last set, to count instructions by mask
+  std::int64_t quantum = 0;                     ///< budget at the start of this quantum
+  std::int64_t segment_start = 0;               ///< budget when `active` was last set, to count instructions by mask
   SpinWatch spin;
-  bool listed = false;                           ///< among the runnable warps of a random schedule
-  std::vector<std::byte> local;                  ///< local memory, lane after lane, `local_stride` bytes each
+  bool listed = false;           ///< among the runnable warps of a random schedule
+  std::vector<std::byte> local;  ///< local memory, lane after lane, `local_stride` bytes each
   std::uint64_t local_stride = 0;
 
   /// The 32 values behind `ref`, as T.

@@ -12,8 +12,8 @@ namespace {
 enum Flags : std::uint32_t { has_second = 1u << 30, negated_source = 1u << 31 };
 
 /// Lanes wait at a *.sync instruction until every lane of their membermask that has not exited is there too (PTX ISA,
-/// "shfl.sync"). On return `w.active` holds the lanes that go on now; when there are none, false, and `next` is what runs
-/// instead.
+/// "shfl.sync"). On return `w.active` holds the lanes that go on now; when there are none, false, and `next` is what
+/// runs instead.
 bool assemble(Warp& w, const Inst* i, const Inst*& next) {
   if (!w.waiting.empty()) {
     // Lanes that came earlier wait at this very instruction.
@@ -64,9 +64,18 @@ const Inst* shuffle(Warp& w, const Inst* i) {
     std::int32_t j = lane;
     bool inside = false;
     switch (mode) {
-      case Shuffle::up: j = lane - static_cast<std::int32_t>(by); inside = j >= limit; break;
-      case Shuffle::down: j = lane + static_cast<std::int32_t>(by); inside = j <= limit; break;
-      case Shuffle::bfly: j = lane ^ static_cast<std::int32_t>(by); inside = j <= limit; break;
+      case Shuffle::up:
+        j = lane - static_cast<std::int32_t>(by);
+        inside = j >= limit;
+        break;
+      case Shuffle::down:
+        j = lane + static_cast<std::int32_t>(by);
+        inside = j <= limit;
+        break;
+      case Shuffle::bfly:
+        j = lane ^ static_cast<std::int32_t>(by);
+        inside = j <= limit;
+        break;
       case Shuffle::idx:
         j = static_cast<std::int32_t>((l & segment) | (by & ~segment));
         inside = j <= limit;
@@ -101,10 +110,18 @@ const Inst* vote(Warp& w, const Inst* i) {
     const Mask voters = members[l] & w.active, yes = source & voters;
     bool value = false;
     switch (mode) {
-      case Vote::all: value = yes == voters; break;
-      case Vote::any: value = yes != 0; break;
-      case Vote::uni: value = yes == 0 || yes == voters; break;
-      case Vote::ballot: w.lanes<std::uint32_t>(i->op[0])[l] = yes; break;
+      case Vote::all:
+        value = yes == voters;
+        break;
+      case Vote::any:
+        value = yes != 0;
+        break;
+      case Vote::uni:
+        value = yes == 0 || yes == voters;
+        break;
+      case Vote::ballot:
+        w.lanes<std::uint32_t>(i->op[0])[l] = yes;
+        break;
     }
     result |= Mask{value} << l;
   }
@@ -162,12 +179,26 @@ const Inst* redux(Warp& w, const Inst* i) {
 
 using u32 = std::uint32_t;
 using s32 = std::int32_t;
-u32 red_add(u32 a, u32 b) { return a + b; }
-u32 red_and(u32 a, u32 b) { return a & b; }
-u32 red_or(u32 a, u32 b) { return a | b; }
-u32 red_xor(u32 a, u32 b) { return a ^ b; }
-template <class T> T red_min(T a, T b) { return std::min(a, b); }
-template <class T> T red_max(T a, T b) { return std::max(a, b); }
+u32 red_add(u32 a, u32 b) {
+  return a + b;
+}
+u32 red_and(u32 a, u32 b) {
+  return a & b;
+}
+u32 red_or(u32 a, u32 b) {
+  return a | b;
+}
+u32 red_xor(u32 a, u32 b) {
+  return a ^ b;
+}
+template <class T>
+T red_min(T a, T b) {
+  return std::min(a, b);
+}
+template <class T>
+T red_max(T a, T b) {
+  return std::max(a, b);
+}
 
 /// bar.warp.sync lets lanes meet that stand at different ones.
 const Inst* warp_barrier(Warp& w, const Inst* i) {
@@ -188,9 +219,8 @@ const Inst* warp_barrier(Warp& w, const Inst* i) {
   // The others whose masks are complete now go on behind their own barriers.
   for (Split& s : w.waiting)
     if (s.state == Split::State::sync && is_warp_barrier(s.pc)) {
-      const auto* theirs = reinterpret_cast<const std::uint32_t*>((s.pc->op[5] & 1u ? s.frame->program->constants.bytes.get()
-                                                                                    : s.frame->registers) +
-                                                                  (s.pc->op[5] & ~1u));
+      const auto* theirs = reinterpret_cast<const std::uint32_t*>(
+          (s.pc->op[5] & 1u ? s.frame->program->constants.bytes.get() : s.frame->registers) + (s.pc->op[5] & ~1u));
       if ((theirs[std::countr_zero(s.mask)] & w.alive & ~arrived) == 0) {
         s.state = Split::State::ready;
         ++s.pc;
@@ -208,8 +238,7 @@ const Inst* active_mask(Warp& w, const Inst* i) {
 
 const Inst* fence(Warp& w, const Inst* i) {
   if (is_observed(w)) [[unlikely]]
-    for (Observer* o : w.block->grid->observers)
-      o->fence(actor_of(w, i), w.active, static_cast<Access::Scope>(i->aux));
+    for (Observer* o : w.block->grid->observers) o->fence(actor_of(w, i), w.active, static_cast<Access::Scope>(i->aux));
   return i + 1;
 }
 
@@ -218,10 +247,14 @@ std::optional<WarpSelection> select_fence(const ptx::Instruction& in) {
   s.run = fence;
   auto scope = Access::Scope::device;
   for (const std::string& word : in.modifiers) {
-    if (word == "cta") scope = Access::Scope::block;
-    else if (word == "gl" || word == "gpu") scope = Access::Scope::device;
-    else if (word == "sys") scope = Access::Scope::system;
-    else if (word != "sc" && word != "acq_rel") return std::nullopt;
+    if (word == "cta")
+      scope = Access::Scope::block;
+    else if (word == "gl" || word == "gpu")
+      scope = Access::Scope::device;
+    else if (word == "sys")
+      scope = Access::Scope::system;
+    else if (word != "sc" && word != "acq_rel")
+      return std::nullopt;
   }
   s.aux = static_cast<std::uint32_t>(scope);
   return s;
@@ -229,7 +262,9 @@ std::optional<WarpSelection> select_fence(const ptx::Instruction& in) {
 
 }  // namespace
 
-bool is_warp_barrier(const Inst* i) { return i->run == warp_barrier; }
+bool is_warp_barrier(const Inst* i) {
+  return i->run == warp_barrier;
+}
 
 std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
   using ptx::Type;

@@ -12,8 +12,8 @@ namespace scanlab::vgpu {
 struct WarpSelection {
   Handler run = nullptr;
   std::uint32_t aux = 0;
-  ptx::Type type[6] = {};   ///< of immediates, by place
-  int members = -1;         ///< operand number of the membermask, or -1
+  ptx::Type type[6] = {};  ///< of immediates, by place
+  int members = -1;        ///< operand number of the membermask, or -1
 };
 
 /// The selection for shfl.sync, vote.sync, match.sync, redux.sync, bar.warp.sync, activemask, membar and fence.

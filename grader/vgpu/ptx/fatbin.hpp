@@ -11,8 +11,8 @@ namespace scanlab::ptx {
 
 /// One PTX image of a fat binary.
 struct PtxImage {
-  unsigned sm = 0;     ///< architecture it was made for, 80 for compute_80
-  std::string text;    ///< without the trailing zero
+  unsigned sm = 0;   ///< architecture it was made for, 80 for compute_80
+  std::string text;  ///< without the trailing zero
 };
 
 /// The bytes are no fat binary, are damaged, or hold no PTX that can be read (the message says which, and what to do).

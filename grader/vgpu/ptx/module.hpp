@@ -18,11 +18,28 @@ namespace scanlab::ptx {
 enum class StateSpace : std::uint8_t { generic, reg, param, global, shared, local, constant };
 
 enum class Type : std::uint8_t {
-  none, pred,
-  b8, b16, b32, b64, b128,
-  u8, u16, u32, u64,
-  s8, s16, s32, s64,
-  f16, f16x2, bf16, bf16x2, tf32, f32, f64,
+  none,
+  pred,
+  b8,
+  b16,
+  b32,
+  b64,
+  b128,
+  u8,
+  u16,
+  u32,
+  u64,
+  s8,
+  s16,
+  s32,
+  s64,
+  f16,
+  f16x2,
+  bf16,
+  bf16x2,
+  tf32,
+  f32,
+  f64,
 };
 
 /// Bytes that one value of `type` takes in memory; 0 for `none` and `pred`.
@@ -33,7 +50,8 @@ bool is_signed(Type type);
 Type type_from_suffix(std::string_view suffix);
 
 /// A place in the learner's source, from `.loc`. `line` 0 means unknown. Inlined code has the chain of calls behind it:
-/// `inlined_at` is an index into Module::lines (or -1), `function` the demangled name of the inlined function (or empty).
+/// `inlined_at` is an index into Module::lines (or -1), `function` the demangled name of the inlined function (or
+/// empty).
 struct LineInfo {
   std::uint32_t file = 0;  ///< index into Module::files; files[0] is the empty name
   std::uint32_t line = 0;
@@ -70,16 +88,17 @@ struct Register {
 
 struct Operand {
   enum class Kind : std::uint8_t {
-    reg,        ///< `reg`; `negated` for !%p
-    special,    ///< `name` with its suffix, "%tid.x"
-    integer,    ///< `bits`, two's complement
-    floating,   ///< `bits`: IEEE double when written 0d… or as decimal, IEEE single (low half) when written 0f…; see `is_single`
-    symbol,     ///< `name` (+ `offset`): variable or function whose address is meant, "foo+8"
-    address,    ///< [base + offset]: base is `reg`, or `name`, or neither (absolute in `bits`)
-    vector,     ///< {a, b, …} or (a, b, …) of a call, in `elements`
-    label,      ///< branch target: `target` (instruction index); call prototypes and branch tables keep `name`
-    sink,       ///< `_`
-    pair,       ///< p|q: two destinations in `elements`
+    reg,       ///< `reg`; `negated` for !%p
+    special,   ///< `name` with its suffix, "%tid.x"
+    integer,   ///< `bits`, two's complement
+    floating,  ///< `bits`: IEEE double when written 0d… or as decimal, IEEE single (low half) when written 0f…; see
+               ///< `is_single`
+    symbol,    ///< `name` (+ `offset`): variable or function whose address is meant, "foo+8"
+    address,   ///< [base + offset]: base is `reg`, or `name`, or neither (absolute in `bits`)
+    vector,    ///< {a, b, …} or (a, b, …) of a call, in `elements`
+    label,     ///< branch target: `target` (instruction index); call prototypes and branch tables keep `name`
+    sink,      ///< `_`
+    pair,      ///< p|q: two destinations in `elements`
   };
   Kind kind = Kind::sink;
   bool negated = false;
@@ -110,17 +129,17 @@ struct Function {
   std::string name;       ///< as in PTX, mangled
   bool is_entry = false;  ///< a kernel
   bool is_defined = false;
-  std::uint32_t line = 0;               ///< index into Module::lines: the first .loc of the body
-  std::vector<Variable> parameters;     ///< space param
-  std::vector<Variable> returns;        ///< space param (or reg in old PTX)
-  std::vector<Register> registers;      ///< the registers that the body uses, also those declared in nested { } scopes
-  std::vector<Variable> variables;      ///< .shared, .local and .param variables declared in the body (names unique: a
-                                        ///< name declared again in another scope is renamed by the parser, "param0#2")
+  std::uint32_t line = 0;            ///< index into Module::lines: the first .loc of the body
+  std::vector<Variable> parameters;  ///< space param
+  std::vector<Variable> returns;     ///< space param (or reg in old PTX)
+  std::vector<Register> registers;   ///< the registers that the body uses, also those declared in nested { } scopes
+  std::vector<Variable> variables;   ///< .shared, .local and .param variables declared in the body (names unique: a
+                                     ///< name declared again in another scope is renamed by the parser, "param0#2")
   std::vector<Instruction> instructions;
-  std::unordered_map<std::string, std::int32_t> labels;                       ///< label → instruction index
-  std::unordered_map<std::string, std::vector<std::string>> branch_targets;   ///< .branchtargets tables: labels
-  std::uint32_t max_threads = 0;       ///< .maxntid x*y*z, 0 when absent
-  std::uint32_t required_threads[3]{}; ///< .reqntid
+  std::unordered_map<std::string, std::int32_t> labels;                      ///< label → instruction index
+  std::unordered_map<std::string, std::vector<std::string>> branch_targets;  ///< .branchtargets tables: labels
+  std::uint32_t max_threads = 0;                                             ///< .maxntid x*y*z, 0 when absent
+  std::uint32_t required_threads[3]{};                                       ///< .reqntid
 };
 
 struct Module {

@@ -97,7 +97,8 @@ void Requests::note_refusal(const std::string& kernel, std::string why) {
   refusal.kind = Fault::Kind::refused;
   refusal.kernel = ptx::source_name(kernel);
   refusal.headline = std::move(why);
-  refusal.advice = "look at the numbers between <<< and >>>; for n = 0 launch nothing, and round the number of blocks up";
+  refusal.advice =
+      "look at the numbers between <<< and >>>; for n = 0 launch nothing, and round the number of blocks up";
   note_fault(std::move(refusal));
 }
 
