@@ -183,7 +183,8 @@ void BodyParser::declare_in_module(Variable variable, std::string_view name) {
       scopes_.declare_variable(cursor_, name, std::string(name));
       return;
     }
-    variable.name += "#" + std::to_string(module_.variables.size());
+    variable.name += '#';
+    variable.name += std::to_string(module_.variables.size());
   } else {
     names_.variables.emplace(name, module_.variables.size());
   }
