@@ -101,7 +101,18 @@ def _grade_one(
             lines = [*lines[:MESSAGE_LINES], f"… {len(lines) - MESSAGE_LINES} more lines"]
         return failed(submission, options, f"{shown(submission.path)} {error.what}", lines)
     plan = plans.make_plan(submission.lab, shown(submission.path), submission.again(options), runners, options)
-    return run_judge(plan)
+    return _with_shown_paths(run_judge(plan), submission.path)
+
+
+def _with_shown_paths(value: Any, source: Path) -> Any:
+    """Return `value` with the files that the compiler knows by their whole paths named as people name them."""
+    if isinstance(value, dict):
+        return {key: _with_shown_paths(item, source) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_shown_paths(item, source) for item in value]
+    if isinstance(value, str):
+        return value.replace(str(source.resolve()), shown(source)).replace(f"{ROOT}/", "")
+    return value
 
 
 def run_judge(plan: dict[str, Any]) -> Result:

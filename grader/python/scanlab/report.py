@@ -65,17 +65,13 @@ def cause_lines(lab: str, check: Result) -> list[Line]:
     named = re.match(r"([A-Z]{3,}):? +(.*)", headline, flags=re.DOTALL)
     word, rest = named.groups() if named else (check["verdict"].upper(), headline)
     lines = [(f"{word} {lab}: {rest}", STYLES.get(check["verdict"], ""))]
-    facts = []
-    got = [cause.get("actual") or "", f"expected {cause['expected']}" if cause.get("expected") else ""]
-    if any(got):
-        facts.append(", ".join(filter(None, got)))
-    place = where_text(cause.get("where"))
-    if place:
-        facts.append(place)
-    facts += cause.get("details") or []
-    if cause.get("rationale"):
-        facts.append(cause["rationale"])
-    lines += [(f"  {line}", "") for fact in facts for line in fact.splitlines()]
+    got = ", ".join(
+        filter(None, [cause.get("actual"), f"expected {cause['expected']}" if cause.get("expected") else ""])
+    )
+    rationale = cause.get("rationale") or ""
+    # What happened, where, and why; where nothing was compared, the reason is what happened.
+    facts = [got or rationale, where_text(cause.get("where")), *(cause.get("details") or []), rationale if got else ""]
+    lines += [(f"  {line}", "") for fact in filter(None, facts) for line in fact.splitlines()]
     step = cause.get("next") or ""
     if step:
         label = "again" if step.startswith("grader/scanlab") else "next"

@@ -99,6 +99,10 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
     e.target = "live memory";
     e.details.push_back(fmt::format("the address lies in {}, which has been freed", p.allocation->label));
     e.advice = "free memory only after its last use";
+  } else if (p.distance == 0 && p.allocation->is_constant) {
+    e.target = "writable memory";
+    e.details.push_back(fmt::format("the address lies in {}, which device code can only read", p.allocation->label));
+    e.advice = "write constant memory from the host, with cudaMemcpyToSymbol";
   } else {
     e.target = p.allocation->label;
     e.details.push_back(missed(p.allocation->label, p.allocation->size, p.distance));

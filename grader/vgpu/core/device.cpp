@@ -20,6 +20,12 @@ struct LoadedModule {
 
 namespace {
 
+/// What cooperative groups expect behind %envreg1 and %envreg2: its own size, and the barrier of the grid.
+struct GridWorkspace {
+  std::uint32_t size = sizeof(GridWorkspace);
+  std::uint32_t barrier = 0;
+};
+
 /// Duration of an empty launch, and of an instruction: a rough but fixed clock, so that times are the same in every
 /// run.
 constexpr double launch_ns = 2000;
@@ -191,6 +197,11 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   g.size = grid;
   g.block_size = block;
   g.dynamic_shared = request.dynamic_shared;
+  if (request.cooperative) {
+    const GridWorkspace workspace;
+    g.workspace = memory_.allocate(sizeof workspace, "barrier of the grid");
+    memory_.write(g.workspace, &workspace, sizeof workspace);
+  }
   g.observers = observers_;
   g.print = &print;
   g.profile = &profile_;
@@ -202,6 +213,7 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   limits.cancel = cancel;
   limits.resident_blocks = resident;
   result.fault = run_grid(g, schedule, limits);
+  if (g.workspace) memory_.free(g.workspace);
   for (Observer* o : observers_) o->kernel_end();
   result.warp_instructions = g.executed;
   result.simulated_ns = launch_ns + static_cast<double>(g.executed) /

@@ -67,6 +67,7 @@ struct Grid {
   std::span<const std::byte> parameters;
   Dim3 size, block_size;
   std::uint64_t dynamic_shared = 0;
+  Address workspace = 0;  ///< of a cooperative launch: where grid.sync() counts arrivals; 0 makes it trap
   std::span<Observer* const> observers;
   const std::function<void(std::string_view)>* print = nullptr;
   const DeviceProfile* profile = nullptr;

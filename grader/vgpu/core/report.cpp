@@ -14,6 +14,7 @@ namespace scanlab::vgpu {
 namespace {
 
 constexpr std::size_t most_details = 8;
+constexpr std::size_t most_callers = 8;
 
 std::string at_line(const SourcePlace& p) {
   if (p.line == 0) return "an unknown line (compile with -lineinfo)";
@@ -122,8 +123,15 @@ void complete(Fault& fault, const Warp& w, const Inst* i, unsigned lane) {
   fault.block[2] = w.block->id.z;
   for (unsigned k = 0; k < 3; ++k) fault.thread[k] = w.tid[k][lane];
   // Functions that were called, not inlined: the lines of the calls.
-  for (const Frame* f = w.frame; f && f->caller; f = f->caller)
+  std::size_t left_out = 0;
+  for (const Frame* f = w.frame; f && f->caller; f = f->caller) {
+    if (fault.called_from.size() >= most_callers) {
+      ++left_out;
+      continue;
+    }
     for (SourcePlace& p : places_of(*grid.image->module, f->call->line)) fault.called_from.push_back(std::move(p));
+  }
+  if (left_out) fault.details.push_back(fmt::format("and {} more call{}", left_out, left_out == 1 ? "" : "s"));
 }
 
 Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running, std::uint64_t unstarted) {

@@ -39,7 +39,8 @@ enum class Special : std::uint64_t {
   globaltimer_hi,
   total_smem_size,
   dynamic_smem_size,
-  zero,
+  workspace_low,
+  workspace_high,
 };
 
 struct Name {
@@ -82,8 +83,8 @@ constexpr Name names[] = {
     {"%globaltimer_hi", Special::globaltimer_hi, u32},
     {"%total_smem_size", Special::total_smem_size, u32},
     {"%dynamic_smem_size", Special::dynamic_smem_size, u32},
-    {"%envreg1", Special::zero, u32},
-    {"%envreg2", Special::zero, u32},
+    {"%envreg1", Special::workspace_high, u32},
+    {"%envreg2", Special::workspace_low, u32},
 };
 
 /// A clock that ticks once an instruction of the grid: monotonic, and the same in every run.
@@ -158,8 +159,10 @@ std::uint64_t value_of(const Warp& w, Special special, unsigned lane) {
       return grid.image->static_shared + grid.dynamic_shared;
     case Special::dynamic_smem_size:
       return grid.dynamic_shared;
-    case Special::zero:
-      return 0;
+    case Special::workspace_low:
+      return static_cast<std::uint32_t>(grid.workspace);
+    case Special::workspace_high:
+      return grid.workspace >> 32;
   }
   return 0;
 }

@@ -295,14 +295,16 @@ std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
       }
   }
   if (in.opcode == "vote" && in.operands.size() == 3) {
+    // CUB writes vote.ballot.sync; ptxas takes the words in either order.
     s.type[1] = Type::pred;
     s.members = 2;
     s.run = vote;
     if (in.operands[1].negated) s.aux |= negated_source;
     const char* const modes[] = {"all", "any", "uni"};
     for (std::uint32_t k = 0; k < 3; ++k)
-      if (words({"sync", modes[k], "pred"})) return s.aux |= k, s;
-    if (words({"sync", "ballot", "b32"})) return s.aux |= static_cast<std::uint32_t>(Vote::ballot), s;
+      if (words({"sync", modes[k], "pred"}) || words({modes[k], "sync", "pred"})) return s.aux |= k, s;
+    if (words({"sync", "ballot", "b32"}) || words({"ballot", "sync", "b32"}))
+      return s.aux |= static_cast<std::uint32_t>(Vote::ballot), s;
   }
   if (in.opcode == "match" && in.operands.size() == 3) {
     s.members = 2;

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Compiles a CUDA program, runs it, and compares what it prints with NAME.expected.
+
+    run_program.py --nvcc NVCC --library libcudart_vgpu.a --vgpu-run VGPU_RUN [--schedules S,T] PROGRAM.cu
+    run_program.py --nvcc NVCC --gpu PROGRAM.cu        with NVIDIA's runtime, on a real GPU
+
+The same output is expected under every schedule. The program's comment lines may say how it is built and how it ends:
+
+    // test: nvcc FLAGS       further flags for the compiler
+    // test: runs A B         one run for each argument, outputs one after the other
+    // test: vgpu-run OPTIONS further options of vgpu-run
+    // test: schedules S T    these schedules only: the program depends on the order of blocks
+    // test: signal SIGSEGV   killed by that signal
+    // test: stderr TEXT      stderr of the virtual GPU's runs contains TEXT
+    // test: alone            not started by vgpu-run
+    // test: vgpu             its output is the virtual GPU's own: skipped on a GPU
+
+Exit 0: as expected, 1: not, 77: skipped.
+"""
+
+import argparse
+import difflib
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+COMPILE_SECONDS, RUN_SECONDS = 120, 60
+SKIPPED = 77
+
+
+def absolute(path: str) -> Path:
+    return Path(path).absolute()
+
+
+def directives(source: Path) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for line in source.read_text().splitlines():
+        match = re.match(r"// test: (\S+)\s*(.*)", line)
+        if match:
+            found.setdefault(match[1], []).append(match[2])
+    return found
+
+
+def compile_program(options: argparse.Namespace, wanted: dict[str, list[str]], folder: Path) -> Path | None:
+    program = folder / options.source.stem
+    command = [options.nvcc, "-std=c++17", "-lineinfo", "-Wno-deprecated-declarations", "-o", str(program)]
+    command += wanted.get("nvcc", [""])[0].split()
+    if options.gpu:
+        command += ["-arch=native", str(options.source)]
+    else:
+        command += ["-gencode", "arch=compute_80,code=compute_80", "--no-compress", "-cudart", "none"]
+        command += [str(options.source), str(options.library)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS)
+    if done.returncode != 0:
+        print(f"{options.source.name}: nvcc fails:\n{done.stdout}{done.stderr}")
+        return None
+    return program
+
+
+def run(options: argparse.Namespace, wanted: dict[str, list[str]], program: Path, schedule: str) -> list[str]:
+    """Runs the program once for each of its arguments; what differs from the expectations, as lines."""
+    environment = {name: value for name, value in os.environ.items() if name != "SCANLAB_VGPU_FD"}
+    output, errors, problems = "", "", []
+    served = not options.gpu and "alone" not in wanted
+    prefix = [str(options.vgpu_run), "--schedule", schedule] + wanted.get("vgpu-run", [""])[0].split() + ["--"]
+    for argument in wanted.get("runs", [""])[0].split() or [None]:
+        command = (prefix if served else []) + [str(program)] + ([argument] if argument else [])
+        done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS, env=environment)
+        output += done.stdout
+        errors += done.stderr
+        expected_code = 0
+        if "signal" in wanted:
+            number = getattr(signal, wanted["signal"][0])
+            expected_code = 128 + number if served else -number
+        if done.returncode != expected_code:
+            problems.append(f"exit code {done.returncode}, expected {expected_code}")
+
+    expected = options.source.with_suffix(".expected").read_text()
+    if output != expected:
+        problems.append("output differs")
+        problems += difflib.unified_diff(
+            expected.splitlines(), output.splitlines(), "expected", "got", lineterm="", n=2
+        )
+    if not options.gpu:
+        problems += [f"stderr does not contain: {text}" for text in wanted.get("stderr", []) if text not in errors]
+    if problems and errors:
+        problems.append(f"stderr was:\n{errors}")
+    return problems
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("source", type=Path)
+    parser.add_argument("--nvcc", default="nvcc")
+    parser.add_argument("--library", type=absolute)
+    parser.add_argument("--vgpu-run", type=absolute)
+    parser.add_argument("--schedules", default="in_order", help="separated by commas")
+    parser.add_argument("--gpu", action="store_true")
+    options = parser.parse_args()
+    wanted = directives(options.source)
+    if options.gpu and "vgpu" in wanted:
+        print("skipped: its output is the virtual GPU's own")
+        return SKIPPED
+    schedules = options.schedules.split(",")
+    if "schedules" in wanted:
+        schedules = wanted["schedules"][0].split()
+
+    with tempfile.TemporaryDirectory() as folder:
+        program = compile_program(options, wanted, Path(folder))
+        if program is None:
+            return 1
+        is_wrong = False
+        for schedule in ["the GPU's own"] if options.gpu else schedules:
+            problems = run(options, wanted, program, schedule)
+            if problems:
+                is_wrong = True
+                print(f"schedule {schedule}:", *problems, sep="\n")
+    return 1 if is_wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
