@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Compiles a CUDA program, runs it, and compares what it prints with NAME.expected.
 
+Where there is a NAME.stderr, each of its lines has to occur in what the virtual GPU and the program say on stderr.
+
     run_program.py --nvcc NVCC --library libcudart_vgpu.a --vgpu-run VGPU_RUN [--schedules S,T] PROGRAM.cu
     run_program.py --nvcc NVCC --gpu PROGRAM.cu        with NVIDIA's runtime, on a real GPU
 
@@ -11,7 +13,6 @@ The same output is expected under every schedule. The program's comment lines ma
     // test: vgpu-run OPTIONS further options of vgpu-run
     // test: schedules S T    these schedules only: the program depends on the order of blocks
     // test: signal SIGSEGV   killed by that signal
-    // test: stderr TEXT      stderr of the virtual GPU's runs contains TEXT
     // test: alone            not started by vgpu-run
     // test: vgpu             its output is the virtual GPU's own: skipped on a GPU
 
@@ -66,7 +67,7 @@ def run(options: argparse.Namespace, wanted: dict[str, list[str]], program: Path
     environment = {name: value for name, value in os.environ.items() if name != "SCANLAB_VGPU_FD"}
     output, errors, problems = "", "", []
     served = not options.gpu and "alone" not in wanted
-    prefix = [str(options.vgpu_run), "--schedule", schedule] + wanted.get("vgpu-run", [""])[0].split() + ["--"]
+    prefix = [str(options.vgpu_run), "--schedule", schedule, *wanted.get("vgpu-run", [""])[0].split(), "--"]
     for argument in wanted.get("runs", [""])[0].split() or [None]:
         command = (prefix if served else []) + [str(program)] + ([argument] if argument else [])
         done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS, env=environment)
@@ -85,8 +86,10 @@ def run(options: argparse.Namespace, wanted: dict[str, list[str]], program: Path
         problems += difflib.unified_diff(
             expected.splitlines(), output.splitlines(), "expected", "got", lineterm="", n=2
         )
-    if not options.gpu:
-        problems += [f"stderr does not contain: {text}" for text in wanted.get("stderr", []) if text not in errors]
+    reports = options.source.with_suffix(".stderr")
+    if reports.exists() and not options.gpu:
+        texts = reports.read_text().splitlines()
+        problems += [f"stderr does not contain: {text}" for text in texts if text not in errors]
     if problems and errors:
         problems.append(f"stderr was:\n{errors}")
     return problems

@@ -66,7 +66,7 @@ class TypedTrial : public Trial {
     result.output_hash = hash;
     if (report.failure) {
       result.failure = std::move(report.failure);
-      add_detail(*result.failure, result.failure->cause.next);
+      if (!result.failure->cause.next.empty()) add_detail(*result.failure, result.failure->cause.next);
     } else {
       // Taken at once: whatever the submission does later is too late.
       std::vector<T> y(n_);

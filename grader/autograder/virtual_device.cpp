@@ -79,7 +79,8 @@ std::array<std::uint64_t, 3> triple(const unsigned (&values)[3]) {
 Failure failure_of(const vgpu::Fault& fault, bool cancelled) {
   Failure failure;
   Cause& cause = failure.cause;
-  cause.rationale = fault.headline;
+  cause.actual = fault.headline;
+  cause.rationale = fault.advice;
   Where where{fault.where.file, fault.where.line, fault.kernel, std::nullopt, std::nullopt};
   if (fault.has_thread) {
     where.block = triple(fault.block);
@@ -89,17 +90,16 @@ Failure failure_of(const vgpu::Fault& fault, bool cancelled) {
   cause.details = fault.details;
   if (fault.kind == vgpu::Fault::Kind::refused) {  // it never ran, so there is no line and no thread
     cause.where.reset();
-    cause.rationale = "launch refused: " + fault.headline;
+    cause.actual = "launch refused: " + fault.headline;
   }
   for (const vgpu::SourcePlace& caller : fault.called_from) {
     cause.details.push_back(fmt::format("called from {}:{}{}{}", caller.file, caller.line,
                                         caller.function.empty() ? "" : " in ", caller.function));
   }
-  cause.next = fault.advice;
   switch (fault.kind) {
     case vgpu::Fault::Kind::budget:
       failure.verdict = Verdict::timeout;
-      if (cancelled) cause.rationale = "the kernel was still running when the check's time was up";
+      if (cancelled) cause.actual = "the kernel was still running when the check's time was up";
       break;
     case vgpu::Fault::Kind::unsupported:
       failure.verdict = Verdict::error;  // the virtual GPU's gap, not the submission's mistake

@@ -1,5 +1,4 @@
 // test: vgpu
-// test: stderr out_of_bounds_kernel
 // cudaDeviceReset clears a sticky error: allocations are gone, and variables have their first values again.
 #include <cstdio>
 

@@ -1,7 +1,4 @@
 // test: signal SIGSEGV
-// test: stderr host code in first_element(float const*) read the device pointer
-// test: stderr byte 8 of cudaMalloc #2 (64 bytes)
-// test: stderr cudaMemcpy
 // A host function reads device memory: the program dies, as on a GPU, and is told why.
 #include <cstdio>
 

@@ -1,6 +1,5 @@
 // test: vgpu
 // test: alone
-// test: stderr no virtual GPU: start this program with `grader/scanlab run`
 // Started by itself, a program linked for the virtual GPU finds no device, and is told how to start.
 #include <cstdio>
 

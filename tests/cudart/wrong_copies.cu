@@ -1,8 +1,4 @@
 // test: vgpu
-// test: stderr its kind is cudaMemcpyHostToDevice, but the destination is a host pointer
-// test: stderr copy to the device of 20 bytes refused: it begins at byte 0 of cudaMalloc #1 (16 bytes)
-// test: stderr cudaMallocArray is not supported by the virtual GPU yet
-// test: stderr cudaFree: the pointer is not what cudaMalloc returned
 // Copies that a GPU refuses or, worse, does not notice; and a call that is not supported. Each is explained.
 #include <cstdio>
 

@@ -82,10 +82,17 @@ def test_a_place_shows_what_is_known() -> None:
 
 
 def test_causes_are_capped_and_the_total_is_said() -> None:
-    shown = text(report.result_lines(result(*[check() for _ in range(8)], check("skipped")), checks=True))
+    checks = [check(cause=cause(rationale=f"reason {number}")) for number in range(8)]
+    shown = text(report.result_lines(result(*checks, check("skipped")), checks=True))
     assert shown.count("again:") == report.SHOWN_CAUSES
     assert "and 5 more of 9 checks" in shown
     assert shown.splitlines()[-1] == "FAIL 02_kogge_stone: Kogge-Stone, 0 of 100 points (small, seed 7)"
+
+
+def test_one_mistake_is_explained_once() -> None:
+    shown = text(report.result_lines(result(check(), check(), check("skipped")), checks=True))
+    assert shown.count("again:") == 1
+    assert "and 1 more of 3 checks" in shown
 
 
 def test_points_have_no_useless_fraction() -> None:

@@ -69,7 +69,7 @@ def main() -> int:
         found = disappointments(mutant, result)
         failed += bool(found)
         cause = next((check["cause"] for check in result["checks"] if check["cause"]), None)
-        told = f"{cause['headline']}: {cause['rationale']}" if cause else "every check passed"
+        told = f"{cause['headline']}: {cause['actual']} {cause['rationale']}" if cause else "every check passed"
         print(f"{'not as expected' if found else 'as expected':15} {mutant.submission.path.name}: {told}"[:220])
         for line in found:
             print(f"    {line}")

@@ -31,16 +31,26 @@ def result_lines(result: Result, *, checks: bool) -> list[Line]:
     if checks:
         lines += _check_lines(result["checks"])
     causes = [check for check in result["checks"] if check.get("cause") and check["verdict"] not in ("pass", "skipped")]
-    for check in causes[:SHOWN_CAUSES]:
+    shown = _different(causes)[:SHOWN_CAUSES]
+    for check in shown:
         lines += cause_lines(result["lab"], check)
-    if len(causes) > SHOWN_CAUSES:
-        lines.append((f"  and {len(causes) - SHOWN_CAUSES} more of {len(result['checks'])} checks; these first", ""))
+    if len(causes) > len(shown):
+        lines.append((f"  and {len(causes) - len(shown)} more of {len(result['checks'])} checks; mend this first", ""))
     verdict = result["verdict"]
     total = f"{points(result['points'])} of {points(result['max_points'])} points"
     lines.append(
         (f"{verdict.upper()} {result['lab']}: {result['title']}, {total} ({_device(result)})", STYLES.get(verdict, ""))
     )
     return lines
+
+
+def _different(checks: Iterable[Result]) -> list[Result]:
+    """Return the first check of each cause: one mistake usually fails several checks for the same reason."""
+    seen: dict[tuple[str, str], Result] = {}
+    for check in checks:
+        cause = check["cause"]
+        seen.setdefault((cause.get("rationale") or cause["headline"], where_text(cause.get("where"))), check)
+    return list(seen.values())
 
 
 def _device(result: Result) -> str:
@@ -68,9 +78,7 @@ def cause_lines(lab: str, check: Result) -> list[Line]:
     got = ", ".join(
         filter(None, [cause.get("actual"), f"expected {cause['expected']}" if cause.get("expected") else ""])
     )
-    rationale = cause.get("rationale") or ""
-    # What happened, where, and why; where nothing was compared, the reason is what happened.
-    facts = [got or rationale, where_text(cause.get("where")), *(cause.get("details") or []), rationale if got else ""]
+    facts = [got, where_text(cause.get("where")), *(cause.get("details") or []), cause.get("rationale") or ""]
     lines += [(f"  {line}", "") for fact in filter(None, facts) for line in fact.splitlines()]
     step = cause.get("next") or ""
     if step:

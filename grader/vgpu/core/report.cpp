@@ -148,6 +148,8 @@ Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running
   if (w.spin && unstarted)
     f.advice =
         "a block may only wait for blocks that started before it: take the block's number from an atomic counter";
+  else if (w.spin && w.barrier)
+    f.advice = "the loop waits for a write that never comes: who could write waits at the barrier, or has ended";
   else if (w.spin)
     f.advice = "nobody writes what these threads wait for: check who should set the flag, and whether it does so first";
   else if (w.sync)
