@@ -7,6 +7,7 @@
 #include <map>
 
 #include "vgpu/core/alu.hpp"
+#include "vgpu/core/async_copy.hpp"
 #include "vgpu/core/builtins.hpp"
 #include "vgpu/core/cfg.hpp"
 #include "vgpu/core/control.hpp"
@@ -297,6 +298,7 @@ class Decoder {
     if (op == "brx") return table_branch(in);
     if (op == "call") return call(in);
     if (op == "ld" || op == "ldu" || op == "st" || op == "atom" || op == "red") return memory(in);
+    if (op == "cp") return copy_asynchronously(in);
     if (op == "cvta") return convert_address(in);
     if (op == "isspacep") return is_space_of(in);
     if ((op == "bar" || op == "barrier") && !in.has("warp")) return barrier(in);
@@ -473,6 +475,48 @@ class Decoder {
       i.op[7] = base;
       i.imm = offset;
     }
+  }
+
+  /// The address that an operand names, in a register of its own when it is more than a register.
+  OperandRef address_of(const Operand& o, bool& is_64) {
+    const OperandRef base = o.reg >= 0 ? registers_.at(static_cast<std::size_t>(o.reg)) : 0;
+    is_64 = o.reg < 0 || lane_bytes(function_.registers[static_cast<std::size_t>(o.reg)].type) == 8;
+    if (o.reg >= 0 && o.offset == 0) return base;
+    std::uint64_t value = o.bits;
+    if (o.reg >= 0) {
+      // Sums of 32 bits wrap there, as PTX has it.
+      const OperandRef sum = temporary(8);
+      Inst& i = emit(is_64 ? add_window : add_offset_32);
+      i.op[0] = sum;
+      i.op[1] = base;
+      i.imm = static_cast<std::uint64_t>(o.offset);
+      return sum;
+    }
+    if (!o.name.empty()) {
+      const auto symbol = symbol_value(o.name);
+      if (!symbol) unsupported(fmt::format("unknown symbol {}", ptx::demangle(o.name)));
+      value = *symbol;
+    }
+    return constant(value + static_cast<std::uint64_t>(o.offset), Type::u64);
+  }
+
+  void copy_asynchronously(const ptx::Instruction& in) {
+    if (is_async_wait(in)) return;
+    const auto bytes = async_copy_bytes(in);
+    if (!bytes) unknown_instruction();
+    AsyncCopyForm form;
+    form.bytes = static_cast<std::uint16_t>(*bytes);
+    bool to_is_64 = false, from_is_64 = false;
+    const OperandRef to = address_of(in.operands[0], to_is_64), from = address_of(in.operands[1], from_is_64);
+    if (!from_is_64) unknown_instruction();
+    form.to_is_64 = to_is_64;
+    form.has_count = in.operands.size() > 3;
+    const OperandRef count = form.has_count ? source(in.operands[3], Type::u32) : 0;
+    Inst& i = emit(async_copy);
+    i.op[0] = to;
+    i.op[1] = from;
+    i.op[2] = count;
+    i.imm = std::bit_cast<std::uint64_t>(form);
   }
 
   void convert_address(const ptx::Instruction& in) {
