@@ -1,5 +1,5 @@
-// Copies from global to shared memory that do not pass through registers: cp.async as intrinsics, pipeline primitives and
-// memcpy_async of cooperative groups.
+// Copies from global to shared memory that do not pass through registers: cp.async as intrinsics, pipeline primitives
+// and memcpy_async of cooperative groups.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cuda_pipeline.h>
@@ -19,7 +19,8 @@ __global__ void by_primitives(const int* in, int* out, int n) {
     __pipeline_commit();
     __pipeline_wait_prior(1);
     __syncthreads();
-    for (int j = 0; j < 4; ++j) out[k * tile + j * threads + threadIdx.x] = s[k % 2][tile - 1 - j * threads - threadIdx.x];
+    for (int j = 0; j < 4; ++j)
+      out[k * tile + j * threads + threadIdx.x] = s[k % 2][tile - 1 - j * threads - threadIdx.x];
     __syncthreads();
   }
 }
@@ -27,8 +28,10 @@ __global__ void by_primitives(const int* in, int* out, int n) {
 // Zero fill: fewer bytes are read than written.
 __global__ void with_zeros(const int* in, int* out) {
   __shared__ __align__(16) int s[tile];
-  s[threadIdx.x] = -1;
-  __pipeline_memcpy_async(&s[threadIdx.x * 4], &in[threadIdx.x * 4], 16, 4 * (threadIdx.x % 5 < 4 ? threadIdx.x % 5 : 4));
+  for (int j = 0; j < 4; ++j) s[threadIdx.x + j * threads] = -1;
+  __syncthreads();
+  __pipeline_memcpy_async(&s[threadIdx.x * 4], &in[threadIdx.x * 4], 16,
+                          4 * (threadIdx.x % 5 < 4 ? threadIdx.x % 5 : 4));
   __pipeline_commit();
   __pipeline_wait_prior(0);
   __syncthreads();

@@ -1,5 +1,6 @@
 // test: schedules in_order
 // CUB's algorithms for whole arrays, in CUB's two calls: for the size of the scratch memory, then for the work.
+#include <algorithm>
 #include <cstdio>
 #include <cub/device/device_histogram.cuh>
 #include <cub/device/device_radix_sort.cuh>

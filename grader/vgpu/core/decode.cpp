@@ -477,46 +477,33 @@ class Decoder {
     }
   }
 
-  /// The address that an operand names, in a register of its own when it is more than a register.
-  OperandRef address_of(const Operand& o, bool& is_64) {
-    const OperandRef base = o.reg >= 0 ? registers_.at(static_cast<std::size_t>(o.reg)) : 0;
-    is_64 = o.reg < 0 || lane_bytes(function_.registers[static_cast<std::size_t>(o.reg)].type) == 8;
-    if (o.reg >= 0 && o.offset == 0) return base;
-    std::uint64_t value = o.bits;
-    if (o.reg >= 0) {
-      // Sums of 32 bits wrap there, as PTX has it.
-      const OperandRef sum = temporary(8);
-      Inst& i = emit(is_64 ? add_window : add_offset_32);
-      i.op[0] = sum;
-      i.op[1] = base;
-      i.imm = static_cast<std::uint64_t>(o.offset);
-      return sum;
-    }
-    if (!o.name.empty()) {
-      const auto symbol = symbol_value(o.name);
-      if (!symbol) unsupported(fmt::format("unknown symbol {}", ptx::demangle(o.name)));
-      value = *symbol;
-    }
-    return constant(value + static_cast<std::uint64_t>(o.offset), Type::u64);
-  }
-
   void copy_asynchronously(const ptx::Instruction& in) {
     if (is_async_wait(in)) return;
     const auto bytes = async_copy_bytes(in);
     if (!bytes) unknown_instruction();
     AsyncCopyForm form;
-    form.bytes = static_cast<std::uint16_t>(*bytes);
-    bool to_is_64 = false, from_is_64 = false;
-    const OperandRef to = address_of(in.operands[0], to_is_64), from = address_of(in.operands[1], from_is_64);
-    if (!from_is_64) unknown_instruction();
-    form.to_is_64 = to_is_64;
+    form.bytes = static_cast<std::uint8_t>(*bytes);
+    const Operand &to = in.operands[0], &from = in.operands[1];
+    const auto base_of = [&](const Operand& o) {
+      if (o.reg >= 0) return registers_.at(static_cast<std::size_t>(o.reg));
+      const auto value = o.name.empty() ? std::optional(o.bits) : symbol_value(o.name);
+      if (!value) unsupported(fmt::format("unknown symbol {}", ptx::demangle(o.name)));
+      return constant(*value, Type::u64);
+    };
+    const auto is_64 = [&](const Operand& o) {
+      return o.reg < 0 || lane_bytes(function_.registers[static_cast<std::size_t>(o.reg)].type) == 8;
+    };
+    if (!is_64(from)) unknown_instruction();
+    form.to_is_64 = is_64(to);
     form.has_count = in.operands.size() > 3;
+    const OperandRef bases[] = {base_of(to), base_of(from)};
     const OperandRef count = form.has_count ? source(in.operands[3], Type::u32) : 0;
     Inst& i = emit(async_copy);
-    i.op[0] = to;
-    i.op[1] = from;
+    std::copy(std::begin(bases), std::end(bases), std::begin(i.op));
     i.op[2] = count;
-    i.imm = std::bit_cast<std::uint64_t>(form);
+    i.aux = std::bit_cast<std::uint32_t>(form);
+    i.imm = std::bit_cast<std::uint64_t>(
+        AsyncCopyOffsets{static_cast<std::int32_t>(to.offset), static_cast<std::int32_t>(from.offset)});
   }
 
   void convert_address(const ptx::Instruction& in) {
