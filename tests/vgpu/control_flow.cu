@@ -164,10 +164,10 @@ __global__ void barriers(int* out, int flag) {
 __global__ void shuffles_in_loop(int* out) {
   const int lane = threadIdx.x;
   int sum = lane;
-  for (int k = 0; k < lane / 8 + 1; ++k) {
-    const unsigned mask = __activemask();
-    sum += __shfl_sync(mask, lane, 31);
-    __syncwarp(mask);
+  for (int k = 0; k < 4; ++k) {
+    const bool takes_part = k <= lane / 8;
+    const unsigned mask = __ballot_sync(0xffffffffu, takes_part);
+    if (takes_part) sum += __shfl_sync(mask, lane, 31);
   }
   out[lane] = sum;
 }

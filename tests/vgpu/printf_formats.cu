@@ -11,9 +11,8 @@ struct Point {
 __global__ void formats(const char* name) {
   printf("%d %i %u %5d|%-5d|%05d|%+d|% d\n", -1, 42, 4000000000u, 42, 42, 42, 42, 42);
   printf("%x %X %#x %o %#o %08x\n", 255, 255, 255, 8, 8, 0xbeef);
-  printf("%ld %lu %lld %llu %llx %hd %hhd\n", -5l, 5ul, -5000000000ll, 5000000000ull, 0xabcdef0123ull, (short)-3,
-         (char)7);
-  printf("%zu %zd\n", sizeof(Point), (ssize_t)-2);
+  printf("%ld %lu %lld %llu %llx %hd\n", -5l, 5ul, -5000000000ll, 5000000000ull, 0xabcdef0123ull, (short)-3);
+  printf("%zu %zd\n", sizeof(Point), (ssize_t)-2);  // not CUDA's: printed as it stands
   printf("%f %.2f %10.3f|%-10.1f|%e %.3E %g %G %a\n", 1.5, 3.14159, 2.71828, 9.99, 12345.678, 0.00012, 1e-10, 1e20,
          1.0);
   printf("%c%c%c %s %10s|%-10s|%.2s\n", 'a', 'b', 'c', "text", "right", "left", "precision");
@@ -52,6 +51,6 @@ int main() {
   cudaDeviceSynchronize();
   size_t size = 0;
   cudaDeviceGetLimit(&size, cudaLimitPrintfFifoSize);
-  printf("buffer %d, %s\n", size >= 1 << 20, cudaGetErrorString(cudaDeviceSetLimit(cudaLimitPrintfFifoSize, 1 << 22)));
+  printf("buffer %d\n", size >= 1 << 20);
   return cudaGetLastError();
 }

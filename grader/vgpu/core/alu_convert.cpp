@@ -104,7 +104,7 @@ struct NarrowToPair {
 struct NarrowToTf32 {
   u32 operator()(f32 a) const {
     const u32 bits = std::bit_cast<u32>(a);
-    if (a != a) return (bits | 0x00400000u) & ~0x1fffu;
+    if (a != a) return bits & ~0x1fffu;
     const bool is_finite = (bits & 0x7f800000u) != 0x7f800000u;
     return is_finite ? (bits + 0x1000u) & ~0x1fffu : bits;
   }

@@ -60,23 +60,28 @@ inline f64 with_payload(f64 result, f64 a, f64 b) {
   return b != b ? b : a != a ? a : result;
 }
 inline f64 with_payload(f64 result, f64 a, f64 b, f64 c) {
-  return b != b ? b : a != a ? a : c != c ? c : result;
+  return b != b ? b : c != c ? c : a != a ? a : result;
 }
 
-/// Whether .ftz flushes a product although it rounds up to the smallest normal number: a result counts as subnormal
-/// when it is below that number rounded to 24 bits whatever its exponent (seen on an H200). Found out 64 binades
-/// further up; an overflow there is never about a small result.
+/// Whether .ftz flushes a product or a quotient although it rounds up to the smallest normal number: a result counts as
+/// subnormal when it is below that number rounded to 24 bits whatever its exponent (seen on an H200). Found out 64
+/// binades further up; an overflow there is never about a small result.
 inline bool is_tiny(Multiply, f32 a, f32 b) {
   return std::fabs(a * 0x1p64f * b) < 0x1p-62f;
+}
+inline bool is_tiny(Divide, f32 a, f32 b) {
+  return std::fabs(a * 0x1p64f / b) < 0x1p-62f;
 }
 inline bool is_tiny(FusedMultiplyAdd, f32 a, f32 b, f32 c) {
   return std::fabs(std::fma(a * 0x1p64f, b, c * 0x1p64f)) < 0x1p-62f;
 }
 
+template <class Op, class... Others>
+inline constexpr bool is_one_of = (std::is_same_v<Op, Others> || ...);
 template <class Op>
-inline constexpr bool is_product = std::is_same_v<Op, Multiply> || std::is_same_v<Op, FusedMultiplyAdd>;
+inline constexpr bool may_be_tiny = is_one_of<Op, Multiply, Divide, FusedMultiplyAdd>;
 template <class Op>
-inline constexpr bool keeps_payload = is_product<Op> || std::is_same_v<Op, Add> || std::is_same_v<Op, Subtract>;
+inline constexpr bool keeps_payload = is_one_of<Op, Add, Subtract, Multiply, FusedMultiplyAdd>;
 
 /// An IEEE operation with PTX's modifiers.
 template <class Op, Rounding to, bool ftz = false, bool sat = false>
@@ -86,7 +91,7 @@ struct Rounded {
   auto operator()(T... operands) const {
     auto result = flushed_if<ftz>(Op{}(flushed_if<ftz>(operands)...));
     using Result = decltype(result);
-    if constexpr (ftz && is_product<Op> && std::is_same_v<Result, f32>)
+    if constexpr (ftz && may_be_tiny<Op> && std::is_same_v<Result, f32>)
       result = is_tiny(Op{}, flushed(operands)...) ? std::copysign(0.0f, result) : result;
     if constexpr (keeps_payload<Op> && std::is_same_v<Result, f64>) result = with_payload(result, operands...);
     if constexpr (sat)

@@ -91,16 +91,20 @@ std::string format(Warp& w, unsigned lane, const std::string& pattern, std::uint
     }
     std::string spec = "%";
     std::size_t j = k + 1;
-    bool is_long = false;
+    bool is_long = false, is_known = true;
     for (; j < pattern.size(); ++j) {
       const char c = pattern[j];
-      if (c == '*') {
+      if (c == '*' && spec.back() == '.') {
+        is_known = false;
+      } else if (c == '*') {
         spec += std::to_string(args.next<std::int32_t>());
         ++count;
       } else if (std::strchr("-+ #0123456789.", c)) {
         spec += c;
-      } else if (c == 'l' || c == 'z' || c == 't' || c == 'j') {
+      } else if (c == 'l') {
         is_long = true;
+      } else if (c == 'z' || c == 't' || c == 'j') {
+        is_known = false;
       } else if (c != 'h') {
         break;
       }
@@ -108,6 +112,11 @@ std::string format(Warp& w, unsigned lane, const std::string& pattern, std::uint
     if (j >= pattern.size() || spec.size() > 64) {
       out += pattern.substr(k);
       break;
+    }
+    if (!is_known) {  // %zu and %.*f are not CUDA's: printed as they stand, as on a GPU
+      out += pattern.substr(k, j - k + 1);
+      k = j;
+      continue;
     }
     const char conversion = pattern[j];
     k = j;
