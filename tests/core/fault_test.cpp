@@ -145,7 +145,7 @@ ret;
     const vgpu::Fault& f = fault_of(r);
     CHECK(f.kind == Kind::deadlock);
     CHECK_THAT(f.text(), ContainsSubstring("threads 0 to 31 wait at the barrier in kernel.cu:40"));
-    CHECK_THAT(f.text(), ContainsSubstring("threads 32 to 63 loop, waiting for a write to memory, at kernel.cu:30"));
+    CHECK_THAT(f.text(), ContainsSubstring("threads 32 to 63 loop until memory changes, at kernel.cu:30"));
     // Proven within a few turns, not by using up the budget.
     CHECK(r.result.warp_instructions < 100'000);
   }

@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <cstring>
-#include <map>
 
 #include "vgpu/core/alu.hpp"
 #include "vgpu/core/async_copy.hpp"
@@ -12,6 +11,7 @@
 #include "vgpu/core/cfg.hpp"
 #include "vgpu/core/control.hpp"
 #include "vgpu/core/fault.hpp"
+#include "vgpu/core/frame_layout.hpp"
 #include "vgpu/core/memory_ops.hpp"
 #include "vgpu/core/observed.hpp"
 #include "vgpu/core/special.hpp"
@@ -24,40 +24,16 @@ using ptx::Operand;
 using ptx::Type;
 using Kind = ptx::Operand::Kind;
 
-constexpr std::uint32_t round_up(std::uint32_t n, std::uint32_t to) {
-  return (n + to - 1) / to * to;
-}
-
-/// Bytes of one lane of a register of this type; 0 for predicates.
-std::uint32_t lane_bytes(Type type) {
-  if (type == Type::pred) return 0;
-  return std::max<std::uint32_t>(2, ptx::size_of(type));
-}
-
-/// The bits that an immediate operand has as a value of `type`.
-std::uint64_t immediate_bits(const Operand& o, Type type) {
-  if (o.kind == Kind::integer) {
-    // An integer where a float is wanted is a value, not bits.
-    if (type == Type::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int64_t>(o.bits)));
-    if (type == Type::f64) return std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(o.bits)));
-    return o.bits;
-  }
-  // Instructions that only move bits (selp, say) take doubles as 64 bits of any type.
-  const bool wants_double = lane_bytes(type) == 8;
-  if (o.is_single) {
-    const float f = std::bit_cast<float>(static_cast<std::uint32_t>(o.bits));
-    return wants_double ? std::bit_cast<std::uint64_t>(static_cast<double>(f)) : o.bits;
-  }
-  return wants_double ? o.bits : std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(o.bits)));
-}
-
 class Decoder {
  public:
   Decoder(Program& program, const DecodeContext& context)
-      : program_(program), function_(*program.source), context_(context), flow_(control_flow(function_)) {}
+      : program_(program),
+        function_(*program.source),
+        context_(context),
+        flow_(control_flow(function_)),
+        frame_(function_) {}
 
   void run() {
-    lay_out_frame();
     start_of_.assign(function_.instructions.size() + 1, 0);
     for (std::size_t k = 0; k < function_.instructions.size(); ++k) {
       index_ = static_cast<std::uint32_t>(k);
@@ -68,8 +44,7 @@ class Decoder {
     index_ = function_.instructions.empty() ? 0 : static_cast<std::uint32_t>(function_.instructions.size() - 1);
     start_of_.back() = program_.code.size();
     emit(control::end_of_code);
-    program_.constants.assign(constants_);
-    program_.frame_bytes = round_up(frame_top_, 64);
+    frame_.finish(program_);
     for (const auto& [at, target] : jumps_) program_.code[at].imm = address_of(target);
     for (const auto& labels : tables_) {
       auto& table = program_.jump_tables.emplace_back();
@@ -97,79 +72,12 @@ class Decoder {
   }
   const ptx::Instruction& here() const { return function_.instructions[index_]; }
 
-  // --- frame -------------------------------------------------------------------------------------------------------
-
-  std::uint32_t take_lanes(std::uint32_t bytes_a_lane) {
-    const std::uint32_t at = round_up(frame_top_, 64);
-    frame_top_ = at + bytes_a_lane * warp_size;
-    return at;
-  }
-
-  void lay_out_frame() {
-    for (const ptx::Register& r : function_.registers)
-      if (r.type == Type::pred) {
-        registers_.push_back(frame_top_);
-        frame_top_ += sizeof(Mask);
-      } else {
-        registers_.push_back(0);
-      }
-    for (std::size_t k = 0; k < function_.registers.size(); ++k)
-      if (const Type type = function_.registers[k].type; type != Type::pred)
-        registers_[k] = take_lanes(lane_bytes(type));
-    const auto add_slot = [&](const ptx::Variable& v) {
-      const auto size = round_up(static_cast<std::uint32_t>(v.size), 8);
-      const Program::Slot slot{take_lanes(size), size};
-      slots_[v.name] = slot;
-      return slot;
-    };
-    if (!function_.is_entry) {
-      for (const ptx::Variable& v : function_.parameters) program_.parameters.push_back(add_slot(v));
-      for (const ptx::Variable& v : function_.returns) program_.returns.push_back(add_slot(v));
-    }
-    std::uint64_t local = 0;
-    for (const ptx::Variable& v : function_.variables) {
-      if (v.space == ptx::StateSpace::param) add_slot(v);
-      if (v.space == ptx::StateSpace::local) {
-        const std::uint64_t align = std::max<std::uint64_t>(1, v.align);
-        local = (local + align - 1) / align * align;
-        locals_[v.name] = local;
-        local += v.size;
-      }
-    }
-    program_.local_bytes = (local + 15) / 16 * 16;
-  }
-
   // --- operands ----------------------------------------------------------------------------------------------------
 
-  OperandRef constant(std::uint64_t bits, Type type) {
-    const bool is_predicate = type == Type::pred;
-    const std::uint32_t bytes = is_predicate ? sizeof(Mask) : lane_bytes(type);
-    const std::uint64_t value = is_predicate ? (bits ? ~0ull : 0ull) : bits;
-    const std::uint64_t key = bytes == 8 ? value : value & ((1ull << 8 * bytes) - 1);
-    // A predicate is one word, so it never shares its place with a number of the same bits, which has one a lane.
-    const auto [it, is_new] = constant_at_.try_emplace({key, is_predicate ? 0 : bytes}, 0);
-    if (is_new) {
-      const std::size_t at = (constants_.size() + 63) / 64 * 64;
-      const unsigned lanes = is_predicate ? 1 : warp_size;
-      constants_.resize(at + std::size_t{lanes} * bytes);
-      for (unsigned l = 0; l < lanes; ++l) std::memcpy(constants_.data() + at + std::size_t{l} * bytes, &key, bytes);
-      it->second = static_cast<OperandRef>(at) | 1u;
-    }
-    return it->second;
+  OperandRef reg(std::int32_t index) {
+    if (const auto ref = frame_.reg(index)) return *ref;
+    unsupported("an instruction without its register");
   }
-
-  OperandRef reg(const Operand& o) {
-    if (o.reg < 0 || static_cast<std::size_t>(o.reg) >= registers_.size())
-      unsupported("an instruction without its register");
-    return registers_[static_cast<std::size_t>(o.reg)];
-  }
-
-  OperandRef trash() {
-    if (!trash_) trash_ = take_lanes(8);
-    return trash_;
-  }
-
-  OperandRef temporary(std::uint32_t bytes_a_lane) { return take_lanes(bytes_a_lane); }
 
   /// The value of a symbol as an address in its own space; nothing for local variables, whose place is the frame's.
   std::optional<std::uint64_t> symbol_value(const std::string& name) {
@@ -188,27 +96,27 @@ class Decoder {
   OperandRef source(const Operand& o, Type type) {
     switch (o.kind) {
       case Kind::reg:
-        return reg(o);
+        return reg(o.reg);
       case Kind::integer:
       case Kind::floating:
-        return constant(immediate_bits(o, type), type);
+        return frame_.constant(immediate_bits(o, type), type);
       case Kind::special: {
         const auto special = special_or_fault(o.name);
-        const OperandRef to = temporary(lane_bytes(special.type));
+        const OperandRef to = frame_.temporary(lane_bytes(special.type));
         Inst& i = emit(special.run);
         i.op[0] = to;
         i.imm = special.imm;
         return to;
       }
       case Kind::symbol: {
-        if (const auto local = locals_.find(o.name); local != locals_.end()) {
-          const OperandRef to = temporary(8);
-          emit_local_address(to, local->second + static_cast<std::uint64_t>(o.offset), lane_bytes(type));
+        if (const auto local = frame_.local(o.name)) {
+          const OperandRef to = frame_.temporary(8);
+          emit_local_address(to, *local + static_cast<std::uint64_t>(o.offset), lane_bytes(type));
           return to;
         }
         const auto value = symbol_value(o.name);
         if (!value) unsupported(fmt::format("unknown symbol {}", ptx::demangle(o.name)));
-        return constant(*value + static_cast<std::uint64_t>(o.offset), type);
+        return frame_.constant(*value + static_cast<std::uint64_t>(o.offset), type);
       }
       default:
         unknown_instruction();
@@ -216,9 +124,9 @@ class Decoder {
   }
 
   OperandRef destination(const Operand& o) {
-    if (o.kind == Kind::sink) return trash();
+    if (o.kind == Kind::sink) return frame_.trash();
     if (o.kind != Kind::reg) unknown_instruction();
-    return reg(o);
+    return reg(o.reg);
   }
 
   SpecialSelection special_or_fault(const std::string& name) {
@@ -268,7 +176,7 @@ class Decoder {
     if (in.guard >= 0) {
       if (is_branched_around(in)) {
         Inst& i = emit(control::branch);
-        i.op[0] = registers_[static_cast<std::size_t>(in.guard)];
+        i.op[0] = reg(in.guard);
         i.aux = in.guard_negated ? 0 : 1;
         jump_to(index_ + 1);
       } else {
@@ -277,7 +185,7 @@ class Decoder {
         unguarded(in);
         Inst guard;
         guard.run = control::guard;
-        guard.op[0] = registers_[static_cast<std::size_t>(in.guard)];
+        guard.op[0] = reg(in.guard);
         guard.aux = in.guard_negated ? 1 : 0;
         guard.index = index_;
         guard.line = in.line;
@@ -329,7 +237,7 @@ class Decoder {
   void branch(const ptx::Instruction& in) {
     if (in.operands.empty() || in.operands[0].target < 0) unknown_instruction();
     Inst& i = emit(in.guard >= 0 ? control::branch : control::jump);
-    if (in.guard >= 0) i.op[0] = registers_[static_cast<std::size_t>(in.guard)];
+    if (in.guard >= 0) i.op[0] = reg(in.guard);
     i.aux = in.guard_negated ? 1 : 0;
     jump_to(static_cast<std::size_t>(in.operands[0].target));
   }
@@ -387,8 +295,8 @@ class Decoder {
       return true;
     }
     if (from.kind == Kind::symbol)
-      if (const auto local = locals_.find(from.name); local != locals_.end()) {
-        emit_local_address(destination(in.operands[0]), local->second + static_cast<std::uint64_t>(from.offset),
+      if (const auto local = frame_.local(from.name)) {
+        emit_local_address(destination(in.operands[0]), *local + static_cast<std::uint64_t>(from.offset),
                            lane_bytes(ptx::type_from_suffix(in.modifiers.back())));
         return true;
       }
@@ -416,21 +324,19 @@ class Decoder {
 
     // Arguments and results of calls live in the frame.
     const Program::Slot* slot = nullptr;
-    if (space == ptx::StateSpace::param && address.reg < 0)
-      if (const auto it = slots_.find(address.name); it != slots_.end()) slot = &it->second;
+    if (space == ptx::StateSpace::param && address.reg < 0) slot = frame_.slot(address.name);
 
     OperandRef base = 0;
     bool is_parameter = false;  // of the kernel, at a known place
     auto width = AddressWidth::bits64;
     auto offset = static_cast<std::uint64_t>(address.offset);
     if (address.reg >= 0) {
-      base = registers_.at(static_cast<std::size_t>(address.reg));
-      if (lane_bytes(function_.registers[static_cast<std::size_t>(address.reg)].type) == 4)
-        width = AddressWidth::bits32;
+      base = reg(address.reg);
+      if (frame_.lane_bytes_of(address.reg) == 4) width = AddressWidth::bits32;
     } else if (!slot) {
-      if (const auto local = locals_.find(address.name); local != locals_.end()) {
-        base = temporary(8);
-        emit_local_address(base, local->second, 8);
+      if (const auto local = frame_.local(address.name)) {
+        base = frame_.temporary(8);
+        emit_local_address(base, *local, 8);
       } else if (!address.name.empty()) {
         const auto value = symbol_value(address.name);
         if (!value) unsupported(fmt::format("unknown symbol {}", ptx::demangle(address.name)));
@@ -438,9 +344,9 @@ class Decoder {
         if (is_parameter)
           offset += *value;
         else
-          base = constant(*value, Type::u64);
+          base = frame_.constant(*value, Type::u64);
       } else {
-        base = constant(address.bits, Type::u64);
+        base = frame_.constant(address.bits, Type::u64);
       }
     }
     const auto s = select_memory(in, function_.registers, space, width, context_.image->observed);
@@ -485,14 +391,12 @@ class Decoder {
     form.bytes = static_cast<std::uint8_t>(*bytes);
     const Operand &to = in.operands[0], &from = in.operands[1];
     const auto base_of = [&](const Operand& o) {
-      if (o.reg >= 0) return registers_.at(static_cast<std::size_t>(o.reg));
+      if (o.reg >= 0) return reg(o.reg);
       const auto value = o.name.empty() ? std::optional(o.bits) : symbol_value(o.name);
       if (!value) unsupported(fmt::format("unknown symbol {}", ptx::demangle(o.name)));
-      return constant(*value, Type::u64);
+      return frame_.constant(*value, Type::u64);
     };
-    const auto is_64 = [&](const Operand& o) {
-      return o.reg < 0 || lane_bytes(function_.registers[static_cast<std::size_t>(o.reg)].type) == 8;
-    };
+    const auto is_64 = [&](const Operand& o) { return o.reg < 0 || frame_.lane_bytes_of(o.reg) == 8; };
     if (!is_64(from)) unknown_instruction();
     form.to_is_64 = is_64(to);
     form.has_count = in.operands.size() > 3;
@@ -506,25 +410,26 @@ class Decoder {
         AsyncCopyOffsets{static_cast<std::int32_t>(to.offset), static_cast<std::int32_t>(from.offset)});
   }
 
-  void convert_address(const ptx::Instruction& in) {
-    if (in.operands.size() != 2 || !in.has("u64")) unknown_instruction();
-    std::uint64_t window = 0;
+  /// Where the window of the instruction's space begins in the generic space; 0 for global and constant memory.
+  std::uint64_t window_or_fault(const ptx::Instruction& in) {
     switch (space_of(in)) {
       case ptx::StateSpace::shared:
-        window = shared_window;
-        break;
+        return shared_window;
       case ptx::StateSpace::local:
-        window = local_window;
-        break;
+        return local_window;
       case ptx::StateSpace::param:
-        window = param_window;
-        break;
+        return param_window;
       case ptx::StateSpace::global:
       case ptx::StateSpace::constant:
-        break;
+        return 0;
       default:
         unknown_instruction();
     }
+  }
+
+  void convert_address(const ptx::Instruction& in) {
+    if (in.operands.size() != 2 || !in.has("u64")) unknown_instruction();
+    const std::uint64_t window = window_or_fault(in);
     const OperandRef from = source(in.operands[1], Type::u64), to = destination(in.operands[0]);
     Inst& i = emit(add_window);
     i.op[0] = to;
@@ -589,7 +494,7 @@ class Decoder {
       operands.erase(operands.begin());
       operands.pop_back();
     }
-    op[0] = operands.empty() ? constant(0, Type::u32) : source(operands[0], Type::u32);
+    op[0] = operands.empty() ? frame_.constant(0, Type::u32) : source(operands[0], Type::u32);
     if (operands.size() > 1) {
       flags |= control::has_count;
       op[1] = source(operands[1], Type::u32);
@@ -627,9 +532,9 @@ class Decoder {
     const auto slots_of = [&](const Operand& list) {
       std::vector<Program::Slot> slots;
       for (const Operand& o : list.elements) {
-        const auto it = slots_.find(o.name);
-        if (it == slots_.end()) unsupported("a call with arguments that are not .param variables");
-        slots.push_back(it->second);
+        const Program::Slot* slot = frame_.slot(o.name);
+        if (!slot) unsupported("a call with arguments that are not .param variables");
+        slots.push_back(*slot);
       }
       return slots;
     };
@@ -639,7 +544,7 @@ class Decoder {
     const Operand& callee = in.operands[callee_at];
     Handler run = control::call;
     if (callee.kind == Kind::reg) {
-      c.target = reg(callee);
+      c.target = reg(callee.reg);
       run = control::call_indirect;
     } else {
       const ptx::Function* f = context_.module->find_function(callee.name);
@@ -662,12 +567,7 @@ class Decoder {
   const DecodeContext& context_;
   ControlFlow flow_;
   std::uint32_t index_ = 0;
-  std::uint32_t frame_top_ = 0, trash_ = 0;
-  std::vector<std::uint32_t> registers_;
-  std::unordered_map<std::string, Program::Slot> slots_;
-  std::unordered_map<std::string, std::uint64_t> locals_;
-  std::vector<std::byte> constants_;
-  std::map<std::pair<std::uint64_t, std::uint32_t>, OperandRef> constant_at_;  // by bits, and bytes a lane
+  FrameLayout frame_;
   std::vector<std::size_t> start_of_;
   std::vector<std::pair<std::size_t, std::size_t>> jumps_;
   std::vector<std::vector<std::string>> tables_;

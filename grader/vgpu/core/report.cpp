@@ -74,7 +74,7 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
           what = g.count == 1 ? "waits for other lanes of its warp in" : "wait for other lanes of their warp in";
           break;
         case Split::State::spin:
-          what = g.count == 1 ? "loops, waiting for a write to memory, at" : "loop, waiting for a write to memory, at";
+          what = g.count == 1 ? "loops until memory changes, at" : "loop until memory changes, at";
           break;
         case Split::State::ready:
           what = g.count == 1 ? "runs at" : "run at";
@@ -151,7 +151,9 @@ Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running
   else if (w.spin && w.barrier)
     f.advice = "the loop waits for a write that never comes: who could write waits at the barrier, or has ended";
   else if (w.spin)
-    f.advice = "nobody writes what these threads wait for: check who should set the flag, and whether it does so first";
+    f.advice =
+        "the loop ends only when somebody writes memory, and nobody does: check its condition, and who should set what "
+        "it reads";
   else if (w.sync)
     f.advice =
         "every thread named in the mask of a *_sync call must reach that call; use the mask of the threads that do";

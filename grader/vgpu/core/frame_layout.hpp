@@ -1,0 +1,61 @@
+// Where the values of a function live: its registers, constants, arguments of calls and local variables.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "vgpu/core/image.hpp"
+
+namespace scanlab::vgpu {
+
+/// Bytes of one lane of a register of this type; 0 for predicates, which are one Mask.
+std::uint32_t lane_bytes(ptx::Type type);
+
+/// The bits that an immediate operand (integer or floating) has as a value of `type`.
+std::uint64_t immediate_bits(const ptx::Operand& operand, ptx::Type type);
+
+/// Gives every register, constant and variable of one function its place.
+class FrameLayout {
+ public:
+  explicit FrameLayout(const ptx::Function& function);
+
+  /// Fills what the frame of a call needs to know; to be called when the function is decoded.
+  void finish(Program& program) const;
+
+  /// The register's place, or nothing when the function has no register `index`.
+  std::optional<OperandRef> reg(std::int32_t index) const;
+  /// Bytes of one lane of register `index`, which must exist.
+  std::uint32_t lane_bytes_of(std::int32_t index) const;
+  /// 32 equal lanes (or a Mask, all ones unless 0, for a predicate); made once for equal values.
+  OperandRef constant(std::uint64_t bits, ptx::Type type);
+  /// A register that no instruction of the program names.
+  OperandRef temporary(std::uint32_t bytes_a_lane) { return take_lanes(bytes_a_lane); }
+  /// Where results go that nobody wants.
+  OperandRef trash();
+  /// The place of a .param variable of the frame, or null.
+  const Program::Slot* slot(const std::string& name) const;
+  /// Offset of a local variable from the frame's local base, or nothing.
+  std::optional<std::uint64_t> local(const std::string& name) const;
+
+ private:
+  std::uint32_t take_lanes(std::uint32_t bytes_a_lane);
+  Program::Slot add_slot(const ptx::Variable& variable);
+
+  const ptx::Function& function_;
+  std::uint32_t top_ = 0;
+  std::uint64_t local_top_ = 0;
+  std::optional<OperandRef> trash_;
+  std::vector<OperandRef> registers_;
+  std::vector<Program::Slot> parameters_, returns_;
+  std::unordered_map<std::string, Program::Slot> slots_;
+  std::unordered_map<std::string, std::uint64_t> locals_;
+  std::vector<std::byte> constants_;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, OperandRef> constant_at_;  ///< by bits, and bytes a lane
+};
+
+}  // namespace scanlab::vgpu
