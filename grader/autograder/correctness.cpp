@@ -75,7 +75,8 @@ class Examination {
       if (!tried.failure || tried.is_wrong_output) outputs.insert(tried.output_hash);
     }
     if (right == times && !was_first_) {
-      put_first(cause, left_over);
+      put_first(cause, fmt::format("right {} times as the first call of a process, wrong as a later one: {}", times,
+                                   left_over_or_race));
     } else if (right > 0 || outputs.size() > 1) {
       put_first(cause,
                 fmt::format("run {} times more on the same data, {} results were right and {} were different: {}",
@@ -86,6 +87,11 @@ class Examination {
   static constexpr const char* left_over =
       "right as the first call of a process, wrong as a later one: something is left over from an earlier call "
       "(a __device__ or static variable, or memory that is not set anew)";
+  /// A real GPU orders its warps as it likes, so a race may be mistaken for the other.
+  static constexpr const char* left_over_or_race =
+      "either something is left over from an earlier call (a __device__ or static variable, or memory that is not set "
+      "anew), or a barrier is missing and it went well by luck; check without --device gpu, where warps run in several "
+      "orders";
   static constexpr const char* meaning_of_race =
       "the result depends on the order in which blocks and warps run, so a barrier is missing between a write and a "
       "read of data that threads share, or two threads write the same element";

@@ -93,11 +93,11 @@ class CudaDevice : public Device {
     check(cudaMemcpy(after.data(), at(buffer) + buffer.bytes, guard_bytes, cudaMemcpyDeviceToHost),
           "cannot read device memory");
     for (std::size_t i = 0; i < guard_bytes; ++i) {
-      if (after[i] != pattern[i]) return fmt::format("memory {} bytes beyond its end was overwritten", i);
+      if (after[i] != pattern[i]) return fmt::format("the byte {} after its last one was overwritten", i + 1);
     }
     for (std::size_t i = guard_bytes; i-- > 0;) {
       if (before[i] != pattern[i]) {
-        return fmt::format("memory {} bytes before its beginning was overwritten", guard_bytes - i);
+        return fmt::format("the byte {} before its first one was overwritten", guard_bytes - i);
       }
     }
     return std::nullopt;

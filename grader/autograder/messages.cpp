@@ -19,8 +19,10 @@ constexpr std::array<std::pair<std::string_view, Meaning>, 13> cuda_errors = {{
       "grid may have",
       "print the numbers between <<< and >>>; for n = 0 launch nothing, and round the number of blocks up, not down"}},
     {"cudaErrorInvalidValue",
-     {"a CUDA call was given a value that makes no sense, or a launch more dynamic shared memory than a block may have",
-      "wrap the calls of the entry in SCANLAB_CUDA_CHECK to see which one it is"}},
+     {"a CUDA call was given a value that makes no sense, or a launch was refused: a grid or block with a zero in it, "
+      "more "
+      "than 1024 threads a block, more shared memory than a block may have",
+      "wrap the calls of the entry in SCANLAB_CUDA_CHECK to see which one it is; for n = 0 launch nothing"}},
     {"cudaErrorLaunchOutOfResources",
      {"one block of this kernel needs more registers or threads than the device has",
       "launch fewer threads a block, or use fewer variables in the kernel"}},

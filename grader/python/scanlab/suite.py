@@ -1,12 +1,13 @@
 """Run all of the kit's own tests through Meson, and count them."""
 
 import json
+import os
 import signal
 import subprocess
 from collections import Counter
 from collections.abc import Sequence
 
-from scanlab.bootstrap.build import meson_command
+from scanlab.bootstrap.build import meson_command, ninja_command
 from scanlab.bootstrap.console import SetupError
 from scanlab.errors import KitError
 from scanlab.paths import ROOT, build_folder
@@ -22,11 +23,12 @@ def run_tests(suites: Sequence[str]) -> int:
     log.unlink(missing_ok=True)
     try:
         command = [*meson_command(), "test", "-C", str(build_folder()), "--print-errorlogs"]
+        environment = {**os.environ, "NINJA": ninja_command()}
     except SetupError as error:
         raise KitError(str(error)) from error
     for suite in suites:
         command += ["--suite", suite]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL)
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, env=environment)
     try:
         code = process.wait()
     except Interrupted:
