@@ -5,6 +5,7 @@
 
 import fcntl
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -59,6 +60,9 @@ def _find_toolchain() -> dict[str, object]:
     if found is None:
         reasons = "; ".join(refused) or "none in CUDACXX, PATH or the usual places"
         raise SetupError(f"no nvcc 12.x or 13.x: {reasons}. Name one in CUDACXX, or unset SCANLAB_NO_SETUP")
+    chosen = os.environ.get("CUDACXX")
+    if chosen and Path(shutil.which(chosen) or chosen) != found.nvcc:
+        say(f"CUDACXX names {chosen}, which is no nvcc 12.x or 13.x")
     say(f"CUDA {found.release[0]}.{found.release[1]} from {found.nvcc}")
     return {
         "nvcc": str(found.nvcc),
