@@ -18,6 +18,19 @@ unsigned passes(const Access& a) {
   const unsigned lanes_a_pass = warp_size / words;
   unsigned total = 0;
   for (unsigned first = 0; first < warp_size; first += lanes_a_pass) {
+    // Mostly every word has a bank of its own: one pass.
+    std::uint32_t used = 0;
+    bool shares_banks = false;
+    for (unsigned l = first; l < first + lanes_a_pass; ++l)
+      for (unsigned k = 0; k < words && (a.mask >> l & 1); ++k) {
+        const std::uint32_t bank = 1u << (a.address[l] / bank_bytes + k) % banks;
+        shares_banks |= (used & bank) != 0;
+        used |= bank;
+      }
+    if (!shares_banks) {
+      total += used != 0;
+      continue;
+    }
     std::uint64_t seen[banks][warp_size];
     unsigned count[banks] = {};
     unsigned most = 0;
