@@ -154,7 +154,6 @@ const Inst* barrier(Warp& w, const Inst* i) {
   Barrier& b = block.barriers[id];
   if (i->aux & has_count) b.expected = w.lanes<std::uint32_t>(i->op[1])[first];
   b.arrived += static_cast<std::uint32_t>(std::popcount(w.active));
-  b.last_line = i->line;
   block.barriers_in_use |= 1u << id;
   if (i->aux & (reduce_popc | reduce_and | reduce_or)) {
     const Mask p = i->aux & negated_predicate ? ~w.predicate(i->op[3]) : w.predicate(i->op[3]);

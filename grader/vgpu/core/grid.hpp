@@ -34,7 +34,6 @@ struct Barrier {
   std::uint32_t arrived = 0;
   std::uint32_t expected = 0;  ///< threads named in the instruction; 0: all live threads of the block
   std::uint32_t count = 0;     ///< bar.red: threads whose predicate is true
-  std::uint32_t last_line = 0;
 };
 
 inline constexpr unsigned barriers_per_block = 16;
