@@ -1,0 +1,201 @@
+#include "vgpu/bench/measure.hpp"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "vgpu/checks/counters.hpp"
+#include "vgpu/core/device.hpp"
+
+namespace scanlab::bench {
+namespace {
+
+template <typename... Observers>
+std::vector<std::unique_ptr<vgpu::Observer>> make() {
+  std::vector<std::unique_ptr<vgpu::Observer>> made;
+  (made.push_back(std::make_unique<Observers>()), ...);
+  return made;
+}
+
+double now_ns(clockid_t clock) {
+  timespec t;
+  clock_gettime(clock, &t);
+  return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+}
+
+/// Attached for one launch.
+class Attached {
+ public:
+  Attached(vgpu::Device& device, std::vector<std::unique_ptr<vgpu::Observer>>& observers)
+      : device_(device), observers_(observers) {
+    for (const auto& observer : observers_) device_.attach(observer.get());
+  }
+  ~Attached() {
+    for (const auto& observer : observers_) device_.detach(observer.get());
+  }
+  Attached(const Attached&) = delete;
+  Attached& operator=(const Attached&) = delete;
+
+ private:
+  vgpu::Device& device_;
+  std::vector<std::unique_ptr<vgpu::Observer>>& observers_;
+};
+
+/// A case in the memory of a device.
+class Prepared {
+ public:
+  Prepared(vgpu::Device& device, vgpu::LoadedModule* module, Case made) : device_(device), case_(std::move(made)) {
+    request_.module = module;
+    request_.kernel = case_.kernel;
+    request_.grid = case_.grid;
+    request_.block = case_.block;
+    for (const Words& input : case_.inputs) {
+      const vgpu::Address address = allocate(4 * input.size());
+      device_.memory().write(address, input.data(), 4 * input.size());
+      add_parameter(address);
+    }
+    output_ = allocate(4 * case_.expected.size());
+    add_parameter(output_);
+    add_parameter(case_.size);
+    // Kept for the addresses and sizes only.
+    case_.inputs.clear();
+  }
+
+  const Case& made() const { return case_; }
+
+  /// Launches once; the warp-instructions it took. Throws WrongResult when it fails.
+  std::uint64_t launch(Sample& sample) {
+    request_.parameters = parameters_;
+    const double wall = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+    const vgpu::LaunchResult result = device_.launch(request_);
+    sample = {now_ns(CLOCK_MONOTONIC) - wall, now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu};
+    if (result.status != vgpu::LaunchResult::Status::ok)
+      throw WrongResult(fmt::format("{}: {}", case_.name, result.fault ? result.fault->text() : result.message));
+    return result.warp_instructions;
+  }
+
+  /// Makes every element of the output one that no kernel here gives.
+  void spoil() { device_.memory().fill(output_, std::byte{0xff}, 4 * case_.expected.size()); }
+
+  /// Throws WrongResult unless the output is what the host computed.
+  void verify(const char* observers) const {
+    Words got(case_.expected.size());
+    device_.memory().read(got.data(), output_, 4 * got.size());
+    const auto [at, expected] = std::ranges::mismatch(got, case_.expected);
+    if (at == got.end()) return;
+    throw WrongResult(fmt::format("{}, observers {}: word {} is {:#010x}, expected {:#010x}", case_.name, observers,
+                                  at - got.begin(), *at, *expected));
+  }
+
+ private:
+  vgpu::Address allocate(std::uint64_t bytes) {
+    const vgpu::Address address = device_.memory().allocate(bytes);
+    if (address == 0) throw WrongResult(fmt::format("{}: the device has no room for it", case_.name));
+    return address;
+  }
+
+  template <typename T>
+  void add_parameter(T value) {
+    const std::size_t at = (parameters_.size() + alignof(T) - 1) / alignof(T) * alignof(T);
+    parameters_.resize(at + sizeof value);
+    std::memcpy(&parameters_[at], &value, sizeof value);
+  }
+
+  vgpu::Device& device_;
+  Case case_;
+  vgpu::LaunchRequest request_;
+  std::vector<std::byte> parameters_;
+  vgpu::Address output_ = 0;
+};
+
+/// The launch that is checked and not timed, once a set of observers.
+void warm_up(vgpu::Device& device, Prepared& prepared, Measured& measured) {
+  for (const Series& series : measured.series) {
+    auto observers = series.observers->make();
+    prepared.spoil();
+    std::uint64_t instructions = 0;
+    {
+      const Attached attached(device, observers);
+      Sample ignored;
+      instructions = prepared.launch(ignored);
+    }
+    prepared.verify(series.observers->name);
+    if (measured.warp_instructions != 0 && instructions != measured.warp_instructions)
+      throw WrongResult(fmt::format("{}: {} warp-instructions with observers {}, {} with {}", measured.name,
+                                    instructions, series.observers->name, measured.warp_instructions,
+                                    measured.series.front().observers->name));
+    measured.warp_instructions = instructions;
+  }
+  // The active lanes are a fact about the kernel, whichever observers are timed.
+  vgpu::Counters counters;
+  device.attach(&counters);
+  Sample ignored;
+  prepared.launch(ignored);
+  device.detach(&counters);
+  measured.active_lanes = 32 * counters.counts().warp_efficiency();
+}
+
+std::vector<double> sorted_cpu(const Series& series) {
+  std::vector<double> times;
+  for (const Sample& sample : series.samples) times.push_back(sample.cpu_ns);
+  std::ranges::sort(times);
+  return times;
+}
+
+}  // namespace
+
+const std::vector<ObserverSet>& observer_sets() {
+  static const std::vector<ObserverSet> sets = {
+      {"none", make<>},
+      {"counters", make<vgpu::Counters>},
+  };
+  return sets;
+}
+
+double Measured::min_ns(const Series& s) const {
+  return sorted_cpu(s).front() / static_cast<double>(threads);
+}
+
+double Measured::median_ns(const Series& s) const {
+  const std::vector<double> times = sorted_cpu(s);
+  const std::size_t half = times.size() / 2;
+  const double middle = times.size() % 2 == 1 ? times[half] : (times[half - 1] + times[half]) / 2;
+  return middle / static_cast<double>(threads);
+}
+
+double Measured::million_a_second(double ns_a_thread) const {
+  return static_cast<double>(warp_instructions) / (ns_a_thread * static_cast<double>(threads)) * 1e3;
+}
+
+std::vector<Measured> measure(std::string_view ptx, const Options& options) {
+  vgpu::Device device(vgpu::small_profile());
+  vgpu::LoadedModule* module = device.load(ptx);
+  std::vector<Prepared> prepared;
+  std::vector<Measured> all;
+  for (const Recipe* recipe : options.recipes) {
+    prepared.emplace_back(device, module, recipe->make(options.n));
+    const Case& made = prepared.back().made();
+    Measured& measured = all.emplace_back();
+    measured.name = made.name;
+    measured.title = made.title;
+    measured.threads = made.threads();
+    measured.block_threads = made.block.count();
+    for (const ObserverSet* observers : options.observers) measured.series.push_back({observers, {}});
+    warm_up(device, prepared.back(), measured);
+  }
+  for (unsigned round = 0; round < options.repeat; ++round) {
+    for (std::size_t i = 0; i < prepared.size(); ++i) {
+      for (Series& series : all[i].series) {
+        auto observers = series.observers->make();
+        const Attached attached(device, observers);
+        prepared[i].launch(series.samples.emplace_back());
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace scanlab::bench

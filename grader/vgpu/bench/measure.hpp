@@ -1,0 +1,65 @@
+// Runs the cases on a virtual GPU under every set of observers, checks what they give, and takes the time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vgpu/bench/cases.hpp"
+#include "vgpu/core/observer.hpp"
+
+namespace scanlab::bench {
+
+/// Who listens while a kernel runs.
+struct ObserverSet {
+  const char* name;  ///< as in --observers and in the JSON
+  std::function<std::vector<std::unique_ptr<vgpu::Observer>>()> make;
+};
+
+/// All sets, in the order of the table's columns.
+const std::vector<ObserverSet>& observer_sets();
+
+/// One launch: the time on the clock, and this process's own, which other programs disturb less.
+struct Sample {
+  double wall_ns = 0, cpu_ns = 0;
+};
+
+/// A case under one set of observers.
+struct Series {
+  const ObserverSet* observers = nullptr;
+  std::vector<Sample> samples;
+};
+
+struct Measured {
+  std::string name, title;
+  std::uint64_t threads = 0, block_threads = 0, warp_instructions = 0;
+  double active_lanes = 0;  ///< a warp-instruction
+  std::vector<Series> series;
+
+  /// Nanoseconds of processor time a simulated thread; the fastest launch, and the one in the middle.
+  double min_ns(const Series& s) const;
+  double median_ns(const Series& s) const;
+  /// Million warp-instructions a second, from a time a thread.
+  double million_a_second(double ns_a_thread) const;
+};
+
+/// A kernel failed or gave something else than the host: the virtual GPU is wrong, and its speed means nothing.
+struct WrongResult : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Options {
+  std::uint32_t n = 1u << 20;
+  unsigned repeat = 7;
+  std::vector<const ObserverSet*> observers;
+  std::vector<const Recipe*> recipes;
+};
+
+/// Each round launches every case under every set once, so that a slow phase of the machine hits all alike. The launch
+/// before the first round is checked and not timed. Throws WrongResult, or ptx::ParseError for unreadable PTX.
+std::vector<Measured> measure(std::string_view ptx, const Options& options);
+
+}  // namespace scanlab::bench

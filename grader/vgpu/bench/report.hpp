@@ -1,0 +1,15 @@
+// What was measured, as a table for people and as JSON.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "vgpu/bench/measure.hpp"
+
+namespace scanlab::bench {
+
+std::string table(const std::vector<Measured>& all, const Options& options);
+nlohmann::ordered_json json(const std::vector<Measured>& all, const Options& options);
+
+}  // namespace scanlab::bench
