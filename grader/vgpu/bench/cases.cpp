@@ -74,12 +74,12 @@ Case vector_add(std::uint32_t n) {
 /// What a thread of the divergent kernel computes.
 std::uint32_t walk(std::uint32_t value) {
   std::uint32_t sum = 0;
-  for (std::uint32_t step = 4 + value % 4; step > 0; --step) {
+  for (std::uint32_t step = 3 + value % 3; step > 0; --step) {
     if (value & 1) {
-      for (std::uint32_t count = 1 + (value >> 1) % 4; count > 0; --count) sum = sum * 3 + (value >> count);
+      for (std::uint32_t count = 1 + (value >> 1) % 2; count > 0; --count) sum = sum * 3 + (value >> count);
       value = value * 5 + 1;
     } else if (value & 2) {
-      std::uint32_t a = 1 + (value >> 2) % 16, b = 1 + (value >> 6) % 16;
+      std::uint32_t a = 1 + (value >> 2) % 3, b = 1 + (value >> 6) % 3;
       while (a != b) (a > b ? a : b) -= std::min(a, b);
       sum += a;
     } else {

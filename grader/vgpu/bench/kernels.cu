@@ -8,10 +8,10 @@ extern "C" __global__ void kogge_stone(const float* d_x, float* d_y, int n) {
   s_xy[threadIdx.x] = i < n ? d_x[i] : 0.0f;
   for (unsigned stride = 1; stride < blockDim.x; stride *= 2) {
     __syncthreads();
-    float sum = s_xy[threadIdx.x];
-    if (threadIdx.x >= stride) sum += s_xy[threadIdx.x - stride];
+    float sum = 0.0f;
+    if (threadIdx.x >= stride) sum = s_xy[threadIdx.x] + s_xy[threadIdx.x - stride];
     __syncthreads();
-    s_xy[threadIdx.x] = sum;
+    if (threadIdx.x >= stride) s_xy[threadIdx.x] = sum;
   }
   if (i < n) d_y[i] = s_xy[threadIdx.x];
 }
@@ -62,12 +62,12 @@ extern "C" __global__ void divergent(const unsigned* d_x, unsigned* d_y, int n) 
   if (i >= n) return;
   unsigned value = d_x[i];
   unsigned sum = 0;
-  for (unsigned step = 4 + value % 4; step > 0; --step) {
+  for (unsigned step = 3 + value % 3; step > 0; --step) {
     if (value & 1) {
-      for (unsigned count = 1 + (value >> 1) % 4; count > 0; --count) sum = sum * 3 + (value >> count);
+      for (unsigned count = 1 + (value >> 1) % 2; count > 0; --count) sum = sum * 3 + (value >> count);
       value = value * 5 + 1;
     } else if (value & 2) {
-      unsigned a = 1 + (value >> 2) % 16, b = 1 + (value >> 6) % 16;
+      unsigned a = 1 + (value >> 2) % 3, b = 1 + (value >> 6) % 3;
       while (a != b) {
         if (a > b) {
           a -= b;
