@@ -1,9 +1,7 @@
 #include "vgpu/bench/measure.hpp"
 
 #include <fmt/format.h>
-#include <time.h>
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -18,12 +16,6 @@ std::vector<std::unique_ptr<vgpu::Observer>> make() {
   std::vector<std::unique_ptr<vgpu::Observer>> made;
   (made.push_back(std::make_unique<Observers>()), ...);
   return made;
-}
-
-double now_ns(clockid_t clock) {
-  timespec t;
-  clock_gettime(clock, &t);
-  return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 
 /// Attached for one launch.
@@ -69,9 +61,9 @@ class Prepared {
   /// Launches once; the warp-instructions it took. Throws WrongResult when it fails.
   std::uint64_t launch(Sample& sample) {
     request_.parameters = parameters_;
-    const double wall = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+    const Stopwatch watch;
     const vgpu::LaunchResult result = device_.launch(request_);
-    sample = {now_ns(CLOCK_MONOTONIC) - wall, now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu};
+    sample = watch.elapsed();
     if (result.status != vgpu::LaunchResult::Status::ok)
       throw WrongResult(fmt::format("{}: {}", case_.name, result.fault ? result.fault->text() : result.message));
     return result.warp_instructions;
@@ -80,14 +72,10 @@ class Prepared {
   /// Makes every element of the output one that no kernel here gives.
   void spoil() { device_.memory().fill(output_, std::byte{0xff}, 4 * case_.expected.size()); }
 
-  /// Throws WrongResult unless the output is what the host computed.
-  void verify(const char* observers) const {
+  Words output() const {
     Words got(case_.expected.size());
     device_.memory().read(got.data(), output_, 4 * got.size());
-    const auto [at, expected] = std::ranges::mismatch(got, case_.expected);
-    if (at == got.end()) return;
-    throw WrongResult(fmt::format("{}, observers {}: word {} is {:#010x}, expected {:#010x}", case_.name, observers,
-                                  at - got.begin(), *at, *expected));
+    return got;
   }
 
  private:
@@ -122,7 +110,7 @@ void warm_up(vgpu::Device& device, Prepared& prepared, Measured& measured) {
       Sample ignored;
       instructions = prepared.launch(ignored);
     }
-    prepared.verify(series.observers->name);
+    verify(prepared.made(), prepared.output(), fmt::format("observers {}", series.observers->name));
     if (measured.warp_instructions != 0 && instructions != measured.warp_instructions)
       throw WrongResult(fmt::format("{}: {} warp-instructions with observers {}, {} with {}", measured.name,
                                     instructions, series.observers->name, measured.warp_instructions,
@@ -138,13 +126,6 @@ void warm_up(vgpu::Device& device, Prepared& prepared, Measured& measured) {
   measured.active_lanes = 32 * counters.counts().warp_efficiency();
 }
 
-std::vector<double> sorted_cpu(const Series& series) {
-  std::vector<double> times;
-  for (const Sample& sample : series.samples) times.push_back(sample.cpu_ns);
-  std::ranges::sort(times);
-  return times;
-}
-
 }  // namespace
 
 const std::vector<ObserverSet>& observer_sets() {
@@ -156,37 +137,35 @@ const std::vector<ObserverSet>& observer_sets() {
 }
 
 double Measured::min_ns(const Series& s) const {
-  return sorted_cpu(s).front() / static_cast<double>(threads);
+  return min_cpu_ns(s.samples) / static_cast<double>(threads);
 }
 
 double Measured::median_ns(const Series& s) const {
-  const std::vector<double> times = sorted_cpu(s);
-  const std::size_t half = times.size() / 2;
-  const double middle = times.size() % 2 == 1 ? times[half] : (times[half - 1] + times[half]) / 2;
-  return middle / static_cast<double>(threads);
+  return median_cpu_ns(s.samples) / static_cast<double>(threads);
 }
 
 double Measured::million_a_second(double ns_a_thread) const {
   return static_cast<double>(warp_instructions) / (ns_a_thread * static_cast<double>(threads)) * 1e3;
 }
 
-std::vector<Measured> measure(std::string_view ptx, const Options& options) {
+std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments,
+                              const std::vector<const ObserverSet*>& sets) {
   vgpu::Device device(vgpu::small_profile());
   vgpu::LoadedModule* module = device.load(ptx);
   std::vector<Prepared> prepared;
   std::vector<Measured> all;
-  for (const Recipe* recipe : options.recipes) {
-    prepared.emplace_back(device, module, recipe->make(options.n));
+  for (const Recipe* recipe : arguments.recipes) {
+    prepared.emplace_back(device, module, recipe->make(arguments.n));
     const Case& made = prepared.back().made();
     Measured& measured = all.emplace_back();
     measured.name = made.name;
     measured.title = made.title;
     measured.threads = made.threads();
     measured.block_threads = made.block.count();
-    for (const ObserverSet* observers : options.observers) measured.series.push_back({observers, {}});
+    for (const ObserverSet* observers : sets) measured.series.push_back({observers, {}});
     warm_up(device, prepared.back(), measured);
   }
-  for (unsigned round = 0; round < options.repeat; ++round) {
+  for (unsigned round = 0; round < arguments.repeat; ++round) {
     for (std::size_t i = 0; i < prepared.size(); ++i) {
       for (Series& series : all[i].series) {
         auto observers = series.observers->make();

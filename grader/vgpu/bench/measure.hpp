@@ -3,12 +3,12 @@
 
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "vgpu/bench/cases.hpp"
+#include "vgpu/bench/command.hpp"
+#include "vgpu/bench/timing.hpp"
 #include "vgpu/core/observer.hpp"
 
 namespace scanlab::bench {
@@ -21,11 +21,6 @@ struct ObserverSet {
 
 /// All sets, in the order of the table's columns.
 const std::vector<ObserverSet>& observer_sets();
-
-/// One launch: the time on the clock, and this process's own, which other programs disturb less.
-struct Sample {
-  double wall_ns = 0, cpu_ns = 0;
-};
 
 /// A case under one set of observers.
 struct Series {
@@ -46,20 +41,9 @@ struct Measured {
   double million_a_second(double ns_a_thread) const;
 };
 
-/// A kernel failed or gave something else than the host: the virtual GPU is wrong, and its speed means nothing.
-struct WrongResult : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-struct Options {
-  std::uint32_t n = 1u << 20;
-  unsigned repeat = 7;
-  std::vector<const ObserverSet*> observers;
-  std::vector<const Recipe*> recipes;
-};
-
 /// Each round launches every case under every set once, so that a slow phase of the machine hits all alike. The launch
 /// before the first round is checked and not timed. Throws WrongResult, or ptx::ParseError for unreadable PTX.
-std::vector<Measured> measure(std::string_view ptx, const Options& options);
+std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments,
+                              const std::vector<const ObserverSet*>& sets);
 
 }  // namespace scanlab::bench

@@ -6,12 +6,12 @@
 
 namespace scanlab::bench {
 
-std::string table(const std::vector<Measured>& all, const Options& options) {
+std::string table(const std::vector<Measured>& all, const Arguments& arguments) {
   std::string text = fmt::format(
       "n = {}, {} launches each, processor time; ns a thread: min / median, M: million warp-instructions a second "
       "(median)\n{:<26}{:>9}{:>7}",
-      options.n, options.repeat, "kernel", "threads", "lanes");
-  for (const ObserverSet* observers : options.observers) text += fmt::format("{:>17}{:>7}", observers->name, "M");
+      arguments.n, arguments.repeat, "kernel", "threads", "lanes");
+  for (const Series& series : all.front().series) text += fmt::format("{:>17}{:>7}", series.observers->name, "M");
   text += '\n';
   for (const Measured& measured : all) {
     text += fmt::format("{:<26}{:>9}{:>7.1f}", measured.title, measured.threads, measured.active_lanes);
@@ -25,17 +25,12 @@ std::string table(const std::vector<Measured>& all, const Options& options) {
   return text;
 }
 
-nlohmann::ordered_json json(const std::vector<Measured>& all, const Options& options) {
+nlohmann::ordered_json json(const std::vector<Measured>& all, const Arguments& arguments) {
   nlohmann::ordered_json cases = nlohmann::ordered_json::array();
   for (const Measured& measured : all) {
     nlohmann::ordered_json observers = nlohmann::ordered_json::object();
     for (const Series& series : measured.series) {
-      nlohmann::ordered_json cpu = nlohmann::ordered_json::array(), wall = nlohmann::ordered_json::array();
-      for (const Sample& sample : series.samples) {
-        cpu.push_back(sample.cpu_ns);
-        wall.push_back(sample.wall_ns);
-      }
-      observers[series.observers->name] = {{"cpu_ns", cpu}, {"wall_ns", wall}};
+      observers[series.observers->name] = json(series.samples);
     }
     cases.push_back({{"name", measured.name},
                      {"title", measured.title},
@@ -45,8 +40,11 @@ nlohmann::ordered_json json(const std::vector<Measured>& all, const Options& opt
                      {"active_lanes", measured.active_lanes},
                      {"observers", observers}});
   }
-  return {
-      {"schema", "scanlab-vgpu-bench"}, {"version", 1}, {"n", options.n}, {"repeat", options.repeat}, {"cases", cases}};
+  return {{"schema", "scanlab-vgpu-bench"},
+          {"version", 1},
+          {"n", arguments.n},
+          {"repeat", arguments.repeat},
+          {"cases", cases}};
 }
 
 }  // namespace scanlab::bench

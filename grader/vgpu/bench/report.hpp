@@ -9,7 +9,7 @@
 
 namespace scanlab::bench {
 
-std::string table(const std::vector<Measured>& all, const Options& options);
-nlohmann::ordered_json json(const std::vector<Measured>& all, const Options& options);
+std::string table(const std::vector<Measured>& all, const Arguments& arguments);
+nlohmann::ordered_json json(const std::vector<Measured>& all, const Arguments& arguments);
 
 }  // namespace scanlab::bench
