@@ -59,6 +59,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+bench = typer.Typer(
+    help="Measure the kit's own speed.", add_completion=False, no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(bench, name="bench")
 _program_arguments: list[str] = []
 """What stands after `--` on the command line: the arguments of the program that `run` runs."""
 
@@ -330,6 +334,47 @@ def run_suite(
     from scanlab.suite import run_tests
 
     raise typer.Exit(run_tests(suites or []))
+
+
+@bench.command("vgpu")
+def bench_vgpu(
+    json_file: JsonOption = None,
+    repeat: Annotated[int, typer.Option(min=1, max=1000, help="timed launches of each kernel")] = 7,
+    kernels: Annotated[
+        list[str] | None, typer.Option("--filter", metavar="NAME", help="only kernels with this in their names")
+    ] = None,
+    observers: Annotated[list[str] | None, typer.Option(metavar="SET", help="only this set, such as none")] = None,
+    n: Annotated[int, typer.Option("--n", min=1, max=1 << 24, help="elements")] = 1 << 20,
+) -> None:
+    """Measure the virtual GPU on one core, beside a prototype and PoCL."""
+    from scanlab import bench as speed
+
+    options = speed.Options(n, repeat, tuple(kernels or ()), tuple(observers or ()))
+    if sys.stderr.isatty():
+        from rich.console import Console
+
+        with Console(stderr=True).status("…") as status:
+            result = speed.bench_vgpu(options, status.update)
+    else:
+        result = speed.bench_vgpu(options, lambda _: None)
+    _print_bench(result)
+    _write_json(json_file, result)
+
+
+def _print_bench(result: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from scanlab import bench as speed
+
+    table = Table(box=None, pad_edge=False)
+    for name in speed.COLUMNS:
+        table.add_column(name, no_wrap=True, justify="left" if name in ("kernel", "observers") else "right")
+    for row in speed.table_rows(result):
+        table.add_row(*row)
+    Console(highlight=False, width=None if sys.stdout.isatty() else 120).print(table)
+    for line in speed.notes(result):
+        print(line)
 
 
 @app.command()

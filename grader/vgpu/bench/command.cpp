@@ -26,12 +26,14 @@ std::uint32_t number(const char* option, std::string_view text, std::uint32_t la
 
 void choose(std::string_view filter, std::vector<const Recipe*>& chosen) {
   bool found = false;
+  std::string known;
   for (const Recipe& recipe : recipes()) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", recipe.name);
     if (std::string_view(recipe.name).find(filter) == std::string_view::npos) continue;
     found = true;
     if (std::ranges::find(chosen, &recipe) == chosen.end()) chosen.push_back(&recipe);
   }
-  if (!found) throw UsageError(fmt::format("no kernel's name contains \"{}\"; see --list", filter));
+  if (!found) throw UsageError(fmt::format("no kernel's name contains \"{}\"; there are {}", filter, known));
 }
 
 int complain(const Program& program, std::string_view text, Exit code) {
