@@ -349,6 +349,8 @@ def bench_vgpu(
     """Measure the virtual GPU on one core, beside a prototype and PoCL."""
     from scanlab import bench as speed
 
+    if json_file is not None and not json_file.absolute().parent.is_dir():
+        raise errors.UsageError(f"cannot write {shown(json_file)}: its folder does not exist")
     options = speed.Options(n, repeat, tuple(kernels or ()), tuple(observers or ()))
     if sys.stderr.isatty():
         from rich.console import Console
