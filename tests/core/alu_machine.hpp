@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "vgpu/core/alu.hpp"
@@ -83,8 +84,7 @@ class Machine {
   static constexpr std::size_t slot_bytes = 256;
 
   Machine() {
-    warp_.base[0] = registers_.data();
-    warp_.base[1] = registers_.data();
+    warp_.registers = registers_.data();
     warp_.active = full_mask;
   }
   Warp& warp() { return warp_; }
@@ -114,9 +114,17 @@ class Machine {
     return value;
   }
   void execute(Handler run, const std::vector<unsigned>& slots) {
-    Inst inst;
-    for (std::size_t k = 0; k < slots.size(); ++k) inst.op[k] = static_cast<OperandRef>(slots[k] * slot_bytes);
-    if (run(warp_, &inst) != &inst + 1) throw std::logic_error("a computing instruction has to fall through");
+    Inst code[2];
+    code[0].run = run;
+    for (std::size_t k = 0; k < slots.size(); ++k) code[0].op[k] = static_cast<OperandRef>(slots[k] * slot_bytes);
+    code[1].run = [](Warp& w, const Inst* i) -> const Inst* {
+      w.pc = i;
+      return nullptr;
+    };
+    const Inst* next = run(warp_, code);
+    while (next) next = next->run(warp_, next);
+    if (std::exchange(warp_.pc, nullptr) != code + 1)
+      throw std::logic_error("a computing instruction has to fall through");
   }
 
  private:

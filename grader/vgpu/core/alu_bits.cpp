@@ -45,11 +45,11 @@ struct LogicalNot {
 template <class Op>
 const Inst* predicate_logic(Warp& warp, const Inst* inst) {
   write_predicate(warp, inst->op[0], Op{}(warp.predicate(inst->op[1]), warp.predicate(inst->op[2])));
-  return inst + 1;
+  return proceed(warp, inst + 1);
 }
 const Inst* predicate_not(Warp& warp, const Inst* inst) {
   write_predicate(warp, inst->op[0], ~warp.predicate(inst->op[1]));
-  return inst + 1;
+  return proceed(warp, inst + 1);
 }
 
 // Shift counts are 32-bit and clamp at the width: nothing of a is left, except its sign in shr.s.

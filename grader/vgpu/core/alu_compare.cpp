@@ -18,7 +18,7 @@ template <Logic logic, Sense sense, Second second>
   } else {
     write_predicate(warp, inst->op[0], p);
   }
-  return inst + 1;
+  return proceed(warp, inst + 1);
 }
 template <class Compare, class T, bool ftz>
 const Inst* setp(Warp& warp, const Inst* inst) {
@@ -35,7 +35,7 @@ const Inst* setp_pair(Warp& warp, const Inst* inst) {
   const Mask low = compared_half<Compare, H, ftz, 0>(warp, inst), high = compared_half<Compare, H, ftz, 1>(warp, inst);
   write_predicate(warp, inst->op[0], low);
   write_predicate(warp, inst->op[4], high);
-  return inst + 1;
+  return proceed(warp, inst + 1);
 }
 
 // --- the forms -------------------------------------------------------------------------------------------------------

@@ -231,7 +231,7 @@ const Inst* test(Warp& warp, const Inst* inst) {
   Mask passed = 0;
   for (unsigned lane = 0; lane < warp_size; ++lane) passed |= static_cast<Mask>(Test{}(a[lane])) << lane;
   write_predicate(warp, inst->op[0], passed);
-  return inst + 1;
+  return proceed(warp, inst + 1);
 }
 
 // --- the forms -------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ struct Copy {
 
 const Inst* move_predicate(Warp& warp, const Inst* inst) {
   write_predicate(warp, inst->op[0], warp.predicate(inst->op[1]));
-  return inst + 1;
+  return proceed(warp, inst + 1);
 }
 
 /// Registers of 8-bit elements have lanes of 16 bits, of which the low half counts.
@@ -59,7 +59,7 @@ const Inst* unpack(Warp& warp, const Inst* inst) {
       merge(to, parts, warp.active);
     }
   }
-  return inst + 1;
+  return proceed(warp, inst + 1);
 }
 
 template <class Wide, class Element, unsigned count, unsigned... k>

@@ -21,7 +21,7 @@ template <class U>
 template <auto compare, Logic logic, Sense sense, auto value>
 const Inst* set(Warp& warp, const Inst* inst) {
   write_where(warp, inst, combined<logic, sense>(warp, inst, compare(warp, inst)), value);
-  return inst + 1;
+  return proceed(warp, inst + 1);
 }
 
 /// `value` in each half where its mask is set.
@@ -36,7 +36,7 @@ template <class Compare, class H, bool ftz, u32 value>
 const Inst* set_pair(Warp& warp, const Inst* inst) {
   const Mask low = compared_half<Compare, H, ftz, 0>(warp, inst), high = compared_half<Compare, H, ftz, 1>(warp, inst);
   write_pair_where(warp, inst, low, high, value);
-  return inst + 1;
+  return proceed(warp, inst + 1);
 }
 
 /// selp: op[3] is a predicate.
@@ -59,7 +59,7 @@ const Inst* selp(Warp& warp, const Inst* inst) {
       result = writes ? chosen : result;
     }
   }
-  return inst + 1;
+  return proceed(warp, inst + 1);
 }
 
 /// slct: by the sign of c; -0 counts as not negative, NaN as negative.

@@ -145,7 +145,7 @@ const Inst* with_carry(Warp& warp, const Inst* inst) {
     });
     warp.carry = (warp.carry & ~warp.active) | (out & warp.active);
   }
-  return inst + 1;
+  return proceed(warp, inst + 1);
 }
 
 /// The three forms of an operation with carry, `half` being ".lo", ".hi" or "": add.cc, addc and addc.cc. `T` is the

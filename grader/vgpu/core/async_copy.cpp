@@ -27,6 +27,7 @@ std::optional<std::uint32_t> async_copy_bytes(const ptx::Instruction& in) {
 }
 
 const Inst* async_copy(Warp& w, const Inst* i) {
+  w.pc = i;
   const auto form = std::bit_cast<AsyncCopyForm>(i->aux);
   const auto offset = std::bit_cast<AsyncCopyOffsets>(i->imm);
   Memory& memory = *w.block->grid->memory;

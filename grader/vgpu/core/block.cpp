@@ -18,10 +18,14 @@ Frame* enter_frame(Block& block, const Program& program, Frame* caller, const In
     }
   if (!frame) {
     frame = block.frames.emplace_back(std::make_unique<Frame>()).get();
-    frame->memory.assign(std::vector<std::byte>(std::max<std::size_t>(64, program.frame_bytes)));
+    frame->memory.resize(std::max<std::size_t>(64, program.frame_bytes));
     frame->registers = frame->memory.bytes.get();
     frame->capacity = frame->memory.size;
   }
+  if (frame->program != &program)
+    for (const Program::Constant& c : program.constants)
+      for (std::uint32_t at = 0; at < c.bytes; at += c.lane_bytes)
+        std::memcpy(frame->registers + c.place + at, &c.bits, c.lane_bytes);
   frame->program = &program;
   frame->caller = caller;
   frame->call = call;
@@ -66,7 +70,8 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
     w.block = &block;
     w.id = k;
     w.alive = lanes == warp_size ? full_mask : (Mask{1} << lanes) - 1;
-    w.active = 0;
+    w.active = w.alive;
+    w.pending_key = ~0u;
     w.carry = 0;
     w.stop = Stop::none;
     w.spin = {};
@@ -79,13 +84,15 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
     }
     Frame* frame = enter_frame(block, entry, nullptr, nullptr, w.alive);
     w.waiting.clear();
-    w.waiting.push_back({entry.code.data(), frame, w.alive, Split::State::ready, 0});
+    w.pc = entry.code.data();
+    w.frame = frame;
+    w.registers = frame->registers;
+    w.depth_key = depth_key(0);
     const std::uint64_t local = local_start + entry.local_bytes;
     if (w.local_stride < local) {
       w.local_stride = std::bit_ceil(std::max<std::uint64_t>(local, 256));
       w.local.assign(w.local_stride * warp_size, poison);
     }
-    update_pending(w);
   }
   block.running = true;
   for (Observer* o : grid.observers) o->block_begin(index, slot);

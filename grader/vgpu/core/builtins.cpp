@@ -19,7 +19,7 @@ T argument(Warp& w, const Program::Call& call, std::size_t k, unsigned lane) {
   T value{};
   if (k < call.arguments.size()) {
     const Program::Slot& slot = call.arguments[k];
-    std::memcpy(&value, w.base[0] + slot.offset + lane * slot.size, std::min<std::size_t>(sizeof(T), slot.size));
+    std::memcpy(&value, w.registers + slot.offset + lane * slot.size, std::min<std::size_t>(sizeof(T), slot.size));
   }
   return value;
 }
@@ -28,7 +28,7 @@ template <class T>
 void set_result(Warp& w, const Program::Call& call, unsigned lane, T value) {
   if (call.results.empty()) return;
   const Program::Slot& slot = call.results[0];
-  std::memcpy(w.base[0] + slot.offset + lane * slot.size, &value, std::min<std::size_t>(sizeof(T), slot.size));
+  std::memcpy(w.registers + slot.offset + lane * slot.size, &value, std::min<std::size_t>(sizeof(T), slot.size));
 }
 
 const std::byte* generic_byte(Warp& w, unsigned lane, std::uint64_t address, std::uint32_t bytes) {
@@ -165,6 +165,7 @@ std::string format(Warp& w, unsigned lane, const std::string& pattern, std::uint
 }
 
 const Inst* print(Warp& w, const Inst* i) {
+  w.pc = i;
   const Program::Call& call = w.frame->program->calls[i->aux];
   for (Mask m = w.active; m; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
@@ -182,6 +183,7 @@ const Inst* print(Warp& w, const Inst* i) {
 }
 
 const Inst* fail_assertion(Warp& w, const Inst* i) {
+  w.pc = i;
   const Program::Call& call = w.frame->program->calls[i->aux];
   const auto l = static_cast<unsigned>(std::countr_zero(w.active));
   const std::string message = text_at(w, l, argument<std::uint64_t>(w, call, 0, l));
@@ -195,6 +197,7 @@ const Inst* fail_assertion(Warp& w, const Inst* i) {
 }
 
 const Inst* allocate(Warp& w, const Inst* i) {
+  w.pc = i;
   const Program::Call& call = w.frame->program->calls[i->aux];
   for (Mask m = w.active; m; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
@@ -207,6 +210,7 @@ const Inst* allocate(Warp& w, const Inst* i) {
 }
 
 const Inst* deallocate(Warp& w, const Inst* i) {
+  w.pc = i;
   const Program::Call& call = w.frame->program->calls[i->aux];
   Grid& grid = *w.block->grid;
   for (Mask m = w.active; m; m &= m - 1) {

@@ -30,12 +30,11 @@ const Inst* enter(Warp& w, const Inst* i, const Program& callee, const Program::
   Frame* frame = enter_frame(*w.block, callee, w.frame, i, w.active);
   const std::size_t arguments = std::min(call.arguments.size(), callee.parameters.size());
   for (std::size_t k = 0; k < arguments; ++k)
-    copy_slot(frame->registers, callee.parameters[k], w.base[0], call.arguments[k], w.active);
+    copy_slot(frame->registers, callee.parameters[k], w.registers, call.arguments[k], w.active);
   const std::uint64_t top = frame->local_base + callee.local_bytes;
   if (top > w.local_stride) grow_local(w, top);
   w.frame = frame;
-  w.base[0] = frame->registers;
-  w.base[1] = callee.constants.bytes.get();
+  w.registers = frame->registers;
   w.depth_key = depth_key(frame->depth);
   return go_to(w, callee.code.data());
 }
@@ -43,15 +42,26 @@ const Inst* enter(Warp& w, const Inst* i, const Program& callee, const Program::
 }  // namespace
 
 const Inst* jump(Warp& w, const Inst* i) {
+  charge(w, i);
   return go_to(w, target_of(i));
 }
 
 const Inst* fall_through(Warp& w, const Inst* i) {
-  ++w.budget;
+  charge(w, i);
   return go_to(w, i + 1);
 }
 
+const Inst* checkpoint(Warp& w, const Inst* i) {
+  charge(w, i);
+  if (w.budget <= 0) {
+    w.pc = i + 1;
+    return nullptr;
+  }
+  return proceed(w, i + 1);
+}
+
 const Inst* branch(Warp& w, const Inst* i) {
+  charge(w, i);
   Mask p = w.predicate(i->op[0]);
   if (i->aux & 1) p = ~p;
   const Mask taken = p & w.active;
@@ -73,6 +83,8 @@ const Inst* branch(Warp& w, const Inst* i) {
 const Inst* jump_table(Warp& w, const Inst* i) {
   const auto& table = w.frame->program->jump_tables[i->aux];
   const std::uint32_t* index = w.lanes<std::uint32_t>(i->op[0]);
+  w.pc = i;
+  charge(w, i);
   flush_executed(w);
   for (unsigned l = 0; l < warp_size; ++l)
     if (w.active >> l & 1) {
@@ -85,20 +97,27 @@ const Inst* jump_table(Warp& w, const Inst* i) {
 const Inst* guard(Warp& w, const Inst* i) {
   Mask p = w.predicate(i->op[0]);
   if (i->aux & 1) p = ~p;
-  const Mask all = w.active;
-  if (!(p & all)) return i + 2;
-  w.active = p & all;
-  (i + 1)->run(w, i + 1);
-  w.active = all;
-  return i + 2;
+  p &= w.active;
+  if (!p) return proceed(w, i + 3);
+  w.guarded = w.active;
+  w.active = p;
+  return proceed(w, i + 1);
+}
+
+const Inst* unguard(Warp& w, const Inst* i) {
+  w.active = w.guarded;
+  return proceed(w, i + 1);
 }
 
 const Inst* call(Warp& w, const Inst* i) {
+  w.pc = i;
+  charge(w, i);
   const Program::Call& c = w.frame->program->calls[i->aux];
   return enter(w, i, *c.callee, c);
 }
 
 const Inst* call_indirect(Warp& w, const Inst* i) {
+  w.pc = i;
   const Program::Call& c = w.frame->program->calls[i->aux];
   const std::uint64_t* address = w.lanes<std::uint64_t>(c.target);
   const auto first = static_cast<unsigned>(std::countr_zero(w.active));
@@ -107,14 +126,16 @@ const Inst* call_indirect(Warp& w, const Inst* i) {
     if (w.active >> l & 1 && address[l] == address[first]) same |= Mask{1} << l;
   const Program* callee = w.frame->program->image->function_at(address[first]);
   if (!callee) raise(Fault::Kind::trap, first, "call through a pointer that is no device function");
-  // Lanes that call something else execute this instruction again, in their turn.
+  // Lanes that call something else execute this instruction again, in their turn. Only a checkpoint is behind.
   if (same != w.active) set_aside(w, w.active & ~same, i, Split::State::ready);
+  charge(w, i);
   return enter(w, i, *callee, c);
 }
 
 const Inst* ret(Warp& w, const Inst* i) {
   Frame* frame = w.frame;
   if (!frame->caller) return exit(w, i);
+  charge(w, i);
   flush_executed(w);
   const Program::Call& c = frame->caller->program->calls[frame->call->aux];
   const std::size_t results = std::min(c.results.size(), frame->program->returns.size());
@@ -122,8 +143,7 @@ const Inst* ret(Warp& w, const Inst* i) {
     copy_slot(frame->caller->registers, c.results[k], frame->registers, frame->program->returns[k], w.active);
   const Inst* back = frame->call + 1;
   w.frame = frame->caller;
-  w.base[0] = w.frame->registers;
-  w.base[1] = w.frame->program->constants.bytes.get();
+  w.registers = w.frame->registers;
   w.depth_key = depth_key(w.frame->depth);
   frame->members &= ~w.active;
   if (!frame->members) leave_frame(*w.block, frame);
@@ -132,21 +152,95 @@ const Inst* ret(Warp& w, const Inst* i) {
 
 const Inst* exit(Warp& w, const Inst* i) {
   w.pc = i;
+  charge(w, i);
   retire(w, w.active);
   release_barriers(*w.block);
   return run_next(w);
 }
 
-const Inst* trap(Warp& w, const Inst*) {
+const Inst* trap(Warp& w, const Inst* i) {
+  w.pc = i;
   raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)), "the kernel executed a trap (__trap())");
 }
 
-const Inst* end_of_code(Warp& w, const Inst*) {
+const Inst* end_of_code(Warp& w, const Inst* i) {
+  w.pc = i;
   raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)),
         "the code of a function ends without a return");
 }
 
-const Inst* barrier(Warp& w, const Inst* i) {
+}  // namespace control
+
+namespace {
+
+/// What bar.red gives to the lanes of `mask`, whose barrier instruction is `i`.
+void give_reduction(const Inst* i, std::byte* registers, Mask mask, const Barrier& b, std::uint32_t threads) {
+  const std::uint32_t kind = i->aux & (control::reduce_popc | control::reduce_and | control::reduce_or);
+  if (kind == control::reduce_popc) {
+    auto* to = reinterpret_cast<std::uint32_t*>(registers + i->op[2]);
+    for (unsigned l = 0; l < warp_size; ++l)
+      if (mask >> l & 1) to[l] = b.count;
+  } else if (kind) {
+    auto& to = *reinterpret_cast<Mask*>(registers + i->op[2]);
+    const bool value = kind == control::reduce_and ? b.count == threads : b.count != 0;
+    to = value ? to | mask : to & ~mask;
+  }
+}
+
+void release(Block& block, std::uint32_t id, std::uint32_t threads) {
+  Barrier& b = block.barriers[id];
+  const Inst* last = nullptr;
+  Warp* last_warp = nullptr;
+  for (Warp& w : block.warps) {
+    if (w.stop == Stop::barrier) {
+      if (w.barrier_id != id) continue;
+      w.stop = Stop::none;
+      last = w.pc - 1;
+      last_warp = &w;
+      give_reduction(last, w.registers, w.active, b, threads);
+      continue;
+    }
+    if (w.waiting.empty()) continue;
+    bool woke = false;
+    for (Split& s : w.waiting) {
+      if (s.state != Split::State::barrier || s.barrier_id != id) continue;
+      s.state = Split::State::ready;
+      woke = true;
+      last = s.pc - 1;
+      last_warp = &w;
+      give_reduction(last, s.frame->registers, s.mask, b, threads);
+    }
+    if (woke) {
+      update_pending(w);
+      if (w.stop == Stop::waiting) w.stop = Stop::none;
+    }
+  }
+  for (Observer* o : block.grid->observers)
+    if (last) o->barrier_complete(actor_of(*last_warp, last), id);
+  b = {};
+  block.barriers_in_use &= ~(1u << id);
+  block.woken = true;
+}
+
+/// Releases barrier `id` if all have arrived. Threads that have exited are not waited for, as on a GPU; a counted
+/// barrier waits for exactly its count.
+bool try_release(Block& block, std::uint32_t id) {
+  const Barrier& b = block.barriers[id];
+  if (b.arrived < (b.expected ? b.expected : block.live)) return false;
+  release(block, id, b.arrived);
+  return true;
+}
+
+}  // namespace
+
+void release_barriers(Block& block) {
+  for (std::uint32_t in_use = block.barriers_in_use; in_use; in_use &= in_use - 1)
+    try_release(block, static_cast<std::uint32_t>(std::countr_zero(in_use)));
+}
+
+const Inst* control::barrier(Warp& w, const Inst* i) {
+  w.pc = i;
+  charge(w, i);
   const auto first = static_cast<unsigned>(std::countr_zero(w.active));
   const std::uint32_t id = w.lanes<std::uint32_t>(i->op[0])[first];
   if (id >= barriers_per_block) raise(Fault::Kind::trap, first, "barrier number above 15");
@@ -162,70 +256,21 @@ const Inst* barrier(Warp& w, const Inst* i) {
   if (is_observed(w)) [[unlikely]]
     for (Observer* o : block.grid->observers) o->barrier_arrive(actor_of(w, i), w.active, id);
   if (i->aux & arrive_only) {
-    release_barriers(block);
-    return i + 1;
+    try_release(block, id);
+    return proceed(w, i + 1);
+  }
+  if (w.waiting.empty()) {
+    // The whole warp: it rests in place.
+    w.pc = i + 1;
+    w.stop = Stop::barrier;
+    w.barrier_id = id;
+    flush_executed(w);
+    if (!try_release(block, id)) return nullptr;
+    return go_to(w, i + 1);
   }
   set_aside(w, w.active, i + 1, Split::State::barrier, id);
-  release_barriers(block);
+  try_release(block, id);
   return run_next(w);
-}
-
-}  // namespace control
-
-namespace {
-
-void release(Block& block, std::uint32_t id, std::uint32_t threads) {
-  Barrier& b = block.barriers[id];
-  const Inst* last = nullptr;
-  Warp* last_warp = nullptr;
-  for (Warp& w : block.warps) {
-    bool woke = false;
-    for (Split& s : w.waiting) {
-      if (s.state != Split::State::barrier || s.barrier_id != id) continue;
-      s.state = Split::State::ready;
-      woke = true;
-      const Inst* i = s.pc - 1;
-      last = i;
-      last_warp = &w;
-      const std::uint32_t kind = i->aux & (control::reduce_popc | control::reduce_and | control::reduce_or);
-      if (!kind) continue;
-      std::byte* registers = s.frame->registers;
-      if (kind == control::reduce_popc) {
-        auto* to = reinterpret_cast<std::uint32_t*>(registers + i->op[2]);
-        for (unsigned l = 0; l < warp_size; ++l)
-          if (s.mask >> l & 1) to[l] = b.count;
-      } else {
-        auto& to = *reinterpret_cast<Mask*>(registers + i->op[2]);
-        const bool value = kind == control::reduce_and ? b.count == threads : b.count != 0;
-        to = value ? to | s.mask : to & ~s.mask;
-      }
-    }
-    if (woke) {
-      update_pending(w);
-      if (w.stop == Stop::waiting) w.stop = Stop::none;
-    }
-  }
-  for (Observer* o : block.grid->observers)
-    if (last) o->barrier_complete(actor_of(*last_warp, last), id);
-  b = {};
-  block.barriers_in_use &= ~(1u << id);
-}
-
-}  // namespace
-
-bool release_barriers(Block& block) {
-  bool any = false;
-  for (std::uint32_t in_use = block.barriers_in_use; in_use; in_use &= in_use - 1) {
-    const auto id = static_cast<std::uint32_t>(std::countr_zero(in_use));
-    const Barrier& b = block.barriers[id];
-    // Threads that have exited are not waited for, as on a GPU; a counted barrier waits for exactly its count.
-    const std::uint32_t expected = b.expected ? b.expected : block.live;
-    if (b.arrived >= expected) {
-      release(block, id, b.arrived);
-      block.woken = any = true;
-    }
-  }
-  return any;
 }
 
 }  // namespace scanlab::vgpu

@@ -1,4 +1,5 @@
-// Branches, calls, returns and block barriers. What each handler finds in its Inst stands beside its declaration.
+// Branches, calls, returns and block barriers. What each handler finds in its Inst stands beside its declaration; all
+// but guard and unguard also hold a charge (inst.hpp).
 #pragma once
 
 #include "vgpu/core/inst.hpp"
@@ -9,12 +10,17 @@ namespace scanlab::vgpu::control {
 const Inst* jump(Warp& w, const Inst* i);
 /// imm: target, op[0]: predicate, aux 1: jump where it is false.
 const Inst* branch(Warp& w, const Inst* i);
-/// End of a block without a branch; not an instruction of the program, so not counted. The next block follows.
+/// End of a block without a branch. The next block follows.
 const Inst* fall_through(Warp& w, const Inst* i);
+/// Stands before instructions at which lanes may have to wait, and that read the clock; in an image of fine grain before
+/// every access to memory too. A turn may end here.
+const Inst* checkpoint(Warp& w, const Inst* i);
 /// op[0]: index register (u32), aux: index into Program::jump_tables.
 const Inst* jump_table(Warp& w, const Inst* i);
-/// op[0]: predicate, aux 1: negated. Executes the instruction that follows it for the lanes where it holds.
+/// op[0]: predicate, aux 1: negated. Executes the instruction that follows it for the lanes where it holds; `unguard`
+/// stands behind that.
 const Inst* guard(Warp& w, const Inst* i);
+const Inst* unguard(Warp& w, const Inst* i);
 /// aux: index into Program::calls.
 const Inst* call(Warp& w, const Inst* i);
 const Inst* call_indirect(Warp& w, const Inst* i);
@@ -43,8 +49,7 @@ namespace scanlab::vgpu {
 
 struct Block;
 
-/// Releases every barrier of the block at which all expected threads have arrived; true when one was. To be called
-/// after arrivals and exits.
-bool release_barriers(Block& block);
+/// Releases every barrier of the block at which all expected threads have arrived; to be called after exits.
+void release_barriers(Block& block);
 
 }  // namespace scanlab::vgpu

@@ -42,7 +42,7 @@ const Inst* convert(Warp& warp, const Inst* inst) {
   alignas(64) Value values[warp_size];
   read(warp.lanes<std::byte>(inst->op[1]), values);
   write(warp.lanes<std::byte>(inst->op[0]), values, warp.active);
-  return inst + 1;
+  return proceed(warp, inst + 1);
 }
 
 // --- the forms -------------------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ class Decoder {
     }
     index_ = function_.instructions.empty() ? 0 : static_cast<std::uint32_t>(function_.instructions.size() - 1);
     start_of_.back() = program_.code.size();
-    emit(control::end_of_code);
+    emit_charged(control::end_of_code);
     frame_.finish(program_);
     for (const auto& [at, target] : jumps_) program_.code[at].imm = address_of(target);
     for (const auto& labels : tables_) {
@@ -130,6 +130,7 @@ class Decoder {
   }
 
   SpecialSelection special_or_fault(const std::string& name) {
+    if (name.starts_with("%clock") || name.starts_with("%globaltimer")) emit_checkpoint();
     if (const auto s = select_special(name)) return *s;
     unsupported(fmt::format("the virtual GPU does not know the special register {}", name));
   }
@@ -145,6 +146,21 @@ class Decoder {
       i.rank = flow_.blocks[flow_.block_of[index_]].rank;
     }
     return i;
+  }
+
+  /// An instruction that counts those since the last one of its kind.
+  Inst& emit_charged(Handler run) {
+    Inst& i = emit(run);
+    charge_of(i) = uncharged_;
+    uncharged_ = 0;
+    return i;
+  }
+
+  /// A turn may end before the instruction that is being decoded, and what came before is counted.
+  void emit_checkpoint() {
+    if (uncharged_ <= own_) return;
+    charge_of(emit(control::checkpoint)) = uncharged_ - own_;
+    uncharged_ = own_;
   }
 
   void emit_local_address(OperandRef to, std::uint64_t offset, std::uint32_t bytes) {
@@ -166,43 +182,56 @@ class Decoder {
     const ptx::Instruction& last = function_.instructions[k];
     const bool branches = last.opcode == "bra" || last.opcode == "brx" || last.opcode == "ret" || last.opcode == "exit";
     if (branches && !is_branched_around(last)) return;
-    if (flow_.blocks[flow_.block_of[k + 1]].predecessors > 1 || is_branched_around(last)) emit(control::fall_through);
+    if (flow_.blocks[flow_.block_of[k + 1]].predecessors > 1 || is_branched_around(last))
+      emit_charged(control::fall_through);
   }
 
   // --- instructions ------------------------------------------------------------------------------------------------
 
   void instruction(const ptx::Instruction& in) {
-    if (in.opcode == "bra") return branch(in);
-    if (in.guard >= 0) {
-      if (is_branched_around(in)) {
-        Inst& i = emit(control::branch);
-        i.op[0] = reg(in.guard);
-        i.aux = in.guard_negated ? 0 : 1;
-        jump_to(index_ + 1);
-      } else {
-        // The guarded instruction has to be one Inst; what its operands need comes before.
-        const std::size_t before = program_.code.size();
-        unguarded(in);
-        Inst guard;
-        guard.run = control::guard;
-        guard.op[0] = reg(in.guard);
-        guard.aux = in.guard_negated ? 1 : 0;
-        guard.index = index_;
-        guard.line = in.line;
-        guard.rank = flow_.blocks[flow_.block_of[index_]].rank;
-        if (program_.code.size() == before) return;
-        program_.code.insert(program_.code.end() - 1, guard);
-        return;
-      }
-    }
+    const std::size_t before = program_.code.size();
+    own_ = 1;
+    uncharged_ += own_;
+    if (in.opcode == "bra")
+      branch(in);
+    else if (in.guard < 0)
+      unguarded(in);
+    else if (is_branched_around(in))
+      branched_around(in);
+    else
+      guarded(in);
+    // Hints, of which nothing is left, do not count.
+    if (program_.code.size() == before) uncharged_ -= own_;
+  }
+
+  void branched_around(const ptx::Instruction& in) {
+    Inst& i = emit_charged(control::branch);
+    i.op[0] = reg(in.guard);
+    i.aux = in.guard_negated ? 0 : 1;
+    jump_to(index_ + 1);
+    own_ = 0;
     unguarded(in);
+  }
+
+  /// The guarded instruction has to be one Inst; what its operands need comes before.
+  void guarded(const ptx::Instruction& in) {
+    const std::size_t before = program_.code.size();
+    unguarded(in);
+    if (program_.code.size() == before) return;
+    const Inst body = program_.code.back();
+    program_.code.pop_back();
+    Inst& guard = emit(control::guard);
+    guard.op[0] = reg(in.guard);
+    guard.aux = in.guard_negated ? 1 : 0;
+    program_.code.push_back(body);
+    emit(control::unguard);
   }
 
   void unguarded(const ptx::Instruction& in) {
     const std::string_view op = in.opcode;
-    if (op == "ret") return void(emit(control::ret));
-    if (op == "exit") return void(emit(control::exit));
-    if (op == "trap") return void(emit(control::trap));
+    if (op == "ret") return void(emit_charged(control::ret));
+    if (op == "exit") return void(emit_charged(control::exit));
+    if (op == "trap") return void(emit_charged(control::trap));
     if (op == "brx") return table_branch(in);
     if (op == "call") return call(in);
     if (op == "ld" || op == "ldu" || op == "st" || op == "atom" || op == "red") return memory(in);
@@ -236,7 +265,7 @@ class Decoder {
 
   void branch(const ptx::Instruction& in) {
     if (in.operands.empty() || in.operands[0].target < 0) unknown_instruction();
-    Inst& i = emit(in.guard >= 0 ? control::branch : control::jump);
+    Inst& i = emit_charged(in.guard >= 0 ? control::branch : control::jump);
     if (in.guard >= 0) i.op[0] = reg(in.guard);
     i.aux = in.guard_negated ? 1 : 0;
     jump_to(static_cast<std::size_t>(in.operands[0].target));
@@ -247,7 +276,7 @@ class Decoder {
     const auto table = function_.branch_targets.find(in.operands[1].name);
     if (table == function_.branch_targets.end()) unsupported("a switch without its table of targets");
     const OperandRef index = source(in.operands[0], Type::u32);
-    Inst& i = emit(control::jump_table);
+    Inst& i = emit_charged(control::jump_table);
     i.op[0] = index;
     i.aux = static_cast<std::uint32_t>(tables_.size());
     tables_.push_back(table->second);
@@ -315,6 +344,7 @@ class Decoder {
   }
 
   void memory(const ptx::Instruction& in) {
+    if (context_.image->fine_grain) emit_checkpoint();
     const bool is_store = in.opcode == "st" || in.opcode == "red";
     const std::size_t address_at = is_store ? 0 : 1;
     if (in.operands.size() <= address_at) unknown_instruction();
@@ -499,7 +529,7 @@ class Decoder {
       flags |= control::has_count;
       op[1] = source(operands[1], Type::u32);
     }
-    Inst& i = emit(control::barrier);
+    Inst& i = emit_charged(control::barrier);
     std::copy(std::begin(op), std::end(op), std::begin(i.op));
     i.aux = flags;
   }
@@ -519,6 +549,7 @@ class Decoder {
         op[k] = source(o, s.type[k] == Type::none ? Type::b32 : s.type[k]);
       }
     }
+    if (s.members >= 0) emit_checkpoint();
     Inst& i = emit(s.run);
     std::copy(std::begin(op), std::end(op), std::begin(i.op));
     i.aux = s.aux;
@@ -558,7 +589,9 @@ class Decoder {
       }
     }
     program_.calls.push_back(std::move(c));
-    Inst& i = emit(run);
+    const bool enters = run == control::call || run == control::call_indirect;
+    if (run == control::call_indirect) emit_checkpoint();
+    Inst& i = enters ? emit_charged(run) : emit(run);
     i.aux = static_cast<std::uint32_t>(program_.calls.size() - 1);
   }
 
@@ -567,6 +600,8 @@ class Decoder {
   const DecodeContext& context_;
   ControlFlow flow_;
   std::uint32_t index_ = 0;
+  std::uint32_t uncharged_ = 0;  ///< instructions since the last that counts them, this one included
+  std::uint32_t own_ = 0;        ///< 1 until this instruction itself has been counted
   FrameLayout frame_;
   std::vector<std::size_t> start_of_;
   std::vector<std::pair<std::size_t, std::size_t>> jumps_;

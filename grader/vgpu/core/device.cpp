@@ -15,7 +15,7 @@ struct LoadedModule {
   SymbolTable symbols;
   std::unordered_map<std::string, Device::Symbol> variables;
   std::vector<Address> owned;
-  std::unordered_map<std::string, std::unique_ptr<Image>> images[2];  ///< without and with observers
+  std::unordered_map<std::string, std::unique_ptr<Image>> images[2][2];  ///< with observers? of fine grain?
 };
 
 namespace {
@@ -158,12 +158,15 @@ LaunchResult Device::launch(const LaunchRequest& request) {
                               attributes.max_threads));
   LaunchResult result;
   const bool observed = !observers_.empty();
-  std::unique_ptr<Image>& image = m.images[observed][request.kernel];
+  // Only where any warp may run at any time does it matter where between its accesses a turn ends.
+  const bool fine_grain = schedule.order == Schedule::Order::random;
+  auto& images = m.images[observed][fine_grain];
+  std::unique_ptr<Image>& image = images[request.kernel];
   if (!image) {
     try {
-      image = make_image(m.module, *kernel, m.symbols, observed);
+      image = make_image(m.module, *kernel, m.symbols, observed, fine_grain);
     } catch (FaultException& f) {
-      m.images[observed].erase(request.kernel);
+      images.erase(request.kernel);
       f.fault.kernel = name;
       result.status = Status::fault;
       result.message = f.fault.headline;

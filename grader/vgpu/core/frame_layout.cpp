@@ -44,7 +44,7 @@ FrameLayout::FrameLayout(const ptx::Function& function) : function_(function) {
     if (r.type == Type::pred) top_ += sizeof(Mask);
   }
   for (std::size_t k = 0; k < function.registers.size(); ++k)
-    if (const Type type = function.registers[k].type; type != Type::pred) registers_[k] = take_lanes(lane_bytes(type));
+    if (const Type type = function.registers[k].type; type != Type::pred) registers_[k] = take(lane_bytes(type) * warp_size);
   if (!function.is_entry) {
     for (const ptx::Variable& v : function.parameters) parameters_.push_back(add_slot(v));
     for (const ptx::Variable& v : function.returns) returns_.push_back(add_slot(v));
@@ -61,7 +61,7 @@ FrameLayout::FrameLayout(const ptx::Function& function) : function_(function) {
 }
 
 void FrameLayout::finish(Program& program) const {
-  program.constants.assign(constants_);
+  program.constants = constants_;
   program.frame_bytes = round_up(top_, 64);
   program.local_bytes = (local_top_ + 15) / 16 * 16;
   program.parameters = parameters_;
@@ -85,17 +85,15 @@ OperandRef FrameLayout::constant(std::uint64_t bits, Type type) {
   // A predicate is one word, so it never shares its place with a number of the same bits, which has one a lane.
   const auto [it, is_new] = constant_at_.try_emplace({key, is_predicate ? 0 : bytes}, 0);
   if (is_new) {
-    const std::size_t at = (constants_.size() + 63) / 64 * 64;
-    const unsigned lanes = is_predicate ? 1 : warp_size;
-    constants_.resize(at + std::size_t{lanes} * bytes);
-    for (unsigned l = 0; l < lanes; ++l) std::memcpy(constants_.data() + at + std::size_t{l} * bytes, &key, bytes);
-    it->second = static_cast<OperandRef>(at) | 1u;
+    const std::uint32_t all = is_predicate ? bytes : bytes * warp_size;
+    it->second = take(all);
+    constants_.push_back({it->second, all, bytes, key});
   }
   return it->second;
 }
 
 OperandRef FrameLayout::trash() {
-  if (!trash_) trash_ = take_lanes(8);
+  if (!trash_) trash_ = take(8 * warp_size);
   return *trash_;
 }
 
@@ -110,15 +108,15 @@ std::optional<std::uint64_t> FrameLayout::local(const std::string& name) const {
   return it->second;
 }
 
-std::uint32_t FrameLayout::take_lanes(std::uint32_t bytes_a_lane) {
+std::uint32_t FrameLayout::take(std::uint32_t bytes) {
   const std::uint32_t at = round_up(top_, 64);
-  top_ = at + bytes_a_lane * warp_size;
+  top_ = at + bytes;
   return at;
 }
 
 Program::Slot FrameLayout::add_slot(const ptx::Variable& variable) {
   const auto size = round_up(static_cast<std::uint32_t>(variable.size), 8);
-  const Program::Slot slot{take_lanes(size), size};
+  const Program::Slot slot{take(size * warp_size), size};
   slots_[variable.name] = slot;
   return slot;
 }

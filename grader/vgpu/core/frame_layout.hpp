@@ -34,7 +34,7 @@ class FrameLayout {
   /// 32 equal lanes (or a Mask, all ones unless 0, for a predicate); made once for equal values.
   OperandRef constant(std::uint64_t bits, ptx::Type type);
   /// A register that no instruction of the program names.
-  OperandRef temporary(std::uint32_t bytes_a_lane) { return take_lanes(bytes_a_lane); }
+  OperandRef temporary(std::uint32_t bytes_a_lane) { return take(bytes_a_lane * warp_size); }
   /// Where results go that nobody wants.
   OperandRef trash();
   /// The place of a .param variable of the frame, or null.
@@ -43,7 +43,8 @@ class FrameLayout {
   std::optional<std::uint64_t> local(const std::string& name) const;
 
  private:
-  std::uint32_t take_lanes(std::uint32_t bytes_a_lane);
+  /// The next `bytes` of the frame, from a multiple of 64 on.
+  std::uint32_t take(std::uint32_t bytes);
   Program::Slot add_slot(const ptx::Variable& variable);
 
   const ptx::Function& function_;
@@ -54,7 +55,7 @@ class FrameLayout {
   std::vector<Program::Slot> parameters_, returns_;
   std::unordered_map<std::string, Program::Slot> slots_;
   std::unordered_map<std::string, std::uint64_t> locals_;
-  std::vector<std::byte> constants_;
+  std::vector<Program::Constant> constants_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, OperandRef> constant_at_;  ///< by bits, and bytes a lane
 };
 

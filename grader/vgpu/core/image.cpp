@@ -108,10 +108,10 @@ std::unordered_map<std::string, SharedVariable> lay_out_shared(Image& image, con
 
 }  // namespace
 
-void LaneBytes::assign(const std::vector<std::byte>& from) {
-  size = from.size();
-  bytes.reset(static_cast<std::byte*>(::operator new[](std::max<std::size_t>(64, size), std::align_val_t{64})));
-  if (size) std::memcpy(bytes.get(), from.data(), size);
+void LaneBytes::resize(std::size_t wanted) {
+  size = wanted;
+  bytes.reset(static_cast<std::byte*>(::operator new[](size, std::align_val_t{64})));
+  std::memset(bytes.get(), 0, size);
 }
 
 const Program* Image::function_at(Address address) const {
@@ -135,11 +135,12 @@ std::uint32_t layout_parameters(const ptx::Function& kernel, std::vector<std::ui
 }
 
 std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function& kernel, const SymbolTable& symbols,
-                                  bool observed) {
+                                  bool observed, bool fine_grain) {
   auto image = std::make_unique<Image>();
   image->module = &module;
   image->kernel = &kernel;
   image->observed = observed;
+  image->fine_grain = fine_grain;
   image->parameter_bytes = layout_parameters(kernel, image->parameter_offsets);
   const Reach reached = reach(module, kernel);
   const auto shared = lay_out_shared(*image, reached);

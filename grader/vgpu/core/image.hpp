@@ -25,7 +25,7 @@ struct LaneBytes {
   };
   std::unique_ptr<std::byte[], Deleter> bytes;
   std::size_t size = 0;
-  void assign(const std::vector<std::byte>& from);
+  void resize(std::size_t bytes);  ///< all 0; what was there is gone
 };
 
 /// A decoded function.
@@ -42,10 +42,18 @@ struct Program {
     std::vector<Slot> arguments, results;
   };
 
+  /// A place of the frame that holds the same bits in every lane from the beginning.
+  struct Constant {
+    OperandRef place = 0;
+    std::uint32_t bytes = 0;  ///< of all lanes
+    std::uint32_t lane_bytes = 0;
+    std::uint64_t bits = 0;
+  };
+
   const ptx::Function* source = nullptr;
   const Image* image = nullptr;
   std::vector<Inst> code;
-  LaneBytes constants;
+  std::vector<Constant> constants;
   std::uint32_t frame_bytes = 0;
   std::uint64_t local_bytes = 0;  ///< a lane
   std::vector<Slot> parameters, returns;
@@ -65,7 +73,8 @@ struct Image {
   const ptx::Module* module = nullptr;
   const ptx::Function* kernel = nullptr;
   const Program* entry = nullptr;
-  bool observed = false;
+  bool observed = false;    ///< handlers tell the observers
+  bool fine_grain = false;  ///< a turn may end before every access to memory
   std::vector<std::unique_ptr<Program>> programs;
   std::unordered_map<const ptx::Function*, Program*> by_function;
   std::vector<SharedVariable> shared;  ///< by rising offset; the dynamic array, when there is one, is the last
@@ -82,9 +91,9 @@ struct Image {
 using SymbolTable = std::unordered_map<std::string, Address>;
 
 /// Decodes `kernel` and everything it can call. Throws FaultException (unsupported) naming the first instruction or
-/// symbol that is not known, with its source line. `observed` selects handlers that tell the observers.
+/// symbol that is not known, with its source line.
 std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function& kernel, const SymbolTable& symbols,
-                                  bool observed);
+                                  bool observed, bool fine_grain);
 
 /// Offsets of kernel parameters in the parameter buffer; returns the buffer's size.
 std::uint32_t layout_parameters(const ptx::Function& kernel, std::vector<std::uint32_t>& offsets);

@@ -14,13 +14,14 @@ inline constexpr Mask full_mask = ~Mask{0};
 struct Warp;
 struct Inst;
 
-/// Executes one instruction for the active lanes and returns the next one to execute, or nullptr when the warp has to
-/// stop (Warp::stop says why, Warp::pc where to go on). Faults are thrown (fault.hpp).
+/// Executes one instruction for the active lanes, and then those that follow it: handlers call each other in turn
+/// (`proceed`), which the compiler makes jumps of. Returns the next instruction to execute, or nullptr when the warp has
+/// to stop (Warp::stop says why, Warp::pc where to go on). A handler that can fault sets Warp::pc to its instruction;
+/// faults are thrown (fault.hpp).
 using Handler = const Inst* (*)(Warp&, const Inst*);
 
-/// A place that holds one value a lane. Bit 0 chooses the base (0: registers of the current frame, 1: the function's
-/// constants), the rest is a byte offset from it. Lane values lie side by side in the width of the register's type: 2
-/// bytes for 8 and 16 bits, 4, 8; a predicate is one Mask.
+/// A place in the frame of a call that holds one value a lane: a byte offset. Lane values lie side by side in the width
+/// of the register's type: 2 bytes for 8 and 16 bits, 4, 8; a predicate is one Mask. Constants have places too.
 using OperandRef = std::uint32_t;
 
 struct alignas(64) Inst {
@@ -33,5 +34,20 @@ struct alignas(64) Inst {
   std::uint32_t aux = 0;    ///< small operands: barrier id, vector length, flags
 };
 static_assert(sizeof(Inst) == 64, "one instruction, one cache line");
+
+/// Goes on at `i`. Where the compiler makes no jump of it, the stack grows until the turn of the warp is over, which is
+/// soon enough.
+[[gnu::always_inline]] inline const Inst* proceed(Warp& w, const Inst* i) {
+  return i->run(w, i);
+}
+
+/// Instructions are counted where the active lanes can change or a turn can end, not one by one: this many of the
+/// program are behind when such an instruction (control.hpp) executes, its own included.
+inline OperandRef& charge_of(Inst& i) {
+  return i.op[7];
+}
+inline OperandRef charge_of(const Inst* i) {
+  return i->op[7];
+}
 
 }  // namespace scanlab::vgpu

@@ -232,7 +232,7 @@ template <class Op, class D, class... S>
 template <class Op, class D, class... S, std::size_t... k>
 [[gnu::always_inline]] inline const Inst* every_lane(Warp& warp, const Inst* inst, std::index_sequence<k...>) {
   compute_all<Op>(lanes_at<D>(warp, inst->op[0]), static_cast<const S*>(lanes_at<S>(warp, inst->op[k + 1]))...);
-  return inst + 1;
+  return proceed(warp, inst + 1);
 }
 
 template <class Op, class D, class... S, std::size_t... k>
@@ -246,7 +246,7 @@ template <class Op, class D, class... S, std::size_t... k>
     compute_all<Op>(results, static_cast<const S*>(lanes_at<S>(warp, inst->op[k + 1]))...);
     merge(to, results, warp.active);
   }
-  return inst + 1;
+  return proceed(warp, inst + 1);
 }
 
 /// The masked half of lanewise, apart and called last, so that the other half needs no stack frame.

@@ -88,8 +88,7 @@ class GridRun {
 
   /// Whether the warp can run now; wakes splits that spin if memory has changed since.
   bool can_run(Warp& w) {
-    if (w.stop == Stop::done) return false;
-    if (w.spin.epoch != grid_.epoch) wake_spinning(w);
+    if (w.spin.epoch != grid_.epoch && !w.waiting.empty()) wake_spinning(w);
     return w.stop == Stop::none;
   }
 
@@ -108,27 +107,22 @@ class GridRun {
   void run_warp(Warp& w, std::int64_t quantum) {
     w.budget = w.quantum = w.segment_start = quantum;
     const bool is_latest = w.spin.unyielding > patience;
-    const Inst* i = is_latest ? run_latest(w) : run_next(w);
-    if (!i) return;
+    const Inst* i = is_latest ? run_latest(w) : w.active ? w.pc : run_next(w);
     try {
-      while (w.budget > 0) {
-        --w.budget;
-        const Inst* next = i->run(w, i);
-        if (!next) break;
-        i = next;
-      }
+      while (i) i = i->run(w, i);
     } catch (FaultException& f) {
-      if (f.fault.kernel.empty()) complete(f.fault, w, i, f.lane);
+      if (f.fault.kernel.empty()) complete(f.fault, w, w.pc, f.lane);
       throw;
     }
     const std::int64_t used = w.quantum - w.budget;
     grid_.executed += static_cast<std::uint64_t>(used);
-    if (w.active) {
-      w.pc = i;
-      const bool spins = watch(w, used);
-      suspend(w);
-      if (spins) w.waiting.back().state = Split::State::spin;
-      update_pending(w);
+    if (w.active && w.stop == Stop::none) {
+      if (watch(w, used))
+        suspend(w, Split::State::spin);
+      else if (!w.waiting.empty())
+        suspend(w);
+      else
+        flush_executed(w);
     }
     if (is_latest) wake_spinning(w);
     if (grid_.executed > limits_.max_warp_instructions || (limits_.cancel && *limits_.cancel)) stop_endless();
@@ -136,6 +130,7 @@ class GridRun {
 
   /// Lets the split run that is last in the order, for one turn: it may be what the others wait for (a lock, say).
   const Inst* run_latest(Warp& w) {
+    suspend(w);
     w.spin.unyielding = 0;
     auto latest = w.waiting.end();
     for (auto it = w.waiting.begin(); it != w.waiting.end(); ++it)

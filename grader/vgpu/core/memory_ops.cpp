@@ -35,8 +35,9 @@ const Inst* load(Warp& w, const Inst* i) {
         w.active == full_mask && count == 1 && form_of(i).order == 0 && is_consecutive<Width>(w, i, sizeof(T), first))
       if (const std::byte* from = row<Space>(w, Touch::read, first, sizeof(T))) {
         std::memcpy(w.lanes<T>(i->op[0]), from, warp_size * sizeof(T));
-        return i + 1;
+        return proceed(w, i + 1);
       }
+  w.pc = i;
   Addresses a;
   gather<Width>(w, i, a);
   const View v = view<Space>(w, Touch::read, a, bytes);
@@ -54,7 +55,7 @@ const Inst* load(Warp& w, const Inst* i) {
         std::memcpy(&to[l], v.base + a.of[l], sizeof(T));
       }
     }
-    return i + 1;
+    return proceed(w, i + 1);
   }
   for (std::uint32_t k = 0; k < count; ++k) {
     T* to = w.lanes<T>(i->op[k]);
@@ -63,7 +64,7 @@ const Inst* load(Warp& w, const Inst* i) {
       std::memcpy(&to[l], v.base + a.of[l] + k * sizeof(T), sizeof(T));
     }
   }
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
@@ -74,8 +75,9 @@ const Inst* store(Warp& w, const Inst* i) {
       if (std::byte* to = row<Space>(w, Touch::write, first, sizeof(T))) {
         std::memcpy(to, w.lanes<T>(i->op[0]), warp_size * sizeof(T));
         ++w.block->grid->epoch;
-        return i + 1;
+        return proceed(w, i + 1);
       }
+  w.pc = i;
   Addresses a;
   gather<Width>(w, i, a);
   const View v = view<Space>(w, Touch::write, a, bytes);
@@ -92,12 +94,13 @@ const Inst* store(Warp& w, const Inst* i) {
       }
     }
   }
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 /// Host address of every active lane in any space, checked.
 template <AddressWidth Width>
 void locate(Warp& w, const Inst* i, Touch touch, std::uint32_t bytes, std::byte** host) {
+  w.pc = i;
   Addresses a;
   gather<Width>(w, i, a);
   const auto space = static_cast<StateSpace>(form_of(i).space);
@@ -154,7 +157,7 @@ const Inst* load_any(Warp& w, const Inst* i) {
       const auto l = static_cast<unsigned>(std::countr_zero(m));
       copy_in(w, i->op[k], l, host[l] + k * form.bytes, form);
     }
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 template <AddressWidth Width>
@@ -168,7 +171,7 @@ const Inst* store_any(Warp& w, const Inst* i) {
       const auto l = static_cast<unsigned>(std::countr_zero(m));
       copy_out(w, i->op[k], l, host[l] + k * form.bytes, form);
     }
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 template <AddressWidth Width, class T, T (*Op)(T, T, T)>
@@ -192,7 +195,7 @@ const Inst* atomic(Warp& w, const Inst* i) {
     if (result) result[l] = old;
   }
   note_poll(w);
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 template <AddressWidth Width>
@@ -344,29 +347,29 @@ const Inst* load_parameter(Warp& w, const Inst* i) {
         break;
     }
   }
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 const Inst* load_slot(Warp& w, const Inst* i) {
   const MemoryForm form = form_of(i);
-  const std::byte* slot = w.base[0] + i->imm;
+  const std::byte* slot = w.registers + i->imm;
   for (std::uint32_t k = 0; k < form.count; ++k)
     for (Mask m = w.active; m; m &= m - 1) {
       const auto l = static_cast<unsigned>(std::countr_zero(m));
       copy_in(w, i->op[k], l, slot + l * i->op[6] + k * form.bytes, form);
     }
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 const Inst* store_slot(Warp& w, const Inst* i) {
   const MemoryForm form = form_of(i);
-  std::byte* slot = w.base[0] + i->imm;
+  std::byte* slot = w.registers + i->imm;
   for (std::uint32_t k = 0; k < form.count; ++k)
     for (Mask m = w.active; m; m &= m - 1) {
       const auto l = static_cast<unsigned>(std::countr_zero(m));
       copy_out(w, i->op[k], l, slot + l * i->op[6] + k * form.bytes, form);
     }
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 }  // namespace scanlab::vgpu

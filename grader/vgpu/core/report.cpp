@@ -50,13 +50,18 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
   std::size_t left_out = 0;
   for (const Block* block : running) {
     std::map<std::pair<Split::State, std::uint32_t>, Group> groups;
-    for (const Warp& w : block->warps)
-      for (const Split& s : w.waiting) {
+    for (const Warp& w : block->warps) {
+      std::vector<Split> splits = w.waiting;
+      if (w.active)
+        splits.push_back({w.pc, w.frame, w.active,
+                          w.stop == Stop::barrier ? Split::State::barrier : Split::State::ready, w.barrier_id});
+      for (const Split& s : splits) {
         Group& g = groups[reason(s)];
         g.count += static_cast<std::uint32_t>(std::popcount(s.mask));
         g.first = std::min(g.first, w.id * warp_size + static_cast<std::uint32_t>(std::countr_zero(s.mask)));
         g.last = std::max(g.last, w.id * warp_size + 31 - static_cast<std::uint32_t>(std::countl_zero(s.mask)));
       }
+    }
     const auto threads = static_cast<std::uint32_t>(grid.block_size.count());
     const unsigned id[3] = {block->id.x, block->id.y, block->id.z};
     unsigned barriers = 0;

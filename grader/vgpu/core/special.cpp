@@ -180,7 +180,7 @@ const Inst* read_index(Warp& w, const Inst* i) {
 #pragma GCC ivdep
     for (unsigned l = 0; l < warp_size; ++l) d[l] = active >> l & 1 ? value : d[l];
   }
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 template <class T>
@@ -191,7 +191,7 @@ const Inst* read_special(Warp& w, const Inst* i) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     d[l] = static_cast<T>(value_of(w, special, l));
   }
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 }  // namespace
@@ -213,7 +213,7 @@ const Inst* add_window(Warp& w, const Inst* i) {
   const Mask active = w.active;
 #pragma GCC ivdep
   for (unsigned l = 0; l < warp_size; ++l) d[l] = active >> l & 1 ? a[l] + i->imm : d[l];
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 const Inst* is_space(Warp& w, const Inst* i) {
@@ -225,7 +225,7 @@ const Inst* is_space(Warp& w, const Inst* i) {
     const bool inside = i->imm == 0 ? r.space == StateSpace::global : a[l] >> 40 == i->imm >> 40;
     p = inside ? p | Mask{1} << l : p & ~(Mask{1} << l);
   }
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 const Inst* local_address(Warp& w, const Inst* i) {
@@ -237,7 +237,7 @@ const Inst* local_address(Warp& w, const Inst* i) {
     else
       w.lanes<std::uint64_t>(i->op[0])[l] = value;
   }
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 }  // namespace scanlab::vgpu

@@ -12,8 +12,7 @@ void make_running(Warp& w, std::size_t at) {
   w.waiting.pop_back();
   w.active = s.mask;
   w.frame = s.frame;
-  w.base[0] = s.frame->registers;
-  w.base[1] = s.frame->program->constants.bytes.get();
+  w.registers = s.frame->registers;
   w.depth_key = depth_key(s.frame->depth);
   w.pc = s.pc;
   // Whoever stands at the same instruction of the same call comes along.
@@ -47,20 +46,6 @@ void update_pending(Warp& w) {
 }
 
 const Inst* run_next(Warp& w) {
-  if (w.waiting.size() == 1 && w.waiting[0].state == Split::State::ready) {
-    // No divergence: nothing to choose, nothing to merge.
-    const Split s = w.waiting[0];
-    w.waiting.clear();
-    w.active = s.mask;
-    w.frame = s.frame;
-    w.base[0] = s.frame->registers;
-    w.base[1] = s.frame->program->constants.bytes.get();
-    w.depth_key = depth_key(s.frame->depth);
-    w.pending_key = ~0u;
-    w.segment_start = w.budget;
-    w.stop = Stop::none;
-    return w.pc = s.pc;
-  }
   std::size_t best = w.waiting.size();
   for (std::size_t k = 0; k < w.waiting.size(); ++k) {
     const Split& s = w.waiting[k];
@@ -93,11 +78,12 @@ void set_aside(Warp& w, Mask lanes, const Inst* pc, Split::State state, std::uin
   if (state == Split::State::ready) w.pending_key = std::min(w.pending_key, w.waiting.back().key());
 }
 
-void suspend(Warp& w) {
+void suspend(Warp& w, Split::State state) {
   if (!w.active) return;
   flush_executed(w);
-  w.waiting.push_back({w.pc, w.frame, w.active, Split::State::ready, 0});
+  w.waiting.push_back({w.pc, w.frame, w.active, state, 0});
   w.active = 0;
+  update_pending(w);
 }
 
 void retire(Warp& w, Mask lanes) {

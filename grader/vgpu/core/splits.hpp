@@ -22,9 +22,20 @@ void flush_executed(Warp& w);
 /// before. Handlers call it through go_to.
 const Inst* reconverge(Warp& w, const Inst* target);
 
-/// Control flows to `target`, the first instruction of a basic block.
+/// Counts the instructions that end with `i`.
+inline void charge(Warp& w, const Inst* i) {
+  w.budget -= charge_of(i);
+}
+
+/// Control flows to `target`, the first instruction of a basic block; what came before has been charged.
 inline const Inst* go_to(Warp& w, const Inst* target) {
-  return (target->rank | w.depth_key) >= w.pending_key ? reconverge(w, target) : target;
+  if ((target->rank | w.depth_key) >= w.pending_key) [[unlikely]]
+    return reconverge(w, target);
+  if (w.budget <= 0) [[unlikely]] {
+    w.pc = target;
+    return nullptr;
+  }
+  return proceed(w, target);
 }
 
 /// Puts `lanes` of the running split aside at `pc`; they stay out of `active` from now on.
@@ -36,8 +47,8 @@ const Inst* run_next(Warp& w);
 /// Recomputes pending_key; to be called when splits became ready or were removed.
 void update_pending(Warp& w);
 
-/// At the end of a quantum the running split goes back among the waiting ones, at w.pc.
-void suspend(Warp& w);
+/// The split that rests in place goes among the waiting ones.
+void suspend(Warp& w, Split::State state = Split::State::ready);
 
 /// Turns after which splits that wait for a running one get a turn although theirs is later in the code.
 inline constexpr std::uint64_t patience = 512;

@@ -17,6 +17,7 @@ struct Program;
 /// What the scheduler sees of a warp.
 enum class Stop : std::uint8_t {
   none,     ///< it can go on
+  barrier,  ///< the whole warp waits at the barrier `barrier_id` of its block, in place
   waiting,  ///< no split can run: they wait at barriers, for lanes of the warp, or for memory to change
   done,     ///< every lane has exited
 };
@@ -56,21 +57,24 @@ struct SpinWatch {
 };
 
 /// The 32 threads that execute together. Handlers read and write the first fields; the rest belongs to the scheduler.
+/// Between turns the split that ran last rests in place (`active` is not empty) or is one of the waiting ones.
 struct Warp {
-  std::byte* base[2] = {nullptr, nullptr};  ///< registers of the current frame; constants of the current function
-  Mask active = 0;                          ///< lanes that execute now
-  Mask carry = 0;                           ///< the condition code CC.CF of add.cc and its relatives
-  std::uint32_t pending_key = ~0u;          ///< lowest key among waiting splits that can run (~0: none)
-  std::uint32_t depth_key = 0;              ///< the part of the running split's key that its call depth gives
-  std::int64_t budget = 0;                  ///< instructions left in this quantum
+  std::byte* registers = nullptr;   ///< of the current frame
+  Mask active = 0;                  ///< lanes that execute now
+  Mask carry = 0;                   ///< the condition code CC.CF of add.cc and its relatives
+  std::uint32_t pending_key = ~0u;  ///< lowest key among waiting splits that can run (~0: none)
+  std::uint32_t depth_key = 0;      ///< the part of the running split's key that its call depth gives
+  std::int64_t budget = 0;          ///< instructions left in this quantum
   Frame* frame = nullptr;
   Block* block = nullptr;
 
-  const Inst* pc = nullptr;  ///< where to go on
+  const Inst* pc = nullptr;  ///< where to go on; while a handler runs that can fault, its instruction
   Stop stop = Stop::none;
+  std::uint32_t barrier_id = 0;  ///< for Stop::barrier
+  Mask guarded = 0;              ///< active lanes around a guarded instruction
   Mask alive = 0;                               ///< lanes that have not exited
   std::uint32_t id = 0;                         ///< within the block
-  std::vector<Split> waiting;                   ///< every split but the running one
+  std::vector<Split> waiting;                   ///< every split but the one that runs or rests in place
   std::array<std::uint32_t, warp_size> tid[3];  ///< %tid of each lane
   std::int64_t quantum = 0;                     ///< budget at the start of this quantum
   std::int64_t segment_start = 0;               ///< budget when `active` was last set, to count instructions by mask
@@ -82,7 +86,7 @@ struct Warp {
   /// The 32 values behind `ref`, as T.
   template <class T>
   T* lanes(OperandRef ref) {
-    return reinterpret_cast<T*>(base[ref & 1u] + (ref & ~1u));
+    return reinterpret_cast<T*>(registers + ref);
   }
   /// The predicate behind `ref`.
   Mask& predicate(OperandRef ref) { return *lanes<Mask>(ref); }

@@ -93,7 +93,7 @@ const Inst* shuffle(Warp& w, const Inst* i) {
     Mask& p = w.predicate(i->op[4]);
     p = (p & ~w.active) | (in_range & w.active);
   }
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 enum class Vote : std::uint32_t { all, any, uni, ballot };
@@ -129,7 +129,7 @@ const Inst* vote(Warp& w, const Inst* i) {
     Mask& p = w.predicate(i->op[0]);
     p = (p & ~w.active) | result;
   }
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 template <class T, bool All>
@@ -155,7 +155,7 @@ const Inst* match(Warp& w, const Inst* i) {
     Mask& p = w.predicate(i->op[4]);
     p = (p & ~w.active) | agree;
   }
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 template <class T, T (*Op)(T, T)>
@@ -174,7 +174,7 @@ const Inst* redux(Warp& w, const Inst* i) {
     result[l] = value;
   }
   for (Mask m = w.active; m; m &= m - 1) d[std::countr_zero(m)] = result[std::countr_zero(m)];
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 using u32 = std::uint32_t;
@@ -215,12 +215,11 @@ const Inst* warp_barrier(Warp& w, const Inst* i) {
   if (!ready) return run_next(w);
   if (is_observed(w)) [[unlikely]]
     for (Observer* o : w.block->grid->observers) o->warp_sync(actor_of(w, i), arrived);
-  if (arrived == ready) return i + 1;
+  if (arrived == ready) return proceed(w, i + 1);
   // The others whose masks are complete now go on behind their own barriers.
   for (Split& s : w.waiting)
     if (s.state == Split::State::sync && is_warp_barrier(s.pc)) {
-      const auto* theirs = reinterpret_cast<const std::uint32_t*>(
-          (s.pc->op[5] & 1u ? s.frame->program->constants.bytes.get() : s.frame->registers) + (s.pc->op[5] & ~1u));
+      const auto* theirs = reinterpret_cast<const std::uint32_t*>(s.frame->registers + s.pc->op[5]);
       if ((theirs[std::countr_zero(s.mask)] & w.alive & ~arrived) == 0) {
         s.state = Split::State::ready;
         ++s.pc;
@@ -233,13 +232,13 @@ const Inst* warp_barrier(Warp& w, const Inst* i) {
 const Inst* active_mask(Warp& w, const Inst* i) {
   std::uint32_t* d = w.lanes<std::uint32_t>(i->op[0]);
   for (Mask m = w.active; m; m &= m - 1) d[std::countr_zero(m)] = w.active;
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 const Inst* fence(Warp& w, const Inst* i) {
   if (is_observed(w)) [[unlikely]]
     for (Observer* o : w.block->grid->observers) o->fence(actor_of(w, i), w.active, static_cast<Access::Scope>(i->aux));
-  return i + 1;
+  return proceed(w, i + 1);
 }
 
 std::optional<WarpSelection> select_fence(const ptx::Instruction& in) {
