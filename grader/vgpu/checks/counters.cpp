@@ -10,66 +10,95 @@ constexpr unsigned banks = 32;
 constexpr unsigned bank_bytes = 4;
 constexpr unsigned sector_bytes = 32;
 
+/// Most different words in any bank, of the lanes [first, end) of a request.
+unsigned most_words(const Access& a, unsigned first, unsigned end, unsigned words) {
+  // Mostly every bank is asked for one word.
+  std::uint64_t word_of[banks];
+  std::uint32_t used = 0;
+  bool conflicts = false;
+  for (unsigned l = first; l < end; ++l) {
+    if (!(a.mask >> l & 1)) continue;
+    for (unsigned k = 0; k < words; ++k) {
+      const std::uint64_t word = a.at(l) / bank_bytes + k;
+      const unsigned bank = word % banks;
+      if (!(used >> bank & 1)) {
+        used |= 1u << bank;
+        word_of[bank] = word;
+      } else {
+        conflicts |= word_of[bank] != word;
+      }
+    }
+  }
+  if (!conflicts) return used != 0;
+  std::uint64_t seen[banks][warp_size];
+  unsigned count[banks] = {};
+  unsigned most = 0;
+  for (unsigned l = first; l < end; ++l) {
+    if (!(a.mask >> l & 1)) continue;
+    for (unsigned k = 0; k < words; ++k) {
+      const std::uint64_t word = a.at(l) / bank_bytes + k;
+      const unsigned bank = word % banks;
+      const auto last = seen[bank] + count[bank];
+      if (std::find(seen[bank], last, word) != last) continue;
+      seen[bank][count[bank]++] = word;
+      most = std::max(most, count[bank]);
+    }
+  }
+  return most;
+}
+
 /// Passes over the banks that one request takes: the most different 4-byte words in any bank. A request of 8 or 16
 /// bytes a lane is carried out in halves or quarters of the warp, so that each moves at most 128 bytes (CUDA C++
 /// Programming Guide, "Shared memory").
 unsigned passes(const Access& a) {
+  if (a.is_affine() && a.mask == full_mask && a.bytes == bank_bytes && a.stride % bank_bytes == 0) {
+    // Every bank that is hit at all is hit by as many lanes as the stride, in words, and the banks have factors of two
+    // in common.
+    const auto stride = static_cast<std::uint64_t>(a.stride) / bank_bytes;
+    return stride % banks == 0 ? (stride == 0 ? 1 : banks) : 1u << std::countr_zero(stride);
+  }
   const unsigned words = std::max(1u, a.bytes / bank_bytes);
   const unsigned lanes_a_pass = warp_size / words;
   unsigned total = 0;
-  for (unsigned first = 0; first < warp_size; first += lanes_a_pass) {
-    // Mostly every word has a bank of its own: one pass.
-    std::uint32_t used = 0;
-    bool shares_banks = false;
-    for (unsigned l = first; l < first + lanes_a_pass; ++l)
-      for (unsigned k = 0; k < words && (a.mask >> l & 1); ++k) {
-        const std::uint32_t bank = 1u << (a.address[l] / bank_bytes + k) % banks;
-        shares_banks |= (used & bank) != 0;
-        used |= bank;
-      }
-    if (!shares_banks) {
-      total += used != 0;
-      continue;
-    }
-    std::uint64_t seen[banks][warp_size];
-    unsigned count[banks] = {};
-    unsigned most = 0;
-    for (unsigned l = first; l < first + lanes_a_pass; ++l) {
-      if (!(a.mask >> l & 1)) continue;
-      for (unsigned k = 0; k < words; ++k) {
-        const std::uint64_t word = a.address[l] / bank_bytes + k;
-        const unsigned bank = word % banks;
-        const auto end = seen[bank] + count[bank];
-        if (std::find(seen[bank], end, word) != end) continue;
-        seen[bank][count[bank]++] = word;
-        most = std::max(most, count[bank]);
-      }
-    }
-    total += most;
-  }
+  for (unsigned first = 0; first < warp_size; first += lanes_a_pass)
+    total += most_words(a, first, first + lanes_a_pass, words);
   return total;
 }
 
 /// Passes that a request of this width takes without conflicts: one for each group of lanes that takes part.
 unsigned passes_without_conflict(const Access& a) {
-  const unsigned lanes_a_pass = warp_size / std::max(1u, a.bytes / bank_bytes);
+  if (a.bytes <= bank_bytes) return a.mask != 0;
+  const unsigned lanes_a_pass = warp_size / (a.bytes / bank_bytes);
   unsigned groups = 0;
   for (unsigned first = 0; first < warp_size; first += lanes_a_pass) {
-    const Mask group = lanes_a_pass == warp_size ? full_mask : ((Mask{1} << lanes_a_pass) - 1) << first;
+    const Mask group = ((Mask{1} << lanes_a_pass) - 1) << first;
     groups += (a.mask & group) != 0;
   }
   return groups;
 }
 
 unsigned sectors(const Access& a) {
+  if (a.is_affine() && a.mask == full_mask && a.bytes <= sector_bytes) {
+    const auto stride = static_cast<std::uint64_t>(a.stride < 0 ? -a.stride : a.stride);
+    // Aligned elements lie in one sector each.
+    if (stride > sector_bytes) return warp_size;
+    const std::uint64_t low = a.stride < 0 ? a.at(warp_size - 1) : a.first;
+    const std::uint64_t last = low + stride * (warp_size - 1) + a.bytes - 1;
+    return static_cast<unsigned>(last / sector_bytes - low / sector_bytes + 1);
+  }
   std::uint64_t touched[warp_size * 2];
   unsigned count = 0;
+  bool rises = true;
   for (Mask m = a.mask; m; m &= m - 1) {
-    const std::uint64_t address = a.address[std::countr_zero(m)];
-    touched[count++] = address / sector_bytes;
-    const std::uint64_t last = (address + a.bytes - 1) / sector_bytes;
-    if (last != touched[count - 1]) touched[count++] = last;
+    const std::uint64_t address = a.at(static_cast<unsigned>(std::countr_zero(m)));
+    const std::uint64_t first = address / sector_bytes, last = (address + a.bytes - 1) / sector_bytes;
+    for (std::uint64_t sector = first; sector <= last && count < warp_size * 2; ++sector) {
+      if (count && touched[count - 1] == sector) continue;
+      rises &= count == 0 || touched[count - 1] < sector;
+      touched[count++] = sector;
+    }
   }
+  if (rises) return count;
   std::sort(touched, touched + count);
   return static_cast<unsigned>(std::unique(touched, touched + count) - touched);
 }

@@ -95,23 +95,25 @@ inline bool is_consecutive(Warp& w, const Inst* i, std::uint32_t bytes, std::uin
   }
 }
 
-/// Host memory of 32 elements of `bytes` from `first` on, when all lie in the array that was hit last; otherwise null,
-/// and `view` finds out more.
+/// Host memory of `bytes` from `first` on, when all lie in the array that was hit last; otherwise null, and `view` or
+/// `check_lane` finds out more.
 template <StateSpace Space>
-inline std::byte* row(Warp& w, Touch touch, std::uint64_t first, std::uint32_t bytes) {
-  const std::uint64_t all = std::uint64_t{warp_size} * bytes;
+inline std::byte* reach(Warp& w, Touch touch, std::uint64_t first, std::uint64_t bytes) {
   if constexpr (Space == StateSpace::shared) {
     const Block& block = *w.block;
-    if (first < block.range_begin || first > block.range_end || block.range_end - first < all || first % bytes)
-      return nullptr;
+    if (first < block.range_begin || first > block.range_end || block.range_end - first < bytes) return nullptr;
     return w.block->shared.data() + first;
   } else {
     const Grid& grid = *w.block->grid;
-    if (first < grid.range_begin || first > grid.range_end || grid.range_end - first < all || first % bytes)
-      return nullptr;
+    if (first < grid.range_begin || first > grid.range_end || grid.range_end - first < bytes) return nullptr;
     if (grid.range_constant && touch != Touch::read) return nullptr;
     return grid.memory->host(first);
   }
+}
+/// The same for 32 elements of `bytes` each, aligned.
+template <StateSpace Space>
+inline std::byte* row(Warp& w, Touch touch, std::uint64_t first, std::uint32_t bytes) {
+  return first % bytes ? nullptr : reach<Space>(w, touch, first, std::uint64_t{warp_size} * bytes);
 }
 
 /// Local memory of lane `lane` at `address`, which has been checked.

@@ -19,7 +19,8 @@ namespace scanlab::vgpu {
 struct AluSelection {
   Handler run = nullptr;
   ptx::Type type[8] = {};
-  bool is_addition = false;  ///< a floating-point add, sub or fma: one addition an active lane in the counters
+  Handler run_first = nullptr;  ///< the same for lane 0 alone, where there is such a handler
+  bool is_addition = false;     ///< a floating-point add, sub or fma: one addition an active lane in the counters
 };
 
 /// The selection for `instruction`, or nothing when it is no computing instruction or one that is not known.

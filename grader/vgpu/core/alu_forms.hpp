@@ -86,7 +86,8 @@ class Forms {
   /// Adds the form that computes `Op` lane by lane from S... to D.
   template <class Op, class D, class... S>
   void lanes(std::string spelling, bool is_addition = false) {
-    add(std::move(spelling), lanewise<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition);
+    add(spelling, lanewise<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition);
+    forms_.at(spelling).selection.run_first = first_lane<Op, D, S...>;
   }
 
   /// The selection, when the instruction is spelt like a form and has as many operands, all of them registers or

@@ -22,10 +22,12 @@ Frame* enter_frame(Block& block, const Program& program, Frame* caller, const In
     frame->registers = frame->memory.bytes.get();
     frame->capacity = frame->memory.size;
   }
-  if (frame->program != &program)
+  if (frame->program != &program) {
+    std::memset(frame->registers, 0, program.frame_bytes);
     for (const Program::Constant& c : program.constants)
       for (std::uint32_t at = 0; at < c.bytes; at += c.lane_bytes)
         std::memcpy(frame->registers + c.place + at, &c.bits, c.lane_bytes);
+  }
   frame->program = &program;
   frame->caller = caller;
   frame->call = call;
@@ -84,7 +86,8 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
     }
     Frame* frame = enter_frame(block, entry, nullptr, nullptr, w.alive);
     w.waiting.clear();
-    w.pc = entry.code.data();
+    const bool together = w.alive == full_mask && !entry.convergent.empty();
+    w.pc = together ? entry.convergent.data() : entry.code.data();
     w.frame = frame;
     w.registers = frame->registers;
     w.depth_key = depth_key(0);

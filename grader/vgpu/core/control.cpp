@@ -195,7 +195,7 @@ void release(Block& block, std::uint32_t id, std::uint32_t threads) {
     if (w.stop == Stop::barrier) {
       if (w.barrier_id != id) continue;
       w.stop = Stop::none;
-      last = w.pc - 1;
+      last = w.barrier;
       last_warp = &w;
       give_reduction(last, w.registers, w.active, b, threads);
       continue;
@@ -261,12 +261,15 @@ const Inst* control::barrier(Warp& w, const Inst* i) {
   }
   if (w.waiting.empty()) {
     // The whole warp: it rests in place.
-    w.pc = i + 1;
+    const auto* way_back = reinterpret_cast<const WayBack*>(i->imm);
+    const Inst* together = way_back && w.active == full_mask ? come_back(w, *way_back) : nullptr;
+    w.pc = together ? together : i + 1;
     w.stop = Stop::barrier;
     w.barrier_id = id;
+    w.barrier = i;
     flush_executed(w);
     if (!try_release(block, id)) return nullptr;
-    return go_to(w, i + 1);
+    return go_to(w, w.pc);
   }
   set_aside(w, w.active, i + 1, Split::State::barrier, id);
   try_release(block, id);

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <unordered_map>
 
 #include "vgpu/core/alu.hpp"
 #include "vgpu/core/async_copy.hpp"
@@ -14,7 +16,9 @@
 #include "vgpu/core/frame_layout.hpp"
 #include "vgpu/core/memory_ops.hpp"
 #include "vgpu/core/observed.hpp"
+#include "vgpu/core/pairs.hpp"
 #include "vgpu/core/special.hpp"
+#include "vgpu/core/uniformity.hpp"
 #include "vgpu/core/warp_ops.hpp"
 
 namespace scanlab::vgpu {
@@ -34,23 +38,10 @@ class Decoder {
         frame_(function_) {}
 
   void run() {
-    start_of_.assign(function_.instructions.size() + 1, 0);
-    for (std::size_t k = 0; k < function_.instructions.size(); ++k) {
-      index_ = static_cast<std::uint32_t>(k);
-      start_of_[k] = program_.code.size();
-      instruction(function_.instructions[k]);
-      finish_block(k);
-    }
-    index_ = function_.instructions.empty() ? 0 : static_cast<std::uint32_t>(function_.instructions.size() - 1);
-    start_of_.back() = program_.code.size();
-    emit_charged(control::end_of_code);
+    program_.code = pass();
+    starts_of_any_ = start_of_;
+    if (context_.image->convergent && function_.is_entry) make_convergent();
     frame_.finish(program_);
-    for (const auto& [at, target] : jumps_) program_.code[at].imm = address_of(target);
-    for (const auto& labels : tables_) {
-      auto& table = program_.jump_tables.emplace_back();
-      for (const std::string& label : labels)
-        table.push_back(&program_.code[start_of_[static_cast<std::size_t>(function_.labels.at(label))]]);
-    }
   }
 
  private:
@@ -72,9 +63,46 @@ class Decoder {
   }
   const ptx::Instruction& here() const { return function_.instructions[index_]; }
 
+  /// Decodes the whole function, for any warp or, with `uniformity_`, for those that stay together.
+  std::vector<Inst> pass() {
+    code_.clear();
+    jumps_.clear();
+    jumps_behind_.clear();
+    first_side_ends_.clear();
+    closed_at_.clear();
+    tables_.clear();
+    program_.leaves.clear();
+    uncharged_ = own_ = 0;
+    start_of_.assign(function_.instructions.size() + 1, 0);
+    for (std::size_t k = 0; k < function_.instructions.size(); ++k) {
+      index_ = static_cast<std::uint32_t>(k);
+      start_of_[k] = code_.size();
+      if (uniformity_)
+        convergent_instruction(function_.instructions[k]);
+      else
+        instruction(function_.instructions[k]);
+      finish_block(k);
+    }
+    index_ = function_.instructions.empty() ? 0 : static_cast<std::uint32_t>(function_.instructions.size() - 1);
+    start_of_.back() = code_.size();
+    emit_charged(control::end_of_code);
+    for (const auto& [at, target] : jumps_) code_[at].imm = address_of(target);
+    for (const auto& [at, branch] : jumps_behind_)
+      code_[at].imm = reinterpret_cast<std::uint64_t>(&code_[closed_at_.at(branch) + 1]);
+    for (const auto& [at, region] : first_side_ends_)
+      code_[at].aux = static_cast<std::uint32_t>(start_of_[region->other] - at);
+    for (const auto& labels : tables_) {
+      auto& table = program_.jump_tables.emplace_back();
+      for (const std::string& label : labels)
+        table.push_back(&code_[start_of_[static_cast<std::size_t>(function_.labels.at(label))]]);
+    }
+    return std::move(code_);
+  }
+
   // --- operands ----------------------------------------------------------------------------------------------------
 
   OperandRef reg(std::int32_t index) {
+    if (uniformity_ && is_paired(index)) needs_lanes_[static_cast<std::size_t>(index)] = true;
     if (const auto ref = frame_.reg(index)) return *ref;
     unsupported("an instruction without its register");
   }
@@ -138,7 +166,7 @@ class Decoder {
   // --- emission ----------------------------------------------------------------------------------------------------
 
   Inst& emit(Handler run) {
-    Inst& i = program_.code.emplace_back();
+    Inst& i = code_.emplace_back();
     i.run = run;
     i.index = index_;
     if (!function_.instructions.empty()) {
@@ -171,15 +199,16 @@ class Decoder {
   }
 
   std::uint64_t address_of(std::size_t target) const {
-    return reinterpret_cast<std::uint64_t>(&program_.code[start_of_[target]]);
+    return reinterpret_cast<std::uint64_t>(&code_[start_of_[target]]);
   }
 
-  void jump_to(std::size_t instruction) { jumps_.emplace_back(program_.code.size() - 1, instruction); }
+  void jump_to(std::size_t instruction) { jumps_.emplace_back(code_.size() - 1, instruction); }
 
   void finish_block(std::size_t k) {
     const BasicBlock& block = flow_.blocks[flow_.block_of[k]];
     if (k + 1 != block.end || k + 1 >= function_.instructions.size()) return;
     const ptx::Instruction& last = function_.instructions[k];
+    if (uniformity_ && close_regions(k + 1)) return;
     const bool branches = last.opcode == "bra" || last.opcode == "brx" || last.opcode == "ret" || last.opcode == "exit";
     if (branches && !is_branched_around(last)) return;
     if (flow_.blocks[flow_.block_of[k + 1]].predecessors > 1 || is_branched_around(last))
@@ -189,7 +218,7 @@ class Decoder {
   // --- instructions ------------------------------------------------------------------------------------------------
 
   void instruction(const ptx::Instruction& in) {
-    const std::size_t before = program_.code.size();
+    const std::size_t before = code_.size();
     own_ = 1;
     uncharged_ += own_;
     if (in.opcode == "bra")
@@ -201,7 +230,7 @@ class Decoder {
     else
       guarded(in);
     // Hints, of which nothing is left, do not count.
-    if (program_.code.size() == before) uncharged_ -= own_;
+    if (code_.size() == before) uncharged_ -= own_;
   }
 
   void branched_around(const ptx::Instruction& in) {
@@ -215,15 +244,15 @@ class Decoder {
 
   /// The guarded instruction has to be one Inst; what its operands need comes before.
   void guarded(const ptx::Instruction& in) {
-    const std::size_t before = program_.code.size();
+    const std::size_t before = code_.size();
     unguarded(in);
-    if (program_.code.size() == before) return;
-    const Inst body = program_.code.back();
-    program_.code.pop_back();
+    if (code_.size() == before) return;
+    const Inst body = code_.back();
+    code_.pop_back();
     Inst& guard = emit(control::guard);
     guard.op[0] = reg(in.guard);
     guard.aux = in.guard_negated ? 1 : 0;
-    program_.code.push_back(body);
+    code_.push_back(body);
     emit(control::unguard);
   }
 
@@ -273,6 +302,7 @@ class Decoder {
 
   void table_branch(const ptx::Instruction& in) {
     if (in.operands.size() != 2) unknown_instruction();
+    if (uniformity_) return emit_leave();
     const auto table = function_.branch_targets.find(in.operands[1].name);
     if (table == function_.branch_targets.end()) unsupported("a switch without its table of targets");
     const OperandRef index = source(in.operands[0], Type::u32);
@@ -356,6 +386,7 @@ class Decoder {
     const Program::Slot* slot = nullptr;
     if (space == ptx::StateSpace::param && address.reg < 0) slot = frame_.slot(address.name);
 
+    if (uniformity_ && paired_memory(in, address, space, slot)) return;
     OperandRef base = 0;
     bool is_parameter = false;  // of the kernel, at a known place
     auto width = AddressWidth::bits64;
@@ -590,9 +621,307 @@ class Decoder {
     }
     program_.calls.push_back(std::move(c));
     const bool enters = run == control::call || run == control::call_indirect;
+    if (uniformity_ && enters) {
+      program_.calls.pop_back();
+      return emit_leave();
+    }
     if (run == control::call_indirect) emit_checkpoint();
     Inst& i = enters ? emit_charged(run) : emit(run);
     i.aux = static_cast<std::uint32_t>(program_.calls.size() - 1);
+  }
+
+  // --- code for warps that stay together (convergent.hpp) ----------------------------------------------------------
+
+  bool is_paired(std::int32_t index) const {
+    return uniformity_->shape_of(index) != Shape::varying &&
+           function_.registers[static_cast<std::size_t>(index)].type != Type::pred;
+  }
+
+  void make_convergent() {
+    const Uniformity uniformity(function_, flow_, [&](const ptx::Instruction& in, const std::vector<Shape>& shapes) {
+      return shape_given_by(in, shapes);
+    });
+    uniformity_ = &uniformity;
+    // The first pass only finds out which registers have to be there lane by lane too.
+    needs_lanes_.assign(function_.registers.size(), false);
+    pass();
+    program_.convergent = pass();
+    make_ways_back();
+    uniformity_ = nullptr;
+  }
+
+  const Inst* start_for_any(std::size_t index) const { return &program_.code[starts_of_any_[index]]; }
+
+  bool mentions_local(const ptx::Instruction& in) const {
+    return std::any_of(in.operands.begin(), in.operands.end(), [&](const Operand& o) {
+      return o.kind == Kind::symbol && frame_.local(o.name);
+    });
+  }
+
+  /// The rule of the analysis. It has to promise no more than convergent_instruction keeps.
+  Shape shape_given_by(const ptx::Instruction& in, const std::vector<Shape>& shapes) {
+    if (in.operands.empty() || in.guard >= 0) return Shape::varying;
+    if (in.opcode == "ld") return shape_of_load(in, shapes);
+    if (is_predicate_logic(in)) {
+      Shape most = Shape::uniform;
+      for_each_use(in, [&](std::int32_t r) { most = std::max(most, shapes[static_cast<std::size_t>(r)]); });
+      return most;
+    }
+    if (mentions_local(in)) return Shape::varying;
+    const auto s = select_pairs(with_addresses(in), function_, shapes, context_.image->rows);
+    return s ? s->result : Shape::varying;
+  }
+
+  static bool is_predicate_logic(const ptx::Instruction& in) {
+    const std::string_view op = in.opcode;
+    return (op == "and" || op == "or" || op == "xor" || op == "not" || op == "mov") && in.modifiers.size() == 1 &&
+           in.modifiers[0] == "pred" && in.operands[0].kind == Kind::reg;
+  }
+
+  Shape shape_of_load(const ptx::Instruction& in, const std::vector<Shape>& shapes) {
+    if (in.operands.size() != 2 || in.operands[0].kind != Kind::reg || in.operands[1].kind != Kind::address)
+      return Shape::varying;
+    const Operand& address = in.operands[1];
+    const ptx::StateSpace space = space_of(in);
+    if (space == ptx::StateSpace::param)
+      return address.reg < 0 && !frame_.slot(address.name) ? Shape::uniform : Shape::varying;
+    if (address.reg >= 0 && shapes[static_cast<std::size_t>(address.reg)] != Shape::uniform) return Shape::varying;
+    if (frame_.local(address.name)) return Shape::varying;
+    return row_handler(in, address, space, RowKind::load_uniform).run ? Shape::uniform : Shape::varying;
+  }
+
+  struct RowHandler {
+    Handler run = nullptr;
+    MemoryForm form{};
+    Type type = Type::none;
+  };
+  RowHandler row_handler(const ptx::Instruction& in, const Operand& address, ptx::StateSpace space, RowKind kind) const {
+    const bool is_narrow = address.reg >= 0 && frame_.lane_bytes_of(address.reg) == 4;
+    const auto width = is_narrow ? AddressWidth::bits32 : AddressWidth::bits64;
+    const auto s = select_memory(in, function_.registers, space, width, context_.image->observed);
+    if (!s || in.opcode == "atom" || in.opcode == "red") return {};
+    return {select_row(s->form, space, width, kind, context_.image->observed), s->form, s->type};
+  }
+
+  void convergent_instruction(const ptx::Instruction& in) {
+    const std::size_t before = code_.size();
+    own_ = 1;
+    uncharged_ += own_;
+    if (in.opcode == "bra")
+      convergent_branch(in);
+    else if (in.guard < 0)
+      convergent_unguarded(in);
+    else if (is_branched_around(in))
+      convergent_branched_around(in);
+    else
+      guarded(in);
+    if (code_.size() == before) uncharged_ -= own_;
+  }
+
+  void convergent_branched_around(const ptx::Instruction& in) {
+    Inst& i = emit_charged(branch_together);
+    i.op[0] = reg(in.guard);
+    i.op[1] = in.guard_negated ? 0 : 1;
+    i.aux = new_leave();
+    jump_to(index_ + 1);
+    own_ = 0;
+    convergent_unguarded(in);
+  }
+
+  bool opens_region(std::uint32_t branch) const {
+    return uniformity_->region_at(branch) &&
+           uniformity_->shape_of(function_.instructions[branch].guard) == Shape::varying;
+  }
+
+  void convergent_branch(const ptx::Instruction& in) {
+    if (in.operands.empty() || in.operands[0].target < 0) unknown_instruction();
+    const auto target = static_cast<std::size_t>(in.operands[0].target);
+    if (in.guard < 0) {
+      for (const MaskedRegion* r : uniformity_->regions_around(index_)) {
+        if (!opens_region(r->branch)) continue;
+        if (r->has_other() && index_ + 1 == r->other) {
+          Inst& i = emit_charged(end_first_side);
+          i.op[2] = r->depth;
+          first_side_ends_.emplace_back(code_.size() - 1, r);
+          jumps_behind_.emplace_back(code_.size() - 1, r->branch);
+          return;
+        }
+        // A jump to where the region ends anyway: close_regions follows.
+        if (index_ + 1 == r->join && target == r->join) return;
+      }
+      emit_charged(control::jump);
+      return jump_to(target);
+    }
+    const MaskedRegion* r = opens_region(index_) ? uniformity_->region_at(index_) : nullptr;
+    Inst& i = emit_charged(r ? open_region : branch_together);
+    i.op[0] = reg(in.guard);
+    i.op[1] = in.guard_negated ? 1 : 0;
+    if (!r) {
+      i.aux = new_leave();
+      return jump_to(target);
+    }
+    i.op[2] = r->depth;
+    i.op[3] = r->has_other();
+    if (r->has_other())
+      jump_to(target);
+    else
+      jumps_behind_.emplace_back(code_.size() - 1, r->branch);
+  }
+
+  /// Ends the masked regions whose join comes next; false when there is none.
+  bool close_regions(std::size_t next) {
+    auto regions = uniformity_->regions_around(index_);
+    bool any = false;
+    for (std::size_t k = regions.size(); k-- > 0;) {
+      const MaskedRegion* r = regions[k];
+      if (r->join != next || !opens_region(r->branch)) continue;
+      Inst& i = emit_charged(close_region);
+      i.op[2] = r->depth;
+      closed_at_[r->branch] = code_.size() - 1;
+      any = true;
+    }
+    return any;
+  }
+
+  OperandRef pair_of(std::int32_t index) { return frame_.pair(index); }
+
+  void convergent_unguarded(const ptx::Instruction& in) {
+    const bool known = !in.operands.empty() && in.operands[0].kind == Kind::reg && in.operands[0].reg >= 0;
+    if (!known || in.opcode == "ld" || is_predicate_logic(in) || mentions_local(in)) return unguarded(in);
+    const std::int32_t to = in.operands[0].reg;
+    const bool is_predicate = function_.registers[static_cast<std::size_t>(to)].type == Type::pred;
+    if (!is_predicate && !is_paired(to)) return unguarded(in);
+    const ptx::Instruction plain = with_addresses(in);
+    const auto s = select_pairs(plain, function_, uniformity_->shapes(), context_.image->rows);
+    if (!s) return unguarded(in);
+    OperandRef op[8] = {};
+    op[0] = is_predicate ? reg(to) : pair_of(to);
+    for (std::size_t k = 0; k < s->sources.size(); ++k) {
+      const Operand& o = plain.operands[s->sources[k]];
+      const Type type = s->type[s->sources[k]];
+      if (o.kind == Kind::reg)
+        op[k + 1] = function_.registers[static_cast<std::size_t>(o.reg)].type == Type::pred ? reg(o.reg) : pair_of(o.reg);
+      else
+        op[k + 1] = frame_.pair_constant(immediate_bits(o, type == Type::none ? Type::u64 : type));
+    }
+    std::uint64_t imm = s->imm;
+    if (s->is_window) imm = in.has("to") ? 0 - window_or_fault(in) : window_or_fault(in);
+    const std::uint32_t aux = s->may_leave ? new_leave() : s->aux;
+    Inst& i = emit(s->run);
+    std::copy(std::begin(op), std::end(op), std::begin(i.op));
+    i.imm = imm;
+    i.aux = aux;
+    if (s->is_addition && context_.image->observed) observe_addition(i);
+    if (!is_predicate) defined(to, s->result);
+  }
+
+  /// Behind the definition of a pair: its stride and its lanes, where they are wanted.
+  void defined(std::int32_t index, Shape result) {
+    const Shape shape = uniformity_->shape_of(index);
+    if (shape == Shape::affine && result == Shape::uniform) emit(clear_stride).op[0] = pair_of(index);
+    if (!needs_lanes_[static_cast<std::size_t>(index)]) return;
+    Inst& i = emit(spread_handler(frame_.lane_bytes_of(index), shape));
+    i.op[0] = *frame_.reg(index);
+    i.op[1] = pair_of(index);
+  }
+
+  /// A load or store whose address is a pair; false when it has to be done lane by lane.
+  bool paired_memory(const ptx::Instruction& in, const Operand& address, ptx::StateSpace space,
+                     const Program::Slot* slot) {
+    if (slot || in.guard >= 0 || (in.opcode != "ld" && in.opcode != "st")) return false;
+    const bool is_load = in.opcode == "ld";
+    const Operand& element = in.operands[is_load ? 0 : 1];
+    const bool to_pair = is_load && element.kind == Kind::reg && element.reg >= 0 && is_paired(element.reg);
+    if (address.reg < 0 && frame_.local(address.name)) return false;
+    std::optional<std::uint64_t> symbol = address.bits;
+    if (address.reg < 0 && !address.name.empty()) symbol = symbol_value(address.name);
+    if (!symbol) return false;
+    if (space == ptx::StateSpace::param) {
+      if (!to_pair || address.reg >= 0) return false;
+      const auto s = select_memory(in, function_.registers, space, AddressWidth::bits64, false);
+      const std::uint64_t offset = *symbol + static_cast<std::uint64_t>(address.offset);
+      if (!s || offset > context_.image->parameter_bytes ||
+          s->form.bytes > context_.image->parameter_bytes - offset)
+        unsupported("an access outside the kernel's parameters");
+      Inst& i = emit(load_parameter_pair);
+      i.op[0] = pair_of(element.reg);
+      i.imm = offset;
+      i.aux = std::bit_cast<std::uint32_t>(s->form);
+      defined(element.reg, Shape::uniform);
+      return true;
+    }
+    if (address.reg >= 0 && uniformity_->shape_of(address.reg) == Shape::varying) return false;
+    const RowKind kind = !is_load ? RowKind::store : to_pair ? RowKind::load_uniform : RowKind::load;
+    const RowHandler row = row_handler(in, address, space, kind);
+    if (!row.run) return false;
+    const OperandRef value = to_pair   ? pair_of(element.reg)
+                             : is_load ? destination(element)
+                                       : source(element, row.type);
+    Inst& i = emit(row.run);
+    i.op[0] = value;
+    i.op[7] = address.reg >= 0 ? pair_of(address.reg) : frame_.pair_constant(*symbol);
+    i.imm = static_cast<std::uint64_t>(address.offset);
+    i.aux = std::bit_cast<std::uint32_t>(row.form);
+    if (to_pair) defined(element.reg, Shape::uniform);
+    return true;
+  }
+
+  // --- ways out of it, and back ------------------------------------------------------------------------------------
+
+  std::vector<PairedRegister> paired(const std::vector<std::int32_t>& registers) {
+    std::vector<PairedRegister> result;
+    for (const std::int32_t r : registers)
+      if (is_paired(r))
+        result.push_back({pair_of(r), *frame_.reg(r), static_cast<std::uint8_t>(frame_.lane_bytes_of(r)),
+                          uniformity_->shape_of(r) == Shape::affine});
+    return result;
+  }
+
+  /// How to leave before this instruction; `to` is filled in at the end.
+  std::uint32_t new_leave() {
+    Leave l;
+    std::vector<std::int32_t> live = uniformity_->live_before(index_);
+    for (const MaskedRegion* r : uniformity_->regions_around(index_)) {
+      if (!opens_region(r->branch)) continue;
+      Leave::Side side;
+      side.depth = r->depth;
+      side.is_first = r->has_other() && index_ < r->other;
+      side.other = start_for_any(r->other);
+      side.join = start_for_any(r->join);
+      l.sides.push_back(side);
+      for (const std::uint32_t at : {r->other, r->join})
+        for (const std::int32_t reg : uniformity_->live_before(at)) live.push_back(reg);
+    }
+    std::sort(live.begin(), live.end());
+    live.erase(std::unique(live.begin(), live.end()), live.end());
+    l.live = paired(live);
+    l.to = start_for_any(index_);
+    program_.leaves.push_back(std::move(l));
+    return static_cast<std::uint32_t>(program_.leaves.size() - 1);
+  }
+
+  void emit_leave() {
+    const std::uint32_t how = new_leave();
+    emit(leave).aux = how;
+    // What is counted behind it is counted there.
+    uncharged_ = 0;
+  }
+
+  /// Behind every barrier that a warp reaches together it may come back.
+  void make_ways_back() {
+    std::vector<std::size_t> barriers;
+    for (std::size_t k = 0; k + 1 < function_.instructions.size(); ++k) {
+      const Inst& i = program_.code[starts_of_any_[k + 1] - 1];
+      if (i.run == control::barrier && i.index == k) barriers.push_back(k);
+    }
+    program_.ways_back.reserve(barriers.size());
+    for (const std::size_t k : barriers) {
+      WayBack r;
+      r.to = &program_.convergent[start_of_[k + 1]];
+      r.live = paired(uniformity_->live_before(static_cast<std::uint32_t>(k + 1)));
+      program_.ways_back.push_back(std::move(r));
+      program_.code[starts_of_any_[k + 1] - 1].imm = reinterpret_cast<std::uint64_t>(&program_.ways_back.back());
+    }
   }
 
   Program& program_;
@@ -603,9 +932,18 @@ class Decoder {
   std::uint32_t uncharged_ = 0;  ///< instructions since the last that counts them, this one included
   std::uint32_t own_ = 0;        ///< 1 until this instruction itself has been counted
   FrameLayout frame_;
-  std::vector<std::size_t> start_of_;
+  std::vector<Inst> code_;
+  std::vector<std::size_t> start_of_;  ///< by instruction: where in code_ it begins
   std::vector<std::pair<std::size_t, std::size_t>> jumps_;
   std::vector<std::vector<std::string>> tables_;
+
+  // For convergent code.
+  const Uniformity* uniformity_ = nullptr;
+  std::vector<std::size_t> starts_of_any_;  ///< start_of_ of the code for any warp
+  std::vector<bool> needs_lanes_;           ///< by register: a pair that is read lane by lane too
+  std::vector<std::pair<std::size_t, std::uint32_t>> jumps_behind_;  ///< to behind the end of the region of a branch
+  std::vector<std::pair<std::size_t, const MaskedRegion*>> first_side_ends_;
+  std::unordered_map<std::uint32_t, std::size_t> closed_at_;  ///< by branch: where its region ends
 };
 
 }  // namespace

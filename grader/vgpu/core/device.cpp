@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "vgpu/core/image.hpp"
 #include "vgpu/core/launch.hpp"
@@ -15,7 +16,7 @@ struct LoadedModule {
   SymbolTable symbols;
   std::unordered_map<std::string, Device::Symbol> variables;
   std::vector<Address> owned;
-  std::unordered_map<std::string, std::unique_ptr<Image>> images[2][2];  ///< with observers? of fine grain?
+  std::map<std::pair<std::string, ImageOptions>, std::unique_ptr<Image>> images;  ///< by kernel
 };
 
 namespace {
@@ -157,16 +158,18 @@ LaunchResult Device::launch(const LaunchRequest& request) {
                   fmt::format("{} launched with {} threads a block; its __launch_bounds__ allow {}", name, threads,
                               attributes.max_threads));
   LaunchResult result;
-  const bool observed = !observers_.empty();
   // Only where any warp may run at any time does it matter where between its accesses a turn ends.
-  const bool fine_grain = schedule.order == Schedule::Order::random;
-  auto& images = m.images[observed][fine_grain];
-  std::unique_ptr<Image>& image = images[request.kernel];
+  ImageOptions options;
+  options.observed = !observers_.empty();
+  options.fine_grain = schedule.order == Schedule::Order::random;
+  options.rows = block.x % warp_size == 0 || (block.y == 1 && block.z == 1);
+  const auto key = std::make_pair(request.kernel, options);
+  std::unique_ptr<Image>& image = m.images[key];
   if (!image) {
     try {
-      image = make_image(m.module, *kernel, m.symbols, observed, fine_grain);
+      image = make_image(m.module, *kernel, m.symbols, options);
     } catch (FaultException& f) {
-      images.erase(request.kernel);
+      m.images.erase(key);
       f.fault.kernel = name;
       result.status = Status::fault;
       result.message = f.fault.headline;

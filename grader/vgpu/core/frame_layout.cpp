@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace scanlab::vgpu {
 namespace {
@@ -88,6 +89,30 @@ OperandRef FrameLayout::constant(std::uint64_t bits, Type type) {
     const std::uint32_t all = is_predicate ? bytes : bytes * warp_size;
     it->second = take(all);
     constants_.push_back({it->second, all, bytes, key});
+  }
+  return it->second;
+}
+
+OperandRef FrameLayout::take_pair() {
+  constexpr std::uint32_t bytes = 16;
+  if (next_pair_ == pairs_end_) {
+    next_pair_ = take(4 * bytes);
+    pairs_end_ = next_pair_ + 4 * bytes;
+  }
+  return std::exchange(next_pair_, next_pair_ + bytes);
+}
+
+OperandRef FrameLayout::pair(std::int32_t index) {
+  const auto [it, is_new] = pairs_.try_emplace(index, 0);
+  if (is_new) it->second = take_pair();
+  return it->second;
+}
+
+OperandRef FrameLayout::pair_constant(std::uint64_t value) {
+  const auto [it, is_new] = pair_constants_.try_emplace(value, 0);
+  if (is_new) {
+    it->second = take_pair();
+    constants_.push_back({it->second, 8, 8, value});
   }
   return it->second;
 }

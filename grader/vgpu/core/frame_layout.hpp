@@ -33,6 +33,10 @@ class FrameLayout {
   std::uint32_t lane_bytes_of(std::int32_t index) const;
   /// 32 equal lanes (or a Mask, all ones unless 0, for a predicate); made once for equal values.
   OperandRef constant(std::uint64_t bits, ptx::Type type);
+  /// The Pair (pairs.hpp) of a register; it has one from the first time that it is asked for.
+  OperandRef pair(std::int32_t index);
+  /// A Pair that has `value` in every lane.
+  OperandRef pair_constant(std::uint64_t value);
   /// A register that no instruction of the program names.
   OperandRef temporary(std::uint32_t bytes_a_lane) { return take(bytes_a_lane * warp_size); }
   /// Where results go that nobody wants.
@@ -57,6 +61,10 @@ class FrameLayout {
   std::unordered_map<std::string, std::uint64_t> locals_;
   std::vector<Program::Constant> constants_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, OperandRef> constant_at_;  ///< by bits, and bytes a lane
+  OperandRef take_pair();
+  std::unordered_map<std::int32_t, OperandRef> pairs_;
+  std::unordered_map<std::uint64_t, OperandRef> pair_constants_;
+  std::uint32_t next_pair_ = 0, pairs_end_ = 0;  ///< what is left of the last 64 bytes of pairs
 };
 
 }  // namespace scanlab::vgpu

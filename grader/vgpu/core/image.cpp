@@ -135,12 +135,14 @@ std::uint32_t layout_parameters(const ptx::Function& kernel, std::vector<std::ui
 }
 
 std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function& kernel, const SymbolTable& symbols,
-                                  bool observed, bool fine_grain) {
+                                  const ImageOptions& options) {
   auto image = std::make_unique<Image>();
   image->module = &module;
   image->kernel = &kernel;
-  image->observed = observed;
-  image->fine_grain = fine_grain;
+  image->observed = options.observed;
+  image->fine_grain = options.fine_grain;
+  image->rows = options.rows;
+  image->convergent = !options.fine_grain;
   image->parameter_bytes = layout_parameters(kernel, image->parameter_offsets);
   const Reach reached = reach(module, kernel);
   const auto shared = lay_out_shared(*image, reached);

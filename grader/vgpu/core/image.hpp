@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "vgpu/core/convergent.hpp"
 #include "vgpu/core/inst.hpp"
 #include "vgpu/core/memory.hpp"
 #include "vgpu/core/profile.hpp"
@@ -52,7 +53,10 @@ struct Program {
 
   const ptx::Function* source = nullptr;
   const Image* image = nullptr;
-  std::vector<Inst> code;
+  std::vector<Inst> code;        ///< for any warp
+  std::vector<Inst> convergent;  ///< for warps with all lanes active (convergent.hpp); only of kernels, may be empty
+  std::vector<Leave> leaves;
+  std::vector<WayBack> ways_back;
   std::vector<Constant> constants;
   std::uint32_t frame_bytes = 0;
   std::uint64_t local_bytes = 0;  ///< a lane
@@ -75,6 +79,8 @@ struct Image {
   const Program* entry = nullptr;
   bool observed = false;    ///< handlers tell the observers
   bool fine_grain = false;  ///< a turn may end before every access to memory
+  bool rows = false;        ///< the lanes of a warp are neighbours in x and have the same y and z
+  bool convergent = false;  ///< there is code for warps that stay together
   std::vector<std::unique_ptr<Program>> programs;
   std::unordered_map<const ptx::Function*, Program*> by_function;
   std::vector<SharedVariable> shared;  ///< by rising offset; the dynamic array, when there is one, is the last
@@ -92,8 +98,12 @@ using SymbolTable = std::unordered_map<std::string, Address>;
 
 /// Decodes `kernel` and everything it can call. Throws FaultException (unsupported) naming the first instruction or
 /// symbol that is not known, with its source line.
+struct ImageOptions {
+  bool observed = false, fine_grain = false, rows = false;
+  auto operator<=>(const ImageOptions&) const = default;
+};
 std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function& kernel, const SymbolTable& symbols,
-                                  bool observed, bool fine_grain);
+                                  const ImageOptions& options);
 
 /// Offsets of kernel parameters in the parameter buffer; returns the buffer's size.
 std::uint32_t layout_parameters(const ptx::Function& kernel, std::vector<std::uint32_t>& offsets);

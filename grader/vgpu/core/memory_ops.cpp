@@ -3,6 +3,8 @@
 #include <cstring>
 
 #include "vgpu/core/atomic_ops.hpp"
+#include "vgpu/core/lanes.hpp"
+#include "vgpu/core/pairs.hpp"
 #include "vgpu/core/splits.hpp"
 
 namespace scanlab::vgpu {
@@ -26,10 +28,63 @@ void tell(Warp& w, const Access& a, Touch touch) {
   for (Observer* o : w.block->grid->observers) touch == Touch::read ? o->load(a) : o->store(a);
 }
 
+/// Loads `count` elements a lane from the addresses of all active lanes.
+template <class T, StateSpace Space, bool Observed>
+void load_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count) {
+  const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
+  const View v = view<Space>(w, Touch::read, a, bytes);
+  if constexpr (Observed) tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::read);
+  if (form_of(i).order != static_cast<std::uint32_t>(Access::Order::weak)) note_poll(w);
+  for (std::uint32_t k = 0; k < count; ++k) {
+    T* to = w.lanes<T>(i->op[k]);
+    const std::byte* from = v.base + k * sizeof(T);
+    if (v.consecutive && count == 1)
+      std::memcpy(to, from + a.of[0], warp_size * sizeof(T));
+    else if (w.active == full_mask)
+      for (unsigned l = 0; l < warp_size; ++l) std::memcpy(&to[l], from + a.of[l], sizeof(T));
+    else
+      for_each_lane(w.active, [&](unsigned l) { std::memcpy(&to[l], from + a.of[l], sizeof(T)); });
+  }
+}
+
+template <class T, StateSpace Space, bool Observed>
+void store_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count) {
+  const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
+  const View v = view<Space>(w, Touch::write, a, bytes);
+  if constexpr (Observed) tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::write);
+  ++w.block->grid->epoch;
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const T* from = w.lanes<T>(i->op[k]);
+    std::byte* to = v.base + k * sizeof(T);
+    if (v.consecutive && count == 1)
+      std::memcpy(to + a.of[0], from, warp_size * sizeof(T));
+    else if (w.active == full_mask)
+      for (unsigned l = 0; l < warp_size; ++l) std::memcpy(to + a.of[l], &from[l], sizeof(T));
+    else
+      for_each_lane(w.active, [&](unsigned l) { std::memcpy(to + a.of[l], &from[l], sizeof(T)); });
+  }
+}
+
+template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+[[gnu::noinline]] void load_gathered(Warp& w, const Inst* i) {
+  w.pc = i;
+  Addresses a;
+  gather<Width>(w, i, a);
+  load_lanes<T, Space, Observed>(w, i, a, i->aux & 7u);
+}
+
+template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+[[gnu::noinline]] void store_gathered(Warp& w, const Inst* i) {
+  w.pc = i;
+  Addresses a;
+  gather<Width>(w, i, a);
+  store_lanes<T, Space, Observed>(w, i, a, i->aux & 7u);
+}
+
 /// Elements as wide as their registers, in global or shared memory: nearly all accesses of a kernel.
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Inst* load(Warp& w, const Inst* i) {
-  const std::uint32_t count = i->aux & 7u, bytes = count * sizeof(T);
+  const std::uint32_t count = i->aux & 7u;
   if constexpr (!Observed)
     if (std::uint64_t first;
         w.active == full_mask && count == 1 && form_of(i).order == 0 && is_consecutive<Width>(w, i, sizeof(T), first))
@@ -37,39 +92,13 @@ const Inst* load(Warp& w, const Inst* i) {
         std::memcpy(w.lanes<T>(i->op[0]), from, warp_size * sizeof(T));
         return proceed(w, i + 1);
       }
-  w.pc = i;
-  Addresses a;
-  gather<Width>(w, i, a);
-  const View v = view<Space>(w, Touch::read, a, bytes);
-  if constexpr (Observed) tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::read);
-  if (form_of(i).order != static_cast<std::uint32_t>(Access::Order::weak)) note_poll(w);
-  if (count == 1) {
-    T* to = w.lanes<T>(i->op[0]);
-    if (v.consecutive) {
-      std::memcpy(to, v.base + a.of[0], warp_size * sizeof(T));
-    } else if (w.active == full_mask) {
-      for (unsigned l = 0; l < warp_size; ++l) std::memcpy(&to[l], v.base + a.of[l], sizeof(T));
-    } else {
-      for (Mask m = w.active; m; m &= m - 1) {
-        const auto l = static_cast<unsigned>(std::countr_zero(m));
-        std::memcpy(&to[l], v.base + a.of[l], sizeof(T));
-      }
-    }
-    return proceed(w, i + 1);
-  }
-  for (std::uint32_t k = 0; k < count; ++k) {
-    T* to = w.lanes<T>(i->op[k]);
-    for (Mask m = w.active; m; m &= m - 1) {
-      const auto l = static_cast<unsigned>(std::countr_zero(m));
-      std::memcpy(&to[l], v.base + a.of[l] + k * sizeof(T), sizeof(T));
-    }
-  }
+  load_gathered<T, Space, Width, Observed>(w, i);
   return proceed(w, i + 1);
 }
 
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Inst* store(Warp& w, const Inst* i) {
-  const std::uint32_t count = i->aux & 7u, bytes = count * sizeof(T);
+  const std::uint32_t count = i->aux & 7u;
   if constexpr (!Observed)
     if (std::uint64_t first; w.active == full_mask && count == 1 && is_consecutive<Width>(w, i, sizeof(T), first))
       if (std::byte* to = row<Space>(w, Touch::write, first, sizeof(T))) {
@@ -77,24 +106,153 @@ const Inst* store(Warp& w, const Inst* i) {
         ++w.block->grid->epoch;
         return proceed(w, i + 1);
       }
+  store_gathered<T, Space, Width, Observed>(w, i);
+  return proceed(w, i + 1);
+}
+
+// --- rows: the addresses are a Pair ----------------------------------------------------------------------------------
+
+/// Where the lanes of a row lie; `low` is the lowest address and `bytes` reach from it to the end of the highest element.
+struct Row {
+  std::uint64_t first, low, bytes;
+  std::int64_t stride;
+};
+template <class T, AddressWidth Width>
+Row row_of(Warp& w, const Inst* i) {
+  const Pair& p = *w.lanes<Pair>(i->op[7]);
+  Row r;
+  r.first = p.value + i->imm;
+  if constexpr (Width == AddressWidth::bits32) r.first = static_cast<std::uint32_t>(r.first);
+  r.stride = p.stride;
+  const std::int64_t span = r.stride * static_cast<std::int64_t>(warp_size - 1);
+  r.low = r.stride < 0 ? r.first + static_cast<std::uint64_t>(span) : r.first;
+  r.bytes = static_cast<std::uint64_t>(span < 0 ? -span : span) + sizeof(T);
+  return r;
+}
+
+/// The addresses of all lanes, as the registers would hold them.
+template <AddressWidth Width>
+void spread_row(const Row& r, Addresses& a) {
+  spread(a.of, Pair{r.first, r.stride});
+  if constexpr (Width == AddressWidth::bits32)
+    for (std::uint64_t& x : a.of) x = static_cast<std::uint32_t>(x);
+}
+
+/// Whole warps of aligned elements in the array that was hit last; anything else goes the long way.
+template <class T, StateSpace Space>
+std::byte* host_of(Warp& w, Touch touch, const Row& r) {
+  if (w.active != full_mask || (r.first | static_cast<std::uint64_t>(r.stride)) % sizeof(T)) return nullptr;
+  return reach<Space>(w, touch, r.low, r.bytes);
+}
+
+template <class T, StateSpace Space>
+void tell_row(Warp& w, const Inst* i, const Row& r, Touch touch) {
+  Access a = access_of(w, i, Space, w.active, sizeof(T), nullptr);
+  a.first = r.first;
+  a.stride = r.stride;
+  tell(w, a, touch);
+}
+
+template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+[[gnu::noinline]] void load_row_apart(Warp& w, const Inst* i) {
   w.pc = i;
   Addresses a;
-  gather<Width>(w, i, a);
-  const View v = view<Space>(w, Touch::write, a, bytes);
-  if constexpr (Observed) tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::write);
-  ++w.block->grid->epoch;
-  for (std::uint32_t k = 0; k < count; ++k) {
-    const T* from = w.lanes<T>(i->op[k]);
-    if (v.consecutive && count == 1) {
-      std::memcpy(v.base + a.of[0], from, warp_size * sizeof(T));
-    } else {
-      for (Mask m = w.active; m; m &= m - 1) {
-        const auto l = static_cast<unsigned>(std::countr_zero(m));
-        std::memcpy(v.base + a.of[l] + k * sizeof(T), &from[l], sizeof(T));
-      }
-    }
+  spread_row<Width>(row_of<T, Width>(w, i), a);
+  load_lanes<T, Space, Observed>(w, i, a, 1);
+}
+
+template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+[[gnu::noinline]] void store_row_apart(Warp& w, const Inst* i) {
+  w.pc = i;
+  Addresses a;
+  spread_row<Width>(row_of<T, Width>(w, i), a);
+  store_lanes<T, Space, Observed>(w, i, a, 1);
+}
+
+template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+const Inst* load_row(Warp& w, const Inst* i) {
+  const Row r = row_of<T, Width>(w, i);
+  const std::byte* const low = host_of<T, Space>(w, Touch::read, r);
+  if (!low) [[unlikely]] {
+    load_row_apart<T, Space, Width, Observed>(w, i);
+    return proceed(w, i + 1);
+  }
+  if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::read);
+  T* const to = lanes_at<T>(w, i->op[0]);
+  if (r.stride == sizeof(T)) {
+    std::memcpy(to, low, warp_size * sizeof(T));
+  } else {
+    const std::byte* from = low + (r.first - r.low);
+    for (unsigned l = 0; l < warp_size; ++l, from += r.stride) std::memcpy(&to[l], from, sizeof(T));
   }
   return proceed(w, i + 1);
+}
+
+template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+const Inst* store_row(Warp& w, const Inst* i) {
+  const Row r = row_of<T, Width>(w, i);
+  std::byte* const low = host_of<T, Space>(w, Touch::write, r);
+  if (!low) [[unlikely]] {
+    store_row_apart<T, Space, Width, Observed>(w, i);
+    return proceed(w, i + 1);
+  }
+  if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::write);
+  const T* const from = lanes_at<const T>(w, i->op[0]);
+  ++w.block->grid->epoch;
+  if (r.stride == sizeof(T)) {
+    std::memcpy(low, from, warp_size * sizeof(T));
+  } else {
+    std::byte* to = low + (r.first - r.low);
+    for (unsigned l = 0; l < warp_size; ++l, to += r.stride) std::memcpy(to, &from[l], sizeof(T));
+  }
+  return proceed(w, i + 1);
+}
+
+/// All lanes read the same element: so does the warp, once.
+template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+const Inst* load_uniform(Warp& w, const Inst* i) {
+  const Row r = row_of<T, Width>(w, i);
+  const std::byte* host = r.first % sizeof(T) ? nullptr : reach<Space>(w, Touch::read, r.first, sizeof(T));
+  if (!host) [[unlikely]] {
+    w.pc = i;
+    host = check_lane(w, Space, Touch::read, static_cast<unsigned>(std::countr_zero(w.active)), r.first, sizeof(T));
+  }
+  if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::read);
+  std::memcpy(w.lanes<T>(i->op[0]), host, sizeof(T));
+  return proceed(w, i + 1);
+}
+
+template <class T, StateSpace Space, AddressWidth Width>
+Handler pick_row(RowKind kind, bool observed) {
+  switch (kind) {
+    case RowKind::load:
+      return observed ? &load_row<T, Space, Width, true> : &load_row<T, Space, Width, false>;
+    case RowKind::load_uniform:
+      return observed ? &load_uniform<T, Space, Width, true> : &load_uniform<T, Space, Width, false>;
+    case RowKind::store:
+      return observed ? &store_row<T, Space, Width, true> : &store_row<T, Space, Width, false>;
+  }
+  return nullptr;
+}
+
+template <StateSpace Space, AddressWidth Width>
+Handler pick_row(std::uint32_t bytes, RowKind kind, bool observed) {
+  switch (bytes) {
+    case 2:
+      return pick_row<std::uint16_t, Space, Width>(kind, observed);
+    case 4:
+      return pick_row<std::uint32_t, Space, Width>(kind, observed);
+    case 8:
+      return pick_row<std::uint64_t, Space, Width>(kind, observed);
+    default:
+      return nullptr;
+  }
+}
+
+template <StateSpace Space>
+Handler pick_row(AddressWidth width, std::uint32_t bytes, RowKind kind, bool observed) {
+  return width == AddressWidth::bits32 ? pick_row<Space, AddressWidth::bits32>(bytes, kind, observed)
+                                       : pick_row<Space, AddressWidth::bits64>(bytes, kind, observed);
 }
 
 /// Host address of every active lane in any space, checked.
@@ -125,12 +283,6 @@ void locate(Warp& w, const Inst* i, Touch touch, std::uint32_t bytes, std::byte*
       else
         tell(w, access, touch);
     }
-}
-
-std::uint64_t extend(std::uint64_t value, const MemoryForm& form) {
-  if (!form.is_signed || form.bytes >= 8) return value;
-  const unsigned shift = 64 - 8 * form.bytes;
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << shift) >> shift);
 }
 
 /// Little-endian, as all CUDA hosts are: the low bytes come first.
@@ -315,6 +467,14 @@ std::optional<MemorySelection> select_memory(const ptx::Instruction& in, std::sp
       s.run = width == AddressWidth::bits32 ? &store_any<AddressWidth::bits32> : &store_any<AddressWidth::bits64>;
   }
   return s;
+}
+
+Handler select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind, bool observed) {
+  if (form.count != 1 || form.bytes != form.lane_bytes || form.order != static_cast<std::uint32_t>(Access::Order::weak))
+    return nullptr;
+  if (space == StateSpace::global) return pick_row<StateSpace::global>(width, form.bytes, kind, observed);
+  if (space == StateSpace::shared) return pick_row<StateSpace::shared>(width, form.bytes, kind, observed);
+  return nullptr;
 }
 
 namespace {

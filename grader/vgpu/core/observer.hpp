@@ -29,16 +29,23 @@ struct Actor {
   std::uint32_t line = 0;
 };
 
-/// One memory instruction of a warp. Lane l takes part when bit l of `mask` is set, at `address[l]`: an offset into the
+/// One memory instruction of a warp. Lane l takes part when bit l of `mask` is set, at `at(l)`: an offset into the
 /// block's shared window for `shared`, a device address for `global` and `constant`.
 struct Access {
   Actor who;
   ptx::StateSpace space = ptx::StateSpace::global;
   Mask mask = 0;
-  std::uint32_t bytes = 0;  ///< a lane, all elements of a vector together
-  const std::uint64_t* address = nullptr;
+  std::uint32_t bytes = 0;                 ///< a lane, all elements of a vector together
+  const std::uint64_t* address = nullptr;  ///< of each lane; null when they are `first` + lane * `stride`
+  std::uint64_t first = 0;
+  std::int64_t stride = 0;
   enum class Order : std::uint8_t { weak, volatile_, relaxed, acquire, release, acq_rel } order = Order::weak;
   enum class Scope : std::uint8_t { none, block, device, system } scope = Scope::none;
+
+  bool is_affine() const { return !address; }
+  std::uint64_t at(unsigned lane) const {
+    return address ? address[lane] : first + static_cast<std::uint64_t>(stride) * lane;
+  }
 };
 
 class Observer {

@@ -52,9 +52,10 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
     std::map<std::pair<Split::State, std::uint32_t>, Group> groups;
     for (const Warp& w : block->warps) {
       std::vector<Split> splits = w.waiting;
-      if (w.active)
-        splits.push_back({w.pc, w.frame, w.active,
-                          w.stop == Stop::barrier ? Split::State::barrier : Split::State::ready, w.barrier_id});
+      if (w.active && w.stop == Stop::barrier)
+        splits.push_back({w.barrier + 1, w.frame, w.active, Split::State::barrier, w.barrier_id});
+      else if (w.active)
+        splits.push_back({w.pc, w.frame, w.active, Split::State::ready, 0});
       for (const Split& s : splits) {
         Group& g = groups[reason(s)];
         g.count += static_cast<std::uint32_t>(std::popcount(s.mask));

@@ -1,8 +1,11 @@
 #include "vgpu/core/special.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "vgpu/core/addressing.hpp"
+#include "vgpu/core/pairs.hpp"
 
 namespace scanlab::vgpu {
 namespace {
@@ -205,6 +208,50 @@ std::optional<SpecialSelection> select_special(std::string_view name) {
       return SpecialSelection{run, static_cast<std::uint64_t>(n.special), n.type};
     }
   return std::nullopt;
+}
+
+namespace {
+
+template <class T>
+const Inst* read_pair(Warp& w, const Inst* i) {
+  const auto special = static_cast<Special>(i->imm);
+  *w.lanes<Pair>(i->op[0]) = {static_cast<T>(value_of(w, special, 0)), i->aux};
+  return proceed(w, i + 1);
+}
+
+}  // namespace
+
+std::optional<SpecialPair> select_special_pair(std::string_view name, bool rows) {
+  const auto known = std::find_if(std::begin(names), std::end(names), [&](const Name& n) { return name == n.name; });
+  if (known == std::end(names)) return std::nullopt;
+  SpecialPair s;
+  s.run = known->type == u64 ? &read_pair<std::uint64_t> : &read_pair<std::uint32_t>;
+  s.imm = static_cast<std::uint64_t>(known->special);
+  switch (known->special) {
+    case Special::tid_x:
+    case Special::tid_y:
+    case Special::tid_z:
+      if (!rows) return std::nullopt;
+      s.stride = known->special == Special::tid_x;
+      return s;
+    case Special::laneid:
+      s.stride = 1;
+      return s;
+    case Special::lanemask_eq:
+    case Special::lanemask_le:
+    case Special::lanemask_lt:
+    case Special::lanemask_ge:
+    case Special::lanemask_gt:
+    case Special::clock:
+    case Special::clock_hi:
+    case Special::clock64:
+    case Special::globaltimer:
+    case Special::globaltimer_lo:
+    case Special::globaltimer_hi:
+      return std::nullopt;
+    default:
+      return s;
+  }
 }
 
 const Inst* add_window(Warp& w, const Inst* i) {

@@ -17,6 +17,14 @@ struct SpecialSelection {
 };
 std::optional<SpecialSelection> select_special(std::string_view name);
 
+/// The same into a Pair (pairs.hpp), for those that are uniform or affine in a warp; aux is the stride.
+struct SpecialPair {
+  Handler run = nullptr;
+  std::uint64_t imm = 0;
+  std::uint32_t stride = 0;
+};
+std::optional<SpecialPair> select_special_pair(std::string_view name, bool rows);
+
 /// op[0] = op[1] + imm, 64 bits: cvta between a space and the generic space.
 const Inst* add_window(Warp& w, const Inst* i);
 /// op[0] predicate: whether generic address op[1] lies in the space whose window begins at imm (0: global memory).

@@ -71,7 +71,10 @@ struct Warp {
   const Inst* pc = nullptr;  ///< where to go on; while a handler runs that can fault, its instruction
   Stop stop = Stop::none;
   std::uint32_t barrier_id = 0;  ///< for Stop::barrier
+  const Inst* barrier = nullptr;  ///< and its instruction
   Mask guarded = 0;              ///< active lanes around a guarded instruction
+  Mask outer[8] = {};            ///< active lanes around the masked regions of convergent code, by depth
+  Mask other[8] = {};            ///< of these, the lanes that the second side waits for
   Mask alive = 0;                               ///< lanes that have not exited
   std::uint32_t id = 0;                         ///< within the block
   std::vector<Split> waiting;                   ///< every split but the one that runs or rests in place

@@ -1,0 +1,123 @@
+#include "vgpu/core/convergent.hpp"
+
+#include <cstring>
+
+#include "vgpu/core/pairs.hpp"
+#include "vgpu/core/splits.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+const Inst* target_of(const Inst* i) {
+  return reinterpret_cast<const Inst*>(i->imm);
+}
+
+void spread(Warp& w, const PairedRegister& r) {
+  const Pair& p = *w.lanes<Pair>(r.pair);
+  if (r.bytes == 2)
+    spread(w.lanes<std::uint16_t>(r.lanes), p);
+  else if (r.bytes == 4)
+    spread(w.lanes<std::uint32_t>(r.lanes), p);
+  else
+    spread(w.lanes<std::uint64_t>(r.lanes), p);
+}
+
+/// The lanes as a pair; false when they are of another shape.
+template <class T>
+bool collect(Warp& w, const PairedRegister& r) {
+  const T* const lanes = w.lanes<T>(r.lanes);
+  const T stride = r.is_affine ? static_cast<T>(lanes[1] - lanes[0]) : T{0};
+  T different = 0;
+  for (unsigned l = 0; l < warp_size; ++l)
+    different = static_cast<T>(different | (lanes[l] ^ static_cast<T>(lanes[0] + stride * static_cast<T>(l))));
+  if (different) return false;
+  *w.lanes<Pair>(r.pair) = {lanes[0], static_cast<std::make_signed_t<T>>(stride)};
+  return true;
+}
+
+Mask predicate_of(Warp& w, const Inst* i) {
+  const Mask p = w.predicate(i->op[0]);
+  return i->op[1] ? ~p : p;
+}
+
+void tell_branch(Warp& w, const Inst* i, Mask taken) {
+  if (is_observed(w)) [[unlikely]]
+    for (Observer* o : w.block->grid->observers) o->branch(actor_of(w, i), w.active, taken);
+}
+
+}  // namespace
+
+const Inst* leave(Warp& w, const Inst* i) {
+  const Leave& how = w.frame->program->leaves[i->aux];
+  for (const PairedRegister& r : how.live) spread(w, r);
+  for (const Leave::Side& side : how.sides) {
+    // Lanes outside stay at the join of the region that they do not run in now, or have the second side before them.
+    const Mask inside = &side == &how.sides.back() ? w.active : w.outer[(&side + 1)->depth];
+    Mask at_join = w.outer[side.depth] & ~inside;
+    if (side.is_first) {
+      at_join &= ~w.other[side.depth];
+      if (w.other[side.depth])
+        w.waiting.push_back({side.other, w.frame, w.other[side.depth], Split::State::ready, 0});
+    }
+    if (at_join) w.waiting.push_back({side.join, w.frame, at_join, Split::State::ready, 0});
+  }
+  update_pending(w);
+  return how.to->run(w, how.to);
+}
+
+const Inst* branch_together(Warp& w, const Inst* i) {
+  const Mask taken = predicate_of(w, i) & w.active;
+  if (taken != 0 && taken != w.active) [[unlikely]]
+    return leave(w, i);
+  charge(w, i);
+  tell_branch(w, i, taken);
+  return go_to(w, taken ? target_of(i) : i + 1);
+}
+
+const Inst* open_region(Warp& w, const Inst* i) {
+  const Mask taken = predicate_of(w, i) & w.active;
+  charge(w, i);
+  tell_branch(w, i, taken);
+  const bool has_other = i->op[3];
+  w.outer[i->op[2]] = w.active;
+  w.other[i->op[2]] = 0;
+  if (taken == w.active) return go_to(w, target_of(i));
+  if (taken) {
+    flush_executed(w);
+    if (has_other) w.other[i->op[2]] = taken;
+    w.active &= ~taken;
+  }
+  return go_to(w, i + 1);
+}
+
+const Inst* end_first_side(Warp& w, const Inst* i) {
+  charge(w, i);
+  Mask& other = w.other[i->op[2]];
+  if (!other) return go_to(w, target_of(i));
+  flush_executed(w);
+  w.active = other;
+  other = 0;
+  return go_to(w, i + i->aux);
+}
+
+const Inst* close_region(Warp& w, const Inst* i) {
+  charge(w, i);
+  const Mask outer = w.outer[i->op[2]];
+  if (w.active != outer) {
+    flush_executed(w);
+    w.active = outer;
+  }
+  return go_to(w, i + 1);
+}
+
+const Inst* come_back(Warp& w, const WayBack& how) {
+  for (const PairedRegister& r : how.live) {
+    const bool fits = r.bytes == 2   ? collect<std::uint16_t>(w, r)
+                      : r.bytes == 4 ? collect<std::uint32_t>(w, r)
+                                     : collect<std::uint64_t>(w, r);
+    if (!fits) return nullptr;
+  }
+  return how.to;
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,431 @@
+#include "vgpu/core/pairs.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "vgpu/core/alu.hpp"
+#include "vgpu/core/comparisons.hpp"
+#include "vgpu/core/convergent.hpp"
+#include "vgpu/core/memory_ops.hpp"
+#include "vgpu/core/special.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+using ptx::Type;
+using Kind = ptx::Operand::Kind;
+
+Pair& pair_at(Warp& w, OperandRef ref) {
+  return *w.lanes<Pair>(ref);
+}
+
+/// The pair as a register of type T holds it.
+template <class T>
+Pair wrapped(std::uint64_t value, std::int64_t stride) {
+  return {static_cast<Unsigned<T>>(value), static_cast<Signed<T>>(static_cast<Unsigned<T>>(stride))};
+}
+
+// --- affine arithmetic: exact modulo 2^bits, as the lanes would have it ----------------------------------------------
+
+template <class T>
+const Inst* add_pairs(Warp& w, const Inst* i) {
+  const Pair a = pair_at(w, i->op[1]), b = pair_at(w, i->op[2]);
+  pair_at(w, i->op[0]) = wrapped<T>(a.value + b.value, a.stride + b.stride);
+  return proceed(w, i + 1);
+}
+
+template <class T>
+const Inst* subtract_pairs(Warp& w, const Inst* i) {
+  const Pair a = pair_at(w, i->op[1]), b = pair_at(w, i->op[2]);
+  pair_at(w, i->op[0]) = wrapped<T>(a.value - b.value, a.stride - b.stride);
+  return proceed(w, i + 1);
+}
+
+std::int64_t scaled(std::int64_t stride, std::uint64_t by) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(stride) * by);
+}
+
+/// op[2] is uniform.
+template <class T>
+const Inst* scale_pair(Warp& w, const Inst* i) {
+  const Pair a = pair_at(w, i->op[1]);
+  const std::uint64_t by = pair_at(w, i->op[2]).value;
+  pair_at(w, i->op[0]) = wrapped<T>(a.value * by, scaled(a.stride, by));
+  return proceed(w, i + 1);
+}
+
+/// op[1] * op[2] + op[3]; op[2] is uniform.
+template <class T>
+const Inst* scale_and_add_pairs(Warp& w, const Inst* i) {
+  const Pair a = pair_at(w, i->op[1]), c = pair_at(w, i->op[3]);
+  const std::uint64_t by = pair_at(w, i->op[2]).value;
+  pair_at(w, i->op[0]) = wrapped<T>(a.value * by + c.value, scaled(a.stride, by) + c.stride);
+  return proceed(w, i + 1);
+}
+
+template <class T>
+const Inst* shift_pair_left(Warp& w, const Inst* i) {
+  const Pair a = pair_at(w, i->op[1]);
+  const auto by = static_cast<std::uint32_t>(pair_at(w, i->op[2]).value);
+  pair_at(w, i->op[0]) =
+      by < bits_of<T> ? wrapped<T>(a.value << by, scaled(a.stride, std::uint64_t{1} << by)) : Pair{0, 0};
+  return proceed(w, i + 1);
+}
+
+template <class T>
+const Inst* copy_pair(Warp& w, const Inst* i) {
+  const Pair a = pair_at(w, i->op[1]);
+  pair_at(w, i->op[0]) = wrapped<T>(a.value, a.stride);
+  return proceed(w, i + 1);
+}
+
+const Inst* add_window_to_pair(Warp& w, const Inst* i) {
+  const Pair a = pair_at(w, i->op[1]);
+  pair_at(w, i->op[0]) = {a.value + i->imm, a.stride};
+  return proceed(w, i + 1);
+}
+
+/// The values of lanes 0 and 31, when no lane between them leaves the range of T.
+template <class T>
+bool ends_of(const Pair& a, std::int64_t& first, std::int64_t& last) {
+  first = static_cast<std::int64_t>(static_cast<T>(a.value));
+  if constexpr (sizeof(T) == 8) {
+    const __int128 exact = (std::is_signed_v<T> ? __int128{first} : __int128{a.value}) + __int128{a.stride} * 31;
+    last = static_cast<std::int64_t>(exact);
+    return exact >= std::numeric_limits<T>::min() && exact <= std::numeric_limits<T>::max();
+  } else {
+    last = first + a.stride * 31;
+    return last >= std::numeric_limits<T>::min() && last <= std::numeric_limits<T>::max();
+  }
+}
+
+/// From T to 64 bits; affine only as long as no lane wraps.
+template <class T>
+const Inst* widen_pair(Warp& w, const Inst* i) {
+  const Pair a = pair_at(w, i->op[1]);
+  std::int64_t first = 0, last = 0;
+  if (!ends_of<T>(a, first, last)) [[unlikely]]
+    return leave(w, i);
+  pair_at(w, i->op[0]) = {static_cast<std::uint64_t>(first), a.stride};
+  return proceed(w, i + 1);
+}
+
+/// mul.wide and mad.wide: op[2] is uniform.
+template <class T, bool adds>
+const Inst* scale_wide(Warp& w, const Inst* i) {
+  const Pair a = pair_at(w, i->op[1]);
+  const auto by = static_cast<std::int64_t>(static_cast<T>(pair_at(w, i->op[2]).value));
+  std::int64_t first = 0, last = 0;
+  if (!ends_of<T>(a, first, last)) [[unlikely]]
+    return leave(w, i);
+  Pair d{static_cast<std::uint64_t>(first * by), a.stride * by};
+  if constexpr (adds) {
+    const Pair c = pair_at(w, i->op[3]);
+    d = wrapped<u64>(d.value + c.value, static_cast<std::int64_t>(static_cast<u64>(d.stride) + static_cast<u64>(c.stride)));
+  }
+  pair_at(w, i->op[0]) = d;
+  return proceed(w, i + 1);
+}
+
+// --- comparison and selection ----------------------------------------------------------------------------------------
+
+template <class Compare, class T>
+bool holds_for(T a, T b) {
+  bool result = false;
+  Compare{}(result, a, b);
+  return result;
+}
+
+/// A comparison of neighbours that do not wrap is the same in all lanes when it is the same in the first and the last,
+/// or changes once between them.
+template <class Compare, class T>
+const Inst* compare_pairs(Warp& w, const Inst* i) {
+  const Pair a = pair_at(w, i->op[1]), b = pair_at(w, i->op[2]);
+  Mask mask = 0;
+  if (a.stride == 0 && b.stride == 0) {
+    mask = holds_for<Compare>(static_cast<T>(a.value), static_cast<T>(b.value)) ? full_mask : 0;
+  } else {
+    constexpr bool is_order = !std::is_same_v<Compare, Equal> && !std::is_same_v<Compare, NotEqual>;
+    std::int64_t a0 = 0, a31 = 0, b0 = 0, b31 = 0;
+    if (is_order && (a.stride == 0 || b.stride == 0) && ends_of<T>(a, a0, a31) && ends_of<T>(b, b0, b31)) {
+      const bool first = holds_for<Compare>(static_cast<T>(a0), static_cast<T>(b0));
+      const bool last = holds_for<Compare>(static_cast<T>(a31), static_cast<T>(b31));
+      if (first == last) {
+        write_predicate(w, i->op[0], first ? full_mask : 0);
+        return proceed(w, i + 1);
+      }
+    }
+    for (unsigned l = 0; l < warp_size; ++l) {
+      const auto x = static_cast<T>(a.value + static_cast<std::uint64_t>(a.stride) * l);
+      const auto y = static_cast<T>(b.value + static_cast<std::uint64_t>(b.stride) * l);
+      mask |= static_cast<Mask>(holds_for<Compare>(x, y)) << l;
+    }
+  }
+  write_predicate(w, i->op[0], mask);
+  return proceed(w, i + 1);
+}
+
+template <class T>
+const Inst* choose_pair(Warp& w, const Inst* i) {
+  const bool first = (w.predicate(i->op[3]) & w.active) != 0;
+  *w.lanes<T>(i->op[0]) = *w.lanes<T>(i->op[first ? 1 : 2]);
+  return proceed(w, i + 1);
+}
+
+// --- tables ----------------------------------------------------------------------------------------------------------
+
+/// add.s32, add.u32 and add.b32 are one: f<u32> or f<u64>, or null for another type.
+#define SCANLAB_BY_WIDTH(f, type) ((type) == 4 ? &f<u32> : (type) == 8 ? &f<u64> : nullptr)
+
+template <class T>
+Handler comparison(std::string_view word) {
+  if (word == "eq") return compare_pairs<Equal, T>;
+  if (word == "ne") return compare_pairs<NotEqual, T>;
+  if (word == "lt" || word == "lo") return compare_pairs<Less, T>;
+  if (word == "le" || word == "ls") return compare_pairs<LessOrEqual, T>;
+  if (word == "gt" || word == "hi") return compare_pairs<Greater, T>;
+  if (word == "ge" || word == "hs") return compare_pairs<GreaterOrEqual, T>;
+  return nullptr;
+}
+
+Handler comparison_of(std::string_view word, Type type) {
+  switch (type) {
+    case Type::b32:
+    case Type::u32:
+      return comparison<u32>(word);
+    case Type::s32:
+      return comparison<s32>(word);
+    case Type::b64:
+    case Type::u64:
+      return comparison<u64>(word);
+    case Type::s64:
+      return comparison<s64>(word);
+    default:
+      return nullptr;
+  }
+}
+
+bool is_integer(Type type) {
+  return type != Type::none && type != Type::pred && !ptx::is_float(type);
+}
+
+class Selector {
+ public:
+  Selector(const ptx::Instruction& in, const ptx::Function& function, const std::vector<Shape>& shapes, bool rows)
+      : in_(in), function_(function), shapes_(shapes), rows_(rows) {
+    if (!in.modifiers.empty()) type_ = ptx::type_from_suffix(in.modifiers.back());
+    bytes_ = is_integer(type_) ? ptx::size_of(type_) : 0;
+  }
+
+  std::optional<PairSelection> select() const {
+    if (in_.guard >= 0 || in_.operands.empty()) return std::nullopt;
+    const ptx::Operand& to = in_.operands[0];
+    if (to.kind != Kind::reg || to.negated) return std::nullopt;
+    if (const auto special = select_special_register()) return special;
+    Shape most = Shape::uniform;
+    for (std::size_t k = 1; k < in_.operands.size(); ++k) most = std::max(most, shape(k));
+    if (most == Shape::varying) return std::nullopt;
+    if (const auto known = select_affine(most)) return known;
+    if (most == Shape::uniform) return select_uniform();
+    return std::nullopt;
+  }
+
+ private:
+  Shape shape(std::size_t k) const {
+    const ptx::Operand& o = in_.operands[k];
+    if (o.kind == Kind::integer || o.kind == Kind::floating || o.kind == Kind::symbol) return Shape::uniform;
+    if (o.kind != Kind::reg || o.reg < 0 || static_cast<std::size_t>(o.reg) >= shapes_.size()) return Shape::varying;
+    return shapes_[static_cast<std::size_t>(o.reg)];
+  }
+  std::uint32_t width(std::size_t k) const {
+    const ptx::Operand& o = in_.operands[k];
+    if (o.kind != Kind::reg) return 0;
+    return ptx::size_of(function_.registers[static_cast<std::size_t>(o.reg)].type);
+  }
+  /// Registers of the types that the instruction names: `d` bytes for the destination, `s` for each source but the last
+  /// ones, whose widths follow.
+  bool has_widths(std::uint32_t d, std::initializer_list<std::uint32_t> sources) const {
+    if (width(0) != d || in_.operands.size() != sources.size() + 1) return false;
+    std::size_t k = 1;
+    for (const std::uint32_t s : sources) {
+      const bool is_register = in_.operands[k].kind == Kind::reg;
+      if (is_register ? width(k) != s || in_.operands[k].negated : in_.operands[k].kind == Kind::floating) return false;
+      ++k;
+    }
+    return true;
+  }
+  bool words(std::initializer_list<std::string_view> before_type) const {
+    return in_.modifiers.size() == before_type.size() + 1 &&
+           std::equal(before_type.begin(), before_type.end(), in_.modifiers.begin());
+  }
+
+  std::optional<PairSelection> select_special_register() const {
+    if (in_.opcode != "mov" || in_.operands.size() != 2 || in_.operands[1].kind != Kind::special) return std::nullopt;
+    const auto s = select_special_pair(in_.operands[1].name, rows_);
+    const auto ordinary = select_special(in_.operands[1].name);
+    if (!s || !ordinary || bytes_ != ptx::size_of(ordinary->type) || width(0) != bytes_) return std::nullopt;
+    PairSelection p;
+    p.run = s->run;
+    p.imm = s->imm;
+    p.aux = s->stride;
+    p.result = s->stride ? Shape::affine : Shape::uniform;
+    return p;
+  }
+
+  std::optional<PairSelection> pairs(Handler run, Shape result, std::vector<std::size_t> sources,
+                                     bool may_leave = false) const {
+    if (!run) return std::nullopt;
+    PairSelection p;
+    p.run = run;
+    p.result = result;
+    p.sources = std::move(sources);
+    p.may_leave = may_leave;
+    return p;
+  }
+
+  /// a * b where one of them is uniform: that one comes second.
+  std::optional<std::vector<std::size_t>> factors() const {
+    if (shape(2) == Shape::uniform) return std::vector<std::size_t>{1, 2};
+    if (shape(1) == Shape::uniform) return std::vector<std::size_t>{2, 1};
+    return std::nullopt;
+  }
+
+  std::optional<PairSelection> select_affine(Shape most) const {
+    const std::string_view op = in_.opcode;
+    const std::uint32_t n = bytes_;
+    if (op == "cvta" && in_.operands.size() == 2 && width(0) == 8 && width(1) == 8) {
+      auto p = pairs(add_window_to_pair, most, {1});
+      p->is_window = true;
+      return p;
+    }
+    if (op == "mov" && words({}) && n >= 4 && has_widths(n, {n}) && most == Shape::affine)
+      return pairs(SCANLAB_BY_WIDTH(copy_pair, n), most, {1});
+    if (op == "add" && words({}) && has_widths(n, {n, n})) return pairs(SCANLAB_BY_WIDTH(add_pairs, n), most, {1, 2});
+    if (op == "sub" && words({}) && has_widths(n, {n, n}))
+      return pairs(SCANLAB_BY_WIDTH(subtract_pairs, n), most, {1, 2});
+    if (op == "shl" && words({}) && has_widths(n, {n, 4}) && shape(2) == Shape::uniform)
+      return pairs(SCANLAB_BY_WIDTH(shift_pair_left, n), most, {1, 2});
+    if (op == "mul" && words({"lo"}) && has_widths(n, {n, n}))
+      if (auto f = factors()) return pairs(SCANLAB_BY_WIDTH(scale_pair, n), most, std::move(*f));
+    if (op == "mad" && words({"lo"}) && has_widths(n, {n, n, n}))
+      if (auto f = factors()) {
+        f->push_back(3);
+        return pairs(SCANLAB_BY_WIDTH(scale_and_add_pairs, n), most, std::move(*f));
+      }
+    const bool is_signed = type_ == Type::s32;
+    if (n == 4 && (is_signed || type_ == Type::u32)) {
+      if (op == "mul" && words({"wide"}) && has_widths(8, {4, 4}))
+        if (auto f = factors())
+          return pairs(is_signed ? scale_wide<s32, false> : scale_wide<u32, false>, most, std::move(*f), true);
+      if (op == "mad" && words({"wide"}) && has_widths(8, {4, 4, 8}))
+        if (auto f = factors()) {
+          f->push_back(3);
+          return pairs(is_signed ? scale_wide<s32, true> : scale_wide<u32, true>, most, std::move(*f), true);
+        }
+      if (op == "cvt" && (words({"s64"}) || words({"u64"})) && has_widths(8, {4}))
+        return pairs(is_signed ? widen_pair<s32> : widen_pair<u32>, most, {1}, true);
+    }
+    if (op == "cvt" && (words({"u32"}) || words({"s32"})) && n == 8 && has_widths(4, {8}))
+      return pairs(copy_pair<u32>, most, {1});
+    if (op == "setp" && in_.modifiers.size() == 2 && has_widths(0, {n, n}) && n >= 4) {
+      auto p = pairs(comparison_of(in_.modifiers[0], type_), most == Shape::uniform ? Shape::uniform : Shape::varying,
+                     {1, 2});
+      if (p) p->has_predicate_result = true;
+      return p;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<PairSelection> select_uniform() const {
+    const auto width_of_type = [&](Type t) { return std::max<std::uint32_t>(2, ptx::size_of(t)); };
+    if (in_.opcode == "selp" && in_.operands.size() == 4 && type_ != Type::none && !in_.operands[3].negated) {
+      PairSelection p;
+      p.type[1] = p.type[2] = type_;
+      p.type[3] = Type::pred;
+      p.sources = {1, 2, 3};
+      switch (width_of_type(type_)) {
+        case 2:
+          p.run = choose_pair<u16>;
+          return p;
+        case 4:
+          p.run = choose_pair<u32>;
+          return p;
+        case 8:
+          p.run = choose_pair<u64>;
+          return p;
+        default:
+          return std::nullopt;
+      }
+    }
+    for (const ptx::Operand& o : in_.operands)
+      if (o.kind == Kind::symbol) return std::nullopt;
+    const auto alu = select_alu(in_, function_.registers);
+    if (!alu || !alu->run_first) return std::nullopt;
+    PairSelection p;
+    p.run = alu->run_first;
+    p.is_addition = alu->is_addition;
+    std::copy(std::begin(alu->type), std::end(alu->type), std::begin(p.type));
+    for (std::size_t k = 1; k < in_.operands.size(); ++k) p.sources.push_back(k);
+    return p;
+  }
+
+  const ptx::Instruction& in_;
+  const ptx::Function& function_;
+  const std::vector<Shape>& shapes_;
+  const bool rows_;
+  Type type_ = Type::none;
+  std::uint32_t bytes_ = 0;
+};
+
+#undef SCANLAB_BY_WIDTH
+
+// --- spreading -------------------------------------------------------------------------------------------------------
+
+template <class T>
+const Inst* spread_uniform(Warp& w, const Inst* i) {
+  T* const to = lanes_at<T>(w, i->op[0]);
+  const T value = *w.lanes<T>(i->op[1]);
+  SCANLAB_LANES_INDEPENDENT
+  for (unsigned l = 0; l < warp_size; ++l) to[l] = value;
+  return proceed(w, i + 1);
+}
+
+template <class T>
+const Inst* spread_affine(Warp& w, const Inst* i) {
+  T* const to = lanes_at<T>(w, i->op[0]);
+  const Pair a = pair_at(w, i->op[1]);
+  spread(to, a);
+  return proceed(w, i + 1);
+}
+
+}  // namespace
+
+std::optional<PairSelection> select_pairs(const ptx::Instruction& in, const ptx::Function& function,
+                                          const std::vector<Shape>& shapes, bool rows) {
+  return Selector(in, function, shapes, rows).select();
+}
+
+Handler spread_handler(std::uint32_t lane_bytes, Shape shape) {
+  if (lane_bytes == 2) return spread_uniform<u16>;
+  if (shape == Shape::uniform) return lane_bytes == 4 ? spread_uniform<u32> : spread_uniform<u64>;
+  return lane_bytes == 4 ? spread_affine<u32> : spread_affine<u64>;
+}
+
+const Inst* clear_stride(Warp& w, const Inst* i) {
+  pair_at(w, i->op[0]).stride = 0;
+  return proceed(w, i + 1);
+}
+
+const Inst* load_parameter_pair(Warp& w, const Inst* i) {
+  const MemoryForm form = form_of(i);
+  std::uint64_t value = 0;
+  std::memcpy(&value, w.block->grid->parameters.data() + i->imm, form.bytes);
+  value = extend(value, form);
+  std::memcpy(w.lanes<std::byte>(i->op[0]), &value, form.lane_bytes);
+  return proceed(w, i + 1);
+}
+
+}  // namespace scanlab::vgpu

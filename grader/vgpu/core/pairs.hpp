@@ -1,0 +1,59 @@
+// Instructions of convergent code that compute values for a whole warp at once.
+//
+// A register that is uniform or affine (uniformity.hpp) is a Pair in the frame: its value in lane 0, and how much it
+// grows from lane to lane (0 for a uniform one). Handlers here read and write pairs; where a register is also read by an
+// instruction that works lane by lane, `spread` follows its definition.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "vgpu/core/inst.hpp"
+#include "vgpu/core/uniformity.hpp"
+
+namespace scanlab::vgpu {
+
+/// Narrow values have 0 above their bits; the stride of a 32-bit register is sign-extended.
+struct Pair {
+  std::uint64_t value = 0;
+  std::int64_t stride = 0;
+};
+
+/// How an instruction executes on pairs: op[0] is its destination, op[1..] the `sources` in this order (numbers of the
+/// instruction's operands; a predicate has its ordinary place).
+struct PairSelection {
+  Handler run = nullptr;
+  Shape result = Shape::uniform;
+  std::vector<std::size_t> sources;
+  ptx::Type type[8] = {};  ///< of immediates, by operand; none: as an integer of 64 bits
+  std::uint64_t imm = 0;
+  std::uint32_t aux = 0;
+  bool has_predicate_result = false;
+  bool is_window = false;    ///< cvta: imm is what the decoder knows of windows
+  bool is_addition = false;  ///< as in AluSelection
+  bool may_leave = false;    ///< when a value does not fit: aux is then an index into Program::leaves
+};
+
+/// The selection for an instruction that computes, unless one of its sources is varying or it is not known here.
+/// `rows`: the lanes of a warp are neighbours in x, and have the same y and z.
+std::optional<PairSelection> select_pairs(const ptx::Instruction& instruction, const ptx::Function& function,
+                                          const std::vector<Shape>& shapes, bool rows);
+
+/// ld.param of a kernel parameter: op[0] the pair, imm the offset, aux a MemoryForm.
+const Inst* load_parameter_pair(Warp& w, const Inst* i);
+
+/// op[0]: a pair, which becomes uniform.
+const Inst* clear_stride(Warp& w, const Inst* i);
+
+/// Gives every lane its value.
+template <class T>
+inline void spread(T* lanes, const Pair& a) {
+  const auto base = static_cast<T>(a.value), stride = static_cast<T>(a.stride);
+  for (unsigned l = 0; l < warp_size; ++l) lanes[l] = static_cast<T>(base + stride * static_cast<T>(l));
+}
+
+/// op[0]: lanes, op[1]: the pair. Gives every lane its value.
+Handler spread_handler(std::uint32_t lane_bytes, Shape shape);
+
+}  // namespace scanlab::vgpu
