@@ -101,11 +101,13 @@ template <StateSpace Space>
 inline std::byte* reach(Warp& w, Touch touch, std::uint64_t first, std::uint64_t bytes) {
   if constexpr (Space == StateSpace::shared) {
     const Block& block = *w.block;
-    if (first < block.range_begin || first > block.range_end || block.range_end - first < bytes) return nullptr;
+    const std::uint64_t into = first - block.range_begin, size = block.range_end - block.range_begin;
+    if (into > size || size - into < bytes) return nullptr;
     return w.block->shared.data() + first;
   } else {
     const Grid& grid = *w.block->grid;
-    if (first < grid.range_begin || first > grid.range_end || grid.range_end - first < bytes) return nullptr;
+    const std::uint64_t into = first - grid.range_begin, size = grid.range_end - grid.range_begin;
+    if (into > size || size - into < bytes) return nullptr;
     if (grid.range_constant && touch != Touch::read) return nullptr;
     return grid.memory->host(first);
   }

@@ -66,7 +66,7 @@ const Inst* branch(Warp& w, const Inst* i) {
   if (i->aux & 1) p = ~p;
   const Mask taken = p & w.active;
   if (is_observed(w)) [[unlikely]]
-    for (Observer* o : w.block->grid->observers) o->branch(actor_of(w, i), w.active, taken);
+    tell_branch(w, i, taken);
   if (taken == w.active) return go_to(w, target_of(i));
   if (taken == 0) return go_to(w, i + 1);
   const Inst* jumps = target_of(i);
@@ -189,15 +189,11 @@ void give_reduction(const Inst* i, std::byte* registers, Mask mask, const Barrie
 
 void release(Block& block, std::uint32_t id, std::uint32_t threads) {
   Barrier& b = block.barriers[id];
-  const Inst* last = nullptr;
-  Warp* last_warp = nullptr;
   for (Warp& w : block.warps) {
     if (w.stop == Stop::barrier) {
       if (w.barrier_id != id) continue;
       w.stop = Stop::none;
-      last = w.barrier;
-      last_warp = &w;
-      give_reduction(last, w.registers, w.active, b, threads);
+      if (b.reduces) give_reduction(w.barrier, w.registers, w.active, b, threads);
       continue;
     }
     if (w.waiting.empty()) continue;
@@ -206,17 +202,14 @@ void release(Block& block, std::uint32_t id, std::uint32_t threads) {
       if (s.state != Split::State::barrier || s.barrier_id != id) continue;
       s.state = Split::State::ready;
       woke = true;
-      last = s.pc - 1;
-      last_warp = &w;
-      give_reduction(last, s.frame->registers, s.mask, b, threads);
+      if (b.reduces) give_reduction(s.pc - 1, s.frame->registers, s.mask, b, threads);
     }
     if (woke) {
       update_pending(w);
       if (w.stop == Stop::waiting) w.stop = Stop::none;
     }
   }
-  for (Observer* o : block.grid->observers)
-    if (last) o->barrier_complete(actor_of(*last_warp, last), id);
+  for (Observer* o : block.grid->observers) o->barrier_complete(actor_of(*b.last_warp, b.last), id);
   b = {};
   block.barriers_in_use &= ~(1u << id);
   block.woken = true;
@@ -238,6 +231,10 @@ void release_barriers(Block& block) {
     try_release(block, static_cast<std::uint32_t>(std::countr_zero(in_use)));
 }
 
+[[gnu::noinline]] static void tell_arrival(Warp& w, const Inst* i, std::uint32_t id) {
+  for (Observer* o : w.block->grid->observers) o->barrier_arrive(actor_of(w, i), w.active, id);
+}
+
 const Inst* control::barrier(Warp& w, const Inst* i) {
   w.pc = i;
   charge(w, i);
@@ -248,13 +245,16 @@ const Inst* control::barrier(Warp& w, const Inst* i) {
   Barrier& b = block.barriers[id];
   if (i->aux & has_count) b.expected = w.lanes<std::uint32_t>(i->op[1])[first];
   b.arrived += static_cast<std::uint32_t>(std::popcount(w.active));
+  b.last = i;
+  b.last_warp = &w;
   block.barriers_in_use |= 1u << id;
   if (i->aux & (reduce_popc | reduce_and | reduce_or)) {
+    b.reduces = true;
     const Mask p = i->aux & negated_predicate ? ~w.predicate(i->op[3]) : w.predicate(i->op[3]);
     b.count += static_cast<std::uint32_t>(std::popcount(p & w.active));
   }
   if (is_observed(w)) [[unlikely]]
-    for (Observer* o : block.grid->observers) o->barrier_arrive(actor_of(w, i), w.active, id);
+    tell_arrival(w, i, id);
   if (i->aux & arrive_only) {
     try_release(block, id);
     return proceed(w, i + 1);
@@ -265,7 +265,7 @@ const Inst* control::barrier(Warp& w, const Inst* i) {
     const Inst* together = way_back && w.active == full_mask ? come_back(w, *way_back) : nullptr;
     w.pc = together ? together : i + 1;
     w.stop = Stop::barrier;
-    w.barrier_id = id;
+    w.barrier_id = static_cast<std::uint8_t>(id);
     w.barrier = i;
     flush_executed(w);
     if (!try_release(block, id)) return nullptr;

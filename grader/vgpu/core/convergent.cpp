@@ -1,6 +1,7 @@
 #include "vgpu/core/convergent.hpp"
 
-#include <cstring>
+#include <type_traits>
+#include <utility>
 
 #include "vgpu/core/pairs.hpp"
 #include "vgpu/core/splits.hpp"
@@ -40,9 +41,19 @@ Mask predicate_of(Warp& w, const Inst* i) {
   return i->op[1] ? ~p : p;
 }
 
-void tell_branch(Warp& w, const Inst* i, Mask taken) {
-  if (is_observed(w)) [[unlikely]]
-    for (Observer* o : w.block->grid->observers) o->branch(actor_of(w, i), w.active, taken);
+/// The lanes part in front of a masked region.
+[[gnu::noinline]] const Inst* part(Warp& w, const Inst* i, Mask taken) {
+  flush_executed(w);
+  if (i->op[3]) w.other[i->op[2]] = taken;
+  w.active &= ~taken;
+  return go_to(w, i + 1);
+}
+
+/// The lanes `next` are active from here on.
+[[gnu::noinline]] const Inst* turn_to(Warp& w, const Inst* target, Mask next) {
+  flush_executed(w);
+  w.active = next;
+  return go_to(w, target);
 }
 
 }  // namespace
@@ -70,44 +81,34 @@ const Inst* branch_together(Warp& w, const Inst* i) {
   if (taken != 0 && taken != w.active) [[unlikely]]
     return leave(w, i);
   charge(w, i);
-  tell_branch(w, i, taken);
+  if (is_observed(w)) [[unlikely]]
+    tell_branch(w, i, taken);
   return go_to(w, taken ? target_of(i) : i + 1);
 }
 
 const Inst* open_region(Warp& w, const Inst* i) {
   const Mask taken = predicate_of(w, i) & w.active;
   charge(w, i);
-  tell_branch(w, i, taken);
-  const bool has_other = i->op[3];
-  w.outer[i->op[2]] = w.active;
-  w.other[i->op[2]] = 0;
+  if (is_observed(w)) [[unlikely]]
+    tell_branch(w, i, taken);
+  const std::uint32_t depth = i->op[2];
+  w.outer[depth] = w.active;
+  w.other[depth] = 0;
   if (taken == w.active) return go_to(w, target_of(i));
-  if (taken) {
-    flush_executed(w);
-    if (has_other) w.other[i->op[2]] = taken;
-    w.active &= ~taken;
-  }
-  return go_to(w, i + 1);
+  if (taken == 0) return go_to(w, i + 1);
+  return part(w, i, taken);
 }
 
 const Inst* end_first_side(Warp& w, const Inst* i) {
   charge(w, i);
-  Mask& other = w.other[i->op[2]];
-  if (!other) return go_to(w, target_of(i));
-  flush_executed(w);
-  w.active = other;
-  other = 0;
-  return go_to(w, i + i->aux);
+  const Mask other = std::exchange(w.other[i->op[2]], 0);
+  return other ? turn_to(w, i + i->aux, other) : go_to(w, target_of(i));
 }
 
 const Inst* close_region(Warp& w, const Inst* i) {
   charge(w, i);
   const Mask outer = w.outer[i->op[2]];
-  if (w.active != outer) {
-    flush_executed(w);
-    w.active = outer;
-  }
-  return go_to(w, i + 1);
+  return w.active == outer ? go_to(w, i + 1) : turn_to(w, i + 1, outer);
 }
 
 const Inst* come_back(Warp& w, const WayBack& how) {

@@ -34,6 +34,9 @@ struct Barrier {
   std::uint32_t arrived = 0;
   std::uint32_t expected = 0;  ///< threads named in the instruction; 0: all live threads of the block
   std::uint32_t count = 0;     ///< bar.red: threads whose predicate is true
+  bool reduces = false;        ///< bar.red: those who wait get a result
+  const Inst* last = nullptr;  ///< the latest arrival
+  const Warp* last_warp = nullptr;
 };
 
 inline constexpr unsigned barriers_per_block = 16;

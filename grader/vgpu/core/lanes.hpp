@@ -139,6 +139,17 @@ inline Mask mask_where(Compare compare) {
   return mask;
 }
 
+/// Copies all lanes; neither place need be aligned. In pieces as large as those that are read later: a processor forwards
+/// stores to loads only whole.
+template <class T>
+inline void copy_lanes(void* to, const void* from) {
+  for (unsigned chunk = 0; chunk < VectorOf<T>::count; ++chunk) {
+    Vector<T> piece;
+    std::memcpy(&piece, static_cast<const std::byte*>(from) + chunk * sizeof piece, sizeof piece);
+    std::memcpy(static_cast<std::byte*>(to) + chunk * sizeof piece, &piece, sizeof piece);
+  }
+}
+
 /// Copies the lanes of `mask` and leaves the others as they are.
 template <class T>
 inline void merge(T* to, const T* from, Mask mask) {

@@ -39,7 +39,7 @@ void load_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count)
     T* to = w.lanes<T>(i->op[k]);
     const std::byte* from = v.base + k * sizeof(T);
     if (v.consecutive && count == 1)
-      std::memcpy(to, from + a.of[0], warp_size * sizeof(T));
+      copy_lanes<T>(to, from + a.of[0]);
     else if (w.active == full_mask)
       for (unsigned l = 0; l < warp_size; ++l) std::memcpy(&to[l], from + a.of[l], sizeof(T));
     else
@@ -57,7 +57,7 @@ void store_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count
     const T* from = w.lanes<T>(i->op[k]);
     std::byte* to = v.base + k * sizeof(T);
     if (v.consecutive && count == 1)
-      std::memcpy(to + a.of[0], from, warp_size * sizeof(T));
+      copy_lanes<T>(to + a.of[0], from);
     else if (w.active == full_mask)
       for (unsigned l = 0; l < warp_size; ++l) std::memcpy(to + a.of[l], &from[l], sizeof(T));
     else
@@ -66,19 +66,21 @@ void store_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count
 }
 
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
-[[gnu::noinline]] void load_gathered(Warp& w, const Inst* i) {
+[[gnu::noinline]] const Inst* load_gathered(Warp& w, const Inst* i) {
   w.pc = i;
   Addresses a;
   gather<Width>(w, i, a);
   load_lanes<T, Space, Observed>(w, i, a, i->aux & 7u);
+  return i + 1;
 }
 
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
-[[gnu::noinline]] void store_gathered(Warp& w, const Inst* i) {
+[[gnu::noinline]] const Inst* store_gathered(Warp& w, const Inst* i) {
   w.pc = i;
   Addresses a;
   gather<Width>(w, i, a);
   store_lanes<T, Space, Observed>(w, i, a, i->aux & 7u);
+  return i + 1;
 }
 
 /// Elements as wide as their registers, in global or shared memory: nearly all accesses of a kernel.
@@ -89,11 +91,10 @@ const Inst* load(Warp& w, const Inst* i) {
     if (std::uint64_t first;
         w.active == full_mask && count == 1 && form_of(i).order == 0 && is_consecutive<Width>(w, i, sizeof(T), first))
       if (const std::byte* from = row<Space>(w, Touch::read, first, sizeof(T))) {
-        std::memcpy(w.lanes<T>(i->op[0]), from, warp_size * sizeof(T));
+        copy_lanes<T>(w.lanes<T>(i->op[0]), from);
         return proceed(w, i + 1);
       }
-  load_gathered<T, Space, Width, Observed>(w, i);
-  return proceed(w, i + 1);
+  return load_gathered<T, Space, Width, Observed>(w, i);
 }
 
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
@@ -102,32 +103,25 @@ const Inst* store(Warp& w, const Inst* i) {
   if constexpr (!Observed)
     if (std::uint64_t first; w.active == full_mask && count == 1 && is_consecutive<Width>(w, i, sizeof(T), first))
       if (std::byte* to = row<Space>(w, Touch::write, first, sizeof(T))) {
-        std::memcpy(to, w.lanes<T>(i->op[0]), warp_size * sizeof(T));
+        copy_lanes<T>(to, w.lanes<T>(i->op[0]));
         ++w.block->grid->epoch;
         return proceed(w, i + 1);
       }
-  store_gathered<T, Space, Width, Observed>(w, i);
-  return proceed(w, i + 1);
+  return store_gathered<T, Space, Width, Observed>(w, i);
 }
 
 // --- rows: the addresses are a Pair ----------------------------------------------------------------------------------
 
-/// Where the lanes of a row lie; `low` is the lowest address and `bytes` reach from it to the end of the highest element.
+/// Where the lanes of a row lie: that of lane 0, and how far each is from the one before.
 struct Row {
-  std::uint64_t first, low, bytes;
+  std::uint64_t first;
   std::int64_t stride;
 };
-template <class T, AddressWidth Width>
+template <AddressWidth Width>
 Row row_of(Warp& w, const Inst* i) {
   const Pair& p = *w.lanes<Pair>(i->op[7]);
-  Row r;
-  r.first = p.value + i->imm;
-  if constexpr (Width == AddressWidth::bits32) r.first = static_cast<std::uint32_t>(r.first);
-  r.stride = p.stride;
-  const std::int64_t span = r.stride * static_cast<std::int64_t>(warp_size - 1);
-  r.low = r.stride < 0 ? r.first + static_cast<std::uint64_t>(span) : r.first;
-  r.bytes = static_cast<std::uint64_t>(span < 0 ? -span : span) + sizeof(T);
-  return r;
+  const std::uint64_t first = p.value + i->imm;
+  return {Width == AddressWidth::bits32 ? static_cast<std::uint32_t>(first) : first, p.stride};
 }
 
 /// The addresses of all lanes, as the registers would hold them.
@@ -138,13 +132,6 @@ void spread_row(const Row& r, Addresses& a) {
     for (std::uint64_t& x : a.of) x = static_cast<std::uint32_t>(x);
 }
 
-/// Whole warps of aligned elements in the array that was hit last; anything else goes the long way.
-template <class T, StateSpace Space>
-std::byte* host_of(Warp& w, Touch touch, const Row& r) {
-  if (w.active != full_mask || (r.first | static_cast<std::uint64_t>(r.stride)) % sizeof(T)) return nullptr;
-  return reach<Space>(w, touch, r.low, r.bytes);
-}
-
 template <class T, StateSpace Space>
 void tell_row(Warp& w, const Inst* i, const Row& r, Touch touch) {
   Access a = access_of(w, i, Space, w.active, sizeof(T), nullptr);
@@ -153,65 +140,80 @@ void tell_row(Warp& w, const Inst* i, const Row& r, Touch touch) {
   tell(w, a, touch);
 }
 
+/// Host memory of lane 0, when the row is one of a whole warp, aligned, and in the array that was hit last.
+template <class T, StateSpace Space>
+std::byte* host_of(Warp& w, Touch touch, const Row& r) {
+  if (w.active != full_mask || (r.first | static_cast<std::uint64_t>(r.stride)) % sizeof(T)) return nullptr;
+  const std::int64_t span = r.stride * static_cast<std::int64_t>(warp_size - 1);
+  const std::uint64_t below = span < 0 ? 0 - static_cast<std::uint64_t>(span) : 0;
+  const std::uint64_t above = span < 0 ? 0 : static_cast<std::uint64_t>(span);
+  std::byte* const low = reach<Space>(w, touch, r.first - below, below + above + sizeof(T));
+  return low ? low + below : nullptr;
+}
+
+/// Rows whose elements are not side by side.
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
-[[gnu::noinline]] void load_row_apart(Warp& w, const Inst* i) {
+[[gnu::noinline]] const Inst* load_any_row(Warp& w, const Inst* i) {
+  const Row r = row_of<Width>(w, i);
+  if (const std::byte* from = host_of<T, Space>(w, Touch::read, r)) {
+    if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::read);
+    T* const to = w.lanes<T>(i->op[0]);
+    for (unsigned l = 0; l < warp_size; ++l, from += r.stride) std::memcpy(&to[l], from, sizeof(T));
+    return i + 1;
+  }
   w.pc = i;
   Addresses a;
-  spread_row<Width>(row_of<T, Width>(w, i), a);
+  spread_row<Width>(r, a);
   load_lanes<T, Space, Observed>(w, i, a, 1);
+  return i + 1;
 }
 
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
-[[gnu::noinline]] void store_row_apart(Warp& w, const Inst* i) {
+[[gnu::noinline]] const Inst* store_any_row(Warp& w, const Inst* i) {
+  const Row r = row_of<Width>(w, i);
+  if (std::byte* to = host_of<T, Space>(w, Touch::write, r)) {
+    if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::write);
+    const T* const from = w.lanes<T>(i->op[0]);
+    for (unsigned l = 0; l < warp_size; ++l, to += r.stride) std::memcpy(to, &from[l], sizeof(T));
+    ++w.block->grid->epoch;
+    return i + 1;
+  }
   w.pc = i;
   Addresses a;
-  spread_row<Width>(row_of<T, Width>(w, i), a);
+  spread_row<Width>(r, a);
   store_lanes<T, Space, Observed>(w, i, a, 1);
+  return i + 1;
 }
 
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Inst* load_row(Warp& w, const Inst* i) {
-  const Row r = row_of<T, Width>(w, i);
-  const std::byte* const low = host_of<T, Space>(w, Touch::read, r);
-  if (!low) [[unlikely]] {
-    load_row_apart<T, Space, Width, Observed>(w, i);
-    return proceed(w, i + 1);
-  }
+  const Row r = row_of<Width>(w, i);
+  const std::byte* const from = r.stride == sizeof(T) && w.active == full_mask
+                                    ? row<Space>(w, Touch::read, r.first, sizeof(T))
+                                    : nullptr;
+  if (!from) return load_any_row<T, Space, Width, Observed>(w, i);
+  copy_lanes<T>(w.lanes<T>(i->op[0]), from);
   if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::read);
-  T* const to = lanes_at<T>(w, i->op[0]);
-  if (r.stride == sizeof(T)) {
-    std::memcpy(to, low, warp_size * sizeof(T));
-  } else {
-    const std::byte* from = low + (r.first - r.low);
-    for (unsigned l = 0; l < warp_size; ++l, from += r.stride) std::memcpy(&to[l], from, sizeof(T));
-  }
   return proceed(w, i + 1);
 }
 
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Inst* store_row(Warp& w, const Inst* i) {
-  const Row r = row_of<T, Width>(w, i);
-  std::byte* const low = host_of<T, Space>(w, Touch::write, r);
-  if (!low) [[unlikely]] {
-    store_row_apart<T, Space, Width, Observed>(w, i);
-    return proceed(w, i + 1);
-  }
-  if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::write);
-  const T* const from = lanes_at<const T>(w, i->op[0]);
+  const Row r = row_of<Width>(w, i);
+  std::byte* const to = r.stride == sizeof(T) && w.active == full_mask
+                            ? row<Space>(w, Touch::write, r.first, sizeof(T))
+                            : nullptr;
+  if (!to) return store_any_row<T, Space, Width, Observed>(w, i);
+  copy_lanes<T>(to, w.lanes<T>(i->op[0]));
   ++w.block->grid->epoch;
-  if (r.stride == sizeof(T)) {
-    std::memcpy(low, from, warp_size * sizeof(T));
-  } else {
-    std::byte* to = low + (r.first - r.low);
-    for (unsigned l = 0; l < warp_size; ++l, to += r.stride) std::memcpy(to, &from[l], sizeof(T));
-  }
+  if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::write);
   return proceed(w, i + 1);
 }
 
 /// All lanes read the same element: so does the warp, once.
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Inst* load_uniform(Warp& w, const Inst* i) {
-  const Row r = row_of<T, Width>(w, i);
+  const Row r = row_of<Width>(w, i);
   const std::byte* host = r.first % sizeof(T) ? nullptr : reach<Space>(w, Touch::read, r.first, sizeof(T));
   if (!host) [[unlikely]] {
     w.pc = i;

@@ -32,11 +32,15 @@ void make_running(Warp& w, std::size_t at) {
 
 }  // namespace
 
-void flush_executed(Warp& w) {
+void tell_executed(Warp& w) {
   const std::int64_t count = w.segment_start - w.budget;
   w.segment_start = w.budget;
   if (count > 0)
     for (Observer* o : w.block->grid->observers) o->executed(w.active, static_cast<std::uint64_t>(count));
+}
+
+void tell_branch(const Warp& w, const Inst* i, Mask taken) {
+  for (Observer* o : w.block->grid->observers) o->branch(actor_of(w, i), w.active, taken);
 }
 
 void update_pending(Warp& w) {

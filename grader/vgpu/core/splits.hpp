@@ -15,8 +15,15 @@ inline std::uint32_t Split::key() const {
   return depth_key(frame->depth) | pc->rank;
 }
 
+void tell_executed(Warp& w);
 /// Tells observers of the instructions since `active` was last set. To be called before `active` changes.
-void flush_executed(Warp& w);
+inline void flush_executed(Warp& w) {
+  if (is_observed(w)) [[unlikely]]
+    tell_executed(w);
+}
+
+/// Tells observers of a branch at which `taken` of the active lanes jump.
+void tell_branch(const Warp& w, const Inst* i, Mask taken);
 
 /// Goes on at `target` with all lanes that are there: merges splits that wait at it, or turns to a split whose turn is
 /// before. Handlers call it through go_to.

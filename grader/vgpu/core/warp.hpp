@@ -58,7 +58,7 @@ struct SpinWatch {
 
 /// The 32 threads that execute together. Handlers read and write the first fields; the rest belongs to the scheduler.
 /// Between turns the split that ran last rests in place (`active` is not empty) or is one of the waiting ones.
-struct Warp {
+struct alignas(64) Warp {
   std::byte* registers = nullptr;   ///< of the current frame
   Mask active = 0;                  ///< lanes that execute now
   Mask carry = 0;                   ///< the condition code CC.CF of add.cc and its relatives
@@ -67,23 +67,23 @@ struct Warp {
   std::int64_t budget = 0;          ///< instructions left in this quantum
   Frame* frame = nullptr;
   Block* block = nullptr;
-
   const Inst* pc = nullptr;  ///< where to go on; while a handler runs that can fault, its instruction
+  Mask alive = 0;            ///< lanes that have not exited
   Stop stop = Stop::none;
-  std::uint32_t barrier_id = 0;  ///< for Stop::barrier
-  const Inst* barrier = nullptr;  ///< and its instruction
-  Mask guarded = 0;              ///< active lanes around a guarded instruction
-  Mask outer[8] = {};            ///< active lanes around the masked regions of convergent code, by depth
-  Mask other[8] = {};            ///< of these, the lanes that the second side waits for
-  Mask alive = 0;                               ///< lanes that have not exited
-  std::uint32_t id = 0;                         ///< within the block
-  std::vector<Split> waiting;                   ///< every split but the one that runs or rests in place
-  std::array<std::uint32_t, warp_size> tid[3];  ///< %tid of each lane
-  std::int64_t quantum = 0;                     ///< budget at the start of this quantum
-  std::int64_t segment_start = 0;               ///< budget when `active` was last set, to count instructions by mask
+  std::uint8_t barrier_id = 0;  ///< for Stop::barrier
+  bool listed = false;          ///< among the runnable warps of a random schedule
+
+  std::vector<Split> waiting;      ///< every split but the one that runs or rests in place
+  const Inst* barrier = nullptr;   ///< the instruction of Stop::barrier
+  std::int64_t quantum = 0;        ///< budget at the start of this quantum
+  std::int64_t segment_start = 0;  ///< budget when `active` was last set, to count instructions by mask
+  std::uint32_t id = 0;            ///< within the block
+  Mask guarded = 0;                ///< active lanes around a guarded instruction
+  Mask outer[8] = {};              ///< active lanes around the masked regions of convergent code, by depth
+  Mask other[8] = {};              ///< of these, the lanes that the second side waits for
   SpinWatch spin;
-  bool listed = false;           ///< among the runnable warps of a random schedule
-  std::vector<std::byte> local;  ///< local memory, lane after lane, `local_stride` bytes each
+  std::array<std::uint32_t, warp_size> tid[3];  ///< %tid of each lane
+  std::vector<std::byte> local;                 ///< local memory, lane after lane, `local_stride` bytes each
   std::uint64_t local_stride = 0;
 
   /// The 32 values behind `ref`, as T.
