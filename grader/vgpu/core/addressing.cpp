@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "vgpu/core/lanes.hpp"
 #include "vgpu/core/raise.hpp"
 
 namespace scanlab::vgpu {
@@ -167,8 +168,8 @@ void grow_local(Warp& w, std::uint64_t bytes) {
   w.local_stride = stride;
 }
 
-std::byte* check_lane(Warp& w, StateSpace space, Touch touch, unsigned lane, std::uint64_t address,
-                      std::uint32_t bytes) {
+std::byte* check_lane(Warp& w, StateSpace space, Touch touch, unsigned lane, std::uint64_t address, std::uint32_t bytes,
+                      Range* hit) {
   Grid& grid = *w.block->grid;
   const bool aligned = address % bytes == 0;
   switch (space) {
@@ -177,8 +178,7 @@ std::byte* check_lane(Warp& w, StateSpace space, Touch touch, unsigned lane, std
       for (const SharedVariable& v : grid.image->shared) {
         const std::uint64_t size = v.offset == grid.image->dynamic_offset ? grid.dynamic_shared : v.size;
         if (address >= v.offset && address - v.offset + bytes <= size) {
-          w.block->range_begin = v.offset;
-          w.block->range_end = v.offset + size;
+          if (hit) *hit = {v.offset, size};
           return w.block->shared.data() + address;
         }
       }
@@ -197,9 +197,7 @@ std::byte* check_lane(Warp& w, StateSpace space, Touch touch, unsigned lane, std
       if (!aligned) break;
       const Allocation* found = grid.memory->find(address, bytes);
       if (!found || (found->is_constant && touch != Touch::read)) break;
-      grid.range_begin = found->base;
-      grid.range_end = found->base + found->size;
-      grid.range_constant = found->is_constant;
+      if (hit) *hit = {found->base, found->size};
       return grid.memory->host(address);
     }
   }
@@ -207,33 +205,32 @@ std::byte* check_lane(Warp& w, StateSpace space, Touch touch, unsigned lane, std
 }
 
 template <StateSpace Space>
-View view(Warp& w, Touch touch, const Addresses& a, std::uint32_t bytes) {
-  Grid& grid = *w.block->grid;
+View view(Warp& w, const Inst* i, Touch touch, const Addresses& a, std::uint32_t bytes) {
+  Range& range = range_of(w, i);
   View v;
-  if constexpr (Space == StateSpace::shared)
-    v.base = w.block->shared.data();
-  else if constexpr (Space == StateSpace::param)
-    v.base = const_cast<std::byte*>(grid.parameters.data());
-  else
-    v.base = grid.memory->host(0);
+  v.base = Space == StateSpace::shared ? w.block->shared.data() : w.block->grid->memory->host(0);
   // Whether [low, last + bytes) lies in the array that was hit last.
   const auto inside = [&](std::uint64_t low, std::uint64_t last) {
-    std::uint64_t begin = 0, end = grid.parameters.size();
-    if constexpr (Space == StateSpace::shared) {
-      begin = w.block->range_begin;
-      end = w.block->range_end;
-    } else if constexpr (Space != StateSpace::param) {
-      begin = grid.range_begin;
-      end = grid.range_constant && touch != Touch::read ? begin : grid.range_end;
-    }
-    return low >= begin && last <= end && end - last >= bytes;
+    return low >= range.begin && last - range.begin <= range.bytes && range.bytes - (last - range.begin) >= bytes;
   };
   const std::uint64_t first = a.of[0];
   if (w.active == full_mask) {
     std::uint64_t different = 0;
-#pragma GCC ivdep
+    SCANLAB_LANES_INDEPENDENT
     for (unsigned l = 0; l < warp_size; ++l) different |= a.of[l] ^ (first + std::uint64_t{l} * bytes);
     v.consecutive = different == 0;
+    // Within the array that was hit last? A borrow shows in the highest bit, as no address has it.
+    if (!v.consecutive && range.bytes >= bytes) {
+      const std::uint64_t begin = range.begin, last_begin = range.bytes - bytes;
+      std::uint64_t outside = 0, all_bits = 0;
+      SCANLAB_LANES_INDEPENDENT
+      for (unsigned l = 0; l < warp_size; ++l) {
+        const std::uint64_t into = a.of[l] - begin;
+        outside |= into | (last_begin - into);
+        all_bits |= a.of[l];
+      }
+      if (outside >> 63 == 0 && all_bits % bytes == 0) return v;
+    }
   }
   std::uint64_t low = first, last = a.of[warp_size - 1], bits = first;
   if (!v.consecutive || last < first) {
@@ -250,7 +247,7 @@ View view(Warp& w, Touch touch, const Addresses& a, std::uint32_t bytes) {
     if (inside(low, last)) return v;
     // Another array than last time: look it up by one lane.
     const auto l = static_cast<unsigned>(std::countr_zero(w.active));
-    check_lane(w, Space, touch, l, a.of[l], bytes);
+    check_lane(w, Space, touch, l, a.of[l], bytes, &range);
     if (inside(low, last)) return v;
   }
   for (Mask m = w.active; m; m &= m - 1) {
@@ -260,9 +257,8 @@ View view(Warp& w, Touch touch, const Addresses& a, std::uint32_t bytes) {
   return v;
 }
 
-template View view<StateSpace::global>(Warp&, Touch, const Addresses&, std::uint32_t);
-template View view<StateSpace::constant>(Warp&, Touch, const Addresses&, std::uint32_t);
-template View view<StateSpace::shared>(Warp&, Touch, const Addresses&, std::uint32_t);
-template View view<StateSpace::param>(Warp&, Touch, const Addresses&, std::uint32_t);
+template View view<StateSpace::global>(Warp&, const Inst*, Touch, const Addresses&, std::uint32_t);
+template View view<StateSpace::constant>(Warp&, const Inst*, Touch, const Addresses&, std::uint32_t);
+template View view<StateSpace::shared>(Warp&, const Inst*, Touch, const Addresses&, std::uint32_t);
 
 }  // namespace scanlab::vgpu

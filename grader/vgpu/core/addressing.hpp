@@ -39,9 +39,10 @@ enum class Touch : std::uint8_t { read, write, atomic };
 [[noreturn]] void raise_bad_access(Warp& w, StateSpace space, Touch touch, unsigned lane, std::uint64_t address,
                                    std::uint32_t bytes);
 
-/// Checks one address of `space`; throws when it is not valid. Returns the host address of that byte.
-std::byte* check_lane(Warp& w, StateSpace space, Touch touch, unsigned lane, std::uint64_t address,
-                      std::uint32_t bytes);
+/// Checks one address of `space`; throws when it is not valid. Returns the host address of that byte, and in `hit` the
+/// array in which it lies, if that is shared or global.
+std::byte* check_lane(Warp& w, StateSpace space, Touch touch, unsigned lane, std::uint64_t address, std::uint32_t bytes,
+                      Range* hit = nullptr);
 
 /// Space of a generic address, and the address within it.
 struct Resolved {
@@ -61,19 +62,18 @@ inline Resolved resolve(std::uint64_t generic) {
   }
 }
 
-/// Host memory behind a warp's addresses in global, constant, shared or param space: byte of lane l at `base + of[l]`.
+/// Host memory behind a warp's addresses in global, constant or shared space: byte of lane l at `base + of[l]`.
 /// All active lanes have been checked. `consecutive`: all 32 lanes are active and lie side by side.
 struct View {
   std::byte* base = nullptr;
   bool consecutive = false;
 };
 template <StateSpace Space>
-View view(Warp& w, Touch touch, const Addresses& a, std::uint32_t bytes);
+View view(Warp& w, const Inst* i, Touch touch, const Addresses& a, std::uint32_t bytes);
 
-extern template View view<StateSpace::global>(Warp&, Touch, const Addresses&, std::uint32_t);
-extern template View view<StateSpace::constant>(Warp&, Touch, const Addresses&, std::uint32_t);
-extern template View view<StateSpace::shared>(Warp&, Touch, const Addresses&, std::uint32_t);
-extern template View view<StateSpace::param>(Warp&, Touch, const Addresses&, std::uint32_t);
+extern template View view<StateSpace::global>(Warp&, const Inst*, Touch, const Addresses&, std::uint32_t);
+extern template View view<StateSpace::constant>(Warp&, const Inst*, Touch, const Addresses&, std::uint32_t);
+extern template View view<StateSpace::shared>(Warp&, const Inst*, Touch, const Addresses&, std::uint32_t);
 
 /// True when the addresses of all 32 lanes lie side by side, `bytes` apart; `first` is then lane 0's.
 template <AddressWidth Width>
@@ -95,27 +95,27 @@ inline bool is_consecutive(Warp& w, const Inst* i, std::uint32_t bytes, std::uin
   }
 }
 
-/// Host memory of `bytes` from `first` on, when all lie in the array that was hit last; otherwise null, and `view` or
+/// The range that a memory instruction remembers: op[6] is its number.
+inline Range& range_of(Warp& w, const Inst* i) {
+  return w.ranges[i->op[6]];
+}
+
+/// Host memory of `bytes` from `first` on, when all lie in the array that `i` has hit last; otherwise null, and `view` or
 /// `check_lane` finds out more.
 template <StateSpace Space>
-inline std::byte* reach(Warp& w, Touch touch, std::uint64_t first, std::uint64_t bytes) {
-  if constexpr (Space == StateSpace::shared) {
-    const Block& block = *w.block;
-    const std::uint64_t into = first - block.range_begin, size = block.range_end - block.range_begin;
-    if (into > size || size - into < bytes) return nullptr;
+inline std::byte* reach(Warp& w, const Inst* i, std::uint64_t first, std::uint64_t bytes) {
+  const Range& range = range_of(w, i);
+  const std::uint64_t into = first - range.begin;
+  if (into > range.bytes || range.bytes - into < bytes) return nullptr;
+  if constexpr (Space == StateSpace::shared)
     return w.block->shared.data() + first;
-  } else {
-    const Grid& grid = *w.block->grid;
-    const std::uint64_t into = first - grid.range_begin, size = grid.range_end - grid.range_begin;
-    if (into > size || size - into < bytes) return nullptr;
-    if (grid.range_constant && touch != Touch::read) return nullptr;
-    return grid.memory->host(first);
-  }
+  else
+    return w.block->grid->memory->host(first);
 }
 /// The same for 32 elements of `bytes` each, aligned.
 template <StateSpace Space>
-inline std::byte* row(Warp& w, Touch touch, std::uint64_t first, std::uint32_t bytes) {
-  return first % bytes ? nullptr : reach<Space>(w, touch, first, std::uint64_t{warp_size} * bytes);
+inline std::byte* row(Warp& w, const Inst* i, std::uint64_t first, std::uint32_t bytes) {
+  return first % bytes ? nullptr : reach<Space>(w, i, first, std::uint64_t{warp_size} * bytes);
 }
 
 /// Local memory of lane `lane` at `address`, which has been checked.

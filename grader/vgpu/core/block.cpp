@@ -63,13 +63,13 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
   for (const SharedVariable& v : grid.image->shared)
     std::memset(block.shared.data() + v.offset, static_cast<int>(poison),
                 v.offset == grid.image->dynamic_offset ? grid.dynamic_shared : v.size);
-  block.range_begin = block.range_end = 0;
 
   block.warps.resize((threads + warp_size - 1) / warp_size);
   for (std::uint32_t k = 0; k < block.warps.size(); ++k) {
     Warp& w = block.warps[k];
     const std::uint32_t first = k * warp_size, lanes = std::min(warp_size, threads - first);
     w.block = &block;
+    w.ranges = grid.ranges.data();
     w.id = k;
     w.alive = lanes == warp_size ? full_mask : (Mask{1} << lanes) - 1;
     w.active = w.alive;

@@ -218,7 +218,7 @@ const Inst* deallocate(Warp& w, const Inst* i) {
     const auto address = argument<std::uint64_t>(w, call, 0, l);
     if (address && !grid.memory->free(address))
       raise(Fault::Kind::trap, l, "free() of a pointer that malloc() did not return, or that has been freed");
-    grid.range_begin = grid.range_end = 0;
+    for (Range& r : grid.ranges) r = {};
   }
   return i + 1;
 }

@@ -439,6 +439,7 @@ class Decoder {
       i.run = load_parameter;
       i.imm = offset;
     } else {
+      i.op[6] = context_.image->ranges++;
       i.op[7] = base;
       i.imm = offset;
     }
@@ -859,6 +860,7 @@ class Decoder {
                                        : source(element, row.type);
     Inst& i = emit(row.run);
     i.op[0] = value;
+    i.op[6] = context_.image->ranges++;
     i.op[7] = address.reg >= 0 ? pair_of(address.reg) : frame_.pair_constant(*symbol);
     i.imm = static_cast<std::uint64_t>(address.offset);
     i.aux = std::bit_cast<std::uint32_t>(row.form);

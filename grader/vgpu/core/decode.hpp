@@ -10,7 +10,7 @@ namespace scanlab::vgpu {
 /// What the decoder of a function needs to know of the rest of the kernel.
 struct DecodeContext {
   const ptx::Module* module = nullptr;
-  const Image* image = nullptr;
+  Image* image = nullptr;
   const SymbolTable* symbols = nullptr;
   /// Program of a function that is called or whose address is taken; it may still be empty.
   std::function<const Program*(const ptx::Function&)> program_of;

@@ -55,7 +55,6 @@ struct Block {
   Barrier barriers[barriers_per_block];
   std::uint32_t barriers_in_use = 0;             ///< a bit for each at which threads have arrived
   std::vector<std::byte> shared;                 ///< the whole shared window of the block, gaps included
-  std::uint64_t range_begin = 0, range_end = 0;  ///< last shared array that was hit
   std::vector<std::unique_ptr<Frame>> frames;    ///< all that the block ever had
   std::vector<Frame*> spare_frames;
   bool running = false;
@@ -76,8 +75,7 @@ struct Grid {
   std::uint64_t epoch = 0;                 ///< grows whenever memory may have changed
   std::uint64_t executed = 0;              ///< warp instructions so far
   double start_ns = 0;                     ///< device time at launch, for %globaltimer
-  Address range_begin = 0, range_end = 0;  ///< last global allocation that was hit
-  bool range_constant = false;             ///< it is __constant__
+  std::vector<Range> ranges;  ///< by Inst::op[6] of memory instructions: what each has hit last
 };
 
 /// Makes a frame for `program` with lanes `members`; its registers are not initialised.

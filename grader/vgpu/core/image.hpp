@@ -86,6 +86,7 @@ struct Image {
   std::vector<SharedVariable> shared;  ///< by rising offset; the dynamic array, when there is one, is the last
   std::uint64_t static_shared = 0;     ///< bytes as a GPU would count them
   std::uint64_t dynamic_offset = 0;    ///< address of the dynamic array
+  std::uint32_t ranges = 0;            ///< memory instructions that remember what they hit (grid.hpp)
   std::vector<std::uint32_t> parameter_offsets;
   std::uint32_t parameter_bytes = 0;
 

@@ -28,11 +28,26 @@ void tell(Warp& w, const Access& a, Touch touch) {
   for (Observer* o : w.block->grid->observers) touch == Touch::read ? o->load(a) : o->store(a);
 }
 
+/// to[l] = the element at from + offset[l]; stored in whole vectors, as it is read later.
+template <class T>
+void take_lanes(T* to, const std::byte* from, const std::uint64_t* offset) {
+  constexpr unsigned width = VectorOf<T>::width;
+  for (unsigned chunk = 0; chunk < VectorOf<T>::count; ++chunk)
+    [&]<unsigned... k>(std::integer_sequence<unsigned, k...>) {
+      const auto element = [&](unsigned l) {
+        T value;
+        std::memcpy(&value, from + offset[chunk * width + l], sizeof value);
+        return value;
+      };
+      vector_at(to, chunk) = Vector<T>{element(k)...};
+    }(std::make_integer_sequence<unsigned, width>{});
+}
+
 /// Loads `count` elements a lane from the addresses of all active lanes.
 template <class T, StateSpace Space, bool Observed>
 void load_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count) {
   const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
-  const View v = view<Space>(w, Touch::read, a, bytes);
+  const View v = view<Space>(w, i, Touch::read, a, bytes);
   if constexpr (Observed) tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::read);
   if (form_of(i).order != static_cast<std::uint32_t>(Access::Order::weak)) note_poll(w);
   for (std::uint32_t k = 0; k < count; ++k) {
@@ -41,7 +56,7 @@ void load_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count)
     if (v.consecutive && count == 1)
       copy_lanes<T>(to, from + a.of[0]);
     else if (w.active == full_mask)
-      for (unsigned l = 0; l < warp_size; ++l) std::memcpy(&to[l], from + a.of[l], sizeof(T));
+      take_lanes(to, from, a.of);
     else
       for_each_lane(w.active, [&](unsigned l) { std::memcpy(&to[l], from + a.of[l], sizeof(T)); });
   }
@@ -50,7 +65,7 @@ void load_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count)
 template <class T, StateSpace Space, bool Observed>
 void store_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count) {
   const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
-  const View v = view<Space>(w, Touch::write, a, bytes);
+  const View v = view<Space>(w, i, Touch::write, a, bytes);
   if constexpr (Observed) tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::write);
   ++w.block->grid->epoch;
   for (std::uint32_t k = 0; k < count; ++k) {
@@ -90,7 +105,7 @@ const Inst* load(Warp& w, const Inst* i) {
   if constexpr (!Observed)
     if (std::uint64_t first;
         w.active == full_mask && count == 1 && form_of(i).order == 0 && is_consecutive<Width>(w, i, sizeof(T), first))
-      if (const std::byte* from = row<Space>(w, Touch::read, first, sizeof(T))) {
+      if (const std::byte* from = row<Space>(w, i, first, sizeof(T))) {
         copy_lanes<T>(w.lanes<T>(i->op[0]), from);
         return proceed(w, i + 1);
       }
@@ -102,7 +117,7 @@ const Inst* store(Warp& w, const Inst* i) {
   const std::uint32_t count = i->aux & 7u;
   if constexpr (!Observed)
     if (std::uint64_t first; w.active == full_mask && count == 1 && is_consecutive<Width>(w, i, sizeof(T), first))
-      if (std::byte* to = row<Space>(w, Touch::write, first, sizeof(T))) {
+      if (std::byte* to = row<Space>(w, i, first, sizeof(T))) {
         copy_lanes<T>(to, w.lanes<T>(i->op[0]));
         ++w.block->grid->epoch;
         return proceed(w, i + 1);
@@ -142,12 +157,12 @@ void tell_row(Warp& w, const Inst* i, const Row& r, Touch touch) {
 
 /// Host memory of lane 0, when the row is one of a whole warp, aligned, and in the array that was hit last.
 template <class T, StateSpace Space>
-std::byte* host_of(Warp& w, Touch touch, const Row& r) {
+std::byte* host_of(Warp& w, const Inst* i, const Row& r) {
   if (w.active != full_mask || (r.first | static_cast<std::uint64_t>(r.stride)) % sizeof(T)) return nullptr;
   const std::int64_t span = r.stride * static_cast<std::int64_t>(warp_size - 1);
   const std::uint64_t below = span < 0 ? 0 - static_cast<std::uint64_t>(span) : 0;
   const std::uint64_t above = span < 0 ? 0 : static_cast<std::uint64_t>(span);
-  std::byte* const low = reach<Space>(w, touch, r.first - below, below + above + sizeof(T));
+  std::byte* const low = reach<Space>(w, i, r.first - below, below + above + sizeof(T));
   return low ? low + below : nullptr;
 }
 
@@ -155,10 +170,12 @@ std::byte* host_of(Warp& w, Touch touch, const Row& r) {
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 [[gnu::noinline]] const Inst* load_any_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
-  if (const std::byte* from = host_of<T, Space>(w, Touch::read, r)) {
+  if (const std::byte* from = host_of<T, Space>(w, i, r)) {
     if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::read);
     T* const to = w.lanes<T>(i->op[0]);
-    for (unsigned l = 0; l < warp_size; ++l, from += r.stride) std::memcpy(&to[l], from, sizeof(T));
+    Addresses offsets;
+    spread(offsets.of, Pair{0, r.stride});
+    take_lanes(to, from, offsets.of);
     return i + 1;
   }
   w.pc = i;
@@ -171,7 +188,7 @@ template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 [[gnu::noinline]] const Inst* store_any_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
-  if (std::byte* to = host_of<T, Space>(w, Touch::write, r)) {
+  if (std::byte* to = host_of<T, Space>(w, i, r)) {
     if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::write);
     const T* const from = w.lanes<T>(i->op[0]);
     for (unsigned l = 0; l < warp_size; ++l, to += r.stride) std::memcpy(to, &from[l], sizeof(T));
@@ -189,7 +206,7 @@ template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Inst* load_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
   const std::byte* const from = r.stride == sizeof(T) && w.active == full_mask
-                                    ? row<Space>(w, Touch::read, r.first, sizeof(T))
+                                    ? row<Space>(w, i, r.first, sizeof(T))
                                     : nullptr;
   if (!from) return load_any_row<T, Space, Width, Observed>(w, i);
   copy_lanes<T>(w.lanes<T>(i->op[0]), from);
@@ -201,7 +218,7 @@ template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Inst* store_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
   std::byte* const to = r.stride == sizeof(T) && w.active == full_mask
-                            ? row<Space>(w, Touch::write, r.first, sizeof(T))
+                            ? row<Space>(w, i, r.first, sizeof(T))
                             : nullptr;
   if (!to) return store_any_row<T, Space, Width, Observed>(w, i);
   copy_lanes<T>(to, w.lanes<T>(i->op[0]));
@@ -214,10 +231,11 @@ const Inst* store_row(Warp& w, const Inst* i) {
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Inst* load_uniform(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
-  const std::byte* host = r.first % sizeof(T) ? nullptr : reach<Space>(w, Touch::read, r.first, sizeof(T));
+  const std::byte* host = r.first % sizeof(T) ? nullptr : reach<Space>(w, i, r.first, sizeof(T));
   if (!host) [[unlikely]] {
     w.pc = i;
-    host = check_lane(w, Space, Touch::read, static_cast<unsigned>(std::countr_zero(w.active)), r.first, sizeof(T));
+    host = check_lane(w, Space, Touch::read, static_cast<unsigned>(std::countr_zero(w.active)), r.first, sizeof(T),
+                      &range_of(w, i));
   }
   if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::read);
   std::memcpy(w.lanes<T>(i->op[0]), host, sizeof(T));

@@ -12,6 +12,12 @@ namespace scanlab::vgpu {
 
 struct Block;
 struct Frame;
+
+/// The array that a memory instruction has hit last, and may use as it does: mostly it hits the same one again. Empty
+/// when it has hit none. Shared arrays lie at the same addresses in every block.
+struct Range {
+  std::uint64_t begin = 0, bytes = 0;
+};
 struct Program;
 
 /// What the scheduler sees of a warp.
@@ -65,7 +71,7 @@ struct alignas(64) Warp {
   std::uint32_t pending_key = ~0u;  ///< lowest key among waiting splits that can run (~0: none)
   std::uint32_t depth_key = 0;      ///< the part of the running split's key that its call depth gives
   std::int64_t budget = 0;          ///< instructions left in this quantum
-  Frame* frame = nullptr;
+  Range* ranges = nullptr;  ///< of the grid
   Block* block = nullptr;
   const Inst* pc = nullptr;  ///< where to go on; while a handler runs that can fault, its instruction
   Mask alive = 0;            ///< lanes that have not exited
@@ -73,6 +79,7 @@ struct alignas(64) Warp {
   std::uint8_t barrier_id = 0;  ///< for Stop::barrier
   bool listed = false;          ///< among the runnable warps of a random schedule
 
+  Frame* frame = nullptr;
   std::vector<Split> waiting;      ///< every split but the one that runs or rests in place
   const Inst* barrier = nullptr;   ///< the instruction of Stop::barrier
   std::int64_t quantum = 0;        ///< budget at the start of this quantum

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "vgpu/core/lanes.hpp"
 #include "vgpu/core/splits.hpp"
 
 namespace scanlab::vgpu {
@@ -14,7 +15,12 @@ enum Flags : std::uint32_t { has_second = 1u << 30, negated_source = 1u << 31 };
 /// Lanes wait at a *.sync instruction until every lane of their membermask that has not exited is there too (PTX ISA,
 /// "shfl.sync"). On return `w.active` holds the lanes that go on now; when there are none, false, and `next` is what
 /// runs instead.
-bool assemble(Warp& w, const Inst* i, const Inst*& next) {
+bool assemble_parts(Warp& w, const Inst* i, const Inst*& next);
+inline bool assemble(Warp& w, const Inst* i, const Inst*& next) {
+  if (w.active != w.alive || is_observed(w)) return assemble_parts(w, i, next);
+  return true;
+}
+[[gnu::noinline]] bool assemble_parts(Warp& w, const Inst* i, const Inst*& next) {
   if (!w.waiting.empty()) {
     // Lanes that came earlier wait at this very instruction.
     for (std::size_t k = 0; k < w.waiting.size();) {
@@ -47,52 +53,62 @@ bool assemble(Warp& w, const Inst* i, const Inst*& next) {
 
 enum class Shuffle : std::uint32_t { up, down, bfly, idx };
 
+/// The lane that each lane reads from, and whether it is in range; op[2] and op[3] as in the PTX text. A lane whose
+/// source is out of range reads itself.
+template <Shuffle mode>
+Mask shuffle_sources(const std::uint32_t* b, const std::uint32_t* c, std::int32_t* from) {
+  alignas(64) std::int32_t in_range[warp_size];
+  SCANLAB_LANES_INDEPENDENT
+  for (unsigned l = 0; l < warp_size; ++l) {
+    const auto lane = static_cast<std::int32_t>(l);
+    const auto by = static_cast<std::int32_t>(b[l] & 31), clamp = static_cast<std::int32_t>(c[l] & 31);
+    const auto segment = static_cast<std::int32_t>(c[l] >> 8 & 31);
+    const std::int32_t limit = (lane & segment) | (clamp & ~segment);
+    const std::int32_t j = mode == Shuffle::up     ? lane - by
+                           : mode == Shuffle::down ? lane + by
+                           : mode == Shuffle::bfly ? lane ^ by
+                                                   : (lane & segment) | (by & ~segment);
+    const std::int32_t inside = -static_cast<std::int32_t>(mode == Shuffle::up ? j >= limit : j <= limit);
+    from[l] = (j & inside) | (lane & ~inside);
+    in_range[l] = inside;
+  }
+  return mask_where<std::uint32_t>(
+      [&](Vector<std::int32_t>& holds, unsigned chunk) { holds = vector_at(in_range, chunk); });
+}
+
+/// to[l] = a[from[l]].
+void permute(std::uint32_t* to, const std::uint32_t* a, const std::int32_t* from) {
+#ifdef __AVX2__
+  __m256i part[4];
+  for (unsigned k = 0; k < 4; ++k) part[k] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a + 8 * k));
+  for (unsigned k = 0; k < 4; ++k) {
+    const __m256i index = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 8 * k));
+    // Bits 0 to 2 choose within a part, bits 3 and 4 the part: as signs they steer the blends.
+    const __m256 high = _mm256_castsi256_ps(_mm256_slli_epi32(index, 27)), low = _mm256_castsi256_ps(_mm256_slli_epi32(index, 28));
+    const auto pick = [&](unsigned n) { return _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(part[n], index)); };
+    const __m256 first = _mm256_blendv_ps(pick(0), pick(1), low), second = _mm256_blendv_ps(pick(2), pick(3), low);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 8 * k), _mm256_castps_si256(_mm256_blendv_ps(first, second, high)));
+  }
+#else
+  for (unsigned l = 0; l < warp_size; ++l) to[l] = a[from[l]];
+#endif
+}
+
+template <Shuffle mode>
 const Inst* shuffle(Warp& w, const Inst* i) {
   const Inst* next = nullptr;
   if (!assemble(w, i, next)) return next;
-  const auto mode = static_cast<Shuffle>(i->aux & 3u);
   std::uint32_t* d = w.lanes<std::uint32_t>(i->op[0]);
-  const std::uint32_t* a = w.lanes<std::uint32_t>(i->op[1]);
-  const std::uint32_t* b = w.lanes<std::uint32_t>(i->op[2]);
-  const std::uint32_t* c = w.lanes<std::uint32_t>(i->op[3]);
-  std::uint32_t result[warp_size];
-  Mask in_range = 0;
-  for (unsigned l = 0; l < warp_size; ++l) {
-    const std::uint32_t by = b[l] & 31, clamp = c[l] & 31, segment = c[l] >> 8 & 31;
-    const auto limit = static_cast<std::int32_t>((l & segment) | (clamp & ~segment));
-    const auto lane = static_cast<std::int32_t>(l);
-    std::int32_t j = lane;
-    bool inside = false;
-    switch (mode) {
-      case Shuffle::up:
-        j = lane - static_cast<std::int32_t>(by);
-        inside = j >= limit;
-        break;
-      case Shuffle::down:
-        j = lane + static_cast<std::int32_t>(by);
-        inside = j <= limit;
-        break;
-      case Shuffle::bfly:
-        j = lane ^ static_cast<std::int32_t>(by);
-        inside = j <= limit;
-        break;
-      case Shuffle::idx:
-        j = static_cast<std::int32_t>((l & segment) | (by & ~segment));
-        inside = j <= limit;
-        break;
-    }
-    if (!inside) j = lane;
-    in_range |= Mask{inside} << l;
-    result[l] = a[j];
-  }
+  alignas(64) std::int32_t from[warp_size];
+  const Mask in_range =
+      shuffle_sources<mode>(w.lanes<std::uint32_t>(i->op[2]), w.lanes<std::uint32_t>(i->op[3]), from);
+  alignas(64) std::uint32_t result[warp_size];
+  permute(result, w.lanes<std::uint32_t>(i->op[1]), from);
   if (w.active == full_mask)
-    std::copy(result, result + warp_size, d);
+    copy_lanes<std::uint32_t>(d, result);
   else
-    for (Mask m = w.active; m; m &= m - 1) d[std::countr_zero(m)] = result[std::countr_zero(m)];
-  if (i->aux & has_second) {
-    Mask& p = w.predicate(i->op[4]);
-    p = (p & ~w.active) | (in_range & w.active);
-  }
+    merge(d, result, w.active);
+  if (i->aux & has_second) write_predicate(w, i->op[4], in_range);
   return proceed(w, i + 1);
 }
 
@@ -283,11 +299,14 @@ std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
     return s;
   }
   if (in.opcode == "shfl" && in.operands.size() == 5) {
-    const char* const modes[] = {"up", "down", "bfly", "idx"};
-    for (std::uint32_t k = 0; k < 4; ++k)
-      if (words({"sync", modes[k], "b32"})) {
-        s.run = shuffle;
-        s.aux = k | (second ? has_second : 0u);
+    const std::pair<const char*, Handler> modes[] = {{"up", shuffle<Shuffle::up>},
+                                                     {"down", shuffle<Shuffle::down>},
+                                                     {"bfly", shuffle<Shuffle::bfly>},
+                                                     {"idx", shuffle<Shuffle::idx>}};
+    for (const auto& [mode, run] : modes)
+      if (words({"sync", mode, "b32"})) {
+        s.run = run;
+        s.aux = second ? has_second : 0u;
         s.type[1] = s.type[2] = s.type[3] = Type::b32;
         s.members = 4;
         return s;
