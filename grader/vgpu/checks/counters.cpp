@@ -10,6 +10,18 @@ constexpr unsigned banks = 32;
 constexpr unsigned bank_bytes = 4;
 constexpr unsigned sector_bytes = 32;
 
+/// True when all words of a request of one word a lane lie within as many as there are banks: then no bank has two.
+bool lies_in_one_row(const Access& a) {
+  if (a.is_affine() || a.mask != full_mask || a.bytes > bank_bytes) return false;
+  std::uint32_t low = ~0u, high = 0;
+  for (unsigned l = 0; l < warp_size; ++l) {
+    const auto word = static_cast<std::uint32_t>(a.address[l] / bank_bytes);
+    low = std::min(low, word);
+    high = std::max(high, word);
+  }
+  return high - low < banks;
+}
+
 /// Most different words in any bank, of the lanes [first, end) of a request.
 unsigned most_words(const Access& a, unsigned first, unsigned end, unsigned words) {
   // Mostly every bank is asked for one word.
@@ -54,9 +66,10 @@ unsigned passes(const Access& a) {
   if (a.is_affine() && a.mask == full_mask && a.bytes == bank_bytes && a.stride % bank_bytes == 0) {
     // Every bank that is hit at all is hit by as many lanes as the stride, in words, and the banks have factors of two
     // in common.
-    const auto stride = static_cast<std::uint64_t>(a.stride) / bank_bytes;
+    const std::uint64_t stride = static_cast<std::uint64_t>(a.stride < 0 ? -a.stride : a.stride) / bank_bytes;
     return stride % banks == 0 ? (stride == 0 ? 1 : banks) : 1u << std::countr_zero(stride);
   }
+  if (lies_in_one_row(a)) return 1;
   const unsigned words = std::max(1u, a.bytes / bank_bytes);
   const unsigned lanes_a_pass = warp_size / words;
   unsigned total = 0;

@@ -100,8 +100,8 @@ inline Range& range_of(Warp& w, const Inst* i) {
   return w.ranges[i->op[6]];
 }
 
-/// Host memory of `bytes` from `first` on, when all lie in the array that `i` has hit last; otherwise null, and `view` or
-/// `check_lane` finds out more.
+/// Host memory of `bytes` from `first` on, when all lie in the array that `i` has hit last; otherwise null, and `view`
+/// or `check_lane` finds out more.
 template <StateSpace Space>
 inline std::byte* reach(Warp& w, const Inst* i, std::uint64_t first, std::uint64_t bytes) {
   const Range& range = range_of(w, i);

@@ -12,8 +12,8 @@ const Inst* jump(Warp& w, const Inst* i);
 const Inst* branch(Warp& w, const Inst* i);
 /// End of a block without a branch. The next block follows.
 const Inst* fall_through(Warp& w, const Inst* i);
-/// Stands before instructions at which lanes may have to wait, and that read the clock; in an image of fine grain before
-/// every access to memory too. A turn may end here.
+/// Stands before instructions at which lanes may have to wait, and that read the clock; in an image of fine grain
+/// before every access to memory too. A turn may end here.
 const Inst* checkpoint(Warp& w, const Inst* i);
 /// op[0]: index register (u32), aux: index into Program::jump_tables.
 const Inst* jump_table(Warp& w, const Inst* i);

@@ -67,8 +67,7 @@ const Inst* leave(Warp& w, const Inst* i) {
     Mask at_join = w.outer[side.depth] & ~inside;
     if (side.is_first) {
       at_join &= ~w.other[side.depth];
-      if (w.other[side.depth])
-        w.waiting.push_back({side.other, w.frame, w.other[side.depth], Split::State::ready, 0});
+      if (w.other[side.depth]) w.waiting.push_back({side.other, w.frame, w.other[side.depth], Split::State::ready, 0});
     }
     if (at_join) w.waiting.push_back({side.join, w.frame, at_join, Split::State::ready, 0});
   }

@@ -41,8 +41,8 @@ struct WayBack {
 const Inst* leave(Warp& w, const Inst* i);
 /// imm: target, op[0]: predicate, op[1] 1: jump where it is false; aux: how to leave when the lanes part.
 const Inst* branch_together(Warp& w, const Inst* i);
-/// The same for a branch that opens a masked region: imm: target, op[0], op[1] as above, op[2]: depth, op[3] 1: the target
-/// is a second side, not the join.
+/// The same for a branch that opens a masked region: imm: target, op[0], op[1] as above, op[2]: depth, op[3] 1: the
+/// target is a second side, not the join.
 const Inst* open_region(Warp& w, const Inst* i);
 /// End of the first of two sides. imm: the join, aux: distance from here to the second side; op[2]: depth.
 const Inst* end_first_side(Warp& w, const Inst* i);

@@ -654,9 +654,8 @@ class Decoder {
   const Inst* start_for_any(std::size_t index) const { return &program_.code[starts_of_any_[index]]; }
 
   bool mentions_local(const ptx::Instruction& in) const {
-    return std::any_of(in.operands.begin(), in.operands.end(), [&](const Operand& o) {
-      return o.kind == Kind::symbol && frame_.local(o.name);
-    });
+    return std::any_of(in.operands.begin(), in.operands.end(),
+                       [&](const Operand& o) { return o.kind == Kind::symbol && frame_.local(o.name); });
   }
 
   /// The rule of the analysis. It has to promise no more than convergent_instruction keeps.
@@ -696,7 +695,8 @@ class Decoder {
     MemoryForm form{};
     Type type = Type::none;
   };
-  RowHandler row_handler(const ptx::Instruction& in, const Operand& address, ptx::StateSpace space, RowKind kind) const {
+  RowHandler row_handler(const ptx::Instruction& in, const Operand& address, ptx::StateSpace space,
+                         RowKind kind) const {
     const bool is_narrow = address.reg >= 0 && frame_.lane_bytes_of(address.reg) == 4;
     const auto width = is_narrow ? AddressWidth::bits32 : AddressWidth::bits64;
     const auto s = select_memory(in, function_.registers, space, width, context_.image->observed);
@@ -801,7 +801,8 @@ class Decoder {
       const Operand& o = plain.operands[s->sources[k]];
       const Type type = s->type[s->sources[k]];
       if (o.kind == Kind::reg)
-        op[k + 1] = function_.registers[static_cast<std::size_t>(o.reg)].type == Type::pred ? reg(o.reg) : pair_of(o.reg);
+        op[k + 1] =
+            function_.registers[static_cast<std::size_t>(o.reg)].type == Type::pred ? reg(o.reg) : pair_of(o.reg);
       else
         op[k + 1] = frame_.pair_constant(immediate_bits(o, type == Type::none ? Type::u64 : type));
     }
@@ -841,8 +842,7 @@ class Decoder {
       if (!to_pair || address.reg >= 0) return false;
       const auto s = select_memory(in, function_.registers, space, AddressWidth::bits64, false);
       const std::uint64_t offset = *symbol + static_cast<std::uint64_t>(address.offset);
-      if (!s || offset > context_.image->parameter_bytes ||
-          s->form.bytes > context_.image->parameter_bytes - offset)
+      if (!s || offset > context_.image->parameter_bytes || s->form.bytes > context_.image->parameter_bytes - offset)
         unsupported("an access outside the kernel's parameters");
       Inst& i = emit(load_parameter_pair);
       i.op[0] = pair_of(element.reg);

@@ -45,7 +45,8 @@ FrameLayout::FrameLayout(const ptx::Function& function) : function_(function) {
     if (r.type == Type::pred) top_ += sizeof(Mask);
   }
   for (std::size_t k = 0; k < function.registers.size(); ++k)
-    if (const Type type = function.registers[k].type; type != Type::pred) registers_[k] = take(lane_bytes(type) * warp_size);
+    if (const Type type = function.registers[k].type; type != Type::pred)
+      registers_[k] = take(lane_bytes(type) * warp_size);
   if (!function.is_entry) {
     for (const ptx::Variable& v : function.parameters) parameters_.push_back(add_slot(v));
     for (const ptx::Variable& v : function.returns) returns_.push_back(add_slot(v));

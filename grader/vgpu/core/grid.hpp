@@ -53,9 +53,9 @@ struct Block {
   std::uint32_t live = 0;  ///< threads that have not exited
   std::vector<Warp> warps;
   Barrier barriers[barriers_per_block];
-  std::uint32_t barriers_in_use = 0;             ///< a bit for each at which threads have arrived
-  std::vector<std::byte> shared;                 ///< the whole shared window of the block, gaps included
-  std::vector<std::unique_ptr<Frame>> frames;    ///< all that the block ever had
+  std::uint32_t barriers_in_use = 0;           ///< a bit for each at which threads have arrived
+  std::vector<std::byte> shared;               ///< the whole shared window of the block, gaps included
+  std::vector<std::unique_ptr<Frame>> frames;  ///< all that the block ever had
   std::vector<Frame*> spare_frames;
   bool running = false;
   bool woken = false;  ///< a barrier was released since the scheduler last looked
@@ -72,10 +72,10 @@ struct Grid {
   std::span<Observer* const> observers;
   const std::function<void(std::string_view)>* print = nullptr;
   const DeviceProfile* profile = nullptr;
-  std::uint64_t epoch = 0;                 ///< grows whenever memory may have changed
-  std::uint64_t executed = 0;              ///< warp instructions so far
-  double start_ns = 0;                     ///< device time at launch, for %globaltimer
-  std::vector<Range> ranges;  ///< by Inst::op[6] of memory instructions: what each has hit last
+  std::uint64_t epoch = 0;     ///< grows whenever memory may have changed
+  std::uint64_t executed = 0;  ///< warp instructions so far
+  double start_ns = 0;         ///< device time at launch, for %globaltimer
+  std::vector<Range> ranges;   ///< by Inst::op[6] of memory instructions: what each has hit last
 };
 
 /// Makes a frame for `program` with lanes `members`; its registers are not initialised.

@@ -15,9 +15,9 @@ struct Warp;
 struct Inst;
 
 /// Executes one instruction for the active lanes, and then those that follow it: handlers call each other in turn
-/// (`proceed`), which the compiler makes jumps of. Returns the next instruction to execute, or nullptr when the warp has
-/// to stop (Warp::stop says why, Warp::pc where to go on). A handler that can fault sets Warp::pc to its instruction;
-/// faults are thrown (fault.hpp).
+/// (`proceed`), which the compiler makes jumps of. Returns the next instruction to execute, or nullptr when the warp
+/// has to stop (Warp::stop says why, Warp::pc where to go on). A handler that can fault sets Warp::pc to its
+/// instruction; faults are thrown (fault.hpp).
 using Handler = const Inst* (*)(Warp&, const Inst*);
 
 /// A place in the frame of a call that holds one value a lane: a byte offset. Lane values lie side by side in the width

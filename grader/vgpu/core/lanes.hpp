@@ -139,8 +139,8 @@ inline Mask mask_where(Compare compare) {
   return mask;
 }
 
-/// Copies all lanes; neither place need be aligned. In pieces as large as those that are read later: a processor forwards
-/// stores to loads only whole.
+/// Copies all lanes; neither place need be aligned. In pieces as large as those that are read later: a processor
+/// forwards stores to loads only whole.
 template <class T>
 inline void copy_lanes(void* to, const void* from) {
   for (unsigned chunk = 0; chunk < VectorOf<T>::count; ++chunk) {
@@ -284,7 +284,8 @@ const Inst* first_lane(Warp& warp, const Inst* inst) {
     D* const to = warp.lanes<D>(inst->op[0]);
     const RoundingScope<rounding_of<Op>()> scope(to);
     *to = Op{}(*warp.lanes<S>(inst->op[k + 1])...);
-  }(std::index_sequence_for<S...>{});
+  }
+  (std::index_sequence_for<S...>{});
   return proceed(warp, inst + 1);
 }
 

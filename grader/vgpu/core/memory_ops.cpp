@@ -29,8 +29,8 @@ void tell(Warp& w, const Access& a, Touch touch) {
 }
 
 /// to[l] = the element at from + offset[l]; stored in whole vectors, as it is read later.
-template <class T>
-void take_lanes(T* to, const std::byte* from, const std::uint64_t* offset) {
+template <class T, class Offset>
+void take_lanes(T* to, const std::byte* from, const Offset* offset) {
   constexpr unsigned width = VectorOf<T>::width;
   for (unsigned chunk = 0; chunk < VectorOf<T>::count; ++chunk)
     [&]<unsigned... k>(std::integer_sequence<unsigned, k...>) {
@@ -40,7 +40,8 @@ void take_lanes(T* to, const std::byte* from, const std::uint64_t* offset) {
         return value;
       };
       vector_at(to, chunk) = Vector<T>{element(k)...};
-    }(std::make_integer_sequence<unsigned, width>{});
+    }
+  (std::make_integer_sequence<unsigned, width>{});
 }
 
 /// Loads `count` elements a lane from the addresses of all active lanes.
@@ -98,31 +99,111 @@ template <class T, StateSpace Space, AddressWidth Width, bool Observed>
   return i + 1;
 }
 
+/// Where in the array that `i` has hit last all 32 lanes' elements of `bytes` lie; false when some do not, or are not
+/// aligned.
+template <AddressWidth Width, class Offset>
+bool offsets_within(Warp& w, const Inst* i, std::uint32_t bytes, Offset* into) {
+  const Range range = range_of(w, i);
+  if (range.bytes < bytes || (sizeof(Offset) == 4 && range.bytes >> 31)) return false;
+  const Offset* const registers = w.lanes<Offset>(i->op[7]);
+  const auto shift = static_cast<Offset>(i->imm - range.begin), last = static_cast<Offset>(range.bytes - bytes);
+  // A borrow shows in the highest bit, which no offset within the array has.
+  Offset outside = 0, bits = 0;
+  SCANLAB_LANES_INDEPENDENT
+  for (unsigned l = 0; l < warp_size; ++l) {
+    into[l] = registers[l] + shift;
+    outside |= into[l] | (last - into[l]);
+    bits |= registers[l] + static_cast<Offset>(i->imm);
+  }
+  return outside >> (bits_of<Offset> - 1) == 0 && bits % bytes == 0;
+}
+
+template <AddressWidth Width>
+using OffsetOf = std::conditional_t<Width == AddressWidth::bits32, std::uint32_t, std::uint64_t>;
+
+template <class Offset>
+void addresses_from(Warp& w, const Inst* i, const Offset* into, Addresses& a) {
+  const std::uint64_t begin = range_of(w, i).begin;
+  for (unsigned l = 0; l < warp_size; ++l) a.of[l] = begin + into[l];
+}
+
+template <StateSpace Space>
+std::byte* host_of_range(Warp& w, const Inst* i) {
+  const std::uint64_t begin = range_of(w, i).begin;
+  return Space == StateSpace::shared ? w.block->shared.data() + begin : w.block->grid->memory->host(begin);
+}
+
+/// Lanes that are not side by side, or not all there.
+template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+[[gnu::noinline]] const Inst* load_scattered(Warp& w, const Inst* i) {
+  const std::uint32_t count = i->aux & 7u;
+  const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
+  w.pc = i;
+  Addresses a;
+  alignas(64) OffsetOf<Width> into[warp_size];
+  if (w.active != full_mask || form_of(i).order != 0 || !offsets_within<Width>(w, i, bytes, into)) {
+    gather<Width>(w, i, a);
+    load_lanes<T, Space, Observed>(w, i, a, count);
+    return i + 1;
+  }
+  if constexpr (Observed) {
+    addresses_from(w, i, into, a);
+    tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::read);
+  }
+  const std::byte* const from = host_of_range<Space>(w, i);
+  for (std::uint32_t k = 0; k < count; ++k) take_lanes(w.lanes<T>(i->op[k]), from + k * sizeof(T), into);
+  return i + 1;
+}
+
+template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+[[gnu::noinline]] const Inst* store_scattered(Warp& w, const Inst* i) {
+  const std::uint32_t count = i->aux & 7u;
+  const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
+  w.pc = i;
+  Addresses a;
+  alignas(64) OffsetOf<Width> into[warp_size];
+  if (w.active != full_mask || !offsets_within<Width>(w, i, bytes, into)) {
+    gather<Width>(w, i, a);
+    store_lanes<T, Space, Observed>(w, i, a, count);
+    return i + 1;
+  }
+  if constexpr (Observed) {
+    addresses_from(w, i, into, a);
+    tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::write);
+  }
+  ++w.block->grid->epoch;
+  std::byte* const to = host_of_range<Space>(w, i);
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const T* const from = w.lanes<T>(i->op[k]);
+    for (unsigned l = 0; l < warp_size; ++l) std::memcpy(to + k * sizeof(T) + into[l], &from[l], sizeof(T));
+  }
+  return i + 1;
+}
+
 /// Elements as wide as their registers, in global or shared memory: nearly all accesses of a kernel.
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Inst* load(Warp& w, const Inst* i) {
-  const std::uint32_t count = i->aux & 7u;
   if constexpr (!Observed)
-    if (std::uint64_t first;
-        w.active == full_mask && count == 1 && form_of(i).order == 0 && is_consecutive<Width>(w, i, sizeof(T), first))
+    if (std::uint64_t first; w.active == full_mask && (i->aux & 7u) == 1 && form_of(i).order == 0 &&
+                             is_consecutive<Width>(w, i, sizeof(T), first))
       if (const std::byte* from = row<Space>(w, i, first, sizeof(T))) {
         copy_lanes<T>(w.lanes<T>(i->op[0]), from);
         return proceed(w, i + 1);
       }
-  return load_gathered<T, Space, Width, Observed>(w, i);
+  return load_scattered<T, Space, Width, Observed>(w, i);
 }
 
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Inst* store(Warp& w, const Inst* i) {
-  const std::uint32_t count = i->aux & 7u;
   if constexpr (!Observed)
-    if (std::uint64_t first; w.active == full_mask && count == 1 && is_consecutive<Width>(w, i, sizeof(T), first))
+    if (std::uint64_t first;
+        w.active == full_mask && (i->aux & 7u) == 1 && is_consecutive<Width>(w, i, sizeof(T), first))
       if (std::byte* to = row<Space>(w, i, first, sizeof(T))) {
         copy_lanes<T>(to, w.lanes<T>(i->op[0]));
         ++w.block->grid->epoch;
         return proceed(w, i + 1);
       }
-  return store_gathered<T, Space, Width, Observed>(w, i);
+  return store_scattered<T, Space, Width, Observed>(w, i);
 }
 
 // --- rows: the addresses are a Pair ----------------------------------------------------------------------------------
@@ -205,9 +286,8 @@ template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Inst* load_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
-  const std::byte* const from = r.stride == sizeof(T) && w.active == full_mask
-                                    ? row<Space>(w, i, r.first, sizeof(T))
-                                    : nullptr;
+  const std::byte* const from =
+      r.stride == sizeof(T) && w.active == full_mask ? row<Space>(w, i, r.first, sizeof(T)) : nullptr;
   if (!from) return load_any_row<T, Space, Width, Observed>(w, i);
   copy_lanes<T>(w.lanes<T>(i->op[0]), from);
   if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::read);
@@ -217,9 +297,7 @@ const Inst* load_row(Warp& w, const Inst* i) {
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Inst* store_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
-  std::byte* const to = r.stride == sizeof(T) && w.active == full_mask
-                            ? row<Space>(w, i, r.first, sizeof(T))
-                            : nullptr;
+  std::byte* const to = r.stride == sizeof(T) && w.active == full_mask ? row<Space>(w, i, r.first, sizeof(T)) : nullptr;
   if (!to) return store_any_row<T, Space, Width, Observed>(w, i);
   copy_lanes<T>(to, w.lanes<T>(i->op[0]));
   ++w.block->grid->epoch;

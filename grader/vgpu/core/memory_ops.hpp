@@ -49,8 +49,8 @@ inline std::uint64_t extend(std::uint64_t value, const MemoryForm& form) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << shift) >> shift);
 }
 
-/// Accesses whose addresses are a Pair (pairs.hpp), in op[7]. A uniform load has a Pair in op[0], the others lanes. Null
-/// for a form that does not work so.
+/// Accesses whose addresses are a Pair (pairs.hpp), in op[7]. A uniform load has a Pair in op[0], the others lanes.
+/// Null for a form that does not work so.
 enum class RowKind : std::uint8_t { load, load_uniform, store };
 Handler select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind, bool observed);
 

@@ -124,7 +124,8 @@ const Inst* scale_wide(Warp& w, const Inst* i) {
   Pair d{static_cast<std::uint64_t>(first * by), a.stride * by};
   if constexpr (adds) {
     const Pair c = pair_at(w, i->op[3]);
-    d = wrapped<u64>(d.value + c.value, static_cast<std::int64_t>(static_cast<u64>(d.stride) + static_cast<u64>(c.stride)));
+    d = wrapped<u64>(d.value + c.value,
+                     static_cast<std::int64_t>(static_cast<u64>(d.stride) + static_cast<u64>(c.stride)));
   }
   pair_at(w, i->op[0]) = d;
   return proceed(w, i + 1);

@@ -1,8 +1,8 @@
 // Instructions of convergent code that compute values for a whole warp at once.
 //
 // A register that is uniform or affine (uniformity.hpp) is a Pair in the frame: its value in lane 0, and how much it
-// grows from lane to lane (0 for a uniform one). Handlers here read and write pairs; where a register is also read by an
-// instruction that works lane by lane, `spread` follows its definition.
+// grows from lane to lane (0 for a uniform one). Handlers here read and write pairs; where a register is also read by
+// an instruction that works lane by lane, `spread` follows its definition.
 #pragma once
 
 #include <cstdint>

@@ -71,7 +71,7 @@ struct alignas(64) Warp {
   std::uint32_t pending_key = ~0u;  ///< lowest key among waiting splits that can run (~0: none)
   std::uint32_t depth_key = 0;      ///< the part of the running split's key that its call depth gives
   std::int64_t budget = 0;          ///< instructions left in this quantum
-  Range* ranges = nullptr;  ///< of the grid
+  Range* ranges = nullptr;          ///< of the grid
   Block* block = nullptr;
   const Inst* pc = nullptr;  ///< where to go on; while a handler runs that can fault, its instruction
   Mask alive = 0;            ///< lanes that have not exited

@@ -84,10 +84,12 @@ void permute(std::uint32_t* to, const std::uint32_t* a, const std::int32_t* from
   for (unsigned k = 0; k < 4; ++k) {
     const __m256i index = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 8 * k));
     // Bits 0 to 2 choose within a part, bits 3 and 4 the part: as signs they steer the blends.
-    const __m256 high = _mm256_castsi256_ps(_mm256_slli_epi32(index, 27)), low = _mm256_castsi256_ps(_mm256_slli_epi32(index, 28));
+    const __m256 high = _mm256_castsi256_ps(_mm256_slli_epi32(index, 27)),
+                 low = _mm256_castsi256_ps(_mm256_slli_epi32(index, 28));
     const auto pick = [&](unsigned n) { return _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(part[n], index)); };
     const __m256 first = _mm256_blendv_ps(pick(0), pick(1), low), second = _mm256_blendv_ps(pick(2), pick(3), low);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 8 * k), _mm256_castps_si256(_mm256_blendv_ps(first, second, high)));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 8 * k),
+                        _mm256_castps_si256(_mm256_blendv_ps(first, second, high)));
   }
 #else
   for (unsigned l = 0; l < warp_size; ++l) to[l] = a[from[l]];
@@ -100,8 +102,7 @@ const Inst* shuffle(Warp& w, const Inst* i) {
   if (!assemble(w, i, next)) return next;
   std::uint32_t* d = w.lanes<std::uint32_t>(i->op[0]);
   alignas(64) std::int32_t from[warp_size];
-  const Mask in_range =
-      shuffle_sources<mode>(w.lanes<std::uint32_t>(i->op[2]), w.lanes<std::uint32_t>(i->op[3]), from);
+  const Mask in_range = shuffle_sources<mode>(w.lanes<std::uint32_t>(i->op[2]), w.lanes<std::uint32_t>(i->op[3]), from);
   alignas(64) std::uint32_t result[warp_size];
   permute(result, w.lanes<std::uint32_t>(i->op[1]), from);
   if (w.active == full_mask)
