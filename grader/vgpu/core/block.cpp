@@ -41,10 +41,6 @@ void leave_frame(Block& block, Frame* frame) {
   block.spare_frames.push_back(frame);
 }
 
-Actor actor_of(const Warp& w, const Inst* i) {
-  return {w.block->index, w.id, w.block->slot, i->line};
-}
-
 void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t slot) {
   const Program& entry = *grid.image->entry;
   const bool same_shape = block.grid == &grid;  // the place held another block of this grid before

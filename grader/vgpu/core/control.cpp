@@ -65,7 +65,7 @@ const Inst* branch(Warp& w, const Inst* i) {
   Mask p = w.predicate(i->op[0]);
   if (i->aux & 1) p = ~p;
   const Mask taken = p & w.active;
-  if (is_observed(w)) [[unlikely]]
+  if (is_observed(w, Observer::branches)) [[unlikely]]
     tell_branch(w, i, taken);
   if (taken == w.active) return go_to(w, target_of(i));
   if (taken == 0) return go_to(w, i + 1);
@@ -253,7 +253,7 @@ const Inst* control::barrier(Warp& w, const Inst* i) {
     const Mask p = i->aux & negated_predicate ? ~w.predicate(i->op[3]) : w.predicate(i->op[3]);
     b.count += static_cast<std::uint32_t>(std::popcount(p & w.active));
   }
-  if (is_observed(w)) [[unlikely]]
+  if (is_observed(w, Observer::arrivals)) [[unlikely]]
     tell_arrival(w, i, id);
   if (i->aux & arrive_only) {
     try_release(block, id);

@@ -80,7 +80,7 @@ const Inst* branch_together(Warp& w, const Inst* i) {
   if (taken != 0 && taken != w.active) [[unlikely]]
     return leave(w, i);
   charge(w, i);
-  if (is_observed(w)) [[unlikely]]
+  if (is_observed(w, Observer::branches)) [[unlikely]]
     tell_branch(w, i, taken);
   return go_to(w, taken ? target_of(i) : i + 1);
 }
@@ -88,7 +88,7 @@ const Inst* branch_together(Warp& w, const Inst* i) {
 const Inst* open_region(Warp& w, const Inst* i) {
   const Mask taken = predicate_of(w, i) & w.active;
   charge(w, i);
-  if (is_observed(w)) [[unlikely]]
+  if (is_observed(w, Observer::branches)) [[unlikely]]
     tell_branch(w, i, taken);
   const std::uint32_t depth = i->op[2];
   w.outer[depth] = w.active;

@@ -209,6 +209,7 @@ LaunchResult Device::launch(const LaunchRequest& request) {
     memory_.write(g.workspace, &workspace, sizeof workspace);
   }
   g.observers = observers_;
+  for (const Observer* o : observers_) g.interests |= o->interests();
   g.ranges.resize(image->ranges);
   g.print = &print;
   g.profile = &profile_;

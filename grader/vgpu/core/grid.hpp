@@ -70,6 +70,7 @@ struct Grid {
   std::uint64_t dynamic_shared = 0;
   Address workspace = 0;  ///< of a cooperative launch: where grid.sync() counts arrivals; 0 makes it trap
   std::span<Observer* const> observers;
+  std::uint32_t interests = 0;  ///< Observer::Interest, of all of them
   const std::function<void(std::string_view)>* print = nullptr;
   const DeviceProfile* profile = nullptr;
   std::uint64_t epoch = 0;     ///< grows whenever memory may have changed
@@ -90,6 +91,11 @@ void end_block(Block& block);
 inline bool is_observed(const Warp& w) {
   return !w.block->grid->observers.empty();
 }
-Actor actor_of(const Warp& w, const Inst* i);
+inline bool is_observed(const Warp& w, Observer::Interest interest) {
+  return w.block->grid->interests & interest;
+}
+inline Actor actor_of(const Warp& w, const Inst* i) {
+  return {w.block->index, w.id, w.block->slot, i->line};
+}
 
 }  // namespace scanlab::vgpu

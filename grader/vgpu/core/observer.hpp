@@ -50,7 +50,11 @@ struct Access {
 
 class Observer {
  public:
+  /// The events that are frequent and not cheap to tell; who does not want them saves their cost.
+  enum Interest : std::uint32_t { branches = 1, arrivals = 2, everything = ~0u };
+
   virtual ~Observer() = default;
+  virtual std::uint32_t interests() const { return everything; }
   virtual void kernel_begin(const KernelInfo&) {}
   virtual void kernel_end() {}
   virtual void block_begin(std::uint64_t /*block*/, std::uint32_t /*slot*/) {}
