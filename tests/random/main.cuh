@@ -19,12 +19,13 @@ struct Numbers {
 
 // Numbers where arithmetic goes wrong: ends of ranges, infinities, NaN, subnormal numbers, zeros of both signs.
 inline u32 awkward(Numbers& random) {
-  static const u32 special[] = {0,          1,          2,          31,         32,         33,         0x7fffffff, 0x80000000,
-                                0xffffffff, 0xfffffffe, 0x80000001, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x00000001,
-                                0x007fffff, 0x00800000, 0x807fffff, 0x7f7fffff, 0x3f800000, 0xbf800000, 0x3f000000, 0x3effffff,
-                                0x4f000000, 0xcf000000, 0x4effffff, 0x5f000000, 0x437f0000, 0x43000000, 0x3c003c00, 0x7bff0001,
-                                0x80007c00, 0x0001fc00, 0x7fff7e00, 0x00ff00ff, 0x80808080, 0x7fefffff, 0x7ff00000, 0x000fffff,
-                                0x00100000, 0x3ff00000, 0x43e00000, 0x41dfffff, 0x4b000001, 0x4affffff, 0xc0200000, 0x40600000};
+  static const u32 special[] = {0,          1,          2,          31,         32,         33,         0x7fffffff,
+                                0x80000000, 0xffffffff, 0xfffffffe, 0x80000001, 0x7f800000, 0xff800000, 0x7fc00000,
+                                0x7f800001, 0x00000001, 0x007fffff, 0x00800000, 0x807fffff, 0x7f7fffff, 0x3f800000,
+                                0xbf800000, 0x3f000000, 0x3effffff, 0x4f000000, 0xcf000000, 0x4effffff, 0x5f000000,
+                                0x437f0000, 0x43000000, 0x3c003c00, 0x7bff0001, 0x80007c00, 0x0001fc00, 0x7fff7e00,
+                                0x00ff00ff, 0x80808080, 0x7fefffff, 0x7ff00000, 0x000fffff, 0x00100000, 0x3ff00000,
+                                0x43e00000, 0x41dfffff, 0x4b000001, 0x4affffff, 0xc0200000, 0x40600000};
   const u64 r = random.next();
   const u32 word = static_cast<u32>(r >> 32);
   switch (r % 8) {
@@ -96,12 +97,18 @@ inline u64 hash_of(const Case& one) {
   check(cudaMemcpyToSymbol(c_words, words, sizeof words), one.seed, "cudaMemcpyToSymbol");
   check(cudaMemcpyToSymbol(c_records, records, sizeof records), one.seed, "cudaMemcpyToSymbol");
 
-  Parameters parameters{awkward_as<u8>(random),  awkward(random),         awkward_as<s16>(random), awkward_as<u64>(random),
-                        awkward_as<f32>(random), awkward_record(random), {}};
+  Parameters parameters{awkward_as<u8>(random),
+                        awkward(random),
+                        awkward_as<s16>(random),
+                        awkward_as<u64>(random),
+                        awkward_as<f32>(random),
+                        awkward_record(random),
+                        {}};
   for (u32& word : parameters.list) word = awkward(random);
 
   const Buffer<u32> d_input(input, one.seed), d_atomics(atomics, one.seed);
-  const Buffer<u64> d_out(std::vector<u64>(threads), one.seed), d_own(own, one.seed), d_atomics_64(atomics_64, one.seed);
+  const Buffer<u64> d_out(std::vector<u64>(threads), one.seed), d_own(own, one.seed),
+      d_atomics_64(atomics_64, one.seed);
   const s8 small = awkward_as<s8>(random);
   const u16 half = awkward_as<u16>(random);
   const f64 wide = awkward_as<f64>(random);

@@ -47,7 +47,8 @@ struct Parameters {
 __constant__ u32 c_words[64];
 __constant__ Record c_records[4];
 
-// ---- values ----------------------------------------------------------------------------------------------------------
+// ---- values
+// ----------------------------------------------------------------------------------------------------------
 
 // The payload and the sign of a NaN are nobody's promise.
 __device__ inline u32 bits(f32 x) {
@@ -98,7 +99,8 @@ __host__ __device__ inline u64 mix(u64 z) {
   return z ^ (z >> 31);
 }
 
-// ---- the warp --------------------------------------------------------------------------------------------------------
+// ---- the warp
+// --------------------------------------------------------------------------------------------------------
 
 __device__ inline u32 threads_of_block() {
   return blockDim.x * blockDim.y * blockDim.z;
@@ -150,10 +152,11 @@ __device__ T shuffle(u32 mask, T value, u32 source, u32 width, T other) {
   return has(mask, (lane & ~(width - 1)) | (source & (width - 1))) ? got : other;
 }
 
-// ---- the host's side -------------------------------------------------------------------------------------------------
+// ---- the host's side
+// -------------------------------------------------------------------------------------------------
 
-using Kernel = void (*)(const u32* in, u64* out, u64* own, u32* atomics, u64* atomics_64, Parameters parameters, s8 small,
-                        u16 half, f64 wide);
+using Kernel = void (*)(const u32* in, u64* out, u64* own, u32* atomics, u64* atomics_64, Parameters parameters,
+                        s8 small, u16 half, f64 wide);
 
 struct Case {
   u64 seed;
