@@ -29,6 +29,8 @@ constexpr const char* ptx = R"(
 	.shared .align 4 .b8 s_static[64];
 	ld.param.u64 %rd1, [p];
 	ld.param.u32 %r1, [n];
+	mov.u32 %r5, s_dynamic;
+	st.shared.u32 [s_static], %r5;
 	mov.u32 %r2, %tid.x;
 	setp.ge.u32 %p1, %r2, %r1;
 	@%p1 ret;
