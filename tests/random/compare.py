@@ -25,7 +25,7 @@ COMPILE_SECONDS, RUN_SECONDS = 300, 300
 # How cicc compiles a file: PTX without optimisation is full of local memory, calls, and branches that are elsewhere
 # removed. (With its -O1 it unswitches loops that hold warp operations, which is wrong: lanes then wait in two copies.)
 BUILDS = {"O3": [], "O0": ["-Xcicc", "-O0"], "G": ["-G"]}
-MIXED = ["O3", "O3", "O0", "O3", "G"]
+MIXED = ["O3", "O0", "O3", "G"]
 
 Results = dict[int, str]
 
@@ -43,7 +43,15 @@ def build_of(options: argparse.Namespace, first: int) -> str:
 def compile_file(options: argparse.Namespace, seeds: range, folder: Path) -> Path | None:
     source, binary = folder / f"{seeds.start}.cu", folder / str(seeds.start)
     source.write_text(program(seeds))
-    command = [options.nvcc, "-std=c++17", "-fmad=false", "-w", "-I", str(HERE), *BUILDS[build_of(options, seeds.start)]]
+    command = [
+        options.nvcc,
+        "-std=c++17",
+        "-fmad=false",
+        "-w",
+        "-I",
+        str(HERE),
+        *BUILDS[build_of(options, seeds.start)],
+    ]
     if options.gpu:
         command += ["-gencode", f"arch=compute_80,code=sm_{options.capability}", str(source)]
     else:
@@ -73,7 +81,7 @@ def run_file(prefix: list[str], binary: Path, seeds: range) -> Results:
             if code != 0:
                 why = f"exit code {code}: {' '.join(done.stderr.split())[:300]}"
         except subprocess.TimeoutExpired as late:
-            output, code, why = (late.stdout or b"").decode(), 1, f"more than {RUN_SECONDS} s"
+            output, code, why = ((late.stdout or b"").decode(), 1, f"more than {RUN_SECONDS} s")
         for line in output.splitlines():
             seed, _, result = line.partition(" ")
             results[int(seed)] = result
@@ -97,22 +105,28 @@ def prefixes(options: argparse.Namespace) -> dict[str, list[str]]:
     }
 
 
+def differences(expected: Results, got: Results, where: str) -> list[str]:
+    common = sorted(expected.keys() & got.keys())
+    return [
+        f"seed {seed} ({where}): {got[seed]}, expected {expected[seed]}"
+        for seed in common
+        if expected[seed] != got[seed]
+    ]
+
+
 def measure(options: argparse.Namespace, seeds: range) -> tuple[Results, list[str]]:
     """The first schedule's results of one file, and what the others disagree about."""
     with tempfile.TemporaryDirectory() as folder:
         binary = compile_file(options, seeds, Path(folder))
         if binary is None:
-            return {seed: "not compiled" for seed in seeds}, []
+            return dict.fromkeys(seeds, "not compiled"), []
         first: Results = {}
         problems = []
         for schedule, prefix in prefixes(options).items():
             results = run_file(prefix, binary, seeds)
             first = first or results
-            problems += [
-                f"seed {seed} ({build_of(options, seeds.start)}): {schedule} gives {results[seed]}, expected {first[seed]}"
-                for seed in seeds
-                if results[seed] != first[seed]
-            ]
+            where = f"{build_of(options, seeds.start)}, {schedule}"
+            problems += differences(first, results, where)
         return first, problems
 
 
@@ -130,11 +144,6 @@ def measure_all(options: argparse.Namespace, seeds: range) -> tuple[Results, lis
 def read_results(path: Path) -> Results:
     lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
     return {int(line.split(" ", 1)[0]): line.split(" ", 1)[1] for line in lines}
-
-
-def differences(expected: Results, got: Results) -> list[str]:
-    common = sorted(expected.keys() & got.keys())
-    return [f"seed {seed}: {got[seed]}, expected {expected[seed]}" for seed in common if expected[seed] != got[seed]]
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -159,17 +168,15 @@ def main() -> int:
     options = parse_arguments()
     if options.diff:
         expected, got = (read_results(path) for path in options.diff)
-        problems = differences(expected, got)
+        problems = differences(expected, got, options.diff[1].name)
         print(*problems, f"{len(problems)} of {len(expected.keys() & got.keys())} seeds differ", sep="\n")
         return 1 if problems or expected.keys() != got.keys() else 0
     options.capability = compute_capability() if options.gpu else ""
     recorded = read_results(options.replay) if options.replay else {}
-    if options.replay:
-        seeds = range(min(recorded), max(recorded) + 1)
-    else:
-        seeds = range(*map(int, options.seeds.split(":")))
+    ends = [min(recorded), max(recorded) + 1] if recorded else [int(end) for end in options.seeds.split(":")]
+    seeds = range(*ends)
     results, problems = measure_all(options, seeds)
-    problems += differences(recorded, results)
+    problems += differences(recorded, results, "first schedule")
     if options.output:
         options.output.write_text("".join(f"{seed} {result}\n" for seed, result in sorted(results.items())))
     failed = sum(" " in result for result in results.values())

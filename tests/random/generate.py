@@ -20,7 +20,7 @@ class Functions:
     """The device functions of one kernel."""
 
     def __init__(self, seed: int, random: Random, wrappers: Wrappers, counter: Counter):
-        self.seed, self.random, self.wrappers, self.counter = seed, random, wrappers, counter
+        self.seed, self.random, self.wrappers, self.counter = (seed, random, wrappers, counter)
         self.texts: list[str] = []
         self.calls: list[str] = []  # templates of expressions
 
@@ -72,7 +72,9 @@ class Functions:
         body.scope.readable["f32"] = ["x"]
         body.statements(Context(depth=2), 2)
         body.put(f"if ({body.value('p')}) return s;")
-        body.put(f"return Small{{(u16){body.value('u32')}, {body.value('u32')} + n, (s8)({body.value('u32')} + words[2])}};")
+        body.put(
+            f"return Small{{(u16){body.value('u32')}, {body.value('u32')} + n, (s8)({body.value('u32')} + words[2])}};"
+        )
         self.add(f"{self.random.choice(['__noinline__', '__forceinline__'])} Small {name}(Small s, f32 x)", body)
         return name
 
@@ -111,7 +113,13 @@ def kernel(seed: int, wrappers: Wrappers) -> tuple[list[str], str]:
     if random.one_in(3):
         functions.recursive()
 
-    writable = {"u16": ["h0", "h1"], "u32": ["a", "b", "c", "d"], "u64": ["v", "w"], "f32": ["f", "g"], "f64": ["x", "y"]}
+    writable = {
+        "u16": ["h0", "h1"],
+        "u32": ["a", "b", "c", "d"],
+        "u64": ["v", "w"],
+        "f32": ["f", "g"],
+        "f64": ["x", "y"],
+    }
     readable = {kind: list(names) for kind, names in PARAMETERS.items()}
     readable["u32"] += ["tid", "block", "threadIdx.x", "blockIdx.x"]
     body = Kernel(random, wrappers, Scope(writable, readable, functions.calls, True), counter, shape)
@@ -155,7 +163,12 @@ def program(seeds: range) -> str:
         texts += more
         cases.append(case)
     parts = ['#include "main.cuh"\n', HELPERS, *wrappers.texts, *texts]
-    parts += ["static const Case cases[] = {", *cases, "};\n", "int main(int argc, char** argv) {\n  return run(cases, argc, argv);\n}"]
+    parts += [
+        "static const Case cases[] = {",
+        *cases,
+        "};\n",
+        "int main(int argc, char** argv) {\n  return run(cases, argc, argv);\n}",
+    ]
     return "\n".join(parts) + "\n"
 
 

@@ -21,7 +21,14 @@ GRIDS = [(1, 1, 1), (1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 2, 1), (1, 2, 2), (6, 1
 ATOMICS = ["atomicAdd", "atomicMin", "atomicMax", "atomicAnd", "atomicOr", "atomicXor", "signed atomicMin", "atomicInc"]
 ATOMICS_64 = ["atomicAdd", "atomicMin", "atomicMax", "atomicXor"]
 PARAMETERS = {
-    "u32": ["p.k32", "((u32)p.k8)", "((u32)(s32)p.k16)", "((u32)(s32)small)", "p.list[tid % 5]", "((u32)(s32)p.record.a)"],
+    "u32": [
+        "p.k32",
+        "((u32)p.k8)",
+        "((u32)(s32)p.k16)",
+        "((u32)(s32)small)",
+        "p.list[tid % 5]",
+        "((u32)(s32)p.record.a)",
+    ],
     "u64": ["p.k64", "p.record.d"],
     "u16": ["half", "p.record.b"],
     "f32": ["p.kf", "p.record.c"],
@@ -68,7 +75,7 @@ class Kernel(Statements):
     def u32_name(self) -> str:
         return self.random.choice(self.scope.writable["u32"])
 
-    def own_slot(self, context: Context) -> None:
+    def own_slot(self, _: Context) -> None:
         if self.split_arrays and not self.random.one_in(3):
             name = self.random.choice(self.split_arrays)
             kind = {"s_words": "u32", "s_longs": "u64", "s_bytes": "u32", "s_halves": "u32"}[name]
@@ -98,7 +105,7 @@ class Kernel(Statements):
             case _:
                 self.put(f"__stcg(&mine[{index}], {self.value('u64')});")
 
-    def own_atomic(self, context: Context) -> None:
+    def own_atomic(self, _: Context) -> None:
         """On a slot of one's own even the old value is certain."""
         place = f"reinterpret_cast<u32*>(mine) + {self.expression('u32', 1)} % (2 * own_words)"
         if "s_words" in self.split_arrays and self.random.one_in(2):
@@ -118,7 +125,7 @@ class Kernel(Statements):
                 operation = self.resolve("`Exch,Add,Sub,Min,Max,And,Or,Xor,Inc,Dec`")
                 self.put(f"{name} ^= atomic{operation}({place}, {self.value('u32')});")
 
-    def common_atomic(self, context: Context) -> None:
+    def common_atomic(self, _: Context) -> None:
         where = self.random.below(4)
         if where == 0:
             group = self.random.below(len(ATOMICS_64))
@@ -129,7 +136,7 @@ class Kernel(Statements):
         operation, value = ATOMICS[group], self.value("u32")
         place = f"&{'s_atomics' if where < 3 else 'atomics'}[{group * 4} + {self.expression('u32', 1)} % 4]"
         if operation.startswith("signed "):
-            operation, place, value = operation.split()[1], f"reinterpret_cast<s32*>({place})", f"(s32){value}"
+            operation, place, value = (operation.split()[1], f"reinterpret_cast<s32*>({place})", f"(s32){value}")
         elif operation == "atomicInc":
             value = "12345u"
         elif operation == "atomicAdd" and self.random.one_in(3):
@@ -137,7 +144,7 @@ class Kernel(Statements):
             return
         self.put(f"{operation}({place}, {value});")
 
-    def any_pointer(self, context: Context) -> None:
+    def any_pointer(self, _: Context) -> None:
         """Generic addresses: this thread's local memory, its part of shared memory, or of global memory."""
         places = [f"&words[{self.expression('u32', 1)} % {LOCAL_WORDS}]"]
         places.append(f"reinterpret_cast<u32*>(mine) + {self.expression('u32', 1)} % (2 * own_words)")
@@ -148,7 +155,7 @@ class Kernel(Statements):
             self.put(f"*at {self.resolve('`=,+=,^=`')} {self.value('u32')};")
             self.put(f"{self.u32_name()} += poke(at, {self.expression('u32', 1)});")
 
-    def struct_call(self, context: Context) -> None:
+    def struct_call(self, _: Context) -> None:
         function = self.random.choice(self.struct_functions)
         fields = f"{{(u16){self.value('u32')}, {self.value('u32')}, (s8){self.value('u32')}}}"
         self.put(f"{{ const Small got = {function}(Small{fields}, {self.value('f32')});")
@@ -247,7 +254,9 @@ class Kernel(Statements):
     # ---- the block ---------------------------------------------------------------------------------------------------
 
     def uniform_condition(self) -> str:
-        return f"(({self.random.choice(['block', 'p.k32', 'gridDim.x', '(u32)half'])} >> {self.random.below(3)}) & 1) != 0"
+        return (
+            f"(({self.random.choice(['block', 'p.k32', 'gridDim.x', '(u32)half'])} >> {self.random.below(3)}) & 1) != 0"
+        )
 
     def uniform_branch(self, context: Context) -> None:
         inner = replace(context, depth=context.depth + 1)
@@ -261,15 +270,18 @@ class Kernel(Statements):
     def uniform_loop(self, context: Context) -> None:
         i = self.counter.name("i")
         inner = replace(context, depth=context.depth + 1, loops=context.loops + 1, can_break=False)
-        with self.block(f"for (u32 {i} = 0; {i} < 1 + (block + {self.random.below(4)}) % 4; ++{i}) {{"), self.readable(i):
+        with (
+            self.block(f"for (u32 {i} = 0; {i} < 1 + (block + {self.random.below(4)}) % 4; ++{i}) {{"),
+            self.readable(i),
+        ):
             self.phase(inner, 3)
             self.phase(inner, 2)
 
-    def counted_barrier(self, context: Context) -> None:
+    def counted_barrier(self, _: Context) -> None:
         operation = self.resolve("`count,and,or`")
         self.put(f"{self.u32_name()} += (u32)__syncthreads_{operation}({self.value('p')});")
 
-    def named_barriers(self, context: Context) -> None:
+    def named_barriers(self, _: Context) -> None:
         """Some warps meet at one barrier, the others at another."""
         first = 32 * self.random.between(1, self.threads // 32 - 1)
         name = self.u32_name()

@@ -95,7 +95,7 @@ class Statements(Expressions):
         for _ in range(self.random.between(1, most)):
             self.statement(context if self.fuel > 0 else replace(context, depth=99))
 
-    def assign(self, context: Context) -> None:
+    def assign(self, _: Context) -> None:
         kind = self.random.choice([kind for kind in WRITABLE if self.scope.writable.get(kind)])
         name = self.random.choice(self.scope.writable[kind])
         if kind == "u32" and self.random.one_in(3):
@@ -107,7 +107,7 @@ class Statements(Expressions):
         else:
             self.put(f"{name} = {self.value(kind)};")
 
-    def local_array(self, context: Context) -> None:
+    def local_array(self, _: Context) -> None:
         index = self.expression("u32", 1)
         name = self.random.choice(self.scope.writable["u32"])
         match self.random.below(6):
@@ -147,10 +147,13 @@ class Statements(Expressions):
                     self.statements(inner, 3)
                 self.put(f"while ({i}-- != 0);")
             return
-        with self.block(f"for (u32 {i} = {self.random.below(2)}, end_{i} = {trip}; {i} < end_{i}; ++{i}) {{"), self.readable(i):
+        with (
+            self.block(f"for (u32 {i} = {self.random.below(2)}, end_{i} = {trip}; {i} < end_{i}; ++{i}) {{"),
+            self.readable(i),
+        ):
             self.statements(inner, 4)
 
-    def leave(self, context: Context) -> None:
+    def leave(self, _: Context) -> None:
         self.put(f"if ({self.value('p')}) {self.resolve('`break,continue`')};")
 
     def switch(self, context: Context) -> None:
