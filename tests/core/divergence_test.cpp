@@ -193,3 +193,59 @@ ld.param.b32 %r2, [retval0];
   const std::uint32_t fib[10] = {0, 1, 1, 2, 3, 5, 8, 13, 21, 34};
   for (unsigned t = 0; t < 32; ++t) CHECK(r.out[t] == fib[t % 10]);
 }
+
+TEST_CASE("lanes that come to a call one after the other meet at the warp operations inside it") {
+  // The loads in the loop look like waiting, so lanes that are behind the loop get turns meanwhile.
+  const Kernel k{R"(
+mov.u32 %r1, %tid.x;
+and.b32 %r2, %r1, 31;
+$L_loop:
+ld.volatile.global.u32 %r3, [%out];
+sub.u32 %r2, %r2, 1;
+setp.ge.s32 %p1, %r2, 0;
+@%p1 bra $L_loop;
+add.u32 %r4, %r1, 1;
+add.u32 %r4, %r4, 1;
+add.u32 %r4, %r4, 1;
+{
+.param .b32 argument;
+.param .b32 result;
+st.param.b32 [argument], %r4;
+call (result), outer, (argument);
+ld.param.b32 %r5, [result];
+}
+)" + test::store_at_tid("%r5") +
+                     "ret;\n",
+                 R"(
+.func (.param .b32 result) sum(.param .b32 x)
+{
+.reg .b32 %a<3>;
+ld.param.b32 %a1, [x];
+redux.sync.add.s32 %a2, %a1, 0xffffffff;
+st.param.b32 [result], %a2;
+ret;
+}
+.func (.param .b32 result) outer(.param .b32 x)
+{
+.reg .b32 %a<3>;
+ld.param.b32 %a1, [x];
+{
+.param .b32 argument;
+.param .b32 inner;
+st.param.b32 [argument], %a1;
+call (inner), sum, (argument);
+ld.param.b32 %a2, [inner];
+}
+st.param.b32 [result], %a2;
+ret;
+}
+)"};
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    Setup setup;
+    setup.schedule = {vgpu::Schedule::Order::random, seed};
+    const auto r = test::run(k, setup);
+    REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
+    for (unsigned t = 0; t < 32; ++t) REQUIRE(r.out[t] == 31 * 32 / 2 + 3 * 32);
+  }
+}

@@ -217,6 +217,33 @@ TEST_CASE("launches beyond the device's limits are refused with CUDA's status") 
   setup.grid.x = 1;
   setup.dynamic_shared = 48 * 1024 + 1;
   CHECK(test::run(k, setup).result.status == Status::invalid_value);
+  setup.dynamic_shared = ~std::uint64_t{0} - 15;
+  const Kernel with_static{".shared .align 4 .b8 s[64];\nst.shared.u32 [s], 1;\nret;\n"};
+  CHECK(test::run(with_static, setup).result.status == Status::invalid_value);
   setup.dynamic_shared = 48 * 1024;
   CHECK(test::run(k, setup).result.status == Status::ok);
+}
+
+TEST_CASE("recursion without an end overflows the stack, also without local variables") {
+  const Kernel k{"call endless;\nret;\n", R"(
+.func endless()
+{
+.loc 1 4 1
+call endless;
+ret;
+}
+)"};
+  const auto r = test::run(k);
+  CHECK(fault_of(r).kind == Kind::trap);
+  CHECK_THAT(fault_of(r).text(), ContainsSubstring("stack overflow") && ContainsSubstring("kernel.cu:4"));
+}
+
+TEST_CASE("variables of sizes that no GPU has are refused before anything runs") {
+  for (const char* variable : {".local .b8 x[99999999999];", ".local .align 1048576 .b8 x[8];",
+                               ".param .b8 x[4294967295];", ".param .b64 x[536870911];"}) {
+    CAPTURE(variable);
+    CHECK(fault_of(test::run({std::string(variable) + "\nret;\n"})).kind == Kind::unsupported);
+  }
+  const Kernel shared{".shared .b8 s[1099511627776];\nst.shared.u32 [s], 1;\nret;\n"};
+  CHECK(test::run(shared).result.status == Status::invalid_value);
 }

@@ -194,9 +194,14 @@ template <class D, class S>
     if constexpr (to == Rounding::nearest && sizeof(SType) == 4 && sizeof(SRegister) == 4 && !std::is_enum_v<D>) {
       run = lanewise<NearestNumber<D>, D, SType>;
     }
-    add_convert(forms, number_rounding[k], d, s, d, from, run);
-    add_convert(forms, std::string(number_rounding[k]) + ".sat", d, s, d, from,
-                convert<Value, read, write_number<D, to, Limit::sat, false, Value>>);
+    const auto add = [&](const std::string& modifiers) {
+      add_convert(forms, modifiers, d, s, d, from, run);
+      add_convert(forms, modifiers + ".sat", d, s, d, from,
+                  convert<Value, read, write_number<D, to, Limit::sat, false, Value>>);
+    };
+    add(number_rounding[k]);
+    // There are no subnormal numbers to flush.
+    if constexpr (std::is_same_v<D, f32>) add(std::string(number_rounding[k]) + ".ftz");
   });
 }
 

@@ -33,7 +33,7 @@ Frame* enter_frame(Block& block, const Program& program, Frame* caller, const In
   frame->call = call;
   frame->members = members;
   frame->depth = caller ? caller->depth + 1 : 0;
-  frame->local_base = caller ? caller->local_base + caller->program->local_bytes : local_start;
+  frame->local_base = caller ? caller->local_base + caller->program->local_bytes + call_bytes : local_start;
   return frame;
 }
 

@@ -25,9 +25,24 @@ void copy_slot(std::byte* to_base, const Program::Slot& to, const std::byte* fro
     if (mask >> l & 1) std::memcpy(to_base + to.offset + l * to.size, from_base + from.offset + l * from.size, bytes);
 }
 
+/// The frame of other lanes of the warp that are in this very call already, or null. Lanes with the same call stack share
+/// frames, whenever they came: so they meet at the *.sync instructions of the callee, and reconverge.
+Frame* entered_by_others(const Warp& w, const Inst* i, const Program& callee) {
+  for (const Split& s : w.waiting) {
+    Frame* f = s.frame;
+    while (f->depth > w.frame->depth + 1) f = f->caller;
+    if (f->caller == w.frame && f->call == i && f->program == &callee) return f;
+  }
+  return nullptr;
+}
+
 const Inst* enter(Warp& w, const Inst* i, const Program& callee, const Program::Call& call) {
   flush_executed(w);
-  Frame* frame = enter_frame(*w.block, callee, w.frame, i, w.active);
+  Frame* frame = entered_by_others(w, i, callee);
+  if (frame)
+    frame->members |= w.active;
+  else
+    frame = enter_frame(*w.block, callee, w.frame, i, w.active);
   const std::size_t arguments = std::min(call.arguments.size(), callee.parameters.size());
   for (std::size_t k = 0; k < arguments; ++k)
     copy_slot(frame->registers, callee.parameters[k], w.registers, call.arguments[k], w.active);

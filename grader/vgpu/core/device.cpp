@@ -72,8 +72,10 @@ LoadedModule* Device::load(std::string_view text) {
     if ((v.space != ptx::StateSpace::global && !constant) || v.is_extern) continue;
     const Address at = memory_.allocate(
         v.size, fmt::format("{} {}", constant ? "__constant__" : "__device__", ptx::source_name(v.name)));
-    if (!at)
+    if (!at) {
+      for (const Address a : m->owned) memory_.free(a);
       throw ptx::ParseError(fmt::format("no memory left for {} of {} bytes", ptx::source_name(v.name), v.size), 0);
+    }
     memory_.mark_constant(at, constant);
     m->symbols.emplace(v.name, at);
     m->variables.emplace(v.name, Symbol{at, v.size});
@@ -181,12 +183,15 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   if (image->static_shared > profile_.shared_per_block)
     return refuse(Status::invalid_value, fmt::format("{} has {} bytes of static shared memory; at most {}", name,
                                                      image->static_shared, profile_.shared_per_block));
-  const std::uint64_t most = std::max(profile_.shared_per_block, request.max_dynamic_shared + image->static_shared);
-  if (request.dynamic_shared + image->static_shared > std::min(most, profile_.shared_per_block_optin))
+  // The request may hold any numbers: none of these sums may wrap around.
+  const std::uint64_t allowed = std::min(request.max_dynamic_shared, profile_.shared_per_block_optin);
+  const std::uint64_t most = std::max(profile_.shared_per_block, allowed + image->static_shared);
+  if (request.dynamic_shared > profile_.shared_per_block_optin ||
+      request.dynamic_shared + image->static_shared > std::min(most, profile_.shared_per_block_optin))
     return refuse(
         Status::invalid_value,
-        fmt::format("{} launched with {} bytes of shared memory, {} static and {} dynamic; at most {}", name,
-                    request.dynamic_shared + image->static_shared, image->static_shared, request.dynamic_shared, most));
+        fmt::format("{} launched with {} bytes of static and {} bytes of dynamic shared memory; at most {} together",
+                    name, image->static_shared, request.dynamic_shared, most));
   const unsigned per_multiprocessor =
       std::max(1u, blocks_per_multiprocessor(attributes, threads, request.dynamic_shared));
   const unsigned resident = per_multiprocessor * profile_.multiprocessors;

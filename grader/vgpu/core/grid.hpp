@@ -42,6 +42,9 @@ struct Barrier {
 inline constexpr unsigned barriers_per_block = 16;
 /// Local memory of the kernel begins here, so that a null pointer is no local address.
 inline constexpr std::uint64_t local_start = 64;
+/// Local memory that a call takes besides its variables, as a return address does: endless recursion overflows the
+/// stack.
+inline constexpr std::uint64_t call_bytes = 32;
 
 struct Grid;
 

@@ -1,5 +1,7 @@
 #include "vgpu/core/image.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -7,6 +9,7 @@
 #include <unordered_set>
 
 #include "vgpu/core/decode.hpp"
+#include "vgpu/core/fault.hpp"
 
 namespace scanlab::vgpu {
 namespace {
@@ -70,6 +73,34 @@ Reach reach(const ptx::Module& module, const ptx::Function& kernel) {
     r.names.merge(names);
   }
   return r;
+}
+
+[[noreturn]] void refuse(const ptx::Function& function, const std::string& why) {
+  FaultException f;
+  f.fault.kind = Fault::Kind::unsupported;
+  f.fault.headline = fmt::format("{} {}", ptx::source_name(function.name), why);
+  throw f;
+}
+
+/// Sizes beyond these are damage, not code; and with them every offset within a frame fits its type.
+constexpr std::uint64_t most_local_bytes = 512 * 1024;  // a thread, as on GPUs
+constexpr std::uint64_t most_frame_bytes = 2 << 20;     // registers and arguments of a thread
+
+void check_sizes(const ptx::Function& function) {
+  std::uint64_t local = 0, frame = 0;
+  const auto add = [](std::uint64_t& sum, const ptx::Variable& v, std::uint64_t most) {
+    sum += std::min<std::uint64_t>(v.align, most) + std::min(v.size, most);  // so it cannot wrap around
+  };
+  for (const ptx::Register& r : function.registers) frame += std::uint64_t{ptx::size_of(r.type)} + 2;
+  for (const ptx::Variable& v : function.variables) {
+    if (v.space == ptx::StateSpace::local) add(local, v, most_local_bytes + 1);
+    if (v.space == ptx::StateSpace::param) add(frame, v, most_frame_bytes);
+  }
+  for (const auto* variables : {&function.parameters, &function.returns})
+    for (const ptx::Variable& v : *variables) add(frame, v, most_frame_bytes);
+  if (local > most_local_bytes)
+    refuse(function, fmt::format("has more than {} bytes of local memory a thread", most_local_bytes));
+  if (frame > most_frame_bytes) refuse(function, "has too many registers, or too large arguments");
 }
 
 /// Places every shared variable; returns names by mangled name.
@@ -145,6 +176,7 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   image->convergent = !options.fine_grain;
   image->parameter_bytes = layout_parameters(kernel, image->parameter_offsets);
   const Reach reached = reach(module, kernel);
+  for (const ptx::Function* f : reached.functions) check_sizes(*f);
   const auto shared = lay_out_shared(*image, reached);
 
   std::deque<Program*> todo;
