@@ -253,7 +253,9 @@ cudaError_t Client::load(Module& module) {
   if (module.id != 0 || module.refused != cudaSuccess) return module.refused;
   Request request;
   request.op = Op::load_module;
-  const Reply reply = exchange(request, module.fatbin);
+  std::vector<std::byte> together;
+  for (const auto fatbin : module.fatbins) together.insert(together.end(), fatbin.begin(), fatbin.end());
+  const Reply reply = exchange(request, together);
   if (reply.error == 0) module.id = reply.id;
   module.refused = static_cast<cudaError_t>(reply.error);
   return module.refused;

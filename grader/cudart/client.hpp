@@ -37,9 +37,9 @@ namespace scanlab::cudart {
 namespace wire = server::wire;
 using vgpu::Address;
 
-/// One fat binary of the program: one translation unit.
+/// One fat binary of the program: one translation unit. With relocatable device code the fat binaries of all of them.
 struct Module {
-  std::span<const std::byte> fatbin;
+  std::vector<std::span<const std::byte>> fatbins;
   std::uint64_t id = 0;  ///< at the server; 0: not loaded
   cudaError_t refused = cudaSuccess;
 };

@@ -16,7 +16,7 @@ namespace {
 struct FatbinWrapper {
   std::uint32_t magic, version;
   const void* data;
-  const void* more;
+  const void* const* files;  ///< in version 2: the fat binaries that were linked, up to a null pointer
 };
 struct FatbinHeader {
   std::uint32_t magic;
@@ -24,6 +24,14 @@ struct FatbinHeader {
   std::uint64_t payload_bytes;
 };
 constexpr std::uint32_t wrapper_magic = 0x466243b1, header_magic = 0xba55ed50;
+constexpr std::uint32_t linked_version = 2;  ///< of a wrapper: made by nvcc -dlink
+
+void add_fatbin(Module& module, const void* data) {
+  FatbinHeader header;
+  std::memcpy(&header, data, sizeof header);
+  if (header.magic == header_magic)
+    module.fatbins.push_back({static_cast<const std::byte*>(data), header.header_bytes + header.payload_bytes});
+}
 
 struct Configuration {
   dim3 grid, block;
@@ -108,10 +116,11 @@ void** CUDARTAPI __cudaRegisterFatBinary(void* fatbin) {
   Module& module = state.modules.emplace_back();
   const auto* wrapper = static_cast<const FatbinWrapper*>(fatbin);
   if (wrapper != nullptr && wrapper->magic == wrapper_magic && wrapper->data != nullptr) {
-    FatbinHeader header;
-    std::memcpy(&header, wrapper->data, sizeof header);
-    if (header.magic == header_magic)
-      module.fatbin = {static_cast<const std::byte*>(wrapper->data), header.header_bytes + header.payload_bytes};
+    // With relocatable device code `data` is what NVIDIA's linker made, for real devices; the PTX is in the files.
+    if (wrapper->version == linked_version && wrapper->files != nullptr)
+      for (const void* const* file = wrapper->files; *file != nullptr; ++file) add_fatbin(module, *file);
+    else
+      add_fatbin(module, wrapper->data);
   }
   return reinterpret_cast<void**>(&module);
 }

@@ -7,6 +7,7 @@
 
 #include "vgpu/core/image.hpp"
 #include "vgpu/core/launch.hpp"
+#include "vgpu/ptx/link.hpp"
 
 namespace scanlab::vgpu {
 
@@ -61,9 +62,11 @@ const ptx::Function* kernel_of(const LoadedModule& m, std::string_view name) {
 Device::Device(DeviceProfile profile) : profile_(std::move(profile)), memory_(profile_.memory) {}
 Device::~Device() = default;
 
-LoadedModule* Device::load(std::string_view text) {
+LoadedModule* Device::load(std::span<const std::string_view> files) {
+  std::vector<ptx::Module> parsed;
+  for (const std::string_view text : files) parsed.push_back(ptx::parse(text));
   auto m = std::make_unique<LoadedModule>();
-  m->module = ptx::parse(text);
+  m->module = ptx::link(std::move(parsed));
   for (std::size_t k = 0; k < m->module.functions.size(); ++k)
     m->symbols.emplace(m->module.functions[k].name, function_address(k));
   for (const ptx::Variable& v : m->module.variables) {

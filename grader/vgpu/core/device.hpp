@@ -71,7 +71,10 @@ class Device {
   Memory& memory() { return memory_; }
 
   /// Parses a PTX module and places its variables in memory. Throws ptx::ParseError.
-  LoadedModule* load(std::string_view ptx);
+  LoadedModule* load(std::string_view ptx) { return load(std::span(&ptx, 1)); }
+  /// The same for the files of one program (relocatable device code), which become one module. Throws ptx::LinkError
+  /// too.
+  LoadedModule* load(std::span<const std::string_view> files);
   void unload(LoadedModule* module);
   /// The address and size of a __device__ or __constant__ variable by its mangled name; nothing when there is none.
   struct Symbol {

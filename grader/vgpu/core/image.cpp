@@ -1,12 +1,16 @@
 #include "vgpu/core/image.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
 #include <new>
 #include <unordered_set>
 
+#include "vgpu/core/builtins.hpp"
 #include "vgpu/core/decode.hpp"
+#include "vgpu/core/fault.hpp"
 
 namespace scanlab::vgpu {
 namespace {
@@ -70,6 +74,21 @@ Reach reach(const ptx::Module& module, const ptx::Function& kernel) {
     r.names.merge(names);
   }
   return r;
+}
+
+/// Everything that the kernel reaches has to be there: what the linker of a GPU program would have refused.
+void check_defined(const ptx::Module& module, const Reach& reached) {
+  const auto missing = [](const std::string& name) {
+    FaultException f;
+    f.fault.kind = Fault::Kind::unsupported;
+    f.fault.headline = fmt::format("{} is declared, but defined nowhere in this program", ptx::demangle(name));
+    f.fault.advice = "if another file defines it, give all files to one command, with nvcc's -rdc=true";
+    throw f;
+  };
+  for (const ptx::Variable& v : module.variables)
+    if (v.is_extern && v.space != ptx::StateSpace::shared && reached.names.contains(v.name)) missing(v.name);
+  for (const ptx::Function& f : module.functions)
+    if (!f.is_defined && reached.names.contains(f.name) && !select_builtin(f.name)) missing(f.name);
 }
 
 /// Places every shared variable; returns names by mangled name.
@@ -142,6 +161,7 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   image->observed = observed;
   image->parameter_bytes = layout_parameters(kernel, image->parameter_offsets);
   const Reach reached = reach(module, kernel);
+  check_defined(module, reached);
   const auto shared = lay_out_shared(*image, reached);
 
   std::deque<Program*> todo;

@@ -21,7 +21,7 @@ inline constexpr const char* fd_variable = "SCANLAB_VGPU_FD";
 
 enum class Op : std::uint32_t {
   hello = 1,  ///< value: version → payload DeviceFacts; bytes: size of the staging buffer; its descriptor by SCM_RIGHTS
-  load_module,     ///< payload: fat binary → id
+  load_module,     ///< payload: fat binary, or those of several files that are one program → id
   unload_module,   ///< id
   find_kernel,     ///< id: module, payload: mangled name → id, payload KernelFacts and its parameters' places
   find_symbol,     ///< id: module, payload: mangled name → address, bytes

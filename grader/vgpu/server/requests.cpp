@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "vgpu/ptx/fatbin.hpp"
+#include "vgpu/ptx/link.hpp"
 
 namespace scanlab::server {
 
@@ -63,6 +64,15 @@ std::int32_t error_of(LaunchResult::Status status) {
   return wire::error::unknown;
 }
 
+/// The newest PTX that the device may run. Throws ptx::FatbinError.
+ptx::PtxImage choose_image(std::vector<ptx::PtxImage> images) {
+  ptx::PtxImage* chosen = nullptr;
+  for (ptx::PtxImage& image : images)
+    if (image.sm <= newest_sm && (chosen == nullptr || image.sm > chosen->sm)) chosen = &image;
+  if (chosen == nullptr) throw ptx::FatbinError("it holds no PTX for compute capability 9.0 or lower");
+  return std::move(*chosen);
+}
+
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -108,6 +118,7 @@ void Requests::reset() {
   kernels_.clear();
   for (const auto& [id, module] : modules_) device_.unload(module);
   modules_.clear();
+  without_ptx_.clear();
   pending_error_ = late_error_ = 0;
   surfaced_ = false;
 }
@@ -163,26 +174,40 @@ std::int32_t Requests::refuse_module(std::int32_t error, std::string headline, s
   return error;
 }
 
+std::int32_t Requests::refuse_without_ptx(const std::string& why) {
+  return refuse_module(wire::error::no_kernel_image, "the program's device code: " + why,
+                       "compile with -gencode arch=compute_80,code=compute_80 --no-compress");
+}
+
 std::int32_t Requests::load_module(std::span<const std::byte> fatbin, Answer& answer) {
   if (modules_.size() >= options_.max_modules) return wire::error::memory_allocation;
-  std::vector<ptx::PtxImage> images;
+  std::vector<ptx::PtxImage> chosen;  // one for each of the program's files
+  std::string without_ptx;
   try {
-    images = ptx::read_fatbin(fatbin);
+    for (const std::span<const std::byte> file : ptx::split_fatbins(fatbin)) {
+      try {
+        chosen.push_back(choose_image(ptx::read_fatbin(file)));
+      } catch (const ptx::FatbinError& problem) {
+        if (without_ptx.empty()) without_ptx = problem.what();
+      }
+    }
+    // NVIDIA's device runtime, which nvcc -rdc=true adds to every program, has none: what it lacks shows when it is
+    // used.
+    if (chosen.empty()) throw ptx::FatbinError(without_ptx);
   } catch (const ptx::FatbinError& problem) {
-    return refuse_module(wire::error::no_kernel_image, std::string("the program's device code: ") + problem.what(),
-                         "compile with -gencode arch=compute_80,code=compute_80 --no-compress");
+    return refuse_without_ptx(problem.what());
   }
-  const ptx::PtxImage* chosen = nullptr;
-  for (const ptx::PtxImage& image : images)
-    if (image.sm <= newest_sm && (chosen == nullptr || image.sm > chosen->sm)) chosen = &image;
-  if (chosen == nullptr)
-    return refuse_module(wire::error::no_kernel_image, "the program holds no PTX for compute capability 9.0 or lower",
-                         "compile with -gencode arch=compute_80,code=compute_80 --no-compress");
   try {
-    vgpu::LoadedModule* module = device_.load(chosen->text);
+    std::vector<std::string_view> texts;
+    for (const ptx::PtxImage& image : chosen) texts.push_back(image.text);
+    vgpu::LoadedModule* module = device_.load(texts);
     answer.reply.id = next_id_++;
     modules_.emplace(answer.reply.id, module);
+    if (!without_ptx.empty()) without_ptx_.emplace(answer.reply.id, std::move(without_ptx));
     return wire::error::success;
+  } catch (const ptx::LinkError& problem) {
+    return refuse_module(wire::error::invalid_ptx,
+                         std::string("the program's files do not fit together: ") + problem.what(), "");
   } catch (const ptx::ParseError& problem) {
     return refuse_module(
         wire::error::invalid_ptx,
@@ -195,7 +220,10 @@ std::int32_t Requests::load_module(std::span<const std::byte> fatbin, Answer& an
 
 std::int32_t Requests::find_kernel(const Request& request, std::string_view name, Answer& answer) {
   const auto attributes = device_.attributes(module_of(request.id), name);
-  if (!attributes) return wire::error::invalid_device_function;
+  if (!attributes) {
+    const auto part = without_ptx_.extract(request.id);  // told once
+    return part.empty() ? wire::error::invalid_device_function : refuse_without_ptx(part.mapped());
+  }
   if (kernels_.size() >= options_.max_kernels) return wire::error::memory_allocation;
   wire::KernelFacts facts;
   facts.static_shared = attributes->static_shared;
@@ -360,6 +388,7 @@ void Requests::handle(const Request& request, std::span<const std::byte> payload
     case Op::unload_module: {
       device_.unload(module_of(request.id));
       modules_.erase(request.id);
+      without_ptx_.erase(request.id);
       std::erase_if(kernels_, [&](const auto& entry) { return entry.second.module == request.id; });
       break;
     }

@@ -68,6 +68,7 @@ class Requests {
   void hello(const wire::Request& request, Answer& answer);
   /// A module that cannot be used: told like a fault of a kernel, since nobody else would tell why.
   std::int32_t refuse_module(std::int32_t error, std::string headline, std::string advice);
+  std::int32_t refuse_without_ptx(const std::string& why);
   std::int32_t load_module(std::span<const std::byte> fatbin, Answer& answer);
   std::int32_t find_kernel(const wire::Request& request, std::string_view name, Answer& answer);
   std::int32_t allocate(const wire::Request& request, Answer& answer);
@@ -95,6 +96,7 @@ class Requests {
   Staging staging_;
   std::function<void(std::string_view)> previous_print_;
   std::unordered_map<std::uint64_t, vgpu::LoadedModule*> modules_;
+  std::unordered_map<std::uint64_t, std::string> without_ptx_;  ///< why some of a module's files could not be read
   std::unordered_map<std::uint64_t, Kernel> kernels_;
   std::map<vgpu::Address, std::uint64_t> allocations_;  ///< base → bytes
   std::uint64_t next_id_ = 1, next_allocation_ = 1;
