@@ -47,55 +47,77 @@ bool same(const LaunchShape& a, const LaunchShape& b) {
          a.cooperative == b.cooperative;
 }
 
-cudaError_t launch(Client& state, const void* kernel, const LaunchShape& shape, void** arguments, cudaStream_t stream) {
-  if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
-  Function* function = state.find(kernel);
-  if (function == nullptr) return cudaErrorInvalidDeviceFunction;
-  if (const cudaError_t error = state.resolve(*function); error != cudaSuccess) return error;
-
-  std::byte small[512];
-  std::vector<std::byte> large;
-  std::span<std::byte> parameters(small, std::min(sizeof small, std::size_t{function->facts.parameter_bytes}));
-  if (function->facts.parameter_bytes > sizeof small) {
-    large.resize(function->facts.parameter_bytes);
-    parameters = large;
-  }
+/// The parameters as the kernel expects them, one behind the other.
+cudaError_t pack(const Function& function, void** arguments, std::span<std::byte> parameters) {
   std::fill(parameters.begin(), parameters.end(), std::byte{0});
-  for (std::size_t i = 0; i < function->places.size(); ++i) {
-    const wire::ParameterPlace place = function->places[i];
+  for (std::size_t i = 0; i < function.places.size(); ++i) {
+    const wire::ParameterPlace place = function.places[i];
     if (arguments == nullptr || arguments[i] == nullptr) return cudaErrorInvalidValue;
     if (place.offset > parameters.size() || place.bytes > parameters.size() - place.offset) return cudaErrorUnknown;
     std::memcpy(parameters.data() + place.offset, arguments[i], place.bytes);
   }
+  return cudaSuccess;
+}
 
-  const bool known = std::any_of(function->accepted.begin(), function->accepted.end(),
-                                 [&](const LaunchShape& before) { return same(before, shape); });
-  if (const cudaError_t error = state.give_managed_to_device(); error != cudaSuccess) return error;
-  Request request;
-  request.op = Op::launch;
-  request.id = function->id;
-  const dim3 sizes[2] = {shape.grid, shape.block};
-  std::uint32_t* fields[2] = {request.grid, request.block};
-  for (int i = 0; i < 2; ++i) {
-    fields[i][0] = sizes[i].x;
-    fields[i][1] = sizes[i].y;
-    fields[i][2] = sizes[i].z;
-  }
-  request.dynamic_shared = shape.dynamic_shared;
-  request.max_dynamic_shared = function->max_dynamic_shared;
-  if (shape.cooperative) request.flags |= wire::flag_cooperative;
-  if (known) {
-    // Only the shape decides whether a launch is refused; what happens later surfaces at a call that waits.
-    state.post(request, parameters);
+/// Only the shape decides whether a launch is refused; what happens later surfaces at a call that waits.
+cudaError_t check(Client& state, Function& function, Request request, const LaunchShape& shape) {
+  if (std::any_of(function.accepted.begin(), function.accepted.end(),
+                  [&](const LaunchShape& before) { return same(before, shape); }))
     return cudaSuccess;
-  }
-  cudaError_t error = static_cast<cudaError_t>(state.exchange(request, parameters).error);
+  request.op = Op::check_launch;
+  cudaError_t error = state.submit(request);
 #if CUDART_VERSION >= 13000
   // CUDA 13's runtime has one name for every launch that a device refuses (seen with 13.0 on an H200).
   if (error == cudaErrorInvalidConfiguration || error == cudaErrorLaunchOutOfResources) error = cudaErrorInvalidValue;
 #endif
-  if (error == cudaSuccess && function->accepted.size() < 64) function->accepted.push_back(shape);
+  if (error == cudaSuccess && function.accepted.size() < 64) function.accepted.push_back(shape);
   return error;
+}
+
+cudaError_t launch(const void* kernel, const LaunchShape& shape, void** arguments, cudaStream_t stream) {
+  return call([&](Client& state) -> cudaError_t {
+    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+    Function* function = state.find(kernel);
+    if (function == nullptr) return cudaErrorInvalidDeviceFunction;
+    if (const cudaError_t error = state.resolve(*function); error != cudaSuccess) return error;
+
+    std::byte small[512];
+    std::vector<std::byte> large;
+    std::span<std::byte> parameters(small, std::min(sizeof small, std::size_t{function->facts.parameter_bytes}));
+    if (function->facts.parameter_bytes > sizeof small) {
+      large.resize(function->facts.parameter_bytes);
+      parameters = large;
+    }
+    if (const cudaError_t error = pack(*function, arguments, parameters); error != cudaSuccess) return error;
+
+    Request request;
+    request.op = Op::launch;
+    request.id = function->id;
+    const dim3 sizes[2] = {shape.grid, shape.block};
+    std::uint32_t* fields[2] = {request.grid, request.block};
+    for (int i = 0; i < 2; ++i) {
+      fields[i][0] = sizes[i].x;
+      fields[i][1] = sizes[i].y;
+      fields[i][2] = sizes[i].z;
+    }
+    request.dynamic_shared = shape.dynamic_shared;
+    request.max_dynamic_shared = function->max_dynamic_shared;
+    if (shape.cooperative) request.flags |= wire::flag_cooperative;
+    if (const cudaError_t error = check(state, *function, request, shape); error != cudaSuccess) return error;
+
+    // As `submit` in call.hpp, but without a copy of the parameters where none is needed.
+    if (Capture* capture = state.capture_of(stream)) {
+      const std::vector<std::byte> kept(parameters.begin(), parameters.end());
+      return capture->add(stream, cudaGraphNodeTypeKernel, [request, kept](Client& client, cudaStream_t) {
+        client.post(request, kept);
+        return cudaSuccess;
+      });
+    }
+    if (const cudaError_t error = state.refuse_implicit_capture(stream); error != cudaSuccess) return error;
+    state.await_host_functions(stream);
+    state.post(request, parameters);
+    return cudaSuccess;
+  });
 }
 
 Module* module_of(void** handle) {
@@ -174,14 +196,14 @@ void CUDARTAPI __cudaRegisterManagedVar(void** handle, void** host_pointer, char
 char CUDARTAPI __cudaInitModule(void** handle) {
   (void)call([&](Client& state) -> cudaError_t {
     for (Variable& variable : state.variables) {
-      if (variable.module != module_of(handle) || variable.managed_pointer == nullptr || variable.address != 0)
-        continue;
+      if (variable.module != module_of(handle) || variable.managed_pointer == nullptr || variable.mapped) continue;
       if (const cudaError_t error = state.resolve(variable); error != cudaSuccess) return error;
-      if (!state.map_managed(variable.address, variable.bytes)) return cudaErrorMemoryAllocation;
       const cudaError_t error =
-          state.copy_to_host(reinterpret_cast<void*>(variable.address), variable.address, variable.bytes, 0);
+          state.share(variable.address, variable.bytes, nullptr, variable.module->id, variable.name);
       if (error != cudaSuccess) return error;
-      state.allocations[variable.address] = {variable.bytes, "__managed__ " + variable.name, true};
+      state.allocations[variable.address] = {variable.bytes, "__managed__ " + variable.name, MemoryKind::managed,
+                                             cudaMemAttachGlobal};
+      variable.mapped = true;
       *variable.managed_pointer = reinterpret_cast<void*>(variable.address);
     }
     return cudaSuccess;
@@ -215,7 +237,7 @@ cudaError_t CUDARTAPI __cudaGetKernel(cudaKernel_t* kernel, const void* host_fun
 
 cudaError_t CUDARTAPI cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
                                        cudaStream_t stream) {
-  return call([&](Client& state) { return launch(state, function, {grid, block, shared, false}, arguments, stream); });
+  return launch(function, {grid, block, shared, false}, arguments, stream);
 }
 
 cudaError_t CUDARTAPI __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
@@ -230,26 +252,24 @@ cudaError_t CUDARTAPI __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, di
 
 cudaError_t CUDARTAPI cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
                                                   size_t shared, cudaStream_t stream) {
-  return call([&](Client& state) { return launch(state, function, {grid, block, shared, true}, arguments, stream); });
+  return launch(function, {grid, block, shared, true}, arguments, stream);
 }
 
 cudaError_t CUDARTAPI cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
-  return call([&](Client& state) -> cudaError_t {
-    if (config == nullptr) return cudaErrorInvalidValue;
-    LaunchShape shape{config->gridDim, config->blockDim, config->dynamicSmemBytes, false};
-    for (unsigned i = 0; i < config->numAttrs; ++i) {
-      const cudaLaunchAttribute& attribute = config->attrs[i];
-      if (attribute.id == cudaLaunchAttributeCooperative) shape.cooperative = attribute.val.cooperative != 0;
-      if (attribute.id == cudaLaunchAttributeClusterDimension) {
-        const auto& cluster = attribute.val.clusterDim;
-        if (cluster.x * cluster.y * cluster.z > 1) {
-          say("thread block clusters are not supported by the virtual GPU");
-          return cudaErrorNotSupported;
-        }
+  if (config == nullptr) return record(cudaErrorInvalidValue);
+  LaunchShape shape{config->gridDim, config->blockDim, config->dynamicSmemBytes, false};
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = config->attrs[i];
+    if (attribute.id == cudaLaunchAttributeCooperative) shape.cooperative = attribute.val.cooperative != 0;
+    if (attribute.id == cudaLaunchAttributeClusterDimension) {
+      const auto& cluster = attribute.val.clusterDim;
+      if (cluster.x * cluster.y * cluster.z > 1) {
+        say("thread block clusters are not supported by the virtual GPU");
+        return record(cudaErrorNotSupported);
       }
     }
-    return launch(state, function, shape, arguments, config->stream);
-  });
+  }
+  return launch(function, shape, arguments, config->stream);
 }
 
 cudaError_t CUDARTAPI cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {

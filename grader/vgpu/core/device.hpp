@@ -85,6 +85,8 @@ class Device {
   /// Nothing when the module has no such kernel.
   std::optional<KernelAttributes> attributes(const LoadedModule* module, std::string_view kernel) const;
 
+  /// Would this launch start? `parameters` are not looked at, and nothing runs. Status::fault: the code cannot be run.
+  LaunchResult check(const LaunchRequest& request);
   /// Runs a kernel to its end (or its fault). Never hangs: see `max_warp_instructions`.
   LaunchResult launch(const LaunchRequest& request);
   /// Blocks of this kernel that one multiprocessor holds at once (cudaOccupancyMaxActiveBlocksPerMultiprocessor).
@@ -105,6 +107,9 @@ class Device {
   void advance_ns(double ns) { now_ns_ += ns; }
 
  private:
+  struct Ready;
+  LaunchResult prepare(const LaunchRequest& request, Ready& ready);
+
   DeviceProfile profile_;
   Memory memory_;
   std::vector<std::unique_ptr<LoadedModule>> modules_;
