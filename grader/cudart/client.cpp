@@ -10,10 +10,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "sides.hpp"
 
@@ -233,6 +235,34 @@ bool Client::done(std::uint64_t requests) const {
   return link != Link::open || std::atomic_ref(*done_).load(std::memory_order_acquire) >= requests;
 }
 
+cudaError_t Client::synchronise(std::uint64_t requests) {
+  using clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds grace{100};
+  const std::uint64_t all = sent_;
+  const auto begin = clock::now();
+  for (auto pause = std::chrono::microseconds(20); requests < all && !done(all);) {
+    if (done(requests) && clock::now() - begin > grace) return sticky;
+    mutex.unlock();
+    std::this_thread::sleep_for(pause);
+    mutex.lock();
+    if (pause < std::chrono::milliseconds(1)) pause *= 2;
+  }
+  return synchronise();
+}
+
+std::uint64_t Client::sent_on(cudaStream_t stream) {
+  CUstream_st& own = at(stream);
+  std::uint64_t requests = own.sent;
+  if (&own == &legacy_stream) {
+    requests = std::max(requests, per_thread_stream.sent);
+    for (const cudaStream_t other : streams)
+      if (!(other->flags & cudaStreamNonBlocking)) requests = std::max(requests, other->sent);
+  } else if (!(own.flags & cudaStreamNonBlocking)) {
+    requests = std::max(requests, legacy_stream.sent);
+  }
+  return requests;
+}
+
 void Client::drain() {
   if (done(sent_)) return;
   Request request;
@@ -428,6 +458,7 @@ void Client::forget() {
     if (note.kind != MemoryKind::device) unmap(base, note.bytes);
   allocations.clear();
   forget_pools();
+  forget_device_settings();
   for (Module& module : modules) {
     module.id = 0;
     module.refused = cudaSuccess;
@@ -435,6 +466,7 @@ void Client::forget() {
   for (Function& function : functions) {
     function.id = 0;
     function.max_dynamic_shared = 0;
+    function.carveout = -1;
     function.accepted.clear();
   }
   for (Variable& variable : variables) {

@@ -46,6 +46,7 @@ struct Function {
   wire::KernelFacts facts;
   std::vector<wire::ParameterPlace> places;
   std::uint64_t max_dynamic_shared = 0;  ///< by cudaFuncSetAttribute; 0: the device's default
+  int carveout = -1;                     ///< by cudaFuncSetAttribute; a hint
   std::vector<LaunchShape> accepted;     ///< launches that the device did not refuse: their like need no reply
 };
 
@@ -121,6 +122,12 @@ class Client {
   /// Requests sent so far; are so many of them done? Does not wait.
   std::uint64_t sent() const { return sent_; }
   bool done(std::uint64_t requests) const;
+  /// Waits until so many requests are done. What was sent later is waited for too, unless it takes long (it may wait
+  /// for the host): then faults surface, and printed text shows, at a later call.
+  cudaError_t synchronise(std::uint64_t requests);
+  /// The number of requests that `stream` has to wait for.
+  std::uint64_t sent_on(cudaStream_t stream);
+  void note_work(cudaStream_t stream) { at(stream).sent = sent_; }
   /// Waits until everything sent is done, whatever came of it: then the host may look at memory that kernels use.
   void drain();
 

@@ -46,6 +46,7 @@ cudaError_t record_event(Client& state, cudaEvent_t event, cudaStream_t stream) 
   request.id = event->id;
   state.post(request, {});
   event->sent = state.sent();
+  state.note_work(stream);
   return cudaSuccess;
 }
 
@@ -88,8 +89,10 @@ cudaError_t CUDARTAPI cudaEventSynchronize(cudaEvent_t event) {
   return call([&](Client& state) -> cudaError_t {
     if (const cudaError_t error = check(state, event); error != cudaSuccess) return error;
     if (!event->recorded) return cudaSuccess;
-    state.await(HostCalls(event->host_calls));
-    return state.synchronise();
+    const HostCalls before = event->host_calls;  // another thread may record the event meanwhile
+    const std::uint64_t requests = event->sent;
+    state.await(before);
+    return state.synchronise(requests);
   });
 }
 
@@ -97,7 +100,8 @@ cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t event) {
   return call([&](Client& state) -> cudaError_t {
     if (const cudaError_t error = check(state, event); error != cudaSuccess) return error;
     if (!event->recorded) return cudaSuccess;
-    return has_ended(state, *event) ? state.synchronise() : cudaErrorNotReady;
+    if (!has_ended(state, *event)) return cudaErrorNotReady;
+    return state.done(state.sent()) ? state.synchronise() : cudaSuccess;
   });
 }
 
@@ -123,6 +127,7 @@ cudaError_t CUDARTAPI cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event
       waiting.capture->invalidated = true;
       return cudaErrorStreamCaptureIsolation;
     }
+    waiting.sent = std::max(waiting.sent, event->sent);
     for (const auto& host_call : event->host_calls)
       if (!host_call->done) waiting.host_calls.push_back(host_call);
     return cudaSuccess;

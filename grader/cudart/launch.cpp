@@ -116,6 +116,7 @@ cudaError_t launch(const void* kernel, const LaunchShape& shape, void** argument
     if (const cudaError_t error = state.refuse_implicit_capture(stream); error != cudaSuccess) return error;
     state.await_host_functions(stream);
     state.post(request, parameters);
+    state.note_work(stream);
     return cudaSuccess;
   });
 }
@@ -291,7 +292,7 @@ cudaError_t CUDARTAPI cudaFuncGetAttributes(cudaFuncAttributes* attributes, cons
             ? function->max_dynamic_shared
             : state.device.shared_per_block - std::min(state.device.shared_per_block, function->facts.static_shared);
     attributes->maxDynamicSharedSizeBytes = static_cast<int>(limit);
-    attributes->preferredShmemCarveout = -1;
+    attributes->preferredShmemCarveout = function->carveout;
     return cudaSuccess;
   });
 }
@@ -300,7 +301,13 @@ cudaError_t CUDARTAPI cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute
   return call([&](Client& state) -> cudaError_t {
     Function* function = state.find(kernel);
     if (function == nullptr) return cudaErrorInvalidDeviceFunction;
-    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;  // hints
+    if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) {
+      if (value < cudaSharedmemCarveoutDefault || value > cudaSharedmemCarveoutMaxShared) return cudaErrorInvalidValue;
+      function->carveout = value;
+      return cudaSuccess;
+    }
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)  // clusters
+      return attribute > 0 && attribute < cudaFuncAttributeMax ? cudaErrorNotSupported : cudaErrorInvalidValue;
     if (const cudaError_t error = state.resolve(*function); error != cudaSuccess) return error;
     if (value < 0 ||
         static_cast<std::uint64_t>(value) + function->facts.static_shared > state.device.shared_per_block_optin)
@@ -346,6 +353,15 @@ cudaError_t CUDARTAPI cudaGetKernel(cudaKernel_t* kernel, const void* host_funct
     if (kernel == nullptr) return cudaErrorInvalidValue;
     *kernel = reinterpret_cast<cudaKernel_t>(state.find(host_function));
     return *kernel == nullptr ? cudaErrorInvalidDeviceFunction : cudaSuccess;
+  });
+}
+
+// A cudaFunction_t is not looked into by anything but the driver API: any name for the kernel will do.
+cudaError_t CUDARTAPI cudaGetFuncBySymbol(cudaFunction_t* function, const void* host_function) {
+  return call([&](Client& state) -> cudaError_t {
+    if (function == nullptr) return cudaErrorInvalidValue;
+    *function = reinterpret_cast<cudaFunction_t>(state.find(host_function));
+    return *function == nullptr ? cudaErrorInvalidDeviceFunction : cudaSuccess;
   });
 }
 

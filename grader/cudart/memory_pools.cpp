@@ -47,6 +47,7 @@ cudaError_t allocate_from(Client& state, void** pointer, std::size_t bytes, Pool
   if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
   state.await_host_functions(stream);
   const cudaError_t error = allocate(state, pointer, bytes, MemoryKind::device, 0, Waits::no);
+  state.note_work(stream);
   if (error != cudaSuccess || *pointer == nullptr) return error;
   grow(*pool, bytes);
   pools.owner[address_of(*pointer)] = pool;

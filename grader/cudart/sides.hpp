@@ -34,6 +34,8 @@ cudaError_t release(Client& state, void* pointer, Waits waits);
 /// What pools remember of an allocation that is released, and of everything.
 void forget_pool_allocation(Address address);
 void forget_pools();
+/// Limits, flags and configurations are again as they were at the start.
+void forget_device_settings();
 
 /// The registered memory that a pointer points into, and where it begins; null when it points into none.
 const Registration* registration_of(const Client& state, const void* pointer, const void** begin = nullptr);

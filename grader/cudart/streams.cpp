@@ -102,7 +102,7 @@ cudaError_t CUDARTAPI cudaStreamSynchronize(cudaStream_t stream) {
     if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
     if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
     state.await_host_functions(stream);
-    return state.synchronise();
+    return state.synchronise(state.sent_on(stream));
   });
 }
 
@@ -110,8 +110,8 @@ cudaError_t CUDARTAPI cudaStreamQuery(cudaStream_t stream) {
   return call([&](Client& state) -> cudaError_t {
     if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
     if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
-    if (!state.done(state.sent()) || !state.host_functions_before(stream).empty()) return cudaErrorNotReady;
-    return state.synchronise();
+    if (!state.done(state.sent_on(stream)) || !state.host_functions_before(stream).empty()) return cudaErrorNotReady;
+    return state.done(state.sent()) ? state.synchronise() : cudaSuccess;
   });
 }
 
@@ -151,6 +151,37 @@ cudaError_t CUDARTAPI cudaStreamGetDevice(cudaStream_t stream, int* device) {
 
 cudaError_t CUDARTAPI cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigned) {
   return on_stream(stream);
+}
+
+// How a stream waits, and what stays in the cache for it: hints. Their values are kept.
+cudaError_t CUDARTAPI cudaStreamSetAttribute(cudaStream_t stream, cudaLaunchAttributeID which,
+                                             const cudaLaunchAttributeValue* value) {
+  return call([&](Client& state) -> cudaError_t {
+    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+    if (value == nullptr) return cudaErrorInvalidValue;
+    state.at(stream).attributes[which] = *value;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t CUDARTAPI cudaStreamGetAttribute(cudaStream_t stream, cudaLaunchAttributeID which,
+                                             cudaLaunchAttributeValue* value) {
+  return call([&](Client& state) -> cudaError_t {
+    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+    if (value == nullptr) return cudaErrorInvalidValue;
+    const auto& known = state.at(stream).attributes;
+    const auto found = known.find(which);
+    *value = found == known.end() ? cudaLaunchAttributeValue{} : found->second;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t CUDARTAPI cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
+  return call([&](Client& state) -> cudaError_t {
+    if (!state.valid(to) || !state.valid(from)) return cudaErrorInvalidResourceHandle;
+    state.at(to).attributes = state.at(from).attributes;
+    return cudaSuccess;
+  });
 }
 
 // Profilers see nothing of a virtual GPU; --counters does.

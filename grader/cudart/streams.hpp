@@ -59,6 +59,8 @@ struct CUstream_st {
   unsigned long long id = 0;
   scanlab::cudart::HostCalls host_calls;  ///< what work on this stream has to wait for
   std::shared_ptr<scanlab::cudart::Capture> capture;
+  std::map<cudaLaunchAttributeID, cudaLaunchAttributeValue> attributes = {};
+  std::uint64_t sent = 0;  ///< requests sent when work was last submitted to it: it is idle when these are done
 };
 
 /// What a cudaEvent_t points to.

@@ -97,6 +97,7 @@ int Memory::share(Address base) {
     return -1;
   }
   it->second.shared = true;
+  ++shared_;
   ++generation_;
   return fd;
 }
@@ -110,11 +111,13 @@ bool Memory::free(Address address) {
   ++generation_;
   // Gives the pages back; the addresses are never used again, so that a stale pointer stays a stale pointer.
   const Pages pages = pages_of(a);
-  if (a.shared)
+  if (a.shared) {
+    --shared_;
     (void)mmap(pages.begin, pages.bytes, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  else
+  } else {
     madvise(pages.begin, pages.bytes, MADV_DONTNEED);
+  }
   return true;
 }
 

@@ -65,6 +65,8 @@ class Memory {
   /// then see the same bytes, that of `base` at its offset within its page. No other allocation lies in these pages.
   /// Returns the descriptor, which the caller owns, or -1 when there is no such allocation, or the system refuses.
   int share(Address base);
+  /// Can another process write to some of this memory?
+  bool shared_with_host() const { return shared_ > 0; }
   /// False when `address` is not the base of a live allocation.
   bool free(Address address);
   /// Constant memory can be read and copied to, but not written by device code.
@@ -99,7 +101,7 @@ class Memory {
   Pages pages_of(const Allocation& a) const;
   Address add(Allocation a, std::uint64_t offset);
 
-  std::uint64_t capacity_, used_ = 0, host_used_ = 0, generation_ = 1, next_number_ = 1;
+  std::uint64_t capacity_, used_ = 0, host_used_ = 0, shared_ = 0, generation_ = 1, next_number_ = 1;
   std::uint64_t top_ = 4096;  ///< first unused offset in the arena
   std::map<Address, Allocation> allocations_;
 };
