@@ -39,6 +39,10 @@ DEVICE_LINK_FLAGS = {
 }
 RELOCATABLE = b"__cudaRegisterLinkedBinary_"
 """Begins a symbol that every object made with -rdc=true needs, and that linking the device code defines."""
+OLD_NAMES = re.compile(rb"\bcudaThread(Synchronize|Exit|[GS]etLimit|[GS]etCacheConfig)\b")
+"""Functions that older textbooks use and that the headers of CUDA 13 no longer declare; OLD_NAMES_HEADER does."""
+OLD_NAMES_HEADER = ROOT / "grader/cudart/old_names.cuh"
+NO_OLD_NAMES = (13, 0)
 SYSTEM_LIBRARIES = ("-lpthread", "-ldl", "-lrt")
 
 
@@ -99,6 +103,8 @@ def compile_object(source: Source, device: Device) -> Path:
     name = shown(source.path)
     cwd = Path.cwd() if source.path.absolute().is_relative_to(Path.cwd()) else ROOT
     flags = ["-std=c++17", "-I", str(LABS), *DEVICE_FLAGS[device], *source.flags]
+    if tools.release >= NO_OLD_NAMES and OLD_NAMES.search(text):
+        flags += ["-include", str(OLD_NAMES_HEADER)]
     entry = CACHE / _hash("object", text, str(cwd), name, tools.identity, *flags)
     made = entry / "object.o"
     if _headers_unchanged(entry):
