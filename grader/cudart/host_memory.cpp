@@ -97,8 +97,10 @@ cudaError_t CUDARTAPI cudaFreeHost(void* pointer) {
     if (pointer == nullptr) return cudaSuccess;
     Address base = 0;
     const AllocationNote* note = state.allocation_of(pointer, &base);
-    if (note == nullptr || note->kind != MemoryKind::pinned || base != address_of(pointer))
+    if (note == nullptr || note->kind != MemoryKind::pinned || base != address_of(pointer)) {
+      say("cudaFreeHost: the pointer is not what cudaMallocHost or cudaHostAlloc returned, or is freed already");
       return cudaErrorInvalidValue;
+    }
     state.await_all_host_functions();
     return release(state, pointer, Waits::yes);
   });

@@ -1,6 +1,5 @@
-// Fat binaries, kernels and variables as nvcc's host code registers them; launches; what is known of a kernel.
+// Launches.
 #include <algorithm>
-#include <climits>
 #include <cstring>
 
 #include "call.hpp"
@@ -11,27 +10,6 @@ using wire::Op;
 using wire::Request;
 
 namespace {
-
-/// What __cudaRegisterFatBinary gets, and the header behind its pointer (read off nvcc 12 and 13 output).
-struct FatbinWrapper {
-  std::uint32_t magic, version;
-  const void* data;
-  const void* const* files;  ///< in version 2: the fat binaries that were linked, up to a null pointer
-};
-struct FatbinHeader {
-  std::uint32_t magic;
-  std::uint16_t version, header_bytes;
-  std::uint64_t payload_bytes;
-};
-constexpr std::uint32_t wrapper_magic = 0x466243b1, header_magic = 0xba55ed50;
-constexpr std::uint32_t linked_version = 2;  ///< of a wrapper: made by nvcc -dlink
-
-void add_fatbin(Module& module, const void* data) {
-  FatbinHeader header;
-  std::memcpy(&header, data, sizeof header);
-  if (header.magic == header_magic)
-    module.fatbins.push_back({static_cast<const std::byte*>(data), header.header_bytes + header.payload_bytes});
-}
 
 struct Configuration {
   dim3 grid, block;
@@ -121,10 +99,6 @@ cudaError_t launch(const void* kernel, const LaunchShape& shape, void** argument
   });
 }
 
-Module* module_of(void** handle) {
-  return reinterpret_cast<Module*>(handle);
-}
-
 }  // namespace
 }  // namespace scanlab::cudart
 
@@ -132,85 +106,6 @@ using namespace scanlab::cudart;
 using scanlab::vgpu::Address;
 
 extern "C" {
-
-void** CUDARTAPI __cudaRegisterFatBinary(void* fatbin) {
-  Client& state = client();
-  const std::lock_guard hold(state.mutex);
-  Module& module = state.modules.emplace_back();
-  const auto* wrapper = static_cast<const FatbinWrapper*>(fatbin);
-  if (wrapper != nullptr && wrapper->magic == wrapper_magic && wrapper->data != nullptr) {
-    // With relocatable device code `data` is what NVIDIA's linker made, for real devices; the PTX is in the files.
-    if (wrapper->version == linked_version && wrapper->files != nullptr)
-      for (const void* const* file = wrapper->files; *file != nullptr; ++file) add_fatbin(module, *file);
-    else
-      add_fatbin(module, wrapper->data);
-  }
-  return reinterpret_cast<void**>(&module);
-}
-
-void CUDARTAPI __cudaRegisterFatBinaryEnd(void**) {}
-
-// The program ends, or a library of it is unloaded: its kernels can no longer be named. The server frees the rest.
-void CUDARTAPI __cudaUnregisterFatBinary(void** handle) {
-  Client& state = client();
-  const std::lock_guard hold(state.mutex);
-  const Module* module = module_of(handle);
-  std::erase_if(state.function_of, [&](const auto& entry) { return entry.second->module == module; });
-  std::erase_if(state.variable_of, [&](const auto& entry) { return entry.second->module == module; });
-}
-
-void CUDARTAPI __cudaRegisterFunction(void** handle, const char* host_function, char*, const char* name, int, uint3*,
-                                      uint3*, dim3*, dim3*, int*) {
-  Client& state = client();
-  const std::lock_guard hold(state.mutex);
-  Function& function = state.functions.emplace_back();
-  function.module = module_of(handle);
-  function.name = name;
-  state.function_of[host_function] = &function;
-}
-
-void CUDARTAPI __cudaRegisterVar(void** handle, char* host_variable, char*, const char* name, int, size_t bytes, int,
-                                 int) {
-  Client& state = client();
-  const std::lock_guard hold(state.mutex);
-  Variable& variable = state.variables.emplace_back();
-  variable.module = module_of(handle);
-  variable.name = name;
-  variable.bytes = bytes;
-  state.variable_of[host_variable] = &variable;
-}
-
-void CUDARTAPI __cudaRegisterManagedVar(void** handle, void** host_pointer, char* host_variable, const char* name, int,
-                                        size_t bytes, int, int) {
-  Client& state = client();
-  const std::lock_guard hold(state.mutex);
-  Variable& variable = state.variables.emplace_back();
-  variable.module = module_of(handle);
-  variable.name = name;
-  variable.managed_pointer = host_pointer;
-  variable.bytes = bytes;
-  state.variable_of[host_variable] = &variable;
-  state.variable_of[host_pointer] = &variable;
-}
-
-// Called before the host's first use of a __managed__ variable.
-char CUDARTAPI __cudaInitModule(void** handle) {
-  (void)call([&](Client& state) -> cudaError_t {
-    for (Variable& variable : state.variables) {
-      if (variable.module != module_of(handle) || variable.managed_pointer == nullptr || variable.mapped) continue;
-      if (const cudaError_t error = state.resolve(variable); error != cudaSuccess) return error;
-      const cudaError_t error =
-          state.share(variable.address, variable.bytes, nullptr, variable.module->id, variable.name);
-      if (error != cudaSuccess) return error;
-      state.allocations[variable.address] = {variable.bytes, "__managed__ " + variable.name, MemoryKind::managed,
-                                             cudaMemAttachGlobal};
-      variable.mapped = true;
-      *variable.managed_pointer = reinterpret_cast<void*>(variable.address);
-    }
-    return cudaSuccess;
-  });
-  return 1;
-}
 
 unsigned CUDARTAPI __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
   configurations.push_back({grid, block, shared, stream});
@@ -271,157 +166,6 @@ cudaError_t CUDARTAPI cudaLaunchKernelExC(const cudaLaunchConfig_t* config, cons
     }
   }
   return launch(function, shape, arguments, config->stream);
-}
-
-cudaError_t CUDARTAPI cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
-  return call([&](Client& state) -> cudaError_t {
-    if (attributes == nullptr) return cudaErrorInvalidValue;
-    Function* function = state.find(kernel);
-    if (function == nullptr) return cudaErrorInvalidDeviceFunction;
-    if (const cudaError_t error = state.resolve(*function); error != cudaSuccess) return error;
-    *attributes = {};
-    attributes->sharedSizeBytes = function->facts.static_shared;
-    attributes->constSizeBytes = function->facts.constant_bytes;
-    attributes->localSizeBytes = function->facts.local_bytes;
-    attributes->maxThreadsPerBlock = static_cast<int>(function->facts.max_threads);
-    attributes->numRegs = static_cast<int>(std::min<std::uint32_t>(function->facts.registers, 255));
-    attributes->ptxVersion = attributes->binaryVersion =
-        static_cast<int>(state.device.compute_major * 10 + state.device.compute_minor);
-    const std::uint64_t limit =
-        function->max_dynamic_shared != 0
-            ? function->max_dynamic_shared
-            : state.device.shared_per_block - std::min(state.device.shared_per_block, function->facts.static_shared);
-    attributes->maxDynamicSharedSizeBytes = static_cast<int>(limit);
-    attributes->preferredShmemCarveout = function->carveout;
-    return cudaSuccess;
-  });
-}
-
-cudaError_t CUDARTAPI cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
-  return call([&](Client& state) -> cudaError_t {
-    Function* function = state.find(kernel);
-    if (function == nullptr) return cudaErrorInvalidDeviceFunction;
-    if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) {
-      if (value < cudaSharedmemCarveoutDefault || value > cudaSharedmemCarveoutMaxShared) return cudaErrorInvalidValue;
-      function->carveout = value;
-      return cudaSuccess;
-    }
-    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)  // clusters
-      return attribute > 0 && attribute < cudaFuncAttributeMax ? cudaErrorNotSupported : cudaErrorInvalidValue;
-    if (const cudaError_t error = state.resolve(*function); error != cudaSuccess) return error;
-    if (value < 0 ||
-        static_cast<std::uint64_t>(value) + function->facts.static_shared > state.device.shared_per_block_optin)
-      return cudaErrorInvalidValue;
-    function->max_dynamic_shared = static_cast<std::uint64_t>(value);
-    function->accepted.clear();
-    return cudaSuccess;
-  });
-}
-
-cudaError_t CUDARTAPI cudaFuncSetCacheConfig(const void* kernel, cudaFuncCache) {
-  return call([&](Client& state) { return state.find(kernel) ? cudaSuccess : cudaErrorInvalidDeviceFunction; });
-}
-
-cudaError_t CUDARTAPI cudaFuncSetSharedMemConfig(const void* kernel, cudaSharedMemConfig) {
-  return call([&](Client& state) { return state.find(kernel) ? cudaSuccess : cudaErrorInvalidDeviceFunction; });
-}
-
-cudaError_t CUDARTAPI cudaFuncGetName(const char** name, const void* kernel) {
-  return call([&](Client& state) -> cudaError_t {
-    const Function* function = state.find(kernel);
-    if (function == nullptr) return cudaErrorInvalidDeviceFunction;
-    if (name == nullptr) return cudaErrorInvalidValue;
-    *name = function->name.c_str();
-    return cudaSuccess;
-  });
-}
-
-cudaError_t CUDARTAPI cudaFuncGetParamInfo(const void* kernel, size_t index, size_t* offset, size_t* bytes) {
-  return call([&](Client& state) -> cudaError_t {
-    Function* function = state.find(kernel);
-    if (function == nullptr) return cudaErrorInvalidDeviceFunction;
-    if (const cudaError_t error = state.resolve(*function); error != cudaSuccess) return error;
-    if (offset == nullptr || index >= function->places.size()) return cudaErrorInvalidValue;
-    *offset = function->places[index].offset;
-    if (bytes != nullptr) *bytes = function->places[index].bytes;
-    return cudaSuccess;
-  });
-}
-
-cudaError_t CUDARTAPI cudaGetKernel(cudaKernel_t* kernel, const void* host_function) {
-  return call([&](Client& state) -> cudaError_t {
-    if (kernel == nullptr) return cudaErrorInvalidValue;
-    *kernel = reinterpret_cast<cudaKernel_t>(state.find(host_function));
-    return *kernel == nullptr ? cudaErrorInvalidDeviceFunction : cudaSuccess;
-  });
-}
-
-// A cudaFunction_t is not looked into by anything but the driver API: any name for the kernel will do.
-cudaError_t CUDARTAPI cudaGetFuncBySymbol(cudaFunction_t* function, const void* host_function) {
-  return call([&](Client& state) -> cudaError_t {
-    if (function == nullptr) return cudaErrorInvalidValue;
-    *function = reinterpret_cast<cudaFunction_t>(state.find(host_function));
-    return *function == nullptr ? cudaErrorInvalidDeviceFunction : cudaSuccess;
-  });
-}
-
-cudaError_t CUDARTAPI cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* kernel,
-                                                                             int threads, size_t shared, unsigned) {
-  return call([&](Client& state) -> cudaError_t {
-    Function* function = state.find(kernel);
-    if (function == nullptr) return cudaErrorInvalidDeviceFunction;
-    if (blocks == nullptr || threads <= 0) return cudaErrorInvalidValue;
-    if (const cudaError_t error = state.resolve(*function); error != cudaSuccess) return error;
-    Request request;
-    request.op = Op::occupancy;
-    request.id = function->id;
-    request.bytes = static_cast<std::uint64_t>(threads);
-    request.dynamic_shared = shared;
-    const wire::Reply reply = state.exchange(request);
-    *blocks = static_cast<int>(std::min<std::uint64_t>(reply.value, INT_MAX));
-    return static_cast<cudaError_t>(reply.error);
-  });
-}
-
-cudaError_t CUDARTAPI cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int threads,
-                                                                    size_t shared) {
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, kernel, threads, shared, 0);
-}
-
-cudaError_t CUDARTAPI cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* kernel, int blocks,
-                                                                int threads) {
-  return call([&](Client& state) -> cudaError_t {
-    Function* function = state.find(kernel);
-    if (function == nullptr) return cudaErrorInvalidDeviceFunction;
-    if (bytes == nullptr || blocks <= 0 || threads <= 0) return cudaErrorInvalidValue;
-    if (const cudaError_t error = state.resolve(*function); error != cudaSuccess) return error;
-    const std::uint64_t share = std::min<std::uint64_t>(
-        state.device.shared_per_multiprocessor / static_cast<unsigned>(blocks), state.device.shared_per_block_optin);
-    *bytes = share - std::min(share, function->facts.static_shared);
-    return cudaSuccess;
-  });
-}
-
-cudaError_t CUDARTAPI cudaGetSymbolAddress(void** address, const void* symbol) {
-  return call([&](Client& state) -> cudaError_t {
-    Variable* variable = state.find_variable(symbol);
-    if (variable == nullptr) return cudaErrorInvalidSymbol;
-    if (address == nullptr) return cudaErrorInvalidValue;
-    if (const cudaError_t error = state.resolve(*variable); error != cudaSuccess) return error;
-    *address = reinterpret_cast<void*>(variable->address);
-    return cudaSuccess;
-  });
-}
-
-cudaError_t CUDARTAPI cudaGetSymbolSize(size_t* bytes, const void* symbol) {
-  return call([&](Client& state) -> cudaError_t {
-    Variable* variable = state.find_variable(symbol);
-    if (variable == nullptr) return cudaErrorInvalidSymbol;
-    if (bytes == nullptr) return cudaErrorInvalidValue;
-    if (const cudaError_t error = state.resolve(*variable); error != cudaSuccess) return error;
-    *bytes = variable->bytes;
-    return cudaSuccess;
-  });
 }
 
 }  // extern "C"

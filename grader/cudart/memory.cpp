@@ -127,7 +127,10 @@ cudaError_t CUDARTAPI cudaFree(void* pointer) {
     if (const cudaError_t error = state.refuse_during_capture(); error != cudaSuccess) return error;
     state.await_all_host_functions();
     const MemoryKind kind = state.kind_of(pointer);
-    if (kind != MemoryKind::device && kind != MemoryKind::managed) return cudaErrorInvalidValue;
+    if (kind != MemoryKind::device && kind != MemoryKind::managed) {
+      say("cudaFree: this is host memory; pinned memory is freed with cudaFreeHost");
+      return cudaErrorInvalidValue;
+    }
     return release(state, pointer, Waits::yes);
   });
 }

@@ -81,8 +81,13 @@ void check_defined(const ptx::Module& module, const Reach& reached) {
   const auto missing = [](const std::string& name) {
     FaultException f;
     f.fault.kind = Fault::Kind::unsupported;
-    f.fault.headline = fmt::format("{} is declared, but defined nowhere in this program", ptx::demangle(name));
-    f.fault.advice = "if another file defines it, give all files to one command, with nvcc's -rdc=true";
+    if (name.starts_with("__cudaCDP2") || name.starts_with("cudaLaunchDevice")) {
+      f.fault.headline = "device code launches kernels or calls CUDA's runtime, which the virtual GPU cannot do";
+      f.fault.advice = "launch kernels from the host, or check on a real GPU with --device gpu";
+    } else {
+      f.fault.headline = fmt::format("{} is declared, but defined nowhere in this program", ptx::demangle(name));
+      f.fault.advice = "if another file defines it, give all files to one command, with nvcc's -rdc=true";
+    }
     throw f;
   };
   for (const ptx::Variable& v : module.variables)
