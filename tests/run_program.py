@@ -9,6 +9,7 @@ Where there is a NAME.stderr, each of its lines has to occur in what the virtual
 The same output is expected under every schedule. The program's comment lines may say how it is built and how it ends:
 
     // test: nvcc FLAGS       further flags for the compiler
+    // test: with A.cu B.cu   further files of the program: all are compiled with relocatable device code (-rdc=true)
     // test: runs A B         one run for each argument, outputs one after the other
     // test: vgpu-run OPTIONS further options of vgpu-run
     // test: schedules S T    these schedules only: the program depends on the order of blocks
@@ -48,17 +49,31 @@ def directives(source: Path) -> dict[str, list[str]]:
 
 def compile_program(options: argparse.Namespace, wanted: dict[str, list[str]], folder: Path) -> Path | None:
     program = folder / options.source.stem
-    command = [options.nvcc, "-std=c++17", "-lineinfo", "-Wno-deprecated-declarations", "-o", str(program)]
-    command += wanted.get("nvcc", [""])[0].split()
-    if options.gpu:
-        command += ["-arch=native", str(options.source)]
+    nvcc = [
+        options.nvcc,
+        "-std=c++17",
+        "-lineinfo",
+        "-Wno-deprecated-declarations",
+        *wanted.get("nvcc", [""])[0].split(),
+    ]
+    nvcc += ["-arch=native"] if options.gpu else ["-gencode", "arch=compute_80,code=compute_80", "--no-compress"]
+    others = wanted.get("with", [""])[0].split()
+    sources = [str(path.absolute()) for path in (options.source, *(options.source.parent / name for name in others))]
+    runtime = [] if options.gpu else [str(options.library), "-cudart", "none"]
+    if others:
+        # In steps: with -cudart none, nvcc leaves out the linking of device code.
+        objects = [str(folder / f"{Path(source).stem}.o") for source in sources]
+        device_linker = ["-dlink"] if options.gpu else ["-dlink", "-cudadevrt", "none"]
+        commands = [[*nvcc, "-dc", source, "-o", made] for source, made in zip(sources, objects, strict=True)]
+        commands.append([*nvcc, *device_linker, *objects, "-o", str(folder / "device_code.o")])
+        commands.append([*nvcc, *objects, str(folder / "device_code.o"), *runtime, "-o", str(program)])
     else:
-        command += ["-gencode", "arch=compute_80,code=compute_80", "--no-compress", "-cudart", "none"]
-        command += [str(options.source), str(options.library)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS)
-    if done.returncode != 0:
-        print(f"{options.source.name}: nvcc fails:\n{done.stdout}{done.stderr}")
-        return None
+        commands = [[*nvcc, *sources, *runtime, "-o", str(program)]]
+    for command in commands:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS)
+        if done.returncode != 0:
+            print(f"{options.source.name}: nvcc fails:\n{done.stdout}{done.stderr}")
+            return None
     return program
 
 

@@ -1,13 +1,17 @@
-// The frame around every call of the runtime: connect, lock, sticky errors first, remember the error.
+// The frames around the calls of the runtime: connect, lock, sticky errors first, remember the error.
 #pragma once
 
+#include <utility>
+
 #include "client.hpp"
+#include "streams.hpp"
 
 namespace scanlab::cudart {
 
 /// Runs `body(Client&)` → cudaError_t as one call of the runtime.
 template <class Body>
 cudaError_t call(Body&& body) {
+  if (in_host_function) return record(cudaErrorNotPermitted);
   Client& state = client();
   const std::lock_guard hold(state.mutex);
   if (!state.connect())
@@ -16,6 +20,26 @@ cudaError_t call(Body&& body) {
                                                      : cudaErrorNoDevice);
   if (state.sticky != cudaSuccess) return record(state.sticky);
   return record(body(state));
+}
+
+/// Submits work to a stream: `work(Client&, cudaStream_t)` → cudaError_t runs at once, when the host functions that are
+/// before it have ended; on a stream that is being captured it becomes a node of the graph. It holds values, no
+/// references, since a graph outlives the call.
+///
+/// At once, in the order in which all streams' work is submitted, is an order that CUDA allows: work never comes before
+/// what its stream, an event or the default stream makes it wait for, since all of that was submitted earlier. What
+/// CUDA does not promise, that kernels of two streams run side by side, no program may rely on.
+template <class Work>
+cudaError_t submit(cudaStream_t stream, cudaGraphNodeType type, Work work) {
+  return call([&](Client& state) -> cudaError_t {
+    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+    if (Capture* capture = state.capture_of(stream)) return capture->add(stream, type, std::move(work));
+    if (const cudaError_t error = state.refuse_implicit_capture(stream); error != cudaSuccess) return error;
+    state.await_host_functions(stream);
+    const cudaError_t error = work(state, stream);
+    state.note_work(stream);
+    return error;
+  });
 }
 
 }  // namespace scanlab::cudart

@@ -10,10 +10,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
+
+#include "sides.hpp"
 
 namespace scanlab::cudart {
 
@@ -52,6 +56,23 @@ int inherited_socket() {
   socklen_t size = sizeof type;
   if (getsockopt(static_cast<int>(fd), SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) return -1;
   return static_cast<int>(fd);
+}
+
+/// A reply, and the descriptor that may come with it.
+bool receive_reply(int socket, Reply& reply, int& fd) {
+  iovec piece{&reply, sizeof reply};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t got = -1;
+  do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL);
+  while (got < 0 && errno == EINTR);
+  const cmsghdr* head = got == static_cast<ssize_t>(sizeof reply) ? CMSG_FIRSTHDR(&message) : nullptr;
+  if (head != nullptr && head->cmsg_type == SCM_RIGHTS) std::memcpy(&fd, CMSG_DATA(head), sizeof fd);
+  return got == static_cast<ssize_t>(sizeof reply);
 }
 
 /// Nothing of this process may lie where device pointers point to. Managed memory is carved out of the reservation.
@@ -101,34 +122,24 @@ bool Client::connect() {
   request.op = Op::hello;
   request.value = wire::version;
   Reply reply;
-  iovec piece{&reply, sizeof reply};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  ssize_t got = -1;
-  if (wire::send_all(fd_, &request, sizeof request)) {
-    do got = recvmsg(fd_, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL);
-    while (got < 0 && errno == EINTR);
-  }
-  const cmsghdr* head = got == static_cast<ssize_t>(sizeof reply) ? CMSG_FIRSTHDR(&message) : nullptr;
   int staging_fd = -1;
-  if (head != nullptr && head->cmsg_type == SCM_RIGHTS) std::memcpy(&staging_fd, CMSG_DATA(head), sizeof staging_fd);
-  if (staging_fd < 0 || reply.magic != wire::magic || reply.payload_bytes != sizeof device ||
+  if (!wire::send_all(fd_, &request, sizeof request) || !receive_reply(fd_, reply, staging_fd) || staging_fd < 0 ||
+      reply.magic != wire::magic || reply.payload_bytes != sizeof device ||
       !wire::receive_all(fd_, &device, sizeof device)) {
     say("the virtual GPU does not answer: start this program with `grader/scanlab run` of the same version");
     return false;
   }
   staging_bytes_ = reply.bytes;
-  void* at = mmap(nullptr, staging_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, staging_fd, 0);
+  const std::size_t progress = wire::progress_offset(staging_bytes_);
+  void* at = mmap(nullptr, progress + wire::progress_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, staging_fd, 0);
   close(staging_fd);
   if (at == MAP_FAILED) {
     say("cannot map the staging buffer: %s", std::strerror(errno));
     return false;
   }
   staging_ = static_cast<std::byte*>(at);
+  done_ = reinterpret_cast<std::uint64_t*>(staging_ + progress);
+  sent_ = 1;  // the greeting
   pthread_atfork(nullptr, nullptr, [] { in_forked_child = true; });
   reserve_device_windows();
   watch_host_accesses();
@@ -147,6 +158,7 @@ Reply Client::exchange(Request request, std::span<const std::byte> payload, std:
   lost.error = cudaErrorDevicesUnavailable;
   if (link != Link::open) return lost;
   request.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  ++sent_;
   Reply reply;
   std::vector<std::byte> ignored;
   if (answer == nullptr) answer = &ignored;
@@ -167,10 +179,27 @@ Reply Client::exchange(Request request, std::span<const std::byte> payload, std:
   return reply;
 }
 
+Reply Client::exchange(Request request, std::span<const std::byte> payload, int& fd) {
+  Reply lost;
+  lost.error = cudaErrorDevicesUnavailable;
+  if (link != Link::open) return lost;
+  request.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  ++sent_;
+  Reply reply;
+  if (!wire::send_all(fd_, &request, sizeof request) || !wire::send_all(fd_, payload.data(), payload.size()) ||
+      !receive_reply(fd_, reply, fd) || reply.magic != wire::magic || reply.payload_bytes != 0) {
+    lose("it closed the connection");
+    return lost;
+  }
+  if (reply.flags & wire::flag_sticky) sticky = static_cast<cudaError_t>(reply.error);
+  return reply;
+}
+
 void Client::post(Request request, std::span<const std::byte> payload) {
   if (link != Link::open) return;
   request.flags |= wire::flag_quiet;
   request.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  ++sent_;
   // One system call, so that the server wakes once.
   std::byte together[sizeof(Request) + 512];
   bool sent;
@@ -199,9 +228,46 @@ cudaError_t Client::synchronise() {
   Request request;
   request.op = Op::synchronise;
   request.flags = wire::flag_blocking;
-  const cudaError_t error = submit(request);
-  if (error != cudaSuccess) return error;
-  return fetch_managed();
+  return submit(request);
+}
+
+bool Client::done(std::uint64_t requests) const {
+  return link != Link::open || std::atomic_ref(*done_).load(std::memory_order_acquire) >= requests;
+}
+
+cudaError_t Client::synchronise(std::uint64_t requests) {
+  using clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds grace{100};
+  const std::uint64_t all = sent_;
+  const auto begin = clock::now();
+  for (auto pause = std::chrono::microseconds(20); requests < all && !done(all);) {
+    if (done(requests) && clock::now() - begin > grace) return sticky;
+    mutex.unlock();
+    std::this_thread::sleep_for(pause);
+    mutex.lock();
+    if (pause < std::chrono::milliseconds(1)) pause *= 2;
+  }
+  return synchronise();
+}
+
+std::uint64_t Client::sent_on(cudaStream_t stream) {
+  CUstream_st& own = at(stream);
+  std::uint64_t requests = own.sent;
+  if (&own == &legacy_stream) {
+    requests = std::max(requests, per_thread_stream.sent);
+    for (const cudaStream_t other : streams)
+      if (!(other->flags & cudaStreamNonBlocking)) requests = std::max(requests, other->sent);
+  } else if (!(own.flags & cudaStreamNonBlocking)) {
+    requests = std::max(requests, legacy_stream.sent);
+  }
+  return requests;
+}
+
+void Client::drain() {
+  if (done(sent_)) return;
+  Request request;
+  request.op = Op::memory_info;
+  (void)exchange(request);
 }
 
 bool Client::check_range(Address address, std::size_t bytes, std::uint32_t flags, cudaError_t& error) {
@@ -253,7 +319,9 @@ cudaError_t Client::load(Module& module) {
   if (module.id != 0 || module.refused != cudaSuccess) return module.refused;
   Request request;
   request.op = Op::load_module;
-  const Reply reply = exchange(request, module.fatbin);
+  std::vector<std::byte> together;
+  for (const auto fatbin : module.fatbins) together.insert(together.end(), fatbin.begin(), fatbin.end());
+  const Reply reply = exchange(request, together);
   if (reply.error == 0) module.id = reply.id;
   module.refused = static_cast<cudaError_t>(reply.error);
   return module.refused;
@@ -303,66 +371,23 @@ cudaError_t Client::resolve(Variable& variable) {
   return cudaSuccess;
 }
 
-// --- managed memory: one copy at the same addresses on each side; kernels and synchronisation move it over ---
-
-namespace {
-
-constexpr Address page = 4096;
-
-}  // namespace
-
-bool Client::is_managed(const void* pointer) const {
-  if (!in_device_window(pointer)) return false;
-  const Address address = reinterpret_cast<Address>(pointer);
-  auto next = allocations.upper_bound(address);
-  if (next == allocations.begin()) return false;
-  --next;
-  return next->second.managed && address - next->first < std::max<std::uint64_t>(next->second.bytes, 1);
-}
-
-bool Client::map_managed(Address base, std::size_t bytes) {
-  const Address begin = base / page * page, end = (base + bytes + page - 1) / page * page;
-  return mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) == 0;
-}
-
-void Client::unmap_managed(Address base, std::size_t bytes) {
-  // Only whole pages: the first and the last may hold a neighbour.
-  const Address begin = (base + page - 1) / page * page, end = (base + bytes) / page * page;
-  if (begin >= end) return;
-  (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
-  (void)mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_NONE);
-}
-
-cudaError_t Client::give_managed_to_device() {
-  if (device_owns_managed) return cudaSuccess;
-  for (const auto& [base, note] : allocations) {
-    if (!note.managed || note.bytes == 0) continue;
-    const cudaError_t error = copy_to_device(base, reinterpret_cast<const void*>(base), note.bytes, 0);
-    if (error != cudaSuccess) return error;
-    device_owns_managed = true;
-  }
-  return cudaSuccess;
-}
-
-cudaError_t Client::fetch_managed() {
-  if (!device_owns_managed) return cudaSuccess;
-  device_owns_managed = false;
-  for (const auto& [base, note] : allocations) {
-    if (!note.managed || note.bytes == 0) continue;
-    const cudaError_t error = copy_to_host(reinterpret_cast<void*>(base), base, note.bytes, 0);
-    if (error != cudaSuccess) return error;
-  }
-  return cudaSuccess;
-}
-
 bool Client::valid(cudaStream_t stream) const {
   return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread || streams.contains(stream);
 }
 
+CUstream_st& Client::at(cudaStream_t stream) {
+  if (stream == nullptr || stream == cudaStreamLegacy) return legacy_stream;
+  return stream == cudaStreamPerThread ? per_thread_stream : *stream;
+}
+
 void Client::forget() {
+  for (const auto& [host, registration] : registrations) take_back(host, registration);
+  registrations.clear();
   for (const auto& [base, note] : allocations)
-    if (note.managed) unmap_managed(base, note.bytes);
+    if (note.kind != MemoryKind::device) unmap(base, note.bytes);
   allocations.clear();
+  forget_pools();
+  forget_device_settings();
   for (Module& module : modules) {
     module.id = 0;
     module.refused = cudaSuccess;
@@ -370,14 +395,24 @@ void Client::forget() {
   for (Function& function : functions) {
     function.id = 0;
     function.max_dynamic_shared = 0;
+    function.carveout = -1;
     function.accepted.clear();
   }
-  for (Variable& variable : variables) variable.address = 0;
+  for (Variable& variable : variables) {
+    variable.address = 0;
+    variable.mapped = false;
+  }
   for (const cudaStream_t stream : streams) delete stream;
   streams.clear();
   for (const cudaEvent_t event : events) delete event;
   events.clear();
-  device_owns_managed = false;
+  for (const cudaGraph_t graph : graphs) delete graph;
+  graphs.clear();
+  for (const cudaGraphExec_t graph : executable_graphs) delete graph;
+  executable_graphs.clear();
+  legacy_stream.host_calls.clear();
+  per_thread_stream.host_calls.clear();
+  per_thread_stream.capture.reset();
   sticky = cudaSuccess;
 }
 

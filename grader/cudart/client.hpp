@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -15,31 +16,18 @@
 #include <unordered_map>
 #include <vector>
 
+#include "streams.hpp"
 #include "vgpu/core/memory.hpp"
 #include "vgpu/server/protocol.hpp"
-
-/// What a cudaStream_t points to. All work runs in the order of submission, which every stream allows.
-struct CUstream_st {
-  unsigned flags = 0;
-  int priority = 0;
-  unsigned long long id = 0;
-};
-
-/// What a cudaEvent_t points to.
-struct CUevent_st {
-  unsigned flags = 0;
-  bool recorded = false;
-  double ns = 0;  ///< on the device's clock
-};
 
 namespace scanlab::cudart {
 
 namespace wire = server::wire;
 using vgpu::Address;
 
-/// One fat binary of the program: one translation unit.
+/// One fat binary of the program: one translation unit. With relocatable device code the fat binaries of all of them.
 struct Module {
-  std::span<const std::byte> fatbin;
+  std::vector<std::span<const std::byte>> fatbins;
   std::uint64_t id = 0;  ///< at the server; 0: not loaded
   cudaError_t refused = cudaSuccess;
 };
@@ -58,6 +46,7 @@ struct Function {
   wire::KernelFacts facts;
   std::vector<wire::ParameterPlace> places;
   std::uint64_t max_dynamic_shared = 0;  ///< by cudaFuncSetAttribute; 0: the device's default
+  int carveout = -1;                     ///< by cudaFuncSetAttribute; a hint
   std::vector<LaunchShape> accepted;     ///< launches that the device did not refuse: their like need no reply
 };
 
@@ -66,14 +55,31 @@ struct Variable {
   Module* module = nullptr;
   std::string name;
   void** managed_pointer = nullptr;  ///< of a __managed__ variable: where the host finds its address
+  bool mapped = false;               ///< a __managed__ variable that the host can use
   Address address = 0;               ///< 0: not looked up
   std::uint64_t bytes = 0;
 };
 
+enum class MemoryKind {
+  device,
+  managed,
+  pinned,      ///< cudaMallocHost, cudaHostAlloc
+  registered,  ///< cudaHostRegister: the device's addresses of memory that the program has elsewhere
+};
+
+/// Memory with an address in the device's window. All but `MemoryKind::device` is mapped in this process too.
 struct AllocationNote {
   std::uint64_t bytes = 0;
   std::string label;  ///< as the server's: "cudaMalloc #3 (4096 bytes)"
-  bool managed = false;
+  MemoryKind kind = MemoryKind::device;
+  unsigned flags = 0;  ///< of cudaHostAlloc, cudaMallocManaged, cudaHostRegister
+};
+
+/// Memory of the program's own that it has registered.
+struct Registration {
+  std::size_t bytes = 0;
+  unsigned flags = 0;
+  Address device = 0;  ///< 0: kernels cannot use it
 };
 
 /// One process has one. Members below need `mutex`; `call` (call.hpp) takes it.
@@ -92,11 +98,13 @@ class Client {
   std::unordered_map<const void*, Variable*> variable_of;  ///< by the address of the host's shadow variable
   std::map<Address, AllocationNote> allocations;
   std::uint64_t allocation_number = 1;
-  std::map<const void*, std::size_t> host_allocations, host_registrations;
+  std::map<const void*, Registration> registrations;
   std::set<cudaStream_t> streams;
   std::set<cudaEvent_t> events;
-  unsigned long long next_stream = 10;
-  bool device_owns_managed = false;  ///< a kernel may have changed managed memory since the host's copy was fetched
+  std::set<cudaGraph_t> graphs;
+  std::set<cudaGraphExec_t> executable_graphs;
+  unsigned long long next_id = 10;  ///< of streams, events and captures
+  CUstream_st legacy_stream{0, 0, 1, {}, {}}, per_thread_stream{0, 0, 2, {}, {}};
 
   /// Connects on first use. False: there is no device (said once on stderr).
   bool connect();
@@ -107,8 +115,21 @@ class Client {
   cudaError_t submit(const wire::Request& request) { return static_cast<cudaError_t>(exchange(request).error); }
   /// Sends a request that has no reply.
   void post(wire::Request request, std::span<const std::byte> payload);
-  /// Waits for the device: surfaces a fault, prints what the device printed, and fetches managed memory.
+  /// The same as `exchange` for a request that is answered with a descriptor; -1 when it is not.
+  wire::Reply exchange(wire::Request request, std::span<const std::byte> payload, int& fd);
+  /// Waits for the device: surfaces a fault, and prints what the device printed.
   cudaError_t synchronise();
+  /// Requests sent so far; are so many of them done? Does not wait.
+  std::uint64_t sent() const { return sent_; }
+  bool done(std::uint64_t requests) const;
+  /// Waits until so many requests are done. What was sent later is waited for too, unless it takes long (it may wait
+  /// for the host): then faults surface, and printed text shows, at a later call.
+  cudaError_t synchronise(std::uint64_t requests);
+  /// The number of requests that `stream` has to wait for.
+  std::uint64_t sent_on(cudaStream_t stream);
+  void note_work(cudaStream_t stream) { at(stream).sent = sent_; }
+  /// Waits until everything sent is done, whatever came of it: then the host may look at memory that kernels use.
+  void drain();
 
   /// Copies through the staging buffer. The device range has to lie in one allocation, or nothing is copied.
   cudaError_t copy_to_device(Address to, const void* from, std::size_t bytes, std::uint32_t flags);
@@ -121,27 +142,58 @@ class Client {
   Variable* find_variable(const void* symbol);
   cudaError_t resolve(Variable& variable);
 
-  bool is_managed(const void* pointer) const;
-  /// Makes [base, base + bytes) usable by the host at the same addresses; false when the system refuses.
-  bool map_managed(Address base, std::size_t bytes);
-  void unmap_managed(Address base, std::size_t bytes);
-  /// Before a kernel runs: the device's copy of managed memory becomes the valid one. After it: the host's.
-  cudaError_t give_managed_to_device();
-  cudaError_t fetch_managed();
+  /// The allocation that a pointer points into, and its base; null when it points into none.
+  const AllocationNote* allocation_of(const void* pointer, Address* base = nullptr) const;
+  MemoryKind kind_of(const void* pointer) const {
+    const AllocationNote* note = allocation_of(pointer);
+    return note == nullptr ? MemoryKind::device : note->kind;
+  }
+  /// Maps the pages of [base, base + bytes) at the same addresses in this process and, when `host` is not null, at
+  /// `host` too. `variable` with its module, or empty for an allocation.
+  cudaError_t share(Address base, std::size_t bytes, void* host = nullptr, std::uint64_t module = 0,
+                    std::string_view variable = {});
+  void unmap(Address base, std::size_t bytes);
+  /// Makes registered memory the program's alone again. Its device addresses stay mapped.
+  void take_back(const void* host, const Registration& registration);
 
   bool valid(cudaStream_t stream) const;
   bool valid(cudaEvent_t event) const { return events.contains(event); }
+  CUstream_st& at(cudaStream_t stream);
+
+  /// Host functions run in a thread of their own, one after the other (host_functions.cpp).
+  void enqueue_host_function(cudaStream_t stream, std::shared_ptr<HostCall> host_call);
+  /// Those that have not ended and that work on `stream` comes after.
+  HostCalls host_functions_before(cudaStream_t stream);
+  /// Waits for them; other threads may use the client meanwhile.
+  void await(const HostCalls& host_calls);
+  void await_host_functions(cudaStream_t stream) { await(host_functions_before(stream)); }
+  void await_all_host_functions() { await(HostCalls(host_queue_.begin(), host_queue_.end())); }
+
+  /// Null when the stream is not being captured.
+  Capture* capture_of(cudaStream_t stream);
+  /// cudaErrorStreamCaptureImplicit when `stream` is the legacy stream and a stream that it waits for is captured.
+  cudaError_t refuse_implicit_capture(cudaStream_t stream);
+  /// A call that may not happen during a capture, of `stream` or (null) of any in the global mode.
+  cudaError_t refuse_during_capture(cudaStream_t stream);
+  cudaError_t refuse_during_capture();
+
   /// Forgets everything that cudaDeviceReset destroys.
   void forget();
 
  private:
   void lose(const char* why);
   void print_output(std::uint64_t bytes);
+  void run_host_functions();
   bool check_range(Address address, std::size_t bytes, std::uint32_t flags, cudaError_t& error);
 
   int fd_ = -1;
   std::byte* staging_ = nullptr;
   std::size_t staging_bytes_ = 0;
+  std::uint64_t* done_ = nullptr;  ///< the server's count, behind the staging buffer
+  std::uint64_t sent_ = 0;
+  std::deque<std::shared_ptr<HostCall>> host_queue_;  ///< the first one may be running
+  std::condition_variable_any host_queue_changed_;
+  bool host_thread_started_ = false;
 };
 
 /// The one client; never destroyed, since the program's own destructors may still call CUDA.

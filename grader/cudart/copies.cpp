@@ -26,16 +26,17 @@ const char* name_of(cudaMemcpyKind kind) {
   }
 }
 
-/// Managed memory that the host owns is plain memory of this process: its bounds are checked here.
+/// Pinned memory is read and written in this process: its bounds are checked here.
 cudaError_t check_bounds(const Client& state, const void* pointer, std::size_t bytes) {
-  if (!in_device_window(pointer) || on_device(state, pointer)) return cudaSuccess;
-  const auto owner = std::prev(state.allocations.upper_bound(address_of(pointer)));
-  return bytes <= owner->second.bytes - (address_of(pointer) - owner->first) ? cudaSuccess : cudaErrorInvalidValue;
+  Address base = 0;
+  const AllocationNote* note = state.allocation_of(pointer, &base);
+  if (note == nullptr || on_device(state, pointer)) return cudaSuccess;
+  return bytes <= note->bytes - (address_of(pointer) - base) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/// Does the pointer fit the side that `kind` claims? Managed memory fits both.
+/// Does the pointer fit the side that `kind` claims? Memory that both sides can use fits both.
 bool fits(const Client& state, const void* pointer, bool device_claimed) {
-  return in_device_window(pointer) == device_claimed || state.is_managed(pointer);
+  return in_device_window(pointer) == device_claimed || is_shared(state, pointer);
 }
 
 cudaError_t check_kind(const Client& state, const void* to, const void* from, cudaMemcpyKind kind) {
@@ -84,14 +85,13 @@ cudaError_t copy(Client& state, void* to, const void* from, std::size_t bytes, c
   if (bytes == 0) return waits == Waits::yes ? state.synchronise() : cudaSuccess;
   if (to == nullptr || from == nullptr) return cudaErrorInvalidValue;
   if (const cudaError_t error = check_kind(state, to, from, kind); error != cudaSuccess) return error;
-  // A copy that waits ends what the device was doing, so managed memory comes back to the host first.
-  if (waits == Waits::yes && state.device_owns_managed)
-    if (const cudaError_t error = state.synchronise(); error != cudaSuccess) return error;
   for (const void* side : {static_cast<const void*>(to), from})
     if (check_bounds(state, side, bytes) != cudaSuccess)
       return explain(state, cudaErrorInvalidValue, "copy", side, bytes);
   const std::uint32_t flags = flags_of(waits);
   const bool to_device = on_device(state, to), from_device = on_device(state, from);
+  // A kernel that still runs may write to pinned or registered memory, which is read in this process.
+  if (!from_device) state.drain();
   if (to_device && from_device) {
     Request request;
     request.op = Op::copy_on_device;
@@ -116,12 +116,6 @@ cudaError_t fill(Client& state, void* to, int value, std::size_t bytes) {
   if (!in_device_window(to)) {
     if (to != nullptr) say("cudaMemset takes a device pointer, and this is a host pointer (use memset)");
     return cudaErrorInvalidValue;
-  }
-  if (!on_device(state, to)) {
-    if (check_bounds(state, to, bytes) != cudaSuccess)
-      return explain(state, cudaErrorInvalidValue, "cudaMemset", to, bytes);
-    std::memset(to, value, bytes);
-    return cudaSuccess;
   }
   Request request;
   request.op = Op::fill;
@@ -151,19 +145,18 @@ cudaError_t fill_rows(Client& state, void* to, std::size_t pitch, int value, std
   return cudaSuccess;
 }
 
-cudaError_t copy_box(Client& state, const cudaMemcpy3DParms* box, Waits waits) {
-  if (box == nullptr) return cudaErrorInvalidValue;
-  if (box->srcArray != nullptr || box->dstArray != nullptr) {
+cudaError_t copy_box(Client& state, const cudaMemcpy3DParms& box, Waits waits) {
+  if (box.srcArray != nullptr || box.dstArray != nullptr) {
     say("CUDA arrays are not supported by the virtual GPU yet");
     return cudaErrorNotSupported;
   }
   const auto corner = [](const cudaPitchedPtr& base, const cudaPos& at, std::size_t z) {
     return static_cast<char*>(base.ptr) + ((at.z + z) * base.ysize + at.y) * base.pitch + at.x;
   };
-  for (std::size_t z = 0; z < box->extent.depth; ++z) {
+  for (std::size_t z = 0; z < box.extent.depth; ++z) {
     const cudaError_t error =
-        copy_rows(state, corner(box->dstPtr, box->dstPos, z), box->dstPtr.pitch, corner(box->srcPtr, box->srcPos, z),
-                  box->srcPtr.pitch, box->extent.width, box->extent.height, box->kind, waits);
+        copy_rows(state, corner(box.dstPtr, box.dstPos, z), box.dstPtr.pitch, corner(box.srcPtr, box.srcPos, z),
+                  box.srcPtr.pitch, box.extent.width, box.extent.height, box.kind, waits);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
@@ -216,112 +209,111 @@ using namespace scanlab::cudart;
 extern "C" {
 
 cudaError_t CUDARTAPI cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  return call([&](Client& state) { return copy(state, to, from, bytes, kind, Waits::yes); });
+  return submit(nullptr, cudaGraphNodeTypeMemcpy,
+                [=](Client& state, cudaStream_t) { return copy(state, to, from, bytes, kind, Waits::yes); });
 }
 
 cudaError_t CUDARTAPI cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                                       cudaStream_t stream) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
-    return copy(state, to, from, bytes, kind, Waits::no);
-  });
+  return submit(stream, cudaGraphNodeTypeMemcpy,
+                [=](Client& state, cudaStream_t) { return copy(state, to, from, bytes, kind, Waits::no); });
 }
 
 cudaError_t CUDARTAPI cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
-  return call([&](Client& state) -> cudaError_t {
-    if (to_device != 0 || from_device != 0) return cudaErrorInvalidDevice;
+  return cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, nullptr);
+}
+
+cudaError_t CUDARTAPI cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
+                                          cudaStream_t stream) {
+  if (to_device != 0 || from_device != 0) return record(cudaErrorInvalidDevice);
+  return submit(stream, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
     return copy(state, to, from, bytes, cudaMemcpyDeviceToDevice, Waits::no);
   });
 }
 
-cudaError_t CUDARTAPI cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
-                                          cudaStream_t) {
-  return cudaMemcpyPeer(to, to_device, from, from_device, bytes);
-}
-
 cudaError_t CUDARTAPI cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                                    size_t height, cudaMemcpyKind kind) {
-  return call(
-      [&](Client& state) { return copy_rows(state, to, to_pitch, from, from_pitch, width, height, kind, Waits::yes); });
+  return submit(nullptr, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
+    return copy_rows(state, to, to_pitch, from, from_pitch, width, height, kind, Waits::yes);
+  });
 }
 
 cudaError_t CUDARTAPI cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                                         size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+  return submit(stream, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
     return copy_rows(state, to, to_pitch, from, from_pitch, width, height, kind, Waits::no);
   });
 }
 
 cudaError_t CUDARTAPI cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset,
                                          cudaMemcpyKind kind) {
-  return call([&](Client& state) { return copy_to_symbol(state, symbol, from, bytes, offset, kind, Waits::yes); });
+  return submit(nullptr, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
+    return copy_to_symbol(state, symbol, from, bytes, offset, kind, Waits::yes);
+  });
 }
 
 cudaError_t CUDARTAPI cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset,
                                            cudaMemcpyKind kind) {
-  return call([&](Client& state) { return copy_from_symbol(state, to, symbol, bytes, offset, kind, Waits::yes); });
+  return submit(nullptr, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
+    return copy_from_symbol(state, to, symbol, bytes, offset, kind, Waits::yes);
+  });
 }
 
 cudaError_t CUDARTAPI cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset,
                                               cudaMemcpyKind kind, cudaStream_t stream) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+  return submit(stream, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
     return copy_to_symbol(state, symbol, from, bytes, offset, kind, Waits::no);
   });
 }
 
 cudaError_t CUDARTAPI cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset,
                                                 cudaMemcpyKind kind, cudaStream_t stream) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+  return submit(stream, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
     return copy_from_symbol(state, to, symbol, bytes, offset, kind, Waits::no);
   });
 }
 
 cudaError_t CUDARTAPI cudaMemset(void* to, int value, size_t bytes) {
-  return call([&](Client& state) { return fill(state, to, value, bytes); });
+  return submit(nullptr, cudaGraphNodeTypeMemset,
+                [=](Client& state, cudaStream_t) { return fill(state, to, value, bytes); });
 }
 
 cudaError_t CUDARTAPI cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
-    return fill(state, to, value, bytes);
-  });
+  return submit(stream, cudaGraphNodeTypeMemset,
+                [=](Client& state, cudaStream_t) { return fill(state, to, value, bytes); });
 }
 
 cudaError_t CUDARTAPI cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
-  return call([&](Client& state) { return fill_rows(state, to, pitch, value, width, height); });
+  return submit(nullptr, cudaGraphNodeTypeMemset,
+                [=](Client& state, cudaStream_t) { return fill_rows(state, to, pitch, value, width, height); });
 }
 
 cudaError_t CUDARTAPI cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height,
                                         cudaStream_t stream) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
-    return fill_rows(state, to, pitch, value, width, height);
-  });
+  return submit(stream, cudaGraphNodeTypeMemset,
+                [=](Client& state, cudaStream_t) { return fill_rows(state, to, pitch, value, width, height); });
 }
 
 cudaError_t CUDARTAPI cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) {
-  return call([&](Client& state) { return fill_box(state, to, value, extent); });
+  return submit(nullptr, cudaGraphNodeTypeMemset,
+                [=](Client& state, cudaStream_t) { return fill_box(state, to, value, extent); });
 }
 
 cudaError_t CUDARTAPI cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
-    return fill_box(state, to, value, extent);
-  });
+  return submit(stream, cudaGraphNodeTypeMemset,
+                [=](Client& state, cudaStream_t) { return fill_box(state, to, value, extent); });
 }
 
 cudaError_t CUDARTAPI cudaMemcpy3D(const cudaMemcpy3DParms* box) {
-  return call([&](Client& state) { return copy_box(state, box, Waits::yes); });
+  if (box == nullptr) return record(cudaErrorInvalidValue);
+  return submit(nullptr, cudaGraphNodeTypeMemcpy,
+                [box = *box](Client& state, cudaStream_t) { return copy_box(state, box, Waits::yes); });
 }
 
 cudaError_t CUDARTAPI cudaMemcpy3DAsync(const cudaMemcpy3DParms* box, cudaStream_t stream) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
-    return copy_box(state, box, Waits::no);
-  });
+  if (box == nullptr) return record(cudaErrorInvalidValue);
+  return submit(stream, cudaGraphNodeTypeMemcpy,
+                [box = *box](Client& state, cudaStream_t) { return copy_box(state, box, Waits::no); });
 }
 
 }  // extern "C"

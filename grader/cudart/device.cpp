@@ -5,7 +5,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "call.hpp"
+#include "sides.hpp"
 
 namespace scanlab::cudart {
 namespace {
@@ -17,7 +17,8 @@ int as_int(T value) {
 
 constexpr int warp_size = 32;
 
-/// False for an attribute that is not known. What the virtual GPU does not have (textures, peers, graphs) is 0.
+/// False for an attribute that is not known. What the virtual GPU does not have (textures, peers, clusters) is 0, and
+/// canUseHostPointerForRegisteredMem: registered memory has another address on the device.
 bool attribute(const wire::DeviceFacts& device, cudaDeviceAttr which, int& value) {
   value = 0;
   switch (which) {
@@ -109,12 +110,19 @@ bool attribute(const wire::DeviceFacts& device, cudaDeviceAttr which, int& value
     case cudaDevAttrLocalL1CacheSupported:
     case cudaDevAttrCooperativeLaunch:
     case cudaDevAttrHostRegisterSupported:
+    case cudaDevAttrConcurrentManagedAccess:
+    case cudaDevAttrComputePreemptionSupported:
+    case cudaDevAttrMemoryPoolsSupported:
+    case cudaDevAttrMemSyncDomainCount:
       value = 1;
       break;
     case cudaDevAttrSingleToDoublePrecisionPerfRatio:
       value = 2;
       break;
     case cudaDevAttrHostNumaId:
+#if CUDART_VERSION >= 12020
+    case cudaDevAttrNumaId:
+#endif
       value = -1;
       break;
     default:
@@ -129,17 +137,35 @@ int attribute(const wire::DeviceFacts& device, cudaDeviceAttr which) {
   return value;
 }
 
+constexpr std::size_t unsupported = ~std::size_t{0};
+
+/// By cudaLimit: stack, printf buffer, heap, depth of device-side synchronisation (gone since compute capability 9.0
+/// and CUDA 12), pending launches, fetch granularity of the L2 cache, persisting L2 cache.
 struct Limits {
-  std::size_t values[7] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0};
+  std::size_t values[7] = {1024, 1 << 20, 8 << 20, unsupported, 2048, 64, 0};
 };
 Limits limits;
 unsigned device_flags = 0;
+
+std::size_t* limit_of(cudaLimit limit) {
+  const auto index = static_cast<unsigned>(limit);
+  return index < std::size(limits.values) && limits.values[index] != unsupported ? &limits.values[index] : nullptr;
+}
+
+cudaFuncCache cache_configuration = cudaFuncCachePreferNone;
 
 cudaError_t check_device(int device) {
   return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
 }  // namespace
+
+void forget_device_settings() {
+  limits = {};
+  device_flags = 0;
+  cache_configuration = cudaFuncCachePreferNone;
+}
+
 }  // namespace scanlab::cudart
 
 using namespace scanlab::cudart;
@@ -180,8 +206,8 @@ cudaError_t CUDARTAPI cudaSetValidDevices(int* devices, int count) {
   });
 }
 
-cudaError_t CUDARTAPI cudaChooseDevice(int* device, const cudaDeviceProp*) {
-  return cudaGetDevice(device);
+cudaError_t CUDARTAPI cudaChooseDevice(int* device, const cudaDeviceProp* wanted) {
+  return wanted == nullptr ? record(cudaErrorInvalidValue) : cudaGetDevice(device);
 }
 
 cudaError_t CUDARTAPI cudaSetDeviceFlags(unsigned flags) {
@@ -242,7 +268,9 @@ cudaError_t CUDARTAPI cudaGetDeviceProperties(cudaDeviceProp* properties, int de
     to.maxBlocksPerMultiProcessor = as_int(facts.max_blocks_per_multiprocessor);
     to.canMapHostMemory = to.concurrentKernels = to.asyncEngineCount = to.unifiedAddressing = to.managedMemory = 1;
     to.streamPrioritiesSupported = to.globalL1CacheSupported = to.localL1CacheSupported = 1;
-    to.cooperativeLaunch = to.hostRegisterSupported = 1;
+    to.cooperativeLaunch = to.hostRegisterSupported = to.concurrentManagedAccess = to.memoryPoolsSupported = 1;
+    to.computePreemptionSupported = 1;
+    std::memcpy(to.uuid.bytes, "scanlab virtual", sizeof to.uuid.bytes);
     to.pciBusID = attribute(facts, cudaDevAttrPciBusId);
 #if CUDART_VERSION < 13000
     to.clockRate = as_int(facts.clock_khz);
@@ -274,28 +302,38 @@ cudaError_t CUDARTAPI cudaDeviceGetByPCIBusId(int* device, const char* text) {
 cudaError_t CUDARTAPI cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
   return call([&](Client&) -> cudaError_t {
     if (value == nullptr) return cudaErrorInvalidValue;
-    if (static_cast<unsigned>(limit) >= std::size(limits.values)) return cudaErrorUnsupportedLimit;
-    *value = limits.values[limit];
+    const std::size_t* known = limit_of(limit);
+    if (known == nullptr) return cudaErrorUnsupportedLimit;
+    *value = *known;
     return cudaSuccess;
   });
 }
 
 cudaError_t CUDARTAPI cudaDeviceSetLimit(cudaLimit limit, size_t value) {
   return call([&](Client&) -> cudaError_t {
-    if (static_cast<unsigned>(limit) >= std::size(limits.values)) return cudaErrorUnsupportedLimit;
-    limits.values[limit] = value;
+    std::size_t* known = limit_of(limit);
+    if (known == nullptr) return cudaErrorUnsupportedLimit;
+    *known = value;
     return cudaSuccess;
   });
 }
 
 // Caches are not simulated: their configuration is accepted and without effect.
-cudaError_t CUDARTAPI cudaDeviceSetCacheConfig(cudaFuncCache) {
-  return call([](Client&) { return cudaSuccess; });
+cudaError_t CUDARTAPI cudaDeviceSetCacheConfig(cudaFuncCache configuration) {
+  return call([&](Client&) -> cudaError_t {
+    if (configuration < cudaFuncCachePreferNone || configuration > cudaFuncCachePreferEqual)
+      return cudaErrorInvalidValue;
+    cache_configuration = configuration;
+    return cudaSuccess;
+  });
 }
 
 cudaError_t CUDARTAPI cudaDeviceGetCacheConfig(cudaFuncCache* configuration) {
-  if (configuration != nullptr) *configuration = cudaFuncCachePreferNone;
-  return call([](Client&) { return cudaSuccess; });
+  return call([&](Client&) -> cudaError_t {
+    if (configuration == nullptr) return cudaErrorInvalidValue;
+    *configuration = cache_configuration;
+    return cudaSuccess;
+  });
 }
 
 cudaError_t CUDARTAPI cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) {

@@ -21,10 +21,12 @@ VERSIONED = re.compile(r"_v\d+$")
 # Names of older CUDA, whose headers may or may not declare them.
 ALIASES = {
     "cudaGetDeviceProperties_v2": "cudaGetDeviceProperties",
+    "cudaThreadExit": "cudaDeviceReset",
     "cudaThreadGetCacheConfig": "cudaDeviceGetCacheConfig",
     "cudaThreadGetLimit": "cudaDeviceGetLimit",
     "cudaThreadSetCacheConfig": "cudaDeviceSetCacheConfig",
     "cudaThreadSetLimit": "cudaDeviceSetLimit",
+    "cudaThreadSynchronize": "cudaDeviceSynchronize",
 }
 
 

@@ -1,6 +1,4 @@
-// Allocations of device, managed and host memory, and what is known of a pointer.
-#include <cstdlib>
-#include <map>
+// Allocations of device and managed memory, and what is known of a pointer.
 #include <string>
 
 #include "sides.hpp"
@@ -10,43 +8,39 @@ namespace scanlab::cudart {
 using wire::Op;
 using wire::Request;
 
-namespace {
-
-cudaError_t allocate(Client& state, void** pointer, std::size_t bytes, wire::Allocate how, Waits waits) {
+cudaError_t allocate(Client& state, void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags, Waits waits) {
   if (pointer == nullptr) return cudaErrorInvalidValue;
   *pointer = nullptr;
-  if (bytes == 0) return how == wire::Allocate::managed ? cudaErrorInvalidValue : cudaSuccess;
+  if (bytes == 0) return kind == MemoryKind::managed ? cudaErrorInvalidValue : cudaSuccess;
   Request request;
   request.op = Op::allocate;
   request.flags = flags_of(waits);
   request.bytes = bytes;
-  request.value = static_cast<std::uint64_t>(how);
+  request.value = static_cast<std::uint64_t>(kind == MemoryKind::device    ? wire::Allocate::ordinary
+                                             : kind == MemoryKind::managed ? wire::Allocate::managed
+                                                                           : wire::Allocate::pinned);
   const wire::Reply reply = state.exchange(request);
   if (reply.error != 0) return static_cast<cudaError_t>(reply.error);
-  const bool managed = how == wire::Allocate::managed;
-  if (managed && !state.map_managed(reply.address, bytes)) {
-    request.op = Op::release;
-    request.to = reply.address;
-    (void)state.submit(request);
-    say("cudaMallocManaged: the system refuses to map device addresses in this process");
-    return cudaErrorNotSupported;
+  if (kind != MemoryKind::device) {
+    if (const cudaError_t error = state.share(reply.address, bytes); error != cudaSuccess) {
+      request.op = Op::release;
+      request.to = reply.address;
+      (void)state.submit(request);
+      return error;
+    }
   }
-  // A kernel's results may not be lost by handing the host's copies over again: the new one joins at the next launch.
-  if (managed && state.device_owns_managed)
-    if (const cudaError_t error = state.synchronise(); error != cudaSuccess) return error;
-  AllocationNote& note = state.allocations[reply.address];
-  note.bytes = bytes;
-  note.label = (managed ? "cudaMallocManaged #" : "cudaMalloc #") + std::to_string(state.allocation_number++) + " (" +
-               std::to_string(bytes) + " bytes)";
-  note.managed = managed;
+  const char* name = kind == MemoryKind::device    ? "cudaMalloc"
+                     : kind == MemoryKind::managed ? "cudaMallocManaged"
+                                                   : "pinned host memory";
+  std::string label =
+      std::string(name) + " #" + std::to_string(state.allocation_number++) + " (" + std::to_string(bytes) + " bytes)";
+  state.allocations[reply.address] = {bytes, std::move(label), kind, flags};
   *pointer = reinterpret_cast<void*>(reply.address);
   return cudaSuccess;
 }
 
 cudaError_t release(Client& state, void* pointer, Waits waits) {
   if (pointer == nullptr) return waits == Waits::yes ? state.synchronise() : cudaSuccess;
-  if (state.is_managed(pointer))
-    if (const cudaError_t error = state.synchronise(); error != cudaSuccess) return error;
   Request request;
   request.op = Op::release;
   request.flags = flags_of(waits);
@@ -54,7 +48,8 @@ cudaError_t release(Client& state, void* pointer, Waits waits) {
   const cudaError_t error = state.submit(request);
   const auto found = state.allocations.find(address_of(pointer));
   if (error == cudaSuccess && found != state.allocations.end()) {
-    if (found->second.managed) state.unmap_managed(found->first, found->second.bytes);
+    forget_pool_allocation(found->first);
+    if (found->second.kind != MemoryKind::device) state.unmap(found->first, found->second.bytes);
     state.allocations.erase(found);
   } else if (error == cudaErrorInvalidValue && state.sticky == cudaSuccess) {
     say("cudaFree: the pointer is not what cudaMalloc returned, or is freed already");
@@ -62,18 +57,33 @@ cudaError_t release(Client& state, void* pointer, Waits waits) {
   return error;
 }
 
-cudaError_t allocate_host(Client& state, void** pointer, std::size_t bytes) {
-  if (pointer == nullptr) return cudaErrorInvalidValue;
-  *pointer = nullptr;
-  if (bytes == 0) return cudaSuccess;
-  void* memory = nullptr;
-  if (posix_memalign(&memory, 4096, bytes) != 0) return cudaErrorMemoryAllocation;
-  state.host_allocations[memory] = bytes;
-  *pointer = memory;
-  return cudaSuccess;
-}
+namespace {
 
 constexpr std::size_t pitch_alignment = 512;
+
+/// A call that may not happen while a stream is captured in the global mode.
+cudaError_t allocate_device(void** pointer, std::size_t bytes) {
+  return call([&](Client& state) -> cudaError_t {
+    if (const cudaError_t error = state.refuse_during_capture(); error != cudaSuccess) return error;
+    return allocate(state, pointer, bytes, MemoryKind::device, 0, Waits::yes);
+  });
+}
+
+/// The bytes of a pitched allocation; false when they are more than there are numbers for.
+bool pitched_bytes(std::size_t width, std::size_t height, std::size_t depth, std::size_t& pitch, std::size_t& bytes) {
+  if (width > SIZE_MAX - pitch_alignment) return false;
+  pitch = (width + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
+  return !__builtin_mul_overflow(pitch, height, &bytes) && !__builtin_mul_overflow(bytes, depth, &bytes);
+}
+
+cudaError_t hint(const void* pointer, std::size_t bytes) {
+  return call([&](Client& state) -> cudaError_t {
+    Address base = 0;
+    const AllocationNote* note = state.allocation_of(pointer, &base);
+    if (note == nullptr || note->kind != MemoryKind::managed || bytes == 0) return cudaErrorInvalidValue;
+    return bytes <= note->bytes - (address_of(pointer) - base) ? cudaSuccess : cudaErrorInvalidValue;
+  });
+}
 
 }  // namespace
 }  // namespace scanlab::cudart
@@ -84,114 +94,44 @@ namespace wire = scanlab::server::wire;
 extern "C" {
 
 cudaError_t CUDARTAPI cudaMalloc(void** pointer, size_t bytes) {
-  return call([&](Client& state) { return allocate(state, pointer, bytes, wire::Allocate::ordinary, Waits::yes); });
-}
-
-cudaError_t CUDARTAPI cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
-    return allocate(state, pointer, bytes, wire::Allocate::ordinary, Waits::no);
-  });
+  return allocate_device(pointer, bytes);
 }
 
 cudaError_t CUDARTAPI cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
   return call([&](Client& state) -> cudaError_t {
     if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) return cudaErrorInvalidValue;
-    return allocate(state, pointer, bytes, wire::Allocate::managed, Waits::yes);
+    if (const cudaError_t error = state.refuse_during_capture(); error != cudaSuccess) return error;
+    return allocate(state, pointer, bytes, MemoryKind::managed, flags, Waits::yes);
   });
 }
 
 cudaError_t CUDARTAPI cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
-  return call([&](Client& state) -> cudaError_t {
-    if (pitch == nullptr) return cudaErrorInvalidValue;
-    *pitch = (width + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
-    return allocate(state, pointer, *pitch * height, wire::Allocate::ordinary, Waits::yes);
-  });
+  std::size_t bytes = 0;
+  if (pitch == nullptr || pointer == nullptr) return record(cudaErrorInvalidValue);
+  if (!pitched_bytes(width, height, 1, *pitch, bytes)) return record(cudaErrorMemoryAllocation);
+  return allocate_device(pointer, bytes);
 }
 
 cudaError_t CUDARTAPI cudaMalloc3D(cudaPitchedPtr* pitched, cudaExtent extent) {
-  return call([&](Client& state) -> cudaError_t {
-    if (pitched == nullptr) return cudaErrorInvalidValue;
-    pitched->pitch = (extent.width + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
-    pitched->xsize = extent.width;
-    pitched->ysize = extent.height;
-    return allocate(state, &pitched->ptr, pitched->pitch * extent.height * extent.depth, wire::Allocate::ordinary,
-                    Waits::yes);
-  });
+  std::size_t bytes = 0;
+  if (pitched == nullptr) return record(cudaErrorInvalidValue);
+  if (!pitched_bytes(extent.width, extent.height, extent.depth, pitched->pitch, bytes))
+    return record(cudaErrorMemoryAllocation);
+  pitched->xsize = extent.width;
+  pitched->ysize = extent.height;
+  return allocate_device(&pitched->ptr, bytes);
 }
 
 cudaError_t CUDARTAPI cudaFree(void* pointer) {
-  return call([&](Client& state) { return release(state, pointer, Waits::yes); });
-}
-
-cudaError_t CUDARTAPI cudaFreeAsync(void* pointer, cudaStream_t stream) {
   return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
-    return pointer == nullptr ? cudaErrorInvalidValue : release(state, pointer, Waits::no);
-  });
-}
-
-cudaError_t CUDARTAPI cudaMallocHost(void** pointer, size_t bytes) {
-  return call([&](Client& state) { return allocate_host(state, pointer, bytes); });
-}
-
-cudaError_t CUDARTAPI cudaHostAlloc(void** pointer, size_t bytes, unsigned flags) {
-  return call([&](Client& state) -> cudaError_t {
-    if (flags & ~7u) return cudaErrorInvalidValue;
-    // Memory that kernels may use is managed memory here: the same pointer on both sides.
-    if ((flags & cudaHostAllocMapped) && bytes > 0)
-      return allocate(state, pointer, bytes, wire::Allocate::managed, Waits::yes);
-    return allocate_host(state, pointer, bytes);
-  });
-}
-
-cudaError_t CUDARTAPI cudaFreeHost(void* pointer) {
-  return call([&](Client& state) -> cudaError_t {
-    if (pointer == nullptr) return cudaSuccess;
-    if (state.is_managed(pointer)) return release(state, pointer, Waits::yes);
-    if (state.host_allocations.erase(pointer) == 0) return cudaErrorInvalidValue;
-    if (const cudaError_t error = state.synchronise(); error != cudaSuccess) return error;
-    std::free(pointer);
-    return cudaSuccess;
-  });
-}
-
-cudaError_t CUDARTAPI cudaHostRegister(void* pointer, size_t bytes, unsigned) {
-  return call([&](Client& state) -> cudaError_t {
-    if (pointer == nullptr || bytes == 0) return cudaErrorInvalidValue;
-    return state.host_registrations.emplace(pointer, bytes).second ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
-  });
-}
-
-cudaError_t CUDARTAPI cudaHostUnregister(void* pointer) {
-  return call([&](Client& state) -> cudaError_t {
-    if (pointer == nullptr) return cudaErrorInvalidValue;
-    return state.host_registrations.erase(pointer) != 0 ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
-  });
-}
-
-cudaError_t CUDARTAPI cudaHostGetDevicePointer(void** device, void* host, unsigned) {
-  return call([&](Client& state) -> cudaError_t {
-    if (device == nullptr || host == nullptr) return cudaErrorInvalidValue;
-    *device = nullptr;
-    if (state.is_managed(host)) {
-      *device = host;
-      return cudaSuccess;
-    }
-    if (!state.host_allocations.contains(host) && !state.host_registrations.contains(host))
+    if (const cudaError_t error = state.refuse_during_capture(); error != cudaSuccess) return error;
+    state.await_all_host_functions();
+    const MemoryKind kind = state.kind_of(pointer);
+    if (kind != MemoryKind::device && kind != MemoryKind::managed) {
+      say("cudaFree: this is host memory; pinned memory is freed with cudaFreeHost");
       return cudaErrorInvalidValue;
-    say("cudaHostGetDevicePointer: allocate with cudaHostAlloc(…, cudaHostAllocMapped) to use host memory in kernels");
-    return cudaErrorNotSupported;
-  });
-}
-
-cudaError_t CUDARTAPI cudaHostGetFlags(unsigned* flags, void* host) {
-  return call([&](Client& state) -> cudaError_t {
-    if (flags == nullptr) return cudaErrorInvalidValue;
-    const bool managed = state.is_managed(host);
-    if (!managed && !state.host_allocations.contains(host)) return cudaErrorInvalidValue;
-    *flags = managed ? cudaHostAllocMapped : cudaHostAllocDefault;
-    return cudaSuccess;
+    }
+    return release(state, pointer, Waits::yes);
   });
 }
 
@@ -213,29 +153,30 @@ cudaError_t CUDARTAPI cudaPointerGetAttributes(cudaPointerAttributes* attributes
     *attributes = {};
     attributes->device = -2;  // cudaInvalidDeviceId: not known to CUDA
     attributes->type = cudaMemoryTypeUnregistered;
+    void* const same = const_cast<void*>(pointer);
     if (in_device_window(pointer)) {
       wire::Request request;
       request.op = wire::Op::check_range;
       request.to = reinterpret_cast<std::uint64_t>(pointer);
       request.bytes = 1;
       if (state.submit(request) != cudaSuccess) return cudaErrorInvalidValue;
-      const bool managed = state.is_managed(pointer);
-      attributes->type = managed ? cudaMemoryTypeManaged : cudaMemoryTypeDevice;
-      attributes->devicePointer = const_cast<void*>(pointer);
-      attributes->hostPointer = managed ? const_cast<void*>(pointer) : nullptr;
+      const MemoryKind kind = state.kind_of(pointer);
+      attributes->type = kind == MemoryKind::device    ? cudaMemoryTypeDevice
+                         : kind == MemoryKind::managed ? cudaMemoryTypeManaged
+                                                       : cudaMemoryTypeHost;
+      attributes->devicePointer = same;
+      attributes->hostPointer = kind == MemoryKind::device ? nullptr : same;
       attributes->device = 0;
       return cudaSuccess;
     }
-    const auto within = [&](const std::map<const void*, std::size_t>& ranges) {
-      auto next = ranges.upper_bound(pointer);
-      if (next == ranges.begin()) return false;
-      --next;
-      return static_cast<const char*>(pointer) < static_cast<const char*>(next->first) + next->second;
-    };
-    attributes->hostPointer = const_cast<void*>(pointer);
-    if (within(state.host_allocations) || within(state.host_registrations)) {
+    attributes->hostPointer = same;
+    const void* begin = nullptr;
+    if (const Registration* registration = registration_of(state, pointer, &begin)) {
       attributes->type = cudaMemoryTypeHost;
       attributes->device = 0;
+      if (registration->device != 0)
+        attributes->devicePointer =
+            reinterpret_cast<void*>(registration->device + (address_of(pointer) - address_of(begin)));
     }
     return cudaSuccess;
   });
@@ -243,20 +184,20 @@ cudaError_t CUDARTAPI cudaPointerGetAttributes(cudaPointerAttributes* attributes
 
 // Hints about where managed memory should be: there is one place to be.
 #if CUDART_VERSION >= 13000
-cudaError_t CUDARTAPI cudaMemPrefetchAsync(const void* pointer, size_t, cudaMemLocation, unsigned, cudaStream_t) {
-  return call([&](Client& state) { return state.is_managed(pointer) ? cudaSuccess : cudaErrorInvalidValue; });
+cudaError_t CUDARTAPI cudaMemPrefetchAsync(const void* pointer, size_t bytes, cudaMemLocation, unsigned, cudaStream_t) {
+  return hint(pointer, bytes);
 }
 
-cudaError_t CUDARTAPI cudaMemAdvise(const void* pointer, size_t, cudaMemoryAdvise, cudaMemLocation) {
-  return call([&](Client& state) { return state.is_managed(pointer) ? cudaSuccess : cudaErrorInvalidValue; });
+cudaError_t CUDARTAPI cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise, cudaMemLocation) {
+  return hint(pointer, bytes);
 }
 #else
-cudaError_t CUDARTAPI cudaMemPrefetchAsync(const void* pointer, size_t, int, cudaStream_t) {
-  return call([&](Client& state) { return state.is_managed(pointer) ? cudaSuccess : cudaErrorInvalidValue; });
+cudaError_t CUDARTAPI cudaMemPrefetchAsync(const void* pointer, size_t bytes, int, cudaStream_t) {
+  return hint(pointer, bytes);
 }
 
-cudaError_t CUDARTAPI cudaMemAdvise(const void* pointer, size_t, cudaMemoryAdvise, int) {
-  return call([&](Client& state) { return state.is_managed(pointer) ? cudaSuccess : cudaErrorInvalidValue; });
+cudaError_t CUDARTAPI cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise, int) {
+  return hint(pointer, bytes);
 }
 #endif
 

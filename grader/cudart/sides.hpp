@@ -16,9 +16,28 @@ inline Address address_of(const void* pointer) {
   return reinterpret_cast<Address>(pointer);
 }
 
-/// Managed memory lies on the side that owns it at the moment.
-inline bool on_device(const Client& state, const void* pointer) {
-  return in_device_window(pointer) && (state.device_owns_managed || !state.is_managed(pointer));
+/// Host and device can both use it, at this address.
+inline bool is_shared(const Client& state, const void* pointer) {
+  return state.kind_of(pointer) != MemoryKind::device;
 }
+
+/// Does a copy of this memory go through the device? Managed memory does, pinned memory is the host's.
+inline bool on_device(const Client& state, const void* pointer) {
+  const MemoryKind kind = state.kind_of(pointer);
+  return in_device_window(pointer) && (kind == MemoryKind::device || kind == MemoryKind::managed);
+}
+
+/// An allocation with a note in `state.allocations`; its address in `*pointer`. Pinned memory by cudaHostAlloc's flags.
+cudaError_t allocate(Client& state, void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags, Waits waits);
+cudaError_t release(Client& state, void* pointer, Waits waits);
+
+/// What pools remember of an allocation that is released, and of everything.
+void forget_pool_allocation(Address address);
+void forget_pools();
+/// Limits, flags and configurations are again as they were at the start.
+void forget_device_settings();
+
+/// The registered memory that a pointer points into, and where it begins; null when it points into none.
+const Registration* registration_of(const Client& state, const void* pointer, const void** begin = nullptr);
 
 }  // namespace scanlab::cudart

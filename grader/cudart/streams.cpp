@@ -1,6 +1,7 @@
-// Streams, events, synchronisation and the error state. Work runs in the order of submission, at once.
+// Streams, synchronisation and the error state. Work runs in the order of submission: `submit` in call.hpp says why.
 #include <cuda_profiler_api.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "call.hpp"
@@ -8,28 +9,10 @@
 namespace scanlab::cudart {
 namespace {
 
-using wire::Op;
-using wire::Request;
-
-/// What every call that waits for the device does; only the device as a whole can be waited for.
-cudaError_t wait(cudaStream_t stream) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
-    return state.synchronise();
-  });
-}
-
-cudaError_t wait(cudaEvent_t event) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(event)) return cudaErrorInvalidResourceHandle;
-    return event->recorded ? state.synchronise() : cudaSuccess;
-  });
-}
-
 cudaError_t create(cudaStream_t* stream, unsigned flags, int priority) {
   return call([&](Client& state) -> cudaError_t {
     if (stream == nullptr || (flags & ~unsigned{cudaStreamNonBlocking})) return cudaErrorInvalidValue;
-    *stream = new CUstream_st{flags, priority, state.next_stream++};
+    *stream = new CUstream_st{flags, priority, state.next_id++, {}, {}};
     state.streams.insert(*stream);
     return cudaSuccess;
   });
@@ -45,6 +28,7 @@ cudaError_t on_stream(cudaStream_t stream) {
 }  // namespace scanlab::cudart
 
 using namespace scanlab::cudart;
+namespace wire = scanlab::server::wire;
 
 extern "C" {
 
@@ -61,30 +45,28 @@ cudaError_t CUDARTAPI cudaPeekAtLastError(void) {
 }
 
 cudaError_t CUDARTAPI cudaDeviceSynchronize(void) {
-  return call([](Client& state) { return state.synchronise(); });
+  return call([](Client& state) -> cudaError_t {
+    if (const cudaError_t error = state.refuse_during_capture(); error != cudaSuccess) return error;
+    state.await_all_host_functions();
+    return state.synchronise();
+  });
 }
 
 cudaError_t CUDARTAPI cudaDeviceReset(void) {
+  if (in_host_function) return record(cudaErrorNotPermitted);
   Client& state = client();
   {
     const std::lock_guard hold(state.mutex);
     if (state.link == Client::Link::open) {
+      state.await_all_host_functions();
       (void)state.synchronise();  // the text that the device printed is shown, and faults are done with
-      scanlab::server::wire::Request request;
-      request.op = scanlab::server::wire::Op::reset;
+      wire::Request request;
+      request.op = wire::Op::reset;
       if (state.submit(request) == cudaSuccess) state.forget();
       last_error = cudaSuccess;
     }
   }
   return call([](Client&) { return cudaSuccess; });
-}
-
-// The names of CUDA before 4.0, still in old textbooks.
-cudaError_t CUDARTAPI cudaThreadSynchronize(void) {
-  return cudaDeviceSynchronize();
-}
-cudaError_t CUDARTAPI cudaThreadExit(void) {
-  return cudaDeviceReset();
 }
 
 cudaError_t CUDARTAPI cudaStreamCreate(cudaStream_t* stream) {
@@ -96,7 +78,7 @@ cudaError_t CUDARTAPI cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned f
 }
 
 cudaError_t CUDARTAPI cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
-  return create(stream, flags, priority > 0 ? 0 : priority < greatest_priority ? greatest_priority : priority);
+  return create(stream, flags, std::clamp(priority, greatest_priority, 0));
 }
 
 cudaError_t CUDARTAPI cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
@@ -116,15 +98,20 @@ cudaError_t CUDARTAPI cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t CUDARTAPI cudaStreamSynchronize(cudaStream_t stream) {
-  return wait(stream);
-}
-cudaError_t CUDARTAPI cudaStreamQuery(cudaStream_t stream) {
-  return wait(stream);
+  return call([&](Client& state) -> cudaError_t {
+    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+    if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
+    state.await_host_functions(stream);
+    return state.synchronise(state.sent_on(stream));
+  });
 }
 
-cudaError_t CUDARTAPI cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  return call([&](Client& state) {
-    return state.valid(stream) && state.valid(event) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+cudaError_t CUDARTAPI cudaStreamQuery(cudaStream_t stream) {
+  return call([&](Client& state) -> cudaError_t {
+    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+    if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
+    if (!state.done(state.sent_on(stream)) || !state.host_functions_before(stream).empty()) return cudaErrorNotReady;
+    return state.done(state.sent()) ? state.synchronise() : cudaSuccess;
   });
 }
 
@@ -132,7 +119,7 @@ cudaError_t CUDARTAPI cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
   return call([&](Client& state) -> cudaError_t {
     if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
     if (flags == nullptr) return cudaErrorInvalidValue;
-    *flags = state.streams.contains(stream) ? stream->flags : 0;
+    *flags = state.at(stream).flags;
     return cudaSuccess;
   });
 }
@@ -141,7 +128,7 @@ cudaError_t CUDARTAPI cudaStreamGetPriority(cudaStream_t stream, int* priority) 
   return call([&](Client& state) -> cudaError_t {
     if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
     if (priority == nullptr) return cudaErrorInvalidValue;
-    *priority = state.streams.contains(stream) ? stream->priority : 0;
+    *priority = state.at(stream).priority;
     return cudaSuccess;
   });
 }
@@ -150,7 +137,7 @@ cudaError_t CUDARTAPI cudaStreamGetId(cudaStream_t stream, unsigned long long* i
   return call([&](Client& state) -> cudaError_t {
     if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
     if (id == nullptr) return cudaErrorInvalidValue;
-    *id = state.streams.contains(stream) ? stream->id : stream == cudaStreamPerThread ? 2 : 1;
+    *id = state.at(stream).id;
     return cudaSuccess;
   });
 }
@@ -162,94 +149,37 @@ cudaError_t CUDARTAPI cudaStreamGetDevice(cudaStream_t stream, int* device) {
 }
 #endif
 
-cudaError_t CUDARTAPI cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-  if (status != nullptr) *status = cudaStreamCaptureStatusNone;
-  return on_stream(stream);
-}
-
-cudaError_t CUDARTAPI cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
-  static thread_local cudaStreamCaptureMode current = cudaStreamCaptureModeGlobal;
-  return call([&](Client&) -> cudaError_t {
-    if (mode == nullptr) return cudaErrorInvalidValue;
-    std::swap(*mode, current);
-    return cudaSuccess;
-  });
-}
-
 cudaError_t CUDARTAPI cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigned) {
   return on_stream(stream);
 }
 
-// Everything submitted before has run, or will before the next call that waits; the host may go on at once.
-cudaError_t CUDARTAPI cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
-  if (function == nullptr) return record(cudaErrorInvalidValue);
-  if (const cudaError_t error = wait(stream); error != cudaSuccess) return error;
-  function(data);
-  return cudaSuccess;
-}
-
-cudaError_t CUDARTAPI cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned) {
-  if (callback == nullptr) return record(cudaErrorInvalidValue);
-  const cudaError_t error = wait(stream);
-  if (error == cudaErrorInvalidResourceHandle) return error;
-  callback(stream, error, data);
-  return error;
-}
-
-cudaError_t CUDARTAPI cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+// How a stream waits, and what stays in the cache for it: hints. Their values are kept.
+cudaError_t CUDARTAPI cudaStreamSetAttribute(cudaStream_t stream, cudaLaunchAttributeID which,
+                                             const cudaLaunchAttributeValue* value) {
   return call([&](Client& state) -> cudaError_t {
-    const unsigned known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
-    if (event == nullptr || (flags & ~known)) return cudaErrorInvalidValue;
-    if ((flags & cudaEventInterprocess) && !(flags & cudaEventDisableTiming)) return cudaErrorInvalidValue;
-    *event = new CUevent_st{flags, false, 0};
-    state.events.insert(*event);
+    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+    if (value == nullptr) return cudaErrorInvalidValue;
+    state.at(stream).attributes[which] = *value;
     return cudaSuccess;
   });
 }
 
-cudaError_t CUDARTAPI cudaEventCreate(cudaEvent_t* event) {
-  return cudaEventCreateWithFlags(event, cudaEventDefault);
-}
-
-cudaError_t CUDARTAPI cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+cudaError_t CUDARTAPI cudaStreamGetAttribute(cudaStream_t stream, cudaLaunchAttributeID which,
+                                             cudaLaunchAttributeValue* value) {
   return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(event) || !state.valid(stream)) return cudaErrorInvalidResourceHandle;
-    scanlab::server::wire::Request request;
-    request.op = scanlab::server::wire::Op::clock;
-    const auto reply = state.exchange(request);
-    event->ns = reply.time;
-    event->recorded = true;
-    return static_cast<cudaError_t>(reply.error);
-  });
-}
-
-cudaError_t CUDARTAPI cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
-  return cudaEventRecord(event, stream);
-}
-
-cudaError_t CUDARTAPI cudaEventSynchronize(cudaEvent_t event) {
-  return wait(event);
-}
-cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t event) {
-  return wait(event);
-}
-
-cudaError_t CUDARTAPI cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
-  return call([&](Client& state) -> cudaError_t {
-    if (milliseconds == nullptr) return cudaErrorInvalidValue;
-    if (!state.valid(start) || !state.valid(end)) return cudaErrorInvalidResourceHandle;
-    if (!start->recorded || !end->recorded || ((start->flags | end->flags) & cudaEventDisableTiming))
-      return cudaErrorInvalidResourceHandle;
-    if (const cudaError_t error = state.synchronise(); error != cudaSuccess) return error;
-    *milliseconds = static_cast<float>((end->ns - start->ns) / 1e6);
+    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+    if (value == nullptr) return cudaErrorInvalidValue;
+    const auto& known = state.at(stream).attributes;
+    const auto found = known.find(which);
+    *value = found == known.end() ? cudaLaunchAttributeValue{} : found->second;
     return cudaSuccess;
   });
 }
 
-cudaError_t CUDARTAPI cudaEventDestroy(cudaEvent_t event) {
+cudaError_t CUDARTAPI cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
   return call([&](Client& state) -> cudaError_t {
-    if (state.events.erase(event) == 0) return cudaErrorInvalidResourceHandle;
-    delete event;
+    if (!state.valid(to) || !state.valid(from)) return cudaErrorInvalidResourceHandle;
+    state.at(to).attributes = state.at(from).attributes;
     return cudaSuccess;
   });
 }

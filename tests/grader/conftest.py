@@ -25,6 +25,12 @@ sys.path.insert(0, str(PACKAGE))
 NVCC = """
     import pathlib, subprocess, sys
     words = sys.argv[1:]
+    if "-dlink" in words:
+        assert "-cudart" not in words
+        joined = 'extern "C" const char __cudaRegisterLinkedBinary_program[] = "JOINED";'
+        output = words[words.index("-o") + 1]
+        subprocess.run(["g++", "-x", "c++", "-c", "-", "-o", output], input=joined.encode(), check=True)
+        sys.exit(0)
     source, output = words[words.index("-c") + 1], words[words.index("-o") + 1]
     text = pathlib.Path(source).read_text()
     if "SYNTAX ERROR" in text:
@@ -34,6 +40,9 @@ NVCC = """
     pathlib.Path(words[words.index("-MF") + 1]).write_text(f"x.o : {source}\\n")
     asked = next((word for word in ("FAILS", "FAULTS", "CRASHES", "HANGS") if word in text), "PASSES")
     code = f'extern "C" const char scanlab_asked[] = "ASKED {asked}";'
+    if "-rdc=true" in words:
+        code += 'extern "C" const char __cudaRegisterLinkedBinary_program[];'
+        code += 'auto needed = __cudaRegisterLinkedBinary_program;'
     subprocess.run(["g++", "-x", "c++", "-c", "-", "-o", output], input=code.encode(), check=True)
 """
 

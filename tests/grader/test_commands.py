@@ -143,6 +143,12 @@ def test_run_passes_arguments_and_the_exit_code_on(scanlab: Scanlab, tmp_path: P
     assert done.stdout == "--schedule random --seed 3 --profile small\n--help -x\n"
 
 
+def test_run_links_the_device_code_of_relocatable_files(scanlab: Scanlab, tmp_path: Path) -> None:
+    (tmp_path / "program.cu").write_text("// any\n")
+    done = scanlab("run", "program.cu", "--nvcc-flag=-rdc=true", cwd=tmp_path)
+    assert done.returncode == 7, done.stderr  # the stand-in for a program: it links
+
+
 def test_run_shows_nvccs_own_message(scanlab: Scanlab, tmp_path: Path) -> None:
     (tmp_path / "program.cu").write_text("SYNTAX ERROR\n")
     done = scanlab("run", "program.cu", cwd=tmp_path)

@@ -60,6 +60,33 @@ class Program {
     request.value = wire::version;
     send(&request, sizeof request);
     wire::Reply reply;
+    if (!receive(reply, staging_fd) || staging_fd < 0) return false;
+    staging_bytes = reply.bytes;
+    staging = static_cast<std::byte*>(mmap(nullptr, staging_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, staging_fd, 0));
+    return true;
+  }
+
+  /// Shares an allocation; the descriptor, or -1.
+  int share(vgpu::Address base) {
+    wire::Request request;
+    request.op = wire::Op::share;
+    request.to = base;
+    send(&request, sizeof request);
+    wire::Reply reply;
+    int shared = -1;
+    return receive(reply, shared) && reply.error == 0 ? shared : -1;
+  }
+
+  vgpu::Address allocate(std::uint64_t bytes) {
+    wire::Request request;
+    request.op = wire::Op::allocate;
+    request.bytes = bytes;
+    const auto reply = ask(request);
+    return reply ? reply->address : 0;
+  }
+
+  /// A reply with a descriptor, when it has one.
+  bool receive(wire::Reply& reply, int& with) {
     iovec piece{&reply, sizeof reply};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
     msghdr message{};
@@ -70,20 +97,8 @@ class Program {
     if (recvmsg(fd, &message, MSG_WAITALL) != static_cast<ssize_t>(sizeof reply)) return false;
     answer.resize(reply.payload_bytes);
     if (!wire::receive_all(fd, answer.data(), answer.size())) return false;
-    const cmsghdr* head = CMSG_FIRSTHDR(&message);
-    if (head == nullptr) return false;
-    std::memcpy(&staging_fd, CMSG_DATA(head), sizeof staging_fd);
-    staging_bytes = reply.bytes;
-    staging = static_cast<std::byte*>(mmap(nullptr, staging_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, staging_fd, 0));
+    if (const cmsghdr* head = CMSG_FIRSTHDR(&message)) std::memcpy(&with, CMSG_DATA(head), sizeof with);
     return true;
-  }
-
-  vgpu::Address allocate(std::uint64_t bytes) {
-    wire::Request request;
-    request.op = wire::Op::allocate;
-    request.bytes = bytes;
-    const auto reply = ask(request);
-    return reply ? reply->address : 0;
   }
 
   int fd = -1;

@@ -142,6 +142,100 @@ TEST_CASE("the staging buffer cannot be shrunk") {
   CHECK(fcntl(program.staging_fd, F_ADD_SEALS, F_SEAL_WRITE) != 0);
 }
 
+TEST_CASE("shared memory is the same bytes for the program and the device, until it is freed") {
+  vgpu::Device device(profile());
+  Program program(device);
+  REQUIRE(program.greet());
+  const vgpu::Address before = program.allocate(100), base = program.allocate(10000), after = program.allocate(100);
+  const int shared = program.share(base);
+  REQUIRE(shared >= 0);
+  CHECK(ftruncate(shared, 0) != 0);
+  const std::uint64_t offset = base % vgpu::page_bytes;
+  auto* bytes = static_cast<std::byte*>(mmap(nullptr, offset + 10000, PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0));
+  REQUIRE(bytes != MAP_FAILED);
+  bytes += offset;
+  CHECK(bytes[9999] == vgpu::poison);
+
+  const auto fill = [&](vgpu::Address to, std::uint64_t count, int value) {
+    Request made = request(Op::fill);
+    made.to = to;
+    made.bytes = count;
+    made.value = static_cast<std::uint64_t>(value);
+    return program.ask(made)->error;
+  };
+  CHECK(fill(base + 5, 20, 7) == 0);
+  CHECK(bytes[5] == std::byte{7});
+  bytes[0] = std::byte{42};
+  std::byte seen{};
+  {
+    const auto hold = program.session->lock();
+    CHECK(device.memory().read(&seen, base, 1));
+  }
+  CHECK(seen == std::byte{42});
+
+  // Nothing else of the device lies in these pages.
+  CHECK(fill(before, 100, 1) == 0);
+  CHECK(fill(after, 100, 1) == 0);
+  CHECK(std::count(bytes - offset, bytes, std::byte{1}) == 0);
+
+  Request release = request(Op::release);
+  release.to = base;
+  CHECK(program.ask(release)->error == 0);
+  CHECK(fill(base, 1, 9) == server::wire::error::invalid_value);
+  CHECK(bytes[0] == std::byte{42});
+  munmap(bytes - offset, offset + 10000);
+  close(shared);
+}
+
+TEST_CASE("a program can share only what it has allocated") {
+  vgpu::Device device(profile());
+  const vgpu::Address judges = device.memory().allocate(100, "of the judge");
+  Program program(device);
+  REQUIRE(program.greet());
+  CHECK(program.share(judges) == -1);
+  const vgpu::Address base = program.allocate(100);
+  CHECK(program.share(base + 1) == -1);
+  const int shared = program.share(base);
+  CHECK(shared >= 0);
+  CHECK(program.share(base) == -1);
+  close(shared);
+}
+
+TEST_CASE("an event has the device's time of its place among the requests") {
+  vgpu::Device device(profile());
+  Program program(device);
+  REQUIRE(program.greet());
+  const auto ask = [&](Op op, std::uint64_t id) {
+    Request made = request(op);
+    made.id = id;
+    return *program.ask(made);
+  };
+  CHECK(ask(Op::event_time, 1).error == server::wire::error::invalid_value);
+  CHECK(ask(Op::record_event, 1).error == 0);
+  CHECK(ask(Op::record_event, 2).error == 0);
+  const double first = ask(Op::event_time, 1).time;
+  CHECK(ask(Op::event_time, 2).time > first);
+  CHECK(ask(Op::record_event, 1).error == 0);
+  CHECK(ask(Op::event_time, 1).time > first);
+  CHECK(ask(Op::drop_event, 1).error == 0);
+  CHECK(ask(Op::event_time, 1).error == server::wire::error::invalid_value);
+}
+
+TEST_CASE("the program sees how many of its requests are done") {
+  vgpu::Device device(profile());
+  Program program(device);
+  REQUIRE(program.greet());
+  const std::size_t at = server::wire::progress_offset(program.staging_bytes);
+  void* all = mmap(nullptr, at + server::wire::progress_bytes, PROT_READ, MAP_SHARED, program.staging_fd, 0);
+  REQUIRE(all != MAP_FAILED);
+  const auto& done = *reinterpret_cast<const volatile std::uint64_t*>(static_cast<std::byte*>(all) + at);
+  const std::uint64_t before = done;
+  CHECK(before == 1);  // the greeting
+  for (int i = 0; i < 5; ++i) (void)program.ask(request(Op::synchronise));
+  CHECK(done == before + 5);
+  munmap(all, at + server::wire::progress_bytes);
+}
+
 TEST_CASE("a program that breaks the protocol loses its connection and nothing else") {
   vgpu::Device device(profile());
   Program program(device);
@@ -244,7 +338,7 @@ TEST_CASE("random requests never harm the server") {
     REQUIRE(program.greet());
     const vgpu::Address base = program.allocate(4096);
     for (int i = 0; i < 20; ++i) {
-      Request made = request(static_cast<Op>(random() % 21));
+      Request made = request(static_cast<Op>(random() % 25));
       const auto number = [&]() -> std::uint64_t {
         switch (random() % 6) {
           case 0:

@@ -305,7 +305,10 @@ def run(
     nvcc_flag: Annotated[list[str] | None, typer.Option(metavar="FLAG", help="pass on to nvcc")] = None,
     device: DeviceOption = DeviceName.vgpu,
 ) -> None:
-    """Compile a CUDA program and run it on the virtual GPU; arguments for it follow `--`."""
+    """Compile a CUDA program and run it on the virtual GPU; arguments for it follow `--`.
+
+    Files that use each other's device functions or variables need --nvcc-flag=-rdc=true, as with nvcc.
+    """
     from scanlab.compile import CompileError, build_program, read_source
     from scanlab.toolchain import product
 

@@ -32,6 +32,17 @@ YOUNG = 600.0
 COMPILE_TIMEOUT = 300.0
 ELEMENT_FLAGS = {"float": (), "affine": ("-DSCANLAB_ELEMENT_AFFINE",)}
 DEVICE_FLAGS = {"vgpu": PTX_FLAGS, "gpu": ("-arch=native", "-lineinfo", "-cudart", "static")}
+DEVICE_LINK_FLAGS = {
+    # With -cudart none nvcc refuses to link device code; the virtual GPU does without NVIDIA's device runtime.
+    "vgpu": (*PTX_FLAGS[: PTX_FLAGS.index("-cudart")], "-cudadevrt", "none"),
+    "gpu": ("-arch=native",),
+}
+RELOCATABLE = b"__cudaRegisterLinkedBinary_"
+"""Begins a symbol that every object made with -rdc=true needs, and that linking the device code defines."""
+OLD_NAMES = re.compile(rb"\bcudaThread(Synchronize|Exit|[GS]etLimit|[GS]etCacheConfig)\b")
+"""Functions that older textbooks use and that the headers of CUDA 13 no longer declare; OLD_NAMES_HEADER does."""
+OLD_NAMES_HEADER = ROOT / "grader/cudart/old_names.cuh"
+NO_OLD_NAMES = (13, 0)
 SYSTEM_LIBRARIES = ("-lpthread", "-ldl", "-lrt")
 
 
@@ -92,6 +103,8 @@ def compile_object(source: Source, device: Device) -> Path:
     name = shown(source.path)
     cwd = Path.cwd() if source.path.absolute().is_relative_to(Path.cwd()) else ROOT
     flags = ["-std=c++17", "-I", str(LABS), *DEVICE_FLAGS[device], *source.flags]
+    if tools.release >= NO_OLD_NAMES and OLD_NAMES.search(text):
+        flags += ["-include", str(OLD_NAMES_HEADER)]
     entry = CACHE / _hash("object", text, str(cwd), name, tools.identity, *flags)
     made = entry / "object.o"
     if _headers_unchanged(entry):
@@ -114,27 +127,46 @@ def link(objects: Sequence[Path], device: Device, libraries: Sequence[Path] = ()
     if device == "vgpu":
         libraries = [*libraries, product("grader/cudart/libcudart_vgpu.a")]
     stamps = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in libraries]
-    entry = CACHE / _hash("program", device, tools.identity, *(path.read_bytes() for path in objects), *stamps)
+    contents = [path.read_bytes() for path in objects]
+    entry = CACHE / _hash("program", device, tools.identity, *contents, *stamps)
     program = entry / "program"
     if program.exists():
         _touch(entry)
         return program
     with _Making(entry) as folder:
-        command = ["g++", *map(str, objects), *map(str, libraries), *_runtime(tools, device), *SYSTEM_LIBRARIES]
         try:
+            runtime = _runtime(tools, device)
+            relocatable = [path for path, content in zip(objects, contents, strict=True) if RELOCATABLE in content]
+            if relocatable:
+                objects = [*objects, _link_device_code(tools, relocatable, device, folder)]
+                runtime = [*_device_runtime(tools, device), *runtime]
+            command = ["g++", *map(str, objects), *map(str, libraries), *runtime, *SYSTEM_LIBRARIES]
             _run([*command, "-o", str(folder / "program")], ROOT)
         except CompileError as error:
             raise LinkError(re.sub(rf"{re.escape(str(CACHE))}/\w+/object\.o: ", "", str(error))) from error
     return program
 
 
+def _link_device_code(tools: Toolchain, objects: Sequence[Path], device: Device, folder: Path) -> Path:
+    """Make the object that joins the device code of objects compiled with -rdc=true."""
+    made = folder / "device_code.o"
+    _run([str(tools.nvcc), *DEVICE_LINK_FLAGS[device], "-dlink", *map(str, objects), "-o", str(made)], ROOT)
+    return made
+
+
 def _runtime(tools: Toolchain, device: Device) -> list[str]:
-    if device == "vgpu":
-        return []
+    return [] if device == "vgpu" else [_cuda_library(tools, "libcudart_static.a")]
+
+
+def _device_runtime(tools: Toolchain, device: Device) -> list[str]:
+    return [] if device == "vgpu" else [_cuda_library(tools, "libcudadevrt.a")]
+
+
+def _cuda_library(tools: Toolchain, name: str) -> str:
     for folder in tools.libraries:
-        if (folder / "libcudart_static.a").is_file():
-            return [str(folder / "libcudart_static.a")]
-    raise KitError(f"libcudart_static.a is in none of {', '.join(map(str, tools.libraries))}: is CUDA whole?")
+        if (folder / name).is_file():
+            return str(folder / name)
+    raise KitError(f"{name} is in none of {', '.join(map(str, tools.libraries))}: is CUDA whole?")
 
 
 def build_runner(path: Path, element: str, device: Device) -> Path:

@@ -8,6 +8,7 @@
 
 #include "vgpu/core/image.hpp"
 #include "vgpu/core/launch.hpp"
+#include "vgpu/ptx/link.hpp"
 
 namespace scanlab::vgpu {
 
@@ -62,9 +63,11 @@ const ptx::Function* kernel_of(const LoadedModule& m, std::string_view name) {
 Device::Device(DeviceProfile profile) : profile_(std::move(profile)), memory_(profile_.memory) {}
 Device::~Device() = default;
 
-LoadedModule* Device::load(std::string_view text) {
+LoadedModule* Device::load(std::span<const std::string_view> files) {
+  std::vector<ptx::Module> parsed;
+  for (const std::string_view text : files) parsed.push_back(ptx::parse(text));
   auto m = std::make_unique<LoadedModule>();
-  m->module = ptx::parse(text);
+  m->module = ptx::link(std::move(parsed));
   for (std::size_t k = 0; k < m->module.functions.size(); ++k)
     m->symbols.emplace(m->module.functions[k].name, function_address(k));
   for (const ptx::Variable& v : m->module.variables) {
@@ -127,7 +130,18 @@ unsigned Device::blocks_per_multiprocessor(const KernelAttributes& kernel, std::
   return static_cast<unsigned>(blocks);
 }
 
-LaunchResult Device::launch(const LaunchRequest& request) {
+/// A launch that has been found possible.
+struct Device::Ready {
+  const Image* image = nullptr;
+  unsigned resident = 0;  ///< blocks on the device at once
+};
+
+LaunchResult Device::check(const LaunchRequest& request) {
+  Ready ready;
+  return prepare(request, ready);
+}
+
+LaunchResult Device::prepare(const LaunchRequest& request, Ready& ready) {
   using Status = LaunchResult::Status;
   LoadedModule& m = *request.module;
   const ptx::Function* kernel = kernel_of(m, request.kernel);
@@ -198,11 +212,21 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   if (request.cooperative && grid.count() > resident)
     return refuse(Status::too_many_cooperative, fmt::format("{} launched cooperatively with {} blocks; {} fit at once",
                                                             name, grid.count(), resident));
+  ready = {image.get(), resident};
+  return result;
+}
 
+LaunchResult Device::launch(const LaunchRequest& request) {
+  using Status = LaunchResult::Status;
+  Ready ready;
+  LaunchResult result = prepare(request, ready);
+  if (result.status != Status::ok) return result;
+  const Image* image = ready.image;
+  const Dim3 grid = request.grid, block = request.block;
   std::vector<std::byte> parameters(std::max<std::size_t>(image->parameter_bytes, request.parameters.size()));
   if (!request.parameters.empty()) std::memcpy(parameters.data(), request.parameters.data(), request.parameters.size());
   Grid g;
-  g.image = image.get();
+  g.image = image;
   g.memory = &memory_;
   g.parameters = parameters;
   g.size = grid;
@@ -219,12 +243,13 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   g.print = &print;
   g.profile = &profile_;
   g.start_ns = now_ns_;
-  const KernelInfo info{request.kernel.c_str(), grid, block, image->static_shared + request.dynamic_shared, &m.module};
+  const KernelInfo info{request.kernel.c_str(), grid, block, image->static_shared + request.dynamic_shared,
+                        &request.module->module};
   for (Observer* o : observers_) o->kernel_begin(info);
   RunLimits limits;
   limits.max_warp_instructions = max_warp_instructions;
   limits.cancel = cancel;
-  limits.resident_blocks = resident;
+  limits.resident_blocks = ready.resident;
   result.fault = run_grid(g, schedule, limits);
   if (g.workspace) memory_.free(g.workspace);
   for (Observer* o : observers_) o->kernel_end();

@@ -71,7 +71,10 @@ class Device {
   Memory& memory() { return memory_; }
 
   /// Parses a PTX module and places its variables in memory. Throws ptx::ParseError.
-  LoadedModule* load(std::string_view ptx);
+  LoadedModule* load(std::string_view ptx) { return load(std::span(&ptx, 1)); }
+  /// The same for the files of one program (relocatable device code), which become one module. Throws ptx::LinkError
+  /// too.
+  LoadedModule* load(std::span<const std::string_view> files);
   void unload(LoadedModule* module);
   /// The address and size of a __device__ or __constant__ variable by its mangled name; nothing when there is none.
   struct Symbol {
@@ -82,6 +85,8 @@ class Device {
   /// Nothing when the module has no such kernel.
   std::optional<KernelAttributes> attributes(const LoadedModule* module, std::string_view kernel) const;
 
+  /// Would this launch start? `parameters` are not looked at, and nothing runs. Status::fault: the code cannot be run.
+  LaunchResult check(const LaunchRequest& request);
   /// Runs a kernel to its end (or its fault). Never hangs: see `max_warp_instructions`.
   LaunchResult launch(const LaunchRequest& request);
   /// Blocks of this kernel that one multiprocessor holds at once (cudaOccupancyMaxActiveBlocksPerMultiprocessor).
@@ -102,6 +107,9 @@ class Device {
   void advance_ns(double ns) { now_ns_ += ns; }
 
  private:
+  struct Ready;
+  LaunchResult prepare(const LaunchRequest& request, Ready& ready);
+
   DeviceProfile profile_;
   Memory memory_;
   std::vector<std::unique_ptr<LoadedModule>> modules_;

@@ -8,6 +8,7 @@
 #include <new>
 #include <unordered_set>
 
+#include "vgpu/core/builtins.hpp"
 #include "vgpu/core/decode.hpp"
 #include "vgpu/core/fault.hpp"
 
@@ -103,6 +104,26 @@ void check_sizes(const ptx::Function& function) {
   if (frame > most_frame_bytes) refuse(function, "has too many registers, or too large arguments");
 }
 
+/// Everything that the kernel reaches has to be there: what the linker of a GPU program would have refused.
+void check_defined(const ptx::Module& module, const Reach& reached) {
+  const auto missing = [](const std::string& name) {
+    FaultException f;
+    f.fault.kind = Fault::Kind::unsupported;
+    if (name.starts_with("__cudaCDP2") || name.starts_with("cudaLaunchDevice")) {
+      f.fault.headline = "device code launches kernels or calls CUDA's runtime, which the virtual GPU cannot do";
+      f.fault.advice = "launch kernels from the host, or check on a real GPU with --device gpu";
+    } else {
+      f.fault.headline = fmt::format("{} is declared, but defined nowhere in this program", ptx::demangle(name));
+      f.fault.advice = "if another file defines it, give all files to one command, with nvcc's -rdc=true";
+    }
+    throw f;
+  };
+  for (const ptx::Variable& v : module.variables)
+    if (v.is_extern && v.space != ptx::StateSpace::shared && reached.names.contains(v.name)) missing(v.name);
+  for (const ptx::Function& f : module.functions)
+    if (!f.is_defined && reached.names.contains(f.name) && !select_builtin(f.name)) missing(f.name);
+}
+
 /// Places every shared variable; returns names by mangled name.
 std::unordered_map<std::string, SharedVariable> lay_out_shared(Image& image, const Reach& reached) {
   std::unordered_map<std::string, SharedVariable> by_name;
@@ -177,6 +198,7 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   image->parameter_bytes = layout_parameters(kernel, image->parameter_offsets);
   const Reach reached = reach(module, kernel);
   for (const ptx::Function* f : reached.functions) check_sizes(*f);
+  check_defined(module, reached);
   const auto shared = lay_out_shared(*image, reached);
 
   std::deque<Program*> todo;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <thread>
 
 #include "vgpu/core/decode.hpp"
 #include "vgpu/core/raise.hpp"
@@ -18,6 +20,10 @@ namespace {
 constexpr std::int64_t turn = 4096;
 /// Turns that a block gets before another block may start beside it.
 constexpr unsigned turns_of_block = 64;
+/// How a kernel waits for the host: pauses of this length, and so many in one launch (ten seconds).
+constexpr std::chrono::microseconds host_pause{100};
+constexpr unsigned most_host_pauses = 100'000;
+
 /// Instructions between two samples of the spin watch.
 constexpr std::int64_t watch_interval = 2048;
 /// FNV-1a over 64-bit words: the state of a split, to recognise it again.
@@ -213,7 +219,7 @@ class GridRun {
       if (free != slots_.end() && start_next(static_cast<std::uint32_t>(free - slots_.begin()))) {
         ++running;
       } else if (!progress && running > 0) {
-        stop_deadlock();
+        wait_for_host_or_stop();
       }
     }
   }
@@ -245,7 +251,8 @@ class GridRun {
       if (runnable_.empty() || picks % 256 == 0) list_all();
       if (runnable_.empty()) {
         if (std::none_of(slots_.begin(), slots_.end(), [](const auto& s) { return s && s->running; })) return;
-        stop_deadlock();
+        wait_for_host_or_stop();
+        continue;
       }
       const std::uint64_t r = random_();
       const std::size_t at = static_cast<std::size_t>(r >> 32) % runnable_.size();
@@ -277,6 +284,25 @@ class GridRun {
     return running;
   }
 
+  /// Nothing on the device can go on. What loops until memory changes may wait for the host, which writes to memory
+  /// that it shares with the device: it gets some time for that.
+  void wait_for_host_or_stop() {
+    const auto spins = [](const auto& slot) {
+      if (!slot || !slot->running) return false;
+      for (const Warp& w : slot->warps)
+        for (const Split& s : w.waiting)
+          if (s.state == Split::State::spin) return true;
+      return false;
+    };
+    const bool hope = grid_.memory->shared_with_host() && host_pauses_ < most_host_pauses &&
+                      std::any_of(slots_.begin(), slots_.end(), spins);
+    if (!hope) stop_deadlock();
+    if (limits_.cancel && *limits_.cancel) stop_endless();
+    ++host_pauses_;
+    std::this_thread::sleep_for(host_pause);
+    ++grid_.epoch;  // as if the host had written
+  }
+
   [[noreturn]] void stop_deadlock() {
     FaultException f;
     f.fault = report_deadlock(grid_, running_blocks(), blocks_ - next_);
@@ -297,6 +323,7 @@ class GridRun {
   std::uint64_t next_ = 0, start_ = 0, step_ = 1;
   std::vector<std::unique_ptr<Block>> slots_;
   std::vector<Warp*> runnable_;
+  unsigned host_pauses_ = 0;
 };
 
 }  // namespace

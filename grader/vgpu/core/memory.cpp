@@ -1,8 +1,11 @@
 #include "vgpu/core/memory.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
@@ -32,20 +35,71 @@ Memory::~Memory() {
 }
 
 Address Memory::allocate(std::uint64_t bytes, std::string label) {
-  const std::uint64_t room = round_up(bytes, alignment) + gap;
-  if (bytes > capacity_ - used_ || room > global_window_bytes - top_) return 0;
+  if (bytes > capacity_ - used_) return 0;
   Allocation a;
-  a.base = global_window + top_;
   a.size = bytes;
   a.label = label.empty() ? fmt::format("cudaMalloc #{}, {} bytes", next_number_++, bytes) : std::move(label);
-  a.host = arena_ + top_;
-  std::memset(a.host, static_cast<int>(poison), bytes);
-  top_ += room;
-  used_ += bytes;
+  const Address base = add(std::move(a), top_);
+  if (base) used_ += bytes;
+  return base;
+}
+
+Address Memory::allocate_on_host(std::uint64_t bytes, std::string label, std::uint64_t page_offset) {
+  if (bytes > capacity_ - host_used_ || page_offset >= page_bytes) return 0;
+  Allocation a;
+  a.size = bytes;
+  a.label = std::move(label);
+  a.on_host = true;
+  const Address base = add(std::move(a), round_up(top_, page_bytes) + page_offset);
+  if (base) host_used_ += bytes;
+  return base;
+}
+
+Address Memory::add(Allocation a, std::uint64_t offset) {
+  const std::uint64_t room = a.size + alignment + gap;
+  if (room < gap || offset > global_window_bytes || room > global_window_bytes - offset) return 0;
+  a.base = global_window + offset;
+  a.host = arena_ + offset;
+  std::memset(a.host, static_cast<int>(poison), a.size);
+  top_ = round_up(offset + a.size, alignment) + gap;
   ++generation_;
   const Address base = a.base;
   allocations_.emplace(base, std::move(a));
   return base;
+}
+
+Memory::Pages Memory::pages_of(const Allocation& a) const {
+  static_assert(gap >= 2 * page_bytes, "the pages of an allocation are its own");
+  const auto offset = static_cast<std::uint64_t>(a.host - arena_);
+  const std::uint64_t begin = offset / page_bytes * page_bytes;
+  return {arena_ + begin, round_up(offset + std::max<std::uint64_t>(a.size, 1), page_bytes) - begin};
+}
+
+int Memory::share(Address base) {
+  const auto it = allocations_.find(base);
+  if (it == allocations_.end() || it->second.freed || it->second.shared) return -1;
+  const Pages pages = pages_of(it->second);
+  const int fd = memfd_create("scanlab-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return -1;
+  void* copy = MAP_FAILED;
+  if (ftruncate(fd, static_cast<off_t>(pages.bytes)) == 0 &&
+      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+    copy = mmap(nullptr, pages.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (copy == MAP_FAILED) {
+    close(fd);
+    return -1;
+  }
+  std::memcpy(copy, pages.begin, pages.bytes);
+  // Moves the copy to where the pages were, in one step.
+  if (mremap(copy, pages.bytes, pages.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, pages.begin) == MAP_FAILED) {
+    munmap(copy, pages.bytes);
+    close(fd);
+    return -1;
+  }
+  it->second.shared = true;
+  ++shared_;
+  ++generation_;
+  return fd;
 }
 
 bool Memory::free(Address address) {
@@ -53,12 +107,17 @@ bool Memory::free(Address address) {
   if (it == allocations_.end() || it->second.freed) return false;
   Allocation& a = it->second;
   a.freed = true;
-  used_ -= a.size;
+  (a.on_host ? host_used_ : used_) -= a.size;
   ++generation_;
   // Gives the pages back; the addresses are never used again, so that a stale pointer stays a stale pointer.
-  const auto offset = static_cast<std::uint64_t>(a.host - arena_);
-  const std::uint64_t begin = round_up(offset, 4096), end = (offset + a.size) / 4096 * 4096;
-  if (begin < end) madvise(arena_ + begin, end - begin, MADV_DONTNEED);
+  const Pages pages = pages_of(a);
+  if (a.shared) {
+    --shared_;
+    (void)mmap(pages.begin, pages.bytes, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  } else {
+    madvise(pages.begin, pages.bytes, MADV_DONTNEED);
+  }
   return true;
 }
 

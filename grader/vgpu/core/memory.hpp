@@ -21,6 +21,8 @@ inline constexpr Address window_bytes = 0x0100'0000'0000;
 /// Functions have addresses too (function pointers); they hold no data.
 inline constexpr Address code_window = 0x1C00'0000'0000;
 
+inline constexpr std::uint64_t page_bytes = 4096;
+
 /// Byte that fills memory nobody has written: as a float -1.9e-13-like garbage, as an int a large negative number.
 inline constexpr std::byte poison{0xA5};
 
@@ -30,6 +32,8 @@ struct Allocation {
   std::string label;       ///< "cudaMalloc #3 (4096 bytes)", "__device__ counter", "input x of the check"
   bool freed = false;
   bool is_constant = false;
+  bool on_host = false;  ///< memory of the host that device code may use: no part of the device's capacity
+  bool shared = false;   ///< another process has it mapped: see Memory::share
   std::byte* host = nullptr;
 
   bool contains(Address address, std::uint64_t bytes) const {
@@ -55,6 +59,14 @@ class Memory {
   /// `bytes` of poisoned memory, aligned to 256 as cudaMalloc's; 0 when the capacity is exceeded. A size of 0 is an
   /// allocation of its own in which no access is valid. `label` names it in messages; "cudaMalloc #k" when empty.
   Address allocate(std::uint64_t bytes, std::string label = {});
+  /// The same for memory of the host, at `page_offset` (below page_bytes) within a page.
+  Address allocate_on_host(std::uint64_t bytes, std::string label, std::uint64_t page_offset = 0);
+  /// Puts the pages of a live allocation into a memfd, sealed against resizing, which another process can map: the two
+  /// then see the same bytes, that of `base` at its offset within its page. No other allocation lies in these pages.
+  /// Returns the descriptor, which the caller owns, or -1 when there is no such allocation, or the system refuses.
+  int share(Address base);
+  /// Can another process write to some of this memory?
+  bool shared_with_host() const { return shared_ > 0; }
   /// False when `address` is not the base of a live allocation.
   bool free(Address address);
   /// Constant memory can be read and copied to, but not written by device code.
@@ -82,7 +94,14 @@ class Memory {
 
  private:
   std::byte* arena_ = nullptr;  ///< reserved address space; pages appear when touched
-  std::uint64_t capacity_, used_ = 0, generation_ = 1, next_number_ = 1;
+  struct Pages {
+    std::byte* begin = nullptr;
+    std::uint64_t bytes = 0;
+  };
+  Pages pages_of(const Allocation& a) const;
+  Address add(Allocation a, std::uint64_t offset);
+
+  std::uint64_t capacity_, used_ = 0, host_used_ = 0, shared_ = 0, generation_ = 1, next_number_ = 1;
   std::uint64_t top_ = 4096;  ///< first unused offset in the arena
   std::map<Address, Allocation> allocations_;
 };

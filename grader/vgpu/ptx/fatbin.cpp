@@ -65,14 +65,8 @@ void read_images(Bytes payload, std::vector<PtxImage>& images, std::size_t& othe
 
 }  // namespace
 
-std::vector<PtxImage> read_fatbin(Bytes bytes) {
-  std::vector<PtxImage> images;
-  std::size_t others = 0;
-  const auto skip_padding = [&] {
-    const auto end = std::find_if(bytes.begin(), bytes.end(), [](std::byte b) { return b != std::byte{0}; });
-    bytes = bytes.subspan(static_cast<std::size_t>(end - bytes.begin()));
-  };
-  // A linked section holds the fat binaries of several object files, one behind the other.
+std::vector<Bytes> split_fatbins(Bytes bytes) {
+  std::vector<Bytes> binaries;
   do {
     if (bytes.size() < fatbin_header || read<std::uint32_t>(bytes, 0) != fatbin_magic) {
       throw FatbinError("no fat binary: it does not begin with 0xBA55ED50");
@@ -84,10 +78,24 @@ std::vector<PtxImage> read_fatbin(Bytes bytes) {
       throw FatbinError("a fat binary of version " + std::to_string(version) + " cannot be read, only version 1");
     }
     if (header_size < fatbin_header) throw FatbinError("damaged fat binary: its header is too short");
+    const Bytes whole = bytes;
     take(bytes, header_size, "its header");
-    read_images(take(bytes, payload_size, "its content"), images, others);
-    skip_padding();
+    take(bytes, payload_size, "its content");
+    binaries.push_back(whole.first(whole.size() - bytes.size()));
+    // Padding lies between the fat binaries of a linked section.
+    const auto end = std::find_if(bytes.begin(), bytes.end(), [](std::byte b) { return b != std::byte{0}; });
+    bytes = bytes.subspan(static_cast<std::size_t>(end - bytes.begin()));
   } while (!bytes.empty());
+  return binaries;
+}
+
+std::vector<PtxImage> read_fatbin(Bytes bytes) {
+  std::vector<PtxImage> images;
+  std::size_t others = 0;
+  // A linked section holds the fat binaries of several object files.
+  for (const Bytes binary : split_fatbins(bytes)) {
+    read_images(binary.subspan(read<std::uint16_t>(binary, 6)), images, others);
+  }
   if (images.empty()) {
     throw FatbinError("the fat binary has no PTX (" + std::to_string(others) +
                       " other images): compile with nvcc -gencode arch=compute_80,code=compute_80");

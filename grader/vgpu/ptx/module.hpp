@@ -69,6 +69,14 @@ struct Relocation {
   bool generic = false;  ///< written as generic(symbol)
 };
 
+/// Which other files of a program see a symbol, and whether they may define it too (PTX ISA, "Linking Directives").
+enum class Linkage : std::uint8_t {
+  internal,  ///< this file only
+  visible,   ///< one definition in the whole program
+  weak,      ///< any of several definitions: templates, inline functions
+  common,    ///< the largest of several definitions
+};
+
 /// A variable or a parameter. `size` 0 with `is_extern` is the unsized dynamic shared array.
 struct Variable {
   std::string name;  ///< as in PTX, mangled
@@ -77,7 +85,8 @@ struct Variable {
   std::uint32_t align = 1;
   std::uint64_t size = 0;  ///< bytes, all elements together
   bool is_extern = false;
-  std::vector<std::byte> init;  ///< empty, or `size` bytes
+  Linkage linkage = Linkage::internal;  ///< of a definition at module scope
+  std::vector<std::byte> init;          ///< empty, or `size` bytes
   std::vector<Relocation> relocations;
 };
 
@@ -129,12 +138,13 @@ struct Function {
   std::string name;       ///< as in PTX, mangled
   bool is_entry = false;  ///< a kernel
   bool is_defined = false;
-  std::uint32_t line = 0;            ///< index into Module::lines: the first .loc of the body
-  std::vector<Variable> parameters;  ///< space param
-  std::vector<Variable> returns;     ///< space param (or reg in old PTX)
-  std::vector<Register> registers;   ///< the registers that the body uses, also those declared in nested { } scopes
-  std::vector<Variable> variables;   ///< .shared, .local and .param variables declared in the body (names unique: a
-                                     ///< name declared again in another scope is renamed by the parser, "param0#2")
+  Linkage linkage = Linkage::internal;  ///< of a definition
+  std::uint32_t line = 0;               ///< index into Module::lines: the first .loc of the body
+  std::vector<Variable> parameters;     ///< space param
+  std::vector<Variable> returns;        ///< space param (or reg in old PTX)
+  std::vector<Register> registers;      ///< the registers that the body uses, also those declared in nested { } scopes
+  std::vector<Variable> variables;      ///< .shared, .local and .param variables declared in the body (names unique: a
+                                        ///< name declared again in another scope is renamed by the parser, "param0#2")
   std::vector<Instruction> instructions;
   std::unordered_map<std::string, std::int32_t> labels;                      ///< label → instruction index
   std::unordered_map<std::string, std::vector<std::string>> branch_targets;  ///< .branchtargets tables: labels

@@ -31,9 +31,10 @@ class ModuleParser {
   }
 
  private:
-  struct Linkage {
+  struct Directives {
     bool is_extern = false;
-    bool may_repeat = false;  // .weak and .common
+    Linkage linkage = Linkage::internal;
+    bool may_repeat() const { return linkage == Linkage::weak || linkage == Linkage::common; }
   };
 
   struct Alias {
@@ -111,38 +112,43 @@ class ModuleParser {
   }
 
   void declaration(Token word) {
-    Linkage linkage;
+    Directives directives;
     for (;;) {
       if (word.text == "extern") {
-        linkage.is_extern = true;
-      } else if (word.text == "weak" || word.text == "common") {
-        linkage.may_repeat = true;
-      } else if (word.text != "visible") {
+        directives.is_extern = true;
+      } else if (word.text == "weak") {
+        directives.linkage = Linkage::weak;
+      } else if (word.text == "common") {
+        directives.linkage = Linkage::common;
+      } else if (word.text == "visible") {
+        directives.linkage = Linkage::visible;
+      } else {
         break;
       }
       if (cursor_.peek().kind != TokenKind::directive) cursor_.fail_expected("a declaration");
       word = cursor_.take();
     }
     if (word.text == "entry" || word.text == "func") {
-      function(word.text == "entry", linkage);
+      function(word.text == "entry", directives);
     } else if (const auto space = state_space_from_directive(word.text);
                space && *space != StateSpace::reg && *space != StateSpace::param) {
-      variables(*space, linkage);
+      variables(*space, directives);
     } else {
       fail_at(word.line, "the directive '." + std::string(word.text) + "' is not known at module level");
     }
   }
 
-  void variables(StateSpace space, Linkage linkage) {
+  void variables(StateSpace space, Directives directives) {
     const DeclarationHead head = parse_declaration_head(cursor_, space);
     do {
       const Token name = cursor_.peek();
-      add_variable(name, parse_declarator(cursor_, head, linkage.is_extern, names_.initialisers), linkage);
+      add_variable(name, parse_declarator(cursor_, head, directives.is_extern, names_.initialisers), directives);
     } while (cursor_.accept(','));
     cursor_.expect(';', "after a variable");
   }
 
-  void add_variable(const Token& name, Variable variable, Linkage linkage) {
+  void add_variable(const Token& name, Variable variable, Directives directives) {
+    variable.linkage = directives.linkage;
     if (names_.functions.contains(name.text)) fail_at(name.line, spelling(name) + " is a function already");
     const auto [known, is_new] = names_.variables.emplace(name.text, module_.variables.size());
     if (is_new) {
@@ -152,7 +158,7 @@ class ModuleParser {
     Variable& earlier = module_.variables[known->second];
     if (earlier.is_extern && !variable.is_extern) {
       earlier = std::move(variable);
-    } else if (!variable.is_extern && !linkage.may_repeat) {
+    } else if (!variable.is_extern && !directives.may_repeat()) {
       fail_at(name.line, "the variable " + spelling(name) + " is defined twice");
     }
   }
@@ -167,9 +173,10 @@ class ModuleParser {
     return result;
   }
 
-  void function(bool is_entry, Linkage linkage) {
+  void function(bool is_entry, Directives directives) {
     Function function;
     function.is_entry = is_entry;
+    function.linkage = directives.linkage;
     while (cursor_.peek().kind == TokenKind::directive) function_directive(function);  // .attribute(…)
     if (cursor_.is('(')) function.returns = parameters();
     const Token name = cursor_.peek();
@@ -182,7 +189,7 @@ class ModuleParser {
     const std::size_t index = known->second;
     if (is_new) module_.functions.push_back(function);
     if (cursor_.accept(';')) return;
-    if (linkage.is_extern) cursor_.fail_expected("';' after an external function");
+    if (directives.is_extern) cursor_.fail_expected("';' after an external function");
     if (module_.functions[index].is_defined) {
       fail_at(name.line, "the function " + spelling(name) + " is defined twice");
     }

@@ -1,10 +1,14 @@
 #include "vgpu/server/requests.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "vgpu/ptx/fatbin.hpp"
+#include "vgpu/ptx/link.hpp"
 
 namespace scanlab::server {
 
@@ -18,7 +22,7 @@ using wire::Request;
 namespace {
 
 /// What a GPU of the profile's kind would take for a copy; only ratios matter, but they should be sensible.
-constexpr double copy_latency_ns = 6000, host_bytes_per_ns = 20, device_latency_ns = 2500;
+constexpr double event_ns = 500, copy_latency_ns = 6000, host_bytes_per_ns = 20, device_latency_ns = 2500;
 
 /// The newest PTX that a device of compute capability 9.0 may run.
 constexpr unsigned newest_sm = 90;
@@ -63,10 +67,23 @@ std::int32_t error_of(LaunchResult::Status status) {
   return wire::error::unknown;
 }
 
+/// The newest PTX that the device may run. Throws ptx::FatbinError.
+ptx::PtxImage choose_image(std::vector<ptx::PtxImage> images) {
+  ptx::PtxImage* chosen = nullptr;
+  for (ptx::PtxImage& image : images)
+    if (image.sm <= newest_sm && (chosen == nullptr || image.sm > chosen->sm)) chosen = &image;
+  if (chosen == nullptr) throw ptx::FatbinError("it holds no PTX for compute capability 9.0 or lower");
+  return std::move(*chosen);
+}
+
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 }  // namespace
+
+Answer::~Answer() {
+  if (owns_fd) close(send_fd);
+}
 
 Requests::Requests(vgpu::Device& device, SessionOptions options)
     : device_(device), options_(std::move(options)), staging_(options_.staging_bytes) {
@@ -108,11 +125,13 @@ void Requests::reset() {
   kernels_.clear();
   for (const auto& [id, module] : modules_) device_.unload(module);
   modules_.clear();
+  without_ptx_.clear();
+  events_.clear();
   pending_error_ = late_error_ = 0;
   surfaced_ = false;
 }
 
-vgpu::LoadedModule* Requests::module_of(std::uint64_t id) {
+vgpu::LoadedModule* Requests::module_of(std::uint64_t id) const {
   const auto found = modules_.find(id);
   if (found == modules_.end()) throw ProtocolError("unknown module");
   return found->second;
@@ -163,26 +182,40 @@ std::int32_t Requests::refuse_module(std::int32_t error, std::string headline, s
   return error;
 }
 
+std::int32_t Requests::refuse_without_ptx(const std::string& why) {
+  return refuse_module(wire::error::no_kernel_image, "the program's device code: " + why,
+                       "compile with -gencode arch=compute_80,code=compute_80 --no-compress");
+}
+
 std::int32_t Requests::load_module(std::span<const std::byte> fatbin, Answer& answer) {
   if (modules_.size() >= options_.max_modules) return wire::error::memory_allocation;
-  std::vector<ptx::PtxImage> images;
+  std::vector<ptx::PtxImage> chosen;  // one for each of the program's files
+  std::string without_ptx;
   try {
-    images = ptx::read_fatbin(fatbin);
+    for (const std::span<const std::byte> file : ptx::split_fatbins(fatbin)) {
+      try {
+        chosen.push_back(choose_image(ptx::read_fatbin(file)));
+      } catch (const ptx::FatbinError& problem) {
+        if (without_ptx.empty()) without_ptx = problem.what();
+      }
+    }
+    // NVIDIA's device runtime, which nvcc -rdc=true adds to every program, has none: what it lacks shows when it is
+    // used.
+    if (chosen.empty()) throw ptx::FatbinError(without_ptx);
   } catch (const ptx::FatbinError& problem) {
-    return refuse_module(wire::error::no_kernel_image, std::string("the program's device code: ") + problem.what(),
-                         "compile with -gencode arch=compute_80,code=compute_80 --no-compress");
+    return refuse_without_ptx(problem.what());
   }
-  const ptx::PtxImage* chosen = nullptr;
-  for (const ptx::PtxImage& image : images)
-    if (image.sm <= newest_sm && (chosen == nullptr || image.sm > chosen->sm)) chosen = &image;
-  if (chosen == nullptr)
-    return refuse_module(wire::error::no_kernel_image, "the program holds no PTX for compute capability 9.0 or lower",
-                         "compile with -gencode arch=compute_80,code=compute_80 --no-compress");
   try {
-    vgpu::LoadedModule* module = device_.load(chosen->text);
+    std::vector<std::string_view> texts;
+    for (const ptx::PtxImage& image : chosen) texts.push_back(image.text);
+    vgpu::LoadedModule* module = device_.load(texts);
     answer.reply.id = next_id_++;
     modules_.emplace(answer.reply.id, module);
+    if (!without_ptx.empty()) without_ptx_.emplace(answer.reply.id, std::move(without_ptx));
     return wire::error::success;
+  } catch (const ptx::LinkError& problem) {
+    return refuse_module(wire::error::invalid_ptx,
+                         std::string("the program's files do not fit together: ") + problem.what(), "");
   } catch (const ptx::ParseError& problem) {
     return refuse_module(
         wire::error::invalid_ptx,
@@ -195,7 +228,10 @@ std::int32_t Requests::load_module(std::span<const std::byte> fatbin, Answer& an
 
 std::int32_t Requests::find_kernel(const Request& request, std::string_view name, Answer& answer) {
   const auto attributes = device_.attributes(module_of(request.id), name);
-  if (!attributes) return wire::error::invalid_device_function;
+  if (!attributes) {
+    const auto part = without_ptx_.extract(request.id);  // told once
+    return part.empty() ? wire::error::invalid_device_function : refuse_without_ptx(part.mapped());
+  }
   if (kernels_.size() >= options_.max_kernels) return wire::error::memory_allocation;
   wire::KernelFacts facts;
   facts.static_shared = attributes->static_shared;
@@ -215,12 +251,28 @@ std::int32_t Requests::find_kernel(const Request& request, std::string_view name
 }
 
 std::int32_t Requests::allocate(const Request& request, Answer& answer) {
-  if (allocations_.size() >= options_.max_allocations || request.bytes > device_.memory().bytes_free())
+  if (allocations_.size() >= options_.max_allocations || request.bytes > device_.memory().capacity())
     return wire::error::memory_allocation;
-  const bool managed = request.value == static_cast<std::uint64_t>(wire::Allocate::managed);
-  std::string label = (managed ? "cudaMallocManaged #" : "cudaMalloc #") + std::to_string(next_allocation_) + " (" +
-                      std::to_string(request.bytes) + " bytes)";
-  const Address base = device_.memory().allocate(request.bytes, std::move(label));
+  const auto label = [&](const char* call) {
+    return fmt::format("{} #{} ({} bytes)", call, next_allocation_, request.bytes);
+  };
+  Address base = 0;
+  switch (static_cast<wire::Allocate>(request.value)) {
+    case wire::Allocate::ordinary:
+      base = device_.memory().allocate(request.bytes, label("cudaMalloc"));
+      break;
+    case wire::Allocate::managed:
+      base = device_.memory().allocate(request.bytes, label("cudaMallocManaged"));
+      break;
+    case wire::Allocate::pinned:
+      base = device_.memory().allocate_on_host(request.bytes, label("pinned host memory"));
+      break;
+    case wire::Allocate::registered:
+      base = device_.memory().allocate_on_host(request.bytes, label("registered host memory"), request.offset);
+      break;
+    default:
+      throw ProtocolError("an unknown kind of memory");
+  }
   if (base == 0) return wire::error::memory_allocation;
   ++next_allocation_;
   allocations_.emplace(base, request.bytes);
@@ -228,6 +280,24 @@ std::int32_t Requests::allocate(const Request& request, Answer& answer) {
   traffic.bytes_allocated += request.bytes;
   answer.reply.address = base;
   return wire::error::success;
+}
+
+std::int32_t Requests::share(const Request& request, std::string_view name, Answer& answer) {
+  answer.reply.address = request.to;
+  if (name.empty()) {
+    // Only what the program has allocated: other memory of the device is the judge's.
+    const auto found = allocations_.find(request.to);
+    if (found == allocations_.end()) return wire::error::invalid_value;
+    answer.reply.bytes = found->second;
+  } else {
+    const auto variable = device_.symbol(module_of(request.id), name);
+    if (!variable) return wire::error::invalid_symbol;
+    answer.reply.address = variable->address;
+    answer.reply.bytes = variable->size;
+  }
+  answer.send_fd = device_.memory().share(answer.reply.address);
+  answer.owns_fd = answer.send_fd >= 0;
+  return answer.owns_fd ? wire::error::success : wire::error::memory_allocation;
 }
 
 std::int32_t Requests::release(const Request& request) {
@@ -285,38 +355,54 @@ void Requests::advance_device_side(std::uint64_t bytes) {
   device_.advance_ns(device_latency_ns + static_cast<double>(bytes) / bytes_per_ns);
 }
 
-std::int32_t Requests::launch(const Request& request, std::span<const std::byte> parameters) {
+vgpu::LaunchRequest Requests::launch_request(const Request& request) const {
   const auto found = kernels_.find(request.id);
   if (found == kernels_.end()) throw ProtocolError("unknown kernel");
-  const Kernel& kernel = found->second;
-  if (parameters.size() != kernel.attributes.parameter_bytes)
-    throw ProtocolError("a launch whose parameters have the wrong size");
   vgpu::LaunchRequest launch;
-  launch.module = module_of(kernel.module);
-  launch.kernel = kernel.name;
+  launch.module = module_of(found->second.module);
+  launch.kernel = found->second.name;
   launch.grid = {request.grid[0], request.grid[1], request.grid[2]};
   launch.block = {request.block[0], request.block[1], request.block[2]};
   launch.dynamic_shared = request.dynamic_shared;
   launch.max_dynamic_shared = request.max_dynamic_shared;
-  launch.parameters = parameters;
   launch.cooperative = (request.flags & wire::flag_cooperative) != 0;
-  LaunchResult result = device_.launch(launch);
+  return launch;
+}
+
+std::int32_t Requests::refuse_launch(LaunchResult result, const std::string& kernel) {
+  ++traffic.refused_launches;
   if (result.status != LaunchResult::Status::fault) {
-    const std::int32_t error = error_of(result.status);
-    ++(error == wire::error::success ? traffic.launches : traffic.refused_launches);
-    if (error != wire::error::success) note_refusal(kernel.name, std::move(result.message));
-    return error;
+    note_refusal(kernel, std::move(result.message));
+    return error_of(result.status);
   }
-  Fault fault = result.fault.value_or(Fault{});
-  if (!result.fault) fault.headline = result.message;
-  const Fault::Kind kind = fault.kind;
-  note_fault(std::move(fault));
-  if (kind == Fault::Kind::unsupported) {  // nothing has run: the launch itself fails, as when a GPU's JIT gives up
-    ++traffic.refused_launches;
-    return wire::error::invalid_ptx;
-  }
+  // The code cannot be run: the launch itself fails, as when a GPU's JIT gives up.
+  note_fault(std::move(result.fault).value());
+  return wire::error::invalid_ptx;
+}
+
+std::int32_t Requests::check_launch(const Request& request) {
+  const vgpu::LaunchRequest launch = launch_request(request);
+  LaunchResult result = device_.check(launch);
+  return result.status == LaunchResult::Status::ok ? wire::error::success
+                                                   : refuse_launch(std::move(result), launch.kernel);
+}
+
+std::int32_t Requests::launch(const Request& request, std::span<const std::byte> parameters) {
+  vgpu::LaunchRequest launch = launch_request(request);
+  if (parameters.size() != kernels_.at(request.id).attributes.parameter_bytes)
+    throw ProtocolError("a launch whose parameters have the wrong size");
+  launch.parameters = parameters;
+  LaunchResult result = device_.launch(launch);
+  const bool unsupported = result.fault && result.fault->kind == Fault::Kind::unsupported;
+  if (result.status != LaunchResult::Status::ok && (result.status != LaunchResult::Status::fault || unsupported))
+    return refuse_launch(std::move(result), launch.kernel);
   ++traffic.launches;
-  pending_error_ = error_of(kind);
+  if (result.status == LaunchResult::Status::fault) {
+    Fault fault = result.fault.value_or(Fault{});
+    if (!result.fault) fault.headline = result.message;
+    pending_error_ = error_of(fault.kind);
+    note_fault(std::move(fault));
+  }
   return wire::error::success;
 }
 
@@ -330,7 +416,9 @@ bool Requests::answered_by_fault(const Request& request, Answer& answer) {
     case Op::find_symbol:
     case Op::read_output:
     case Op::memory_info:
-    case Op::clock:
+    case Op::event_time:
+    case Op::drop_event:
+    case Op::check_launch:
     case Op::occupancy:
     case Op::reset:
       return false;
@@ -360,6 +448,7 @@ void Requests::handle(const Request& request, std::span<const std::byte> payload
     case Op::unload_module: {
       device_.unload(module_of(request.id));
       modules_.erase(request.id);
+      without_ptx_.erase(request.id);
       std::erase_if(kernels_, [&](const auto& entry) { return entry.second.module == request.id; });
       break;
     }
@@ -378,6 +467,9 @@ void Requests::handle(const Request& request, std::span<const std::byte> payload
     case Op::allocate:
       reply.error = allocate(request, answer);
       break;
+    case Op::share:
+      reply.error = share(request, text_of(payload), answer);
+      break;
     case Op::release:
       reply.error = release(request);
       break;
@@ -391,6 +483,9 @@ void Requests::handle(const Request& request, std::span<const std::byte> payload
       break;
     case Op::fill:
       reply.error = fill(request);
+      break;
+    case Op::check_launch:
+      reply.error = check_launch(request);
       break;
     case Op::launch:
       reply.error = launch(request, payload);
@@ -413,8 +508,24 @@ void Requests::handle(const Request& request, std::span<const std::byte> payload
       reply.bytes = device_.memory().bytes_free();
       reply.value = device_.memory().capacity();
       break;
-    case Op::clock:
-      reply.time = device_.now_ns();
+    case Op::record_event:
+      if (events_.size() >= options_.max_events && !events_.contains(request.id))
+        reply.error = wire::error::memory_allocation;
+      else {
+        device_.advance_ns(event_ns);  // so that of two events the later one has the later time
+        events_[request.id] = device_.now_ns();
+      }
+      break;
+    case Op::event_time: {
+      const auto found = events_.find(request.id);
+      if (found == events_.end())
+        reply.error = wire::error::invalid_value;
+      else
+        reply.time = found->second;
+      break;
+    }
+    case Op::drop_event:
+      events_.erase(request.id);
       break;
     case Op::occupancy: {
       const auto found = kernels_.find(request.id);
@@ -441,7 +552,8 @@ void Requests::answer(const Request& request, std::span<const std::byte> payload
     throw;
   } catch (const std::exception& problem) {
     if (internal_error.empty()) internal_error = problem.what();
-    answer = {};
+    answer.reply = {};
+    answer.payload.clear();
     answer.reply.error = pending_error_ = wire::error::unknown;
     answer.reply.flags |= wire::flag_sticky;
     surfaced_ = true;
@@ -457,6 +569,7 @@ std::size_t Requests::payload_limit(Op op) const {
       return options_.max_module_bytes;
     case Op::find_kernel:
     case Op::find_symbol:
+    case Op::share:
       return 64 << 10;
     case Op::launch:
       return 32 << 10;

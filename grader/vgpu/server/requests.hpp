@@ -29,6 +29,12 @@ struct Answer {
   wire::Reply reply;
   std::vector<std::byte> payload;
   int send_fd = -1;
+  bool owns_fd = false;  ///< `send_fd` is closed with the answer
+
+  Answer() = default;
+  Answer(const Answer&) = delete;
+  Answer& operator=(const Answer&) = delete;
+  ~Answer();
 
   template <class T>
   void append(const T& value) {
@@ -54,6 +60,8 @@ class Requests {
   /// Device printf's text that the program has not fetched.
   std::uint64_t unread_output_bytes() const { return output_.size() - output_read_; }
 
+  Staging& staging() { return staging_; }
+
   Traffic traffic;
   std::vector<vgpu::Fault> faults;
   std::string internal_error;
@@ -68,16 +76,22 @@ class Requests {
   void hello(const wire::Request& request, Answer& answer);
   /// A module that cannot be used: told like a fault of a kernel, since nobody else would tell why.
   std::int32_t refuse_module(std::int32_t error, std::string headline, std::string advice);
+  std::int32_t refuse_without_ptx(const std::string& why);
   std::int32_t load_module(std::span<const std::byte> fatbin, Answer& answer);
   std::int32_t find_kernel(const wire::Request& request, std::string_view name, Answer& answer);
   std::int32_t allocate(const wire::Request& request, Answer& answer);
+  std::int32_t share(const wire::Request& request, std::string_view name, Answer& answer);
   std::int32_t release(const wire::Request& request);
   /// Pieces of one copy follow each other, each a whole staging buffer but the last.
   bool goes_on(wire::Op op, vgpu::Address start, std::uint64_t bytes);
   std::int32_t copy(const wire::Request& request);
   std::int32_t fill(const wire::Request& request);
   void advance_device_side(std::uint64_t bytes);
+  vgpu::LaunchRequest launch_request(const wire::Request& request) const;
+  std::int32_t check_launch(const wire::Request& request);
   std::int32_t launch(const wire::Request& request, std::span<const std::byte> parameters);
+  /// What a launch that did not run is answered.
+  std::int32_t refuse_launch(vgpu::LaunchResult result, const std::string& kernel);
   /// After a kernel was stopped the device does no more work; calls that would wait for it return its error.
   bool answered_by_fault(const wire::Request& request, Answer& answer);
   void handle(const wire::Request& request, std::span<const std::byte> payload, Answer& answer);
@@ -87,7 +101,7 @@ class Requests {
   void note_fault(vgpu::Fault fault);
   /// A launch beyond the device's limits: CUDA's error says little of why.
   void note_refusal(const std::string& kernel, std::string why);
-  vgpu::LoadedModule* module_of(std::uint64_t id);
+  vgpu::LoadedModule* module_of(std::uint64_t id) const;
   void check_staging(const wire::Request& request) const;
 
   vgpu::Device& device_;
@@ -95,8 +109,10 @@ class Requests {
   Staging staging_;
   std::function<void(std::string_view)> previous_print_;
   std::unordered_map<std::uint64_t, vgpu::LoadedModule*> modules_;
+  std::unordered_map<std::uint64_t, std::string> without_ptx_;  ///< why some of a module's files could not be read
   std::unordered_map<std::uint64_t, Kernel> kernels_;
   std::map<vgpu::Address, std::uint64_t> allocations_;  ///< base → bytes
+  std::unordered_map<std::uint64_t, double> events_;    ///< when they were recorded, in ns
   std::uint64_t next_id_ = 1, next_allocation_ = 1;
   std::int32_t pending_error_ = 0;  ///< of a kernel that was stopped
   bool surfaced_ = false;           ///< a call has returned it: now every call does

@@ -147,9 +147,11 @@ struct Session::Impl {
     {
       const std::lock_guard hold(mutex);
       requests.answer(request, payload, answer);
+      requests.staging().count_request();
     }
     // Who asks for quiet where a reply is due gets it all the same.
-    const bool may_be_quiet = request.op == Op::launch || request.op == Op::fill || request.op == Op::copy_on_device;
+    const bool may_be_quiet = request.op == Op::launch || request.op == Op::fill || request.op == Op::copy_on_device ||
+                              request.op == Op::record_event;
     return ((request.flags & wire::flag_quiet) && may_be_quiet) || send(answer);
   }
 

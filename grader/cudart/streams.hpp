@@ -1,0 +1,78 @@
+// What streams, events and graphs remember. Everything but host functions is done in the order of submission.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace scanlab::cudart {
+
+class Client;
+
+/// A host function that waits for its turn or runs, in a thread of the runtime's own.
+struct HostCall {
+  std::function<void(cudaError_t)> run;
+  bool runs_after_errors = false;     ///< a callback is told the error; a host function is left out
+  bool done = false;                  ///< under Client::mutex
+  std::vector<std::uint64_t> events;  ///< recorded behind it, while it had not ended
+};
+using HostCalls = std::vector<std::shared_ptr<HostCall>>;
+
+/// True in the thread that runs host functions: they may not call CUDA.
+extern thread_local bool in_host_function;
+
+/// A node of a graph. Nodes run in the order in which they were captured.
+struct GraphNode {
+  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+  std::function<cudaError_t(Client&, cudaStream_t)> run;
+};
+
+struct Graph {
+  std::vector<std::shared_ptr<const GraphNode>> nodes;
+};
+
+/// The nodes of each captured stream that something is known to come after: a vector clock.
+using CaptureClock = std::map<cudaStream_t, std::size_t>;
+
+/// Streams that are being captured into one graph.
+struct Capture {
+  cudaStream_t origin = nullptr;
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
+  unsigned long long id = 0;
+  bool invalidated = false;
+  Graph graph;
+  std::map<cudaStream_t, CaptureClock> clocks;  ///< of every stream that takes part
+
+  cudaError_t add(cudaStream_t stream, cudaGraphNodeType type, std::function<cudaError_t(Client&, cudaStream_t)> work);
+};
+
+}  // namespace scanlab::cudart
+
+/// What a cudaStream_t points to.
+struct CUstream_st {
+  unsigned flags = 0;
+  int priority = 0;
+  unsigned long long id = 0;
+  scanlab::cudart::HostCalls host_calls;  ///< what work on this stream has to wait for
+  std::shared_ptr<scanlab::cudart::Capture> capture;
+  std::map<cudaLaunchAttributeID, cudaLaunchAttributeValue> attributes = {};
+  std::uint64_t sent = 0;  ///< requests sent when work was last submitted to it: it is idle when these are done
+};
+
+/// What a cudaEvent_t points to.
+struct CUevent_st {
+  unsigned flags = 0;
+  std::uint64_t id = 0;  ///< at the server
+  bool recorded = false;
+  std::uint64_t sent = 0;                             ///< requests sent when it was recorded: done when these are
+  scanlab::cudart::HostCalls host_calls;              ///< what it comes after
+  std::shared_ptr<scanlab::cudart::Capture> capture;  ///< recorded in a stream that was being captured
+  scanlab::cudart::CaptureClock clock;
+};
+
+struct CUgraph_st : scanlab::cudart::Graph {};
+struct CUgraphExec_st : scanlab::cudart::Graph {};
