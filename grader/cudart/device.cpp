@@ -281,8 +281,14 @@ cudaError_t CUDARTAPI cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
 }
 
 cudaError_t CUDARTAPI cudaDeviceSetLimit(cudaLimit limit, size_t value) {
-  return call([&](Client&) -> cudaError_t {
+  return call([&](Client& state) -> cudaError_t {
     if (static_cast<unsigned>(limit) >= std::size(limits.values)) return cudaErrorUnsupportedLimit;
+    if (limit == cudaLimitMallocHeapSize) {
+      wire::Request request;
+      request.op = wire::Op::set_heap_limit;
+      request.bytes = value;
+      if (const cudaError_t error = state.submit(request); error != cudaSuccess) return error;
+    }
     limits.values[limit] = value;
     return cudaSuccess;
   });

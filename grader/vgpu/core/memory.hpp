@@ -24,12 +24,16 @@ inline constexpr Address code_window = 0x1C00'0000'0000;
 /// Byte that fills memory nobody has written: as a float -1.9e-13-like garbage, as an int a large negative number.
 inline constexpr std::byte poison{0xA5};
 
+/// cudaLimitMallocHeapSize unless a program sets another.
+inline constexpr std::uint64_t default_heap_bytes = 8 << 20;
+
 struct Allocation {
   Address base = 0;
   std::uint64_t size = 0;  ///< bytes, may be 0
   std::string label;       ///< "cudaMalloc #3 (4096 bytes)", "__device__ counter", "input x of the check"
   bool freed = false;
   bool is_constant = false;
+  bool on_heap = false;  ///< from malloc() in a kernel: only device code may free it, and the host cannot copy it
   std::byte* host = nullptr;
 
   bool contains(Address address, std::uint64_t bytes) const {
@@ -55,8 +59,15 @@ class Memory {
   /// `bytes` of poisoned memory, aligned to 256 as cudaMalloc's; 0 when the capacity is exceeded. A size of 0 is an
   /// allocation of its own in which no access is valid. `label` names it in messages; "cudaMalloc #k" when empty.
   Address allocate(std::uint64_t bytes, std::string label = {});
-  /// False when `address` is not the base of a live allocation.
+  /// False when `address` is not the base of a live allocation that `allocate` made.
   bool free(Address address);
+  /// malloc() and free() in a kernel. The heap's memory is apart from what cudaMalloc gives.
+  Address allocate_on_heap(std::uint64_t bytes);
+  bool free_on_heap(Address address);
+  /// Bytes that live allocations of the heap may have together; false once a kernel has used the heap.
+  bool set_heap_limit(std::uint64_t bytes);
+  /// Frees all that is on the heap (the end of a program).
+  void reset_heap();
   /// Constant memory can be read and copied to, but not written by device code.
   void mark_constant(Address base, bool constant) { allocations_.at(base).is_constant = constant; }
   /// Frees everything (cudaDeviceReset).
@@ -81,9 +92,16 @@ class Memory {
   std::uint64_t generation() const { return generation_; }
 
  private:
+  Address place_new(std::uint64_t bytes, std::string label);
+  void give_back_pages(Allocation& a);
+  /// What the host may copy: an allocation that is not on the heap.
+  bool host_may_use(Address address, std::uint64_t bytes) const;
+
   std::byte* arena_ = nullptr;  ///< reserved address space; pages appear when touched
   std::uint64_t capacity_, used_ = 0, generation_ = 1, next_number_ = 1;
   std::uint64_t top_ = 4096;  ///< first unused offset in the arena
+  std::uint64_t heap_limit_ = default_heap_bytes, heap_used_ = 0;
+  bool heap_in_use_ = false;
   std::map<Address, Allocation> allocations_;
 };
 

@@ -39,6 +39,7 @@ enum class Op : std::uint32_t {
   clock,           ///< → time: the device's own clock in ns
   occupancy,       ///< id: kernel, bytes: threads, dynamic_shared → value: blocks a multiprocessor
   reset,           ///< frees what this program allocated and unloads its modules
+  set_heap_limit,  ///< bytes: what malloc() in kernels may give in all
 };
 
 /// How `allocate` names the memory in messages.
