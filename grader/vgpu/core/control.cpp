@@ -209,6 +209,7 @@ void release(Block& block, std::uint32_t id, std::uint32_t threads) {
     if (last) o->barrier_complete(actor_of(*last_warp, last), id);
   b = {};
   block.barriers_in_use &= ~(1u << id);
+  ++block.barriers_released;
 }
 
 }  // namespace
