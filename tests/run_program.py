@@ -13,6 +13,7 @@ The same output is expected under every schedule. The program's comment lines ma
     // test: runs A B         one run for each argument, outputs one after the other
     // test: vgpu-run OPTIONS further options of vgpu-run
     // test: schedules S T    these schedules only: the program depends on the order of blocks
+    // test: exit N           ends with that exit code
     // test: signal SIGSEGV   killed by that signal
     // test: alone            not started by vgpu-run
     // test: vgpu             its output is the virtual GPU's own: skipped on a GPU
@@ -88,7 +89,7 @@ def run(options: argparse.Namespace, wanted: dict[str, list[str]], program: Path
         done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS, env=environment)
         output += done.stdout
         errors += done.stderr
-        expected_code = 0
+        expected_code = int(wanted.get("exit", ["0"])[0])
         if "signal" in wanted:
             number = getattr(signal, wanted["signal"][0])
             expected_code = 128 + number if served else -number

@@ -310,9 +310,15 @@ cudaError_t CUDARTAPI cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
 }
 
 cudaError_t CUDARTAPI cudaDeviceSetLimit(cudaLimit limit, size_t value) {
-  return call([&](Client&) -> cudaError_t {
+  return call([&](Client& state) -> cudaError_t {
     std::size_t* known = limit_of(limit);
     if (known == nullptr) return cudaErrorUnsupportedLimit;
+    if (limit == cudaLimitMallocHeapSize) {
+      wire::Request request;
+      request.op = wire::Op::set_heap_limit;
+      request.bytes = value;
+      if (const cudaError_t error = state.submit(request); error != cudaSuccess) return error;
+    }
     *known = value;
     return cudaSuccess;
   });

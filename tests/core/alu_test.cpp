@@ -126,10 +126,19 @@ TEST_CASE("wide products and carries") {
       CHECK(machine.get(6, 32, lane) == (!is_active ? 77u : lane % 2 ? 0u : 0xffffffffu));
     }
     machine.warp().carry = 0;
+    // 0 - 1 borrows: the flag is 0, as addc sees it, and subc takes one more away.
+    machine.warp().carry = ~Mask{0};
     machine.execute(handler("sub.cc.u32"), {5, 4, 2});
-    CHECK(machine.warp().carry == active);
-    machine.execute(handler("subc.u32"), {6, 4, 4});
+    CHECK((machine.warp().carry & active) == 0);
+    CHECK(machine.get(5, 32, 3) == 0xffffffffu);
+    machine.execute(handler("subc.cc.u32"), {6, 4, 4});
     CHECK(machine.get(6, 32, 3) == 0xffffffffu);
+    machine.execute(handler("addc.u32"), {6, 4, 4});
+    CHECK(machine.get(6, 32, 3) == 0u);
+    machine.execute(handler("sub.cc.u32"), {5, 2, 4});
+    CHECK((machine.warp().carry & active) == active);
+    machine.execute(handler("addc.u32"), {6, 4, 4});
+    CHECK(machine.get(6, 32, 3) == 1u);
   }
 }
 

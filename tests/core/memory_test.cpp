@@ -59,3 +59,34 @@ TEST_CASE("an empty allocation has an address and no valid byte") {
   CHECK(memory.find(a, 1) == nullptr);
   CHECK(memory.free(a));
 }
+
+TEST_CASE("the heap of device code has a limit of its own, and the host cannot use what lies on it") {
+  Memory memory(1000);
+  REQUIRE(memory.set_heap_limit(256));
+  const Address ordinary = memory.allocate(1000);
+  REQUIRE(ordinary != 0);
+  const Address a = memory.allocate_on_heap(200);
+  REQUIRE(a != 0);
+  CHECK_FALSE(memory.set_heap_limit(1 << 20));
+  CHECK(memory.bytes_free() == 0);
+  CHECK(memory.find(a, 200) != nullptr);
+  CHECK(memory.allocate_on_heap(57) == 0);
+  CHECK(memory.allocate_on_heap(48) != 0);
+  CHECK(memory.allocate_on_heap(1) == 0);
+  CHECK(memory.allocate_on_heap(~std::uint64_t{0}) == 0);
+
+  char bytes[4] = {};
+  CHECK_FALSE(memory.read(bytes, a, 4));
+  CHECK_FALSE(memory.write(a, bytes, 4));
+  CHECK_FALSE(memory.fill(a, std::byte{0}, 4));
+  CHECK_FALSE(memory.copy(ordinary, a, 4));
+  CHECK_FALSE(memory.free(a));
+  CHECK_FALSE(memory.free_on_heap(ordinary));
+  CHECK(memory.free_on_heap(a));
+  CHECK_FALSE(memory.free_on_heap(a));
+  CHECK(memory.allocate_on_heap(100) != 0);
+
+  memory.reset_heap();
+  CHECK(memory.find(ordinary, 1000) != nullptr);
+  CHECK(memory.set_heap_limit(16));
+}

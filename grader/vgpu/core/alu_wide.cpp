@@ -73,7 +73,7 @@ struct SaturatedMultiplyAddHigh {
 
 // --- arithmetic with carry -------------------------------------------------------------------------------------------
 
-/// What an operation with carry gives: the result and the carry (or borrow) out.
+/// What an operation with carry gives: the result and the carry out.
 template <class T>
 struct Carried {
   T value;
@@ -81,21 +81,25 @@ struct Carried {
 };
 
 struct AddCarry {
+  static constexpr bool initial_carry = false;
   template <class U>
   Carried<U> operator()(U a, U b, bool carry) const {
     const U partial = static_cast<U>(a + b), sum = static_cast<U>(partial + carry);
     return {sum, partial < a || sum < partial};
   }
 };
-struct SubtractBorrow {
+/// A GPU subtracts by adding the complement, so the flag is 1 when there is no borrow. The PTX manual calls the flag a
+/// borrow, which is the same within a chain of subtractions; but nvcc's own 128-bit division reads it with addc.
+struct SubtractCarry {
+  static constexpr bool initial_carry = true;
   template <class U>
-  Carried<U> operator()(U a, U b, bool borrow) const {
-    const U partial = static_cast<U>(a - b);
-    return {static_cast<U>(partial - borrow), a < b || partial < static_cast<U>(borrow)};
+  Carried<U> operator()(U a, U b, bool carry) const {
+    return AddCarry{}(a, static_cast<U>(~b), carry);
   }
 };
 /// mad with carry: the carry is that of adding c to one half of the product.
 struct MultiplyLowAddCarry {
+  static constexpr bool initial_carry = false;
   template <class T>
   Carried<Unsigned<T>> operator()(T a, T b, T c, bool carry) const {
     using U = Unsigned<T>;
@@ -103,6 +107,7 @@ struct MultiplyLowAddCarry {
   }
 };
 struct MultiplyHighAddCarry {
+  static constexpr bool initial_carry = false;
   template <class T>
   Carried<Unsigned<T>> operator()(T a, T b, T c, bool carry) const {
     using U = Unsigned<T>;
@@ -136,7 +141,7 @@ template <class Op, Carry carry, class T, std::size_t sources>
 const Inst* with_carry(Warp& warp, const Inst* inst) {
   using U = Unsigned<T>;
   alignas(64) U values[warp_size], carries[warp_size];
-  const Mask carry_in = carry == Carry::out ? Mask{0} : warp.carry;
+  const Mask carry_in = carry != Carry::out ? warp.carry : Op::initial_carry ? ~Mask{0} : Mask{0};
   compute_carry<Op, T>(warp, inst, values, carries, carry_in, std::make_index_sequence<sources>{});
   merge(lanes_at<U>(warp, inst->op[0]), values, warp.active);
   if (carry != Carry::in) {
@@ -177,7 +182,7 @@ Forms wide_forms() {
     using U = Unsigned<T>;
     const std::string type = type_name<T>();
     add_carry_forms<AddCarry, U, 2>(forms, "add", "", type);
-    add_carry_forms<SubtractBorrow, U, 2>(forms, "sub", "", type);
+    add_carry_forms<SubtractCarry, U, 2>(forms, "sub", "", type);
     add_carry_forms<MultiplyLowAddCarry, U, 3>(forms, "mad", ".lo", type);
     add_carry_forms<MultiplyHighAddCarry, T, 3>(forms, "mad", ".hi", type);
   });

@@ -1,14 +1,26 @@
 // Blocks and call frames come into being, and go.
+#include <fmt/format.h>
+
 #include <bit>
 #include <cstring>
 #include <new>
 
 #include "vgpu/core/grid.hpp"
+#include "vgpu/core/raise.hpp"
 #include "vgpu/core/splits.hpp"
 
 namespace scanlab::vgpu {
 
+/// Calls within calls: a thread of a GPU has at most 512 KiB of stack, and hardly a call that takes less than 32 bytes.
+constexpr std::uint32_t most_depth = 16384;
+/// Frames of a block's warps together, so that a recursion without end in all of them is stopped before memory is full.
+constexpr std::size_t most_frames = 65536;
+
 Frame* enter_frame(Block& block, const Program& program, Frame* caller, const Inst* call, Mask members) {
+  if (caller && (caller->depth >= most_depth || (block.spare_frames.empty() && block.frames.size() >= most_frames)))
+    raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(members)),
+          fmt::format("stack overflow: more than {} calls within calls", caller->depth),
+          "is a recursive device function missing its end?");
   Frame* frame = nullptr;
   for (std::size_t k = block.spare_frames.size(); k-- > 0;)
     if (block.spare_frames[k]->capacity >= program.frame_bytes) {

@@ -202,8 +202,7 @@ const Inst* allocate(Warp& w, const Inst* i) {
   for (Mask m = w.active; m; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     const auto bytes = argument<std::uint64_t>(w, call, 0, l);
-    const Address address =
-        bytes ? w.block->grid->memory->allocate(bytes, fmt::format("malloc({}) in the kernel", bytes)) : 0;
+    const Address address = bytes ? w.block->grid->memory->allocate_on_heap(bytes) : 0;
     set_result(w, call, l, address);
   }
   return i + 1;
@@ -216,7 +215,7 @@ const Inst* deallocate(Warp& w, const Inst* i) {
   for (Mask m = w.active; m; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     const auto address = argument<std::uint64_t>(w, call, 0, l);
-    if (address && !grid.memory->free(address))
+    if (address && !grid.memory->free_on_heap(address))
       raise(Fault::Kind::trap, l, "free() of a pointer that malloc() did not return, or that has been freed");
     for (Range& r : grid.ranges) r = {};
   }

@@ -227,6 +227,7 @@ void release(Block& block, std::uint32_t id, std::uint32_t threads) {
   for (Observer* o : block.grid->observers) o->barrier_complete(actor_of(*b.last_warp, b.last), id);
   b = {};
   block.barriers_in_use &= ~(1u << id);
+  ++block.barriers_released;
   block.woken = true;
 }
 

@@ -57,6 +57,7 @@ struct Block {
   std::vector<Warp> warps;
   Barrier barriers[barriers_per_block];
   std::uint32_t barriers_in_use = 0;           ///< a bit for each at which threads have arrived
+  std::uint64_t barriers_released = 0;         ///< how often one of them has let its threads go
   std::vector<std::byte> shared;               ///< the whole shared window of the block, gaps included
   std::vector<std::unique_ptr<Frame>> frames;  ///< all that the block ever had
   std::vector<Frame*> spare_frames;

@@ -164,10 +164,13 @@ class GridRun {
     if (s.unwatched < watch_interval) return false;
     s.unwatched = 0;
     if (s.unyielding <= patience) s.unyielding = others_wait ? s.unyielding + 1 : 0;
+    if (w.frame->depth > 256) return false;  // an endless recursion is found by its depth, and the hash would be long
     Hash h;
     h.add(reinterpret_cast<std::uint64_t>(w.pc));
     h.add(w.active);
     h.add(w.carry);
+    // Behind a barrier the block's other warps have done something too, if only in their registers.
+    h.add(w.block->barriers_released);
     for (const Frame* f = w.frame; f; f = f->caller) {
       h.add(reinterpret_cast<std::uint64_t>(f->call));
       h.add(f->registers, f->program->frame_bytes);

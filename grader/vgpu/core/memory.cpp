@@ -15,7 +15,7 @@ namespace {
 /// Unmapped bytes after each allocation. More than any stride of a teaching kernel, so that a stray index is caught
 /// before it reaches the next allocation.
 constexpr std::uint64_t gap = 64 * 1024;
-constexpr std::uint64_t alignment = 256;
+constexpr std::uint64_t alignment = 256, heap_alignment = 16;
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t to) {
   return (n + to - 1) / to * to;
@@ -104,10 +104,48 @@ int Memory::share(Address base) {
 
 bool Memory::free(Address address) {
   const auto it = allocations_.find(address);
-  if (it == allocations_.end() || it->second.freed) return false;
-  Allocation& a = it->second;
+  if (it == allocations_.end() || it->second.freed || it->second.on_heap) return false;
+  (it->second.on_host ? host_used_ : used_) -= it->second.size;
+  give_back_pages(it->second);
+  return true;
+}
+
+Address Memory::allocate_on_heap(std::uint64_t bytes) {
+  heap_in_use_ = true;
+  if (bytes > heap_limit_ || round_up(bytes, heap_alignment) > heap_limit_ - heap_used_) return 0;
+  Allocation a;
+  a.size = bytes;
+  a.label = fmt::format("malloc({}) in the kernel", bytes);
+  a.on_heap = true;
+  const Address base = add(std::move(a), top_);
+  if (base) heap_used_ += round_up(bytes, heap_alignment);
+  return base;
+}
+
+bool Memory::free_on_heap(Address address) {
+  const auto it = allocations_.find(address);
+  if (it == allocations_.end() || it->second.freed || !it->second.on_heap) return false;
+  heap_used_ -= round_up(it->second.size, heap_alignment);
+  give_back_pages(it->second);
+  return true;
+}
+
+bool Memory::set_heap_limit(std::uint64_t bytes) {
+  if (heap_in_use_) return false;
+  heap_limit_ = bytes;
+  return true;
+}
+
+void Memory::reset_heap() {
+  for (auto& [base, a] : allocations_)
+    if (a.on_heap && !a.freed) give_back_pages(a);
+  heap_limit_ = default_heap_bytes;
+  heap_used_ = 0;
+  heap_in_use_ = false;
+}
+
+void Memory::give_back_pages(Allocation& a) {
   a.freed = true;
-  (a.on_host ? host_used_ : used_) -= a.size;
   ++generation_;
   // Gives the pages back; the addresses are never used again, so that a stale pointer stays a stale pointer.
   const Pages pages = pages_of(a);
@@ -118,12 +156,12 @@ bool Memory::free(Address address) {
   } else {
     madvise(pages.begin, pages.bytes, MADV_DONTNEED);
   }
-  return true;
 }
 
 void Memory::reset() {
   for (auto& [base, a] : allocations_)
-    if (!a.freed) free(base);
+    if (!a.freed && !a.on_heap) free(base);
+  reset_heap();
 }
 
 const Allocation* Memory::find(Address address, std::uint64_t bytes) const {
@@ -132,6 +170,11 @@ const Allocation* Memory::find(Address address, std::uint64_t bytes) const {
   --it;
   const Allocation& a = it->second;
   return !a.freed && a.contains(address, bytes) ? &a : nullptr;
+}
+
+bool Memory::host_may_use(Address address, std::uint64_t bytes) const {
+  const Allocation* found = find(address, bytes);
+  return found && !found->on_heap;
 }
 
 Placement Memory::place(Address address, std::uint64_t bytes) const {
@@ -155,28 +198,28 @@ Placement Memory::place(Address address, std::uint64_t bytes) const {
 
 bool Memory::read(void* to, Address from, std::uint64_t bytes) const {
   if (bytes == 0) return true;
-  if (!find(from, bytes)) return false;
+  if (!host_may_use(from, bytes)) return false;
   std::memcpy(to, host(from), bytes);
   return true;
 }
 
 bool Memory::write(Address to, const void* from, std::uint64_t bytes) {
   if (bytes == 0) return true;
-  if (!find(to, bytes)) return false;
+  if (!host_may_use(to, bytes)) return false;
   std::memcpy(host(to), from, bytes);
   return true;
 }
 
 bool Memory::fill(Address to, std::byte value, std::uint64_t bytes) {
   if (bytes == 0) return true;
-  if (!find(to, bytes)) return false;
+  if (!host_may_use(to, bytes)) return false;
   std::memset(host(to), static_cast<int>(value), bytes);
   return true;
 }
 
 bool Memory::copy(Address to, Address from, std::uint64_t bytes) {
   if (bytes == 0) return true;
-  if (!find(from, bytes) || !find(to, bytes)) return false;
+  if (!host_may_use(from, bytes) || !host_may_use(to, bytes)) return false;
   std::memmove(host(to), host(from), bytes);
   return true;
 }

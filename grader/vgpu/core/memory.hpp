@@ -26,6 +26,9 @@ inline constexpr std::uint64_t page_bytes = 4096;
 /// Byte that fills memory nobody has written: as a float -1.9e-13-like garbage, as an int a large negative number.
 inline constexpr std::byte poison{0xA5};
 
+/// cudaLimitMallocHeapSize unless a program sets another.
+inline constexpr std::uint64_t default_heap_bytes = 8 << 20;
+
 struct Allocation {
   Address base = 0;
   std::uint64_t size = 0;  ///< bytes, may be 0
@@ -34,6 +37,7 @@ struct Allocation {
   bool is_constant = false;
   bool on_host = false;  ///< memory of the host that device code may use: no part of the device's capacity
   bool shared = false;   ///< another process has it mapped: see Memory::share
+  bool on_heap = false;  ///< from malloc() in a kernel: only device code may free it, and the host cannot copy it
   std::byte* host = nullptr;
 
   bool contains(Address address, std::uint64_t bytes) const {
@@ -67,8 +71,15 @@ class Memory {
   int share(Address base);
   /// Can another process write to some of this memory?
   bool shared_with_host() const { return shared_ > 0; }
-  /// False when `address` is not the base of a live allocation.
+  /// False when `address` is not the base of a live allocation that `allocate` made.
   bool free(Address address);
+  /// malloc() and free() in a kernel. The heap's memory is apart from what cudaMalloc gives.
+  Address allocate_on_heap(std::uint64_t bytes);
+  bool free_on_heap(Address address);
+  /// Bytes that live allocations of the heap may have together; false once a kernel has used the heap.
+  bool set_heap_limit(std::uint64_t bytes);
+  /// Frees all that is on the heap (the end of a program).
+  void reset_heap();
   /// Constant memory can be read and copied to, but not written by device code.
   void mark_constant(Address base, bool constant) { allocations_.at(base).is_constant = constant; }
   /// Frees everything (cudaDeviceReset).
@@ -93,6 +104,10 @@ class Memory {
   std::uint64_t generation() const { return generation_; }
 
  private:
+  void give_back_pages(Allocation& a);
+  /// What the host may copy: an allocation that is not on the heap.
+  bool host_may_use(Address address, std::uint64_t bytes) const;
+
   std::byte* arena_ = nullptr;  ///< reserved address space; pages appear when touched
   struct Pages {
     std::byte* begin = nullptr;
@@ -103,6 +118,8 @@ class Memory {
 
   std::uint64_t capacity_, used_ = 0, host_used_ = 0, shared_ = 0, generation_ = 1, next_number_ = 1;
   std::uint64_t top_ = 4096;  ///< first unused offset in the arena
+  std::uint64_t heap_limit_ = default_heap_bytes, heap_used_ = 0;
+  bool heap_in_use_ = false;
   std::map<Address, Allocation> allocations_;
 };
 

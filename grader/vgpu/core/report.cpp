@@ -113,6 +113,22 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
   return result;
 }
 
+/// Headers of the CUDA Toolkit, of a system's installation or of Python's wheels.
+bool of_toolkit(const SourcePlace& p) {
+  const auto has = [&](const char* part) { return p.file.find(part) != std::string::npos; };
+  return has("/include/") && (has("/targets/") || has("/cuda") || has("/nvidia/"));
+}
+
+/// atomicAdd and the like are lines of a header: the line that calls them is the learner's.
+void name_own_line(Fault& fault) {
+  const auto own = std::ranges::find_if_not(fault.called_from, of_toolkit);
+  if (!of_toolkit(fault.where) || own == fault.called_from.end()) return;
+  const std::string function = fault.where.function;
+  fault.where = *own;
+  if (fault.where.function.empty()) fault.where.function = function;
+  fault.called_from.erase(fault.called_from.begin(), own + 1);
+}
+
 }  // namespace
 
 void complete(Fault& fault, const Warp& w, const Inst* i, unsigned lane) {
@@ -138,6 +154,7 @@ void complete(Fault& fault, const Warp& w, const Inst* i, unsigned lane) {
     for (SourcePlace& p : places_of(*grid.image->module, f->call->line)) fault.called_from.push_back(std::move(p));
   }
   if (left_out) fault.details.push_back(fmt::format("and {} more call{}", left_out, left_out == 1 ? "" : "s"));
+  name_own_line(fault);
 }
 
 Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running, std::uint64_t unstarted) {

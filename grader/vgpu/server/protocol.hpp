@@ -44,6 +44,7 @@ enum class Op : std::uint32_t {
   drop_event,      ///< id
   occupancy,       ///< id: kernel, bytes: threads, dynamic_shared → value: blocks a multiprocessor
   reset,           ///< frees what this program allocated and unloads its modules
+  set_heap_limit,  ///< bytes: what malloc() in kernels may give in all
 };
 
 /// How `allocate` names the memory in messages.

@@ -121,6 +121,7 @@ void Requests::note_refusal(const std::string& kernel, std::string why) {
 
 void Requests::reset() {
   for (const auto& [base, bytes] : allocations_) device_.memory().free(base);
+  device_.memory().reset_heap();
   allocations_.clear();
   kernels_.clear();
   for (const auto& [id, module] : modules_) device_.unload(module);
@@ -474,7 +475,8 @@ void Requests::handle(const Request& request, std::span<const std::byte> payload
       reply.error = release(request);
       break;
     case Op::check_range:
-      if (device_.memory().find(request.to, request.bytes) == nullptr) reply.error = wire::error::invalid_value;
+      if (const vgpu::Allocation* found = device_.memory().find(request.to, request.bytes); !found || found->on_heap)
+        reply.error = wire::error::invalid_value;
       break;
     case Op::copy_to_device:
     case Op::copy_to_host:
@@ -539,6 +541,9 @@ void Requests::handle(const Request& request, std::span<const std::byte> payload
     }
     case Op::reset:
       reset();
+      break;
+    case Op::set_heap_limit:
+      if (!device_.memory().set_heap_limit(request.bytes)) reply.error = wire::error::invalid_value;
       break;
     default:
       throw ProtocolError("unknown request");

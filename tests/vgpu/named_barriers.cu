@@ -1,0 +1,162 @@
+// Warps with different roles: producers and consumers with bar.sync and bar.arrive on numbered barriers and two
+// buffers, groups of warps that each have their own barrier, barriers that reduce, and threads that have left.
+#include <cstdio>
+
+__device__ __forceinline__ void bar_sync(int id, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+__device__ __forceinline__ void bar_arrive(int id, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+// Warp 0 loads tiles of 32, the other warps square and add them. Barriers 1, 2: full; 3, 4: empty.
+template <int kConsumers>
+__global__ void specialised(const int* in, int* out, int tiles) {
+  __shared__ int buffer[2][32];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, all = 32 * (1 + kConsumers);
+  if (warp == 0) {
+    for (int t = 0; t < tiles; ++t) {
+      const int b = t & 1;
+      if (t >= 2) bar_sync(3 + b, all);
+      buffer[b][lane] = in[t * 32 + lane];
+      bar_arrive(1 + b, all);
+    }
+  } else {
+    int sum = 0;
+    for (int t = 0; t < tiles; ++t) {
+      const int b = t & 1;
+      bar_sync(1 + b, all);
+      const int v = buffer[b][(lane + warp) % 32];
+      sum += v * v + warp;
+      if (t + 2 < tiles) bar_arrive(3 + b, all);
+    }
+    out[threadIdx.x - 32] = sum;
+  }
+}
+
+// Each pair of warps reverses its 64 elements behind a barrier of its own, a different number of times.
+__global__ void pairs(int* data) {
+  __shared__ int s[256];
+  const int pair = threadIdx.x / 64, t = threadIdx.x % 64;
+  int* mine = s + pair * 64;
+  mine[t] = data[threadIdx.x];
+  for (int round = 0; round <= pair; ++round) {
+    bar_sync(8 + pair, 64);
+    const int v = mine[63 - t];
+    bar_sync(8 + pair, 64);
+    mine[t] = v + 1;
+  }
+  data[threadIdx.x] = mine[t];
+}
+
+// A ring: warp w hands a token to warp w + 1 over barrier w + 1.
+__global__ void ring(int* out, int warps) {
+  __shared__ int token;
+  const int warp = threadIdx.x / 32;
+  if (warp == 0 && threadIdx.x == 0) token = 1;
+  if (warp > 0) bar_sync(warp, 64);
+  int seen = token;
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) token = seen * 2 + warp;
+  __syncwarp();
+  if (warp + 1 < warps)
+    bar_arrive(warp + 1, 64);
+  else if (threadIdx.x % 32 == 0)
+    *out = token;
+}
+
+// Barriers that reduce a predicate over the threads that use them.
+__global__ void reductions(unsigned* out) {
+  const unsigned t = threadIdx.x;
+  unsigned count = 0, all = 0, any = 0;
+  if (t >= 32)  // warps 1 and 2
+    asm volatile(
+        "{ .reg .pred p, q;\n"
+        "  setp.lt.u32 p, %3, 50;\n"
+        "  bar.red.popc.u32 %0, 5, 64, p;\n"
+        "  bar.red.and.pred q, 5, 64, p;  selp.u32 %1, 1, 0, q;\n"
+        "  bar.red.or.pred q, 5, 64, p;  selp.u32 %2, 1, 0, q; }"
+        : "=r"(count), "=r"(all), "=r"(any)
+        : "r"(t)
+        : "memory");
+  out[t] = count * 100 + all * 10 + any;
+}
+
+// A warp that has returned is not waited for; and a tree whose threads leave level by level.
+__global__ void leave(int* data) {
+  __shared__ int s[200];
+  const int t = threadIdx.x;
+  s[t] = data[t];
+  if (t >= 100) {
+    s[t] += 1;
+    __syncthreads();
+    return;
+  }
+  __syncthreads();
+  s[t] += s[t + 100];
+  if (t >= 50) {
+    __syncthreads();
+    return;
+  }
+  __syncthreads();
+  s[t] += s[t + 50];
+  __syncthreads();
+  data[t] = s[t];
+}
+
+int main() {
+  const int tiles = 7;
+  int h[32 * tiles], *in, *out, r[256];
+  for (int i = 0; i < 32 * tiles; ++i) h[i] = i * 13 % 50;
+  cudaMalloc(&in, sizeof h);
+  cudaMalloc(&out, sizeof r);
+  cudaMemcpy(in, h, sizeof h, cudaMemcpyHostToDevice);
+  for (int length : {1, 2, 3, tiles}) {
+    specialised<3><<<1, 128>>>(in, out, length);
+    cudaMemcpy(r, out, 96 * sizeof(int), cudaMemcpyDeviceToHost);
+    int wrong = 0;
+    for (int i = 0; i < 96; ++i) {
+      int sum = 0;
+      for (int t = 0; t < length; ++t) {
+        const int v = h[t * 32 + (i + i / 32 + 1) % 32];
+        sum += v * v + i / 32 + 1;
+      }
+      wrong += r[i] != sum;
+    }
+    printf("specialised, %d tiles: %d wrong\n", length, wrong);
+  }
+
+  for (int i = 0; i < 256; ++i) r[i] = i;
+  cudaMemcpy(out, r, sizeof r, cudaMemcpyHostToDevice);
+  pairs<<<1, 256>>>(out);
+  cudaMemcpy(r, out, sizeof r, cudaMemcpyDeviceToHost);
+  int wrong = 0;
+  for (int i = 0; i < 256; ++i) {
+    const int pair = i / 64, rounds = pair + 1;
+    wrong += r[i] != pair * 64 + (rounds % 2 ? 63 - i % 64 : i % 64) + rounds;
+  }
+  printf("pairs: %d wrong\n", wrong);
+
+  for (int warps : {1, 2, 9}) {
+    ring<<<1, warps * 32>>>(out, warps);
+    cudaMemcpy(r, out, sizeof(int), cudaMemcpyDeviceToHost);
+    int token = 1;
+    for (int w = 0; w < warps; ++w) token = 2 * token + w;
+    printf("ring of %d: %s\n", warps, r[0] == token ? "right" : "wrong");
+  }
+
+  reductions<<<1, 96>>>((unsigned*)out);
+  cudaMemcpy(r, out, 96 * sizeof(int), cudaMemcpyDeviceToHost);
+  printf("reductions: %d %d %d\n", r[0], r[32], r[95]);
+
+  for (int i = 0; i < 200; ++i) r[i] = i * i;
+  cudaMemcpy(out, r, 200 * sizeof(int), cudaMemcpyHostToDevice);
+  int expected[50];
+  for (int t = 0; t < 50; ++t) expected[t] = r[t] + r[t + 50] + r[t + 100] + r[t + 150] + 2;
+  leave<<<1, 200>>>(out);
+  cudaMemcpy(r, out, 50 * sizeof(int), cudaMemcpyDeviceToHost);
+  wrong = 0;
+  for (int t = 0; t < 50; ++t) wrong += r[t] != expected[t];
+  printf("leave: %d wrong\n", wrong);
+  printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+}
