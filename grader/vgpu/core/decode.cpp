@@ -12,8 +12,10 @@
 #include "vgpu/core/control.hpp"
 #include "vgpu/core/fault.hpp"
 #include "vgpu/core/frame_layout.hpp"
+#include "vgpu/core/mbarrier.hpp"
 #include "vgpu/core/memory_ops.hpp"
 #include "vgpu/core/observed.hpp"
+#include "vgpu/core/sleeping.hpp"
 #include "vgpu/core/special.hpp"
 #include "vgpu/core/warp_ops.hpp"
 
@@ -206,14 +208,16 @@ class Decoder {
     if (op == "brx") return table_branch(in);
     if (op == "call") return call(in);
     if (op == "ld" || op == "ldu" || op == "st" || op == "atom" || op == "red") return memory(in);
+    if (const auto s = select_mbarrier(in)) return barrier_object(in, *s);
+    if (op == "nanosleep") return sleep_for(in);
     if (op == "cp") return copy_asynchronously(in);
     if (op == "cvta") return convert_address(in);
     if (op == "isspacep") return is_space_of(in);
     if ((op == "bar" || op == "barrier") && !in.has("warp")) return barrier(in);
     if (op == "mov" && move(in)) return;
     // Hints without effect on results.
-    if (op == "prefetch" || op == "prefetchu" || op == "nanosleep" || op == "discard" || op == "applypriority" ||
-        op == "pmevent" || op == "createpolicy")
+    if (op == "prefetch" || op == "prefetchu" || op == "discard" || op == "applypriority" || op == "pmevent" ||
+        op == "createpolicy")
       return;
     if (const auto s = select_warp(in)) return warp_operation(in, *s);
     const ptx::Instruction plain = with_addresses(in);
@@ -408,6 +412,43 @@ class Decoder {
     i.aux = std::bit_cast<std::uint32_t>(form);
     i.imm = std::bit_cast<std::uint64_t>(
         AsyncCopyOffsets{static_cast<std::int32_t>(to.offset), static_cast<std::int32_t>(from.offset)});
+  }
+
+  void sleep_for(const ptx::Instruction& in) {
+    if (in.operands.size() != 1 || !in.has("u32")) unknown_instruction();
+    const OperandRef time = source(in.operands[0], Type::u32);
+    emit(sleep).op[0] = time;
+  }
+
+  void barrier_object(const ptx::Instruction& in, const MbarrierSelection& s) {
+    OperandRef result = frame_.trash(), value = frame_.constant(1, s.type), base = 0;
+    if (s.result >= 0) result = destination(in.operands[static_cast<std::size_t>(s.result)]);
+    if (s.source >= 0) value = source(in.operands[static_cast<std::size_t>(s.source)], s.type);
+    MbarrierForm form;
+    form.drops = s.drops;
+    std::uint64_t offset = 0;
+    if (s.address >= 0) {
+      const Operand& at = in.operands[static_cast<std::size_t>(s.address)];
+      offset = static_cast<std::uint64_t>(at.offset);
+      form.address_is_64 = at.reg < 0 || frame_.lane_bytes_of(at.reg) == 8;
+      // A variable's name stands for its address in its own space.
+      form.is_generic = space_of(in) == ptx::StateSpace::generic && at.name.empty();
+      base = at.reg >= 0 ? reg(at.reg) : frame_.constant(value_of(at), Type::u64);
+    }
+    Inst& i = emit(s.run);
+    i.op[0] = result;
+    i.op[1] = value;
+    i.op[7] = base;
+    i.imm = offset;
+    i.aux = std::bit_cast<std::uint32_t>(form);
+  }
+
+  /// What an address operand without a register stands for, its offset not added.
+  std::uint64_t value_of(const Operand& address) {
+    if (address.name.empty()) return address.bits;
+    const auto value = symbol_value(address.name);
+    if (!value) unsupported(fmt::format("unknown symbol {}", ptx::demangle(address.name)));
+    return *value;
   }
 
   /// Where the window of the instruction's space begins in the generic space; 0 for global and constant memory.

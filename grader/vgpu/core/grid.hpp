@@ -72,6 +72,7 @@ struct Grid {
   const DeviceProfile* profile = nullptr;
   std::uint64_t epoch = 0;                 ///< grows whenever memory may have changed
   std::uint64_t executed = 0;              ///< warp instructions so far
+  std::uint64_t slept = 0;                 ///< clock ticks that passed without instructions
   double start_ns = 0;                     ///< device time at launch, for %globaltimer
   Address range_begin = 0, range_end = 0;  ///< last global allocation that was hit
   bool range_constant = false;             ///< it is __constant__

@@ -87,9 +87,10 @@ constexpr Name names[] = {
     {"%envreg2", Special::workspace_low, u32},
 };
 
-/// A clock that ticks once an instruction of the grid: monotonic, and the same in every run.
+/// A clock that ticks once an instruction of the grid, and while threads sleep: monotonic, and the same in every run.
 std::uint64_t ticks(const Warp& w) {
-  return w.block->grid->executed + static_cast<std::uint64_t>(w.quantum - w.budget);
+  const Grid& grid = *w.block->grid;
+  return grid.executed + grid.slept + static_cast<std::uint64_t>(w.quantum - w.budget);
 }
 
 std::uint64_t value_of(const Warp& w, Special special, unsigned lane) {
