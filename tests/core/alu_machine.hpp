@@ -113,8 +113,9 @@ class Machine {
     std::memcpy(&value, at + lane * (bits / 8), bits / 8);
     return value;
   }
-  void execute(Handler run, const std::vector<unsigned>& slots) {
+  void execute(Handler run, const std::vector<unsigned>& slots, std::uint64_t imm = 0) {
     Inst inst;
+    inst.imm = imm;
     for (std::size_t k = 0; k < slots.size(); ++k) inst.op[k] = static_cast<OperandRef>(slots[k] * slot_bytes);
     if (run(warp_, &inst) != &inst + 1) throw std::logic_error("a computing instruction has to fall through");
   }
@@ -149,7 +150,7 @@ inline std::optional<std::uint64_t> evaluate(std::string_view spelling, unsigned
     }
     const std::uint64_t kept = machine.get(destination, bits, 0);
     machine.warp().active = active;
-    machine.execute(selection->run, slots);
+    machine.execute(selection->run, slots, selection->imm);
     for (unsigned lane = 0; lane < warp_size; ++lane) {
       const std::uint64_t got = machine.get(destination, bits, lane);
       if (((active >> lane) & 1u) == 0) {

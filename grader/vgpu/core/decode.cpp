@@ -98,6 +98,7 @@ class Decoder {
   OperandRef source(const Operand& o, Type type) {
     switch (o.kind) {
       case Kind::reg:
+        if (!o.part.empty() || (o.negated && type != Type::pred)) unknown_instruction();
         return reg(o.reg);
       case Kind::integer:
       case Kind::floating:
@@ -127,7 +128,7 @@ class Decoder {
 
   OperandRef destination(const Operand& o) {
     if (o.kind == Kind::sink) return frame_.trash();
-    if (o.kind != Kind::reg) unknown_instruction();
+    if (o.kind != Kind::reg || !o.part.empty()) unknown_instruction();
     return reg(o.reg);
   }
 
@@ -154,6 +155,13 @@ class Decoder {
     i.op[0] = to;
     i.imm = offset;
     i.aux = bytes;
+  }
+
+  void emit_copy_low(OperandRef to, std::uint32_t to_bytes, OperandRef from, std::uint32_t from_bytes) {
+    Inst& i = emit(copy_low);
+    i.op[0] = to;
+    i.op[1] = from;
+    i.aux = to_bytes | from_bytes << 8;
   }
 
   std::uint64_t address_of(std::size_t target) const {
@@ -266,7 +274,9 @@ class Decoder {
     };
     OperandRef second = 0;
     for (std::size_t k = 0; k < in.operands.size(); ++k) {
-      const Operand& o = in.operands[k];
+      Operand o = in.operands[k];
+      o.part.clear();  // what the handler does with it is in the selection
+      o.negated = false;
       if (o.kind == Kind::pair && o.elements.size() == 2 && k == 0) {
         put(destination(o.elements[0]));
         second = destination(o.elements[1]);
@@ -280,7 +290,8 @@ class Decoder {
     }
     Inst& i = emit(s.run);
     std::copy(std::begin(op), std::end(op), std::begin(i.op));
-    if (!in.operands.empty() && in.operands[0].kind == Kind::pair) i.op[4] = second;
+    if (!in.operands.empty() && in.operands[0].kind == Kind::pair) i.op[s.second] = second;
+    i.imm = s.imm;
     if (s.is_addition && context_.image->observed) observe_addition(i);
   }
 
@@ -288,10 +299,32 @@ class Decoder {
   bool move(const ptx::Instruction& in) {
     if (in.operands.size() != 2) return false;
     const Operand& from = in.operands[1];
+    if (from.kind == Kind::special && in.operands[0].kind == Kind::vector) {
+      // mov.v4.u32 of a whole family: x, y, z and 0.
+      const std::vector<Operand>& to = in.operands[0].elements;
+      if (!in.has("v4") || !in.has("u32") || to.size() != 4) unknown_instruction();
+      const char* const parts[] = {".x", ".y", ".z"};
+      for (std::size_t k = 0; k < 4; ++k) {
+        OperandRef part = frame_.constant(0, Type::u32);
+        if (k < 3) {
+          Operand one = from;
+          one.name += parts[k];
+          part = source(one, Type::u32);
+        }
+        emit_copy_low(destination(to[k]), 4, part, 4);
+      }
+      return true;
+    }
     if (from.kind == Kind::special) {
       const auto special = special_or_fault(from.name);
       const std::uint32_t wanted = lane_bytes(ptx::type_from_suffix(in.modifiers.empty() ? "" : in.modifiers.back()));
-      if (wanted != lane_bytes(special.type)) return false;  // through a temporary, by the ordinary mov's own rules
+      if (wanted > lane_bytes(special.type)) return false;
+      if (wanted < lane_bytes(special.type)) {  // %gridid as 32 bits, %tid as 16: of older PTX
+        const OperandRef whole = source(from, special.type);
+        if (in.operands[0].kind == Kind::reg && frame_.lane_bytes_of(in.operands[0].reg) != wanted) return false;
+        emit_copy_low(destination(in.operands[0]), wanted, whole, lane_bytes(special.type));
+        return true;
+      }
       const OperandRef to = destination(in.operands[0]);
       Inst& i = emit(special.run);
       i.op[0] = to;
@@ -324,7 +357,12 @@ class Decoder {
     if (in.operands.size() <= address_at) unknown_instruction();
     const Operand& address = in.operands[address_at];
     if (address.kind != Kind::address) unknown_instruction();
-    const ptx::StateSpace space = space_of(in);
+    ptx::StateSpace space = space_of(in);
+    // A variable's name stands for its address in its own space.
+    if (space == ptx::StateSpace::generic && !address.name.empty()) {
+      if (frame_.local(address.name)) space = ptx::StateSpace::local;
+      if (context_.shared_variable(address.name)) space = ptx::StateSpace::shared;
+    }
 
     // Arguments and results of calls live in the frame.
     const Program::Slot* slot = nullptr;
@@ -403,9 +441,14 @@ class Decoder {
     const auto is_64 = [&](const Operand& o) { return o.reg < 0 || frame_.lane_bytes_of(o.reg) == 8; };
     if (!is_64(from)) unknown_instruction();
     form.to_is_64 = is_64(to);
-    form.has_count = in.operands.size() > 3;
+    // The last operand may be a cache policy, which changes no result.
+    const bool has_third = in.operands.size() > (in.has("L2::cache_hint") ? 4u : 3u);
+    const bool is_predicate = has_third && in.operands[3].kind == Kind::reg &&
+                              function_.registers[static_cast<std::size_t>(in.operands[3].reg)].type == Type::pred;
+    form.has_count = has_third && !is_predicate;
+    form.ignores = !is_predicate ? 0 : in.operands[3].negated ? 2 : 1;
     const OperandRef bases[] = {base_of(to), base_of(from)};
-    const OperandRef count = form.has_count ? source(in.operands[3], Type::u32) : 0;
+    const OperandRef count = has_third ? source(in.operands[3], is_predicate ? Type::pred : Type::u32) : 0;
     Inst& i = emit(async_copy);
     std::copy(std::begin(bases), std::end(bases), std::begin(i.op));
     i.op[2] = count;
@@ -493,6 +536,9 @@ class Decoder {
         window = param_window;
         break;
       case ptx::StateSpace::global:
+        break;
+      case ptx::StateSpace::constant:
+        window = is_constant_space;
         break;
       default:
         unknown_instruction();

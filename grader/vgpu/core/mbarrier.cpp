@@ -235,10 +235,12 @@ bool is_mbarrier_wait(const Inst* i) {
 }
 
 std::optional<MbarrierSelection> select_mbarrier(const ptx::Instruction& in) {
-  // The words without those that say where the object lies.
+  // The words without those that say where the object lies, and without the order that PTX has anyway.
+  const bool waits = in.has("test_wait");
   std::string words;
   for (const std::string& m : in.modifiers)
-    if (m != "shared" && m != "shared::cta") words += words.empty() ? m : "." + m;
+    if (m != "shared" && m != "shared::cta" && m != "cta" && m != (waits ? "acquire" : "release"))
+      words += words.empty() ? m : "." + m;
   using Kind = ptx::Operand::Kind;
   struct Form {
     const char* words;

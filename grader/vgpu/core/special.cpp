@@ -1,6 +1,7 @@
 #include "vgpu/core/special.hpp"
 
 #include <bit>
+#include <cstring>
 
 #include "vgpu/core/addressing.hpp"
 
@@ -41,6 +42,7 @@ enum class Special : std::uint64_t {
   dynamic_smem_size,
   workspace_low,
   workspace_high,
+  nothing,  ///< counters that nobody has set up, and what the driver leaves empty
 };
 
 struct Name {
@@ -86,6 +88,18 @@ constexpr Name names[] = {
     {"%envreg1", Special::workspace_high, u32},
     {"%envreg2", Special::workspace_low, u32},
 };
+
+/// Shared memory is allocated in multiples of so many bytes on sm_80.
+constexpr std::uint64_t shared_unit = 128;
+
+/// Families of registers that read as 0: performance counters, the driver's own words, shared memory that is reserved
+/// for the system (none), the graph that runs the kernel (none).
+std::optional<ptx::Type> type_of_empty(std::string_view name) {
+  if (name == "%current_graph_exec") return u64;
+  if (name.starts_with("%pm")) return name.ends_with("_64") ? u64 : u32;
+  if (name.starts_with("%envreg") || name.starts_with("%reserved_smem_offset_")) return u32;
+  return std::nullopt;
+}
 
 /// A clock that ticks once an instruction of the grid, and while threads sleep: monotonic, and the same in every run.
 std::uint64_t ticks(const Warp& w) {
@@ -157,13 +171,15 @@ std::uint64_t value_of(const Warp& w, Special special, unsigned lane) {
     case Special::globaltimer_hi:
       return (static_cast<std::uint64_t>(grid.start_ns) + ticks(w)) >> 32;
     case Special::total_smem_size:
-      return grid.image->static_shared + grid.dynamic_shared;
+      return (grid.image->static_shared + grid.dynamic_shared + shared_unit - 1) / shared_unit * shared_unit;
     case Special::dynamic_smem_size:
       return grid.dynamic_shared;
     case Special::workspace_low:
       return static_cast<std::uint32_t>(grid.workspace);
     case Special::workspace_high:
       return grid.workspace >> 32;
+    case Special::nothing:
+      return 0;
   }
   return 0;
 }
@@ -205,7 +221,21 @@ std::optional<SpecialSelection> select_special(std::string_view name) {
                                                          : &read_special<std::uint32_t>;
       return SpecialSelection{run, static_cast<std::uint64_t>(n.special), n.type};
     }
+  if (const auto type = type_of_empty(name))
+    return SpecialSelection{*type == u64 ? &read_special<std::uint64_t> : &read_special<std::uint32_t>,
+                            static_cast<std::uint64_t>(Special::nothing), *type};
   return std::nullopt;
+}
+
+const Inst* copy_low(Warp& w, const Inst* i) {
+  const std::uint32_t to = i->aux & 0xff, from = i->aux >> 8;
+  std::byte* d = w.lanes<std::byte>(i->op[0]);
+  const std::byte* a = w.lanes<std::byte>(i->op[1]);
+  for (Mask m = w.active; m; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    std::memcpy(d + l * to, a + l * from, to);  // little-endian: the low bytes
+  }
+  return i + 1;
 }
 
 const Inst* add_window(Warp& w, const Inst* i) {
@@ -223,7 +253,11 @@ const Inst* is_space(Warp& w, const Inst* i) {
   for (Mask m = w.active; m; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     const Resolved r = resolve(a[l]);
-    const bool inside = i->imm == 0 ? r.space == StateSpace::global : a[l] >> 40 == i->imm >> 40;
+    bool inside = i->imm == 0 ? r.space == StateSpace::global : a[l] >> 40 == i->imm >> 40;
+    if (i->imm == is_constant_space) {
+      const Allocation* found = w.block->grid->memory->find(a[l], 1);
+      inside = found && found->is_constant;
+    }
     p = inside ? p | Mask{1} << l : p & ~(Mask{1} << l);
   }
   return i + 1;

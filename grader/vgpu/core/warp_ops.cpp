@@ -253,7 +253,8 @@ std::optional<WarpSelection> select_fence(const ptx::Instruction& in) {
       scope = Access::Scope::device;
     else if (word == "sys")
       scope = Access::Scope::system;
-    else if (word != "sc" && word != "acq_rel")
+    else if (word != "sc" && word != "acq_rel" && word != "acquire" && word != "release" && word != "proxy" &&
+             word != "alias")
       return std::nullopt;
   }
   s.aux = static_cast<std::uint32_t>(scope);
@@ -310,10 +311,13 @@ std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
     s.members = 2;
     s.aux = second ? has_second : 0u;
     s.type[1] = in.has("b64") ? Type::b64 : Type::b32;
-    if (words({"any", "sync", "b32"})) return s.run = match<std::uint32_t, false>, s;
-    if (words({"any", "sync", "b64"})) return s.run = match<std::uint64_t, false>, s;
-    if (words({"all", "sync", "b32"})) return s.run = match<std::uint32_t, true>, s;
-    if (words({"all", "sync", "b64"})) return s.run = match<std::uint64_t, true>, s;
+    const auto either = [&](const char* kind, const char* type) {
+      return words({kind, "sync", type}) || words({"sync", kind, type});
+    };
+    if (either("any", "b32")) return s.run = match<std::uint32_t, false>, s;
+    if (either("any", "b64")) return s.run = match<std::uint64_t, false>, s;
+    if (either("all", "b32")) return s.run = match<std::uint32_t, true>, s;
+    if (either("all", "b64")) return s.run = match<std::uint64_t, true>, s;
   }
   if (in.opcode == "redux" && in.operands.size() == 3) {
     s.members = 2;
