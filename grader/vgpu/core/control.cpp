@@ -141,6 +141,11 @@ const Inst* trap(Warp& w, const Inst*) {
   raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)), "the kernel executed a trap (__trap())");
 }
 
+const Inst* breakpoint(Warp& w, const Inst*) {
+  raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)),
+        "the kernel reached a breakpoint (__brkpt())", "there is no debugger here: remove it");
+}
+
 const Inst* end_of_code(Warp& w, const Inst*) {
   raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)),
         "the code of a function ends without a return");

@@ -17,6 +17,7 @@
 #include "vgpu/core/observed.hpp"
 #include "vgpu/core/sleeping.hpp"
 #include "vgpu/core/special.hpp"
+#include "vgpu/core/stack_memory.hpp"
 #include "vgpu/core/warp_ops.hpp"
 
 namespace scanlab::vgpu {
@@ -218,6 +219,8 @@ class Decoder {
     if (op == "ld" || op == "ldu" || op == "st" || op == "atom" || op == "red") return memory(in);
     if (const auto s = select_mbarrier(in)) return barrier_object(in, *s);
     if (op == "nanosleep") return sleep_for(in);
+    if (op == "alloca" || op == "stacksave" || op == "stackrestore") return stack_memory(in);
+    if (op == "brkpt") return void(emit(control::breakpoint));
     if (op == "cp") return copy_asynchronously(in);
     if (op == "cvta") return convert_address(in);
     if (op == "isspacep") return is_space_of(in);
@@ -461,6 +464,24 @@ class Decoder {
     if (in.operands.size() != 1 || !in.has("u32")) unknown_instruction();
     const OperandRef time = source(in.operands[0], Type::u32);
     emit(sleep).op[0] = time;
+  }
+
+  void stack_memory(const ptx::Instruction& in) {
+    const std::vector<Operand>& operands = in.operands;
+    const bool allocates = in.opcode == "alloca";
+    if (!in.has("u64") || operands.size() < (allocates ? 2u : 1u) || operands.size() > (allocates ? 3u : 1u))
+      unknown_instruction();
+    std::uint64_t align = 8;
+    if (operands.size() == 3) align = operands[2].bits;
+    if (!std::has_single_bit(align) || align > 4096) unknown_instruction();
+    for (std::size_t k = 0; k < std::min<std::size_t>(operands.size(), 2); ++k)
+      if (operands[k].kind == Kind::reg && frame_.lane_bytes_of(operands[k].reg) != 8) unknown_instruction();
+    const OperandRef bytes = allocates ? source(operands[1], Type::u64) : 0;
+    const OperandRef top = in.opcode == "stackrestore" ? source(operands[0], Type::u64) : destination(operands[0]);
+    Inst& i = emit(allocates ? allocate_on_stack : in.opcode == "stacksave" ? save_stack : restore_stack);
+    i.op[0] = top;
+    i.op[1] = bytes;
+    i.imm = align;
   }
 
   void barrier_object(const ptx::Instruction& in, const MbarrierSelection& s) {

@@ -168,7 +168,7 @@ const Inst* redux(Warp& w, const Inst* i) {
   T result[warp_size];
   for (Mask m = w.active; m; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
-    Mask group = members[l] & w.active;
+    Mask group = (members[l] & w.active) | Mask{1} << l;  // PTX leaves open what a lane outside its own mask gets
     T value = a[std::countr_zero(group)];
     for (group &= group - 1; group; group &= group - 1) value = Op(value, a[std::countr_zero(group)]);
     result[l] = value;
