@@ -113,9 +113,10 @@ class Machine {
     std::memcpy(&value, at + lane * (bits / 8), bits / 8);
     return value;
   }
-  void execute(Handler run, const std::vector<unsigned>& slots) {
+  void execute(Handler run, const std::vector<unsigned>& slots, std::uint64_t imm = 0) {
     Inst code[2];
     code[0].run = run;
+    code[0].imm = imm;
     for (std::size_t k = 0; k < slots.size(); ++k) code[0].op[k] = static_cast<OperandRef>(slots[k] * slot_bytes);
     code[1].run = [](Warp& w, const Inst* i) -> const Inst* {
       w.pc = i;
@@ -157,7 +158,7 @@ inline std::optional<std::uint64_t> evaluate(std::string_view spelling, unsigned
     }
     const std::uint64_t kept = machine.get(destination, bits, 0);
     machine.warp().active = active;
-    machine.execute(selection->run, slots);
+    machine.execute(selection->run, slots, selection->imm);
     for (unsigned lane = 0; lane < warp_size; ++lane) {
       const std::uint64_t got = machine.get(destination, bits, lane);
       if (((active >> lane) & 1u) == 0) {

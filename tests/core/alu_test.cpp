@@ -394,7 +394,7 @@ TEST_CASE("a form that is not PTX, or has operands of other widths, is not known
   std::vector<ptx::Register> registers;
   ptx::Instruction special = instruction_of("mov.u32", {32, 32}, registers);
   special.operands[1].kind = ptx::Operand::Kind::special;
-  special.operands[1].name = "%tid.x";
+  special.operands[1].name = "%clock64";  // wider than the type
   CHECK_FALSE(select_alu(special, registers).has_value());
   special.operands[1].kind = ptx::Operand::Kind::symbol;
   CHECK_FALSE(select_alu(special, registers).has_value());

@@ -134,8 +134,7 @@ void raise_bad_access(Warp& w, StateSpace space, Touch touch, unsigned lane, std
       break;
     case StateSpace::local:
       e.target = "the thread's local arrays";
-      e.details.push_back(
-          fmt::format("local address {}, of {} in use", address, w.frame->local_base + w.frame->program->local_bytes));
+      e.details.push_back(fmt::format("local address {}, of {} in use", address, w.frame->local_top()));
       e.advice = "an index of a local array is out of its range";
       break;
     case StateSpace::param:
@@ -185,7 +184,7 @@ std::byte* check_lane(Warp& w, StateSpace space, Touch touch, unsigned lane, std
       break;
     }
     case StateSpace::local:
-      if (aligned && address >= local_start && address + bytes <= w.frame->local_base + w.frame->program->local_bytes)
+      if (aligned && address >= local_start && address + bytes <= w.frame->local_top())
         return local_host(w, lane, address);
       break;
     case StateSpace::param:

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "vgpu/core/alu_forms.hpp"
+#include "vgpu/core/special.hpp"
 
 namespace scanlab::vgpu {
 
@@ -11,7 +12,7 @@ namespace {
 
 using Kind = ptx::Operand::Kind;
 
-/// Bytes that one lane of a register takes: 2 for 8 and 16 bits; 0 for what has no lanes (predicates, none, b128).
+/// Bytes that one lane of a register takes: 2 for 8 and 16 bits; 0 for what has no lanes (predicates, none).
 unsigned lane_bytes(ptx::Type type) {
   using enum ptx::Type;
   switch (type) {
@@ -37,15 +38,20 @@ unsigned lane_bytes(ptx::Type type) {
     case s64:
     case f64:
       return 8;
+    case b128:
+      return 16;
     case none:
     case pred:
-    case b128:
       return 0;
   }
   return 0;
 }
 
 bool fits(const ptx::Operand& operand, ptx::Type type, Registers registers) {
+  if (operand.kind == Kind::special) {
+    const auto special = select_special(operand.name);
+    return special && lane_bytes(special->type) == lane_bytes(type);
+  }
   if (operand.kind != Kind::reg) return true;
   if (operand.reg < 0 || static_cast<std::size_t>(operand.reg) >= registers.size()) return false;
   const ptx::Type declared = registers[static_cast<std::size_t>(operand.reg)].type;
@@ -59,7 +65,7 @@ bool operands_fit(const ptx::Instruction& instruction, const AluSelection& selec
   for (const ptx::Operand& operand : instruction.operands) {
     if (operand.kind == Kind::pair) {
       if (!fits(operand.elements.at(0), selection.type[0], registers)) return false;
-      if (!fits(operand.elements.at(1), selection.type[4], registers)) return false;
+      if (!fits(operand.elements.at(1), selection.type[selection.second], registers)) return false;
       ++place;
     } else if (operand.kind == Kind::vector) {
       for (const ptx::Operand& element : operand.elements) {
@@ -132,13 +138,16 @@ const char* name_of(ptx::Type type) {
 }
 
 bool is_plain(const ptx::Operand& operand) {
-  return !operand.negated &&
-         (operand.kind == Kind::reg || operand.kind == Kind::integer || operand.kind == Kind::floating);
+  return !operand.negated && operand.part.empty() &&
+         (operand.kind == Kind::reg || operand.kind == Kind::integer || operand.kind == Kind::floating ||
+          operand.kind == Kind::special);
 }
 
-void Forms::add(std::string spelling, Handler run, std::initializer_list<ptx::Type> types, bool is_addition) {
+void Forms::add(std::string spelling, Handler run, std::initializer_list<ptx::Type> types, bool is_addition,
+                std::uint64_t imm) {
   Form form;
   form.selection.run = run;
+  form.selection.imm = imm;
   form.selection.is_addition = is_addition;
   for (const ptx::Type type : types) form.selection.type[form.operands++] = type;
   if (!forms_.emplace(spelling, form).second) throw std::logic_error("the form " + spelling + " was added twice");
@@ -158,7 +167,7 @@ std::optional<AluSelection> select_alu(const ptx::Instruction& instruction, std:
   const auto select = [&]() -> std::optional<AluSelection> {
     if (const auto found = select_convert(instruction, registers)) return found;
     for (const auto in_file : {select_integer, select_float, select_bits, select_compare, select_selection, select_move,
-                               select_wide, select_half, select_approx, select_simd}) {
+                               select_wide, select_half, select_approx, select_simd, select_video}) {
       if (const auto found = in_file(instruction)) return found;
     }
     return std::nullopt;

@@ -19,6 +19,8 @@ namespace scanlab::vgpu {
 struct AluSelection {
   Handler run = nullptr;
   ptx::Type type[8] = {};
+  std::uint64_t imm = 0;        ///< for Inst::imm
+  unsigned second = 4;          ///< where the second destination of `p|q` goes, when op[4] holds a source
   Handler run_first = nullptr;  ///< the same for lane 0 alone, where there is such a handler
   bool is_addition = false;     ///< a floating-point add, sub or fma: one addition an active lane in the counters
 };

@@ -2,6 +2,8 @@
 // ones).
 #include <algorithm>
 #include <bit>
+#include <utility>
+#include <vector>
 
 #include "vgpu/core/alu_forms.hpp"
 
@@ -41,15 +43,20 @@ struct LogicalNot {
   }
 };
 
-/// Logic on predicates works on all lanes at once.
-template <class Op>
+/// Logic on predicates works on all lanes at once. `not_a`, `not_b`: the sources are negated.
+template <class Op, bool not_a, bool not_b>
 const Inst* predicate_logic(Warp& warp, const Inst* inst) {
-  write_predicate(warp, inst->op[0], Op{}(warp.predicate(inst->op[1]), warp.predicate(inst->op[2])));
+  const Mask a = warp.predicate(inst->op[1]), b = warp.predicate(inst->op[2]);
+  write_predicate(warp, inst->op[0], Op{}(not_a ? ~a : a, not_b ? ~b : b));
   return proceed(warp, inst + 1);
 }
 const Inst* predicate_not(Warp& warp, const Inst* inst) {
   write_predicate(warp, inst->op[0], ~warp.predicate(inst->op[1]));
   return proceed(warp, inst + 1);
+}
+const Inst* predicate_copy(Warp& warp, const Inst* inst) {
+  write_predicate(warp, inst->op[0], warp.predicate(inst->op[1]));
+  return inst + 1;
 }
 
 // Shift counts are 32-bit and clamp at the width: nothing of a is left, except its sign in shr.s.
@@ -101,6 +108,23 @@ struct ThreeInputLogic {
     return pick(a, a1, a0);
   }
 };
+
+/// lop3.or and lop3.and d|p, a, b, c, table, q: p is (d != 0) combined with q, which is op[5]; p is op[6].
+template <class Op, bool not_q>
+const Inst* logic_with_predicate(Warp& warp, const Inst* inst) {
+  const u32 *const a = lanes_at<u32>(warp, inst->op[1]), *const b = lanes_at<u32>(warp, inst->op[2]);
+  const u32 *const c = lanes_at<u32>(warp, inst->op[3]), *const table = lanes_at<u32>(warp, inst->op[4]);
+  alignas(64) u32 results[warp_size];
+  Mask is_set = 0;
+  for (unsigned lane = 0; lane < warp_size; ++lane) {
+    results[lane] = ThreeInputLogic{}(a[lane], b[lane], c[lane], table[lane]);
+    is_set |= Mask{results[lane] != 0} << lane;
+  }
+  const Mask q = warp.predicate(inst->op[5]);
+  merge(lanes_at<u32>(warp, inst->op[0]), results, warp.active);
+  write_predicate(warp, inst->op[6], Op{}(is_set, not_q ? ~q : q));
+  return inst + 1;
+}
 // --- bit fields ------------------------------------------------------------------------------------------------------
 
 /// `length` ones at the right end; all ones from the width on.
@@ -246,10 +270,18 @@ struct PermuteMode {
 Forms bits_forms() {
   constexpr ptx::Type pred = ptx::Type::pred;
   Forms forms;
-  forms.add("and.pred", predicate_logic<And>, {pred, pred, pred});
-  forms.add("or.pred", predicate_logic<Or>, {pred, pred, pred});
-  forms.add("xor.pred", predicate_logic<Xor>, {pred, pred, pred});
+  const auto add_logic = [&]<class Op>(Op, const std::string& opcode) {
+    forms.add(opcode + ".pred", predicate_logic<Op, false, false>, {pred, pred, pred});
+    forms.add(opcode + ".pred !a", predicate_logic<Op, true, false>, {pred, pred, pred});
+    forms.add(opcode + ".pred !b", predicate_logic<Op, false, true>, {pred, pred, pred});
+    forms.add(opcode + ".pred !a !b", predicate_logic<Op, true, true>, {pred, pred, pred});
+  };
+  add_logic(And{}, "and");
+  add_logic(Or{}, "or");
+  add_logic(Xor{}, "xor");
   forms.add("not.pred", predicate_not, {pred, pred});
+  forms.add("not.pred !a", predicate_copy, {pred, pred});
+  forms.add("mov.pred !a", predicate_not, {pred, pred});
   for_types<u16, u32, u64>([&]<class U>() {
     const std::string type = bits_name<U>();
     using S = Signed<U>;
@@ -301,11 +333,41 @@ Forms bits_forms() {
   return forms;
 }
 
+std::optional<AluSelection> select_logic_with_predicate(const ptx::Instruction& instruction) {
+  const std::string& logic = instruction.modifiers[0];
+  if ((logic != "or" && logic != "and") || instruction.modifiers[1] != "b32") return std::nullopt;
+  const std::vector<ptx::Operand>& operands = instruction.operands;
+  if (operands.size() != 6 || operands[0].kind != ptx::Operand::Kind::pair) return std::nullopt;
+  if (operands[0].elements.size() != 2 || !is_register(operands[0].elements[1])) return std::nullopt;
+  for (std::size_t k = 1; k < 5; ++k)
+    if (!is_plain(operands[k])) return std::nullopt;
+  if (operands[5].kind != ptx::Operand::Kind::reg) return std::nullopt;
+  using enum ptx::Type;
+  AluSelection selection;
+  selection.type[0] = selection.type[1] = selection.type[2] = selection.type[3] = selection.type[4] = b32;
+  selection.type[5] = selection.type[6] = pred;
+  selection.second = 6;
+  const bool negated = operands[5].negated;
+  if (logic == "or")
+    selection.run = negated ? logic_with_predicate<Or, true> : logic_with_predicate<Or, false>;
+  else
+    selection.run = negated ? logic_with_predicate<And, true> : logic_with_predicate<And, false>;
+  return selection;
+}
+
 }  // namespace
 
 std::optional<AluSelection> select_bits(const ptx::Instruction& instruction) {
   static const Forms forms = bits_forms();
-  return forms.find(instruction);
+  if (instruction.opcode == "lop3" && instruction.modifiers.size() == 2)
+    return select_logic_with_predicate(instruction);
+  if (!instruction.has("pred")) return forms.find(instruction);
+  // Forms know plain operands only: !a is looked up as a, under another key.
+  ptx::Instruction plain = instruction;
+  std::string key = spelling_of(instruction);
+  for (std::size_t k = 1; k < plain.operands.size(); ++k)
+    if (std::exchange(plain.operands[k].negated, false)) key += k == 1 ? " !a" : " !b";
+  return forms.find(plain, key);
 }
 
 }  // namespace scanlab::vgpu

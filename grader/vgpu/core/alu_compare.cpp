@@ -29,10 +29,12 @@ const Inst* setp_combined(Warp& warp, const Inst* inst) {
   return set_predicates<logic, sense, second>(warp, inst, compare(warp, inst));
 }
 
-/// setp of a pair: p is for the low half, q for the high one.
+/// setp of a pair: p is for the low half, q for the high one; each is combined with c.
 template <class Compare, class H, bool ftz>
 const Inst* setp_pair(Warp& warp, const Inst* inst) {
-  const Mask low = compared_half<Compare, H, ftz, 0>(warp, inst), high = compared_half<Compare, H, ftz, 1>(warp, inst);
+  const auto form = std::bit_cast<CombinedForm>(inst->imm);
+  const Mask low = combined(warp, inst, form, compared_half<Compare, H, ftz, 0>(warp, inst));
+  const Mask high = combined(warp, inst, form, compared_half<Compare, H, ftz, 1>(warp, inst));
   write_predicate(warp, inst->op[0], low);
   write_predicate(warp, inst->op[4], high);
   return proceed(warp, inst + 1);
@@ -85,8 +87,7 @@ SetpForms setp_forms() {
     add_compare<Compare, f16, true>(forms, compare, ".ftz.f16");
     add_compare<Compare, bf16>(forms, compare, ".bf16");
     const auto add_pair = [&](const std::string& tail, Handler run) {
-      constexpr ptx::Type s = ptx::Type::f16x2;
-      forms.two.plain.add(std::string("setp.") + compare + tail, run, {ptx::Type::pred, s, s});
+      forms.two.add(std::string("setp.") + compare, tail, run, 0, ptx::Type::pred, ptx::Type::f16x2);
     };
     add_pair(".f16x2", setp_pair<Compare, f16, false>);
     add_pair(".ftz.f16x2", setp_pair<Compare, f16, true>);
@@ -101,13 +102,14 @@ std::optional<AluSelection> select_compare(const ptx::Instruction& instruction) 
   if (instruction.opcode != "setp" || instruction.operands.empty()) return std::nullopt;
   static const SetpForms forms = setp_forms();
   if (instruction.operands[0].kind != ptx::Operand::Kind::pair) return forms.one.find(instruction);
-  // p|q is looked up as p, in the table for it; p|_ is p.
+  // p|q is looked up as p, in the table for it; p|_ is p, unless p is for one half and _ for the other.
   const std::vector<ptx::Operand>& pair = instruction.operands[0].elements;
   if (pair.size() != 2) return std::nullopt;
-  const bool has_second = pair[1].kind != ptx::Operand::Kind::sink;
-  if (has_second && !is_register(pair[1])) return std::nullopt;
+  const auto is_sink = [](const ptx::Operand& operand) { return operand.kind == ptx::Operand::Kind::sink; };
+  if (!is_sink(pair[1]) && !is_register(pair[1])) return std::nullopt;
+  const bool has_second = is_sink(pair[0]) || !is_sink(pair[1]) || instruction.modifiers.back().ends_with("x2");
   ptx::Instruction single = instruction;
-  single.operands[0] = pair[0];
+  single.operands[0] = is_sink(pair[0]) ? pair[1] : pair[0];
   auto selection = (has_second ? forms.two : forms.one).find(std::move(single));
   if (selection && has_second) selection->type[4] = ptx::Type::pred;
   return selection;

@@ -110,6 +110,15 @@ struct NarrowToTf32 {
   }
 };
 
+/// .satfinite: the largest number instead of infinity, the canonical NaN.
+struct NarrowToFiniteTf32 {
+  u32 operator()(f32 a) const {
+    const u32 result = NarrowToTf32{}(a);
+    if (a != a) return canonical_nan_f32;
+    return (result & 0x7f800000u) == 0x7f800000u ? (result & 0x80000000u) | 0x7f7fe000u : result;
+  }
+};
+
 // --- the second of two steps ---------------------------------------------------------------------------------------
 
 /// What a writer does to a value of type D before it is stored.
@@ -168,6 +177,12 @@ void for_integers(Visit visit) {
   for_types<In<u8, u16>, In<u8, u32>, In<s8, u16>, In<s8, u32>, In<u16, u16>, In<u16, u32>, In<s16, u16>, In<s16, u32>,
             In<u32, u32>, In<s32, u32>, In<u64, u64>, In<s64, u64>>(visit);
 }
+/// The same and narrow types in 64 bits, which only inline PTX has.
+template <class Visit>
+void for_all_integers(Visit visit) {
+  for_integers(visit);
+  for_types<In<u8, u64>, In<s8, u64>, In<u16, u64>, In<s16, u64>, In<u32, u64>, In<s32, u64>>(visit);
+}
 template <class Visit>
 void for_numbers(Visit visit) {
   for_types<f16, bf16, f32, f64>(visit);
@@ -194,14 +209,13 @@ template <class D, class S>
     if constexpr (to == Rounding::nearest && sizeof(SType) == 4 && sizeof(SRegister) == 4 && !std::is_enum_v<D>) {
       run = lanewise<NearestNumber<D>, D, SType>;
     }
-    const auto add = [&](const std::string& modifiers) {
-      add_convert(forms, modifiers, d, s, d, from, run);
-      add_convert(forms, modifiers + ".sat", d, s, d, from,
-                  convert<Value, read, write_number<D, to, Limit::sat, false, Value>>);
-    };
-    add(number_rounding[k]);
-    // There are no subnormal numbers to flush.
-    if constexpr (std::is_same_v<D, f32>) add(std::string(number_rounding[k]) + ".ftz");
+    add_convert(forms, number_rounding[k], d, s, d, from, run);
+    const Handler sat = convert<Value, read, write_number<D, to, Limit::sat, false, Value>>;
+    add_convert(forms, std::string(number_rounding[k]) + ".sat", d, s, d, from, sat);
+    if constexpr (std::is_same_v<D, f32>) {  // no integer becomes a subnormal number
+      add_convert(forms, std::string(number_rounding[k]) + ".ftz", d, s, d, from, run);
+      add_convert(forms, std::string(number_rounding[k]) + ".ftz.sat", d, s, d, from, sat);
+    }
   });
 }
 
@@ -241,6 +255,9 @@ template <class D, class S, bool ftz>
     if constexpr (!ftz && std::is_same_v<D, f64> && std::is_same_v<S, f32>) plain = lanewise<WidenToF64, f64, f32>;
     if constexpr (!ftz && std::is_same_v<D, f32> && std::is_enum_v<S>) plain = lanewise<HalfToF32, f32, S>;
     add("", plain, convert<f64, read, write_number<D, none, Limit::sat, ftz, f64>>);
+    if constexpr (!ftz && std::is_same_v<D, f32> && std::is_same_v<S, bf16>) {  // a rounding may be written, too
+      for (const char* rounding : number_rounding) add_convert(forms, rounding, d, s, d, s, plain);
+    }
   } else {
     for_roundings([&]<Rounding to>(unsigned k) {
       Handler plain = convert<f64, read, write_number<D, to, Limit::none, ftz, f64>>;
@@ -281,10 +298,10 @@ Forms convert_forms() {
   Forms forms;
   add_integer_conversions(forms);
   for_numbers([&]<class N>() {
-    for_integers([&]<class I>() { add_integer_to_number<N, I>(forms); });
-    for_integers([&]<class I>() { add_number_to_integer<I, N, false>(forms); });
+    for_all_integers([&]<class I>() { add_integer_to_number<N, I>(forms); });
+    for_all_integers([&]<class I>() { add_number_to_integer<I, N, false>(forms); });
   });
-  for_integers([&]<class I>() { add_number_to_integer<I, f32, true>(forms); });
+  for_all_integers([&]<class I>() { add_number_to_integer<I, f32, true>(forms); });
   for_numbers([&]<class D>() { for_numbers([&]<class S>() { add_number_to_number<D, S, false>(forms); }); });
   // .ftz is for conversions from or to f32; a 16-bit number never becomes a subnormal f32, but may be one.
   for_numbers([&]<class N>() {
@@ -298,6 +315,8 @@ Forms convert_forms() {
   add_finished<bf16, Rounding::zero>(forms, ".rz");
   add_convert(forms, ".rna", ptx::Type::tf32, ptx::Type::f32, ptx::Type::b32, ptx::Type::f32,
               lanewise<NarrowToTf32, u32, f32>);
+  add_convert(forms, ".rna.satfinite", ptx::Type::tf32, ptx::Type::f32, ptx::Type::b32, ptx::Type::f32,
+              lanewise<NarrowToFiniteTf32, u32, f32>);
 
   return forms;
 }
@@ -351,6 +370,14 @@ void add_convert(Forms& forms, const std::string& modifiers, ptx::Type d, ptx::T
 
 std::optional<AluSelection> select_convert(const ptx::Instruction& instruction, Registers registers) {
   if (instruction.opcode != "cvt" || instruction.modifiers.size() < 2) return std::nullopt;
+  // ptxas takes .relu and .satfinite in either order.
+  const auto& words = instruction.modifiers;
+  for (std::size_t k = 0; k + 1 < words.size(); ++k) {
+    if (words[k] != "satfinite" || words[k + 1] != "relu") continue;
+    ptx::Instruction ordered = instruction;
+    std::swap(ordered.modifiers[k], ordered.modifiers[k + 1]);
+    return select_convert(ordered, registers);
+  }
   static const Forms forms = convert_forms();
   if (const auto found = forms.find(instruction)) return found;
   if (instruction.operands.size() != 2) return std::nullopt;

@@ -81,7 +81,8 @@ using ThreeSources = std::index_sequence<0, 1, 2>;
 class Forms {
  public:
   /// Adds the form with one type an operand, the destination first. A spelling is added once.
-  void add(std::string spelling, Handler run, std::initializer_list<ptx::Type> types, bool is_addition = false);
+  void add(std::string spelling, Handler run, std::initializer_list<ptx::Type> types, bool is_addition = false,
+           std::uint64_t imm = 0);
 
   /// Adds the form that computes `Op` lane by lane from S... to D.
   template <class Op, class D, class... S>
@@ -106,10 +107,10 @@ class Forms {
   std::unordered_map<std::string, Form> forms_;
 };
 
-/// True for a register or an immediate that is not negated.
+/// True for a register, a special register or an immediate that is not negated.
 bool is_plain(const ptx::Operand& operand);
 inline bool is_register(const ptx::Operand& operand) {
-  return operand.kind == ptx::Operand::Kind::reg && !operand.negated;
+  return operand.kind == ptx::Operand::Kind::reg && !operand.negated && operand.part.empty();
 }
 
 // One function a file; each gives nothing for what it does not know.
@@ -125,5 +126,6 @@ std::optional<AluSelection> select_selection(const ptx::Instruction& instruction
 std::optional<AluSelection> select_convert(const ptx::Instruction& instruction, Registers registers);
 std::optional<AluSelection> select_move(const ptx::Instruction& instruction);
 std::optional<AluSelection> select_simd(const ptx::Instruction& instruction);
+std::optional<AluSelection> select_video(const ptx::Instruction& instruction);
 
 }  // namespace scanlab::vgpu

@@ -44,10 +44,11 @@ struct Multiply {
   f16 operator()(f16 a, f16 b) const { return narrow<f16>(widen(a) * widen(b)); }
   bf16 operator()(bf16 a, bf16 b) const { return narrow<bf16>(f64{widen(a)} * f64{widen(b)}); }
 };
+template <Rounding rounding = Rounding::nearest>
 struct FusedMultiplyAdd {
   template <class H>
   H operator()(H a, H b, H c) const {
-    return narrow<H>(odd_sum(f64{widen(a)} * f64{widen(b)}, f64{widen(c)}));
+    return narrow<H, rounding>(odd_sum(f64{widen(a)} * f64{widen(b)}, f64{widen(c)}));
   }
 };
 
@@ -164,19 +165,27 @@ Forms half_forms() {
     add_arithmetic<Add, H>(forms, "add", true);
     add_arithmetic<Subtract, H>(forms, "sub", true);
     add_arithmetic<Multiply, H>(forms, "mul", false);
-    add_both<Modified<FusedMultiplyAdd>, H>(forms, "fma.rn", ThreeSources{}, true);
-    add_both<Modified<FusedMultiplyAdd, false, Clamp::relu>, H>(forms, "fma.rn.relu", ThreeSources{}, true);
+    add_both<Modified<FusedMultiplyAdd<>>, H>(forms, "fma.rn", ThreeSources{}, true);
+    add_both<Modified<FusedMultiplyAdd<>, false, Clamp::relu>, H>(forms, "fma.rn.relu", ThreeSources{}, true);
     add_both<Modified<Negate>, H>(forms, "neg", OneSource{});
     add_both<Modified<Absolute>, H>(forms, "abs", OneSource{});
     add_extremes<true, false, H>(forms, "min");
     add_extremes<false, false, H>(forms, "max");
   });
-  add_both<Modified<FusedMultiplyAdd, true>, f16>(forms, "fma.rn.ftz", ThreeSources{}, true);
-  add_both<Modified<FusedMultiplyAdd, false, Clamp::sat>, f16>(forms, "fma.rn.sat", ThreeSources{}, true);
-  add_both<Modified<FusedMultiplyAdd, true, Clamp::sat>, f16>(forms, "fma.rn.ftz.sat", ThreeSources{}, true);
-  add_both<Modified<FusedMultiplyAdd, true, Clamp::relu>, f16>(forms, "fma.rn.ftz.relu", ThreeSources{}, true);
+  add_both<Modified<FusedMultiplyAdd<>, true>, f16>(forms, "fma.rn.ftz", ThreeSources{}, true);
+  add_both<Modified<FusedMultiplyAdd<>, false, Clamp::sat>, f16>(forms, "fma.rn.sat", ThreeSources{}, true);
+  add_both<Modified<FusedMultiplyAdd<>, true, Clamp::sat>, f16>(forms, "fma.rn.ftz.sat", ThreeSources{}, true);
+  add_both<Modified<FusedMultiplyAdd<>, true, Clamp::relu>, f16>(forms, "fma.rn.ftz.relu", ThreeSources{}, true);
   add_both<Modified<Negate, true>, f16>(forms, "neg.ftz", OneSource{});
   add_both<Modified<Absolute, true>, f16>(forms, "abs.ftz", OneSource{});
+  const auto add_fma = [&]<Rounding rounding>(const std::string& name) {
+    using Fma = FusedMultiplyAdd<rounding>;
+    add_both<Modified<Fma>, bf16>(forms, name, ThreeSources{}, true);
+    add_both<Modified<Fma, false, Clamp::relu>, bf16>(forms, name + ".relu", ThreeSources{}, true);
+  };
+  add_fma.template operator()<Rounding::zero>("fma.rz");
+  add_fma.template operator()<Rounding::down>("fma.rm");
+  add_fma.template operator()<Rounding::up>("fma.rp");
   add_extremes<true, true, f16>(forms, "min.ftz");
   add_extremes<false, true, f16>(forms, "max.ftz");
   return forms;

@@ -1,5 +1,7 @@
 // mov between registers, and packing registers into wider ones and back (PTX ISA, mov). mov of special registers and of
 // addresses is the decoder's.
+#include <algorithm>
+
 #include "vgpu/core/alu_forms.hpp"
 
 namespace scanlab::vgpu {
@@ -115,6 +117,73 @@ std::optional<AluSelection> select_vector_move(const ptx::Instruction& instructi
   return std::nullopt;
 }
 
+/// 128 bits are only moved: in two halves, or whole.
+struct Bits128 {
+  u64 low, high;
+};
+const Inst* pack128(Warp& warp, const Inst* inst) {
+  for_each_lane(warp.active, [&](unsigned lane) {
+    warp.lanes<Bits128>(inst->op[0])[lane] = {warp.lanes<u64>(inst->op[1])[lane], warp.lanes<u64>(inst->op[2])[lane]};
+  });
+  return inst + 1;
+}
+const Inst* unpack128(Warp& warp, const Inst* inst) {
+  for_each_lane(warp.active, [&](unsigned lane) {
+    const Bits128 value = warp.lanes<Bits128>(inst->op[2])[lane];
+    warp.lanes<u64>(inst->op[0])[lane] = value.low;
+    warp.lanes<u64>(inst->op[1])[lane] = value.high;
+  });
+  return inst + 1;
+}
+/// The same with four parts.
+const Inst* pack128_of_four(Warp& warp, const Inst* inst) {
+  for_each_lane(warp.active, [&](unsigned lane) {
+    const auto part = [&](unsigned k) { return u64{warp.lanes<u32>(inst->op[k])[lane]}; };
+    warp.lanes<Bits128>(inst->op[0])[lane] = {part(1) | part(2) << 32, part(3) | part(4) << 32};
+  });
+  return inst + 1;
+}
+const Inst* unpack128_to_four(Warp& warp, const Inst* inst) {
+  for_each_lane(warp.active, [&](unsigned lane) {
+    const Bits128 value = warp.lanes<Bits128>(inst->op[4])[lane];
+    for (unsigned k = 0; k < 4; ++k) {
+      const u64 half = k < 2 ? value.low : value.high;
+      warp.lanes<u32>(inst->op[k])[lane] = static_cast<u32>(half >> (k % 2 * 32));
+    }
+  });
+  return inst + 1;
+}
+const Inst* copy128(Warp& warp, const Inst* inst) {
+  for_each_lane(warp.active, [&](unsigned lane) {
+    warp.lanes<Bits128>(inst->op[0])[lane] = warp.lanes<Bits128>(inst->op[1])[lane];
+  });
+  return inst + 1;
+}
+
+/// mov.b128 q, {low, high}; mov.b128 {low, high}, q; the same with four parts; mov.b128 q, r.
+std::optional<AluSelection> select_move128(const ptx::Instruction& instruction) {
+  const ptx::Operand &to = instruction.operands[0], &from = instruction.operands[1];
+  // A vector of `count` whose elements all pass.
+  const auto consists = [](const ptx::Operand& operand, std::size_t count, auto passes) {
+    return operand.kind == Kind::vector && operand.elements.size() == count &&
+           std::all_of(operand.elements.begin(), operand.elements.end(), passes);
+  };
+  const auto is_part = [](const ptx::Operand& operand) { return is_register(operand) || operand.kind == Kind::sink; };
+  using enum ptx::Type;
+  AluSelection selection;
+  const auto select = [&](Handler run, std::initializer_list<ptx::Type> types) {
+    selection.run = run;
+    std::copy(types.begin(), types.end(), selection.type);
+    return selection;
+  };
+  if (is_register(to) && consists(from, 2, is_plain)) return select(pack128, {b128, b64, b64});
+  if (is_register(to) && consists(from, 4, is_plain)) return select(pack128_of_four, {b128, b32, b32, b32, b32});
+  if (is_register(from) && consists(to, 2, is_part)) return select(unpack128, {b64, b64, b128});
+  if (is_register(from) && consists(to, 4, is_part)) return select(unpack128_to_four, {b32, b32, b32, b32, b128});
+  if (is_register(to) && is_register(from)) return select(copy128, {b128, b128});
+  return std::nullopt;
+}
+
 Forms move_forms() {
   Forms forms;
   forms.add("mov.pred", move_predicate, {ptx::Type::pred, ptx::Type::pred});
@@ -132,6 +201,7 @@ Forms move_forms() {
 
 std::optional<AluSelection> select_move(const ptx::Instruction& instruction) {
   if (instruction.opcode != "mov") return std::nullopt;
+  if (instruction.has("b128") && instruction.operands.size() == 2) return select_move128(instruction);
   for (const ptx::Operand& operand : instruction.operands) {
     if (operand.kind == Kind::vector) {
       return instruction.operands.size() == 2 ? select_vector_move(instruction) : std::nullopt;

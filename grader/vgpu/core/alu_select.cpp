@@ -24,6 +24,14 @@ const Inst* set(Warp& warp, const Inst* inst) {
   return proceed(warp, inst + 1);
 }
 
+/// The same for the rarer types, which find the logic and the value in Inst::imm.
+template <auto compare, class U>
+const Inst* set_by_form(Warp& warp, const Inst* inst) {
+  const auto form = std::bit_cast<CombinedForm>(inst->imm);
+  write_where(warp, inst, combined(warp, inst, form, compare(warp, inst)), static_cast<U>(form.value));
+  return inst + 1;
+}
+
 /// `value` in each half where its mask is set.
 [[gnu::noinline]] void write_pair_where(Warp& warp, const Inst* inst, Mask low, Mask high, u32 value) {
   u32* const to = lanes_at<u32>(warp, inst->op[0]);
@@ -32,19 +40,21 @@ const Inst* set(Warp& warp, const Inst* inst) {
   });
 }
 /// set of a pair.
-template <class Compare, class H, bool ftz, u32 value>
+template <class Compare, class H, bool ftz>
 const Inst* set_pair(Warp& warp, const Inst* inst) {
-  const Mask low = compared_half<Compare, H, ftz, 0>(warp, inst), high = compared_half<Compare, H, ftz, 1>(warp, inst);
-  write_pair_where(warp, inst, low, high, value);
+  const auto form = std::bit_cast<CombinedForm>(inst->imm);
+  const Mask low = combined(warp, inst, form, compared_half<Compare, H, ftz, 0>(warp, inst));
+  const Mask high = combined(warp, inst, form, compared_half<Compare, H, ftz, 1>(warp, inst));
+  write_pair_where(warp, inst, low, high, form.value);
   return proceed(warp, inst + 1);
 }
 
 /// selp: op[3] is a predicate.
-template <class U>
+template <class U, Sense sense>
 const Inst* selp(Warp& warp, const Inst* inst) {
   U* const to = lanes_at<U>(warp, inst->op[0]);
   const U *const a = lanes_at<U>(warp, inst->op[1]), *const b = lanes_at<U>(warp, inst->op[2]);
-  const Mask choice = warp.predicate(inst->op[3]);
+  const Mask choice = sense == Sense::negated ? ~warp.predicate(inst->op[3]) : warp.predicate(inst->op[3]);
   const Mask active = warp.active;
   for (unsigned chunk = 0; chunk < VectorOf<U>::count; ++chunk) {
     Vector<Signed<U>> takes_a;
@@ -73,6 +83,8 @@ struct SelectBySign {
 
 // --- the forms -------------------------------------------------------------------------------------------------------
 
+constexpr u32 one_f16 = 0x3c00, one_bf16 = 0x3f80;
+
 template <auto compare, auto value>
 constexpr Combinations set_combinations() {
   using enum Logic;
@@ -95,28 +107,25 @@ template <class Compare, class T, bool ftz = false>
   static constexpr Combinations ones = set_combinations<mask, ~u32{0}>();
   static constexpr Combinations one_f32 = set_combinations<mask, u32{0x3f800000}>();
   add_set(forms, compare, ftz ? ".ftz" : "", type, ones, one_f32, type_of<T>);
+  forms.add(std::string("set.") + compare, (ftz ? ".ftz.f16" : ".f16") + type, set_by_form<mask, u16>, one_f16,
+            ptx::Type::f16, type_of<T>);
 }
 
-/// set of 16-bit numbers and of pairs of them, without a predicate: 1.0 in the same type, or all bits of an integer.
+/// set of 16-bit numbers and of pairs of them: 1.0 in the same type, or all bits of an integer.
 template <class Compare, class H, bool ftz>
-[[gnu::cold]] void add_half_compare(Forms& forms, const char* compare) {
-  using enum Logic;
-  using enum Sense;
+[[gnu::cold]] void add_half_compare(LogicForms& forms, const char* compare) {
   constexpr auto mask = compared_apart<Compare, H, ftz>;
-  constexpr u16 one = std::is_same_v<H, f16> ? 0x3c00 : 0x3f80;
-  const std::string head = std::string("set.") + compare + (ftz ? ".ftz" : ""), type = type_name<H>();
-  const auto add = [&](const std::string& types, Handler run, ptx::Type d, ptx::Type s) {
-    forms.add(head + types, run, {d, s, s});
-  };
-  add(type + type, set<mask, none, plain, one>, type_of<H>, type_of<H>);
-  add(".u16" + type, set<mask, none, plain, u16{0xffff}>, ptx::Type::u16, type_of<H>);
-  add(".s16" + type, set<mask, none, plain, u16{0xffff}>, ptx::Type::s16, type_of<H>);
-  add(".u32" + type, set<mask, none, plain, ~u32{0}>, ptx::Type::u32, type_of<H>);
-  add(".s32" + type, set<mask, none, plain, ~u32{0}>, ptx::Type::s32, type_of<H>);
-  constexpr ptx::Type pair = ptx::Type::f16x2;
-  add(type + "x2" + type + "x2", set_pair<Compare, H, ftz, one>, pair, pair);
-  add(".u32" + type + "x2", set_pair<Compare, H, ftz, 0xffff>, ptx::Type::u32, pair);
-  add(".s32" + type + "x2", set_pair<Compare, H, ftz, 0xffff>, ptx::Type::s32, pair);
+  constexpr u32 one = std::is_same_v<H, f16> ? one_f16 : one_bf16;
+  const std::string head = std::string("set.") + compare, flush = ftz ? ".ftz" : "", type = type_name<H>();
+  constexpr ptx::Type h = type_of<H>, pair = ptx::Type::f16x2;
+  forms.add(head, flush + type + type, set_by_form<mask, u16>, one, h, h);
+  forms.add(head, flush + ".u16" + type, set_by_form<mask, u16>, 0xffff, ptx::Type::u16, h);
+  forms.add(head, flush + ".s16" + type, set_by_form<mask, u16>, 0xffff, ptx::Type::s16, h);
+  forms.add(head, flush + ".u32" + type, set_by_form<mask, u32>, ~u32{0}, ptx::Type::u32, h);
+  forms.add(head, flush + ".s32" + type, set_by_form<mask, u32>, ~u32{0}, ptx::Type::s32, h);
+  forms.add(head, flush + type + "x2" + type + "x2", set_pair<Compare, H, ftz>, one, pair, pair);
+  forms.add(head, flush + ".u32" + type + "x2", set_pair<Compare, H, ftz>, 0xffff, ptx::Type::u32, pair);
+  forms.add(head, flush + ".s32" + type + "x2", set_pair<Compare, H, ftz>, 0xffff, ptx::Type::s32, pair);
 }
 
 LogicForms select_forms() {
@@ -128,14 +137,15 @@ LogicForms select_forms() {
     add_compare<Compare, f32>(forms, compare, ".f32");
     add_compare<Compare, f32, true>(forms, compare, ".f32");
     add_compare<Compare, f64>(forms, compare, ".f64");
-    add_half_compare<Compare, f16, false>(forms.plain, compare);
-    add_half_compare<Compare, f16, true>(forms.plain, compare);
-    add_half_compare<Compare, bf16, false>(forms.plain, compare);
+    add_half_compare<Compare, f16, false>(forms, compare);
+    add_half_compare<Compare, f16, true>(forms, compare);
+    add_half_compare<Compare, bf16, false>(forms, compare);
   });
   for_types<u16, u32, u64>([&]<class U>() {
     constexpr ptx::Type t = type_of<U>;
     const auto add = [&](const std::string& type) {
-      forms.plain.add("selp" + type, selp<U>, {t, t, t, ptx::Type::pred});
+      forms.plain.add("selp" + type, selp<U, Sense::plain>, {t, t, t, ptx::Type::pred});
+      forms.negated.add("selp" + type, selp<U, Sense::negated>, {t, t, t, ptx::Type::pred});
       forms.plain.lanes<SelectBySign<false>, U, U, U, s32>("slct" + type + ".s32");
       forms.plain.lanes<SelectBySign<false>, U, U, U, f32>("slct" + type + ".f32");
       forms.plain.lanes<SelectBySign<true>, U, U, U, f32>("slct.ftz" + type + ".f32");
@@ -154,7 +164,7 @@ std::optional<AluSelection> select_selection(const ptx::Instruction& instruction
   const std::string& opcode = instruction.opcode;
   if (opcode == "slct" || opcode == "selp" || opcode == "set") {
     static const LogicForms forms = select_forms();
-    return opcode == "set" ? forms.find(instruction) : forms.plain.find(instruction);
+    return opcode == "slct" ? forms.plain.find(instruction) : forms.find(instruction);
   }
   return std::nullopt;
 }

@@ -103,7 +103,9 @@ struct MultiplyLowAddCarry {
   template <class T>
   Carried<Unsigned<T>> operator()(T a, T b, T c, bool carry) const {
     using U = Unsigned<T>;
-    return AddCarry{}(static_cast<U>(static_cast<U>(a) * static_cast<U>(b)), static_cast<U>(c), carry);
+    using Factor = std::common_type_t<U, u32>;  // 16-bit factors must not become signed ints
+    const auto product = static_cast<Factor>(static_cast<U>(a)) * static_cast<Factor>(static_cast<U>(b));
+    return AddCarry{}(static_cast<U>(product), static_cast<U>(c), carry);
   }
 };
 struct MultiplyHighAddCarry {
@@ -178,7 +180,7 @@ Forms wide_forms() {
     forms.lanes<MultiplyAddWide, Twice<T>, T, T, Twice<T>>("mad.wide" + type_name<T>());
   });
   forms.lanes<SaturatedMultiplyAddHigh, s32, s32, s32, s32>("mad.hi.sat.s32");
-  for_types<u32, s32, u64, s64>([&]<class T>() {
+  for_types<u16, s16, u32, s32, u64, s64>([&]<class T>() {
     using U = Unsigned<T>;
     const std::string type = type_name<T>();
     add_carry_forms<AddCarry, U, 2>(forms, "add", "", type);

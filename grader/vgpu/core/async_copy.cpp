@@ -16,9 +16,8 @@ std::optional<std::uint32_t> async_copy_bytes(const ptx::Instruction& in) {
   using Kind = ptx::Operand::Kind;
   if (in.opcode != "cp" || in.modifiers.size() < 4 || in.modifiers[0] != "async") return std::nullopt;
   if (in.modifiers[1] != "ca" && in.modifiers[1] != "cg") return std::nullopt;
-  if (!in.modifiers[2].starts_with("shared") || in.modifiers[3] != "global" || in.has("cache_hint"))
-    return std::nullopt;
-  if (in.operands.size() < 3 || in.operands.size() > 4) return std::nullopt;
+  if (!in.modifiers[2].starts_with("shared") || in.modifiers[3] != "global") return std::nullopt;
+  if (in.operands.size() < 3 || in.operands.size() > (in.has("L2::cache_hint") ? 5 : 4)) return std::nullopt;
   if (in.operands[0].kind != Kind::address || in.operands[1].kind != Kind::address) return std::nullopt;
   if (in.operands[2].kind != Kind::integer) return std::nullopt;
   const std::uint64_t bytes = in.operands[2].bits;
@@ -38,7 +37,8 @@ const Inst* async_copy(Warp& w, const Inst* i) {
     to.of[l] = form.to_is_64 ? w.lanes<std::uint64_t>(i->op[0])[l] : w.lanes<std::uint32_t>(i->op[0])[l];
     to.of[l] += static_cast<std::uint64_t>(offset.to);
     from.of[l] = w.lanes<std::uint64_t>(i->op[1])[l] + static_cast<std::uint64_t>(offset.from);
-    const std::uint32_t count = form.has_count ? std::min(bytes, w.lanes<std::uint32_t>(i->op[2])[l]) : bytes;
+    std::uint32_t count = form.has_count ? std::min(bytes, w.lanes<std::uint32_t>(i->op[2])[l]) : bytes;
+    if (form.ignores && (w.predicate(i->op[2]) >> l & 1) == (form.ignores == 1)) count = 0;
     std::byte* target = check_lane(w, StateSpace::shared, Touch::write, l, to.of[l], bytes);
     if (from.of[l] % bytes != 0 || (count > 0 && !memory.find(from.of[l], count)))
       raise_bad_access(w, StateSpace::global, Touch::read, l, from.of[l], bytes);

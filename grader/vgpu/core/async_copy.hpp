@@ -13,7 +13,7 @@ struct AsyncCopyForm {
   std::uint8_t bytes = 0;      ///< written in shared memory: 4, 8 or 16
   std::uint8_t to_is_64 = 0;   ///< width of the destination's address register
   std::uint8_t has_count = 0;  ///< op[2] holds the bytes to read; the rest becomes zero
-  std::uint8_t unused = 0;
+  std::uint8_t ignores = 0;    ///< op[2] is a predicate: 1 to read nothing where it holds, 2 where it does not
 };
 /// Inst::imm of a copy: what is added to the two addresses.
 struct AsyncCopyOffsets {

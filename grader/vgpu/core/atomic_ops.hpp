@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "vgpu/core/float_formats.hpp"
 #include "vgpu/core/inst.hpp"
 #include "vgpu/ptx/module.hpp"
 
@@ -58,8 +59,25 @@ inline float add_f32(float old, float b, float) {
   const auto flush = [](float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; };
   return flush(flush(old) + flush(b));
 }
+/// In shared memory it keeps them.
+inline float add_f32_shared(float old, float b) {
+  return canonical(old + b);
+}
 inline double add_f64(double old, double b, double) {
   return old + b;
+}
+
+/// add.noftz of 16-bit numbers, rounded once.
+template <class H>
+std::uint16_t add_half(std::uint16_t old, std::uint16_t b, std::uint16_t) {
+  const H sum = narrow<H>(odd_sum(double{widen(static_cast<H>(old))}, double{widen(static_cast<H>(b))}));
+  return static_cast<std::uint16_t>(sum);
+}
+template <class H>
+std::uint32_t add_pair(std::uint32_t old, std::uint32_t b, std::uint32_t) {
+  const auto low = [](std::uint32_t x) { return static_cast<std::uint16_t>(x); };
+  const auto high = [](std::uint32_t x) { return static_cast<std::uint16_t>(x >> 16); };
+  return add_half<H>(low(old), low(b), 0) | std::uint32_t{add_half<H>(high(old), high(b), 0)} << 16;
 }
 
 }  // namespace atomic_ops
@@ -82,6 +100,10 @@ Handler select_atomic(std::string_view operation, ptx::Type type) {
   SCANLAB_ATOMIC("add", Type::s64, u64, add<u64>);
   SCANLAB_ATOMIC("add", Type::f32, float, add_f32);
   SCANLAB_ATOMIC("add", Type::f64, double, add_f64);
+  SCANLAB_ATOMIC("add.noftz", Type::f16, u16, add_half<f16>);
+  SCANLAB_ATOMIC("add.noftz", Type::bf16, u16, add_half<bf16>);
+  SCANLAB_ATOMIC("add.noftz", Type::f16x2, u32, add_pair<f16>);
+  SCANLAB_ATOMIC("add.noftz", Type::bf16x2, u32, add_pair<bf16>);
   SCANLAB_ATOMIC("and", Type::b32, u32, bit_and<u32>);
   SCANLAB_ATOMIC("and", Type::b64, u64, bit_and<u64>);
   SCANLAB_ATOMIC("or", Type::b32, u32, bit_or<u32>);

@@ -45,7 +45,8 @@ Frame* enter_frame(Block& block, const Program& program, Frame* caller, const In
   frame->call = call;
   frame->members = members;
   frame->depth = caller ? caller->depth + 1 : 0;
-  frame->local_base = caller ? caller->local_base + caller->program->local_bytes + call_bytes : local_start;
+  frame->local_base = caller ? caller->local_top() + call_bytes : local_start;
+  frame->allocated_local = 0;
   return frame;
 }
 

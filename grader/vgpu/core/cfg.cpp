@@ -77,7 +77,7 @@ bool is_branched_around(const ptx::Instruction& in) {
   if (is_one_of(in.opcode, {"bar", "barrier", "shfl", "vote", "match", "redux", "call", "brx", "ret", "exit", "trap",
                             "activemask", "nanosleep"}))
     return true;
-  return false;
+  return in.opcode == "mbarrier" && in.has("test_wait");
 }
 
 bool ends_block(const ptx::Instruction& in) {

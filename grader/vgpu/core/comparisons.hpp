@@ -108,6 +108,23 @@ Mask combined(Warp& warp, const Inst* inst, Mask holds) {
   return holds ^ other;
 }
 
+/// The same for handlers that find out at run time: what `Inst::imm` holds.
+struct CombinedForm {
+  Logic logic = Logic::none;
+  Sense sense = Sense::plain;
+  u16 unused = 0;
+  u32 value = 0;  ///< set: what is written where the comparison holds
+};
+static_assert(sizeof(CombinedForm) == sizeof(u64));
+
+inline Mask combined(Warp& warp, const Inst* inst, const CombinedForm& form, Mask holds) {
+  if (form.logic == Logic::none) return holds;
+  const Mask given = warp.predicate(inst->op[3]);
+  const Mask other = form.sense == Sense::negated ? ~given : given;
+  if (form.logic == Logic::and_) return holds & other;
+  return form.logic == Logic::or_ ? holds | other : holds ^ other;
+}
+
 // --- pairs of 16-bit numbers -----------------------------------------------------------------------------------------
 
 /// Which lanes compare so in half `k` of a pair; H is f16 or bf16.
@@ -140,6 +157,19 @@ struct LogicForms {
     for (unsigned k = 0; k < 3; ++k) {
       if (handlers.plain[k]) plain.add(head + names[k] + tail, handlers.plain[k], {d, s, s, p});
       if (handlers.negated[k]) negated.add(head + names[k] + tail, handlers.negated[k], {d, s, s, p});
+    }
+  }
+  /// The same for one handler that finds the logic in Inst::imm.
+  [[gnu::cold]] void add(const std::string& head, const std::string& tail, Handler run, u32 value, ptx::Type d,
+                         ptx::Type s) {
+    constexpr ptx::Type p = ptx::Type::pred;
+    const auto imm = [value](Logic logic, Sense sense) {
+      return std::bit_cast<u64>(CombinedForm{logic, sense, 0, value});
+    };
+    plain.add(head + tail, run, {d, s, s}, false, imm(Logic::none, Sense::plain));
+    for (const auto& [name, logic] : {std::pair{".and", Logic::and_}, {".or", Logic::or_}, {".xor", Logic::xor_}}) {
+      plain.add(head + name + tail, run, {d, s, s, p}, false, imm(logic, Sense::plain));
+      negated.add(head + name + tail, run, {d, s, s, p}, false, imm(logic, Sense::negated));
     }
   }
   /// Forms know plain operands only: !c is looked up as c, in the table for it.

@@ -25,8 +25,8 @@ void copy_slot(std::byte* to_base, const Program::Slot& to, const std::byte* fro
     if (mask >> l & 1) std::memcpy(to_base + to.offset + l * to.size, from_base + from.offset + l * from.size, bytes);
 }
 
-/// The frame of other lanes of the warp that are in this very call already, or null. Lanes with the same call stack share
-/// frames, whenever they came: so they meet at the *.sync instructions of the callee, and reconverge.
+/// The frame of other lanes of the warp that are in this very call already, or null. Lanes with the same call stack
+/// share frames, whenever they came: so they meet at the *.sync instructions of the callee, and reconverge.
 Frame* entered_by_others(const Warp& w, const Inst* i, const Program& callee) {
   for (const Split& s : w.waiting) {
     Frame* f = s.frame;
@@ -176,6 +176,12 @@ const Inst* exit(Warp& w, const Inst* i) {
 const Inst* trap(Warp& w, const Inst* i) {
   w.pc = i;
   raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)), "the kernel executed a trap (__trap())");
+}
+
+const Inst* breakpoint(Warp& w, const Inst* i) {
+  w.pc = i;
+  raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)),
+        "the kernel reached a breakpoint (__brkpt())", "there is no debugger here: remove it");
 }
 
 const Inst* end_of_code(Warp& w, const Inst* i) {

@@ -28,6 +28,8 @@ const Inst* call_indirect(Warp& w, const Inst* i);
 const Inst* ret(Warp& w, const Inst* i);
 const Inst* exit(Warp& w, const Inst* i);
 const Inst* trap(Warp& w, const Inst* i);
+/// A breakpoint that no debugger takes stops the kernel.
+const Inst* breakpoint(Warp& w, const Inst* i);
 /// op[0]: barrier id (b32 lanes), op[1]: thread count (b32 lanes) when aux & has_count.
 /// For a reduction op[2]: destination, op[3]: predicate, aux & the operation.
 const Inst* barrier(Warp& w, const Inst* i);

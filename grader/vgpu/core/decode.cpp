@@ -14,10 +14,13 @@
 #include "vgpu/core/control.hpp"
 #include "vgpu/core/fault.hpp"
 #include "vgpu/core/frame_layout.hpp"
+#include "vgpu/core/mbarrier.hpp"
 #include "vgpu/core/memory_ops.hpp"
 #include "vgpu/core/observed.hpp"
 #include "vgpu/core/pairs.hpp"
+#include "vgpu/core/sleeping.hpp"
 #include "vgpu/core/special.hpp"
+#include "vgpu/core/stack_memory.hpp"
 #include "vgpu/core/uniformity.hpp"
 #include "vgpu/core/warp_ops.hpp"
 
@@ -124,6 +127,7 @@ class Decoder {
   OperandRef source(const Operand& o, Type type) {
     switch (o.kind) {
       case Kind::reg:
+        if (!o.part.empty() || (o.negated && type != Type::pred)) unknown_instruction();
         return reg(o.reg);
       case Kind::integer:
       case Kind::floating:
@@ -153,7 +157,7 @@ class Decoder {
 
   OperandRef destination(const Operand& o) {
     if (o.kind == Kind::sink) return frame_.trash();
-    if (o.kind != Kind::reg) unknown_instruction();
+    if (o.kind != Kind::reg || !o.part.empty()) unknown_instruction();
     return reg(o.reg);
   }
 
@@ -196,6 +200,13 @@ class Decoder {
     i.op[0] = to;
     i.imm = offset;
     i.aux = bytes;
+  }
+
+  void emit_copy_low(OperandRef to, std::uint32_t to_bytes, OperandRef from, std::uint32_t from_bytes) {
+    Inst& i = emit(copy_low);
+    i.op[0] = to;
+    i.op[1] = from;
+    i.aux = to_bytes | from_bytes << 8;
   }
 
   std::uint64_t address_of(std::size_t target) const {
@@ -264,14 +275,18 @@ class Decoder {
     if (op == "brx") return table_branch(in);
     if (op == "call") return call(in);
     if (op == "ld" || op == "ldu" || op == "st" || op == "atom" || op == "red") return memory(in);
+    if (const auto s = select_mbarrier(in)) return barrier_object(in, *s);
+    if (op == "nanosleep") return sleep_for(in);
+    if (op == "alloca" || op == "stacksave" || op == "stackrestore") return stack_memory(in);
+    if (op == "brkpt") return void(emit(control::breakpoint));
     if (op == "cp") return copy_asynchronously(in);
     if (op == "cvta") return convert_address(in);
     if (op == "isspacep") return is_space_of(in);
     if ((op == "bar" || op == "barrier") && !in.has("warp")) return barrier(in);
     if (op == "mov" && move(in)) return;
     // Hints without effect on results.
-    if (op == "prefetch" || op == "prefetchu" || op == "nanosleep" || op == "discard" || op == "applypriority" ||
-        op == "pmevent" || op == "createpolicy")
+    if (op == "prefetch" || op == "prefetchu" || op == "discard" || op == "applypriority" || op == "pmevent" ||
+        op == "createpolicy")
       return;
     if (const auto s = select_warp(in)) return warp_operation(in, *s);
     const ptx::Instruction plain = with_addresses(in);
@@ -321,7 +336,9 @@ class Decoder {
     };
     OperandRef second = 0;
     for (std::size_t k = 0; k < in.operands.size(); ++k) {
-      const Operand& o = in.operands[k];
+      Operand o = in.operands[k];
+      o.part.clear();  // what the handler does with it is in the selection
+      o.negated = false;
       if (o.kind == Kind::pair && o.elements.size() == 2 && k == 0) {
         put(destination(o.elements[0]));
         second = destination(o.elements[1]);
@@ -335,7 +352,8 @@ class Decoder {
     }
     Inst& i = emit(s.run);
     std::copy(std::begin(op), std::end(op), std::begin(i.op));
-    if (!in.operands.empty() && in.operands[0].kind == Kind::pair) i.op[4] = second;
+    if (!in.operands.empty() && in.operands[0].kind == Kind::pair) i.op[s.second] = second;
+    i.imm = s.imm;
     if (s.is_addition && context_.image->observed) observe_addition(i);
   }
 
@@ -343,10 +361,32 @@ class Decoder {
   bool move(const ptx::Instruction& in) {
     if (in.operands.size() != 2) return false;
     const Operand& from = in.operands[1];
+    if (from.kind == Kind::special && in.operands[0].kind == Kind::vector) {
+      // mov.v4.u32 of a whole family: x, y, z and 0.
+      const std::vector<Operand>& to = in.operands[0].elements;
+      if (!in.has("v4") || !in.has("u32") || to.size() != 4) unknown_instruction();
+      const char* const parts[] = {".x", ".y", ".z"};
+      for (std::size_t k = 0; k < 4; ++k) {
+        OperandRef part = frame_.constant(0, Type::u32);
+        if (k < 3) {
+          Operand one = from;
+          one.name += parts[k];
+          part = source(one, Type::u32);
+        }
+        emit_copy_low(destination(to[k]), 4, part, 4);
+      }
+      return true;
+    }
     if (from.kind == Kind::special) {
       const auto special = special_or_fault(from.name);
       const std::uint32_t wanted = lane_bytes(ptx::type_from_suffix(in.modifiers.empty() ? "" : in.modifiers.back()));
-      if (wanted != lane_bytes(special.type)) return false;  // through a temporary, by the ordinary mov's own rules
+      if (wanted > lane_bytes(special.type)) return false;
+      if (wanted < lane_bytes(special.type)) {  // %gridid as 32 bits, %tid as 16: of older PTX
+        const OperandRef whole = source(from, special.type);
+        if (in.operands[0].kind == Kind::reg && frame_.lane_bytes_of(in.operands[0].reg) != wanted) return false;
+        emit_copy_low(destination(in.operands[0]), wanted, whole, lane_bytes(special.type));
+        return true;
+      }
       const OperandRef to = destination(in.operands[0]);
       Inst& i = emit(special.run);
       i.op[0] = to;
@@ -380,7 +420,12 @@ class Decoder {
     if (in.operands.size() <= address_at) unknown_instruction();
     const Operand& address = in.operands[address_at];
     if (address.kind != Kind::address) unknown_instruction();
-    const ptx::StateSpace space = space_of(in);
+    ptx::StateSpace space = space_of(in);
+    // A variable's name stands for its address in its own space.
+    if (space == ptx::StateSpace::generic && !address.name.empty()) {
+      if (frame_.local(address.name)) space = ptx::StateSpace::local;
+      if (context_.shared_variable(address.name)) space = ptx::StateSpace::shared;
+    }
 
     // Arguments and results of calls live in the frame.
     const Program::Slot* slot = nullptr;
@@ -461,15 +506,77 @@ class Decoder {
     const auto is_64 = [&](const Operand& o) { return o.reg < 0 || frame_.lane_bytes_of(o.reg) == 8; };
     if (!is_64(from)) unknown_instruction();
     form.to_is_64 = is_64(to);
-    form.has_count = in.operands.size() > 3;
+    // The last operand may be a cache policy, which changes no result.
+    const bool has_third = in.operands.size() > (in.has("L2::cache_hint") ? 4u : 3u);
+    const bool is_predicate = has_third && in.operands[3].kind == Kind::reg &&
+                              function_.registers[static_cast<std::size_t>(in.operands[3].reg)].type == Type::pred;
+    form.has_count = has_third && !is_predicate;
+    form.ignores = !is_predicate ? 0 : in.operands[3].negated ? 2 : 1;
     const OperandRef bases[] = {base_of(to), base_of(from)};
-    const OperandRef count = form.has_count ? source(in.operands[3], Type::u32) : 0;
+    const OperandRef count = has_third ? source(in.operands[3], is_predicate ? Type::pred : Type::u32) : 0;
     Inst& i = emit(async_copy);
     std::copy(std::begin(bases), std::end(bases), std::begin(i.op));
     i.op[2] = count;
     i.aux = std::bit_cast<std::uint32_t>(form);
     i.imm = std::bit_cast<std::uint64_t>(
         AsyncCopyOffsets{static_cast<std::int32_t>(to.offset), static_cast<std::int32_t>(from.offset)});
+  }
+
+  void sleep_for(const ptx::Instruction& in) {
+    if (in.operands.size() != 1 || !in.has("u32")) unknown_instruction();
+    const OperandRef time = source(in.operands[0], Type::u32);
+    emit_checkpoint();
+    emit(sleep).op[0] = time;
+  }
+
+  void stack_memory(const ptx::Instruction& in) {
+    const std::vector<Operand>& operands = in.operands;
+    const bool allocates = in.opcode == "alloca";
+    if (!in.has("u64") || operands.size() < (allocates ? 2u : 1u) || operands.size() > (allocates ? 3u : 1u))
+      unknown_instruction();
+    std::uint64_t align = 8;
+    if (operands.size() == 3) align = operands[2].bits;
+    if (!std::has_single_bit(align) || align > 4096) unknown_instruction();
+    for (std::size_t k = 0; k < std::min<std::size_t>(operands.size(), 2); ++k)
+      if (operands[k].kind == Kind::reg && frame_.lane_bytes_of(operands[k].reg) != 8) unknown_instruction();
+    const OperandRef bytes = allocates ? source(operands[1], Type::u64) : 0;
+    const OperandRef top = in.opcode == "stackrestore" ? source(operands[0], Type::u64) : destination(operands[0]);
+    Inst& i = emit(allocates ? allocate_on_stack : in.opcode == "stacksave" ? save_stack : restore_stack);
+    i.op[0] = top;
+    i.op[1] = bytes;
+    i.imm = align;
+  }
+
+  void barrier_object(const ptx::Instruction& in, const MbarrierSelection& s) {
+    emit_checkpoint();
+    OperandRef result = frame_.trash(), value = frame_.constant(1, s.type), base = 0;
+    if (s.result >= 0) result = destination(in.operands[static_cast<std::size_t>(s.result)]);
+    if (s.source >= 0) value = source(in.operands[static_cast<std::size_t>(s.source)], s.type);
+    MbarrierForm form;
+    form.drops = s.drops;
+    std::uint64_t offset = 0;
+    if (s.address >= 0) {
+      const Operand& at = in.operands[static_cast<std::size_t>(s.address)];
+      offset = static_cast<std::uint64_t>(at.offset);
+      form.address_is_64 = at.reg < 0 || frame_.lane_bytes_of(at.reg) == 8;
+      // A variable's name stands for its address in its own space.
+      form.is_generic = space_of(in) == ptx::StateSpace::generic && at.name.empty();
+      base = at.reg >= 0 ? reg(at.reg) : frame_.constant(value_of(at), Type::u64);
+    }
+    Inst& i = emit(s.run);
+    i.op[0] = result;
+    i.op[1] = value;
+    i.op[7] = base;
+    i.imm = offset;
+    i.aux = std::bit_cast<std::uint32_t>(form);
+  }
+
+  /// What an address operand without a register stands for, its offset not added.
+  std::uint64_t value_of(const Operand& address) {
+    if (address.name.empty()) return address.bits;
+    const auto value = symbol_value(address.name);
+    if (!value) unsupported(fmt::format("unknown symbol {}", ptx::demangle(address.name)));
+    return *value;
   }
 
   /// Where the window of the instruction's space begins in the generic space; 0 for global and constant memory.
@@ -514,6 +621,9 @@ class Decoder {
         window = param_window;
         break;
       case ptx::StateSpace::global:
+        break;
+      case ptx::StateSpace::constant:
+        window = is_constant_space;
         break;
       default:
         unknown_instruction();
@@ -635,7 +745,8 @@ class Decoder {
 
   bool is_paired(std::int32_t index) const {
     return uniformity_->shape_of(index) != Shape::varying &&
-           function_.registers[static_cast<std::size_t>(index)].type != Type::pred;
+           function_.registers[static_cast<std::size_t>(index)].type != Type::pred &&
+           frame_.lane_bytes_of(index) <= sizeof(Pair::value);
   }
 
   void make_convergent() {

@@ -242,7 +242,7 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   g.ranges.resize(image->ranges);
   g.print = &print;
   g.profile = &profile_;
-  g.start_ns = now_ns_;
+  g.start_ns = timer_ns_ = std::max(timer_ns_, now_ns_);
   const KernelInfo info{request.kernel.c_str(), grid, block, image->static_shared + request.dynamic_shared,
                         &request.module->module};
   for (Observer* o : observers_) o->kernel_begin(info);
@@ -258,6 +258,7 @@ LaunchResult Device::launch(const LaunchRequest& request) {
                                         (warp_instructions_a_cycle * profile_.multiprocessors) /
                                         (profile_.clock_khz * 1e-6);
   now_ns_ += result.simulated_ns;
+  timer_ns_ += static_cast<double>(g.executed + g.slept);
   if (result.fault) {
     result.status = Status::fault;
     result.message = result.fault->headline;

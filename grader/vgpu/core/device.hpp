@@ -115,6 +115,7 @@ class Device {
   std::vector<std::unique_ptr<LoadedModule>> modules_;
   std::vector<Observer*> observers_;
   double now_ns_ = 0;
+  double timer_ns_ = 0;  ///< where %globaltimer stood at the end of the last launch: it never goes back
 };
 
 }  // namespace scanlab::vgpu

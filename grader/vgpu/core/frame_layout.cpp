@@ -1,9 +1,13 @@
 #include "vgpu/core/frame_layout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
+
+#include "vgpu/core/fault.hpp"
 
 namespace scanlab::vgpu {
 namespace {
@@ -13,6 +17,19 @@ using Kind = ptx::Operand::Kind;
 
 constexpr std::uint32_t round_up(std::uint32_t n, std::uint32_t to) {
   return (n + to - 1) / to * to;
+}
+
+/// Bytes of one call's registers and arguments in a warp, far above what any kernel has; and of a thread's local
+/// variables, as on GPUs.
+constexpr std::uint64_t most_frame_bytes = 16 << 20, most_local_bytes = 512 << 10;
+
+[[noreturn]] void refuse(const ptx::Function& function, std::string headline, std::string advice) {
+  FaultException f;
+  f.fault.kind = Fault::Kind::unsupported;
+  f.fault.headline = std::move(headline);
+  f.fault.details.push_back(fmt::format("in {}", ptx::source_name(function.name)));
+  f.fault.advice = std::move(advice);
+  throw f;
 }
 
 }  // namespace
@@ -42,7 +59,7 @@ FrameLayout::FrameLayout(const ptx::Function& function) : function_(function) {
   // Predicates first, side by side; then the lanes, each register at a multiple of 64 bytes.
   for (const ptx::Register& r : function.registers) {
     registers_.push_back(top_);
-    if (r.type == Type::pred) top_ += sizeof(Mask);
+    if (r.type == Type::pred) take(sizeof(Mask), sizeof(Mask));
   }
   for (std::size_t k = 0; k < function.registers.size(); ++k)
     if (const Type type = function.registers[k].type; type != Type::pred)
@@ -54,6 +71,10 @@ FrameLayout::FrameLayout(const ptx::Function& function) : function_(function) {
   for (const ptx::Variable& v : function.variables) {
     if (v.space == ptx::StateSpace::param) add_slot(v);
     if (v.space == ptx::StateSpace::local) {
+      if (v.size > most_local_bytes || local_top_ + v.size > most_local_bytes)
+        refuse(function,
+               fmt::format("the local variables of a function take more than {} bytes a thread", most_local_bytes),
+               "make the arrays in the function smaller, or allocate them with cudaMalloc");
       const std::uint64_t align = std::max<std::uint64_t>(1, v.align);
       local_top_ = (local_top_ + align - 1) / align * align;
       locals_[v.name] = local_top_;
@@ -134,15 +155,21 @@ std::optional<std::uint64_t> FrameLayout::local(const std::string& name) const {
   return it->second;
 }
 
-std::uint32_t FrameLayout::take(std::uint32_t bytes) {
-  const std::uint32_t at = round_up(top_, 64);
-  top_ = at + bytes;
+std::uint32_t FrameLayout::take(std::uint64_t bytes, std::uint32_t alignment) {
+  const std::uint32_t at = round_up(top_, alignment);
+  if (at > most_frame_bytes || bytes > most_frame_bytes - at)
+    refuse(function_,
+           fmt::format("the registers and arguments of a function take more than {} bytes a thread",
+                       most_frame_bytes / warp_size),
+           "divide the function into smaller ones");
+  top_ = at + static_cast<std::uint32_t>(bytes);
   return at;
 }
 
 Program::Slot FrameLayout::add_slot(const ptx::Variable& variable) {
-  const auto size = round_up(static_cast<std::uint32_t>(variable.size), 8);
-  const Program::Slot slot{take(size * warp_size), size};
+  // A size beyond the limit is refused below, whatever else it is.
+  const auto size = round_up(static_cast<std::uint32_t>(std::min(variable.size, most_frame_bytes)), 8);
+  const Program::Slot slot{take(std::uint64_t{size} * warp_size), size};
   slots_[variable.name] = slot;
   return slot;
 }

@@ -19,7 +19,8 @@ std::uint32_t lane_bytes(ptx::Type type);
 /// The bits that an immediate operand (integer or floating) has as a value of `type`.
 std::uint64_t immediate_bits(const ptx::Operand& operand, ptx::Type type);
 
-/// Gives every register, constant and variable of one function its place.
+/// Gives every register, constant and variable of one function its place. Throws FaultException (unsupported) when they
+/// are too large.
 class FrameLayout {
  public:
   explicit FrameLayout(const ptx::Function& function);
@@ -47,8 +48,8 @@ class FrameLayout {
   std::optional<std::uint64_t> local(const std::string& name) const;
 
  private:
-  /// The next `bytes` of the frame, from a multiple of 64 on.
-  std::uint32_t take(std::uint32_t bytes);
+  /// The next `bytes` of the frame, from a multiple of `alignment` on.
+  std::uint32_t take(std::uint64_t bytes, std::uint32_t alignment = 64);
   Program::Slot add_slot(const ptx::Variable& variable);
 
   const ptx::Function& function_;

@@ -23,10 +23,14 @@ struct Frame {
   const Inst* call = nullptr;  ///< the call instruction in the caller
   Mask members = 0;            ///< lanes that have not returned
   std::uint32_t depth = 0;
-  std::uint64_t local_base = 0;  ///< offset of its local variables in each lane's local memory
+  std::uint64_t local_base = 0;       ///< offset of its local variables in each lane's local memory
+  std::uint64_t allocated_local = 0;  ///< bytes behind them that alloca has added
   std::byte* registers = nullptr;
   std::size_t capacity = 0;  ///< bytes behind `registers`
   LaneBytes memory;          ///< owns them
+
+  /// Where its local memory ends.
+  std::uint64_t local_top() const { return local_base + program->local_bytes + allocated_local; }
 };
 
 /// State of one of the 16 barriers of a block. Arrival is counted by thread, wherever in the code the thread stands.
@@ -79,6 +83,7 @@ struct Grid {
   const DeviceProfile* profile = nullptr;
   std::uint64_t epoch = 0;     ///< grows whenever memory may have changed
   std::uint64_t executed = 0;  ///< warp instructions so far
+  std::uint64_t slept = 0;     ///< clock ticks that passed without instructions
   double start_ns = 0;         ///< device time at launch, for %globaltimer
   std::vector<Range> ranges;   ///< by Inst::op[6] of memory instructions: what each has hit last
 };

@@ -1,6 +1,7 @@
 #include "vgpu/core/memory_ops.hpp"
 
 #include <cstring>
+#include <functional>
 
 #include "vgpu/core/atomic_ops.hpp"
 #include "vgpu/core/lanes.hpp"
@@ -385,6 +386,7 @@ void locate(Warp& w, const Inst* i, Touch touch, std::uint32_t bytes, std::byte*
 
 /// Little-endian, as all CUDA hosts are: the low bytes come first.
 void copy_in(Warp& w, OperandRef to, unsigned lane, const std::byte* from, const MemoryForm& form) {
+  if (form.bytes == 16) return void(std::memcpy(w.lanes<std::byte>(to) + lane * 16, from, 16));
   std::uint64_t value = 0;
   std::memcpy(&value, from, form.bytes);
   value = extend(value, form);
@@ -424,6 +426,11 @@ const Inst* store_any(Warp& w, const Inst* i) {
   return proceed(w, i + 1);
 }
 
+bool lies_in_shared(const Warp& w, const std::byte* host) {
+  const std::vector<std::byte>& shared = w.block->shared;
+  return !std::less<>{}(host, shared.data()) && std::less<>{}(host, shared.data() + shared.size());
+}
+
 template <AddressWidth Width, class T, T (*Op)(T, T, T)>
 const Inst* atomic(Warp& w, const Inst* i) {
   const MemoryForm form = form_of(i);
@@ -436,7 +443,9 @@ const Inst* atomic(Warp& w, const Inst* i) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     T old;
     std::memcpy(&old, host[l], sizeof(T));
-    const T now = Op(old, b[l], c[l]);
+    T now = Op(old, b[l], c[l]);
+    if constexpr (std::is_same_v<T, float>)
+      if (lies_in_shared(w, host[l])) now = atomic_ops::add_f32_shared(old, b[l]);
     // A failed compare-and-swap or an exchange of equal values changes nothing for those who wait.
     if (std::memcmp(&old, &now, sizeof(T)) != 0) {
       std::memcpy(host[l], &now, sizeof(T));
@@ -480,7 +489,7 @@ bool read_qualifier(std::string_view word, MemoryForm& form) {
   using Scope = Access::Scope;
   const auto order = [&](Order o) { return form.order = static_cast<std::uint32_t>(o), true; };
   const auto scope = [&](Scope s) { return form.scope = static_cast<std::uint32_t>(s), true; };
-  if (word == "weak") return true;
+  if (word == "weak" || word == "mmio") return true;
   if (word == "volatile") return order(Order::volatile_);
   if (word == "relaxed") return order(Order::relaxed);
   if (word == "acquire") return order(Order::acquire);
@@ -524,12 +533,15 @@ std::optional<MemorySelection> select_memory(const ptx::Instruction& in, std::sp
       s.type = t;
     } else if (is_atomic && operation.empty()) {
       operation = word;
+    } else if (is_atomic && operation == "add" && word == "noftz") {
+      operation = "add.noftz";
     } else {
       return std::nullopt;
     }
   }
   s.form.bytes = ptx::size_of(s.type);
-  if (s.type == ptx::Type::none || s.form.bytes == 0 || s.form.bytes > 8) return std::nullopt;
+  const bool is_whole_b128 = s.type == ptx::Type::b128 && s.form.count == 1 && !is_atomic;
+  if (s.type == ptx::Type::none || s.form.bytes == 0 || (s.form.bytes > 8 && !is_whole_b128)) return std::nullopt;
   s.form.is_signed = ptx::is_signed(s.type);
   if (is_atomic) {
     if (s.form.count != 1) return std::nullopt;
@@ -549,7 +561,7 @@ std::optional<MemorySelection> select_memory(const ptx::Instruction& in, std::sp
       if (e.kind == ptx::Operand::Kind::reg) shape = &e;
   }
   s.form.lane_bytes = lane_bytes_of(*shape, registers, s.type);
-  if (s.form.lane_bytes < s.form.bytes) return std::nullopt;
+  if (s.form.lane_bytes < s.form.bytes || (s.form.lane_bytes == 16) != is_whole_b128) return std::nullopt;
   if (s.form.lane_bytes == s.form.bytes && space == StateSpace::global)
     s.run = width == AddressWidth::bits32
                 ? pick<StateSpace::global, AddressWidth::bits32>(s.form.bytes, is_load, observed)
@@ -590,6 +602,12 @@ void broadcast(Warp& w, OperandRef to, std::uint64_t value) {
 const Inst* load_parameter(Warp& w, const Inst* i) {
   const MemoryForm form = form_of(i);
   for (std::uint32_t k = 0; k < form.count; ++k) {
+    if (form.bytes == 16) {
+      const std::byte* from = w.block->grid->parameters.data() + i->imm;
+      for (Mask m = w.active; m; m &= m - 1)
+        copy_in(w, i->op[0], static_cast<unsigned>(std::countr_zero(m)), from, form);
+      return i + 1;
+    }
     std::uint64_t value = 0;
     std::memcpy(&value, w.block->grid->parameters.data() + i->imm + k * form.bytes, form.bytes);
     value = extend(value, form);

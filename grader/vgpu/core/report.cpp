@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "vgpu/core/decode.hpp"
+#include "vgpu/core/mbarrier.hpp"
 #include "vgpu/core/warp_ops.hpp"
 
 namespace scanlab::vgpu {
@@ -30,6 +31,7 @@ std::string triple(const unsigned (&v)[3], Dim3 of) {
 /// Threads of one block that stand at the same place for the same reason.
 struct Group {
   std::uint32_t count = 0, first = ~0u, last = 0;
+  bool at_mbarrier = false;
 };
 
 /// What a split waits for, and at which line.
@@ -41,7 +43,7 @@ std::pair<Split::State, std::uint32_t> reason(const Split& s) {
 struct Waiting {
   std::vector<std::string> lines;
   SourcePlace where;
-  bool barrier = false, sync = false, spin = false, several_barriers = false, exited = false;
+  bool barrier = false, sync = false, spin = false, mbarrier = false, several_barriers = false, exited = false;
 };
 
 Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
@@ -61,6 +63,7 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
         g.count += static_cast<std::uint32_t>(std::popcount(s.mask));
         g.first = std::min(g.first, w.id * warp_size + static_cast<std::uint32_t>(std::countr_zero(s.mask)));
         g.last = std::max(g.last, w.id * warp_size + 31 - static_cast<std::uint32_t>(std::countl_zero(s.mask)));
+        g.at_mbarrier |= s.state == Split::State::spin && is_mbarrier_wait(s.pc);
       }
     }
     const auto threads = static_cast<std::uint32_t>(grid.block_size.count());
@@ -81,6 +84,8 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
           break;
         case Split::State::spin:
           what = g.count == 1 ? "loops until memory changes, at" : "loop until memory changes, at";
+          if (g.at_mbarrier)
+            what = g.count == 1 ? "waits for the phase of an mbarrier, at" : "wait for the phase of an mbarrier, at";
           break;
         case Split::State::ready:
           what = g.count == 1 ? "runs at" : "run at";
@@ -90,6 +95,7 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
       barriers += state == Split::State::barrier;
       result.sync |= state == Split::State::sync;
       result.spin |= state == Split::State::spin;
+      result.mbarrier |= g.at_mbarrier;
       if (result.lines.empty()) result.where = place;
       if (result.lines.size() >= most_details) {
         ++left_out;
@@ -171,6 +177,10 @@ Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running
   if (w.spin && unstarted)
     f.advice =
         "a block may only wait for blocks that started before it: take the block's number from an atomic counter";
+  else if (w.mbarrier)
+    f.advice =
+        "a phase of an mbarrier (cuda::barrier) ends with as many arrivals as init() was told: count who arrives, and "
+        "who has ended without arrive_and_drop()";
   else if (w.spin && w.barrier)
     f.advice = "the loop waits for a write that never comes: who could write waits at the barrier, or has ended";
   else if (w.spin)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <iterator>
 
 #include "vgpu/core/addressing.hpp"
@@ -44,6 +45,7 @@ enum class Special : std::uint64_t {
   dynamic_smem_size,
   workspace_low,
   workspace_high,
+  nothing,  ///< counters that nobody has set up, and what the driver leaves empty
 };
 
 struct Name {
@@ -90,9 +92,22 @@ constexpr Name names[] = {
     {"%envreg2", Special::workspace_low, u32},
 };
 
-/// A clock that ticks once an instruction of the grid: monotonic, and the same in every run.
+/// Shared memory is allocated in multiples of so many bytes on sm_80.
+constexpr std::uint64_t shared_unit = 128;
+
+/// Families of registers that read as 0: performance counters, the driver's own words, shared memory that is reserved
+/// for the system (none), the graph that runs the kernel (none).
+std::optional<ptx::Type> type_of_empty(std::string_view name) {
+  if (name == "%current_graph_exec") return u64;
+  if (name.starts_with("%pm")) return name.ends_with("_64") ? u64 : u32;
+  if (name.starts_with("%envreg") || name.starts_with("%reserved_smem_offset_")) return u32;
+  return std::nullopt;
+}
+
+/// A clock that ticks once an instruction of the grid, and while threads sleep: monotonic, and the same in every run.
 std::uint64_t ticks(const Warp& w) {
-  return w.block->grid->executed + static_cast<std::uint64_t>(w.quantum - w.budget);
+  const Grid& grid = *w.block->grid;
+  return grid.executed + grid.slept + static_cast<std::uint64_t>(w.quantum - w.budget);
 }
 
 std::uint64_t value_of(const Warp& w, Special special, unsigned lane) {
@@ -159,13 +174,15 @@ std::uint64_t value_of(const Warp& w, Special special, unsigned lane) {
     case Special::globaltimer_hi:
       return (static_cast<std::uint64_t>(grid.start_ns) + ticks(w)) >> 32;
     case Special::total_smem_size:
-      return grid.image->static_shared + grid.dynamic_shared;
+      return (grid.image->static_shared + grid.dynamic_shared + shared_unit - 1) / shared_unit * shared_unit;
     case Special::dynamic_smem_size:
       return grid.dynamic_shared;
     case Special::workspace_low:
       return static_cast<std::uint32_t>(grid.workspace);
     case Special::workspace_high:
       return grid.workspace >> 32;
+    case Special::nothing:
+      return 0;
   }
   return 0;
 }
@@ -207,6 +224,9 @@ std::optional<SpecialSelection> select_special(std::string_view name) {
                                                          : &read_special<std::uint32_t>;
       return SpecialSelection{run, static_cast<std::uint64_t>(n.special), n.type};
     }
+  if (const auto type = type_of_empty(name))
+    return SpecialSelection{*type == u64 ? &read_special<std::uint64_t> : &read_special<std::uint32_t>,
+                            static_cast<std::uint64_t>(Special::nothing), *type};
   return std::nullopt;
 }
 
@@ -254,6 +274,17 @@ std::optional<SpecialPair> select_special_pair(std::string_view name, bool rows)
   }
 }
 
+const Inst* copy_low(Warp& w, const Inst* i) {
+  const std::uint32_t to = i->aux & 0xff, from = i->aux >> 8;
+  std::byte* d = w.lanes<std::byte>(i->op[0]);
+  const std::byte* a = w.lanes<std::byte>(i->op[1]);
+  for (Mask m = w.active; m; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    std::memcpy(d + l * to, a + l * from, to);  // little-endian: the low bytes
+  }
+  return proceed(w, i + 1);
+}
+
 const Inst* add_window(Warp& w, const Inst* i) {
   std::uint64_t* d = w.lanes<std::uint64_t>(i->op[0]);
   const std::uint64_t* a = w.lanes<std::uint64_t>(i->op[1]);
@@ -269,7 +300,11 @@ const Inst* is_space(Warp& w, const Inst* i) {
   for (Mask m = w.active; m; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     const Resolved r = resolve(a[l]);
-    const bool inside = i->imm == 0 ? r.space == StateSpace::global : a[l] >> 40 == i->imm >> 40;
+    bool inside = i->imm == 0 ? r.space == StateSpace::global : a[l] >> 40 == i->imm >> 40;
+    if (i->imm == is_constant_space) {
+      const Allocation* found = w.block->grid->memory->find(a[l], 1);
+      inside = found && found->is_constant;
+    }
     p = inside ? p | Mask{1} << l : p & ~(Mask{1} << l);
   }
   return proceed(w, i + 1);

@@ -25,9 +25,14 @@ struct SpecialPair {
 };
 std::optional<SpecialPair> select_special_pair(std::string_view name, bool rows);
 
+/// op[0] = the low bytes of op[1]; aux: bytes of a lane of op[0], and of op[1] times 256.
+const Inst* copy_low(Warp& w, const Inst* i);
+
 /// op[0] = op[1] + imm, 64 bits: cvta between a space and the generic space.
 const Inst* add_window(Warp& w, const Inst* i);
-/// op[0] predicate: whether generic address op[1] lies in the space whose window begins at imm (0: global memory).
+/// op[0] predicate: whether generic address op[1] lies in the space whose window begins at imm (0: global memory, which
+/// __constant__ variables are part of).
+inline constexpr std::uint64_t is_constant_space = 1;
 const Inst* is_space(Warp& w, const Inst* i);
 /// op[0] = address of a local variable: the frame's local base + imm; aux: bytes of the register.
 const Inst* local_address(Warp& w, const Inst* i);

@@ -17,7 +17,8 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
 /// True when the first operand is written: not so for stores, and where it is a number, a target or a time.
 bool has_destination(const ptx::Instruction& in) {
   if (in.operands.empty()) return false;
-  if (is_one_of(in.opcode, {"st", "red", "bra", "brx", "call", "nanosleep", "prefetch", "prefetchu", "cp"}))
+  if (is_one_of(in.opcode,
+                {"st", "red", "bra", "brx", "call", "nanosleep", "prefetch", "prefetchu", "cp", "stackrestore"}))
     return false;
   if (in.opcode == "bar" || in.opcode == "barrier") return in.has("red");
   return in.operands[0].kind != Kind::address;
@@ -30,8 +31,9 @@ void registers_of(const Operand& o, const std::function<void(std::int32_t)>& vis
 
 /// What may stand inside the side of a masked region: nothing that waits for other lanes, calls, or ends the thread.
 bool is_maskable(const ptx::Instruction& in) {
-  return !is_one_of(in.opcode, {"bar", "barrier", "shfl", "vote", "match", "redux", "call", "brx", "ret", "exit",
-                                "trap", "activemask", "nanosleep", "mbarrier", "brkpt"});
+  return !is_one_of(in.opcode,
+                    {"bar", "barrier", "shfl", "vote", "match", "redux", "call", "brx", "ret", "exit", "trap",
+                     "activemask", "nanosleep", "mbarrier", "brkpt", "alloca", "stacksave", "stackrestore"});
 }
 
 }  // namespace

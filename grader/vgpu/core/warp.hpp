@@ -60,6 +60,8 @@ struct SpinWatch {
   std::uint64_t unyielding = 0;  ///< quanta for which other splits of the warp have waited
   std::uint64_t poll_epoch = 0;  ///< Grid::epoch at the last poll
   std::uint32_t polls = 0;       ///< looks at memory since then
+  std::uint64_t wait_epoch = 0;  ///< Grid::epoch at the last wait in vain (sleeping.hpp)
+  std::uint32_t waits = 0;       ///< such waits since then
 };
 
 /// The 32 threads that execute together. Handlers read and write the first fields; the rest belongs to the scheduler.

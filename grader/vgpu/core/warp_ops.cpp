@@ -185,7 +185,7 @@ const Inst* redux(Warp& w, const Inst* i) {
   T result[warp_size];
   for (Mask m = w.active; m; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
-    Mask group = members[l] & w.active;
+    Mask group = (members[l] & w.active) | Mask{1} << l;  // PTX leaves open what a lane outside its own mask gets
     T value = a[std::countr_zero(group)];
     for (group &= group - 1; group; group &= group - 1) value = Op(value, a[std::countr_zero(group)]);
     result[l] = value;
@@ -269,7 +269,8 @@ std::optional<WarpSelection> select_fence(const ptx::Instruction& in) {
       scope = Access::Scope::device;
     else if (word == "sys")
       scope = Access::Scope::system;
-    else if (word != "sc" && word != "acq_rel")
+    else if (word != "sc" && word != "acq_rel" && word != "acquire" && word != "release" && word != "proxy" &&
+             word != "alias")
       return std::nullopt;
   }
   s.aux = static_cast<std::uint32_t>(scope);
@@ -329,10 +330,13 @@ std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
     s.members = 2;
     s.aux = second ? has_second : 0u;
     s.type[1] = in.has("b64") ? Type::b64 : Type::b32;
-    if (words({"any", "sync", "b32"})) return s.run = match<std::uint32_t, false>, s;
-    if (words({"any", "sync", "b64"})) return s.run = match<std::uint64_t, false>, s;
-    if (words({"all", "sync", "b32"})) return s.run = match<std::uint32_t, true>, s;
-    if (words({"all", "sync", "b64"})) return s.run = match<std::uint64_t, true>, s;
+    const auto either = [&](const char* kind, const char* type) {
+      return words({kind, "sync", type}) || words({"sync", kind, type});
+    };
+    if (either("any", "b32")) return s.run = match<std::uint32_t, false>, s;
+    if (either("any", "b64")) return s.run = match<std::uint64_t, false>, s;
+    if (either("all", "b32")) return s.run = match<std::uint32_t, true>, s;
+    if (either("all", "b64")) return s.run = match<std::uint64_t, true>, s;
   }
   if (in.opcode == "redux" && in.operands.size() == 3) {
     s.members = 2;

@@ -296,6 +296,13 @@ Operand BodyParser::operand(int depth) {
     result.reg = register_index(cursor_.expect_identifier("a predicate after '!'"));
     return result;
   }
+  if (cursor_.is('-') && cursor_.ahead().kind == TokenKind::identifier && scopes_.find(cursor_.ahead().text)) {
+    cursor_.take();
+    Operand result = named_operand();
+    if (result.kind != Operand::Kind::reg) cursor_.fail("only a register can be negated");
+    result.negated = true;
+    return result;
+  }
   if (begins_constant(token)) {
     const Constant constant = parse_constant(cursor_);
     Operand result;
@@ -344,8 +351,11 @@ Operand BodyParser::named_operand() {
     if (has_suffix) result.name += "." + std::string(cursor_.take().text);
     return result;
   }
-  if (has_suffix) cursor_.fail("parts of registers are not supported: '" + std::string(name) + "'");
   named(result, name);
+  if (has_suffix) {
+    if (result.reg < 0) cursor_.fail("'" + std::string(name) + "' is no register, so it has no parts");
+    result.part = cursor_.take().text;
+  }
   result.kind = result.reg >= 0 ? Operand::Kind::reg : Operand::Kind::symbol;
   if (result.reg < 0 && (cursor_.is('+') || cursor_.is('-'))) result.offset = parse_integer_constant(cursor_);
   return result;

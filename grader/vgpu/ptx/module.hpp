@@ -97,7 +97,7 @@ struct Register {
 
 struct Operand {
   enum class Kind : std::uint8_t {
-    reg,       ///< `reg`; `negated` for !%p
+    reg,       ///< `reg`; `negated` for !%p and -%r, `part` for %r.h1 (video instructions)
     special,   ///< `name` with its suffix, "%tid.x"
     integer,   ///< `bits`, two's complement
     floating,  ///< `bits`: IEEE double when written 0d… or as decimal, IEEE single (low half) when written 0f…; see
@@ -117,6 +117,7 @@ struct Operand {
   std::uint64_t bits = 0;
   std::int64_t offset = 0;
   std::string name;
+  std::string part;  ///< what stands behind a register, "h1"; empty for the whole
   std::vector<Operand> elements;
 };
 
