@@ -33,7 +33,7 @@ template <class Work>
 cudaError_t submit(cudaStream_t stream, cudaGraphNodeType type, Work work) {
   return call([&](Client& state) -> cudaError_t {
     if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
-    if (Capture* capture = state.capture_of(stream)) return capture->add(stream, type, std::move(work));
+    if (Capture* capture = state.capture_of(stream)) return capture->add(&state.at(stream), type, std::move(work));
     if (const cudaError_t error = state.refuse_implicit_capture(stream); error != cudaSuccess) return error;
     state.await_host_functions(stream);
     const cudaError_t error = work(state, stream);

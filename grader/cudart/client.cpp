@@ -254,9 +254,7 @@ std::uint64_t Client::sent_on(cudaStream_t stream) {
   CUstream_st& own = at(stream);
   std::uint64_t requests = own.sent;
   if (&own == &legacy_stream) {
-    requests = std::max(requests, per_thread_stream.sent);
-    for (const cudaStream_t other : streams)
-      if (!(other->flags & cudaStreamNonBlocking)) requests = std::max(requests, other->sent);
+    for_each_blocking_stream([&](const CUstream_st& other) { requests = std::max(requests, other.sent); });
   } else if (!(own.flags & cudaStreamNonBlocking)) {
     requests = std::max(requests, legacy_stream.sent);
   }
@@ -372,12 +370,32 @@ cudaError_t Client::resolve(Variable& variable) {
 }
 
 bool Client::valid(cudaStream_t stream) const {
-  return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread || streams.contains(stream);
+  return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread || streams.contains(stream) ||
+         per_thread_streams.contains(stream);
 }
+
+namespace {
+
+/// The default stream of a thread, from its first use to the thread's end.
+struct OwnStream {
+  CUstream_st stream{0, 0, 2, {}, {}};
+  ~OwnStream() {
+    const std::lock_guard hold(client().mutex);
+    client().per_thread_streams.erase(&stream);
+  }
+};
+
+CUstream_st& this_threads_stream(Client& state) {
+  thread_local OwnStream own;
+  state.per_thread_streams.insert(&own.stream);
+  return own.stream;
+}
+
+}  // namespace
 
 CUstream_st& Client::at(cudaStream_t stream) {
   if (stream == nullptr || stream == cudaStreamLegacy) return legacy_stream;
-  return stream == cudaStreamPerThread ? per_thread_stream : *stream;
+  return stream == cudaStreamPerThread ? this_threads_stream(*this) : *stream;
 }
 
 void Client::forget() {
@@ -411,8 +429,10 @@ void Client::forget() {
   for (const cudaGraphExec_t graph : executable_graphs) delete graph;
   executable_graphs.clear();
   legacy_stream.host_calls.clear();
-  per_thread_stream.host_calls.clear();
-  per_thread_stream.capture.reset();
+  for (const cudaStream_t stream : per_thread_streams) {
+    stream->host_calls.clear();
+    stream->capture.reset();
+  }
   sticky = cudaSuccess;
 }
 

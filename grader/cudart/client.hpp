@@ -103,8 +103,9 @@ class Client {
   std::set<cudaEvent_t> events;
   std::set<cudaGraph_t> graphs;
   std::set<cudaGraphExec_t> executable_graphs;
-  unsigned long long next_id = 10;  ///< of streams, events and captures
-  CUstream_st legacy_stream{0, 0, 1, {}, {}}, per_thread_stream{0, 0, 2, {}, {}};
+  unsigned long long next_id = 10;  ///< of streams and events
+  CUstream_st legacy_stream{0, 0, 1, {}, {}};
+  std::set<cudaStream_t> per_thread_streams;  ///< of the threads that have used theirs
 
   /// Connects on first use. False: there is no device (said once on stderr).
   bool connect();
@@ -158,7 +159,15 @@ class Client {
 
   bool valid(cudaStream_t stream) const;
   bool valid(cudaEvent_t event) const { return events.contains(event); }
+  /// The stream behind a handle; cudaStreamPerThread is another one in each thread.
   CUstream_st& at(cudaStream_t stream);
+  /// Those that the legacy default stream waits for, and that wait for it.
+  template <class Visit>
+  void for_each_blocking_stream(Visit&& visit) {
+    for (const cudaStream_t stream : per_thread_streams) visit(*stream);
+    for (const cudaStream_t stream : streams)
+      if (!(stream->flags & cudaStreamNonBlocking)) visit(*stream);
+  }
 
   /// Host functions run in a thread of their own, one after the other (host_functions.cpp).
   void enqueue_host_function(cudaStream_t stream, std::shared_ptr<HostCall> host_call);

@@ -34,7 +34,7 @@ cudaError_t record_event(Client& state, cudaEvent_t event, cudaStream_t stream) 
   event->capture.reset();
   if (Capture* capture = state.capture_of(stream)) {
     event->capture = state.at(stream).capture;
-    event->clock = capture->clocks[stream];
+    event->clock = capture->clocks[&state.at(stream)];
     return cudaSuccess;
   }
   event->host_calls = state.host_functions_before(stream);
@@ -119,7 +119,7 @@ cudaError_t CUDARTAPI cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event
         return cudaErrorStreamCaptureMerge;
       }
       waiting.capture = event->capture;
-      CaptureClock& clock = waiting.capture->clocks[stream];
+      CaptureClock& clock = waiting.capture->clocks[&waiting];
       for (const auto& [other, nodes] : event->clock) clock[other] = std::max(clock[other], nodes);
       return cudaSuccess;
     }

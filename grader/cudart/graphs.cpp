@@ -23,12 +23,11 @@ cudaError_t Client::refuse_implicit_capture(cudaStream_t stream) {
   if (&at(stream) != &legacy_stream) return cudaSuccess;
   cudaError_t error = cudaSuccess;
   const auto look_at = [&](CUstream_st& other) {
-    if (!other.capture || (other.flags & cudaStreamNonBlocking)) return;
+    if (!other.capture) return;
     other.capture->invalidated = true;
     error = cudaErrorStreamCaptureImplicit;
   };
-  look_at(per_thread_stream);
-  for (const cudaStream_t other : streams) look_at(*other);
+  for_each_blocking_stream(look_at);
   return error;
 }
 
@@ -41,11 +40,15 @@ cudaError_t Client::refuse_during_capture(cudaStream_t stream) {
 
 cudaError_t Client::refuse_during_capture() {
   cudaError_t error = cudaSuccess;
-  for (const cudaStream_t stream : streams) {
-    if (!stream->capture || stream->capture->mode == cudaStreamCaptureModeRelaxed) continue;
-    stream->capture->invalidated = true;
+  const auto look_at = [&](cudaStream_t stream) {
+    Capture* capture = stream->capture.get();
+    if (capture == nullptr || capture->mode == cudaStreamCaptureModeRelaxed) return;
+    if (capture->mode == cudaStreamCaptureModeThreadLocal && capture->thread != std::this_thread::get_id()) return;
+    capture->invalidated = true;
     error = cudaErrorStreamCaptureUnsupported;
-  }
+  };
+  for (const cudaStream_t stream : per_thread_streams) look_at(stream);
+  for (const cudaStream_t stream : streams) look_at(stream);
   return error;
 }
 
@@ -55,9 +58,9 @@ namespace {
 cudaError_t end_capture(Client& state, cudaStream_t stream, Graph& graph) {
   const std::shared_ptr<Capture> capture = state.at(stream).capture;
   if (!capture) return cudaErrorIllegalState;
-  if (capture->origin != stream) return cudaErrorStreamCaptureUnmatched;
+  if (capture->origin != &state.at(stream)) return cudaErrorStreamCaptureUnmatched;
   cudaError_t error = capture->invalidated ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
-  CaptureClock& known = capture->clocks[stream];
+  CaptureClock& known = capture->clocks[capture->origin];
   for (auto& [other, clock] : capture->clocks) {
     // The origin has to have waited for the last node of every stream that it made join.
     if (error == cudaSuccess && known[other] < clock[other]) error = cudaErrorStreamCaptureUnjoined;
@@ -96,10 +99,10 @@ cudaError_t CUDARTAPI cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCapt
     if (&own == &state.legacy_stream) return cudaErrorStreamCaptureUnsupported;
     if (own.capture) return cudaErrorIllegalState;
     own.capture = std::make_shared<Capture>();
-    own.capture->origin = stream;
+    own.capture->origin = &own;
     own.capture->mode = mode;
-    own.capture->id = state.next_id++;
-    own.capture->clocks[stream];
+    own.capture->thread = std::this_thread::get_id();
+    own.capture->clocks[&own];
     return cudaSuccess;
   });
 }

@@ -55,9 +55,7 @@ HostCalls Client::host_functions_before(cudaStream_t stream) {
   add(own);
   // The legacy default stream waits for every blocking stream, and they for it.
   if (&own == &legacy_stream) {
-    add(per_thread_stream);
-    for (const cudaStream_t other : streams)
-      if (!(other->flags & cudaStreamNonBlocking)) add(*other);
+    for_each_blocking_stream(add);
   } else if (!(own.flags & cudaStreamNonBlocking)) {
     add(legacy_stream);
   }
@@ -76,7 +74,7 @@ cudaError_t enqueue(cudaStream_t stream, HostCall host_call) {
   return call([&](Client& state) -> cudaError_t {
     if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
     if (Capture* capture = state.capture_of(stream))
-      return capture->add(stream, cudaGraphNodeTypeHost, [shared](Client& client, cudaStream_t on) {
+      return capture->add(&state.at(stream), cudaGraphNodeTypeHost, [shared](Client& client, cudaStream_t on) {
         // Each launch of the graph calls it anew.
         client.enqueue_host_function(on, std::make_shared<HostCall>(HostCall{shared->run, false, false, {}}));
         return cudaSuccess;

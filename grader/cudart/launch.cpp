@@ -86,7 +86,7 @@ cudaError_t launch(const void* kernel, const LaunchShape& shape, void** argument
     // As `submit` in call.hpp, but without a copy of the parameters where none is needed.
     if (Capture* capture = state.capture_of(stream)) {
       const std::vector<std::byte> kept(parameters.begin(), parameters.end());
-      return capture->add(stream, cudaGraphNodeTypeKernel, [request, kept](Client& client, cudaStream_t) {
+      return capture->add(&state.at(stream), cudaGraphNodeTypeKernel, [request, kept](Client& client, cudaStream_t) {
         client.post(request, kept);
         return cudaSuccess;
       });
@@ -138,11 +138,6 @@ cudaError_t CUDARTAPI cudaLaunchKernel(const void* function, dim3 grid, dim3 blo
 
 cudaError_t CUDARTAPI __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
                                          cudaStream_t stream) {
-  return cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
-}
-
-cudaError_t CUDARTAPI __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
-                                              size_t shared, cudaStream_t stream) {
   return cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
 }
 

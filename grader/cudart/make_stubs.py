@@ -6,7 +6,7 @@
 PREPROCESSED is cuda_runtime_api.h after the preprocessor, PREPROCESSED_PER_THREAD the same with
 CUDA_API_PER_THREAD_DEFAULT_STREAM, where many names end in _ptsz or _ptds. SOURCEs are the files that implement calls.
 A call that no source defines becomes a stub that returns cudaErrorNotSupported and says so. A per-thread name of an
-implemented call becomes a jump to it: work runs in the order of submission on every stream, so they are the same.
+implemented call becomes a jump to it, unless a source (per_thread.cpp) defines it.
 """
 
 import re

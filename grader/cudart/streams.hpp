@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace scanlab::cudart {
@@ -35,14 +36,15 @@ struct Graph {
   std::vector<std::shared_ptr<const GraphNode>> nodes;
 };
 
-/// The nodes of each captured stream that something is known to come after: a vector clock.
+/// The nodes of each captured stream (Client::at, no special handles) that something is known to come after: a vector
+/// clock.
 using CaptureClock = std::map<cudaStream_t, std::size_t>;
 
 /// Streams that are being captured into one graph.
 struct Capture {
   cudaStream_t origin = nullptr;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
-  unsigned long long id = 0;
+  std::thread::id thread;  ///< that began it
   bool invalidated = false;
   Graph graph;
   std::map<cudaStream_t, CaptureClock> clocks;  ///< of every stream that takes part

@@ -35,6 +35,26 @@ static void work(int id) {
   cudaFree(data);
 }
 
+static void capture(int id) {
+  int* data = nullptr;
+  cudaMalloc(&data, n * sizeof(int));
+  cudaMemset(data, 0, n * sizeof(int));
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  wrong[id] += cudaStreamBeginCapture(0, cudaStreamCaptureModeThreadLocal) != cudaSuccess;
+  add<<<1, 128>>>(data, n, id + 1);
+  add<<<1, 128, 0, cudaStreamPerThread>>>(data, n, 1);
+  wrong[id] += cudaStreamEndCapture(cudaStreamPerThread, &graph) != cudaSuccess;
+  wrong[id] += cudaGraphInstantiate(&executable, graph, 0) != cudaSuccess;
+  for (int i = 0; i < 5; ++i) cudaGraphLaunch(executable, 0);
+  std::vector<int> host(n);
+  cudaMemcpy(host.data(), data, n * sizeof(int), cudaMemcpyDeviceToHost);
+  for (int i = 0; i < n; ++i) wrong[id] += host[i] != 5 * (id + 2);
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+  cudaFree(data);
+}
+
 int main() {
   std::vector<std::thread> all;
   for (int id = 0; id < threads; ++id) all.emplace_back(work, id);
@@ -52,6 +72,11 @@ int main() {
   std::printf("%s\n", cudaGetErrorName(cudaStreamSynchronize(cudaStreamPerThread)));
   std::printf("legacy and per-thread: %d\n", value);
 
+  // Each thread captures its own default stream; the others go on.
+  std::vector<std::thread> capturing;
+  for (int id = 0; id < threads; ++id) capturing.emplace_back(capture, id);
+  for (std::thread& thread : capturing) thread.join();
+  for (int id = 0; id < threads; ++id) std::printf("graph of thread %d: %d wrong\n", id, wrong[id]);
   std::printf("query: %s\n", cudaGetErrorName(cudaStreamQuery(0)));
   cudaFree(data);
   std::printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));

@@ -1,0 +1,212 @@
+// Requests about code: modules, kernels and launches.
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "vgpu/ptx/fatbin.hpp"
+#include "vgpu/ptx/link.hpp"
+#include "vgpu/server/requests.hpp"
+
+namespace scanlab::server {
+
+using vgpu::Fault;
+using vgpu::LaunchResult;
+using wire::Request;
+
+namespace {
+
+/// The newest PTX that a device of compute capability 9.0 may run.
+constexpr unsigned newest_sm = 90;
+
+std::int32_t error_of(Fault::Kind kind) {
+  switch (kind) {
+    case Fault::Kind::out_of_bounds:
+      return wire::error::illegal_address;
+    case Fault::Kind::misaligned:
+      return wire::error::misaligned_address;
+    case Fault::Kind::assertion:
+      return wire::error::assertion;
+    case Fault::Kind::unsupported:
+      return wire::error::invalid_ptx;
+    case Fault::Kind::budget:
+      return wire::error::launch_timeout;
+    case Fault::Kind::trap:
+    case Fault::Kind::deadlock:
+    case Fault::Kind::refused:  // its error is the launch's own
+      return wire::error::launch_failure;
+  }
+  return wire::error::launch_failure;
+}
+
+std::int32_t error_of(LaunchResult::Status status) {
+  switch (status) {
+    case LaunchResult::Status::ok:
+      return wire::error::success;
+    case LaunchResult::Status::invalid_configuration:
+      return wire::error::invalid_configuration;
+    case LaunchResult::Status::invalid_value:
+      return wire::error::invalid_value;
+    case LaunchResult::Status::out_of_resources:
+      return wire::error::launch_out_of_resources;
+    case LaunchResult::Status::too_many_cooperative:
+      return wire::error::cooperative_launch_too_large;
+    case LaunchResult::Status::unknown_kernel:
+      return wire::error::invalid_device_function;
+    case LaunchResult::Status::fault:
+      return wire::error::launch_failure;
+  }
+  return wire::error::unknown;
+}
+
+/// The newest PTX that the device may run. Throws ptx::FatbinError.
+ptx::PtxImage choose_image(std::vector<ptx::PtxImage> images) {
+  ptx::PtxImage* chosen = nullptr;
+  for (ptx::PtxImage& image : images)
+    if (image.sm <= newest_sm && (chosen == nullptr || image.sm > chosen->sm)) chosen = &image;
+  if (chosen == nullptr) throw ptx::FatbinError("it holds no PTX for compute capability 9.0 or lower");
+  return std::move(*chosen);
+}
+
+}  // namespace
+
+void Requests::note_refusal(const std::string& kernel, std::string why) {
+  Fault refusal;
+  refusal.kind = Fault::Kind::refused;
+  refusal.kernel = ptx::source_name(kernel);
+  refusal.headline = std::move(why);
+  refusal.advice =
+      "look at the numbers between <<< and >>>; for n = 0 launch nothing, and round the number of blocks up";
+  note_fault(std::move(refusal));
+}
+
+std::int32_t Requests::refuse_module(std::int32_t error, std::string headline, std::string advice) {
+  Fault fault;
+  fault.kind = Fault::Kind::unsupported;
+  fault.headline = std::move(headline);
+  fault.advice = std::move(advice);
+  note_fault(std::move(fault));
+  return error;
+}
+
+std::int32_t Requests::refuse_without_ptx(const std::string& why) {
+  return refuse_module(wire::error::no_kernel_image, "the program's device code: " + why,
+                       "compile with -gencode arch=compute_80,code=compute_80 --no-compress");
+}
+
+std::int32_t Requests::load_module(std::span<const std::byte> fatbin, Answer& answer) {
+  if (modules_.size() >= options_.max_modules) return wire::error::memory_allocation;
+  std::vector<ptx::PtxImage> chosen;  // one for each of the program's files
+  std::string without_ptx;
+  try {
+    for (const std::span<const std::byte> file : ptx::split_fatbins(fatbin)) {
+      try {
+        chosen.push_back(choose_image(ptx::read_fatbin(file)));
+      } catch (const ptx::FatbinError& problem) {
+        if (without_ptx.empty()) without_ptx = problem.what();
+      }
+    }
+    // NVIDIA's device runtime, which nvcc -rdc=true adds to every program, has none: what it lacks shows when it is
+    // used.
+    if (chosen.empty()) throw ptx::FatbinError(without_ptx);
+  } catch (const ptx::FatbinError& problem) {
+    return refuse_without_ptx(problem.what());
+  }
+  try {
+    std::vector<std::string_view> texts;
+    for (const ptx::PtxImage& image : chosen) texts.push_back(image.text);
+    vgpu::LoadedModule* module = device_.load(texts);
+    answer.reply.id = next_id_++;
+    modules_.emplace(answer.reply.id, module);
+    if (!without_ptx.empty()) without_ptx_.emplace(answer.reply.id, std::move(without_ptx));
+    return wire::error::success;
+  } catch (const ptx::LinkError& problem) {
+    return refuse_module(wire::error::invalid_ptx,
+                         std::string("the program's files do not fit together: ") + problem.what(), "");
+  } catch (const ptx::ParseError& problem) {
+    return refuse_module(
+        wire::error::invalid_ptx,
+        "the program's PTX cannot be read: line " + std::to_string(problem.ptx_line) + ": " + problem.what(), "");
+  } catch (const vgpu::FaultException& problem) {
+    note_fault(problem.fault);
+    return wire::error::invalid_ptx;
+  }
+}
+
+std::int32_t Requests::find_kernel(const Request& request, std::string_view name, Answer& answer) {
+  const auto attributes = device_.attributes(module_of(request.id), name);
+  if (!attributes) {
+    const auto part = without_ptx_.extract(request.id);  // told once
+    return part.empty() ? wire::error::invalid_device_function : refuse_without_ptx(part.mapped());
+  }
+  if (kernels_.size() >= options_.max_kernels) return wire::error::memory_allocation;
+  wire::KernelFacts facts;
+  facts.static_shared = attributes->static_shared;
+  facts.local_bytes = attributes->local_bytes;
+  facts.constant_bytes = attributes->constant_bytes;
+  facts.max_threads = attributes->max_threads;
+  facts.registers = attributes->registers;
+  facts.parameter_bytes = attributes->parameter_bytes;
+  const std::size_t count = std::min(attributes->parameter_offsets.size(), attributes->parameter_sizes.size());
+  facts.parameter_count = static_cast<std::uint32_t>(count);
+  answer.append(facts);
+  for (std::size_t i = 0; i < count; ++i)
+    answer.append(wire::ParameterPlace{attributes->parameter_offsets[i], attributes->parameter_sizes[i]});
+  answer.reply.id = next_id_++;
+  kernels_.emplace(answer.reply.id, Kernel{request.id, std::string(name), *attributes});
+  return wire::error::success;
+}
+
+vgpu::LaunchRequest Requests::launch_request(const Request& request) const {
+  const auto found = kernels_.find(request.id);
+  if (found == kernels_.end()) throw ProtocolError("unknown kernel");
+  vgpu::LaunchRequest launch;
+  launch.module = module_of(found->second.module);
+  launch.kernel = found->second.name;
+  launch.grid = {request.grid[0], request.grid[1], request.grid[2]};
+  launch.block = {request.block[0], request.block[1], request.block[2]};
+  launch.dynamic_shared = request.dynamic_shared;
+  launch.max_dynamic_shared = request.max_dynamic_shared;
+  launch.cooperative = (request.flags & wire::flag_cooperative) != 0;
+  return launch;
+}
+
+std::int32_t Requests::refuse_launch(LaunchResult result, const std::string& kernel) {
+  ++traffic.refused_launches;
+  if (result.status != LaunchResult::Status::fault) {
+    note_refusal(kernel, std::move(result.message));
+    return error_of(result.status);
+  }
+  // The code cannot be run: the launch itself fails, as when a GPU's JIT gives up.
+  note_fault(std::move(result.fault).value());
+  return wire::error::invalid_ptx;
+}
+
+std::int32_t Requests::check_launch(const Request& request) {
+  const vgpu::LaunchRequest launch = launch_request(request);
+  LaunchResult result = device_.check(launch);
+  return result.status == LaunchResult::Status::ok ? wire::error::success
+                                                   : refuse_launch(std::move(result), launch.kernel);
+}
+
+std::int32_t Requests::launch(const Request& request, std::span<const std::byte> parameters) {
+  vgpu::LaunchRequest launch = launch_request(request);
+  if (parameters.size() != kernels_.at(request.id).attributes.parameter_bytes)
+    throw ProtocolError("a launch whose parameters have the wrong size");
+  launch.parameters = parameters;
+  LaunchResult result = device_.launch(launch);
+  const bool unsupported = result.fault && result.fault->kind == Fault::Kind::unsupported;
+  if (result.status != LaunchResult::Status::ok && (result.status != LaunchResult::Status::fault || unsupported))
+    return refuse_launch(std::move(result), launch.kernel);
+  ++traffic.launches;
+  if (result.status == LaunchResult::Status::fault) {
+    Fault fault = result.fault.value_or(Fault{});
+    if (!result.fault) fault.headline = result.message;
+    pending_error_ = error_of(fault.kind);
+    note_fault(std::move(fault));
+  }
+  return wire::error::success;
+}
+
+}  // namespace scanlab::server
