@@ -34,7 +34,7 @@ struct Constants {
   }
 };
 __constant__ constexpr Constants sha;
-static constexpr Constants host_sha;
+[[maybe_unused]] static constexpr Constants host_sha;
 
 #ifdef __CUDA_ARCH__
 #define SHA sha

@@ -1,8 +1,7 @@
 // test: nvcc --extended-lambda
 // test: schedules in_order
 // Thrust's iterators that compute: counting, constant, zip, permutation; and what is built from
-// them: gather and scatter, partitions, counts, algorithms on raw pointers.
-#include <thrust/count.h>
+// them: gather and scatter, partitions, algorithms on raw pointers.
 #include <thrust/device_vector.h>
 #include <thrust/execution_policy.h>
 #include <thrust/for_each.h>
@@ -34,8 +33,6 @@ int main() {
   printf("squares %lld\n", thrust::transform_reduce(from_one, from_one + n, Square(), 0ll, thrust::plus<long long>()));
   thrust::device_vector<int> x(n), z(n);
   thrust::tabulate(x.begin(), x.end(), [] __device__(int i) { return i * 37 % 101; });
-  printf("count %d\n", int(thrust::count_if(x.begin(), x.end(), [] __device__(int v) { return v < 10; })));
-
   const auto pairs =
       thrust::make_zip_iterator(thrust::make_tuple(x.begin(), thrust::counting_iterator<int>(0), z.begin()));
   thrust::for_each(pairs, pairs + n, [] __device__(thrust::tuple<const int&, const int&, int&> t) {

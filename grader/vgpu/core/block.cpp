@@ -14,13 +14,17 @@ namespace scanlab::vgpu {
 /// Calls within calls: a thread of a GPU has at most 512 KiB of stack, and hardly a call that takes less than 32 bytes.
 constexpr std::uint32_t most_depth = 16384;
 /// Frames of a block's warps together, so that a recursion without end in all of them is stopped before memory is full.
-constexpr std::size_t most_frames = 65536;
+/// Threads that have parted have frames of their own: 1024 of them may be 128 calls deep.
+constexpr std::size_t most_frames = 131072;
+
+[[noreturn]] static void raise_overflow(Mask members, std::uint32_t depth) {
+  raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(members)),
+        fmt::format("stack overflow: more than {} calls within calls", depth),
+        "is a recursive device function missing its end?");
+}
 
 Frame* enter_frame(Block& block, const Program& program, Frame* caller, const Inst* call, Mask members) {
-  if (caller && (caller->depth >= most_depth || (block.spare_frames.empty() && block.frames.size() >= most_frames)))
-    raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(members)),
-          fmt::format("stack overflow: more than {} calls within calls", caller->depth),
-          "is a recursive device function missing its end?");
+  if (caller && caller->depth >= most_depth) raise_overflow(members, caller->depth);
   Frame* frame = nullptr;
   for (std::size_t k = block.spare_frames.size(); k-- > 0;)
     if (block.spare_frames[k]->capacity >= program.frame_bytes) {
@@ -29,6 +33,7 @@ Frame* enter_frame(Block& block, const Program& program, Frame* caller, const In
       break;
     }
   if (!frame) {
+    if (caller && block.frames.size() >= most_frames) raise_overflow(members, caller->depth);
     frame = block.frames.emplace_back(std::make_unique<Frame>()).get();
     frame->memory.resize(std::max<std::size_t>(64, program.frame_bytes));
     frame->registers = frame->memory.bytes.get();
