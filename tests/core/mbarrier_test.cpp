@@ -156,9 +156,12 @@ TEST_CASE("a barrier that is not initialised, not in shared memory, or arrived a
 }
 
 TEST_CASE("what sm_80 does not have is refused by name") {
-  for (const char* body : {"mbarrier.try_wait.shared.b64 %p1, [%r1], %rd1;", "mbarrier.arrive.shared.b64 _, [%r1], 2;",
-                           "mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 2;", "mbarrier.init.shared.b64 %r1, 2;",
-                           "mbarrier.test_wait.shared.b64 %p1, [%r1];"}) {
+  for (const char* body :
+       {"mbarrier.try_wait.shared.b64 %p1, [%r1], %rd1;", "mbarrier.arrive.shared.b64 _, [%r1], 2;",
+        "mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 2;", "mbarrier.init.shared.b64 %r1, 2;",
+        "mbarrier.test_wait.shared.b64 %p1, [%r1];", "mbarrier.arrive.shared.b64 %r2, [%r1];",
+        "mbarrier.test_wait.shared.b64 %p1, [%r1], %r2;", "mbarrier.test_wait.parity.shared.b64 %r2, [%r1], 0;",
+        "mbarrier.pending_count.b64 %rd1, %rd2;"}) {
     INFO(body);
     const Run r = run(kernel_of(body));
     REQUIRE(r.result.fault);
