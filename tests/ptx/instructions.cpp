@@ -244,6 +244,22 @@ TEST_CASE("a call of any form has returns, callee, arguments and perhaps a proto
   CHECK(shape(5) == std::vector<std::size_t>{0, 0, 4});
 }
 
+TEST_CASE("registers may have a part behind them, or be negated") {
+  const Function f =
+      parse_body("vmad.s32.u32.u32 %r1, -%r2.b3, %r3.h1, 7; vadd4.u32.u32.u32 %r1.b20, %r2.b7531, %r3, %r1;");
+  REQUIRE(f.instructions.size() == 2);
+  const auto& mad = f.instructions[0].operands;
+  CHECK(mad[0].part.empty());
+  CHECK(mad[1].negated);
+  CHECK(mad[1].part == "b3");
+  CHECK_FALSE(mad[2].negated);
+  CHECK(mad[2].part == "h1");
+  CHECK(f.instructions[1].operands[0].part == "b20");
+  CHECK(f.instructions[1].operands[1].part == "b7531");
+  CHECK_THAT(body_error("mov.b32 %r1, -%tid.x;"), ContainsSubstring("expected"));
+  CHECK_THAT(body_error("add.s32 %r1, -unknown, 1;"), ContainsSubstring("expected"));
+}
+
 TEST_CASE("comments, pragmas and empty statements are no instructions") {
   const Function f = parse_body("// begin inline asm\n;;{ /* ret; */ } .pragma \"nounroll\";\nret; // }");
   CHECK(f.instructions.size() == 1);

@@ -128,6 +128,8 @@ class Decoder {
     switch (o.kind) {
       case Kind::reg:
         if (!o.part.empty() || (o.negated && type != Type::pred)) unknown_instruction();
+        // A handler reads lanes as wide as its type, so a narrower register must not reach it.
+        if (frame_.reg(o.reg) && frame_.lane_bytes_of(o.reg) < lane_bytes(type)) unknown_instruction();
         return reg(o.reg);
       case Kind::integer:
       case Kind::floating:
@@ -438,7 +440,10 @@ class Decoder {
     auto offset = static_cast<std::uint64_t>(address.offset);
     if (address.reg >= 0) {
       base = reg(address.reg);
-      if (frame_.lane_bytes_of(address.reg) == 4) width = AddressWidth::bits32;
+      if (frame_.lane_bytes_of(address.reg) == 4)
+        width = AddressWidth::bits32;
+      else if (frame_.lane_bytes_of(address.reg) != 8)
+        unknown_instruction();
     } else if (!slot) {
       if (const auto local = frame_.local(address.name)) {
         base = frame_.temporary(8);
@@ -550,7 +555,11 @@ class Decoder {
   void barrier_object(const ptx::Instruction& in, const MbarrierSelection& s) {
     emit_checkpoint();
     OperandRef result = frame_.trash(), value = frame_.constant(1, s.type), base = 0;
-    if (s.result >= 0) result = destination(in.operands[static_cast<std::size_t>(s.result)]);
+    if (s.result >= 0) {
+      const Operand& to = in.operands[static_cast<std::size_t>(s.result)];
+      result = destination(to);
+      if (to.kind == Kind::reg && frame_.lane_bytes_of(to.reg) != lane_bytes(s.result_type)) unknown_instruction();
+    }
     if (s.source >= 0) value = source(in.operands[static_cast<std::size_t>(s.source)], s.type);
     MbarrierForm form;
     form.drops = s.drops;
@@ -559,6 +568,7 @@ class Decoder {
       const Operand& at = in.operands[static_cast<std::size_t>(s.address)];
       offset = static_cast<std::uint64_t>(at.offset);
       form.address_is_64 = at.reg < 0 || frame_.lane_bytes_of(at.reg) == 8;
+      if (!form.address_is_64 && frame_.lane_bytes_of(at.reg) != 4) unknown_instruction();
       // A variable's name stands for its address in its own space.
       form.is_generic = space_of(in) == ptx::StateSpace::generic && at.name.empty();
       base = at.reg >= 0 ? reg(at.reg) : frame_.constant(value_of(at), Type::u64);

@@ -279,6 +279,8 @@ std::optional<MbarrierSelection> select_mbarrier(const ptx::Instruction& in) {
         if (kind == 'r') s.result = k;
         if (kind == 's' || kind == 't') s.source = k;
         if (kind == 't') s.type = ptx::Type::b64;
+        if (waits) s.result_type = ptx::Type::pred;
+        if (form.run == pending_count) s.result_type = ptx::Type::b32;
       }
       return s;
     }

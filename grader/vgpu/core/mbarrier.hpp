@@ -26,6 +26,7 @@ struct MbarrierSelection {
   int address = -1;                 ///< place of the barrier object, or -1
   int source = -1;                  ///< place of the operand for op[1], or -1: then it is the constant 1
   ptx::Type type = ptx::Type::u32;  ///< of the source
+  ptx::Type result_type = ptx::Type::b64;
 };
 
 /// The selection for mbarrier.* and cp.async.mbarrier.arrive as sm_80 has them; nothing for other forms.

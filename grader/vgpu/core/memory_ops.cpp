@@ -547,6 +547,8 @@ std::optional<MemorySelection> select_memory(const ptx::Instruction& in, std::sp
     if (s.form.count != 1) return std::nullopt;
     s.form.has_result = in.opcode == "atom";
     s.form.lane_bytes = s.form.bytes;
+    for (const ptx::Operand& o : in.operands)
+      if (o.kind == ptx::Operand::Kind::reg && lane_bytes_of(o, registers, s.type) < s.form.bytes) return std::nullopt;
     s.run = width == AddressWidth::bits32 ? select_atomic<SelectAtomic<AddressWidth::bits32>>(operation, s.type)
                                           : select_atomic<SelectAtomic<AddressWidth::bits64>>(operation, s.type);
     if (!s.run) return std::nullopt;

@@ -55,13 +55,13 @@ struct Split {
 struct SpinWatch {
   std::uint64_t epoch = ~0ull;  ///< Grid::epoch when the watch began
   std::uint64_t samples = 0;
-  std::int64_t unwatched = 0;    ///< instructions since the last sample
-  std::uint64_t snapshot = 0;    ///< hash of the registers at the last power of two
-  std::uint64_t unyielding = 0;  ///< quanta for which other splits of the warp have waited
-  std::uint64_t poll_epoch = 0;  ///< Grid::epoch at the last poll
-  std::uint32_t polls = 0;       ///< looks at memory since then
-  std::uint64_t wait_epoch = 0;  ///< Grid::epoch at the last wait in vain (sleeping.hpp)
-  std::uint32_t waits = 0;       ///< such waits since then
+  std::int64_t unwatched = 0;        ///< instructions since the last sample
+  std::uint64_t snapshot = 0;        ///< hash of the registers at the last power of two
+  std::uint64_t unyielding = 0;      ///< quanta for which other splits of the warp have waited
+  std::uint64_t poll_epoch = ~0ull;  ///< Grid::epoch at the last poll
+  std::uint32_t polls = 0;           ///< looks at memory since then
+  std::uint64_t wait_epoch = 0;      ///< Grid::epoch at the last wait in vain (sleeping.hpp)
+  std::uint32_t waits = 0;           ///< such waits since then
 };
 
 /// The 32 threads that execute together. Handlers read and write the first fields; the rest belongs to the scheduler.
