@@ -327,7 +327,7 @@ TEST_CASE("a program that asks and never reads what it is told can be stopped") 
   REQUIRE(program.greet());
   // More replies than a socket holds; sent by a thread of its own, since the server stops reading too.
   std::thread asker([&] {
-    for (int i = 0; i < 20000; ++i) send_blindly(program, request(Op::clock), {});
+    for (int i = 0; i < 20000; ++i) send_blindly(program, request(Op::memory_info), {});
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   program.session->stop();

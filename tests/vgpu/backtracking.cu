@@ -68,8 +68,7 @@ __device__ int bit_queens(unsigned all, unsigned columns, unsigned left, unsigne
 __global__ void queens_bits(int n, int* total) {
   const unsigned bit = 1u << threadIdx.x;
   const int count = bit_queens((1u << n) - 1, bit, bit << 1, bit >> 1);
-  const int sum = __reduce_add_sync(__activemask(), count);
-  if (threadIdx.x == 0) *total = sum;
+  atomicAdd(total, count);  // lanes whose recursions ended at different times need not meet again by themselves
 }
 
 __device__ void hanoi(int disks, int from, int to, int* pegs, int* moves) {

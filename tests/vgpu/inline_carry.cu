@@ -77,7 +77,7 @@ __global__ void own_carry(uint32_t* out) {
       "setp.eq.u32 odd, low, 1;\n\t"
       "add.cc.u32 x, 0xffffffff, low;\n\t"      // carries in odd threads
       "@!odd add.cc.u32 x, 0xffffffff, 7;\n\t"  // now in even ones, too
-      "@!odd sub.cc.u32 x, 5, 4;\n\t"           // and no borrow
+      "@!odd sub.cc.u32 x, 4, 5;\n\t"           // and a borrow, for which the flag is 0
       "addc.u32 %0, %1, 100;}"
       : "=r"(result)
       : "r"(t));

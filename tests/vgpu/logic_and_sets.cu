@@ -216,7 +216,8 @@ int main() {
       wrong += got[1] != (holds || !c ? ~0u : 0);
       wrong += got[2] != (holds != c ? ~0u : 0);
       wrong += got[3] != (uint32_t(holds || !c) | uint32_t(turned || !c) << 1);
-      wrong += got[4] != (holds != c ? 0x3c00u : 0);
+      wrong +=
+          (got[4] & 0xffff) != (holds != c ? 0x3c00u : 0);  // a GPU may leave the upper half of a register as it is
     }
   std::printf("comparisons of halves: %d wrong of %d\n", wrong, n * comparisons * 5);
 
