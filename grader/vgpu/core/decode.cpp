@@ -79,6 +79,14 @@ class Decoder {
     unsupported("an instruction without its register");
   }
 
+  /// The same, when its lanes can hold a value of `type`; `none`: whatever they hold.
+  OperandRef reg(std::int32_t index, Type type) {
+    const OperandRef ref = reg(index);
+    const std::uint32_t has = frame_.lane_bytes_of(index), wants = type == Type::none ? has : lane_bytes(type);
+    if (has < wants || (has != 0 && wants == 0)) unsupported("an operand in a register of another width");
+    return ref;
+  }
+
   /// The value of a symbol as an address in its own space; nothing for local variables, whose place is the frame's.
   std::optional<std::uint64_t> symbol_value(const std::string& name) {
     if (const SharedVariable* v = context_.shared_variable(name)) return v->offset;
@@ -96,7 +104,7 @@ class Decoder {
   OperandRef source(const Operand& o, Type type) {
     switch (o.kind) {
       case Kind::reg:
-        return reg(o.reg);
+        return reg(o.reg, type);
       case Kind::integer:
       case Kind::floating:
         return frame_.constant(immediate_bits(o, type), type);
@@ -123,10 +131,10 @@ class Decoder {
     }
   }
 
-  OperandRef destination(const Operand& o) {
+  OperandRef destination(const Operand& o, Type type = Type::none) {
     if (o.kind == Kind::sink) return frame_.trash();
     if (o.kind != Kind::reg) unknown_instruction();
-    return reg(o.reg);
+    return reg(o.reg, type);
   }
 
   SpecialSelection special_or_fault(const std::string& name) {
@@ -288,7 +296,7 @@ class Decoder {
       const auto special = special_or_fault(from.name);
       const std::uint32_t wanted = lane_bytes(ptx::type_from_suffix(in.modifiers.empty() ? "" : in.modifiers.back()));
       if (wanted != lane_bytes(special.type)) return false;  // through a temporary, by the ordinary mov's own rules
-      const OperandRef to = destination(in.operands[0]);
+      const OperandRef to = destination(in.operands[0], special.type);
       Inst& i = emit(special.run);
       i.op[0] = to;
       i.imm = special.imm;
@@ -296,7 +304,8 @@ class Decoder {
     }
     if (from.kind == Kind::symbol)
       if (const auto local = frame_.local(from.name)) {
-        emit_local_address(destination(in.operands[0]), *local + static_cast<std::uint64_t>(from.offset),
+        emit_local_address(destination(in.operands[0], ptx::type_from_suffix(in.modifiers.back())),
+                           *local + static_cast<std::uint64_t>(from.offset),
                            lane_bytes(ptx::type_from_suffix(in.modifiers.back())));
         return true;
       }
@@ -357,7 +366,7 @@ class Decoder {
     const auto add = [&](const Operand& o, bool is_destination) {
       const std::vector<Operand> one{o};
       for (const Operand& e : o.kind == Kind::vector ? o.elements : one)
-        if (place < 7) op[place++] = is_destination ? destination(e) : source(e, s->type);
+        if (place < 7) op[place++] = is_destination ? destination(e, s->type) : source(e, s->type);
     };
     if (in.opcode == "red") place = 1;
     for (std::size_t k = 0; k < in.operands.size(); ++k)
@@ -430,7 +439,7 @@ class Decoder {
   void convert_address(const ptx::Instruction& in) {
     if (in.operands.size() != 2 || !in.has("u64")) unknown_instruction();
     const std::uint64_t window = window_or_fault(in);
-    const OperandRef from = source(in.operands[1], Type::u64), to = destination(in.operands[0]);
+    const OperandRef from = source(in.operands[1], Type::u64), to = destination(in.operands[0], Type::u64);
     Inst& i = emit(add_window);
     i.op[0] = to;
     i.op[1] = from;
@@ -439,7 +448,7 @@ class Decoder {
 
   void is_space_of(const ptx::Instruction& in) {
     if (in.operands.size() != 2) unknown_instruction();
-    const OperandRef from = source(in.operands[1], Type::u64), to = destination(in.operands[0]);
+    const OperandRef from = source(in.operands[1], Type::u64), to = destination(in.operands[0], Type::pred);
     std::uint64_t window = 0;
     switch (space_of(in)) {
       case ptx::StateSpace::shared:
