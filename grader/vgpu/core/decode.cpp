@@ -184,7 +184,7 @@ class Decoder {
     if (in.guard >= 0) {
       if (is_branched_around(in)) {
         Inst& i = emit(control::branch);
-        i.op[0] = reg(in.guard);
+        i.op[0] = reg(in.guard, Type::pred);
         i.aux = in.guard_negated ? 0 : 1;
         jump_to(index_ + 1);
       } else {
@@ -193,7 +193,7 @@ class Decoder {
         unguarded(in);
         Inst guard;
         guard.run = control::guard;
-        guard.op[0] = reg(in.guard);
+        guard.op[0] = reg(in.guard, Type::pred);
         guard.aux = in.guard_negated ? 1 : 0;
         guard.index = index_;
         guard.line = in.line;
@@ -245,7 +245,7 @@ class Decoder {
   void branch(const ptx::Instruction& in) {
     if (in.operands.empty() || in.operands[0].target < 0) unknown_instruction();
     Inst& i = emit(in.guard >= 0 ? control::branch : control::jump);
-    if (in.guard >= 0) i.op[0] = reg(in.guard);
+    if (in.guard >= 0) i.op[0] = reg(in.guard, Type::pred);
     i.aux = in.guard_negated ? 1 : 0;
     jump_to(static_cast<std::size_t>(in.operands[0].target));
   }
@@ -340,8 +340,8 @@ class Decoder {
     auto width = AddressWidth::bits64;
     auto offset = static_cast<std::uint64_t>(address.offset);
     if (address.reg >= 0) {
-      base = reg(address.reg);
       if (frame_.lane_bytes_of(address.reg) == 4) width = AddressWidth::bits32;
+      base = reg(address.reg, width == AddressWidth::bits32 ? Type::u32 : Type::u64);
     } else if (!slot) {
       if (const auto local = frame_.local(address.name)) {
         base = frame_.temporary(8);
@@ -400,7 +400,7 @@ class Decoder {
     form.bytes = static_cast<std::uint8_t>(*bytes);
     const Operand &to = in.operands[0], &from = in.operands[1];
     const auto base_of = [&](const Operand& o) {
-      if (o.reg >= 0) return reg(o.reg);
+      if (o.reg >= 0) return reg(o.reg, frame_.lane_bytes_of(o.reg) == 8 ? Type::u64 : Type::u32);
       const auto value = o.name.empty() ? std::optional(o.bits) : symbol_value(o.name);
       if (!value) unsupported(fmt::format("unknown symbol {}", ptx::demangle(o.name)));
       return frame_.constant(*value, Type::u64);
@@ -496,7 +496,7 @@ class Decoder {
     OperandRef op[4] = {};
     if (reduces) {
       if (operands.size() < 3) unknown_instruction();
-      op[2] = destination(operands.front());
+      op[2] = destination(operands.front(), flags & control::reduce_popc ? Type::u32 : Type::pred);
       const Operand& p = operands.back();
       if (p.negated) flags |= control::negated_predicate;
       op[3] = source(p, Type::pred);
@@ -553,7 +553,7 @@ class Decoder {
     const Operand& callee = in.operands[callee_at];
     Handler run = control::call;
     if (callee.kind == Kind::reg) {
-      c.target = reg(callee.reg);
+      c.target = reg(callee.reg, Type::u64);
       run = control::call_indirect;
     } else {
       const ptx::Function* f = context_.module->find_function(callee.name);
