@@ -169,35 +169,65 @@ void exchange_words(std::string& text, const std::vector<std::string>&, Random& 
   const auto [begin, end] = some_word(text, random);
   text.replace(begin, end - begin, word);
 }
+/// A place near `at`, so mostly in the same function.
+std::size_t near(const std::string& text, std::size_t at, Random& random) {
+  const std::size_t begin = at < 600 ? 0 : at - 600;
+  return begin + random() % std::min<std::size_t>(1200, text.size() - begin);
+}
+
 /// Registers stand where others stood, of whatever type.
 void exchange_registers(std::string& text, const std::vector<std::string>&, Random& random) {
-  const auto some_register = [&] {
-    const std::size_t begin = text.find('%', random() % text.size());
+  const auto register_at = [&](std::size_t at) {
+    const std::size_t begin = text.find('%', at);
     if (begin == std::string::npos) return std::string_view();
     std::size_t end = begin + 1;
     while (end < text.size() && is_word(text[end]) && text[end] != '%') ++end;
     return std::string_view(text).substr(begin, end - begin);
   };
-  const std::string_view from = some_register(), to = some_register();
+  const std::size_t at = random() % text.size();
+  const std::string_view from = register_at(at), to = register_at(near(text, at, random));
   if (from.empty() || to.empty()) return;
   text.replace(static_cast<std::size_t>(to.data() - text.data()), to.size(), std::string(from));
 }
-/// Whole instructions change places, also between functions.
+/// The line of an instruction at or behind `at`; empty when there is none nearby.
+std::pair<std::size_t, std::size_t> instruction_at(const std::string& text, std::size_t at) {
+  for (int lines = 0; lines < 20 && at < text.size(); ++lines) {
+    const auto [begin, end] = line_at(text, at);
+    if (end - begin > 2 && text[begin] == '\t' && text[begin + 1] != '.' && text[end - 2] == ';') return {begin, end};
+    at = end;
+  }
+  return {0, 0};
+}
+/// Whole instructions change places.
 void swap_instructions(std::string& text, const std::vector<std::string>&, Random& random) {
-  const auto some_instruction = [&] {
-    for (int tries = 0; tries < 20; ++tries) {
-      const auto [begin, end] = line_at(text, random() % text.size());
-      if (end - begin > 2 && text[begin] == '\t' && text[end - 2] == ';') return std::pair(begin, end);
-    }
-    return std::pair<std::size_t, std::size_t>(0, 0);
-  };
-  auto [begin, end] = some_instruction();
-  auto [other, other_end] = some_instruction();
+  const std::size_t at = random() % text.size();
+  auto [begin, end] = instruction_at(text, at);
+  auto [other, other_end] = instruction_at(text, near(text, at, random));
   if (begin == other) return;
   if (begin > other) std::swap(begin, other), std::swap(end, other_end);
   const std::string first = text.substr(begin, end - begin), second = text.substr(other, other_end - other);
   text.replace(other, second.size(), first);
   text.replace(begin, first.size(), second);
+}
+/// A modifier more, or one instead of another.
+void change_modifier(std::string& text, const std::vector<std::string>&, Random& random) {
+  const auto [begin, end] = instruction_at(text, random() % text.size());
+  const std::size_t dot = text.find('.', begin);
+  if (dot >= end) return;
+  std::size_t last = dot;
+  if (random() % 2 == 0)
+    for (++last; last < end && std::isalnum(static_cast<unsigned char>(text[last]));) ++last;
+  text.replace(dot, last - dot, one_of(modifiers, random));
+}
+void change_operand_number(std::string& text, const std::vector<std::string>&, Random& random) {
+  auto [at, end] = instruction_at(text, random() % text.size());
+  for (; at < end; ++at) {
+    if (!std::isdigit(static_cast<unsigned char>(text[at])) || is_word(text[at - 1])) continue;
+    std::size_t behind = at;
+    while (behind < end && std::isalnum(static_cast<unsigned char>(text[behind]))) ++behind;
+    text.replace(at, behind - at, one_of(numbers, random));
+    return;
+  }
 }
 void double_line(std::string& text, const std::vector<std::string>&, Random& random) {
   const auto [begin, end] = line_at(text, random() % text.size());
@@ -221,11 +251,14 @@ void insert_hostile(std::string& text, const std::vector<std::string>&, Random& 
 }
 
 /// Most of these ruin the module's syntax, the parser's part.
-constexpr Damage rough[] = {change_byte,          remove_bytes, double_bytes, remove_line,    swap_lines,
-                            insert_foreign_lines, splice,       cut_off,      exchange_words, insert_hostile};
+constexpr Damage rough[] = {change_byte,   remove_bytes,   double_bytes,  remove_line,
+                            swap_lines,    splice,         cut_off,       insert_foreign_lines,
+                            change_number, exchange_words, add_modifier,  insert_hostile,
+                            change_number, insert_hostile, change_number, insert_hostile};
 /// These often leave something that can be decoded and run.
-constexpr Damage fine[] = {change_number,     change_type,        change_type,        add_modifier, remove_line,
-                           swap_instructions, exchange_registers, exchange_registers, double_line,  change_number};
+constexpr Damage fine[] = {change_operand_number, change_type,          change_type,     change_modifier,
+                           remove_line,           exchange_registers,   change_modifier, swap_instructions,
+                           double_line,           change_operand_number};
 
 }  // namespace
 

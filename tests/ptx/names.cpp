@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <string>
+#include <string_view>
 
 #include "vgpu/ptx/module.hpp"
 
@@ -48,4 +49,30 @@ TEST_CASE("types have PTX's names and sizes") {
   CHECK_FALSE(is_float(Type::b32));
   CHECK(is_signed(Type::s8));
   CHECK_FALSE(is_signed(Type::u8));
+}
+
+TEST_CASE("names that would grow beyond all bounds are shown in part, and at once") {
+  // f(a, b<a, a>, b<b<a, a>, b<a, a>>, …): each parameter is twice as long as the one before.
+  const auto substitution = [](int k) {
+    constexpr std::string_view digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    if (k == 0) return std::string("S_");
+    std::string text = "_";
+    for (int n = k - 1;; n = n / 36 - 1) {
+      text.insert(0, 1, digits[static_cast<std::size_t>(n % 36)]);
+      if (n < 36) break;
+    }
+    return "S" + text;
+  };
+  const auto growing = [&](const std::string& begin, int links) {
+    std::string name = begin + "1a1bIS_S_E";
+    for (int k = 0; k < links; ++k) name += substitution(1) + "I" + substitution(k + 2) + substitution(k + 2) + "E";
+    return name;
+  };
+  CHECK(demangle(growing("_Z1f", 1)) == "f(a, b<a, a>, b<b<a, a>, b<a, a> >)");
+  CHECK(source_name(growing("_Z1f", 30)) == "f");
+  CHECK(demangle(growing("_ZN3one3twoIiEEv", 300)) == "one::two<...>");
+  CHECK(source_name(growing("_ZN3one3twoIiEEv", 300)) == "two");
+  CHECK(source_name(growing("_ZZ1fv", 300) + "E2xy") == "xy");
+  const std::string unreadable = growing("_Z", 300) + "?";
+  CHECK_FALSE(demangle(unreadable).empty());
 }

@@ -110,6 +110,14 @@ class Decoder {
     unsupported("an instruction without its register");
   }
 
+  /// The same, when its lanes can hold a value of `type`; `none`: whatever they hold.
+  OperandRef reg(std::int32_t index, Type type) {
+    const OperandRef ref = reg(index);
+    const std::uint32_t has = frame_.lane_bytes_of(index), wants = type == Type::none ? has : lane_bytes(type);
+    if (has < wants || (has != 0 && wants == 0)) unsupported("an operand in a register of another width");
+    return ref;
+  }
+
   /// The value of a symbol as an address in its own space; nothing for local variables, whose place is the frame's.
   std::optional<std::uint64_t> symbol_value(const std::string& name) {
     if (const SharedVariable* v = context_.shared_variable(name)) return v->offset;
@@ -128,9 +136,7 @@ class Decoder {
     switch (o.kind) {
       case Kind::reg:
         if (!o.part.empty() || (o.negated && type != Type::pred)) unknown_instruction();
-        // A handler reads lanes as wide as its type, so a narrower register must not reach it.
-        if (frame_.reg(o.reg) && frame_.lane_bytes_of(o.reg) < lane_bytes(type)) unknown_instruction();
-        return reg(o.reg);
+        return reg(o.reg, type);
       case Kind::integer:
       case Kind::floating:
         return frame_.constant(immediate_bits(o, type), type);
@@ -157,10 +163,10 @@ class Decoder {
     }
   }
 
-  OperandRef destination(const Operand& o) {
+  OperandRef destination(const Operand& o, Type type = Type::none) {
     if (o.kind == Kind::sink) return frame_.trash();
     if (o.kind != Kind::reg || !o.part.empty()) unknown_instruction();
-    return reg(o.reg);
+    return reg(o.reg, type);
   }
 
   SpecialSelection special_or_fault(const std::string& name) {
@@ -248,7 +254,7 @@ class Decoder {
 
   void branched_around(const ptx::Instruction& in) {
     Inst& i = emit_charged(control::branch);
-    i.op[0] = reg(in.guard);
+    i.op[0] = reg(in.guard, Type::pred);
     i.aux = in.guard_negated ? 0 : 1;
     jump_to(index_ + 1);
     own_ = 0;
@@ -263,7 +269,7 @@ class Decoder {
     const Inst body = code_.back();
     code_.pop_back();
     Inst& guard = emit(control::guard);
-    guard.op[0] = reg(in.guard);
+    guard.op[0] = reg(in.guard, Type::pred);
     guard.aux = in.guard_negated ? 1 : 0;
     code_.push_back(body);
     emit(control::unguard);
@@ -312,7 +318,7 @@ class Decoder {
   void branch(const ptx::Instruction& in) {
     if (in.operands.empty() || in.operands[0].target < 0) unknown_instruction();
     Inst& i = emit_charged(in.guard >= 0 ? control::branch : control::jump);
-    if (in.guard >= 0) i.op[0] = reg(in.guard);
+    if (in.guard >= 0) i.op[0] = reg(in.guard, Type::pred);
     i.aux = in.guard_negated ? 1 : 0;
     jump_to(static_cast<std::size_t>(in.operands[0].target));
   }
@@ -389,7 +395,7 @@ class Decoder {
         emit_copy_low(destination(in.operands[0]), wanted, whole, lane_bytes(special.type));
         return true;
       }
-      const OperandRef to = destination(in.operands[0]);
+      const OperandRef to = destination(in.operands[0], special.type);
       Inst& i = emit(special.run);
       i.op[0] = to;
       i.imm = special.imm;
@@ -397,7 +403,8 @@ class Decoder {
     }
     if (from.kind == Kind::symbol)
       if (const auto local = frame_.local(from.name)) {
-        emit_local_address(destination(in.operands[0]), *local + static_cast<std::uint64_t>(from.offset),
+        emit_local_address(destination(in.operands[0], ptx::type_from_suffix(in.modifiers.back())),
+                           *local + static_cast<std::uint64_t>(from.offset),
                            lane_bytes(ptx::type_from_suffix(in.modifiers.back())));
         return true;
       }
@@ -439,11 +446,8 @@ class Decoder {
     auto width = AddressWidth::bits64;
     auto offset = static_cast<std::uint64_t>(address.offset);
     if (address.reg >= 0) {
-      base = reg(address.reg);
-      if (frame_.lane_bytes_of(address.reg) == 4)
-        width = AddressWidth::bits32;
-      else if (frame_.lane_bytes_of(address.reg) != 8)
-        unknown_instruction();
+      if (frame_.lane_bytes_of(address.reg) == 4) width = AddressWidth::bits32;
+      base = reg(address.reg, width == AddressWidth::bits32 ? Type::u32 : Type::u64);
     } else if (!slot) {
       if (const auto local = frame_.local(address.name)) {
         base = frame_.temporary(8);
@@ -468,7 +472,7 @@ class Decoder {
     const auto add = [&](const Operand& o, bool is_destination) {
       const std::vector<Operand> one{o};
       for (const Operand& e : o.kind == Kind::vector ? o.elements : one)
-        if (place < 7) op[place++] = is_destination ? destination(e) : source(e, s->type);
+        if (place < 7) op[place++] = is_destination ? destination(e, s->type) : source(e, s->type);
     };
     if (in.opcode == "red") place = 1;
     for (std::size_t k = 0; k < in.operands.size(); ++k)
@@ -503,7 +507,7 @@ class Decoder {
     form.bytes = static_cast<std::uint8_t>(*bytes);
     const Operand &to = in.operands[0], &from = in.operands[1];
     const auto base_of = [&](const Operand& o) {
-      if (o.reg >= 0) return reg(o.reg);
+      if (o.reg >= 0) return reg(o.reg, frame_.lane_bytes_of(o.reg) == 8 ? Type::u64 : Type::u32);
       const auto value = o.name.empty() ? std::optional(o.bits) : symbol_value(o.name);
       if (!value) unsupported(fmt::format("unknown symbol {}", ptx::demangle(o.name)));
       return frame_.constant(*value, Type::u64);
@@ -609,7 +613,7 @@ class Decoder {
   void convert_address(const ptx::Instruction& in) {
     if (in.operands.size() != 2 || !in.has("u64")) unknown_instruction();
     const std::uint64_t window = window_or_fault(in);
-    const OperandRef from = source(in.operands[1], Type::u64), to = destination(in.operands[0]);
+    const OperandRef from = source(in.operands[1], Type::u64), to = destination(in.operands[0], Type::u64);
     Inst& i = emit(add_window);
     i.op[0] = to;
     i.op[1] = from;
@@ -618,7 +622,7 @@ class Decoder {
 
   void is_space_of(const ptx::Instruction& in) {
     if (in.operands.size() != 2) unknown_instruction();
-    const OperandRef from = source(in.operands[1], Type::u64), to = destination(in.operands[0]);
+    const OperandRef from = source(in.operands[1], Type::u64), to = destination(in.operands[0], Type::pred);
     std::uint64_t window = 0;
     switch (space_of(in)) {
       case ptx::StateSpace::shared:
@@ -669,7 +673,7 @@ class Decoder {
     OperandRef op[4] = {};
     if (reduces) {
       if (operands.size() < 3) unknown_instruction();
-      op[2] = destination(operands.front());
+      op[2] = destination(operands.front(), flags & control::reduce_popc ? Type::u32 : Type::pred);
       const Operand& p = operands.back();
       if (p.negated) flags |= control::negated_predicate;
       op[3] = source(p, Type::pred);
@@ -727,7 +731,7 @@ class Decoder {
     const Operand& callee = in.operands[callee_at];
     Handler run = control::call;
     if (callee.kind == Kind::reg) {
-      c.target = reg(callee.reg);
+      c.target = reg(callee.reg, Type::u64);
       run = control::call_indirect;
     } else {
       const ptx::Function* f = context_.module->find_function(callee.name);
@@ -842,7 +846,7 @@ class Decoder {
 
   void convergent_branched_around(const ptx::Instruction& in) {
     Inst& i = emit_charged(branch_together);
-    i.op[0] = reg(in.guard);
+    i.op[0] = reg(in.guard, Type::pred);
     i.op[1] = in.guard_negated ? 0 : 1;
     i.aux = new_leave();
     jump_to(index_ + 1);
@@ -876,7 +880,7 @@ class Decoder {
     }
     const MaskedRegion* r = opens_region(index_) ? uniformity_->region_at(index_) : nullptr;
     Inst& i = emit_charged(r ? open_region : branch_together);
-    i.op[0] = reg(in.guard);
+    i.op[0] = reg(in.guard, Type::pred);
     i.op[1] = in.guard_negated ? 1 : 0;
     if (!r) {
       i.aux = new_leave();

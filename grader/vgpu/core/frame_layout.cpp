@@ -85,7 +85,9 @@ FrameLayout::FrameLayout(const ptx::Function& function) : function_(function) {
 
 void FrameLayout::finish(Program& program) const {
   program.constants = constants_;
-  program.frame_bytes = round_up(top_, 64);
+  // Room for 32 lanes of the widest type behind the last register: if damaged code takes a narrow register for a wide
+  // one, it spoils its own frame only.
+  program.frame_bytes = round_up(top_, 64) + warp_size * ptx::size_of(Type::b128);
   program.local_bytes = (local_top_ + 15) / 16 * 16;
   program.parameters = parameters_;
   program.returns = returns_;

@@ -28,6 +28,7 @@ constexpr TypeInfo types[] = {
 
 // Longer names are shown as they are: the demangler's time grows faster than the name.
 constexpr std::size_t longest_demangled = 16384;
+constexpr double most_expanded = 4 << 20;  // characters
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -144,6 +145,55 @@ void replace_components(std::string& text, std::string_view prefix, std::string_
   }
 }
 
+/// Whether the demangled text is sure to be short. Substitutions (S_, S1_, T_ …) stand for text before them, so each
+/// link of a chain of them can double the text, and a name of 200 characters can grow to gigabytes. Of all ways to
+/// distribute r of them, links of three grow most: by the cube root of 3 for each.
+bool expands_little(std::string_view mangled) {
+  auto most = static_cast<double>(mangled.size());
+  for (std::size_t at = 0; at < mangled.size(); ++at) {
+    if (mangled[at] != 'S' && mangled[at] != 'T') continue;
+    std::size_t end = at + 1;
+    while (end < mangled.size() && (is_digit(mangled[end]) || (mangled[end] >= 'A' && mangled[end] <= 'Z'))) ++end;
+    if (end < mangled.size() && mangled[end] == '_') most *= 1.4423;
+    if (most > most_expanded) return false;
+  }
+  return true;
+}
+
+/// "12abc…" → the identifier of that length behind the number; empty when there is none.
+std::string_view identifier_at(std::string_view text, std::size_t at) {
+  std::size_t length = 0;
+  const std::size_t first = at;
+  while (at < text.size() && is_digit(text[at]) && length <= text.size())
+    length = length * 10 + static_cast<std::size_t>(text[at++] - '0');
+  if (at == first || length == 0 || length > text.size() - at) return {};
+  return text.substr(at, length);
+}
+
+/// What can be read off a name without expanding it: "_ZN3cub4scanIfEEvT_" → "cub::scan<...>", and of a variable within
+/// a function its own name. Any other name comes back as it is.
+std::string written_part(const std::string& mangled) {
+  const std::string_view text = mangled;
+  if (text.starts_with("_ZZ")) {
+    for (std::size_t at = text.rfind('E'); at != std::string_view::npos && at > 2; at = text.rfind('E', at - 1)) {
+      const std::string_view name = identifier_at(text, at + 1);
+      if (!name.empty() && name.data() + name.size() == text.data() + text.size()) return std::string(name);
+    }
+    return mangled;
+  }
+  std::string result;
+  const bool is_nested = text.starts_with("_ZN");
+  std::size_t at = 2;
+  while (at < text.size() && (text[at] == 'N' || text[at] == 'L' || text[at] == 'K')) ++at;
+  for (std::string_view name; !(name = identifier_at(text, at)).empty();) {
+    result += (result.empty() ? "" : "::") + std::string(name);
+    at = static_cast<std::size_t>(name.data() + name.size() - text.data());
+    if (!is_nested) break;
+  }
+  if (result.empty()) return mangled;
+  return at < text.size() && text[at] == 'I' ? result + "<...>" : result;
+}
+
 /// nvcc gives local variables of C functions such a name: "__cuda_local_var_35_30_non_const_xy".
 std::string_view strip_local_prefix(std::string_view name) {
   std::string_view rest = name;
@@ -204,6 +254,7 @@ Type type_from_suffix(std::string_view suffix) {
 
 std::string demangle(const std::string& mangled) {
   if (!mangled.starts_with("_Z") || mangled.size() > longest_demangled) return mangled;
+  if (!expands_little(mangled)) return written_part(mangled);
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status),
                                                     std::free);
