@@ -107,9 +107,8 @@ TEST_CASE("a phase that nobody completes is a deadlock, also when the loop reads
       const Run r = run(kernel, setup);
       REQUIRE(r.result.fault);
       CHECK(r.result.fault->kind == vgpu::Fault::Kind::deadlock);
-      // A loop whose registers repeat is recognised earlier, as any loop is.
-      const char* what = &kernel == &loops[0] ? "loop until memory changes" : "wait for the phase of an mbarrier";
-      CHECK(r.result.fault->text().find(what) != std::string::npos);
+      INFO(r.result.fault->text());
+      CHECK(r.result.fault->text().find("wait for the phase of an mbarrier") != std::string::npos);
     }
 }
 

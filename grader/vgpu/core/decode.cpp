@@ -114,7 +114,8 @@ class Decoder {
   OperandRef reg(std::int32_t index, Type type) {
     const OperandRef ref = reg(index);
     const std::uint32_t has = frame_.lane_bytes_of(index), wants = type == Type::none ? has : lane_bytes(type);
-    if (has < wants || (has != 0 && wants == 0)) unsupported("an operand in a register of another width");
+    if (has < wants || (has != 0 && wants == 0))
+      unsupported(fmt::format("{} with an operand in a register of another width", here().spelling()));
     return ref;
   }
 
