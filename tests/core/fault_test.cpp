@@ -122,11 +122,11 @@ TEST_CASE("addresses of shared and local memory that are used as global ones are
   CHECK_THAT(fault_of(test::run({".shared .align 8 .b8 s[64];\nmov.u64 %rd1, s;\ncvta.shared.u64 %rd1, %rd1;\n"
                                  "ld.global.u32 %r1, [%rd1+8];\nret;\n"}))
                  .text(),
-             ContainsSubstring("the address is byte 8 of a block's shared memory, used as one of global memory"));
+             ContainsSubstring("the address is one of a block's shared memory, used as one of global memory"));
   CHECK_THAT(fault_of(test::run({".local .align 8 .b8 l[64];\nmov.u64 %rd1, l;\ncvta.local.u64 %rd1, %rd1;\n"
                                  "ld.global.u32 %r1, [%rd1];\nret;\n"}))
                  .text(),
-             ContainsSubstring("of a thread's local memory, used as one of global memory"));
+             ContainsSubstring("the address is one of a thread's local memory, used as one of global memory"));
 }
 
 TEST_CASE("the size of what was missed is told once") {

@@ -123,13 +123,11 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
     e.details.push_back(address == 0 ? "the address is null"
                                      : fmt::format("the address is {} after null", byte_count(address)));
     e.advice = "check that the pointer was allocated and passed to the kernel";
-  } else if (const Resolved r = resolve(address); r.space == StateSpace::shared) {
-    e.details.push_back(
-        fmt::format("the address is byte {} of a block's shared memory, used as one of global memory", r.address));
+  } else if (const StateSpace meant = resolve(address).space; meant == StateSpace::shared) {
+    e.details.push_back("the address is one of a block's shared memory, used as one of global memory");
     e.advice = "a pointer to shared memory is of use only in its own block: copy the data to global memory instead";
-  } else if (r.space == StateSpace::local) {
-    e.details.push_back(
-        fmt::format("the address is byte {} of a thread's local memory, used as one of global memory", r.address));
+  } else if (meant == StateSpace::local) {
+    e.details.push_back("the address is one of a thread's local memory, used as one of global memory");
     e.advice = "a pointer to a local variable is of use only in its own thread: copy the data to global memory instead";
   } else if (!p.allocation) {
     e.details.push_back("the address is no device memory: is it a host pointer, or an uninitialised one?");
