@@ -207,7 +207,8 @@ std::vector<std::byte> wild_payload(const Request& made, const Program& program,
 }
 
 bool expects_reply(const Request& made) {
-  const bool may_be_quiet = made.op == Op::launch || made.op == Op::fill || made.op == Op::copy_on_device;
+  const bool may_be_quiet =
+      made.op == Op::launch || made.op == Op::fill || made.op == Op::copy_on_device || made.op == Op::record_event;
   return !((made.flags & server::wire::flag_quiet) && may_be_quiet);
 }
 
