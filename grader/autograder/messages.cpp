@@ -12,7 +12,7 @@ namespace scanlab::grade {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Meaning>, 13> cuda_errors = {{
+constexpr std::array<std::pair<std::string_view, Meaning>, 14> cuda_errors = {{
     {"cudaErrorInvalidConfiguration",
      {"the kernel was refused: a grid or block with a zero in it, more than 1024 threads a block, or more blocks than "
       "a "
@@ -45,6 +45,9 @@ constexpr std::array<std::pair<std::string_view, Meaning>, 13> cuda_errors = {{
     {"cudaErrorInvalidDeviceFunction",
      {"the kernel does not exist in the program for this device",
       "is it defined as a __global__ function in this file?"}},
+    {"cudaErrorInvalidResourceHandle",
+     {"a CUDA call was given a kernel, stream or event that does not exist",
+      "launch __global__ functions of this file, and destroy streams and events after their last use"}},
     {"cudaErrorCooperativeLaunchTooLarge",
      {"a cooperative launch has more blocks than fit on the device at once", "launch fewer blocks"}},
     {"cudaErrorNotSupported",

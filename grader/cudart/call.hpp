@@ -8,16 +8,21 @@
 
 namespace scanlab::cudart {
 
+/// Connects on first use; why there is no device otherwise. Needs `state.mutex`.
+inline cudaError_t connect(Client& state) {
+  if (state.connect()) return cudaSuccess;
+  return state.link == Client::Link::forked ? cudaErrorInitializationError
+         : state.link == Client::Link::lost ? cudaErrorDevicesUnavailable
+                                            : cudaErrorNoDevice;
+}
+
 /// Runs `body(Client&)` → cudaError_t as one call of the runtime.
 template <class Body>
 cudaError_t call(Body&& body) {
   if (in_host_function) return record(cudaErrorNotPermitted);
   Client& state = client();
   const std::lock_guard hold(state.mutex);
-  if (!state.connect())
-    return record(state.link == Client::Link::forked ? cudaErrorInitializationError
-                  : state.link == Client::Link::lost ? cudaErrorDevicesUnavailable
-                                                     : cudaErrorNoDevice);
+  if (const cudaError_t error = connect(state); error != cudaSuccess) return record(error);
   if (state.sticky != cudaSuccess) return record(state.sticky);
   return record(body(state));
 }

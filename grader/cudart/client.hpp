@@ -216,6 +216,16 @@ inline bool in_device_window(const void* pointer) {
 /// One line on stderr that begins with "scanlab: "; after 20 of them silence.
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
+/// Of a call that takes a kernel, for a pointer that is neither a kernel's nor a cudaKernel_t.
+inline cudaError_t no_such_kernel(const void* kernel) {
+#if CUDART_VERSION >= 13000
+  // CUDA 13's runtime takes every other pointer for a handle (seen with 13.0 on an H200).
+  if (kernel != nullptr) return cudaErrorInvalidResourceHandle;
+#endif
+  (void)kernel;
+  return cudaErrorInvalidDeviceFunction;
+}
+
 /// Watches for host code that dereferences device pointers (host_access.cpp).
 void watch_host_accesses();
 

@@ -127,7 +127,8 @@ cudaError_t fill(Client& state, void* to, int value, std::size_t bytes) {
 
 cudaError_t copy_rows(Client& state, void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                       std::size_t width, std::size_t height, cudaMemcpyKind kind, Waits waits) {
-  if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
+  // The documented error; for a single row CUDA 13.0 was seen to return the other one, on an H200.
+  if (width > to_pitch || width > from_pitch) return height == 1 ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue;
   if (width == to_pitch && width == from_pitch) return copy(state, to, from, width * height, kind, waits);
   for (std::size_t row = 0; row < height; ++row) {
     const cudaError_t error = copy(state, static_cast<char*>(to) + row * to_pitch,

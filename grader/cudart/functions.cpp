@@ -13,7 +13,7 @@ cudaError_t CUDARTAPI cudaFuncGetAttributes(cudaFuncAttributes* attributes, cons
   return call([&](Client& state) -> cudaError_t {
     if (attributes == nullptr) return cudaErrorInvalidValue;
     Function* function = state.find(kernel);
-    if (function == nullptr) return cudaErrorInvalidDeviceFunction;
+    if (function == nullptr) return no_such_kernel(kernel);
     if (const cudaError_t error = state.resolve(*function); error != cudaSuccess) return error;
     *attributes = {};
     attributes->sharedSizeBytes = function->facts.static_shared;
@@ -36,7 +36,7 @@ cudaError_t CUDARTAPI cudaFuncGetAttributes(cudaFuncAttributes* attributes, cons
 cudaError_t CUDARTAPI cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   return call([&](Client& state) -> cudaError_t {
     Function* function = state.find(kernel);
-    if (function == nullptr) return cudaErrorInvalidDeviceFunction;
+    if (function == nullptr) return no_such_kernel(kernel);
     if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) {
       if (value < cudaSharedmemCarveoutDefault || value > cudaSharedmemCarveoutMaxShared) return cudaErrorInvalidValue;
       function->carveout = value;
@@ -55,17 +55,17 @@ cudaError_t CUDARTAPI cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute
 }
 
 cudaError_t CUDARTAPI cudaFuncSetCacheConfig(const void* kernel, cudaFuncCache) {
-  return call([&](Client& state) { return state.find(kernel) ? cudaSuccess : cudaErrorInvalidDeviceFunction; });
+  return call([&](Client& state) { return state.find(kernel) ? cudaSuccess : no_such_kernel(kernel); });
 }
 
 cudaError_t CUDARTAPI cudaFuncSetSharedMemConfig(const void* kernel, cudaSharedMemConfig) {
-  return call([&](Client& state) { return state.find(kernel) ? cudaSuccess : cudaErrorInvalidDeviceFunction; });
+  return call([&](Client& state) { return state.find(kernel) ? cudaSuccess : no_such_kernel(kernel); });
 }
 
 cudaError_t CUDARTAPI cudaFuncGetName(const char** name, const void* kernel) {
   return call([&](Client& state) -> cudaError_t {
     const Function* function = state.find(kernel);
-    if (function == nullptr) return cudaErrorInvalidDeviceFunction;
+    if (function == nullptr) return no_such_kernel(kernel);
     if (name == nullptr) return cudaErrorInvalidValue;
     *name = function->name.c_str();
     return cudaSuccess;
@@ -75,7 +75,7 @@ cudaError_t CUDARTAPI cudaFuncGetName(const char** name, const void* kernel) {
 cudaError_t CUDARTAPI cudaFuncGetParamInfo(const void* kernel, size_t index, size_t* offset, size_t* bytes) {
   return call([&](Client& state) -> cudaError_t {
     Function* function = state.find(kernel);
-    if (function == nullptr) return cudaErrorInvalidDeviceFunction;
+    if (function == nullptr) return no_such_kernel(kernel);
     if (const cudaError_t error = state.resolve(*function); error != cudaSuccess) return error;
     if (offset == nullptr || index >= function->places.size()) return cudaErrorInvalidValue;
     *offset = function->places[index].offset;
@@ -105,7 +105,7 @@ cudaError_t CUDARTAPI cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int
                                                                              int threads, size_t shared, unsigned) {
   return call([&](Client& state) -> cudaError_t {
     Function* function = state.find(kernel);
-    if (function == nullptr) return cudaErrorInvalidDeviceFunction;
+    if (function == nullptr) return no_such_kernel(kernel);
     if (blocks == nullptr || threads <= 0) return cudaErrorInvalidValue;
     if (const cudaError_t error = state.resolve(*function); error != cudaSuccess) return error;
     wire::Request request;
@@ -128,7 +128,7 @@ cudaError_t CUDARTAPI cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, c
                                                                 int threads) {
   return call([&](Client& state) -> cudaError_t {
     Function* function = state.find(kernel);
-    if (function == nullptr) return cudaErrorInvalidDeviceFunction;
+    if (function == nullptr) return no_such_kernel(kernel);
     if (bytes == nullptr || blocks <= 0 || threads <= 0) return cudaErrorInvalidValue;
     if (const cudaError_t error = state.resolve(*function); error != cudaSuccess) return error;
     const std::uint64_t share = std::min<std::uint64_t>(

@@ -56,7 +56,7 @@ cudaError_t launch(const void* kernel, const LaunchShape& shape, void** argument
   return call([&](Client& state) -> cudaError_t {
     if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
     Function* function = state.find(kernel);
-    if (function == nullptr) return cudaErrorInvalidDeviceFunction;
+    if (function == nullptr) return no_such_kernel(kernel);
     if (const cudaError_t error = state.resolve(*function); error != cudaSuccess) return error;
 
     std::byte small[512];

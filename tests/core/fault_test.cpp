@@ -104,6 +104,46 @@ TEST_CASE("a null pointer and a host pointer are recognised") {
              ContainsSubstring("host pointer"));
 }
 
+TEST_CASE("a pointer from unwritten memory is recognised, at every alignment and with an offset") {
+  const auto detail = [](const char* offset) {
+    const auto r = test::run({".shared .align 8 .b64 never;\nld.shared.u64 %rd1, [never];\nld.global.u32 %r1, [%rd1" +
+                              std::string(offset) + "];\nret;\n"});
+    CHECK(fault_of(r).kind == Kind::out_of_bounds);
+    REQUIRE(fault_of(r).details.size() == 1);
+    return fault_of(r).details[0];
+  };
+  const std::string poisoned = "the address comes from memory that nobody has written (poison)";
+  CHECK(detail("") == poisoned);
+  CHECK(detail("+3") == poisoned + ", 3 bytes further on");
+  CHECK(detail("+-1") == poisoned + ", 1 byte before it");
+}
+
+TEST_CASE("addresses of shared and local memory that are used as global ones are named") {
+  CHECK_THAT(fault_of(test::run({".shared .align 8 .b8 s[64];\nmov.u64 %rd1, s;\ncvta.shared.u64 %rd1, %rd1;\n"
+                                 "ld.global.u32 %r1, [%rd1+8];\nret;\n"}))
+                 .text(),
+             ContainsSubstring("the address is one of a block's shared memory, used as one of global memory"));
+  CHECK_THAT(fault_of(test::run({".local .align 8 .b8 l[64];\nmov.u64 %rd1, l;\ncvta.local.u64 %rd1, %rd1;\n"
+                                 "ld.global.u32 %r1, [%rd1];\nret;\n"}))
+                 .text(),
+             ContainsSubstring("the address is one of a thread's local memory, used as one of global memory"));
+}
+
+TEST_CASE("the size of what was missed is told once") {
+  const auto detail = [](const char* label) {
+    Setup setup;
+    setup.label = label;
+    const auto r = test::run({"st.global.u32 [%out+-4], 1;\nret;\n"}, setup);
+    REQUIRE(fault_of(r).details.size() == 1);
+    return fault_of(r).details[0];
+  };
+  CHECK(detail("x") == "4 bytes before the beginning of x, which has 256 bytes");
+  CHECK(detail("x256") == "4 bytes before the beginning of x256, which has 256 bytes");
+  CHECK(detail("cudaMalloc #2 (256 bytes)") == "4 bytes before the beginning of cudaMalloc #2 (256 bytes)");
+  CHECK(detail("malloc(256) in the kernel") == "4 bytes before the beginning of malloc(256) in the kernel");
+  CHECK(detail("") == "4 bytes before the beginning of cudaMalloc #1, 256 bytes");
+}
+
 TEST_CASE("an unknown instruction is an error with its line before anything runs") {
   const Kernel k{R"(
 .loc 1 3 1

@@ -41,6 +41,7 @@ struct Setup {
   vgpu::Schedule schedule{};
   std::uint64_t max_warp_instructions = 10'000'000;
   vgpu::Observer* observer = nullptr;
+  std::string label = "out";  ///< of the buffer, in messages
 };
 
 inline Run run(const Kernel& kernel, const Setup& setup = {}) {
@@ -51,7 +52,7 @@ inline Run run(const Kernel& kernel, const Setup& setup = {}) {
   device.max_warp_instructions = setup.max_warp_instructions;
   if (setup.observer) device.attach(setup.observer);
   vgpu::LoadedModule* module = device.load(kernel.text());
-  const vgpu::Address out = device.memory().allocate(4 * setup.words, "out");
+  const vgpu::Address out = device.memory().allocate(4 * setup.words, setup.label);
   device.memory().fill(out, std::byte{0}, 4 * setup.words);
   vgpu::LaunchRequest request;
   request.module = module;

@@ -87,7 +87,8 @@ int main() {
   show("copy with an unknown direction", cudaMemcpy(x, x, 4, static_cast<cudaMemcpyKind>(77)));
   cudaGetLastError();
 
-  // A kernel that is stopped: every call returns its error from then on.
+  // A kernel that is stopped: every call that looks at the device returns its error from
+  // then on, and the last error is that of these calls: once it has been asked for, it is gone until the next one.
   write<<<1, 1>>>(nullptr);
   show("a kernel writes to address 0", cudaDeviceSynchronize());
   show("cudaMalloc", cudaMalloc(&x, 4));

@@ -1,5 +1,6 @@
 // A fault in one stream ends the work of all: every call that looks at the device reports it from then on, also those
-// on other streams and events; querying errors does not clear it.
+// on other streams and events. Asking for the last error clears only what is remembered: the next call reports it
+// again.
 #include <cstdio>
 
 __global__ void fault(int* x) {

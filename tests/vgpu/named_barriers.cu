@@ -54,6 +54,7 @@ __global__ void ring(int* out, int warps) {
   __shared__ int token;
   const int warp = threadIdx.x / 32;
   if (warp == 0 && threadIdx.x == 0) token = 1;
+  __syncwarp();
   if (warp > 0) bar_sync(warp, 64);
   int seen = token;
   __syncwarp();
@@ -82,25 +83,31 @@ __global__ void reductions(unsigned* out) {
   out[t] = count * 100 + all * 10 + any;
 }
 
-// A warp that has returned is not waited for; and a tree whose threads leave level by level.
+// Warps that have returned are not waited for: a tree that half of the warps leave at every level. Whole warps, since
+// all threads of a warp have to wait at the same bar.sync.
 __global__ void leave(int* data) {
-  __shared__ int s[200];
+  __shared__ int s[256];
   const int t = threadIdx.x;
   s[t] = data[t];
-  if (t >= 100) {
+  if (t >= 128) {
     s[t] += 1;
     __syncthreads();
     return;
   }
   __syncthreads();
-  s[t] += s[t + 100];
-  if (t >= 50) {
+  s[t] += s[t + 128];
+  if (t >= 64) {
     __syncthreads();
     return;
   }
   __syncthreads();
-  s[t] += s[t + 50];
+  s[t] += s[t + 64];
+  if (t >= 32) {
+    __syncthreads();
+    return;
+  }
   __syncthreads();
+  s[t] += s[t + 32];
   data[t] = s[t];
 }
 
@@ -149,14 +156,16 @@ int main() {
   cudaMemcpy(r, out, 96 * sizeof(int), cudaMemcpyDeviceToHost);
   printf("reductions: %d %d %d\n", r[0], r[32], r[95]);
 
-  for (int i = 0; i < 200; ++i) r[i] = i * i;
-  cudaMemcpy(out, r, 200 * sizeof(int), cudaMemcpyHostToDevice);
-  int expected[50];
-  for (int t = 0; t < 50; ++t) expected[t] = r[t] + r[t + 50] + r[t + 100] + r[t + 150] + 2;
-  leave<<<1, 200>>>(out);
-  cudaMemcpy(r, out, 50 * sizeof(int), cudaMemcpyDeviceToHost);
+  int expected[32] = {};
+  for (int i = 0; i < 256; ++i) {
+    r[i] = i * i;
+    expected[i % 32] += r[i] + (i >= 128);
+  }
+  cudaMemcpy(out, r, sizeof r, cudaMemcpyHostToDevice);
+  leave<<<1, 256>>>(out);
+  cudaMemcpy(r, out, sizeof expected, cudaMemcpyDeviceToHost);
   wrong = 0;
-  for (int t = 0; t < 50; ++t) wrong += r[t] != expected[t];
+  for (int t = 0; t < 32; ++t) wrong += r[t] != expected[t];
   printf("leave: %d wrong\n", wrong);
   printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 }

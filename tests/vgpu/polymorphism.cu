@@ -100,7 +100,14 @@ __device__ float negate(float x) {
 __device__ float half(float x) {
   return x / 2;
 }
-__constant__ Function functions[] = {square, negate, half, nullptr};
+// Filled on the device: in the static initialiser of a constant variable the addresses are not what a GPU can call.
+__device__ Function functions[4];
+__global__ void fill_table() {
+  functions[0] = square;
+  functions[1] = negate;
+  functions[2] = half;
+  functions[3] = nullptr;
+}
 
 __global__ void members(int* out, const int* choice) {
   // Chosen at run time, so that the calls stay indirect.
@@ -141,6 +148,7 @@ int main() {
   members<<<1, 1>>>(ints, d_choice);
   cudaMemcpy(h, ints, sizeof h, cudaMemcpyDeviceToHost);
   printf("members %d %d %d %d, value %d\n", h[0], h[1], h[2], h[3], h[4]);
+  fill_table<<<1, 1>>>();
   table<<<1, 32>>>(out);
   cudaMemcpy(values, out, 8 * sizeof(float), cudaMemcpyDeviceToHost);
   for (int k = 0; k < 8; ++k) printf("%g ", values[k]);

@@ -1,9 +1,9 @@
-// test: with separate_compilation_library.cu
+// test: with parts/separate_compilation_library.cu
 // A program of two files with relocatable device code: functions, variables, constants and templates of one file used
 // in the other, and names that both have for themselves.
 #include <cstdio>
 
-#include "separate_compilation.cuh"
+#include "parts/separate_compilation.cuh"
 
 namespace {
 __device__ int calls = 1000;  // the other file has its own

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "vgpu/core/lanes.hpp"
 #include "vgpu/core/raise.hpp"
@@ -31,14 +33,30 @@ std::string byte_count(std::uint64_t n) {
   return fmt::format("{} byte{}", n, plural(n));
 }
 
-/// "4 bytes after the end of s_xy (4096 bytes)".
+/// Does the label of an allocation say its size, as "cudaMalloc #2 (2048 bytes)" and "malloc(40) in the kernel" do?
+bool says_size(std::string_view name, std::uint64_t size) {
+  return name.find(fmt::format("({}", size)) != name.npos || name.find(fmt::format(", {} byte", size)) != name.npos;
+}
+
+/// "4 bytes past the end of s_xy, which has 4096 bytes".
 std::string missed(std::string_view name, std::uint64_t size, std::int64_t distance) {
+  const std::string target =
+      says_size(name, size) ? std::string(name) : fmt::format("{}, which has {}", name, byte_count(size));
   if (distance < 0)
-    return fmt::format("{} before the beginning of {}, which has {}", byte_count(static_cast<std::uint64_t>(-distance)),
-                       name, byte_count(size));
+    return fmt::format("{} before the beginning of {}", byte_count(static_cast<std::uint64_t>(-distance)), target);
   const auto beyond = static_cast<std::uint64_t>(distance - 1);
-  if (beyond == 0) return fmt::format("just past the end of {}, which has {}", name, byte_count(size));
-  return fmt::format("{} past the end of {}, which has {}", byte_count(beyond), name, byte_count(size));
+  if (beyond == 0) return fmt::format("just past the end of {}", target);
+  return fmt::format("{} past the end of {}", byte_count(beyond), target);
+}
+
+/// How far an address is from eight bytes of poison: a pointer that was read from unwritten memory, and an index or a
+/// member's offset added to it. Nothing when it is too far for that.
+std::optional<std::int64_t> distance_from_poison(std::uint64_t address) {
+  constexpr std::uint64_t pointer = 0x0101010101010101 * static_cast<std::uint64_t>(poison);
+  constexpr std::int64_t limit = std::int64_t{1} << 40;
+  const auto distance = static_cast<std::int64_t>(address - pointer);
+  if (distance <= -limit || distance >= limit) return {};
+  return distance;
 }
 
 struct Explanation {
@@ -84,6 +102,18 @@ Explanation explain_shared(Warp& w, std::uint64_t address) {
   return e;
 }
 
+Explanation explain_poison(std::int64_t distance) {
+  Explanation e;
+  e.target = "every allocation";
+  std::string detail = "the address comes from memory that nobody has written (poison)";
+  if (distance != 0)
+    detail += fmt::format(", {} {}", byte_count(static_cast<std::uint64_t>(std::llabs(distance))),
+                          distance > 0 ? "further on" : "before it");
+  e.details.push_back(std::move(detail));
+  e.advice = "write the pointer before it is read: every entry of a table of pointers, every pointer in a struct";
+  return e;
+}
+
 Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) {
   Explanation e;
   e.target = "every allocation";
@@ -93,6 +123,12 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
     e.details.push_back(address == 0 ? "the address is null"
                                      : fmt::format("the address is {} after null", byte_count(address)));
     e.advice = "check that the pointer was allocated and passed to the kernel";
+  } else if (const StateSpace meant = resolve(address).space; meant == StateSpace::shared) {
+    e.details.push_back("the address is one of a block's shared memory, used as one of global memory");
+    e.advice = "a pointer to shared memory is of use only in its own block: copy the data to global memory instead";
+  } else if (meant == StateSpace::local) {
+    e.details.push_back("the address is one of a thread's local memory, used as one of global memory");
+    e.advice = "a pointer to a local variable is of use only in its own thread: copy the data to global memory instead";
   } else if (!p.allocation) {
     e.details.push_back("the address is no device memory: is it a host pointer, or an uninitialised one?");
     e.advice = "pass pointers from cudaMalloc to the kernel";
@@ -118,7 +154,8 @@ void raise_bad_access(Warp& w, StateSpace space, Touch touch, unsigned lane, std
                       std::uint32_t bytes) {
   FaultException f;
   f.lane = lane;
-  if (address % std::bit_floor(bytes) != 0 && space != StateSpace::generic) {
+  const std::optional<std::int64_t> from_poison = distance_from_poison(address);
+  if (!from_poison && address % std::bit_floor(bytes) != 0 && space != StateSpace::generic) {
     f.fault.kind = Fault::Kind::misaligned;
     f.fault.headline = fmt::format("misaligned {} of {}", verb(touch), byte_count(bytes));
     f.fault.details.push_back(
@@ -128,6 +165,7 @@ void raise_bad_access(Warp& w, StateSpace space, Touch touch, unsigned lane, std
   }
   f.fault.kind = Fault::Kind::out_of_bounds;
   Explanation e;
+  if (from_poison) space = StateSpace::global;
   switch (space) {
     case StateSpace::shared:
       e = explain_shared(w, address);
@@ -144,7 +182,7 @@ void raise_bad_access(Warp& w, StateSpace space, Touch touch, unsigned lane, std
       break;
     case StateSpace::constant:
     default:
-      e = explain_global(w, address, bytes);
+      e = from_poison ? explain_poison(*from_poison) : explain_global(w, address, bytes);
       break;
   }
   f.fault.headline = fmt::format("{} of {} outside {}", verb(touch), byte_count(bytes), e.target);

@@ -1,4 +1,4 @@
-// The second file of separate_compilation.cu.
+// The second file of ../separate_compilation.cu.
 #include <cstdio>
 
 #include "separate_compilation.cuh"
