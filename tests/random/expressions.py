@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from operations import ALTERNATIVES, EXPRESSION_LINES, INSTRUCTION_LINES, SEQUENCE_LINES
 from prng import Random
 
-C_TYPES = {"f16": "u16", "bf16": "u16", "h2": "u32", "b2": "u32", "lane": "u32", "amount": "u32"}
+C_TYPES = {"f16": "u16", "bf16": "u16", "h2": "u32", "b2": "u32", "lane": "u32", "amount": "u32", "place": "u32"}
 CONSTRAINTS = {"u16": "h", "u32": "r", "u64": "l", "f32": "f", "f64": "d"}
 # What makes a result of packed or short floats plain, where a NaN's payload would show.
 PLAIN = {"f16": "plain_f16", "bf16": "plain_bf16", "h2": "plain_h2", "b2": "plain_b2"}
@@ -110,6 +110,8 @@ class Expressions:
         random = self.random
         if kind == "lane":
             return f"({self.expression('u32', depth)} & 31u)"
+        if kind == "place":
+            return f"({self.expression('amount', depth)} & 255u)"
         if kind == "amount":
             inner = self.expression("u32", depth)
             return inner if random.one_in(4) else f"({inner} % 70u)"

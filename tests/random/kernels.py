@@ -116,6 +116,7 @@ class Kernel(Statements):
                 self.put(f"{name} ^= atomicCAS({place}, {self.expression('u32', 1)}, {self.value('u32')});")
             case 1:
                 self.put(f"{name} ^= bits(atomicAdd(reinterpret_cast<f64*>(mine + 1), {self.value('f64')})) >> 20;")
+                self.put("mine[1] = bits(*reinterpret_cast<f64*>(mine + 1));")  # other statements read it as integers
             case 2:
                 self.put(
                     f"{name} ^= (u32)atomicCAS(mine + {self.expression('u32', 1)} % own_words, "

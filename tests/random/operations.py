@@ -1,7 +1,7 @@
 """The operations that random kernels are made of: one a line, as a result type and a template.
 
 Names of types in braces are replaced by random expressions of that type: u16 u32 u64 f16 f32 f64, p (a condition),
-lane (0 to 31), amount (of a shift, mostly below 70), u4 and u8 (immediates). `f16` and `bf16` are unsigned shorts that
+lane (0 to 31), amount (of a shift, mostly below 70), place (of a bit field, 8 bits), u4 and u8 (immediates). `f16` and `bf16` are unsigned shorts that
 hold such a number, `h2` and `b2` unsigned ints that hold two. Alternatives stand as `a,b,c`.
 
 Nothing here may be undefined, in C++ or in PTX: arithmetic is unsigned, divisors are odd, and NaNs become one NaN where
@@ -149,10 +149,10 @@ u32 `shl.b32,shr.u32,shr.s32` u32 amount
 u64 `shl.b64,shr.u64,shr.s64` u64 amount
 u16 `shl.b16,shr.u16,shr.s16` u16 amount
 u32 shf.`l,r`.`clamp,wrap`.b32 u32 u32 amount
-u32 bfe.`u32,s32` u32 amount amount
-u64 bfe.`u64,s64` u64 amount amount
-u32 bfi.b32 u32 u32 amount amount
-u64 bfi.b64 u64 u64 amount amount
+u32 bfe.`u32,s32` u32 place place
+u64 bfe.`u64,s64` u64 place place
+u32 bfi.b32 u32 u32 place place
+u64 bfi.b64 u64 u64 place place
 u32 bfind`,.shiftamt`.`u32,s32` u32
 u32 bfind`,.shiftamt`.`u64,s64` u64
 u32 lop3.b32 u32 u32 u32 #256
