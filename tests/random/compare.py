@@ -53,7 +53,8 @@ def compile_file(options: argparse.Namespace, seeds: range, folder: Path) -> Pat
         *BUILDS[build_of(options, seeds.start)],
     ]
     if options.gpu:
-        command += ["-gencode", f"arch=compute_80,code=sm_{options.capability}", str(source)]
+        # With its optimiser on, ptxas 13.0 gives about one kernel in two hundred another result than with it off.
+        command += ["-gencode", f"arch=compute_80,code=sm_{options.capability}", "-Xptxas", "-O0", str(source)]
     else:
         command += ["-gencode", "arch=compute_80,code=compute_80", "--no-compress", "-cudart", "none"]
         command += [str(source), str(options.library)]

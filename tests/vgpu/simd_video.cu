@@ -17,7 +17,7 @@ __global__ void scalar_forms(const uint32_t* in, uint32_t* out) {
   THREE(2, "vabsdiff.s32.s32.s32.add", "%0, %1.h0, %2.b3, %3");
   THREE(3, "vmin.s32.s32.s32.max", "%0, %1.b1, %2.b2, %3");
   THREE(4, "vmax.u32.u32.u32", "%0.b2, %1.b3, %2.b0, %3");
-  THREE(5, "vadd.u32.u32.u32", "%0.h1, %1.h0, %2.h1, %3");
+  THREE(5, "vadd.u32.u32.u32.add", "%0, %1.h0, %2.h1, %3");
   TWO(6, "vshl.u32.u32.u32.wrap", "%0, %1, %2");
   THREE(7, "vshr.s32.s32.u32.clamp.add", "%0, %1.h1, %2.b0, %3");
   THREE(8, "vmad.s32.s32.s32", "%0, %1.h0, %2.b1, %3");
@@ -56,7 +56,7 @@ void scalar_model(uint32_t a, uint32_t b, uint32_t c, uint32_t* to) {
   to[2] = distance(part(a, 0, 16, true), part(b, 24, 8, true)) + c;
   to[3] = larger(smaller(part(a, 8, 8, true), part(b, 16, 8, true)), int32_t(c));
   to[4] = merge(larger(part(a, 24, 8, false), part(b, 0, 8, false)), c, 16, 8);
-  to[5] = merge(part(a, 0, 16, false) + part(b, 16, 16, false), c, 16, 16);
+  to[5] = part(a, 0, 16, false) + part(b, 16, 16, false) + c;
   to[6] = a << (b & 31);
   const int64_t count = part(b, 0, 8, false);
   to[7] = uint32_t(part(a, 16, 16, true) >> (count > 32 ? 32 : count)) + c;

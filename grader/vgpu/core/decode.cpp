@@ -1039,8 +1039,9 @@ class Decoder {
   void make_ways_back() {
     std::vector<std::size_t> barriers;
     for (std::size_t k = 0; k + 1 < function_.instructions.size(); ++k) {
-      const Inst& i = program_.code[starts_of_any_[k + 1] - 1];
-      if (i.run == control::barrier && i.index == k) barriers.push_back(k);
+      if (starts_of_any_[k + 1] == starts_of_any_[k]) continue;  // a hint, of which nothing is left
+      const Inst& last = program_.code[starts_of_any_[k + 1] - 1];
+      if (last.run == control::barrier && last.index == k) barriers.push_back(k);
     }
     program_.ways_back.reserve(barriers.size());
     for (const std::size_t k : barriers) {
