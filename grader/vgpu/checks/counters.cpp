@@ -155,7 +155,9 @@ void Counters::addition(Mask mask) {
 
 void Counters::access(const Access& a) {
   if (a.space == ptx::StateSpace::shared) {
-    counts_.bank_conflict_replays += passes(a) - passes_without_conflict(a);
+    // Elements side by side, or one for all lanes, never share a bank.
+    const bool is_row = a.is_affine() && a.mask == full_mask && (a.stride == a.bytes || a.stride == 0);
+    if (!is_row) counts_.bank_conflict_replays += passes(a) - passes_without_conflict(a);
   } else if (a.space == ptx::StateSpace::global) {
     ++counts_.global_requests;
     counts_.global_sectors += sectors(a);

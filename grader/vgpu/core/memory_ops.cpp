@@ -15,7 +15,11 @@ Access access_of(Warp& w, const Inst* i, StateSpace space, Mask mask, std::uint3
                  const std::uint64_t* address) {
   const MemoryForm form = form_of(i);
   Access a;
-  a.who = actor_of(w, i);
+  // One by one: a copy of the whole would wait until the parts have been written.
+  a.who.block = w.block->index;
+  a.who.warp = w.id;
+  a.who.slot = w.block->slot;
+  a.who.line = i->line;
   a.space = space;
   a.mask = mask;
   a.bytes = bytes;
@@ -29,20 +33,24 @@ void tell(Warp& w, const Access& a, Touch touch) {
   for (Observer* o : w.block->grid->observers) touch == Touch::read ? o->load(a) : o->store(a);
 }
 
-/// to[l] = the element at from + offset[l]; stored in whole vectors, as it is read later.
-template <class T, class Offset>
-void take_lanes(T* to, const std::byte* from, const Offset* offset) {
+/// to[l] = the element at `place(l)`; stored in whole vectors, as it is read later.
+template <class T, class Place>
+void collect_lanes(T* to, Place place) {
   constexpr unsigned width = VectorOf<T>::width;
   for (unsigned chunk = 0; chunk < VectorOf<T>::count; ++chunk)
     [&]<unsigned... k>(std::integer_sequence<unsigned, k...>) {
       const auto element = [&](unsigned l) {
         T value;
-        std::memcpy(&value, from + offset[chunk * width + l], sizeof value);
+        std::memcpy(&value, place(chunk * width + l), sizeof value);
         return value;
       };
       vector_at(to, chunk) = Vector<T>{element(k)...};
     }
   (std::make_integer_sequence<unsigned, width>{});
+}
+template <class T, class Offset>
+void take_lanes(T* to, const std::byte* from, const Offset* offset) {
+  collect_lanes(to, [&](unsigned l) { return from + offset[l]; });
 }
 
 /// Loads `count` elements a lane from the addresses of all active lanes.
@@ -255,10 +263,8 @@ template <class T, StateSpace Space, AddressWidth Width, bool Observed>
   if (const std::byte* from = host_of<T, Space>(w, i, r)) {
     if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::read);
     T* const to = w.lanes<T>(i->op[0]);
-    Addresses offsets;
-    spread(offsets.of, Pair{0, r.stride});
-    take_lanes(to, from, offsets.of);
-    return i + 1;
+    collect_lanes(to, [&](unsigned l) { return from + static_cast<std::int64_t>(l) * r.stride; });
+    return proceed(w, i + 1);
   }
   w.pc = i;
   Addresses a;
@@ -275,7 +281,7 @@ template <class T, StateSpace Space, AddressWidth Width, bool Observed>
     const T* const from = w.lanes<T>(i->op[0]);
     for (unsigned l = 0; l < warp_size; ++l, to += r.stride) std::memcpy(to, &from[l], sizeof(T));
     ++w.block->grid->epoch;
-    return i + 1;
+    return proceed(w, i + 1);
   }
   w.pc = i;
   Addresses a;
