@@ -1,0 +1,112 @@
+// What loads and stores have in common once they know their addresses: telling observers, and moving the lanes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "vgpu/core/lanes.hpp"
+#include "vgpu/core/memory_ops.hpp"
+#include "vgpu/core/splits.hpp"
+
+namespace scanlab::vgpu {
+
+inline Access access_of(Warp& w, const Inst* i, StateSpace space, Mask mask, std::uint32_t bytes,
+                        const std::uint64_t* address) {
+  const MemoryForm form = form_of(i);
+  Access a;
+  // One by one: a copy of the whole would wait until the parts have been written.
+  a.who.block = w.block->index;
+  a.who.warp = w.id;
+  a.who.slot = w.block->slot;
+  a.who.line = i->line;
+  a.space = space;
+  a.mask = mask;
+  a.bytes = bytes;
+  a.address = address;
+  a.order = static_cast<Access::Order>(form.order);
+  a.scope = static_cast<Access::Scope>(form.scope);
+  return a;
+}
+
+inline void tell(Warp& w, const Access& a, Touch touch) {
+  for (Observer* o : w.block->grid->observers) touch == Touch::read ? o->load(a) : o->store(a);
+}
+
+/// to[l] = the element at `place(l)`; stored in whole vectors, as it is read later.
+template <class T, class Place>
+void collect_lanes(T* to, Place place) {
+  constexpr unsigned width = VectorOf<T>::width;
+  for (unsigned chunk = 0; chunk < VectorOf<T>::count; ++chunk)
+    [&]<unsigned... k>(std::integer_sequence<unsigned, k...>) {
+      const auto element = [&](unsigned l) {
+        T value;
+        std::memcpy(&value, place(chunk * width + l), sizeof value);
+        return value;
+      };
+      vector_at(to, chunk) = Vector<T>{element(k)...};
+    }
+  (std::make_integer_sequence<unsigned, width>{});
+}
+template <class T, class Offset>
+void take_lanes(T* to, const std::byte* from, const Offset* offset) {
+  collect_lanes(to, [&](unsigned l) { return from + offset[l]; });
+}
+
+/// Loads `count` elements a lane from the addresses of all active lanes.
+template <class T, StateSpace Space, bool Observed>
+void load_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count) {
+  const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
+  const View v = view<Space>(w, i, Touch::read, a, bytes);
+  if constexpr (Observed) tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::read);
+  if (form_of(i).order != static_cast<std::uint32_t>(Access::Order::weak)) note_poll(w);
+  for (std::uint32_t k = 0; k < count; ++k) {
+    T* to = w.lanes<T>(i->op[k]);
+    const std::byte* from = v.base + k * sizeof(T);
+    if (v.consecutive && count == 1)
+      copy_lanes<T>(to, from + a.of[0]);
+    else if (w.active == full_mask)
+      take_lanes(to, from, a.of);
+    else
+      for_each_lane(w.active, [&](unsigned l) { std::memcpy(&to[l], from + a.of[l], sizeof(T)); });
+  }
+}
+
+template <class T, StateSpace Space, bool Observed>
+void store_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count) {
+  const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
+  const View v = view<Space>(w, i, Touch::write, a, bytes);
+  if constexpr (Observed) tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::write);
+  ++w.block->grid->epoch;
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const T* from = w.lanes<T>(i->op[k]);
+    std::byte* to = v.base + k * sizeof(T);
+    if (v.consecutive && count == 1)
+      copy_lanes<T>(to + a.of[0], from);
+    else if (w.active == full_mask)
+      for (unsigned l = 0; l < warp_size; ++l) std::memcpy(to + a.of[l], &from[l], sizeof(T));
+    else
+      for_each_lane(w.active, [&](unsigned l) { std::memcpy(to + a.of[l], &from[l], sizeof(T)); });
+  }
+}
+
+template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+[[gnu::noinline]] const Inst* load_gathered(Warp& w, const Inst* i) {
+  w.pc = i;
+  Addresses a;
+  gather<Width>(w, i, a);
+  load_lanes<T, Space, Observed>(w, i, a, i->aux & 7u);
+  return i + 1;
+}
+
+template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+[[gnu::noinline]] const Inst* store_gathered(Warp& w, const Inst* i) {
+  w.pc = i;
+  Addresses a;
+  gather<Width>(w, i, a);
+  store_lanes<T, Space, Observed>(w, i, a, i->aux & 7u);
+  return i + 1;
+}
+
+}  // namespace scanlab::vgpu
