@@ -1,0 +1,151 @@
+// Code for warps that stay together gives what code for any warp gives, and counts the same. In order, blocks begin in
+// the former; a random schedule runs the latter alone.
+#include <catch2/catch_test_macros.hpp>
+
+#include "kernel.hpp"
+#include "vgpu/checks/counters.hpp"
+
+using namespace scanlab;
+using test::Kernel;
+using test::Setup;
+using Order = vgpu::Schedule::Order;
+
+namespace {
+
+/// What `kernel` writes; under both schedules, with the same counts.
+std::vector<std::uint32_t> written(const Kernel& kernel, unsigned threads, std::size_t words) {
+  std::vector<std::uint32_t> out[2];
+  vgpu::Counts counts[2];
+  for (const int k : {0, 1}) {
+    vgpu::Counters counters;
+    Setup setup;
+    setup.block.x = threads;
+    setup.words = words;
+    setup.observer = &counters;
+    setup.schedule = {k == 0 ? Order::in_order : Order::random, 3};
+    const auto r = test::run(kernel, setup);
+    INFO((r.result.fault ? r.result.fault->text() : std::string()));
+    REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
+    out[k] = r.out;
+    counts[k] = counters.counts();
+  }
+  CHECK(out[0] == out[1]);
+  CHECK(counts[0].warp_instructions == counts[1].warp_instructions);
+  CHECK(counts[0].thread_instructions == counts[1].thread_instructions);
+  CHECK(counts[0].global_sectors == counts[1].global_sectors);
+  CHECK(counts[0].bank_conflict_replays == counts[1].bank_conflict_replays);
+  return out[0];
+}
+
+}  // namespace
+
+TEST_CASE("an index that wraps between two lanes of a warp is widened lane by lane") {
+  // tid + 0x7ffffff0 is negative from lane 16 on: its sign goes into the upper word.
+  const Kernel k{R"(
+mov.u32 %r1, %tid.x;
+add.s32 %r2, %r1, 2147483632;
+mul.wide.s32 %rd1, %r2, 4;
+shr.u64 %rd2, %rd1, 32;
+cvt.u32.u64 %r3, %rd2;
+cvt.u64.u32 %rd3, %r2;
+shr.u64 %rd4, %rd3, 32;
+cvt.u32.u64 %r4, %rd4;
+add.u32 %r5, %r3, %r4;
+)" + test::store_at_tid("%r5") +
+                 "ret;\n"};
+  const auto out = written(k, 64, 64);
+  for (unsigned t = 0; t < 64; ++t) CHECK(out[t] == (t < 16 ? 1u : 0xFFFFFFFEu));
+}
+
+TEST_CASE("comparisons of neighbours change within a warp, and with a wrap twice") {
+  const Kernel k{R"(
+mov.u32 %r1, %tid.x;
+sub.u32 %r2, %r1, 8;
+setp.lt.u32 %p1, %r2, 16;
+setp.lt.s32 %p2, %r2, 16;
+selp.u32 %r3, 1, 0, %p1;
+selp.u32 %r4, 2, 0, %p2;
+setp.eq.u32 %p3, %r2, 5;
+selp.u32 %r5, 4, 0, %p3;
+add.u32 %r6, %r3, %r4;
+add.u32 %r6, %r6, %r5;
+)" + test::store_at_tid("%r6") +
+                 "ret;\n"};
+  const auto out = written(k, 32, 64);
+  for (unsigned t = 0; t < 32; ++t)
+    CHECK(out[t] == (t >= 8 && t < 24 ? 1u : 0u) + (t < 24 ? 2u : 0u) + (t == 13 ? 4u : 0u));
+}
+
+TEST_CASE("sides of nested branches run one after the other, and all lanes go on") {
+  const Kernel k{R"(
+mov.u32 %r1, %tid.x;
+mov.u32 %r2, 7;
+and.b32 %r3, %r1, 1;
+setp.eq.u32 %p1, %r3, 0;
+@%p1 bra $L_even;
+mov.u32 %r2, 1;
+setp.lt.u32 %p2, %r1, 8;
+@%p2 bra $L_small;
+add.u32 %r2, %r2, 10;
+$L_small:
+bra.uni $L_end;
+$L_even:
+mov.u32 %r2, 2;
+setp.gt.u32 %p3, %r1, 20;
+@%p3 bra $L_end;
+add.u32 %r2, %r2, 100;
+$L_end:
+add.u32 %r2, %r2, 1000;
+)" + test::store_at_tid("%r2") +
+                 "ret;\n"};
+  const auto out = written(k, 32, 64);
+  for (unsigned t = 0; t < 32; ++t) {
+    const unsigned side = t % 2 ? 1 + (t < 8 ? 0 : 10) : 2 + (t > 20 ? 0 : 100);
+    CHECK(out[t] == side + 1000);
+  }
+}
+
+TEST_CASE("a warp that parted comes back behind a barrier with what its lanes hold") {
+  // Lane t goes round t % 4 times, and %r2 differs; behind the barrier %r5 is uniform again, and %r6 affine.
+  const Kernel k{R"(
+.shared .align 4 .b8 s_x[512];
+mov.u32 %r1, %tid.x;
+mov.u32 %r2, 0;
+mov.u32 %r5, 3;
+shl.b32 %r6, %r1, 2;
+and.b32 %r3, %r1, 3;
+$L_loop:
+setp.ge.u32 %p1, %r2, %r3;
+@%p1 bra $L_done;
+add.u32 %r2, %r2, 1;
+bra.uni $L_loop;
+$L_done:
+mov.u32 %r7, s_x;
+add.u32 %r8, %r7, %r6;
+st.shared.u32 [%r8], %r2;
+bar.sync 0;
+xor.b32 %r9, %r8, 4;
+ld.shared.u32 %r10, [%r9];
+mad.lo.u32 %r11, %r10, %r5, %r6;
+)" + test::store_at_tid("%r11") +
+                 "ret;\n"};
+  const auto out = written(k, 128, 128);
+  for (unsigned t = 0; t < 128; ++t) CHECK(out[t] == ((t ^ 1) % 4) * 3 + 4 * t);
+}
+
+TEST_CASE("a register that is sometimes affine and sometimes uniform is both") {
+  const Kernel k{R"(
+mov.u32 %r1, %tid.x;
+mov.u32 %r3, %ntid.x;
+mov.u32 %r2, %r1;
+setp.gt.u32 %p1, %r3, 64;
+@%p1 bra $L_keep;
+mov.u32 %r2, 5;
+$L_keep:
+add.u32 %r4, %r2, %r2;
+)" + test::store_at_tid("%r4") +
+                 "ret;\n"};
+  const auto few = written(k, 64, 128), many = written(k, 128, 128);
+  for (unsigned t = 0; t < 64; ++t) CHECK(few[t] == 10);
+  for (unsigned t = 0; t < 128; ++t) CHECK(many[t] == 2 * t);
+}
