@@ -4,7 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scanlab import plan as plans
@@ -85,6 +85,7 @@ def test_a_wrong_name_suggests_one(name: str, near: str) -> None:
 
 
 @given(st.text(max_size=20))
+@example("/\0")
 def test_any_name_is_found_or_refused(name: str) -> None:
     with suppress(ScanlabError):
         find_lab(name)

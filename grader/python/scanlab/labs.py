@@ -238,7 +238,10 @@ def find_lab(wanted: str) -> Lab:
     labs = all_labs()
     name = wanted.strip()
     if "/" in name or name in (".", ".."):
-        parts = Path(name).resolve().parts
+        try:
+            parts = Path(name).resolve().parts
+        except (OSError, ValueError):  # no path at all: a null character, a name too long
+            parts = ()
         name = next((part for part in reversed(parts) if FOLDER.fullmatch(part)), name)
     name = name.lower().replace("-", "_")
     for lab in labs:
