@@ -97,12 +97,14 @@ struct Image {
 /// Addresses that the loader has given to module variables and functions, by mangled name.
 using SymbolTable = std::unordered_map<std::string, Address>;
 
-/// Decodes `kernel` and everything it can call. Throws FaultException (unsupported) naming the first instruction or
-/// symbol that is not known, with its source line.
+/// What an image is made for; the fields are those of Image.
 struct ImageOptions {
   bool observed = false, fine_grain = false, rows = false;
   auto operator<=>(const ImageOptions&) const = default;
 };
+
+/// Decodes `kernel` and everything it can call. Throws FaultException (unsupported) naming the first instruction or
+/// symbol that is not known, with its source line.
 std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function& kernel, const SymbolTable& symbols,
                                   const ImageOptions& options);
 

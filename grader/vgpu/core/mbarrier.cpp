@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpu/core/addressing.hpp"
+#include "vgpu/core/lanes.hpp"
 #include "vgpu/core/raise.hpp"
 #include "vgpu/core/sleeping.hpp"
 #include "vgpu/core/splits.hpp"
@@ -92,14 +93,9 @@ void tell(Warp& w, const Inst* i, Mask mask, const std::uint64_t* address, Touch
   for (Observer* o : w.block->grid->observers) touch == Touch::atomic ? o->atomic(a) : o->store(a);
 }
 
-template <class Visit>
-void for_active(const Warp& w, Visit visit) {
-  for (Mask m = w.active; m; m &= m - 1) visit(static_cast<unsigned>(std::countr_zero(m)));
-}
-
 const Inst* init(Warp& w, const Inst* i) {
   Addresses at;
-  for_active(w, [&](unsigned l) {
+  for_each_lane(w.active, [&](unsigned l) {
     const Place place(w, i, l);
     at.of[l] = place.address;
     place.init(count_of(w, i, l));
@@ -111,7 +107,7 @@ const Inst* init(Warp& w, const Inst* i) {
 
 const Inst* invalidate(Warp& w, const Inst* i) {
   Addresses at;
-  for_active(w, [&](unsigned l) {
+  for_each_lane(w.active, [&](unsigned l) {
     const Place place(w, i, l);
     at.of[l] = place.address;
     place.read();
@@ -141,7 +137,7 @@ const Inst* arrive(Warp& w, const Inst* i) {
   const auto form = std::bit_cast<MbarrierForm>(i->aux);
   std::uint64_t* result = w.lanes<std::uint64_t>(i->op[0]);
   Addresses at;
-  for_active(w, [&](unsigned l) {
+  for_each_lane(w.active, [&](unsigned l) {
     const Place place(w, i, l);
     at.of[l] = place.address;
     Object o = place.read();
@@ -165,7 +161,7 @@ const Inst* arrive(Warp& w, const Inst* i) {
 /// cp.async.mbarrier.arrive.noinc: an arrival once the thread's copies are complete, which they are when issued.
 const Inst* arrive_after_copies(Warp& w, const Inst* i) {
   Addresses at;
-  for_active(w, [&](unsigned l) {
+  for_each_lane(w.active, [&](unsigned l) {
     const Place place(w, i, l);
     at.of[l] = place.address;
     Object o = place.read();
@@ -180,7 +176,7 @@ const Inst* arrive_after_copies(Warp& w, const Inst* i) {
 /// The same without .noinc: the arrival is expected beyond the object's count, so that together nothing changes.
 const Inst* touch_after_copies(Warp& w, const Inst* i) {
   Addresses at;
-  for_active(w, [&](unsigned l) {
+  for_each_lane(w.active, [&](unsigned l) {
     const Place place(w, i, l);
     at.of[l] = place.address;
     place.read();
@@ -192,7 +188,7 @@ const Inst* touch_after_copies(Warp& w, const Inst* i) {
 const Inst* pending_count(Warp& w, const Inst* i) {
   std::uint32_t* count = w.lanes<std::uint32_t>(i->op[0]);
   const std::uint64_t* state = w.lanes<std::uint64_t>(i->op[1]);
-  for_active(w, [&](unsigned l) { count[l] = std::bit_cast<Object>(state[l]).pending; });
+  for_each_lane(w.active, [&](unsigned l) { count[l] = std::bit_cast<Object>(state[l]).pending; });
   return i + 1;
 }
 
@@ -208,7 +204,7 @@ template <By by>
 const Inst* test_wait(Warp& w, const Inst* i) {
   Addresses at;
   Mask complete = 0;
-  for_active(w, [&](unsigned l) {
+  for_each_lane(w.active, [&](unsigned l) {
     const Place place(w, i, l);
     at.of[l] = place.address;
     const Object o = place.read();

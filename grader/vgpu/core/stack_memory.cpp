@@ -4,24 +4,16 @@
 #include <bit>
 
 #include "vgpu/core/addressing.hpp"
+#include "vgpu/core/lanes.hpp"
 
 namespace scanlab::vgpu {
-namespace {
-
-template <class Visit>
-void for_active(const Warp& w, Visit visit) {
-  for (Mask m = w.active; m; m &= m - 1) visit(static_cast<unsigned>(std::countr_zero(m)));
-}
-
-}  // namespace
-
 // Lanes of a call share the layout of their local memory, so each allocation is as large as its largest lane asks.
 
 const Inst* allocate_on_stack(Warp& w, const Inst* i) {
   w.pc = i;
   const std::uint64_t* bytes = w.lanes<std::uint64_t>(i->op[1]);
   std::uint64_t most = 0;
-  for_active(w, [&](unsigned l) { most = std::max(most, bytes[l]); });
+  for_each_lane(w.active, [&](unsigned l) { most = std::max(most, bytes[l]); });
   constexpr std::uint64_t beyond_any_stack = std::uint64_t{1} << 40;
   most = std::min(most, beyond_any_stack);
   Frame& frame = *w.frame;
@@ -30,13 +22,13 @@ const Inst* allocate_on_stack(Warp& w, const Inst* i) {
   if (end > w.local_stride) grow_local(w, end);
   frame.allocated_local += end - frame.local_top();
   std::uint64_t* result = w.lanes<std::uint64_t>(i->op[0]);
-  for_active(w, [&](unsigned l) { result[l] = begin; });
+  for_each_lane(w.active, [&](unsigned l) { result[l] = begin; });
   return i + 1;
 }
 
 const Inst* save_stack(Warp& w, const Inst* i) {
   std::uint64_t* result = w.lanes<std::uint64_t>(i->op[0]);
-  for_active(w, [&](unsigned l) { result[l] = w.frame->local_top(); });
+  for_each_lane(w.active, [&](unsigned l) { result[l] = w.frame->local_top(); });
   return i + 1;
 }
 
@@ -45,7 +37,7 @@ const Inst* restore_stack(Warp& w, const Inst* i) {
   const std::uint64_t lowest = frame.local_base + frame.program->local_bytes;
   if (w.active != frame.members) return i + 1;
   std::uint64_t top = lowest;
-  for_active(w, [&](unsigned l) { top = std::max(top, w.lanes<std::uint64_t>(i->op[0])[l]); });
+  for_each_lane(w.active, [&](unsigned l) { top = std::max(top, w.lanes<std::uint64_t>(i->op[0])[l]); });
   if (top <= frame.local_top()) frame.allocated_local = top - lowest;
   return i + 1;
 }
