@@ -307,12 +307,13 @@ void Decoder::alu(const ptx::Instruction& in, const AluSelection& s) {
     o.part.clear();  // what the handler does with it is in the selection
     o.negated = false;
     if (o.kind == Kind::pair && o.elements.size() == 2 && k == 0) {
-      put(destination(o.elements[0]));
-      second = destination(o.elements[1]);
+      put(destination(o.elements[0], Type::none));
+      second = destination(o.elements[1], Type::none);
     } else if (o.kind == Kind::vector) {
-      for (const Operand& e : o.elements) put(k == 0 ? destination(e) : source(e, s.type[std::min(place, 7u)]));
+      for (const Operand& e : o.elements)
+        put(k == 0 ? destination(e, Type::none) : source(e, s.type[std::min(place, 7u)]));
     } else if (k == 0) {
-      put(destination(o));
+      put(destination(o, Type::none));
     } else {
       put(source(o, s.type[std::min(place, 7u)]));
     }
@@ -339,7 +340,7 @@ bool Decoder::move(const ptx::Instruction& in) {
         one.name += parts[k];
         part = source(one, Type::u32);
       }
-      emit_copy_low(destination(to[k]), 4, part, 4);
+      emit_copy_low(destination(to[k], Type::u32), 4, part, 4);
     }
     return true;
   }
@@ -350,7 +351,7 @@ bool Decoder::move(const ptx::Instruction& in) {
     if (wanted < lane_bytes(special.type)) {  // %gridid as 32 bits, %tid as 16: of older PTX
       const OperandRef whole = source(from, special.type);
       if (in.operands[0].kind == Kind::reg && frame_.lane_bytes_of(in.operands[0].reg) != wanted) return false;
-      emit_copy_low(destination(in.operands[0]), wanted, whole, lane_bytes(special.type));
+      emit_copy_low(destination(in.operands[0], Type::none), wanted, whole, lane_bytes(special.type));
       return true;
     }
     const OperandRef to = destination(in.operands[0], special.type);
@@ -425,10 +426,10 @@ void Decoder::warp_operation(const ptx::Instruction& in, const WarpSelection& s)
     if (static_cast<int>(k) == s.members) {
       op[5] = source(o, Type::b32);
     } else if (k == 0 && o.kind == Kind::pair) {
-      op[0] = destination(o.elements[0]);
-      op[4] = destination(o.elements[1]);
+      op[0] = destination(o.elements[0], s.type[0]);
+      op[4] = destination(o.elements[1], Type::pred);
     } else if (k == 0) {
-      op[0] = destination(o);
+      op[0] = destination(o, s.type[0]);
     } else {
       op[k] = source(o, s.type[k] == Type::none ? Type::b32 : s.type[k]);
     }

@@ -219,7 +219,9 @@ bool Decoder::paired_memory(const ptx::Instruction& in, const Operand& address, 
   const RowKind kind = !is_load ? RowKind::store : to_pair ? RowKind::load_uniform : RowKind::load;
   const RowHandler row = row_handler(in, address, space, kind);
   if (!row.run) return false;
-  const OperandRef value = to_pair ? pair_of(element.reg) : is_load ? destination(element) : source(element, row.type);
+  const OperandRef value = to_pair   ? pair_of(element.reg)
+                           : is_load ? destination(element, row.type)
+                                     : source(element, row.type);
   Inst& i = emit(row.run);
   i.op[0] = value;
   i.op[6] = context_.image->ranges++;

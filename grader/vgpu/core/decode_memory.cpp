@@ -142,7 +142,8 @@ void Decoder::stack_memory(const ptx::Instruction& in) {
   for (std::size_t k = 0; k < std::min<std::size_t>(operands.size(), 2); ++k)
     if (operands[k].kind == Kind::reg && frame_.lane_bytes_of(operands[k].reg) != 8) unknown_instruction();
   const OperandRef bytes = allocates ? source(operands[1], Type::u64) : 0;
-  const OperandRef top = in.opcode == "stackrestore" ? source(operands[0], Type::u64) : destination(operands[0]);
+  const OperandRef top =
+      in.opcode == "stackrestore" ? source(operands[0], Type::u64) : destination(operands[0], Type::u64);
   Inst& i = emit(allocates ? allocate_on_stack : in.opcode == "stacksave" ? save_stack : restore_stack);
   i.op[0] = top;
   i.op[1] = bytes;
@@ -154,7 +155,7 @@ void Decoder::barrier_object(const ptx::Instruction& in, const MbarrierSelection
   OperandRef result = frame_.trash(), value = frame_.constant(1, s.type), base = 0;
   if (s.result >= 0) {
     const Operand& to = in.operands[static_cast<std::size_t>(s.result)];
-    result = destination(to);
+    result = destination(to, s.result_type);
     if (to.kind == Kind::reg && frame_.lane_bytes_of(to.reg) != lane_bytes(s.result_type)) unknown_instruction();
   }
   if (s.source >= 0) value = source(in.operands[static_cast<std::size_t>(s.source)], s.type);

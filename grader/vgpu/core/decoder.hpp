@@ -58,7 +58,9 @@ class Decoder {
 
   /// A source operand as a value of `type`.
   OperandRef source(const Operand& o, Type type);
-  OperandRef destination(const Operand& o, Type type = Type::none);
+
+  /// The lanes that an instruction writes as `type`; `none`: the caller has compared the widths.
+  OperandRef destination(const Operand& o, Type type);
   SpecialSelection special_or_fault(const std::string& name);
 
   // --- emission ----------------------------------------------------------------------------------------------------

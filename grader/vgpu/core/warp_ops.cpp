@@ -293,6 +293,7 @@ std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
   if (in.opcode == "membar" || in.opcode == "fence") return select_fence(in);
   if (in.opcode == "activemask" && words({"b32"})) {
     s.run = active_mask;
+    s.type[0] = Type::b32;
     return s;
   }
   if ((in.opcode == "bar" || in.opcode == "barrier") && words({"warp", "sync"})) {
@@ -309,14 +310,14 @@ std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
       if (words({"sync", mode, "b32"})) {
         s.run = run;
         s.aux = second ? has_second : 0u;
-        s.type[1] = s.type[2] = s.type[3] = Type::b32;
+        s.type[0] = s.type[1] = s.type[2] = s.type[3] = Type::b32;
         s.members = 4;
         return s;
       }
   }
   if (in.opcode == "vote" && in.operands.size() == 3) {
     // CUB writes vote.ballot.sync; ptxas takes the words in either order.
-    s.type[1] = Type::pred;
+    s.type[0] = s.type[1] = Type::pred;
     s.members = 2;
     s.run = vote;
     if (in.operands[1].negated) s.aux |= negated_source;
@@ -324,11 +325,12 @@ std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
     for (std::uint32_t k = 0; k < 3; ++k)
       if (words({"sync", modes[k], "pred"}) || words({modes[k], "sync", "pred"})) return s.aux |= k, s;
     if (words({"sync", "ballot", "b32"}) || words({"ballot", "sync", "b32"}))
-      return s.aux |= static_cast<std::uint32_t>(Vote::ballot), s;
+      return s.aux |= static_cast<std::uint32_t>(Vote::ballot), s.type[0] = Type::b32, s;
   }
   if (in.opcode == "match" && in.operands.size() == 3) {
     s.members = 2;
     s.aux = second ? has_second : 0u;
+    s.type[0] = Type::b32;
     s.type[1] = in.has("b64") ? Type::b64 : Type::b32;
     const auto either = [&](const char* kind, const char* type) {
       return words({kind, "sync", type}) || words({"sync", kind, type});
@@ -340,7 +342,7 @@ std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
   }
   if (in.opcode == "redux" && in.operands.size() == 3) {
     s.members = 2;
-    s.type[1] = Type::b32;
+    s.type[0] = s.type[1] = Type::b32;
     if (words({"sync", "add", "u32"}) || words({"sync", "add", "s32"})) return s.run = redux<u32, red_add>, s;
     if (words({"sync", "min", "u32"})) return s.run = redux<u32, red_min<u32>>, s;
     if (words({"sync", "max", "u32"})) return s.run = redux<u32, red_max<u32>>, s;

@@ -12,7 +12,7 @@ namespace scanlab::vgpu {
 struct WarpSelection {
   Handler run = nullptr;
   std::uint32_t aux = 0;
-  ptx::Type type[6] = {};  ///< of immediates, by place
+  ptx::Type type[6] = {};  ///< of destination and sources, by place
   int members = -1;        ///< operand number of the membermask, or -1
 };
 
