@@ -149,8 +149,8 @@ void Counters::executed(Mask mask, std::uint64_t count) {
   counts_.thread_instructions += count * static_cast<unsigned>(std::popcount(mask));
 }
 
-void Counters::addition(Mask mask) {
-  counts_.additions += static_cast<unsigned>(std::popcount(mask));
+void Counters::addition(Mask mask, std::uint64_t warps) {
+  counts_.additions += warps * static_cast<unsigned>(std::popcount(mask));
 }
 
 void Counters::access(const Access& a) {

@@ -35,7 +35,7 @@ class Counters : public Observer {
   std::uint32_t interests() const override { return 0; }
   void kernel_begin(const KernelInfo&) override;
   void executed(Mask mask, std::uint64_t count) override;
-  void addition(Mask mask) override;
+  void addition(Mask mask, std::uint64_t warps) override;
   void load(const Access& access) override;
   void store(const Access& access) override;
   void atomic(const Access& access) override;

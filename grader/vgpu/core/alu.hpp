@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "vgpu/core/convergent.hpp"
 #include "vgpu/core/inst.hpp"
 #include "vgpu/ptx/module.hpp"
 
@@ -19,10 +20,11 @@ namespace scanlab::vgpu {
 struct AluSelection {
   Handler run = nullptr;
   ptx::Type type[8] = {};
-  std::uint64_t imm = 0;        ///< for Inst::imm
-  unsigned second = 4;          ///< where the second destination of `p|q` goes, when op[4] holds a source
-  Handler run_first = nullptr;  ///< the same for lane 0 alone, where there is such a handler
-  bool is_addition = false;     ///< a floating-point add, sub or fma: one addition an active lane in the counters
+  std::uint64_t imm = 0;              ///< for Inst::imm
+  unsigned second = 4;                ///< where the second destination of `p|q` goes, when op[4] holds a source
+  Handler run_first = nullptr;        ///< the same for lane 0 alone, where there is such a handler
+  StepHandler in_lockstep = nullptr;  ///< the same for a block in lockstep, likewise
+  bool is_addition = false;           ///< a floating-point add, sub or fma: one addition an active lane in the counters
 };
 
 /// The selection for `instruction`, or nothing when it is no computing instruction or one that is not known.

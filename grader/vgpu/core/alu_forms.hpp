@@ -9,6 +9,7 @@
 
 #include "vgpu/core/alu.hpp"
 #include "vgpu/core/lanes.hpp"
+#include "vgpu/core/lockstep_lanes.hpp"
 #include "vgpu/ptx/module.hpp"
 
 namespace scanlab::vgpu {
@@ -88,7 +89,9 @@ class Forms {
   template <class Op, class D, class... S>
   void lanes(std::string spelling, bool is_addition = false) {
     add(spelling, lanewise<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition);
-    forms_.at(spelling).selection.run_first = first_lane<Op, D, S...>;
+    AluSelection& made = forms_.at(spelling).selection;
+    made.run_first = first_lane<Op, D, S...>;
+    made.in_lockstep = lanewise_in_lockstep<Op, D, S...>;
   }
 
   /// The selection, when the instruction is spelt like a form and has as many operands, all of them registers or

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "vgpu/core/grid.hpp"
+#include "vgpu/core/lockstep.hpp"
 #include "vgpu/core/raise.hpp"
 #include "vgpu/core/splits.hpp"
 
@@ -17,11 +18,21 @@ constexpr std::uint32_t most_depth = 16384;
 /// Threads that have parted have frames of their own: 1024 of them may be 128 calls deep.
 constexpr std::size_t most_frames = 131072;
 
+/// The same register of a block's warps is read in turn: the frames begin at different sets of the first cache, which
+/// lie so many bytes apart before they repeat.
+constexpr std::size_t cache_colours = 4096;
+static std::size_t colour_of(const std::byte* address, std::size_t frame) {
+  return (frame * warp_size * sizeof(std::uint32_t) - reinterpret_cast<std::uintptr_t>(address)) % cache_colours;
+}
+
 [[noreturn]] static void raise_overflow(Mask members, std::uint32_t depth) {
   raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(members)),
         fmt::format("stack overflow: more than {} calls within calls", depth),
         "is a recursive device function missing its end?");
 }
+
+Block::Block() = default;
+Block::~Block() = default;
 
 Frame* enter_frame(Block& block, const Program& program, Frame* caller, const Inst* call, Mask members) {
   if (caller && caller->depth >= most_depth) raise_overflow(members, caller->depth);
@@ -35,9 +46,10 @@ Frame* enter_frame(Block& block, const Program& program, Frame* caller, const In
   if (!frame) {
     if (caller && block.frames.size() >= most_frames) raise_overflow(members, caller->depth);
     frame = block.frames.emplace_back(std::make_unique<Frame>()).get();
-    frame->memory.resize(std::max<std::size_t>(64, program.frame_bytes));
+    frame->capacity = std::max<std::size_t>(64, program.frame_bytes);
+    frame->memory.resize(frame->capacity + (caller ? 0 : cache_colours));
     frame->registers = frame->memory.bytes.get();
-    frame->capacity = frame->memory.size;
+    if (!caller) frame->registers += colour_of(frame->registers, block.frames.size());
   }
   if (frame->program != &program) {
     std::memset(frame->registers, 0, program.frame_bytes);
@@ -72,6 +84,8 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
   block.live = threads;
   for (Barrier& b : block.barriers) b = {};
   block.barriers_in_use = 0;
+  block.rejoins = false;
+  block.short_runs = 0;
   const std::uint64_t shared = grid.image->dynamic_offset + grid.dynamic_shared;
   block.shared.resize(shared + 16);
   for (const SharedVariable& v : grid.image->shared)

@@ -290,7 +290,7 @@ const Inst* control::barrier(Warp& w, const Inst* i) {
     w.barrier_id = static_cast<std::uint8_t>(id);
     w.barrier = i;
     flush_executed(w);
-    if (!try_release(block, id)) return nullptr;
+    if (!try_release(block, id) || block.rejoins) return nullptr;
     return go_to(w, w.pc);
   }
   set_aside(w, w.active, i + 1, Split::State::barrier, id);

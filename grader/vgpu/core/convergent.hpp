@@ -10,6 +10,18 @@
 
 namespace scanlab::vgpu {
 
+struct Step;
+struct Lockstep;
+/// Executes a step of a block in lockstep (lockstep.hpp); returns the next, or null when the block has parted or ended.
+using StepHandler = const Step* (*)(Lockstep&, const Step*);
+
+/// How an instruction of convergent code runs for all warps of a block in lockstep.
+struct Lift {
+  StepHandler run = nullptr;  ///< null: the warps part before it
+  std::uint8_t pairs = 0;     ///< bit k: op[k] is a Pair
+  bool is_addition = false;   ///< `run` has to tell the observers
+};
+
 /// A register that convergent code keeps as a Pair, and its lanes.
 struct PairedRegister {
   OperandRef pair = 0, lanes = 0;

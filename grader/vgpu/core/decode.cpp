@@ -10,6 +10,7 @@
 #include "vgpu/core/convergent.hpp"
 #include "vgpu/core/decoder.hpp"
 #include "vgpu/core/fault.hpp"
+#include "vgpu/core/lockstep.hpp"
 #include "vgpu/core/observed.hpp"
 #include "vgpu/core/sleeping.hpp"
 
@@ -20,6 +21,7 @@ void Decoder::run() {
   starts_of_any_ = start_of_;
   if (context_.image->convergent && function_.is_entry) make_convergent();
   frame_.finish(program_);
+  lift(program_, lifts_);
 }
 
 void Decoder::unsupported(const std::string& what) {
@@ -42,6 +44,7 @@ void Decoder::unknown_instruction() {
 
 std::vector<Inst> Decoder::pass() {
   code_.clear();
+  lifts_.clear();
   jumps_.clear();
   jumps_behind_.clear();
   first_side_ends_.clear();
@@ -112,7 +115,7 @@ OperandRef Decoder::source(const Operand& o, Type type) {
     case Kind::special: {
       const auto special = special_or_fault(o.name);
       const OperandRef to = frame_.temporary(lane_bytes(special.type));
-      Inst& i = emit(special.run);
+      Inst& i = emit(special.run, {special.is_clock ? nullptr : each_alone});
       i.op[0] = to;
       i.imm = special.imm;
       return to;
@@ -144,7 +147,8 @@ SpecialSelection Decoder::special_or_fault(const std::string& name) {
   unsupported(fmt::format("the virtual GPU does not know the special register {}", name));
 }
 
-Inst& Decoder::emit(Handler run) {
+Inst& Decoder::emit(Handler run, Lift lift) {
+  lifts_.push_back(lift);
   Inst& i = code_.emplace_back();
   i.run = run;
   i.index = index_;
@@ -169,14 +173,14 @@ void Decoder::emit_checkpoint() {
 }
 
 void Decoder::emit_local_address(OperandRef to, std::uint64_t offset, std::uint32_t bytes) {
-  Inst& i = emit(local_address);
+  Inst& i = emit(local_address, {each_alone});
   i.op[0] = to;
   i.imm = offset;
   i.aux = bytes;
 }
 
 void Decoder::emit_copy_low(OperandRef to, std::uint32_t to_bytes, OperandRef from, std::uint32_t from_bytes) {
-  Inst& i = emit(copy_low);
+  Inst& i = emit(copy_low, {each_alone});
   i.op[0] = to;
   i.op[1] = from;
   i.aux = to_bytes | from_bytes << 8;
@@ -227,11 +231,14 @@ void Decoder::guarded(const ptx::Instruction& in) {
   unguarded(in);
   if (code_.size() == before) return;
   const Inst body = code_.back();
+  const Lift lift = lifts_.back();
   code_.pop_back();
-  Inst& guard = emit(control::guard);
+  lifts_.pop_back();
+  Inst& guard = emit(control::guard, lift);
   guard.op[0] = reg(in.guard, Type::pred);
   guard.aux = in.guard_negated ? 1 : 0;
   code_.push_back(body);
+  lifts_.push_back({});
   emit(control::unguard);
 }
 
@@ -318,11 +325,12 @@ void Decoder::alu(const ptx::Instruction& in, const AluSelection& s) {
       put(source(o, s.type[std::min(place, 7u)]));
     }
   }
-  Inst& i = emit(s.run);
+  const bool is_told = s.is_addition && context_.image->observed;
+  Inst& i = emit(s.run, {s.in_lockstep ? s.in_lockstep : each_alone, 0, is_told && s.in_lockstep});
   std::copy(std::begin(op), std::end(op), std::begin(i.op));
   if (!in.operands.empty() && in.operands[0].kind == Kind::pair) i.op[s.second] = second;
   i.imm = s.imm;
-  if (s.is_addition && context_.image->observed) observe_addition(i);
+  if (is_told) observe_addition(i);
 }
 
 bool Decoder::move(const ptx::Instruction& in) {
@@ -355,7 +363,7 @@ bool Decoder::move(const ptx::Instruction& in) {
       return true;
     }
     const OperandRef to = destination(in.operands[0], special.type);
-    Inst& i = emit(special.run);
+    Inst& i = emit(special.run, {special.is_clock ? nullptr : each_alone});
     i.op[0] = to;
     i.imm = special.imm;
     return true;
@@ -435,7 +443,7 @@ void Decoder::warp_operation(const ptx::Instruction& in, const WarpSelection& s)
     }
   }
   if (s.members >= 0) emit_checkpoint();
-  Inst& i = emit(s.run);
+  Inst& i = emit(s.run, {each_together});
   std::copy(std::begin(op), std::end(op), std::begin(i.op));
   i.aux = s.aux;
 }

@@ -5,6 +5,7 @@
 #include "vgpu/core/control.hpp"
 #include "vgpu/core/convergent.hpp"
 #include "vgpu/core/decoder.hpp"
+#include "vgpu/core/lockstep.hpp"
 #include "vgpu/core/observed.hpp"
 #include "vgpu/core/pairs.hpp"
 
@@ -62,7 +63,7 @@ Shape Decoder::shape_of_load(const ptx::Instruction& in, const std::vector<Shape
     return address.reg < 0 && !frame_.slot(address.name) ? Shape::uniform : Shape::varying;
   if (address.reg >= 0 && shapes[static_cast<std::size_t>(address.reg)] != Shape::uniform) return Shape::varying;
   if (frame_.local(address.name)) return Shape::varying;
-  return row_handler(in, address, space, RowKind::load_uniform).run ? Shape::uniform : Shape::varying;
+  return row_handler(in, address, space, RowKind::load_uniform).handlers.run ? Shape::uniform : Shape::varying;
 }
 
 Decoder::RowHandler Decoder::row_handler(const ptx::Instruction& in, const Operand& address, ptx::StateSpace space,
@@ -163,19 +164,27 @@ void Decoder::convergent_unguarded(const ptx::Instruction& in) {
   const auto s = select_pairs(plain, function_, uniformity_->shapes(), context_.image->rows);
   if (!s) return unguarded(in);
   OperandRef op[8] = {};
-  op[0] = is_predicate ? reg(to) : pair_of(to);
+  Lift lift{s->in_lockstep, 0};
+  const auto put = [&](std::size_t k, std::int32_t r) {
+    const bool is_pair = function_.registers[static_cast<std::size_t>(r)].type != Type::pred;
+    op[k] = is_pair ? pair_of(r) : reg(r);
+    lift.pairs |= static_cast<std::uint8_t>(is_pair << k);
+  };
+  put(0, to);
   for (std::size_t k = 0; k < s->sources.size(); ++k) {
     const Operand& o = plain.operands[s->sources[k]];
     const Type type = s->type[s->sources[k]];
-    if (o.kind == Kind::reg)
-      op[k + 1] = function_.registers[static_cast<std::size_t>(o.reg)].type == Type::pred ? reg(o.reg) : pair_of(o.reg);
-    else
+    if (o.kind == Kind::reg) {
+      put(k + 1, o.reg);
+    } else {
       op[k + 1] = frame_.pair_constant(immediate_bits(o, type == Type::none ? Type::u64 : type));
+      lift.pairs |= static_cast<std::uint8_t>(2u << k);
+    }
   }
   std::uint64_t imm = s->imm;
   if (s->is_window) imm = in.has("to") ? 0 - window_or_fault(in) : window_or_fault(in);
   const std::uint32_t aux = s->may_leave ? new_leave() : s->aux;
-  Inst& i = emit(s->run);
+  Inst& i = emit(s->run, lift);
   std::copy(std::begin(op), std::end(op), std::begin(i.op));
   i.imm = imm;
   i.aux = aux;
@@ -185,9 +194,10 @@ void Decoder::convergent_unguarded(const ptx::Instruction& in) {
 
 void Decoder::defined(std::int32_t index, Shape result) {
   const Shape shape = uniformity_->shape_of(index);
-  if (shape == Shape::affine && result == Shape::uniform) emit(clear_stride).op[0] = pair_of(index);
+  if (shape == Shape::affine && result == Shape::uniform) emit(clear_stride, {each_alone, 1}).op[0] = pair_of(index);
   if (!needs_lanes_[static_cast<std::size_t>(index)]) return;
-  Inst& i = emit(spread_handler(frame_.lane_bytes_of(index), shape));
+  const SpreadHandlers spread = spread_handlers(frame_.lane_bytes_of(index), shape);
+  Inst& i = emit(spread.run, {spread.in_lockstep, 2});
   i.op[0] = *frame_.reg(index);
   i.op[1] = pair_of(index);
 }
@@ -208,7 +218,7 @@ bool Decoder::paired_memory(const ptx::Instruction& in, const Operand& address, 
     const std::uint64_t offset = *symbol + static_cast<std::uint64_t>(address.offset);
     if (!s || offset > context_.image->parameter_bytes || s->form.bytes > context_.image->parameter_bytes - offset)
       unsupported("an access outside the kernel's parameters");
-    Inst& i = emit(load_parameter_pair);
+    Inst& i = emit(load_parameter_pair, {first_for_all, 1});
     i.op[0] = pair_of(element.reg);
     i.imm = offset;
     i.aux = std::bit_cast<std::uint32_t>(s->form);
@@ -218,11 +228,11 @@ bool Decoder::paired_memory(const ptx::Instruction& in, const Operand& address, 
   if (address.reg >= 0 && uniformity_->shape_of(address.reg) == Shape::varying) return false;
   const RowKind kind = !is_load ? RowKind::store : to_pair ? RowKind::load_uniform : RowKind::load;
   const RowHandler row = row_handler(in, address, space, kind);
-  if (!row.run) return false;
+  if (!row.handlers.run) return false;
   const OperandRef value = to_pair   ? pair_of(element.reg)
                            : is_load ? destination(element, row.type)
                                      : source(element, row.type);
-  Inst& i = emit(row.run);
+  Inst& i = emit(row.handlers.run, {row.handlers.in_lockstep, static_cast<std::uint8_t>(to_pair ? 0x81 : 0x80)});
   i.op[0] = value;
   i.op[6] = context_.image->ranges++;
   i.op[7] = address.reg >= 0 ? pair_of(address.reg) : frame_.pair_constant(*symbol);

@@ -7,6 +7,7 @@
 #include "vgpu/core/async_copy.hpp"
 #include "vgpu/core/decoder.hpp"
 #include "vgpu/core/fault.hpp"
+#include "vgpu/core/lockstep.hpp"
 #include "vgpu/core/stack_memory.hpp"
 
 namespace scanlab::vgpu {
@@ -77,7 +78,7 @@ void Decoder::memory(const ptx::Instruction& in) {
   if (in.opcode == "red") place = 1;
   for (std::size_t k = 0; k < in.operands.size(); ++k)
     if (k != address_at) add(in.operands[k], !is_store && k == 0);
-  Inst& i = emit(s->run);
+  Inst& i = emit(s->run, {each_alone});
   std::copy(std::begin(op), std::end(op), std::begin(i.op));
   i.aux = std::bit_cast<std::uint32_t>(s->form);
   if (slot) {
@@ -123,7 +124,7 @@ void Decoder::copy_asynchronously(const ptx::Instruction& in) {
   form.ignores = !is_predicate ? 0 : in.operands[3].negated ? 2 : 1;
   const OperandRef bases[] = {base_of(to), base_of(from)};
   const OperandRef count = has_third ? source(in.operands[3], is_predicate ? Type::pred : Type::u32) : 0;
-  Inst& i = emit(async_copy);
+  Inst& i = emit(async_copy, {each_alone});
   std::copy(std::begin(bases), std::end(bases), std::begin(i.op));
   i.op[2] = count;
   i.aux = std::bit_cast<std::uint32_t>(form);
@@ -206,7 +207,7 @@ void Decoder::convert_address(const ptx::Instruction& in) {
   if (in.operands.size() != 2 || !in.has("u64")) unknown_instruction();
   const std::uint64_t window = window_or_fault(in);
   const OperandRef from = source(in.operands[1], Type::u64), to = destination(in.operands[0], Type::u64);
-  Inst& i = emit(add_window);
+  Inst& i = emit(add_window, {each_alone});
   i.op[0] = to;
   i.op[1] = from;
   i.imm = in.has("to") ? 0 - window : window;
@@ -234,7 +235,7 @@ void Decoder::is_space_of(const ptx::Instruction& in) {
     default:
       unknown_instruction();
   }
-  Inst& i = emit(is_space);
+  Inst& i = emit(is_space, {each_alone});
   i.op[0] = to;
   i.op[1] = from;
   i.imm = window;

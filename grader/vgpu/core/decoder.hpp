@@ -65,7 +65,7 @@ class Decoder {
 
   // --- emission ----------------------------------------------------------------------------------------------------
 
-  Inst& emit(Handler run);
+  Inst& emit(Handler run, Lift lift = {});
 
   /// An instruction that counts those since the last one of its kind.
   Inst& emit_charged(Handler run);
@@ -128,7 +128,7 @@ class Decoder {
   Shape shape_of_load(const ptx::Instruction& in, const std::vector<Shape>& shapes);
 
   struct RowHandler {
-    Handler run = nullptr;
+    RowHandlers handlers;
     MemoryForm form{};
     Type type = Type::none;
   };
@@ -170,6 +170,7 @@ class Decoder {
   std::uint32_t own_ = 0;        ///< 1 until this instruction itself has been counted
   FrameLayout frame_;
   std::vector<Inst> code_;
+  std::vector<Lift> lifts_;            ///< by element of code_
   std::vector<std::size_t> start_of_;  ///< by instruction: where in code_ it begins
   std::vector<std::pair<std::size_t, std::size_t>> jumps_;
   std::vector<std::vector<std::string>> tables_;

@@ -51,6 +51,7 @@ inline constexpr std::uint64_t local_start = 64;
 inline constexpr std::uint64_t call_bytes = 32;
 
 struct Grid;
+struct Lockstep;
 
 struct Block {
   Grid* grid = nullptr;
@@ -66,7 +67,13 @@ struct Block {
   std::vector<std::unique_ptr<Frame>> frames;  ///< all that the block ever had
   std::vector<Frame*> spare_frames;
   bool running = false;
-  bool woken = false;  ///< a barrier was released since the scheduler last looked
+  bool woken = false;            ///< a barrier was released since the scheduler last looked
+  bool rejoins = false;          ///< its warps go in lockstep where they stand together
+  std::uint32_t short_runs = 0;  ///< how often they parted soon
+  std::unique_ptr<Lockstep> lockstep;
+
+  Block();
+  ~Block();
 };
 
 /// What all blocks of a launch share.

@@ -246,17 +246,23 @@ template <class Op, class D, class... S, std::size_t... k>
   return proceed(warp, inst + 1);
 }
 
-template <class Op, class D, class... S, std::size_t... k>
-[[gnu::always_inline]] inline const Inst* active_lanes(Warp& warp, const Inst* inst, std::index_sequence<k...>) {
-  D* const to = lanes_at<D>(warp, inst->op[0]);
+/// For the lanes of `active`, which are not all.
+template <class Op, class D, class... S>
+[[gnu::noinline]] void compute_active(D* to, Mask active, const S*... sources) {
   if constexpr (is_costly<Op>()) {
     const RoundingScope<rounding_of<Op>()> scope(to);
-    for_each_lane(warp.active, [&](unsigned lane) { to[lane] = Op{}(lanes_at<S>(warp, inst->op[k + 1])[lane]...); });
+    for_each_lane(active, [&](unsigned lane) { to[lane] = Op{}(sources[lane]...); });
   } else {
     alignas(64) D results[warp_size];
-    compute_all<Op>(results, static_cast<const S*>(lanes_at<S>(warp, inst->op[k + 1]))...);
-    merge(to, results, warp.active);
+    compute_all<Op>(results, sources...);
+    merge(to, results, active);
   }
+}
+
+template <class Op, class D, class... S, std::size_t... k>
+[[gnu::always_inline]] inline const Inst* active_lanes(Warp& warp, const Inst* inst, std::index_sequence<k...>) {
+  compute_active<Op>(lanes_at<D>(warp, inst->op[0]), warp.active,
+                     static_cast<const S*>(lanes_at<S>(warp, inst->op[k + 1]))...);
   return proceed(warp, inst + 1);
 }
 

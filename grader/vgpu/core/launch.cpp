@@ -7,8 +7,10 @@
 #include <numeric>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "vgpu/core/decode.hpp"
+#include "vgpu/core/lockstep.hpp"
 #include "vgpu/core/raise.hpp"
 #include "vgpu/core/report.hpp"
 #include "vgpu/core/splits.hpp"
@@ -86,7 +88,9 @@ class GridRun {
   bool start_next(std::uint32_t slot) {
     if (next_ >= blocks_) return false;
     if (!slots_[slot]) slots_[slot] = std::make_unique<Block>();
-    start_block(*slots_[slot], grid_, block_at(next_++), slot);
+    Block& block = *slots_[slot];
+    start_block(block, grid_, block_at(next_++), slot);
+    block.woken = block.rejoins = schedule_.order == Schedule::Order::in_order;
     return true;
   }
 
@@ -131,6 +135,10 @@ class GridRun {
         flush_executed(w);
     }
     if (is_latest) wake_spinning(w);
+    check_limits();
+  }
+
+  void check_limits() {
     if (grid_.executed > limits_.max_warp_instructions || (limits_.cancel && *limits_.cancel)) stop_endless();
   }
 
@@ -182,13 +190,21 @@ class GridRun {
 
   // --- schedules -----------------------------------------------------------------------------------------------------
 
+  /// All warps at once, as far as they go the same way. False when they do not.
+  bool run_together(Block& block) {
+    if (!block.rejoins || !std::exchange(block.woken, false) || !stands_together(block)) return false;
+    run_in_lockstep(block);
+    check_limits();
+    return true;
+  }
+
   /// A block's turns: every warp as far as it gets, again and again while any gets on. True when one did.
   bool run_block(Block& block) {
     const bool reversed = schedule_.order == Schedule::Order::reversed;
     const std::size_t count = block.warps.size();
     bool any = false;
     for (unsigned k = 0; k < turns_of_block && block.live > 0; ++k) {
-      bool ran = false;
+      bool ran = run_together(block);
       for (std::size_t n = 0; n < count; ++n) {
         Warp& w = block.warps[reversed ? count - 1 - n : n];
         if (!can_run(w)) continue;

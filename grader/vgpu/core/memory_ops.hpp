@@ -7,6 +7,7 @@
 #include <span>
 
 #include "vgpu/core/addressing.hpp"
+#include "vgpu/core/convergent.hpp"
 #include "vgpu/ptx/module.hpp"
 
 namespace scanlab::vgpu {
@@ -52,7 +53,11 @@ inline std::uint64_t extend(std::uint64_t value, const MemoryForm& form) {
 /// Accesses whose addresses are a Pair (pairs.hpp), in op[7]. A uniform load has a Pair in op[0], the others lanes.
 /// Null for a form that does not work so.
 enum class RowKind : std::uint8_t { load, load_uniform, store };
-Handler select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind, bool observed);
+struct RowHandlers {
+  Handler run = nullptr;
+  StepHandler in_lockstep = nullptr;
+};
+RowHandlers select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind, bool observed);
 
 /// ld.param of a kernel parameter at a known offset (imm): every lane gets the same value. Vectors too.
 const Inst* load_parameter(Warp& w, const Inst* i);

@@ -61,8 +61,8 @@ class Observer {
   virtual void block_end(std::uint64_t /*block*/, std::uint32_t /*slot*/) {}
   /// `count` warp instructions were executed with `mask` active.
   virtual void executed(Mask /*mask*/, std::uint64_t /*count*/) {}
-  /// A floating-point addition (add, sub, fma) by the lanes of `mask`.
-  virtual void addition(Mask /*mask*/) {}
+  /// A floating-point addition (add, sub, fma) by the lanes of `mask` in each of `warps` warps.
+  virtual void addition(Mask /*mask*/, std::uint64_t /*warps*/) {}
   virtual void load(const Access&) {}
   virtual void store(const Access&) {}
   virtual void atomic(const Access&) {}

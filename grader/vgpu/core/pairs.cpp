@@ -4,11 +4,14 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "vgpu/core/alu.hpp"
 #include "vgpu/core/comparisons.hpp"
 #include "vgpu/core/convergent.hpp"
+#include "vgpu/core/lockstep.hpp"
 #include "vgpu/core/memory_ops.hpp"
 #include "vgpu/core/special.hpp"
 
@@ -28,65 +31,57 @@ Pair wrapped(std::uint64_t value, std::int64_t stride) {
   return {static_cast<Unsigned<T>>(value), static_cast<Signed<T>>(static_cast<Unsigned<T>>(stride))};
 }
 
-// --- affine arithmetic: exact modulo 2^bits, as the lanes would have it ----------------------------------------------
-
-template <class T>
-const Inst* add_pairs(Warp& w, const Inst* i) {
-  const Pair a = pair_at(w, i->op[1]), b = pair_at(w, i->op[2]);
-  pair_at(w, i->op[0]) = wrapped<T>(a.value + b.value, a.stride + b.stride);
-  return proceed(w, i + 1);
+std::int64_t plus(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
-
-template <class T>
-const Inst* subtract_pairs(Warp& w, const Inst* i) {
-  const Pair a = pair_at(w, i->op[1]), b = pair_at(w, i->op[2]);
-  pair_at(w, i->op[0]) = wrapped<T>(a.value - b.value, a.stride - b.stride);
-  return proceed(w, i + 1);
+std::int64_t minus(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
-
 std::int64_t scaled(std::int64_t stride, std::uint64_t by) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(stride) * by);
 }
 
-/// op[2] is uniform.
-template <class T>
-const Inst* scale_pair(Warp& w, const Inst* i) {
-  const Pair a = pair_at(w, i->op[1]);
-  const std::uint64_t by = pair_at(w, i->op[2]).value;
-  pair_at(w, i->op[0]) = wrapped<T>(a.value * by, scaled(a.stride, by));
-  return proceed(w, i + 1);
-}
+// --- affine arithmetic: exact modulo 2^bits, as the lanes would have it ----------------------------------------------
 
-/// op[1] * op[2] + op[3]; op[2] is uniform.
+/// One operation: `of` gives the result from as many pairs as it has parameters. One that may leave says by `fits`
+/// whether the result is a pair at all.
 template <class T>
-const Inst* scale_and_add_pairs(Warp& w, const Inst* i) {
-  const Pair a = pair_at(w, i->op[1]), c = pair_at(w, i->op[3]);
-  const std::uint64_t by = pair_at(w, i->op[2]).value;
-  pair_at(w, i->op[0]) = wrapped<T>(a.value * by + c.value, scaled(a.stride, by) + c.stride);
-  return proceed(w, i + 1);
-}
+struct AddPairs {
+  static Pair of(const Pair& a, const Pair& b) { return wrapped<T>(a.value + b.value, plus(a.stride, b.stride)); }
+};
 
 template <class T>
-const Inst* shift_pair_left(Warp& w, const Inst* i) {
-  const Pair a = pair_at(w, i->op[1]);
-  const auto by = static_cast<std::uint32_t>(pair_at(w, i->op[2]).value);
-  pair_at(w, i->op[0]) =
-      by < bits_of<T> ? wrapped<T>(a.value << by, scaled(a.stride, std::uint64_t{1} << by)) : Pair{0, 0};
-  return proceed(w, i + 1);
-}
+struct SubtractPairs {
+  static Pair of(const Pair& a, const Pair& b) { return wrapped<T>(a.value - b.value, minus(a.stride, b.stride)); }
+};
+
+/// The second is uniform.
+template <class T>
+struct ScalePair {
+  static Pair of(const Pair& a, const Pair& by) { return wrapped<T>(a.value * by.value, scaled(a.stride, by.value)); }
+};
+
+/// a * b + c; the second is uniform.
+template <class T>
+struct ScaleAndAddPairs {
+  static Pair of(const Pair& a, const Pair& by, const Pair& c) {
+    return wrapped<T>(a.value * by.value + c.value, plus(scaled(a.stride, by.value), c.stride));
+  }
+};
 
 template <class T>
-const Inst* copy_pair(Warp& w, const Inst* i) {
-  const Pair a = pair_at(w, i->op[1]);
-  pair_at(w, i->op[0]) = wrapped<T>(a.value, a.stride);
-  return proceed(w, i + 1);
-}
+struct ShiftPairLeft {
+  static Pair of(const Pair& a, const Pair& b) {
+    const auto by = static_cast<std::uint32_t>(b.value);
+    const std::uint64_t factor = by < bits_of<T> ? std::uint64_t{1} << (by % 64) : 0;
+    return wrapped<T>(a.value * factor, scaled(a.stride, factor));
+  }
+};
 
-const Inst* add_window_to_pair(Warp& w, const Inst* i) {
-  const Pair a = pair_at(w, i->op[1]);
-  pair_at(w, i->op[0]) = {a.value + i->imm, a.stride};
-  return proceed(w, i + 1);
-}
+template <class T>
+struct CopyPair {
+  static Pair of(const Pair& a) { return wrapped<T>(a.value, a.stride); }
+};
 
 /// The values of lanes 0 and 31, when no lane between them leaves the range of T.
 template <class T>
@@ -102,33 +97,87 @@ bool ends_of(const Pair& a, std::int64_t& first, std::int64_t& last) {
   }
 }
 
+template <class T>
+bool is_within(const Pair& a) {
+  std::int64_t first = 0, last = 0;
+  return ends_of<T>(a, first, last);
+}
+template <class T>
+std::int64_t extended(std::uint64_t value) {
+  return static_cast<std::int64_t>(static_cast<T>(value));
+}
+
 /// From T to 64 bits; affine only as long as no lane wraps.
 template <class T>
-const Inst* widen_pair(Warp& w, const Inst* i) {
-  const Pair a = pair_at(w, i->op[1]);
-  std::int64_t first = 0, last = 0;
-  if (!ends_of<T>(a, first, last)) [[unlikely]]
-    return leave(w, i);
-  pair_at(w, i->op[0]) = {static_cast<std::uint64_t>(first), a.stride};
+struct WidenPair {
+  static bool fits(const Pair& a) { return is_within<T>(a); }
+  static Pair of(const Pair& a) { return {static_cast<std::uint64_t>(extended<T>(a.value)), a.stride}; }
+};
+
+/// mul.wide; the second is uniform.
+template <class T>
+struct ScaleWide {
+  static bool fits(const Pair& a, const Pair&) { return is_within<T>(a); }
+  static Pair of(const Pair& a, const Pair& by) {
+    const auto factor = static_cast<std::uint64_t>(extended<T>(by.value));
+    return {static_cast<std::uint64_t>(extended<T>(a.value)) * factor, scaled(a.stride, factor)};
+  }
+};
+
+/// mad.wide; the second is uniform.
+template <class T>
+struct ScaleWideAndAdd {
+  static bool fits(const Pair& a, const Pair&, const Pair&) { return is_within<T>(a); }
+  static Pair of(const Pair& a, const Pair& by, const Pair& c) { return AddPairs<u64>::of(ScaleWide<T>::of(a, by), c); }
+};
+
+/// For a warp, and for the warps of a block in lockstep: each source is a pair.
+struct PairHandlers {
+  Handler run = nullptr;
+  StepHandler in_lockstep = nullptr;
+};
+
+template <class Op, std::size_t... k>
+const Inst* on_pairs(Warp& w, const Inst* i, std::index_sequence<k...>) {
+  if constexpr (requires { &Op::fits; })
+    if (!Op::fits(pair_at(w, i->op[k + 1])...)) [[unlikely]]
+      return leave(w, i);
+  pair_at(w, i->op[0]) = Op::of(pair_at(w, i->op[k + 1])...);
   return proceed(w, i + 1);
 }
 
-/// mul.wide and mad.wide: op[2] is uniform.
-template <class T, bool adds>
-const Inst* scale_wide(Warp& w, const Inst* i) {
+template <class Op, std::size_t... k>
+const Step* on_columns(Lockstep& l, const Step* s, std::index_sequence<k...>) {
+  if constexpr (requires { &Op::fits; })
+    for (unsigned warp = 0; warp < l.count; ++warp)
+      if (l.active[warp] && !Op::fits(l.column(s->column[k + 1]).of(warp)...)) [[unlikely]]
+        return part(l, s);
+  Column& to = l.column(s->column[0]);
+  SCANLAB_LANES_INDEPENDENT
+  for (unsigned warp = 0; warp < l.count; ++warp) to.set(warp, Op::of(l.column(s->column[k + 1]).of(warp)...));
+  return s + 1;
+}
+
+template <std::size_t Sources>
+using Places = std::make_index_sequence<Sources>;
+
+template <class Op, std::size_t Sources>
+constexpr PairHandlers handlers_of() {
+  return {[](Warp& w, const Inst* i) { return on_pairs<Op>(w, i, Places<Sources>()); },
+          [](Lockstep& l, const Step* s) { return on_columns<Op>(l, s, Places<Sources>()); }};
+}
+
+const Inst* add_window_to_pair(Warp& w, const Inst* i) {
   const Pair a = pair_at(w, i->op[1]);
-  const auto by = static_cast<std::int64_t>(static_cast<T>(pair_at(w, i->op[2]).value));
-  std::int64_t first = 0, last = 0;
-  if (!ends_of<T>(a, first, last)) [[unlikely]]
-    return leave(w, i);
-  Pair d{static_cast<std::uint64_t>(first * by), a.stride * by};
-  if constexpr (adds) {
-    const Pair c = pair_at(w, i->op[3]);
-    d = wrapped<u64>(d.value + c.value,
-                     static_cast<std::int64_t>(static_cast<u64>(d.stride) + static_cast<u64>(c.stride)));
-  }
-  pair_at(w, i->op[0]) = d;
+  pair_at(w, i->op[0]) = {a.value + i->imm, a.stride};
   return proceed(w, i + 1);
+}
+
+const Step* add_window_to_columns(Lockstep& l, const Step* s) {
+  const Column& a = l.column(s->column[1]);
+  Column& to = l.column(s->column[0]);
+  for (unsigned warp = 0; warp < l.count; ++warp) to.set(warp, {a.value[warp] + s->inst->imm, a.stride[warp]});
+  return s + 1;
 }
 
 // --- comparison and selection ----------------------------------------------------------------------------------------
@@ -140,33 +189,44 @@ bool holds_for(T a, T b) {
   return result;
 }
 
-/// A comparison of neighbours that do not wrap is the same in all lanes when it is the same in the first and the last,
-/// or changes once between them.
+/// The lanes for which it holds. A comparison of neighbours that do not wrap is the same in all lanes when it is the
+/// same in the first and the last, or changes once between them.
+template <class Compare, class T>
+Mask lanes_where(const Pair& a, const Pair& b) {
+  if (a.stride == 0 && b.stride == 0)
+    return holds_for<Compare>(static_cast<T>(a.value), static_cast<T>(b.value)) ? full_mask : 0;
+  constexpr bool is_order = !std::is_same_v<Compare, Equal> && !std::is_same_v<Compare, NotEqual>;
+  std::int64_t a0 = 0, a31 = 0, b0 = 0, b31 = 0;
+  if (is_order && (a.stride == 0 || b.stride == 0) && ends_of<T>(a, a0, a31) && ends_of<T>(b, b0, b31)) {
+    const bool first = holds_for<Compare>(static_cast<T>(a0), static_cast<T>(b0));
+    const bool last = holds_for<Compare>(static_cast<T>(a31), static_cast<T>(b31));
+    if (first == last) return first ? full_mask : 0;
+  }
+  Mask mask = 0;
+  for (unsigned l = 0; l < warp_size; ++l) {
+    const auto x = static_cast<T>(a.value + static_cast<std::uint64_t>(a.stride) * l);
+    const auto y = static_cast<T>(b.value + static_cast<std::uint64_t>(b.stride) * l);
+    mask |= static_cast<Mask>(holds_for<Compare>(x, y)) << l;
+  }
+  return mask;
+}
+
 template <class Compare, class T>
 const Inst* compare_pairs(Warp& w, const Inst* i) {
-  const Pair a = pair_at(w, i->op[1]), b = pair_at(w, i->op[2]);
-  Mask mask = 0;
-  if (a.stride == 0 && b.stride == 0) {
-    mask = holds_for<Compare>(static_cast<T>(a.value), static_cast<T>(b.value)) ? full_mask : 0;
-  } else {
-    constexpr bool is_order = !std::is_same_v<Compare, Equal> && !std::is_same_v<Compare, NotEqual>;
-    std::int64_t a0 = 0, a31 = 0, b0 = 0, b31 = 0;
-    if (is_order && (a.stride == 0 || b.stride == 0) && ends_of<T>(a, a0, a31) && ends_of<T>(b, b0, b31)) {
-      const bool first = holds_for<Compare>(static_cast<T>(a0), static_cast<T>(b0));
-      const bool last = holds_for<Compare>(static_cast<T>(a31), static_cast<T>(b31));
-      if (first == last) {
-        write_predicate(w, i->op[0], first ? full_mask : 0);
-        return proceed(w, i + 1);
-      }
-    }
-    for (unsigned l = 0; l < warp_size; ++l) {
-      const auto x = static_cast<T>(a.value + static_cast<std::uint64_t>(a.stride) * l);
-      const auto y = static_cast<T>(b.value + static_cast<std::uint64_t>(b.stride) * l);
-      mask |= static_cast<Mask>(holds_for<Compare>(x, y)) << l;
-    }
-  }
-  write_predicate(w, i->op[0], mask);
+  write_predicate(w, i->op[0], lanes_where<Compare, T>(pair_at(w, i->op[1]), pair_at(w, i->op[2])));
   return proceed(w, i + 1);
+}
+
+template <class Compare, class T>
+const Step* compare_columns(Lockstep& l, const Step* s) {
+  const Column &a = l.column(s->column[1]), &b = l.column(s->column[2]);
+  for (unsigned warp = 0; warp < l.count; ++warp) {
+    const Mask active = l.active[warp];
+    if (!active) continue;
+    Mask& to = *reinterpret_cast<Mask*>(l.registers[warp] + s->inst->op[0]);
+    to = (to & ~active) | (lanes_where<Compare, T>(a.of(warp), b.of(warp)) & active);
+  }
+  return s + 1;
 }
 
 template <class T>
@@ -178,21 +238,31 @@ const Inst* choose_pair(Warp& w, const Inst* i) {
 
 // --- tables ----------------------------------------------------------------------------------------------------------
 
-/// add.s32, add.u32 and add.b32 are one: f<u32> or f<u64>, or null for another type.
-#define SCANLAB_BY_WIDTH(f, type) ((type) == 4 ? &f<u32> : (type) == 8 ? &f<u64> : nullptr)
-
-template <class T>
-Handler comparison(std::string_view word) {
-  if (word == "eq") return compare_pairs<Equal, T>;
-  if (word == "ne") return compare_pairs<NotEqual, T>;
-  if (word == "lt" || word == "lo") return compare_pairs<Less, T>;
-  if (word == "le" || word == "ls") return compare_pairs<LessOrEqual, T>;
-  if (word == "gt" || word == "hi") return compare_pairs<Greater, T>;
-  if (word == "ge" || word == "hs") return compare_pairs<GreaterOrEqual, T>;
-  return nullptr;
+/// add.s32, add.u32 and add.b32 are one: of 4 or 8 bytes, or nothing for another type.
+template <template <class> class Op, std::size_t Sources>
+PairHandlers by_width(std::uint32_t bytes) {
+  if (bytes == 4) return handlers_of<Op<u32>, Sources>();
+  if (bytes == 8) return handlers_of<Op<u64>, Sources>();
+  return {};
+}
+/// The same where the sign matters.
+template <template <class> class Op, std::size_t Sources>
+PairHandlers by_sign(bool is_signed) {
+  return is_signed ? handlers_of<Op<s32>, Sources>() : handlers_of<Op<u32>, Sources>();
 }
 
-Handler comparison_of(std::string_view word, Type type) {
+template <class T>
+PairHandlers comparison(std::string_view word) {
+  if (word == "eq") return {compare_pairs<Equal, T>, compare_columns<Equal, T>};
+  if (word == "ne") return {compare_pairs<NotEqual, T>, compare_columns<NotEqual, T>};
+  if (word == "lt" || word == "lo") return {compare_pairs<Less, T>, compare_columns<Less, T>};
+  if (word == "le" || word == "ls") return {compare_pairs<LessOrEqual, T>, compare_columns<LessOrEqual, T>};
+  if (word == "gt" || word == "hi") return {compare_pairs<Greater, T>, compare_columns<Greater, T>};
+  if (word == "ge" || word == "hs") return {compare_pairs<GreaterOrEqual, T>, compare_columns<GreaterOrEqual, T>};
+  return {};
+}
+
+PairHandlers comparison_of(std::string_view word, Type type) {
   switch (type) {
     case Type::b32:
     case Type::u32:
@@ -205,7 +275,7 @@ Handler comparison_of(std::string_view word, Type type) {
     case Type::s64:
       return comparison<s64>(word);
     default:
-      return nullptr;
+      return {};
   }
 }
 
@@ -270,17 +340,19 @@ class Selector {
     if (!s || !ordinary || bytes_ != ptx::size_of(ordinary->type) || width(0) != bytes_) return std::nullopt;
     PairSelection p;
     p.run = s->run;
+    p.in_lockstep = s->same_in_block ? first_for_all : each_alone;
     p.imm = s->imm;
     p.aux = s->stride;
     p.result = s->stride ? Shape::affine : Shape::uniform;
     return p;
   }
 
-  std::optional<PairSelection> pairs(Handler run, Shape result, std::vector<std::size_t> sources,
+  std::optional<PairSelection> pairs(PairHandlers handlers, Shape result, std::vector<std::size_t> sources,
                                      bool may_leave = false) const {
-    if (!run) return std::nullopt;
+    if (!handlers.run) return std::nullopt;
     PairSelection p;
-    p.run = run;
+    p.run = handlers.run;
+    p.in_lockstep = handlers.in_lockstep;
     p.result = result;
     p.sources = std::move(sources);
     p.may_leave = may_leave;
@@ -298,39 +370,37 @@ class Selector {
     const std::string_view op = in_.opcode;
     const std::uint32_t n = bytes_;
     if (op == "cvta" && in_.operands.size() == 2 && width(0) == 8 && width(1) == 8) {
-      auto p = pairs(add_window_to_pair, most, {1});
+      auto p = pairs({add_window_to_pair, add_window_to_columns}, most, {1});
       p->is_window = true;
       return p;
     }
     if (op == "mov" && words({}) && n >= 4 && has_widths(n, {n}) && most == Shape::affine)
-      return pairs(SCANLAB_BY_WIDTH(copy_pair, n), most, {1});
-    if (op == "add" && words({}) && has_widths(n, {n, n})) return pairs(SCANLAB_BY_WIDTH(add_pairs, n), most, {1, 2});
-    if (op == "sub" && words({}) && has_widths(n, {n, n}))
-      return pairs(SCANLAB_BY_WIDTH(subtract_pairs, n), most, {1, 2});
+      return pairs(by_width<CopyPair, 1>(n), most, {1});
+    if (op == "add" && words({}) && has_widths(n, {n, n})) return pairs(by_width<AddPairs, 2>(n), most, {1, 2});
+    if (op == "sub" && words({}) && has_widths(n, {n, n})) return pairs(by_width<SubtractPairs, 2>(n), most, {1, 2});
     if (op == "shl" && words({}) && has_widths(n, {n, 4}) && shape(2) == Shape::uniform)
-      return pairs(SCANLAB_BY_WIDTH(shift_pair_left, n), most, {1, 2});
+      return pairs(by_width<ShiftPairLeft, 2>(n), most, {1, 2});
     if (op == "mul" && words({"lo"}) && has_widths(n, {n, n}))
-      if (auto f = factors()) return pairs(SCANLAB_BY_WIDTH(scale_pair, n), most, std::move(*f));
+      if (auto f = factors()) return pairs(by_width<ScalePair, 2>(n), most, std::move(*f));
     if (op == "mad" && words({"lo"}) && has_widths(n, {n, n, n}))
       if (auto f = factors()) {
         f->push_back(3);
-        return pairs(SCANLAB_BY_WIDTH(scale_and_add_pairs, n), most, std::move(*f));
+        return pairs(by_width<ScaleAndAddPairs, 3>(n), most, std::move(*f));
       }
     const bool is_signed = type_ == Type::s32;
     if (n == 4 && (is_signed || type_ == Type::u32)) {
       if (op == "mul" && words({"wide"}) && has_widths(8, {4, 4}))
-        if (auto f = factors())
-          return pairs(is_signed ? scale_wide<s32, false> : scale_wide<u32, false>, most, std::move(*f), true);
+        if (auto f = factors()) return pairs(by_sign<ScaleWide, 2>(is_signed), most, std::move(*f), true);
       if (op == "mad" && words({"wide"}) && has_widths(8, {4, 4, 8}))
         if (auto f = factors()) {
           f->push_back(3);
-          return pairs(is_signed ? scale_wide<s32, true> : scale_wide<u32, true>, most, std::move(*f), true);
+          return pairs(by_sign<ScaleWideAndAdd, 3>(is_signed), most, std::move(*f), true);
         }
       if (op == "cvt" && (words({"s64"}) || words({"u64"})) && has_widths(8, {4}))
-        return pairs(is_signed ? widen_pair<s32> : widen_pair<u32>, most, {1}, true);
+        return pairs(by_sign<WidenPair, 1>(is_signed), most, {1}, true);
     }
     if (op == "cvt" && (words({"u32"}) || words({"s32"})) && n == 8 && has_widths(4, {8}))
-      return pairs(copy_pair<u32>, most, {1});
+      return pairs(handlers_of<CopyPair<u32>, 1>(), most, {1});
     if (op == "setp" && in_.modifiers.size() == 2 && has_widths(0, {n, n}) && n >= 4) {
       auto p = pairs(comparison_of(in_.modifiers[0], type_), most == Shape::uniform ? Shape::uniform : Shape::varying,
                      {1, 2});
@@ -344,6 +414,7 @@ class Selector {
     const auto width_of_type = [&](Type t) { return std::max<std::uint32_t>(2, ptx::size_of(t)); };
     if (in_.opcode == "selp" && in_.operands.size() == 4 && type_ != Type::none && !in_.operands[3].negated) {
       PairSelection p;
+      p.in_lockstep = each_alone;
       p.type[1] = p.type[2] = type_;
       p.type[3] = Type::pred;
       p.sources = {1, 2, 3};
@@ -367,6 +438,7 @@ class Selector {
     if (!alu || !alu->run_first) return std::nullopt;
     PairSelection p;
     p.run = alu->run_first;
+    p.in_lockstep = each_alone;
     p.is_addition = alu->is_addition;
     std::copy(std::begin(alu->type), std::end(alu->type), std::begin(p.type));
     for (std::size_t k = 1; k < in_.operands.size(); ++k) p.sources.push_back(k);
@@ -381,16 +453,17 @@ class Selector {
   std::uint32_t bytes_ = 0;
 };
 
-#undef SCANLAB_BY_WIDTH
-
 // --- spreading -------------------------------------------------------------------------------------------------------
 
 template <class T>
-const Inst* spread_uniform(Warp& w, const Inst* i) {
-  T* const to = lanes_at<T>(w, i->op[0]);
-  const T value = *w.lanes<T>(i->op[1]);
+void fill(T* to, T value) {
   SCANLAB_LANES_INDEPENDENT
   for (unsigned l = 0; l < warp_size; ++l) to[l] = value;
+}
+
+template <class T>
+const Inst* spread_uniform(Warp& w, const Inst* i) {
+  fill(lanes_at<T>(w, i->op[0]), *w.lanes<T>(i->op[1]));
   return proceed(w, i + 1);
 }
 
@@ -402,6 +475,20 @@ const Inst* spread_affine(Warp& w, const Inst* i) {
   return proceed(w, i + 1);
 }
 
+template <class T, bool is_affine>
+const Step* spread_column(Lockstep& l, const Step* s) {
+  const Column& a = l.column(s->column[1]);
+  for (unsigned warp = 0; warp < l.count; ++warp) {
+    if (!l.active[warp]) continue;
+    T* const to = std::assume_aligned<64>(reinterpret_cast<T*>(l.registers[warp] + s->inst->op[0]));
+    if constexpr (is_affine)
+      spread(to, a.of(warp));
+    else
+      fill(to, static_cast<T>(a.value[warp]));
+  }
+  return s + 1;
+}
+
 }  // namespace
 
 std::optional<PairSelection> select_pairs(const ptx::Instruction& in, const ptx::Function& function,
@@ -409,10 +496,13 @@ std::optional<PairSelection> select_pairs(const ptx::Instruction& in, const ptx:
   return Selector(in, function, shapes, rows).select();
 }
 
-Handler spread_handler(std::uint32_t lane_bytes, Shape shape) {
-  if (lane_bytes == 2) return spread_uniform<u16>;
-  if (shape == Shape::uniform) return lane_bytes == 4 ? spread_uniform<u32> : spread_uniform<u64>;
-  return lane_bytes == 4 ? spread_affine<u32> : spread_affine<u64>;
+SpreadHandlers spread_handlers(std::uint32_t lane_bytes, Shape shape) {
+  if (lane_bytes == 2) return {spread_uniform<u16>, spread_column<u16, false>};
+  if (shape == Shape::uniform)
+    return lane_bytes == 4 ? SpreadHandlers{spread_uniform<u32>, spread_column<u32, false>}
+                           : SpreadHandlers{spread_uniform<u64>, spread_column<u64, false>};
+  return lane_bytes == 4 ? SpreadHandlers{spread_affine<u32>, spread_column<u32, true>}
+                         : SpreadHandlers{spread_affine<u64>, spread_column<u64, true>};
 }
 
 const Inst* clear_stride(Warp& w, const Inst* i) {

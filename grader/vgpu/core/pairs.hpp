@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "vgpu/core/convergent.hpp"
 #include "vgpu/core/inst.hpp"
 #include "vgpu/core/uniformity.hpp"
 
@@ -24,6 +25,7 @@ struct Pair {
 /// instruction's operands; a predicate has its ordinary place).
 struct PairSelection {
   Handler run = nullptr;
+  StepHandler in_lockstep = nullptr;
   Shape result = Shape::uniform;
   std::vector<std::size_t> sources;
   ptx::Type type[8] = {};  ///< of immediates, by operand; none: as an integer of 64 bits
@@ -54,6 +56,10 @@ inline void spread(T* lanes, const Pair& a) {
 }
 
 /// op[0]: lanes, op[1]: the pair. Gives every lane its value.
-Handler spread_handler(std::uint32_t lane_bytes, Shape shape);
+struct SpreadHandlers {
+  Handler run = nullptr;
+  StepHandler in_lockstep = nullptr;
+};
+SpreadHandlers spread_handlers(std::uint32_t lane_bytes, Shape shape);
 
 }  // namespace scanlab::vgpu

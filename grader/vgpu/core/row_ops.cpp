@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "vgpu/core/lane_access.hpp"
+#include "vgpu/core/lockstep.hpp"
 #include "vgpu/core/pairs.hpp"
 
 namespace scanlab::vgpu {
@@ -118,21 +119,96 @@ const Inst* load_uniform(Warp& w, const Inst* i) {
   return proceed(w, i + 1);
 }
 
+/// The rows of a block's warps.
 template <class T, StateSpace Space, AddressWidth Width>
-Handler pick_row(RowKind kind, bool observed) {
+class Rows {
+ public:
+  Rows(Lockstep& l, const Step* s)
+      : l_(l),
+        addresses_(l.column(s->column[7])),
+        offset_(s->inst->imm),
+        range_(l.block.grid->ranges[s->inst->op[6]]),
+        base_(Space == StateSpace::shared ? l.block.shared.data() : l.block.grid->memory->host(0)) {}
+
+  /// Host memory of warp `k`'s row, when all its lanes are active, side by side, and in the array that was hit last;
+  /// `r` in any case.
+  std::byte* at(unsigned k, Row& r) const {
+    const std::uint64_t first = addresses_.value[k] + offset_;
+    r = {Width == AddressWidth::bits32 ? static_cast<std::uint32_t>(first) : first, addresses_.stride[k]};
+    if (l_.active[k] != full_mask || r.stride != sizeof(T) || r.first % sizeof(T)) return nullptr;
+    constexpr std::uint64_t bytes = warp_size * sizeof(T);
+    const std::uint64_t into = r.first - range_.begin;
+    return into > range_.bytes || range_.bytes - into < bytes ? nullptr : base_ + r.first;
+  }
+
+ private:
+  const Lockstep& l_;
+  const Column& addresses_;
+  const std::uint64_t offset_;
+  const Range& range_;
+  std::byte* const base_;
+};
+
+template <class T, StateSpace Space, bool Observed>
+void tell_row_in_lockstep(Lockstep& l, const Step* s, unsigned k, const Row& r, Touch touch) {
+  if constexpr (Observed) {
+    l.warp(k).active = full_mask;
+    tell_row<T, Space>(l.warp(k), s->inst, r, touch);
+  }
+}
+
+template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+const Step* load_rows(Lockstep& l, const Step* s) {
+  const Rows<T, Space, Width> rows(l, s);
+  for (unsigned k = 0; k < l.count; ++k) {
+    if (!l.active[k]) continue;
+    Row r;
+    if (const std::byte* const from = rows.at(k, r)) {
+      copy_lanes<T>(l.registers[k] + s->inst->op[0], from);
+      tell_row_in_lockstep<T, Space, Observed>(l, s, k, r, Touch::read);
+    } else {
+      run_alone(l, s, k);
+    }
+  }
+  return s + 1;
+}
+
+template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+const Step* store_rows(Lockstep& l, const Step* s) {
+  const Rows<T, Space, Width> rows(l, s);
+  for (unsigned k = 0; k < l.count; ++k) {
+    if (!l.active[k]) continue;
+    Row r;
+    if (std::byte* const to = rows.at(k, r)) {
+      copy_lanes<T>(to, l.registers[k] + s->inst->op[0]);
+      tell_row_in_lockstep<T, Space, Observed>(l, s, k, r, Touch::write);
+    } else {
+      run_alone(l, s, k);
+    }
+  }
+  ++l.block.grid->epoch;
+  return s + 1;
+}
+
+template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+RowHandlers pick_row(RowKind kind) {
   switch (kind) {
     case RowKind::load:
-      return observed ? &load_row<T, Space, Width, true> : &load_row<T, Space, Width, false>;
+      return {&load_row<T, Space, Width, Observed>, &load_rows<T, Space, Width, Observed>};
     case RowKind::load_uniform:
-      return observed ? &load_uniform<T, Space, Width, true> : &load_uniform<T, Space, Width, false>;
+      return {&load_uniform<T, Space, Width, Observed>, &each_alone};
     case RowKind::store:
-      return observed ? &store_row<T, Space, Width, true> : &store_row<T, Space, Width, false>;
+      return {&store_row<T, Space, Width, Observed>, &store_rows<T, Space, Width, Observed>};
   }
-  return nullptr;
+  return {};
+}
+template <class T, StateSpace Space, AddressWidth Width>
+RowHandlers pick_row(RowKind kind, bool observed) {
+  return observed ? pick_row<T, Space, Width, true>(kind) : pick_row<T, Space, Width, false>(kind);
 }
 
 template <StateSpace Space, AddressWidth Width>
-Handler pick_row(std::uint32_t bytes, RowKind kind, bool observed) {
+RowHandlers pick_row(std::uint32_t bytes, RowKind kind, bool observed) {
   switch (bytes) {
     case 2:
       return pick_row<std::uint16_t, Space, Width>(kind, observed);
@@ -141,24 +217,24 @@ Handler pick_row(std::uint32_t bytes, RowKind kind, bool observed) {
     case 8:
       return pick_row<std::uint64_t, Space, Width>(kind, observed);
     default:
-      return nullptr;
+      return {};
   }
 }
 
 template <StateSpace Space>
-Handler pick_row(AddressWidth width, std::uint32_t bytes, RowKind kind, bool observed) {
+RowHandlers pick_row(AddressWidth width, std::uint32_t bytes, RowKind kind, bool observed) {
   return width == AddressWidth::bits32 ? pick_row<Space, AddressWidth::bits32>(bytes, kind, observed)
                                        : pick_row<Space, AddressWidth::bits64>(bytes, kind, observed);
 }
 
 }  // namespace
 
-Handler select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind, bool observed) {
+RowHandlers select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind, bool observed) {
   if (form.count != 1 || form.bytes != form.lane_bytes || form.order != static_cast<std::uint32_t>(Access::Order::weak))
-    return nullptr;
+    return {};
   if (space == StateSpace::global) return pick_row<StateSpace::global>(width, form.bytes, kind, observed);
   if (space == StateSpace::shared) return pick_row<StateSpace::shared>(width, form.bytes, kind, observed);
-  return nullptr;
+  return {};
 }
 
 }  // namespace scanlab::vgpu

@@ -222,7 +222,8 @@ std::optional<SpecialSelection> select_special(std::string_view name) {
       const Handler run = n.special <= Special::nctaid_z ? &read_index
                           : n.type == u64                ? &read_special<std::uint64_t>
                                                          : &read_special<std::uint32_t>;
-      return SpecialSelection{run, static_cast<std::uint64_t>(n.special), n.type};
+      const bool is_clock = n.special >= Special::clock && n.special <= Special::globaltimer_hi;
+      return SpecialSelection{run, static_cast<std::uint64_t>(n.special), n.type, is_clock};
     }
   if (const auto type = type_of_empty(name))
     return SpecialSelection{*type == u64 ? &read_special<std::uint64_t> : &read_special<std::uint32_t>,
@@ -253,6 +254,10 @@ std::optional<SpecialPair> select_special_pair(std::string_view name, bool rows)
     case Special::tid_z:
       if (!rows) return std::nullopt;
       s.stride = known->special == Special::tid_x;
+      s.same_in_block = false;
+      return s;
+    case Special::warpid:
+      s.same_in_block = false;
       return s;
     case Special::laneid:
       s.stride = 1;

@@ -14,6 +14,7 @@ struct SpecialSelection {
   Handler run = nullptr;
   std::uint64_t imm = 0;
   ptx::Type type = ptx::Type::b32;
+  bool is_clock = false;
 };
 std::optional<SpecialSelection> select_special(std::string_view name);
 
@@ -22,6 +23,7 @@ struct SpecialPair {
   Handler run = nullptr;
   std::uint64_t imm = 0;
   std::uint32_t stride = 0;
+  bool same_in_block = true;  ///< every warp of a block reads the same
 };
 std::optional<SpecialPair> select_special_pair(std::string_view name, bool rows);
 
