@@ -153,16 +153,23 @@ void Counters::addition(Mask mask, std::uint64_t warps) {
   counts_.additions += warps * static_cast<unsigned>(std::popcount(mask));
 }
 
-void Counters::access(const Access& a) {
+void Counters::access(const Access& a, std::uint64_t times) {
   if (a.space == ptx::StateSpace::shared) {
     // Elements side by side, or one for all lanes, never share a bank.
     const bool is_row = a.is_affine() && a.mask == full_mask && (a.stride == a.bytes || a.stride == 0);
-    if (!is_row) counts_.bank_conflict_replays += passes(a) - passes_without_conflict(a);
+    if (!is_row) counts_.bank_conflict_replays += times * (passes(a) - passes_without_conflict(a));
   } else if (a.space == ptx::StateSpace::global) {
-    ++counts_.global_requests;
-    counts_.global_sectors += sectors(a);
-    counts_.global_bytes += std::uint64_t{a.bytes} * static_cast<unsigned>(std::popcount(a.mask));
+    counts_.global_requests += times;
+    counts_.global_sectors += times * sectors(a);
+    counts_.global_bytes += times * a.bytes * static_cast<unsigned>(std::popcount(a.mask));
   }
+}
+
+void Counters::accesses(const AccessRun& run) {
+  // A shift by whole sectors, or whole rounds of the banks, changes no count.
+  const bool is_same = run.step % (banks * bank_bytes) == 0 || (run.step % sector_bytes == 0 && run.first.space != ptx::StateSpace::shared);
+  if (is_same) return access(run.first, run.count);
+  for (unsigned k = 0; k < run.count; ++k) access(run.of(k));
 }
 
 void Counters::load(const Access& a) {
@@ -173,6 +180,16 @@ void Counters::load(const Access& a) {
 void Counters::store(const Access& a) {
   if (a.space == ptx::StateSpace::shared) ++counts_.shared_stores;
   access(a);
+}
+
+void Counters::loads(const AccessRun& run) {
+  if (run.first.space == ptx::StateSpace::shared) counts_.shared_loads += run.count;
+  accesses(run);
+}
+
+void Counters::stores(const AccessRun& run) {
+  if (run.first.space == ptx::StateSpace::shared) counts_.shared_stores += run.count;
+  accesses(run);
 }
 
 void Counters::atomic(const Access& a) {

@@ -38,11 +38,14 @@ class Counters : public Observer {
   void addition(Mask mask, std::uint64_t warps) override;
   void load(const Access& access) override;
   void store(const Access& access) override;
+  void loads(const AccessRun& run) override;
+  void stores(const AccessRun& run) override;
   void atomic(const Access& access) override;
   void barrier_complete(const Actor&, std::uint32_t id) override;
 
  private:
-  void access(const Access& access);
+  void access(const Access& access, std::uint64_t times = 1);
+  void accesses(const AccessRun& run);
   Counts counts_;
 };
 

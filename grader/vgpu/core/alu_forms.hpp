@@ -92,6 +92,7 @@ class Forms {
     AluSelection& made = forms_.at(spelling).selection;
     made.run_first = first_lane<Op, D, S...>;
     made.in_lockstep = lanewise_in_lockstep<Op, D, S...>;
+    made.first_in_lockstep = first_lane_in_lockstep<Op, D, S...>;
   }
 
   /// The selection, when the instruction is spelt like a form and has as many operands, all of them registers or

@@ -164,7 +164,8 @@ void Decoder::convergent_unguarded(const ptx::Instruction& in) {
   const auto s = select_pairs(plain, function_, uniformity_->shapes(), context_.image->rows);
   if (!s) return unguarded(in);
   OperandRef op[8] = {};
-  Lift lift{s->in_lockstep, 0};
+  const bool is_told = s->is_addition && context_.image->observed;
+  Lift lift{s->in_lockstep, 0, is_told};
   const auto put = [&](std::size_t k, std::int32_t r) {
     const bool is_pair = function_.registers[static_cast<std::size_t>(r)].type != Type::pred;
     op[k] = is_pair ? pair_of(r) : reg(r);
@@ -188,7 +189,7 @@ void Decoder::convergent_unguarded(const ptx::Instruction& in) {
   std::copy(std::begin(op), std::end(op), std::begin(i.op));
   i.imm = imm;
   i.aux = aux;
-  if (s->is_addition && context_.image->observed) observe_addition(i);
+  if (is_told) observe_addition(i);
   if (!is_predicate) defined(to, s->result);
 }
 

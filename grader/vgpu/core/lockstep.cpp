@@ -36,13 +36,15 @@ Mask predicate_of(const Lockstep& l, unsigned k, OperandRef ref) {
 
 /// To be called when `active` has changed.
 void recount(Lockstep& l) {
-  l.full = l.partial_count = 0;
+  unsigned full = 0, some = 0;
   for (unsigned k = 0; k < l.count; ++k) {
-    if (l.active[k] == full_mask)
-      ++l.full;
-    else if (l.active[k])
-      l.partial[l.partial_count++] = static_cast<std::uint8_t>(k);
+    full += l.active[k] == full_mask;
+    some += l.active[k] != 0;
   }
+  l.full = full;
+  l.partial_count = 0;
+  for (unsigned k = 0; l.partial_count < some - full; ++k)
+    if (l.active[k] && l.active[k] != full_mask) l.partial[l.partial_count++] = static_cast<std::uint8_t>(k);
 }
 
 /// Counts the instructions that end with `i` for every warp with active lanes.

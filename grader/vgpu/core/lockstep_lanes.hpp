@@ -31,4 +31,36 @@ const Step* lanewise_in_lockstep(Lockstep& l, const Step* s) {
   return s + 1;
 }
 
+template <class T>
+inline T lane_of(std::uint64_t value) {
+  T lane;
+  std::memcpy(&lane, &value, sizeof lane);
+  return lane;
+}
+template <class T>
+inline std::uint64_t value_of_lane(T lane) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, &lane, sizeof lane);
+  return value;
+}
+
+/// first_lane (lanes.hpp) for every warp: all operands are columns.
+template <class Op, class D, class... S>
+const Step* first_lane_in_lockstep(Lockstep& l, const Step* s) {
+  if (s->is_addition) tell_additions(l);
+  [&]<std::size_t... n>(std::index_sequence<n...>) {
+    // The lowest bytes of a value are its lane.
+    const std::uint64_t* const from[] = {l.column(s->column[n + 1]).value...};
+    Column& to = l.column(s->column[0]);
+    const RoundingScope<rounding_of<Op>()> scope(to.value);
+    for (unsigned k = 0; k < l.count; ++k) {
+      const D result = Op{}(lane_of<S>(from[n][k])...);
+      to.value[k] = value_of_lane(result);
+      to.stride[k] = 0;
+    }
+  }
+  (std::index_sequence_for<S...>{});
+  return s + 1;
+}
+
 }  // namespace scanlab::vgpu

@@ -48,6 +48,21 @@ struct Access {
   }
 };
 
+/// Affine accesses of `count` warps of a block, one after the other by number, by the same instruction: each begins
+/// `step` bytes behind the one before.
+struct AccessRun {
+  Access first;
+  unsigned count = 1;
+  std::int64_t step = 0;
+
+  Access of(unsigned k) const {
+    Access a = first;
+    a.who.warp += k;
+    a.first += static_cast<std::uint64_t>(step) * k;
+    return a;
+  }
+};
+
 class Observer {
  public:
   /// The events that are frequent and not cheap to tell; who does not want them saves their cost.
@@ -65,6 +80,13 @@ class Observer {
   virtual void addition(Mask /*mask*/, std::uint64_t /*warps*/) {}
   virtual void load(const Access&) {}
   virtual void store(const Access&) {}
+  /// The same for warps that go the same way; who can do better than one by one says how.
+  virtual void loads(const AccessRun& run) {
+    for (unsigned k = 0; k < run.count; ++k) load(run.of(k));
+  }
+  virtual void stores(const AccessRun& run) {
+    for (unsigned k = 0; k < run.count; ++k) store(run.of(k));
+  }
   virtual void atomic(const Access&) {}
   virtual void fence(const Actor&, Mask, Access::Scope) {}
   /// Lanes arrive at barrier `id` of their block, and later the barrier completes (once a block).

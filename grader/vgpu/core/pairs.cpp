@@ -220,11 +220,27 @@ const Inst* compare_pairs(Warp& w, const Inst* i) {
 template <class Compare, class T>
 const Step* compare_columns(Lockstep& l, const Step* s) {
   const Column &a = l.column(s->column[1]), &b = l.column(s->column[2]);
-  for (unsigned warp = 0; warp < l.count; ++warp) {
-    const Mask active = l.active[warp];
+  // Mostly the first and the last lane of a warp agree, and so do those between them.
+  constexpr bool is_order = !std::is_same_v<Compare, Equal> && !std::is_same_v<Compare, NotEqual>;
+  std::int64_t agrees[most_warps] = {}, holds[most_warps];
+  if constexpr (sizeof(T) == 4) {
+    constexpr std::int64_t least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
+    for (unsigned k = 0; k < l.count; ++k) {
+      const std::int64_t a0 = extended<T>(a.value[k]), b0 = extended<T>(b.value[k]);
+      const std::int64_t da = a.stride[k], db = b.stride[k], a31 = a0 + 31 * da, b31 = b0 + 31 * db;
+      const bool is_single = (da == 0) | (db == 0);
+      const bool fits = (a31 >= least) & (a31 <= most) & (b31 >= least) & (b31 <= most);
+      const bool first = holds_for<Compare>(a0, b0), last = holds_for<Compare>(a31, b31);
+      holds[k] = first;
+      agrees[k] = ((da | db) == 0) | (is_order & is_single & fits & (first == last));
+    }
+  }
+  for (unsigned k = 0; k < l.count; ++k) {
+    const Mask active = l.active[k];
     if (!active) continue;
-    Mask& to = *reinterpret_cast<Mask*>(l.registers[warp] + s->inst->op[0]);
-    to = (to & ~active) | (lanes_where<Compare, T>(a.of(warp), b.of(warp)) & active);
+    const Mask where = agrees[k] ? 0 - static_cast<Mask>(holds[k]) : lanes_where<Compare, T>(a.of(k), b.of(k));
+    Mask& to = *reinterpret_cast<Mask*>(l.registers[k] + s->inst->op[0]);
+    to = (to & ~active) | (where & active);
   }
   return s + 1;
 }
@@ -438,7 +454,7 @@ class Selector {
     if (!alu || !alu->run_first) return std::nullopt;
     PairSelection p;
     p.run = alu->run_first;
-    p.in_lockstep = each_alone;
+    p.in_lockstep = alu->first_in_lockstep;
     p.is_addition = alu->is_addition;
     std::copy(std::begin(alu->type), std::end(alu->type), std::begin(p.type));
     for (std::size_t k = 1; k < in_.operands.size(); ++k) p.sources.push_back(k);

@@ -119,73 +119,162 @@ const Inst* load_uniform(Warp& w, const Inst* i) {
   return proceed(w, i + 1);
 }
 
-/// The rows of a block's warps.
+/// The rows of a block's warps in lockstep.
 template <class T, StateSpace Space, AddressWidth Width>
-class Rows {
+class RowsOf {
  public:
-  Rows(Lockstep& l, const Step* s)
+  RowsOf(Lockstep& l, const Step* s)
       : l_(l),
         addresses_(l.column(s->column[7])),
         offset_(s->inst->imm),
         range_(l.block.grid->ranges[s->inst->op[6]]),
+        last_(range_.bytes < row_bytes ? 0 : range_.bytes - row_bytes + 1),
         base_(Space == StateSpace::shared ? l.block.shared.data() : l.block.grid->memory->host(0)) {}
 
-  /// Host memory of warp `k`'s row, when all its lanes are active, side by side, and in the array that was hit last;
-  /// `r` in any case.
-  std::byte* at(unsigned k, Row& r) const {
+  Row row(unsigned k) const {
     const std::uint64_t first = addresses_.value[k] + offset_;
-    r = {Width == AddressWidth::bits32 ? static_cast<std::uint32_t>(first) : first, addresses_.stride[k]};
-    if (l_.active[k] != full_mask || r.stride != sizeof(T) || r.first % sizeof(T)) return nullptr;
-    constexpr std::uint64_t bytes = warp_size * sizeof(T);
-    const std::uint64_t into = r.first - range_.begin;
-    return into > range_.bytes || range_.bytes - into < bytes ? nullptr : base_ + r.first;
+    return {Width == AddressWidth::bits32 ? static_cast<std::uint32_t>(first) : first, addresses_.stride[k]};
+  }
+
+  /// Host memory of the row of warp `k`, when all its lanes are active and side by side in the array that was hit last;
+  /// else null.
+  std::byte* whole(unsigned k, const Row& r) const {
+    const bool is_whole = l_.active[k] == full_mask && r.stride == sizeof(T) && r.first % sizeof(T) == 0;
+    return is_whole && r.first - range_.begin < last_ ? base_ + r.first : nullptr;
+  }
+
+  /// The same for lane 0 of any row of which some lanes are active, and that lies in the array with all 32.
+  [[gnu::noinline]] std::byte* any(unsigned k, const Row& r) const {
+    const std::int64_t span = r.stride * static_cast<std::int64_t>(warp_size - 1);
+    const std::uint64_t into = r.first - range_.begin + static_cast<std::uint64_t>(std::min<std::int64_t>(span, 0));
+    const std::uint64_t bytes = static_cast<std::uint64_t>(span < 0 ? -span : span) + sizeof(T);
+    const bool is_inside = into <= range_.bytes && bytes <= range_.bytes - into;
+    const bool is_aligned = (r.first | static_cast<std::uint64_t>(r.stride)) % sizeof(T) == 0;
+    // A stride this large leaves every array, and the product above its type.
+    const bool is_near = r.stride < far && r.stride > -far;
+    return is_near && is_inside && is_aligned && l_.active[k] ? base_ + r.first : nullptr;
   }
 
  private:
+  static constexpr std::uint64_t row_bytes = warp_size * sizeof(T);
+  static constexpr std::int64_t far = std::int64_t{1} << 40;
   const Lockstep& l_;
   const Column& addresses_;
   const std::uint64_t offset_;
   const Range& range_;
+  const std::uint64_t last_;
   std::byte* const base_;
 };
 
-template <class T, StateSpace Space, bool Observed>
-void tell_row_in_lockstep(Lockstep& l, const Step* s, unsigned k, const Row& r, Touch touch) {
-  if constexpr (Observed) {
-    l.warp(k).active = full_mask;
-    tell_row<T, Space>(l.warp(k), s->inst, r, touch);
+/// What the observers are told before the rows are moved.
+template <class T, StateSpace Space, AddressWidth Width>
+struct ToldRows {
+  Row row[most_warps];
+  std::byte* host[most_warps];  ///< as RowsOf::any has it
+
+  ToldRows(Lockstep& l, const Step* s) {
+    const RowsOf<T, Space, Width> rows(l, s);
+    for (unsigned k = 0; k < l.count; ++k) {
+      row[k] = rows.row(k);
+      host[k] = rows.whole(k, row[k]);
+      if (!host[k]) host[k] = rows.any(k, row[k]);
+    }
+  }
+
+  /// Tells the observers, of warps with all lanes together where their rows follow each other evenly.
+  void tell(Lockstep& l, const Step* s, Touch touch) const {
+    for (unsigned k = 0; k < l.count; ++k) {
+      if (!host[k]) continue;
+      l.warp(k).active = l.active[k];
+      AccessRun run;
+      run.first = access_of(l.warp(k), s->inst, Space, l.active[k], sizeof(T), nullptr);
+      run.first.first = row[k].first;
+      run.first.stride = row[k].stride;
+      const auto follows = [&](unsigned n) {
+        return n < l.count && host[n] && l.active[n] == full_mask && row[n].stride == row[k].stride &&
+               static_cast<std::int64_t>(row[n].first - row[n - 1].first) == run.step;
+      };
+      if (l.active[k] == full_mask && k + 1 < l.count) {
+        run.step = static_cast<std::int64_t>(row[k + 1].first - row[k].first);
+        while (follows(k + 1)) ++run.count, ++k;
+      }
+      for (Observer* o : l.block.grid->observers) touch == Touch::read ? o->loads(run) : o->stores(run);
+    }
+  }
+};
+
+template <class T>
+void load_row_of(T* to, const std::byte* from, std::int64_t stride, Mask active) {
+  if (active != full_mask)
+    for_each_lane(active, [&](unsigned l) { std::memcpy(&to[l], from + static_cast<std::int64_t>(l) * stride, sizeof(T)); });
+  else if (stride == sizeof(T))
+    copy_lanes<T>(to, from);
+  else
+    collect_lanes(to, [&](unsigned l) { return from + static_cast<std::int64_t>(l) * stride; });
+}
+
+template <class T>
+void store_row_of(std::byte* to, const T* from, std::int64_t stride, Mask active) {
+  if (active == full_mask && stride == sizeof(T))
+    copy_lanes<T>(to, from);
+  else
+    for_each_lane(active, [&](unsigned l) { std::memcpy(to + static_cast<std::int64_t>(l) * stride, &from[l], sizeof(T)); });
+}
+
+template <class T>
+T* lanes_of(Lockstep& l, const Step* s, unsigned k) {
+  return reinterpret_cast<T*>(l.registers[k] + s->inst->op[0]);
+}
+
+/// Moves the rows of all warps by `move(k, host memory of lane 0, stride)`; what is no such row is left to the warp.
+template <class T, StateSpace Space, AddressWidth Width, class MoveWhole, class Move>
+void move_rows(Lockstep& l, const Step* s, MoveWhole move_whole, Move move) {
+  const RowsOf<T, Space, Width> rows(l, s);
+  for (unsigned k = 0; k < l.count; ++k) {
+    const Row r = rows.row(k);
+    if (std::byte* const whole = rows.whole(k, r))
+      move_whole(k, whole);
+    else if (std::byte* const host = rows.any(k, r))
+      move(k, host, r.stride);
+    else if (l.active[k])
+      run_alone(l, s, k);
+  }
+}
+template <class T, StateSpace Space, AddressWidth Width, class Move>
+void move_told_rows(Lockstep& l, const Step* s, Touch touch, Move move) {
+  const ToldRows<T, Space, Width> rows(l, s);
+  rows.tell(l, s, touch);
+  for (unsigned k = 0; k < l.count; ++k) {
+    if (rows.host[k])
+      move(k, rows.host[k], rows.row[k].stride);
+    else if (l.active[k])
+      run_alone(l, s, k);
   }
 }
 
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Step* load_rows(Lockstep& l, const Step* s) {
-  const Rows<T, Space, Width> rows(l, s);
-  for (unsigned k = 0; k < l.count; ++k) {
-    if (!l.active[k]) continue;
-    Row r;
-    if (const std::byte* const from = rows.at(k, r)) {
-      copy_lanes<T>(l.registers[k] + s->inst->op[0], from);
-      tell_row_in_lockstep<T, Space, Observed>(l, s, k, r, Touch::read);
-    } else {
-      run_alone(l, s, k);
-    }
-  }
+  const auto load = [&](unsigned k, const std::byte* from, std::int64_t stride) {
+    load_row_of(lanes_of<T>(l, s, k), from, stride, l.active[k]);
+  };
+  const auto load_whole = [&](unsigned k, const std::byte* from) { copy_lanes<T>(lanes_of<T>(l, s, k), from); };
+  if constexpr (Observed)
+    move_told_rows<T, Space, Width>(l, s, Touch::read, load);
+  else
+    move_rows<T, Space, Width>(l, s, load_whole, load);
   return s + 1;
 }
 
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Step* store_rows(Lockstep& l, const Step* s) {
-  const Rows<T, Space, Width> rows(l, s);
-  for (unsigned k = 0; k < l.count; ++k) {
-    if (!l.active[k]) continue;
-    Row r;
-    if (std::byte* const to = rows.at(k, r)) {
-      copy_lanes<T>(to, l.registers[k] + s->inst->op[0]);
-      tell_row_in_lockstep<T, Space, Observed>(l, s, k, r, Touch::write);
-    } else {
-      run_alone(l, s, k);
-    }
-  }
+  const auto store = [&](unsigned k, std::byte* to, std::int64_t stride) {
+    store_row_of(to, lanes_of<T>(l, s, k), stride, l.active[k]);
+  };
+  const auto store_whole = [&](unsigned k, std::byte* to) { copy_lanes<T>(to, lanes_of<T>(l, s, k)); };
+  if constexpr (Observed)
+    move_told_rows<T, Space, Width>(l, s, Touch::write, store);
+  else
+    move_rows<T, Space, Width>(l, s, store_whole, store);
   ++l.block.grid->epoch;
   return s + 1;
 }
