@@ -63,11 +63,21 @@ unsigned most_words(const Access& a, unsigned first, unsigned end, unsigned word
 /// bytes a lane is carried out in halves or quarters of the warp, so that each moves at most 128 bytes (CUDA C++
 /// Programming Guide, "Shared memory").
 unsigned passes(const Access& a) {
-  if (a.is_affine() && a.mask == full_mask && a.bytes == bank_bytes && a.stride % bank_bytes == 0) {
-    // Every bank that is hit at all is hit by as many lanes as the stride, in words, and the banks have factors of two
-    // in common.
+  if (a.is_affine() && a.bytes == bank_bytes && a.stride % bank_bytes == 0) {
+    // Lanes meet in a bank when their distance is a multiple of `period`: the banks, over the factors of two that they
+    // have in common with the stride.
     const std::uint64_t stride = static_cast<std::uint64_t>(a.stride < 0 ? -a.stride : a.stride) / bank_bytes;
-    return stride % banks == 0 ? (stride == 0 ? 1 : banks) : 1u << std::countr_zero(stride);
+    if (stride == 0) return a.mask != 0;
+    const unsigned common =
+        std::min<unsigned>(std::countr_zero(banks), static_cast<unsigned>(std::countr_zero(stride)));
+    const unsigned period = banks >> common;
+    if (a.mask == full_mask) return warp_size / period;
+    Mask residue = 0;
+    for (unsigned lane = 0; lane < warp_size; lane += period) residue |= Mask{1} << lane;
+    unsigned most = 0;
+    for (unsigned k = 0; k < period; ++k)
+      most = std::max(most, static_cast<unsigned>(std::popcount(a.mask & residue << k)));
+    return most;
   }
   if (lies_in_one_row(a)) return 1;
   const unsigned words = std::max(1u, a.bytes / bank_bytes);
@@ -167,7 +177,8 @@ void Counters::access(const Access& a, std::uint64_t times) {
 
 void Counters::accesses(const AccessRun& run) {
   // A shift by whole sectors, or whole rounds of the banks, changes no count.
-  const bool is_same = run.step % (banks * bank_bytes) == 0 || (run.step % sector_bytes == 0 && run.first.space != ptx::StateSpace::shared);
+  const bool is_same = run.step % (banks * bank_bytes) == 0 ||
+                       (run.step % sector_bytes == 0 && run.first.space != ptx::StateSpace::shared);
   if (is_same) return access(run.first, run.count);
   for (unsigned k = 0; k < run.count; ++k) access(run.of(k));
 }

@@ -20,12 +20,12 @@ namespace scanlab::vgpu {
 struct AluSelection {
   Handler run = nullptr;
   ptx::Type type[8] = {};
-  std::uint64_t imm = 0;              ///< for Inst::imm
-  unsigned second = 4;                ///< where the second destination of `p|q` goes, when op[4] holds a source
-  Handler run_first = nullptr;        ///< the same for lane 0 alone, where there is such a handler
-  StepHandler in_lockstep = nullptr;  ///< the same for a block in lockstep, likewise
+  std::uint64_t imm = 0;                    ///< for Inst::imm
+  unsigned second = 4;                      ///< where the second destination of `p|q` goes, when op[4] holds a source
+  Handler run_first = nullptr;              ///< the same for lane 0 alone, where there is such a handler
+  StepHandler in_lockstep = nullptr;        ///< the same for a block in lockstep, likewise
   StepHandler first_in_lockstep = nullptr;  ///< run_first for a block in lockstep
-  bool is_addition = false;           ///< a floating-point add, sub or fma: one addition an active lane in the counters
+  bool is_addition = false;  ///< a floating-point add, sub or fma: one addition an active lane in the counters
 };
 
 /// The selection for `instruction`, or nothing when it is no computing instruction or one that is not known.

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "vgpu/core/grid.hpp"
 #include "vgpu/core/lockstep.hpp"
@@ -92,8 +93,16 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
     std::memset(block.shared.data() + v.offset, static_cast<int>(poison),
                 v.offset == grid.image->dynamic_offset ? grid.dynamic_shared : v.size);
 
+  block.is_as_before = same_shape && std::exchange(block.frames_stay, false);
+  if (block.is_as_before) {
+    for (Warp& w : block.warps) {
+      w.alive = w.active = full_mask;
+      w.stop = Stop::none;
+      w.pc = entry.convergent.data();
+    }
+  }
   block.warps.resize((threads + warp_size - 1) / warp_size);
-  for (std::uint32_t k = 0; k < block.warps.size(); ++k) {
+  for (std::uint32_t k = 0; k < block.warps.size() && !block.is_as_before; ++k) {
     Warp& w = block.warps[k];
     const std::uint32_t first = k * warp_size, lanes = std::min(warp_size, threads - first);
     w.block = &block;

@@ -219,7 +219,7 @@ bool Decoder::paired_memory(const ptx::Instruction& in, const Operand& address, 
     const std::uint64_t offset = *symbol + static_cast<std::uint64_t>(address.offset);
     if (!s || offset > context_.image->parameter_bytes || s->form.bytes > context_.image->parameter_bytes - offset)
       unsupported("an access outside the kernel's parameters");
-    Inst& i = emit(load_parameter_pair, {first_for_all, 1});
+    Inst& i = emit(load_parameter_pair, {load_parameter_column, 1});
     i.op[0] = pair_of(element.reg);
     i.imm = offset;
     i.aux = std::bit_cast<std::uint32_t>(s->form);

@@ -68,6 +68,8 @@ struct Block {
   std::vector<Frame*> spare_frames;
   bool running = false;
   bool woken = false;            ///< a barrier was released since the scheduler last looked
+  bool frames_stay = false;      ///< the last block here left its warps' frames in place
+  bool is_as_before = false;     ///< and this one begins with them
   bool rejoins = false;          ///< its warps go in lockstep where they stand together
   std::uint32_t short_runs = 0;  ///< how often they parted soon
   std::unique_ptr<Lockstep> lockstep;

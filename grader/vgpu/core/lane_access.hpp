@@ -12,11 +12,10 @@
 
 namespace scanlab::vgpu {
 
-inline Access access_of(Warp& w, const Inst* i, StateSpace space, Mask mask, std::uint32_t bytes,
-                        const std::uint64_t* address) {
+/// Fills `a`, which is not to be copied soon: a copy of the whole would wait until the parts have been written.
+inline void describe(Access& a, const Warp& w, const Inst* i, StateSpace space, Mask mask, std::uint32_t bytes,
+                     const std::uint64_t* address) {
   const MemoryForm form = form_of(i);
-  Access a;
-  // One by one: a copy of the whole would wait until the parts have been written.
   a.who.block = w.block->index;
   a.who.warp = w.id;
   a.who.slot = w.block->slot;
@@ -27,6 +26,11 @@ inline Access access_of(Warp& w, const Inst* i, StateSpace space, Mask mask, std
   a.address = address;
   a.order = static_cast<Access::Order>(form.order);
   a.scope = static_cast<Access::Scope>(form.scope);
+}
+inline Access access_of(const Warp& w, const Inst* i, StateSpace space, Mask mask, std::uint32_t bytes,
+                        const std::uint64_t* address) {
+  Access a;
+  describe(a, w, i, space, mask, bytes, address);
   return a;
 }
 

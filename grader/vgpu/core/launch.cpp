@@ -192,7 +192,8 @@ class GridRun {
 
   /// All warps at once, as far as they go the same way. False when they do not.
   bool run_together(Block& block) {
-    if (!block.rejoins || !std::exchange(block.woken, false) || !stands_together(block)) return false;
+    if (!block.rejoins || !std::exchange(block.woken, false)) return false;
+    if (!block.is_as_before && !stands_together(block)) return false;
     run_in_lockstep(block);
     check_limits();
     return true;

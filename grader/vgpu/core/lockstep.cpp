@@ -182,13 +182,13 @@ const Step* exit(Lockstep& l, const Step* s) {
   if (l.full != l.count || l.block.barriers_in_use) return part(l, s);
   charge(l, s->inst);
   settle(l);
+  // No lane waits for another, and the frames stay where they are for the next block.
   for (unsigned k = 0; k < l.count; ++k) {
-    Warp& w = l.warp(k);
-    w.active = full_mask;
-    w.segment_start = w.budget = 0;
-    retire(w, full_mask);
-    w.stop = Stop::done;
+    l.warp(k).active = l.warp(k).alive = 0;
+    l.warp(k).stop = Stop::done;
   }
+  l.block.live = 0;
+  l.block.frames_stay = true;
   return nullptr;
 }
 
@@ -276,16 +276,16 @@ void run_in_lockstep(Block& block) {
   l.count = static_cast<unsigned>(block.warps.size());
   l.limit = longest_run * l.count;
   l.open = 0;
-  const bool is_start = block.warps.front().pc == l.program.convergent.data();
-  for (unsigned k = 0; k < l.count; ++k) {
+  std::fill_n(l.active, l.count, full_mask);
+  l.full = l.count;
+  l.partial_count = 0;
+  // Behind a block that has left its frames in place, the constants are where they were, and nothing else is written.
+  for (unsigned k = 0; k < l.count && !block.is_as_before; ++k) {
     l.registers[k] = block.warps[k].registers;
-    l.active[k] = full_mask;
-    if (l.has_constants && is_start) continue;  // and nothing else has been written
     for (std::size_t n = 0; n < l.columns.size(); ++n)
       l.columns[n].set(k, pair_in_frame(l, k, l.program.lockstep.columns[n]));
   }
-  l.has_constants = true;
-  recount(l);
+  block.is_as_before = false;
   const Step* s =
       &l.program.lockstep.steps[static_cast<std::size_t>(block.warps.front().pc - l.program.convergent.data())];
   try {
@@ -361,16 +361,6 @@ void tell_additions(Lockstep& l) {
 const Step* each_together(Lockstep& l, const Step* s) {
   if (l.partial_count) return part(l, s);
   return each_alone(l, s);
-}
-
-const Step* first_for_all(Lockstep& l, const Step* s) {
-  const auto first =
-      static_cast<unsigned>(std::find_if(l.active, l.active + l.count, [](Mask m) { return m; }) - l.active);
-  run_alone(l, s, first);
-  Column& c = l.columns[s->column[0]];
-  const Pair p = c.of(first);
-  for (unsigned k = 0; k < l.count; ++k) c.set(k, p);
-  return s + 1;
 }
 
 }  // namespace scanlab::vgpu

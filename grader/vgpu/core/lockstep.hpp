@@ -53,7 +53,6 @@ struct Lockstep {
   Region regions[most_masked_depth];
   unsigned open = 0;  ///< regions that the block is in
   std::vector<Column> columns;
-  bool has_constants = false;  ///< columns that are constants hold them
 
   unsigned full = 0;  ///< warps with all lanes active
   unsigned partial_count = 0;
@@ -61,6 +60,7 @@ struct Lockstep {
   std::uint64_t executed = 0;        ///< warp instructions since the block entered
   std::uint64_t full_executed = 0;   ///< of these, by all lanes
   std::uint64_t limit = 0;           ///< of `executed`
+  AccessRun told;                    ///< to be filled and told: to make one costs more than to fill it
 };
 
 /// Makes the code of a kernel for blocks in lockstep from its convergent code; `lifts` has an element for each
@@ -86,7 +86,5 @@ void run_alone(Lockstep& l, const Step* s, unsigned k);
 const Step* each_alone(Lockstep& l, const Step* s);
 /// The same for instructions of whole warps; where lanes are missing the warps part.
 const Step* each_together(Lockstep& l, const Step* s);
-/// The same for what is equal in all warps: computed by the first, and given to all.
-const Step* first_for_all(Lockstep& l, const Step* s);
 
 }  // namespace scanlab::vgpu

@@ -66,7 +66,7 @@ struct AccessRun {
 class Observer {
  public:
   /// The events that are frequent and not cheap to tell; who does not want them saves their cost.
-  enum Interest : std::uint32_t { branches = 1, arrivals = 2, everything = ~0u };
+  enum Interest : std::uint32_t { branches = 1, arrivals = 2, warp_syncs = 4, everything = ~0u };
 
   virtual ~Observer() = default;
   virtual std::uint32_t interests() const { return everything; }

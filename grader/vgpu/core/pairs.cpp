@@ -356,7 +356,7 @@ class Selector {
     if (!s || !ordinary || bytes_ != ptx::size_of(ordinary->type) || width(0) != bytes_) return std::nullopt;
     PairSelection p;
     p.run = s->run;
-    p.in_lockstep = s->same_in_block ? first_for_all : each_alone;
+    p.in_lockstep = s->in_lockstep;
     p.imm = s->imm;
     p.aux = s->stride;
     p.result = s->stride ? Shape::affine : Shape::uniform;
@@ -533,6 +533,17 @@ const Inst* load_parameter_pair(Warp& w, const Inst* i) {
   value = extend(value, form);
   std::memcpy(w.lanes<std::byte>(i->op[0]), &value, form.lane_bytes);
   return proceed(w, i + 1);
+}
+
+const Step* load_parameter_column(Lockstep& l, const Step* s) {
+  const MemoryForm form = form_of(s->inst);
+  std::uint64_t value = 0;
+  std::memcpy(&value, l.block.grid->parameters.data() + s->inst->imm, form.bytes);
+  value = extend(value, form);
+  if (form.lane_bytes < 8) value &= (std::uint64_t{1} << 8 * form.lane_bytes) - 1;
+  Column& to = l.column(s->column[0]);
+  for (unsigned k = 0; k < l.count; ++k) to.set(k, {value, 0});
+  return s + 1;
 }
 
 }  // namespace scanlab::vgpu

@@ -44,6 +44,7 @@ std::optional<PairSelection> select_pairs(const ptx::Instruction& instruction, c
 
 /// ld.param of a kernel parameter: op[0] the pair, imm the offset, aux a MemoryForm.
 const Inst* load_parameter_pair(Warp& w, const Inst* i);
+const Step* load_parameter_column(Lockstep& l, const Step* s);
 
 /// op[0]: a pair, which becomes uniform.
 const Inst* clear_stride(Warp& w, const Inst* i);

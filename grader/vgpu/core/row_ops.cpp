@@ -143,8 +143,8 @@ class RowsOf {
     return is_whole && r.first - range_.begin < last_ ? base_ + r.first : nullptr;
   }
 
-  /// The same for lane 0 of any row of which some lanes are active, and that lies in the array with all 32.
-  [[gnu::noinline]] std::byte* any(unsigned k, const Row& r) const {
+  /// The same for lane 0 of any row that lies in the array with all 32 lanes, active or not.
+  [[gnu::noinline]] std::byte* any(const Row& r) const {
     const std::int64_t span = r.stride * static_cast<std::int64_t>(warp_size - 1);
     const std::uint64_t into = r.first - range_.begin + static_cast<std::uint64_t>(std::min<std::int64_t>(span, 0));
     const std::uint64_t bytes = static_cast<std::uint64_t>(span < 0 ? -span : span) + sizeof(T);
@@ -152,7 +152,7 @@ class RowsOf {
     const bool is_aligned = (r.first | static_cast<std::uint64_t>(r.stride)) % sizeof(T) == 0;
     // A stride this large leaves every array, and the product above its type.
     const bool is_near = r.stride < far && r.stride > -far;
-    return is_near && is_inside && is_aligned && l_.active[k] ? base_ + r.first : nullptr;
+    return is_near && is_inside && is_aligned ? base_ + r.first : nullptr;
   }
 
  private:
@@ -175,9 +175,11 @@ struct ToldRows {
   ToldRows(Lockstep& l, const Step* s) {
     const RowsOf<T, Space, Width> rows(l, s);
     for (unsigned k = 0; k < l.count; ++k) {
+      host[k] = nullptr;
+      if (!l.active[k]) continue;
       row[k] = rows.row(k);
       host[k] = rows.whole(k, row[k]);
-      if (!host[k]) host[k] = rows.any(k, row[k]);
+      if (!host[k]) host[k] = rows.any(row[k]);
     }
   }
 
@@ -185,9 +187,10 @@ struct ToldRows {
   void tell(Lockstep& l, const Step* s, Touch touch) const {
     for (unsigned k = 0; k < l.count; ++k) {
       if (!host[k]) continue;
-      l.warp(k).active = l.active[k];
-      AccessRun run;
-      run.first = access_of(l.warp(k), s->inst, Space, l.active[k], sizeof(T), nullptr);
+      AccessRun& run = l.told;
+      run.count = 1;
+      run.step = 0;
+      describe(run.first, l.warp(k), s->inst, Space, l.active[k], sizeof(T), nullptr);
       run.first.first = row[k].first;
       run.first.stride = row[k].stride;
       const auto follows = [&](unsigned n) {
@@ -206,7 +209,8 @@ struct ToldRows {
 template <class T>
 void load_row_of(T* to, const std::byte* from, std::int64_t stride, Mask active) {
   if (active != full_mask)
-    for_each_lane(active, [&](unsigned l) { std::memcpy(&to[l], from + static_cast<std::int64_t>(l) * stride, sizeof(T)); });
+    for_each_lane(active,
+                  [&](unsigned l) { std::memcpy(&to[l], from + static_cast<std::int64_t>(l) * stride, sizeof(T)); });
   else if (stride == sizeof(T))
     copy_lanes<T>(to, from);
   else
@@ -218,7 +222,8 @@ void store_row_of(std::byte* to, const T* from, std::int64_t stride, Mask active
   if (active == full_mask && stride == sizeof(T))
     copy_lanes<T>(to, from);
   else
-    for_each_lane(active, [&](unsigned l) { std::memcpy(to + static_cast<std::int64_t>(l) * stride, &from[l], sizeof(T)); });
+    for_each_lane(active,
+                  [&](unsigned l) { std::memcpy(to + static_cast<std::int64_t>(l) * stride, &from[l], sizeof(T)); });
 }
 
 template <class T>
@@ -231,12 +236,13 @@ template <class T, StateSpace Space, AddressWidth Width, class MoveWhole, class 
 void move_rows(Lockstep& l, const Step* s, MoveWhole move_whole, Move move) {
   const RowsOf<T, Space, Width> rows(l, s);
   for (unsigned k = 0; k < l.count; ++k) {
+    if (!l.active[k]) continue;
     const Row r = rows.row(k);
     if (std::byte* const whole = rows.whole(k, r))
       move_whole(k, whole);
-    else if (std::byte* const host = rows.any(k, r))
+    else if (std::byte* const host = rows.any(r))
       move(k, host, r.stride);
-    else if (l.active[k])
+    else
       run_alone(l, s, k);
   }
 }

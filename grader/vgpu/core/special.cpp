@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "vgpu/core/addressing.hpp"
+#include "vgpu/core/lockstep.hpp"
 #include "vgpu/core/pairs.hpp"
 
 namespace scanlab::vgpu {
@@ -240,13 +241,29 @@ const Inst* read_pair(Warp& w, const Inst* i) {
   return proceed(w, i + 1);
 }
 
+template <class T>
+const Step* read_column(Lockstep& l, const Step* s) {
+  const auto special = static_cast<Special>(s->inst->imm);
+  const std::int64_t stride = s->inst->aux;
+  Column& to = l.column(s->column[0]);
+  const bool differs = special <= Special::tid_z || special == Special::warpid;
+  Pair p{static_cast<T>(value_of(l.warp(0), special, 0)), stride};
+  for (unsigned k = 0; k < l.count; ++k) {
+    if (differs) p.value = static_cast<T>(value_of(l.warp(k), special, 0));
+    to.set(k, p);
+  }
+  return s + 1;
+}
+
 }  // namespace
 
 std::optional<SpecialPair> select_special_pair(std::string_view name, bool rows) {
   const auto known = std::find_if(std::begin(names), std::end(names), [&](const Name& n) { return name == n.name; });
   if (known == std::end(names)) return std::nullopt;
   SpecialPair s;
-  s.run = known->type == u64 ? &read_pair<std::uint64_t> : &read_pair<std::uint32_t>;
+  const bool is_wide = known->type == u64;
+  s.run = is_wide ? &read_pair<std::uint64_t> : &read_pair<std::uint32_t>;
+  s.in_lockstep = is_wide ? &read_column<std::uint64_t> : &read_column<std::uint32_t>;
   s.imm = static_cast<std::uint64_t>(known->special);
   switch (known->special) {
     case Special::tid_x:
@@ -254,10 +271,6 @@ std::optional<SpecialPair> select_special_pair(std::string_view name, bool rows)
     case Special::tid_z:
       if (!rows) return std::nullopt;
       s.stride = known->special == Special::tid_x;
-      s.same_in_block = false;
-      return s;
-    case Special::warpid:
-      s.same_in_block = false;
       return s;
     case Special::laneid:
       s.stride = 1;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "vgpu/core/convergent.hpp"
 #include "vgpu/core/inst.hpp"
 #include "vgpu/ptx/module.hpp"
 
@@ -22,8 +23,8 @@ std::optional<SpecialSelection> select_special(std::string_view name);
 struct SpecialPair {
   Handler run = nullptr;
   std::uint64_t imm = 0;
+  StepHandler in_lockstep = nullptr;
   std::uint32_t stride = 0;
-  bool same_in_block = true;  ///< every warp of a block reads the same
 };
 std::optional<SpecialPair> select_special_pair(std::string_view name, bool rows);
 

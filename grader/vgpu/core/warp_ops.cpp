@@ -16,8 +16,10 @@ enum Flags : std::uint32_t { has_second = 1u << 30, negated_source = 1u << 31 };
 /// "shfl.sync"). On return `w.active` holds the lanes that go on now; when there are none, false, and `next` is what
 /// runs instead.
 bool assemble_parts(Warp& w, const Inst* i, const Inst*& next);
+void tell_sync(Warp& w, const Inst* i, Mask lanes);
 inline bool assemble(Warp& w, const Inst* i, const Inst*& next) {
-  if (w.active != w.alive || is_observed(w)) return assemble_parts(w, i, next);
+  if (w.active != w.alive) return assemble_parts(w, i, next);
+  if (is_observed(w, Observer::warp_syncs)) tell_sync(w, i, w.active);
   return true;
 }
 [[gnu::noinline]] bool assemble_parts(Warp& w, const Inst* i, const Inst*& next) {
@@ -46,9 +48,12 @@ inline bool assemble(Warp& w, const Inst* i, const Inst*& next) {
     next = run_next(w);
     return false;
   }
-  if (is_observed(w)) [[unlikely]]
-    for (Observer* o : w.block->grid->observers) o->warp_sync(actor_of(w, i), w.active);
+  if (is_observed(w, Observer::warp_syncs)) tell_sync(w, i, w.active);
   return true;
+}
+
+[[gnu::noinline]] void tell_sync(Warp& w, const Inst* i, Mask lanes) {
+  for (Observer* o : w.block->grid->observers) o->warp_sync(actor_of(w, i), lanes);
 }
 
 enum class Shuffle : std::uint32_t { up, down, bfly, idx };
@@ -230,8 +235,7 @@ const Inst* warp_barrier(Warp& w, const Inst* i) {
   }
   if (ready != w.active) set_aside(w, w.active & ~ready, i, Split::State::sync);
   if (!ready) return run_next(w);
-  if (is_observed(w)) [[unlikely]]
-    for (Observer* o : w.block->grid->observers) o->warp_sync(actor_of(w, i), arrived);
+  if (is_observed(w, Observer::warp_syncs)) tell_sync(w, i, arrived);
   if (arrived == ready) return proceed(w, i + 1);
   // The others whose masks are complete now go on behind their own barriers.
   for (Split& s : w.waiting)
