@@ -234,7 +234,7 @@ void Decoder::guarded(const ptx::Instruction& in) {
   const Lift lift = lifts_.back();
   code_.pop_back();
   lifts_.pop_back();
-  Inst& guard = emit(control::guard, lift);
+  Inst& guard = emit(control::guard, {lift.run ? each_alone : nullptr});
   guard.op[0] = reg(in.guard, Type::pred);
   guard.aux = in.guard_negated ? 1 : 0;
   code_.push_back(body);
