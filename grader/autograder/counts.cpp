@@ -64,7 +64,7 @@ void check_count(const Plan& plan, const CheckPlan& check, Device& device, Check
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(plan.limits.seconds));
   Submission submission(plan, device, check.element, deadline);
   const std::unique_ptr<Trial> trial = make_trial(plan, check, device, check.n);
-  const Case which{check.n, 0, vgpu::Schedule::Order::in_order, vgpu::Schedule::Order::in_order};
+  const Case which{check.n, 0, vgpu::Schedule::Order::in_order, vgpu::Schedule::Order::lockstep};
   TrialResult tried = trial->run(submission, which, Counting::on, hash_start);
   result.counts = std::move(tried.counts);
   if (tried.failure) {

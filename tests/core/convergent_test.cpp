@@ -1,43 +1,11 @@
-// Code for warps that stay together gives what code for any warp gives, and counts the same. In order, blocks begin in
-// the former; a random schedule runs the latter alone.
+// Code for warps that stay together gives what code for any warp gives, and counts the same.
 #include <catch2/catch_test_macros.hpp>
 
-#include "kernel.hpp"
-#include "vgpu/checks/counters.hpp"
+#include "tiers.hpp"
 
 using namespace scanlab;
 using test::Kernel;
-using test::Setup;
-using Order = vgpu::Schedule::Order;
-
-namespace {
-
-/// What `kernel` writes; under both schedules, with the same counts.
-std::vector<std::uint32_t> written(const Kernel& kernel, unsigned threads, std::size_t words) {
-  std::vector<std::uint32_t> out[2];
-  vgpu::Counts counts[2];
-  for (const int k : {0, 1}) {
-    vgpu::Counters counters;
-    Setup setup;
-    setup.block.x = threads;
-    setup.words = words;
-    setup.observer = &counters;
-    setup.schedule = {k == 0 ? Order::in_order : Order::random, 3};
-    const auto r = test::run(kernel, setup);
-    INFO((r.result.fault ? r.result.fault->text() : std::string()));
-    REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
-    out[k] = r.out;
-    counts[k] = counters.counts();
-  }
-  CHECK(out[0] == out[1]);
-  CHECK(counts[0].warp_instructions == counts[1].warp_instructions);
-  CHECK(counts[0].thread_instructions == counts[1].thread_instructions);
-  CHECK(counts[0].global_sectors == counts[1].global_sectors);
-  CHECK(counts[0].bank_conflict_replays == counts[1].bank_conflict_replays);
-  return out[0];
-}
-
-}  // namespace
+using test::written;
 
 TEST_CASE("an index that wraps between two lanes of a warp is widened lane by lane") {
   // tid + 0x7ffffff0 is negative from lane 16 on: its sign goes into the upper word.

@@ -66,8 +66,8 @@ membar.gl;
 atom.global.exch.b32 %r3, [%out], 0;
 ret;
 )"};
-  for (const auto order :
-       {vgpu::Schedule::Order::in_order, vgpu::Schedule::Order::reversed, vgpu::Schedule::Order::random}) {
+  for (const auto order : {vgpu::Schedule::Order::lockstep, vgpu::Schedule::Order::in_order,
+                           vgpu::Schedule::Order::reversed, vgpu::Schedule::Order::random}) {
     Setup setup;
     setup.schedule.order = order;
     setup.grid.x = 8;

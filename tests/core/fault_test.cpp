@@ -178,8 +178,8 @@ ret;
 )"};
   Setup setup;
   setup.block.x = 64;
-  for (const auto order :
-       {vgpu::Schedule::Order::in_order, vgpu::Schedule::Order::reversed, vgpu::Schedule::Order::random}) {
+  for (const auto order : {vgpu::Schedule::Order::lockstep, vgpu::Schedule::Order::in_order,
+                           vgpu::Schedule::Order::reversed, vgpu::Schedule::Order::random}) {
     setup.schedule = {order, 3};
     const auto r = test::run(k, setup);
     const vgpu::Fault& f = fault_of(r);

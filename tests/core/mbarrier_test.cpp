@@ -31,7 +31,7 @@ TEST_CASE("a thread that arrives first waits for the last one, under every sched
                                   "@!%p3 bra wait;\n"
                                   "ld.shared.u32 %r2, [value];\n" +
                                   store_at_tid("%r2"));
-  for (const Order order : {Order::in_order, Order::reversed, Order::random}) {
+  for (const Order order : {Order::lockstep, Order::in_order, Order::reversed, Order::random}) {
     Setup setup;
     setup.block = {96, 1, 1};
     setup.words = 96;

@@ -53,7 +53,7 @@ TEST_CASE("the same seed gives the same run, another seed another one") {
 }
 
 TEST_CASE("every schedule runs every thread exactly once") {
-  for (const auto order : {Order::in_order, Order::reversed, Order::random})
+  for (const auto order : {Order::lockstep, Order::in_order, Order::reversed, Order::random})
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
       const auto came = order_of(order, seed);
       CHECK(std::set<std::uint32_t>(came.begin(), came.end()).size() == came.size());

@@ -147,7 +147,9 @@ void run_case(const std::vector<std::string>& binaries, const std::vector<std::s
   vgpu::Device device(profile);
   device.print = [](std::string_view) {};
   device.max_warp_instructions = 20000;
-  device.schedule.order = random() % 3 == 0 ? vgpu::Schedule::Order::random : vgpu::Schedule::Order::in_order;
+  using Order = vgpu::Schedule::Order;
+  constexpr Order orders[] = {Order::random, Order::lockstep, Order::in_order};
+  device.schedule.order = orders[random() % 3];
   vgpu::Counters counters;
   const bool is_observed = random() % 4 == 0;
   if (is_observed) device.attach(&counters);

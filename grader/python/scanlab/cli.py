@@ -33,6 +33,7 @@ class DeviceName(StrEnum):
 class ScheduleName(StrEnum):
     """The order in which the virtual GPU runs blocks and warps."""
 
+    lockstep = "lockstep"
     in_order = "in_order"
     reversed = "reversed"
     random = "random"
@@ -297,7 +298,7 @@ def reset(lab: LabArgument) -> None:
 @app.command()
 def run(
     files: Annotated[list[Path], typer.Argument(metavar="FILE.cu …", help="the program's sources")],
-    schedule: Annotated[ScheduleName, typer.Option(help="the order of blocks and warps")] = ScheduleName.in_order,
+    schedule: Annotated[ScheduleName, typer.Option(help="the order of blocks and warps")] = ScheduleName.lockstep,
     seed: SeedOption = 7,
     counters: Annotated[bool, typer.Option("--counters", help="print what each kernel cost, on stderr")] = False,
     profile: Annotated[ProfileName, typer.Option(help="the device to imitate")] = ProfileName.small,

@@ -14,7 +14,7 @@ from scanlab.paths import LABS, shown
 
 FOLDER = re.compile(r"(\d\d)_([a-z][a-z0-9_]*)")
 Device = Literal["vgpu", "gpu"]
-Schedule = Literal["in_order", "reversed", "random"]
+Schedule = Literal["lockstep", "in_order", "reversed", "random"]
 Counter = Literal[
     "thread_instructions",
     "warp_instructions",

@@ -75,6 +75,7 @@ class GridRun {
 
   std::uint64_t block_at(std::uint64_t k) const {
     switch (schedule_.order) {
+      case Schedule::Order::lockstep:
       case Schedule::Order::in_order:
         return k;
       case Schedule::Order::reversed:
@@ -90,7 +91,7 @@ class GridRun {
     if (!slots_[slot]) slots_[slot] = std::make_unique<Block>();
     Block& block = *slots_[slot];
     start_block(block, grid_, block_at(next_++), slot);
-    block.woken = block.rejoins = schedule_.order == Schedule::Order::in_order;
+    block.woken = block.rejoins = schedule_.order == Schedule::Order::lockstep;
     return true;
   }
 

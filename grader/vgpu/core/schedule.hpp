@@ -9,15 +9,16 @@ namespace scanlab::vgpu {
 /// CUDA leaves the order of blocks and the interleaving of warps open; a correct kernel gives the same under all.
 struct Schedule {
   enum class Order : std::uint8_t {
+    lockstep,  ///< blocks by rising index, the warps of each side by side as long as they go the same way: the fastest
     in_order,  ///< blocks and warps by rising index, each as far as it gets
     reversed,  ///< by falling index
     random,    ///< blocks in a random order, warps interleaved at random instructions
   };
-  Order order = Order::in_order;
+  Order order = Order::lockstep;
   std::uint64_t seed = 0;  ///< for random
 };
 
-/// "in_order", "reversed" or "random"; throws std::invalid_argument naming the known ones.
+/// "lockstep", "in_order", "reversed" or "random"; throws std::invalid_argument naming the known ones.
 Schedule::Order order_by_name(std::string_view name);
 const char* name_of(Schedule::Order order);
 

@@ -32,7 +32,7 @@ constexpr const char* usage =
     "usage: vgpu-run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
     "Runs a CUDA program that was linked with libcudart_vgpu.a on a virtual GPU.\n"
     "\n"
-    "  --schedule NAME              order of blocks and warps: in_order (default), reversed, random\n"
+    "  --schedule NAME              order of blocks and warps: lockstep (default), in_order, reversed, random\n"
     "  --seed N                     seed of the random schedule (default 0)\n"
     "  --profile NAME               the device: small (default), h200\n"
     "  --counters                   print what the kernels did, on stderr, at the end\n"
