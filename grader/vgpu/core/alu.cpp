@@ -143,14 +143,16 @@ bool is_plain(const ptx::Operand& operand) {
           operand.kind == Kind::special);
 }
 
-void Forms::add(std::string spelling, Handler run, std::initializer_list<ptx::Type> types, bool is_addition,
-                std::uint64_t imm) {
+AluSelection& Forms::add(std::string spelling, Handler run, std::initializer_list<ptx::Type> types, bool is_addition,
+                         std::uint64_t imm) {
   Form form;
   form.selection.run = run;
   form.selection.imm = imm;
   form.selection.is_addition = is_addition;
   for (const ptx::Type type : types) form.selection.type[form.operands++] = type;
-  if (!forms_.emplace(spelling, form).second) throw std::logic_error("the form " + spelling + " was added twice");
+  const auto [at, is_new] = forms_.emplace(spelling, form);
+  if (!is_new) throw std::logic_error("the form " + spelling + " was added twice");
+  return at->second.selection;
 }
 
 std::optional<AluSelection> Forms::find(const ptx::Instruction& instruction, const std::string& key) const {

@@ -82,14 +82,13 @@ using ThreeSources = std::index_sequence<0, 1, 2>;
 class Forms {
  public:
   /// Adds the form with one type an operand, the destination first. A spelling is added once.
-  void add(std::string spelling, Handler run, std::initializer_list<ptx::Type> types, bool is_addition = false,
-           std::uint64_t imm = 0);
+  AluSelection& add(std::string spelling, Handler run, std::initializer_list<ptx::Type> types, bool is_addition = false,
+                    std::uint64_t imm = 0);
 
   /// Adds the form that computes `Op` lane by lane from S... to D.
   template <class Op, class D, class... S>
   void lanes(std::string spelling, bool is_addition = false) {
-    add(spelling, lanewise<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition);
-    AluSelection& made = forms_.at(spelling).selection;
+    AluSelection& made = add(std::move(spelling), lanewise<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition);
     made.run_first = first_lane<Op, D, S...>;
     made.in_lockstep = lanewise_in_lockstep<Op, D, S...>;
     made.first_in_lockstep = first_lane_in_lockstep<Op, D, S...>;

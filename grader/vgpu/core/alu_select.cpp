@@ -50,12 +50,8 @@ const Inst* set_pair(Warp& warp, const Inst* inst) {
 }
 
 /// selp: op[3] is a predicate.
-template <class U, Sense sense>
-const Inst* selp(Warp& warp, const Inst* inst) {
-  U* const to = lanes_at<U>(warp, inst->op[0]);
-  const U *const a = lanes_at<U>(warp, inst->op[1]), *const b = lanes_at<U>(warp, inst->op[2]);
-  const Mask choice = sense == Sense::negated ? ~warp.predicate(inst->op[3]) : warp.predicate(inst->op[3]);
-  const Mask active = warp.active;
+template <class U>
+[[gnu::always_inline]] inline void choose(U* to, const U* a, const U* b, Mask choice, Mask active) {
   for (unsigned chunk = 0; chunk < VectorOf<U>::count; ++chunk) {
     Vector<Signed<U>> takes_a;
     expand<Signed<U>>(takes_a, choice, chunk);
@@ -69,7 +65,23 @@ const Inst* selp(Warp& warp, const Inst* inst) {
       result = writes ? chosen : result;
     }
   }
+}
+template <class U, Sense sense>
+const Inst* selp(Warp& warp, const Inst* inst) {
+  const Mask flip = sense == Sense::negated ? full_mask : 0;
+  choose(lanes_at<U>(warp, inst->op[0]), lanes_at<U>(warp, inst->op[1]), lanes_at<U>(warp, inst->op[2]),
+         warp.predicate(inst->op[3]) ^ flip, warp.active);
   return proceed(warp, inst + 1);
+}
+template <class U, Sense sense>
+const Step* selp_in_lockstep(Lockstep& l, const Step* s) {
+  const Mask flip = sense == Sense::negated ? full_mask : 0;
+  const OperandRef d = s->inst->op[0], a = s->inst->op[1], b = s->inst->op[2], p = s->inst->op[3];
+  for (unsigned k = 0; k < l.count; ++k) {
+    const Mask choice = predicate_at(l, k, p) ^ flip;
+    choose(lanes_at<U>(l, k, d), lanes_at<U>(l, k, a), lanes_at<U>(l, k, b), choice, l.active[k]);
+  }
+  return s + 1;
 }
 
 /// slct: by the sign of c; -0 counts as not negative, NaN as negative.
@@ -144,8 +156,10 @@ LogicForms select_forms() {
   for_types<u16, u32, u64>([&]<class U>() {
     constexpr ptx::Type t = type_of<U>;
     const auto add = [&](const std::string& type) {
-      forms.plain.add("selp" + type, selp<U, Sense::plain>, {t, t, t, ptx::Type::pred});
-      forms.negated.add("selp" + type, selp<U, Sense::negated>, {t, t, t, ptx::Type::pred});
+      forms.plain.add("selp" + type, selp<U, Sense::plain>, {t, t, t, ptx::Type::pred}).in_lockstep =
+          selp_in_lockstep<U, Sense::plain>;
+      forms.negated.add("selp" + type, selp<U, Sense::negated>, {t, t, t, ptx::Type::pred}).in_lockstep =
+          selp_in_lockstep<U, Sense::negated>;
       forms.plain.lanes<SelectBySign<false>, U, U, U, s32>("slct" + type + ".s32");
       forms.plain.lanes<SelectBySign<false>, U, U, U, f32>("slct" + type + ".f32");
       forms.plain.lanes<SelectBySign<true>, U, U, U, f32>("slct.ftz" + type + ".f32");

@@ -23,7 +23,9 @@ constexpr std::size_t most_frames = 131072;
 /// lie so many bytes apart before they repeat.
 constexpr std::size_t cache_colours = 4096;
 static std::size_t colour_of(const std::byte* address, std::size_t frame) {
-  return (frame * warp_size * sizeof(std::uint32_t) - reinterpret_cast<std::uintptr_t>(address)) % cache_colours;
+  // Not one after the other: a load that follows a store waits when the two agree in the lowest 12 bits.
+  constexpr std::size_t step = 11 * warp_size * sizeof(std::uint32_t);
+  return (frame * step - reinterpret_cast<std::uintptr_t>(address)) % cache_colours;
 }
 
 [[noreturn]] static void raise_overflow(Mask members, std::uint32_t depth) {

@@ -443,7 +443,7 @@ void Decoder::warp_operation(const ptx::Instruction& in, const WarpSelection& s)
     }
   }
   if (s.members >= 0) emit_checkpoint();
-  Inst& i = emit(s.run, {each_together});
+  Inst& i = emit(s.run, {s.in_lockstep ? s.in_lockstep : each_together});
   std::copy(std::begin(op), std::end(op), std::begin(i.op));
   i.aux = s.aux;
 }

@@ -30,10 +30,6 @@ Pair& pair_in_frame(Lockstep& l, unsigned k, OperandRef ref) {
   return *reinterpret_cast<Pair*>(l.registers[k] + ref);
 }
 
-Mask predicate_of(const Lockstep& l, unsigned k, OperandRef ref) {
-  return *reinterpret_cast<const Mask*>(l.registers[k] + ref);
-}
-
 /// To be called when `active` has changed.
 void recount(Lockstep& l) {
   unsigned full = 0, some = 0;
@@ -89,9 +85,9 @@ const Step* fall_through(Lockstep& l, const Step* s) {
 }
 
 /// Which lanes of each warp jump.
-void find_taken(const Lockstep& l, const Inst* i, Mask* taken) {
+void find_taken(Lockstep& l, const Inst* i, Mask* taken) {
   const Mask flip = i->op[1] ? full_mask : 0;
-  for (unsigned k = 0; k < l.count; ++k) taken[k] = (predicate_of(l, k, i->op[0]) ^ flip) & l.active[k];
+  for (unsigned k = 0; k < l.count; ++k) taken[k] = (predicate_at(l, k, i->op[0]) ^ flip) & l.active[k];
 }
 
 const Step* branch(Lockstep& l, const Step* s) {

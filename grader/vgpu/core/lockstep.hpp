@@ -63,6 +63,11 @@ struct Lockstep {
   AccessRun told;                    ///< to be filled and told: to make one costs more than to fill it
 };
 
+/// The predicate behind `ref` of warp `k`.
+inline Mask& predicate_at(Lockstep& l, unsigned k, OperandRef ref) {
+  return *reinterpret_cast<Mask*>(l.registers[k] + ref);
+}
+
 /// Makes the code of a kernel for blocks in lockstep from its convergent code; `lifts` has an element for each
 /// instruction of that.
 void lift(Program& program, const std::vector<Lift>& lifts);

@@ -223,7 +223,9 @@ const Step* compare_columns(Lockstep& l, const Step* s) {
   // Mostly the first and the last lane of a warp agree, and so do those between them.
   constexpr bool is_order = !std::is_same_v<Compare, Equal> && !std::is_same_v<Compare, NotEqual>;
   std::int64_t agrees[most_warps] = {}, holds[most_warps];
+  std::int64_t all_agree = 0;
   if constexpr (sizeof(T) == 4) {
+    all_agree = 1;
     constexpr std::int64_t least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
     for (unsigned k = 0; k < l.count; ++k) {
       const std::int64_t a0 = extended<T>(a.value[k]), b0 = extended<T>(b.value[k]);
@@ -233,14 +235,20 @@ const Step* compare_columns(Lockstep& l, const Step* s) {
       const bool first = holds_for<Compare>(a0, b0), last = holds_for<Compare>(a31, b31);
       holds[k] = first;
       agrees[k] = ((da | db) == 0) | (is_order & is_single & fits & (first == last));
+      all_agree &= agrees[k];
     }
   }
-  for (unsigned k = 0; k < l.count; ++k) {
+  const OperandRef p = s->inst->op[0];
+  for (unsigned k = 0; all_agree && k < l.count; ++k) {
+    Mask& to = predicate_at(l, k, p);
+    to ^= (to ^ (0 - static_cast<Mask>(holds[k]))) & l.active[k];
+  }
+  for (unsigned k = 0; !all_agree && k < l.count; ++k) {
     const Mask active = l.active[k];
     if (!active) continue;
     const Mask where = agrees[k] ? 0 - static_cast<Mask>(holds[k]) : lanes_where<Compare, T>(a.of(k), b.of(k));
-    Mask& to = *reinterpret_cast<Mask*>(l.registers[k] + s->inst->op[0]);
-    to = (to & ~active) | (where & active);
+    Mask& to = predicate_at(l, k, p);
+    to ^= (to ^ where) & active;
   }
   return s + 1;
 }

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "vgpu/core/lane_access.hpp"
-#include "vgpu/core/lockstep.hpp"
+#include "vgpu/core/lockstep_lanes.hpp"
 #include "vgpu/core/pairs.hpp"
 
 namespace scanlab::vgpu {
@@ -226,11 +226,6 @@ void store_row_of(std::byte* to, const T* from, std::int64_t stride, Mask active
                   [&](unsigned l) { std::memcpy(to + static_cast<std::int64_t>(l) * stride, &from[l], sizeof(T)); });
 }
 
-template <class T>
-T* lanes_of(Lockstep& l, const Step* s, unsigned k) {
-  return reinterpret_cast<T*>(l.registers[k] + s->inst->op[0]);
-}
-
 /// Moves the rows of all warps by `move(k, host memory of lane 0, stride)`; what is no such row is left to the warp.
 template <class T, StateSpace Space, AddressWidth Width, class MoveWhole, class Move>
 void move_rows(Lockstep& l, const Step* s, MoveWhole move_whole, Move move) {
@@ -260,10 +255,11 @@ void move_told_rows(Lockstep& l, const Step* s, Touch touch, Move move) {
 
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Step* load_rows(Lockstep& l, const Step* s) {
-  const auto load = [&](unsigned k, const std::byte* from, std::int64_t stride) {
-    load_row_of(lanes_of<T>(l, s, k), from, stride, l.active[k]);
+  const OperandRef to = s->inst->op[0];
+  const auto load = [&, to](unsigned k, const std::byte* from, std::int64_t stride) {
+    load_row_of(lanes_at<T>(l, k, to), from, stride, l.active[k]);
   };
-  const auto load_whole = [&](unsigned k, const std::byte* from) { copy_lanes<T>(lanes_of<T>(l, s, k), from); };
+  const auto load_whole = [&, to](unsigned k, const std::byte* from) { copy_lanes<T>(lanes_at<T>(l, k, to), from); };
   if constexpr (Observed)
     move_told_rows<T, Space, Width>(l, s, Touch::read, load);
   else
@@ -273,10 +269,11 @@ const Step* load_rows(Lockstep& l, const Step* s) {
 
 template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 const Step* store_rows(Lockstep& l, const Step* s) {
-  const auto store = [&](unsigned k, std::byte* to, std::int64_t stride) {
-    store_row_of(to, lanes_of<T>(l, s, k), stride, l.active[k]);
+  const OperandRef from = s->inst->op[0];
+  const auto store = [&, from](unsigned k, std::byte* to, std::int64_t stride) {
+    store_row_of(to, lanes_at<T>(l, k, from), stride, l.active[k]);
   };
-  const auto store_whole = [&](unsigned k, std::byte* to) { copy_lanes<T>(to, lanes_of<T>(l, s, k)); };
+  const auto store_whole = [&, from](unsigned k, std::byte* to) { copy_lanes<T>(to, lanes_at<T>(l, k, from)); };
   if constexpr (Observed)
     move_told_rows<T, Space, Width>(l, s, Touch::write, store);
   else

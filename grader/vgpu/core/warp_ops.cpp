@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "vgpu/core/lanes.hpp"
+#include "vgpu/core/lockstep_lanes.hpp"
 #include "vgpu/core/splits.hpp"
 
 namespace scanlab::vgpu {
@@ -116,6 +117,25 @@ const Inst* shuffle(Warp& w, const Inst* i) {
     merge(d, result, w.active);
   if (i->aux & has_second) write_predicate(w, i->op[4], in_range);
   return proceed(w, i + 1);
+}
+
+/// The same where all warps read the same lanes: the operands are constants.
+template <Shuffle mode>
+const Step* shuffle_in_lockstep(Lockstep& l, const Step* s) {
+  if (l.partial_count) return part(l, s);
+  const Inst* i = s->inst;
+  alignas(64) std::int32_t from[warp_size];
+  const Mask in_range =
+      shuffle_sources<mode>(lanes_at<std::uint32_t>(l, 0, i->op[2]), lanes_at<std::uint32_t>(l, 0, i->op[3]), from);
+  for (unsigned k = 0; k < l.count; ++k) {
+    if (!l.active[k]) continue;
+    if (is_observed(l.warp(k), Observer::warp_syncs)) tell_sync(l.warp(k), i, full_mask);
+    alignas(64) std::uint32_t result[warp_size];
+    permute(result, lanes_at<std::uint32_t>(l, k, i->op[1]), from);
+    copy_lanes<std::uint32_t>(lanes_at<std::uint32_t>(l, k, i->op[0]), result);
+    if (i->aux & has_second) predicate_at(l, k, i->op[4]) = in_range;
+  }
+  return s + 1;
 }
 
 enum class Vote : std::uint32_t { all, any, uni, ballot };
@@ -306,13 +326,21 @@ std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
     return s;
   }
   if (in.opcode == "shfl" && in.operands.size() == 5) {
-    const std::pair<const char*, Handler> modes[] = {{"up", shuffle<Shuffle::up>},
-                                                     {"down", shuffle<Shuffle::down>},
-                                                     {"bfly", shuffle<Shuffle::bfly>},
-                                                     {"idx", shuffle<Shuffle::idx>}};
-    for (const auto& [mode, run] : modes)
-      if (words({"sync", mode, "b32"})) {
-        s.run = run;
+    struct Mode {
+      const char* name;
+      Handler run;
+      StepHandler in_lockstep;
+    };
+    const Mode modes[] = {{"up", shuffle<Shuffle::up>, shuffle_in_lockstep<Shuffle::up>},
+                          {"down", shuffle<Shuffle::down>, shuffle_in_lockstep<Shuffle::down>},
+                          {"bfly", shuffle<Shuffle::bfly>, shuffle_in_lockstep<Shuffle::bfly>},
+                          {"idx", shuffle<Shuffle::idx>, shuffle_in_lockstep<Shuffle::idx>}};
+    const bool is_constant =
+        in.operands[2].kind == ptx::Operand::Kind::integer && in.operands[3].kind == ptx::Operand::Kind::integer;
+    for (const Mode& mode : modes)
+      if (words({"sync", mode.name, "b32"})) {
+        s.run = mode.run;
+        if (is_constant) s.in_lockstep = mode.in_lockstep;
         s.aux = second ? has_second : 0u;
         s.type[0] = s.type[1] = s.type[2] = s.type[3] = Type::b32;
         s.members = 4;
