@@ -20,6 +20,9 @@ void Decoder::run() {
   starts_of_any_ = start_of_;
   if (context_.image->convergent && function_.is_entry) make_convergent();
   frame_.finish(program_);
+  const bool is_empty = function_.instructions.empty();
+  program_.blanks = frame_.blanks(is_empty ? std::vector<std::int32_t>{} : liveness_.live_before(0),
+                                  slots_read_unwritten(function_, flow_));
 }
 
 void Decoder::unsupported(const std::string& what) {
@@ -322,7 +325,7 @@ void Decoder::alu(const ptx::Instruction& in, const AluSelection& s) {
   std::copy(std::begin(op), std::end(op), std::begin(i.op));
   if (!in.operands.empty() && in.operands[0].kind == Kind::pair) i.op[s.second] = second;
   i.imm = s.imm;
-  if (s.is_addition && context_.image->observed) observe_addition(i);
+  if (s.is_addition && context_.image->watched == Watched::everything) observe_addition(i);
 }
 
 bool Decoder::move(const ptx::Instruction& in) {

@@ -43,7 +43,7 @@ class Hash {
   std::uint64_t value_ = 0xCBF29CE484222325ull;
 };
 
-class GridRun {
+class GridRun : public BlockRunner {
  public:
   GridRun(Grid& grid, const Schedule& schedule, const RunLimits& limits)
       : grid_(grid), schedule_(schedule), limits_(limits), random_(schedule.seed), blocks_(grid.size.count()) {
@@ -66,6 +66,20 @@ class GridRun {
       return std::move(f.fault);
     }
     return std::nullopt;
+  }
+
+  bool run(std::uint64_t k) override {
+    slots_.resize(1);
+    next_ = k;
+    try {
+      start_next(0);
+      run_block(*slots_[0]);
+    } catch (FaultException&) {
+      return false;
+    }
+    if (slots_[0]->live > 0) return false;
+    end_block(*slots_[0]);
+    return true;
   }
 
  private:
@@ -131,7 +145,11 @@ class GridRun {
         flush_executed(w);
     }
     if (is_latest) wake_spinning(w);
-    if (grid_.executed > limits_.max_warp_instructions || (limits_.cancel && *limits_.cancel)) stop_endless();
+    if (grid_.executed > limits_.max_warp_instructions || is_cancelled()) stop_endless();
+  }
+
+  bool is_cancelled() const {
+    return (limits_.cancel && *limits_.cancel) || (limits_.stop && limits_.stop->load(std::memory_order_relaxed));
   }
 
   /// Lets the split run that is last in the order, for one turn: it may be what the others wait for (a lock, say).
@@ -207,6 +225,7 @@ class GridRun {
   void run_by_index() {
     std::size_t running = 0;
     while (next_ < blocks_ || running > 0) {
+      if (running == 0 && limits_.helper) next_ = limits_.helper->run_from(next_);
       bool progress = false, ended = false;
       for (auto& slot : slots_) {
         if (!slot || !slot->running) continue;
@@ -217,7 +236,7 @@ class GridRun {
           progress = ended = true;
         }
       }
-      if (ended && running > 0) continue;
+      if (ended) continue;
       const auto free = std::find_if(slots_.begin(), slots_.end(), [](const auto& s) { return !s || !s->running; });
       if (free != slots_.end() && start_next(static_cast<std::uint32_t>(free - slots_.begin()))) {
         ++running;
@@ -342,6 +361,10 @@ void raise(Fault::Kind kind, unsigned lane, std::string headline, std::string ad
 
 std::optional<Fault> run_grid(Grid& grid, const Schedule& schedule, const RunLimits& limits) {
   return GridRun(grid, schedule, limits).run();
+}
+
+std::unique_ptr<BlockRunner> make_block_runner(Grid& grid, const Schedule& schedule, const RunLimits& limits) {
+  return std::make_unique<GridRun>(grid, schedule, limits);
 }
 
 }  // namespace scanlab::vgpu

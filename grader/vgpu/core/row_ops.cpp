@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 
+#include "vgpu/core/claims.hpp"
 #include "vgpu/core/lane_access.hpp"
 #include "vgpu/core/pairs.hpp"
 
@@ -28,8 +29,23 @@ void spread_row(const Row& r, Addresses& a) {
     for (std::uint64_t& x : a.of) x = static_cast<std::uint32_t>(x);
 }
 
-template <class T, StateSpace Space>
+/// Elements side by side are one access, as is one element for all lanes.
+template <class T>
+void claim_row(Claims& claims, Mask mask, const Row& r, Touch touch) {
+  if (r.stride == 0 || (r.stride == sizeof(T) && mask == full_mask)) {
+    const std::uint64_t bytes = r.stride == 0 ? sizeof(T) : warp_size * sizeof(T);
+    return touch == Touch::read ? claims.read(r.first, bytes) : claims.write(r.first, bytes);
+  }
+  const auto at = [&](unsigned l) { return r.first + static_cast<std::uint64_t>(r.stride) * l; };
+  touch == Touch::read ? claims.read_lanes(mask, sizeof(T), at) : claims.write_lanes(mask, sizeof(T), at);
+}
+
+/// Tells of a row that has been found valid, before it is read or written.
+template <class T, StateSpace Space, Watched watched>
 void tell_row(Warp& w, const Inst* i, const Row& r, Touch touch) {
+  if constexpr (Space == StateSpace::global && watched != Watched::nothing)
+    if (Claims* const claims = w.block->grid->claims) claim_row<T>(*claims, w.active, r, touch);
+  if constexpr (watched != Watched::everything) return;
   Access a = access_of(w, i, Space, w.active, sizeof(T), nullptr);
   a.first = r.first;
   a.stride = r.stride;
@@ -48,11 +64,11 @@ std::byte* host_of(Warp& w, const Inst* i, const Row& r) {
 }
 
 /// Rows whose elements are not side by side.
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 [[gnu::noinline]] const Inst* load_any_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
   if (const std::byte* from = host_of<T, Space>(w, i, r)) {
-    if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::read);
+    tell_row<T, Space, watched>(w, i, r, Touch::read);
     T* const to = w.lanes<T>(i->op[0]);
     collect_lanes(to, [&](unsigned l) { return from + static_cast<std::int64_t>(l) * r.stride; });
     return proceed(w, i + 1);
@@ -60,15 +76,15 @@ template <class T, StateSpace Space, AddressWidth Width, bool Observed>
   w.pc = i;
   Addresses a;
   spread_row<Width>(r, a);
-  load_lanes<T, Space, Observed>(w, i, a, 1);
+  load_lanes<T, Space, watched>(w, i, a, 1);
   return i + 1;
 }
 
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 [[gnu::noinline]] const Inst* store_any_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
   if (std::byte* to = host_of<T, Space>(w, i, r)) {
-    if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::write);
+    tell_row<T, Space, watched>(w, i, r, Touch::write);
     const T* const from = w.lanes<T>(i->op[0]);
     for (unsigned l = 0; l < warp_size; ++l, to += r.stride) std::memcpy(to, &from[l], sizeof(T));
     ++w.block->grid->epoch;
@@ -77,34 +93,34 @@ template <class T, StateSpace Space, AddressWidth Width, bool Observed>
   w.pc = i;
   Addresses a;
   spread_row<Width>(r, a);
-  store_lanes<T, Space, Observed>(w, i, a, 1);
+  store_lanes<T, Space, watched>(w, i, a, 1);
   return i + 1;
 }
 
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Inst* load_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
   const std::byte* const from =
       r.stride == sizeof(T) && w.active == full_mask ? row<Space>(w, i, r.first, sizeof(T)) : nullptr;
-  if (!from) return load_any_row<T, Space, Width, Observed>(w, i);
+  if (!from) return load_any_row<T, Space, Width, watched>(w, i);
+  tell_row<T, Space, watched>(w, i, r, Touch::read);
   copy_lanes<T>(w.lanes<T>(i->op[0]), from);
-  if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::read);
   return proceed(w, i + 1);
 }
 
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Inst* store_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
   std::byte* const to = r.stride == sizeof(T) && w.active == full_mask ? row<Space>(w, i, r.first, sizeof(T)) : nullptr;
-  if (!to) return store_any_row<T, Space, Width, Observed>(w, i);
+  if (!to) return store_any_row<T, Space, Width, watched>(w, i);
+  tell_row<T, Space, watched>(w, i, r, Touch::write);
   copy_lanes<T>(to, w.lanes<T>(i->op[0]));
   ++w.block->grid->epoch;
-  if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::write);
   return proceed(w, i + 1);
 }
 
 /// All lanes read the same element: so does the warp, once.
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Inst* load_uniform(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
   const std::byte* host = r.first % sizeof(T) ? nullptr : reach<Space>(w, i, r.first, sizeof(T));
@@ -113,51 +129,59 @@ const Inst* load_uniform(Warp& w, const Inst* i) {
     host = check_lane(w, Space, Touch::read, static_cast<unsigned>(std::countr_zero(w.active)), r.first, sizeof(T),
                       &range_of(w, i));
   }
-  if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::read);
+  tell_row<T, Space, watched>(w, i, r, Touch::read);
   std::memcpy(w.lanes<T>(i->op[0]), host, sizeof(T));
   return proceed(w, i + 1);
 }
 
-template <class T, StateSpace Space, AddressWidth Width>
-Handler pick_row(RowKind kind, bool observed) {
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+Handler pick_row(RowKind kind) {
   switch (kind) {
     case RowKind::load:
-      return observed ? &load_row<T, Space, Width, true> : &load_row<T, Space, Width, false>;
+      return &load_row<T, Space, Width, watched>;
     case RowKind::load_uniform:
-      return observed ? &load_uniform<T, Space, Width, true> : &load_uniform<T, Space, Width, false>;
+      return &load_uniform<T, Space, Width, watched>;
     case RowKind::store:
-      return observed ? &store_row<T, Space, Width, true> : &store_row<T, Space, Width, false>;
+      return &store_row<T, Space, Width, watched>;
   }
   return nullptr;
 }
 
-template <StateSpace Space, AddressWidth Width>
-Handler pick_row(std::uint32_t bytes, RowKind kind, bool observed) {
+template <StateSpace Space, AddressWidth Width, Watched watched>
+Handler pick_row(std::uint32_t bytes, RowKind kind) {
   switch (bytes) {
     case 2:
-      return pick_row<std::uint16_t, Space, Width>(kind, observed);
+      return pick_row<std::uint16_t, Space, Width, watched>(kind);
     case 4:
-      return pick_row<std::uint32_t, Space, Width>(kind, observed);
+      return pick_row<std::uint32_t, Space, Width, watched>(kind);
     case 8:
-      return pick_row<std::uint64_t, Space, Width>(kind, observed);
+      return pick_row<std::uint64_t, Space, Width, watched>(kind);
     default:
       return nullptr;
   }
 }
 
+template <StateSpace Space, AddressWidth Width>
+Handler pick_row(std::uint32_t bytes, RowKind kind, Watched watched) {
+  if (watched == Watched::everything) return pick_row<Space, Width, Watched::everything>(bytes, kind);
+  if constexpr (Space == StateSpace::global)
+    if (watched == Watched::global) return pick_row<Space, Width, Watched::global>(bytes, kind);
+  return pick_row<Space, Width, Watched::nothing>(bytes, kind);
+}
+
 template <StateSpace Space>
-Handler pick_row(AddressWidth width, std::uint32_t bytes, RowKind kind, bool observed) {
-  return width == AddressWidth::bits32 ? pick_row<Space, AddressWidth::bits32>(bytes, kind, observed)
-                                       : pick_row<Space, AddressWidth::bits64>(bytes, kind, observed);
+Handler pick_row(AddressWidth width, std::uint32_t bytes, RowKind kind, Watched watched) {
+  return width == AddressWidth::bits32 ? pick_row<Space, AddressWidth::bits32>(bytes, kind, watched)
+                                       : pick_row<Space, AddressWidth::bits64>(bytes, kind, watched);
 }
 
 }  // namespace
 
-Handler select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind, bool observed) {
+Handler select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind, Watched watched) {
   if (form.count != 1 || form.bytes != form.lane_bytes || form.order != static_cast<std::uint32_t>(Access::Order::weak))
     return nullptr;
-  if (space == StateSpace::global) return pick_row<StateSpace::global>(width, form.bytes, kind, observed);
-  if (space == StateSpace::shared) return pick_row<StateSpace::shared>(width, form.bytes, kind, observed);
+  if (space == StateSpace::global) return pick_row<StateSpace::global>(width, form.bytes, kind, watched);
+  if (space == StateSpace::shared) return pick_row<StateSpace::shared>(width, form.bytes, kind, watched);
   return nullptr;
 }
 
