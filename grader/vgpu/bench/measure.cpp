@@ -170,7 +170,7 @@ std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments,
                               const std::vector<const ObserverSet*>& sets) {
   vgpu::Device device(vgpu::small_profile());
   vgpu::LoadedModule* module = device.load(ptx);
-  const unsigned threads = arguments.threads ? arguments.threads : vgpu::available_processors();
+  const unsigned threads = arguments.threads ? arguments.threads : vgpu::default_threads();
   std::vector<Prepared> prepared;
   std::vector<Measured> all;
   for (const Recipe* recipe : arguments.recipes) {

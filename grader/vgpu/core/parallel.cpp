@@ -3,7 +3,10 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -55,11 +58,15 @@ void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
 
 }  // namespace
 
-unsigned available_processors() {
+unsigned default_threads() {
+  int threads = 0;
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
-  return std::max(1u, std::thread::hardware_concurrency());
+  if (const char* const text = std::getenv("SCANLAB_THREADS"))
+    std::from_chars(text, text + std::strlen(text), threads);
+  else if (sched_getaffinity(0, sizeof set, &set) == 0)
+    threads = CPU_COUNT(&set);
+  return static_cast<unsigned>(std::clamp(threads, 1, static_cast<int>(Team::most_threads)));
 }
 
 // --- the team --------------------------------------------------------------------------------------------------------

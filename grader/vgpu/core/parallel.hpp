@@ -15,8 +15,9 @@
 
 namespace scanlab::vgpu {
 
-/// Processors that this process may use.
-unsigned available_processors();
+/// How many host threads suit a launch: what SCANLAB_THREADS says, else the processors that this process may use, at
+/// most Team::most_threads.
+unsigned default_threads();
 
 /// Host threads that run launches together. They wait between launches.
 class Team {
