@@ -87,6 +87,16 @@ mul.wide.u32 %rd10, %r1, 4;
 add.s64 %rd1, %out, %rd10;
 )";
 
+/// So many barriers that other blocks are started beside this one.
+const std::string linger = R"(
+mov.u32 %r20, 100;
+$L_linger:
+bar.sync 0;
+sub.u32 %r20, %r20, 1;
+setp.ne.u32 %p9, %r20, 0;
+@%p9 bra $L_linger;
+)";
+
 /// The blocks of these kernels have nothing to do with each other.
 std::vector<std::pair<const char*, Launch>> independent() {
   std::vector<std::pair<const char*, Launch>> all;
@@ -178,6 +188,23 @@ shl.b32 %r7, %r7, 1;
 st.global.u32 [%rd1], %r7;
 ret;
 )"}}});
+  all.push_back({"long lives", {{own_word + linger + R"(
+ld.global.u32 %r2, [%rd1];
+add.u32 %r2, %r2, 7;
+st.global.u32 [%rd1], %r2;
+ret;
+)"}}});
+  all.push_back({"a long life now and then", {{own_word + R"(
+ld.global.u32 %r2, [%rd1];
+rem.u32 %r3, %r11, 7;
+setp.ne.u32 %p1, %r3, 5;
+@%p1 bra $L_short;
+)" + linger + R"(
+$L_short:
+add.u32 %r2, %r2, 7;
+st.global.u32 [%rd1], %r2;
+ret;
+)"}}});
   all.push_back({"a grid of two dimensions, a uniform load and a stride",
                  {{R"(
 mov.u32 %r1, %ctaid.x;
@@ -258,6 +285,60 @@ add.s64 %rd2, %out, %rd2;
 cvt.u16.u32 %h1, %r11;
 st.global.u16 [%rd2], %h1;
 $L_end:
+ret;
+)"}}});
+  for (const int distance : {-1, -2, -7, 1, 3})
+    all.push_back({"long lives that read what others write", {{own_word + R"(
+add.u32 %r2, %r11, )" + std::to_string(distance) + R"(;
+setp.ge.u32 %p1, %r2, 300;
+)" + linger + R"(
+@%p1 bra $L_end;
+ld.global.u32 %r3, [%rd1+)" + std::to_string(256 * distance) + R"(];
+mad.lo.u32 %r3, %r3, 3, %r2;
+st.global.u32 [%rd1], %r3;
+$L_end:
+ret;
+)"}}});
+  all.push_back({"a long life that a short one disturbs", {{own_word + R"(
+st.global.u32 [%rd1], %r1;
+setp.ne.u32 %p1, %r11, 30;
+@%p1 bra $L_short;
+)" + linger + R"(
+ld.global.u32 %r3, [%rd1+1280];
+st.global.u32 [%rd1], %r3;
+$L_short:
+ret;
+)"}}});
+  all.push_back({"out of bounds after a long life", {{own_word + linger + R"(
+st.global.u32 [%rd1], %r11;
+setp.ne.u32 %p1, %r1, 17000;
+@%p1 bra $L_end;
+st.global.u32 [%rd1+1000000], %r1;
+$L_end:
+ret;
+)"}}});
+  all.push_back({"waits in shared memory among long lives", {{".shared .align 4 .b8 s_x[16];\n" + own_word + R"(
+st.global.u32 [%rd1], %r11;
+mov.u32 %r2, 0;
+st.shared.u32 [s_x], %r2;
+bar.sync 0;
+setp.lt.u32 %p1, %r10, 32;
+@!%p1 bra $L_write;
+$L_wait:
+ld.volatile.shared.u32 %r3, [s_x];
+setp.eq.u32 %p2, %r3, 0;
+@%p2 bra $L_wait;
+bra $L_end;
+$L_write:
+)" + std::string(R"(
+mov.u32 %r20, 3000;
+$L_work:
+sub.u32 %r20, %r20, 1;
+setp.ne.u32 %p9, %r20, 0;
+@%p9 bra $L_work;
+st.volatile.shared.u32 [s_x], %r10;
+$L_end:
+)") + linger + R"(
 ret;
 )"}}});
   all.push_back({"out of bounds in a late block", {{own_word + R"(
@@ -375,7 +456,7 @@ TEST_CASE("kernels that say that their blocks work together run on one thread") 
   for (const char* tie :
        {"atom.global.add.u32 %r2, [%out], 1;", "red.global.add.u32 [%out], 1;", "membar.gl;", "fence.acq_rel.gpu;",
         "ld.volatile.global.u32 %r2, [%rd1];", "st.relaxed.gpu.global.u32 [%rd1], %r1;", "mov.u32 %r2, %clock;",
-        "mov.u64 %rd2, %globaltimer;", "nanosleep.u32 5;"}) {
+        "mov.u64 %rd2, %globaltimer;", "nanosleep.u32 5;", "mov.u32 %r2, %smid;"}) {
     INFO(tie);
     Launch launch{{own_word + tie + "\nst.global.u32 [%rd1], %r2;\nret;\n"}};
     const Outcome several = outcome(launch, 4, Order::in_order);

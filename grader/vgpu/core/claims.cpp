@@ -35,6 +35,7 @@ void Pages::begin_round(const Memory& memory) {
   round_ += 2;
   if (memory.extent() <= extent_ && round_ != 0) return;
   const std::uint64_t wanted = std::max(least_extent, std::bit_ceil(memory.extent()));
+  extent_ = 0;
   states_.reset(wanted / page_bytes * sizeof(std::uint32_t));
   extent_ = wanted;
   round_ = 2;
@@ -48,33 +49,84 @@ bool Pages::must_copy(std::uint64_t page) {
   return false;
 }
 
-void Claims::begin_round() {
-  clear();
-  if (extent_ == pages_.extent()) return;
-  extent_ = pages_.extent();
-  read_memory_.reset(extent_ / granule_bytes / 8);
-  written_memory_.reset(extent_ / granule_bytes / 8);
-  touched_memory_.reset(extent_ / page_bytes);
-  read_ = read_memory_.as<std::uint64_t>();
-  written_ = written_memory_.as<std::uint64_t>();
-  touched_ = touched_memory_.as<std::uint8_t>();
+// --- what blocks have touched ----------------------------------------------------------------------------------------
+
+void Claims::Touches::make_room(std::uint64_t extent) {
+  read_memory.reset(extent / granule_bytes / 8);
+  written_memory.reset(extent / granule_bytes / 8);
+  pages_memory.reset(extent / page_bytes);
+  read = read_memory.as<std::uint64_t>();
+  written = written_memory.as<std::uint64_t>();
+  pages = pages_memory.as<std::uint8_t>();
 }
 
-void Claims::touch(std::uint64_t page, Touched how) {
-  if (!touched_[page]) touched_pages_.push_back(page);
-  touched_[page] |= how;
+void Claims::Touches::touch(std::uint64_t page, How how) {
+  if (!pages[page]) touched.push_back(page);
+  put(pages[page], static_cast<std::uint8_t>(pages[page] | how));
+}
+
+void Claims::Touches::add(const Touches& other) {
+  for (const std::uint64_t page : other.touched) {
+    if (!pages[page]) touched.push_back(page);
+    put(pages[page], static_cast<std::uint8_t>(pages[page] | other.pages[page]));
+    for (std::uint64_t k = page * words_a_page; k < (page + 1) * words_a_page; ++k) {
+      put(read[k], read[k] | other.read[k]);
+      put(written[k], written[k] | other.written[k]);
+    }
+  }
+}
+
+void Claims::Touches::clear() {
+  for (const std::uint64_t page : touched) {
+    for (std::uint64_t k = page * words_a_page; k < (page + 1) * words_a_page; ++k) {
+      put(read[k], std::uint64_t{0});
+      put(written[k], std::uint64_t{0});
+    }
+    put(pages[page], std::uint8_t{0});
+  }
+  touched.clear();
+}
+
+bool Claims::Touches::conflicts_with(const Touches& other) const {
+  return std::any_of(touched.begin(), touched.end(), [&](std::uint64_t page) {
+    const std::uint8_t theirs = seen(other.pages[page]);
+    if (!theirs || !((pages[page] | theirs) & is_written)) return false;
+    std::uint64_t both = 0;
+    for (std::uint64_t k = page * words_a_page; k < (page + 1) * words_a_page; ++k) {
+      const std::uint64_t their_writes = seen(other.written[k]);
+      both |= (written[k] & (their_writes | seen(other.read[k]))) | (read[k] & their_writes);
+    }
+    return both != 0;
+  });
+}
+
+// --- claims ----------------------------------------------------------------------------------------------------------
+
+void Claims::begin_round() {
+  now_.clear();
+  before_.clear();
+  copied_pages_.clear();
+}
+
+void Claims::make_room() {
+  if (extent_ == pages_.extent()) return;
+  begin_round();
+  extent_ = 0;
+  now_.make_room(pages_.extent());
+  before_.make_room(pages_.extent());
+  extent_ = pages_.extent();
 }
 
 void Claims::first_read(std::uint64_t from, std::uint64_t last) {
-  for (std::uint64_t page = from / page_bytes; page <= last / page_bytes; ++page) touch(page, is_read);
+  for (std::uint64_t page = from / page_bytes; page <= last / page_bytes; ++page) now_.touch(page, is_read);
 }
 
 void Claims::first_write(std::uint64_t from, std::uint64_t last) {
   for (std::uint64_t page = from / page_bytes; page <= last / page_bytes; ++page) {
-    if (touched_[page] & is_written) continue;
+    if (now_.pages[page] & is_written) continue;
     // What can fail comes first: others wait for a copy that has begun.
     std::byte* const copy = room_for_copy();
-    touch(page, is_written);
+    now_.touch(page, is_written);
     if (!pages_.must_copy(page)) continue;
     std::memcpy(copy, pages_.arena() + page * page_bytes, page_bytes);
     copied_pages_.push_back(page);
@@ -93,29 +145,23 @@ std::byte* Claims::room_for_copy() {
 }
 
 bool Claims::conflicts_with(const Claims& other) const {
-  return std::any_of(touched_pages_.begin(), touched_pages_.end(), [&](std::uint64_t page) {
-    if (!(touched_[page] & is_written) || !other.touched_[page]) return false;
-    std::uint64_t both = 0;
-    for (std::uint64_t k = page * words_a_page; k < (page + 1) * words_a_page; ++k)
-      both |= written_[k] & (other.read_[k] | other.written_[k]);
-    return both != 0;
-  });
+  for (const Touches* mine : {&now_, &before_})
+    for (const Touches* theirs : {&other.now_, &other.before_})
+      if (mine->conflicts_with(*theirs)) return true;
+  return false;
+}
+
+bool Claims::set_apart() {
+  if (now_.conflicts_with(before_)) return false;
+  before_.add(now_);
+  now_.clear();
+  return true;
 }
 
 void Claims::restore() const {
   for (std::size_t k = 0; k < copied_pages_.size(); ++k)
     std::memcpy(pages_.arena() + copied_pages_[k] * page_bytes,
                 &copies_[k / copies_a_chunk][k % copies_a_chunk * page_bytes], page_bytes);
-}
-
-void Claims::clear() {
-  for (const std::uint64_t page : touched_pages_) {
-    if (touched_[page] & is_read) std::memset(read_ + page * words_a_page, 0, words_a_page * sizeof *read_);
-    if (touched_[page] & is_written) std::memset(written_ + page * words_a_page, 0, words_a_page * sizeof *written_);
-    touched_[page] = 0;
-  }
-  touched_pages_.clear();
-  copied_pages_.clear();
 }
 
 }  // namespace scanlab::vgpu

@@ -57,28 +57,30 @@ class Pages {
 };
 
 /// The claims of one host thread, in granules of 4 bytes: two accesses to the same granule count as two to the same
-/// memory.
+/// memory. Other threads may look at them at any time.
 class Claims {
  public:
   /// `too_much` becomes true when the copies take more memory than they should.
   Claims(Pages& pages, std::atomic<bool>& too_much) : pages_(pages), too_much_(too_much) {}
 
-  /// Makes room for all of global memory. To be called by this thread or before it runs, after Pages::begin_round.
+  /// Makes room for all of global memory. To be called after Pages::begin_round while no thread of the team runs.
+  void make_room();
+  /// Forgets the round before.
   void begin_round();
 
   /// An access to `bytes` (at most a page) from `address` on, which have been found valid. A write has to be told
   /// before it happens.
   void read(Address address, std::uint64_t bytes) {
     const std::uint64_t from = address - global_window, last = from + bytes - 1;
-    if (!(touched_[from / page_bytes] & touched_[last / page_bytes] & is_read)) [[unlikely]]
+    if (!(now_.pages[from / page_bytes] & now_.pages[last / page_bytes] & is_read)) [[unlikely]]
       first_read(from, last);
-    mark(read_, from, last);
+    mark(now_.read, from, last);
   }
   void write(Address address, std::uint64_t bytes) {
     const std::uint64_t from = address - global_window, last = from + bytes - 1;
-    if (!(touched_[from / page_bytes] & touched_[last / page_bytes] & is_written)) [[unlikely]]
+    if (!(now_.pages[from / page_bytes] & now_.pages[last / page_bytes] & is_written)) [[unlikely]]
       first_write(from, last);
-    mark(written_, from, last);
+    mark(now_.written, from, last);
   }
   /// The same for the lanes of `mask`, lane l at `at(l)`.
   template <class At>
@@ -90,18 +92,45 @@ class Claims {
     for_each_run(mask, bytes, at, [&](Address first, std::uint64_t length) { write(first, length); });
   }
 
-  /// Has this thread written what `other` has read or written?
+  /// Has one thread written what the other has read or written? While the other runs, only what it has done so far is
+  /// seen. To be called by this thread, or after it.
   bool conflicts_with(const Claims& other) const;
+  /// The blocks from here on must not conflict with those before. False when those since the last call have done so.
+  bool set_apart();
+  bool has_set_apart() const { return !before_.touched.empty(); }
   /// Puts back what memory held at the beginning of the round, where this thread has copied it.
   void restore() const;
-  /// Forgets the round.
-  void clear();
 
  private:
-  enum Touched : std::uint8_t { is_read = 1, is_written = 2 };
+  enum How : std::uint8_t { is_read = 1, is_written = 2 };
   static constexpr std::uint64_t granule_bytes = 4;
   static constexpr std::uint64_t words_a_page = page_bytes / granule_bytes / 64;
   static constexpr std::size_t copies_a_chunk = 64;
+
+  /// What blocks have touched.
+  struct Touches {
+    std::uint64_t* read = nullptr;       ///< a bit for each granule
+    std::uint64_t* written = nullptr;    ///< a bit for each granule
+    std::uint8_t* pages = nullptr;       ///< How, for each page
+    std::vector<std::uint64_t> touched;  ///< pages, in the order of first touches
+    ZeroPages read_memory, written_memory, pages_memory;
+
+    void make_room(std::uint64_t extent);
+    void touch(std::uint64_t page, How how);
+    void add(const Touches& other);
+    void clear();
+    bool conflicts_with(const Touches& other) const;
+  };
+
+  /// For those who look on: no word is ever seen half written.
+  template <class T>
+  static T seen(const T& word) {
+    return std::atomic_ref(const_cast<T&>(word)).load(std::memory_order_relaxed);
+  }
+  template <class T>
+  static void put(T& word, T value) {
+    std::atomic_ref(word).store(value, std::memory_order_relaxed);
+  }
 
   static void mark(std::uint64_t* words, std::uint64_t from, std::uint64_t last) {
     const std::uint64_t first_granule = from / granule_bytes, last_granule = last / granule_bytes;
@@ -109,13 +138,10 @@ class Claims {
                         high = ~std::uint64_t{0} >> (63 - last_granule % 64);
     std::uint64_t* at = words + first_granule / 64;
     std::uint64_t* const end = words + last_granule / 64;
-    if (at == end) {
-      *at |= low & high;
-      return;
-    }
-    *at |= low;
-    while (++at < end) *at = ~std::uint64_t{0};
-    *end |= high;
+    if (at == end) return put(*at, *at | (low & high));
+    put(*at, *at | low);
+    while (++at < end) put(*at, ~std::uint64_t{0});
+    put(*end, *end | high);
   }
 
   /// Lanes whose elements lie side by side are one access.
@@ -136,19 +162,15 @@ class Claims {
     visit(first, end - first);
   }
 
-  void touch(std::uint64_t page, Touched how);
   void first_read(std::uint64_t from, std::uint64_t last);
   void first_write(std::uint64_t from, std::uint64_t last);
   std::byte* room_for_copy();
 
   Pages& pages_;
   std::atomic<bool>& too_much_;
-  std::uint64_t* read_ = nullptr;     ///< a bit for each granule
-  std::uint64_t* written_ = nullptr;  ///< a bit for each granule
-  std::uint8_t* touched_ = nullptr;   ///< Touched, by page
+  Touches now_;
+  Touches before_;  ///< until the last set_apart
   std::uint64_t extent_ = 0;
-  ZeroPages read_memory_, written_memory_, touched_memory_;
-  std::vector<std::uint64_t> touched_pages_;  ///< in the order of first touches
   std::vector<std::uint64_t> copied_pages_;
   std::vector<std::unique_ptr<std::byte[]>> copies_;  ///< of these, `copies_a_chunk` pages each
 };

@@ -128,9 +128,10 @@ bool has_any(const ptx::Instruction& in, std::initializer_list<std::string_view>
   return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return in.has(word); });
 }
 
-bool reads_clock(const ptx::Operand& o) {
-  return o.name.starts_with("%clock") || o.name.starts_with("%globaltimer") ||
-         std::any_of(o.elements.begin(), o.elements.end(), reads_clock);
+/// A clock, or where the block is resident.
+bool depends_on_schedule(const ptx::Operand& o) {
+  return o.name.starts_with("%clock") || o.name.starts_with("%globaltimer") || o.name == "%smid" ||
+         std::any_of(o.elements.begin(), o.elements.end(), depends_on_schedule);
 }
 
 /// Does the instruction say that blocks work together, or does its result depend on what ran before?
@@ -140,7 +141,17 @@ bool ties_blocks(const ptx::Instruction& in) {
   if (in.opcode == "ld" || in.opcode == "st")
     return !in_shared && has_any(in, {"volatile", "relaxed", "acquire", "release", "mmio"});
   if (in.opcode == "membar" || in.opcode == "fence") return !in.has("cta");
-  return in.opcode == "nanosleep" || std::any_of(in.operands.begin(), in.operands.end(), reads_clock);
+  return in.opcode == "nanosleep" || std::any_of(in.operands.begin(), in.operands.end(), depends_on_schedule);
+}
+
+bool may_loop(const ptx::Function& f) {
+  const auto n = static_cast<std::int64_t>(f.instructions.size());
+  for (std::int64_t k = 0; k < n; ++k) {
+    const ptx::Instruction& in = f.instructions[static_cast<std::size_t>(k)];
+    if (in.opcode == "brx") return true;
+    if (in.opcode == "bra" && !in.operands.empty() && in.operands[0].target <= k) return true;
+  }
+  return false;
 }
 
 /// See Image::separable.
@@ -229,6 +240,7 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   check_defined(module, reached);
   const auto shared = lay_out_shared(*image, reached);
   image->separable = is_separable(reached);
+  image->loops = reached.functions.size() > 1 || may_loop(kernel);
 
   std::deque<Program*> todo;
   DecodeContext context;

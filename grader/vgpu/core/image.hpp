@@ -89,6 +89,7 @@ struct Image {
   bool fine_grain = false;  ///< a turn may end before every access to memory
   bool rows = false;        ///< the lanes of a warp are neighbours in x and have the same y and z
   bool convergent = false;  ///< there is code for warps that stay together
+  bool loops = false;       ///< a block may live long: there are loops or calls in the code
   bool separable = false;   ///< nothing in the code says that blocks work together, or must come in their order
   std::vector<std::unique_ptr<Program>> programs;
   std::unordered_map<const ptx::Function*, Program*> by_function;

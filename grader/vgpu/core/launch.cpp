@@ -68,18 +68,17 @@ class GridRun : public BlockRunner {
     return std::nullopt;
   }
 
-  bool run(std::uint64_t k) override {
+  Outcome run(std::uint64_t k) override {
     slots_.resize(1);
     next_ = k;
-    try {
-      start_next(0);
-      run_block(*slots_[0]);
-    } catch (FaultException&) {
-      return false;
-    }
-    if (slots_[0]->live > 0) return false;
-    end_block(*slots_[0]);
-    return true;
+    is_sensitive_ = false;
+    start_next(0);
+    return advance(*slots_[0]);
+  }
+
+  Outcome go_on() override {
+    const Outcome outcome = advance(*slots_[0]);
+    return is_sensitive(*slots_[0]) ? Outcome::failed : outcome;
   }
 
  private:
@@ -138,13 +137,14 @@ class GridRun : public BlockRunner {
     grid_.executed += static_cast<std::uint64_t>(used);
     if (w.active && w.stop == Stop::none) {
       if (watch(w, used))
-        suspend(w, Split::State::spin);
+        suspend(w, Split::State::spin), is_sensitive_ = true;
       else if (!w.waiting.empty())
         suspend(w);
       else
         flush_executed(w);
     }
     if (is_latest) wake_spinning(w);
+    is_sensitive_ |= is_latest;
     if (grid_.executed > limits_.max_warp_instructions || is_cancelled()) stop_endless();
   }
 
@@ -219,6 +219,24 @@ class GridRun : public BlockRunner {
       any = true;
     }
     return any;
+  }
+
+  Outcome advance(Block& block) {
+    try {
+      if (!run_block(block)) return Outcome::failed;
+    } catch (FaultException&) {
+      return Outcome::failed;
+    }
+    if (block.live > 0) return Outcome::slow;
+    end_block(block);
+    return Outcome::ended;
+  }
+
+  /// Whoever waits for memory to change is woken by the writes of other blocks too, and may execute more then.
+  bool is_sensitive(const Block& block) const {
+    return is_sensitive_ || std::any_of(block.warps.begin(), block.warps.end(), [](const Warp& w) {
+             return w.spin.poll_epoch != SpinWatch{}.poll_epoch || w.spin.waits > 0;
+           });
   }
 
   /// Blocks by rising or falling index; another one starts only when those that run are stuck or slow.
@@ -346,6 +364,7 @@ class GridRun : public BlockRunner {
   std::vector<std::unique_ptr<Block>> slots_;
   std::vector<Warp*> runnable_;
   unsigned host_pauses_ = 0;
+  bool is_sensitive_ = false;  ///< see is_sensitive
 };
 
 }  // namespace

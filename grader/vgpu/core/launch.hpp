@@ -34,11 +34,16 @@ std::optional<Fault> run_grid(Grid& grid, const Schedule& schedule, const RunLim
 /// Runs blocks of a grid one after the other, each alone.
 class BlockRunner {
  public:
+  enum class Outcome : std::uint8_t {
+    ended,
+    slow,    ///< it lives so long that other blocks would have been started beside it
+    failed,  ///< it has faulted, waits for other blocks, or was stopped: this is no longer of use
+  };
   virtual ~BlockRunner() = default;
-  /// Runs the block that comes `k`-th in the schedule. False when it did not run to its end at one go: it has faulted,
-  /// was stopped, or lives so long, or waits, that other blocks would have been started beside it. Then this is no
-  /// longer of use.
-  virtual bool run(std::uint64_t k) = 0;
+  /// Runs the block that comes `k`-th in the schedule.
+  virtual Outcome run(std::uint64_t k) = 0;
+  /// Runs a slow block further. It fails when the instructions that it executes may depend on what runs beside it.
+  virtual Outcome go_on() = 0;
 };
 /// `grid` has to outlive it. The schedule must not be random.
 std::unique_ptr<BlockRunner> make_block_runner(Grid& grid, const Schedule& schedule, const RunLimits& limits);

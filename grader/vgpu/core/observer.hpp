@@ -84,7 +84,7 @@ class Observer {
   virtual void branch(const Actor&, Mask /*active*/, Mask /*taken*/) {}
 
   /// An observer for some blocks of the launch, which another thread runs at the same time; null when this one has to
-  /// see all blocks, in their order. It is told no kernel_begin or kernel_end.
+  /// see all blocks, in their order, or their slots. It is told no kernel_begin or kernel_end.
   virtual std::unique_ptr<Observer> fork() const { return nullptr; }
   /// Takes over what `fork`, which fork() has made, has seen: blocks that came after those that this one has seen.
   virtual void join(Observer& /*fork*/) {}
