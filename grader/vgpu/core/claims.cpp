@@ -65,39 +65,41 @@ void Claims::Touches::touch(std::uint64_t page, How how) {
   put(pages[page], static_cast<std::uint8_t>(pages[page] | how));
 }
 
-void Claims::Touches::add(const Touches& other) {
-  for (const std::uint64_t page : other.touched) {
-    if (!pages[page]) touched.push_back(page);
-    put(pages[page], static_cast<std::uint8_t>(pages[page] | other.pages[page]));
-    for (std::uint64_t k = page * words_a_page; k < (page + 1) * words_a_page; ++k) {
-      put(read[k], read[k] | other.read[k]);
-      put(written[k], written[k] | other.written[k]);
-    }
+void Claims::Touches::add(std::uint64_t page, const Touches& other) {
+  touch(page, static_cast<How>(other.pages[page]));
+  for (std::uint64_t k = page * words_a_page; k < (page + 1) * words_a_page; ++k) {
+    put(read[k], read[k] | other.read[k]);
+    put(written[k], written[k] | other.written[k]);
   }
+}
+
+void Claims::Touches::clear(std::uint64_t page) {
+  const auto clear_words = [&](std::uint64_t* words) {
+    for (std::uint64_t k = page * words_a_page; k < (page + 1) * words_a_page; ++k) put(words[k], std::uint64_t{0});
+  };
+  if (pages[page] & is_read) clear_words(read);
+  if (pages[page] & is_written) clear_words(written);
+  put(pages[page], std::uint8_t{0});
 }
 
 void Claims::Touches::clear() {
-  for (const std::uint64_t page : touched) {
-    for (std::uint64_t k = page * words_a_page; k < (page + 1) * words_a_page; ++k) {
-      put(read[k], std::uint64_t{0});
-      put(written[k], std::uint64_t{0});
-    }
-    put(pages[page], std::uint8_t{0});
-  }
+  for (const std::uint64_t page : touched) clear(page);
   touched.clear();
 }
 
+bool Claims::Touches::conflicts_on(std::uint64_t page, const Touches& other) const {
+  const std::uint8_t theirs = seen(other.pages[page]);
+  if (!theirs || !((pages[page] | theirs) & is_written)) return false;
+  std::uint64_t both = 0;
+  for (std::uint64_t k = page * words_a_page; k < (page + 1) * words_a_page; ++k) {
+    const std::uint64_t their_writes = seen(other.written[k]);
+    both |= (written[k] & (their_writes | seen(other.read[k]))) | (read[k] & their_writes);
+  }
+  return both != 0;
+}
+
 bool Claims::Touches::conflicts_with(const Touches& other) const {
-  return std::any_of(touched.begin(), touched.end(), [&](std::uint64_t page) {
-    const std::uint8_t theirs = seen(other.pages[page]);
-    if (!theirs || !((pages[page] | theirs) & is_written)) return false;
-    std::uint64_t both = 0;
-    for (std::uint64_t k = page * words_a_page; k < (page + 1) * words_a_page; ++k) {
-      const std::uint64_t their_writes = seen(other.written[k]);
-      both |= (written[k] & (their_writes | seen(other.read[k]))) | (read[k] & their_writes);
-    }
-    return both != 0;
-  });
+  return std::any_of(touched.begin(), touched.end(), [&](std::uint64_t page) { return conflicts_on(page, other); });
 }
 
 // --- claims ----------------------------------------------------------------------------------------------------------
@@ -152,9 +154,21 @@ bool Claims::conflicts_with(const Claims& other) const {
 }
 
 bool Claims::set_apart() {
-  if (now_.conflicts_with(before_)) return false;
-  before_.add(now_);
-  now_.clear();
+  std::size_t kept = 0;
+  for (const std::uint64_t page : now_.touched) {
+    const std::uint8_t mine = now_.pages[page], earlier = before_.pages[page];
+    if (!((mine | earlier) & is_written)) {
+      // Mostly nobody ever writes there, and what is read need not be kept apart.
+      before_.touch(page, was_read);
+      now_.touched[kept++] = page;
+      continue;
+    }
+    // Who has read what of a page that now is written is no longer known.
+    if (earlier & was_read || now_.conflicts_on(page, before_)) return false;
+    before_.add(page, now_);
+    now_.clear(page);
+  }
+  now_.touched.resize(kept);
   return true;
 }
 

@@ -70,13 +70,13 @@ class Claims {
 
   /// An access to `bytes` (at most a page) from `address` on, which have been found valid. A write has to be told
   /// before it happens.
-  void read(Address address, std::uint64_t bytes) {
+  [[gnu::always_inline]] void read(Address address, std::uint64_t bytes) {
     const std::uint64_t from = address - global_window, last = from + bytes - 1;
     if (!(now_.pages[from / page_bytes] & now_.pages[last / page_bytes] & is_read)) [[unlikely]]
       first_read(from, last);
     mark(now_.read, from, last);
   }
-  void write(Address address, std::uint64_t bytes) {
+  [[gnu::always_inline]] void write(Address address, std::uint64_t bytes) {
     const std::uint64_t from = address - global_window, last = from + bytes - 1;
     if (!(now_.pages[from / page_bytes] & now_.pages[last / page_bytes] & is_written)) [[unlikely]]
       first_write(from, last);
@@ -91,7 +91,6 @@ class Claims {
   void write_lanes(Mask mask, std::uint64_t bytes, At at) {
     for_each_run(mask, bytes, at, [&](Address first, std::uint64_t length) { write(first, length); });
   }
-
   /// Has one thread written what the other has read or written? While the other runs, only what it has done so far is
   /// seen. To be called by this thread, or after it.
   bool conflicts_with(const Claims& other) const;
@@ -102,7 +101,11 @@ class Claims {
   void restore() const;
 
  private:
-  enum How : std::uint8_t { is_read = 1, is_written = 2 };
+  enum How : std::uint8_t {
+    is_read = 1,
+    is_written = 2,
+    was_read = 4,  ///< in `before_`: `now_.read` holds it
+  };
   static constexpr std::uint64_t granule_bytes = 4;
   static constexpr std::uint64_t words_a_page = page_bytes / granule_bytes / 64;
   static constexpr std::size_t copies_a_chunk = 64;
@@ -117,8 +120,10 @@ class Claims {
 
     void make_room(std::uint64_t extent);
     void touch(std::uint64_t page, How how);
-    void add(const Touches& other);
+    void add(std::uint64_t page, const Touches& other);
+    void clear(std::uint64_t page);
     void clear();
+    bool conflicts_on(std::uint64_t page, const Touches& other) const;
     bool conflicts_with(const Touches& other) const;
   };
 
@@ -132,7 +137,7 @@ class Claims {
     std::atomic_ref(word).store(value, std::memory_order_relaxed);
   }
 
-  static void mark(std::uint64_t* words, std::uint64_t from, std::uint64_t last) {
+  [[gnu::always_inline]] static void mark(std::uint64_t* words, std::uint64_t from, std::uint64_t last) {
     const std::uint64_t first_granule = from / granule_bytes, last_granule = last / granule_bytes;
     const std::uint64_t low = ~std::uint64_t{0} << first_granule % 64,
                         high = ~std::uint64_t{0} >> (63 - last_granule % 64);
@@ -162,8 +167,8 @@ class Claims {
     visit(first, end - first);
   }
 
-  void first_read(std::uint64_t from, std::uint64_t last);
-  void first_write(std::uint64_t from, std::uint64_t last);
+  [[gnu::noinline]] void first_read(std::uint64_t from, std::uint64_t last);
+  [[gnu::noinline]] void first_write(std::uint64_t from, std::uint64_t last);
   std::byte* room_for_copy();
 
   Pages& pages_;

@@ -35,6 +35,27 @@ inline void tell(Warp& w, const Access& a, Touch touch) {
   for (Observer* o : w.block->grid->observers) touch == Touch::read ? o->load(a) : o->store(a);
 }
 
+/// Visits the pieces of memory that a whole warp accesses: elements side by side are one, as far as there are few such
+/// pieces.
+template <class Visit>
+void for_each_piece(const Addresses& a, std::uint32_t bytes, Visit visit) {
+  constexpr unsigned few = 4, width = VectorOf<std::uint64_t>::width;
+  unsigned start = 0;
+  for (unsigned pieces = 0; start < warp_size && pieces < few; ++pieces) {
+    Vector<std::uint64_t> expected;
+    for (unsigned k = 0; k < width; ++k) expected[k] = a.of[start] + (std::uint64_t{k} - start) * bytes;
+    const Mask breaks = mask_where<std::uint64_t>([&](Vector<std::int64_t>& differs, unsigned chunk) {
+      differs = vector_at(a.of, chunk) != expected;
+      expected += std::uint64_t{width} * bytes;
+    });
+    const Mask behind = breaks & full_mask << start;
+    const unsigned end = behind ? static_cast<unsigned>(std::countr_zero(behind)) : warp_size;
+    visit(a.of[start], std::uint64_t{end - start} * bytes);
+    start = end;
+  }
+  for (; start < warp_size; ++start) visit(a.of[start], bytes);
+}
+
 /// Tells of an access by the active lanes, which has been found valid and comes next: the claims of this host thread,
 /// and the observers.
 template <StateSpace Space, Watched watched>
@@ -42,7 +63,13 @@ void tell_lanes(Warp& w, const Inst* i, std::uint32_t bytes, const Addresses& a,
   if constexpr (Space == StateSpace::global && watched != Watched::nothing)
     if (Claims* const claims = w.block->grid->claims) {
       const auto at = [&](unsigned l) { return a.of[l]; };
-      touch == Touch::read ? claims->read_lanes(w.active, bytes, at) : claims->write_lanes(w.active, bytes, at);
+      const auto read = [&](Address first, std::uint64_t length) { claims->read(first, length); };
+      const auto write = [&](Address first, std::uint64_t length) { claims->write(first, length); };
+      const bool is_whole = w.active == full_mask;
+      if (touch == Touch::read)
+        is_whole ? for_each_piece(a, bytes, read) : claims->read_lanes(w.active, bytes, at);
+      else
+        is_whole ? for_each_piece(a, bytes, write) : claims->write_lanes(w.active, bytes, at);
     }
   if constexpr (watched == Watched::everything) tell(w, access_of(w, i, Space, w.active, bytes, a.of), touch);
 }

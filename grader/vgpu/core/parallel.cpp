@@ -40,7 +40,7 @@ constexpr std::uint64_t portions_a_thread = 3;
 /// Warp instructions of a slow block before a thread looks whether it runs in vain.
 constexpr std::uint64_t slow_look = 2'000'000;
 /// How long a thread looks for its next job before it sleeps.
-constexpr unsigned spins = 2000;
+constexpr unsigned spins = 400;
 
 void pause() {
 #if defined(__x86_64__)

@@ -29,27 +29,48 @@ void spread_row(const Row& r, Addresses& a) {
     for (std::uint64_t& x : a.of) x = static_cast<std::uint32_t>(x);
 }
 
-/// Elements side by side are one access, as is one element for all lanes.
-template <class T>
-void claim_row(Claims& claims, Mask mask, const Row& r, Touch touch) {
-  if (r.stride == 0 || (r.stride == sizeof(T) && mask == full_mask)) {
-    const std::uint64_t bytes = r.stride == 0 ? sizeof(T) : warp_size * sizeof(T);
-    return touch == Touch::read ? claims.read(r.first, bytes) : claims.write(r.first, bytes);
-  }
-  const auto at = [&](unsigned l) { return r.first + static_cast<std::uint64_t>(r.stride) * l; };
-  touch == Touch::read ? claims.read_lanes(mask, sizeof(T), at) : claims.write_lanes(mask, sizeof(T), at);
-}
+/// To whom of the claims and the observers a handler tells its accesses.
+template <StateSpace Space, Watched watched>
+inline constexpr bool claims_from = Space == StateSpace::global&& watched != Watched::nothing;
+template <Watched watched>
+inline constexpr bool observed = watched == Watched::everything;
 
-/// Tells of a row that has been found valid, before it is read or written.
-template <class T, StateSpace Space, Watched watched>
-void tell_row(Warp& w, const Inst* i, const Row& r, Touch touch) {
-  if constexpr (Space == StateSpace::global && watched != Watched::nothing)
-    if (Claims* const claims = w.block->grid->claims) claim_row<T>(*claims, w.active, r, touch);
-  if constexpr (watched != Watched::everything) return;
+template <class T, StateSpace Space>
+void observe_row(Warp& w, const Inst* i, const Row& r, Touch touch) {
   Access a = access_of(w, i, Space, w.active, sizeof(T), nullptr);
   a.first = r.first;
   a.stride = r.stride;
   tell(w, a, touch);
+}
+
+/// Tells of 32 elements side by side that have been found valid, before they are read or written.
+template <class T, StateSpace Space, Watched watched>
+void tell_whole_row(Warp& w, const Inst* i, const Row& r, Touch touch) {
+  if constexpr (claims_from<Space, watched>)
+    if (Claims* const claims = w.block->grid->claims) {
+      constexpr std::uint64_t bytes = warp_size * sizeof(T);
+      touch == Touch::read ? claims->read(r.first, bytes) : claims->write(r.first, bytes);
+    }
+  if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, touch);
+}
+
+/// The same for one element that all lanes read.
+template <class T, StateSpace Space, Watched watched>
+void tell_one_element(Warp& w, const Inst* i, const Row& r) {
+  if constexpr (claims_from<Space, watched>)
+    if (Claims* const claims = w.block->grid->claims) claims->read(r.first, sizeof(T));
+  if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, Touch::read);
+}
+
+/// The same for any row.
+template <class T, StateSpace Space, Watched watched>
+void tell_row(Warp& w, const Inst* i, const Row& r, Touch touch) {
+  if constexpr (claims_from<Space, watched>)
+    if (Claims* const claims = w.block->grid->claims) {
+      const auto at = [&](unsigned l) { return r.first + static_cast<std::uint64_t>(r.stride) * l; };
+      touch == Touch::read ? claims->read_lanes(w.active, sizeof(T), at) : claims->write_lanes(w.active, sizeof(T), at);
+    }
+  if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, touch);
 }
 
 /// Host memory of lane 0, when the row is one of a whole warp, aligned, and in the array that was hit last.
@@ -103,7 +124,7 @@ const Inst* load_row(Warp& w, const Inst* i) {
   const std::byte* const from =
       r.stride == sizeof(T) && w.active == full_mask ? row<Space>(w, i, r.first, sizeof(T)) : nullptr;
   if (!from) return load_any_row<T, Space, Width, watched>(w, i);
-  tell_row<T, Space, watched>(w, i, r, Touch::read);
+  tell_whole_row<T, Space, watched>(w, i, r, Touch::read);
   copy_lanes<T>(w.lanes<T>(i->op[0]), from);
   return proceed(w, i + 1);
 }
@@ -113,7 +134,7 @@ const Inst* store_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
   std::byte* const to = r.stride == sizeof(T) && w.active == full_mask ? row<Space>(w, i, r.first, sizeof(T)) : nullptr;
   if (!to) return store_any_row<T, Space, Width, watched>(w, i);
-  tell_row<T, Space, watched>(w, i, r, Touch::write);
+  tell_whole_row<T, Space, watched>(w, i, r, Touch::write);
   copy_lanes<T>(to, w.lanes<T>(i->op[0]));
   ++w.block->grid->epoch;
   return proceed(w, i + 1);
@@ -129,7 +150,7 @@ const Inst* load_uniform(Warp& w, const Inst* i) {
     host = check_lane(w, Space, Touch::read, static_cast<unsigned>(std::countr_zero(w.active)), r.first, sizeof(T),
                       &range_of(w, i));
   }
-  tell_row<T, Space, watched>(w, i, r, Touch::read);
+  tell_one_element<T, Space, watched>(w, i, r);
   std::memcpy(w.lanes<T>(i->op[0]), host, sizeof(T));
   return proceed(w, i + 1);
 }
