@@ -17,6 +17,7 @@
 
 #include "vgpu/checks/counters.hpp"
 #include "vgpu/core/device.hpp"
+#include "vgpu/core/parallel.hpp"
 #include "vgpu/server/session.hpp"
 
 namespace scanlab::grade {
@@ -210,6 +211,7 @@ class VirtualDevice : public Device {
  public:
   VirtualDevice(const vgpu::DeviceProfile& profile, std::uint64_t warp_instructions) : device_(profile) {
     device_.max_warp_instructions = warp_instructions;
+    device_.threads = vgpu::default_threads();
     device_.print = [](std::string_view) {};  // device printf outside a session: nobody to show it to
   }
 

@@ -62,6 +62,14 @@ class Times(BaseModel):
     wall_ns: list[PositiveFloat] = Field(min_length=1)
 
 
+class Parallel(BaseModel):
+    """Launches of one kernel in turn on one thread of the host and on several."""
+
+    threads: PositiveInt
+    one: Times
+    several: Times
+
+
 class VgpuCase(BaseModel):
     """A kernel on the virtual GPU, timed under each set of observers."""
 
@@ -72,6 +80,7 @@ class VgpuCase(BaseModel):
     warp_instructions: PositiveInt
     active_lanes: float
     observers: dict[str, Times] = Field(min_length=1)
+    parallel: Parallel | None = None
 
 
 class VgpuRun(BaseModel):
@@ -252,7 +261,14 @@ def summary(
             name: _compared(case, name, _figures([one.observers[name] for one in same], case.threads), beside)
             for name in case.observers
         }
-        cases.append({**case.model_dump(exclude={"observers"}), "observers": observers, "pocl": beside.get(case.name)})
+        cases.append(
+            {
+                **case.model_dump(exclude={"observers", "parallel"}),
+                "observers": observers,
+                "pocl": beside.get(case.name),
+                "parallel": _side_by_side([one.parallel for one in same if one.parallel]),
+            }
+        )
     # PoCL's version ends with how it was built, behind two spaces.
     found = {"version": pocl[0].pocl.split("  ")[0], "processor": pocl[0].processor} if pocl else None
     return {
@@ -297,6 +313,20 @@ def _compared(case: VgpuCase, observers: str, own: dict[str, Any], pocl: dict[st
     }
 
 
+def _side_by_side(rounds: Sequence[Parallel]) -> dict[str, Any] | None:
+    """Return the fastest launches on one thread and on several, in ms on the clock, and how they compare."""
+    if not rounds:
+        return None
+    one = min(ns for each in rounds for ns in each.one.wall_ns)
+    several = min(ns for each in rounds for ns in each.several.wall_ns)
+    return {
+        "threads": rounds[0].threads,
+        "one_ms": one * 1e-6,
+        "several_ms": several * 1e-6,
+        "ratio": one / several,
+    }
+
+
 COLUMNS = (
     "kernel",
     "lanes",
@@ -334,6 +364,21 @@ def table_rows(result: dict[str, Any]) -> list[tuple[str, ...]]:
                 )
             )
     return rows
+
+
+def parallel_columns(result: dict[str, Any]) -> tuple[str, ...]:
+    """Return the head of the table of several threads; empty when only one was measured."""
+    threads = next((case["parallel"]["threads"] for case in result["cases"] if case["parallel"]), None)
+    return () if threads is None else ("ms on the clock", "1 thread", f"{threads} threads", "ratio")
+
+
+def parallel_rows(result: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Return a row for each kernel that was measured on several threads."""
+    return [
+        (case["title"], f"{beside['one_ms']:.2f}", f"{beside['several_ms']:.2f}", f"{beside['ratio']:.2f}")
+        for case in result["cases"]
+        if (beside := case["parallel"])
+    ]
 
 
 def _shown(value: float | None, digits: int) -> str:

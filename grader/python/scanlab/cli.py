@@ -350,7 +350,7 @@ def bench_vgpu(
     observers: Annotated[list[str] | None, typer.Option(metavar="SET", help="only this set, such as none")] = None,
     n: Annotated[int, typer.Option("--n", min=1, max=1 << 24, help="elements")] = 1 << 20,
 ) -> None:
-    """Measure the virtual GPU on one core, beside a prototype and PoCL."""
+    """Measure the virtual GPU on one core, beside a prototype and PoCL, and on several cores."""
     from scanlab import bench as speed
 
     if json_file is not None and not json_file.absolute().parent.is_dir():
@@ -373,12 +373,22 @@ def _print_bench(result: dict[str, Any]) -> None:
 
     from scanlab import bench as speed
 
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
     table = Table(box=None, pad_edge=False)
     for name in speed.COLUMNS:
         table.add_column(name, no_wrap=True, justify="left" if name in ("kernel", "observers") else "right")
     for row in speed.table_rows(result):
         table.add_row(*row)
-    Console(highlight=False, width=None if sys.stdout.isatty() else 120).print(table)
+    console.print(table)
+    if columns := speed.parallel_columns(result):
+        beside = Table(box=None, pad_edge=False)
+        for at, name in enumerate(columns):
+            beside.add_column(name, no_wrap=True, justify="left" if at == 0 else "right")
+        for row in speed.parallel_rows(result):
+            beside.add_row(*row)
+        print()
+        console.print(beside)
+        print()
     for line in speed.notes(result):
         print(line)
 

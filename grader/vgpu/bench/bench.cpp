@@ -27,6 +27,7 @@ const Program program{
     "  --repeat R          timed launches of each kernel under each set of observers (default 7)\n"
     "  --filter TEXT       only the kernels whose name contains it; may stand several times\n"
     "  --observers NAME    only this set of observers; may stand several times (default: all)\n"
+    "  --threads N         time launches on N threads of the host too (default: as many as there are processors)\n"
     "  --json FILE         write the times there; - is stdout, without the table\n"
     "  --list              print the names of the kernels and of the sets of observers\n"
     "  --help\n",

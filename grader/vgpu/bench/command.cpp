@@ -15,6 +15,7 @@ namespace scanlab::bench {
 namespace {
 
 constexpr unsigned largest_repeat = 1000;
+constexpr unsigned largest_threads = 1024;
 
 std::uint32_t number(const char* option, std::string_view text, std::uint32_t largest) {
   std::uint32_t value = 0;
@@ -52,7 +53,9 @@ Arguments parse(int argc, char** argv, const Program& program) {
       {"json", required_argument, nullptr, 'j'},
       {"list", no_argument, nullptr, 'l'},
       {"help", no_argument, nullptr, 'h'},
+      // Only vgpu-bench has the last two.
       {program.has_observers ? "observers" : nullptr, required_argument, nullptr, 'o'},
+      {"threads", required_argument, nullptr, 't'},
       {nullptr, 0, nullptr, 0},
   };
   Arguments arguments;
@@ -66,6 +69,9 @@ Arguments parse(int argc, char** argv, const Program& program) {
         break;
       case 'f':
         choose(optarg, arguments.recipes);
+        break;
+      case 't':
+        arguments.threads = number("threads", optarg, largest_threads);
         break;
       case 'o':
         arguments.observers.push_back(optarg);

@@ -36,6 +36,7 @@ struct NoDevice : std::runtime_error {
 struct Arguments {
   std::uint32_t n = 1u << 20;
   unsigned repeat = 7;
+  unsigned threads = 0;                     ///< of the host, to compare with one; 0: as many as there are processors
   std::vector<const Recipe*> recipes;       ///< chosen by --filter, else all
   std::vector<std::string_view> observers;  ///< names, of --observers
   std::string json;                         ///< a file, "-" for stdout, or empty

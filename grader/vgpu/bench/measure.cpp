@@ -7,6 +7,7 @@
 
 #include "vgpu/checks/counters.hpp"
 #include "vgpu/core/device.hpp"
+#include "vgpu/core/parallel.hpp"
 
 namespace scanlab::bench {
 namespace {
@@ -126,6 +127,19 @@ void warm_up(vgpu::Device& device, Prepared& prepared, Measured& measured) {
   measured.active_lanes = 32 * counters.counts().warp_efficiency();
 }
 
+/// The launch on several threads that is checked and not timed.
+void check_parallel(vgpu::Device& device, Prepared& prepared, const Measured& measured) {
+  device.threads = measured.parallel.threads;
+  prepared.spoil();
+  Sample ignored;
+  const std::uint64_t instructions = prepared.launch(ignored);
+  device.threads = 1;
+  verify(prepared.made(), prepared.output(), fmt::format("{} threads", measured.parallel.threads));
+  if (instructions != measured.warp_instructions)
+    throw WrongResult(fmt::format("{}: {} warp-instructions on {} threads, {} on one", measured.name, instructions,
+                                  measured.parallel.threads, measured.warp_instructions));
+}
+
 }  // namespace
 
 const std::vector<ObserverSet>& observer_sets() {
@@ -134,6 +148,10 @@ const std::vector<ObserverSet>& observer_sets() {
       {"counters", make<vgpu::Counters>},
   };
   return sets;
+}
+
+double Parallel::ratio() const {
+  return min_wall_ns(one) / min_wall_ns(several);
 }
 
 double Measured::min_ns(const Series& s) const {
@@ -152,6 +170,7 @@ std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments,
                               const std::vector<const ObserverSet*>& sets) {
   vgpu::Device device(vgpu::small_profile());
   vgpu::LoadedModule* module = device.load(ptx);
+  const unsigned threads = arguments.threads ? arguments.threads : vgpu::default_threads();
   std::vector<Prepared> prepared;
   std::vector<Measured> all;
   for (const Recipe* recipe : arguments.recipes) {
@@ -164,6 +183,10 @@ std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments,
     measured.block_threads = made.block.count();
     for (const ObserverSet* observers : sets) measured.series.push_back({observers, {}});
     warm_up(device, prepared.back(), measured);
+    if (threads > 1) {
+      measured.parallel.threads = threads;
+      check_parallel(device, prepared.back(), measured);
+    }
   }
   for (unsigned round = 0; round < arguments.repeat; ++round) {
     for (std::size_t i = 0; i < prepared.size(); ++i) {
@@ -172,6 +195,13 @@ std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments,
         const Attached attached(device, observers);
         prepared[i].launch(series.samples.emplace_back());
       }
+      if (threads == 1) continue;
+      Parallel& parallel = all[i].parallel;
+      for (auto* const samples : {&parallel.one, &parallel.several}) {
+        device.threads = samples == &parallel.one ? 1 : threads;
+        prepared[i].launch(samples->emplace_back());
+      }
+      device.threads = 1;
     }
   }
   return all;

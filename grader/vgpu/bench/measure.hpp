@@ -28,11 +28,20 @@ struct Series {
   std::vector<Sample> samples;
 };
 
+/// Launches without observers, in turn on one thread of the host and on several.
+struct Parallel {
+  unsigned threads = 0;
+  std::vector<Sample> one, several;
+  /// How many times faster the fastest launch is, on the clock.
+  double ratio() const;
+};
+
 struct Measured {
   std::string name, title;
   std::uint64_t threads = 0, block_threads = 0, warp_instructions = 0;
   double active_lanes = 0;  ///< a warp-instruction
   std::vector<Series> series;
+  Parallel parallel;  ///< empty when there is only one thread
 
   /// Nanoseconds of processor time a simulated thread; the fastest launch, and the one in the middle.
   double min_ns(const Series& s) const;

@@ -22,6 +22,15 @@ std::string table(const std::vector<Measured>& all, const Arguments& arguments) 
     }
     text += '\n';
   }
+  const unsigned threads = all.front().parallel.threads;
+  if (threads <= 1) return text;
+  text += fmt::format("\ntime on the clock, ms a launch, fastest of {}\n{:<26}{:>12}{:>12}{:>8}\n", arguments.repeat,
+                      "kernel", "1 thread", fmt::format("{} threads", threads), "ratio");
+  for (const Measured& measured : all) {
+    const Parallel& p = measured.parallel;
+    text += fmt::format("{:<26}{:>12.2f}{:>12.2f}{:>8.2f}\n", measured.title, min_wall_ns(p.one) * 1e-6,
+                        min_wall_ns(p.several) * 1e-6, p.ratio());
+  }
   return text;
 }
 
@@ -39,6 +48,9 @@ nlohmann::ordered_json json(const std::vector<Measured>& all, const Arguments& a
                      {"warp_instructions", measured.warp_instructions},
                      {"active_lanes", measured.active_lanes},
                      {"observers", observers}});
+    const Parallel& p = measured.parallel;
+    if (p.threads > 1)
+      cases.back()["parallel"] = {{"threads", p.threads}, {"one", json(p.one)}, {"several", json(p.several)}};
   }
   return {{"schema", "scanlab-vgpu-bench"},
           {"version", 1},

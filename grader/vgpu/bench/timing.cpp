@@ -27,6 +27,10 @@ double min_cpu_ns(const std::vector<Sample>& samples) {
   return std::ranges::min(samples, {}, &Sample::cpu_ns).cpu_ns;
 }
 
+double min_wall_ns(const std::vector<Sample>& samples) {
+  return std::ranges::min(samples, {}, &Sample::wall_ns).wall_ns;
+}
+
 double median_cpu_ns(std::vector<Sample> samples) {
   std::ranges::sort(samples, {}, &Sample::cpu_ns);
   const std::size_t half = samples.size() / 2;

@@ -24,6 +24,8 @@ class Stopwatch {
 /// Of the processor times.
 double min_cpu_ns(const std::vector<Sample>& samples);
 double median_cpu_ns(std::vector<Sample> samples);
+/// Of the times on the clock.
+double min_wall_ns(const std::vector<Sample>& samples);
 
 /// {"cpu_ns": […], "wall_ns": […]}
 nlohmann::ordered_json json(const std::vector<Sample>& samples);

@@ -133,6 +133,22 @@ double Counts::warp_efficiency() const {
                            : 1.0;
 }
 
+Counts& Counts::operator+=(const Counts& other) {
+  launches += other.launches;
+  thread_instructions += other.thread_instructions;
+  warp_instructions += other.warp_instructions;
+  additions += other.additions;
+  barriers += other.barriers;
+  shared_loads += other.shared_loads;
+  shared_stores += other.shared_stores;
+  bank_conflict_replays += other.bank_conflict_replays;
+  global_requests += other.global_requests;
+  global_sectors += other.global_sectors;
+  global_bytes += other.global_bytes;
+  atomics += other.atomics;
+  return *this;
+}
+
 std::vector<std::pair<std::string, double>> Counts::named() const {
   const auto d = [](std::uint64_t n) { return static_cast<double>(n); };
   return {{"launches", d(launches)},
@@ -210,6 +226,14 @@ void Counters::atomic(const Access& a) {
 
 void Counters::barrier_complete(const Actor&, std::uint32_t) {
   ++counts_.barriers;
+}
+
+std::unique_ptr<Observer> Counters::fork() const {
+  return std::make_unique<Counters>();
+}
+
+void Counters::join(Observer& fork) {
+  counts_ += static_cast<const Counters&>(fork).counts_;
 }
 
 }  // namespace scanlab::vgpu

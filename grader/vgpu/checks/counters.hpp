@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@ struct Counts {
   std::uint64_t atomics = 0;       ///< a thread, global and shared
 
   double warp_efficiency() const;  ///< active lanes an instruction, over 32; 1 when nothing ran
+  Counts& operator+=(const Counts& other);
   /// Names as in lab.toml, with values; counts as whole numbers.
   std::vector<std::pair<std::string, double>> named() const;
 };
@@ -42,6 +44,8 @@ class Counters : public Observer {
   void stores(const AccessRun& run) override;
   void atomic(const Access& access) override;
   void barrier_complete(const Actor&, std::uint32_t id) override;
+  std::unique_ptr<Observer> fork() const override;
+  void join(Observer& fork) override;
 
  private:
   void access(const Access& access, std::uint64_t times = 1);

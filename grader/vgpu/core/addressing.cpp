@@ -222,9 +222,9 @@ std::byte* check_lane(Warp& w, StateSpace space, Touch touch, unsigned lane, std
       break;
     }
     case StateSpace::local:
-      if (aligned && address >= local_start && address + bytes <= w.frame->local_top())
-        return local_host(w, lane, address);
-      break;
+      if (!aligned || address < local_start || address + bytes > w.frame->local_top()) break;
+      if (touch != Touch::read) w.local_written = std::max(w.local_written, address + bytes);
+      return local_host(w, lane, address);
     case StateSpace::param:
       if (aligned && touch == Touch::read && address <= grid.parameters.size() &&
           bytes <= grid.parameters.size() - address)

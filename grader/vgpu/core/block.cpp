@@ -1,6 +1,7 @@
 // Blocks and call frames come into being, and go.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <new>
@@ -59,6 +60,8 @@ Frame* enter_frame(Block& block, const Program& program, Frame* caller, const In
     for (const Program::Constant& c : program.constants)
       for (std::uint32_t at = 0; at < c.bytes; at += c.lane_bytes)
         std::memcpy(frame->registers + c.place + at, &c.bits, c.lane_bytes);
+  } else {
+    for (const Program::Blank& b : program.blanks) std::memset(frame->registers + b.place, 0, b.bytes);
   }
   frame->program = &program;
   frame->caller = caller;
@@ -72,6 +75,14 @@ Frame* enter_frame(Block& block, const Program& program, Frame* caller, const In
 
 void leave_frame(Block& block, Frame* frame) {
   block.spare_frames.push_back(frame);
+}
+
+/// Nothing is left of what an earlier block has written to local memory.
+static void forget_local(Warp& w) {
+  for (unsigned l = 0; l < warp_size; ++l)
+    std::memset(w.local.data() + l * w.local_stride, static_cast<int>(poison),
+                std::min(w.local_written, w.local_stride));
+  w.local_written = 0;
 }
 
 void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t slot) {
@@ -95,7 +106,9 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
     std::memset(block.shared.data() + v.offset, static_cast<int>(poison),
                 v.offset == grid.image->dynamic_offset ? grid.dynamic_shared : v.size);
 
-  block.is_as_before = same_shape && std::exchange(block.frames_stay, false);
+  const auto has_local = [](const Warp& w) { return w.local_written != 0; };
+  block.is_as_before = std::exchange(block.frames_stay, false) && same_shape && entry.blanks.empty() &&
+                       std::none_of(block.warps.begin(), block.warps.end(), has_local);
   if (block.is_as_before) {
     for (Warp& w : block.warps) {
       w.alive = w.active = full_mask;
@@ -117,6 +130,7 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
     w.stop = Stop::none;
     w.spin = {};
     w.local_stride = std::min<std::uint64_t>(w.local_stride, w.local.size() / warp_size);
+    if (w.local_written) forget_local(w);
     for (unsigned l = 0; l < warp_size && !same_shape; ++l) {
       const std::uint32_t t = first + l;
       w.tid[0][l] = t % grid.block_size.x;

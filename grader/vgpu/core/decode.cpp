@@ -21,6 +21,9 @@ void Decoder::run() {
   starts_of_any_ = start_of_;
   if (context_.image->convergent && function_.is_entry) make_convergent();
   frame_.finish(program_);
+  const bool is_empty = function_.instructions.empty();
+  program_.blanks = frame_.blanks(is_empty ? std::vector<std::int32_t>{} : liveness_.live_before(0),
+                                  slots_read_unwritten(function_, flow_));
   lift(program_, lifts_);
 }
 
@@ -325,7 +328,7 @@ void Decoder::alu(const ptx::Instruction& in, const AluSelection& s) {
       put(source(o, s.type[std::min(place, 7u)]));
     }
   }
-  const bool is_told = s.is_addition && context_.image->observed;
+  const bool is_told = s.is_addition && context_.image->watched == Watched::everything;
   Inst& i = emit(s.run, {s.in_lockstep ? s.in_lockstep : each_alone, 0, is_told && s.in_lockstep});
   std::copy(std::begin(op), std::end(op), std::begin(i.op));
   if (!in.operands.empty() && in.operands[0].kind == Kind::pair) i.op[s.second] = second;

@@ -18,9 +18,10 @@ bool Decoder::is_paired(std::int32_t index) const {
 }
 
 void Decoder::make_convergent() {
-  const Uniformity uniformity(function_, flow_, [&](const ptx::Instruction& in, const std::vector<Shape>& shapes) {
+  const auto rule = [&](const ptx::Instruction& in, const std::vector<Shape>& shapes) {
     return shape_given_by(in, shapes);
-  });
+  };
+  const Uniformity uniformity(function_, flow_, liveness_, rule);
   uniformity_ = &uniformity;
   // The first pass only finds out which registers have to be there lane by lane too.
   needs_lanes_.assign(function_.registers.size(), false);
@@ -70,9 +71,9 @@ Decoder::RowHandler Decoder::row_handler(const ptx::Instruction& in, const Opera
                                          RowKind kind) const {
   const bool is_narrow = address.reg >= 0 && frame_.lane_bytes_of(address.reg) == 4;
   const auto width = is_narrow ? AddressWidth::bits32 : AddressWidth::bits64;
-  const auto s = select_memory(in, function_.registers, space, width, context_.image->observed);
+  const auto s = select_memory(in, function_.registers, space, width, context_.image->watched);
   if (!s || in.opcode == "atom" || in.opcode == "red") return {};
-  return {select_row(s->form, space, width, kind, context_.image->observed), s->form, s->type};
+  return {select_row(s->form, space, width, kind, context_.image->watched), s->form, s->type};
 }
 
 void Decoder::convergent_instruction(const ptx::Instruction& in) {
@@ -164,7 +165,7 @@ void Decoder::convergent_unguarded(const ptx::Instruction& in) {
   const auto s = select_pairs(plain, function_, uniformity_->shapes(), context_.image->rows);
   if (!s) return unguarded(in);
   OperandRef op[8] = {};
-  const bool is_told = s->is_addition && context_.image->observed;
+  const bool is_told = s->is_addition && context_.image->watched == Watched::everything;
   Lift lift{s->in_lockstep, 0, is_told};
   const auto put = [&](std::size_t k, std::int32_t r) {
     const bool is_pair = function_.registers[static_cast<std::size_t>(r)].type != Type::pred;
@@ -215,7 +216,7 @@ bool Decoder::paired_memory(const ptx::Instruction& in, const Operand& address, 
   if (!symbol) return false;
   if (space == ptx::StateSpace::param) {
     if (!to_pair || address.reg >= 0) return false;
-    const auto s = select_memory(in, function_.registers, space, AddressWidth::bits64, false);
+    const auto s = select_memory(in, function_.registers, space, AddressWidth::bits64, Watched::nothing);
     const std::uint64_t offset = *symbol + static_cast<std::uint64_t>(address.offset);
     if (!s || offset > context_.image->parameter_bytes || s->form.bytes > context_.image->parameter_bytes - offset)
       unsupported("an access outside the kernel's parameters");
@@ -254,7 +255,7 @@ std::vector<PairedRegister> Decoder::paired(const std::vector<std::int32_t>& reg
 
 std::uint32_t Decoder::new_leave() {
   Leave l;
-  std::vector<std::int32_t> live = uniformity_->live_before(index_);
+  std::vector<std::int32_t> live = liveness_.live_before(index_);
   for (const MaskedRegion* r : uniformity_->regions_around(index_)) {
     if (!opens_region(r->branch)) continue;
     Leave::Side side;
@@ -264,7 +265,7 @@ std::uint32_t Decoder::new_leave() {
     side.join = start_for_any(r->join);
     l.sides.push_back(side);
     for (const std::uint32_t at : {r->other, r->join})
-      for (const std::int32_t reg : uniformity_->live_before(at)) live.push_back(reg);
+      for (const std::int32_t reg : liveness_.live_before(at)) live.push_back(reg);
   }
   std::sort(live.begin(), live.end());
   live.erase(std::unique(live.begin(), live.end()), live.end());
@@ -292,7 +293,7 @@ void Decoder::make_ways_back() {
   for (const std::size_t k : barriers) {
     WayBack r;
     r.to = &program_.convergent[start_of_[k + 1]];
-    r.live = paired(uniformity_->live_before(static_cast<std::uint32_t>(k + 1)));
+    r.live = paired(liveness_.live_before(static_cast<std::uint32_t>(k + 1)));
     program_.ways_back.push_back(std::move(r));
     program_.code[starts_of_any_[k + 1] - 1].imm = reinterpret_cast<std::uint64_t>(&program_.ways_back.back());
   }

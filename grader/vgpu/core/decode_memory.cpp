@@ -65,7 +65,7 @@ void Decoder::memory(const ptx::Instruction& in) {
       base = frame_.constant(address.bits, Type::u64);
     }
   }
-  const auto s = select_memory(in, function_.registers, space, width, context_.image->observed);
+  const auto s = select_memory(in, function_.registers, space, width, context_.image->watched);
   if (!s) unknown_instruction();
 
   OperandRef op[8] = {};

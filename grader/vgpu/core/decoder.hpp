@@ -34,6 +34,7 @@ class Decoder {
         function_(*program.source),
         context_(context),
         flow_(control_flow(function_)),
+        liveness_(function_, flow_),
         frame_(function_) {}
 
   void run();
@@ -165,6 +166,7 @@ class Decoder {
   const ptx::Function& function_;
   const DecodeContext& context_;
   ControlFlow flow_;
+  Liveness liveness_;
   std::uint32_t index_ = 0;
   std::uint32_t uncharged_ = 0;  ///< instructions since the last that counts them, this one included
   std::uint32_t own_ = 0;        ///< 1 until this instruction itself has been counted

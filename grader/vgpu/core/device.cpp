@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "vgpu/core/image.hpp"
 #include "vgpu/core/launch.hpp"
+#include "vgpu/core/parallel.hpp"
 #include "vgpu/ptx/link.hpp"
 
 namespace scanlab::vgpu {
@@ -18,6 +20,7 @@ struct LoadedModule {
   std::unordered_map<std::string, Device::Symbol> variables;
   std::vector<Address> owned;
   std::map<std::pair<std::string, ImageOptions>, std::unique_ptr<Image>> images;  ///< by kernel
+  std::set<std::string> inseparable;  ///< kernels whose blocks are better run one after the other
 };
 
 namespace {
@@ -130,9 +133,18 @@ unsigned Device::blocks_per_multiprocessor(const KernelAttributes& kernel, std::
   return static_cast<unsigned>(blocks);
 }
 
+bool Device::may_part(const LaunchRequest& request) const {
+  constexpr std::uint64_t least_blocks = 4;
+  return threads > 1 && schedule.order != Schedule::Order::random && !request.cooperative &&
+         request.grid.count() >= least_blocks && !memory_.shared_with_host() &&
+         !request.module->inseparable.contains(request.kernel) &&
+         std::all_of(observers_.begin(), observers_.end(), [](const Observer* o) { return o->fork() != nullptr; });
+}
+
 /// A launch that has been found possible.
 struct Device::Ready {
   const Image* image = nullptr;
+  bool parts = false;     ///< its blocks may run on several host threads
   unsigned resident = 0;  ///< blocks on the device at once
 };
 
@@ -176,7 +188,8 @@ LaunchResult Device::prepare(const LaunchRequest& request, Ready& ready) {
   LaunchResult result;
   // Only where any warp may run at any time does it matter where between its accesses a turn ends.
   ImageOptions options;
-  options.observed = !observers_.empty();
+  ready.parts = may_part(request);
+  options.watched = !observers_.empty() ? Watched::everything : ready.parts ? Watched::global : Watched::nothing;
   options.fine_grain = schedule.order == Schedule::Order::random;
   options.rows = block.x % warp_size == 0 || (block.y == 1 && block.z == 1);
   const auto key = std::make_pair(request.kernel, options);
@@ -192,6 +205,10 @@ LaunchResult Device::prepare(const LaunchRequest& request, Ready& ready) {
       result.fault = std::move(f.fault);
       return result;
     }
+  }
+  if (ready.parts && !image->separable) {
+    m.inseparable.insert(request.kernel);
+    return prepare(request, ready);
   }
   attributes.static_shared = image->static_shared;
   if (image->static_shared > profile_.shared_per_block)
@@ -212,7 +229,8 @@ LaunchResult Device::prepare(const LaunchRequest& request, Ready& ready) {
   if (request.cooperative && grid.count() > resident)
     return refuse(Status::too_many_cooperative, fmt::format("{} launched cooperatively with {} blocks; {} fit at once",
                                                             name, grid.count(), resident));
-  ready = {image.get(), resident};
+  ready.image = image.get();
+  ready.resident = resident;
   return result;
 }
 
@@ -250,7 +268,18 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   limits.max_warp_instructions = max_warp_instructions;
   limits.cancel = cancel;
   limits.resident_blocks = ready.resident;
-  result.fault = run_grid(g, schedule, limits);
+  if (ready.parts) {
+    if (team_threads_ != threads) team_ = std::make_unique<Team>(threads);
+    team_threads_ = threads;
+    ParallelRun parallel(*team_, g, schedule, limits, least_parallel_ns);
+    limits.helper = &parallel;
+    result.fault = run_grid(g, schedule, limits);
+    parallel_rounds_.all += parallel.rounds();
+    parallel_rounds_.undone += parallel.has_failed();
+    if (parallel.has_failed()) request.module->inseparable.insert(request.kernel);
+  } else {
+    result.fault = run_grid(g, schedule, limits);
+  }
   if (g.workspace) memory_.free(g.workspace);
   for (Observer* o : observers_) o->kernel_end();
   result.warp_instructions = g.executed;

@@ -61,6 +61,13 @@ struct LaunchResult {
   double simulated_ns = 0;  ///< the device's own time for this launch
 };
 
+class Team;
+
+/// How often blocks have run on several host threads at once (parallel.hpp).
+struct ParallelRounds {
+  std::uint64_t all = 0, undone = 0;
+};
+
 /// One device. Not thread safe. Everything it does is a function of (program, inputs, schedule, seed).
 class Device {
  public:
@@ -100,7 +107,12 @@ class Device {
   Schedule schedule;
   std::uint64_t max_warp_instructions = 4'000'000'000;  ///< a launch; beyond it: Fault::Kind::budget
   std::function<void(std::string_view)> print;          ///< device printf; default: to stdout
+  unsigned threads = 1;                                 ///< of the host, for a launch; changes no result (parallel.hpp)
+  double least_parallel_ns = 1e6;                       ///< launches that take less stay on one thread
   const volatile bool* cancel = nullptr;  ///< when it becomes true, the running launch stops (budget fault)
+
+  /// Of all launches. It depends on time, unlike everything that a launch gives.
+  const ParallelRounds& parallel_rounds() const { return parallel_rounds_; }
 
   /// Time on the device's own clock since it was made, in ns: advanced by launches and copies.
   double now_ns() const { return now_ns_; }
@@ -109,11 +121,16 @@ class Device {
  private:
   struct Ready;
   LaunchResult prepare(const LaunchRequest& request, Ready& ready);
+  /// May blocks of this launch run on several host threads, as far as can be told before they run?
+  bool may_part(const LaunchRequest& request) const;
 
   DeviceProfile profile_;
   Memory memory_;
   std::vector<std::unique_ptr<LoadedModule>> modules_;
   std::vector<Observer*> observers_;
+  std::unique_ptr<Team> team_;  ///< made when a launch first needs it,
+  unsigned team_threads_ = 0;   ///< for so many threads
+  ParallelRounds parallel_rounds_;
   double now_ns_ = 0;
   double timer_ns_ = 0;  ///< where %globaltimer stood at the end of the last launch: it never goes back
 };

@@ -15,6 +15,8 @@ namespace {
 using ptx::Type;
 using Kind = ptx::Operand::Kind;
 
+constexpr std::uint32_t pair_bytes = 16;
+
 constexpr std::uint32_t round_up(std::uint32_t n, std::uint32_t to) {
   return (n + to - 1) / to * to;
 }
@@ -93,6 +95,21 @@ void FrameLayout::finish(Program& program) const {
   program.returns = returns_;
 }
 
+std::vector<Program::Blank> FrameLayout::blanks(const std::vector<std::int32_t>& registers,
+                                                const std::vector<std::string>& slots) const {
+  std::vector<Program::Blank> blanks;
+  for (const std::int32_t r : registers) {
+    const std::uint32_t bytes = lane_bytes_of(r);
+    blanks.push_back({*reg(r), bytes ? bytes * warp_size : std::uint32_t{sizeof(Mask)}});
+    if (const auto pair = pairs_.find(r); pair != pairs_.end()) blanks.push_back({pair->second, pair_bytes});
+  }
+  const auto add = [&](const Program::Slot& s) { blanks.push_back({s.offset, s.size * warp_size}); };
+  for (const std::string& name : slots)
+    if (const Program::Slot* s = slot(name)) add(*s);
+  for (const Program::Slot& s : returns_) add(s);
+  return blanks;
+}
+
 std::optional<OperandRef> FrameLayout::reg(std::int32_t index) const {
   if (index < 0 || static_cast<std::size_t>(index) >= registers_.size()) return std::nullopt;
   return registers_[static_cast<std::size_t>(index)];
@@ -118,12 +135,11 @@ OperandRef FrameLayout::constant(std::uint64_t bits, Type type) {
 }
 
 OperandRef FrameLayout::take_pair() {
-  constexpr std::uint32_t bytes = 16;
   if (next_pair_ == pairs_end_) {
-    next_pair_ = take(4 * bytes);
-    pairs_end_ = next_pair_ + 4 * bytes;
+    next_pair_ = take(4 * pair_bytes);
+    pairs_end_ = next_pair_ + 4 * pair_bytes;
   }
-  return std::exchange(next_pair_, next_pair_ + bytes);
+  return std::exchange(next_pair_, next_pair_ + pair_bytes);
 }
 
 OperandRef FrameLayout::pair(std::int32_t index) {

@@ -28,6 +28,10 @@ class FrameLayout {
   /// Fills what the frame of a call needs to know; to be called when the function is decoded.
   void finish(Program& program) const;
 
+  /// The places that a call must find empty: these registers and .param variables, and the function's results.
+  std::vector<Program::Blank> blanks(const std::vector<std::int32_t>& registers,
+                                     const std::vector<std::string>& slots) const;
+
   /// The register's place, or nothing when the function has no register `index`.
   std::optional<OperandRef> reg(std::int32_t index) const;
   /// Bytes of one lane of register `index`, which must exist.

@@ -50,6 +50,7 @@ inline constexpr std::uint64_t local_start = 64;
 /// stack.
 inline constexpr std::uint64_t call_bytes = 32;
 
+class Claims;
 struct Grid;
 struct Lockstep;
 
@@ -88,6 +89,7 @@ struct Grid {
   Address workspace = 0;  ///< of a cooperative launch: where grid.sync() counts arrivals; 0 makes it trap
   std::span<Observer* const> observers;
   std::uint32_t interests = 0;  ///< Observer::Interest, of all of them
+  Claims* claims = nullptr;     ///< of the host thread that runs these blocks beside others (parallel.hpp), or null
   const std::function<void(std::string_view)>* print = nullptr;
   const DeviceProfile* profile = nullptr;
   std::uint64_t epoch = 0;     ///< grows whenever memory may have changed
@@ -97,7 +99,8 @@ struct Grid {
   std::vector<Range> ranges;   ///< by Inst::op[6] of memory instructions: what each has hit last
 };
 
-/// Makes a frame for `program` with lanes `members`; its registers are not initialised.
+/// Makes a frame for `program` with lanes `members`. Registers that may be read before they are written are 0, others
+/// hold anything.
 Frame* enter_frame(Block& block, const Program& program, Frame* caller, const Inst* call, Mask members);
 void leave_frame(Block& block, Frame* frame);
 

@@ -124,6 +124,45 @@ void check_defined(const ptx::Module& module, const Reach& reached) {
     if (!f.is_defined && reached.names.contains(f.name) && !select_builtin(f.name)) missing(f.name);
 }
 
+bool has_any(const ptx::Instruction& in, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return in.has(word); });
+}
+
+/// A clock, or where the block is resident.
+bool depends_on_schedule(const ptx::Operand& o) {
+  return o.name.starts_with("%clock") || o.name.starts_with("%globaltimer") || o.name == "%smid" ||
+         std::any_of(o.elements.begin(), o.elements.end(), depends_on_schedule);
+}
+
+/// Does the instruction say that blocks work together, or does its result depend on what ran before?
+bool ties_blocks(const ptx::Instruction& in) {
+  const bool in_shared = has_any(in, {"shared", "shared::cta"});
+  if (in.opcode == "atom" || in.opcode == "red") return !in_shared;
+  if (in.opcode == "ld" || in.opcode == "st")
+    return !in_shared && has_any(in, {"volatile", "relaxed", "acquire", "release", "mmio"});
+  if (in.opcode == "membar" || in.opcode == "fence") return !in.has("cta");
+  return in.opcode == "nanosleep" || std::any_of(in.operands.begin(), in.operands.end(), depends_on_schedule);
+}
+
+bool may_loop(const ptx::Function& f) {
+  const auto n = static_cast<std::int64_t>(f.instructions.size());
+  for (std::int64_t k = 0; k < n; ++k) {
+    const ptx::Instruction& in = f.instructions[static_cast<std::size_t>(k)];
+    if (in.opcode == "brx") return true;
+    if (in.opcode == "bra" && !in.operands.empty() && in.operands[0].target <= k) return true;
+  }
+  return false;
+}
+
+/// See Image::separable.
+bool is_separable(const Reach& reached) {
+  if (reached.names.contains("vprintf") || reached.names.contains("malloc") || reached.names.contains("free"))
+    return false;
+  return std::none_of(reached.functions.begin(), reached.functions.end(), [](const ptx::Function* f) {
+    return std::any_of(f->instructions.begin(), f->instructions.end(), ties_blocks);
+  });
+}
+
 /// Places every shared variable; returns names by mangled name.
 std::unordered_map<std::string, SharedVariable> lay_out_shared(Image& image, const Reach& reached) {
   std::unordered_map<std::string, SharedVariable> by_name;
@@ -191,7 +230,7 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   auto image = std::make_unique<Image>();
   image->module = &module;
   image->kernel = &kernel;
-  image->observed = options.observed;
+  image->watched = options.watched;
   image->fine_grain = options.fine_grain;
   image->rows = options.rows;
   image->convergent = !options.fine_grain;
@@ -200,6 +239,8 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   for (const ptx::Function* f : reached.functions) check_sizes(*f);
   check_defined(module, reached);
   const auto shared = lay_out_shared(*image, reached);
+  image->separable = is_separable(reached);
+  image->loops = reached.functions.size() > 1 || may_loop(kernel);
 
   std::deque<Program*> todo;
   DecodeContext context;

@@ -12,6 +12,7 @@
 #include "vgpu/core/convergent.hpp"
 #include "vgpu/core/inst.hpp"
 #include "vgpu/core/memory.hpp"
+#include "vgpu/core/observer.hpp"
 #include "vgpu/core/profile.hpp"
 #include "vgpu/ptx/module.hpp"
 
@@ -70,6 +71,12 @@ struct Program {
     std::uint64_t bits = 0;
   };
 
+  /// A place of the frame that is 0 whenever a call begins: its value may be read before it is written.
+  struct Blank {
+    OperandRef place = 0;
+    std::uint32_t bytes = 0;  ///< of all lanes
+  };
+
   const ptx::Function* source = nullptr;
   const Image* image = nullptr;
   std::vector<Inst> code;        ///< for any warp
@@ -78,6 +85,7 @@ struct Program {
   std::vector<WayBack> ways_back;
   LockstepCode lockstep;  ///< of convergent code
   std::vector<Constant> constants;
+  std::vector<Blank> blanks;
   std::uint32_t frame_bytes = 0;
   std::uint64_t local_bytes = 0;  ///< a lane
   std::vector<Slot> parameters, returns;
@@ -97,10 +105,12 @@ struct Image {
   const ptx::Module* module = nullptr;
   const ptx::Function* kernel = nullptr;
   const Program* entry = nullptr;
-  bool observed = false;    ///< handlers tell the observers
+  Watched watched = Watched::nothing;
   bool fine_grain = false;  ///< a turn may end before every access to memory
   bool rows = false;        ///< the lanes of a warp are neighbours in x and have the same y and z
   bool convergent = false;  ///< there is code for warps that stay together
+  bool loops = false;       ///< a block may live long: there are loops or calls in the code
+  bool separable = false;   ///< nothing in the code says that blocks work together, or must come in their order
   std::vector<std::unique_ptr<Program>> programs;
   std::unordered_map<const ptx::Function*, Program*> by_function;
   std::vector<SharedVariable> shared;  ///< by rising offset; the dynamic array, when there is one, is the last
@@ -119,7 +129,8 @@ using SymbolTable = std::unordered_map<std::string, Address>;
 
 /// What an image is made for; the fields are those of Image.
 struct ImageOptions {
-  bool observed = false, fine_grain = false, rows = false;
+  Watched watched = Watched::nothing;
+  bool fine_grain = false, rows = false;
   auto operator<=>(const ImageOptions&) const = default;
 };
 

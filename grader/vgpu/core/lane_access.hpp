@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "vgpu/core/claims.hpp"
 #include "vgpu/core/lanes.hpp"
 #include "vgpu/core/memory_ops.hpp"
 #include "vgpu/core/splits.hpp"
@@ -38,6 +39,45 @@ inline void tell(Warp& w, const Access& a, Touch touch) {
   for (Observer* o : w.block->grid->observers) touch == Touch::read ? o->load(a) : o->store(a);
 }
 
+/// Visits the pieces of memory that a whole warp accesses: elements side by side are one, as far as there are few such
+/// pieces.
+template <class Visit>
+void for_each_piece(const Addresses& a, std::uint32_t bytes, Visit visit) {
+  constexpr unsigned few = 4, width = VectorOf<std::uint64_t>::width;
+  unsigned start = 0;
+  for (unsigned pieces = 0; start < warp_size && pieces < few; ++pieces) {
+    Vector<std::uint64_t> expected;
+    for (unsigned k = 0; k < width; ++k) expected[k] = a.of[start] + (std::uint64_t{k} - start) * bytes;
+    const Mask breaks = mask_where<std::uint64_t>([&](Vector<std::int64_t>& differs, unsigned chunk) {
+      differs = vector_at(a.of, chunk) != expected;
+      expected += std::uint64_t{width} * bytes;
+    });
+    const Mask behind = breaks & full_mask << start;
+    const unsigned end = behind ? static_cast<unsigned>(std::countr_zero(behind)) : warp_size;
+    visit(a.of[start], std::uint64_t{end - start} * bytes);
+    start = end;
+  }
+  for (; start < warp_size; ++start) visit(a.of[start], bytes);
+}
+
+/// Tells of an access by the active lanes, which has been found valid and comes next: the claims of this host thread,
+/// and the observers.
+template <StateSpace Space, Watched watched>
+void tell_lanes(Warp& w, const Inst* i, std::uint32_t bytes, const Addresses& a, Touch touch) {
+  if constexpr (Space == StateSpace::global && watched != Watched::nothing)
+    if (Claims* const claims = w.block->grid->claims) {
+      const auto at = [&](unsigned l) { return a.of[l]; };
+      const auto read = [&](Address first, std::uint64_t length) { claims->read(first, length); };
+      const auto write = [&](Address first, std::uint64_t length) { claims->write(first, length); };
+      const bool is_whole = w.active == full_mask;
+      if (touch == Touch::read)
+        is_whole ? for_each_piece(a, bytes, read) : claims->read_lanes(w.active, bytes, at);
+      else
+        is_whole ? for_each_piece(a, bytes, write) : claims->write_lanes(w.active, bytes, at);
+    }
+  if constexpr (watched == Watched::everything) tell(w, access_of(w, i, Space, w.active, bytes, a.of), touch);
+}
+
 /// to[l] = the element at `place(l)`; stored in whole vectors, as it is read later.
 template <class T, class Place>
 void collect_lanes(T* to, Place place) {
@@ -59,11 +99,11 @@ void take_lanes(T* to, const std::byte* from, const Offset* offset) {
 }
 
 /// Loads `count` elements a lane from the addresses of all active lanes.
-template <class T, StateSpace Space, bool Observed>
+template <class T, StateSpace Space, Watched watched>
 void load_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count) {
   const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
   const View v = view<Space>(w, i, Touch::read, a, bytes);
-  if constexpr (Observed) tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::read);
+  tell_lanes<Space, watched>(w, i, bytes, a, Touch::read);
   if (form_of(i).order != static_cast<std::uint32_t>(Access::Order::weak)) note_poll(w);
   for (std::uint32_t k = 0; k < count; ++k) {
     T* to = w.lanes<T>(i->op[k]);
@@ -77,11 +117,11 @@ void load_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count)
   }
 }
 
-template <class T, StateSpace Space, bool Observed>
+template <class T, StateSpace Space, Watched watched>
 void store_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count) {
   const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
   const View v = view<Space>(w, i, Touch::write, a, bytes);
-  if constexpr (Observed) tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::write);
+  tell_lanes<Space, watched>(w, i, bytes, a, Touch::write);
   ++w.block->grid->epoch;
   for (std::uint32_t k = 0; k < count; ++k) {
     const T* from = w.lanes<T>(i->op[k]);
@@ -95,21 +135,21 @@ void store_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count
   }
 }
 
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 [[gnu::noinline]] const Inst* load_gathered(Warp& w, const Inst* i) {
   w.pc = i;
   Addresses a;
   gather<Width>(w, i, a);
-  load_lanes<T, Space, Observed>(w, i, a, i->aux & 7u);
+  load_lanes<T, Space, watched>(w, i, a, i->aux & 7u);
   return i + 1;
 }
 
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 [[gnu::noinline]] const Inst* store_gathered(Warp& w, const Inst* i) {
   w.pc = i;
   Addresses a;
   gather<Width>(w, i, a);
-  store_lanes<T, Space, Observed>(w, i, a, i->aux & 7u);
+  store_lanes<T, Space, watched>(w, i, a, i->aux & 7u);
   return i + 1;
 }
 

@@ -45,7 +45,7 @@ class Hash {
   std::uint64_t value_ = 0xCBF29CE484222325ull;
 };
 
-class GridRun {
+class GridRun : public BlockRunner {
  public:
   GridRun(Grid& grid, const Schedule& schedule, const RunLimits& limits)
       : grid_(grid), schedule_(schedule), limits_(limits), random_(schedule.seed), blocks_(grid.size.count()) {
@@ -68,6 +68,19 @@ class GridRun {
       return std::move(f.fault);
     }
     return std::nullopt;
+  }
+
+  Outcome run(std::uint64_t k) override {
+    slots_.resize(1);
+    next_ = k;
+    is_sensitive_ = false;
+    start_next(0);
+    return advance(*slots_[0]);
+  }
+
+  Outcome go_on() override {
+    const Outcome outcome = advance(*slots_[0]);
+    return is_sensitive(*slots_[0]) ? Outcome::failed : outcome;
   }
 
  private:
@@ -129,18 +142,23 @@ class GridRun {
     grid_.executed += static_cast<std::uint64_t>(used);
     if (w.active && w.stop == Stop::none) {
       if (watch(w, used))
-        suspend(w, Split::State::spin);
+        suspend(w, Split::State::spin), is_sensitive_ = true;
       else if (!w.waiting.empty())
         suspend(w);
       else
         flush_executed(w);
     }
     if (is_latest) wake_spinning(w);
+    is_sensitive_ |= is_latest;
     check_limits();
   }
 
   void check_limits() {
-    if (grid_.executed > limits_.max_warp_instructions || (limits_.cancel && *limits_.cancel)) stop_endless();
+    if (grid_.executed > limits_.max_warp_instructions || is_cancelled()) stop_endless();
+  }
+
+  bool is_cancelled() const {
+    return (limits_.cancel && *limits_.cancel) || (limits_.stop && limits_.stop->load(std::memory_order_relaxed));
   }
 
   /// Lets the split run that is last in the order, for one turn: it may be what the others wait for (a lock, say).
@@ -221,10 +239,29 @@ class GridRun {
     return any;
   }
 
+  Outcome advance(Block& block) {
+    try {
+      if (!run_block(block)) return Outcome::failed;
+    } catch (FaultException&) {
+      return Outcome::failed;
+    }
+    if (block.live > 0) return Outcome::slow;
+    end_block(block);
+    return Outcome::ended;
+  }
+
+  /// Whoever waits for memory to change is woken by the writes of other blocks too, and may execute more then.
+  bool is_sensitive(const Block& block) const {
+    return is_sensitive_ || std::any_of(block.warps.begin(), block.warps.end(), [](const Warp& w) {
+             return w.spin.poll_epoch != SpinWatch{}.poll_epoch || w.spin.waits > 0;
+           });
+  }
+
   /// Blocks by rising or falling index; another one starts only when those that run are stuck or slow.
   void run_by_index() {
     std::size_t running = 0;
     while (next_ < blocks_ || running > 0) {
+      if (running == 0 && limits_.helper) next_ = limits_.helper->run_from(next_);
       bool progress = false, ended = false;
       for (auto& slot : slots_) {
         if (!slot || !slot->running) continue;
@@ -235,7 +272,7 @@ class GridRun {
           progress = ended = true;
         }
       }
-      if (ended && running > 0) continue;
+      if (ended) continue;
       const auto free = std::find_if(slots_.begin(), slots_.end(), [](const auto& s) { return !s || !s->running; });
       if (free != slots_.end() && start_next(static_cast<std::uint32_t>(free - slots_.begin()))) {
         ++running;
@@ -345,6 +382,7 @@ class GridRun {
   std::vector<std::unique_ptr<Block>> slots_;
   std::vector<Warp*> runnable_;
   unsigned host_pauses_ = 0;
+  bool is_sensitive_ = false;  ///< see is_sensitive
 };
 
 }  // namespace
@@ -360,6 +398,10 @@ void raise(Fault::Kind kind, unsigned lane, std::string headline, std::string ad
 
 std::optional<Fault> run_grid(Grid& grid, const Schedule& schedule, const RunLimits& limits) {
   return GridRun(grid, schedule, limits).run();
+}
+
+std::unique_ptr<BlockRunner> make_block_runner(Grid& grid, const Schedule& schedule, const RunLimits& limits) {
+  return std::make_unique<GridRun>(grid, schedule, limits);
 }
 
 }  // namespace scanlab::vgpu

@@ -98,6 +98,8 @@ class Memory {
 
   std::uint64_t bytes_free() const { return capacity_ - used_; }
   std::uint64_t capacity() const { return capacity_; }
+  /// Bytes from the beginning of the global window in which all allocations lie.
+  std::uint64_t extent() const { return top_; }
   /// Host address of a device address that `find` has accepted.
   std::byte* host(Address address) const { return arena_ + (address - global_window); }
   /// Grows at every allocation and free: cached lookups are valid while it stays.

@@ -46,7 +46,7 @@ std::byte* host_of_range(Warp& w, const Inst* i) {
 }
 
 /// Lanes that are not side by side, or not all there.
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 [[gnu::noinline]] const Inst* load_scattered(Warp& w, const Inst* i) {
   const std::uint32_t count = i->aux & 7u;
   const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
@@ -55,19 +55,19 @@ template <class T, StateSpace Space, AddressWidth Width, bool Observed>
   alignas(64) OffsetOf<Width> into[warp_size];
   if (w.active != full_mask || form_of(i).order != 0 || !offsets_within<Width>(w, i, bytes, into)) {
     gather<Width>(w, i, a);
-    load_lanes<T, Space, Observed>(w, i, a, count);
+    load_lanes<T, Space, watched>(w, i, a, count);
     return i + 1;
   }
-  if constexpr (Observed) {
+  if constexpr (watched != Watched::nothing) {
     addresses_from(w, i, into, a);
-    tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::read);
+    tell_lanes<Space, watched>(w, i, bytes, a, Touch::read);
   }
   const std::byte* const from = host_of_range<Space>(w, i);
   for (std::uint32_t k = 0; k < count; ++k) take_lanes(w.lanes<T>(i->op[k]), from + k * sizeof(T), into);
   return i + 1;
 }
 
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 [[gnu::noinline]] const Inst* store_scattered(Warp& w, const Inst* i) {
   const std::uint32_t count = i->aux & 7u;
   const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
@@ -76,12 +76,12 @@ template <class T, StateSpace Space, AddressWidth Width, bool Observed>
   alignas(64) OffsetOf<Width> into[warp_size];
   if (w.active != full_mask || !offsets_within<Width>(w, i, bytes, into)) {
     gather<Width>(w, i, a);
-    store_lanes<T, Space, Observed>(w, i, a, count);
+    store_lanes<T, Space, watched>(w, i, a, count);
     return i + 1;
   }
-  if constexpr (Observed) {
+  if constexpr (watched != Watched::nothing) {
     addresses_from(w, i, into, a);
-    tell(w, access_of(w, i, Space, w.active, bytes, a.of), Touch::write);
+    tell_lanes<Space, watched>(w, i, bytes, a, Touch::write);
   }
   ++w.block->grid->epoch;
   std::byte* const to = host_of_range<Space>(w, i);
@@ -93,29 +93,33 @@ template <class T, StateSpace Space, AddressWidth Width, bool Observed>
 }
 
 /// Elements as wide as their registers, in global or shared memory: nearly all accesses of a kernel.
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Inst* load(Warp& w, const Inst* i) {
-  if constexpr (!Observed)
+  if constexpr (watched != Watched::everything)
     if (std::uint64_t first; w.active == full_mask && (i->aux & 7u) == 1 && form_of(i).order == 0 &&
                              is_consecutive<Width>(w, i, sizeof(T), first))
       if (const std::byte* from = row<Space>(w, i, first, sizeof(T))) {
+        if constexpr (watched == Watched::global)
+          if (Claims* const claims = w.block->grid->claims) claims->read(first, warp_size * sizeof(T));
         copy_lanes<T>(w.lanes<T>(i->op[0]), from);
         return proceed(w, i + 1);
       }
-  return load_scattered<T, Space, Width, Observed>(w, i);
+  return load_scattered<T, Space, Width, watched>(w, i);
 }
 
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Inst* store(Warp& w, const Inst* i) {
-  if constexpr (!Observed)
+  if constexpr (watched != Watched::everything)
     if (std::uint64_t first;
         w.active == full_mask && (i->aux & 7u) == 1 && is_consecutive<Width>(w, i, sizeof(T), first))
       if (std::byte* to = row<Space>(w, i, first, sizeof(T))) {
+        if constexpr (watched == Watched::global)
+          if (Claims* const claims = w.block->grid->claims) claims->write(first, warp_size * sizeof(T));
         copy_lanes<T>(to, w.lanes<T>(i->op[0]));
         ++w.block->grid->epoch;
         return proceed(w, i + 1);
       }
-  return store_scattered<T, Space, Width, Observed>(w, i);
+  return store_scattered<T, Space, Width, watched>(w, i);
 }
 
 /// Host address of every active lane in any space, checked.
@@ -136,6 +140,12 @@ void locate(Warp& w, const Inst* i, Touch touch, std::uint32_t bytes, std::byte*
     }
     host[l] = check_lane(w, s, touch, l, a.of[l], bytes);
     of_space[static_cast<unsigned>(s)] |= Mask{1} << l;
+  }
+  Claims* const claims = w.block->grid->claims;
+  if (const Mask global = of_space[static_cast<unsigned>(StateSpace::global)]; claims && global) {
+    const auto at = [&](unsigned l) { return a.of[l]; };
+    if (touch != Touch::write) claims->read_lanes(global, bytes, at);
+    if (touch != Touch::read) claims->write_lanes(global, bytes, at);
   }
   if (!is_observed(w)) return;
   for (unsigned s = 0; s < 8; ++s)
@@ -227,24 +237,26 @@ struct SelectAtomic {
   static constexpr Handler handler = &atomic<Width, T, Op>;
 };
 
-template <class T, StateSpace Space, AddressWidth Width>
-Handler pick(bool is_load, bool observed) {
-  if (is_load) return observed ? &load<T, Space, Width, true> : &load<T, Space, Width, false>;
-  return observed ? &store<T, Space, Width, true> : &store<T, Space, Width, false>;
-}
-
-template <StateSpace Space, AddressWidth Width>
-Handler pick(std::uint32_t bytes, bool is_load, bool observed) {
+template <StateSpace Space, AddressWidth Width, Watched watched>
+Handler pick(std::uint32_t bytes, bool is_load) {
   switch (bytes) {
     case 2:
-      return pick<std::uint16_t, Space, Width>(is_load, observed);
+      return is_load ? &load<std::uint16_t, Space, Width, watched> : &store<std::uint16_t, Space, Width, watched>;
     case 4:
-      return pick<std::uint32_t, Space, Width>(is_load, observed);
+      return is_load ? &load<std::uint32_t, Space, Width, watched> : &store<std::uint32_t, Space, Width, watched>;
     case 8:
-      return pick<std::uint64_t, Space, Width>(is_load, observed);
+      return is_load ? &load<std::uint64_t, Space, Width, watched> : &store<std::uint64_t, Space, Width, watched>;
     default:
       return nullptr;
   }
+}
+
+template <StateSpace Space, AddressWidth Width>
+Handler pick(std::uint32_t bytes, bool is_load, Watched watched) {
+  if (watched == Watched::everything) return pick<Space, Width, Watched::everything>(bytes, is_load);
+  if constexpr (Space == StateSpace::global)
+    if (watched == Watched::global) return pick<Space, Width, Watched::global>(bytes, is_load);
+  return pick<Space, Width, Watched::nothing>(bytes, is_load);
 }
 
 /// Words that say where, how cached or how ordered; true when `word` is one of them.
@@ -277,7 +289,7 @@ std::uint32_t lane_bytes_of(const ptx::Operand& o, std::span<const ptx::Register
 }  // namespace
 
 std::optional<MemorySelection> select_memory(const ptx::Instruction& in, std::span<const ptx::Register> registers,
-                                             ptx::StateSpace space, AddressWidth width, bool observed) {
+                                             ptx::StateSpace space, AddressWidth width, Watched watched) {
   const bool is_load = in.opcode == "ld" || in.opcode == "ldu", is_store = in.opcode == "st";
   const bool is_atomic = in.opcode == "atom" || in.opcode == "red";
   if ((!is_load && !is_store && !is_atomic) || in.operands.size() < 2) return std::nullopt;
@@ -330,12 +342,12 @@ std::optional<MemorySelection> select_memory(const ptx::Instruction& in, std::sp
   if (s.form.lane_bytes < s.form.bytes || (s.form.lane_bytes == 16) != is_whole_b128) return std::nullopt;
   if (s.form.lane_bytes == s.form.bytes && space == StateSpace::global)
     s.run = width == AddressWidth::bits32
-                ? pick<StateSpace::global, AddressWidth::bits32>(s.form.bytes, is_load, observed)
-                : pick<StateSpace::global, AddressWidth::bits64>(s.form.bytes, is_load, observed);
+                ? pick<StateSpace::global, AddressWidth::bits32>(s.form.bytes, is_load, watched)
+                : pick<StateSpace::global, AddressWidth::bits64>(s.form.bytes, is_load, watched);
   else if (s.form.lane_bytes == s.form.bytes && space == StateSpace::shared)
     s.run = width == AddressWidth::bits32
-                ? pick<StateSpace::shared, AddressWidth::bits32>(s.form.bytes, is_load, observed)
-                : pick<StateSpace::shared, AddressWidth::bits64>(s.form.bytes, is_load, observed);
+                ? pick<StateSpace::shared, AddressWidth::bits32>(s.form.bytes, is_load, watched)
+                : pick<StateSpace::shared, AddressWidth::bits64>(s.form.bytes, is_load, watched);
   if (!s.run) {
     if (is_load)
       s.run = width == AddressWidth::bits32 ? &load_any<AddressWidth::bits32> : &load_any<AddressWidth::bits64>;

@@ -41,7 +41,7 @@ struct MemorySelection {
 /// `width` is that of the address register; `registers` give the lane width of the element registers.
 std::optional<MemorySelection> select_memory(const ptx::Instruction& instruction,
                                              std::span<const ptx::Register> registers, ptx::StateSpace space,
-                                             AddressWidth width, bool observed);
+                                             AddressWidth width, Watched watched);
 
 /// The value of an element of that form, from its bytes in memory.
 inline std::uint64_t extend(std::uint64_t value, const MemoryForm& form) {
@@ -57,7 +57,8 @@ struct RowHandlers {
   Handler run = nullptr;
   StepHandler in_lockstep = nullptr;
 };
-RowHandlers select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind, bool observed);
+RowHandlers select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind,
+                       Watched watched);
 
 /// ld.param of a kernel parameter at a known offset (imm): every lane gets the same value. Vectors too.
 const Inst* load_parameter(Warp& w, const Inst* i);

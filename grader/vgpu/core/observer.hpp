@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "vgpu/core/inst.hpp"
 #include "vgpu/core/memory.hpp"
@@ -63,6 +64,13 @@ struct AccessRun {
   }
 };
 
+/// Which accesses the handlers of an image tell, and to whom.
+enum class Watched : std::uint8_t {
+  nothing,
+  global,      ///< those to global memory, to the claims of the host thread (claims.hpp), if there are any
+  everything,  ///< these, and every event to the observers
+};
+
 class Observer {
  public:
   /// The events that are frequent and not cheap to tell; who does not want them saves their cost.
@@ -96,6 +104,12 @@ class Observer {
   virtual void warp_sync(const Actor&, Mask) {}
   /// A branch at which `taken` of the `active` lanes jump; divergent when both sides have lanes.
   virtual void branch(const Actor&, Mask /*active*/, Mask /*taken*/) {}
+
+  /// An observer for some blocks of the launch, which another thread runs at the same time; null when this one has to
+  /// see all blocks, in their order, or their slots. It is told no kernel_begin or kernel_end.
+  virtual std::unique_ptr<Observer> fork() const { return nullptr; }
+  /// Takes over what `fork`, which fork() has made, has seen: blocks that came after those that this one has seen.
+  virtual void join(Observer& /*fork*/) {}
 };
 
 }  // namespace scanlab::vgpu

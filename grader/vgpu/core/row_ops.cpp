@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 
+#include "vgpu/core/claims.hpp"
 #include "vgpu/core/lane_access.hpp"
 #include "vgpu/core/lockstep_lanes.hpp"
 #include "vgpu/core/pairs.hpp"
@@ -29,12 +30,48 @@ void spread_row(const Row& r, Addresses& a) {
     for (std::uint64_t& x : a.of) x = static_cast<std::uint32_t>(x);
 }
 
+/// To whom of the claims and the observers a handler tells its accesses.
+template <StateSpace Space, Watched watched>
+inline constexpr bool claims_from = Space == StateSpace::global&& watched != Watched::nothing;
+template <Watched watched>
+inline constexpr bool observed = watched == Watched::everything;
+
 template <class T, StateSpace Space>
-void tell_row(Warp& w, const Inst* i, const Row& r, Touch touch) {
+void observe_row(Warp& w, const Inst* i, const Row& r, Touch touch) {
   Access a = access_of(w, i, Space, w.active, sizeof(T), nullptr);
   a.first = r.first;
   a.stride = r.stride;
   tell(w, a, touch);
+}
+
+/// Tells of 32 elements side by side that have been found valid, before they are read or written.
+template <class T, StateSpace Space, Watched watched>
+void tell_whole_row(Warp& w, const Inst* i, const Row& r, Touch touch) {
+  if constexpr (claims_from<Space, watched>)
+    if (Claims* const claims = w.block->grid->claims) {
+      constexpr std::uint64_t bytes = warp_size * sizeof(T);
+      touch == Touch::read ? claims->read(r.first, bytes) : claims->write(r.first, bytes);
+    }
+  if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, touch);
+}
+
+/// The same for one element that all lanes read.
+template <class T, StateSpace Space, Watched watched>
+void tell_one_element(Warp& w, const Inst* i, const Row& r) {
+  if constexpr (claims_from<Space, watched>)
+    if (Claims* const claims = w.block->grid->claims) claims->read(r.first, sizeof(T));
+  if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, Touch::read);
+}
+
+/// The same for any row.
+template <class T, StateSpace Space, Watched watched>
+void tell_row(Warp& w, const Inst* i, const Row& r, Touch touch) {
+  if constexpr (claims_from<Space, watched>)
+    if (Claims* const claims = w.block->grid->claims) {
+      const auto at = [&](unsigned l) { return r.first + static_cast<std::uint64_t>(r.stride) * l; };
+      touch == Touch::read ? claims->read_lanes(w.active, sizeof(T), at) : claims->write_lanes(w.active, sizeof(T), at);
+    }
+  if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, touch);
 }
 
 /// Host memory of lane 0, when the row is one of a whole warp, aligned, and in the array that was hit last.
@@ -49,11 +86,11 @@ std::byte* host_of(Warp& w, const Inst* i, const Row& r) {
 }
 
 /// Rows whose elements are not side by side.
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 [[gnu::noinline]] const Inst* load_any_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
   if (const std::byte* from = host_of<T, Space>(w, i, r)) {
-    if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::read);
+    tell_row<T, Space, watched>(w, i, r, Touch::read);
     T* const to = w.lanes<T>(i->op[0]);
     collect_lanes(to, [&](unsigned l) { return from + static_cast<std::int64_t>(l) * r.stride; });
     return proceed(w, i + 1);
@@ -61,15 +98,15 @@ template <class T, StateSpace Space, AddressWidth Width, bool Observed>
   w.pc = i;
   Addresses a;
   spread_row<Width>(r, a);
-  load_lanes<T, Space, Observed>(w, i, a, 1);
+  load_lanes<T, Space, watched>(w, i, a, 1);
   return i + 1;
 }
 
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 [[gnu::noinline]] const Inst* store_any_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
   if (std::byte* to = host_of<T, Space>(w, i, r)) {
-    if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::write);
+    tell_row<T, Space, watched>(w, i, r, Touch::write);
     const T* const from = w.lanes<T>(i->op[0]);
     for (unsigned l = 0; l < warp_size; ++l, to += r.stride) std::memcpy(to, &from[l], sizeof(T));
     ++w.block->grid->epoch;
@@ -78,34 +115,34 @@ template <class T, StateSpace Space, AddressWidth Width, bool Observed>
   w.pc = i;
   Addresses a;
   spread_row<Width>(r, a);
-  store_lanes<T, Space, Observed>(w, i, a, 1);
+  store_lanes<T, Space, watched>(w, i, a, 1);
   return i + 1;
 }
 
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Inst* load_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
   const std::byte* const from =
       r.stride == sizeof(T) && w.active == full_mask ? row<Space>(w, i, r.first, sizeof(T)) : nullptr;
-  if (!from) return load_any_row<T, Space, Width, Observed>(w, i);
+  if (!from) return load_any_row<T, Space, Width, watched>(w, i);
+  tell_whole_row<T, Space, watched>(w, i, r, Touch::read);
   copy_lanes<T>(w.lanes<T>(i->op[0]), from);
-  if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::read);
   return proceed(w, i + 1);
 }
 
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Inst* store_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
   std::byte* const to = r.stride == sizeof(T) && w.active == full_mask ? row<Space>(w, i, r.first, sizeof(T)) : nullptr;
-  if (!to) return store_any_row<T, Space, Width, Observed>(w, i);
+  if (!to) return store_any_row<T, Space, Width, watched>(w, i);
+  tell_whole_row<T, Space, watched>(w, i, r, Touch::write);
   copy_lanes<T>(to, w.lanes<T>(i->op[0]));
   ++w.block->grid->epoch;
-  if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::write);
   return proceed(w, i + 1);
 }
 
 /// All lanes read the same element: so does the warp, once.
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Inst* load_uniform(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
   const std::byte* host = r.first % sizeof(T) ? nullptr : reach<Space>(w, i, r.first, sizeof(T));
@@ -114,7 +151,7 @@ const Inst* load_uniform(Warp& w, const Inst* i) {
     host = check_lane(w, Space, Touch::read, static_cast<unsigned>(std::countr_zero(w.active)), r.first, sizeof(T),
                       &range_of(w, i));
   }
-  if constexpr (Observed) tell_row<T, Space>(w, i, r, Touch::read);
+  tell_one_element<T, Space, watched>(w, i, r);
   std::memcpy(w.lanes<T>(i->op[0]), host, sizeof(T));
   return proceed(w, i + 1);
 }
@@ -226,10 +263,40 @@ void store_row_of(std::byte* to, const T* from, std::int64_t stride, Mask active
                   [&](unsigned l) { std::memcpy(to + static_cast<std::int64_t>(l) * stride, &from[l], sizeof(T)); });
 }
 
+/// Tells the claims of this host thread of the rows of all warps, those side by side at once. What is no such row tells
+/// of itself.
+template <class T, StateSpace Space, AddressWidth Width>
+void claim_rows(Claims& claims, Lockstep& l, const RowsOf<T, Space, Width>& rows, Touch touch) {
+  constexpr std::uint64_t row_bytes = warp_size * sizeof(T);
+  std::uint64_t first = 0, bytes = 0;
+  const auto tell = [&] {
+    if (bytes) touch == Touch::read ? claims.read(first, bytes) : claims.write(first, bytes);
+    bytes = 0;
+  };
+  for (unsigned k = 0; k < l.count; ++k) {
+    if (!l.active[k]) continue;
+    const Row r = rows.row(k);
+    if (rows.whole(k, r)) {
+      if (r.first != first + bytes || bytes + row_bytes > page_bytes) {
+        tell();
+        first = r.first;
+      }
+      bytes += row_bytes;
+    } else if (rows.any(r)) {
+      const auto at = [&](unsigned lane) { return r.first + static_cast<std::uint64_t>(r.stride) * lane; };
+      touch == Touch::read ? claims.read_lanes(l.active[k], sizeof(T), at)
+                           : claims.write_lanes(l.active[k], sizeof(T), at);
+    }
+  }
+  tell();
+}
+
 /// Moves the rows of all warps by `move(k, host memory of lane 0, stride)`; what is no such row is left to the warp.
-template <class T, StateSpace Space, AddressWidth Width, class MoveWhole, class Move>
-void move_rows(Lockstep& l, const Step* s, MoveWhole move_whole, Move move) {
+template <class T, StateSpace Space, AddressWidth Width, Watched watched, class MoveWhole, class Move>
+void move_rows(Lockstep& l, const Step* s, Touch touch, MoveWhole move_whole, Move move) {
   const RowsOf<T, Space, Width> rows(l, s);
+  if constexpr (claims_from<Space, watched>)
+    if (Claims* const claims = l.block.grid->claims) claim_rows(*claims, l, rows, touch);
   for (unsigned k = 0; k < l.count; ++k) {
     if (!l.active[k]) continue;
     const Row r = rows.row(k);
@@ -243,6 +310,8 @@ void move_rows(Lockstep& l, const Step* s, MoveWhole move_whole, Move move) {
 }
 template <class T, StateSpace Space, AddressWidth Width, class Move>
 void move_told_rows(Lockstep& l, const Step* s, Touch touch, Move move) {
+  if constexpr (Space == StateSpace::global)
+    if (Claims* const claims = l.block.grid->claims) claim_rows(*claims, l, RowsOf<T, Space, Width>(l, s), touch);
   const ToldRows<T, Space, Width> rows(l, s);
   rows.tell(l, s, touch);
   for (unsigned k = 0; k < l.count; ++k) {
@@ -253,79 +322,83 @@ void move_told_rows(Lockstep& l, const Step* s, Touch touch, Move move) {
   }
 }
 
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Step* load_rows(Lockstep& l, const Step* s) {
   const OperandRef to = s->inst->op[0];
   const auto load = [&, to](unsigned k, const std::byte* from, std::int64_t stride) {
     load_row_of(lanes_at<T>(l, k, to), from, stride, l.active[k]);
   };
   const auto load_whole = [&, to](unsigned k, const std::byte* from) { copy_lanes<T>(lanes_at<T>(l, k, to), from); };
-  if constexpr (Observed)
+  if constexpr (observed<watched>)
     move_told_rows<T, Space, Width>(l, s, Touch::read, load);
   else
-    move_rows<T, Space, Width>(l, s, load_whole, load);
+    move_rows<T, Space, Width, watched>(l, s, Touch::read, load_whole, load);
   return s + 1;
 }
 
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Step* store_rows(Lockstep& l, const Step* s) {
   const OperandRef from = s->inst->op[0];
   const auto store = [&, from](unsigned k, std::byte* to, std::int64_t stride) {
     store_row_of(to, lanes_at<T>(l, k, from), stride, l.active[k]);
   };
   const auto store_whole = [&, from](unsigned k, std::byte* to) { copy_lanes<T>(to, lanes_at<T>(l, k, from)); };
-  if constexpr (Observed)
+  if constexpr (observed<watched>)
     move_told_rows<T, Space, Width>(l, s, Touch::write, store);
   else
-    move_rows<T, Space, Width>(l, s, store_whole, store);
+    move_rows<T, Space, Width, watched>(l, s, Touch::write, store_whole, store);
   ++l.block.grid->epoch;
   return s + 1;
 }
 
-template <class T, StateSpace Space, AddressWidth Width, bool Observed>
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 RowHandlers pick_row(RowKind kind) {
   switch (kind) {
     case RowKind::load:
-      return {&load_row<T, Space, Width, Observed>, &load_rows<T, Space, Width, Observed>};
+      return {&load_row<T, Space, Width, watched>, &load_rows<T, Space, Width, watched>};
     case RowKind::load_uniform:
-      return {&load_uniform<T, Space, Width, Observed>, &each_alone};
+      return {&load_uniform<T, Space, Width, watched>, &each_alone};
     case RowKind::store:
-      return {&store_row<T, Space, Width, Observed>, &store_rows<T, Space, Width, Observed>};
+      return {&store_row<T, Space, Width, watched>, &store_rows<T, Space, Width, watched>};
   }
   return {};
 }
-template <class T, StateSpace Space, AddressWidth Width>
-RowHandlers pick_row(RowKind kind, bool observed) {
-  return observed ? pick_row<T, Space, Width, true>(kind) : pick_row<T, Space, Width, false>(kind);
-}
-
-template <StateSpace Space, AddressWidth Width>
-RowHandlers pick_row(std::uint32_t bytes, RowKind kind, bool observed) {
+template <StateSpace Space, AddressWidth Width, Watched watched>
+RowHandlers pick_row(std::uint32_t bytes, RowKind kind) {
   switch (bytes) {
     case 2:
-      return pick_row<std::uint16_t, Space, Width>(kind, observed);
+      return pick_row<std::uint16_t, Space, Width, watched>(kind);
     case 4:
-      return pick_row<std::uint32_t, Space, Width>(kind, observed);
+      return pick_row<std::uint32_t, Space, Width, watched>(kind);
     case 8:
-      return pick_row<std::uint64_t, Space, Width>(kind, observed);
+      return pick_row<std::uint64_t, Space, Width, watched>(kind);
     default:
       return {};
   }
 }
 
+template <StateSpace Space, AddressWidth Width>
+RowHandlers pick_row(std::uint32_t bytes, RowKind kind, Watched watched) {
+  if (watched == Watched::everything) return pick_row<Space, Width, Watched::everything>(bytes, kind);
+  if constexpr (Space == StateSpace::global)
+    if (watched == Watched::global) return pick_row<Space, Width, Watched::global>(bytes, kind);
+  return pick_row<Space, Width, Watched::nothing>(bytes, kind);
+}
+
 template <StateSpace Space>
-RowHandlers pick_row(AddressWidth width, std::uint32_t bytes, RowKind kind, bool observed) {
-  return width == AddressWidth::bits32 ? pick_row<Space, AddressWidth::bits32>(bytes, kind, observed)
-                                       : pick_row<Space, AddressWidth::bits64>(bytes, kind, observed);
+RowHandlers pick_row(AddressWidth width, std::uint32_t bytes, RowKind kind, Watched watched) {
+  return width == AddressWidth::bits32 ? pick_row<Space, AddressWidth::bits32>(bytes, kind, watched)
+                                       : pick_row<Space, AddressWidth::bits64>(bytes, kind, watched);
 }
 
 }  // namespace
 
-RowHandlers select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind, bool observed) {
+RowHandlers select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind,
+                       Watched watched) {
   if (form.count != 1 || form.bytes != form.lane_bytes || form.order != static_cast<std::uint32_t>(Access::Order::weak))
     return {};
-  if (space == StateSpace::global) return pick_row<StateSpace::global>(width, form.bytes, kind, observed);
-  if (space == StateSpace::shared) return pick_row<StateSpace::shared>(width, form.bytes, kind, observed);
+  if (space == StateSpace::global) return pick_row<StateSpace::global>(width, form.bytes, kind, watched);
+  if (space == StateSpace::shared) return pick_row<StateSpace::shared>(width, form.bytes, kind, watched);
   return {};
 }
 

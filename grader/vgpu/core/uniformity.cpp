@@ -14,21 +14,6 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// True when the first operand is written: not so for stores, and where it is a number, a target or a time.
-bool has_destination(const ptx::Instruction& in) {
-  if (in.operands.empty()) return false;
-  if (is_one_of(in.opcode,
-                {"st", "red", "bra", "brx", "call", "nanosleep", "prefetch", "prefetchu", "cp", "stackrestore"}))
-    return false;
-  if (in.opcode == "bar" || in.opcode == "barrier") return in.has("red");
-  return in.operands[0].kind != Kind::address;
-}
-
-void registers_of(const Operand& o, const std::function<void(std::int32_t)>& visit) {
-  if ((o.kind == Kind::reg || o.kind == Kind::address) && o.reg >= 0) visit(o.reg);
-  for (const Operand& e : o.elements) registers_of(e, visit);
-}
-
 /// What may stand inside the side of a masked region: nothing that waits for other lanes, calls, or ends the thread.
 bool is_maskable(const ptx::Instruction& in) {
   return !is_one_of(in.opcode,
@@ -38,60 +23,11 @@ bool is_maskable(const ptx::Instruction& in) {
 
 }  // namespace
 
-void for_each_definition(const ptx::Instruction& in, const std::function<void(std::int32_t)>& visit) {
-  if (has_destination(in)) registers_of(in.operands[0], visit);
-}
-
-void for_each_use(const ptx::Instruction& in, const std::function<void(std::int32_t)>& visit) {
-  if (in.guard >= 0) visit(in.guard);
-  for (std::size_t k = has_destination(in) ? 1 : 0; k < in.operands.size(); ++k) registers_of(in.operands[k], visit);
-}
-
-Uniformity::Uniformity(const ptx::Function& function, const ControlFlow& flow, const Rule& rule)
-    : function_(function), flow_(flow) {
-  find_liveness();
+Uniformity::Uniformity(const ptx::Function& function, const ControlFlow& flow, const Liveness& liveness,
+                       const Rule& rule)
+    : function_(function), flow_(flow), liveness_(liveness) {
   find_regions();
   find_shapes(rule);
-}
-
-Uniformity::Bits Uniformity::live_out(const BasicBlock& block) const {
-  Bits live(function_.registers.size());
-  for (const std::uint32_t s : block.successors) live.unite(live_in_[s]);
-  return live;
-}
-
-void Uniformity::find_liveness() {
-  live_in_.assign(flow_.blocks.size(), Bits(function_.registers.size()));
-  for (bool changes = true; changes;) {
-    changes = false;
-    for (std::size_t b = flow_.blocks.size(); b-- > 0;) {
-      const BasicBlock& block = flow_.blocks[b];
-      Bits live = live_out(block);
-      for (std::uint32_t k = block.end; k-- > block.begin;) {
-        const ptx::Instruction& in = function_.instructions[k];
-        if (in.guard < 0) for_each_definition(in, [&](std::int32_t r) { live.reset(r); });
-        for_each_use(in, [&](std::int32_t r) { live.set(r); });
-      }
-      if (!(live == live_in_[b])) {
-        live_in_[b] = std::move(live);
-        changes = true;
-      }
-    }
-  }
-}
-
-std::vector<std::int32_t> Uniformity::live_before(std::uint32_t instruction) const {
-  const BasicBlock& block = flow_.blocks[flow_.block_of[instruction]];
-  Bits live = live_out(block);
-  for (std::uint32_t k = block.end; k-- > instruction;) {
-    const ptx::Instruction& in = function_.instructions[k];
-    if (in.guard < 0) for_each_definition(in, [&](std::int32_t r) { live.reset(r); });
-    for_each_use(in, [&](std::int32_t r) { live.set(r); });
-  }
-  std::vector<std::int32_t> registers;
-  for (std::int32_t r = 0; r < static_cast<std::int32_t>(function_.registers.size()); ++r)
-    if (live[r]) registers.push_back(r);
-  return registers;
 }
 
 // --- masked regions --------------------------------------------------------------------------------------------------
@@ -210,9 +146,9 @@ void Uniformity::find_shapes(const Rule& rule) {
     // Where the lanes may have gone two ways, what is read afterwards differs by the way they went.
     for (const auto& [branch, region] : regions_) {
       if (shapes_[static_cast<std::size_t>(function_.instructions[branch].guard)] == Shape::uniform) continue;
-      const Bits& live = live_in_[flow_.block_of[region.join]];
+      const RegisterSet& live = liveness_.live_into(flow_.block_of[region.join]);
       // What the first side defines and the second reads has to be there for the second side's lanes.
-      const Bits* other = region.has_other() ? &live_in_[flow_.block_of[region.other]] : nullptr;
+      const RegisterSet* other = region.has_other() ? &liveness_.live_into(flow_.block_of[region.other]) : nullptr;
       for (std::uint32_t k = branch + 1; k < region.join; ++k)
         for_each_definition(function_.instructions[k], [&](std::int32_t r) {
           if (live[r] || (other && k < region.other && (*other)[r])) raise_to(r, Shape::varying);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpu/core/cfg.hpp"
+#include "vgpu/core/liveness.hpp"
 #include "vgpu/ptx/module.hpp"
 
 namespace scanlab::vgpu {
@@ -37,7 +38,7 @@ class Uniformity {
   /// The shape that an instruction gives to what it defines, from those of its sources.
   using Rule = std::function<Shape(const ptx::Instruction&, const std::vector<Shape>&)>;
 
-  Uniformity(const ptx::Function& function, const ControlFlow& flow, const Rule& rule);
+  Uniformity(const ptx::Function& function, const ControlFlow& flow, const Liveness& liveness, const Rule& rule);
 
   const std::vector<Shape>& shapes() const { return shapes_; }
   Shape shape_of(std::int32_t reg) const { return shapes_[static_cast<std::size_t>(reg)]; }
@@ -45,40 +46,17 @@ class Uniformity {
   const MaskedRegion* region_at(std::uint32_t branch) const;
   /// The regions in whose sides the instruction lies, outermost first.
   std::vector<const MaskedRegion*> regions_around(std::uint32_t instruction) const;
-  /// Registers whose values are still read when control stands before this instruction.
-  std::vector<std::int32_t> live_before(std::uint32_t instruction) const;
 
  private:
-  /// A set of registers.
-  class Bits {
-   public:
-    explicit Bits(std::size_t registers = 0) : words_((registers + 63) / 64, 0) {}
-    bool operator[](std::int32_t r) const { return words_[static_cast<std::size_t>(r) / 64] >> (r % 64) & 1; }
-    void set(std::int32_t r) { words_[static_cast<std::size_t>(r) / 64] |= std::uint64_t{1} << (r % 64); }
-    void reset(std::int32_t r) { words_[static_cast<std::size_t>(r) / 64] &= ~(std::uint64_t{1} << (r % 64)); }
-    void unite(const Bits& other) {
-      for (std::size_t k = 0; k < words_.size(); ++k) words_[k] |= other.words_[k];
-    }
-    bool operator==(const Bits&) const = default;
-
-   private:
-    std::vector<std::uint64_t> words_;
-  };
-  Bits live_out(const BasicBlock& block) const;
-  void find_liveness();
   void find_regions();
   bool is_side(std::uint32_t branch_block, std::uint32_t first, std::uint32_t end, std::uint32_t join_block) const;
   void find_shapes(const Rule& rule);
 
   const ptx::Function& function_;
   const ControlFlow& flow_;
-  std::vector<Bits> live_in_;  ///< by block
+  const Liveness& liveness_;
   std::map<std::uint32_t, MaskedRegion> regions_;
   std::vector<Shape> shapes_;
 };
-
-/// Registers that an instruction writes and reads, its guard and addresses included.
-void for_each_definition(const ptx::Instruction& instruction, const std::function<void(std::int32_t)>& visit);
-void for_each_use(const ptx::Instruction& instruction, const std::function<void(std::int32_t)>& visit);
 
 }  // namespace scanlab::vgpu

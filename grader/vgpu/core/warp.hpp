@@ -94,6 +94,7 @@ struct alignas(64) Warp {
   std::array<std::uint32_t, warp_size> tid[3];  ///< %tid of each lane
   std::vector<std::byte> local;                 ///< local memory, lane after lane, `local_stride` bytes each
   std::uint64_t local_stride = 0;
+  std::uint64_t local_written = 0;  ///< all that this block has written to local memory lies below, in every lane
 
   /// The 32 values behind `ref`, as T.
   template <class T>

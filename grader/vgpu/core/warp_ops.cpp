@@ -111,10 +111,14 @@ const Inst* shuffle(Warp& w, const Inst* i) {
   const Mask in_range = shuffle_sources<mode>(w.lanes<std::uint32_t>(i->op[2]), w.lanes<std::uint32_t>(i->op[3]), from);
   alignas(64) std::uint32_t result[warp_size];
   permute(result, w.lanes<std::uint32_t>(i->op[1]), from);
-  if (w.active == full_mask)
+  if (w.active == full_mask) {
     copy_lanes<std::uint32_t>(d, result);
-  else
+  } else {
+    // PTX leaves open what a lane gives that is not there. Its register may be a leftover of another block.
+    for (unsigned l = 0; l < warp_size; ++l)
+      if (!(w.active >> from[l] & 1)) result[l] = 0;
     merge(d, result, w.active);
+  }
   if (i->aux & has_second) write_predicate(w, i->op[4], in_range);
   return proceed(w, i + 1);
 }

@@ -21,6 +21,7 @@
 
 #include "vgpu/checks/counters.hpp"
 #include "vgpu/core/device.hpp"
+#include "vgpu/core/parallel.hpp"
 #include "vgpu/server/protocol.hpp"
 #include "vgpu/server/session.hpp"
 
@@ -36,16 +37,21 @@ constexpr const char* usage =
     "  --seed N                     seed of the random schedule (default 0)\n"
     "  --profile NAME               the device: small (default), h200\n"
     "  --counters                   print what the kernels did, on stderr, at the end\n"
+    "  --threads N                  threads of this machine for a launch (default: as many as there are processors);\n"
+    "                               they change no result\n"
+    "  --parallel-from N            launches that take less than N microseconds stay on one thread (default 1000)\n"
     "  --max-warp-instructions N    stop a launch after so many (default 4000000000)\n"
     "  --help\n";
 
 /// Exit codes of the kit: 2 for a wrong command line, 3 for the kit's own fault.
 constexpr int exit_usage = 2, exit_kit = 3;
+constexpr std::uint64_t most_threads = 1024;
 
 struct Arguments {
   vgpu::Schedule schedule;
   vgpu::DeviceProfile profile = vgpu::small_profile();
   std::uint64_t max_warp_instructions = 4'000'000'000;
+  std::uint64_t threads = vgpu::default_threads(), parallel_from_us = 1000;
   bool counters = false;
   char** program = nullptr;
 };
@@ -69,6 +75,8 @@ Arguments parse(int argc, char** argv) {
                                    {"profile", required_argument, nullptr, 'p'},
                                    {"counters", no_argument, nullptr, 'c'},
                                    {"max-warp-instructions", required_argument, nullptr, 'm'},
+                                   {"threads", required_argument, nullptr, 't'},
+                                   {"parallel-from", required_argument, nullptr, 'f'},
                                    {"help", no_argument, nullptr, 'h'},
                                    {nullptr, 0, nullptr, 0}};
   Arguments arguments;
@@ -85,6 +93,14 @@ Arguments parse(int argc, char** argv) {
         break;
       case 'c':
         arguments.counters = true;
+        break;
+      case 't':
+        arguments.threads = number("threads", optarg);
+        if (arguments.threads < 1 || arguments.threads > most_threads)
+          throw UsageError(fmt::format("--threads takes a number from 1 to {}, not \"{}\"", most_threads, optarg));
+        break;
+      case 'f':
+        arguments.parallel_from_us = number("parallel-from", optarg);
         break;
       case 'm':
         arguments.max_warp_instructions = number("max-warp-instructions", optarg);
@@ -204,6 +220,8 @@ int run(const Arguments& arguments) {
   vgpu::Device device(arguments.profile);
   device.schedule = arguments.schedule;
   device.max_warp_instructions = arguments.max_warp_instructions;
+  device.threads = static_cast<unsigned>(arguments.threads);
+  device.least_parallel_ns = 1e3 * static_cast<double>(arguments.parallel_from_us);
   device.cancel = &cancelled;
   vgpu::Counters counters;
   if (arguments.counters) device.attach(&counters);
