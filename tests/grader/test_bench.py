@@ -33,6 +33,8 @@ VGPU_BENCH = """
                 "active_lanes": 31.96, "observers": observers}
     cases = [case("kogge_stone_1024", "Kogge-Stone, 1,024", {"none": times(40000), "counters": times(80000)}),
              case("unheard_of", "a kernel without a prototype", {"none": times(10000)})]
+    if asked == "PARALLEL":
+        cases[0]["parallel"] = {"threads": 2, "one": times(500000), "several": times(250000)}
     run = {"schema": "scanlab-vgpu-bench", "version": 1, "cases": [] if asked == "EMPTY" else cases}
     path = pathlib.Path(words[words.index("--json") + 1])
     path.write_text("{" if asked == "BROKEN" else json.dumps(run))
@@ -108,6 +110,20 @@ def test_the_json_holds_minima_medians_and_ratios(scanlab: Scanlab, programs: Pa
     assert (counters["prototype_ns"], counters["prototype_million"]) == (24.7, None)
     assert other["pocl"] is None
     assert other["observers"]["none"]["to_pocl_median"] is None
+
+
+def test_several_threads_have_a_table_of_their_own(scanlab: Scanlab, programs: Path, tmp_path: Path) -> None:
+    file = tmp_path / "speed.json"
+    words = ["bench", "vgpu", "--repeat", "2", "--json", file]
+    done = scanlab(*words, SCANLAB_BUILD=build_of(programs), SCANLAB_TEST_BENCH="PARALLEL")
+    assert done.returncode == 0, done.stderr
+    _, table = done.stdout.split("ms on the clock", 1)
+    assert table.splitlines()[0].split("  ")[-1] == "ratio"
+    assert row(table, "Kogge-Stone, 1,024") == ["1.00", "0.50", "2.00"]
+    assert "unheard" not in table
+    kogge_stone, other = json.loads(file.read_text())["cases"]
+    assert kogge_stone["parallel"] == {"threads": 2, "one_ms": 1, "several_ms": 0.5, "ratio": 2}
+    assert other["parallel"] is None
 
 
 def test_options_reach_the_programs(scanlab: Scanlab, programs: Path) -> None:

@@ -148,17 +148,15 @@ class GridRun : public BlockRunner {
       else
         flush_executed(w);
     }
-    if (is_latest) wake_spinning(w);
-    is_sensitive_ |= is_latest;
+    if (is_latest) {
+      wake_spinning(w);
+      is_sensitive_ = true;
+    }
     check_limits();
   }
 
   void check_limits() {
-    if (grid_.executed > limits_.max_warp_instructions || is_cancelled()) stop_endless();
-  }
-
-  bool is_cancelled() const {
-    return (limits_.cancel && *limits_.cancel) || (limits_.stop && limits_.stop->load(std::memory_order_relaxed));
+    if (grid_.executed > limits_.max_warp_instructions || (limits_.cancel && *limits_.cancel)) stop_endless();
   }
 
   /// Lets the split run that is last in the order, for one turn: it may be what the others wait for (a lock, say).
@@ -261,7 +259,6 @@ class GridRun : public BlockRunner {
   void run_by_index() {
     std::size_t running = 0;
     while (next_ < blocks_ || running > 0) {
-      if (running == 0 && limits_.helper) next_ = limits_.helper->run_from(next_);
       bool progress = false, ended = false;
       for (auto& slot : slots_) {
         if (!slot || !slot->running) continue;
@@ -272,7 +269,8 @@ class GridRun : public BlockRunner {
           progress = ended = true;
         }
       }
-      if (ended) continue;
+      if (ended && running > 0) continue;
+      if (running == 0 && limits_.helper) next_ = limits_.helper->run_from(next_);
       const auto free = std::find_if(slots_.begin(), slots_.end(), [](const auto& s) { return !s || !s->running; });
       if (free != slots_.end() && start_next(static_cast<std::uint32_t>(free - slots_.begin()))) {
         ++running;

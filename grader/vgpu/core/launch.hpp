@@ -1,7 +1,6 @@
 // Runs a grid: which block and warp goes next, until all are done or it is proven that none can go on.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -22,9 +21,8 @@ class Helper {
 struct RunLimits {
   std::uint64_t max_warp_instructions = 0;
   const volatile bool* cancel = nullptr;
-  const std::atomic<bool>* stop = nullptr;  ///< like `cancel`: from another thread of the launch
-  unsigned resident_blocks = 1;             ///< alive at once
-  Helper* helper = nullptr;                 ///< not for a random schedule
+  unsigned resident_blocks = 1;  ///< alive at once
+  Helper* helper = nullptr;      ///< not for a random schedule
 };
 
 /// Runs every block of `grid`. Returns the fault that stopped it, complete with kernel, line, block and thread; or
@@ -37,7 +35,7 @@ class BlockRunner {
   enum class Outcome : std::uint8_t {
     ended,
     slow,    ///< it lives so long that other blocks would have been started beside it
-    failed,  ///< it has faulted, waits for other blocks, or was stopped: this is no longer of use
+    failed,  ///< it has faulted, waits for other blocks, or was cancelled: this is no longer of use
   };
   virtual ~BlockRunner() = default;
   /// Runs the block that comes `k`-th in the schedule.

@@ -166,7 +166,6 @@ struct ParallelRun::State {
       RunLimits own = limits;
       own.helper = nullptr;
       own.resident_blocks = 1;
-      own.stop = &team.stop;
       made->runner = make_block_runner(made->grid, schedule, own);
       workers[k] = std::move(made);
     }
@@ -198,6 +197,7 @@ struct ParallelRun::State {
     Outcome outcome = Outcome::slow;
     for (std::uint64_t look_at = w.grid.executed + slow_look; outcome == Outcome::slow;) {
       outcome = w.runner->go_on();
+      if (team.stop.load(std::memory_order_relaxed)) return false;
       if (w.grid.executed < look_at) continue;
       // What it reads may have been spoilt by others, so that it never ends.
       look_at = 2 * w.grid.executed;
@@ -210,7 +210,7 @@ struct ParallelRun::State {
   bool run_blocks(Worker& w, bool has_begun) {
     if (has_begun && !finish_slow(w)) return false;
     for (std::uint64_t at, last; take(at, last);)
-      for (; at < last; ++at) {
+      for (; at < last && !team.stop.load(std::memory_order_relaxed); ++at) {
         const Outcome outcome = w.runner->run(at);
         if (outcome == Outcome::failed || (outcome == Outcome::slow && !finish_slow(w))) return false;
       }
