@@ -75,7 +75,7 @@ unsigned default_threads() {
 // --- the team --------------------------------------------------------------------------------------------------------
 
 struct Team::Shared {
-  struct Member {
+  struct alignas(64) Member {
     explicit Member(Shared& shared) : claims(shared.pages, shared.stop) {}
     Claims claims;
   };
