@@ -72,9 +72,10 @@ struct ScaleAndAddPairs {
 template <class T>
 struct ShiftPairLeft {
   static Pair of(const Pair& a, const Pair& b) {
-    const auto by = static_cast<std::uint32_t>(b.value);
-    const std::uint64_t factor = by < bits_of<T> ? std::uint64_t{1} << (by % 64) : 0;
-    return wrapped<T>(a.value * factor, scaled(a.stride, factor));
+    // Bits that leave a narrow T are cut off by `wrapped`.
+    const std::uint64_t by = b.value & 0xffffffff, kept = by < 64 ? ~std::uint64_t{0} : 0;
+    const auto shifted = [&](std::uint64_t x) { return x << by % 64 & kept; };
+    return wrapped<T>(shifted(a.value), static_cast<std::int64_t>(shifted(static_cast<std::uint64_t>(a.stride))));
   }
 };
 
@@ -223,8 +224,13 @@ const Step* compare_columns(Lockstep& l, const Step* s) {
   // Mostly the first and the last lane of a warp agree, and so do those between them.
   constexpr bool is_order = !std::is_same_v<Compare, Equal> && !std::is_same_v<Compare, NotEqual>;
   std::int64_t agrees[most_warps] = {}, holds[most_warps];
-  std::int64_t all_agree = 0;
-  if constexpr (sizeof(T) == 4) {
+  std::int64_t all_agree = 0, strides = 0;
+  for (unsigned k = 0; k < l.count; ++k) strides |= a.stride[k] | b.stride[k];
+  if (!strides) {
+    all_agree = 1;
+    for (unsigned k = 0; k < l.count; ++k)
+      holds[k] = holds_for<Compare>(static_cast<T>(a.value[k]), static_cast<T>(b.value[k]));
+  } else if constexpr (sizeof(T) == 4) {
     all_agree = 1;
     constexpr std::int64_t least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
     for (unsigned k = 0; k < l.count; ++k) {

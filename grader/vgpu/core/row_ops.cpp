@@ -180,16 +180,23 @@ class RowsOf {
     return is_whole && r.first - range_.begin < last_ ? base_ + r.first : nullptr;
   }
 
-  /// The same for lane 0 of any row that lies in the array with all 32 lanes, active or not.
-  [[gnu::noinline]] std::byte* any(const Row& r) const {
-    const std::int64_t span = r.stride * static_cast<std::int64_t>(warp_size - 1);
-    const std::uint64_t into = r.first - range_.begin + static_cast<std::uint64_t>(std::min<std::int64_t>(span, 0));
+  /// The same for lane 0 of any row whose active lanes lie in the array. Where lane 0 itself does not, `r.first`
+  /// becomes what the active lanes' addresses, which may have wrapped at 32 bits, count from.
+  [[gnu::noinline]] std::byte* any(unsigned k, Row& r) const {
+    // A stride this large leaves every array, and the products below their type.
+    if (r.stride >= far || r.stride <= -far) return nullptr;
+    const Mask active = l_.active[k];
+    const int low = std::countr_zero(active), high = 31 - std::countl_zero(active);
+    const std::int64_t span = r.stride * (high - low);
+    std::uint64_t at_low = r.first + static_cast<std::uint64_t>(r.stride * low);
+    if constexpr (Width == AddressWidth::bits32) at_low = static_cast<std::uint32_t>(at_low);
+    const std::uint64_t into = at_low - range_.begin + static_cast<std::uint64_t>(std::min<std::int64_t>(span, 0));
     const std::uint64_t bytes = static_cast<std::uint64_t>(span < 0 ? -span : span) + sizeof(T);
     const bool is_inside = into <= range_.bytes && bytes <= range_.bytes - into;
-    const bool is_aligned = (r.first | static_cast<std::uint64_t>(r.stride)) % sizeof(T) == 0;
-    // A stride this large leaves every array, and the product above its type.
-    const bool is_near = r.stride < far && r.stride > -far;
-    return is_near && is_inside && is_aligned ? base_ + r.first : nullptr;
+    const bool is_aligned = (at_low | static_cast<std::uint64_t>(r.stride)) % sizeof(T) == 0;
+    if (!is_inside || !is_aligned) return nullptr;
+    r.first = at_low - static_cast<std::uint64_t>(r.stride * low);
+    return base_ + r.first;
   }
 
  private:
@@ -216,7 +223,7 @@ struct ToldRows {
       if (!l.active[k]) continue;
       row[k] = rows.row(k);
       host[k] = rows.whole(k, row[k]);
-      if (!host[k]) host[k] = rows.any(row[k]);
+      if (!host[k]) host[k] = rows.any(k, row[k]);
     }
   }
 
@@ -275,14 +282,14 @@ void claim_rows(Claims& claims, Lockstep& l, const RowsOf<T, Space, Width>& rows
   };
   for (unsigned k = 0; k < l.count; ++k) {
     if (!l.active[k]) continue;
-    const Row r = rows.row(k);
+    Row r = rows.row(k);
     if (rows.whole(k, r)) {
       if (r.first != first + bytes || bytes + row_bytes > page_bytes) {
         tell();
         first = r.first;
       }
       bytes += row_bytes;
-    } else if (rows.any(r)) {
+    } else if (rows.any(k, r)) {
       const auto at = [&](unsigned lane) { return r.first + static_cast<std::uint64_t>(r.stride) * lane; };
       touch == Touch::read ? claims.read_lanes(l.active[k], sizeof(T), at)
                            : claims.write_lanes(l.active[k], sizeof(T), at);
@@ -299,10 +306,10 @@ void move_rows(Lockstep& l, const Step* s, Touch touch, MoveWhole move_whole, Mo
     if (Claims* const claims = l.block.grid->claims) claim_rows(*claims, l, rows, touch);
   for (unsigned k = 0; k < l.count; ++k) {
     if (!l.active[k]) continue;
-    const Row r = rows.row(k);
+    Row r = rows.row(k);
     if (std::byte* const whole = rows.whole(k, r))
       move_whole(k, whole);
-    else if (std::byte* const host = rows.any(r))
+    else if (std::byte* const host = rows.any(k, r))
       move(k, host, r.stride);
     else
       run_alone(l, s, k);
