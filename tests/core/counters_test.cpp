@@ -79,3 +79,18 @@ ret;
   CHECK(c.atomics == 64);
   CHECK(c.launches == 1);
 }
+
+TEST_CASE("threads are counted over all launches, also those with nothing to do") {
+  const Kernel k{"ret;\n"};
+  vgpu::Counters counters;
+  Setup setup;
+  setup.observer = &counters;
+  setup.grid.x = 3;
+  setup.block.x = 40;
+  test::run(k, setup);
+  CHECK(counters.counts().threads == 3 * 40);  // not whole warps: 40 is one and a quarter
+  setup.grid.x = 1;
+  setup.block = {8, 4, 2};
+  test::run(k, setup);
+  CHECK(counters.counts().threads == 3 * 40 + 64);
+}

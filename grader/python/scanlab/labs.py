@@ -28,6 +28,7 @@ Counter = Literal[
     "global_bytes",
     "atomics",
     "launches",
+    "threads",
     "warp_efficiency",
     "host_copies",
 ]

@@ -135,6 +135,7 @@ double Counts::warp_efficiency() const {
 
 Counts& Counts::operator+=(const Counts& other) {
   launches += other.launches;
+  threads += other.threads;
   thread_instructions += other.thread_instructions;
   warp_instructions += other.warp_instructions;
   additions += other.additions;
@@ -152,6 +153,7 @@ Counts& Counts::operator+=(const Counts& other) {
 std::vector<std::pair<std::string, double>> Counts::named() const {
   const auto d = [](std::uint64_t n) { return static_cast<double>(n); };
   return {{"launches", d(launches)},
+          {"threads", d(threads)},
           {"thread_instructions", d(thread_instructions)},
           {"warp_instructions", d(warp_instructions)},
           {"additions", d(additions)},
@@ -166,8 +168,9 @@ std::vector<std::pair<std::string, double>> Counts::named() const {
           {"warp_efficiency", warp_efficiency()}};
 }
 
-void Counters::kernel_begin(const KernelInfo&) {
+void Counters::kernel_begin(const KernelInfo& kernel) {
   ++counts_.launches;
+  counts_.threads += kernel.grid.count() * kernel.block.count();
 }
 
 void Counters::executed(Mask mask, std::uint64_t count) {

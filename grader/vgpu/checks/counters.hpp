@@ -14,6 +14,7 @@ namespace scanlab::vgpu {
 /// Exact counts, summed over the launches since the last reset. Sectors are 32 bytes; a request is one warp's access.
 struct Counts {
   std::uint64_t launches = 0;
+  std::uint64_t threads = 0;  ///< that the launches started, whether they had work or not
   std::uint64_t thread_instructions = 0, warp_instructions = 0;
   std::uint64_t additions = 0;                        ///< floating-point add, sub, fma; a thread
   std::uint64_t barriers = 0;                         ///< completed block barriers, once a block each

@@ -195,6 +195,7 @@ void print_counters(const vgpu::Counts& counts, const server::Traffic& traffic) 
   };
   fmt::print(stderr, "counters\n");
   count("launches", counts.launches);
+  count("threads", counts.threads);
   count("thread instructions", counts.thread_instructions);
   count("warp instructions", counts.warp_instructions);
   line("warp efficiency", fmt::format("{:.1f} %", 100 * counts.warp_efficiency()));
