@@ -234,9 +234,6 @@ Plan parse_plan(std::string_view text) {
   plan.profile = object.text("profile", plan.profile);
   plan.seed = object.whole("seed", 0, std::numeric_limits<std::uint64_t>::max());
   plan.section = object.whole("section", 0, largest_n);
-  plan.element_owner =
-      choice<Plan::ElementOwner>(object.text("element_owner", "thread"), "element_owner",
-                                 {{"thread", Plan::ElementOwner::thread}, {"block", Plan::ElementOwner::block}});
   plan.source = object.text("source", "");
   plan.again = object.text("again", "");
   if (const Json* limits = object.find("limits")) plan.limits = parse_limits(Object(*limits, "limits"));

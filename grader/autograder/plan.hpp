@@ -47,16 +47,13 @@ const char* entry_name(Operation entry);
 
 struct Plan {
   enum class Device { vgpu, gpu };
-  enum class ElementOwner { thread, block };
   std::string lab, title;
   Device device = Device::vgpu;
   std::string profile = "small";  ///< of the virtual GPU
   std::uint64_t seed = 0;
   std::size_t section = 0;  ///< elements; 0: the whole array is one scan
-  /// Thread i of a block has element i of the section, or the block shares its elements out as it likes.
-  ElementOwner element_owner = ElementOwner::thread;
-  std::string source;  ///< the submission's file, as messages show it
-  std::string again;   ///< "grader/scanlab check 02": how the learner runs this again
+  std::string source;       ///< the submission's file, as messages show it
+  std::string again;        ///< "grader/scanlab check 02": how the learner runs this again
   Limits limits;
   std::map<std::string, std::filesystem::path> runners;  ///< by element name
   std::vector<CheckPlan> checks;

@@ -97,8 +97,6 @@ std::string to_text(const Cause& cause) {
     if (!where.kernel.empty()) place += fmt::format(" in {}", where.kernel);
     if (where.block && where.thread) {
       place += fmt::format(" (block {}, thread {})", fmt::join(*where.block, ","), fmt::join(*where.thread, ","));
-    } else if (where.block) {
-      place += fmt::format(" (block {})", fmt::join(*where.block, ","));
     }
   }
   if (!cause.actual.empty() || !cause.expected.empty()) {

@@ -142,14 +142,13 @@ class TypedTrial : public Trial {
     return failure;
   }
 
-  /// By sections, element i belongs to one block, in some labs to one of its threads; of a whole array neither is
-  /// known.
+  /// By sections, element i belongs to one thread of one block; of a whole array that is not known.
   std::optional<Where> place_of(std::size_t i) const {
     if (plan_.section == 0) return std::nullopt;
     Where where;
     where.file = plan_.source;
     where.block = {i / plan_.section, 0, 0};
-    if (plan_.element_owner == Plan::ElementOwner::thread) where.thread = {i % plan_.section, 0, 0};
+    where.thread = {i % plan_.section, 0, 0};
     return where;
   }
 

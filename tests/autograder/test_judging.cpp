@@ -92,17 +92,6 @@ TEST_CASE("a wrong result is told with its place, values and the next command", 
   CHECK(result.cause->next == "grader/scanlab check 02 --n 1025 --seed 7 --schedule in_order");
 }
 
-TEST_CASE("where a thread has several elements, a wrong one is told with its block only", "[judging]") {
-  Plan plan = make_plan();
-  plan.element_owner = Plan::ElementOwner::block;
-  const CheckResult result = judge("carries", plan);
-  REQUIRE(result.cause);
-  REQUIRE(result.cause->where);
-  CHECK(*result.cause->where->block == std::array<std::uint64_t, 3>{1, 0, 0});
-  CHECK_FALSE(result.cause->where->thread);
-  CHECK_THAT(to_text(*result.cause), ContainsSubstring("(block 1,0,0)"));
-}
-
 TEST_CASE("an entry that does not exist is named", "[judging]") {
   Plan plan = make_plan();
   plan.checks[0].entry = Operation::exclusive;

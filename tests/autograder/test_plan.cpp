@@ -45,7 +45,6 @@ TEST_CASE("a whole plan is read", "[plan]") {
   const Plan plan = parse_plan(example().dump());
   CHECK(plan.lab == "02_kogge_stone");
   CHECK(plan.section == 1024);
-  CHECK(plan.element_owner == Plan::ElementOwner::thread);
   CHECK(plan.limits.warp_instructions == 1000000);
   REQUIRE(plan.checks.size() == 2);
   CHECK(plan.checks[0].sizes == std::vector<std::size_t>{0, 1, 1025});
@@ -59,8 +58,6 @@ TEST_CASE("a plan with a mistake is refused, and the message names the place", "
   CHECK_THAT(refusal([](Json& j) { j["version"] = 2; }),
              ContainsSubstring("version: expected a whole number from 1 to 1"));
   CHECK_THAT(refusal([](Json& j) { j.erase("lab"); }), ContainsSubstring("lab: missing"));
-  CHECK_THAT(refusal([](Json& j) { j["element_owner"] = "warp"; }),
-             ContainsSubstring("element_owner: expected one of"));
   CHECK_THAT(refusal([](Json& j) { j["device"] = "cpu"; }),
              ContainsSubstring("device: expected one of \"vgpu\", \"gpu\""));
   CHECK_THAT(refusal([](Json& j) { j["seed"] = -1; }), ContainsSubstring("seed: expected a whole number"));

@@ -104,17 +104,12 @@ class Hint(Table):
 
 
 class Rubric(Table):
-    """The whole of a lab.toml.
-
-    `element_owner` says what a wrong element's place is told by: its block and thread, where thread i of a block has
-    element i of the section, or its block alone.
-    """
+    """The whole of a lab.toml."""
 
     title: Text
     summary: Text
     handout: Text
     section: int = Field(ge=0)
-    element_owner: Literal["thread", "block"] = "thread"
     entries: Annotated[list[Text], Field(min_length=1)]
     limits: Limits
     check: Annotated[list[Check], Field(min_length=1)]

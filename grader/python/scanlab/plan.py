@@ -43,7 +43,6 @@ def make_plan(lab: Lab, source: str, again: str, runners: Mapping[str, Path], op
         "profile": DEFAULT_PROFILE,
         "seed": options.seed,
         "section": rubric.section,
-        "element_owner": rubric.element_owner,
         "source": source,
         "again": again,
         "limits": rubric.limits.model_dump(),
