@@ -13,10 +13,21 @@ namespace scanlab::grade {
 
 namespace {
 
-constexpr std::array<std::string_view, 14> counters = {
-    "thread_instructions",   "warp_instructions", "additions",      "barriers",     "shared_loads", "shared_stores",
-    "bank_conflict_replays", "global_requests",   "global_sectors", "global_bytes", "atomics",      "launches",
-    "warp_efficiency",       "host_copies"};
+constexpr std::array<std::string_view, 15> counters = {"thread_instructions",
+                                                       "warp_instructions",
+                                                       "additions",
+                                                       "barriers",
+                                                       "shared_loads",
+                                                       "shared_stores",
+                                                       "bank_conflict_replays",
+                                                       "global_requests",
+                                                       "global_sectors",
+                                                       "global_bytes",
+                                                       "atomics",
+                                                       "fences",
+                                                       "launches",
+                                                       "warp_efficiency",
+                                                       "host_copies"};
 
 /// Limits come from formulas, so a count equal to one must not fail by the last bit.
 constexpr double slack = 1e-9;

@@ -79,3 +79,19 @@ ret;
   CHECK(c.atomics == 64);
   CHECK(c.launches == 1);
 }
+
+TEST_CASE("fences are those that reach other blocks, alone or with an access, once a warp") {
+  const auto fences = [](const char* instruction) {
+    return counts_of({std::string("mov.u32 %r1, 1;\n") + instruction + "\nret;\n"}, 64).fences;
+  };
+  CHECK(fences("membar.gl;") == 2);
+  CHECK(fences("fence.acq_rel.gpu;") == 2);
+  CHECK(fences("fence.sc.sys;") == 2);
+  CHECK(fences("ld.acquire.gpu.global.u32 %r2, [%out];") == 2);
+  CHECK(fences("st.release.gpu.global.u32 [%out], %r1;") == 2);
+  CHECK(fences("atom.acq_rel.gpu.global.add.u32 %r2, [%out], 1;") == 2);
+  CHECK(fences("membar.cta;") == 0);
+  CHECK(fences("ld.acquire.cta.global.u32 %r2, [%out];") == 0);
+  CHECK(fences("ld.volatile.global.u32 %r2, [%out];") == 0);
+  CHECK(fences("atom.global.add.u32 %r2, [%out], 1;") == 0);
+}

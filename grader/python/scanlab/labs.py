@@ -27,6 +27,7 @@ Counter = Literal[
     "global_sectors",
     "global_bytes",
     "atomics",
+    "fences",
     "launches",
     "warp_efficiency",
     "host_copies",

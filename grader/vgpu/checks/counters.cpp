@@ -126,6 +126,16 @@ unsigned sectors(const Access& a) {
   return static_cast<unsigned>(std::unique(touched, touched + count) - touched);
 }
 
+bool reaches_other_blocks(Access::Scope scope) {
+  return scope == Access::Scope::device || scope == Access::Scope::system;
+}
+
+/// A load that acquires or a store that releases: each orders other accesses as a fence beside it would.
+bool is_fence(const Access& a) {
+  using enum Access::Order;
+  return (a.order == acquire || a.order == release || a.order == acq_rel) && reaches_other_blocks(a.scope);
+}
+
 }  // namespace
 
 double Counts::warp_efficiency() const {
@@ -146,6 +156,7 @@ Counts& Counts::operator+=(const Counts& other) {
   global_sectors += other.global_sectors;
   global_bytes += other.global_bytes;
   atomics += other.atomics;
+  fences += other.fences;
   return *this;
 }
 
@@ -163,6 +174,7 @@ std::vector<std::pair<std::string, double>> Counts::named() const {
           {"global_sectors", d(global_sectors)},
           {"global_bytes", d(global_bytes)},
           {"atomics", d(atomics)},
+          {"fences", d(fences)},
           {"warp_efficiency", warp_efficiency()}};
 }
 
@@ -188,6 +200,7 @@ void Counters::access(const Access& a, std::uint64_t times) {
     counts_.global_requests += times;
     counts_.global_sectors += times * sectors(a);
     counts_.global_bytes += times * a.bytes * static_cast<unsigned>(std::popcount(a.mask));
+    if (is_fence(a)) counts_.fences += times;
   }
 }
 
@@ -222,6 +235,10 @@ void Counters::stores(const AccessRun& run) {
 void Counters::atomic(const Access& a) {
   counts_.atomics += static_cast<unsigned>(std::popcount(a.mask));
   access(a);
+}
+
+void Counters::fence(const Actor&, Mask, Access::Scope scope) {
+  counts_.fences += reaches_other_blocks(scope);
 }
 
 void Counters::barrier_complete(const Actor&, std::uint32_t) {

@@ -22,6 +22,7 @@ struct Counts {
   std::uint64_t global_requests = 0, global_sectors = 0;
   std::uint64_t global_bytes = 0;  ///< asked for by threads
   std::uint64_t atomics = 0;       ///< a thread, global and shared
+  std::uint64_t fences = 0;        ///< warp requests: fences between blocks, and releases and acquires of global memory
 
   double warp_efficiency() const;  ///< active lanes an instruction, over 32; 1 when nothing ran
   Counts& operator+=(const Counts& other);
@@ -43,6 +44,7 @@ class Counters : public Observer {
   void loads(const AccessRun& run) override;
   void stores(const AccessRun& run) override;
   void atomic(const Access& access) override;
+  void fence(const Actor&, Mask, Access::Scope scope) override;
   void barrier_complete(const Actor&, std::uint32_t id) override;
   std::unique_ptr<Observer> fork() const override;
   void join(Observer& fork) override;

@@ -208,6 +208,7 @@ void print_counters(const vgpu::Counts& counts, const server::Traffic& traffic) 
   line("sectors a request", ratio(counts.global_sectors, counts.global_requests));
   count("global bytes", counts.global_bytes);
   count("atomics", counts.atomics);
+  count("fences", counts.fences);
   count("copies to the device", traffic.copies_to_device);
   count("copies to the host", traffic.copies_to_host);
 }
