@@ -143,11 +143,16 @@ double Counts::warp_efficiency() const {
                            : 1.0;
 }
 
+double Counts::addition_efficiency() const {
+  return warp_additions ? static_cast<double>(additions) / (32.0 * static_cast<double>(warp_additions)) : 1.0;
+}
+
 Counts& Counts::operator+=(const Counts& other) {
   launches += other.launches;
   thread_instructions += other.thread_instructions;
   warp_instructions += other.warp_instructions;
   additions += other.additions;
+  warp_additions += other.warp_additions;
   barriers += other.barriers;
   shared_loads += other.shared_loads;
   shared_stores += other.shared_stores;
@@ -166,6 +171,7 @@ std::vector<std::pair<std::string, double>> Counts::named() const {
           {"thread_instructions", d(thread_instructions)},
           {"warp_instructions", d(warp_instructions)},
           {"additions", d(additions)},
+          {"warp_additions", d(warp_additions)},
           {"barriers", d(barriers)},
           {"shared_loads", d(shared_loads)},
           {"shared_stores", d(shared_stores)},
@@ -175,7 +181,8 @@ std::vector<std::pair<std::string, double>> Counts::named() const {
           {"global_bytes", d(global_bytes)},
           {"atomics", d(atomics)},
           {"fences", d(fences)},
-          {"warp_efficiency", warp_efficiency()}};
+          {"warp_efficiency", warp_efficiency()},
+          {"addition_efficiency", addition_efficiency()}};
 }
 
 void Counters::kernel_begin(const KernelInfo&) {
@@ -189,6 +196,7 @@ void Counters::executed(Mask mask, std::uint64_t count) {
 
 void Counters::addition(Mask mask, std::uint64_t warps) {
   counts_.additions += warps * static_cast<unsigned>(std::popcount(mask));
+  if (mask) counts_.warp_additions += warps;
 }
 
 void Counters::access(const Access& a, std::uint64_t times) {

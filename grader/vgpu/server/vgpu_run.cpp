@@ -199,6 +199,8 @@ void print_counters(const vgpu::Counts& counts, const server::Traffic& traffic) 
   count("warp instructions", counts.warp_instructions);
   line("warp efficiency", fmt::format("{:.1f} %", 100 * counts.warp_efficiency()));
   count("floating-point additions", counts.additions);
+  count("additions by warp", counts.warp_additions);
+  line("addition efficiency", fmt::format("{:.1f} %", 100 * counts.addition_efficiency()));
   count("barriers", counts.barriers);
   count("shared loads", counts.shared_loads);
   count("shared stores", counts.shared_stores);
