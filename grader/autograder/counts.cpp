@@ -13,11 +13,26 @@ namespace scanlab::grade {
 
 namespace {
 
-constexpr std::array<std::string_view, 15> counters = {"launches",          "threads",         "thread_instructions",
-                                                       "warp_instructions", "additions",       "barriers",
-                                                       "shared_loads",      "shared_stores",   "bank_conflict_replays",
-                                                       "global_requests",   "global_sectors",  "global_bytes",
-                                                       "atomics",           "warp_efficiency", "host_copies"};
+constexpr std::array<std::string_view, 18> counters = {
+    "thread_instructions",
+    "warp_instructions",
+    "additions",
+    "warp_additions",
+    "barriers",
+    "shared_loads",
+    "shared_stores",
+    "bank_conflict_replays",
+    "global_requests",
+    "global_sectors",
+    "global_bytes",
+    "atomics",
+    "fences",
+    "launches",
+    "threads",
+    "warp_efficiency",
+    "addition_efficiency",
+    "host_copies",
+};
 
 /// Limits come from formulas, so a count equal to one must not fail by the last bit.
 constexpr double slack = 1e-9;
@@ -28,7 +43,7 @@ std::string number(double value) {
 
 /// Counts are whole: "at most 9217" for 9217.4.
 std::string limits_text(const CheckPlan& check) {
-  const bool whole = check.counter != "warp_efficiency";
+  const bool whole = !check.counter.ends_with("_efficiency");
   const auto most = [&] { return number(whole ? std::floor(*check.at_most + slack) : *check.at_most); };
   const auto least = [&] { return number(whole ? std::ceil(*check.at_least - slack) : *check.at_least); };
   if (check.at_most && check.at_least) {

@@ -234,6 +234,7 @@ Plan parse_plan(std::string_view text) {
   plan.profile = object.text("profile", plan.profile);
   plan.seed = object.whole("seed", 0, std::numeric_limits<std::uint64_t>::max());
   plan.section = object.whole("section", 0, largest_n);
+  if (object.find("block_size") != nullptr) plan.block_size = object.whole("block_size", 0, 1024);
   plan.source = object.text("source", "");
   plan.again = object.text("again", "");
   if (const Json* limits = object.find("limits")) plan.limits = parse_limits(Object(*limits, "limits"));

@@ -51,9 +51,10 @@ struct Plan {
   Device device = Device::vgpu;
   std::string profile = "small";  ///< of the virtual GPU
   std::uint64_t seed = 0;
-  std::size_t section = 0;  ///< elements; 0: the whole array is one scan
-  std::string source;       ///< the submission's file, as messages show it
-  std::string again;        ///< "grader/scanlab check 02": how the learner runs this again
+  std::size_t section = 0;     ///< elements; 0: the whole array is one scan
+  std::size_t block_size = 0;  ///< thread t has places t, t + block_size … of a section; 0: place t only
+  std::string source;          ///< the submission's file, as messages show it
+  std::string again;           ///< "grader/scanlab check 02": how the learner runs this again
   Limits limits;
   std::map<std::string, std::filesystem::path> runners;  ///< by element name
   std::vector<CheckPlan> checks;

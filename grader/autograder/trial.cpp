@@ -148,7 +148,8 @@ class TypedTrial : public Trial {
     Where where;
     where.file = plan_.source;
     where.block = {i / plan_.section, 0, 0};
-    where.thread = {i % plan_.section, 0, 0};
+    const std::size_t place = i % plan_.section;
+    where.thread = {plan_.block_size == 0 ? place : place % plan_.block_size, 0, 0};
     return where;
   }
 

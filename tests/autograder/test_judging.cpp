@@ -72,6 +72,19 @@ TEST_CASE("a right submission passes, with the same outputs on both kinds of dev
   CHECK(on_virtual.output_hash == on_gpu.output_hash);
 }
 
+TEST_CASE("the thread of a wrong element is one that the block has", "[judging]") {
+  Plan plan = make_plan();
+  plan.section = 2048;  // "right" begins anew at y[1024]
+  plan.checks[0].sizes = {2000};
+  CheckResult result = judge("right", plan);
+  REQUIRE((result.cause && result.cause->where && result.cause->where->thread));
+  CHECK((*result.cause->where->thread)[0] == 1024);
+  plan.block_size = 1000;
+  result = judge("right", plan);
+  REQUIRE((result.cause && result.cause->where && result.cause->where->thread));
+  CHECK((*result.cause->where->thread)[0] == 24);
+}
+
 TEST_CASE("affine maps are judged by their own runner", "[judging]") {
   Plan plan = make_plan();
   plan.checks[0].element = ElementType::affine;

@@ -45,6 +45,7 @@ TEST_CASE("a whole plan is read", "[plan]") {
   const Plan plan = parse_plan(example().dump());
   CHECK(plan.lab == "02_kogge_stone");
   CHECK(plan.section == 1024);
+  CHECK(plan.block_size == 0);
   CHECK(plan.limits.warp_instructions == 1000000);
   REQUIRE(plan.checks.size() == 2);
   CHECK(plan.checks[0].sizes == std::vector<std::size_t>{0, 1, 1025});
@@ -61,6 +62,8 @@ TEST_CASE("a plan with a mistake is refused, and the message names the place", "
   CHECK_THAT(refusal([](Json& j) { j["device"] = "cpu"; }),
              ContainsSubstring("device: expected one of \"vgpu\", \"gpu\""));
   CHECK_THAT(refusal([](Json& j) { j["seed"] = -1; }), ContainsSubstring("seed: expected a whole number"));
+  CHECK_THAT(refusal([](Json& j) { j["block_size"] = 1025; }),
+             ContainsSubstring("block_size: expected a whole number"));
   CHECK_THAT(refusal([](Json& j) { j["checks"][0]["sizes"][0] = -1; }), ContainsSubstring("checks[0].sizes[0]"));
   CHECK_THAT(refusal([](Json& j) { j["checks"][0]["sizes"] = Json::array(); }), ContainsSubstring("at least one size"));
   CHECK_THAT(refusal([](Json& j) { j["checks"][0]["schedules"][1] = "sideways"; }),

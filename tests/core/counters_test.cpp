@@ -58,7 +58,7 @@ TEST_CASE("sectors are the 32-byte pieces that a warp touches") {
   CHECK(sectors(0, 0) == 1);
 }
 
-TEST_CASE("additions are counted by thread, barriers by block") {
+TEST_CASE("additions are counted by thread and by warp, barriers by block") {
   const Kernel k{R"(
 mov.u32 %r1, %tid.x;
 setp.ge.u32 %p1, %r1, 40;
@@ -75,6 +75,8 @@ ret;
 )"};
   const auto c = counts_of(k, 64);
   CHECK(c.additions == 2 * 40);
+  CHECK(c.warp_additions == 2 * 2);
+  CHECK(c.addition_efficiency() == 40.0 / 64.0);
   CHECK(c.barriers == 2);
   CHECK(c.atomics == 64);
   CHECK(c.launches == 1);
@@ -93,4 +95,35 @@ TEST_CASE("threads are counted over all launches, also those with nothing to do"
   setup.block = {8, 4, 2};
   test::run(k, setup);
   CHECK(counters.counts().threads == 3 * 40 + 64);
+}
+
+TEST_CASE("fences are those that reach other blocks, alone or with an access, once a warp") {
+  const auto fences = [](const char* instruction) {
+    return counts_of({std::string("mov.u32 %r1, 1;\n") + instruction + "\nret;\n"}, 64).fences;
+  };
+  CHECK(fences("membar.gl;") == 2);
+  CHECK(fences("fence.acq_rel.gpu;") == 2);
+  CHECK(fences("fence.sc.sys;") == 2);
+  CHECK(fences("ld.acquire.gpu.global.u32 %r2, [%out];") == 2);
+  CHECK(fences("st.release.gpu.global.u32 [%out], %r1;") == 2);
+  CHECK(fences("atom.acq_rel.gpu.global.add.u32 %r2, [%out], 1;") == 2);
+  CHECK(fences("membar.cta;") == 0);
+  CHECK(fences("ld.acquire.cta.global.u32 %r2, [%out];") == 0);
+  CHECK(fences("ld.volatile.global.u32 %r2, [%out];") == 0);
+  CHECK(fences("atom.global.add.u32 %r2, [%out], 1;") == 0);
+}
+
+TEST_CASE("additions that a guard keeps all lanes from are none, and nothing added is no waste") {
+  const Kernel k{R"(
+mov.u32 %r1, %tid.x;
+setp.ge.u32 %p1, %r1, 64;
+mov.f32 %f1, 0f3F800000;
+@%p1 add.f32 %f1, %f1, %f1;
+add.u32 %r1, %r1, 1;
+ret;
+)"};
+  const auto c = counts_of(k, 64);
+  CHECK(c.additions == 0);
+  CHECK(c.warp_additions == 0);
+  CHECK(c.addition_efficiency() == 1.0);
 }

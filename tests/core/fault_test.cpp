@@ -287,3 +287,20 @@ TEST_CASE("variables of sizes that no GPU has are refused before anything runs")
   const Kernel shared{".shared .b8 s[1099511627776];\nst.shared.u32 [s], 1;\nret;\n"};
   CHECK(test::run(shared).result.status == Status::invalid_value);
 }
+
+TEST_CASE("a kernel is no function that another could call") {
+  const std::string other =
+      ".visible .entry other(.param .u64 a, .param .u64 b)\n{\n.reg .b64 %rd<3>;\n"
+      "ld.param.u64 %rd1, [b];\nret;\n}\n";
+  const auto called = test::run({"call.uni other;\nret;\n", other});
+  CHECK(fault_of(called).kind == Kind::unsupported);
+  CHECK_THAT(fault_of(called).headline, ContainsSubstring("a call of other, which is a kernel"));
+  // Its address may be taken, as programs for dynamic parallelism do; only a call through it is a fault.
+  const auto taken = test::run({"mov.u64 %rd1, other;\nret;\n", other});
+  CHECK(taken.result.status == Status::ok);
+  const auto through =
+      test::run({"mov.u64 %rd1, other;\nprototype_0: .callprototype _ ();\n"
+                 "call %rd1, prototype_0;\nret;\n",
+                 other});
+  CHECK(fault_of(through).kind == Kind::trap);
+}

@@ -296,6 +296,28 @@ def reset(lab: LabArgument) -> None:
 
 
 @app.command()
+def verify(
+    labs: Annotated[list[str] | None, typer.Argument(metavar="[LAB …]", help="these only")] = None,
+    device: DeviceOption = DeviceName.vgpu,
+    seed: SeedOption = 7,
+) -> None:
+    """Prove that skeletons and solutions keep what the labs promise (for those who write labs)."""
+    from scanlab.labs import all_labs, find_lab
+    from scanlab.plan import Options
+    from scanlab.verify import verify as verify_labs
+
+    chosen = sorted({lab.name: lab for lab in map(find_lab, labs)}.items()) if labs else None
+    verified = verify_labs([lab for _, lab in chosen] if chosen else all_labs(), Options(device.value, None, seed))
+    for lab in verified:
+        print(f"{lab.lab}: {'; '.join(lab.facts) or 'nothing holds'}")
+        for fault in lab.faults:
+            print(f"  FAIL {fault}")
+    faults = sum(len(lab.faults) for lab in verified)
+    print(f"{len(verified)} labs, {faults} fault{'' if faults == 1 else 's'}")
+    raise typer.Exit(errors.FAILED if faults else errors.PASSED)
+
+
+@app.command()
 def run(
     files: Annotated[list[Path], typer.Argument(metavar="FILE.cu …", help="the program's sources")],
     schedule: Annotated[ScheduleName, typer.Option(help="the order of blocks and warps")] = ScheduleName.lockstep,

@@ -19,6 +19,7 @@ Counter = Literal[
     "thread_instructions",
     "warp_instructions",
     "additions",
+    "warp_additions",
     "barriers",
     "shared_loads",
     "shared_stores",
@@ -27,9 +28,11 @@ Counter = Literal[
     "global_sectors",
     "global_bytes",
     "atomics",
+    "fences",
     "launches",
     "threads",
     "warp_efficiency",
+    "addition_efficiency",
     "host_copies",
 ]
 Text = Annotated[str, Field(min_length=1)]
@@ -110,6 +113,7 @@ class Rubric(Table):
     summary: Text
     handout: Text
     section: int = Field(ge=0)
+    block_size: int | None = Field(default=None, ge=1, le=1024)  # None: a thread an element
     entries: Annotated[list[Text], Field(min_length=1)]
     limits: Limits
     check: Annotated[list[Check], Field(min_length=1)]

@@ -43,6 +43,7 @@ def make_plan(lab: Lab, source: str, again: str, runners: Mapping[str, Path], op
         "profile": DEFAULT_PROFILE,
         "seed": options.seed,
         "section": rubric.section,
+        "block_size": rubric.block_size or 0,
         "source": source,
         "again": again,
         "limits": rubric.limits.model_dump(),

@@ -126,11 +126,25 @@ unsigned sectors(const Access& a) {
   return static_cast<unsigned>(std::unique(touched, touched + count) - touched);
 }
 
+bool reaches_other_blocks(Access::Scope scope) {
+  return scope == Access::Scope::device || scope == Access::Scope::system;
+}
+
+/// A load that acquires or a store that releases: each orders other accesses as a fence beside it would.
+bool is_fence(const Access& a) {
+  using enum Access::Order;
+  return (a.order == acquire || a.order == release || a.order == acq_rel) && reaches_other_blocks(a.scope);
+}
+
 }  // namespace
 
 double Counts::warp_efficiency() const {
   return warp_instructions ? static_cast<double>(thread_instructions) / (32.0 * static_cast<double>(warp_instructions))
                            : 1.0;
+}
+
+double Counts::addition_efficiency() const {
+  return warp_additions ? static_cast<double>(additions) / (32.0 * static_cast<double>(warp_additions)) : 1.0;
 }
 
 Counts& Counts::operator+=(const Counts& other) {
@@ -139,6 +153,7 @@ Counts& Counts::operator+=(const Counts& other) {
   thread_instructions += other.thread_instructions;
   warp_instructions += other.warp_instructions;
   additions += other.additions;
+  warp_additions += other.warp_additions;
   barriers += other.barriers;
   shared_loads += other.shared_loads;
   shared_stores += other.shared_stores;
@@ -147,6 +162,7 @@ Counts& Counts::operator+=(const Counts& other) {
   global_sectors += other.global_sectors;
   global_bytes += other.global_bytes;
   atomics += other.atomics;
+  fences += other.fences;
   return *this;
 }
 
@@ -157,6 +173,7 @@ std::vector<std::pair<std::string, double>> Counts::named() const {
           {"thread_instructions", d(thread_instructions)},
           {"warp_instructions", d(warp_instructions)},
           {"additions", d(additions)},
+          {"warp_additions", d(warp_additions)},
           {"barriers", d(barriers)},
           {"shared_loads", d(shared_loads)},
           {"shared_stores", d(shared_stores)},
@@ -165,7 +182,9 @@ std::vector<std::pair<std::string, double>> Counts::named() const {
           {"global_sectors", d(global_sectors)},
           {"global_bytes", d(global_bytes)},
           {"atomics", d(atomics)},
-          {"warp_efficiency", warp_efficiency()}};
+          {"fences", d(fences)},
+          {"warp_efficiency", warp_efficiency()},
+          {"addition_efficiency", addition_efficiency()}};
 }
 
 void Counters::kernel_begin(const KernelInfo& kernel) {
@@ -180,6 +199,7 @@ void Counters::executed(Mask mask, std::uint64_t count) {
 
 void Counters::addition(Mask mask, std::uint64_t warps) {
   counts_.additions += warps * static_cast<unsigned>(std::popcount(mask));
+  if (mask) counts_.warp_additions += warps;
 }
 
 void Counters::access(const Access& a, std::uint64_t times) {
@@ -191,6 +211,7 @@ void Counters::access(const Access& a, std::uint64_t times) {
     counts_.global_requests += times;
     counts_.global_sectors += times * sectors(a);
     counts_.global_bytes += times * a.bytes * static_cast<unsigned>(std::popcount(a.mask));
+    if (is_fence(a)) counts_.fences += times;
   }
 }
 
@@ -225,6 +246,10 @@ void Counters::stores(const AccessRun& run) {
 void Counters::atomic(const Access& a) {
   counts_.atomics += static_cast<unsigned>(std::popcount(a.mask));
   access(a);
+}
+
+void Counters::fence(const Actor&, Mask, Access::Scope scope) {
+  counts_.fences += reaches_other_blocks(scope);
 }
 
 void Counters::barrier_complete(const Actor&, std::uint32_t) {

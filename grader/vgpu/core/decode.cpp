@@ -101,7 +101,7 @@ std::optional<std::uint64_t> Decoder::symbol_value(const std::string& name) {
     for (std::size_t k = 0; k < function_.parameters.size(); ++k)
       if (function_.parameters[k].name == name) return context_.image->parameter_offsets[k];
   if (const auto it = context_.symbols->find(name); it != context_.symbols->end()) {
-    if (const ptx::Function* f = context_.module->find_function(name)) context_.program_of(*f);
+    if (const ptx::Function* f = context_.module->find_function(name); f && !f->is_entry) context_.program_of(*f);
     return it->second;
   }
   return std::nullopt;
@@ -475,6 +475,7 @@ void Decoder::call(const ptx::Instruction& in) {
     run = control::call_indirect;
   } else {
     const ptx::Function* f = context_.module->find_function(callee.name);
+    if (f && f->is_entry) unsupported(fmt::format("a call of {}, which is a kernel", ptx::demangle(callee.name)));
     if (f && f->is_defined) {
       c.callee = context_.program_of(*f);
     } else {

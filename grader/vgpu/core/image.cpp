@@ -262,7 +262,9 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
     const auto it = shared.find(name);
     return it == shared.end() ? nullptr : &it->second;
   };
-  for (const ptx::Function* f : reached.functions) context.program_of(*f);
+  // Another kernel can only be mentioned: no function calls it.
+  for (const ptx::Function* f : reached.functions)
+    if (!f->is_entry || f == &kernel) context.program_of(*f);
   while (!todo.empty()) {
     Program* p = todo.front();
     todo.pop_front();

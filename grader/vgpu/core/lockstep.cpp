@@ -21,6 +21,8 @@ constexpr std::uint64_t longest_run = 1 << 20;
 /// A block that parts again and again before it has done this much per warp stays apart.
 constexpr std::uint64_t short_run = 64;
 constexpr std::uint32_t most_short_runs = 4;
+/// With more pairs than this, to enter and to part costs more than a stretch in lockstep saves.
+constexpr std::size_t most_columns = 512;
 
 const Inst* stop(Warp&, const Inst* i) {
   return i;
@@ -252,6 +254,7 @@ void lift(Program& program, const std::vector<Lift>& lifts) {
     // Steps whose inst is guarded are never reached: the guard has them done.
     k += s.count - 1;
   }
+  if (made.columns.size() > most_columns) made = {};
 }
 
 bool stands_together(const Block& block) {

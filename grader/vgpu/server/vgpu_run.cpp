@@ -200,6 +200,8 @@ void print_counters(const vgpu::Counts& counts, const server::Traffic& traffic) 
   count("warp instructions", counts.warp_instructions);
   line("warp efficiency", fmt::format("{:.1f} %", 100 * counts.warp_efficiency()));
   count("floating-point additions", counts.additions);
+  count("additions by warp", counts.warp_additions);
+  line("addition efficiency", fmt::format("{:.1f} %", 100 * counts.addition_efficiency()));
   count("barriers", counts.barriers);
   count("shared loads", counts.shared_loads);
   count("shared stores", counts.shared_stores);
@@ -209,6 +211,7 @@ void print_counters(const vgpu::Counts& counts, const server::Traffic& traffic) 
   line("sectors a request", ratio(counts.global_sectors, counts.global_requests));
   count("global bytes", counts.global_bytes);
   count("atomics", counts.atomics);
+  count("fences", counts.fences);
   count("copies to the device", traffic.copies_to_device);
   count("copies to the host", traffic.copies_to_host);
 }

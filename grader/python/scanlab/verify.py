@@ -1,0 +1,126 @@
+"""Prove that the labs keep what they promise to those who take them.
+
+A lab's skeleton and its solution are the same file outside the marked regions; the skeleton compiles and gets `fail`
+with a cause; the solution gets full points; and a solution differs little from the one before it, so that the
+difference is the lesson. For whoever writes labs: a learner's own file is no skeleton.
+"""
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scanlab import skeleton
+from scanlab.errors import KitError
+from scanlab.judge import Submission, grade
+from scanlab.labs import Lab
+from scanlab.paths import SOLUTIONS, shown
+from scanlab.plan import Options
+
+MOST_CHANGED_LINES = 90
+"""Lines that a solution may have which the one before it has not."""
+SHOWN_LINES = 6
+"""So many lines of a difference are shown."""
+
+
+@dataclass
+class Verified:
+    """What was found out about one lab."""
+
+    lab: str
+    facts: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    """A line or more each; none: the lab keeps its promises."""
+
+
+def verify(
+    labs: Sequence[Lab], options: Options, done: Callable[[dict[str, Any]], None] = lambda _: None
+) -> list[Verified]:
+    """Verify `labs`, which stand in their order. `done` is told of each graded file.
+
+    Raises KitError where a skeleton or a solution cannot be read, or the kit cannot grade.
+    """
+    all_verified = [Verified(lab.name) for lab in labs]
+    files = [(lab.source, SOLUTIONS / lab.name / "scan.cu") for lab in labs]
+    texts = [(_read(given), _read(solution)) for given, solution in files]
+    for verified, (given, solution) in zip(all_verified, texts, strict=True):
+        _compare_outside(verified, given, solution)
+    for i in range(1, len(labs)):
+        _count_changes(all_verified[i], texts[i - 1][1], texts[i][1], labs[i - 1])
+    submissions = [Submission(lab, path) for lab, paths in zip(labs, files, strict=True) for path in paths]
+    results = grade(submissions, options, done)
+    for verified, given, solution in zip(all_verified, results[::2], results[1::2], strict=True):
+        _judge_skeleton(verified, given)
+        _judge_solution(verified, solution)
+    return all_verified
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise KitError(f"{shown(path)}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise KitError(f"{shown(path)}: not UTF-8") from error
+
+
+def _compare_outside(verified: Verified, given: str, solution: str) -> None:
+    regions = [len(skeleton.REGION.findall(text)) for text in (given, solution)]
+    if regions[0] == 0:
+        verified.faults.append("the skeleton has no region for the learner's code")
+    if regions[0] != regions[1]:
+        verified.faults.append(f"the skeleton has {regions[0]} marked regions, the solution {regions[1]}")
+    if "TODO" not in given:
+        verified.faults.append("the skeleton has no TODO: is it a solution?")
+    if "TODO" in solution:
+        verified.faults.append("the solution has a TODO left")
+    if skeleton.outside(given) == skeleton.outside(solution):
+        return
+    differences = [
+        line
+        for line in difflib.unified_diff(
+            skeleton.outside(given).splitlines(), skeleton.outside(solution).splitlines(), n=0, lineterm=""
+        )
+        if not line.startswith(("---", "+++", "@@"))
+    ]
+    more = len(differences) - SHOWN_LINES
+    lines = [f"    {line}" for line in differences[:SHOWN_LINES]] + ([f"    … {more} more"] if more > 0 else [])
+    verified.faults.append("\n".join(["skeleton (-) and solution (+) differ outside the regions:", *lines]))
+
+
+def _count_changes(verified: Verified, before: str, after: str, lab_before: Lab) -> None:
+    """Count the lines of `after` that `before` has not, its opening comment aside."""
+    lines = [
+        [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("//")]
+        for text in (before, after)
+    ]
+    changed = sum(line.startswith("+ ") for line in difflib.ndiff(*lines))
+    are = "line is" if changed == 1 else "lines are"
+    verified.facts.append(f"{changed} {are} new since {lab_before.number}")
+    if changed > MOST_CHANGED_LINES:
+        verified.faults.append(
+            f"{changed} lines of the solution are not in lab {lab_before.number}'s; at most {MOST_CHANGED_LINES}, "
+            "so that the difference is the lesson"
+        )
+
+
+def _judge_skeleton(verified: Verified, result: dict[str, Any]) -> None:
+    causes = [check["cause"] for check in result["checks"] if check.get("cause")]
+    if any(check["name"] == "build" for check in result["checks"]):
+        verified.faults.append(f"the skeleton does not compile: {causes[0]['headline']}")
+    elif result["verdict"] != "fail":
+        verified.faults.append(f"the skeleton gets {result['verdict']}, and should get fail")
+    elif not causes:
+        verified.faults.append("the skeleton fails without a cause that a learner is told")
+    else:
+        verified.facts.append("the skeleton fails")
+
+
+def _judge_solution(verified: Verified, result: dict[str, Any]) -> None:
+    reached = f"{result['points']:g} of {result['max_points']:g} points"
+    if result["verdict"] == "pass" and result["points"] == result["max_points"]:
+        verified.facts.append(f"the solution gets {reached}")
+        return
+    failed = [check["name"] for check in result["checks"] if check["verdict"] != "pass"]
+    verified.faults.append(f"the solution gets {result['verdict']}, {reached}: {', '.join(failed)}")

@@ -1,0 +1,93 @@
+"""`verify` finds what is wrong with a lab, and says it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scanlab import verify
+from scanlab.labs import Lab
+from scanlab.plan import Options
+
+OPENING = '// what it does\n#include "scanlab.cuh"\n'
+SKELETON = OPENING + "void f() {\n  // >>> your code\n  // TODO(1): think\n  // <<< your code\n}\n"
+SOLUTION = OPENING + "void f() {\n  // >>> your code\n  done();\n  // <<< your code\n}\n"
+CAUSE = {"headline": "y[0] = 0, expected 1"}
+
+
+def result(
+    verdict: str, points: float, *, name: str = "inclusive", cause: dict[str, str] | None = None
+) -> dict[str, Any]:
+    check = {"name": name, "verdict": verdict, "cause": cause}
+    return {"verdict": verdict, "points": points, "max_points": 100, "checks": [check]}
+
+
+FAILS = result("fail", 0, cause=CAUSE)
+PASSES = result("pass", 100)
+
+
+@pytest.fixture
+def verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Verify labs of these (skeleton, solution) texts; each pair of files gets these results."""
+
+    def run(*pairs: tuple[str, str], results: tuple[dict[str, Any], dict[str, Any]] = (FAILS, PASSES)):
+        monkeypatch.setattr(verify, "SOLUTIONS", tmp_path / "solutions")
+        monkeypatch.setattr(verify, "grade", lambda submissions, *_: [*results] * (len(submissions) // 2))
+        labs = []
+        for i, pair in enumerate(pairs, 1):
+            for folder, text in zip(("labs", "solutions"), pair, strict=True):
+                (tmp_path / folder / f"0{i}_x").mkdir(parents=True)
+                (tmp_path / folder / f"0{i}_x/scan.cu").write_text(text)
+            labs.append(Lab(tmp_path / f"labs/0{i}_x"))
+        return verify.verify(labs, Options("vgpu", None, 7))
+
+    return run
+
+
+def test_a_good_ladder_has_no_faults(verified) -> None:
+    one, two = verified((SKELETON, SOLUTION), (SKELETON, SOLUTION.replace("done();", "done();\n  twice();")))
+    assert (one.faults, two.faults) == ([], [])
+    assert one.facts == ["the skeleton fails", "the solution gets 100 of 100 points"]
+    assert two.facts[0] == "1 line is new since 01"
+
+
+@pytest.mark.parametrize(
+    ("given", "solution", "fault"),
+    [
+        (
+            SKELETON,
+            SOLUTION.replace("void f", "void g"),
+            "differ outside the regions:\n    -void f() {\n    +void g() {",
+        ),
+        (SOLUTION, SOLUTION, "the skeleton has no TODO"),
+        (SKELETON, SKELETON, "the solution has a TODO left"),
+        (SKELETON.replace("// >>> your code", ""), SOLUTION, "the skeleton has no region"),
+    ],
+)
+def test_texts_that_do_not_fit_are_shown(verified, given: str, solution: str, fault: str) -> None:
+    (lab,) = verified((given, solution))
+    assert any(fault in line for line in lab.faults), lab.faults
+
+
+@pytest.mark.parametrize(
+    ("results", "fault"),
+    [
+        ((PASSES, PASSES), "the skeleton gets pass, and should get fail"),
+        ((result("fail", 0), PASSES), "fails without a cause"),
+        (
+            (result("fail", 0, name="build", cause={"headline": "nvcc says no"}), PASSES),
+            "does not compile: nvcc says no",
+        ),
+        ((result("timeout", 0, cause=CAUSE), PASSES), "the skeleton gets timeout"),
+        ((FAILS, result("fail", 90)), "the solution gets fail, 90 of 100 points: inclusive"),
+    ],
+)
+def test_verdicts_that_should_be_others_are_named(verified, results, fault: str) -> None:
+    (lab,) = verified((SKELETON, SOLUTION), results=results)
+    assert any(fault in line for line in lab.faults), lab.faults
+
+
+def test_a_rung_that_is_too_high_is_told(verified) -> None:
+    long = SOLUTION.replace("done();", "\n".join(f"step({i});" for i in range(verify.MOST_CHANGED_LINES + 1)))
+    _, lab = verified((SKELETON, SOLUTION), (SKELETON, long))
+    assert any("lines of the solution are not in lab 01's" in fault for fault in lab.faults)
