@@ -1,5 +1,7 @@
 // expect: fail launches,host_copies | right, but the sums are scanned on the host
 
+#include <vector>
+
 #include "scanlab.cuh"
 
 constexpr int run_length = 8;
