@@ -47,11 +47,11 @@ std::optional<std::string> recognise_unwritten(const Evidence<T>& e) {
   if (first + unwritten != n) {
     return fmt::format("{} of the {} elements of d_y are never written", unwritten, n);
   }
-  const std::size_t section = e.scan.section;
-  if (section != 0 && n % section != 0 && first == n - n % section) {
+  const std::size_t section = e.scan.section == 0 ? usual_section : e.scan.section;
+  if (n > section && n % section != 0 && first == n - n % section) {
     return "the last, partial section is never written: is the number of blocks rounded up?";
   }
-  if (section != 0 && first == section) return "only the first section is written: is there one block a section?";
+  if (first == section) return "only the first section is written: is there one block a section?";
   if (unwritten == 1) return "the last element of d_y is never written";
   return fmt::format("d_y is never written from element {} on", first);
 }
@@ -89,6 +89,93 @@ std::optional<std::string> recognise_other_scan(const Evidence<T>& e) {
   }
   if (equals_scan(e, {scan.operation, warp})) {
     return "each warp has scanned its own 32 elements: the sums of the warps before it are missing";
+  }
+  return std::nullopt;
+}
+
+/// True when y[i] is candidate(i) for all i, but for what rounding may do.
+template <typename T, typename Candidate>
+bool equals_candidate(const Evidence<T>& e, Candidate candidate) {
+  for (std::size_t i = 0; i < e.y.size(); ++i) {
+    if constexpr (std::is_same_v<T, float>) {
+      // Both this and y[i] are rounded sums of up to about twice the terms of the right one.
+      const double most = 8 * e.reference->tolerance[i];
+      if (!(std::fabs(static_cast<double>(e.y[i]) - static_cast<double>(candidate(i))) <= most)) return false;
+    } else {
+      if (!(e.y[i] == candidate(i))) return false;
+    }
+  }
+  return true;
+}
+
+/// Mistakes in what a hierarchical scan adds to its sections. An exclusive scan is looked at as the inclusive one of
+/// the input moved by one.
+template <typename T>
+std::optional<std::string> recognise_offsets(const Evidence<T>& e) {
+  const std::size_t n = e.y.size();
+  if (e.scan.section != 0 || n <= usual_section) return std::nullopt;
+  std::vector<T> x(e.x.begin(), e.x.end());
+  if (e.scan.operation == Operation::exclusive) {
+    x.insert(x.begin(), identity<T>());
+    x.pop_back();
+  }
+  const Reference<T> own = reference_of<T>(x, {Operation::inclusive, usual_section});
+  const Reference<T> all = reference_of<T>(x, {Operation::inclusive, 0});
+  const auto before = [&](std::size_t i) {  // the sum of all sections before that of element i
+    const std::size_t first = i - i % usual_section;
+    return first == 0 ? identity<T>() : all.value(first - 1);
+  };
+  const auto through = [&](std::size_t i) {  // … and of its own
+    return all.value(std::min(n, i - i % usual_section + usual_section) - 1);
+  };
+  if (equals_candidate(e, [&](std::size_t i) { return own.value(i); })) {
+    return "each section is scanned on its own, from the element before it on: the sums of the sections before it are "
+           "missing. If sums are added: they have to be scanned inclusively, whatever the kind of the scan";
+  }
+  std::vector<Range> ranges(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t sums = i / usual_section;  // that many stand before, and the last of them is added
+    ranges[i] = {sums == 0 ? 0 : (sums - 1) / usual_section * usual_section * usual_section, i + 1};
+  }
+  if (n > usual_section * usual_section && compare(e.y, sums_of(x, ranges, Operands::in_order)).ok()) {
+    return fmt::format(
+        "there are more sums of sections than the {} that one section holds, and these were scanned section by "
+        "section: "
+        "that scan needs sums of its own and an addition, as that of the whole array does",
+        usual_section);
+  }
+  const auto previous = [&](std::size_t i) {
+    return i < usual_section ? identity<T>() : own.value(i - i % usual_section - 1);
+  };
+  if (equals_candidate(e, [&](std::size_t i) { return combine(previous(i), own.value(i)); })) {
+    return "only the sum of the one section before it is added to a section, not of all: the sums have to be scanned "
+           "before they are added";
+  }
+  const auto all_but_previous = [&](std::size_t i) {
+    return i < usual_section ? identity<T>() : before(i - usual_section);
+  };
+  if (equals_candidate(e, [&](std::size_t i) { return combine(all_but_previous(i), own.value(i)); })) {
+    return "each section lacks the sum of the section just before it: section b needs the sum of sections 0 to b - 1, "
+           "which is element b - 1 of the sums' inclusive scan and element b of their exclusive one";
+  }
+  if (equals_candidate(e, [&](std::size_t i) { return combine(own.value(i), before(i)); })) {
+    return "the operands of the last addition are swapped: the sum of the sections before comes earlier, so it stands "
+           "on "
+           "the left of the +";
+  }
+  const auto too_much = [&](std::size_t i) { return combine(through(i), own.value(i)); };
+  if (equals_candidate(e, too_much) ||
+      equals_candidate(e, [&](std::size_t i) { return i < usual_section ? own.value(i) : too_much(i); })) {
+    return "a section's own sum is added to it too: section b needs the sum of sections 0 to b - 1, which is element "
+           "b - 1 of the sums' inclusive scan";
+  }
+  if (e.scan.operation == Operation::exclusive) {
+    for (std::size_t first = usual_section; first < n; first += usual_section) x[first] = identity<T>();
+    const Reference<T> shortened = reference_of<T>(x, {Operation::inclusive, 0});
+    if (equals_candidate(e, [&](std::size_t i) { return shortened.value(i); })) {
+      return "the last element of each section is missing in all sections after it: the last result of a section's "
+             "exclusive scan is not the sum of the whole section";
+    }
   }
   return std::nullopt;
 }
@@ -144,6 +231,13 @@ std::string recognise_places(const Evidence<T>& e) {
                ? "only the first element of a section is wrong: it must be identity()"
                : "only the first element of a section is wrong: it is x itself";
   }
+  if (section == 0 && first >= usual_section && first % usual_section == 0) {
+    const std::size_t sections = first / usual_section;
+    return fmt::format(
+        "the first {} elements, {} of {}, are right: from there on the wrong sum of the elements before is added to a "
+        "section, or none, or blocks share something, or index as if they were another",
+        first, sections == 1 ? "one section" : fmt::format("{} sections", sections), usual_section);
+  }
   const std::size_t in_section = section == 0 ? first : first % section;
   if (first == in_section && first >= warp && first % warp == 0) {
     return fmt::format(
@@ -181,6 +275,7 @@ std::string recognise(const Evidence<T>& e) {
         first);
   }
   if (const auto text = recognise_other_scan(e)) return *text;
+  if (const auto text = recognise_offsets(e)) return *text;
   if (const auto text = recognise_bounds(e)) return *text;
   return recognise_places(e);
 }

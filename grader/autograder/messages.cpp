@@ -68,8 +68,7 @@ std::string signal_text(int signal) {
   switch (signal) {
     case SIGSEGV:
       return "crashed on the host (segmentation fault): host code used a pointer it must not use. Device memory, such "
-             "as "
-             "d_x[0], can be read in a kernel only";
+             "as d_x[0], can be read in a kernel only. A function that calls itself without end crashes like this too";
     case SIGBUS:
       return "crashed on the host (bus error): host code used a bad pointer";
     case SIGFPE:

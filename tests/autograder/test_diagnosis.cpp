@@ -94,6 +94,71 @@ TEST_CASE("sections that are carried on, or not, are recognised", "[diagnosis]")
              ContainsSubstring("also counts the element before it"));
 }
 
+TEST_CASE("what a hierarchical scan adds to its sections is recognised", "[diagnosis]") {
+  // A section's scan of its own, what the sections before it sum up to, and all sums up to its end.
+  struct Section {
+    Affine own, before, through, previous;
+  };
+  const auto diagnosed = [](Operation operation, std::size_t n, const std::function<Affine(const Section&)>& result) {
+    return diagnosis<Affine>(n, {operation, 0}, [&](Maps x, Maps& y) {
+      if (operation == Operation::exclusive) x.insert(x.begin(), {1, 0});
+      x.resize(n);
+      const auto own = reference_of<Affine>(x, {Operation::inclusive, 1024});
+      const auto all = reference_of<Affine>(x, {Operation::inclusive, 0});
+      for (std::size_t i = 1024; i < n; ++i) {
+        const std::size_t first = i - i % 1024;
+        y[i] = result(
+            {own.value(i), all.value(first - 1), all.value(std::min(first + 1024, n) - 1), own.value(first - 1)});
+      }
+    });
+  };
+  for (const Operation operation : {Operation::inclusive, Operation::exclusive}) {
+    const auto told = [&](const std::function<Affine(const Section&)>& result) {
+      return diagnosed(operation, 2500, result);
+    };
+    CHECK_THAT(told([](const Section& s) { return s.own; }), ContainsSubstring("is scanned on its own"));
+    CHECK_THAT(told([](const Section& s) { return combine(s.own, s.before); }), ContainsSubstring("swapped"));
+    CHECK_THAT(told([](const Section& s) { return combine(s.through, s.own); }),
+               ContainsSubstring("a section's own sum"));
+    CHECK_THAT(told([](const Section& s) { return combine(s.previous, s.own); }), ContainsSubstring("the one section"));
+  }
+}
+
+TEST_CASE("hierarchical scans that lack something are recognised, for rounded floats too", "[diagnosis]") {
+  const Scan whole{Operation::inclusive, 0}, moved{Operation::exclusive, 0};
+  for (const Family family : {Family::integers, Family::magnitudes}) {
+    CHECK_THAT(diagnosis<float>(
+                   2500, moved,
+                   [](Floats x, Floats& y) {
+                     for (std::size_t last = 1023; last < x.size(); last += 1024) x[last] = 0;
+                     become(y, reference_of<float>(x, {Operation::exclusive, 0}));
+                   },
+                   family),
+               ContainsSubstring("the last element of each section is missing"));
+    CHECK_THAT(diagnosis<float>(
+                   3500, whole,
+                   [](const Floats& x, Floats& y) {
+                     const auto own = reference_of<float>(x, inclusive);
+                     for (std::size_t i = 1024; i < y.size(); ++i) y[i] -= own.value(i - i % 1024 - 1);
+                   },
+                   family),
+               ContainsSubstring("lacks the sum of the section just before it"));
+  }
+  CHECK_THAT(diagnosis<float>(1024 * 1025 + 1, whole,
+                              [whole](const Floats& x, Floats& y) {
+                                const auto first = reference_of<float>(x, whole).value(1024 * 1024 - 1);
+                                y.back() -= first;
+                              }),
+             ContainsSubstring("more sums of sections than the 1024"));
+  CHECK_THAT(diagnosis<float>(2500, whole, [](const Floats&, Floats& y) { wipe(y, 2048, 2500); }),
+             ContainsSubstring("last, partial section"));
+  CHECK_THAT(diagnosis<float>(4096, whole,
+                              [](const Floats&, Floats& y) {
+                                for (std::size_t i = 1024; i < y.size(); ++i) y[i] += static_cast<float>(i);
+                              }),
+             ContainsSubstring("the first 1024 elements, one section of 1024, are right"));
+}
+
 TEST_CASE("swapped operands are recognised", "[diagnosis]") {
   CHECK_THAT(diagnosis<Affine>(64, inclusive,
                                [](const Maps& x, Maps& y) {

@@ -162,6 +162,12 @@ TEST_CASE("what an earlier call has left behind is told from a plain mistake", "
   CHECK_THAT(result.cause->rationale, ContainsSubstring("left over from an earlier call"));
 }
 
+TEST_CASE("what grows from call to call is not taken for another schedule's result", "[judging]") {
+  const CheckResult result = judge("grows");
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale, !ContainsSubstring("schedules"));
+}
+
 TEST_CASE("a CUDA error is reported with its meaning", "[judging]") {
   const CheckResult result = judge("error");
   CHECK(result.verdict == Verdict::fail);

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scanlab import plan as plans
 from scanlab.errors import KitError, ScanlabError, UsageError
-from scanlab.labs import all_labs, find_lab, read_rubric
+from scanlab.labs import Lab, all_labs, find_lab, read_rubric
 
 RUBRIC = """\
 title = "A lab"
@@ -97,6 +97,24 @@ def test_the_kits_own_rubrics_are_whole() -> None:
         assert lab.rubric.max_points() == 100, lab.name
         assert len(lab.rubric.hint) >= 2, lab.name
         assert all(isinstance(check.get("at_most", 0), int | float | None) for check in plan["checks"])
+
+
+def test_without_a_section_the_whole_array_is_one_scan(tmp_path: Path) -> None:
+    (tmp_path / "lab.toml").write_text(RUBRIC.replace("section = 1024\n", ""))
+    plan = plans.make_plan(Lab(tmp_path), "scan.cu", "again", {}, plans.Options())
+    assert plan["section"] == 0
+
+
+def test_a_gpu_is_asked_for_more_sizes(tmp_path: Path) -> None:
+    (tmp_path / "lab.toml").write_text(RUBRIC.replace("sizes = [0, 1]", "sizes = [0, 1]\ngpu_sizes = [67108864]"))
+    for options, sizes in (
+        (plans.Options(), [0, 1]),
+        (plans.Options(device="gpu"), [0, 1, 67108864]),
+        (plans.Options(device="gpu", n=5), [5]),
+    ):
+        check = plans.make_plan(Lab(tmp_path), "scan.cu", "again", {}, options)["checks"][0]
+        assert check["sizes"] == sizes
+        assert "gpu_sizes" not in check
 
 
 @pytest.mark.parametrize(

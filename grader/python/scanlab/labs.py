@@ -65,11 +65,15 @@ class CheckBase(Table):
 
 
 class CorrectnessCheck(CheckBase):
-    """The output of an entry against the oracle's, for each of `sizes` (elements) under each of `schedules`."""
+    """The output of an entry against the oracle's, for each of `sizes` (elements) under each of `schedules`.
+
+    A GPU is asked for `gpu_sizes` as well: what would take the virtual GPU too long.
+    """
 
     kind: Literal["correctness"]
     operation: Literal["inclusive", "exclusive"]
     sizes: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
+    gpu_sizes: list[Annotated[int, Field(ge=0)]] = []
     schedules: Annotated[list[Schedule], Field(min_length=1)]
     repeats: int = Field(default=1, ge=1)
 
@@ -107,12 +111,12 @@ class Hint(Table):
 
 
 class Rubric(Table):
-    """The whole of a lab.toml."""
+    """The whole of a lab.toml; without `section` (or with 0) the whole array is one scan."""
 
     title: Text
     summary: Text
     handout: Text
-    section: int = Field(ge=0)
+    section: int = Field(default=0, ge=0)
     block_size: int | None = Field(default=None, ge=1, le=1024)  # None: a thread an element
     entries: Annotated[list[Text], Field(min_length=1)]
     limits: Limits

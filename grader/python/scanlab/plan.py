@@ -60,6 +60,9 @@ def elements(lab: Lab) -> list[str]:
 def _check(rubric: Rubric, check: CorrectnessCheck | CountCheck, options: Options) -> dict[str, Any]:
     planned: dict[str, Any] = check.model_dump()
     if isinstance(check, CorrectnessCheck):
+        gpu_sizes = planned.pop("gpu_sizes")
+        if options.device == "gpu":
+            planned["sizes"] = planned["sizes"] + gpu_sizes
         if options.n is not None:
             planned["sizes"] = [options.n]
         if options.schedule is not None:

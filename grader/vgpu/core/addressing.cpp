@@ -143,7 +143,10 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
   } else {
     e.target = p.allocation->label;
     e.details.push_back(missed(p.allocation->label, p.allocation->size, p.distance));
-    e.advice = "guard the access by the number of elements: the last block may have threads without an element";
+    e.advice =
+        p.allocation->label.starts_with("cudaMalloc")
+            ? "guard the access by the number of elements, or allocate more: cudaMalloc counts bytes, not elements"
+            : "guard the access by the number of elements: the last block may have threads without an element";
   }
   return e;
 }
