@@ -18,7 +18,7 @@ from scanlab.labs import Lab
 from scanlab.paths import SOLUTIONS, shown
 from scanlab.plan import Options
 
-MOST_CHANGED_LINES = 90
+MOST_CHANGED_LINES = 60
 """Lines that a solution may have which the one before it has not."""
 SHOWN_LINES = 6
 """So many lines of a difference are shown."""
