@@ -235,3 +235,38 @@ mad.lo.u32 %r4, %r2, 1000, %r3;
     CHECK(out[n] == 1000 * held(t) + held(t ^ 16));
   }
 }
+
+TEST_CASE("a warp that goes over to another array takes no other warp's bounds along") {
+  // First every warp reads s_large; then warp 0 stays there, warp 1 goes over to s_small, and warp 2 past the end of
+  // it.
+  const Kernel k{R"(
+.shared .align 4 .b8 s_small[128];
+.shared .align 4 .b8 s_large[4096];
+mov.u32 %r1, %laneid;
+shl.b32 %r2, %r1, 2;
+mov.u32 %r3, s_large;
+mov.u32 %r4, s_small;
+mov.u32 %r5, %warpid;
+min.u32 %r6, %r5, 1;
+sub.u32 %r7, %r4, %r3;
+mul.lo.u32 %r8, %r6, %r7;
+sub.u32 %r9, %r5, %r6;
+shl.b32 %r10, %r9, 7;
+add.u32 %r11, %r8, %r10;
+mov.u32 %r12, 0;
+add.u32 %r13, %r3, %r2;
+$L_loop:
+ld.shared.u32 %r14, [%r13];
+add.u32 %r13, %r13, %r11;
+add.u32 %r12, %r12, 1;
+setp.lt.u32 %p1, %r12, 2;
+@%p1 bra $L_loop;
+)" + store_at_index("%r14")};
+  Setup setup;
+  setup.block.x = 96;
+  setup.words = 96;
+  const auto r = test::run(k, setup);
+  REQUIRE(r.result.fault);
+  CHECK(r.result.fault->kind == vgpu::Fault::Kind::out_of_bounds);
+  CHECK(r.result.fault->thread[0] == 64);
+}

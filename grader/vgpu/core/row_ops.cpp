@@ -74,22 +74,43 @@ void tell_row(Warp& w, const Inst* i, const Row& r, Touch touch) {
   if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, touch);
 }
 
+/// Do the elements of the active lanes, some at least, all lie in `range`, aligned? `r.first` then becomes what their
+/// addresses count from, which is no address when that of lane 0, which is not active, has wrapped at 32 bits.
+template <class T, AddressWidth Width>
+bool lies_within(const Range& range, Row& r, Mask active) {
+  // A stride this large leaves every array, and the products below their type.
+  constexpr std::int64_t far = std::int64_t{1} << 40;
+  if (r.stride >= far || r.stride <= -far) return false;
+  const int low = std::countr_zero(active), high = 31 - std::countl_zero(active);
+  const std::int64_t span = r.stride * (high - low);
+  std::uint64_t at_low = r.first + static_cast<std::uint64_t>(r.stride * low);
+  if constexpr (Width == AddressWidth::bits32) at_low = static_cast<std::uint32_t>(at_low);
+  if ((at_low | static_cast<std::uint64_t>(r.stride)) % sizeof(T)) return false;
+  const std::uint64_t into = at_low - range.begin + static_cast<std::uint64_t>(std::min<std::int64_t>(span, 0));
+  const std::uint64_t bytes = static_cast<std::uint64_t>(span < 0 ? -span : span) + sizeof(T);
+  if (into > range.bytes || bytes > range.bytes - into) return false;
+  r.first = at_low - static_cast<std::uint64_t>(r.stride * low);
+  return true;
+}
+
+/// Where addresses of the space count from, in host memory.
+template <StateSpace Space>
+std::byte* base_of(const Block& block) {
+  return Space == StateSpace::shared ? const_cast<std::byte*>(block.shared.data()) : block.grid->memory->host(0);
+}
+
 /// Host memory of lane 0, when the row is one of a whole warp, aligned, and in the array that was hit last.
-template <class T, StateSpace Space>
-std::byte* host_of(Warp& w, const Inst* i, const Row& r) {
-  if (w.active != full_mask || (r.first | static_cast<std::uint64_t>(r.stride)) % sizeof(T)) return nullptr;
-  const std::int64_t span = r.stride * static_cast<std::int64_t>(warp_size - 1);
-  const std::uint64_t below = span < 0 ? 0 - static_cast<std::uint64_t>(span) : 0;
-  const std::uint64_t above = span < 0 ? 0 : static_cast<std::uint64_t>(span);
-  std::byte* const low = reach<Space>(w, i, r.first - below, below + above + sizeof(T));
-  return low ? low + below : nullptr;
+template <class T, StateSpace Space, AddressWidth Width>
+std::byte* host_of(Warp& w, const Inst* i, Row r) {
+  const bool is_within = w.active == full_mask && lies_within<T, Width>(range_of(w, i), r, full_mask);
+  return is_within ? base_of<Space>(*w.block) + r.first : nullptr;
 }
 
 /// Rows whose elements are not side by side.
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 [[gnu::noinline]] const Inst* load_any_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
-  if (const std::byte* from = host_of<T, Space>(w, i, r)) {
+  if (const std::byte* from = host_of<T, Space, Width>(w, i, r)) {
     tell_row<T, Space, watched>(w, i, r, Touch::read);
     T* const to = w.lanes<T>(i->op[0]);
     collect_lanes(to, [&](unsigned l) { return from + static_cast<std::int64_t>(l) * r.stride; });
@@ -105,7 +126,7 @@ template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 [[gnu::noinline]] const Inst* store_any_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
-  if (std::byte* to = host_of<T, Space>(w, i, r)) {
+  if (std::byte* to = host_of<T, Space, Width>(w, i, r)) {
     tell_row<T, Space, watched>(w, i, r, Touch::write);
     const T* const from = w.lanes<T>(i->op[0]);
     for (unsigned l = 0; l < warp_size; ++l, to += r.stride) std::memcpy(to, &from[l], sizeof(T));
@@ -166,7 +187,7 @@ class RowsOf {
         offset_(s->inst->imm),
         range_(l.block.grid->ranges[s->inst->op[6]]),
         last_(range_.bytes < row_bytes ? 0 : range_.bytes - row_bytes + 1),
-        base_(Space == StateSpace::shared ? l.block.shared.data() : l.block.grid->memory->host(0)) {}
+        base_(base_of<Space>(l.block)) {}
 
   Row row(unsigned k) const {
     const std::uint64_t first = addresses_.value[k] + offset_;
@@ -180,32 +201,17 @@ class RowsOf {
     return is_whole && r.first - range_.begin < last_ ? base_ + r.first : nullptr;
   }
 
-  /// The same for lane 0 of any row whose active lanes lie in the array. Where lane 0 itself does not, `r.first`
-  /// becomes what the active lanes' addresses, which may have wrapped at 32 bits, count from.
+  /// The same for lane 0 of any row whose active lanes lie in the array; `r.first` may change as lies_within has it.
   [[gnu::noinline]] std::byte* any(unsigned k, Row& r) const {
-    // A stride this large leaves every array, and the products below their type.
-    if (r.stride >= far || r.stride <= -far) return nullptr;
-    const Mask active = l_.active[k];
-    const int low = std::countr_zero(active), high = 31 - std::countl_zero(active);
-    const std::int64_t span = r.stride * (high - low);
-    std::uint64_t at_low = r.first + static_cast<std::uint64_t>(r.stride * low);
-    if constexpr (Width == AddressWidth::bits32) at_low = static_cast<std::uint32_t>(at_low);
-    const std::uint64_t into = at_low - range_.begin + static_cast<std::uint64_t>(std::min<std::int64_t>(span, 0));
-    const std::uint64_t bytes = static_cast<std::uint64_t>(span < 0 ? -span : span) + sizeof(T);
-    const bool is_inside = into <= range_.bytes && bytes <= range_.bytes - into;
-    const bool is_aligned = (at_low | static_cast<std::uint64_t>(r.stride)) % sizeof(T) == 0;
-    if (!is_inside || !is_aligned) return nullptr;
-    r.first = at_low - static_cast<std::uint64_t>(r.stride * low);
-    return base_ + r.first;
+    return lies_within<T, Width>(range_, r, l_.active[k]) ? base_ + r.first : nullptr;
   }
 
  private:
   static constexpr std::uint64_t row_bytes = warp_size * sizeof(T);
-  static constexpr std::int64_t far = std::int64_t{1} << 40;
   const Lockstep& l_;
   const Column& addresses_;
   const std::uint64_t offset_;
-  const Range& range_;
+  const Range range_;  ///< as it was: a warp that runs alone meanwhile may hit another array
   const std::uint64_t last_;
   std::byte* const base_;
 };
