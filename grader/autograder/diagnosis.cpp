@@ -140,8 +140,7 @@ std::optional<std::string> recognise_offsets(const Evidence<T>& e) {
   if (n > usual_section * usual_section && compare(e.y, sums_of(x, ranges, Operands::in_order)).ok()) {
     return fmt::format(
         "there are more sums of sections than the {} that one section holds, and these were scanned section by "
-        "section: "
-        "that scan needs sums of its own and an addition, as that of the whole array does",
+        "section: that scan needs sums of its own and an addition, as that of the whole array does",
         usual_section);
   }
   const auto previous = [&](std::size_t i) {
@@ -160,8 +159,7 @@ std::optional<std::string> recognise_offsets(const Evidence<T>& e) {
   }
   if (equals_candidate(e, [&](std::size_t i) { return combine(own.value(i), before(i)); })) {
     return "the operands of the last addition are swapped: the sum of the sections before comes earlier, so it stands "
-           "on "
-           "the left of the +";
+           "on the left of the +";
   }
   const auto too_much = [&](std::size_t i) { return combine(through(i), own.value(i)); };
   if (equals_candidate(e, too_much) ||

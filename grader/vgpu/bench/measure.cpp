@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -170,7 +171,8 @@ std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments,
                               const std::vector<const ObserverSet*>& sets) {
   vgpu::Device device(vgpu::small_profile());
   vgpu::LoadedModule* module = device.load(ptx);
-  const unsigned threads = arguments.threads ? arguments.threads : vgpu::default_threads();
+  const unsigned threads =
+      arguments.threads ? std::min(arguments.threads, vgpu::Team::most_threads) : vgpu::default_threads();
   std::vector<Prepared> prepared;
   std::vector<Measured> all;
   for (const Recipe* recipe : arguments.recipes) {

@@ -4,9 +4,9 @@
 // time, each its own in their order. Then it is proven that no thread has touched what another wrote (claims.hpp):
 // every block has seen what it would have seen in its turn. A block that lives long would on one thread have others
 // beside it; so it must not conflict with any that comes later, and its round lasts to the end of the launch. Where
-// that fails, or a block faults, waits or is stopped,
-// memory becomes again what it was before the round, and the rest of the launch runs on one thread, which then finds
-// the same once more. So results, faults and counts do not depend on the number of threads.
+// that fails, or a block faults, waits or is stopped, memory becomes again what it was before the round, and the rest
+// of the launch runs on one thread, which then finds the same once more. So results, faults and counts do not depend on
+// the number of threads.
 #pragma once
 
 #include <cstdint>

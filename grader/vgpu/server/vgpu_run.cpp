@@ -45,7 +45,6 @@ constexpr const char* usage =
 
 /// Exit codes of the kit: 2 for a wrong command line, 3 for the kit's own fault.
 constexpr int exit_usage = 2, exit_kit = 3;
-constexpr std::uint64_t most_threads = 1024;
 
 struct Arguments {
   vgpu::Schedule schedule;
@@ -96,8 +95,9 @@ Arguments parse(int argc, char** argv) {
         break;
       case 't':
         arguments.threads = number("threads", optarg);
-        if (arguments.threads < 1 || arguments.threads > most_threads)
-          throw UsageError(fmt::format("--threads takes a number from 1 to {}, not \"{}\"", most_threads, optarg));
+        if (arguments.threads < 1 || arguments.threads > vgpu::Team::most_threads)
+          throw UsageError(
+              fmt::format("--threads takes a number from 1 to {}, not \"{}\"", vgpu::Team::most_threads, optarg));
         break;
       case 'f':
         arguments.parallel_from_us = number("parallel-from", optarg);
