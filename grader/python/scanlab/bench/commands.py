@@ -3,6 +3,7 @@
 import re
 import shlex
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 LARGEST_N = 1 << 30
 WIDE = 250
 """Columns that the widest table may have."""
+TEXT_WIDTH = 120
 POWER = re.compile(r"(\d{1,2})\^(\d{1,2})")
 
 
@@ -179,7 +181,7 @@ def _print_result(result: "Result") -> None:
         _print_table(table)
     print()
     for line in [*explanations(result), *troubles(result)]:
-        print(line)
+        print(textwrap.fill(line, TEXT_WIDTH, subsequent_indent="  ", break_long_words=False))
 
 
 def _print_table(table: "Table") -> None:

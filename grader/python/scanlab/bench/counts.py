@@ -17,6 +17,8 @@ from scanlab.process import Interrupted, kill_all
 TABLE_N = 1 << 20
 """Elements: as many as the virtual GPU counts in a second or so."""
 LARGEST_N = 1 << 24
+TRIAL_N = 5137
+"""Several sections and a partial one."""
 SECTOR_BYTES = 32
 LIMITS = {"seconds": 300.0, "warp_instructions": 4_000_000_000, "output_bytes": 1 << 16}
 ENTRIES: tuple[Entry, ...] = ("inclusive", "exclusive")
@@ -77,19 +79,19 @@ def _count(contender: Contender, sizes: Sequence[int]) -> Row:
     except KitError:
         raise
     except CompileError as error:
-        return _not_built(row, sizes, f"{contender.source} {error.what}: {first_error(str(error))}")
+        return _not_built(row, sizes, f"{error.what}: {first_error(str(error))}")
     except ScanlabError as error:
         return _not_built(row, sizes, first_error(str(error)))
-    if contender.section is not None:
-        row.points = _points(run_judge(_plan(contender, program, contender.section, sizes)), sizes)
-        return row
-    for section in (SECTION, 0):  # at last the whole array, whose faults are told when neither fits
-        row.section = section
-        row.points = _points(run_judge(_plan(contender, program, section, sizes)), sizes)
-        fits = any(point.status == "ok" and point.n > SECTION for point in row.points)
-        if fits:
-            break
+    if contender.section is None and _scans_sections(contender, program):
+        row.section = SECTION
+    row.points = _points(run_judge(_plan(contender, program, row.section, sizes, ENTRIES)), sizes)
     return row
+
+
+def _scans_sections(contender: Contender, program: str) -> bool:
+    """Return whether a file scans sections on their own: whether that is what comes out where it makes a difference."""
+    result = run_judge(_plan(contender, program, SECTION, [TRIAL_N], ENTRIES[:1]))
+    return result["verdict"] == "pass"
 
 
 def _least(n: int) -> dict[str, float]:
@@ -103,7 +105,9 @@ def _not_built(row: Row, sizes: Sequence[int], text: str) -> Row:
     return row
 
 
-def _plan(contender: Contender, program: str, section: int, sizes: Sequence[int]) -> dict[str, Any]:
+def _plan(
+    contender: Contender, program: str, section: int, sizes: Sequence[int], entries: Sequence[Entry]
+) -> dict[str, Any]:
     """Return a plan for the judge: a check that counts, and limits nothing, for each size and entry."""
     return {
         "version": plans.VERSION,
@@ -132,7 +136,7 @@ def _plan(contender: Contender, program: str, section: int, sizes: Sequence[int]
                 "at_least": 0,
             }
             for n in sizes
-            for entry in ENTRIES
+            for entry in entries
         ],
     }
 

@@ -1,12 +1,14 @@
 """A comparison as a page of Markdown, for handouts/benchmarks/."""
 
 import os
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
 from scanlab.bench.result import Result
 from scanlab.bench.tables import Table, explanations, heading, tables, troubles
 
+WIDTH = 120
 PICTURES = (".svg", ".png")
 
 
@@ -16,14 +18,18 @@ def markdown(result: Result, page: Path, plots: Sequence[Path] = (), json_file: 
     what = "How fast the scans are" if result.subject == "times" else "What the scans do"
     parts = [f"# {what}: {result.device.name}", f"{device}.", f"{versions}. Made by", f"```sh\n{command}\n```"]
     for table in tables(result):
-        parts += [f"## {table.title[0].upper()}{table.title[1:]}", _table(table)]
+        parts += [f"## {table.title}", _table(table)]
     shown = next((plot for kind in PICTURES for plot in plots if plot.suffix.lower() == kind), None)
     if shown is not None:
         parts += ["## Over all sizes", f"![The scans' speed over the number of elements]({_link(page, shown)})"]
-    parts += ["## Notes", "\n".join(f"- {_escaped(line)}" for line in [*explanations(result), *troubles(result)])]
+    parts += ["## Notes", "\n".join(map(_item, [*explanations(result), *troubles(result)]))]
     if json_file is not None:
         parts.append(f"Every single time: [{json_file.name}]({_link(page, json_file)}).")
     return "\n\n".join(parts) + "\n"
+
+
+def _item(text: str) -> str:
+    return textwrap.fill(_escaped(text), WIDTH, initial_indent="- ", subsequent_indent="  ", break_long_words=False)
 
 
 def _link(page: Path, target: Path) -> str:

@@ -23,7 +23,7 @@ Quantity = Literal["speed", "time"]
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195")
 """Told apart by those who see no red or no green too (after Okabe and Ito); the marker changes with the colour."""
 MARKERS = "osD^vPX"
-BLACK, GREY = "#000000", "#707070"
+BLACK, GREY, INK = "#000000", "#707070", "#222222"
 LABEL_GAP = 0.043
 """Least distance of two labels, in heights of the axes."""
 
@@ -70,7 +70,7 @@ def draw(result: Result, paths: Sequence[Path], quantity: Quantity = "speed") ->
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     _decorate(axes, result, quantity)
-    _label(axes, [(row.name, points[-1], styles[row.name]["color"]) for row, points in lines])
+    _label(axes, [(row.name, points[-1], styles[row.name]) for row, points in lines])
     try:
         for path in paths:
             metadata = {"Date": None} if path.suffix.lower() == ".svg" else {}
@@ -98,7 +98,8 @@ def _styles(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
             styles[row.name] = {"color": BLACK, "linewidth": 2.5, "marker": "o", "markersize": 4, "zorder": 3}
             continue
         same = [each for each in rows if each.role not in ("copy", "cub") and bool(each.section) == bool(row.section)]
-        at = same.index(row) % len(COLOURS)
+        # The two families start with different colours, so that neighbours in the picture seldom share one.
+        at = (same.index(row) + (3 if row.section else 0)) % len(COLOURS)
         own = row.role in ("yours", "file")
         styles[row.name] = {
             "color": COLOURS[at],
@@ -135,13 +136,13 @@ def _superscript(text: str) -> str:
     return rf"$2^{{{text[2:]}}}$" if text.startswith("2^") else rf"$10^{{{text[3:]}}}$" if "^" in text else text
 
 
-def _label(axes: Any, ends: Sequence[tuple[str, tuple[int, float], str]]) -> None:
+def _label(axes: Any, ends: Sequence[tuple[str, tuple[int, float], dict[str, Any]]]) -> None:
     """Write each line's name to the right of the axes, beside its end as far as the others leave room."""
     low, high = (math.log(limit) for limit in axes.get_ylim())
     left, right = (math.log(limit) for limit in axes.get_xlim())
     order = sorted(ends, key=lambda end: end[1][1])
     wanted = [(math.log(end[1][1]) - low) / (high - low) for end in order]
-    for (name, (n, _), colour), at, place in zip(order, wanted, spread(wanted, LABEL_GAP), strict=True):
+    for (name, (n, _), style), at, place in zip(order, wanted, spread(wanted, LABEL_GAP), strict=True):
         end = ((math.log(n) - left) / (right - left), at)
         axes.annotate(
             name,
@@ -149,11 +150,19 @@ def _label(axes: Any, ends: Sequence[tuple[str, tuple[int, float], str]]) -> Non
             xytext=(1.03, place),
             xycoords="axes fraction",
             textcoords="axes fraction",
-            color=colour,
+            color=INK,
             va="center",
             fontsize=10,
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6, "alpha": 0.6, "shrinkA": 0, "shrinkB": 2},
+            arrowprops={
+                "arrowstyle": "-",
+                "color": style["color"],
+                "linewidth": 1.2,
+                "linestyle": style.get("linestyle", "-"),
+                "relpos": (0, 0.5),  # from the middle of the name's left side
+                "shrinkA": 1,
+                "shrinkB": 4,
+            },
         )
 
 

@@ -16,15 +16,6 @@ CELLS: dict[Status, str] = {
     "not_built": "not built",
 }
 """What stands in the place of a figure."""
-MEANINGS: dict[Status, str] = {
-    "wrong": "wrong, not timed",
-    "error": "it fails",
-    "out_of_memory": "out of memory",
-    "missing": "missing",
-    "no_end": "it does not end",
-    "skipped": "left out",
-    "not_built": "not built",
-}
 COUNTERS = ("barriers", "launches", "global_bytes", "global_sectors", "bank_conflict_replays")
 """Of the virtual GPU's counters, those with a column of their own, beside additions and the warps' efficiency."""
 
@@ -65,7 +56,7 @@ def main_table(result: Result) -> Table:
         for row in result.rows
         if row.at(n)
     ]
-    return Table(f"n = {n:,} floats, inclusive scan, medians", columns, rows, names=2)
+    return Table(f"{n:,} floats, inclusive scan, medians", columns, rows, names=2)
 
 
 def sizes_table(result: Result) -> Table:
@@ -74,7 +65,7 @@ def sizes_table(result: Result) -> Table:
     rows = [
         (row.name, *(_microseconds(row.at(n)) for n in sizes)) for row in result.rows if any(row.at(n) for n in sizes)
     ]
-    return Table("medians in µs over n, inclusive scan", ("scan", *map(size_name, sizes)), rows)
+    return Table("Medians in µs over the number of floats, inclusive scan", ("scan", *map(size_name, sizes)), rows)
 
 
 def counts_table(result: Result, n: int, entry: Entry) -> Table:
@@ -97,7 +88,7 @@ def counts_table(result: Result, n: int, entry: Entry) -> Table:
         if (point := row.at(n, entry)) and (entry == "inclusive" or _differs(row, point))
     ]
     title = "inclusive scan" if entry == "inclusive" else "exclusive scan, where its counts are others"
-    return Table(f"n = {n:,} floats, {title}", columns, rows, names=2)
+    return Table(f"{n:,} floats, {title}", columns, rows, names=2)
 
 
 def _differs(row: Row, exclusive: Point) -> bool:
@@ -215,7 +206,7 @@ def explanations(result: Result) -> list[str]:
     if result.empty_launch_ms is not None:
         lines.append(
             f"An empty kernel takes {result.empty_launch_ms * 1e3:.1f} µs between the same two events: "
-            "no time below can mean much."
+            "no shorter time means much."
         )
     return lines
 
@@ -225,16 +216,28 @@ def troubles(result: Result) -> list[str]:
     lines = ["The measurement was interrupted: this is not all."] if result.interrupted else []
     lines += result.notes
     for row in result.rows:
-        told: set[tuple[Status, Entry]] = set()
+        groups: dict[tuple[Status, Entry], list[Point]] = {}
         for point in row.points:
-            if point.status == "ok" or (point.status, point.entry) in told or (point.status, "inclusive") in told:
-                continue
-            told.add((point.status, point.entry))
-            entry = "" if point.entry == "inclusive" else ", exclusive"
-            others = [each for each in row.points if (each.status, each.entry) == (point.status, point.entry)]
-            more = f" (and at {len(others) - 1} more sizes)" if len(others) > 2 else ""
-            more = " (and at one more size)" if len(others) == 2 else more
-            at = "" if point.status == "not_built" else f" at n = {point.n:,}{entry}"
-            text = f": {point.text}" if point.text else ""
-            lines.append(f"{row.name}{at}: {MEANINGS[point.status]}{text}{'' if point.status == 'not_built' else more}")
+            if point.status != "ok":
+                groups.setdefault((point.status, point.entry), []).append(point)
+        for (status, entry), points in groups.items():
+            if entry == "inclusive" or (status, "inclusive") not in groups:
+                lines.append(f"{row.name}{_places(status, points)}: {_why(status, points[0].text)}")
     return lines
+
+
+def _places(status: Status, points: list[Point]) -> str:
+    """Return at which sizes something is amiss: the first, and how many more; nothing for what is amiss everywhere."""
+    if status == "not_built":
+        return ""
+    entry = "" if points[0].entry == "inclusive" else ", exclusive"
+    more = f" and {len(points) - 1} larger" if len(points) > 1 else ""
+    return f" at n = {points[0].n:,}{more}{entry}"
+
+
+def _why(status: Status, text: str) -> str:
+    if status == "skipped":
+        return f"left out, {text}"
+    if status == "wrong":
+        return f"wrong: {text}"
+    return text or CELLS[status]

@@ -181,7 +181,7 @@ def _build(runners: Sequence[_Runner], device: Device) -> None:
             objects = [compile_object(Source(each), device) for each in (TIMER, path) if each is not None]
             runner.program = link(objects, device)
         except CompileError as error:
-            runner.trouble = f"{runner.contender.source} {error.what}: {first_error(str(error))}"
+            runner.trouble = f"{error.what}: {first_error(str(error))}"
         except KitError:
             raise
         except ScanlabError as error:
