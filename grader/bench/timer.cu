@@ -189,7 +189,6 @@ std::string wrong(const char* what, const Differences& found, int n) {
 
 // An empty text when all is well.
 std::string compare(const char* what, const float* d_data, int n, Expect expect, int section) {
-  if (expect == Expect::nothing) return {};
   const Buffer found_buffer(sizeof(Differences));
   if (!found_buffer) return failed(cudaErrorMemoryAllocation);
   auto* d_found = found_buffer.as<Differences>();
@@ -204,6 +203,13 @@ std::string compare(const char* what, const float* d_data, int n, Expect expect,
   const cudaError_t error = cudaGetLastError();
   if (error != cudaSuccess) return failed(error);
   return found.count > 0 ? wrong(what, found, n) : std::string();
+}
+
+// The output is what has to come out, and the input is what it was.
+std::string examine(const float* d_x, const float* d_y, int n, Expect expect, int section) {
+  if (expect == Expect::nothing) return {};
+  const std::string output = compare("y", d_y, n, expect, section);
+  return output.empty() ? compare("the input, changed: x", d_x, n, Expect::copy, 0) : output;
 }
 
 // Calls an entry and times it.
@@ -256,7 +262,7 @@ std::string measure(Timer& timer, const Command& command, Entry entry, Expect ex
   cudaError_t error = cudaSuccess;
   const float first_ms = timer.call(entry, d_x, d_y, n, error);
   if (error != cudaSuccess) return failed(error);
-  if (const std::string answer = compare("y", d_y, n, expect, command.section); !answer.empty()) return answer;
+  if (const std::string answer = examine(d_x, d_y, n, expect, command.section); !answer.empty()) return answer;
 
   std::vector<float> times;
   const auto start = std::chrono::steady_clock::now();
@@ -265,9 +271,7 @@ std::string measure(Timer& timer, const Command& command, Entry entry, Expect ex
     if (error != cudaSuccess) return failed(error);
   } while (times.size() < static_cast<std::size_t>(command.calls) &&
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < command.seconds);
-  if (const std::string answer = compare("y", d_y, n, expect, command.section); !answer.empty()) return answer;
-  const Expect input = expect == Expect::nothing ? expect : Expect::copy;
-  if (const std::string answer = compare("the input, changed: x", d_x, n, input, 0); !answer.empty()) return answer;
+  if (const std::string answer = examine(d_x, d_y, n, expect, command.section); !answer.empty()) return answer;
 
   std::string list;
   for (const float ms : times) list += format("%s%.6g", list.empty() ? "" : ", ", ms);

@@ -238,7 +238,7 @@ class _Measurement:
         section = runner.contender.section
         for tried in (0, SECTION) if section is None else (section,):
             runner.row.section = tried
-            answer = self._ask(runner, "inclusive", TRIAL_N, 1, 1.0)
+            answer = self._ask(runner, "inclusive", TRIAL_N, 1, 0.0)
             if answer["status"] == "ok":
                 runner.remember("inclusive", TRIAL_N, answer["ms"])
                 return
