@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from conftest import Scanlab
 from scanlab.bench import page, plot, tables
 from scanlab.bench.result import DeviceFacts, Point, Result, Row, gb_a_second, read_result
-from scanlab.errors import UsageError
+from scanlab.errors import KitError, UsageError
 
 N = 10_000_000
 
@@ -76,7 +76,7 @@ def test_the_main_table_compares_with_the_copy(times: Result) -> None:
     assert rows["copy"] == ("", "0.0200", "0.0200", "4,000", "100 %", "")
     assert rows["02_kogge_stone"] == ("sections of 1,024", "0.4000", "0.3000", "200", "5.0 %", "")
     assert rows["01_sequential"] == ("the whole array", "5,000.0", "5,000.0", "0.016", "0.0004 %", "6,000.0")
-    assert rows["mine|*.cu"] == ("the whole array", "wrong", "", "", "", "missing")
+    assert rows["mine|*.cu"] == ("", "wrong", "", "", "", "missing")
 
 
 def test_the_second_table_has_a_column_a_size(times: Result) -> None:
@@ -273,3 +273,19 @@ def test_both_commands_have_help(scanlab: Scanlab) -> None:
     assert "scans" in scanlab("bench", "--help").stdout
     assert "--markdown" in scanlab("bench", "02", "--help").stdout
     assert "--observers" in scanlab("bench", "vgpu", "--help").stdout
+
+
+def test_matplotlib_is_installed_where_it_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed: list[Path] = []
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr("scanlab.bootstrap.environment.inside", lambda: True)
+    monkeypatch.setattr("scanlab.bootstrap.environment.pip_install", lambda path, _: installed.append(path))
+    monkeypatch.setenv("SCANLAB_NO_SETUP", "1")
+    plot.prepare([])  # nothing to draw, nothing needed
+    with pytest.raises(KitError, match=r"needs matplotlib.*pip install -r .*requirements-plot\.txt"):
+        plot.prepare([tmp_path / "a.svg"])
+    assert installed == []
+    monkeypatch.delenv("SCANLAB_NO_SETUP")
+    plot.prepare([tmp_path / "a.svg"])
+    assert installed == [plot.REQUIREMENTS]
+    assert plot.REQUIREMENTS.is_file()

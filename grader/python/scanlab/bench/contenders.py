@@ -40,14 +40,14 @@ class Contender:
 def choose(words: Sequence[str]) -> tuple[list[Contender], list[str]]:
     """Return what the words of the command line ask for (none: every lab), and notes on what is left out.
 
-    A word names a lab or a file. CUB and the copy are always there.
+    A word names a lab or a file (*.cu). CUB and the copy are always there.
 
     Raises UsageError or WorkError for a word that names nothing that can be measured.
     """
     found: list[Contender] = []
     notes: list[str] = []
     for word in words or [lab.name for lab in all_labs()]:
-        if word.endswith(".cu") or Path(word).is_file():
+        if word.endswith(".cu"):
             read_source(Path(word))
             found.append(Contender(shown(Path(word)), "file", Path(word), None))
             continue

@@ -107,8 +107,8 @@ def size_name(n: int) -> str:
 
 
 def _of(row: Row) -> str:
-    if row.role == "copy":
-        return ""
+    if row.role == "copy" or (row.role == "file" and all(point.status != "ok" for point in row.points)):
+        return ""  # nobody knows what a file scans that never does it right
     return f"sections of {row.section:,}" if row.section else "the whole array"
 
 
