@@ -74,7 +74,7 @@ class TypedTrial : public Trial {
       result.output_hash = hash_bytes(hash, y.data(), n_ * sizeof(T));
       result.failure = memory_failure(x);
       if (!result.failure) {
-        result.failure = output_failure(x, y);
+        result.failure = output_failure(x, y, result.mistake);
         result.is_wrong_output = result.failure.has_value();
       }
     }
@@ -122,11 +122,25 @@ class TypedTrial : public Trial {
     return std::nullopt;
   }
 
-  std::optional<Failure> output_failure(const std::vector<T>& x, const std::vector<T>& y) const {
+  /// Where rounding may differ (atomics add in another order each time), only whether an element is right counts.
+  static std::uint64_t mistake_of(const std::vector<T>& y, const Reference<T>& reference) {
+    std::uint64_t hash = hash_start;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const bool is_right = reference.accepts(i, y[i]);
+      bool is_exact = true;
+      if constexpr (std::is_same_v<T, float>) is_exact = reference.tolerance[i] == 0;
+      hash = is_exact ? hash_bytes(hash, &y[i], sizeof(T)) : hash_bytes(hash, &is_right, sizeof(is_right));
+    }
+    return hash;
+  }
+
+  std::optional<Failure> output_failure(const std::vector<T>& x, const std::vector<T>& y,
+                                        std::uint64_t& mistake) const {
     const Scan scan{check_.operation, plan_.section};
     const Reference<T> reference = reference_of<T>(x, scan);
     const Comparison comparison = compare<T>(y, reference);
     if (comparison.ok()) return std::nullopt;
+    mistake = mistake_of(y, reference);
 
     const std::size_t first = comparison.first;
     Failure failure;

@@ -29,6 +29,8 @@ struct TrialResult {
   std::optional<Failure> failure;  ///< complete but for the diagnosis by other runs
   bool is_wrong_output = false;    ///< … and it is about the values of the output
   std::uint64_t output_hash = 0;   ///< of the output's bytes, seeded with the hash given
+  std::uint64_t mistake =
+      0;  ///< tells wrong outputs apart, but not those that differ by rounding alone; 0: all is right
   std::vector<std::pair<std::string, double>> counts;
 };
 
