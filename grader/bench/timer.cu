@@ -44,8 +44,7 @@ int blocks_for(long long count) {
   return static_cast<int>(blocks < most_blocks ? blocks : most_blocks);
 }
 
-// ---- the data
-// ---------------------------------------------------------------------------------------------------------
+// ---- the data ------------------------------------------------------------------------------------------------------
 //
 // The prefix sums are chosen, the elements follow: prefix(i) is a whole number from 0 to 2^22 - 1, and x[i] is
 // prefix(i) - prefix(i - 1). So the sum of any neighbouring elements is a difference of two such numbers, which a float
@@ -100,8 +99,7 @@ __global__ void show_kernel(const float* d_y, Expect expect, int section, Differ
   d_found->wanted = expected(expect, section, i);
 }
 
-// ---- the calls
-// --------------------------------------------------------------------------------------------------------
+// ---- the calls -----------------------------------------------------------------------------------------------------
 
 __global__ void read_kernel(const float4* d_data, long long count, float* d_sum) {
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
@@ -152,8 +150,7 @@ class Buffer {
   void* data_ = nullptr;
 };
 
-// ---- the answers
-// ------------------------------------------------------------------------------------------------------
+// ---- the answers ---------------------------------------------------------------------------------------------------
 
 std::string format(const char* pattern, ...) {
   char text[512];
@@ -304,8 +301,7 @@ std::string obey(Timer& timer, const std::string& line) {
   return measure(timer, command, entry, expect);
 }
 
-// ---- the conversation
-// -------------------------------------------------------------------------------------------------
+// ---- the conversation ----------------------------------------------------------------------------------------------
 
 std::string about(const cudaDeviceProp& device, std::size_t flush_bytes) {
   int runtime = 0, driver = 0, clock_khz = 0, bus_bits = 0;
