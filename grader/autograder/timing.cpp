@@ -55,7 +55,7 @@ struct Lane {
   Submission program;
 };
 
-/// The submission's plan as the reference solution's, or with the check's own limit.
+/// The plan with these runners and this limit for a call.
 Plan with(Plan plan, std::map<std::string, std::filesystem::path> runners, double seconds) {
   plan.runners = std::move(runners);
   plan.limits.seconds = seconds;

@@ -153,6 +153,7 @@ def test_points_are_those_that_the_device_can_give(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        ("none = 3", 'none = 3\nneeds = "additions"', "'speed' needs 'additions', which no GPU counts"),
         ("none = 3", "none = 1.25", "lab.toml:35: check[3]: none: a ratio above full is needed"),
         ("none = 3", "", "lab.toml:35: check[3].none: Field required"),
         ("full = 1.25", "full = 0.9", "lab.toml:43: check[3].full: Input should be greater than or equal to 1"),

@@ -150,15 +150,17 @@ class Rubric(Table):
 
     @model_validator(mode="after")
     def _names_agree(self) -> Self:
-        names: set[str] = set()
+        kinds: dict[str, str] = {}
         for check in self.check:
-            if check.name in names:
+            if check.name in kinds:
                 raise ValueError(f"two checks are named {check.name!r}")
             if check.entry not in self.entries:
                 raise ValueError(f"check {check.name!r}: entry {check.entry!r} is not one of entries")
-            if check.needs is not None and check.needs not in names:
+            if check.needs is not None and check.needs not in kinds:
                 raise ValueError(f"check {check.name!r} needs {check.needs!r}, which is no check before it")
-            names.add(check.name)
+            if check.kind == "timing" and kinds.get(check.needs or "") == "count":
+                raise ValueError(f"check {check.name!r} needs {check.needs!r}, which no GPU counts")
+            kinds[check.name] = check.kind
         return self
 
     def max_points(self, kinds: Collection[str] = ("correctness", "count")) -> int:

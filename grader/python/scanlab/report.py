@@ -35,7 +35,8 @@ def result_lines(result: Result, *, checks: bool) -> list[Line]:
     for check in shown:
         lines += cause_lines(result["lab"], check)
     if len(causes) > len(shown):
-        lines.append((f"  and {len(causes) - len(shown)} more of {len(result['checks'])} checks; mend this first", ""))
+        run = sum(not _is_not_run(check) for check in result["checks"])
+        lines.append((f"  and {len(causes) - len(shown)} more of {run} checks; mend this first", ""))
     verdict = result["verdict"]
     total = f"{points(result['points'])} of {points(result['max_points'])} points{_not_run_text(result['checks'])}"
     lines.append(
