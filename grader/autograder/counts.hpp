@@ -12,8 +12,8 @@ namespace scanlab::grade {
 /// True for the counters that lab.toml may name, "additions", "host_copies" …
 bool is_counter(std::string_view name);
 
-/// Sets the result's verdict, cause and counts; points are the caller's. Skipped, with no points to win or lose, on a
-/// device that does not count. Throws KitFault.
+/// Sets the result's verdict, cause and counts; points are the caller's. The device is a virtual one, which counts.
+/// Throws KitFault.
 void check_count(const Plan& plan, const CheckPlan& check, Device& device, CheckResult& result);
 
 }  // namespace scanlab::grade

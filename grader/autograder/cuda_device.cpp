@@ -7,6 +7,8 @@
 #include <map>
 #include <mutex>
 
+#include "autograder/nvml.hpp"
+
 namespace scanlab::grade {
 
 namespace {
@@ -51,6 +53,7 @@ class CudaDevice : public Device {
     cudaDeviceProp properties;
     check(cudaGetDeviceProperties(&properties, 0), "cannot ask the CUDA device");
     description_ = fmt::format("{} (compute capability {}.{})", properties.name, properties.major, properties.minor);
+    cache_bytes_ = properties.l2CacheSize > 0 ? static_cast<std::size_t>(properties.l2CacheSize) : 0;
   }
 
   ~CudaDevice() override {
@@ -116,6 +119,20 @@ class CudaDevice : public Device {
 
   std::unique_ptr<Connection> connect() override { return std::make_unique<CudaConnection>(); }
 
+  void copy(const Buffer& to, const Buffer& from) override {
+    check(cudaMemcpyAsync(at(to), at(from), from.bytes, cudaMemcpyDeviceToDevice), "cannot copy device memory");
+    check(cudaDeviceSynchronize(), "cannot copy device memory");
+  }
+  std::size_t cache_bytes() const override { return cache_bytes_; }
+  std::optional<std::vector<std::string>> slowdowns() override {
+    if (!nvml_) {  // by its place on the bus, since CUDA and NVML may number devices differently
+      char pci_bus_id[32] = {};
+      check(cudaDeviceGetPCIBusId(pci_bus_id, sizeof pci_bus_id, 0), "cannot ask the CUDA device");
+      nvml_ = std::make_unique<Nvml>(pci_bus_id);
+    }
+    return nvml_->slowdowns();
+  }
+
  private:
   static unsigned char* at(const Buffer& buffer) { return reinterpret_cast<unsigned char*>(buffer.address); }
 
@@ -143,6 +160,8 @@ class CudaDevice : public Device {
   }
 
   std::string description_;
+  std::size_t cache_bytes_ = 0;
+  std::unique_ptr<Nvml> nvml_;           ///< when it is first asked
   std::map<std::uint64_t, Slab> slabs_;  ///< by the address of their buffer
 };
 

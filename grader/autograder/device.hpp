@@ -63,6 +63,19 @@ class Device {
   virtual std::optional<std::string> damaged_guard(const Buffer&) { return std::nullopt; }
   virtual runner::DevicePointer share(const Buffer& buffer) = 0;
   virtual std::unique_ptr<Connection> connect() = 0;
+
+  // What timing checks need; a virtual device is never timed.
+
+  /// All of `from` to `to`, which is as large, within the device. Done when it returns.
+  virtual void copy(const Buffer& to, const Buffer& from) {
+    std::vector<unsigned char> bytes(from.bytes);
+    read(from, bytes.data());
+    write(to, bytes.data());
+  }
+  /// Bytes that the device's largest cache holds; 0: it has none, or does not tell.
+  virtual std::size_t cache_bytes() const { return 0; }
+  /// Why the device runs slower than it could at this moment; empty: it does not. Nothing when it does not tell.
+  virtual std::optional<std::vector<std::string>> slowdowns() { return std::nullopt; }
 };
 
 /// Memory that is freed at the end of its scope.

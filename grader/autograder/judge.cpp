@@ -10,6 +10,7 @@
 #include "autograder/counts.hpp"
 #include "autograder/cuda_device.hpp"
 #include "autograder/runner_process.hpp"
+#include "autograder/timing.hpp"
 #include "autograder/virtual_device.hpp"
 
 namespace scanlab::grade {
@@ -24,6 +25,15 @@ Cause cause_of_error(const CheckPlan& check, const char* what) {
   return cause;
 }
 
+/// Skips a check that costs no points.
+void set_not_run(const CheckPlan& check, CheckResult& result, const std::string& reason) {
+  result.verdict = Verdict::skipped;
+  result.max_points = 0;
+  result.not_run_points = check.points;
+  result.cause = Cause{};
+  result.cause->headline = "not run: " + reason;
+}
+
 }  // namespace
 
 Judge::Judge(Plan plan) : plan_(std::move(plan)) {
@@ -32,8 +42,7 @@ Judge::Judge(Plan plan) : plan_(std::move(plan)) {
     CheckResult result;
     result.name = check.name;
     result.title = check.title;
-    result.cause = Cause{};
-    result.cause->headline = "not run: not among the checks that were asked for";
+    set_not_run(check, result, "not among the checks that were asked for");
     results_.push_back(std::move(result));
   }
 }
@@ -57,11 +66,30 @@ bool Judge::is_ready(const CheckPlan& check, CheckResult& result) const {
   return false;
 }
 
+std::string Judge::obstacle(const CheckPlan& check) const {
+  const bool is_gpu = plan_.device == Plan::Device::gpu;
+  switch (check.kind) {
+    case CheckPlan::Kind::correctness:
+      return {};
+    case CheckPlan::Kind::count:
+      return is_gpu ? "counted on the virtual GPU only" : "";
+    case CheckPlan::Kind::timing:
+      if (!is_gpu) return "no GPU";
+      return plan_.reference.contains(name_of(check.element)) ? "" : "no reference solution here";
+  }
+  return {};
+}
+
 const CheckResult& Judge::run(std::size_t i) {
   const CheckPlan& check = plan_.checks.at(i);
   CheckResult& result = results_.at(i);
-  const bool is_counted_here = plan_.device == Plan::Device::vgpu;  // points that nobody can win must not be missed
-  result.max_points = check.kind == CheckPlan::Kind::count && !is_counted_here ? 0 : check.points;
+  if (const std::string reason = obstacle(check); !reason.empty()) {
+    set_not_run(check, result, reason);
+    return result;
+  }
+  result.points = 0;
+  result.max_points = check.points;
+  result.not_run_points = 0;
   result.cause.reset();
   const Clock::time_point start = Clock::now();
   try {
@@ -70,7 +98,8 @@ const CheckResult& Judge::run(std::size_t i) {
     result.verdict = Verdict::error;
     result.cause = cause_of_error(check, error.what());
   }
-  result.points = result.verdict == Verdict::pass ? result.max_points : 0;
+  if (result.verdict == Verdict::pass) result.points = result.max_points;
+  if (result.verdict == Verdict::error) result.points = 0;
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return result;
 }
@@ -81,6 +110,8 @@ void Judge::perform(const CheckPlan& check, CheckResult& result) {
       return check_correctness(plan_, check, device(), result);
     case CheckPlan::Kind::count:
       return check_count(plan_, check, device(), result);
+    case CheckPlan::Kind::timing:
+      return check_timing(plan_, check, device(), result);
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "autograder/device.hpp"
 #include "autograder/plan.hpp"
@@ -17,14 +19,17 @@ class Judge {
   const Plan& plan() const { return plan_; }
 
   /// Runs check `i` of the plan; never throws: what the kit cannot do is the verdict `error`. A check whose `needs` has
-  /// not passed (or has not run) is skipped.
+  /// not passed (or has not run) is skipped. So is one that cannot be run here, and then no points are to be won or
+  /// lost: work is counted on the virtual GPU only, time is measured on a GPU only.
   const CheckResult& run(std::size_t i);
 
-  /// So far. A check that has not run is skipped, and its points do not count.
+  /// So far. A check that has not run is skipped, and its points are among the result's not_run_points.
   Result result() const;
 
  private:
   void perform(const CheckPlan& check, CheckResult& result);
+  /// Why a check cannot be run here; empty: it can.
+  std::string obstacle(const CheckPlan& check) const;
   bool is_ready(const CheckPlan& check, CheckResult& result) const;
   Device& device();
 

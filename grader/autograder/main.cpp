@@ -51,8 +51,7 @@ void register_checks(Judge& judge) {
   const std::vector<CheckPlan>& checks = judge.plan().checks;
   for (std::size_t i = 0; i < checks.size(); ++i) {
     const std::string name = fmt::format("{}: {}", checks[i].name, checks[i].title);
-    const std::string tags = fmt::format("[{}][{}]", checks[i].kind == CheckPlan::Kind::count ? "count" : "correctness",
-                                         name_of(checks[i].element));
+    const std::string tags = fmt::format("[{}][{}]", name_of(checks[i].kind), name_of(checks[i].element));
     Catch::AutoReg(Catch::Detail::unique_ptr<Catch::ITestInvoker>(new CheckInvoker(judge, i)), CATCH_INTERNAL_LINEINFO,
                    Catch::StringRef(), Catch::NameAndTags(name, tags));
   }

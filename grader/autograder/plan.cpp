@@ -156,6 +156,34 @@ void parse_count(Object& object, CheckPlan& check) {
   }
 }
 
+void parse_timing(Object& object, CheckPlan& check) {
+  if (check.element != ElementType::floats) {
+    throw KitFault(object.place("element") + ": a timing check is of float: its data is exact in floats");
+  }
+  if (check.entry != Operation::inclusive && check.entry != Operation::exclusive) {
+    throw KitFault(object.place("entry") + ": a timing check times a scan");
+  }
+  check.n = object.whole("n", 1, largest_n);
+  const auto number = [&](const char* key, double fallback, double more_than, double most) {
+    const double value = object.number(key).value_or(fallback);
+    if (value > more_than && value <= most) return value;
+    throw KitFault(
+        fmt::format("{}: expected a number, more than {:g} and at most {:g}", object.place(key), more_than, most));
+  };
+  check.full = number("full", 0, 0, 1000);
+  check.none = number("none", 0, check.full, 1e6);
+  check.seconds = number("seconds", check.seconds, 0, 3600);
+}
+
+/// Keys that only checks of some kinds have. A check may carry those of other kinds as null.
+const std::vector<std::pair<const char*, std::vector<CheckPlan::Kind>>> keys_of_kinds = {
+    {"sizes", {CheckPlan::Kind::correctness}},   {"schedules", {CheckPlan::Kind::correctness}},
+    {"repeats", {CheckPlan::Kind::correctness}}, {"n", {CheckPlan::Kind::count, CheckPlan::Kind::timing}},
+    {"counter", {CheckPlan::Kind::count}},       {"at_most", {CheckPlan::Kind::count}},
+    {"at_least", {CheckPlan::Kind::count}},      {"full", {CheckPlan::Kind::timing}},
+    {"none", {CheckPlan::Kind::timing}},         {"seconds", {CheckPlan::Kind::timing}},
+};
+
 CheckPlan parse_check(Object object) {
   const std::initializer_list<std::pair<const char*, Operation>> entries = {{"inclusive_scan", Operation::inclusive},
                                                                             {"exclusive_scan", Operation::exclusive}};
@@ -166,9 +194,10 @@ CheckPlan parse_check(Object object) {
   check.name = object.text("name");
   if (check.name.empty()) throw KitFault(object.place("name") + ": expected a name, got \"\"");
   check.title = object.text("title", check.name);
-  check.kind =
-      choice<CheckPlan::Kind>(object.text("kind"), object.place("kind"),
-                              {{"correctness", CheckPlan::Kind::correctness}, {"count", CheckPlan::Kind::count}});
+  check.kind = choice<CheckPlan::Kind>(object.text("kind"), object.place("kind"),
+                                       {{name_of(CheckPlan::Kind::correctness), CheckPlan::Kind::correctness},
+                                        {name_of(CheckPlan::Kind::count), CheckPlan::Kind::count},
+                                        {name_of(CheckPlan::Kind::timing), CheckPlan::Kind::timing}});
   check.entry = choice(object.text("entry"), object.place("entry"), entries);
   check.operation = choice(object.text("operation", name_of(check.entry)), object.place("operation"), operations);
   check.element = choice<ElementType>(object.text("element"), object.place("element"),
@@ -178,19 +207,34 @@ CheckPlan parse_check(Object object) {
   check.points = *points;
   check.needs = object.text("needs", "");
   check.explain = object.text("explain", "");
-  // A check of one kind may carry the other's keys, as null.
-  const bool is_correctness = check.kind == CheckPlan::Kind::correctness;
-  const std::vector<const char*> others = is_correctness
-                                              ? std::vector<const char*>{"n", "counter", "at_most", "at_least"}
-                                              : std::vector<const char*>{"sizes", "schedules", "repeats"};
-  for (const char* key : others) {
-    if (object.find(key) != nullptr) {
-      throw KitFault(fmt::format("{}: not a key of a {} check", object.place(key), object.text("kind")));
+  for (const auto& [key, kinds] : keys_of_kinds) {
+    if (std::find(kinds.begin(), kinds.end(), check.kind) == kinds.end() && object.find(key) != nullptr) {
+      throw KitFault(fmt::format("{}: not a key of a {} check", object.place(key), name_of(check.kind)));
     }
   }
-  is_correctness ? parse_correctness(object, check) : parse_count(object, check);
+  switch (check.kind) {
+    case CheckPlan::Kind::correctness:
+      parse_correctness(object, check);
+      break;
+    case CheckPlan::Kind::count:
+      parse_count(object, check);
+      break;
+    case CheckPlan::Kind::timing:
+      parse_timing(object, check);
+      break;
+  }
   object.finish();
   return check;
+}
+
+std::map<std::string, std::filesystem::path> parse_runners(Object object) {
+  std::map<std::string, std::filesystem::path> runners;
+  for (const char* element : {"float", "affine"}) {
+    const std::string path = object.text(element, "");
+    if (!path.empty()) runners[element] = path;
+  }
+  object.finish();
+  return runners;
 }
 
 /// Names are unique, `needs` names an earlier check, and every element has its runner.
@@ -211,6 +255,18 @@ void check_references(const Plan& plan) {
 }
 
 }  // namespace
+
+const char* name_of(CheckPlan::Kind kind) {
+  switch (kind) {
+    case CheckPlan::Kind::correctness:
+      return "correctness";
+    case CheckPlan::Kind::count:
+      return "count";
+    case CheckPlan::Kind::timing:
+      return "timing";
+  }
+  return "correctness";
+}
 
 const char* entry_name(Operation entry) {
   return entry == Operation::inclusive ? "inclusive_scan" : "exclusive_scan";
@@ -238,13 +294,8 @@ Plan parse_plan(std::string_view text) {
   plan.source = object.text("source", "");
   plan.again = object.text("again", "");
   if (const Json* limits = object.find("limits")) plan.limits = parse_limits(Object(*limits, "limits"));
-  const Json& runners = object.get("runners");
-  Object runner_object(runners, "runners");
-  for (const char* element : {"float", "affine"}) {
-    const std::string path = runner_object.text(element, "");
-    if (!path.empty()) plan.runners[element] = path;
-  }
-  runner_object.finish();
+  plan.runners = parse_runners(Object(object.get("runners"), "runners"));
+  if (const Json* reference = object.find("reference")) plan.reference = parse_runners(Object(*reference, "reference"));
   const Json& checks = object.list("checks");
   for (std::size_t i = 0; i < checks.size(); ++i) {
     plan.checks.push_back(parse_check(Object(checks[i], fmt::format("checks[{}]", i))));

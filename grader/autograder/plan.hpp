@@ -23,7 +23,7 @@ struct Limits {
 };
 
 struct CheckPlan {
-  enum class Kind { correctness, count };
+  enum class Kind { correctness, count, timing };
   std::string name, title;
   Kind kind = Kind::correctness;
   Operation entry = Operation::inclusive;      ///< which function is called
@@ -36,11 +36,18 @@ struct CheckPlan {
   std::vector<std::size_t> sizes;  ///< rising
   std::vector<vgpu::Schedule::Order> schedules;
   unsigned repeats = 1;  ///< calls for each size and schedule
-  // count
+  // count and timing
   std::size_t n = 0;
+  // count
   std::string counter;
   std::optional<double> at_most, at_least;
+  // timing: ratios of the submission's time to the reference solution's
+  double full = 1;      ///< all points up to this one
+  double none = 2;      ///< none above this one, which is larger; in proportion between
+  double seconds = 60;  ///< wall time in which rounds are begun
 };
+
+const char* name_of(CheckPlan::Kind kind);
 
 /// The function's name in the submission.
 const char* entry_name(Operation entry);
@@ -57,6 +64,8 @@ struct Plan {
   std::string again;           ///< "grader/scanlab check 02": how the learner runs this again
   Limits limits;
   std::map<std::string, std::filesystem::path> runners;  ///< by element name
+  /// Of the lab's reference solution, by element name; empty: it is not here, and nothing can be timed.
+  std::map<std::string, std::filesystem::path> reference;
   std::vector<CheckPlan> checks;
 };
 

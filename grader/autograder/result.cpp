@@ -44,19 +44,23 @@ Json to_json(const Cause& cause) {
           {"next", cause.next}};
 }
 
+Json to_json(const std::optional<std::vector<std::pair<std::string, double>>>& numbers) {
+  if (!numbers) return nullptr;
+  Json object = Json::object();
+  for (const auto& [name, value] : *numbers) object[name] = number(value);
+  return object;
+}
+
 Json to_json(const CheckResult& check) {
-  Json counts = nullptr;
-  if (check.counts) {
-    counts = Json::object();
-    for (const auto& [name, value] : *check.counts) counts[name] = number(value);
-  }
   return {{"name", check.name},
           {"title", check.title},
           {"verdict", name_of(check.verdict)},
           {"points", number(check.points)},
           {"max_points", number(check.max_points)},
+          {"not_run_points", number(check.not_run_points)},
           {"cause", check.cause ? to_json(*check.cause) : Json(nullptr)},
-          {"counts", counts},
+          {"counts", to_json(check.counts)},
+          {"times", to_json(check.times)},
           {"seconds", std::round(check.seconds * 1e4) / 1e4},
           {"output_hash", check.output_hash ? Json(fmt::format("{:016x}", *check.output_hash)) : Json(nullptr)}};
 }
@@ -131,6 +135,12 @@ double Result::max_points() const {
   return sum;
 }
 
+double Result::not_run_points() const {
+  double sum = 0;
+  for (const CheckResult& check : checks) sum += check.not_run_points;
+  return sum;
+}
+
 std::string to_json(const Result& result) {
   Json checks = Json::array();
   for (const CheckResult& check : result.checks) checks.push_back(to_json(check));
@@ -143,6 +153,7 @@ std::string to_json(const Result& result) {
                      {"verdict", name_of(result.verdict())},
                      {"points", number(result.points())},
                      {"max_points", number(result.max_points())},
+                     {"not_run_points", number(result.not_run_points())},
                      {"checks", checks}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

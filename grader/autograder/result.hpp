@@ -21,7 +21,7 @@ enum class Verdict {
   pass,
   fail,
   timeout,
-  skipped,       ///< a check it needs did not pass, or this device cannot run it
+  skipped,       ///< a check it needs did not pass, or it cannot be run here
   inconclusive,  ///< a measurement was too noisy
   error,         ///< the kit's own fault
 };
@@ -59,8 +59,10 @@ struct CheckResult {
   std::string name, title;
   Verdict verdict = Verdict::skipped;
   double points = 0, max_points = 0;
+  double not_run_points = 0;  ///< what it is worth elsewhere, when it cannot be run here: max_points is 0 then
   std::optional<Cause> cause;
   std::optional<std::vector<std::pair<std::string, double>>> counts;  ///< by counter's name
+  std::optional<std::vector<std::pair<std::string, double>>> times;   ///< of a timing check: what was measured
   double seconds = 0;                                                 ///< wall time
   std::optional<std::uint64_t> output_hash;  ///< of all outputs under the first schedule: equal on every device
 };
@@ -74,6 +76,7 @@ struct Result {
   Verdict verdict() const;
   double points() const;
   double max_points() const;
+  double not_run_points() const;
 };
 
 /// The JSON text, indented, with a newline at its end. Text that is not UTF-8 (a submission's output) is replaced.

@@ -17,7 +17,9 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <thread>
+#include <vector>
 
 namespace scanlab::grade {
 
@@ -81,6 +83,12 @@ struct Launch {
 void close_fd(int& fd) {
   if (fd >= 0) close(fd);
   fd = -1;
+}
+
+/// The runners that live: their numbers. The judge has one thread that starts and ends them.
+std::set<pid_t>& live_runners() {
+  static std::set<pid_t> numbers;
+  return numbers;
 }
 
 /// Children of this process, by /proc; empty where the kernel does not tell.
@@ -155,6 +163,7 @@ RunnerProcess::RunnerProcess(const Options& options) : options_(options) {
     close_fd(output_fd_);
     throw KitFault(fmt::format("cannot start the runner {}: {}", program, std::strerror(error)));
   }
+  live_runners().insert(pid_);
   fcntl(output_fd_, F_SETFL, O_NONBLOCK);
 }
 
@@ -257,11 +266,13 @@ void RunnerProcess::kill_all() {
   int status;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
+  live_runners().erase(pid_);
   pid_ = -1;
-  // This process has no other children than its one runner. What is left was orphaned by it (see adopt_orphans): kill
-  // until nothing comes any more; each round takes one generation.
+  // This process has no other children than its runners. What else there is was orphaned by one (see adopt_orphans):
+  // kill until nothing comes any more; each round takes one generation.
   for (int round = 0; round < 1000; ++round) {
-    const std::vector<pid_t> left = children();
+    std::vector<pid_t> left = children();
+    std::erase_if(left, [](pid_t child) { return live_runners().contains(child); });
     if (left.empty()) break;
     for (const pid_t child : left) kill(child, SIGKILL);
     for (const pid_t child : left) waitpid(child, &status, 0);

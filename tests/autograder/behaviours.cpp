@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "scanlab.cuh"
 
@@ -41,7 +42,16 @@ int calls = 0;
 
 void inclusive_scan(const Element* d_x, Element* d_y, int n) {
   ++calls;
+  if (is("late")) {  // the entry returns, and the work goes on
+    std::thread([=] {
+      usleep(50'000);
+      scan(d_x, d_y, n);
+    }).detach();
+    return;
+  }
   scan(d_x, d_y, n);
+  if (is("steady")) usleep(5'000);
+  if (is("slow")) usleep(100'000);
   if (is("hang")) {
     for (volatile bool forever = true; forever;) {
     }

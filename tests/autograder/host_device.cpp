@@ -5,8 +5,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <map>
+#include <thread>
 
 namespace scanlab::grade {
 
@@ -30,7 +32,7 @@ class HostConnection : public Connection {
 
 class HostDevice : public Device {
  public:
-  explicit HostDevice(Pretend pretend) : pretend_(pretend) {}
+  HostDevice(Pretend pretend, HostTraits traits) : pretend_(pretend), traits_(traits) {}
 
   std::string description() const override { return "host memory"; }
   bool is_virtual() const override { return pretend_ == Pretend::virtual_gpu; }
@@ -81,18 +83,25 @@ class HostDevice : public Device {
 
   std::unique_ptr<Connection> connect() override { return std::make_unique<HostConnection>(); }
 
+  void copy(const Buffer& to, const Buffer& from) override {
+    std::memcpy(at(to), at(from), from.bytes);
+    if (traits_.copy_seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(traits_.copy_seconds));
+  }
+  std::size_t cache_bytes() const override { return traits_.cache_bytes; }
+
  private:
   static unsigned char* at(const Buffer& buffer) { return reinterpret_cast<unsigned char*>(buffer.address); }
 
   Pretend pretend_;
+  HostTraits traits_;
   std::uint32_t number_ = 0;
   std::map<std::uint64_t, std::pair<std::string, std::uint32_t>> names_;
 };
 
 }  // namespace
 
-std::unique_ptr<Device> make_host_device(Pretend pretend) {
-  return std::make_unique<HostDevice>(pretend);
+std::unique_ptr<Device> make_host_device(Pretend pretend, HostTraits traits) {
+  return std::make_unique<HostDevice>(pretend, traits);
 }
 
 }  // namespace scanlab::grade

@@ -2,6 +2,7 @@
 // neither nvcc nor a GPU, virtual or not. fake_runtime.cpp is the other side.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "autograder/device.hpp"
@@ -10,6 +11,12 @@ namespace scanlab::grade {
 
 enum class Pretend { virtual_gpu, gpu };  ///< what is_virtual() says
 
-std::unique_ptr<Device> make_host_device(Pretend pretend);
+/// What a GPU has besides memory, for timing checks.
+struct HostTraits {
+  double copy_seconds = 0;      ///< a copy takes at least so long
+  std::size_t cache_bytes = 0;  ///< what it says its cache holds
+};
+
+std::unique_ptr<Device> make_host_device(Pretend pretend, HostTraits traits = {});
 
 }  // namespace scanlab::grade

@@ -16,14 +16,16 @@ Json example() {
     "version": 1, "lab": "02_kogge_stone", "title": "Kogge-Stone", "device": "vgpu", "profile": "small", "seed": 7,
     "section": 1024, "source": "labs/02_kogge_stone/scan.cu", "again": "grader/scanlab check 02",
     "limits": {"seconds": 20.0, "warp_instructions": 1000000, "output_bytes": 65536},
-    "runners": {"float": "/a/float", "affine": "/a/affine"},
+    "runners": {"float": "/a/float", "affine": "/a/affine"}, "reference": {"float": "/b/float"},
     "checks": [
       {"name": "inclusive", "title": "inclusive scan", "kind": "correctness", "entry": "inclusive_scan",
        "element": "float", "operation": "inclusive", "points": 20, "needs": null, "explain": "",
        "sizes": [1025, 0, 1, 1], "schedules": ["in_order", "random"], "repeats": 2},
       {"name": "additions", "title": "additions", "kind": "count", "entry": "exclusive_scan", "element": "affine",
        "points": 10, "n": 1024, "counter": "additions", "at_most": 9281.5, "at_least": null, "needs": "inclusive",
-       "explain": "too many"}]})");
+       "explain": "too many"},
+      {"name": "speed", "title": "speed", "kind": "timing", "entry": "inclusive_scan", "element": "float",
+       "points": 15, "n": 4096, "full": 1.25, "none": 3, "seconds": 30, "needs": "inclusive", "explain": "slow"}]})");
 }
 
 /// The message that refuses the example after `change`.
@@ -47,12 +49,27 @@ TEST_CASE("a whole plan is read", "[plan]") {
   CHECK(plan.section == 1024);
   CHECK(plan.block_size == 0);
   CHECK(plan.limits.warp_instructions == 1000000);
-  REQUIRE(plan.checks.size() == 2);
+  REQUIRE(plan.checks.size() == 3);
   CHECK(plan.checks[0].sizes == std::vector<std::size_t>{0, 1, 1025});
   CHECK(plan.checks[0].schedules[1] == scanlab::vgpu::Schedule::Order::random);
   CHECK(plan.checks[1].operation == Operation::exclusive);
   CHECK(plan.checks[1].at_most == 9281.5);
   CHECK_FALSE(plan.checks[1].at_least);
+  CHECK(plan.reference == decltype(plan.reference){{"float", "/b/float"}});
+  CHECK(plan.checks[2].kind == CheckPlan::Kind::timing);
+  CHECK(plan.checks[2].n == 4096);
+  CHECK(plan.checks[2].full == 1.25);
+  CHECK(plan.checks[2].none == 3);
+  CHECK(plan.checks[2].seconds == 30);
+}
+
+TEST_CASE("a plan without a reference solution, or without a time limit, is whole", "[plan]") {
+  Json json = example();
+  json["reference"] = nullptr;
+  json["checks"][2].erase("seconds");
+  const Plan plan = parse_plan(json.dump());
+  CHECK(plan.reference.empty());
+  CHECK(plan.checks[2].seconds == 60);
 }
 
 TEST_CASE("a plan with a mistake is refused, and the message names the place", "[plan]") {
@@ -76,6 +93,18 @@ TEST_CASE("a plan with a mistake is refused, and the message names the place", "
   CHECK_THAT(refusal([](Json& j) { j["checks"][1]["name"] = "inclusive"; }), ContainsSubstring("a second check"));
   CHECK_THAT(refusal([](Json& j) { j["checks"][1]["sizes"] = {1}; }), ContainsSubstring("not a key of a count check"));
   CHECK_THAT(refusal([](Json& j) { j["runners"].erase("affine"); }), ContainsSubstring("runners.affine: missing"));
+  CHECK_THAT(refusal([](Json& j) { j["reference"]["double"] = "/c"; }), ContainsSubstring("reference.double: unknown"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][1]["full"] = 1.25; }),
+             ContainsSubstring("checks[1].full: not a key of a count check"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][2]["counter"] = "additions"; }),
+             ContainsSubstring("checks[2].counter: not a key of a timing check"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][2]["none"] = 1.25; }),
+             ContainsSubstring("checks[2].none: expected a number, more than 1.25"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][2].erase("full"); }), ContainsSubstring("checks[2].full: expected a"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][2]["n"] = 0; }), ContainsSubstring("checks[2].n: expected a whole"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][2]["seconds"] = -1; }), ContainsSubstring("checks[2].seconds"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][2]["element"] = "affine"; }),
+             ContainsSubstring("checks[2].element: a timing check is of float"));
   CHECK_THAT(refusal([](Json& j) { j["limits"]["seconds"] = 0; }), ContainsSubstring("limits.seconds"));
   CHECK_THAT(refusal([](Json& j) { j["limits"]["minutes"] = 1; }), ContainsSubstring("limits.minutes: unknown key"));
   CHECK_THAT(refusal([](Json& j) { j = Json::array(); }), ContainsSubstring("expected an object"));

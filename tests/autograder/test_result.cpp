@@ -37,7 +37,11 @@ Result example() {
                        Where{"scan.cu", 31, "kernel", {{1, 0, 0}}, {{0, 0, 0}}},
                        {"1 of 1025 elements is wrong"},
                        "grader/scanlab check 02 --n 1025 --seed 7"};
-  result.checks = {passed, failed};
+  CheckResult not_run;
+  not_run.name = "speed";
+  not_run.verdict = Verdict::skipped;
+  not_run.not_run_points = 15;
+  result.checks = {passed, failed, not_run};
   return result;
 }
 
@@ -50,6 +54,10 @@ TEST_CASE("a result has the documented form", "[result]") {
   CHECK(json["verdict"] == "fail");
   CHECK(json["points"] == 20);
   CHECK(json["max_points"] == 30);
+  CHECK(json["not_run_points"] == 15);
+  CHECK(json["checks"][0]["not_run_points"] == 0);
+  CHECK(json["checks"][2]["not_run_points"] == 15);
+  CHECK(json["checks"][0]["times"].is_null());
   CHECK(json["checks"][0]["cause"].is_null());
   CHECK(json["checks"][0]["counts"]["additions"] == 9217);
   CHECK(json["checks"][0]["counts"]["warp_efficiency"] == 0.5);

@@ -45,6 +45,17 @@ n = 1024
 counter = "additions"
 at_most = "n * log2(n)"
 needs = "inclusive"
+
+[[check]]
+name = "speed"
+title = "fast"
+kind = "timing"
+entry = "inclusive_scan"
+element = "float"
+points = 5
+n = 65536
+full = 1.25
+none = 3
 """
 
 
@@ -94,7 +105,7 @@ def test_any_name_is_found_or_refused(name: str) -> None:
 def test_the_kits_own_rubrics_are_whole() -> None:
     for lab in all_labs():
         plan = plans.make_plan(lab, "scan.cu", "again", {}, plans.Options())
-        assert lab.rubric.max_points() == 100, lab.name
+        assert lab.max_points("vgpu") == 100, lab.name
         assert len(lab.rubric.hint) >= 2, lab.name
         assert all(isinstance(check.get("at_most", 0), int | float | None) for check in plan["checks"])
 
@@ -117,9 +128,37 @@ def test_a_gpu_is_asked_for_more_sizes(tmp_path: Path) -> None:
         assert "gpu_sizes" not in check
 
 
+def test_a_timing_check_is_planned_as_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "lab.toml").write_text(RUBRIC)
+    lab = Lab(tmp_path)
+    plan = plans.make_plan(
+        lab, "scan.cu", "again", {}, plans.Options(device="gpu", n=5), {"float": Path("/solutions/float")}
+    )
+    assert plan["reference"] == {"float": "/solutions/float"}
+    check = plan["checks"][2]
+    assert (check["n"], check["full"], check["none"], check["seconds"]) == (65536, 1.25, 3, 60)
+    assert plans.timed_elements(lab, "gpu") == ["float"]
+    assert plans.timed_elements(lab, "vgpu") == []
+
+
+def test_points_are_those_that_the_device_can_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lab.toml").write_text(RUBRIC)
+    lab = Lab(tmp_path)
+    assert (lab.max_points("vgpu"), lab.not_run_points("vgpu")) == (30, 5)
+    assert (lab.max_points("gpu"), lab.not_run_points("gpu")) == (20, 15)  # there is no solution of this lab
+    monkeypatch.setattr(Lab, "solution", tmp_path / "lab.toml")
+    assert (lab.max_points("gpu"), lab.not_run_points("gpu")) == (25, 10)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        ("none = 3", 'none = 3\nneeds = "additions"', "'speed' needs 'additions', which no GPU counts"),
+        ("none = 3", "none = 1.25", "lab.toml:35: check[3]: none: a ratio above full is needed"),
+        ("none = 3", "", "lab.toml:35: check[3].none: Field required"),
+        ("full = 1.25", "full = 0.9", "lab.toml:43: check[3].full: Input should be greater than or equal to 1"),
+        ("n = 65536", "n = 0", "check[3].n: Input should be greater than or equal to 1"),
+        ("n = 65536", 'n = 65536\ncounter = "launches"', "check[3].counter: Extra inputs are not permitted"),
         ('title = "A lab"\n', "title = A lab\n", "lab.toml:1: not TOML"),
         ("seconds = 10", "", "lab.toml:7: limits.seconds: Field required"),
         ("seconds = 10", "seconds = -1", "lab.toml:8: limits.seconds: Input should be greater than 0"),

@@ -95,6 +95,53 @@ def test_one_mistake_is_explained_once() -> None:
     assert "and 1 more of 3 checks" in shown
 
 
+def not_run(why: str, not_run_points: int, **changes: Any) -> dict[str, Any]:
+    changes = {"title": "as fast", "max_points": 0, "not_run_points": not_run_points, **changes}
+    return check("skipped", cause=cause(headline=f"not run: {why}"), **changes)
+
+
+def test_a_check_that_cannot_run_here_has_no_points_column() -> None:
+    lines = text(report.result_lines(result(check("pass", points=20), not_run("no GPU", 15)), checks=True)).splitlines()
+    assert lines[0] == "  pass           20/20  inclusive scan"
+    assert lines[1] == "  not run               as fast (no GPU)"
+
+
+def test_a_check_whose_need_failed_still_costs_its_points() -> None:
+    lines = text(report.result_lines(result(check("skipped")), checks=True)).splitlines()
+    assert lines[0] == "  skipped         0/20  inclusive scan"
+
+
+def test_the_total_says_what_was_not_run_and_why() -> None:
+    passed = {**result(check("pass"), not_run("no GPU", 15), verdict="pass"), "points": 100}
+    assert text(report.result_lines(passed, checks=False)) == (
+        "PASS 02_kogge_stone: Kogge-Stone, 100 of 100 points, 15 more not run: no GPU (small, seed 7)"
+    )
+    counted = [not_run("counted on the virtual GPU only", value) for value in (10, 35)]
+    passed = {**result(*counted, not_run("no reference solution here", 15), verdict="pass"), "max_points": 55}
+    assert (
+        "0 of 55 points, 45 more not run: counted on the virtual GPU only, 15 more not run: no reference solution here"
+    ) in text(report.result_lines(passed, checks=False))
+
+
+def test_a_timed_check_shows_its_ratio() -> None:
+    timed = check("pass", title="as fast", points=15, max_points=15, times={"ratio": 1.0234, "rounds": 11})
+    assert text(report.result_lines(result(timed), checks=True)).startswith(
+        "  pass           15/15  as fast (ratio 1.02)\n"
+    )
+    unmeasured = check("inconclusive", title="as fast", times={"rounds": 0}, cause=cause())
+    assert "  inconclusive    0/20  as fast\n" in text(report.result_lines(result(unmeasured), checks=True))
+
+
+def test_a_table_has_a_column_for_what_was_not_run() -> None:
+    passed = {**result(check("pass"), verdict="pass"), "points": 100, "not_run_points": 15}
+    assert report.table_rows([passed, result(check())]) == [
+        ("02_kogge_stone", "pass", "100/100", "15", "0.5"),
+        ("02_kogge_stone", "fail", "0/100", "", "0.5"),
+    ]
+    total = report.summary([passed, passed], "vgpu", 7)
+    assert (total["points"], total["max_points"], total["not_run_points"]) == (200, 200, 30)
+
+
 def test_points_have_no_useless_fraction() -> None:
     assert [report.points(value) for value in (0, 20, 20.0, 7.5, 33.333)] == ["0", "20", "20", "7.5", "33.33"]
 

@@ -1,11 +1,14 @@
-"""Grade every mutant of a folder, and compare the verdicts with what each file's first line expects.
+"""Grade every mutant of a folder, and compare the verdicts with what each file's first lines expect.
 
-    python run.py FOLDER
+    python run.py FOLDER [--device gpu]
 
-`FOLDER` is a lab's name (the files are graded as that lab) or `correct` (each file names its lab). README.md has the
-grammar. Exit 0 when every expectation is met, 1 when one is not.
+`FOLDER` is a lab's name (the files are graded as that lab), `correct` (each file names its lab) or `slower` (each
+file's name begins with it). On a GPU the files that say what to expect there are graded. README.md has the grammar.
+Exit 0 when every expectation is met, 1 when one is not, 77 when there is no GPU to grade on.
 """
 
+import argparse
+import ctypes
 import re
 import sys
 from dataclasses import dataclass
@@ -19,31 +22,43 @@ from scanlab.judge import Submission, grade  # noqa: E402
 from scanlab.labs import find_lab  # noqa: E402
 from scanlab.plan import Options  # noqa: E402
 
-EXPECTATION = re.compile(r"// expect: (?P<verdict>\S+) (?P<names>\S+) \| (?P<reason>.+)")
+EXPECTATION = re.compile(r"// expect(?P<gpu> on gpu)?: (?P<verdict>\S+) (?P<names>\S+) \| (?P<reason>.+)")
+SKIPPED = 77
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A file with its expectation."""
+    """A file with its expectation on one device."""
 
     submission: Submission
     verdicts: list[str]
     checks: list[str]
 
 
-def read(path: Path) -> Mutant:
-    """Return the mutant in `path`; raises ValueError when its first line is no expectation."""
+def read(path: Path, device: str = "vgpu") -> Mutant | None:
+    """Return the mutant in `path`, or None when it expects nothing on this device.
+
+    Raises ValueError when its first line is no expectation, or its second line only resembles one.
+    """
     with path.open(encoding="utf-8") as file:
-        match = EXPECTATION.fullmatch(file.readline().strip())
-    if not match:
+        lines = [file.readline().strip() for _ in range(2)]
+    first, second = (EXPECTATION.fullmatch(line) for line in lines)
+    if not first or first["gpu"]:
         raise ValueError(f"{path}: the first line is no `// expect: VERDICT CHECKS | reason`")
-    if match["verdict"] == "pass":
-        return Mutant(Submission(find_lab(match["names"]), path), ["pass"], [])
-    return Mutant(Submission(find_lab(path.parent.name), path), match["verdict"].split("/"), match["names"].split(","))
+    if lines[1].startswith("// expect") and not (second and second["gpu"]):
+        raise ValueError(f"{path}: the second line is no `// expect on gpu: VERDICT CHECKS | reason`")
+    expected = first if device == "vgpu" else second
+    if not expected:
+        return None
+    lab = first["names"] if first["verdict"] == "pass" else path.parent.name
+    submission = Submission(find_lab(path.name.split("__")[0] if "__" in path.name else lab), path)
+    if expected["verdict"] == "pass":
+        return Mutant(submission, ["pass"], [])
+    return Mutant(submission, expected["verdict"].split("/"), expected["names"].split(","))
 
 
 def disappointments(mutant: Mutant, result: dict[str, Any]) -> list[str]:
-    """Return what `result` has that the mutant's first line does not expect; empty when all is as expected."""
+    """Return what `result` has that the mutant's first lines do not expect; empty when all is as expected."""
     found = []
     if result["verdict"] not in mutant.verdicts:
         found.append(f"verdict {result['verdict']}, expected {'/'.join(mutant.verdicts)}")
@@ -60,17 +75,40 @@ def disappointments(mutant: Mutant, result: dict[str, Any]) -> list[str]:
     return found
 
 
+def told(result: dict[str, Any]) -> str:
+    """Return in one line what a learner is told first."""
+    causes = (check["cause"] for check in result["checks"] if check["verdict"] not in ("pass", "skipped"))
+    cause = next(filter(None, causes), None)
+    return f"{cause['headline']}: {cause['actual']} {cause['rationale']}" if cause else "every check passed"
+
+
+def has_gpu() -> bool:
+    """Return whether NVIDIA's driver is there and finds a GPU."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    count = ctypes.c_int(0)
+    return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+
+
 def main() -> int:
     """Grade the files of the folder named on the command line."""
-    mutants = [read(path) for path in sorted((HERE / sys.argv[1]).glob("*.cu"))]
-    results = grade([mutant.submission for mutant in mutants], Options())
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("--device", choices=["vgpu", "gpu"], default="vgpu")
+    asked = parser.parse_args()
+    mutants = [read(path, asked.device) for path in sorted((HERE / asked.folder).glob("*.cu"))]
+    mutants = [mutant for mutant in mutants if mutant]
+    if asked.device == "gpu" and not has_gpu():
+        print("not run: no GPU")
+        return SKIPPED
+    results = grade([mutant.submission for mutant in mutants], Options(device=asked.device))
     failed = 0
     for mutant, result in zip(mutants, results, strict=True):
         found = disappointments(mutant, result)
         failed += bool(found)
-        cause = next((check["cause"] for check in result["checks"] if check["cause"]), None)
-        told = f"{cause['headline']}: {cause['actual']} {cause['rationale']}" if cause else "every check passed"
-        print(f"{'not as expected' if found else 'as expected':15} {mutant.submission.path.name}: {told}"[:220])
+        print(f"{'not as expected' if found else 'as expected':15} {mutant.submission.path.name}: {told(result)}"[:220])
         for line in found:
             print(f"    {line}")
     print(f"{len(mutants) - failed} of {len(mutants)} as expected")

@@ -229,13 +229,13 @@ def _print_table(results: list[dict[str, Any]], total: dict[str, Any]) -> None:
     table.add_column("lab", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     table.add_column("points", justify="right", no_wrap=True)
+    table.add_column("not run" if total["not_run_points"] else "", justify="right", no_wrap=True)
     table.add_column("seconds", justify="right", no_wrap=True)
     for result, row in zip(results, report.table_rows(results), strict=True):
         name, verdict, *numbers = row
         style = report.STYLES.get(result["verdict"], "")
         table.add_row(name, f"[{style}]{verdict}[/]" if style else verdict, *numbers)
-    both = f"{report.points(total['points'])}/{report.points(total['max_points'])}"
-    table.add_row("together", total["verdict"], both, "")
+    table.add_row("together", total["verdict"], *report.points_columns(total), "")
     Console(highlight=False, width=None if sys.stdout.isatty() else 100).print(table)
 
 

@@ -5,14 +5,14 @@ import os
 import shlex
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from scanlab import plan as plans
 from scanlab.compile import CompileError, build_runner, prune, read_source
-from scanlab.errors import KitError, ScanlabError, UsageError, WorkError
+from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.labs import Lab
 from scanlab.paths import ROOT, shown
 from scanlab.process import kill_all, run_group
@@ -57,12 +57,15 @@ def grade(
     for submission in submissions:
         _ = submission.lab.rubric  # a broken lab.toml is told before anything is compiled
     workers = os.cpu_count() or 1
-    with ThreadPoolExecutor(workers) as builders, ThreadPoolExecutor(workers) as judges:
+    is_timed = options.device == "gpu"  # then nothing else may run: no other judge, and no compiler
+    with ThreadPoolExecutor(workers) as builders, ThreadPoolExecutor(1 if is_timed else workers) as judges:
         try:
             builds = [_start_builds(builders, submission, options) for submission in submissions]
+            if is_timed:
+                wait([future for build in builds for future in build.all()])
             judged = [
-                judges.submit(_grade_one, submission, runners, options)
-                for submission, runners in zip(submissions, builds, strict=True)
+                judges.submit(_grade_one, submission, build, options)
+                for submission, build in zip(submissions, builds, strict=True)
             ]
             results = []
             for future in judged:
@@ -77,30 +80,55 @@ def grade(
     return results
 
 
-def _start_builds(
-    pool: ThreadPoolExecutor, submission: Submission, options: plans.Options
-) -> dict[str, Future[Path]] | WorkError | UsageError:
+@dataclass(frozen=True)
+class _Builds:
+    """The programs of one submission and of the solution that it is timed against, by element, while they are made."""
+
+    runners: dict[str, Future[Path]]
+    reference: dict[str, Future[Path]]
+    unreadable: WorkError | UsageError | None = None
+
+    def all(self) -> list[Future[Path]]:
+        return [*self.runners.values(), *self.reference.values()]
+
+
+def _start_builds(pool: ThreadPoolExecutor, submission: Submission, options: plans.Options) -> _Builds:
     try:
         read_source(submission.path)
     except (WorkError, UsageError) as error:
-        return error
-    names = plans.elements(submission.lab)
-    return {element: pool.submit(build_runner, submission.path, element, options.device) for element in names}
+        return _Builds({}, {}, error)
+
+    def start(path: Path, names: Sequence[str]) -> dict[str, Future[Path]]:
+        return {element: pool.submit(build_runner, path, element, options.device) for element in names}
+
+    lab = submission.lab
+    timed = plans.timed_elements(lab, options.device) if lab.solution.exists() else []
+    return _Builds(start(submission.path, plans.elements(lab)), start(lab.solution, timed))
 
 
-def _grade_one(
-    submission: Submission, builds: dict[str, Future[Path]] | WorkError | UsageError, options: plans.Options
-) -> Result:
-    if isinstance(builds, ScanlabError):
-        return failed(submission, options, str(builds).splitlines()[0], str(builds).splitlines()[1:])
+def _reference(builds: _Builds, lab: Lab) -> dict[str, Path]:
+    """Return the reference solution's programs. Raises KitError when it cannot be read or compiled."""
     try:
-        runners = {element: build.result() for element, build in builds.items()}
+        return {element: build.result() for element, build in builds.reference.items()}
+    except (WorkError, UsageError) as error:
+        what = f"{error.what}:\n" if isinstance(error, CompileError) else "cannot be used: "
+        raise KitError(f"the reference solution of {lab.name} {what}{error}") from error
+
+
+def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) -> Result:
+    if builds.unreadable:
+        lines = str(builds.unreadable).splitlines()
+        return failed(submission, options, lines[0], lines[1:])
+    try:
+        runners = {element: build.result() for element, build in builds.runners.items()}
     except CompileError as error:
         lines = str(error).splitlines()
         if len(lines) > MESSAGE_LINES:
             lines = [*lines[:MESSAGE_LINES], f"… {len(lines) - MESSAGE_LINES} more lines"]
         return failed(submission, options, f"{shown(submission.path)} {error.what}", lines)
-    plan = plans.make_plan(submission.lab, shown(submission.path), submission.again(options), runners, options)
+    reference = _reference(builds, submission.lab)
+    again = submission.again(options)
+    plan = plans.make_plan(submission.lab, shown(submission.path), again, runners, options, reference)
     return _with_shown_paths(run_judge(plan), submission.path)
 
 
@@ -120,7 +148,8 @@ def run_judge(plan: dict[str, Any]) -> Result:
 
     Raises KitError when it reports the kit's own fault, crashes, or does not end.
     """
-    limit = GRACE + plan["limits"]["seconds"] * len(plan["checks"])
+    # A timing check begins rounds for its own seconds, and a call of the last one may take as long as any.
+    limit = GRACE + sum(plan["limits"]["seconds"] + check.get("seconds", 0) for check in plan["checks"])
     with tempfile.TemporaryDirectory(prefix="scanlab-") as folder:
         plan_file, result_file = Path(folder) / "plan.json", Path(folder) / "result.json"
         plan_file.write_text(json.dumps(plan))
@@ -175,9 +204,11 @@ def failed(submission: Submission, options: plans.Options, headline: str, detail
         "title": "the file compiles",
         "verdict": "fail",
         "points": 0,
-        "max_points": rubric.max_points(),
+        "max_points": submission.lab.max_points(options.device),
+        "not_run_points": submission.lab.not_run_points(options.device),
         "cause": cause,
         "counts": None,
+        "times": None,
         "seconds": 0,
     }
     return {
@@ -189,6 +220,7 @@ def failed(submission: Submission, options: plans.Options, headline: str, detail
         "seed": options.seed,
         "verdict": "fail",
         "points": 0,
-        "max_points": rubric.max_points(),
+        "max_points": submission.lab.max_points(options.device),
+        "not_run_points": submission.lab.not_run_points(options.device),
         "checks": [check],
     }

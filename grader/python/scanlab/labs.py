@@ -3,7 +3,7 @@
 import difflib
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from scanlab import formulas
 from scanlab.errors import KitError, UsageError
-from scanlab.paths import LABS, shown
+from scanlab.paths import LABS, SOLUTIONS, shown
 
 FOLDER = re.compile(r"(\d\d)_([a-z][a-z0-9_]*)")
 Device = Literal["vgpu", "gpu"]
@@ -102,7 +102,27 @@ class CountCheck(CheckBase):
         return self
 
 
-Check = Annotated[CorrectnessCheck | CountCheck, Field(discriminator="kind")]
+class TimingCheck(CheckBase):
+    """The time of an entry at one size on a real GPU, as a ratio to the reference solution's.
+
+    All points up to the ratio `full`, none above `none`, in proportion between. The judge begins rounds for `seconds`.
+    """
+
+    kind: Literal["timing"]
+    element: Literal["float"]
+    n: int = Field(ge=1, le=1 << 30)
+    full: float = Field(ge=1, le=1000)
+    none: float = Field(le=1_000_000)
+    seconds: float = Field(default=60, gt=0, le=600)
+
+    @model_validator(mode="after")
+    def _limits_rise(self) -> Self:
+        if self.none <= self.full:
+            raise ValueError("none: a ratio above full is needed, for no points")
+        return self
+
+
+Check = Annotated[CorrectnessCheck | CountCheck | TimingCheck, Field(discriminator="kind")]
 
 
 class Hint(Table):
@@ -130,20 +150,22 @@ class Rubric(Table):
 
     @model_validator(mode="after")
     def _names_agree(self) -> Self:
-        names: set[str] = set()
+        kinds: dict[str, str] = {}
         for check in self.check:
-            if check.name in names:
+            if check.name in kinds:
                 raise ValueError(f"two checks are named {check.name!r}")
             if check.entry not in self.entries:
                 raise ValueError(f"check {check.name!r}: entry {check.entry!r} is not one of entries")
-            if check.needs is not None and check.needs not in names:
+            if check.needs is not None and check.needs not in kinds:
                 raise ValueError(f"check {check.name!r} needs {check.needs!r}, which is no check before it")
-            names.add(check.name)
+            if check.kind == "timing" and kinds.get(check.needs or "") == "count":
+                raise ValueError(f"check {check.name!r} needs {check.needs!r}, which no GPU counts")
+            kinds[check.name] = check.kind
         return self
 
-    def max_points(self) -> int:
-        """Return the points of all checks."""
-        return sum(check.points for check in self.check)
+    def max_points(self, kinds: Collection[str] = ("correctness", "count")) -> int:
+        """Return the points of all checks of these kinds: those that need no GPU, unless others are named."""
+        return sum(check.points for check in self.check if check.kind in kinds)
 
 
 class Lab:
@@ -167,6 +189,21 @@ class Lab:
     def source(self) -> Path:
         """Return the path of the file that a learner edits."""
         return self.folder / "scan.cu"
+
+    @property
+    def solution(self) -> Path:
+        """Return the path of the reference solution, which a learner's copy of the kit may lack."""
+        return SOLUTIONS / self.name / "scan.cu"
+
+    def max_points(self, device: Device) -> int:
+        """Return the points to be won on this device: work is counted on the one, time is measured on the other."""
+        if device == "vgpu":
+            return self.rubric.max_points(("correctness", "count"))
+        return self.rubric.max_points(("correctness", "timing") if self.solution.exists() else ("correctness",))
+
+    def not_run_points(self, device: Device) -> int:
+        """Return the points of the checks that are not run on this device."""
+        return self.rubric.max_points(("correctness", "count", "timing")) - self.max_points(device)
 
     @property
     def rubric(self) -> Rubric:
@@ -199,7 +236,7 @@ def read_rubric(path: Path) -> Rubric:
     except ValidationError as error:
         lines = []
         for problem in error.errors():
-            location = [part for part in problem["loc"] if part not in ("correctness", "count")]
+            location = [part for part in problem["loc"] if part not in ("correctness", "count", "timing")]
             message = problem["msg"].removeprefix("Value error, ")
             line = _line_of(text, location)
             lines.append(f"{shown(path)}{f':{line}' if line else ''}: {_field(location)}{message}")

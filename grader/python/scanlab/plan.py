@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from scanlab import formulas
-from scanlab.labs import CorrectnessCheck, CountCheck, Device, Lab, Rubric, Schedule
+from scanlab.labs import Check, CorrectnessCheck, CountCheck, Device, Lab, Rubric, Schedule, TimingCheck
 
 VERSION = 1
 DEFAULT_SEED = 7
@@ -18,8 +18,8 @@ DEFAULT_PROFILE = "small"
 class Options:
     """What the command line changes.
 
-    `n` (elements) and `schedule` narrow the correctness checks to one case; a count keeps its own n, where its limits
-    mean something.
+    `n` (elements) and `schedule` narrow the correctness checks to one case; a count or a time keeps its own n, where
+    its limits mean something.
     """
 
     device: Device = "vgpu"
@@ -28,11 +28,18 @@ class Options:
     schedule: Schedule | None = None
 
 
-def make_plan(lab: Lab, source: str, again: str, runners: Mapping[str, Path], options: Options) -> dict[str, Any]:
+def make_plan(
+    lab: Lab,
+    source: str,
+    again: str,
+    runners: Mapping[str, Path],
+    options: Options,
+    reference: Mapping[str, Path] | None = None,
+) -> dict[str, Any]:
     """Return plan.json's object for a lab.
 
     `source` is the file's name as a person knows it, `again` the command that checks it again, `runners` maps each
-    element's name to its program.
+    element's name to its program, and `reference` those that are timed to the reference solution's.
     """
     rubric = lab.rubric
     return {
@@ -48,6 +55,7 @@ def make_plan(lab: Lab, source: str, again: str, runners: Mapping[str, Path], op
         "again": again,
         "limits": rubric.limits.model_dump(),
         "runners": {element: str(path) for element, path in runners.items()},
+        "reference": {element: str(path) for element, path in (reference or {}).items()},
         "checks": [_check(rubric, check, options) for check in rubric.check],
     }
 
@@ -57,7 +65,13 @@ def elements(lab: Lab) -> list[str]:
     return list(dict.fromkeys(check.element for check in lab.rubric.check))
 
 
-def _check(rubric: Rubric, check: CorrectnessCheck | CountCheck, options: Options) -> dict[str, Any]:
+def timed_elements(lab: Lab, device: Device) -> list[str]:
+    """Return the elements for which the lab times the reference solution on this device."""
+    timed = [check.element for check in lab.rubric.check if isinstance(check, TimingCheck)]
+    return list(dict.fromkeys(timed)) if device == "gpu" else []
+
+
+def _check(rubric: Rubric, check: Check, options: Options) -> dict[str, Any]:
     planned: dict[str, Any] = check.model_dump()
     if isinstance(check, CorrectnessCheck):
         gpu_sizes = planned.pop("gpu_sizes")
@@ -68,8 +82,14 @@ def _check(rubric: Rubric, check: CorrectnessCheck | CountCheck, options: Option
         if options.schedule is not None:
             planned["schedules"] = [options.schedule]
         return planned
+    if isinstance(check, CountCheck):
+        _evaluate(rubric, check, planned)
+    return planned
+
+
+def _evaluate(rubric: Rubric, check: CountCheck, planned: dict[str, Any]) -> None:
+    """Put numbers in the place of a count's formulas."""
     sections = math.ceil(check.n / rubric.section) if rubric.section else 1
     for field in ("at_most", "at_least"):
         if planned[field] is not None:
             planned[field] = formulas.evaluate(planned[field], {"n": check.n, "sections": sections})
-    return planned

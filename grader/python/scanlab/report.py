@@ -35,13 +35,32 @@ def result_lines(result: Result, *, checks: bool) -> list[Line]:
     for check in shown:
         lines += cause_lines(result["lab"], check)
     if len(causes) > len(shown):
-        lines.append((f"  and {len(causes) - len(shown)} more of {len(result['checks'])} checks; mend this first", ""))
+        run = sum(not _is_not_run(check) for check in result["checks"])
+        lines.append((f"  and {len(causes) - len(shown)} more of {run} checks; mend this first", ""))
     verdict = result["verdict"]
-    total = f"{points(result['points'])} of {points(result['max_points'])} points"
+    total = f"{points(result['points'])} of {points(result['max_points'])} points{_not_run_text(result['checks'])}"
     lines.append(
         (f"{verdict.upper()} {result['lab']}: {result['title']}, {total} ({_device(result)})", STYLES.get(verdict, ""))
     )
     return lines
+
+
+def _is_not_run(check: Result) -> bool:
+    """True when a check could not be run here, and so costs nothing."""
+    return check["verdict"] == "skipped" and check["max_points"] == 0
+
+
+def _obstacle(check: Result) -> str:
+    """Return why a check was not run: `no GPU`."""
+    return check["cause"]["headline"].removeprefix("not run: ") if check.get("cause") else ""
+
+
+def _not_run_text(checks: Iterable[Result]) -> str:
+    """Return `, 15 more not run: no GPU` for the points that could not be won here; empty when all could."""
+    by_obstacle: dict[str, float] = {}
+    for check in filter(_is_not_run, checks):
+        by_obstacle[_obstacle(check)] = by_obstacle.get(_obstacle(check), 0) + check.get("not_run_points", 0)
+    return "".join(f", {points(value)} more not run: {why}" for why, value in by_obstacle.items() if value)
 
 
 def _different(checks: Iterable[Result]) -> list[Result]:
@@ -60,10 +79,15 @@ def _device(result: Result) -> str:
 def _check_lines(checks: Iterable[Result]) -> list[Line]:
     lines = []
     for check in checks:
-        verdict = check["verdict"]
+        verdict, title = check["verdict"], check["title"]
         got = f"{points(check['points'])}/{points(check['max_points'])}"
+        if _is_not_run(check):
+            lines.append((f"  {'not run':<12} {'':>7}  {title} ({_obstacle(check)})", STYLES["skipped"]))
+            continue
+        ratio = (check.get("times") or {}).get("ratio")
+        measured = f" (ratio {ratio:.2f})" if ratio is not None else ""
         lines.append(
-            (f"  {verdict:<12} {got:>7}  {check['title']}", STYLES.get(verdict, "") if verdict != "pass" else "")
+            (f"  {verdict:<12} {got:>7}  {title}{measured}", STYLES.get(verdict, "") if verdict != "pass" else "")
         )
     return lines
 
@@ -105,17 +129,23 @@ def _index(index: list[int]) -> str:
     return str(index[0]) if not any(index[1:]) else f"({', '.join(map(str, index))})"
 
 
-def table_rows(results: Iterable[Result]) -> list[tuple[str, str, str, str]]:
-    """Return a row a lab for the table that ends a grade: name, verdict, points, seconds."""
+def table_rows(results: Iterable[Result]) -> list[tuple[str, str, str, str, str]]:
+    """Return a row a lab for the table that ends a grade: name, verdict, points, those not run here, seconds."""
     return [
         (
             result["lab"],
             result["verdict"],
-            f"{points(result['points'])}/{points(result['max_points'])}",
+            *points_columns(result),
             f"{sum(check['seconds'] for check in result['checks']):.1f}",
         )
         for result in results
     ]
+
+
+def points_columns(result: Result) -> tuple[str, str]:
+    """Return the points of a lab or a whole grade, 20/100, and those of checks that were not run here, 15."""
+    not_run = result.get("not_run_points", 0)
+    return f"{points(result['points'])}/{points(result['max_points'])}", points(not_run) if not_run else ""
 
 
 def summary(results: list[Result], device: str, seed: int) -> Result:
@@ -130,5 +160,6 @@ def summary(results: list[Result], device: str, seed: int) -> Result:
         "verdict": worst,
         "points": sum(result["points"] for result in results),
         "max_points": sum(result["max_points"] for result in results),
+        "not_run_points": sum(result.get("not_run_points", 0) for result in results),
         "labs": results,
     }

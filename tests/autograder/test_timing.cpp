@@ -1,0 +1,142 @@
+// A whole timing check: two runner processes of behaviours.cpp on shared host memory, by the real clock. Limits are
+// wide apart, so that a busy machine does not matter.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "autograder/timing.hpp"
+#include "host_device.hpp"
+
+using namespace scanlab::grade;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+/// A program that behaves in one way, whatever the environment asks of the submission.
+class ReferenceRunner {
+ public:
+  explicit ReferenceRunner(const char* behaviour)
+      : path_(std::filesystem::temp_directory_path() / ("scanlab-reference-" + std::to_string(getpid()))) {
+    std::ofstream(path_) << "#!/bin/sh\nBEHAVIOUR=" << behaviour << " exec " << TEST_RUNNER_FLOAT << "\n";
+    chmod(path_.c_str(), 0755);
+  }
+  ~ReferenceRunner() { std::filesystem::remove(path_); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+CheckResult time(const char* submission, const char* reference = "steady", HostTraits traits = {}) {
+  const ReferenceRunner runner(reference);
+  setenv("BEHAVIOUR", submission, 1);
+  Plan plan;
+  plan.lab = "02_kogge_stone";
+  plan.seed = 7;
+  plan.section = 1024;
+  plan.again = "grader/scanlab check 02 --device gpu";
+  plan.limits.seconds = 5;
+  plan.limits.output_bytes = 4096;
+  plan.runners = {{"float", TEST_RUNNER_FLOAT}};
+  plan.reference = {{"float", runner.path()}};
+  CheckPlan check;
+  check.name = check.title = "speed";
+  check.kind = CheckPlan::Kind::timing;
+  check.points = 15;
+  check.n = 60'001;
+  check.full = 4;
+  check.none = 10;
+  check.explain = "it sleeps";
+  const std::unique_ptr<Device> device = make_host_device(Pretend::gpu, traits);
+  CheckResult result;
+  result.max_points = check.points;
+  check_timing(plan, check, *device, result);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("a submission as fast as the reference solution passes", "[timing]") {
+  const CheckResult result = time("steady");
+  INFO((result.cause ? to_text(*result.cause) : ""));
+  CHECK(result.verdict == Verdict::pass);
+  CHECK(result.points == 15);
+  REQUIRE(result.times);
+  CHECK(result.times->front().first == "ratio");
+  CHECK(result.times->front().second < 4);
+}
+
+TEST_CASE("a slow submission loses all points", "[timing]") {
+  const CheckResult result = time("slow");
+  CHECK(result.verdict == Verdict::fail);
+  CHECK(result.points == 0);
+  REQUIRE(result.cause);
+  CHECK(result.cause->rationale == "it sleeps");
+  CHECK(result.cause->headline == "time of inclusive_scan, n = 60001");
+}
+
+TEST_CASE("a wrong result has no time", "[timing]") {
+  CheckResult result = time("carries");
+  CHECK(result.verdict == Verdict::fail);
+  CHECK(result.points == 0);
+  REQUIRE(result.cause);
+  CHECK(result.cause->headline == "time of inclusive_scan, n = 60001");
+  CHECK_THAT(result.cause->actual, ContainsSubstring("y[1024] = "));
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("only right results have a time"));
+  CHECK(result.cause->next == "grader/scanlab check 02 --device gpu --n 60001 --seed 7");
+  CHECK_FALSE(result.times);
+
+  result = time("leftover");  // right in the warm-up, wrong in a round
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->actual, ContainsSubstring("y[60000] = "));
+}
+
+TEST_CASE("a runner that answers before its work is done fails", "[timing]") {
+  const CheckResult result = time("late");
+  CHECK(result.verdict == Verdict::fail);
+  REQUIRE(result.cause);
+  CHECK(result.cause->actual == "y[0] = unwritten");
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("not written when the entry had returned"));
+}
+
+TEST_CASE("memory that is not the submission's to write is looked at", "[timing]") {
+  CheckResult result = time("input");
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("the input was changed"));
+  result = time("beyond");
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("a write outside d_y"));
+}
+
+TEST_CASE("a submission that ends is no kit's fault", "[timing]") {
+  const CheckResult result = time("crash");
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("segmentation fault"));
+}
+
+TEST_CASE("a reference solution that fails is the kit's fault, never the submission's", "[timing]") {
+  for (const char* behaviour : {"carries", "crash", "beyond"}) {
+    CHECK_THROWS_AS(time("steady", behaviour), KitFault);
+  }
+  CHECK_THROWS_WITH(time("steady", "carries"), ContainsSubstring("the lab's reference solution cannot be timed"));
+}
+
+TEST_CASE("less time than a copy of the array takes is a failure", "[timing]") {
+  const CheckResult result = time("steady", "steady", {.copy_seconds = 0.02});
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("faster than the memory allows"));
+}
+
+TEST_CASE("a cache is emptied before each call, and mentioned when it would hold the arrays", "[timing]") {
+  const CheckResult result = time("slow", "steady", {.cache_bytes = 10'000'000});
+  CHECK(result.verdict == Verdict::fail);
+  std::string details;
+  for (const std::string& detail : result.cause->details) details += detail + "\n";
+  CHECK_THAT(details, ContainsSubstring("0.48 MB, fit into the device's L2 cache, 10.0 MB"));
+}

@@ -1,0 +1,136 @@
+"""What the judge is given: the programs, and on a GPU the reference solution's too."""
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scanlab import judge
+from scanlab.compile import CompileError
+from scanlab.errors import KitError
+from scanlab.labs import Lab, find_lab
+from scanlab.plan import Options
+
+GPU = Options(device="gpu")
+
+
+class Recorder:
+    """Stands in for the compiler and the judge, and remembers what they were asked."""
+
+    def __init__(self) -> None:
+        self.built: list[tuple[str, str]] = []
+        self.plans: list[dict[str, Any]] = []
+        self.at_once = self.most_at_once = 0
+        self.builds_left = 0
+        self.lock = threading.Lock()
+
+    def build_runner(self, path: Path, element: str, _device: str) -> Path:
+        if "BROKEN" in path.read_text():
+            raise CompileError(f"{path.name}(1): error: oops")
+        with self.lock:
+            self.built.append((path.parent.parent.name, element))
+        return Path(f"/{path.parent.parent.name}/{element}")
+
+    def run_judge(self, plan: dict[str, Any]) -> dict[str, Any]:
+        with self.lock:
+            self.plans.append(plan)
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        time.sleep(0.05)
+        with self.lock:
+            self.at_once -= 1
+        return {"lab": plan["lab"], "verdict": "pass"}
+
+
+@pytest.fixture(autouse=True)
+def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    recorder = Recorder()
+    monkeypatch.setattr(judge, "build_runner", recorder.build_runner)
+    monkeypatch.setattr(judge, "run_judge", recorder.run_judge)
+    monkeypatch.setattr(judge, "prune", lambda: None)
+    return recorder
+
+
+@pytest.fixture
+def handed_in(tmp_path: Path) -> judge.Submission:
+    file = tmp_path / "mine/02_kogge_stone/scan.cu"
+    file.parent.mkdir(parents=True)
+    file.write_text("// mine\n")
+    return judge.Submission(find_lab("02"), file)
+
+
+def without_solution(lab: Lab, folder: Path) -> Lab:
+    """Return a copy of the lab in a folder of another name, for which there is no solution."""
+    copy = folder / "labs/77_copy"
+    copy.mkdir(parents=True)
+    (copy / "lab.toml").write_text((lab.folder / "lab.toml").read_text())
+    return Lab(copy)
+
+
+def test_on_a_gpu_the_reference_solution_comes_along(recorder: Recorder, handed_in: judge.Submission) -> None:
+    judge.grade([handed_in], GPU)
+    assert sorted(recorder.built) == [("mine", "affine"), ("mine", "float"), ("solutions", "float")]
+    assert recorder.plans[0]["runners"] == {"float": "/mine/float", "affine": "/mine/affine"}
+    assert recorder.plans[0]["reference"] == {"float": "/solutions/float"}
+
+
+def test_on_the_virtual_gpu_it_is_not_even_compiled(recorder: Recorder, handed_in: judge.Submission) -> None:
+    judge.grade([handed_in], Options())
+    assert ("solutions", "float") not in recorder.built
+    assert recorder.plans[0]["reference"] == {}
+
+
+def test_a_copy_of_the_kit_without_solutions_times_nothing(
+    recorder: Recorder, handed_in: judge.Submission, tmp_path: Path
+) -> None:
+    lab = without_solution(handed_in.lab, tmp_path)
+    judge.grade([judge.Submission(lab, handed_in.path)], GPU)
+    assert recorder.plans[0]["reference"] == {}
+    correct = sum(check.points for check in lab.rubric.check if check.kind == "correctness")
+    assert (lab.max_points("gpu"), lab.max_points("vgpu")) == (correct, 100)
+    assert lab.not_run_points("gpu") == 115 - correct
+
+
+def test_a_reference_solution_that_does_not_compile_is_the_kits_fault(
+    handed_in: judge.Submission, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "solutions/02_kogge_stone/scan.cu"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("// BROKEN\n")
+    monkeypatch.setattr(Lab, "solution", broken)
+    with pytest.raises(KitError, match=r"the reference solution of 02_kogge_stone does not compile:\nscan.cu\(1\)"):
+        judge.grade([handed_in], GPU)
+
+
+def test_a_gpu_has_one_judge_at_a_time(recorder: Recorder, handed_in: judge.Submission) -> None:
+    judge.grade([handed_in] * 4, GPU)
+    assert len(recorder.plans) == 4
+    assert recorder.most_at_once == 1
+
+
+def test_a_file_that_does_not_compile_has_the_devices_points_to_lose(handed_in: judge.Submission) -> None:
+    handed_in.path.write_text("// BROKEN\n")
+    for options in (Options(), GPU):
+        result = judge.grade([handed_in], options)[0]
+        assert result["points"] == 0
+        assert result["max_points"] == handed_in.lab.max_points(options.device)
+        assert result["max_points"] + result["not_run_points"] == 115
+        assert sum(check["max_points"] for check in result["checks"]) == result["max_points"]
+
+
+def test_the_judge_gets_the_time_that_its_checks_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # the real run_judge
+    limits: list[float] = []
+
+    def run_group(_command: object, limit: float, _folder: object) -> object:
+        limits.append(limit)
+        raise OSError(2, "not there")
+
+    monkeypatch.setattr(judge, "run_group", run_group)
+    monkeypatch.setattr(judge, "product", lambda name: Path(name))
+    checks = [{}, {"seconds": 60}]
+    with pytest.raises(KitError):
+        judge.run_judge({"lab": "x", "device": "gpu", "limits": {"seconds": 10}, "checks": checks})
+    assert limits == [judge.GRACE + 10 + 10 + 60]
