@@ -49,14 +49,7 @@ bool is_unwritten(Affine value);
 /// As messages show it: "523776", "0.333333343", "(a = 3, b = 17)", "unwritten".
 std::string text_of(float value);
 std::string text_of(Affine value);
-
-enum class Operation { inclusive, exclusive };
-const char* name_of(Operation operation);
-
-/// What an output should be: a scan of each section of `section` elements, or of the whole array when it is 0.
-struct Scan {
-  Operation operation = Operation::inclusive;
-  std::size_t section = 0;
-};
+/// "1 element", "33 elements".
+std::string elements_text(std::size_t n);
 
 }  // namespace scanlab::grade
