@@ -14,12 +14,15 @@ struct Row {
 };
 
 constexpr const char* scan_parameters = "const Element* d_x, Element* d_y, int n";
+constexpr const char* partition_parameters = "const Element* d_x, Element* d_y, int* d_kept, int n";
 
 constexpr std::array rows = {
     Row{Operation::inclusive, "inclusive", "inclusive scan", "inclusive_scan", scan_parameters,
         runner::Entry::inclusive_scan},
     Row{Operation::exclusive, "exclusive", "exclusive scan", "exclusive_scan", scan_parameters,
         runner::Entry::exclusive_scan},
+    Row{Operation::compact, "compact", "compaction", "compact", partition_parameters, runner::Entry::compact},
+    Row{Operation::split, "split", "split", "split", partition_parameters, runner::Entry::split},
 };
 
 const Row& row_of(Operation operation) {
@@ -51,6 +54,10 @@ const char* entry_name(Operation entry) {
 
 const char* parameters_of(Operation entry) {
   return row_of(entry).parameters;
+}
+
+bool has_count(Operation entry) {
+  return parameters_of(entry) == partition_parameters;
 }
 
 runner::Entry runner_entry(Operation entry) {

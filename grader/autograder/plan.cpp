@@ -172,6 +172,10 @@ CheckPlan parse_check(Object object) {
                               {{"correctness", CheckPlan::Kind::correctness}, {"count", CheckPlan::Kind::count}});
   check.entry = choice(object.text("entry"), object.place("entry"), entries);
   check.operation = choice(object.text("operation", name_of(check.entry)), object.place("operation"), operations);
+  if (has_count(check.entry) != has_count(check.operation)) {
+    throw KitFault(fmt::format("{}: {} cannot compute \"{}\", its parameters are other ones", object.place("operation"),
+                               entry_name(check.entry), name_of(check.operation)));
+  }
   check.element = choice<ElementType>(object.text("element"), object.place("element"),
                                       {{"float", ElementType::floats}, {"affine", ElementType::affine}});
   const std::optional<double> points = object.number("points");

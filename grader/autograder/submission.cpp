@@ -42,6 +42,7 @@ CallReport Submission::call(Operation entry, const Arguments& arguments, const v
   call.n = static_cast<std::int32_t>(arguments.n);
   call.d_x = device_.share(arguments.x);
   call.d_y = device_.share(arguments.y);
+  if (arguments.kept) call.d_kept = device_.share(*arguments.kept);
 
   connection_->begin_call(schedule, counting, deadline_);
   const std::variant<runner::Done, Ending> answer = process_->call(call, deadline_);

@@ -13,7 +13,8 @@ namespace scanlab::grade {
 /// What an entry is called with.
 struct Arguments {
   Buffer x, y;
-  std::size_t n = 0;  ///< elements
+  std::optional<Buffer> kept;  ///< one int, of entries that have d_kept
+  std::size_t n = 0;           ///< elements
 };
 
 class Submission {

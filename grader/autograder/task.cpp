@@ -1,5 +1,6 @@
 #include "autograder/task.hpp"
 
+#include "autograder/partition_task.hpp"
 #include "autograder/scan_task.hpp"
 
 namespace scanlab::grade {
@@ -11,6 +12,10 @@ std::unique_ptr<Task<T>> make_task(const Plan& plan, const CheckPlan& check) {
       return make_scan_task<T>(plan, Kind::inclusive);
     case Operation::exclusive:
       return make_scan_task<T>(plan, Kind::exclusive);
+    case Operation::compact:
+      return make_partition_task<T>(Others::dropped);
+    case Operation::split:
+      return make_partition_task<T>(Others::behind);
   }
   throw KitFault("no task for this operation");
 }

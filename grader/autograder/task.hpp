@@ -28,7 +28,8 @@ struct Case {
 /// What a call has left behind in the entry's outputs.
 template <typename T>
 struct Outputs {
-  std::vector<T> y;  ///< all n elements of d_y
+  std::vector<T> y;       ///< all n elements of d_y
+  std::int32_t kept = 0;  ///< *d_kept, of entries that have it
 };
 
 template <typename T>

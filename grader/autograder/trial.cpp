@@ -31,16 +31,19 @@ class TypedTrial : public Trial {
         task_(make_task<T>(plan, check)),
         n_(n),
         x_(device, n * sizeof(T), fmt::format("d_x, the input ({})", elements_text(n))),
-        y_(device, n * sizeof(T), fmt::format("d_y, the output ({})", elements_text(n))) {}
+        y_(device, n * sizeof(T), fmt::format("d_y, the output ({})", elements_text(n))) {
+    if (has_count(check.entry)) kept_.emplace(device, sizeof(std::int32_t), "d_kept, the number of kept elements");
+  }
 
   TrialResult run(Submission& submission, const Case& which, Counting counting, std::uint64_t hash) override {
     const std::uint64_t seed = data_seed(plan_, check_, which);
     const std::vector<T> x = task_->input(which, seed);
     device_.write(x_, x.data());
     device_.fill(y_, unwritten_byte);
+    if (kept_) device_.fill(*kept_, unwritten_count_byte);
 
     const vgpu::Schedule schedule{which.order, mix(seed, "schedule")};
-    CallReport report = submission.call(check_.entry, {x_, y_, n_}, schedule, counting);
+    CallReport report = submission.call(check_.entry, arguments(), schedule, counting);
     TrialResult result;
     result.counts = std::move(report.counts);
     result.output_hash = hash;
@@ -50,10 +53,9 @@ class TypedTrial : public Trial {
       if (!cause.next.empty()) cause.details.push_back(cause.next);
     } else {
       // Taken at once: whatever the submission does later is too late.
-      Outputs<T> outputs;
-      outputs.y.resize(n_);
-      device_.read(y_, outputs.y.data());
+      const Outputs<T> outputs = read_outputs();
       result.output_hash = hash_bytes(hash, outputs.y.data(), task_->relevant(x) * sizeof(T));
+      if (kept_) result.output_hash = hash_bytes(result.output_hash, &outputs.kept, sizeof outputs.kept);
       result.failure = memory_failure(x);
       if (!result.failure) {
         if (std::optional<Cause> mistake = task_->mistake(x, outputs)) {
@@ -67,6 +69,20 @@ class TypedTrial : public Trial {
   }
 
  private:
+  Arguments arguments() const {
+    Arguments arguments{x_, y_, std::nullopt, n_};
+    if (kept_) arguments.kept = *kept_;
+    return arguments;
+  }
+
+  Outputs<T> read_outputs() const {
+    Outputs<T> outputs;
+    outputs.y.resize(n_);
+    device_.read(y_, outputs.y.data());
+    if (kept_) device_.read(*kept_, &outputs.kept);
+    return outputs;
+  }
+
   /// Where, what was printed, and how to run it again.
   void complete(Failure& failure, Submission& submission, const Case& which) const {
     Cause& cause = failure.cause;
@@ -91,7 +107,9 @@ class TypedTrial : public Trial {
       failure.cause.where = place_of(plan_, i);
       return failure;
     }
-    for (const auto& [buffer, name] : {std::pair<const Buffer&, const char*>{x_, "d_x"}, {y_, "d_y"}}) {
+    std::vector<std::pair<Buffer, const char*>> buffers = {{x_, "d_x"}, {y_, "d_y"}};
+    if (kept_) buffers.emplace_back(*kept_, "d_kept");
+    for (const auto& [buffer, name] : buffers) {
       const std::optional<std::string> damage = device_.damaged_guard(buffer);
       if (!damage) continue;
       Failure failure;
@@ -108,6 +126,7 @@ class TypedTrial : public Trial {
   std::unique_ptr<Task<T>> task_;
   std::size_t n_;
   OwnedBuffer x_, y_;
+  std::optional<OwnedBuffer> kept_;
 };
 
 }  // namespace
