@@ -88,7 +88,8 @@ std::optional<std::string> recognise_other_scan(const Evidence<T>& e) {
     return "the operands are swapped: write earlier + later, with the element from further left on the left";
   }
   if (equals_scan(e, {scan.kind, warp})) {
-    return "each warp has scanned its own 32 elements: the sums of the warps before it are missing";
+    return "each 32 elements, one for each lane of a warp, are scanned on their own: the sums of those before are "
+           "missing";
   }
   return std::nullopt;
 }
@@ -236,6 +237,11 @@ std::string recognise_places(const Evidence<T>& e) {
         first, sections == 1 ? "one section" : fmt::format("{} sections", sections), usual_section);
   }
   const std::size_t in_section = section == 0 ? first : first % section;
+  if (section == 0 && first >= warp && first % warp == 0) {  // what belongs to which warp is up to the learner
+    return fmt::format(
+        "the first {} elements are right, {} a warp has lanes: what a warp sums up does not reach those behind it",
+        first, first == warp ? "as many as" : fmt::format("{} times as many as", first / warp));
+  }
   if (first == in_section && first >= warp && first % warp == 0) {
     return fmt::format(
         "the first {} elements, those of {}, are right: the warps do not see each other's sums as they "

@@ -182,7 +182,7 @@ TEST_CASE("missing steps, warps on their own and reversed scans are recognised",
                               [](const Floats& x, Floats& y) {
                                 become(y, reference_of<float>(x, {Kind::inclusive, 32}));
                               }),
-             ContainsSubstring("each warp"));
+             ContainsSubstring("each 32 elements, one for each lane"));
   CHECK_THAT(diagnosis<float>(100, inclusive,
                               [](const Floats& x, Floats& y) {
                                 float sum = 0;
@@ -198,6 +198,10 @@ TEST_CASE("other mistakes are told by their places", "[diagnosis]") {
     };
   };
   CHECK_THAT(diagnosis<float>(1000, inclusive, add_from(64)), ContainsSubstring("warps 0 to 1"));
+  const Scan whole{Kind::inclusive, 0};  // which warp has which elements is up to the learner
+  CHECK_THAT(diagnosis<float>(1000, whole, add_from(32)),
+             ContainsSubstring("32 elements are right, as many as a warp"));
+  CHECK_THAT(diagnosis<float>(1000, whole, add_from(512)), ContainsSubstring("right, 16 times as many as a warp"));
   CHECK_THAT(diagnosis<float>(2500, inclusive, add_from(2100)), ContainsSubstring("last, partial section is wrong"));
   CHECK_THAT(diagnosis<float>(4096, inclusive, add_from(1024)), ContainsSubstring("the first section is right"));
   CHECK_THAT(diagnosis<float>(100, inclusive, add_from(7)), ContainsSubstring("before y[7] are right"));

@@ -6,12 +6,31 @@ from typing import Any
 import pytest
 
 from scanlab import verify
-from scanlab.labs import Lab
+from scanlab.errors import KitError
+from scanlab.labs import Lab, all_labs, base_of
 from scanlab.plan import Options
 
 OPENING = '// what it does\n#include "scanlab.cuh"\n'
 SKELETON = OPENING + "void f() {\n  // >>> your code\n  // TODO(1): think\n  // <<< your code\n}\n"
 SOLUTION = OPENING + "void f() {\n  // >>> your code\n  done();\n  // <<< your code\n}\n"
+RUBRIC = """\
+title = "A lab"
+summary = "one line"
+handout = "handouts/01_x.md"
+entries = ["inclusive_scan"]
+limits = {seconds = 10, warp_instructions = 1000, output_bytes = 100}
+
+[[check]]
+name = "inclusive"
+title = "inclusive scan"
+kind = "correctness"
+entry = "inclusive_scan"
+element = "float"
+operation = "inclusive"
+points = 100
+sizes = [1]
+schedules = ["in_order"]
+"""
 CAUSE = {"headline": "y[0] = 0, expected 1"}
 
 
@@ -28,9 +47,14 @@ PASSES = result("pass", 100)
 
 @pytest.fixture
 def verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Verify labs of these (skeleton, solution) texts; each pair of files gets these results."""
+    """Verify labs of these (skeleton, solution) texts, or of them those in `only`; each pair gets these results."""
 
-    def run(*pairs: tuple[str, str], results: tuple[dict[str, Any], dict[str, Any]] = (FAILS, PASSES)):
+    def run(
+        *pairs: tuple[str, str],
+        results: tuple[dict[str, Any], dict[str, Any]] = (FAILS, PASSES),
+        builds_on: dict[str, str] | None = None,
+        only: slice = slice(None),
+    ):
         monkeypatch.setattr(verify, "SOLUTIONS", tmp_path / "solutions")
         monkeypatch.setattr(verify, "grade", lambda submissions, *_: [*results] * (len(submissions) // 2))
         labs = []
@@ -38,8 +62,11 @@ def verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             for folder, text in zip(("labs", "solutions"), pair, strict=True):
                 (tmp_path / folder / f"0{i}_x").mkdir(parents=True)
                 (tmp_path / folder / f"0{i}_x/scan.cu").write_text(text)
-            labs.append(Lab(tmp_path / f"labs/0{i}_x"))
-        return verify.verify(labs, Options("vgpu", None, 7))
+            lab = Lab(tmp_path / f"labs/0{i}_x")
+            base = (builds_on or {}).get(lab.name)
+            (lab.folder / "lab.toml").write_text((f'builds_on = "{base}"\n' if base else "") + RUBRIC)
+            labs.append(lab)
+        return verify.verify(labs[only], labs, Options("vgpu", None, 7))
 
     return run
 
@@ -91,3 +118,47 @@ def test_a_rung_that_is_too_high_is_told(verified) -> None:
     long = SOLUTION.replace("done();", "\n".join(f"step({i});" for i in range(verify.MOST_CHANGED_LINES + 1)))
     _, lab = verified((SKELETON, SOLUTION), (SKELETON, long))
     assert any("lines of the solution are not in lab 01's" in fault for fault in lab.faults)
+
+
+def steps(count: int) -> tuple[str, str]:
+    """A lab whose solution has `count` lines."""
+    return SKELETON, SOLUTION.replace("done();", "\n".join(f"step({i});" for i in range(count)))
+
+
+def test_a_lab_is_compared_with_the_one_that_it_builds_on(verified) -> None:
+    branches = {"03_x": "01_x"}
+    facts = [lab.facts[0] for lab in verified(steps(1), steps(20), steps(4), builds_on=branches)[1:]]
+    assert facts == ["19 lines are new since 01", "3 lines are new since 01"]
+
+
+def test_a_lab_alone_is_compared_too(verified) -> None:
+    (lab,) = verified(steps(1), steps(4), only=slice(1, 2))
+    assert lab.facts[0] == "3 lines are new since 01"
+
+
+@pytest.mark.parametrize(
+    ("base", "fault"),
+    [
+        ("02_y", r"'02_y' is the name of no lab; before it there are 01_x"),
+        ("2", r"'2' is the name of no lab; before it there are 01_x"),
+        ("02_x", r"'02_x' is the lab itself; before it there are 01_x"),
+        ("03_x", r"'03_x' comes after 02_x; before it there are 01_x"),
+    ],
+)
+def test_a_lab_builds_on_an_earlier_one(verified, base: str, fault: str) -> None:
+    with pytest.raises(KitError, match=rf"^[^\n]*02_x/lab\.toml: builds_on: {fault}$"):
+        verified(steps(1), steps(2), steps(3), builds_on={"02_x": base})
+
+
+def test_the_first_lab_builds_on_none(verified) -> None:
+    with pytest.raises(KitError, match=r"'01_x' is the lab itself; there is none before it$"):
+        verified(steps(1), builds_on={"01_x": "01_x"})
+
+
+def test_the_kits_own_labs_build_on_earlier_ones() -> None:
+    ladder = all_labs()
+    assert base_of(ladder[0], ladder) is None
+    for lab in ladder[1:]:
+        base = base_of(lab, ladder)
+        assert base is not None
+        assert base.name < lab.name

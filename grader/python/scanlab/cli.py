@@ -306,8 +306,10 @@ def verify(
     from scanlab.plan import Options
     from scanlab.verify import verify as verify_labs
 
-    chosen = sorted({lab.name: lab for lab in map(find_lab, labs)}.items()) if labs else None
-    verified = verify_labs([lab for _, lab in chosen] if chosen else all_labs(), Options(device.value, None, seed))
+    ladder = all_labs()
+    chosen = {find_lab(lab).name for lab in labs or ()}
+    wanted = [lab for lab in ladder if lab.name in chosen] if chosen else ladder
+    verified = verify_labs(wanted, ladder, Options(device.value, None, seed))
     for lab in verified:
         print(f"{lab.lab}: {'; '.join(lab.facts) or 'nothing holds'}")
         for fault in lab.faults:

@@ -3,6 +3,7 @@
 import difflib
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -112,13 +113,17 @@ class Hint(Table):
 
 
 class Rubric(Table):
-    """The whole of a lab.toml; without `section` (or with 0) the whole array is one scan."""
+    """The whole of a lab.toml; without `section` (or with 0) the whole array is one scan.
+
+    `builds_on` names the lab whose solution this one's is one idea away from; without it that is the lab before.
+    """
 
     title: Text
     summary: Text
     handout: Text
     section: int = Field(default=0, ge=0)
     block_size: int | None = Field(default=None, ge=1, le=1024)  # None: a thread an element
+    builds_on: Text | None = None
     entries: Annotated[list[Text], Field(min_length=1)]
     limits: Limits
     check: Annotated[list[Check], Field(min_length=1)]
@@ -238,6 +243,27 @@ def all_labs() -> list[Lab]:
     if not folders:
         raise KitError(f"no labs under {shown(LABS)}")
     return [Lab(folder) for folder in sorted(folders)]
+
+
+def base_of(lab: Lab, ladder: Sequence[Lab]) -> Lab | None:
+    """Return the lab of `ladder`, which stands in its order, that `lab` builds on; None for the first.
+
+    Raises KitError when the rubric's `builds_on` is no lab before it.
+    """
+    earlier = {other.name: other for other in ladder if other.name < lab.name}
+    wanted = lab.rubric.builds_on
+    if wanted is None:
+        return next(reversed(earlier.values()), None)
+    if wanted in earlier:
+        return earlier[wanted]
+    if wanted == lab.name:
+        fault = "is the lab itself"
+    elif any(other.name == wanted for other in ladder):
+        fault = f"comes after {lab.name}"
+    else:
+        fault = "is the name of no lab"
+    before = f"; before it there are {', '.join(earlier)}" if earlier else "; there is none before it"
+    raise KitError(f"{shown(lab.folder / 'lab.toml')}: builds_on: {wanted!r} {fault}{before}")
 
 
 def find_lab(wanted: str) -> Lab:

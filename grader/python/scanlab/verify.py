@@ -1,7 +1,7 @@
 """Prove that the labs keep what they promise to those who take them.
 
 A lab's skeleton and its solution are the same file outside the marked regions; the skeleton compiles and gets `fail`
-with a cause; the solution gets full points; and a solution differs little from the one before it, so that the
+with a cause; the solution gets full points; and a solution differs little from the one that it builds on, so that the
 difference is the lesson. For whoever writes labs: a learner's own file is no skeleton.
 """
 
@@ -14,12 +14,12 @@ from typing import Any
 from scanlab import skeleton
 from scanlab.errors import KitError
 from scanlab.judge import Submission, grade
-from scanlab.labs import Lab
+from scanlab.labs import Lab, base_of
 from scanlab.paths import SOLUTIONS, shown
 from scanlab.plan import Options
 
 MOST_CHANGED_LINES = 60
-"""Lines that a solution may have which the one before it has not."""
+"""Lines that a solution may have which the one that it builds on has not."""
 SHOWN_LINES = 6
 """So many lines of a difference are shown."""
 
@@ -35,19 +35,26 @@ class Verified:
 
 
 def verify(
-    labs: Sequence[Lab], options: Options, done: Callable[[dict[str, Any]], None] = lambda _: None
+    labs: Sequence[Lab],
+    ladder: Sequence[Lab],
+    options: Options,
+    done: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> list[Verified]:
-    """Verify `labs`, which stand in their order. `done` is told of each graded file.
+    """Verify `labs`; those that they build on are looked up in `ladder`, all labs in their order.
 
-    Raises KitError where a skeleton or a solution cannot be read, or the kit cannot grade.
+    `done` is told of each graded file.
+
+    Raises KitError where a rubric, a skeleton or a solution cannot be read, or the kit cannot grade.
     """
+    bases = [base_of(lab, ladder) for lab in labs]
     all_verified = [Verified(lab.name) for lab in labs]
     files = [(lab.source, SOLUTIONS / lab.name / "scan.cu") for lab in labs]
     texts = [(_read(given), _read(solution)) for given, solution in files]
     for verified, (given, solution) in zip(all_verified, texts, strict=True):
         _compare_outside(verified, given, solution)
-    for i in range(1, len(labs)):
-        _count_changes(all_verified[i], texts[i - 1][1], texts[i][1], labs[i - 1])
+    for verified, base, (_, solution) in zip(all_verified, bases, texts, strict=True):
+        if base is not None:
+            _count_changes(verified, _read(SOLUTIONS / base.name / "scan.cu"), solution, base)
     submissions = [Submission(lab, path) for lab, paths in zip(labs, files, strict=True) for path in paths]
     results = grade(submissions, options, done)
     for verified, given, solution in zip(all_verified, results[::2], results[1::2], strict=True):
@@ -89,7 +96,7 @@ def _compare_outside(verified: Verified, given: str, solution: str) -> None:
     verified.faults.append("\n".join(["skeleton (-) and solution (+) differ outside the regions:", *lines]))
 
 
-def _count_changes(verified: Verified, before: str, after: str, lab_before: Lab) -> None:
+def _count_changes(verified: Verified, before: str, after: str, base: Lab) -> None:
     """Count the lines of `after` that `before` has not, its opening comment aside."""
     lines = [
         [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("//")]
@@ -97,10 +104,10 @@ def _count_changes(verified: Verified, before: str, after: str, lab_before: Lab)
     ]
     changed = sum(line.startswith("+ ") for line in difflib.ndiff(*lines))
     are = "line is" if changed == 1 else "lines are"
-    verified.facts.append(f"{changed} {are} new since {lab_before.number}")
+    verified.facts.append(f"{changed} {are} new since {base.number}")
     if changed > MOST_CHANGED_LINES:
         verified.faults.append(
-            f"{changed} lines of the solution are not in lab {lab_before.number}'s; at most {MOST_CHANGED_LINES}, "
+            f"{changed} lines of the solution are not in lab {base.number}'s; at most {MOST_CHANGED_LINES}, "
             "so that the difference is the lesson"
         )
 
