@@ -89,7 +89,7 @@ std::optional<std::string> recognise_unwritten(const PartitionEvidence<T>& e) {
       std::count_if(e.y.begin(), e.y.end(), [](const T& value) { return is_unwritten(value); }));
   if (unwritten == e.y.size()) return "nothing is ever written to d_y: is a TODO still open, or is no kernel launched?";
   if (e.others == Others::behind && first_wrong(e) == e.right.kept && unwritten == e.y.size() - e.right.kept) {
-    return "the kept elements are right, the others are never written: a split puts them behind the kept ones";
+    return "the kept elements are right, and nothing is ever written behind them: a split puts the others there";
   }
   return std::nullopt;
 }
@@ -276,6 +276,10 @@ std::string recognise_count(const PartitionEvidence<T>& e) {
     return "the right number has been added to what was in *d_kept before: set it to 0 first, in every call";
   }
   const Indices indices = indices_of(e.x);
+  if (count == 0 && kept == 1) {
+    return "*d_kept is 0: either it stays as it was at first, or the element itself is not counted, as in an exclusive "
+           "scan of the flags";
+  }
   if (n > 0 && is_kept(e.x.back()) && count == kept - 1) {
     return "this is how many are kept before the last element, the last value of an exclusive scan: the last element's "
            "own flag is missing";

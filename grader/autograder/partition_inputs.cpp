@@ -28,8 +28,9 @@ void fill_runs(Flags& flags, std::size_t begin, std::size_t end, Random& random)
 
 /// Stretches that end anywhere: sections and warps begin and end within all patterns.
 void fill_mixture(Flags& flags, Random& random) {
+  const std::size_t longest = std::clamp<std::size_t>(flags.size() / 4, 32, 2048);
   for (std::size_t begin = 0; begin < flags.size();) {
-    const std::size_t end = std::min<std::size_t>(flags.size(), begin + 1 + random.below(2048));
+    const std::size_t end = std::min<std::size_t>(flags.size(), begin + 1 + random.below(longest));
     constexpr std::uint64_t sixteenths[] = {0, 1, 8, 8, 15, 16};
     const std::uint64_t which = random.below(std::size(sixteenths) + 1);
     if (which == std::size(sixteenths)) {

@@ -11,7 +11,7 @@ namespace scanlab::grade {
 
 /// Which elements are kept.
 enum class Pattern {
-  mixture,      ///< stretches of up to 2048 elements, each of another pattern; about half of all
+  mixture,      ///< stretches of up to 2048 elements (few of few elements) in one of the patterns; about half of all
   half,         ///< each with a chance of 1/2
   few,          ///< … of 1/16
   most,         ///< … of 15/16

@@ -44,7 +44,8 @@ class PartitionTask : public Task<T> {
     } else {
       return std::nullopt;
     }
-    cause.details.push_back(fmt::format("{} of {} are kept", right.kept, elements_text(x.size())));
+    cause.details.push_back(
+        fmt::format("of {}, {} {} to be kept", elements_text(x.size()), right.kept, right.kept == 1 ? "is" : "are"));
     return cause;
   }
 

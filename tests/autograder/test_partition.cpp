@@ -228,7 +228,7 @@ TEST_CASE("a split's others at wrong places are told", "[partition]") {
     return diagnosis<float>(Others::behind, 3000, splits_at<float>(right_place<float>, others));
   };
   CHECK_THAT(diagnosis<float>(Others::behind, 3000, keeps_at<float>(right_place<float>)),
-             ContainsSubstring("the others are never written"));
+             ContainsSubstring("nothing is ever written behind them"));
   CHECK_THAT(split([](const A& a, std::size_t i) { return i - a.kept(0, i); }),
              ContainsSubstring("from y[0] on as well"));
   CHECK_THAT(split([](const A& a, std::size_t i) { return right_place_of_other(a, i) - 1; }),
@@ -277,6 +277,7 @@ TEST_CASE("a wrong number is told by what it is the number of", "[partition]") {
   CHECK_THAT(counted([](const A& a) { return 3000 - a.kept(0, 3000); }), ContainsSubstring("number of the others"));
   CHECK_THAT(counted([](const A& a) { return 2 * a.kept(0, 3000); }), ContainsSubstring("twice"));
   CHECK_THAT(counted([](const A&) { return 0; }), ContainsSubstring("left at 0"));
+  CHECK_THAT(counted([](const A&) { return 0; }, Pattern::one), ContainsSubstring("either it stays as it was"));
   CHECK_THAT(counted([](const A& a) { return a.kept(0, 3000) + 5; }), ContainsSubstring("too many are counted"));
   CHECK_THAT(counted([](const A& a) { return a.kept(0, 3000) - 5; }), ContainsSubstring("too few of them"));
   CHECK_THAT(diagnosis<float>(Others::dropped, 3000,
