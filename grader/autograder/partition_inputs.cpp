@@ -1,7 +1,9 @@
 #include "autograder/partition_inputs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "autograder/inputs.hpp"
 
@@ -26,17 +28,24 @@ void fill_runs(Flags& flags, std::size_t begin, std::size_t end, Random& random)
   }
 }
 
-/// Stretches that end anywhere: sections and warps begin and end within all patterns.
+/// Stretches that end anywhere: sections and warps begin and end within all patterns. Each pattern comes as often as
+/// the others, in a random order, so that the share of kept elements is close to a half.
 void fill_mixture(Flags& flags, Random& random) {
+  constexpr int runs = -1;
+  std::array kinds = {0, 1, 8, 8, 15, 16, runs};  // chances in sixteenths
   const std::size_t longest = std::clamp<std::size_t>(flags.size() / 4, 32, 2048);
+  std::size_t next = kinds.size();
   for (std::size_t begin = 0; begin < flags.size();) {
+    if (next == kinds.size()) {
+      for (std::size_t i = kinds.size(); i > 1; --i) std::swap(kinds[i - 1], kinds[random.below(i)]);
+      next = 0;
+    }
     const std::size_t end = std::min<std::size_t>(flags.size(), begin + 1 + random.below(longest));
-    constexpr std::uint64_t sixteenths[] = {0, 1, 8, 8, 15, 16};
-    const std::uint64_t which = random.below(std::size(sixteenths) + 1);
-    if (which == std::size(sixteenths)) {
+    const int kind = kinds[next++];
+    if (kind == runs) {
       fill_runs(flags, begin, end, random);
     } else {
-      fill_by_chance(flags, begin, end, sixteenths[which], random);
+      fill_by_chance(flags, begin, end, static_cast<std::uint64_t>(kind), random);
     }
     begin = end;
   }

@@ -78,7 +78,6 @@ __global__ void section_kernel(const Element* d_x, Element* d_y, int* d_kept, Ch
     const int total = scan_row(lane < warps ? s_sums[lane] : 0);
     if (lane < warps) s_sums[lane] = total;
     if (lane == warp_size - 1) s_before = pass_on(chain, s_section, total);
-    if (task == Task::compact && lane == warp_size - 1) *d_kept = s_before + total;
   }
   __syncthreads();
 
@@ -93,6 +92,7 @@ __global__ void section_kernel(const Element* d_x, Element* d_y, int* d_kept, Ch
       d_y[all_kept + i - (before + counts[row])] = x[row];
     }
   }
+  if (task == Task::compact && t == block_size - 1) *d_kept = s_before + s_sums[warps - 1];
 }
 
 template <Task task>
