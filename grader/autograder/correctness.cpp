@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "autograder/hash.hpp"
 #include "autograder/submission.hpp"
 #include "autograder/trial.hpp"
 
@@ -59,7 +60,7 @@ class Examination {
       // Large arrays take longer under these schedules: no time left is no other result.
       if (tried.failure && tried.failure->verdict == Verdict::timeout) break;
       (tried.failure ? wrong : right).push_back(vgpu::name_of(order));
-      if (!tried.failure || tried.is_wrong_output) outputs.insert(tried.output_hash);
+      if (!tried.failure || tried.is_wrong_output) outputs.insert(tried.mistake);
     }
     if (!right.empty() && !wrong.empty()) {
       put_first(cause, fmt::format("the same data is right under {} and wrong under {}: {}", joined(right),
@@ -77,7 +78,7 @@ class Examination {
       submission_.restart();
       const TrialResult tried = rerun(which_);
       right += !tried.failure;
-      if (!tried.failure || tried.is_wrong_output) outputs.insert(tried.output_hash);
+      if (!tried.failure || tried.is_wrong_output) outputs.insert(tried.mistake);
     }
     if (right == times && !was_first_) {
       put_first(cause, fmt::format("right {} times as the first call of a process, wrong as a later one: {}", times,

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "autograder/hash.hpp"
 #include "autograder/partition_diagnosis.hpp"
 
 namespace scanlab::grade {
@@ -25,7 +27,7 @@ class PartitionTask : public Task<T> {
     return static_cast<std::size_t>(std::count_if(x.begin(), x.end(), [](T element) { return is_kept(element); }));
   }
 
-  std::optional<Cause> mistake(std::span<const T> x, const Outputs<T>& outputs) const override {
+  std::optional<Mistake> mistake(std::span<const T> x, const Outputs<T>& outputs) const override {
     const Partition<T> right = partition_of(x, others_);
     const bool is_count_right = std::cmp_equal(outputs.kept, right.kept);
     const PartitionEvidence<T> evidence{x, outputs.y, outputs.kept, others_, right};
@@ -46,7 +48,8 @@ class PartitionTask : public Task<T> {
     }
     cause.details.push_back(
         fmt::format("of {}, {} {} to be kept", elements_text(x.size()), right.kept, right.kept == 1 ? "is" : "are"));
-    return cause;
+    const std::uint64_t of_elements = hash_bytes(hash_start, outputs.y.data(), right.y.size() * sizeof(T));
+    return Mistake{std::move(cause), hash_bytes(of_elements, &outputs.kept, sizeof outputs.kept)};
   }
 
  private:

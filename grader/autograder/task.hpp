@@ -32,6 +32,12 @@ struct Outputs {
   std::int32_t kept = 0;  ///< *d_kept, of entries that have it
 };
 
+/// What is wrong with outputs.
+struct Mistake {
+  Cause cause;                    ///< all of it but the headline and the next step
+  std::uint64_t fingerprint = 0;  ///< tells wrong outputs apart, but not those that differ by rounding alone; not 0
+};
+
 template <typename T>
 class Task {
  public:
@@ -43,9 +49,8 @@ class Task {
   /// How many elements of d_y are looked at, from the first one on: the others may hold anything.
   virtual std::size_t relevant(std::span<const T> x) const = 0;
 
-  /// What is wrong with the outputs for input `x`: all of the cause but its headline and its next step. Nothing when
-  /// they are right.
-  virtual std::optional<Cause> mistake(std::span<const T> x, const Outputs<T>& outputs) const = 0;
+  /// What is wrong with the outputs for input `x`; nothing when they are right.
+  virtual std::optional<Mistake> mistake(std::span<const T> x, const Outputs<T>& outputs) const = 0;
 };
 
 /// The task of the check's operation; the plan outlives it. Defined for both elements.

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "autograder/hash.hpp"
 #include "autograder/inputs.hpp"
 #include "autograder/messages.hpp"
 
@@ -58,9 +59,10 @@ class TypedTrial : public Trial {
       if (kept_) result.output_hash = hash_bytes(result.output_hash, &outputs.kept, sizeof outputs.kept);
       result.failure = memory_failure(x);
       if (!result.failure) {
-        if (std::optional<Cause> mistake = task_->mistake(x, outputs)) {
-          result.failure = Failure{Verdict::fail, std::move(*mistake)};
+        if (std::optional<Mistake> mistake = task_->mistake(x, outputs)) {
+          result.failure = Failure{Verdict::fail, std::move(mistake->cause)};
           result.is_wrong_output = true;
+          result.mistake = mistake->fingerprint;
         }
       }
     }
@@ -130,12 +132,6 @@ class TypedTrial : public Trial {
 };
 
 }  // namespace
-
-std::uint64_t hash_bytes(std::uint64_t hash, const void* data, std::size_t bytes) {
-  const auto* at = static_cast<const unsigned char*>(data);
-  for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ at[i]) * 0x100000001B3u;
-  return hash;
-}
 
 std::unique_ptr<Trial> make_trial(const Plan& plan, const CheckPlan& check, Device& device, std::size_t n) {
   if (check.element == ElementType::floats) return std::make_unique<TypedTrial<float>>(plan, check, device, n);

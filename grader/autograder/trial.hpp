@@ -20,12 +20,9 @@ struct TrialResult {
   std::optional<Failure> failure;  ///< complete but for the diagnosis by other runs
   bool is_wrong_output = false;    ///< … and it is about the values of the output
   std::uint64_t output_hash = 0;   ///< of what is looked at of the outputs, seeded with the hash given
+  std::uint64_t mistake = 0;       ///< the wrong output's Mistake::fingerprint; 0: all is right
   std::vector<std::pair<std::string, double>> counts;
 };
-
-/// Continues a 64-bit FNV-1a hash over `bytes` bytes.
-inline constexpr std::uint64_t hash_start = 0xCBF29CE484222325u;
-std::uint64_t hash_bytes(std::uint64_t hash, const void* data, std::size_t bytes);
 
 /// Calls of one check at one size. The memory is the same for all of them, and is filled anew before each.
 class Trial {

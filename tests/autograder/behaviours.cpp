@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "scanlab.cuh"
@@ -63,6 +64,13 @@ void inclusive_scan(const Element* d_x, Element* d_y, int n) {
   if (is("leftover") && calls > 3 && n > 0) d_y[n - 1] = identity();
   if (is("grows") && n > 0) {
     for (int k = 0; k < calls; ++k) d_y[n - 1] = d_y[n - 1] + d_x[0];
+  }
+  if (is("rounds") && n == 1024) {  // another last bit in each process, and a mistake
+    std::uint32_t bits;
+    std::memcpy(&bits, &d_y[n - 1], sizeof(bits));
+    bits += static_cast<std::uint32_t>(getpid()) % 64;
+    std::memcpy(&d_y[n - 1], &bits, sizeof(bits));
+    d_y[500] = d_y[500] + d_y[500] + d_x[0];
   }
   if (is("stray") && fork() == 0) {
     setsid();

@@ -168,6 +168,15 @@ TEST_CASE("what grows from call to call is not taken for another schedule's resu
   CHECK_THAT(result.cause->rationale, !ContainsSubstring("schedules"));
 }
 
+TEST_CASE("rounding that differs from run to run is not taken for a race", "[judging]") {
+  for (const Pretend pretend : {Pretend::virtual_gpu, Pretend::gpu}) {
+    const CheckResult result = judge("rounds", make_plan(), pretend);
+    CHECK(result.verdict == Verdict::fail);
+    CHECK(result.cause->headline.starts_with("inclusive scan of floats, n = 1024, seed 7"));
+    CHECK_THAT(result.cause->rationale, ContainsSubstring("y[500] are right"));
+  }
+}
+
 TEST_CASE("a CUDA error is reported with its meaning", "[judging]") {
   const CheckResult result = judge("error");
   CHECK(result.verdict == Verdict::fail);

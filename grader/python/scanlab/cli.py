@@ -1,6 +1,5 @@
 """The commands of `grader/scanlab`. Human text goes to stdout, diagnostics to stderr."""
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scanlab import __version__, errors
+from scanlab.arguments import DeviceName, DeviceOption, JsonOption, write_json
+from scanlab.bench.commands import bench
 from scanlab.paths import LABS, ROOT, build_folder, shown
 from scanlab.process import Interrupted, stop_on_signals
 
@@ -21,13 +22,6 @@ if TYPE_CHECKING:
 
 LARGEST_N = 1 << 30
 LARGEST_SEED = (1 << 64) - 1
-
-
-class DeviceName(StrEnum):
-    """Where kernels run."""
-
-    vgpu = "vgpu"
-    gpu = "gpu"
 
 
 class ScheduleName(StrEnum):
@@ -47,10 +41,8 @@ class ProfileName(StrEnum):
 
 
 LabArgument = Annotated[str, typer.Argument(metavar="LAB", help="02, kogge_stone, 02_kogge_stone or its folder")]
-DeviceOption = Annotated[DeviceName, typer.Option(help="the virtual GPU, or this machine's own")]
 SeedOption = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="chooses inputs and random schedules")]
 ScheduleOption = Annotated[ScheduleName | None, typer.Option(help="one order of blocks and warps only")]
-JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="also write the result as JSON")]
 
 app = typer.Typer(
     name="scanlab",
@@ -59,9 +51,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-)
-bench = typer.Typer(
-    help="Measure the kit's own speed.", add_completion=False, no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(bench, name="bench")
 _program_arguments: list[str] = []
@@ -108,17 +97,6 @@ def _print(lines: Sequence["Line"]) -> None:
     console = Console(highlight=False, soft_wrap=True)
     for text, style in lines:
         console.print(Text(text, style=style))
-
-
-def _write_json(path: Path | None, value: dict[str, Any]) -> None:
-    if path is None:
-        return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        raise errors.UsageError(f"cannot write {shown(path)}: {error.strerror}") from error
 
 
 def _grade(submissions: list["Submission"], options: "Options") -> list[dict[str, Any]]:
@@ -178,7 +156,7 @@ def check(
     options = Options(device.value, n, seed, schedule.value if schedule else None)
     result = _grade([submission], options)[0]
     _print(report.result_lines(result, checks=True))
-    _write_json(json_file, result)
+    write_json(json_file, result)
     raise typer.Exit(errors.PASSED if result["verdict"] == "pass" else errors.FAILED)
 
 
@@ -205,7 +183,7 @@ def grade(
             print()
     total = report.summary(results, device.value, seed)
     _print_table(results, total)
-    _write_json(json_file, total)
+    write_json(json_file, total)
     raise typer.Exit(errors.PASSED if total["verdict"] == "pass" else errors.FAILED)
 
 
@@ -362,59 +340,6 @@ def run_suite(
     from scanlab.suite import run_tests
 
     raise typer.Exit(run_tests(suites or []))
-
-
-@bench.command("vgpu")
-def bench_vgpu(
-    json_file: JsonOption = None,
-    repeat: Annotated[int, typer.Option(min=1, max=1000, help="timed launches of each kernel")] = 7,
-    kernels: Annotated[
-        list[str] | None, typer.Option("--filter", metavar="NAME", help="only kernels with this in their names")
-    ] = None,
-    observers: Annotated[list[str] | None, typer.Option(metavar="SET", help="only this set, such as none")] = None,
-    n: Annotated[int, typer.Option("--n", min=1, max=1 << 24, help="elements")] = 1 << 20,
-) -> None:
-    """Measure the virtual GPU on one core, beside a prototype and PoCL, and on several cores."""
-    from scanlab import bench as speed
-
-    if json_file is not None and not json_file.absolute().parent.is_dir():
-        raise errors.UsageError(f"cannot write {shown(json_file)}: its folder does not exist")
-    options = speed.Options(n, repeat, tuple(kernels or ()), tuple(observers or ()))
-    if sys.stderr.isatty():
-        from rich.console import Console
-
-        with Console(stderr=True).status("…") as status:
-            result = speed.bench_vgpu(options, status.update)
-    else:
-        result = speed.bench_vgpu(options, lambda _: None)
-    _print_bench(result)
-    _write_json(json_file, result)
-
-
-def _print_bench(result: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from scanlab import bench as speed
-
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
-    table = Table(box=None, pad_edge=False)
-    for name in speed.COLUMNS:
-        table.add_column(name, no_wrap=True, justify="left" if name in ("kernel", "observers") else "right")
-    for row in speed.table_rows(result):
-        table.add_row(*row)
-    console.print(table)
-    if columns := speed.parallel_columns(result):
-        beside = Table(box=None, pad_edge=False)
-        for at, name in enumerate(columns):
-            beside.add_column(name, no_wrap=True, justify="left" if at == 0 else "right")
-        for row in speed.parallel_rows(result):
-            beside.add_row(*row)
-        print()
-        console.print(beside)
-        print()
-    for line in speed.notes(result):
-        print(line)
 
 
 @app.command()

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 OUTPUT_LIMIT = 1 << 20
 """Bytes of a program's output that are kept."""
@@ -34,28 +35,37 @@ def run_group(command: Sequence[str], timeout: float, cwd: Path | None = None) -
     Raises OSError when the program cannot be started.
     """
     with tempfile.TemporaryFile() as sink:
-        with _lock:
-            if _stopping.is_set():
-                raise InterruptedError("scanlab is stopping")
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=subprocess.STDOUT,
-                cwd=cwd,
-                start_new_session=True,
-            )
-            _running.add(process)
+        process = start_group(command, subprocess.DEVNULL, sink, subprocess.STDOUT, cwd)
         try:
             code: int | None = process.wait(timeout)
         except subprocess.TimeoutExpired:
             code = None
         finally:
-            _kill_group(process)
-            with _lock:
-                _running.discard(process)
+            end_group(process)
         sink.seek(0)
         return Finished(code, sink.read(OUTPUT_LIMIT).decode(errors="replace"))
+
+
+def start_group(
+    command: Sequence[str], stdin: int, stdout: int | IO[bytes], stderr: int | IO[bytes], cwd: Path | None = None
+) -> subprocess.Popen[bytes]:
+    """Start `command` in a session of its own, known to `kill_all`, until `end_group` is called with it.
+
+    Raises OSError when the program cannot be started.
+    """
+    with _lock:
+        if _stopping.is_set():
+            raise InterruptedError("scanlab is stopping")
+        process = subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, start_new_session=True)
+        _running.add(process)
+    return process
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill what is left of a program's process group."""
+    _kill_group(process)
+    with _lock:
+        _running.discard(process)
 
 
 def kill_all() -> None:

@@ -26,6 +26,13 @@ def outside(text: str) -> str:
     return REGION.sub("", text)
 
 
+def untouched(text: str) -> bool:
+    """Return whether a lab's file holds nothing but comments in its marked regions: nobody has begun with it."""
+    regions = REGION.findall(text)
+    lines = [line.strip() for region in regions for line in region.splitlines()]
+    return bool(regions) and all(not line or line.startswith("//") for line in lines)
+
+
 def pristine(lab: Lab) -> tuple[str, str]:
     """Return the skeleton's text and where it is from.
 

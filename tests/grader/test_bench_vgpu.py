@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import Scanlab, write_program
-from scanlab import bench
+from scanlab.bench import engine
 
 # The launches take 40,000 ns, 41,000 ns, … from each start on, and the kernel has 1,000 threads.
 VGPU_BENCH = """
@@ -199,7 +199,7 @@ def test_bad_arguments(scanlab: Scanlab, programs: Path, tmp_path: Path, words: 
 
 @given(st.integers(1, 1000), st.integers(1, 10))
 def test_rounds_share_the_launches_evenly(repeat: int, rounds: int) -> None:
-    parts = bench.shares(repeat, rounds)
+    parts = engine.shares(repeat, rounds)
     assert sum(parts) == repeat
     assert 1 <= len(parts) <= rounds
     assert max(parts) - min(parts) <= 1

@@ -1,0 +1,47 @@
+"""What several commands take from the command line, and how they write their results."""
+
+import json
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from scanlab.errors import UsageError
+from scanlab.paths import shown
+
+
+class DeviceName(StrEnum):
+    """Where kernels run."""
+
+    vgpu = "vgpu"
+    gpu = "gpu"
+
+
+DeviceOption = Annotated[DeviceName, typer.Option(help="the virtual GPU, or this machine's own")]
+JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="also write the result as JSON")]
+
+
+def write_json(path: Path | None, value: dict[str, Any]) -> None:
+    """Write a result, or nothing without a path. Raises UsageError where it cannot be written."""
+    if path is not None:
+        write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old one or the whole new one. Raises UsageError where it cannot."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise UsageError(f"cannot write {shown(path)}: {error.strerror}") from error
+
+
+def require_folder(path: Path | None) -> None:
+    """Raise UsageError, before any work is done, where a result could not be written."""
+    if path is not None and not path.absolute().parent.is_dir():
+        raise UsageError(f"cannot write {shown(path)}: its folder does not exist")
+    if path is not None and path.is_dir():
+        raise UsageError(f"cannot write {shown(path)}: it is a folder")
