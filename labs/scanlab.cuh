@@ -1,4 +1,4 @@
-// What every lab includes: the element that is scanned, the two functions that a lab asks for, and an error check.
+// What every lab includes: the element that is scanned, the functions that a lab asks for, and an error check.
 //
 // Write `earlier + later` and `identity()`, and never ask what an Element is: the grader compiles your file twice, once
 // for each of the two elements below. Host programs without nvcc may include this file too.
@@ -33,6 +33,11 @@ __host__ __device__ constexpr Element identity() {
   return {1, 0};
 }
 
+// Whether compaction keeps an element (see below): the maps with an odd b.
+__host__ __device__ constexpr bool keep(Element element) {
+  return element.b % 2 != 0;
+}
+
 #else
 
 // Commutative, but only nearly associative: a float sum is rounded, so scans that group their additions differently may
@@ -42,6 +47,11 @@ using Element = float;
 // The element that changes nothing: identity() + x and x + identity() are x.
 __host__ __device__ constexpr Element identity() {
   return 0.0f;
+}
+
+// Whether compaction keeps an element (see below): the positive ones.
+__host__ __device__ constexpr bool keep(Element element) {
+  return element > 0.0f;
 }
 
 #endif
@@ -67,6 +77,16 @@ constexpr int shift = kind == Kind::exclusive ? 1 : 0;
 // entry is missing.
 void inclusive_scan(const Element* d_x, Element* d_y, int n);
 void exclusive_scan(const Element* d_x, Element* d_y, int n);
+
+// ---- Compaction and split (lab 10) ----------------------------------------------------------------------------
+
+// Compaction keeps the elements for which keep(element) is true, in their order, at the beginning of d_y, and sets
+// *d_kept, in the device's memory, to their number. What stands in d_y behind them does not matter. A split puts the
+// others there, in their order too. keep(identity()) is false: identities may fill up a last, partial section.
+//     x: 3 -1 4 0 -5 9        compact: 3 4 9        split: 3 4 9 -1 0 -5        *d_kept: 3
+// As above, d_x must not change, n may be 0 (*d_kept then becomes 0), and the grader synchronises.
+void compact(const Element* d_x, Element* d_y, int* d_kept, int n);
+void split(const Element* d_x, Element* d_y, int* d_kept, int n);
 
 // ---- Errors ---------------------------------------------------------------------------------------------------
 

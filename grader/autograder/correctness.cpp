@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "autograder/hash.hpp"
 #include "autograder/submission.hpp"
 #include "autograder/trial.hpp"
 
@@ -99,7 +100,7 @@ class Examination {
       "orders";
   static constexpr const char* meaning_of_race =
       "the result depends on the order in which blocks and warps run, so a barrier is missing between a write and a "
-      "read of data that threads share, or two threads write the same element";
+      "read of data that threads share, or two threads write the same element, or a place depends on who comes first";
 
   Submission& submission_;
   Trial& trial_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autograder/hash.hpp"
 #include "autograder/submission.hpp"
 #include "autograder/trial.hpp"
 #include "vgpu/checks/counters.hpp"

@@ -18,10 +18,6 @@ std::size_t bytes_of(ElementType type) {
   return type == ElementType::floats ? sizeof(float) : sizeof(Affine);
 }
 
-const char* name_of(Operation operation) {
-  return operation == Operation::inclusive ? "inclusive" : "exclusive";
-}
-
 bool is_unwritten(float value) {
   return std::bit_cast<std::uint32_t>(value) == unwritten_word;
 }
@@ -39,6 +35,10 @@ std::string text_of(float value) {
 std::string text_of(Affine value) {
   if (is_unwritten(value)) return "unwritten";
   return fmt::format("(a = {}, b = {})", value.a, value.b);
+}
+
+std::string elements_text(std::size_t n) {
+  return n == 1 ? "1 element" : fmt::format("{} elements", n);
 }
 
 }  // namespace scanlab::grade

@@ -39,6 +39,14 @@ inline Affine identity<Affine>() {
   return {1, 0};
 }
 
+/// What compaction keeps, and a split puts in front: scanlab.cuh's keep(element).
+inline bool is_kept(float element) {
+  return element > 0;
+}
+inline bool is_kept(Affine element) {
+  return element.b % 2 != 0;
+}
+
 /// The byte that fills an output before each call. As floats it makes NaN, so that whatever is computed from an
 /// unwritten output stays visibly wrong; ordinary garbage such as -1e-16 would vanish in a rounded sum.
 inline constexpr unsigned char unwritten_byte = 0xFF;
@@ -46,17 +54,15 @@ inline constexpr unsigned char unwritten_byte = 0xFF;
 bool is_unwritten(float value);
 bool is_unwritten(Affine value);
 
+/// The bytes that fill *d_kept before each call. They make a number far below 0: what a submission adds to it, instead
+/// of setting it first, stays recognisable.
+inline constexpr unsigned char unwritten_count_byte = 0x81;
+inline constexpr std::int32_t unwritten_count = static_cast<std::int32_t>(0x01010101u * unwritten_count_byte);
+
 /// As messages show it: "523776", "0.333333343", "(a = 3, b = 17)", "unwritten".
 std::string text_of(float value);
 std::string text_of(Affine value);
-
-enum class Operation { inclusive, exclusive };
-const char* name_of(Operation operation);
-
-/// What an output should be: a scan of each section of `section` elements, or of the whole array when it is 0.
-struct Scan {
-  Operation operation = Operation::inclusive;
-  std::size_t section = 0;
-};
+/// "1 element", "33 elements".
+std::string elements_text(std::size_t n);
 
 }  // namespace scanlab::grade

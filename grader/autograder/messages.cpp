@@ -97,11 +97,11 @@ Meaning meaning_of_cuda_error(std::string_view name) {
   return {"CUDA reported an error", "wrap the calls of the entry in SCANLAB_CUDA_CHECK to see where it comes from"};
 }
 
-Failure failure_of(const runner::Done& done, std::string_view entry) {
+Failure failure_of(const runner::Done& done, Operation entry) {
   using Status = runner::Done::Status;
   switch (done.status) {
     case Status::missing:
-      return simple(fmt::format("there is no function {}(const Element* d_x, Element* d_y, int n) in the file", entry),
+      return simple(fmt::format("there is no function {}({}) in the file", entry_name(entry), parameters_of(entry)),
                     fmt::format("define it on the host with exactly these parameters, not static, not in a namespace "
                                 "(scanlab.cuh declares it)"));
     case Status::launch_error:
@@ -111,8 +111,8 @@ Failure failure_of(const runner::Done& done, std::string_view entry) {
       Failure failure = simple(fmt::format("{}: {}", name, meaning.meaning), std::string(meaning.advice));
       failure.cause.expected = "cudaSuccess";
       failure.cause.actual = done.status == Status::launch_error
-                                 ? fmt::format("{} when {} returned", name, entry)
-                                 : fmt::format("{} from cudaDeviceSynchronize() after {}", name, entry);
+                                 ? fmt::format("{} when {} returned", name, entry_name(entry))
+                                 : fmt::format("{} from cudaDeviceSynchronize() after {}", name, entry_name(entry));
       return failure;
     }
     case Status::no_memory_map:
@@ -127,12 +127,13 @@ Failure failure_of(const runner::Done& done, std::string_view entry) {
   }
 }
 
-Failure failure_of(const Ending& ending, std::string_view entry, double seconds, std::size_t output_limit) {
+Failure failure_of(const Ending& ending, Operation entry, double seconds, std::size_t output_limit) {
+  const char* name = entry_name(entry);
   const std::string when =
-      ending.was_ready ? fmt::format("in {}", entry) : std::string("before it was asked to do anything");
+      ending.was_ready ? fmt::format("in {}", name) : std::string("before it was asked to do anything");
   switch (ending.how) {
     case Ending::How::exited:
-      return simple(fmt::format("the program ended with exit code {} {}: {} must return", ending.code, when, entry),
+      return simple(fmt::format("the program ended with exit code {} {}: {} must return", ending.code, when, name),
                     ending.was_ready ? "remove calls of exit(), also where an error is handled"
                                      : "look for constructors of global variables, which run before everything else");
     case Ending::How::signalled:

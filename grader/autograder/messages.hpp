@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "autograder/operation.hpp"
 #include "autograder/result.hpp"
 #include "autograder/runner_process.hpp"
 #include "runner/protocol.hpp"
@@ -18,10 +19,10 @@ struct Meaning {
 /// By the error's name, "cudaErrorInvalidConfiguration"; a general text for names it does not know.
 Meaning meaning_of_cuda_error(std::string_view name);
 
-/// The failure behind a Done that is neither `done` nor `ready`. `entry` is the function's name.
-Failure failure_of(const runner::Done& done, std::string_view entry);
+/// The failure behind a Done that is neither `done` nor `ready`.
+Failure failure_of(const runner::Done& done, Operation entry);
 /// The failure behind an Ending. `seconds` is the check's limit, `output_limit` the runner's, in bytes.
-Failure failure_of(const Ending& ending, std::string_view entry, double seconds, std::size_t output_limit);
+Failure failure_of(const Ending& ending, Operation entry, double seconds, std::size_t output_limit);
 
 /// Up to `count` lines of what a submission printed, for details; control characters are shown as '?'.
 std::vector<std::string> first_lines(std::string_view output, std::size_t count);

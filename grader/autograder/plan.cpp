@@ -96,7 +96,7 @@ class Object {
 
 /// The value that goes with `text`.
 template <typename T>
-T choice(const std::string& text, const std::string& place, std::initializer_list<std::pair<const char*, T>> values) {
+T choice(const std::string& text, const std::string& place, const std::vector<std::pair<const char*, T>>& values) {
   std::string names;
   for (const auto& [name, value] : values) {
     if (text == name) return value;
@@ -185,10 +185,11 @@ const std::vector<std::pair<const char*, std::vector<CheckPlan::Kind>>> keys_of_
 };
 
 CheckPlan parse_check(Object object) {
-  const std::initializer_list<std::pair<const char*, Operation>> entries = {{"inclusive_scan", Operation::inclusive},
-                                                                            {"exclusive_scan", Operation::exclusive}};
-  const std::initializer_list<std::pair<const char*, Operation>> operations = {{"inclusive", Operation::inclusive},
-                                                                               {"exclusive", Operation::exclusive}};
+  std::vector<std::pair<const char*, Operation>> entries, operations;
+  for (const Operation operation : all_operations()) {
+    entries.emplace_back(entry_name(operation), operation);
+    operations.emplace_back(name_of(operation), operation);
+  }
 
   CheckPlan check;
   check.name = object.text("name");
@@ -200,6 +201,10 @@ CheckPlan parse_check(Object object) {
                                         {name_of(CheckPlan::Kind::timing), CheckPlan::Kind::timing}});
   check.entry = choice(object.text("entry"), object.place("entry"), entries);
   check.operation = choice(object.text("operation", name_of(check.entry)), object.place("operation"), operations);
+  if (has_count(check.entry) != has_count(check.operation)) {
+    throw KitFault(fmt::format("{}: {} cannot compute \"{}\", its parameters are other ones", object.place("operation"),
+                               entry_name(check.entry), name_of(check.operation)));
+  }
   check.element = choice<ElementType>(object.text("element"), object.place("element"),
                                       {{"float", ElementType::floats}, {"affine", ElementType::affine}});
   const std::optional<double> points = object.number("points");
@@ -268,8 +273,14 @@ const char* name_of(CheckPlan::Kind kind) {
   return "correctness";
 }
 
-const char* entry_name(Operation entry) {
-  return entry == Operation::inclusive ? "inclusive_scan" : "exclusive_scan";
+std::optional<Where> place_of(const Plan& plan, std::size_t i) {
+  if (plan.section == 0) return std::nullopt;
+  Where where;
+  where.file = plan.source;
+  where.block = {i / plan.section, 0, 0};
+  const std::size_t place = i % plan.section;
+  where.thread = {plan.block_size == 0 ? place : place % plan.block_size, 0, 0};
+  return where;
 }
 
 Plan parse_plan(std::string_view text) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "autograder/element.hpp"
+#include "autograder/operation.hpp"
 #include "autograder/result.hpp"
 #include "vgpu/core/schedule.hpp"
 
@@ -27,7 +28,7 @@ struct CheckPlan {
   std::string name, title;
   Kind kind = Kind::correctness;
   Operation entry = Operation::inclusive;      ///< which function is called
-  Operation operation = Operation::inclusive;  ///< which scan its output is compared with
+  Operation operation = Operation::inclusive;  ///< which operation's output its own is compared with
   ElementType element = ElementType::floats;
   double points = 0;
   std::string needs;    ///< name of a check that must pass first; empty: none
@@ -49,9 +50,6 @@ struct CheckPlan {
 
 const char* name_of(CheckPlan::Kind kind);
 
-/// The function's name in the submission.
-const char* entry_name(Operation entry);
-
 struct Plan {
   enum class Device { vgpu, gpu };
   std::string lab, title;
@@ -68,6 +66,9 @@ struct Plan {
   std::map<std::string, std::filesystem::path> reference;
   std::vector<CheckPlan> checks;
 };
+
+/// The thread that element i belongs to: by sections, that of one block. Of a whole array it is not known.
+std::optional<Where> place_of(const Plan& plan, std::size_t i);
 
 /// Throws KitFault that names the place: "checks[2].sizes[0]: expected a whole number from 0 to 1073741824, got -1".
 /// Unknown keys are errors: a misspelt limit must not be silently no limit.

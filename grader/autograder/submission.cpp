@@ -34,14 +34,15 @@ std::string Submission::output() {
   return process_ ? process_->output() : last_output_;
 }
 
-CallReport Submission::call(Operation entry, const Buffer& x, const Buffer& y, std::size_t n,
-                            const vgpu::Schedule& schedule, Counting counting) {
+CallReport Submission::call(Operation entry, const Arguments& arguments, const vgpu::Schedule& schedule,
+                            Counting counting) {
   if (!process_) start();
   runner::Call call;
-  call.entry = entry == Operation::inclusive ? runner::Entry::inclusive_scan : runner::Entry::exclusive_scan;
-  call.n = static_cast<std::int32_t>(n);
-  call.d_x = device_.share(x);
-  call.d_y = device_.share(y);
+  call.entry = runner_entry(entry);
+  call.n = static_cast<std::int32_t>(arguments.n);
+  call.d_x = device_.share(arguments.x);
+  call.d_y = device_.share(arguments.y);
+  if (arguments.kept) call.d_kept = device_.share(*arguments.kept);
 
   connection_->begin_call(schedule, counting, deadline_);
   const std::variant<runner::Done, Ending> answer = process_->call(call, deadline_);
@@ -50,9 +51,9 @@ CallReport Submission::call(Operation entry, const Buffer& x, const Buffer& y, s
   // A fault on the device says more than the CUDA error or the crash that follows from it.
   if (!report.failure) {
     if (const Ending* ending = std::get_if<Ending>(&answer)) {
-      report.failure = failure_of(*ending, entry_name(entry), plan_.limits.seconds, plan_.limits.output_bytes);
+      report.failure = failure_of(*ending, entry, plan_.limits.seconds, plan_.limits.output_bytes);
     } else if (const auto& done = std::get<runner::Done>(answer); done.status != runner::Done::Status::done) {
-      report.failure = failure_of(done, entry_name(entry));
+      report.failure = failure_of(done, entry);
     }
   }
   ++calls_;

@@ -10,15 +10,22 @@
 
 namespace scanlab::grade {
 
+/// What an entry is called with.
+struct Arguments {
+  Buffer x, y;
+  std::optional<Buffer> kept;  ///< one int, of entries that have d_kept
+  std::size_t n = 0;           ///< elements
+};
+
 class Submission {
  public:
   /// Both must outlive the submission. All of its calls together end at `deadline`.
   Submission(const Plan& plan, Device& device, ElementType element, Clock::time_point deadline);
   ~Submission();
 
-  /// Calls the entry once on n elements. The report's failure covers everything that can be seen without the output:
+  /// Calls the entry once. The report's failure covers everything that can be seen without the output:
   /// faults, CUDA errors, and the ways in which a process can end. Its headline is empty.
-  CallReport call(Operation entry, const Buffer& x, const Buffer& y, std::size_t n, const vgpu::Schedule& schedule,
+  CallReport call(Operation entry, const Arguments& arguments, const vgpu::Schedule& schedule,
                   Counting counting = Counting::off);
 
   /// Ends the process; the next call starts a fresh one.

@@ -24,8 +24,8 @@ inline std::int32_t sum(std::uint64_t seed, std::uint64_t k) {
 }
 
 /// How many elements before i end what y[i] is the sum of: y[i] = P(i + end_of) - P(begin of its section).
-std::size_t end_of(Operation operation) {
-  return operation == Operation::inclusive ? 1 : 0;
+std::size_t end_of(Kind kind) {
+  return kind == Kind::inclusive ? 1 : 0;
 }
 
 /// Calls part(number, begin, end) for `threads` parts of 0 … n - 1, side by side.
@@ -62,7 +62,7 @@ std::int32_t TimedData::sum_of_first(std::size_t k) const {
 
 float TimedData::expected(Scan scan, std::size_t i) const {
   const std::size_t begin = scan.section == 0 ? 0 : i - i % scan.section;
-  return static_cast<float>(sum(seed_, i + end_of(scan.operation)) - sum(seed_, begin));
+  return static_cast<float>(sum(seed_, i + end_of(scan.kind)) - sum(seed_, begin));
 }
 
 void TimedData::make(std::span<float> x, unsigned threads) const {
@@ -87,7 +87,7 @@ Comparison TimedData::compare(std::span<const float> y, Scan scan, unsigned thre
       const std::size_t section_begin = scan.section == 0 ? 0 : begin - begin % scan.section;
       const std::size_t section_end = scan.section == 0 ? y.size() : section_begin + scan.section;
       const std::size_t stop = std::min({end, section_end, begin + most_at_once});
-      compare_run(seed, y, begin, stop, sum(seed, section_begin), end_of(scan.operation), found);
+      compare_run(seed, y, begin, stop, sum(seed, section_begin), end_of(scan.kind), found);
       begin = stop;
     }
     parts[number] = found;

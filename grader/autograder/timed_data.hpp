@@ -17,7 +17,7 @@
 #include <span>
 
 #include "autograder/element.hpp"
-#include "autograder/oracle.hpp"
+#include "autograder/scan_oracle.hpp"
 
 namespace scanlab::grade {
 

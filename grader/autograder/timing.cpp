@@ -69,7 +69,7 @@ class DeviceBench : public Bench {
       : plan_(plan),
         check_(check),
         device_(device),
-        scan_{check.entry, plan.section},
+        scan_{check.entry == Operation::inclusive ? Kind::inclusive : Kind::exclusive, plan.section},
         threads_(vgpu::default_threads()),
         last_round_(in_seconds(check.seconds)),
         random_(mix(plan.seed, secret_number())),
@@ -96,7 +96,7 @@ class DeviceBench : public Bench {
     empty_cache();
 
     const Clock::time_point start = Clock::now();
-    CallReport report = lane.program.call(check_.entry, lane.x, lane.y, check_.n, {});
+    CallReport report = lane.program.call(check_.entry, {.x = lane.x, .y = lane.y, .kept = {}, .n = check_.n}, {});
     if (!report.failure) device_.copy(taken_y_, lane.y);
     const double elapsed = seconds_since(start);
 

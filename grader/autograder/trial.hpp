@@ -3,42 +3,28 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "autograder/device.hpp"
-#include "autograder/element.hpp"
-#include "autograder/inputs.hpp"
 #include "autograder/plan.hpp"
 #include "autograder/submission.hpp"
-#include "vgpu/core/schedule.hpp"
+#include "autograder/task.hpp"
 
 namespace scanlab::grade {
-
-/// Which call. Equal cases have equal data on every device, and on the virtual GPU run alike to the last bit.
-struct Case {
-  std::size_t n = 0;
-  unsigned repeat = 0;
-  vgpu::Schedule::Order data_order = vgpu::Schedule::Order::in_order;  ///< the data depends on it
-  vgpu::Schedule::Order order = vgpu::Schedule::Order::in_order;       ///< how it runs; differs in a diagnosis only
-};
 
 struct TrialResult {
   std::optional<Failure> failure;  ///< complete but for the diagnosis by other runs
   bool is_wrong_output = false;    ///< … and it is about the values of the output
-  std::uint64_t output_hash = 0;   ///< of the output's bytes, seeded with the hash given
-  std::uint64_t mistake =
-      0;  ///< tells wrong outputs apart, but not those that differ by rounding alone; 0: all is right
+  std::uint64_t output_hash = 0;   ///< of what is looked at of the outputs, seeded with the hash given
+  std::uint64_t mistake = 0;       ///< the wrong output's Mistake::fingerprint; 0: all is right
   std::vector<std::pair<std::string, double>> counts;
 };
 
-/// Continues a 64-bit FNV-1a hash over `bytes` bytes.
-inline constexpr std::uint64_t hash_start = 0xCBF29CE484222325u;
-std::uint64_t hash_bytes(std::uint64_t hash, const void* data, std::size_t bytes);
-
-/// Calls of one check at one size. The output's memory is the same for all of them, and is filled anew before each.
+/// Calls of one check at one size. The memory is the same for all of them, and is filled anew before each.
 class Trial {
  public:
   virtual ~Trial() = default;

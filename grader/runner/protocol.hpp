@@ -10,14 +10,14 @@
 
 namespace scanlab::runner {
 
-inline constexpr std::uint32_t call_magic = 0x53434331;  ///< changes with every change of the frames
+inline constexpr std::uint32_t call_magic = 0x53434332;  ///< changes with every change of the frames
 inline constexpr std::uint32_t done_magic = 0x53434431;
 
 /// Names of the environment variables that hold the numbers of inherited descriptors.
 inline constexpr char fd_variable[] = "SCANLAB_RUNNER_FD";  ///< this protocol
 inline constexpr char vgpu_variable[] = "SCANLAB_VGPU_FD";  ///< the virtual GPU, read by its CUDA runtime
 
-enum class Entry : std::uint32_t { inclusive_scan = 0, exclusive_scan = 1 };
+enum class Entry : std::uint32_t { inclusive_scan = 0, exclusive_scan = 1, compact = 2, split = 3 };
 
 /// Device memory, as the runner's process can reach it.
 struct DevicePointer {
@@ -39,6 +39,7 @@ struct Call {
   Entry entry = Entry::inclusive_scan;
   std::int32_t n = 0;
   DevicePointer d_x, d_y;
+  DevicePointer d_kept;  ///< of compact and split; otherwise the address 0
 };
 
 /// How the call ended, as far as the runner knows.

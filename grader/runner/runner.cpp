@@ -21,6 +21,8 @@
 // Weak: a submission without one of them still links, and the judge hears which is missing.
 __attribute__((weak)) void inclusive_scan(const Element* d_x, Element* d_y, int n);
 __attribute__((weak)) void exclusive_scan(const Element* d_x, Element* d_y, int n);
+__attribute__((weak)) void compact(const Element* d_x, Element* d_y, int* d_kept, int n);
+__attribute__((weak)) void split(const Element* d_x, Element* d_y, int* d_kept, int n);
 
 namespace {
 
@@ -29,16 +31,29 @@ using scanlab::runner::DevicePointer;
 using scanlab::runner::Done;
 using scanlab::runner::Entry;
 
-using EntryFunction = void (*)(const Element*, Element*, int);
+/// A submission's function, by its parameters; both are null when it does not define it.
+struct EntryFunction {
+  void (*scan)(const Element*, Element*, int) = nullptr;
+  void (*partition)(const Element*, Element*, int*, int) = nullptr;
+};
 
 EntryFunction function_of(Entry entry) {
+  EntryFunction function;
   switch (entry) {
     case Entry::inclusive_scan:
-      return &inclusive_scan;
+      function.scan = &inclusive_scan;
+      break;
     case Entry::exclusive_scan:
-      return &exclusive_scan;
+      function.scan = &exclusive_scan;
+      break;
+    case Entry::compact:
+      function.partition = &compact;
+      break;
+    case Entry::split:
+      function.partition = &split;
+      break;
   }
-  return nullptr;
+  return function;
 }
 
 /// False at the end of the stream.
@@ -105,22 +120,28 @@ Done perform(const Call& call, Memory& memory) {
     return done;
   }
   const EntryFunction entry = function_of(call.entry);
-  if (entry == nullptr) {
+  if (entry.scan == nullptr && entry.partition == nullptr) {
     done.status = Done::Status::missing;
     return done;
   }
 
   void* d_x = nullptr;
   void* d_y = nullptr;
+  void* d_kept = nullptr;
   cudaError_t opened = memory.open(call.d_x, &d_x);
   if (opened == cudaSuccess) opened = memory.open(call.d_y, &d_y);
+  if (opened == cudaSuccess) opened = memory.open(call.d_kept, &d_kept);
   if (opened != cudaSuccess) {
     set_error(done, Done::Status::no_memory_map, opened);
     return done;
   }
 
   (void)cudaGetLastError();  // what happened before this call is not this call's error
-  entry(static_cast<const Element*>(d_x), static_cast<Element*>(d_y), call.n);
+  if (entry.scan != nullptr) {
+    entry.scan(static_cast<const Element*>(d_x), static_cast<Element*>(d_y), call.n);
+  } else {
+    entry.partition(static_cast<const Element*>(d_x), static_cast<Element*>(d_y), static_cast<int*>(d_kept), call.n);
+  }
   const cudaError_t launched = cudaGetLastError();
   const cudaError_t finished = cudaDeviceSynchronize();
   if (launched != cudaSuccess) {

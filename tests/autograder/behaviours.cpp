@@ -88,3 +88,21 @@ void inclusive_scan(const Element* d_x, Element* d_y, int n) {
     while (true) sleep(1);
   }
 }
+
+void compact(const Element* d_x, Element* d_y, int* d_kept, int n) {
+  int kept = 0;
+  for (int i = 0; i < n; ++i) {
+    if (keep(d_x[i])) d_y[kept++] = d_x[i];
+  }
+  if (is("count_left_out")) return;
+  *d_kept = is("counts_all") ? n : kept;
+  if (is("leaves_garbage") && kept < n) d_y[kept] = d_y[0];
+  if (is("beyond_count")) d_kept[1] = 0;
+  if (is("backwards") && kept > 1) {
+    for (int i = 0; i < kept / 2; ++i) {
+      const Element element = d_y[i];
+      d_y[i] = d_y[kept - 1 - i];
+      d_y[kept - 1 - i] = element;
+    }
+  }
+}

@@ -200,6 +200,40 @@ TEST_CASE("a runner that cannot be started is the kit's fault", "[judging]") {
   CHECK_THROWS_AS(judge("right", plan), KitFault);
 }
 
+TEST_CASE("a compaction is judged by its elements and their number", "[judging]") {
+  Plan plan = make_plan();
+  plan.section = 0;
+  plan.checks[0].entry = plan.checks[0].operation = Operation::compact;
+  for (const ElementType element : {ElementType::floats, ElementType::affine}) {
+    plan.checks[0].element = element;
+    CHECK(judge("right", plan).verdict == Verdict::pass);
+    CHECK(judge("backwards", plan).verdict == Verdict::fail);
+  }
+  const CheckResult garbage = judge("leaves_garbage", plan);  // behind the kept elements, where nobody looks
+  CHECK(garbage.verdict == Verdict::pass);
+  CHECK(garbage.output_hash == judge("right", plan, Pretend::gpu).output_hash);
+
+  CheckResult result = judge("count_left_out", plan);
+  CHECK(result.verdict == Verdict::fail);
+  CHECK(result.cause->headline == "compaction of affine maps, n = 0, seed 7, schedule in_order");
+  CHECK(result.cause->actual == "*d_kept = unwritten");
+  CHECK(result.cause->expected == "0");
+  result = judge("counts_all", plan);
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("the number of all elements"));
+  result = judge("beyond_count", plan);
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("a write outside d_kept"));
+}
+
+TEST_CASE("a missing split is named with its parameters", "[judging]") {
+  Plan plan = make_plan();
+  plan.checks[0].entry = plan.checks[0].operation = Operation::split;
+  const CheckResult result = judge("right", plan);
+  CHECK(result.verdict == Verdict::fail);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("split(const Element* d_x, Element* d_y, int* d_kept, int n)"));
+}
+
 TEST_CASE("counts are compared with their limits, once the result is right", "[judging]") {
   Plan plan = make_plan();
   CheckPlan& check = plan.checks[0];

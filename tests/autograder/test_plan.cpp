@@ -87,6 +87,10 @@ TEST_CASE("a plan with a mistake is refused, and the message names the place", "
              ContainsSubstring("checks[0].schedules[1]: no schedule named 'sideways'"));
   CHECK_THAT(refusal([](Json& j) { j["checks"][0]["repeat"] = 2; }),
              ContainsSubstring("checks[0].repeat: unknown key"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][0]["operation"] = "sort"; }),
+             ContainsSubstring("expected one of \"inclusive\", \"exclusive\", \"compact\", \"split\""));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][0]["operation"] = "compact"; }),
+             ContainsSubstring("checks[0].operation: inclusive_scan cannot compute \"compact\""));
   CHECK_THAT(refusal([](Json& j) { j["checks"][1]["counter"] = "adds"; }), ContainsSubstring("no counter is called"));
   CHECK_THAT(refusal([](Json& j) { j["checks"][1]["at_most"] = nullptr; }), ContainsSubstring("at_most, at_least"));
   CHECK_THAT(refusal([](Json& j) { j["checks"][1]["needs"] = "additions"; }), ContainsSubstring("no earlier check"));

@@ -115,7 +115,7 @@ TEST_CASE("CUDA's errors come with their meaning and advice", "[messages]") {
   scanlab::runner::Done done;
   done.status = scanlab::runner::Done::Status::launch_error;
   std::snprintf(done.cuda_error_name, sizeof done.cuda_error_name, "cudaErrorInvalidConfiguration");
-  const Failure failure = failure_of(done, "inclusive_scan");
+  const Failure failure = failure_of(done, Operation::inclusive);
   CHECK(failure.verdict == Verdict::fail);
   CHECK_THAT(failure.cause.rationale, ContainsSubstring("more than 1024 threads a block"));
 }

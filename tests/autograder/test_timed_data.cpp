@@ -6,17 +6,16 @@
 #include <vector>
 
 #include "autograder/inputs.hpp"
-#include "autograder/oracle.hpp"
+#include "autograder/scan_oracle.hpp"
 #include "autograder/timed_data.hpp"
 
 using namespace scanlab::grade;
 
 namespace {
 
-const std::vector<Scan> scans = {
-    {Operation::inclusive, 0},    {Operation::exclusive, 0},  {Operation::inclusive, 1024},
-    {Operation::exclusive, 1024}, {Operation::inclusive, 1},  {Operation::exclusive, 1},
-    {Operation::inclusive, 1000}, {Operation::exclusive, 33}, {Operation::inclusive, 1 << 20}};
+const std::vector<Scan> scans = {{Kind::inclusive, 0},    {Kind::exclusive, 0},  {Kind::inclusive, 1024},
+                                 {Kind::exclusive, 1024}, {Kind::inclusive, 1},  {Kind::exclusive, 1},
+                                 {Kind::inclusive, 1000}, {Kind::exclusive, 33}, {Kind::inclusive, 1 << 20}};
 
 std::vector<float> data_of(const TimedData& data, std::size_t n, unsigned threads = 3) {
   std::vector<float> x(n);
@@ -40,8 +39,9 @@ TEST_CASE("what timed data expects is what the oracle finds", "[timed_data]") {
       const Reference<float> reference = reference_of<float>(x, scan);
       for (std::size_t i = 0; i < n; ++i) {
         if (reference.exact[i] == static_cast<double>(data.expected(scan, i))) continue;
-        FAIL(name_of(scan.operation) << ", section " << scan.section << ", n = " << n << ": y[" << i << "] is "
-                                     << reference.exact[i] << ", expected " << data.expected(scan, i));
+        FAIL((scan.kind == Kind::inclusive ? "inclusive" : "exclusive")
+             << ", section " << scan.section << ", n = " << n << ": y[" << i << "] is " << reference.exact[i]
+             << ", expected " << data.expected(scan, i));
       }
     }
   }
@@ -51,7 +51,7 @@ TEST_CASE("no order of additions rounds", "[timed_data]") {
   const TimedData data(5);
   constexpr std::size_t n = 1 << 15;
   const std::vector<float> x = data_of(data, n);
-  const Scan scan{Operation::inclusive, 0};
+  const Scan scan{Kind::inclusive, 0};
 
   float sum = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -111,12 +111,12 @@ TEST_CASE("every wrong element is found and counted", "[timed_data]") {
 TEST_CASE("an output that was never written is wrong everywhere", "[timed_data]") {
   std::vector<float> y(1000);
   std::memset(y.data(), unwritten_byte, y.size() * sizeof(float));
-  const Comparison found = TimedData(1).compare(y, {Operation::inclusive, 0}, 4);
+  const Comparison found = TimedData(1).compare(y, {Kind::inclusive, 0}, 4);
   CHECK((found.wrong == 1000 && found.first == 0 && found.last == 999));
-  CHECK(TimedData(1).compare({}, {Operation::inclusive, 0}, 4).ok());
+  CHECK(TimedData(1).compare({}, {Kind::inclusive, 0}, 4).ok());
 }
 
 TEST_CASE("the output of other data is wrong", "[timed_data]") {
-  const std::vector<float> y = right_output(TimedData(1), {Operation::inclusive, 0}, 1000);
-  CHECK(TimedData(2).compare(y, {Operation::inclusive, 0}, 2).wrong > 990);
+  const std::vector<float> y = right_output(TimedData(1), {Kind::inclusive, 0}, 1000);
+  CHECK(TimedData(2).compare(y, {Kind::inclusive, 0}, 2).wrong > 990);
 }

@@ -36,6 +36,7 @@ Counter = Literal[
     "addition_efficiency",
     "host_copies",
 ]
+Operation = Literal["inclusive", "exclusive", "compact", "split"]
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -72,7 +73,7 @@ class CorrectnessCheck(CheckBase):
     """
 
     kind: Literal["correctness"]
-    operation: Literal["inclusive", "exclusive"]
+    operation: Operation
     sizes: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
     gpu_sizes: list[Annotated[int, Field(ge=0)]] = []
     schedules: Annotated[list[Schedule], Field(min_length=1)]

@@ -1,4 +1,4 @@
-// Recognises common mistakes in a wrong output, by what they would have made of the same input.
+// Recognises common mistakes in a wrong output of a scan, by what they would have made of the same input.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "autograder/element.hpp"
-#include "autograder/oracle.hpp"
+#include "autograder/scan_oracle.hpp"
 
 namespace scanlab::grade {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "autograder/inputs.hpp"
-#include "autograder/oracle.hpp"
+#include "autograder/scan_oracle.hpp"
 
 using namespace scanlab::grade;
 
@@ -41,9 +41,9 @@ std::vector<float> from_the_right(const std::vector<float>& x) {
 
 TEST_CASE("scans of integers are exact", "[oracle]") {
   const std::vector<float> x = {3, 1, 7, 0, 4, 1, 6, 3};
-  const auto inclusive = reference_of<float>(x, {Operation::inclusive, 0});
+  const auto inclusive = reference_of<float>(x, {Kind::inclusive, 0});
   CHECK(inclusive.exact == std::vector<double>{3, 4, 11, 11, 15, 16, 22, 25});
-  const auto exclusive = reference_of<float>(x, {Operation::exclusive, 0});
+  const auto exclusive = reference_of<float>(x, {Kind::exclusive, 0});
   CHECK(exclusive.exact == std::vector<double>{0, 3, 4, 11, 11, 15, 16, 22});
   for (const double tolerance : inclusive.tolerance) CHECK(tolerance == 0);
   CHECK_FALSE(inclusive.accepts(7, std::nextafter(25.0f, 26.0f)));
@@ -51,23 +51,23 @@ TEST_CASE("scans of integers are exact", "[oracle]") {
 
 TEST_CASE("sections are scanned on their own, the last one partial", "[oracle]") {
   const std::vector<float> x = {1, 2, 3, 4, 5};
-  CHECK(reference_of<float>(x, {Operation::inclusive, 2}).exact == std::vector<double>{1, 3, 3, 7, 5});
-  CHECK(reference_of<float>(x, {Operation::exclusive, 2}).exact == std::vector<double>{0, 1, 0, 3, 0});
+  CHECK(reference_of<float>(x, {Kind::inclusive, 2}).exact == std::vector<double>{1, 3, 3, 7, 5});
+  CHECK(reference_of<float>(x, {Kind::exclusive, 2}).exact == std::vector<double>{0, 1, 0, 3, 0});
 }
 
 TEST_CASE("an empty array has an empty scan", "[oracle]") {
-  CHECK(reference_of<float>({}, {Operation::inclusive, 1024}).size() == 0);
-  CHECK(reference_of<Affine>({}, {Operation::exclusive, 0}).size() == 0);
+  CHECK(reference_of<float>({}, {Kind::inclusive, 1024}).size() == 0);
+  CHECK(reference_of<Affine>({}, {Kind::exclusive, 0}).size() == 0);
   CHECK(compare<float>({}, reference_of<float>({}, {})).ok());
 }
 
 TEST_CASE("affine maps apply the earlier one first", "[oracle]") {
   const std::vector<Affine> x = {{3, 1}, {5, 4}, {7, 4}};
-  const auto y = reference_of<Affine>(x, {Operation::inclusive, 0});
+  const auto y = reference_of<Affine>(x, {Kind::inclusive, 0});
   // 5 * (3 * v + 1) + 4 = 15 * v + 9; the other way round, 3 * (5 * v + 4) + 1 = 15 * v + 13
   CHECK(y.exact == std::vector<Affine>{{3, 1}, {15, 9}, {105, 67}});
-  CHECK(reference_of<Affine>(x, {Operation::exclusive, 0}).exact == std::vector<Affine>{{1, 0}, {3, 1}, {15, 9}});
-  const std::vector<Range> ranges = ranges_of({Operation::inclusive, 0}, 3);
+  CHECK(reference_of<Affine>(x, {Kind::exclusive, 0}).exact == std::vector<Affine>{{1, 0}, {3, 1}, {15, 9}});
+  const std::vector<Range> ranges = ranges_of({Kind::inclusive, 0}, 3);
   CHECK(sums_of(std::span<const Affine>(x), ranges, Operands::swapped).exact[1] == Affine{15, 13});
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("the bound holds for every order of additions, and is not far off", "[
   const std::uint64_t seed = GENERATE(1u, 2u, 3u);
   const std::size_t n = GENERATE(2u, 33u, 1000u, 3000u);
   const std::vector<float> x = magnitude_floats(n, seed);
-  const auto reference = reference_of<float>(x, {Operation::inclusive, 0});
+  const auto reference = reference_of<float>(x, {Kind::inclusive, 0});
   CHECK(compare<float>(sequential(x), reference).ok());
   CHECK(compare<float>(kogge_stone(x), reference).ok());
   CHECK(compare<float>(from_the_right(x), reference).ok());
@@ -92,7 +92,7 @@ TEST_CASE("the bound holds for every order of additions, and is not far off", "[
 
 TEST_CASE("a value outside the bound is refused", "[oracle]") {
   const std::vector<float> x = magnitude_floats(1000, 7);
-  const auto reference = reference_of<float>(x, {Operation::inclusive, 0});
+  const auto reference = reference_of<float>(x, {Kind::inclusive, 0});
   std::vector<float> y = kogge_stone(x);
   y[999] = static_cast<float>(reference.exact[999] + 2 * reference.tolerance[999]);
   const Comparison comparison = compare<float>(y, reference);
@@ -103,7 +103,7 @@ TEST_CASE("a value outside the bound is refused", "[oracle]") {
 
 TEST_CASE("NaN and infinity are never accepted", "[oracle]") {
   const std::vector<float> x = magnitude_floats(100, 7);
-  const auto reference = reference_of<float>(x, {Operation::inclusive, 0});
+  const auto reference = reference_of<float>(x, {Kind::inclusive, 0});
   for (const std::size_t i : {0u, 50u}) {
     CHECK_FALSE(reference.accepts(i, std::numeric_limits<float>::quiet_NaN()));
     CHECK_FALSE(reference.accepts(i, std::numeric_limits<float>::infinity()));

@@ -1,4 +1,4 @@
-#include "autograder/diagnosis.hpp"
+#include "autograder/scan_diagnosis.hpp"
 
 #include <fmt/format.h>
 
@@ -61,9 +61,9 @@ template <typename T>
 std::optional<std::string> recognise_other_scan(const Evidence<T>& e) {
   const std::size_t n = e.y.size();
   const Scan scan = e.scan;
-  const bool inclusive = scan.operation == Operation::inclusive;
+  const bool inclusive = scan.kind == Kind::inclusive;
 
-  if (equals_sums(e, ranges_of({inclusive ? Operation::exclusive : Operation::inclusive, scan.section}, n))) {
+  if (equals_sums(e, ranges_of({inclusive ? Kind::exclusive : Kind::inclusive, scan.section}, n))) {
     return inclusive
                ? "this is the exclusive scan: here y[i] must include x[i]"
                : "this is the inclusive scan: here y[i] must end before x[i], and the first element is identity()";
@@ -74,12 +74,12 @@ std::optional<std::string> recognise_other_scan(const Evidence<T>& e) {
   for (std::size_t i = 0; i < n; ++i) ranges[i] = {i, i};
   if (equals_sums(e, ranges)) return "every element is identity(): nothing has been read from d_x, or nothing added";
 
-  if (scan.section != 0 && equals_scan(e, {scan.operation, 0})) {
+  if (scan.section != 0 && equals_scan(e, {scan.kind, 0})) {
     return fmt::format(
         "the sum goes on from one section into the next: each section of {} elements is a scan of its own",
         scan.section);
   }
-  if (scan.section == 0 && n > usual_section && equals_scan(e, {scan.operation, usual_section})) {
+  if (scan.section == 0 && n > usual_section && equals_scan(e, {scan.kind, usual_section})) {
     return fmt::format(
         "each section of {} elements is scanned on its own: the sums of the sections before it are missing",
         usual_section);
@@ -87,7 +87,7 @@ std::optional<std::string> recognise_other_scan(const Evidence<T>& e) {
   if (!std::is_same_v<T, float> && equals_sums(e, ranges_of(scan, n), Operands::swapped)) {
     return "the operands are swapped: write earlier + later, with the element from further left on the left";
   }
-  if (equals_scan(e, {scan.operation, warp})) {
+  if (equals_scan(e, {scan.kind, warp})) {
     return "each 32 elements, one for each lane of a warp, are scanned on their own: the sums of those before are "
            "missing";
   }
@@ -116,12 +116,12 @@ std::optional<std::string> recognise_offsets(const Evidence<T>& e) {
   const std::size_t n = e.y.size();
   if (e.scan.section != 0 || n <= usual_section) return std::nullopt;
   std::vector<T> x(e.x.begin(), e.x.end());
-  if (e.scan.operation == Operation::exclusive) {
+  if (e.scan.kind == Kind::exclusive) {
     x.insert(x.begin(), identity<T>());
     x.pop_back();
   }
-  const Reference<T> own = reference_of<T>(x, {Operation::inclusive, usual_section});
-  const Reference<T> all = reference_of<T>(x, {Operation::inclusive, 0});
+  const Reference<T> own = reference_of<T>(x, {Kind::inclusive, usual_section});
+  const Reference<T> all = reference_of<T>(x, {Kind::inclusive, 0});
   const auto before = [&](std::size_t i) {  // the sum of all sections before that of element i
     const std::size_t first = i - i % usual_section;
     return first == 0 ? identity<T>() : all.value(first - 1);
@@ -168,9 +168,9 @@ std::optional<std::string> recognise_offsets(const Evidence<T>& e) {
     return "a section's own sum is added to it too: section b needs the sum of sections 0 to b - 1, which is element "
            "b - 1 of the sums' inclusive scan";
   }
-  if (e.scan.operation == Operation::exclusive) {
+  if (e.scan.kind == Kind::exclusive) {
     for (std::size_t first = usual_section; first < n; first += usual_section) x[first] = identity<T>();
-    const Reference<T> shortened = reference_of<T>(x, {Operation::inclusive, 0});
+    const Reference<T> shortened = reference_of<T>(x, {Kind::inclusive, 0});
     if (equals_candidate(e, [&](std::size_t i) { return shortened.value(i); })) {
       return "the last element of each section is missing in all sections after it: the last result of a section's "
              "exclusive scan is not the sum of the whole section";
@@ -187,7 +187,7 @@ std::optional<std::string> recognise_bounds(const Evidence<T>& e) {
   if (n > most_elements) return std::nullopt;
 
   std::vector<Range> ranges = right;
-  if (e.scan.section != 0 && e.scan.operation == Operation::exclusive && n > e.scan.section) {
+  if (e.scan.section != 0 && e.scan.kind == Kind::exclusive && n > e.scan.section) {
     for (Range& range : ranges) range.begin -= range.begin > 0 ? 1 : 0;
     if (equals_sums(e, ranges)) {
       return "each section but the first also counts the element before it: a section's first element is identity()";
@@ -208,7 +208,7 @@ std::optional<std::string> recognise_bounds(const Evidence<T>& e) {
   }
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t end = e.scan.section == 0 ? n : std::min(n, right[i].begin + e.scan.section);
-    ranges[i] = {e.scan.operation == Operation::inclusive ? i : i + 1, end};
+    ranges[i] = {e.scan.kind == Kind::inclusive ? i : i + 1, end};
   }
   if (equals_sums(e, ranges)) return "the scan runs from right to left";
   return std::nullopt;
@@ -225,10 +225,9 @@ std::string recognise_places(const Evidence<T>& e) {
     only_firsts = only_firsts && i % step == 0;
     only_lasts = only_lasts && (i % step == step - 1 || i == n - 1);
   }
-  if (only_firsts && (n > 1 || e.scan.operation == Operation::exclusive)) {
-    return e.scan.operation == Operation::exclusive
-               ? "only the first element of a section is wrong: it must be identity()"
-               : "only the first element of a section is wrong: it is x itself";
+  if (only_firsts && (n > 1 || e.scan.kind == Kind::exclusive)) {
+    return e.scan.kind == Kind::exclusive ? "only the first element of a section is wrong: it must be identity()"
+                                          : "only the first element of a section is wrong: it is x itself";
   }
   if (section == 0 && first >= usual_section && first % usual_section == 0) {
     const std::size_t sections = first / usual_section;

@@ -4,8 +4,8 @@
 #include <functional>
 #include <limits>
 
-#include "autograder/diagnosis.hpp"
 #include "autograder/inputs.hpp"
+#include "autograder/scan_diagnosis.hpp"
 
 using namespace scanlab::grade;
 using Catch::Matchers::ContainsSubstring;
@@ -37,7 +37,7 @@ void become(std::vector<T>& y, const Reference<T>& other) {
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = other.value(i);
 }
 
-constexpr Scan inclusive{Operation::inclusive, 1024}, exclusive{Operation::exclusive, 1024};
+constexpr Scan inclusive{Kind::inclusive, 1024}, exclusive{Kind::exclusive, 1024};
 using Floats = std::vector<float>;
 using Maps = std::vector<Affine>;
 
@@ -57,13 +57,13 @@ TEST_CASE("outputs that are not written are told by where", "[diagnosis]") {
 }
 
 TEST_CASE("the scan of the other kind is recognised, for rounded floats too", "[diagnosis]") {
-  const auto shift = [](Operation other) {
+  const auto shift = [](Kind other) {
     return [other](const Floats& x, Floats& y) { become(y, reference_of<float>(x, {other, 1024})); };
   };
   for (const Family family : {Family::integers, Family::magnitudes}) {
-    CHECK_THAT(diagnosis<float>(1500, inclusive, shift(Operation::exclusive), family),
+    CHECK_THAT(diagnosis<float>(1500, inclusive, shift(Kind::exclusive), family),
                ContainsSubstring("this is the exclusive scan"));
-    CHECK_THAT(diagnosis<float>(1500, exclusive, shift(Operation::inclusive), family),
+    CHECK_THAT(diagnosis<float>(1500, exclusive, shift(Kind::inclusive), family),
                ContainsSubstring("this is the inclusive scan"));
   }
 }
@@ -81,10 +81,10 @@ TEST_CASE("an output equal to the input, or all identity, is recognised", "[diag
 TEST_CASE("sections that are carried on, or not, are recognised", "[diagnosis]") {
   CHECK_THAT(diagnosis<Affine>(2049, inclusive,
                                [](const Maps& x, Maps& y) {
-                                 become(y, reference_of<Affine>(x, {Operation::inclusive, 0}));
+                                 become(y, reference_of<Affine>(x, {Kind::inclusive, 0}));
                                }),
              ContainsSubstring("from one section into the next"));
-  CHECK_THAT(diagnosis<float>(2049, {Operation::inclusive, 0},
+  CHECK_THAT(diagnosis<float>(2049, {Kind::inclusive, 0},
                               [](const Floats& x, Floats& y) { become(y, reference_of<float>(x, inclusive)); }),
              ContainsSubstring("each section of 1024"));
   CHECK_THAT(diagnosis<float>(2049, exclusive,
@@ -99,12 +99,12 @@ TEST_CASE("what a hierarchical scan adds to its sections is recognised", "[diagn
   struct Section {
     Affine own, before, through, previous;
   };
-  const auto diagnosed = [](Operation operation, std::size_t n, const std::function<Affine(const Section&)>& result) {
-    return diagnosis<Affine>(n, {operation, 0}, [&](Maps x, Maps& y) {
-      if (operation == Operation::exclusive) x.insert(x.begin(), {1, 0});
+  const auto diagnosed = [](Kind kind, std::size_t n, const std::function<Affine(const Section&)>& result) {
+    return diagnosis<Affine>(n, {kind, 0}, [&](Maps x, Maps& y) {
+      if (kind == Kind::exclusive) x.insert(x.begin(), {1, 0});
       x.resize(n);
-      const auto own = reference_of<Affine>(x, {Operation::inclusive, 1024});
-      const auto all = reference_of<Affine>(x, {Operation::inclusive, 0});
+      const auto own = reference_of<Affine>(x, {Kind::inclusive, 1024});
+      const auto all = reference_of<Affine>(x, {Kind::inclusive, 0});
       for (std::size_t i = 1024; i < n; ++i) {
         const std::size_t first = i - i % 1024;
         y[i] = result(
@@ -112,9 +112,9 @@ TEST_CASE("what a hierarchical scan adds to its sections is recognised", "[diagn
       }
     });
   };
-  for (const Operation operation : {Operation::inclusive, Operation::exclusive}) {
+  for (const Kind kind : {Kind::inclusive, Kind::exclusive}) {
     const auto told = [&](const std::function<Affine(const Section&)>& result) {
-      return diagnosed(operation, 2500, result);
+      return diagnosed(kind, 2500, result);
     };
     CHECK_THAT(told([](const Section& s) { return s.own; }), ContainsSubstring("is scanned on its own"));
     CHECK_THAT(told([](const Section& s) { return combine(s.own, s.before); }), ContainsSubstring("swapped"));
@@ -125,13 +125,13 @@ TEST_CASE("what a hierarchical scan adds to its sections is recognised", "[diagn
 }
 
 TEST_CASE("hierarchical scans that lack something are recognised, for rounded floats too", "[diagnosis]") {
-  const Scan whole{Operation::inclusive, 0}, moved{Operation::exclusive, 0};
+  const Scan whole{Kind::inclusive, 0}, moved{Kind::exclusive, 0};
   for (const Family family : {Family::integers, Family::magnitudes}) {
     CHECK_THAT(diagnosis<float>(
                    2500, moved,
                    [](Floats x, Floats& y) {
                      for (std::size_t last = 1023; last < x.size(); last += 1024) x[last] = 0;
-                     become(y, reference_of<float>(x, {Operation::exclusive, 0}));
+                     become(y, reference_of<float>(x, {Kind::exclusive, 0}));
                    },
                    family),
                ContainsSubstring("the last element of each section is missing"));
@@ -180,7 +180,7 @@ TEST_CASE("missing steps, warps on their own and reversed scans are recognised",
              ContainsSubstring("stride of 256 and more"));
   CHECK_THAT(diagnosis<float>(1024, inclusive,
                               [](const Floats& x, Floats& y) {
-                                become(y, reference_of<float>(x, {Operation::inclusive, 32}));
+                                become(y, reference_of<float>(x, {Kind::inclusive, 32}));
                               }),
              ContainsSubstring("each 32 elements, one for each lane"));
   CHECK_THAT(diagnosis<float>(100, inclusive,
@@ -198,7 +198,7 @@ TEST_CASE("other mistakes are told by their places", "[diagnosis]") {
     };
   };
   CHECK_THAT(diagnosis<float>(1000, inclusive, add_from(64)), ContainsSubstring("warps 0 to 1"));
-  const Scan whole{Operation::inclusive, 0};  // which warp has which elements is up to the learner
+  const Scan whole{Kind::inclusive, 0};  // which warp has which elements is up to the learner
   CHECK_THAT(diagnosis<float>(1000, whole, add_from(32)),
              ContainsSubstring("32 elements are right, as many as a warp"));
   CHECK_THAT(diagnosis<float>(1000, whole, add_from(512)), ContainsSubstring("right, 16 times as many as a warp"));

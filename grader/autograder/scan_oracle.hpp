@@ -1,4 +1,4 @@
-// The oracle: what a scan's output must be, element by element, and how far a float may be off.
+// The scans' oracle: what a scan's output must be, element by element, and how far a float may be off.
 //
 // Integers in floats and affine maps are compared exactly. Other floats are compared within a bound that holds for
 // every order of additions. Let y be the exact sum of the k terms that belong to an element, and A the sum of their
@@ -27,6 +27,14 @@ namespace scanlab::grade {
 
 /// gamma(m, u) of the error analysis; infinite when m * u >= 1.
 double gamma(double m, double u);
+
+enum class Kind { inclusive, exclusive };  ///< as in scanlab.cuh
+
+/// A scan of each section of `section` elements, or of the whole array when it is 0.
+struct Scan {
+  Kind kind = Kind::inclusive;
+  std::size_t section = 0;
+};
 
 /// What an output of n elements must be.
 template <typename T>

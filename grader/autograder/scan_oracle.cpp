@@ -1,4 +1,4 @@
-#include "autograder/oracle.hpp"
+#include "autograder/scan_oracle.hpp"
 
 #include <cmath>
 
@@ -65,7 +65,7 @@ std::vector<Range> ranges_of(Scan scan, std::size_t n) {
   std::vector<Range> ranges(n);
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t begin = scan.section == 0 ? 0 : i - i % scan.section;
-    ranges[i] = {begin, scan.operation == Operation::inclusive ? i + 1 : i};
+    ranges[i] = {begin, scan.kind == Kind::inclusive ? i + 1 : i};
   }
   return ranges;
 }
