@@ -9,6 +9,7 @@ project = "scanlab"
 author = "the scanlab authors"
 extensions = ["myst_parser", "scanlab.handouts.extension"]
 nitpicky = True
+smartquotes_action = "qe"  # quotes and ellipses; two hyphens are an option of a command
 exclude_patterns = ["_*"]
 
 # Commands, messages and sketches are text; excerpts say that they are CUDA.
