@@ -51,6 +51,17 @@ def test_a_new_site_replaces_the_earlier_one_and_nothing_else(sphinx: list[str],
     assert files(tmp_path / "site") == {"index.html", "12_new.html", ".git/HEAD"}
 
 
+def test_what_stands_in_the_way_is_told(sphinx: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    site.build(tmp_path / "site")
+    (tmp_path / "site/programs").mkdir()
+    (tmp_path / "site/programs/mine").write_text("mine")
+    sphinx[:] = ["programs/scan.html"]
+    assert main(["handouts", "--out", str(tmp_path / "site")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("programs is in the way, and no part of the site; move it elsewhere")
+    assert files(tmp_path / "site") == {"index.html", "_static/page.css", "programs/mine"}
+
+
 def test_a_mark_cannot_name_what_lies_elsewhere(sphinx: list[str], tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     (tmp_path / "site").mkdir()

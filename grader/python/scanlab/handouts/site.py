@@ -38,7 +38,7 @@ def build(out: Path = DEFAULT, source: Path = SOURCE) -> Path:
             _run_sphinx(source, fresh, Path(scratch, "doctrees"))
             _replace(out, fresh)
     except OSError as error:
-        raise UsageError(f"cannot write {shown(out)}: {error.strerror}") from error
+        raise UsageError(f"cannot write {shown(out)}: {error.strerror or error}") from error
     return out / "index.html"
 
 
@@ -58,15 +58,18 @@ def _refuse(out: Path) -> None:
 def _replace(out: Path, fresh: Path) -> None:
     """Move the pages of `fresh` into `out`, in place of the site that is there."""
     out.mkdir(exist_ok=True)
-    if (out / MARK).is_file():
-        earlier = set((out / MARK).read_text().splitlines())
-        for path in list(out.iterdir()):
-            if path.name in earlier and path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            elif path.name in earlier:
-                path.unlink()
+    mark = out / MARK
+    earlier = set(mark.read_text().splitlines()) if mark.is_file() else set()
     names = sorted(path.name for path in fresh.iterdir())
-    (out / MARK).write_text("\n".join(names) + "\n")
+    for name in names:
+        if name not in earlier and (out / name).exists():
+            raise UsageError(f"{shown(out / name)} is in the way, and no part of the site; move it elsewhere")
+    for path in list(out.iterdir()):
+        if path.name in earlier and path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name in earlier:
+            path.unlink()
+    mark.write_text("\n".join(names) + "\n")
     for name in names:
         shutil.move(fresh / name, out / name)
 
