@@ -158,6 +158,12 @@ FAULTS = {
 :end-at: "version"
 ```
 """,
+    "an excerpt of a file that learners edit": """
+```{literalinclude} ../labs/02_kogge_stone/scan.cu
+:start-at: "#include"
+:end-at: "template"
+```
+""",
     "a page that is not there": "[a lab](12_no_such_lab.md)",
     "a heading that is not there": "[steps](02_kogge_stone.md#no-such-heading)",
     "a program that is not there": "[code](../solutions/02_kogge_stone/scna.cu)",
@@ -169,7 +175,8 @@ SAID = {
     "a marker that is gone": "start-at pattern not found: no such line",
     "two markers with nothing between": "nothing of solutions/02_kogge_stone/scan.cu stands between the two markers",
     "an excerpt without an end": "an excerpt says where it begins",
-    "an excerpt of what is no program": "../grader/python/pyproject.toml is no program of the course",
+    "an excerpt of what is no program": "../grader/python/pyproject.toml is no solution and no given header",
+    "an excerpt of a file that learners edit": "../labs/02_kogge_stone/scan.cu is no solution and no given header",
     "a page that is not there": "12_no_such_lab.md",
     "a heading that is not there": "no-such-heading",
     "a program that is not there": "scna.cu",

@@ -24,6 +24,8 @@ from scanlab.labs import all_labs, base_of
 
 PROGRAMS = ("labs/*.cuh", "labs/*/scan.cu", "solutions/*/scan.cu")
 """What gets a page of its own, below the repository, which is the handouts' parent folder."""
+A_LEARNERS = "labs/*/scan.cu"
+"""A learner edits these, so they have pages, but no handout quotes them."""
 BEGINNINGS = ("start-at", "start-after")
 ENDS = ("end-at", "end-before")
 REFERENCE = "scanlab-program"
@@ -76,8 +78,8 @@ class Excerpt(LiteralInclude):
     def run(self) -> list[nodes.Node]:
         """Return the excerpt, or a warning when it is no part of a program any more."""
         name = program(self.env.srcdir, self.env.docname, self.arguments[0])
-        if name is None:
-            return [self._warning(f"{self.arguments[0]} is no program of the course")]
+        if name is None or Path(name).match(A_LEARNERS):
+            return [self._warning(f"{self.arguments[0]} is no solution and no given header")]
         if not any(key in self.options for key in BEGINNINGS) or not any(key in self.options for key in ENDS):
             return [self._warning("an excerpt says where it begins (start-at, start-after) and ends")]
         self.options["lineno-match"] = None
