@@ -332,6 +332,24 @@ def run(
     os.execv(program[0], program)
 
 
+@app.command()
+def handouts(
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="write the site there, not into .scanlab/handouts")
+    ] = None,
+    open_it: Annotated[bool, typer.Option("--open", help="show it in the browser")] = False,
+) -> None:
+    """Make a site of the handouts, for a browser; it needs no network."""
+    import webbrowser
+
+    from scanlab.handouts import site
+
+    index = site.build(out or site.DEFAULT)
+    print(shown(index), flush=True)
+    if open_it and not webbrowser.open(index.as_uri()):
+        raise errors.KitError(f"there is no browser here; open {index} in one")
+
+
 @app.command("test")
 def run_suite(
     suites: Annotated[list[str] | None, typer.Argument(metavar="[SUITE]…", help="of Meson; none: all")] = None,

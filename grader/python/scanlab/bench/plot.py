@@ -1,19 +1,14 @@
 """The picture of a comparison: speed or time over the number of elements, on logarithmic axes."""
 
-import importlib.util
 import math
-import os
-import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from scanlab.bench.result import Result, Row, gb_a_second
 from scanlab.bench.tables import size_name
-from scanlab.bootstrap import environment
-from scanlab.bootstrap.console import SetupError, say
-from scanlab.errors import KitError, UsageError
+from scanlab.errors import UsageError
+from scanlab.on_demand import provide
 from scanlab.paths import ROOT, shown
 
 REQUIREMENTS = ROOT / "grader/python/requirements-plot.txt"
@@ -36,17 +31,8 @@ def prepare(paths: Sequence[Path]) -> None:
     for path in paths:
         if path.suffix.lower() not in KINDS:
             raise UsageError(f"--plot {shown(path)}: a picture's name ends with .svg or .png")
-    if not paths or importlib.util.find_spec("matplotlib"):
-        return
-    by_hand = f"{shlex.quote(sys.executable)} -m pip install -r {shown(REQUIREMENTS)}"
-    if os.environ.get("SCANLAB_NO_SETUP") or not environment.inside():
-        raise KitError(f"--plot needs matplotlib, which this Python lacks; type: {by_hand}")
-    say("--plot needs matplotlib: installing it into .venv …")
-    try:
-        environment.pip_install(REQUIREMENTS, "matplotlib")
-    except SetupError as error:
-        raise KitError(str(error)) from error
-    importlib.invalidate_caches()
+    if paths:
+        provide(["matplotlib"], REQUIREMENTS, "matplotlib", "--plot")
 
 
 def draw(result: Result, paths: Sequence[Path], quantity: Quantity = "speed") -> None:

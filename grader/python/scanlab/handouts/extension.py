@@ -1,0 +1,150 @@
+"""What Sphinx learns from the kit, so that no page repeats by hand what stands elsewhere.
+
+- `rungs`: the labs as a list, with titles from their handouts and summaries from their rubrics.
+- `literalinclude`: an excerpt names its file and line, and has to have a beginning, an end and something between.
+- Every program of the course is a page of its own, and a link to a program leads there.
+"""
+
+import os
+import posixpath
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.directives.code import LiteralInclude, container_wrapper
+from sphinx.environment import BuildEnvironment
+from sphinx.transforms import SphinxTransform
+from sphinx.util.docutils import SphinxDirective
+
+from scanlab.labs import all_labs, base_of
+
+PROGRAMS = ("labs/*.cuh", "labs/*/scan.cu", "solutions/*/scan.cu")
+"""What gets a page of its own, below the repository, which is the handouts' parent folder."""
+A_LEARNERS = "labs/*/scan.cu"
+"""A learner edits these, so they have pages, but no handout quotes them."""
+BEGINNINGS = ("start-at", "start-after")
+ENDS = ("end-at", "end-before")
+REFERENCE = "scanlab-program"
+
+
+def program(srcdir: Path, docname: str, link: str) -> str | None:
+    """Return the name, `labs/02_kogge_stone/scan.cu`, of the program that `link` in `docname` means; None if none."""
+    repository = srcdir.parent
+    path = Path(os.path.normpath(srcdir / posixpath.dirname(docname) / link))
+    if not path.is_relative_to(repository):
+        return None
+    name = path.relative_to(repository)
+    return name.as_posix() if path.is_file() and any(name.match(pattern) for pattern in PROGRAMS) else None
+
+
+def page_of(name: str) -> str:
+    """Return the page's name, without `.html`, of a program: `programs/labs/02_kogge_stone/scan`."""
+    return f"programs/{name.rsplit('.', 1)[0]}"
+
+
+class Rungs(SphinxDirective):
+    """The labs from the first argument to the second, those that have a handout, as a list."""
+
+    required_arguments = 2
+
+    def run(self) -> list[nodes.Node]:
+        """Return the list."""
+        self.env.note_dependency(__file__)
+        ladder = all_labs()
+        items = []
+        for lab in ladder:
+            handout = self.env.srcdir / f"{lab.name}.md"
+            if not self.arguments[0] <= lab.number <= self.arguments[1] or not handout.is_file():
+                continue
+            self.env.note_dependency(lab.folder / "lab.toml")
+            base, before = base_of(lab, ladder), ladder[ladder.index(lab) - 1]
+            on = "" if base in (None, before) else f" Builds on lab {base.number}."
+            summary = lab.rubric.summary
+            items.append(f"- [](/{lab.name}.md)<br>{summary[0].upper()}{summary[1:]}.{on}")
+        listed = self.parse_text_to_nodes("\n".join(items))
+        for found in listed:
+            if isinstance(found, nodes.bullet_list):
+                found["classes"].append("rungs")
+        return listed
+
+
+class Excerpt(LiteralInclude):
+    """A part of a program, under a link to where it stands."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the excerpt, or a warning when it is no part of a program any more."""
+        name = program(self.env.srcdir, self.env.docname, self.arguments[0])
+        if name is None or Path(name).match(A_LEARNERS):
+            return [self._warning(f"{self.arguments[0]} is no solution and no given header")]
+        if not any(key in self.options for key in BEGINNINGS) or not any(key in self.options for key in ENDS):
+            return [self._warning("an excerpt says where it begins (start-at, start-after) and ends")]
+        self.options["lineno-match"] = None
+        self.options.setdefault("dedent", None)
+        self.options.setdefault("language", "cuda")
+        made = super().run()
+        block = made[0]
+        if not isinstance(block, nodes.literal_block):
+            return made
+        if not block.astext().strip():
+            return [self._warning(f"nothing of {name} stands between the two markers")]
+        block["linenos"] = False
+        line = block["highlight_args"].pop("linenostart")
+        return [container_wrapper(self, block, f"[{name}, line {line}]({self.arguments[0]}#line-{line})")]
+
+    def _warning(self, text: str) -> nodes.Node:
+        return self.state.document.reporter.warning(text, line=self.lineno)
+
+
+class LinksToPrograms(SphinxTransform):
+    """Turns a link to a program's file into one to its page; MyST would offer the file for download."""
+
+    default_priority = 500
+
+    def apply(self, **_: Any) -> None:
+        """Change the document's nodes."""
+        for link in list(self.document.findall(addnodes.download_reference)):
+            target, _hash, line = link["reftarget"].partition("#")
+            name = program(Path(self.env.srcdir), self.env.docname, target)
+            if name is not None:
+                target = page_of(name)
+                to_page = addnodes.pending_xref(
+                    "", *link.children, reftype=REFERENCE, refdomain="", reftarget=target, refdoc=self.env.docname
+                )
+                to_page["line"] = line
+                link.replace_self(to_page)
+
+
+def resolve(app: Sphinx, _: BuildEnvironment, node: nodes.Element, content: nodes.Node) -> nodes.Node | None:
+    """Return the reference to a program's page."""
+    if node.get("reftype") != REFERENCE:
+        return None
+    uri = app.builder.get_relative_uri(node["refdoc"], node["reftarget"])
+    if node["line"]:
+        uri += f"#{node['line']}"
+    return nodes.reference("", "", content, internal=True, refuri=uri)
+
+
+def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Give the page of each program."""
+    repository = app.srcdir.parent
+    for path in sorted(found for pattern in PROGRAMS for found in repository.glob(pattern)):
+        name = path.relative_to(repository).as_posix()
+        # A learner's file may hold anything; the site is built all the same.
+        text = path.read_text(encoding="utf-8", errors="replace")
+        code = app.builder.highlighter.highlight_block(text, "cuda", force=True, linenos="inline", lineanchors="line")
+        body = f'<h1 class="program">{name}</h1>\n{code}'
+        yield page_of(name), {"title": name, "body": body}, "page.html"
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register all of it with Sphinx."""
+    app.add_directive("rungs", Rungs)
+    directives.register_directive("literalinclude", Excerpt)
+    app.add_transform(LinksToPrograms)
+    app.connect("missing-reference", resolve)
+    app.connect("html-collect-pages", pages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
