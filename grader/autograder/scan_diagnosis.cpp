@@ -24,6 +24,14 @@ bool is_nan(Affine) {
   return false;
 }
 
+/// True for what no sum of the inputs comes near to; fresh memory of the virtual GPU holds -1.7e38.
+bool is_huge(float value) {
+  return std::fabs(value) > 1e30f;
+}
+bool is_huge(Affine) {
+  return false;
+}
+
 /// True when `y` is what summing these ranges would have given.
 template <typename T>
 bool equals_sums(const Evidence<T>& e, std::span<const Range> ranges, Operands operands = Operands::in_order) {
@@ -275,6 +283,12 @@ std::string recognise(const Evidence<T>& e) {
     return fmt::format(
         "y[{}] is not a number, and no input is: it was computed from an element of d_y, or of other "
         "memory, that had not been written yet",
+        first);
+  }
+  if (is_huge(e.y[first])) {
+    return fmt::format(
+        "y[{}] is far larger than any sum of the input: it was computed from memory that nobody had written; neither "
+        "cudaMalloc nor __shared__ sets anything to zero",
         first);
   }
   if (const auto text = recognise_other_scan(e)) return *text;

@@ -219,6 +219,8 @@ TEST_CASE("a number made from unwritten memory is told", "[diagnosis]") {
   CHECK_THAT(diagnosis<float>(100, inclusive,
                               [](const Floats&, Floats& y) { y[3] = std::numeric_limits<float>::quiet_NaN(); }),
              ContainsSubstring("had not been written yet"));
+  CHECK_THAT(diagnosis<float>(100, inclusive, [](const Floats&, Floats& y) { y[3] -= 1.7e38f; }),
+             ContainsSubstring("y[3] is far larger than any sum of the input"));
 }
 
 TEST_CASE("every wrong output has a sentence", "[diagnosis]") {

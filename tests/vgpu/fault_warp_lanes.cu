@@ -1,7 +1,7 @@
 // test: vgpu
-// test: runs branch tile half gone
-// Warp operations that wait for lanes which do not come: a full mask within a branch, a tile's collective in one half
-// of it, different masks in two halves, and a mask that names lanes which have returned.
+// test: runs branch tile half gone unnamed
+// Warp operations that wait for lanes which do not come: a full mask in a branch, a tile's collective in half of it,
+// other masks in two halves, a mask that names lanes which have returned. And a mask that does not name who calls.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 
@@ -40,6 +40,11 @@ __global__ void gone(int* x, int n) {
   x[threadIdx.x] = __popc(named);
 }
 
+__global__ void unnamed(int* x, unsigned mask) {
+  x[threadIdx.x] += __shfl_up_sync(0xffffffff, x[threadIdx.x], 1);
+  x[threadIdx.x] += __shfl_up_sync(mask, x[threadIdx.x], 1);
+}
+
 int main(int, char** argv) {
   const char* kind = argv[1];
   int h[32], *x;
@@ -50,6 +55,7 @@ int main(int, char** argv) {
   if (!strcmp(kind, "tile")) tile<<<1, 32>>>(x);
   if (!strcmp(kind, "half")) halves<<<1, 32>>>(x);
   if (!strcmp(kind, "gone")) gone<<<1, 32>>>(x, 20);
+  if (!strcmp(kind, "unnamed")) unnamed<<<1, 32>>>(x, 0x0000ffff);
   printf("%s: %s", kind, cudaGetErrorName(cudaDeviceSynchronize()));
   if (!strcmp(kind, "gone")) {
     cudaMemcpy(h, x, sizeof h, cudaMemcpyDeviceToHost);

@@ -23,8 +23,9 @@ inline constexpr Address code_window = 0x1C00'0000'0000;
 
 inline constexpr std::uint64_t page_bytes = 4096;
 
-/// Byte that fills memory nobody has written: as a float -1.9e-13-like garbage, as an int a large negative number.
-inline constexpr std::byte poison{0xA5};
+/// Byte that fills memory nobody has written: as a float -1.7e38, which no sum can hide, as an int a large negative
+/// number, as eight bytes no address.
+inline constexpr std::byte poison{0xFE};
 
 /// cudaLimitMallocHeapSize unless a program sets another.
 inline constexpr std::uint64_t default_heap_bytes = 8 << 20;

@@ -1,10 +1,13 @@
 #include "vgpu/core/warp_ops.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
 #include "vgpu/core/lanes.hpp"
 #include "vgpu/core/lockstep_lanes.hpp"
+#include "vgpu/core/raise.hpp"
 #include "vgpu/core/splits.hpp"
 
 namespace scanlab::vgpu {
@@ -13,12 +16,32 @@ namespace {
 /// Whether a second destination is wanted (d|p), and a negated source predicate.
 enum Flags : std::uint32_t { has_second = 1u << 30, negated_source = 1u << 31 };
 
+/// Those of `lanes` whose own membermask does not name them: PTX leaves open what becomes of them.
+inline Mask unnamed(const std::uint32_t* members, Mask lanes) {
+  std::uint32_t missing = 0;
+  for (unsigned l = 0; l < warp_size; ++l) missing |= ~members[l] & std::uint32_t{1} << l;
+  return missing & lanes;
+}
+[[gnu::noinline]] void raise_unnamed(const std::uint32_t* members, Mask lanes) {
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  raise(Fault::Kind::trap, lane,
+        fmt::format("lane {} calls a *_sync function with the mask {:#010x}, which does not name it", lane,
+                    members[lane]),
+        "name in the mask all lanes that make the call (0xffffffff: the whole warp)");
+}
+inline void check_named(Warp& w, const Inst* i) {
+  const std::uint32_t* members = w.lanes<std::uint32_t>(i->op[5]);
+  if (const Mask lanes = unnamed(members, w.active)) [[unlikely]]
+    raise_unnamed(members, lanes);
+}
+
 /// Lanes wait at a *.sync instruction until every lane of their membermask that has not exited is there too (PTX ISA,
 /// "shfl.sync"). On return `w.active` holds the lanes that go on now; when there are none, false, and `next` is what
 /// runs instead.
 bool assemble_parts(Warp& w, const Inst* i, const Inst*& next);
 void tell_sync(Warp& w, const Inst* i, Mask lanes);
 inline bool assemble(Warp& w, const Inst* i, const Inst*& next) {
+  check_named(w, i);
   if (w.active != w.alive) return assemble_parts(w, i, next);
   if (is_observed(w, Observer::warp_syncs)) tell_sync(w, i, w.active);
   return true;
@@ -132,6 +155,10 @@ const Step* shuffle_in_lockstep(Lockstep& l, const Step* s) {
   const Mask in_range =
       shuffle_sources<mode>(lanes_at<std::uint32_t>(l, 0, i->op[2]), lanes_at<std::uint32_t>(l, 0, i->op[3]), from);
   for (unsigned k = 0; k < l.count; ++k) {
+    if (unnamed(lanes_at<std::uint32_t>(l, k, i->op[5]), l.active[k])) [[unlikely]]
+      return part(l, s);
+  }
+  for (unsigned k = 0; k < l.count; ++k) {
     if (!l.active[k]) continue;
     if (is_observed(l.warp(k), Observer::warp_syncs)) tell_sync(l.warp(k), i, full_mask);
     alignas(64) std::uint32_t result[warp_size];
@@ -214,7 +241,7 @@ const Inst* redux(Warp& w, const Inst* i) {
   T result[warp_size];
   for (Mask m = w.active; m; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
-    Mask group = (members[l] & w.active) | Mask{1} << l;  // PTX leaves open what a lane outside its own mask gets
+    Mask group = members[l] & w.active;
     T value = a[std::countr_zero(group)];
     for (group &= group - 1; group; group &= group - 1) value = Op(value, a[std::countr_zero(group)]);
     result[l] = value;
@@ -248,6 +275,7 @@ T red_max(T a, T b) {
 
 /// bar.warp.sync lets lanes meet that stand at different ones.
 const Inst* warp_barrier(Warp& w, const Inst* i) {
+  check_named(w, i);
   const std::uint32_t* members = w.lanes<std::uint32_t>(i->op[5]);
   Mask arrived = w.active;
   for (const Split& s : w.waiting)
@@ -339,8 +367,9 @@ std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
                           {"down", shuffle<Shuffle::down>, shuffle_in_lockstep<Shuffle::down>},
                           {"bfly", shuffle<Shuffle::bfly>, shuffle_in_lockstep<Shuffle::bfly>},
                           {"idx", shuffle<Shuffle::idx>, shuffle_in_lockstep<Shuffle::idx>}};
-    const bool is_constant =
-        in.operands[2].kind == ptx::Operand::Kind::integer && in.operands[3].kind == ptx::Operand::Kind::integer;
+    const bool is_constant = std::all_of(in.operands.begin() + 2, in.operands.end(), [](const ptx::Operand& operand) {
+      return operand.kind == ptx::Operand::Kind::integer;
+    });
     for (const Mode& mode : modes)
       if (words({"sync", mode.name, "b32"})) {
         s.run = mode.run;
