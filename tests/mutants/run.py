@@ -98,7 +98,10 @@ def main() -> int:
     parser.add_argument("folder")
     parser.add_argument("--device", choices=["vgpu", "gpu"], default="vgpu")
     asked = parser.parse_args()
-    mutants = [read(path, asked.device) for path in sorted((HERE / asked.folder).glob("*.cu"))]
+    paths = sorted((HERE / asked.folder).glob("*.cu"))
+    if not paths:
+        parser.error(f"no mutants in tests/mutants/{asked.folder}")
+    mutants = [read(path, asked.device) for path in paths]
     mutants = [mutant for mutant in mutants if mutant]
     if asked.device == "gpu" and not has_gpu():
         print("not run: no GPU")

@@ -1,0 +1,135 @@
+// expect: pass 08_warp_shuffle | right, and as much work as it should be
+// expect on gpu: fail speed | a section passes its prefix on after its results are stored: all others wait longer
+
+#include "scanlab.cuh"
+
+constexpr int warp_size = 32;
+constexpr int warps = 4;  // of a block, each with a part of the section
+constexpr int block_size = warps * warp_size;
+constexpr int rows = section_size / block_size;  // of warp_size neighbours each, which a warp scans one after the other
+constexpr unsigned all_lanes = 0xffffffff;       // the mask of a shuffle: a bit for each lane that takes part in it
+
+// What the lane `distance` places before this one has as its `element`; where there is none, the lane's own.
+__device__ Element shuffle_up(Element element, int distance) {
+  unsigned words[sizeof(Element) / sizeof(unsigned)];  // a shuffle moves one word of 32 bits, an Element may have more
+  memcpy(words, &element, sizeof(element));
+  for (unsigned& word : words) word = __shfl_up_sync(all_lanes, word, distance);
+  memcpy(&element, words, sizeof(element));
+  return element;
+}
+
+// What the warp's last lane has as its `element`.
+__device__ Element of_last_lane(Element element) {
+  unsigned words[sizeof(Element) / sizeof(unsigned)];
+  memcpy(words, &element, sizeof(element));
+  for (unsigned& word : words) word = __shfl_sync(all_lanes, word, warp_size - 1);
+  memcpy(&element, words, sizeof(element));
+  return element;
+}
+
+// Inclusive scan of one row, an element in each lane of a warp: lab 02's steps, but in registers. A shuffle takes what
+// the lanes had before it, and all lanes at once: nothing is to be replaced too early, and no barrier is needed.
+__device__ Element scan_row(Element element) {
+  const int lane = threadIdx.x % warp_size;
+  for (int distance = 1; distance < warp_size; distance *= 2) {
+    const Element earlier = shuffle_up(element, distance);  // in front of the if: all lanes take part
+    if (lane >= distance) element = earlier + element;      // the first lanes got their own: nothing is before them
+  }
+  return element;
+}
+
+// What the blocks of one launch tell each other.
+struct Chain {
+  int* d_taken;         // how many sections have been taken by a block, 0 at first
+  int* d_flags;         // of each section: 0, and from when its prefix may be read on, 1
+  Element* d_prefixes;  // of each section: the sum of everything up to its end
+};
+
+__device__ Element wait_for(Chain chain, int section) {
+  if (section == 0) return identity();
+  while (atomicAdd(&chain.d_flags[section - 1], 0) == 0) {
+  }
+  __threadfence();
+  return chain.d_prefixes[section - 1];
+}
+
+__device__ void pass_on(Chain chain, int section, Element prefix) {
+  chain.d_prefixes[section] = prefix;
+  __threadfence();
+  atomicExch(&chain.d_flags[section], 1);
+}
+
+// One block of block_size threads scans one section, and adds what all sections before it sum up to.
+template <Kind kind>
+__global__ void section_kernel(const Element* d_x, Element* d_y, Chain chain, int n) {
+  const int t = threadIdx.x, lane = t % warp_size, warp = t / warp_size;
+  __shared__ int s_section;
+
+  // Not blockIdx.x: blocks start in any order. Whoever took an earlier section is running, so waiting for it ends.
+  if (t == 0) s_section = atomicAdd(chain.d_taken, 1);
+  __syncthreads();  // makes the section's number visible to the whole block
+  const int first = s_section * section_size + warp * rows * warp_size + lane;  // this lane's place in the first row
+
+  // Neighbouring lanes read neighbours (coalesced), and keep what they read. Tail guard: beyond d_x[n - 1] there is
+  // nothing to read. There, and before the array's first element, stands the identity.
+  Element y[rows];  // in registers: all loops over it have a fixed length, and are unrolled
+  for (int row = 0; row < rows; ++row) {
+    const int i = first + row * warp_size;
+    y[row] = i >= shift<kind> && i < n ? d_x[i - shift<kind>] : identity();
+  }
+
+  __shared__ Element s_before, s_sums[warps];  // what the warps tell each other
+
+  // Phase 1: each warp scans its rows. A row begins with what all rows before it sum up to.
+  Element sum = identity();
+  for (int row = 0; row < rows; ++row) {
+    y[row] = sum + scan_row(y[row]);
+    sum = of_last_lane(y[row]);
+  }
+  if (lane == 0) s_sums[warp] = sum;
+  __syncthreads();  // makes the warps' sums visible to warp 0
+
+  // Phase 2: warp 0 scans them. All of its lanes take part: beyond the last sum stand identities.
+  if (warp == 0) {
+    const Element total = scan_row(lane < warps ? s_sums[lane] : identity());
+    if (lane < warps) s_sums[lane] = total;
+    // The next block waits for this one: the total goes on its way before anything else is done with it.
+    if (lane == warp_size - 1) s_before = wait_for(chain, s_section);
+  }
+  __syncthreads();  // makes s_before and the scanned sums visible to the whole block
+
+  // Phase 3: each thread adds what all earlier sections and the earlier warps of this one sum up to.
+  Element before = s_before;
+  if (warp > 0) before = before + s_sums[warp - 1];
+  for (int row = 0; row < rows; ++row) y[row] = before + y[row];
+
+  for (int row = 0; row < rows; ++row) {
+    const int i = first + row * warp_size;
+    if (i < n) d_y[i] = y[row];  // tail guard: beyond the end there is nowhere to write
+  }
+  __syncthreads();
+  if (t == 0) pass_on(chain, s_section, s_before + s_sums[warps - 1]);
+}
+
+template <Kind kind>
+void launch_scan(const Element* d_x, Element* d_y, int n) {
+  if (n == 0) return;  // nothing to scan, and a grid of no blocks is an invalid configuration
+  const int sections = (n - 1) / section_size + 1;  // n / section_size, rounded up
+  Chain chain;
+  SCANLAB_CUDA_CHECK(cudaMalloc(&chain.d_prefixes, sections * sizeof(Element)));
+  SCANLAB_CUDA_CHECK(cudaMalloc(&chain.d_flags, (sections + 1) * sizeof(int)));
+  chain.d_taken = chain.d_flags + sections;
+  SCANLAB_CUDA_CHECK(cudaMemset(chain.d_flags, 0, (sections + 1) * sizeof(int)));  // no flag set, no section taken
+  section_kernel<kind><<<sections, block_size>>>(d_x, d_y, chain, n);
+  SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
+  SCANLAB_CUDA_CHECK(cudaFree(chain.d_flags));  // waits for the kernel that still uses it
+  SCANLAB_CUDA_CHECK(cudaFree(chain.d_prefixes));
+}
+
+void inclusive_scan(const Element* d_x, Element* d_y, int n) {
+  launch_scan<Kind::inclusive>(d_x, d_y, n);
+}
+
+void exclusive_scan(const Element* d_x, Element* d_y, int n) {
+  launch_scan<Kind::exclusive>(d_x, d_y, n);
+}
