@@ -163,6 +163,16 @@ void complete(Fault& fault, const Warp& w, const Inst* i, unsigned lane) {
   name_own_line(fault);
 }
 
+SourcePlace own_place(const ptx::Module& module, std::uint32_t line) {
+  Fault f;
+  f.called_from = places_of(module, line);
+  if (f.called_from.empty()) return {};
+  f.where = f.called_from.front();
+  f.called_from.erase(f.called_from.begin());
+  name_own_line(f);
+  return f.where;
+}
+
 Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running, std::uint64_t unstarted) {
   Fault f;
   f.kind = Fault::Kind::deadlock;
