@@ -52,6 +52,19 @@ bool AccessShadow::absorb(Node& node, const Footprint& what, Mask lanes, const B
   return add(of.lanes, of.stamp);
 }
 
+bool AccessShadow::has_written_too(std::uint64_t address, const Footprint& what, unsigned thread,
+                                   const BlockClocks& clocks) const {
+  const Cell& cell = cells_[address / word_bytes];
+  if (cell.interval != interval_) return false;
+  for (std::uint32_t k = cell.first; k != none; k = nodes_[k].next) {
+    const Node& node = nodes_[k];
+    if (node.what.line == what.line && node.what.how == what.how && (node.bytes >> address % word_bytes & 1) &&
+        has_written(node, thread / warp_size, thread % warp_size, what.warp, what.stamp, clocks))
+      return true;
+  }
+  return false;
+}
+
 void AccessShadow::keep(const Piece& piece, const Footprint& what, const BlockClocks* clocks) {
   Cell& cell = cells_[piece.word];
   if (cell.interval != interval_) cell = {interval_, none};

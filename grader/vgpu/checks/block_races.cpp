@@ -138,8 +138,9 @@ void BlockRaces::enter_shadow(const Access& a, const Footprint& what) {
       a.mask, a.bytes, [&](unsigned lane) { return a.at(lane); }, pieces_);
   const auto report = [&](const Footprint& earlier, unsigned thread, unsigned lane, std::uint64_t address,
                           std::uint32_t bytes) {
-    // Who writes what is there already changes nothing: whichever write comes last, the value is the same.
-    if (earlier.how.writes() && what.how.kind == How::Kind::write) {
+    // Who writes what is there already changes nothing for who writes it too: whichever comes last, it is the same.
+    if (what.how.kind == How::Kind::write &&
+        (earlier.how.writes() || shadow_.has_written_too(address, what, thread, sync_.clocks()))) {
       const auto count = static_cast<unsigned>(std::bit_width(bytes)) - static_cast<unsigned>(std::countr_zero(bytes));
       if (!changes_memory(a, lane, address - a.at(lane), count)) return false;
     }

@@ -17,9 +17,6 @@ void add(Row& to, const Row& from) {
   for (std::size_t k = 0; k < from.size(); ++k) to[k] = std::max(to[k], from[k]);
 }
 
-bool acquires(const Access& a) {
-  return a.order == Access::Order::acquire || a.order == Access::Order::acq_rel;
-}
 bool releases(const Access& a) {
   return a.order == Access::Order::release || a.order == Access::Order::acq_rel;
 }
@@ -46,17 +43,10 @@ void BlockSync::begin_interval() {
   if (!released_.empty()) released_.clear();
   if (!phases_.empty()) phases_.clear();
   if (!fenced_.empty()) fenced_.clear();
-  if (!seen_.empty()) seen_.clear();
 }
 
 void BlockSync::fence(unsigned warp, Mask lanes) {
-  for_each_thread(warp, lanes, [&](unsigned thread, unsigned) {
-    if (const auto seen = seen_.find(thread); seen != seen_.end()) {
-      clocks_.acquire(thread, seen->second);
-      seen_.erase(seen);
-    }
-    clocks_.release(thread, fenced_[thread]);
-  });
+  for_each_thread(warp, lanes, [&](unsigned thread, unsigned) { clocks_.release(thread, fenced_[thread]); });
   clocks_.tick(warp);
 }
 
@@ -86,12 +76,7 @@ void BlockSync::strong_access(const Access& a, Touches touches) {
   for_each_thread(a.who.warp, a.mask, [&](unsigned thread, unsigned lane) {
     const std::uint64_t location = a.at(lane);
     const auto there = released_.find(location);
-    if (touches != Touches::writes && there != released_.end()) {
-      if (acquires(a))
-        clocks_.acquire(thread, there->second);
-      else if (clocks_.has_news(thread, there->second))
-        add(seen_[thread], there->second);
-    }
+    if (touches != Touches::writes && there != released_.end()) clocks_.acquire(thread, there->second);
     if (touches == Touches::reads) return;
     Row made;
     if (const auto fenced = fenced_.find(thread); fenced != fenced_.end()) made = fenced->second;
@@ -110,9 +95,10 @@ void BlockSync::strong_access(const Access& a, Touches touches) {
 void BlockSync::mbarrier(const Access& a) {
   for_each_thread(a.who.warp, a.mask, [&](unsigned thread, unsigned lane) {
     const std::uint64_t phase = a.phase[lane];
-    const auto [it, is_new] = phases_.try_emplace(a.at(lane), Phases{phase, phase, {}, {}});
-    Phases& p = it->second;
+    const auto known = phases_.find(a.at(lane));
     if (releases(a)) {
+      Phases& p = known != phases_.end() ? known->second
+                                         : phases_.try_emplace(a.at(lane), Phases{phase, phase, {}, {}}).first->second;
       if (phase != p.phase) {
         p.complete.emplace_back(std::exchange(p.phase, phase), p.released);
         if (p.complete.size() > most_phases) p.complete.pop_front();
@@ -120,7 +106,8 @@ void BlockSync::mbarrier(const Access& a) {
       clocks_.release(thread, p.released);
       return;
     }
-    if (phase < p.first) return;  // it was complete before the interval
+    if (known == phases_.end() || phase < known->second.first) return;  // it was complete before the interval
+    const Phases& p = known->second;
     const auto past = std::ranges::find_if(p.complete, [&](const auto& c) { return c.first >= phase; });
     clocks_.acquire(thread, past != p.complete.end() ? past->second : p.released);
   });

@@ -6,9 +6,11 @@
 // - bar.warp.sync, among the lanes of its membermask. Shuffles, votes and their like promise no order of memory; but
 //   they do make lanes wait for each other, working code relies on that, and no GPU is known to let it down. So they
 //   count as well, and what only they order is no race here.
-// - A release that an acquire has seen: of atomics, loads and stores with such an order, or of relaxed and volatile
-// ones
-//   beside a fence. A scope of a block is the least there is, so every scope will do.
+// - A release that another thread has seen: an atomic or a store with such an order, or a relaxed or volatile one
+// behind
+//   a fence. A scope of a block is the least there is, so every scope will do. PTX wants an acquire, or a fence, of who
+//   sees it too; but locks and flags without one are common, and work in shared memory, which has no caches to be
+//   stale. So to see it with an atomic, or a load that is relaxed or volatile, is enough here.
 // - The arrivals at an mbarrier for those who have seen the phase complete.
 #pragma once
 
@@ -60,7 +62,6 @@ class BlockSync {
   std::unordered_map<std::uint64_t, Row> released_;   ///< by location
   std::unordered_map<std::uint64_t, Phases> phases_;  ///< by address
   std::unordered_map<unsigned, Row> fenced_;          ///< by thread: what it knew at its last fence
-  std::unordered_map<unsigned, Row> seen_;            ///< by thread: what a fence would let it know
 };
 
 }  // namespace scanlab::vgpu

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "vgpu/core/decode.hpp"
 #include "vgpu/core/report.hpp"
 
 namespace scanlab::vgpu {
@@ -57,6 +58,20 @@ bool reads_the_same(const Race& a, const Race& b) {
                     r.array, r.hazard);
   };
   return key(a) == key(b);
+}
+
+/// Atomics that a GPU does not have are loops of the toolkit around a compare-and-swap, and begin with a plain read.
+bool is_loop_of_toolkit(const Conflict& c, const ptx::Module& module) {
+  using Kind = How::Kind;
+  const auto is_pair = [](const Conflict::Side& a, const Conflict::Side& b) {
+    return a.how.kind == Kind::read && b.how.kind == Kind::atomic;
+  };
+  if (!is_pair(c.earlier, c.later) && !is_pair(c.later, c.earlier)) return false;
+  const auto is_of_toolkit = [&](std::uint32_t line) {
+    const auto places = places_of(module, line);
+    return !places.empty() && of_toolkit(places.front());
+  };
+  return is_of_toolkit(c.earlier.line) && is_of_toolkit(c.later.line);
 }
 
 }  // namespace
@@ -159,6 +174,7 @@ void SharedRaces::async_wait(const Actor& who, Mask lanes, std::uint32_t left) {
 }
 
 void SharedRaces::conflict(const Conflict& c) {
+  if (is_loop_of_toolkit(c, *kernel_->module)) return;
   add({c.earlier.line, c.later.line, array_at(*kernel_, c.address), hazard_of(c)}, {c, 1});
 }
 

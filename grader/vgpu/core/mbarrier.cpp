@@ -148,7 +148,7 @@ const Inst* arrive(Warp& w, const Inst* i) {
     at.of[l] = place.address;
     Object o = place.read();
     const Object before = o;
-    phase.of[l] = o.phase;
+    phase.of[l] = o.phase + 1u;
     const std::uint32_t count = count_of(w, i, l);
     if (completion == Completion::forbidden && count == o.pending)
       raise(Fault::Kind::trap, l, "mbarrier.arrive.noComplete ends a phase, which it must not");
@@ -172,7 +172,7 @@ const Inst* arrive_after_copies(Warp& w, const Inst* i) {
     const Place place(w, i, l);
     at.of[l] = place.address;
     Object o = place.read();
-    phase.of[l] = o.phase;
+    phase.of[l] = o.phase + 1u;
     arrive(o, 1, l);
     place.write(o);
   });
@@ -187,7 +187,7 @@ const Inst* touch_after_copies(Warp& w, const Inst* i) {
   for_each_lane(w.active, [&](unsigned l) {
     const Place place(w, i, l);
     at.of[l] = place.address;
-    phase.of[l] = place.read().phase;
+    phase.of[l] = place.read().phase + 1u;
   });
   tell(w, i, w.active, at.of, Touch::atomic, Access::Order::release, phase.of, Copies::arrive);
   return i + 1;
@@ -219,10 +219,11 @@ const Inst* test_wait(Warp& w, const Inst* i) {
     bool is_complete;
     if constexpr (by == By::parity) {
       is_complete = ((w.lanes<std::uint32_t>(i->op[1])[l] ^ o.phase) & 1u) != 0;
-      phase.of[l] = o.phase - 1u;
+      phase.of[l] = o.phase;  // the one before
     } else {
-      phase.of[l] = std::bit_cast<Object>(w.lanes<std::uint64_t>(i->op[1])[l]).phase;
-      is_complete = phase.of[l] != o.phase;
+      const auto asked = std::bit_cast<Object>(w.lanes<std::uint64_t>(i->op[1])[l]).phase;
+      is_complete = asked != o.phase;
+      phase.of[l] = asked + 1u;
     }
     complete |= Mask{is_complete} << l;
   });

@@ -119,12 +119,6 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
   return result;
 }
 
-/// Headers of the CUDA Toolkit, of a system's installation or of Python's wheels.
-bool of_toolkit(const SourcePlace& p) {
-  const auto has = [&](const char* part) { return p.file.find(part) != std::string::npos; };
-  return has("/include/") && (has("/targets/") || has("/cuda") || has("/nvidia/"));
-}
-
 /// atomicAdd and the like are lines of a header: the line that calls them is the learner's.
 void name_own_line(Fault& fault) {
   const auto own = std::ranges::find_if_not(fault.called_from, of_toolkit);
@@ -136,6 +130,11 @@ void name_own_line(Fault& fault) {
 }
 
 }  // namespace
+
+bool of_toolkit(const SourcePlace& p) {
+  const auto has = [&](const char* part) { return p.file.find(part) != std::string::npos; };
+  return has("/include/") && (has("/targets/") || has("/cuda") || has("/nvidia/"));
+}
 
 void complete(Fault& fault, const Warp& w, const Inst* i, unsigned lane) {
   const Grid& grid = *w.block->grid;
