@@ -34,7 +34,7 @@ class NaiveRaces : public vgpu::Observer {
     std::uint32_t time;
     std::uint32_t line;
     How how;
-    Clock known;  ///< of a write: what the thread knew
+    unsigned syncs = 0;  ///< of its warp, before
   };
   struct Copy {
     unsigned thread;
@@ -49,6 +49,7 @@ class NaiveRaces : public vgpu::Observer {
   struct Block {
     std::vector<Clock> of;  ///< each thread's
     std::vector<bool> has_fenced;
+    std::map<unsigned, unsigned> syncs;                   ///< how often lanes of a warp have made known what they did
     std::map<std::uint64_t, std::vector<Touch>> touches;  ///< by byte
     std::map<std::uint32_t, Clock> barriers;
     std::map<std::uint32_t, std::set<unsigned>> waiting;
@@ -80,8 +81,8 @@ class NaiveRaces : public vgpu::Observer {
     Block& b = blocks_[who.slot];
     each(who, lanes, [&](unsigned t, unsigned) {
       b.has_fenced[t] = true;
-      b.fenced[t] = b.of[t];
-      ++b.of[t][t];
+      b.fenced[t] = {};
+      release(b, t, b.fenced[t]);
     });
   }
 
@@ -107,6 +108,9 @@ class NaiveRaces : public vgpu::Observer {
   }
   void warp_sync(const vgpu::Actor& who, Mask lanes) override {
     Block& b = blocks_[who.slot];
+    unsigned count = 0;
+    each(who, lanes, [&](unsigned, unsigned) { ++count; });
+    if (count < 2) return;
     Clock all;
     each(who, lanes, [&](unsigned t, unsigned) { release(b, t, all); });
     each(who, lanes, [&](unsigned t, unsigned) { join(b.of[t], all); });
@@ -123,7 +127,8 @@ class NaiveRaces : public vgpu::Observer {
       std::erase_if(b.copies, [&](const Copy& c) {
         if (c.thread != t || (left != wait_for_all && c.commits <= left)) return false;
         for (std::uint64_t k = 0; k < c.bytes; ++k)
-          touch(b, c.address + k, {t, b.of[t][t], c.line, {How::Kind::copy, How::Strength::weak}, b.of[t]}, true);
+          touch(b, c.address + k, {t, b.of[t][t], c.line, {How::Kind::copy, How::Strength::weak}, syncs_of(b, t)},
+                true);
         return true;
       });
     });
@@ -145,7 +150,9 @@ class NaiveRaces : public vgpu::Observer {
   static void release(Block& b, unsigned t, Clock& to) {
     join(to, b.of[t]);
     ++b.of[t][t];
+    ++b.syncs[t / vgpu::warp_size];
   }
+  static unsigned syncs_of(Block& b, unsigned t) { return b.syncs[t / vgpu::warp_size]; }
 
   void access(const vgpu::Access& a, How::Kind kind) {
     const bool is_shared = a.space == ptx::StateSpace::shared;
@@ -178,7 +185,7 @@ class NaiveRaces : public vgpu::Observer {
       if (!keeps)
         for (const Copy& c : b.copies)
           if (at + k >= c.address && at + k < c.address + c.bytes) report(at + k, c.line, a.who.line);
-      const Touch now{t, b.of[t][t], a.who.line, how, how.writes() ? b.of[t] : Clock{}};
+      const Touch now{t, b.of[t][t], a.who.line, how, syncs_of(b, t)};
       if (keeps)
         b.touches[at + k].push_back(now);
       else
@@ -203,10 +210,11 @@ class NaiveRaces : public vgpu::Observer {
     }
   }
 
-  /// By the same line, and not before `then`.
-  static bool has_written(Block& b, std::uint64_t byte, unsigned thread, const Touch& then) {
+  /// By the same line as `other`, and no lane of its warp has synchronised since.
+  static bool has_written(Block& b, std::uint64_t byte, unsigned thread, const Touch& other) {
     return std::ranges::any_of(b.touches[byte], [&](const Touch& own) {
-      return own.thread == thread && own.line == then.line && own.how == then.how && then.known[thread] < own.time;
+      return own.thread == thread && own.line == other.line && own.how == other.how &&
+             own.syncs == b.syncs[thread / vgpu::warp_size];
     });
   }
 

@@ -52,14 +52,18 @@ bool AccessShadow::absorb(Node& node, const Footprint& what, Mask lanes, const B
   return add(of.lanes, of.stamp);
 }
 
-bool AccessShadow::has_written_too(std::uint64_t address, const Footprint& what, unsigned thread,
-                                   const BlockClocks& clocks) const {
+bool AccessShadow::has_written(std::uint64_t address, std::uint32_t line, How how, unsigned thread,
+                               const BlockClocks& clocks) const {
   const Cell& cell = cells_[address / word_bytes];
   if (cell.interval != interval_) return false;
+  const unsigned warp = thread / warp_size;
+  const auto is_by_thread = [&](unsigned of, Mask lanes, BlockClocks::Stamp stamp) {
+    return of == warp && (lanes >> thread % warp_size & 1) && stamp == clocks.now(warp);
+  };
   for (std::uint32_t k = cell.first; k != none; k = nodes_[k].next) {
     const Node& node = nodes_[k];
-    if (node.what.line == what.line && node.what.how == what.how && (node.bytes >> address % word_bytes & 1) &&
-        has_written(node, thread / warp_size, thread % warp_size, what.warp, what.stamp, clocks))
+    if (node.what.line == line && node.what.how == how && (node.bytes >> address % word_bytes & 1) &&
+        for_each_warp(node, is_by_thread))
       return true;
   }
   return false;

@@ -32,8 +32,9 @@ class AccessShadow {
   /// false from it means that this one does not count.
   template <class Conflict>
   void check(const Piece& piece, const Footprint& what, const BlockClocks& clocks, Conflict conflict) const;
-  /// Has `thread` written the same bytes by the same line as `what`, which is a write, at the same time?
-  bool has_written_too(std::uint64_t address, const Footprint& what, unsigned thread, const BlockClocks& clocks) const;
+  /// Has `thread` written that byte by the same line and in the same way, and its warp not synchronised since?
+  bool has_written(std::uint64_t address, std::uint32_t line, How how, unsigned thread,
+                   const BlockClocks& clocks) const;
   /// Keeps the access. With `clocks`, forgets what it supersedes.
   void keep(const Piece& piece, const Footprint& what, const BlockClocks* clocks);
 
@@ -63,17 +64,6 @@ class AccessShadow {
       if (const OfWarp& of = tables_[node.table + w]; of.lanes && visit(w, of.lanes, of.stamp)) return true;
     return false;
   }
-  /// A node of a write: has `lane` of `warp` written by that line too, at the same time as `other` did at `stamp`? Then
-  /// it has the same value anyway: if theirs were not the same, the writes race already.
-  bool has_written(const Node& node, unsigned warp, unsigned lane, unsigned other, BlockClocks::Stamp stamp,
-                   const BlockClocks& clocks) const {
-    OfWarp own;
-    if (node.table != none)
-      own = tables_[node.table + warp];
-    else if (node.what.warp == warp)
-      own = {node.what.lanes, node.what.stamp};
-    return (own.lanes >> lane & 1) && (other == warp ? own.stamp == stamp : !clocks.crosses_warps());
-  }
   bool absorb(Node& node, const Footprint& what, Mask lanes, const BlockClocks* clocks);
 
   unsigned warps_ = 0;
@@ -92,16 +82,14 @@ void AccessShadow::check(const Piece& piece, const Footprint& what, const BlockC
     const Node& node = nodes_[k];
     const auto common = static_cast<std::uint32_t>(node.bytes & piece.bytes);
     if (!common || !can_race(node.what.how, what.how)) continue;
-    const bool reads = !what.how.writes();
     const std::uint64_t address =
         std::uint64_t{piece.word} * word_bytes + static_cast<unsigned>(std::countr_zero(common));
     for_each_warp(node, [&](unsigned warp, Mask lanes, BlockClocks::Stamp stamp) {
       for (Mask m = piece.lanes; m; m &= m - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(m));
         const Mask racing = clocks.unordered(warp, lanes, stamp, what.warp * warp_size + lane);
-        if (racing && !(reads && has_written(node, what.warp, lane, warp, stamp, clocks)) &&
-            conflict(node.what, warp * warp_size + static_cast<unsigned>(std::countr_zero(racing)), lane, address,
-                     common))
+        if (racing && conflict(node.what, warp * warp_size + static_cast<unsigned>(std::countr_zero(racing)), lane,
+                               address, common))
           return true;
       }
       return false;

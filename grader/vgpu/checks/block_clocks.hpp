@@ -30,9 +30,6 @@ class BlockClocks {
   /// True when the clocks of all warps show the same.
   bool is_even() const { return !has_ticked_; }
 
-  /// True when a thread may know of other warps.
-  bool crosses_warps() const { return is_wide_; }
-
   /// Of `lanes` of `warp`, which made an access at `stamp`: those whose access does not happen before what `thread`
   /// does now. Never `thread` itself.
   Mask unordered(unsigned warp, Mask lanes, Stamp stamp, unsigned thread) const;

@@ -133,17 +133,26 @@ void BlockRaces::move_log_to_shadow() {
   log_.clear();
 }
 
+/// Threads that write the same value do not harm each other, nor what they read back: whichever write comes last, it is
+/// the same. CUDA defines so for the lanes of one store ("one of the writes"), and code relies on it for others too. If
+/// some of the values were different, these writes would race.
+bool BlockRaces::is_harmless(const Access& a, const Footprint& what, unsigned lane, const Footprint& earlier,
+                             unsigned thread, std::uint64_t address, std::uint32_t bytes) const {
+  const BlockClocks& clocks = sync_.clocks();
+  if (!what.how.writes())
+    return shadow_.has_written(address, earlier.line, earlier.how, what.warp * warp_size + lane, clocks);
+  if (what.how.kind != How::Kind::write) return false;
+  if (!earlier.how.writes() && !shadow_.has_written(address, what.line, what.how, thread, clocks)) return false;
+  const auto count = static_cast<unsigned>(std::bit_width(bytes)) - static_cast<unsigned>(std::countr_zero(bytes));
+  return !changes_memory(a, lane, address - a.at(lane), count);
+}
+
 void BlockRaces::enter_shadow(const Access& a, const Footprint& what) {
   cut(
       a.mask, a.bytes, [&](unsigned lane) { return a.at(lane); }, pieces_);
   const auto report = [&](const Footprint& earlier, unsigned thread, unsigned lane, std::uint64_t address,
                           std::uint32_t bytes) {
-    // Who writes what is there already changes nothing for who writes it too: whichever comes last, it is the same.
-    if (what.how.kind == How::Kind::write &&
-        (earlier.how.writes() || shadow_.has_written_too(address, what, thread, sync_.clocks()))) {
-      const auto count = static_cast<unsigned>(std::bit_width(bytes)) - static_cast<unsigned>(std::countr_zero(bytes));
-      if (!changes_memory(a, lane, address - a.at(lane), count)) return false;
-    }
+    if (is_harmless(a, what, lane, earlier, thread, address, bytes)) return false;
     Conflict c;
     c.earlier = {earlier.line, thread, earlier.how};
     c.later = {what.line, what.warp * warp_size + lane, what.how};
