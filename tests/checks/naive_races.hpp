@@ -123,14 +123,13 @@ class NaiveRaces : public vgpu::Observer {
   }
   void async_wait(const vgpu::Actor& who, Mask lanes, std::uint32_t left) override {
     Block& b = blocks_[who.slot];
-    each(who, lanes, [&](unsigned t, unsigned) {
-      std::erase_if(b.copies, [&](const Copy& c) {
-        if (c.thread != t || (left != wait_for_all && c.commits <= left)) return false;
-        for (std::uint64_t k = 0; k < c.bytes; ++k)
-          touch(b, c.address + k, {t, b.of[t][t], c.line, {How::Kind::copy, How::Strength::weak}, syncs_of(b, t)},
-                true);
-        return true;
-      });
+    std::erase_if(b.copies, [&](const Copy& c) {
+      const bool waits = c.thread / vgpu::warp_size == who.warp && (lanes >> c.thread % vgpu::warp_size & 1);
+      if (!waits || (left != wait_for_all && c.commits <= left)) return false;
+      const How how{How::Kind::copy, How::Strength::weak};
+      for (std::uint64_t k = 0; k < c.bytes; ++k)
+        touch(b, c.address + k, {c.thread, b.of[c.thread][c.thread], c.line, how, syncs_of(b, c.thread)}, true);
+      return true;
     });
   }
 

@@ -193,9 +193,11 @@ class Block {
     a.bytes = 4;
     a.first = (a.space == ptx::StateSpace::global ? vgpu::global_window : window) + 4 * below(2);
     using enum Access::Order;
-    a.order = std::array{volatile_, relaxed, acquire, release, acq_rel}[below(5)];
     a.scope = Access::Scope::block;
     const unsigned how = below(3);
+    if (how == 0) a.order = std::array{volatile_, relaxed, acquire}[below(3)];
+    if (how == 1) a.order = std::array{volatile_, relaxed, release}[below(3)];
+    if (how == 2) a.order = std::array{relaxed, acquire, release, acq_rel}[below(4)];
     each([&](Observer& o) { how == 0 ? o.load(a) : how == 1 ? o.store(a) : o.atomic(a); });
   }
 
