@@ -128,7 +128,7 @@ class NaiveRaces : public vgpu::Observer {
       if (!waits || (left != wait_for_all && c.commits <= left)) return false;
       const How how{How::Kind::copy, How::Strength::weak};
       for (std::uint64_t k = 0; k < c.bytes; ++k)
-        touch(b, c.address + k, {c.thread, b.of[c.thread][c.thread], c.line, how, syncs_of(b, c.thread)}, true);
+        b.touches[c.address + k].push_back({c.thread, b.of[c.thread][c.thread], c.line, how, syncs_of(b, c.thread)});
       return true;
     });
   }
@@ -190,11 +190,6 @@ class NaiveRaces : public vgpu::Observer {
       else
         compare(b, at + k, now, how.kind == How::Kind::write && !changes_memory(a, lane, k, 1));
     }
-  }
-
-  void touch(Block& b, std::uint64_t byte, const Touch& now, bool keeps) {
-    compare(b, byte, now, false);
-    if (keeps) b.touches[byte].push_back(now);
   }
 
   /// `is_same`: it writes what is there.

@@ -223,7 +223,8 @@ void BlockRaces::compare_with_copies(const Access& a, const Footprint& what) {
   });
 }
 
-/// The copies are complete, for the thread that waited: as if it wrote now.
+/// The copies are complete, for the thread that waited: as if it wrote now. Who has touched their bytes meanwhile has
+/// been compared with them.
 void BlockRaces::wait(unsigned warp, Mask lanes, std::uint32_t left) {
   if (copies_.is_empty()) return;
   for (const PendingCopies::Copy& copy : copies_.take(warp, lanes, left)) {
@@ -242,7 +243,9 @@ void BlockRaces::wait(unsigned warp, Mask lanes, std::uint32_t left) {
       if (log_.add(run, what, sync_.clocks())) continue;
       move_log_to_shadow();
     }
-    enter_shadow(run.first, what);
+    cut(
+        what.lanes, what.bytes, [&](unsigned lane) { return address[lane]; }, pieces_);
+    for (const Piece& piece : pieces_) shadow_.keep(piece, what, &sync_.clocks());
   }
 }
 
