@@ -31,6 +31,7 @@ bool is_row(const Access& a, std::int64_t& first, std::int64_t& stride) {
   first = at(low) - stride * low;
   std::uint64_t different = 0;
   if (a.mask == full_mask) {
+    if (at(2) - at(1) != stride) return false;
     for (unsigned l = 0; l < warp_size; ++l)
       different |= a.address[l] ^ (static_cast<std::uint64_t>(first) + static_cast<std::uint64_t>(stride) * l);
   } else {
@@ -48,7 +49,7 @@ void AccessLog::clear() {
   reads_.clear();
   writes_.clear();
   strong_.clear();
-  scattered_.clear();
+  scattered_count_ = 0;
   compared_ = 0;
 }
 
@@ -72,16 +73,20 @@ bool AccessLog::make(const AccessRun& run, const Footprint& what, Entry& e) {
     e.high = static_cast<std::uint32_t>(std::max(low, high) + std::max<std::int64_t>(span, 0) + a.bytes);
     return true;
   }
-  if (scattered_.size() == most_scattered) return false;
-  e.scattered = static_cast<std::uint32_t>(scattered_.size());
-  e.low = ~0u;
-  Addresses& to = scattered_.emplace_back();
-  for (Mask m = a.mask; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    to[l] = static_cast<std::uint32_t>(a.address[l]);
-    e.low = std::min(e.low, to[l]);
-    e.high = std::max(e.high, to[l] + a.bytes);
+  if (scattered_count_ == most_scattered) return false;
+  if (scattered_count_ == scattered_.size()) scattered_.resize(2 * scattered_.size() + 16);
+  e.scattered = scattered_count_;
+  std::uint32_t* const to = scattered_[scattered_count_++].data();
+  for (unsigned l = 0; l < warp_size; ++l) to[l] = static_cast<std::uint32_t>(a.address[l]);
+  // Who takes no part has the address of one who does, so that the loop below need not ask.
+  for (Mask m = ~a.mask; m; m &= m - 1) to[std::countr_zero(m)] = to[std::countr_zero(a.mask)];
+  std::uint32_t low = ~0u, high = 0;
+  for (unsigned l = 0; l < warp_size; ++l) {
+    low = std::min(low, to[l]);
+    high = std::max(high, to[l]);
   }
+  e.low = low;
+  e.high = high + a.bytes;
   return true;
 }
 

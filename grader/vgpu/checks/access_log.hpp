@@ -73,8 +73,9 @@ class AccessLog {
   static bool joins(Entry& to, const Entry& e);
 
   std::vector<Entry> reads_, writes_;
-  std::vector<Entry> strong_;  ///< atomics and strong writes
-  std::vector<Addresses> scattered_;
+  std::vector<Entry> strong_;         ///< atomics and strong writes
+  std::vector<Addresses> scattered_;  ///< the first `scattered_count_` are in use
+  std::uint32_t scattered_count_ = 0;
   std::uint32_t compared_ = 0;
 };
 
