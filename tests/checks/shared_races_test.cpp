@@ -338,6 +338,25 @@ TEST_CASE("the race of the lowest block is told, whoever runs it") {
   CHECK(json["earlier"]["thread"] == nlohmann::json({0, 0, 1}));
 }
 
+TEST_CASE("warps side by side that store the same over each other do no harm") {
+  // In a block of 32 x 4 threads, tid.x is the same in every warp. From the second block on the array is known.
+  const auto found = [](const std::string& value) {
+    Setup setup;
+    setup.block = {32, 4, 1};
+    setup.grid.x = 3;
+    vgpu::SharedRaces check;
+    setup.observer = &check;
+    const auto k = kernel("\nmov.u32 %r8, %tid.y;\nst.shared.u32 [%r4], " + value + ";\nld.shared.u32 %r7, [%r4];");
+    REQUIRE(test::run(k, setup).result.status == vgpu::LaunchResult::Status::ok);
+    Found result;
+    for (const Race& r : check.races()) result.push_back(name_of(r.hazard));
+    return result;
+  };
+  CHECK(found("%r10").empty());
+  CHECK(found("%r1").empty());
+  CHECK(found("%r8") == Found{"write-after-write"});
+}
+
 TEST_CASE("forks of the check see what it would have seen") {
   Setup setup;
   vgpu::SharedRaces check;
