@@ -7,7 +7,8 @@ Where there is a NAME.stderr, each of its lines has to occur in what the virtual
     run_program.py --nvcc NVCC --gpu PROGRAM.cu        with NVIDIA's runtime, on a real GPU
 
 The same output is expected under every schedule. With --check the program runs once more, under the first schedule,
-and must have no races on shared memory, unless it says so. The program's comment lines may say how it is built and how it ends:
+and must have no races on shared memory, unless it says so. The program's comment lines may say how it is built and how
+it ends:
 
     // test: nvcc FLAGS       further flags for the compiler
     // test: with A.cu B.cu   further files of the program: all are compiled with relocatable device code (-rdc=true)
