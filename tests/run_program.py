@@ -3,10 +3,12 @@
 
 Where there is a NAME.stderr, each of its lines has to occur in what the virtual GPU and the program say on stderr.
 
-    run_program.py --nvcc NVCC --library libcudart_vgpu.a --vgpu-run VGPU_RUN [--schedules S,T] PROGRAM.cu
+    run_program.py --nvcc NVCC --library libcudart_vgpu.a --vgpu-run VGPU_RUN [--schedules S,T] [--check] PROGRAM.cu
     run_program.py --nvcc NVCC --gpu PROGRAM.cu        with NVIDIA's runtime, on a real GPU
 
-The same output is expected under every schedule. The program's comment lines may say how it is built and how it ends:
+The same output is expected under every schedule. With --check the program runs once more, under the first schedule,
+and must have no races on shared memory, unless it says so. The program's comment lines may say how it is built and how
+it ends:
 
     // test: nvcc FLAGS       further flags for the compiler
     // test: with A.cu B.cu   further files of the program: all are compiled with relocatable device code (-rdc=true)
@@ -16,6 +18,7 @@ The same output is expected under every schedule. The program's comment lines ma
     // test: exit N           ends with that exit code
     // test: signal SIGSEGV   killed by that signal
     // test: alone            not started by vgpu-run
+    // test: races            has races on shared memory
     // test: vgpu             its output is the virtual GPU's own: skipped on a GPU
 
 Exit 0: as expected, 1: not, 77: skipped.
@@ -32,7 +35,7 @@ import tempfile
 from pathlib import Path
 
 COMPILE_SECONDS, RUN_SECONDS = 120, 60
-SKIPPED = 77
+SKIPPED, FOUND_RACES = 77, 4
 
 
 def absolute(path: str) -> Path:
@@ -78,18 +81,23 @@ def compile_program(options: argparse.Namespace, wanted: dict[str, list[str]], f
     return program
 
 
-def run(options: argparse.Namespace, wanted: dict[str, list[str]], program: Path, schedule: str) -> list[str]:
+def run(
+    options: argparse.Namespace, wanted: dict[str, list[str]], program: Path, schedule: str, check: bool = False
+) -> list[str]:
     """Runs the program once for each of its arguments; what differs from the expectations, as lines."""
     environment = {name: value for name, value in os.environ.items() if name != "SCANLAB_VGPU_FD"}
     output, errors, problems = "", "", []
     served = not options.gpu and "alone" not in wanted
-    prefix = [str(options.vgpu_run), "--schedule", schedule, *wanted.get("vgpu-run", [""])[0].split(), "--"]
+    prefix = [str(options.vgpu_run), "--schedule", schedule, *wanted.get("vgpu-run", [""])[0].split()]
+    prefix += ["--check", "--"] if check else ["--"]
     for argument in wanted.get("runs", [""])[0].split() or [None]:
         command = (prefix if served else []) + [str(program)] + ([argument] if argument else [])
         done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS, env=environment)
         output += done.stdout
         errors += done.stderr
         expected_code = int(wanted.get("exit", ["0"])[0])
+        if check and expected_code == 0 and "races" in wanted:
+            expected_code = FOUND_RACES
         if "signal" in wanted:
             number = getattr(signal, wanted["signal"][0])
             expected_code = 128 + number if served else -number
@@ -106,6 +114,8 @@ def run(options: argparse.Namespace, wanted: dict[str, list[str]], program: Path
     if reports.exists() and not options.gpu:
         texts = reports.read_text().splitlines()
         problems += [f"stderr does not contain: {text}" for text in texts if text not in errors]
+    if check and ("RACE" in errors) != ("races" in wanted):
+        problems.append("has no races" if "races" in wanted else "has races")
     if problems and errors:
         problems.append(f"stderr was:\n{errors}")
     return problems
@@ -118,6 +128,7 @@ def main() -> int:
     parser.add_argument("--library", type=absolute)
     parser.add_argument("--vgpu-run", type=absolute)
     parser.add_argument("--schedules", default="in_order", help="separated by commas")
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--gpu", action="store_true")
     options = parser.parse_args()
     wanted = directives(options.source)
@@ -133,11 +144,14 @@ def main() -> int:
         if program is None:
             return 1
         is_wrong = False
-        for schedule in ["the GPU's own"] if options.gpu else schedules:
-            problems = run(options, wanted, program, schedule)
+        runs = [(schedule, False) for schedule in (["the GPU's own"] if options.gpu else schedules)]
+        if options.check and "alone" not in wanted:
+            runs.append((schedules[0], True))
+        for schedule, check in runs:
+            problems = run(options, wanted, program, schedule, check)
             if problems:
                 is_wrong = True
-                print(f"schedule {schedule}:", *problems, sep="\n")
+                print(f"schedule {schedule}{', with --check' if check else ''}:", *problems, sep="\n")
     return 1 if is_wrong else 0
 
 

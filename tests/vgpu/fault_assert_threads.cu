@@ -22,6 +22,7 @@ __global__ void late(int* data) {
     if (threadIdx.x < d) s[threadIdx.x] += s[threadIdx.x + d];
     __syncthreads();
     assert(s[0] < 60);
+    __syncthreads();
   }
   data[threadIdx.x] = s[0];
 }

@@ -1,5 +1,6 @@
 // Mark Harris's reductions: interleaved, sequential, the last warp with volatile shared memory and no barrier,
 // templates.
+// test: races
 #include <cstdio>
 #include <cstdlib>
 #include <functional>

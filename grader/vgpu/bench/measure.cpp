@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "vgpu/checks/counters.hpp"
+#include "vgpu/checks/shared_races.hpp"
 #include "vgpu/core/device.hpp"
 #include "vgpu/core/parallel.hpp"
 
@@ -147,6 +148,8 @@ const std::vector<ObserverSet>& observer_sets() {
   static const std::vector<ObserverSet> sets = {
       {"none", make<>},
       {"counters", make<vgpu::Counters>},
+      {"race", make<vgpu::SharedRaces>},
+      {"both", make<vgpu::Counters, vgpu::SharedRaces>},
   };
   return sets;
 }

@@ -252,7 +252,7 @@ void Counters::fence(const Actor&, Mask, Access::Scope scope) {
   counts_.fences += reaches_other_blocks(scope);
 }
 
-void Counters::barrier_complete(const Actor&, std::uint32_t) {
+void Counters::barrier_complete(const Actor&, std::uint32_t, Meeting) {
   ++counts_.barriers;
 }
 

@@ -48,7 +48,7 @@ class Counters : public Observer {
   void stores(const AccessRun& run) override;
   void atomic(const Access& access) override;
   void fence(const Actor&, Mask, Access::Scope scope) override;
-  void barrier_complete(const Actor&, std::uint32_t id) override;
+  void barrier_complete(const Actor&, std::uint32_t id, Meeting) override;
   std::unique_ptr<Observer> fork() const override;
   void join(Observer& fork) override;
 

@@ -60,7 +60,19 @@ const Inst* async_copy(Warp& w, const Inst* i) {
     access.space = StateSpace::shared;
     access.mask = w.active;
     access.address = to.of;
+    access.is_async = true;
     o->store(access);
+    access.is_async = false;
+  }
+  return i + 1;
+}
+
+const Inst* async_wait(Warp& w, const Inst* i) {
+  for (Observer* o : w.block->grid->observers) {
+    if (i->aux)
+      o->async_commit(actor_of(w, i), w.active);
+    else
+      o->async_wait(actor_of(w, i), w.active, static_cast<std::uint32_t>(i->imm));
   }
   return i + 1;
 }

@@ -230,7 +230,8 @@ void release(Block& block, std::uint32_t id, std::uint32_t threads) {
       if (w.stop == Stop::waiting) w.stop = Stop::none;
     }
   }
-  for (Observer* o : block.grid->observers) o->barrier_complete(actor_of(*b.last_warp, b.last), id);
+  const auto meeting = b.expected ? Observer::Meeting::counted : Observer::Meeting::all;
+  for (Observer* o : block.grid->observers) o->barrier_complete(actor_of(*b.last_warp, b.last), id, meeting);
   b = {};
   block.barriers_in_use &= ~(1u << id);
   ++block.barriers_released;
@@ -254,7 +255,8 @@ void release_barriers(Block& block) {
 }
 
 [[gnu::noinline]] static void tell_arrival(Warp& w, const Inst* i, std::uint32_t id) {
-  for (Observer* o : w.block->grid->observers) o->barrier_arrive(actor_of(w, i), w.active, id);
+  const auto arrival = i->aux & control::arrive_only ? Observer::Arrival::goes_on : Observer::Arrival::waits;
+  for (Observer* o : w.block->grid->observers) o->barrier_arrive(actor_of(w, i), w.active, id, arrival);
 }
 
 const Inst* control::barrier(Warp& w, const Inst* i) {
@@ -275,7 +277,8 @@ const Inst* control::barrier(Warp& w, const Inst* i) {
     const Mask p = i->aux & negated_predicate ? ~w.predicate(i->op[3]) : w.predicate(i->op[3]);
     b.count += static_cast<std::uint32_t>(std::popcount(p & w.active));
   }
-  if (is_observed(w, Observer::arrivals)) [[unlikely]]
+  const bool is_counted = i->aux & has_count;
+  if (is_observed(w, Observer::arrivals) || (is_counted && is_observed(w, Observer::counted_arrivals))) [[unlikely]]
     tell_arrival(w, i, id);
   if (i->aux & arrive_only) {
     try_release(block, id);

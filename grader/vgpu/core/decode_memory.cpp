@@ -101,7 +101,13 @@ void Decoder::memory(const ptx::Instruction& in) {
 }
 
 void Decoder::copy_asynchronously(const ptx::Instruction& in) {
-  if (is_async_wait(in)) return;
+  if (is_async_wait(in)) {
+    const bool counts = in.has("wait_group") && !in.operands.empty();
+    Inst& i = emit(async_wait, {each_alone});
+    i.aux = in.has("commit_group");
+    i.imm = counts ? in.operands[0].bits : Observer::wait_for_all;
+    return;
+  }
   const auto bytes = async_copy_bytes(in);
   if (!bytes) unknown_instruction();
   AsyncCopyForm form;

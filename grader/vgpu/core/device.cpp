@@ -256,14 +256,18 @@ LaunchResult Device::launch(const LaunchRequest& request) {
     memory_.write(g.workspace, &workspace, sizeof workspace);
   }
   g.observers = observers_;
-  for (const Observer* o : observers_) g.interests |= o->interests();
   g.ranges.resize(image->ranges);
   g.print = &print;
   g.profile = &profile_;
   g.start_ns = timer_ns_ = std::max(timer_ns_, now_ns_);
-  const KernelInfo info{request.kernel.c_str(), grid, block, image->static_shared + request.dynamic_shared,
-                        &request.module->module};
+  KernelInfo info{request.kernel.c_str(),  grid, block, image->static_shared + request.dynamic_shared,
+                  &request.module->module, {}};
+  if (!observers_.empty()) info.shared = image->shared;
+  if (!info.shared.empty() && info.shared.back().offset == image->dynamic_offset)
+    info.shared.back().size = request.dynamic_shared;
   for (Observer* o : observers_) o->kernel_begin(info);
+  // What an observer wants to hear may depend on the kernel.
+  for (const Observer* o : observers_) g.interests |= o->interests();
   RunLimits limits;
   limits.max_warp_instructions = max_warp_instructions;
   limits.cancel = cancel;

@@ -93,14 +93,6 @@ struct Program {
   std::vector<std::vector<const Inst*>> jump_tables;
 };
 
-/// Where a shared variable lies. `offset` is its address: variables are kept apart by gaps in which every access is a
-/// fault, and each lies at the same bank as in the packed layout that a GPU would use.
-struct SharedVariable {
-  std::string name;  ///< as the learner wrote it
-  std::uint64_t offset = 0;
-  std::uint64_t size = 0;
-};
-
 struct Image {
   const ptx::Module* module = nullptr;
   const ptx::Function* kernel = nullptr;

@@ -27,6 +27,8 @@ inline void describe(Access& a, const Warp& w, const Inst* i, StateSpace space, 
   a.address = address;
   a.order = static_cast<Access::Order>(form.order);
   a.scope = static_cast<Access::Scope>(form.scope);
+  a.block = w.block;
+  a.inst = i;
 }
 inline Access access_of(const Warp& w, const Inst* i, StateSpace space, Mask mask, std::uint32_t bytes,
                         const std::uint64_t* address) {

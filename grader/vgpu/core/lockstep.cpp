@@ -170,8 +170,9 @@ const Step* barrier(Lockstep& l, const Step* s) {
   const std::uint32_t id = l.warp(0).lanes<std::uint32_t>(i->op[0])[0];
   if (grid.interests & Observer::arrivals)
     for (unsigned k = 0; k < l.count; ++k)
-      for (Observer* o : grid.observers) o->barrier_arrive(actor_of(l.warp(k), i), full_mask, id);
-  for (Observer* o : grid.observers) o->barrier_complete(actor_of(l.warp(l.count - 1), i), id);
+      for (Observer* o : grid.observers)
+        o->barrier_arrive(actor_of(l.warp(k), i), full_mask, id, Observer::Arrival::waits);
+  for (Observer* o : grid.observers) o->barrier_complete(actor_of(l.warp(l.count - 1), i), id, Observer::Meeting::all);
   ++l.block.barriers_released;
   return s + 1;
 }

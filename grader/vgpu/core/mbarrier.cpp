@@ -80,9 +80,15 @@ std::uint32_t count_of(Warp& w, const Inst* i, unsigned lane) {
   return count;
 }
 
-void tell(Warp& w, const Inst* i, Mask mask, const std::uint64_t* address, Touch touch, Access::Order order) {
+enum class Copies : std::uint8_t { none, arrive };
+
+/// `phase`: at which each lane arrives, or which it saw complete.
+void tell(Warp& w, const Inst* i, Mask mask, const std::uint64_t* address, Touch touch, Access::Order order,
+          const std::uint64_t* phase = nullptr, Copies copies = Copies::none) {
   if (!is_observed(w)) return;
   Access a;
+  a.phase = phase;
+  a.is_async = copies == Copies::arrive;
   a.who = actor_of(w, i);
   a.space = StateSpace::shared;
   a.mask = mask;
@@ -136,12 +142,13 @@ template <Completion completion>
 const Inst* arrive(Warp& w, const Inst* i) {
   const auto form = std::bit_cast<MbarrierForm>(i->aux);
   std::uint64_t* result = w.lanes<std::uint64_t>(i->op[0]);
-  Addresses at;
+  Addresses at, phase;
   for_each_lane(w.active, [&](unsigned l) {
     const Place place(w, i, l);
     at.of[l] = place.address;
     Object o = place.read();
     const Object before = o;
+    phase.of[l] = o.phase + 1u;
     const std::uint32_t count = count_of(w, i, l);
     if (completion == Completion::forbidden && count == o.pending)
       raise(Fault::Kind::trap, l, "mbarrier.arrive.noComplete ends a phase, which it must not");
@@ -154,34 +161,35 @@ const Inst* arrive(Warp& w, const Inst* i) {
     result[l] = std::bit_cast<std::uint64_t>(before);
   });
   ++w.block->grid->epoch;
-  tell(w, i, w.active, at.of, Touch::atomic, Access::Order::release);
+  tell(w, i, w.active, at.of, Touch::atomic, Access::Order::release, phase.of);
   return i + 1;
 }
 
 /// cp.async.mbarrier.arrive.noinc: an arrival once the thread's copies are complete, which they are when issued.
 const Inst* arrive_after_copies(Warp& w, const Inst* i) {
-  Addresses at;
+  Addresses at, phase;
   for_each_lane(w.active, [&](unsigned l) {
     const Place place(w, i, l);
     at.of[l] = place.address;
     Object o = place.read();
+    phase.of[l] = o.phase + 1u;
     arrive(o, 1, l);
     place.write(o);
   });
   ++w.block->grid->epoch;
-  tell(w, i, w.active, at.of, Touch::atomic, Access::Order::release);
+  tell(w, i, w.active, at.of, Touch::atomic, Access::Order::release, phase.of, Copies::arrive);
   return i + 1;
 }
 
 /// The same without .noinc: the arrival is expected beyond the object's count, so that together nothing changes.
 const Inst* touch_after_copies(Warp& w, const Inst* i) {
-  Addresses at;
+  Addresses at, phase;
   for_each_lane(w.active, [&](unsigned l) {
     const Place place(w, i, l);
     at.of[l] = place.address;
-    place.read();
+    phase.of[l] = place.read().phase + 1u;
   });
-  tell(w, i, w.active, at.of, Touch::atomic, Access::Order::release);
+  tell(w, i, w.active, at.of, Touch::atomic, Access::Order::release, phase.of, Copies::arrive);
   return i + 1;
 }
 
@@ -202,20 +210,24 @@ enum class By : std::uint8_t { state, parity };
 /// mbarrier.test_wait: true when the phase of the state, or the one with that parity, is complete.
 template <By by>
 const Inst* test_wait(Warp& w, const Inst* i) {
-  Addresses at;
+  Addresses at, phase;
   Mask complete = 0;
   for_each_lane(w.active, [&](unsigned l) {
     const Place place(w, i, l);
     at.of[l] = place.address;
     const Object o = place.read();
     bool is_complete;
-    if constexpr (by == By::parity)
+    if constexpr (by == By::parity) {
       is_complete = ((w.lanes<std::uint32_t>(i->op[1])[l] ^ o.phase) & 1u) != 0;
-    else
-      is_complete = std::bit_cast<Object>(w.lanes<std::uint64_t>(i->op[1])[l]).phase != o.phase;
+      phase.of[l] = o.phase;  // the one before
+    } else {
+      const auto asked = std::bit_cast<Object>(w.lanes<std::uint64_t>(i->op[1])[l]).phase;
+      is_complete = asked != o.phase;
+      phase.of[l] = asked + 1u;
+    }
     complete |= Mask{is_complete} << l;
   });
-  if (complete) tell(w, i, complete, at.of, Touch::atomic, Access::Order::acquire);
+  if (complete) tell(w, i, complete, at.of, Touch::atomic, Access::Order::acquire, phase.of);
   if (complete != w.active) {
     if (complete == 0 && waits_in_vain(w, most_looks)) return set_aside_until_write(w, i);
     note_poll(w);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "vgpu/core/inst.hpp"
 #include "vgpu/core/memory.hpp"
@@ -15,11 +17,22 @@ struct Dim3 {
   std::uint64_t count() const { return std::uint64_t{x} * y * z; }
 };
 
+struct Block;
+
+/// Where a shared variable lies. `offset` is its address: variables are kept apart by gaps in which every access is a
+/// fault, and each lies at the same bank as in the packed layout that a GPU would use.
+struct SharedVariable {
+  std::string name;  ///< as the learner wrote it
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
 struct KernelInfo {
   const char* name = "";  ///< mangled
   Dim3 grid, block;
   std::uint64_t shared_bytes = 0;  ///< static and dynamic
   const ptx::Module* module = nullptr;
+  std::vector<SharedVariable> shared;  ///< by rising offset; the dynamic array has the size of this launch
 };
 
 /// Who does something: a warp of a block, at a line (index into KernelInfo::module->lines).
@@ -42,6 +55,10 @@ struct Access {
   std::int64_t stride = 0;
   enum class Order : std::uint8_t { weak, volatile_, relaxed, acquire, release, acq_rel } order = Order::weak;
   enum class Scope : std::uint8_t { none, block, device, system } scope = Scope::none;
+  bool is_async = false;  ///< cp.async: done at any time until it is waited for; of an mbarrier: by such copies
+  const std::uint64_t* phase = nullptr;  ///< of each lane at an mbarrier, from 1: where it arrives, or saw it complete
+  const Block* block = nullptr;          ///< of a load or a store, for stored.hpp
+  const Inst* inst = nullptr;            ///< the same
 
   bool is_affine() const { return !address; }
   std::uint64_t at(unsigned lane) const {
@@ -74,7 +91,15 @@ enum class Watched : std::uint8_t {
 class Observer {
  public:
   /// The events that are frequent and not cheap to tell; who does not want them saves their cost.
-  enum Interest : std::uint32_t { branches = 1, arrivals = 2, warp_syncs = 4, everything = ~0u };
+  enum Interest : std::uint32_t {
+    branches = 1,
+    arrivals = 2,
+    warp_syncs = 4,
+    counted_arrivals = 8,  ///< arrivals at barriers that wait for a number of threads, not for all of the block
+    everything = ~0u
+  };
+  enum class Arrival : std::uint8_t { waits, goes_on };  ///< bar.sync, bar.arrive
+  enum class Meeting : std::uint8_t { all, counted };    ///< for whom a barrier has waited
 
   virtual ~Observer() = default;
   virtual std::uint32_t interests() const { return everything; }
@@ -98,10 +123,16 @@ class Observer {
   virtual void atomic(const Access&) {}
   virtual void fence(const Actor&, Mask, Access::Scope) {}
   /// Lanes arrive at barrier `id` of their block, and later the barrier completes (once a block).
-  virtual void barrier_arrive(const Actor&, Mask, std::uint32_t /*id*/) {}
-  virtual void barrier_complete(const Actor&, std::uint32_t /*id*/) {}
-  /// bar.warp.sync and the implicit synchronisation of shuffles and votes among the lanes of `mask`.
+  virtual void barrier_arrive(const Actor&, Mask, std::uint32_t /*id*/, Arrival) {}
+  virtual void barrier_complete(const Actor&, std::uint32_t /*id*/, Meeting) {}
+  /// bar.warp.sync and the implicit synchronisation of shuffles and votes, once for each membermask: among its lanes,
+  /// which may have exited before.
   virtual void warp_sync(const Actor&, Mask) {}
+  /// The copies (cp.async) that lanes have begun since the last time become a group; lanes have waited until all but
+  /// the latest `left` of their groups are complete, or for all copies.
+  virtual void async_commit(const Actor&, Mask) {}
+  virtual void async_wait(const Actor&, Mask, std::uint32_t /*left*/) {}
+  static constexpr std::uint32_t wait_for_all = ~0u;
   /// A branch at which `taken` of the `active` lanes jump; divergent when both sides have lanes.
   virtual void branch(const Actor&, Mask /*active*/, Mask /*taken*/) {}
 

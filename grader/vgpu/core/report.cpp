@@ -119,12 +119,6 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
   return result;
 }
 
-/// Headers of the CUDA Toolkit, of a system's installation or of Python's wheels.
-bool of_toolkit(const SourcePlace& p) {
-  const auto has = [&](const char* part) { return p.file.find(part) != std::string::npos; };
-  return has("/include/") && (has("/targets/") || has("/cuda") || has("/nvidia/"));
-}
-
 /// atomicAdd and the like are lines of a header: the line that calls them is the learner's.
 void name_own_line(Fault& fault) {
   const auto own = std::ranges::find_if_not(fault.called_from, of_toolkit);
@@ -136,6 +130,11 @@ void name_own_line(Fault& fault) {
 }
 
 }  // namespace
+
+bool of_toolkit(const SourcePlace& p) {
+  const auto has = [&](const char* part) { return p.file.find(part) != std::string::npos; };
+  return has("/include/") && (has("/targets/") || has("/cuda") || has("/nvidia/"));
+}
 
 void complete(Fault& fault, const Warp& w, const Inst* i, unsigned lane) {
   const Grid& grid = *w.block->grid;
@@ -161,6 +160,16 @@ void complete(Fault& fault, const Warp& w, const Inst* i, unsigned lane) {
   }
   if (left_out) fault.details.push_back(fmt::format("and {} more call{}", left_out, left_out == 1 ? "" : "s"));
   name_own_line(fault);
+}
+
+SourcePlace own_place(const ptx::Module& module, std::uint32_t line) {
+  Fault f;
+  f.called_from = places_of(module, line);
+  if (f.called_from.empty()) return {};
+  f.where = f.called_from.front();
+  f.called_from.erase(f.called_from.begin());
+  name_own_line(f);
+  return f.where;
 }
 
 Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running, std::uint64_t unstarted) {

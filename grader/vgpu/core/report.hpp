@@ -11,6 +11,13 @@ namespace scanlab::vgpu {
 /// Adds kernel, source place, block and thread of the instruction that raised `fault`.
 void complete(Fault& fault, const Warp& w, const Inst* i, unsigned lane);
 
+/// Is it in a header of the CUDA Toolkit, of a system's installation or of Python's wheels?
+bool of_toolkit(const SourcePlace& place);
+
+/// The learner's own line of `line`, an index into Module::lines: of a function of the toolkit that was inlined, the
+/// call of it.
+SourcePlace own_place(const ptx::Module& module, std::uint32_t line);
+
 /// No thread of the resident blocks can go on; `unstarted` blocks wait for a place.
 Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running, std::uint64_t unstarted);
 

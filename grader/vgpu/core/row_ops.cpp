@@ -233,6 +233,25 @@ struct ToldRows {
     }
   }
 
+  /// False when the rows of two warps may overlap.
+  bool are_apart(const Lockstep& l) const {
+    std::int64_t low = 0, high = 0;
+    bool rises = true, falls = true, is_first = true;
+    for (unsigned k = 0; k < l.count; ++k) {
+      if (!host[k]) continue;
+      const auto at = [&](int lane) { return static_cast<std::int64_t>(row[k].first) + row[k].stride * lane; };
+      const auto [from, to] = std::minmax(at(std::countr_zero(l.active[k])), at(31 - std::countl_zero(l.active[k])));
+      if (!is_first) {
+        rises &= from >= high;
+        falls &= to + static_cast<std::int64_t>(sizeof(T)) <= low;
+      }
+      is_first = false;
+      low = from;
+      high = to + static_cast<std::int64_t>(sizeof(T));
+    }
+    return rises || falls;
+  }
+
   /// Tells the observers, of warps with all lanes together where their rows follow each other evenly.
   void tell(Lockstep& l, const Step* s, Touch touch) const {
     for (unsigned k = 0; k < l.count; ++k) {
@@ -326,6 +345,13 @@ void move_told_rows(Lockstep& l, const Step* s, Touch touch, Move move) {
   if constexpr (Space == StateSpace::global)
     if (Claims* const claims = l.block.grid->claims) claim_rows(*claims, l, RowsOf<T, Space, Width>(l, s), touch);
   const ToldRows<T, Space, Width> rows(l, s);
+  if constexpr (Space == StateSpace::shared)
+    if (touch == Touch::write && !rows.are_apart(l)) {
+      // Who is told of a store may look at what it replaces: so each is told and done before the next.
+      for (unsigned k = 0; k < l.count; ++k)
+        if (l.active[k]) run_alone(l, s, k);
+      return;
+    }
   rows.tell(l, s, touch);
   for (unsigned k = 0; k < l.count; ++k) {
     if (rows.host[k])

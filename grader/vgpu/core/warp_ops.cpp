@@ -76,8 +76,19 @@ inline bool assemble(Warp& w, const Inst* i, const Inst*& next) {
   return true;
 }
 
+/// Once for each membermask among the `lanes` that go on. Who has exited is not waited for, and behind everything.
+void tell_sync(const Warp& w, const Inst* i, Mask lanes, const std::uint32_t* members) {
+  while (lanes) {
+    const std::uint32_t mask = members[std::countr_zero(lanes)];
+    Mask same = 0;
+    for (Mask m = lanes; m; m &= m - 1)
+      if (members[std::countr_zero(m)] == mask) same |= m & -m;
+    for (Observer* o : w.block->grid->observers) o->warp_sync(actor_of(w, i), same | (mask & ~w.alive));
+    lanes &= ~same;
+  }
+}
 [[gnu::noinline]] void tell_sync(Warp& w, const Inst* i, Mask lanes) {
-  for (Observer* o : w.block->grid->observers) o->warp_sync(actor_of(w, i), lanes);
+  tell_sync(w, i, lanes, w.lanes<std::uint32_t>(i->op[5]));
 }
 
 enum class Shuffle : std::uint32_t { up, down, bfly, idx };
@@ -287,17 +298,25 @@ const Inst* warp_barrier(Warp& w, const Inst* i) {
   }
   if (ready != w.active) set_aside(w, w.active & ~ready, i, Split::State::sync);
   if (!ready) return run_next(w);
-  if (is_observed(w, Observer::warp_syncs)) tell_sync(w, i, arrived);
-  if (arrived == ready) return proceed(w, i + 1);
+  if (arrived == ready) {
+    if (is_observed(w, Observer::warp_syncs)) tell_sync(w, i, ready);
+    return proceed(w, i + 1);
+  }
   // The others whose masks are complete now go on behind their own barriers.
+  std::uint32_t masks[warp_size];
+  std::copy_n(members, warp_size, masks);
+  Mask released = ready;
   for (Split& s : w.waiting)
     if (s.state == Split::State::sync && is_warp_barrier(s.pc)) {
       const auto* theirs = reinterpret_cast<const std::uint32_t*>(s.frame->registers + s.pc->op[5]);
       if ((theirs[std::countr_zero(s.mask)] & w.alive & ~arrived) == 0) {
         s.state = Split::State::ready;
         ++s.pc;
+        released |= s.mask;
+        for (Mask m = s.mask; m; m &= m - 1) masks[std::countr_zero(m)] = theirs[std::countr_zero(m)];
       }
     }
+  if (is_observed(w, Observer::warp_syncs)) tell_sync(w, i, released, masks);
   update_pending(w);
   return go_to(w, i + 1);
 }

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "vgpu/checks/counters.hpp"
+#include "vgpu/checks/shared_races.hpp"
 #include "vgpu/core/device.hpp"
 #include "vgpu/core/parallel.hpp"
 #include "vgpu/server/protocol.hpp"
@@ -37,21 +39,27 @@ constexpr const char* usage =
     "  --seed N                     seed of the random schedule (default 0)\n"
     "  --profile NAME               the device: small (default), h200\n"
     "  --counters                   print what the kernels did, on stderr, at the end\n"
+    "  --check                      look for races on shared memory, and print them on stderr at the end\n"
     "  --threads N                  threads of this machine for a launch (default: as many as there are processors);\n"
     "                               they change no result\n"
     "  --parallel-from N            launches that take less than N microseconds stay on one thread (default 1000)\n"
     "  --max-warp-instructions N    stop a launch after so many (default 4000000000)\n"
-    "  --help\n";
+    "  --help\n"
+    "\n"
+    "The exit code is the program's; 128 and the number of the signal that killed it; 2: wrong usage; 3: the kit's "
+    "own\n"
+    "fault; 4: the program ended with 0, but --check has found something.\n";
 
-/// Exit codes of the kit: 2 for a wrong command line, 3 for the kit's own fault.
-constexpr int exit_usage = 2, exit_kit = 3;
+/// Exit codes of the kit: 2 for a wrong command line, 3 for the kit's own fault, 4 for findings about a program that
+/// itself ended well.
+constexpr int exit_usage = 2, exit_kit = 3, exit_findings = 4;
 
 struct Arguments {
   vgpu::Schedule schedule;
   vgpu::DeviceProfile profile = vgpu::small_profile();
   std::uint64_t max_warp_instructions = 4'000'000'000;
   std::uint64_t threads = vgpu::default_threads(), parallel_from_us = 1000;
-  bool counters = false;
+  bool counters = false, check = false;
   char** program = nullptr;
 };
 
@@ -69,15 +77,12 @@ std::uint64_t number(const char* option, std::string_view text) {
 
 /// Throws UsageError, or std::invalid_argument for an unknown name.
 Arguments parse(int argc, char** argv) {
-  static const option options[] = {{"schedule", required_argument, nullptr, 's'},
-                                   {"seed", required_argument, nullptr, 'e'},
-                                   {"profile", required_argument, nullptr, 'p'},
-                                   {"counters", no_argument, nullptr, 'c'},
-                                   {"max-warp-instructions", required_argument, nullptr, 'm'},
-                                   {"threads", required_argument, nullptr, 't'},
-                                   {"parallel-from", required_argument, nullptr, 'f'},
-                                   {"help", no_argument, nullptr, 'h'},
-                                   {nullptr, 0, nullptr, 0}};
+  static const option options[] = {
+      {"schedule", required_argument, nullptr, 's'}, {"seed", required_argument, nullptr, 'e'},
+      {"profile", required_argument, nullptr, 'p'},  {"counters", no_argument, nullptr, 'c'},
+      {"check", no_argument, nullptr, 'k'},          {"max-warp-instructions", required_argument, nullptr, 'm'},
+      {"threads", required_argument, nullptr, 't'},  {"parallel-from", required_argument, nullptr, 'f'},
+      {"help", no_argument, nullptr, 'h'},           {nullptr, 0, nullptr, 0}};
   Arguments arguments;
   for (int c; (c = getopt_long(argc, argv, "+h", options, nullptr)) != -1;) {
     switch (c) {
@@ -92,6 +97,9 @@ Arguments parse(int argc, char** argv) {
         break;
       case 'c':
         arguments.counters = true;
+        break;
+      case 'k':
+        arguments.check = true;
         break;
       case 't':
         arguments.threads = number("threads", optarg);
@@ -216,6 +224,15 @@ void print_counters(const vgpu::Counts& counts, const server::Traffic& traffic) 
   count("copies to the host", traffic.copies_to_host);
 }
 
+/// Races are printed whole up to this number.
+constexpr std::size_t most_shown = 10;
+
+void print_races(const vgpu::SharedRaces& check) {
+  const std::vector<vgpu::Race>& races = check.races();
+  for (std::size_t k = 0; k < std::min(races.size(), most_shown); ++k) fmt::print(stderr, "{}\n", races[k].text());
+  if (check.total() > most_shown) fmt::print(stderr, "and {} more races\n", check.total() - most_shown);
+}
+
 int run(const Arguments& arguments) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -229,6 +246,8 @@ int run(const Arguments& arguments) {
   device.cancel = &cancelled;
   vgpu::Counters counters;
   if (arguments.counters) device.attach(&counters);
+  vgpu::SharedRaces races;
+  if (arguments.check) device.attach(&races);
 
   server::SessionOptions options;
   options.on_fault = [](const vgpu::Fault& fault) {
@@ -274,6 +293,10 @@ int run(const Arguments& arguments) {
     print_counters(counters.counts(), session.traffic());
     device.detach(&counters);
   }
+  if (arguments.check) {
+    print_races(races);
+    device.detach(&races);
+  }
   if (const std::string problem = session.internal_error(); !problem.empty()) {
     fmt::print(stderr, "vgpu-run: internal error of the virtual GPU (not of the program): {}\n", problem);
     return exit_kit;
@@ -283,7 +306,7 @@ int run(const Arguments& arguments) {
     fmt::print(stderr, "vgpu-run: {} was killed by signal {} ({})\n", arguments.program[0], signal, explain(signal));
     return 128 + signal;
   }
-  return WEXITSTATUS(status);
+  return WEXITSTATUS(status) == 0 && races.total() > 0 ? exit_findings : WEXITSTATUS(status);
 }
 
 }  // namespace

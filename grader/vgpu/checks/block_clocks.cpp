@@ -1,0 +1,126 @@
+#include "vgpu/checks/block_clocks.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace scanlab::vgpu {
+
+void BlockClocks::begin_block(unsigned threads) {
+  threads_ = threads;
+  warps_ = (threads + warp_size - 1) / warp_size;
+  has_ticked_ = true;
+  begin_interval();
+}
+
+void BlockClocks::begin_interval() {
+  if (!has_ticked_) return;
+  has_ticked_ = is_wide_ = false;
+  split_ = 0;
+  clock_.assign(warps_, 1);
+  known_.assign(warps_, 0);
+}
+
+Mask BlockClocks::lanes_of(unsigned warp) const {
+  const unsigned lanes = std::min(warp_size, threads_ - warp * warp_size);
+  return full_mask >> (warp_size - lanes);
+}
+
+BlockClocks::Stamp BlockClocks::knows(unsigned thread, unsigned other) const {
+  if (is_wide_) return wide_[std::size_t{thread} * threads_ + other];
+  const unsigned warp = thread / warp_size;
+  if (other / warp_size != warp) return 0;
+  if (split_ >> warp & 1) return tables_[warp][thread % warp_size * warp_size + other % warp_size];
+  return known_[warp];
+}
+
+Mask BlockClocks::unordered(unsigned warp, Mask lanes, Stamp stamp, unsigned thread) const {
+  if (!is_wide_) {
+    if (thread / warp_size != warp) return lanes;
+    lanes &= ~(Mask{1} << thread % warp_size);
+    if (!(split_ >> warp & 1)) return stamp <= known_[warp] ? 0 : lanes;
+  }
+  Mask result = 0;
+  for (Mask m = lanes; m; m &= m - 1) {
+    const unsigned other = warp * warp_size + static_cast<unsigned>(std::countr_zero(m));
+    if (other != thread && knows(thread, other) < stamp) result |= m & -m;
+  }
+  return result;
+}
+
+void BlockClocks::meet(unsigned warp, Mask lanes) {
+  const Mask all = lanes_of(warp);
+  lanes &= all;
+  if (std::popcount(lanes) < 2) return;
+  if (!is_wide_ && lanes == all) {
+    known_[warp] = clock_[warp];
+    split_ &= ~(1u << warp);
+  } else if (!is_wide_) {
+    split(warp);
+    Table& table = tables_[warp];
+    Stamp joined[warp_size] = {};
+    for (Mask m = lanes; m; m &= m - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(m));
+      for (unsigned k = 0; k < warp_size; ++k) joined[k] = std::max(joined[k], table[lane * warp_size + k]);
+    }
+    for (Mask m = lanes; m; m &= m - 1) joined[std::countr_zero(m)] = clock_[warp];
+    for (Mask m = lanes; m; m &= m - 1)
+      std::copy_n(joined, warp_size, &table[static_cast<unsigned>(std::countr_zero(m)) * warp_size]);
+  } else {
+    Row joined(threads_);
+    const unsigned first = warp * warp_size;
+    for (Mask m = lanes; m; m &= m - 1) release(first + static_cast<unsigned>(std::countr_zero(m)), joined);
+    for (Mask m = lanes; m; m &= m - 1)
+      std::copy(joined.begin(), joined.end(), wide_row(first + static_cast<unsigned>(std::countr_zero(m))));
+  }
+  tick(warp);
+}
+
+void BlockClocks::tick(unsigned warp) {
+  ++clock_[warp];
+  has_ticked_ = true;
+}
+
+void BlockClocks::release(unsigned thread, Row& row) const {
+  const unsigned warp = thread / warp_size;
+  row.resize(threads_);
+  if (is_wide_) {
+    const Stamp* const own = &wide_[std::size_t{thread} * threads_];
+    for (unsigned u = 0; u < threads_; ++u) row[u] = std::max(row[u], own[u]);
+  } else {
+    const unsigned end = std::min(threads_, (warp + 1) * warp_size);
+    for (unsigned u = warp * warp_size; u < end; ++u) row[u] = std::max(row[u], knows(thread, u));
+  }
+  row[thread] = std::max(row[thread], clock_[warp]);
+}
+
+bool BlockClocks::has_news(unsigned thread, const Row& row) const {
+  for (unsigned u = 0; u < row.size(); ++u)
+    if (row[u] && u != thread && row[u] > knows(thread, u)) return true;
+  return false;
+}
+
+void BlockClocks::acquire(unsigned thread, const Row& row) {
+  if (!has_news(thread, row)) return;
+  has_ticked_ = true;
+  if (!is_wide_) widen();
+  Stamp* const own = wide_row(thread);
+  for (unsigned u = 0; u < threads_; ++u) own[u] = std::max(own[u], row[u]);
+}
+
+void BlockClocks::split(unsigned warp) {
+  if (split_ >> warp & 1) return;
+  tables_.resize(warps_);
+  tables_[warp].fill(known_[warp]);
+  split_ |= 1u << warp;
+}
+
+void BlockClocks::widen() {
+  wide_.assign(std::size_t{threads_} * threads_, 0);
+  for (unsigned t = 0; t < threads_; ++t) {
+    const unsigned first = t / warp_size * warp_size, end = std::min(threads_, first + warp_size);
+    for (unsigned u = first; u < end; ++u) wide_row(t)[u] = knows(t, u);
+  }
+  is_wide_ = true;
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,117 @@
+#include "vgpu/checks/block_sync.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace scanlab::vgpu {
+namespace {
+
+/// Phases of an mbarrier that somebody may still ask for.
+constexpr std::size_t most_phases = 8;
+
+using Row = BlockClocks::Row;
+
+void add(Row& to, const Row& from) {
+  to.resize(std::max(to.size(), from.size()));
+  for (std::size_t k = 0; k < from.size(); ++k) to[k] = std::max(to[k], from[k]);
+}
+
+bool releases(const Access& a) {
+  return a.order == Access::Order::release || a.order == Access::Order::acq_rel;
+}
+
+template <class Visit>
+void for_each_thread(unsigned warp, Mask lanes, Visit visit) {
+  for (; lanes; lanes &= lanes - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+    visit(warp * warp_size + lane, lane);
+  }
+}
+
+}  // namespace
+
+void BlockSync::begin_block(unsigned threads) {
+  for (Counted& c : counted_) c = {};
+  begin_interval();
+  clocks_.begin_block(threads);
+}
+
+void BlockSync::begin_interval() {
+  clocks_.begin_interval();
+  for (Counted& c : counted_) c.released.clear();
+  if (!released_.empty()) released_.clear();
+  if (!phases_.empty()) phases_.clear();
+  if (!fenced_.empty()) fenced_.clear();
+}
+
+void BlockSync::fence(unsigned warp, Mask lanes) {
+  for_each_thread(warp, lanes, [&](unsigned thread, unsigned) { clocks_.release(thread, fenced_[thread]); });
+  clocks_.tick(warp);
+}
+
+void BlockSync::arrive(unsigned warp, Mask lanes, std::uint32_t id, Observer::Arrival how) {
+  Counted& c = counted_[id];
+  for_each_thread(warp, lanes, [&](unsigned thread, unsigned) { clocks_.release(thread, c.released); });
+  clocks_.tick(warp);
+  if (how == Observer::Arrival::goes_on) return;
+  if (c.waiting.size() <= warp) c.waiting.resize(warp + 1);
+  c.waiting[warp] |= lanes;
+}
+
+bool BlockSync::complete(std::uint32_t id, Observer::Meeting meeting) {
+  const Counted c = std::exchange(counted_[id], {});
+  if (meeting == Observer::Meeting::all) return true;
+  unsigned count = 0;
+  for (const Mask lanes : c.waiting) count += static_cast<unsigned>(std::popcount(lanes));
+  if (count == clocks_.threads()) return true;
+  for (unsigned warp = 0; warp < c.waiting.size(); ++warp)
+    for_each_thread(warp, c.waiting[warp], [&](unsigned thread, unsigned) { clocks_.acquire(thread, c.released); });
+  return false;
+}
+
+void BlockSync::strong_access(const Access& a, Touches touches) {
+  if (released_.empty() && fenced_.empty() && !releases(a)) return;
+  // Global and shared addresses are apart by their windows.
+  for_each_thread(a.who.warp, a.mask, [&](unsigned thread, unsigned lane) {
+    const std::uint64_t location = a.at(lane);
+    const auto there = released_.find(location);
+    if (touches != Touches::writes && there != released_.end()) clocks_.acquire(thread, there->second);
+    if (touches == Touches::reads) return;
+    Row made;
+    if (const auto fenced = fenced_.find(thread); fenced != fenced_.end()) made = fenced->second;
+    if (releases(a)) clocks_.release(thread, made);
+    if (touches == Touches::updates) {
+      if (!made.empty()) add(released_[location], made);
+    } else if (!made.empty()) {
+      released_[location] = std::move(made);
+    } else if (there != released_.end()) {
+      released_.erase(there);
+    }
+  });
+  if (releases(a)) clocks_.tick(a.who.warp);
+}
+
+void BlockSync::mbarrier(const Access& a) {
+  for_each_thread(a.who.warp, a.mask, [&](unsigned thread, unsigned lane) {
+    const std::uint64_t phase = a.phase[lane];
+    const auto known = phases_.find(a.at(lane));
+    if (releases(a)) {
+      Phases& p = known != phases_.end() ? known->second
+                                         : phases_.try_emplace(a.at(lane), Phases{phase, phase, {}, {}}).first->second;
+      if (phase != p.phase) {
+        p.complete.emplace_back(std::exchange(p.phase, phase), p.released);
+        if (p.complete.size() > most_phases) p.complete.pop_front();
+      }
+      clocks_.release(thread, p.released);
+      return;
+    }
+    if (known == phases_.end() || phase < known->second.first) return;  // it was complete before the interval
+    const Phases& p = known->second;
+    const auto past = std::ranges::find_if(p.complete, [&](const auto& c) { return c.first >= phase; });
+    clocks_.acquire(thread, past != p.complete.end() ? past->second : p.released);
+  });
+  if (releases(a)) clocks_.tick(a.who.warp);
+}
+
+}  // namespace scanlab::vgpu

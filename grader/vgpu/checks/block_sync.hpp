@@ -1,0 +1,67 @@
+// What orders the accesses of a block's threads, after the PTX memory model ("Memory Consistency Model" of the PTX
+// ISA), told to the clocks:
+// - A barrier of the whole block, which begins an interval. Threads that have exited are behind it, as they are not
+//   waited for.
+// - A barrier of some threads (bar.sync and bar.arrive with a count): who waits knows what all did before they arrived.
+// - bar.warp.sync, among the lanes of its membermask. Shuffles, votes and their like promise no order of memory; but
+//   they do make lanes wait for each other, working code relies on that, and no GPU is known to let it down. So they
+//   count as well, and what only they order is no race here.
+// - A release that another thread has seen: an atomic or a store with such an order, or a relaxed or volatile one
+// behind
+//   a fence. A scope of a block is the least there is, so every scope will do. PTX wants an acquire, or a fence, of who
+//   sees it too; but locks and flags without one are common, and work in shared memory, which has no caches to be
+//   stale. So to see it with an atomic, or a load that is relaxed or volatile, is enough here.
+// - The arrivals at an mbarrier for those who have seen the phase complete.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "vgpu/checks/block_clocks.hpp"
+#include "vgpu/core/observer.hpp"
+
+namespace scanlab::vgpu {
+
+class BlockSync {
+ public:
+  void begin_block(unsigned threads);
+  /// Nothing that came before matters any more.
+  void begin_interval();
+
+  const BlockClocks& clocks() const { return clocks_; }
+  void meet(unsigned warp, Mask lanes) { clocks_.meet(warp, lanes); }
+  void fence(unsigned warp, Mask lanes);
+  /// At a barrier with a count.
+  void arrive(unsigned warp, Mask lanes, std::uint32_t id, Observer::Arrival how);
+  /// True when all threads of the block have met at it.
+  bool complete(std::uint32_t id, Observer::Meeting meeting);
+
+  enum class Touches : std::uint8_t { reads, writes, updates };
+  /// A load, a store or an atomic that is more than weak, in shared or global memory.
+  void strong_access(const Access& access, Touches touches);
+  /// At an mbarrier: an arrival (release) or a phase seen complete (acquire).
+  void mbarrier(const Access& access);
+
+ private:
+  using Row = BlockClocks::Row;
+  struct Counted {
+    Row released;
+    std::vector<Mask> waiting;  ///< lanes of each warp
+  };
+  /// What the arrivals at an mbarrier have made known, until the end of a phase.
+  struct Phases {
+    std::uint64_t first = 0, phase = 0;  ///< of the interval, and now
+    Row released;
+    std::deque<std::pair<std::uint64_t, Row>> complete;
+  };
+
+  BlockClocks clocks_;
+  Counted counted_[16];
+  std::unordered_map<std::uint64_t, Row> released_;   ///< by location
+  std::unordered_map<std::uint64_t, Phases> phases_;  ///< by address
+  std::unordered_map<unsigned, Row> fenced_;          ///< by thread: what it knew at its last fence
+};
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,39 @@
+// An access as the race check remembers it.
+#pragma once
+
+#include <cstdint>
+
+#include "vgpu/checks/block_clocks.hpp"
+#include "vgpu/core/inst.hpp"
+
+namespace scanlab::vgpu {
+
+/// What an access does, and how much it promises to others that touch the same bytes.
+struct How {
+  enum class Kind : std::uint8_t { read, write, atomic, copy } kind = Kind::read;
+  /// Strong accesses do not race with each other (PTX: "morally strong"): atomics, loads and stores that are relaxed,
+  /// acquire or release, and volatile ones, which PTX takes for relaxed. But a volatile write by a thread that has
+  /// executed no fence is hardly meant to synchronise, and races with everything.
+  enum class Strength : std::uint8_t { weak, unfenced, strong } strength = Strength::weak;
+
+  bool writes() const { return kind != Kind::read; }
+  bool operator==(const How&) const = default;
+};
+
+/// Do two such accesses to the same bytes race when nothing orders them?
+inline bool can_race(How a, How b) {
+  if (!a.writes() && !b.writes()) return false;
+  return a.strength != How::Strength::strong || b.strength != How::Strength::strong;
+}
+
+/// One access by lanes of a warp.
+struct Footprint {
+  std::uint32_t line = 0;  ///< index into ptx::Module::lines
+  Mask lanes = 0;
+  BlockClocks::Stamp stamp = 0;
+  std::uint16_t warp = 0;
+  How how;
+  std::uint8_t bytes = 0;  ///< of a lane
+};
+
+}  // namespace scanlab::vgpu
