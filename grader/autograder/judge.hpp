@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "autograder/device.hpp"
 #include "autograder/plan.hpp"
@@ -26,10 +28,10 @@ class Judge {
  private:
   void perform(const CheckPlan& check, CheckResult& result);
   bool is_ready(const CheckPlan& check, CheckResult& result) const;
-  Device& device();
+  Device& device(const CheckPlan& check);
 
   Plan plan_;
-  std::unique_ptr<Device> device_;  ///< made for the first check that runs
+  std::map<std::string, std::unique_ptr<Device>> devices_;  ///< by profile, each made for the first check that needs it
   std::vector<CheckResult> results_;
 };
 

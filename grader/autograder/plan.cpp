@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "autograder/counts.hpp"
+#include "vgpu/core/profile.hpp"
 
 namespace scanlab::grade {
 
@@ -105,6 +106,18 @@ T choice(const std::string& text, const std::string& place, std::initializer_lis
   throw KitFault(fmt::format("{}: expected one of {}, got \"{}\"", place, names, text));
 }
 
+/// The name of a profile of the virtual GPU.
+std::string profile(Object& object, std::string fallback) {
+  if (object.find("profile") == nullptr) return fallback;
+  std::string name = object.text("profile");
+  try {
+    vgpu::profile_by_name(name);
+  } catch (const std::invalid_argument& error) {
+    throw KitFault(fmt::format("{}: {}", object.place("profile"), error.what()));
+  }
+  return name;
+}
+
 Limits parse_limits(Object object) {
   Limits limits;
   limits.seconds = object.number("seconds").value_or(limits.seconds);
@@ -178,6 +191,7 @@ CheckPlan parse_check(Object object) {
   check.points = *points;
   check.needs = object.text("needs", "");
   check.explain = object.text("explain", "");
+  check.profile = profile(object, "");
   // A check of one kind may carry the other's keys, as null.
   const bool is_correctness = check.kind == CheckPlan::Kind::correctness;
   const std::vector<const char*> others = is_correctness
@@ -231,7 +245,7 @@ Plan parse_plan(std::string_view text) {
   plan.title = object.text("title", plan.lab);
   plan.device =
       choice<Plan::Device>(object.text("device"), "device", {{"vgpu", Plan::Device::vgpu}, {"gpu", Plan::Device::gpu}});
-  plan.profile = object.text("profile", plan.profile);
+  plan.profile = profile(object, plan.profile);
   plan.seed = object.whole("seed", 0, std::numeric_limits<std::uint64_t>::max());
   plan.section = object.whole("section", 0, largest_n);
   if (object.find("block_size") != nullptr) plan.block_size = object.whole("block_size", 0, 1024);
