@@ -35,6 +35,7 @@ Counter = Literal[
     "threads",
     "warp_efficiency",
     "addition_efficiency",
+    "chained_waits",
     "host_copies",
 ]
 Text = Annotated[str, Field(min_length=1)]
