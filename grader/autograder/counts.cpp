@@ -32,6 +32,13 @@ std::string limits_text(const CheckPlan& check) {
   return check.at_most ? "at most " + most() : "at least " + least();
 }
 
+/// Blocks wait for each other where they run side by side.
+constexpr std::string_view chained_waits = "chained_waits";
+
+vgpu::Schedule::Order schedule_of(std::string_view counter) {
+  return counter == chained_waits ? vgpu::Schedule::Order::random : vgpu::Schedule::Order::lockstep;
+}
+
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \n\t");
   if (first == std::string_view::npos) return {};
@@ -41,7 +48,7 @@ std::string_view trimmed(std::string_view text) {
 }  // namespace
 
 bool is_counter(std::string_view name) {
-  if (name == "host_copies") return true;  // which the server counts, not the device
+  if (name == chained_waits || name == "host_copies") return true;  // which Counts has not: see virtual_device.cpp
   const auto counts = vgpu::Counts().named();
   return std::any_of(counts.begin(), counts.end(), [&](const auto& count) { return count.first == name; });
 }
@@ -51,7 +58,7 @@ void check_count(const Plan& plan, const CheckPlan& check, Device& device, Check
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(plan.limits.seconds));
   Submission submission(plan, device, check.element, deadline);
   const std::unique_ptr<Trial> trial = make_trial(plan, check, device, check.n);
-  const Case which{check.n, 0, vgpu::Schedule::Order::in_order, vgpu::Schedule::Order::lockstep};
+  const Case which{check.n, 0, vgpu::Schedule::Order::in_order, schedule_of(check.counter)};
   TrialResult tried = trial->run(submission, which, Counting::on, hash_start);
   result.counts = std::move(tried.counts);
   if (tried.failure) {

@@ -47,12 +47,14 @@ Judge::Judge(Plan plan) : plan_(std::move(plan)) {
   }
 }
 
-Device& Judge::device() {
-  if (!device_) {
-    device_ = plan_.device == Plan::Device::gpu ? make_cuda_device()
-                                                : make_virtual_device(plan_.profile, plan_.limits.warp_instructions);
+Device& Judge::device(const CheckPlan& check) {
+  const bool is_virtual = plan_.device == Plan::Device::vgpu;
+  const std::string& profile = is_virtual && !check.profile.empty() ? check.profile : plan_.profile;
+  std::unique_ptr<Device>& device = devices_[profile];
+  if (!device) {
+    device = is_virtual ? make_virtual_device(profile, plan_.limits.warp_instructions) : make_cuda_device();
   }
-  return *device_;
+  return *device;
 }
 
 bool Judge::is_ready(const CheckPlan& check, CheckResult& result) const {
@@ -107,11 +109,11 @@ const CheckResult& Judge::run(std::size_t i) {
 void Judge::perform(const CheckPlan& check, CheckResult& result) {
   switch (check.kind) {
     case CheckPlan::Kind::correctness:
-      return check_correctness(plan_, check, device(), result);
+      return check_correctness(plan_, check, device(check), result);
     case CheckPlan::Kind::count:
-      return check_count(plan_, check, device(), result);
+      return check_count(plan_, check, device(check), result);
     case CheckPlan::Kind::timing:
-      return check_timing(plan_, check, device(), result);
+      return check_timing(plan_, check, device(check), result);
   }
 }
 
@@ -119,7 +121,10 @@ Result Judge::result() const {
   Result result;
   result.lab = plan_.lab;
   result.title = plan_.title;
-  result.device = device_ ? device_->description() : plan_.device == Plan::Device::gpu ? "GPU" : "virtual GPU";
+  const auto usual = devices_.find(plan_.profile);
+  result.device = usual != devices_.end()             ? usual->second->description()
+                  : plan_.device == Plan::Device::gpu ? "GPU"
+                                                      : "virtual GPU";
   result.seed = plan_.seed;
   result.checks = results_;
   return result;

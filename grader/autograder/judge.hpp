@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,10 +32,10 @@ class Judge {
   /// Why a check cannot be run here; empty: it can.
   std::string obstacle(const CheckPlan& check) const;
   bool is_ready(const CheckPlan& check, CheckResult& result) const;
-  Device& device();
+  Device& device(const CheckPlan& check);
 
   Plan plan_;
-  std::unique_ptr<Device> device_;  ///< made for the first check that runs
+  std::map<std::string, std::unique_ptr<Device>> devices_;  ///< by profile, each made for the first check that needs it
   std::vector<CheckResult> results_;
 };
 

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "autograder/counts.hpp"
+#include "vgpu/core/profile.hpp"
 
 namespace scanlab::grade {
 
@@ -103,6 +104,18 @@ T choice(const std::string& text, const std::string& place, const std::vector<st
     names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", name);
   }
   throw KitFault(fmt::format("{}: expected one of {}, got \"{}\"", place, names, text));
+}
+
+/// The name of a profile of the virtual GPU.
+std::string profile(Object& object, std::string fallback) {
+  if (object.find("profile") == nullptr) return fallback;
+  std::string name = object.text("profile");
+  try {
+    vgpu::profile_by_name(name);
+  } catch (const std::invalid_argument& error) {
+    throw KitFault(fmt::format("{}: {}", object.place("profile"), error.what()));
+  }
+  return name;
 }
 
 Limits parse_limits(Object object) {
@@ -212,6 +225,7 @@ CheckPlan parse_check(Object object) {
   check.points = *points;
   check.needs = object.text("needs", "");
   check.explain = object.text("explain", "");
+  check.profile = profile(object, "");
   for (const auto& [key, kinds] : keys_of_kinds) {
     if (std::find(kinds.begin(), kinds.end(), check.kind) == kinds.end() && object.find(key) != nullptr) {
       throw KitFault(fmt::format("{}: not a key of a {} check", object.place(key), name_of(check.kind)));
@@ -298,7 +312,7 @@ Plan parse_plan(std::string_view text) {
   plan.title = object.text("title", plan.lab);
   plan.device =
       choice<Plan::Device>(object.text("device"), "device", {{"vgpu", Plan::Device::vgpu}, {"gpu", Plan::Device::gpu}});
-  plan.profile = object.text("profile", plan.profile);
+  plan.profile = profile(object, plan.profile);
   plan.seed = object.whole("seed", 0, std::numeric_limits<std::uint64_t>::max());
   plan.section = object.whole("section", 0, largest_n);
   if (object.find("block_size") != nullptr) plan.block_size = object.whole("block_size", 0, 1024);

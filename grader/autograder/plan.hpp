@@ -33,6 +33,7 @@ struct CheckPlan {
   double points = 0;
   std::string needs;    ///< name of a check that must pass first; empty: none
   std::string explain;  ///< shown when the check fails; may be empty
+  std::string profile;  ///< of the virtual GPU; empty: the plan's
   // correctness
   std::vector<std::size_t> sizes;  ///< rising
   std::vector<vgpu::Schedule::Order> schedules;
@@ -54,7 +55,7 @@ struct Plan {
   enum class Device { vgpu, gpu };
   std::string lab, title;
   Device device = Device::vgpu;
-  std::string profile = "small";  ///< of the virtual GPU
+  std::string profile = "small";  ///< of the virtual GPU, where a check names no other
   std::uint64_t seed = 0;
   std::size_t section = 0;     ///< elements; 0: the whole array is one scan
   std::size_t block_size = 0;  ///< thread t has places t, t + block_size … of a section; 0: place t only

@@ -247,7 +247,8 @@ std::string recognise_places(const Evidence<T>& e) {
   const std::size_t in_section = section == 0 ? first : first % section;
   if (section == 0 && first >= warp && first % warp == 0) {  // what belongs to which warp is up to the learner
     return fmt::format(
-        "the first {} elements are right, {} a warp has lanes: what a warp sums up does not reach those behind it",
+        "the first {} elements are right, {} a warp has lanes: what a warp or a block sums up does not reach those "
+        "behind it",
         first, first == warp ? "as many as" : fmt::format("{} times as many as", first / warp));
   }
   if (first == in_section && first >= warp && first % warp == 0) {

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "vgpu/checks/counters.hpp"
+#include "vgpu/checks/waits.hpp"
 #include "vgpu/core/device.hpp"
 #include "vgpu/core/parallel.hpp"
 #include "vgpu/server/session.hpp"
@@ -147,6 +148,9 @@ class VirtualConnection : public Connection {
     if (counting == Counting::on) {
       counters_.reset();
       device_.attach(&counters_);
+      follows_waits_ = schedule.order == vgpu::Schedule::Order::random;
+      waits_.reset();
+      if (follows_waits_) device_.attach(&waits_);
       is_counting_ = true;
     }
     alarm_.arm(deadline);
@@ -160,12 +164,13 @@ class VirtualConnection : public Connection {
     const std::string internal_error = session_.internal_error(), closed_because = session_.closed_because();
     gate_ = session_.lock();
     alarm_.disarm();
-    const bool was_counting = stop_counting();
+    const bool followed_waits = follows_waits_, was_counting = stop_counting();
     if (!internal_error.empty()) throw KitFault("the virtual GPU failed: " + internal_error);
 
     CallReport report;
     if (was_counting) {
       report.counts = counters_.counts().named();
+      if (followed_waits) report.counts.emplace_back("chained_waits", static_cast<double>(waits_.longest()));
       report.counts.emplace_back("host_copies", static_cast<double>(traffic.copies_to_host));
     }
     if (!faults_.empty()) {
@@ -191,6 +196,7 @@ class VirtualConnection : public Connection {
 
   bool stop_counting() {
     if (is_counting_) device_.detach(&counters_);
+    if (std::exchange(follows_waits_, false)) device_.detach(&waits_);
     return std::exchange(is_counting_, false);
   }
 
@@ -199,7 +205,9 @@ class VirtualConnection : public Connection {
   vgpu::Device& device_;
   int runner_fd_;
   vgpu::Counters counters_;
+  vgpu::Waits waits_;
   bool is_counting_ = false;
+  bool follows_waits_ = false;  ///< counting, and under a schedule that runs blocks side by side
   std::vector<vgpu::Fault> faults_;
   server::Session session_;
   std::unique_lock<std::mutex> gate_;  ///< held except during a call

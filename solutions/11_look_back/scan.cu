@@ -1,7 +1,7 @@
-// Computes the inclusive and the exclusive scan of the whole array, of any length, in one launch, nearly as fast as a
-// copy. New since 08: a tile says at once what it sums up to; who needs what is before looks back over many tiles at a
-// time. Run: grader/scanlab check 11 (your own work), grader/scanlab grade solutions (the reference solutions) Handout:
-// handouts/11_look_back.md
+// Computes both scans of the whole array, of any length, in one launch, and nearly as fast as a copy takes.
+// New since 08: a tile says at once what it sums up to, and whoever needs what is before a tile looks back over many.
+// Run: grader/scanlab check 11 (your own work), grader/scanlab grade solutions (the reference solutions)
+// Handout: handouts/11_look_back.md
 
 #include <algorithm>
 #include <cuda/atomic>
@@ -54,17 +54,17 @@ __device__ Element scan_row(Element element) {
 }
 
 // What a tile tells the others: first its aggregate, the sum of its own elements, later its inclusive prefix, the sum
-// of everything up to its end. Each word of the sum travels together with a tag in one 64-bit word, which memory never
-// tears apart, so no fence has to stand between a sum and a flag. A status fills a sector of 32 bytes: many blocks poll
-// many statuses, and sectors of their own are spread over the whole L2 cache.
+// of everything up to its end. Each word of the sum travels together with a tag in one 64-bit word, the tag in the
+// upper half. Memory never tears such a word apart, so no fence has to stand between a sum and a flag. A status fills a
+// sector of 32 bytes: many blocks poll many statuses, and sectors of their own are spread over the whole L2 cache.
 struct alignas(32) Status {
   unsigned long long words[element_words];
 };
 
-// A status as it was read.
+// What a status says when it is read.
 struct Sum {
   Element element;
-  bool is_known;   // in this call; before, the status is that of an earlier call
+  bool is_known;   // published in this call; until then, a status holds what an earlier call left there
   bool is_prefix;  // of everything up to the tile's end, not only of the tile
 };
 
@@ -75,6 +75,7 @@ struct Board {
   unsigned call;     // differs from call to call, so that nobody has to clear the statuses; never 0
 };
 
+// Writes a tile's status: its aggregate, or its inclusive prefix. For one thread.
 __device__ void publish(Board board, int tile, Element sum, bool is_prefix) {
   // >>> your code
   unsigned words[element_words];
@@ -87,6 +88,7 @@ __device__ void publish(Board board, int tile, Element sum, bool is_prefix) {
   // <<< your code
 }
 
+// Reads a tile's status, and does not wait for it.
 __device__ Sum read(Board board, int tile) {
   Sum sum{identity(), false, false};
   // >>> your code
@@ -107,24 +109,23 @@ __device__ Sum read(Board board, int tile) {
 }
 
 // The sum of everything before `tile`. For all lanes of a warp, which look at 32 tiles at a time, the nearest first.
-// The block knows the prefix of a tile that it had before, `known_tile`, and never has to look further back; -1: of
-// none.
+// The block knows the prefix of a tile that it had before, `known_tile` (-1: of none), and need not look further back.
 __device__ Element look_back(Board board, int tile, int known_tile, Element known_prefix) {
   Element before = identity();
   // >>> your code
   const int lane = threadIdx.x % warp_size;
-  for (int end = tile;; end -= warp_size) {
+  for (int end = tile;; end -= warp_size) {        // the window of 32 tiles that ends before tile `end`
     const int looked_at = end - warp_size + lane;  // later tiles in later lanes
     const auto look = [&] { return looked_at > known_tile ? read(board, looked_at) : Sum{known_prefix, true, true}; };
     Sum sum = look();
     unsigned prefixes;
-    int first;  // lane whose sum is needed: that of the nearest prefix; of older tiles nothing is needed then
+    int first;  // of the lanes whose sums are needed: that of the nearest prefix, which covers all that is before it
     while (true) {
       prefixes = __ballot_sync(all_lanes, sum.is_prefix);
       const unsigned known = __ballot_sync(all_lanes, sum.is_known);
       first = prefixes != 0 ? 31 - __clz(prefixes) : 0;
       if (known >> first == all_lanes >> first) break;
-      if (!sum.is_known) sum = look();
+      if (!sum.is_known) sum = look();  // an aggregate that is known will do: nobody waits for it to become a prefix
     }
     before = of_last_lane(scan_row(lane >= first ? sum.element : identity())) + before;
     if (prefixes != 0) break;
@@ -223,8 +224,9 @@ __device__ void sum_tiles(Stage* s_stages, Work work) {
   }
 }
 
-// One warp: finds what is before each tile, and publishes the tile's inclusive prefix.
+// One warp: finds what is before each tile, tells the warps that scan it, and publishes the tile's inclusive prefix.
 __device__ void place_tiles(Stage* s_stages, Work work) {
+  const int lane = threadIdx.x % warp_size;
   int known_tile = -1;
   Element known_prefix = identity();
   for (Turn turn{work.stages};; turn.next()) {
@@ -233,10 +235,12 @@ __device__ void place_tiles(Stage* s_stages, Work work) {
     if (stage.tile >= work.tiles) break;
     stage.published.wait_parity(turn.parity);
     const Element before = look_back(work.board, stage.tile, known_tile, known_prefix);
+    // >>> your code
     known_tile = stage.tile;
     known_prefix = before + stage.aggregate;
-    if (threadIdx.x % warp_size == 0) {
-      publish(work.board, known_tile, known_prefix, true);
+    if (lane == 0) publish(work.board, known_tile, known_prefix, true);
+    // <<< your code
+    if (lane == 0) {
       stage.before = before;
       (void)stage.placed.arrive();
     }
@@ -294,11 +298,13 @@ __global__ void __launch_bounds__(block_size, 1) scan_kernel(Work work) {
   }
 }
 
-// The scratch memory, which is kept from call to call, and grows when a longer array comes.
+// The scratch memory, which is kept from call to call. It is made anew when a longer array comes, and when the calls'
+// numbers are used up, as half of a tag is all they have.
 Board board_for(int tiles) {
+  constexpr unsigned most_calls = (1u << 31) - 1;
   static Board board{};
   static int room = 0;
-  if (tiles > room) {
+  if (tiles > room || board.call == most_calls) {
     SCANLAB_CUDA_CHECK(cudaFree(board.d_status));
     SCANLAB_CUDA_CHECK(cudaFree(board.d_taken));
     SCANLAB_CUDA_CHECK(cudaMalloc(&board.d_status, tiles * sizeof(Status)));

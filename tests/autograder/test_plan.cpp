@@ -22,7 +22,7 @@ Json example() {
        "element": "float", "operation": "inclusive", "points": 20, "needs": null, "explain": "",
        "sizes": [1025, 0, 1, 1], "schedules": ["in_order", "random"], "repeats": 2},
       {"name": "additions", "title": "additions", "kind": "count", "entry": "exclusive_scan", "element": "affine",
-       "points": 10, "n": 1024, "counter": "additions", "at_most": 9281.5, "at_least": null, "needs": "inclusive",
+       "points": 10, "profile": "h200", "n": 1024, "counter": "additions", "at_most": 9281.5, "at_least": null, "needs": "inclusive",
        "explain": "too many"},
       {"name": "speed", "title": "speed", "kind": "timing", "entry": "inclusive_scan", "element": "float",
        "points": 15, "n": 4096, "full": 1.25, "none": 3, "seconds": 30, "needs": "inclusive", "explain": "slow"}]})");
@@ -52,6 +52,8 @@ TEST_CASE("a whole plan is read", "[plan]") {
   REQUIRE(plan.checks.size() == 3);
   CHECK(plan.checks[0].sizes == std::vector<std::size_t>{0, 1, 1025});
   CHECK(plan.checks[0].schedules[1] == scanlab::vgpu::Schedule::Order::random);
+  CHECK(plan.checks[0].profile.empty());
+  CHECK(plan.checks[1].profile == "h200");
   CHECK(plan.checks[1].operation == Operation::exclusive);
   CHECK(plan.checks[1].at_most == 9281.5);
   CHECK_FALSE(plan.checks[1].at_least);
@@ -109,6 +111,10 @@ TEST_CASE("a plan with a mistake is refused, and the message names the place", "
   CHECK_THAT(refusal([](Json& j) { j["checks"][2]["seconds"] = -1; }), ContainsSubstring("checks[2].seconds"));
   CHECK_THAT(refusal([](Json& j) { j["checks"][2]["element"] = "affine"; }),
              ContainsSubstring("checks[2].element: a timing check is of float"));
+  CHECK_THAT(refusal([](Json& j) { j["profile"] = "huge"; }),
+             ContainsSubstring("profile: no device profile named 'huge'"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][1]["profile"] = "huge"; }),
+             ContainsSubstring("checks[1].profile: no device profile named 'huge'"));
   CHECK_THAT(refusal([](Json& j) { j["limits"]["seconds"] = 0; }), ContainsSubstring("limits.seconds"));
   CHECK_THAT(refusal([](Json& j) { j["limits"]["minutes"] = 1; }), ContainsSubstring("limits.minutes: unknown key"));
   CHECK_THAT(refusal([](Json& j) { j = Json::array(); }), ContainsSubstring("expected an object"));

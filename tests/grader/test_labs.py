@@ -116,6 +116,13 @@ def test_without_a_section_the_whole_array_is_one_scan(tmp_path: Path) -> None:
     assert plan["section"] == 0
 
 
+def test_a_check_may_name_another_virtual_gpu(tmp_path: Path) -> None:
+    (tmp_path / "lab.toml").write_text(RUBRIC.replace("sizes = [0, 1]", 'sizes = [0, 1]\nprofile = "h200"'))
+    plan = plans.make_plan(Lab(tmp_path), "scan.cu", "again", {}, plans.Options())
+    assert plan["profile"] == "small"
+    assert [check["profile"] for check in plan["checks"][:2]] == ["h200", None]
+
+
 def test_a_gpu_is_asked_for_more_sizes(tmp_path: Path) -> None:
     (tmp_path / "lab.toml").write_text(RUBRIC.replace("sizes = [0, 1]", "sizes = [0, 1]\ngpu_sizes = [67108864]"))
     for options, sizes in (

@@ -47,13 +47,17 @@ PASSES = result("pass", 100)
 
 @pytest.fixture
 def verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Verify labs of these (skeleton, solution) texts, or of them those in `only`; each pair gets these results."""
+    """Verify labs of these (skeleton, solution) texts, or of them those in `only`; each pair gets these results.
+
+    Every rubric begins with the lines of `keys`.
+    """
 
     def run(
         *pairs: tuple[str, str],
         results: tuple[dict[str, Any], dict[str, Any]] = (FAILS, PASSES),
         builds_on: dict[str, str] | None = None,
         only: slice = slice(None),
+        keys: str = "",
     ):
         monkeypatch.setattr(verify, "SOLUTIONS", tmp_path / "solutions")
         monkeypatch.setattr(verify, "grade", lambda submissions, *_: [*results] * (len(submissions) // 2))
@@ -64,7 +68,7 @@ def verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
                 (tmp_path / folder / f"0{i}_x/scan.cu").write_text(text)
             lab = Lab(tmp_path / f"labs/0{i}_x")
             base = (builds_on or {}).get(lab.name)
-            (lab.folder / "lab.toml").write_text((f'builds_on = "{base}"\n' if base else "") + RUBRIC)
+            (lab.folder / "lab.toml").write_text((f'builds_on = "{base}"\n' if base else "") + keys + RUBRIC)
             labs.append(lab)
         return verify.verify(labs[only], labs, Options("vgpu", None, 7))
 
@@ -118,6 +122,16 @@ def test_a_rung_that_is_too_high_is_told(verified) -> None:
     long = SOLUTION.replace("done();", "\n".join(f"step({i});" for i in range(verify.MOST_CHANGED_LINES + 1)))
     _, lab = verified((SKELETON, SOLUTION), (SKELETON, long))
     assert any("lines of the solution are not in lab 01's" in fault for fault in lab.faults)
+
+
+def test_a_rubric_may_allow_a_higher_rung(verified) -> None:
+    rungs = steps(1), steps(verify.MOST_CHANGED_LINES + 3)
+    assert verified(*rungs, keys=f"new_lines = {verify.MOST_CHANGED_LINES + 2}\n")[1].faults == []
+
+
+def test_a_rubric_may_ask_for_a_lower_rung(verified) -> None:
+    (_, lab) = verified(steps(1), steps(4), keys="new_lines = 2\n")
+    assert any("3 lines of the solution are not in lab 01's; at most 2," in fault for fault in lab.faults)
 
 
 def steps(count: int) -> tuple[str, str]:

@@ -1,12 +1,17 @@
 // test: vgpu
-// test: runs branch tile half gone unnamed
-// Warp operations that wait for lanes which do not come: a full mask in a branch, a tile's collective in half of it,
-// other masks in two halves, a mask that names lanes which have returned. And a mask that does not name who calls.
+// test: runs branch tile half gone unnamed vote
+// Warp operations that wait for lanes which do not come: a full mask within a branch, a tile's collective in one half
+// of it, different masks in two halves, a mask that names lanes which have returned, and a vote in a loop that lanes
+// leave one by one while another warp waits at a barrier for what they would do next. And a mask that does not name who
+// calls.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 
 #include <cstdio>
 #include <cstring>
+#include <cuda/barrier>
+
+#pragma nv_diag_suppress static_var_with_dynamic_init
 
 namespace cg = cooperative_groups;
 
@@ -45,6 +50,23 @@ __global__ void unnamed(int* x, unsigned mask) {
   x[threadIdx.x] += __shfl_up_sync(mask, x[threadIdx.x], 1);
 }
 
+__device__ unsigned vote(bool yes) {
+  return __ballot_sync(0xffffffff, yes);
+}
+
+__global__ void leaves(int* x) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> done;
+  if (threadIdx.x == 0) init(&done, blockDim.x);
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    for (int k = 1; vote(x[threadIdx.x] > k) != 0; ++k) {
+      if (x[threadIdx.x] < k) break;
+    }
+    __syncwarp();
+  }
+  done.arrive_and_wait();
+}
+
 int main(int, char** argv) {
   const char* kind = argv[1];
   int h[32], *x;
@@ -56,6 +78,7 @@ int main(int, char** argv) {
   if (!strcmp(kind, "half")) halves<<<1, 32>>>(x);
   if (!strcmp(kind, "gone")) gone<<<1, 32>>>(x, 20);
   if (!strcmp(kind, "unnamed")) unnamed<<<1, 32>>>(x, 0x0000ffff);
+  if (!strcmp(kind, "vote")) leaves<<<1, 64>>>(x);
   printf("%s: %s", kind, cudaGetErrorName(cudaDeviceSynchronize()));
   if (!strcmp(kind, "gone")) {
     cudaMemcpy(h, x, sizeof h, cudaMemcpyDeviceToHost);

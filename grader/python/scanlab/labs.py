@@ -15,6 +15,7 @@ from scanlab.paths import LABS, SOLUTIONS, shown
 
 FOLDER = re.compile(r"(\d\d)_([a-z][a-z0-9_]*)")
 Device = Literal["vgpu", "gpu"]
+Profile = Literal["small", "h200"]
 Schedule = Literal["lockstep", "in_order", "reversed", "random"]
 Counter = Literal[
     "thread_instructions",
@@ -34,6 +35,7 @@ Counter = Literal[
     "threads",
     "warp_efficiency",
     "addition_efficiency",
+    "chained_waits",
     "host_copies",
 ]
 Operation = Literal["inclusive", "exclusive", "compact", "split"]
@@ -55,7 +57,11 @@ class Limits(Table):
 
 
 class CheckBase(Table):
-    """What every check has."""
+    """What every check has.
+
+    `profile` is the virtual GPU that runs it: a small one holds few blocks at a time, so that some have to wait for a
+    place; a large one holds many that wait for each other. Without it the small one.
+    """
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     title: Text
@@ -63,6 +69,7 @@ class CheckBase(Table):
     element: Literal["float", "affine"]
     points: int = Field(ge=0)
     needs: str | None = None
+    profile: Profile | None = None
     explain: str = ""
 
 
@@ -136,6 +143,7 @@ class Rubric(Table):
     """The whole of a lab.toml; without `section` (or with 0) the whole array is one scan.
 
     `builds_on` names the lab whose solution this one's is one idea away from; without it that is the lab before.
+    `new_lines` says how many lines it may have which that one has not; without it, as many as verify.py allows.
     """
 
     title: Text
@@ -144,6 +152,7 @@ class Rubric(Table):
     section: int = Field(default=0, ge=0)
     block_size: int | None = Field(default=None, ge=1, le=1024)  # None: a thread an element
     builds_on: Text | None = None
+    new_lines: int | None = Field(default=None, ge=1)
     entries: Annotated[list[Text], Field(min_length=1)]
     limits: Limits
     check: Annotated[list[Check], Field(min_length=1)]

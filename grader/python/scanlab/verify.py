@@ -19,7 +19,7 @@ from scanlab.paths import SOLUTIONS, shown
 from scanlab.plan import Options
 
 MOST_CHANGED_LINES = 60
-"""Lines that a solution may have which the one that it builds on has not."""
+"""Lines that a solution may have which the one that it builds on has not, where its rubric has no `new_lines`."""
 SHOWN_LINES = 6
 """So many lines of a difference are shown."""
 
@@ -52,9 +52,10 @@ def verify(
     texts = [(_read(given), _read(solution)) for given, solution in files]
     for verified, (given, solution) in zip(all_verified, texts, strict=True):
         _compare_outside(verified, given, solution)
-    for verified, base, (_, solution) in zip(all_verified, bases, texts, strict=True):
+    for verified, lab, base, (_, solution) in zip(all_verified, labs, bases, texts, strict=True):
         if base is not None:
-            _count_changes(verified, _read(SOLUTIONS / base.name / "scan.cu"), solution, base)
+            most = lab.rubric.new_lines or MOST_CHANGED_LINES
+            _count_changes(verified, _read(SOLUTIONS / base.name / "scan.cu"), solution, base, most)
     submissions = [Submission(lab, path) for lab, paths in zip(labs, files, strict=True) for path in paths]
     results = grade(submissions, options, done)
     for verified, given, solution in zip(all_verified, results[::2], results[1::2], strict=True):
@@ -96,7 +97,7 @@ def _compare_outside(verified: Verified, given: str, solution: str) -> None:
     verified.faults.append("\n".join(["skeleton (-) and solution (+) differ outside the regions:", *lines]))
 
 
-def _count_changes(verified: Verified, before: str, after: str, base: Lab) -> None:
+def _count_changes(verified: Verified, before: str, after: str, base: Lab, most: int) -> None:
     """Count the lines of `after` that `before` has not, its opening comment aside."""
     lines = [
         [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("//")]
@@ -105,9 +106,9 @@ def _count_changes(verified: Verified, before: str, after: str, base: Lab) -> No
     changed = sum(line.startswith("+ ") for line in difflib.ndiff(*lines))
     are = "line is" if changed == 1 else "lines are"
     verified.facts.append(f"{changed} {are} new since {base.number}")
-    if changed > MOST_CHANGED_LINES:
+    if changed > most:
         verified.faults.append(
-            f"{changed} lines of the solution are not in lab {base.number}'s; at most {MOST_CHANGED_LINES}, "
+            f"{changed} lines of the solution are not in lab {base.number}'s; at most {most}, "
             "so that the difference is the lesson"
         )
 

@@ -22,6 +22,16 @@ std::string at_line(const SourcePlace& p) {
   return fmt::format("{}:{}", p.file, p.line);
 }
 
+/// The learner's own line, and the kernel's, into which it was inlined; `places` from the innermost to the outermost.
+std::string at_own_line(const std::vector<SourcePlace>& places) {
+  if (places.empty()) return at_line({});
+  const auto own = std::ranges::find_if_not(places, of_toolkit);
+  if (own == places.end() || own == places.end() - 1) return at_line(places.back());
+  const SourcePlace& call = places.back();
+  return fmt::format("{}, called from {}", at_line(*own),
+                     call.file == own->file ? fmt::format("line {}", call.line) : at_line(call));
+}
+
 std::string triple(const unsigned (&v)[3], Dim3 of) {
   if (of.y == 1 && of.z == 1) return std::to_string(v[0]);
   if (of.z == 1) return fmt::format("({}, {})", v[0], v[1]);
@@ -44,6 +54,7 @@ struct Waiting {
   std::vector<std::string> lines;
   SourcePlace where;
   bool barrier = false, sync = false, spin = false, mbarrier = false, several_barriers = false, exited = false;
+  bool torn_warp = false;  ///< all lanes that a warp has left wait for each other: nobody else can free them
 };
 
 Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
@@ -58,6 +69,8 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
         splits.push_back({w.barrier + 1, w.frame, w.active, Split::State::barrier, w.barrier_id});
       else if (w.active)
         splits.push_back({w.pc, w.frame, w.active, Split::State::ready, 0});
+      result.torn_warp |=
+          !splits.empty() && std::ranges::all_of(splits, [](const Split& s) { return s.state == Split::State::sync; });
       for (const Split& s : splits) {
         Group& g = groups[reason(s)];
         g.count += static_cast<std::uint32_t>(std::popcount(s.mask));
@@ -72,7 +85,6 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
     for (const auto& [key, g] : groups) {
       const auto& [state, line] = key;
       const auto places = places_of(module, line);
-      // The learner's own line: the outermost call of code that was inlined.
       const SourcePlace place = places.empty() ? SourcePlace{} : places.back();
       const char* what = "run at";
       switch (state) {
@@ -105,7 +117,7 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
                               : g.last - g.first + 1 == g.count
                                   ? fmt::format("threads {} to {}", g.first, g.last)
                                   : fmt::format("{} threads from {} to {}", g.count, g.first, g.last);
-      result.lines.push_back(fmt::format("block {}: {} {} {}", triple(id, grid.size), who, what, at_line(place)));
+      result.lines.push_back(fmt::format("block {}: {} {} {}", triple(id, grid.size), who, what, at_own_line(places)));
     }
     result.several_barriers |= barriers > 1;
     if (block->live < threads) {
@@ -183,9 +195,13 @@ Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running
   if (unstarted)
     f.details.push_back(fmt::format("{} block{} not started: a block gets a place only when another ends", unstarted,
                                     unstarted == 1 ? " has" : "s have"));
+  const char* const all_come =
+      "every thread named in the mask of a *_sync call must reach that call; use the mask of the threads that do";
   if (w.spin && unstarted)
     f.advice =
         "a block may only wait for blocks that started before it: take the block's number from an atomic counter";
+  else if (w.torn_warp)
+    f.advice = all_come;
   else if (w.mbarrier)
     f.advice =
         "a phase of an mbarrier (cuda::barrier) ends with as many arrivals as init() was told: count who arrives, and "
@@ -197,8 +213,7 @@ Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running
         "the loop ends only when somebody writes memory, and nobody does: check its condition, and who should set what "
         "it reads";
   else if (w.sync)
-    f.advice =
-        "every thread named in the mask of a *_sync call must reach that call; use the mask of the threads that do";
+    f.advice = all_come;
   else if (w.several_barriers)
     f.advice = "every thread of a block must reach the same __syncthreads(): move it out of the branch";
   else
