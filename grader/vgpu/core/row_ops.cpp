@@ -1,4 +1,5 @@
 // Loads and stores of convergent code: the addresses of a warp are a Pair, so they are checked once.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -240,7 +241,7 @@ struct ToldRows {
     for (unsigned k = 0; k < l.count; ++k) {
       if (!host[k]) continue;
       const auto at = [&](int lane) { return static_cast<std::int64_t>(row[k].first) + row[k].stride * lane; };
-      const auto [from, to] = std::minmax(at(std::countr_zero(l.active[k])), at(31 - std::countl_zero(l.active[k])));
+      const auto [from, to] = std::minmax({at(std::countr_zero(l.active[k])), at(31 - std::countl_zero(l.active[k]))});
       if (!is_first) {
         rises &= from >= high;
         falls &= to + static_cast<std::int64_t>(sizeof(T)) <= low;
