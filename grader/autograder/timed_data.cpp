@@ -9,7 +9,7 @@ namespace scanlab::grade {
 
 namespace {
 
-constexpr std::uint64_t sums_below = 1u << 20;
+constexpr std::uint64_t sums_below = 1u << 10;
 
 /// SplitMix64's output number k (see Random), here as a function of k.
 inline std::uint64_t random_number(std::uint64_t seed, std::uint64_t k) {

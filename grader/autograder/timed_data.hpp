@@ -2,13 +2,13 @@
 //
 // A timed call has fresh data, millions of elements of it, and every output is compared whole. The oracle adds in long
 // double and knows a tolerance, which takes longer than all the rest. Here the sums are chosen first: P(k), the sum of
-// the first k elements, is a random integer from 0 to 2^20 - 1, and element k is P(k + 1) - P(k). Then
+// the first k elements, is a random integer from 0 to 2^10 - 1, and element k is P(k + 1) - P(k). Then
 //
 // - the sum of any elements that adjoin is a difference of two such integers: what a scan must give is known without
 //   adding anything, for the whole array and for each section, inclusive and exclusive;
-// - whatever the order in which a scan groups its additions, no float rounds, for every partial sum is below 2^20 in
-//   absolute value (and sums of up to 16 elements that do not adjoin are at most 2^24): one value is right, and no
-//   other;
+// - whatever the order in which a scan groups its additions, no float rounds, for every partial sum is below 2^10 in
+//   absolute value; nor where the sums of sections are added in any order, as by atomics, for 2^14 such sums are below
+//   2^24 together: one value is right, and no other;
 // - each value comes from a counter alone, so that several threads make and compare parts of an array.
 #pragma once
 

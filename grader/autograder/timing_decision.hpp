@@ -36,7 +36,7 @@ inline constexpr double floor_of_copy = 0.8;
 /// submission uses the device while it is not its turn, or somebody else does.
 inline constexpr double most_disturbed = 1.5;
 /// The result is settled when the points at both ends of the interval differ by no more than this part of all points.
-inline constexpr double clear_part = 0.1;
+inline constexpr double clear_part = 0.2;
 
 struct Decision {
   enum class Outcome {

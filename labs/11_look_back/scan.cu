@@ -150,6 +150,7 @@ __device__ void move_tiles(Stage* s_stages, Work work) {
   const auto load = [&](Stage& stage, int tile) {
     tile = __shfl_sync(all_lanes, tile, 0);
     if (lane == 0) stage.tile = tile;
+    __syncwarp();  // makes the number visible to the warp's other lanes, which read it next
     if (tile < work.tiles) {
       scanlab::load_tile(stage.elements[0].elements, work.d_x + static_cast<size_t>(tile) * tile_size, work.count(tile),
                          tile_size, identity(), stage.loaded);
@@ -216,6 +217,7 @@ __device__ void place_tiles(Stage* s_stages, Work work) {
     // TODO(4): now the tile's inclusive prefix is known (about 3 lines). Who has to learn it, and what may this warp
     //          keep for its next look-back?
     // <<< your code
+    __syncwarp();  // all lanes have read what they need before lane 0 hands the stage on
     if (lane == 0) {
       stage.before = before;
       (void)stage.placed.arrive();

@@ -1,5 +1,4 @@
 // expect: fail sectors | right, but every step goes through global memory instead of shared memory
-// expect on gpu: fail speed | each of ten steps waits for global memory
 
 #include "scanlab.cuh"
 
