@@ -143,8 +143,8 @@ def _label(axes: Any, ends: Sequence[tuple[str, tuple[int, float], dict[str, Any
             arrowprops={
                 "arrowstyle": "-",
                 "color": style["color"],
-                "linewidth": 1.2,
-                "linestyle": style.get("linestyle", "-"),
+                "linewidth": 0.8,
+                "linestyle": (0, (1, 4)),  # faint, or it would look like more of the curve
                 "relpos": (0, 0.5),  # from the middle of the name's left side
                 "shrinkA": 1,
                 "shrinkB": 4,
