@@ -49,7 +49,8 @@ int blocks_for(long long count) {
 // The prefix sums are chosen, the elements follow: prefix(i) is a whole number from 0 to 2^10 - 1, and x[i] is
 // prefix(i) - prefix(i - 1). So the sum of any neighbouring elements is a difference of two such numbers, which a float
 // holds exactly: every order of additions gives the same sum, at any n, and right is right to the last bit. They are
-// small so that this also holds for the sums of sections, added in any order, as lab 09's atomics do.
+// small so that this also holds for the sums of up to 2^14 sections, added in any order, as lab 09's atomics do; with
+// more, only an order that takes nearly all positive ones first would round.
 
 __device__ float prefix(long long i) {
   if (i < 0) return 0;
