@@ -41,4 +41,9 @@ std::string elements_text(std::size_t n) {
   return n == 1 ? "1 element" : fmt::format("{} elements", n);
 }
 
+std::string wrong_text(std::size_t wrong, std::size_t n, std::size_t last) {
+  return wrong == 1 ? fmt::format("1 of {} is wrong", elements_text(n))
+                    : fmt::format("{} of {} elements are wrong, the last is y[{}]", wrong, n, last);
+}
+
 }  // namespace scanlab::grade

@@ -64,5 +64,7 @@ std::string text_of(float value);
 std::string text_of(Affine value);
 /// "1 element", "33 elements".
 std::string elements_text(std::size_t n);
+/// "3 of 33 elements are wrong, the last is y[32]".
+std::string wrong_text(std::size_t wrong, std::size_t n, std::size_t last);
 
 }  // namespace scanlab::grade

@@ -68,9 +68,7 @@ class PartitionTask : public Task<T> {
     cause.actual = fmt::format("y[{}] = {}", first, text_of(e.y[first]));
     cause.expected = text_of(e.right.y[first]);
     cause.rationale = recognise_partition(e);
-    cause.details.push_back(
-        wrong == 1 ? fmt::format("1 of {} is wrong", elements_text(e.right.y.size()))
-                   : fmt::format("{} of {} elements are wrong, the last is y[{}]", wrong, e.right.y.size(), last));
+    cause.details.push_back(wrong_text(wrong, e.right.y.size(), last));
     return cause;
   }
 

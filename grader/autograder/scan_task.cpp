@@ -63,9 +63,7 @@ class ScanTask : public Task<T> {
     cause.expected = text_of(reference.value(first));
     cause.where = place_of(plan_, first);
     cause.rationale = recognise<T>({x, y, scan_, &reference, comparison});
-    cause.details.push_back(comparison.wrong == 1 ? fmt::format("1 of {} is wrong", elements_text(x.size()))
-                                                  : fmt::format("{} of {} elements are wrong, the last is y[{}]",
-                                                                comparison.wrong, x.size(), comparison.last));
+    cause.details.push_back(wrong_text(comparison.wrong, x.size(), comparison.last));
     const std::string tolerance = is_unwritten(y[first]) ? std::string() : tolerance_text(reference, first);
     if (!tolerance.empty()) cause.details.push_back(tolerance);
     return Mistake{std::move(cause), fingerprint_of(y, reference)};

@@ -157,10 +157,7 @@ class DeviceBench : public Bench {
                                   ? "this element was not written when the entry had returned and the device had "
                                     "finished; only right results have a time"
                                   : "a timed call gave a wrong result; only right results have a time";
-    failure.cause.details.push_back(comparison.wrong == 1
-                                        ? fmt::format("1 of {} elements is wrong", check_.n)
-                                        : fmt::format("{} of {} elements are wrong, the last is y[{}]",
-                                                      comparison.wrong, check_.n, comparison.last));
+    failure.cause.details.push_back(wrong_text(comparison.wrong, check_.n, comparison.last));
     return failure;
   }
 
