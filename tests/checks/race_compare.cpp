@@ -35,7 +35,8 @@ class Comparison : public vgpu::Observer {
 
   void kernel_end() override {
     std::set<test::Verdict> found;
-    for (const vgpu::Race& r : check_.races()) found.insert({r.kernel, r.array, place(r.earlier), place(r.later)});
+    for (const vgpu::Finding& f : check_.findings().list())
+      found.insert({f.kernel, f.variable, vgpu::place_text(f.parts[0].where), vgpu::place_text(f.parts[1].where)});
     print(naive_.verdicts(), found, "only the naive check");
     print(found, naive_.verdicts(), "only the check");
     ++launches;
@@ -48,8 +49,6 @@ class Comparison : public vgpu::Observer {
   unsigned long launches = 0, racy = 0, races = 0, differences = 0;
 
  private:
-  static std::string place(const vgpu::Race::Side& s) { return s.where.file + ":" + std::to_string(s.where.line); }
-
   void print(const std::set<test::Verdict>& those, const std::set<test::Verdict>& others, const char* who) {
     for (const test::Verdict& v : those) {
       if (others.contains(v)) continue;

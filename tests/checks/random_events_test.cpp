@@ -50,14 +50,12 @@ class Block {
 
   std::set<test::Verdict> found() const {
     std::set<test::Verdict> result;
-    for (const vgpu::Race& r : check_.races()) {
-      const auto place = [](const vgpu::Race::Side& s) { return s.where.file + ":" + std::to_string(s.where.line); };
-      result.insert({r.kernel, r.array, place(r.earlier), place(r.later)});
-    }
+    for (const vgpu::Finding& f : check_.findings().list())
+      result.insert({f.kernel, f.variable, vgpu::place_text(f.parts[0].where), vgpu::place_text(f.parts[1].where)});
     return result;
   }
   /// The check has kept all that it found.
-  bool is_whole() const { return check_.total() <= vgpu::SharedRaces::most_races; }
+  bool is_whole() const { return check_.findings().total() <= vgpu::FindingList::most; }
   const std::set<test::Verdict>& expected() const { return naive_.verdicts(); }
 
  private:

@@ -15,7 +15,7 @@
 
 using namespace scanlab;
 using test::Setup;
-using vgpu::Race;
+using vgpu::Finding;
 
 namespace {
 
@@ -50,16 +50,14 @@ test::Kernel kernel(const std::string& code) {
   return {body};
 }
 
-std::string summary(const Race& r) {
-  const auto side = [](const Race::Side& s) {
-    return fmt::format("{} {}:{}", name_of(s.does), s.thread[0], s.where.line);
-  };
-  return fmt::format("{} {}[{}] {} {}", name_of(r.hazard), r.array, r.element, side(r.earlier), side(r.later));
+std::string summary(const Finding& f) {
+  const auto side = [](const Finding::Part& p) { return fmt::format("{} {}:{}", p.does, p.thread[0], p.where.line); };
+  return fmt::format("{} {}[{}] {} {}", f.kind, f.variable, f.element.value(), side(f.parts[0]), side(f.parts[1]));
 }
 
-std::set<std::pair<unsigned, unsigned>> line_pairs(const std::vector<Race>& races) {
+std::set<std::pair<unsigned, unsigned>> line_pairs(const std::vector<Finding>& races) {
   std::set<std::pair<unsigned, unsigned>> pairs;
-  for (const Race& r : races) pairs.insert(std::minmax({r.earlier.where.line, r.later.where.line}));
+  for (const Finding& f : races) pairs.insert(std::minmax({f.parts[0].where.line, f.parts[1].where.line}));
   return pairs;
 }
 
@@ -84,15 +82,16 @@ std::vector<std::string> races(const std::string& code, unsigned threads = 64, u
       REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
     }
     std::set<std::string> found, expected;
-    for (const Race& r : check.races()) found.insert(fmt::format("{} {}", r.earlier.where.line, r.later.where.line));
+    for (const Finding& f : check.findings().list())
+      found.insert(fmt::format("{} {}", f.parts[0].where.line, f.parts[1].where.line));
     for (const auto& [name, array, earlier, later] : naive.verdicts())
       expected.insert(earlier.substr(earlier.find(':') + 1) + " " + later.substr(later.find(':') + 1));
     CHECK(found == expected);
     if (order == Order::lockstep) {
-      lines = line_pairs(check.races());
-      for (const Race& r : check.races()) result.push_back(summary(r));
+      lines = line_pairs(check.findings().list());
+      for (const Finding& f : check.findings().list()) result.push_back(summary(f));
     } else {
-      CHECK(line_pairs(check.races()) == lines);
+      CHECK(line_pairs(check.findings().list()) == lines);
     }
   }
   return result;
@@ -318,24 +317,24 @@ TEST_CASE("the race of the lowest block is told, whoever runs it") {
       "add.u32 %r1, %r1, %r7;\nadd.u32 %r1, %r1, %r8;\nshl.b32 %r2, %r1, 2;\nadd.u32 %r4, %r3, %r2;\n"
       "st.shared.u32 [%r4], %r1;\nld.shared.u32 %r7, [%r4+128];");
   REQUIRE(test::run(k, setup).result.status == vgpu::LaunchResult::Status::ok);
-  REQUIRE(check.total() == 1);
-  const Race& r = check.races()[0];
+  REQUIRE(check.findings().total() == 1);
+  const Finding& r = check.findings().list()[0];
   CHECK(r.block[0] == 0);
   CHECK(r.count == 50 * 32);
-  CHECK(r.earlier.thread[2] == 1);
+  CHECK(r.parts[0].thread[2] == 1);
   CHECK(r.text() ==
         "RACE (read-after-write): shared s_x[32], kernel k, block 0\n"
         "  write by thread (0, 0, 1)   kernel.cu:9\n"
         "  read  by thread (0, 0, 0)   kernel.cu:10\n"
         "  no barrier separates them: the read may come first, and find what was there before\n"
-        "  and 1599 more of these two lines");
+        "  and 1599 more like this");
   const auto json = to_json(r);
   CHECK(json["id"] == "race.shared");
-  CHECK(json["hazard"] == "read-after-write");
-  CHECK(json["array"] == "s_x");
+  CHECK(json["kind"] == "read-after-write");
+  CHECK(json["variable"] == "s_x");
   CHECK(json["element"] == 32);
-  CHECK(json["later"]["line"] == 10);
-  CHECK(json["earlier"]["thread"] == nlohmann::json({0, 0, 1}));
+  CHECK(json["parts"][1]["line"] == 10);
+  CHECK(json["parts"][0]["thread"] == nlohmann::json({0, 0, 1}));
 }
 
 TEST_CASE("warps side by side that store the same over each other do no harm") {
@@ -349,7 +348,7 @@ TEST_CASE("warps side by side that store the same over each other do no harm") {
     const auto k = kernel("\nmov.u32 %r8, %tid.y;\nst.shared.u32 [%r4], " + value + ";\nld.shared.u32 %r7, [%r4];");
     REQUIRE(test::run(k, setup).result.status == vgpu::LaunchResult::Status::ok);
     Found result;
-    for (const Race& r : check.races()) result.push_back(name_of(r.hazard));
+    for (const Finding& f : check.findings().list()) result.push_back(f.kind);
     return result;
   };
   CHECK(found("%r10").empty());
@@ -384,9 +383,9 @@ TEST_CASE("forks of the check see what it would have seen") {
   check.join(*later);
   check.join(*earlier);
   check.kernel_end();
-  REQUIRE(check.total() == 1);
-  CHECK(check.races()[0].block[0] == 1);
-  CHECK(check.races()[0].count == 64);
+  REQUIRE(check.findings().total() == 1);
+  CHECK(check.findings().list()[0].block[0] == 1);
+  CHECK(check.findings().list()[0].count == 64);
   check.reset();
-  CHECK(check.races().empty());
+  CHECK(check.findings().list().empty());
 }

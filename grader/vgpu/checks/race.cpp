@@ -2,22 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
 namespace scanlab::vgpu {
 namespace {
-
-std::string place(const SourcePlace& p) {
-  if (p.line == 0) return "an unknown line (compile with -lineinfo)";
-  return fmt::format("{}:{}", p.file, p.line);
-}
-
-/// As many numbers as the shape has dimensions.
-std::string index(const unsigned (&v)[3], Dim3 of) {
-  if (of.y == 1 && of.z == 1) return std::to_string(v[0]);
-  if (of.z == 1) return fmt::format("({}, {})", v[0], v[1]);
-  return fmt::format("({}, {}, {})", v[0], v[1], v[2]);
-}
 
 std::string advice(const Race& race) {
   using Hazard = Race::Hazard;
@@ -38,8 +26,13 @@ std::string advice(const Race& race) {
   return {};
 }
 
-nlohmann::ordered_json side_json(const Race::Side& s) {
-  return {{"access", name_of(s.does)}, {"file", s.where.file}, {"line", s.where.line}, {"thread", s.thread}};
+Finding::Part part(const Race::Side& side) {
+  Finding::Part part;
+  part.does = name_of(side.does);
+  part.where = side.where;
+  part.has_thread = true;
+  std::ranges::copy(side.thread, part.thread);
+  return part;
 }
 
 }  // namespace
@@ -72,29 +65,23 @@ const char* name_of(Race::Does does) {
   return "?";
 }
 
-std::string Race::text() const {
-  const auto side = [&](const Side& s) {
-    return fmt::format("{:<5} by thread {}   {}", name_of(s.does), index(s.thread, block_size), place(s.where));
-  };
-  std::string out = fmt::format("RACE ({}): shared {}[{}], kernel {}, block {}", name_of(hazard), array, element,
-                                kernel, index(block, grid_size));
-  out += "\n  " + side(earlier) + "\n  " + side(later) + "\n  " + advice(*this);
-  if (count > 1) out += fmt::format("\n  and {} more of these two lines", count - 1);
-  return out;
-}
-
-nlohmann::ordered_json to_json(const Race& race) {
-  return {{"id", Race::id},
-          {"hazard", name_of(race.hazard)},
-          {"kernel", race.kernel},
-          {"array", race.array},
-          {"element", race.element},
-          {"element_bytes", race.element_bytes},
-          {"block", race.block},
-          {"earlier", side_json(race.earlier)},
-          {"later", side_json(race.later)},
-          {"count", race.count},
-          {"text", race.text()}};
+Finding to_finding(const Race& race) {
+  Finding finding;
+  finding.id = Race::id;
+  finding.kernel = race.kernel;
+  finding.variable = race.array;
+  finding.element = race.element;
+  finding.kind = name_of(race.hazard);
+  finding.has_block = true;
+  std::ranges::copy(race.block, finding.block);
+  finding.grid_size = race.grid_size;
+  finding.block_size = race.block_size;
+  finding.headline = fmt::format("RACE ({}): shared {}[{}], kernel {}, block {}", finding.kind, race.array,
+                                 race.element, race.kernel, index_text(race.block, race.grid_size));
+  finding.parts = {part(race.earlier), part(race.later)};
+  finding.advice = advice(race);
+  finding.count = race.count;
+  return finding;
 }
 
 }  // namespace scanlab::vgpu

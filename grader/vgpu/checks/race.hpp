@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "vgpu/checks/finding.hpp"
 #include "vgpu/core/fault.hpp"
 #include "vgpu/core/observer.hpp"
 
@@ -39,9 +39,6 @@ struct Race {
   Side earlier, later;        ///< in the order in which they were seen
   bool is_one_store = false;  ///< two lanes of the same store, with different values
   std::uint64_t count = 0;    ///< how often these two lines met like this
-
-  /// The report as people read it, several lines, without a trailing newline.
-  std::string text() const;
 };
 
 /// "write-after-read" …
@@ -49,8 +46,6 @@ const char* name_of(Race::Hazard hazard);
 /// "read" …
 const char* name_of(Race::Does does);
 
-/// With the keys id, hazard, kernel, array, element, element_bytes, block, earlier, later (each with access, file, line
-/// and thread), count and text.
-nlohmann::ordered_json to_json(const Race& race);
+Finding to_finding(const Race& race);
 
 }  // namespace scanlab::vgpu

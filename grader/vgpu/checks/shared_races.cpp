@@ -45,21 +45,6 @@ Race::Does does(How how) {
   return Race::Does::read;
 }
 
-void set_index(unsigned (&to)[3], std::uint64_t linear, Dim3 of) {
-  to[0] = static_cast<unsigned>(linear % of.x);
-  to[1] = static_cast<unsigned>(linear / of.x % of.y);
-  to[2] = static_cast<unsigned>(linear / of.x / of.y);
-}
-
-/// Of all launches one race stands for those that read the same.
-bool reads_the_same(const Race& a, const Race& b) {
-  const auto key = [](const Race& r) {
-    return std::tie(r.kernel, r.earlier.where.file, r.earlier.where.line, r.later.where.file, r.later.where.line,
-                    r.array, r.hazard);
-  };
-  return key(a) == key(b);
-}
-
 /// Atomics that a GPU does not have are loops of the toolkit around a compare-and-swap, and begin with a plain read.
 bool is_loop_of_toolkit(const Conflict& c, const ptx::Module& module) {
   using Kind = How::Kind;
@@ -79,11 +64,6 @@ bool is_loop_of_toolkit(const Conflict& c, const ptx::Module& module) {
 SharedRaces::SharedRaces() = default;
 SharedRaces::~SharedRaces() = default;
 
-void SharedRaces::reset() {
-  races_.clear();
-  total_ = 0;
-}
-
 std::uint32_t SharedRaces::interests() const {
   return window_bytes_ ? warp_syncs | counted_arrivals : 0;
 }
@@ -97,16 +77,7 @@ void SharedRaces::kernel_begin(const KernelInfo& kernel) {
 }
 
 void SharedRaces::kernel_end() {
-  for (const auto& [key, found] : found_) {
-    Race race = describe(key, found);
-    const auto known = std::ranges::find_if(races_, [&](const Race& r) { return reads_the_same(r, race); });
-    if (known != races_.end()) {
-      known->count += race.count;
-      continue;
-    }
-    ++total_;
-    if (races_.size() < most_races) races_.push_back(std::move(race));
-  }
+  for (const auto& [key, found] : found_) findings_.add(to_finding(describe(key, found)));
   found_.clear();
   kernel_.reset();
 }

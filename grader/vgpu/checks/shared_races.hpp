@@ -9,23 +9,17 @@
 #include <vector>
 
 #include "vgpu/checks/block_races.hpp"
+#include "vgpu/checks/check.hpp"
 #include "vgpu/checks/race.hpp"
 #include "vgpu/core/observer.hpp"
 
 namespace scanlab::vgpu {
 
-class SharedRaces : public Observer, private ConflictSink {
+/// One finding for each kernel, pair of lines, array and hazard, in the order of kernels and lines.
+class SharedRaces : public Check, private ConflictSink {
  public:
   SharedRaces();
   ~SharedRaces() override;
-
-  /// Of all launches that have ended since the last reset: one for each kernel, pair of lines, array and hazard, in the
-  /// order of kernels and lines. At most `most_races`; total() counts those beyond them too.
-  const std::vector<Race>& races() const { return races_; }
-  std::uint64_t total() const { return total_; }
-  void reset();
-
-  static constexpr std::size_t most_races = 100;
 
   std::uint32_t interests() const override;
   void kernel_begin(const KernelInfo& kernel) override;
@@ -63,8 +57,6 @@ class SharedRaces : public Observer, private ConflictSink {
   std::uint64_t window_bytes_ = 0;                   ///< of its shared memory; 0: it has none, and nothing is looked at
   std::vector<std::unique_ptr<BlockRaces>> blocks_;  ///< by resident place
   std::map<Key, Found> found_;                       ///< in this launch
-  std::vector<Race> races_;
-  std::uint64_t total_ = 0;
 };
 
 }  // namespace scanlab::vgpu

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,8 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "vgpu/checks/check_suite.hpp"
 #include "vgpu/checks/counters.hpp"
-#include "vgpu/checks/shared_races.hpp"
 #include "vgpu/core/device.hpp"
 #include "vgpu/core/parallel.hpp"
 #include "vgpu/server/protocol.hpp"
@@ -39,7 +40,8 @@ constexpr const char* usage =
     "  --seed N                     seed of the random schedule (default 0)\n"
     "  --profile NAME               the device: small (default), h200\n"
     "  --counters                   print what the kernels did, on stderr, at the end\n"
-    "  --check                      look for races on shared memory, and print them on stderr at the end\n"
+    "  --check                      look for mistakes in what the kernels do (races …), and print them on\n"
+    "                               stderr at the end\n"
     "  --threads N                  threads of this machine for a launch (default: as many as there are processors);\n"
     "                               they change no result\n"
     "  --parallel-from N            launches that take less than N microseconds stay on one thread (default 1000)\n"
@@ -48,7 +50,7 @@ constexpr const char* usage =
     "\n"
     "The exit code is the program's; 128 and the number of the signal that killed it; 2: wrong usage; 3: the kit's "
     "own\n"
-    "fault; 4: the program ended with 0, but --check has found something.\n";
+    "fault; 4: the program ended with 0, but --check has found a mistake.\n";
 
 /// Exit codes of the kit: 2 for a wrong command line, 3 for the kit's own fault, 4 for findings about a program that
 /// itself ended well.
@@ -224,13 +226,13 @@ void print_counters(const vgpu::Counts& counts, const server::Traffic& traffic) 
   count("copies to the host", traffic.copies_to_host);
 }
 
-/// Races are printed whole up to this number.
+/// Findings are printed whole up to this number.
 constexpr std::size_t most_shown = 10;
 
-void print_races(const vgpu::SharedRaces& check) {
-  const std::vector<vgpu::Race>& races = check.races();
-  for (std::size_t k = 0; k < std::min(races.size(), most_shown); ++k) fmt::print(stderr, "{}\n", races[k].text());
-  if (check.total() > most_shown) fmt::print(stderr, "and {} more races\n", check.total() - most_shown);
+void print_findings(const vgpu::CheckSuite::Findings& findings) {
+  const std::size_t shown = std::min(findings.list.size(), most_shown);
+  for (std::size_t k = 0; k < shown; ++k) fmt::print(stderr, "{}\n", findings.list[k].text());
+  if (findings.total > shown) fmt::print(stderr, "and {} more findings\n", findings.total - shown);
 }
 
 int run(const Arguments& arguments) {
@@ -246,8 +248,8 @@ int run(const Arguments& arguments) {
   device.cancel = &cancelled;
   vgpu::Counters counters;
   if (arguments.counters) device.attach(&counters);
-  vgpu::SharedRaces races;
-  if (arguments.check) device.attach(&races);
+  std::optional<vgpu::CheckSuite> checks;
+  if (arguments.check) checks.emplace(device);
 
   server::SessionOptions options;
   options.on_fault = [](const vgpu::Fault& fault) {
@@ -293,10 +295,9 @@ int run(const Arguments& arguments) {
     print_counters(counters.counts(), session.traffic());
     device.detach(&counters);
   }
-  if (arguments.check) {
-    print_races(races);
-    device.detach(&races);
-  }
+  vgpu::CheckSuite::Findings findings;
+  if (checks) findings = checks->findings();
+  print_findings(findings);
   if (const std::string problem = session.internal_error(); !problem.empty()) {
     fmt::print(stderr, "vgpu-run: internal error of the virtual GPU (not of the program): {}\n", problem);
     return exit_kit;
@@ -306,7 +307,7 @@ int run(const Arguments& arguments) {
     fmt::print(stderr, "vgpu-run: {} was killed by signal {} ({})\n", arguments.program[0], signal, explain(signal));
     return 128 + signal;
   }
-  return WEXITSTATUS(status) == 0 && races.total() > 0 ? exit_findings : WEXITSTATUS(status);
+  return WEXITSTATUS(status) == 0 && findings.has_mistake() ? exit_findings : WEXITSTATUS(status);
 }
 
 }  // namespace

@@ -1,0 +1,20 @@
+// A check: an observer that finds mistakes in what kernels do.
+#pragma once
+
+#include "vgpu/checks/finding.hpp"
+#include "vgpu/core/observer.hpp"
+
+namespace scanlab::vgpu {
+
+class Check : public Observer {
+ public:
+  /// Of all launches that have ended since the last reset.
+  const FindingList& findings() const { return findings_; }
+  /// Forgets the findings. Between launches only.
+  virtual void reset() { findings_.clear(); }
+
+ protected:
+  FindingList findings_;
+};
+
+}  // namespace scanlab::vgpu

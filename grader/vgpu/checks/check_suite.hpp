@@ -1,0 +1,36 @@
+// All checks of a device together: what `run --check` and the judge attach.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "vgpu/checks/check.hpp"
+#include "vgpu/core/device.hpp"
+
+namespace scanlab::vgpu {
+
+class CheckSuite {
+ public:
+  /// Listens to the device from now on, to the end of its life.
+  explicit CheckSuite(Device& device);
+  ~CheckSuite();
+  CheckSuite(const CheckSuite&) = delete;
+  CheckSuite& operator=(const CheckSuite&) = delete;
+
+  void reset();
+
+  struct Findings {
+    std::vector<Finding> list;  ///< the most basic first: mistakes before advice, memory before order before cost
+    std::uint64_t total = 0;    ///< with those that were left out
+    bool has_mistake() const;
+  };
+  /// Of all launches that have ended since the last reset.
+  Findings findings() const;
+
+ private:
+  Device& device_;
+  std::vector<std::unique_ptr<Check>> checks_;
+};
+
+}  // namespace scanlab::vgpu

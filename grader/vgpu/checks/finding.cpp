@@ -1,0 +1,108 @@
+#include "vgpu/checks/finding.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace scanlab::vgpu {
+namespace {
+
+bool is_same_place(const SourcePlace& a, const SourcePlace& b) {
+  return a.line == b.line && a.file == b.file;
+}
+
+std::string who(const Finding::Part& part, const Finding& finding) {
+  std::string text;
+  if (part.has_thread) text += fmt::format(" by thread {}", index_text(part.thread, finding.block_size));
+  if (part.has_block)
+    text += fmt::format(" {} block {}", part.has_thread ? "of" : "by", index_text(part.block, finding.grid_size));
+  return text;
+}
+
+}  // namespace
+
+std::string index_text(const unsigned (&index)[3], Dim3 shape) {
+  if (shape.y == 1 && shape.z == 1) return std::to_string(index[0]);
+  if (shape.z == 1) return fmt::format("({}, {})", index[0], index[1]);
+  return fmt::format("({}, {}, {})", index[0], index[1], index[2]);
+}
+
+void set_index(unsigned (&index)[3], std::uint64_t number, Dim3 shape) {
+  index[0] = static_cast<unsigned>(number % shape.x);
+  index[1] = static_cast<unsigned>(number / shape.x % shape.y);
+  index[2] = static_cast<unsigned>(number / shape.x / shape.y);
+}
+
+std::string place_text(const SourcePlace& place) {
+  if (place.line == 0) return "an unknown line (compile with -lineinfo)";
+  return fmt::format("{}:{}", place.file, place.line);
+}
+
+const char* name_of(Finding::Weight weight) {
+  return weight == Finding::Weight::mistake ? "mistake" : "advice";
+}
+
+std::string Finding::text() const {
+  std::size_t width = 0;
+  for (const Part& part : parts) width = std::max(width, part.does.size());
+  std::string out = headline;
+  for (const Part& part : parts)
+    out += fmt::format("\n  {:<{}}{}   {}", part.does, width, who(part, *this), place_text(part.where));
+  for (const std::string& detail : details) out += "\n  " + detail;
+  if (!advice.empty()) out += "\n  " + advice;
+  if (count > 1) out += fmt::format("\n  and {} more like this", count - 1);
+  return out;
+}
+
+bool reads_the_same(const Finding& a, const Finding& b) {
+  return a.id == b.id && a.kernel == b.kernel && a.variable == b.variable && a.kind == b.kind &&
+         std::ranges::equal(a.parts, b.parts, [](const Finding::Part& p, const Finding::Part& q) {
+           return p.does == q.does && is_same_place(p.where, q.where);
+         });
+}
+
+nlohmann::ordered_json to_json(const Finding& finding) {
+  using Json = nlohmann::ordered_json;
+  Json parts = Json::array();
+  for (const Finding::Part& part : finding.parts) {
+    parts.push_back({{"does", part.does},
+                     {"file", part.where.file},
+                     {"line", part.where.line},
+                     {"block", part.has_block ? Json(part.block) : Json()},
+                     {"thread", part.has_thread ? Json(part.thread) : Json()}});
+  }
+  return {{"id", finding.id},
+          {"weight", name_of(finding.weight)},
+          {"headline", finding.headline},
+          {"kernel", finding.kernel},
+          {"variable", finding.variable},
+          {"element", finding.element ? Json(*finding.element) : Json()},
+          {"kind", finding.kind},
+          {"block", finding.has_block ? Json(finding.block) : Json()},
+          {"parts", std::move(parts)},
+          {"details", finding.details},
+          {"advice", finding.advice},
+          {"count", finding.count},
+          {"text", finding.text()}};
+}
+
+void FindingList::add(Finding finding) {
+  const auto known =
+      std::ranges::find_if(findings_, [&](const Finding& other) { return reads_the_same(other, finding); });
+  if (known != findings_.end()) {
+    known->count += finding.count;
+  } else if (findings_.size() < most) {
+    findings_.push_back(std::move(finding));
+  } else {
+    ++left_out_;
+  }
+}
+
+void FindingList::clear() {
+  findings_.clear();
+  left_out_ = 0;
+}
+
+}  // namespace scanlab::vgpu

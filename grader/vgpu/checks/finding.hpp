@@ -1,0 +1,85 @@
+// What a check tells a learner: what is wrong, where, who takes part, and what to do about it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vgpu/core/fault.hpp"
+#include "vgpu/core/observer.hpp"
+
+namespace scanlab::vgpu {
+
+struct Finding {
+  enum class Weight : std::uint8_t {
+    mistake,  ///< the program is wrong, even where its output happens to be right
+    advice,   ///< it is right, and could be better; never a failure
+  };
+
+  /// Somebody's part in it: an access, a barrier, a call. Printed as "write by thread 5   scan.cu:31".
+  struct Part {
+    std::string does;  ///< "write", "read", "atomic" …
+    SourcePlace where;
+    bool has_thread = false, has_block = false;  ///< a block is given where it is not the finding's own
+    unsigned thread[3] = {0, 0, 0}, block[3] = {0, 0, 0};
+  };
+
+  std::string id;  ///< "race.shared"; the first part is the family
+  Weight weight = Weight::mistake;
+  std::string headline;                  ///< one line: "RACE (write-after-read): shared s_xy[5], kernel k, block 0"
+  std::string kernel;                    ///< as the learner wrote it; empty: no kernel's doing
+  std::string variable;                  ///< that it is about: "s_xy"; empty: none
+  std::optional<std::uint64_t> element;  ///< of the variable, in elements as they were accessed
+  std::string kind;                      ///< a finer distinction within the id: "write-after-read"; empty: none
+  bool has_block = false;
+  unsigned block[3] = {0, 0, 0};
+  Dim3 grid_size, block_size;
+  std::vector<Part> parts;           ///< in the order in which they happened
+  std::vector<std::string> details;  ///< a fact a line
+  std::string advice;                ///< what it means, and one next step
+  std::uint64_t count = 1;           ///< how often it was seen
+
+  /// As people read it, several lines, without a trailing newline.
+  std::string text() const;
+};
+
+/// True when both tell a learner the same: they differ in who and how often at most.
+bool reads_the_same(const Finding& a, const Finding& b);
+
+/// "mistake", "advice"
+const char* name_of(Finding::Weight weight);
+
+/// With the keys id, weight, headline, kernel, variable, element, kind, block, parts (each with does, file, line, block
+/// and thread), details, advice, count and text; what is not known is null or empty.
+nlohmann::ordered_json to_json(const Finding& finding);
+
+/// "(3, 1)": as many numbers as the shape has dimensions; of a row the number alone.
+std::string index_text(const unsigned (&index)[3], Dim3 shape);
+
+/// The index of the thread or block with this number.
+void set_index(unsigned (&index)[3], std::uint64_t number, Dim3 shape);
+
+/// "scan.cu:31"
+std::string place_text(const SourcePlace& place);
+
+/// Findings that read differently, in the order in which they came; those beyond a limit are only counted.
+class FindingList {
+ public:
+  static constexpr std::size_t most = 100;
+
+  /// Adds it, or its count to that of the one that reads the same.
+  void add(Finding finding);
+  void clear();
+  const std::vector<Finding>& list() const { return findings_; }
+  /// How many read differently, with those that were left out.
+  std::uint64_t total() const { return findings_.size() + left_out_; }
+
+ private:
+  std::vector<Finding> findings_;
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace scanlab::vgpu
