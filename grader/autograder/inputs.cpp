@@ -5,13 +5,6 @@
 
 namespace scanlab::grade {
 
-std::uint64_t Random::next() {
-  std::uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
-
 std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
   return Random(Random(seed).next() ^ (value * 0xD6E8FEB86659FD93u)).next();
 }

@@ -10,16 +10,24 @@
 
 namespace scanlab::grade {
 
+/// What Random(seed) gives at the k-th call, k from 1, as a function.
+inline std::uint64_t random_number(std::uint64_t seed, std::uint64_t k) {
+  std::uint64_t z = seed + k * 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
 /// SplitMix64 (public domain, Sebastiano Vigna): small, seedable, the same on every machine.
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next();
+  explicit Random(std::uint64_t seed) : seed_(seed) {}
+  std::uint64_t next() { return random_number(seed_, ++calls_); }
   /// Uniform in [0, bound), bound > 0.
   std::uint64_t below(std::uint64_t bound) { return next() % bound; }
 
  private:
-  std::uint64_t state_;
+  std::uint64_t seed_, calls_ = 0;
 };
 
 /// Mixes names and numbers into a seed, so that every call of every check has data of its own.

@@ -21,6 +21,7 @@
 #include <span>
 #include <vector>
 
+#include "autograder/comparison.hpp"
 #include "autograder/element.hpp"
 
 namespace scanlab::grade {
@@ -78,22 +79,12 @@ Reference<T> reference_of(std::span<const T> x, Scan scan) {
   return sums_of(x, ranges_of(scan, x.size()), Operands::in_order);
 }
 
-/// Where an output is wrong.
-struct Comparison {
-  std::size_t wrong = 0;
-  std::size_t first = std::numeric_limits<std::size_t>::max();  ///< index of the first wrong element
-  std::size_t last = 0;                                         ///< … and of the last
-  bool ok() const { return wrong == 0; }
-};
-
 /// Compares all of `actual`, which has the reference's size.
 template <typename T>
 Comparison compare(std::span<const T> actual, const Reference<T>& reference) {
   Comparison result;
   for (std::size_t i = 0; i < actual.size(); ++i) {
-    if (reference.accepts(i, actual[i])) continue;
-    if (result.wrong++ == 0) result.first = i;
-    result.last = i;
+    if (!reference.accepts(i, actual[i])) result.add(i);
   }
   return result;
 }

@@ -2,22 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <thread>
-#include <vector>
+
+#include "autograder/inputs.hpp"
+#include "autograder/side_by_side.hpp"
 
 namespace scanlab::grade {
 
 namespace {
 
 constexpr std::uint64_t sums_below = 1u << 10;
-
-/// SplitMix64's output number k (see Random), here as a function of k.
-inline std::uint64_t random_number(std::uint64_t seed, std::uint64_t k) {
-  std::uint64_t z = seed + k * 0x9E3779B97F4A7C15u;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
 
 inline std::int32_t sum(std::uint64_t seed, std::uint64_t k) {
   return k == 0 ? 0 : static_cast<std::int32_t>(random_number(seed, k) % sums_below);
@@ -28,18 +21,6 @@ std::size_t end_of(Kind kind) {
   return kind == Kind::inclusive ? 1 : 0;
 }
 
-/// Calls part(number, begin, end) for `threads` parts of 0 … n - 1, side by side.
-template <typename Part>
-void side_by_side(std::size_t n, unsigned threads, Part part) {
-  const std::size_t each = (n + threads - 1) / threads;
-  std::vector<std::jthread> others;
-  for (unsigned number = 1; number < threads; ++number) {
-    const std::size_t begin = std::min(n, number * each), end = std::min(n, begin + each);
-    if (begin < end) others.emplace_back([=] { part(number, begin, end); });
-  }
-  part(0, 0, std::min(n, each));
-}
-
 /// Compares y[i] for i from `begin` to `end` - 1, which lie in one section.
 void compare_run(std::uint64_t seed, std::span<const float> y, std::size_t begin, std::size_t end, std::int32_t before,
                  std::size_t shift, Comparison& found) {
@@ -48,9 +29,7 @@ void compare_run(std::uint64_t seed, std::span<const float> y, std::size_t begin
   for (std::size_t i = begin; i < end; ++i) wrong += !is_right(i);  // NaN is never right
   if (wrong == 0) return;
   for (std::size_t i = begin; i < end; ++i) {
-    if (is_right(i)) continue;
-    if (found.wrong++ == 0) found.first = i;
-    found.last = i;
+    if (!is_right(i)) found.add(i);
   }
 }
 
@@ -80,9 +59,7 @@ void TimedData::make(std::span<float> x, unsigned threads) const {
 
 Comparison TimedData::compare(std::span<const float> y, Scan scan, unsigned threads) const {
   constexpr std::size_t most_at_once = 1u << 16;  // a section of the whole array is compared piece by piece as well
-  std::vector<Comparison> parts(threads);
-  side_by_side(y.size(), threads, [&, seed = seed_](unsigned number, std::size_t begin, std::size_t end) {
-    Comparison found;
+  return compare_parts(y.size(), threads, [&, seed = seed_](Comparison& found, std::size_t begin, std::size_t end) {
     while (begin < end) {
       const std::size_t section_begin = scan.section == 0 ? 0 : begin - begin % scan.section;
       const std::size_t section_end = scan.section == 0 ? y.size() : section_begin + scan.section;
@@ -90,17 +67,7 @@ Comparison TimedData::compare(std::span<const float> y, Scan scan, unsigned thre
       compare_run(seed, y, begin, stop, sum(seed, section_begin), end_of(scan.kind), found);
       begin = stop;
     }
-    parts[number] = found;
   });
-
-  Comparison whole;
-  for (const Comparison& part : parts) {
-    if (part.ok()) continue;
-    whole.wrong += part.wrong;
-    whole.first = std::min(whole.first, part.first);
-    whole.last = std::max(whole.last, part.last);
-  }
-  return whole;
 }
 
 }  // namespace scanlab::grade

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -11,7 +13,7 @@
 #include "autograder/messages.hpp"
 #include "autograder/rounds.hpp"
 #include "autograder/submission.hpp"
-#include "autograder/timed_data.hpp"
+#include "autograder/timed_work.hpp"
 #include "autograder/timing_cause.hpp"
 #include "autograder/timing_decision.hpp"
 #include "autograder/trial.hpp"
@@ -48,10 +50,19 @@ struct Lane {
       : plan(std::move(own_plan)),
         x(device, check.n * sizeof(float), "d_x, the input"),
         y(device, check.n * sizeof(float), "d_y, the output"),
-        program(plan, device, check.element, deadline) {}
+        program(plan, device, check.element, deadline) {
+    if (has_count(check.entry)) kept.emplace(device, sizeof(std::int32_t), "d_kept, the number of kept elements");
+  }
+
+  Arguments arguments(std::size_t n) const {
+    Arguments arguments{x, y, std::nullopt, n};
+    if (kept) arguments.kept = *kept;
+    return arguments;
+  }
 
   Plan plan;
   OwnedBuffer x, y;
+  std::optional<OwnedBuffer> kept;
   Submission program;
 };
 
@@ -69,11 +80,9 @@ class DeviceBench : public Bench {
       : plan_(plan),
         check_(check),
         device_(device),
-        scan_{check.entry == Operation::inclusive ? Kind::inclusive : Kind::exclusive, plan.section},
-        threads_(vgpu::default_threads()),
+        work_(make_timed_work(plan, check, vgpu::default_threads())),
         last_round_(in_seconds(check.seconds)),
         random_(mix(plan.seed, secret_number())),
-        data_(0),
         hidden_x_(device, check.n * sizeof(float), "the input, before it is the program's"),
         taken_y_(device, check.n * sizeof(float), "the output, as it was taken"),
         cache_(device, std::max<std::size_t>(2 * device.cache_bytes(), 1), "what displaces the cache's content"),
@@ -84,25 +93,25 @@ class DeviceBench : public Bench {
         host_y_(check.n) {}
 
   void renew_data() override {
-    data_ = TimedData(random_.next());
-    data_.make(host_x_, threads_);
+    work_->renew(random_.next(), host_x_);
     device_.write(hidden_x_, host_x_.data());
   }
 
   std::variant<double, Failure> time(Program program) override {
     Lane& lane = program == Program::submission ? submission_ : reference_;
     device_.fill(lane.y, unwritten_byte);
+    if (lane.kept) device_.fill(*lane.kept, unwritten_byte);
     device_.copy(lane.x, hidden_x_);
     empty_cache();
 
     const Clock::time_point start = Clock::now();
-    CallReport report = lane.program.call(check_.entry, {.x = lane.x, .y = lane.y, .kept = {}, .n = check_.n}, {});
+    CallReport report = lane.program.call(check_.entry, lane.arguments(check_.n), {});
     if (!report.failure) device_.copy(taken_y_, lane.y);
     const double elapsed = seconds_since(start);
 
     std::optional<Failure> failure = std::move(report.failure);
     if (failure && !failure->cause.next.empty()) failure->cause.details.push_back(failure->cause.next);
-    if (!failure) failure = output_failure();
+    if (!failure) failure = output_failure(lane);
     if (!failure) failure = memory_failure(lane);
     if (!failure) return std::max(elapsed - copy_, least_time);
     complete(*failure, lane);
@@ -145,19 +154,33 @@ class DeviceBench : public Bench {
   }
 
   /// The output as it was when the clock stopped.
-  std::optional<Failure> output_failure() {
+  std::optional<Failure> output_failure(const Lane& lane) {
     device_.read(taken_y_, host_y_.data());
-    const Comparison comparison = data_.compare(host_y_, scan_, threads_);
-    if (comparison.ok()) return std::nullopt;
+    const Comparison comparison = work_->compare(host_y_);
+    if (comparison.ok()) return count_failure(lane);
     const std::size_t first = comparison.first;
     Failure failure;
     failure.cause.actual = fmt::format("y[{}] = {}", first, text_of(host_y_[first]));
-    failure.cause.expected = text_of(data_.expected(scan_, first));
+    failure.cause.expected = text_of(work_->expected(first));
     failure.cause.rationale = is_unwritten(host_y_[first])
                                   ? "this element was not written when the entry had returned and the device had "
                                     "finished; only right results have a time"
                                   : "a timed call gave a wrong result; only right results have a time";
     failure.cause.details.push_back(wrong_text(comparison.wrong, check_.n, comparison.last));
+    return failure;
+  }
+
+  /// The number of kept elements is wrong.
+  std::optional<Failure> count_failure(const Lane& lane) {
+    const std::optional<std::int32_t> right = work_->kept();
+    if (!right) return std::nullopt;
+    std::int32_t kept = 0;
+    device_.read(*lane.kept, &kept);
+    if (kept == *right) return std::nullopt;
+    Failure failure;
+    failure.cause.actual = fmt::format("*d_kept = {}", kept);
+    failure.cause.expected = std::to_string(*right);
+    failure.cause.rationale = "a timed call gave a wrong number of kept elements; only right results have a time";
     return failure;
   }
 
@@ -169,7 +192,9 @@ class DeviceBench : public Bench {
       failure.cause.rationale = "the input was changed: d_x is for reading only";
       return failure;
     }
-    for (const auto& [buffer, name] : {std::pair<const Buffer&, const char*>{lane.x, "d_x"}, {lane.y, "d_y"}}) {
+    std::vector<std::pair<Buffer, const char*>> buffers = {{lane.x, "d_x"}, {lane.y, "d_y"}};
+    if (lane.kept) buffers.emplace_back(*lane.kept, "d_kept");
+    for (const auto& [buffer, name] : buffers) {
       const std::optional<std::string> damage = device_.damaged_guard(buffer);
       if (!damage) continue;
       failure.cause.rationale = fmt::format("a write outside {}: {}", name, *damage);
@@ -200,11 +225,9 @@ class DeviceBench : public Bench {
   const Plan& plan_;
   const CheckPlan& check_;
   Device& device_;
-  Scan scan_;
-  unsigned threads_;
+  std::unique_ptr<TimedWork> work_;
   Clock::time_point last_round_;
   Random random_;
-  TimedData data_;
   OwnedBuffer hidden_x_, taken_y_, cache_;
   Lane reference_, submission_;
   std::vector<float> host_x_, host_y_;

@@ -106,3 +106,13 @@ void compact(const Element* d_x, Element* d_y, int* d_kept, int n) {
     }
   }
 }
+
+void split(const Element* d_x, Element* d_y, int* d_kept, int n) {
+  int kept = 0, other = 0;
+  for (int i = 0; i < n; ++i) kept += keep(d_x[i]);
+  *d_kept = is("counts_all") ? n : kept;
+  for (int i = 0, place = 0; i < n; ++i) d_y[keep(d_x[i]) ? place++ : kept + other++] = d_x[i];
+  if (is("drops_others") && kept < n) d_y[n - 1] = d_y[0];
+  if (is("beyond_count")) d_kept[1] = 0;
+  if (is("steady")) usleep(5'000);
+}

@@ -226,12 +226,14 @@ TEST_CASE("a compaction is judged by its elements and their number", "[judging]"
   CHECK_THAT(result.cause->rationale, ContainsSubstring("a write outside d_kept"));
 }
 
-TEST_CASE("a missing split is named with its parameters", "[judging]") {
+TEST_CASE("a missing entry is named with its parameters", "[judging]") {
   Plan plan = make_plan();
-  plan.checks[0].entry = plan.checks[0].operation = Operation::split;
+  plan.checks[0].entry = plan.checks[0].operation = Operation::exclusive;
   const CheckResult result = judge("right", plan);
   CHECK(result.verdict == Verdict::fail);
-  CHECK_THAT(result.cause->rationale, ContainsSubstring("split(const Element* d_x, Element* d_y, int* d_kept, int n)"));
+  REQUIRE(result.cause);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("exclusive_scan(const Element* d_x, Element* d_y, int n)"));
+  CHECK(parameters_of(Operation::split) == std::string("const Element* d_x, Element* d_y, int* d_kept, int n"));
 }
 
 TEST_CASE("counts are compared with their limits, once the result is right", "[judging]") {

@@ -33,7 +33,8 @@ class ReferenceRunner {
   std::filesystem::path path_;
 };
 
-CheckResult time(const char* submission, const char* reference = "steady", HostTraits traits = {}) {
+CheckResult time(const char* submission, const char* reference = "steady", HostTraits traits = {},
+                 Operation entry = Operation::inclusive) {
   const ReferenceRunner runner(reference);
   setenv("BEHAVIOUR", submission, 1);
   Plan plan;
@@ -49,6 +50,7 @@ CheckResult time(const char* submission, const char* reference = "steady", HostT
   check.name = check.title = "speed";
   check.kind = CheckPlan::Kind::timing;
   check.points = 15;
+  check.entry = check.operation = entry;
   check.n = 60'001;
   check.full = 4;
   check.none = 10;
@@ -139,4 +141,28 @@ TEST_CASE("a cache is emptied before each call, and mentioned when it would hold
   std::string details;
   for (const std::string& detail : result.cause->details) details += detail + "\n";
   CHECK_THAT(details, ContainsSubstring("0.48 MB, fit into the device's L2 cache, 10.0 MB"));
+}
+
+TEST_CASE("a split is timed, and its elements and their number are looked at", "[timing]") {
+  const auto split = [](const char* submission) { return time(submission, "steady", {}, Operation::split); };
+  CheckResult result = split("steady");
+  INFO((result.cause ? to_text(*result.cause) : ""));
+  CHECK(result.verdict == Verdict::pass);
+  CHECK(result.points == 15);
+
+  result = split("drops_others");
+  CHECK(result.verdict == Verdict::fail);
+  REQUIRE(result.cause);
+  CHECK_THAT(result.cause->actual, ContainsSubstring("y[60000] = "));
+
+  result = split("counts_all");
+  CHECK(result.verdict == Verdict::fail);
+  REQUIRE(result.cause);
+  CHECK(result.cause->actual == "*d_kept = 60001");
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("wrong number of kept elements"));
+
+  result = split("beyond_count");
+  CHECK(result.verdict == Verdict::fail);
+  REQUIRE(result.cause);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("a write outside d_kept"));
 }

@@ -1,0 +1,142 @@
+// expect: pass 10_compaction | right, and as much work as it should be
+// expect on gpu: fail speed | a section passes its count on after its elements are written: all others wait longer
+
+#include "scanlab.cuh"
+
+constexpr int warp_size = 32;
+constexpr int warps = 4;  // of a block, each with a part of the section
+constexpr int block_size = warps * warp_size;
+constexpr int rows = section_size / block_size;  // of warp_size neighbours each, which a warp scans one after the other
+constexpr unsigned all_lanes = 0xffffffff;       // the mask of a shuffle: a bit for each lane that takes part in it
+
+// Inclusive scan of one row, a number in each lane of a warp: lab 08's. An int fits into one word, and one shuffle.
+__device__ int scan_row(int count) {
+  const int lane = threadIdx.x % warp_size;
+  for (int distance = 1; distance < warp_size; distance *= 2) {
+    const int earlier = __shfl_up_sync(all_lanes, count, distance);  // in front of the if: all lanes take part
+    if (lane >= distance) count = earlier + count;  // the first lanes got their own: nothing is before them
+  }
+  return count;
+}
+
+// What the blocks of one launch tell each other.
+struct Chain {
+  int* d_taken;     // how many sections have been taken by a block, 0 at first
+  int* d_flags;     // of each section: 0, and from when its prefix may be read on, 1
+  int* d_prefixes;  // of each section: how many elements are kept up to its end
+};
+
+// Waits for the number of elements kept before this section. For one thread of the block.
+__device__ int wait_for(Chain chain, int section) {
+  if (section == 0) return 0;  // the first section waits for nobody
+  while (atomicAdd(&chain.d_flags[section - 1], 0) == 0) {  // an atomic: asks the memory anew each time
+  }
+  __threadfence();  // flag before prefix: what its block wrote before setting the flag is visible to this thread
+  return chain.d_prefixes[section - 1];
+}
+
+// Passes the number of elements kept up to the end of this section on. For one thread of the block.
+__device__ void pass_on(Chain chain, int section, int prefix) {
+  chain.d_prefixes[section] = prefix;
+  __threadfence();  // prefix before flag: makes the prefix visible to the thread that finds the flag set
+  atomicExch(&chain.d_flags[section], 1);
+}
+
+enum class Task { compact, split };
+
+// Adds to *d_kept how many elements of the block's section are kept.
+__global__ void count_kernel(const Element* d_x, int* d_kept, int n) {
+  int count = 0;
+  for (int p = threadIdx.x; p < section_size; p += block_size) {
+    const int i = blockIdx.x * section_size + p;
+    if (i < n && keep(d_x[i])) ++count;  // tail guard: beyond d_x[n - 1] there is nothing to count
+  }
+  count = scan_row(count);                                                 // of the last lane: the whole warp's
+  if (threadIdx.x % warp_size == warp_size - 1) atomicAdd(d_kept, count);  // a sum does not depend on who comes first
+}
+
+// One block of block_size threads puts the elements of one section to their places. For a split, *d_kept is the number
+// of all kept elements already; a compaction sets it.
+template <Task task>
+__global__ void section_kernel(const Element* d_x, Element* d_y, int* d_kept, Chain chain, int n) {
+  const int t = threadIdx.x, lane = t % warp_size, warp = t / warp_size;
+  __shared__ int s_section;
+
+  // Not blockIdx.x: blocks start in any order. Whoever took an earlier section is running, so waiting for it ends.
+  if (t == 0) s_section = atomicAdd(chain.d_taken, 1);
+  __syncthreads();  // makes the section's number visible to the whole block
+  const int first = s_section * section_size + warp * rows * warp_size + lane;  // this lane's place in the first row
+
+  // Neighbouring lanes read neighbours (coalesced), and keep what they read. Tail guard: beyond d_x[n - 1] there is
+  // nothing to read. There stands the identity, which is not kept.
+  Element x[rows];  // in registers: all loops over it have a fixed length, and are unrolled
+  for (int row = 0; row < rows; ++row) {
+    const int i = first + row * warp_size;
+    x[row] = i < n ? d_x[i] : identity();
+  }
+
+  __shared__ int s_before, s_sums[warps];  // what the warps tell each other
+
+  // Phase 1: each warp scans the flags of its rows. A row begins with what all rows before it sum up to.
+  int counts[rows], sum = 0;  // how many of the warp's elements are kept, up to and including this one
+  for (int row = 0; row < rows; ++row) {
+    counts[row] = sum + scan_row(keep(x[row]) ? 1 : 0);
+    sum = __shfl_sync(all_lanes, counts[row], warp_size - 1);
+  }
+  if (lane == 0) s_sums[warp] = sum;
+  __syncthreads();  // makes the warps' sums visible to warp 0
+
+  // Phase 2: warp 0 scans them. All of its lanes take part: beyond the last sum stand zeros.
+  if (warp == 0) {
+    const int total = scan_row(lane < warps ? s_sums[lane] : 0);
+    if (lane < warps) s_sums[lane] = total;
+    if (lane == warp_size - 1) s_before = wait_for(chain, s_section);
+    // Up to the end of the last section, that is all.
+    if (task == Task::compact && lane == warp_size - 1 && s_section == gridDim.x - 1) *d_kept = s_before + total;
+  }
+  __syncthreads();  // makes s_before and the scanned sums visible to the whole block
+
+  // Phase 3: an element's place is how many are kept before it: in all earlier sections, the earlier warps of this one,
+  // and the warp. An inclusive scan has also counted the element itself.
+  int before = s_before;
+  if (warp > 0) before = before + s_sums[warp - 1];
+  const int all_kept = task == Task::split ? *d_kept : 0;
+  for (int row = 0; row < rows; ++row) {
+    const int i = first + row * warp_size;
+    if (keep(x[row])) {
+      d_y[before + counts[row] - 1] = x[row];
+    } else if (task == Task::split && i < n) {              // tail guard: the identities beyond the end have no place
+      d_y[all_kept + i - (before + counts[row])] = x[row];  // of i elements before it, those that are not kept
+    }
+  }
+  __syncthreads();
+  if (t == 0) pass_on(chain, s_section, s_before + s_sums[warps - 1]);
+}
+
+template <Task task>
+void launch(const Element* d_x, Element* d_y, int* d_kept, int n) {
+  SCANLAB_CUDA_CHECK(cudaMemset(d_kept, 0, sizeof(int)));  // for n = 0 that is all, and count_kernel adds to it
+  if (n == 0) return;                                      // a grid of no blocks is an invalid configuration
+  const int sections = (n - 1) / section_size + 1;         // n / section_size, rounded up
+  if (task == Task::split) {
+    count_kernel<<<sections, block_size>>>(d_x, d_kept, n);  // ends before section_kernel begins: the same stream
+    SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
+  }
+  Chain chain;
+  SCANLAB_CUDA_CHECK(cudaMalloc(&chain.d_prefixes, sections * sizeof(int)));
+  SCANLAB_CUDA_CHECK(cudaMalloc(&chain.d_flags, (sections + 1) * sizeof(int)));
+  chain.d_taken = chain.d_flags + sections;
+  SCANLAB_CUDA_CHECK(cudaMemset(chain.d_flags, 0, (sections + 1) * sizeof(int)));  // no flag set, no section taken
+  section_kernel<task><<<sections, block_size>>>(d_x, d_y, d_kept, chain, n);
+  SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
+  SCANLAB_CUDA_CHECK(cudaFree(chain.d_flags));  // waits for the kernel that still uses it
+  SCANLAB_CUDA_CHECK(cudaFree(chain.d_prefixes));
+}
+
+void compact(const Element* d_x, Element* d_y, int* d_kept, int n) {
+  launch<Task::compact>(d_x, d_y, d_kept, n);
+}
+
+void split(const Element* d_x, Element* d_y, int* d_kept, int n) {
+  launch<Task::split>(d_x, d_y, d_kept, n);
+}
