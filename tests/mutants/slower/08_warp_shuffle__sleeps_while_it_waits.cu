@@ -1,5 +1,5 @@
 // expect: pass 08_warp_shuffle | right, and as much work as it should be
-// expect on gpu: fail speed | a section passes its prefix on after its results are stored: all others wait longer
+// expect on gpu: fail speed | who waits sleeps for 4 microseconds before it looks again: the flag has long been set
 
 #include "scanlab.cuh"
 
@@ -45,18 +45,21 @@ struct Chain {
   Element* d_prefixes;  // of each section: the sum of everything up to its end
 };
 
-__device__ Element wait_for(Chain chain, int section) {
-  if (section == 0) return identity();
-  while (atomicAdd(&chain.d_flags[section - 1], 0) == 0) {
+// Waits for the sum of everything before this section, passes on what it is with the section's own total, returns it.
+// For one thread of the block.
+__device__ Element pass_on(Chain chain, int section, Element total) {
+  Element before = identity();  // of the first section, which waits for nobody
+  if (section > 0) {
+    while (atomicAdd(&chain.d_flags[section - 1], 0) == 0) {  // an atomic: asks the memory anew each time
+      __nanosleep(4000);
+    }
+    __threadfence();  // flag before prefix: what its block wrote before setting the flag is visible to this thread
+    before = chain.d_prefixes[section - 1];
   }
-  __threadfence();
-  return chain.d_prefixes[section - 1];
-}
-
-__device__ void pass_on(Chain chain, int section, Element prefix) {
-  chain.d_prefixes[section] = prefix;
-  __threadfence();
+  chain.d_prefixes[section] = before + total;
+  __threadfence();  // prefix before flag: makes the prefix visible to the thread that finds the flag set
   atomicExch(&chain.d_flags[section], 1);
+  return before;
 }
 
 // One block of block_size threads scans one section, and adds what all sections before it sum up to.
@@ -94,7 +97,7 @@ __global__ void section_kernel(const Element* d_x, Element* d_y, Chain chain, in
     const Element total = scan_row(lane < warps ? s_sums[lane] : identity());
     if (lane < warps) s_sums[lane] = total;
     // The next block waits for this one: the total goes on its way before anything else is done with it.
-    if (lane == warp_size - 1) s_before = wait_for(chain, s_section);
+    if (lane == warp_size - 1) s_before = pass_on(chain, s_section, total);
   }
   __syncthreads();  // makes s_before and the scanned sums visible to the whole block
 
@@ -107,8 +110,6 @@ __global__ void section_kernel(const Element* d_x, Element* d_y, Chain chain, in
     const int i = first + row * warp_size;
     if (i < n) d_y[i] = y[row];  // tail guard: beyond the end there is nowhere to write
   }
-  __syncthreads();
-  if (t == 0) pass_on(chain, s_section, s_before + s_sums[warps - 1]);
 }
 
 template <Kind kind>
