@@ -15,46 +15,14 @@
 #include <cstring>
 #include <map>
 
-#include "runner/protocol.hpp"
-#include "scanlab.cuh"
-
-// Weak: a submission without one of them still links, and the judge hears which is missing.
-__attribute__((weak)) void inclusive_scan(const Element* d_x, Element* d_y, int n);
-__attribute__((weak)) void exclusive_scan(const Element* d_x, Element* d_y, int n);
-__attribute__((weak)) void compact(const Element* d_x, Element* d_y, int* d_kept, int n);
-__attribute__((weak)) void split(const Element* d_x, Element* d_y, int* d_kept, int n);
+#include "runner/entries.hpp"
 
 namespace {
 
 using scanlab::runner::Call;
 using scanlab::runner::DevicePointer;
 using scanlab::runner::Done;
-using scanlab::runner::Entry;
-
-/// A submission's function, by its parameters; both are null when it does not define it.
-struct EntryFunction {
-  void (*scan)(const Element*, Element*, int) = nullptr;
-  void (*partition)(const Element*, Element*, int*, int) = nullptr;
-};
-
-EntryFunction function_of(Entry entry) {
-  EntryFunction function;
-  switch (entry) {
-    case Entry::inclusive_scan:
-      function.scan = &inclusive_scan;
-      break;
-    case Entry::exclusive_scan:
-      function.scan = &exclusive_scan;
-      break;
-    case Entry::compact:
-      function.partition = &compact;
-      break;
-    case Entry::split:
-      function.partition = &split;
-      break;
-  }
-  return function;
-}
+using scanlab::runner::EntryFunction;
 
 /// False at the end of the stream.
 bool receive(int fd, Call& call) {
@@ -119,8 +87,8 @@ Done perform(const Call& call, Memory& memory) {
     done.status = Done::Status::bad_call;
     return done;
   }
-  const EntryFunction entry = function_of(call.entry);
-  if (entry.scan == nullptr && entry.partition == nullptr) {
+  const EntryFunction entry = scanlab::runner::function_of(call.entry);
+  if (entry.is_missing()) {
     done.status = Done::Status::missing;
     return done;
   }
@@ -137,11 +105,7 @@ Done perform(const Call& call, Memory& memory) {
   }
 
   (void)cudaGetLastError();  // what happened before this call is not this call's error
-  if (entry.scan != nullptr) {
-    entry.scan(static_cast<const Element*>(d_x), static_cast<Element*>(d_y), call.n);
-  } else {
-    entry.partition(static_cast<const Element*>(d_x), static_cast<Element*>(d_y), static_cast<int*>(d_kept), call.n);
-  }
+  entry(d_x, d_y, d_kept, call.n);
   const cudaError_t launched = cudaGetLastError();
   const cudaError_t finished = cudaDeviceSynchronize();
   if (launched != cudaSuccess) {

@@ -137,6 +137,9 @@ def check(
     n: Annotated[int | None, typer.Option("--n", min=0, max=LARGEST_N, help="this many elements only")] = None,
     seed: SeedOption = 7,
     schedule: ScheduleOption = None,
+    sanitize: Annotated[
+        bool, typer.Option("--sanitize", help="with --device gpu: run NVIDIA's compute-sanitizer as well")
+    ] = False,
     json_file: JsonOption = None,
 ) -> None:
     """Check your work on one lab."""
@@ -146,6 +149,10 @@ def check(
     from scanlab.labs import find_lab
     from scanlab.plan import Options
 
+    if sanitize and device is not DeviceName.gpu:
+        raise errors.UsageError(
+            "--sanitize is for a real GPU (--device gpu); the virtual one looks for the same mistakes in every check"
+        )
     found = find_lab(lab)
     if file is None and not found.source.exists():
         raise errors.UsageError(
@@ -156,8 +163,28 @@ def check(
     options = Options(device.value, n, seed, schedule.value if schedule else None)
     result = _grade([submission], options)[0]
     _print(report.result_lines(result, checks=True))
+    is_clean = True
+    if sanitize:
+        result["sanitizer"], is_clean = _sanitize(submission, n, seed)
     write_json(json_file, result)
-    raise typer.Exit(errors.PASSED if result["verdict"] == "pass" else errors.FAILED)
+    raise typer.Exit(errors.PASSED if result["verdict"] == "pass" and is_clean else errors.FAILED)
+
+
+def _sanitize(submission: "Submission", n: int | None, seed: int) -> tuple[list[dict[str, Any]], bool]:
+    """Print and return what compute-sanitizer finds, and whether none of it is a mistake."""
+    from scanlab.compile import CompileError
+    from scanlab.sanitize import TOOLS, sanitize
+
+    try:
+        findings = sanitize(submission.path, submission.lab, n, seed)
+    except CompileError:
+        return [], False  # which the check has said
+    for finding in findings:
+        _print([(finding["text"], "")])
+    mistakes = [finding for finding in findings if finding["weight"] == "mistake"]
+    told = "nothing" if not findings else f"{len(mistakes)} mistakes" if len(mistakes) != 1 else "1 mistake"
+    _print([(f"compute-sanitizer ({', '.join(TOOLS)}) found {told}", "")])
+    return findings, not mistakes
 
 
 @app.command()

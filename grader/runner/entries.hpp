@@ -1,0 +1,44 @@
+// The functions that a submission may define, for the programs that it is linked with.
+#pragma once
+
+#include "runner/protocol.hpp"
+#include "scanlab.cuh"
+
+// Weak: a submission without one of them still links, and whoever calls it can say which is missing.
+__attribute__((weak)) void inclusive_scan(const Element* d_x, Element* d_y, int n);
+__attribute__((weak)) void exclusive_scan(const Element* d_x, Element* d_y, int n);
+__attribute__((weak)) void compact(const Element* d_x, Element* d_y, int* d_kept, int n);
+__attribute__((weak)) void split(const Element* d_x, Element* d_y, int* d_kept, int n);
+
+namespace scanlab::runner {
+
+/// A submission's function, by its parameters; both are null when it does not define it.
+struct EntryFunction {
+  void (*scan)(const Element*, Element*, int) = nullptr;
+  void (*partition)(const Element*, Element*, int*, int) = nullptr;
+
+  bool is_missing() const { return scan == nullptr && partition == nullptr; }
+  void operator()(const void* d_x, void* d_y, void* d_kept, int n) const {
+    if (scan != nullptr) {
+      scan(static_cast<const Element*>(d_x), static_cast<Element*>(d_y), n);
+    } else {
+      partition(static_cast<const Element*>(d_x), static_cast<Element*>(d_y), static_cast<int*>(d_kept), n);
+    }
+  }
+};
+
+inline EntryFunction function_of(Entry entry) {
+  switch (entry) {
+    case Entry::inclusive_scan:
+      return {.scan = &inclusive_scan};
+    case Entry::exclusive_scan:
+      return {.scan = &exclusive_scan};
+    case Entry::compact:
+      return {.partition = &compact};
+    case Entry::split:
+      return {.partition = &split};
+  }
+  return {};
+}
+
+}  // namespace scanlab::runner

@@ -1,0 +1,149 @@
+"""Compare the virtual GPU's counts of all solutions with Nsight Compute's on this machine's GPU.
+
+    python compare.py [--keep DIR] [--markdown FILE]
+
+Each solution is compiled to the same PTX for both, and called once. A row is the sum over all kernels of the call. Exit
+0 when all counts agree or differ for a reason that EXPLAINED names, 1 when one does not, 77 when there is no GPU or no
+ncu here.
+"""
+
+import argparse
+import csv
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "grader/python"))
+
+from scanlab.bootstrap.cuda import PTX_FLAGS  # noqa: E402
+from scanlab.toolchain import product, toolchain  # noqa: E402
+
+SKIPPED = 77
+TIMEOUT = 120.0
+REAL_FLAGS = ("-gencode", "arch=compute_80,code=compute_80", "-cudart", "static")
+"""The PTX that the virtual GPU runs, made into the GPU's own code when the program is loaded."""
+
+L1 = "l1tex__t"
+SHARED = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op"
+COUNTS = {
+    "sectors": (
+        "global sectors",
+        [f"{L1}_sectors_pipe_lsu_mem_global_op_{op}.sum" for op in ("ld", "st", "atom", "red")]
+        + ["smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum"],
+    ),
+    "bank conflicts": ("bank-conflict replays", [f"{SHARED}_ld.sum", f"{SHARED}_st.sum", f"{SHARED}_atom.sum"]),
+    "atomics": (
+        "atomics",
+        [f"smsp__sass_inst_executed_op_{name}.sum" for name in ("global_atom", "global_red", "shared_atom")],
+    ),
+}
+"""Of each count: the line of `vgpu-run --counters`, and the metrics whose sum it is compared with."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A solution, its entry, and how many elements it is given."""
+
+    lab: str
+    n: int
+    entry: str = "inclusive_scan"
+
+
+CASES = [
+    Case("01_sequential", 1000),
+    *(Case(lab, n) for lab in ("02_kogge_stone", "03_double_buffer") for n in (1024, 5137)),
+    *(Case(lab, n) for lab in ("04_brent_kung", "05_coarsening") for n in (1024, 5137)),
+    *(Case("06_hierarchical", n) for n in (5137, 262144)),
+    *(Case(lab, n) for lab in ("07_domino", "08_warp_shuffle") for n in (1024, 5137)),
+    Case("09_atomic_block_sums", 5137),
+    *(Case("10_compaction", n, "split") for n in (1024, 5137)),
+    *(Case("11_look_back", n) for n in (1024, 5137)),
+]
+
+
+def run(command: Iterable[str | Path]) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end and return what it printed."""
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=TIMEOUT, check=False)
+
+
+def compile_case(case: Case, folder: Path) -> tuple[Path, Path]:
+    """Return the program for the virtual GPU and the one for the real one."""
+    tools = toolchain()
+    name = f"{case.lab}_{case.entry}"
+    define = ["-DSPLIT"] if case.entry == "split" else [f"-DENTRY={case.entry}"]
+    source = [
+        f'-DSOLUTION="{ROOT / "solutions" / case.lab / "scan.cu"}"',
+        *define,
+        "-I",
+        ROOT / "labs",
+        HERE / "main.cu",
+    ]
+    programs = folder / f"{name}_vgpu", folder / f"{name}_gpu"
+    if not programs[1].exists():
+        library = [product("grader/cudart/libcudart_vgpu.a"), "-lpthread", "-ldl", "-lrt"]
+        for program, flags, libraries in zip(programs, (PTX_FLAGS, REAL_FLAGS), (library, []), strict=True):
+            made = run([tools.nvcc, "-std=c++17", *flags, *source, "-o", program, *libraries])
+            if made.returncode:
+                raise RuntimeError(made.stderr)
+    return programs
+
+
+def virtual_counts(program: Path, n: int) -> dict[str, int]:
+    """Return the counts by their names here."""
+    done = run([product("grader/vgpu/server/vgpu-run"), "--profile", "h200", "--counters", program, n])
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    lines = dict(re.findall(r"^  (\S.*?)  +([\d,]+)$", done.stderr, re.MULTILINE))
+    return {name: int(lines[line].replace(",", "")) for name, (line, _) in COUNTS.items()}
+
+
+def real_counts(ncu: str, program: Path, n: int) -> dict[str, dict[str, int]]:
+    """Return the metrics of each count, summed over all kernels."""
+    metrics = [metric for _, metrics in COUNTS.values() for metric in metrics]
+    done = run([ncu, "--csv", "--print-units", "base", "--metrics", ",".join(metrics), program, n])
+    table = [line for line in done.stdout.splitlines() if line.startswith('"')]
+    if done.returncode or not table:
+        raise RuntimeError(done.stdout + done.stderr)
+    sums: dict[str, int] = {}
+    for row in csv.DictReader(table):
+        value = row["Metric Value"].replace(",", "")
+        if value not in ("n/a", ""):
+            sums[row["Metric Name"]] = sums.get(row["Metric Name"], 0) + round(float(value))
+    return {name: {metric: sums.get(metric, 0) for metric in metrics} for name, (_, metrics) in COUNTS.items()}
+
+
+def main() -> int:
+    """Count, and print a table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--keep", type=Path, help="the folder for programs; default: a temporary one")
+    asked = parser.parse_args()
+    ncu = shutil.which("ncu")
+    if not ncu or not shutil.which("nvidia-smi"):
+        print("not run: no GPU, or no Nsight Compute (ncu)")
+        return SKIPPED
+    different = 0
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = asked.keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        print(f"{'solution':22}{'n':>8}  {'count':15}{'here':>10}{'ncu':>10}")
+        for case in CASES:
+            programs = compile_case(case, folder)
+            here, there = virtual_counts(programs[0], case.n), real_counts(ncu, programs[1], case.n)
+            for name, value in here.items():
+                total = sum(there[name].values())
+                different += value != total
+                parts = "" if value == total else "  " + ", ".join(f"{k} {v}" for k, v in there[name].items() if v)
+                print(f"{case.lab:22}{case.n:>8}  {name:15}{value:>10}{total:>10}{parts}")
+    print(f"{different} counts differ")
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
