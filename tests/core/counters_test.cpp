@@ -82,6 +82,26 @@ ret;
   CHECK(c.launches == 1);
 }
 
+TEST_CASE("arriving and waiting at an mbarrier is no atomic") {
+  const Kernel k{R"(
+.shared .align 8 .b64 barrier;
+mov.u32 %r1, barrier;
+mov.u32 %r2, %tid.x;
+setp.ne.u32 %p1, %r2, 0;
+@%p1 bra $L_ready;
+mbarrier.init.shared.b64 [%r1], 64;
+$L_ready:
+bar.sync 0;
+mbarrier.arrive.shared.b64 %rd1, [%r1];
+$L_wait:
+mbarrier.test_wait.shared.b64 %p1, [%r1], %rd1;
+@!%p1 bra $L_wait;
+atom.shared.add.u32 %r2, [%r1], 0;
+ret;
+)"};
+  CHECK(counts_of(k, 64).atomics == 64);
+}
+
 TEST_CASE("threads are counted over all launches, also those with nothing to do") {
   const Kernel k{"ret;\n"};
   vgpu::Counters counters;

@@ -35,8 +35,7 @@ SHARED = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op"
 COUNTS = {
     "sectors": (
         "global sectors",
-        [f"{L1}_sectors_pipe_lsu_mem_global_op_{op}.sum" for op in ("ld", "st", "atom", "red")]
-        + ["smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum"],
+        [f"{L1}_sectors_pipe_lsu_mem_global_op_{op}.sum" for op in ("ld", "st", "atom", "red")],
     ),
     "bank conflicts": ("bank-conflict replays", [f"{SHARED}_ld.sum", f"{SHARED}_st.sum", f"{SHARED}_atom.sum"]),
     "atomics": (

@@ -244,7 +244,7 @@ void Counters::stores(const AccessRun& run) {
 }
 
 void Counters::atomic(const Access& a) {
-  counts_.atomics += static_cast<unsigned>(std::popcount(a.mask));
+  if (!a.phase) counts_.atomics += static_cast<unsigned>(std::popcount(a.mask));  // waiting at an mbarrier is none
   access(a);
 }
 

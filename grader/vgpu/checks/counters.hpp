@@ -23,7 +23,7 @@ struct Counts {
   std::uint64_t bank_conflict_replays = 0;            ///< extra passes over the 32 banks of 4 bytes
   std::uint64_t global_requests = 0, global_sectors = 0;
   std::uint64_t global_bytes = 0;  ///< asked for by threads
-  std::uint64_t atomics = 0;       ///< a thread, global and shared
+  std::uint64_t atomics = 0;       ///< a thread, global and shared; mbarriers are none
   std::uint64_t fences = 0;        ///< warp requests: fences between blocks, and releases and acquires of global memory
 
   double warp_efficiency() const;      ///< active lanes an instruction, over 32; 1 when nothing ran
