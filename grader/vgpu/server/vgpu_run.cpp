@@ -23,6 +23,7 @@
 
 #include "vgpu/checks/check_suite.hpp"
 #include "vgpu/checks/counters.hpp"
+#include "vgpu/checks/line_costs.hpp"
 #include "vgpu/core/device.hpp"
 #include "vgpu/core/parallel.hpp"
 #include "vgpu/server/protocol.hpp"
@@ -39,7 +40,7 @@ constexpr const char* usage =
     "  --schedule NAME              order of blocks and warps: lockstep (default), in_order, reversed, random\n"
     "  --seed N                     seed of the random schedule (default 0)\n"
     "  --profile NAME               the device: small (default), h200\n"
-    "  --counters                   print what the kernels did, on stderr, at the end\n"
+    "  --counters                   print what the kernels did, and which lines cost most, on stderr, at the end\n"
     "  --check                      look for mistakes in what the kernels do (races …), and print them on\n"
     "                               stderr at the end\n"
     "  --threads N                  threads of this machine for a launch (default: as many as there are processors);\n"
@@ -226,6 +227,18 @@ void print_counters(const vgpu::Counts& counts, const server::Traffic& traffic) 
   count("copies to the host", traffic.copies_to_host);
 }
 
+/// The lines that cost most, a line each.
+void print_line_costs(const vgpu::LineCosts& costs) {
+  using Cost = vgpu::LineCosts::Cost;
+  std::vector<vgpu::Finding> findings;
+  for (const Cost cost : {Cost::bank_conflicts, Cost::sectors, Cost::divergence})
+    for (vgpu::Finding& finding : costs.findings(cost)) findings.push_back(std::move(finding));
+  if (findings.empty()) return;
+  fmt::print(stderr, "where\n");
+  for (const vgpu::Finding& finding : findings)
+    fmt::print(stderr, "  {}  {}\n", vgpu::place_text(finding.parts.front().where), finding.headline);
+}
+
 /// Findings are printed whole up to this number.
 constexpr std::size_t most_shown = 10;
 
@@ -247,7 +260,11 @@ int run(const Arguments& arguments) {
   device.least_parallel_ns = 1e3 * static_cast<double>(arguments.parallel_from_us);
   device.cancel = &cancelled;
   vgpu::Counters counters;
-  if (arguments.counters) device.attach(&counters);
+  vgpu::LineCosts line_costs;
+  if (arguments.counters) {
+    device.attach(&counters);
+    device.attach(&line_costs);
+  }
   std::optional<vgpu::CheckSuite> checks;
   if (arguments.check) checks.emplace(device);
 
@@ -293,6 +310,8 @@ int run(const Arguments& arguments) {
                grouped(traffic.output_dropped));
   if (arguments.counters) {
     print_counters(counters.counts(), session.traffic());
+    print_line_costs(line_costs);
+    device.detach(&line_costs);
     device.detach(&counters);
   }
   vgpu::CheckSuite::Findings findings;
