@@ -181,7 +181,7 @@ Finding LineCosts::describe(const Place& place, const Line& line, Cost cost) con
       const auto blocks = blocks_.find(place.kernel);
       const double each = static_cast<double>(line.barriers) /
                           static_cast<double>(blocks == blocks_.end() ? 1 : std::max<std::uint64_t>(blocks->second, 1));
-      f.headline = fmt::format("BARRIER: {} a block, kernel {}", times_text(each), place.kernel);
+      f.headline = fmt::format("BARRIER: {:.3g} a block, kernel {}", each, place.kernel);
       part.does = "barrier";
       f.advice = "a barrier is needed only between a write and another thread's access to the same element";
       break;
