@@ -72,14 +72,14 @@ void StepTracer::warp_sync(const Actor& who, Mask) {
 void StepTracer::add(const Access& access, TracedAccess::Does does) {
   if (access.who.block != block_) return;
   TracedLaunch& launch = launches_.back();
+  if (launch.accesses.size() >= most_accesses_) {
+    launch.left_out += static_cast<unsigned>(std::popcount(access.mask));
+    return;
+  }
   for (Mask lanes = access.mask; lanes; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
     const std::optional<Found> found = find(access, lane);
     if (!found) continue;
-    if (launch.accesses.size() >= most_accesses_) {
-      ++launch.left_out;
-      continue;
-    }
     TracedAccess a;
     a.does = does;
     a.interval = static_cast<std::uint32_t>(launch.barriers.size());
@@ -98,6 +98,14 @@ void StepTracer::add(const Access& access, TracedAccess::Does does) {
   }
 }
 
+template <class Make>
+std::uint32_t StepTracer::array_of(std::uint64_t key, Make make) {
+  std::vector<TracedArray>& all = launches_.back().arrays;
+  const auto [known, is_new] = arrays_.try_emplace(key, static_cast<std::uint32_t>(all.size()));
+  if (is_new) all.push_back(make());
+  return known->second;
+}
+
 /// The array at that address; nothing for memory of another kind, and for an access that is about to be a fault.
 std::optional<StepTracer::Found> StepTracer::find(const Access& access, unsigned lane) {
   const std::uint64_t address = access.at(lane), bytes = access.bytes;
@@ -107,20 +115,14 @@ std::optional<StepTracer::Found> StepTracer::find(const Access& access, unsigned
     };
     const auto variable = std::ranges::find_if(kernel_->shared, holds);
     if (variable == kernel_->shared.end()) return std::nullopt;
-    return Found{array_of(variable->offset, {variable->name, access.space, variable->size}),
-                 address - variable->offset};
+    const auto array = [&] { return TracedArray{variable->name, access.space, variable->size}; };
+    return Found{array_of(variable->offset, array), address - variable->offset};
   }
   if (access.space != ptx::StateSpace::global || !access.block) return std::nullopt;
   const Allocation* const memory = access.block->grid->memory->find(address, bytes);
   if (!memory) return std::nullopt;
-  return Found{array_of(memory->base, {memory->label, access.space, memory->size}), address - memory->base};
-}
-
-std::uint32_t StepTracer::array_of(std::uint64_t key, TracedArray array) {
-  std::vector<TracedArray>& all = launches_.back().arrays;
-  const auto [known, is_new] = arrays_.try_emplace(key, static_cast<std::uint32_t>(all.size()));
-  if (is_new) all.push_back(std::move(array));
-  return known->second;
+  const auto array = [&] { return TracedArray{memory->label, access.space, memory->size}; };
+  return Found{array_of(memory->base, array), address - memory->base};
 }
 
 std::uint32_t StepTracer::place_of(std::uint32_t line) {

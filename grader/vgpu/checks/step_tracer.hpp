@@ -47,13 +47,13 @@ struct TracedLaunch {
   std::vector<SourcePlace> places;      ///< the learner's own lines
   std::vector<std::uint32_t> barriers;  ///< that ended an interval: their places
   std::vector<TracedAccess> accesses;   ///< in the order in which they happened
-  std::uint64_t left_out = 0;           ///< accesses beyond the limit
+  std::uint64_t left_out = 0;           ///< accesses beyond the limit, whatever they touch
 };
 
 /// Follows one block of every launch from the first on.
 class StepTracer : public Observer {
  public:
-  /// Of a launch at most `most_accesses` are kept.
+  /// Of a launch about `most_accesses` are kept at most.
   StepTracer(std::uint64_t block, std::uint64_t most_accesses) : block_(block), most_accesses_(most_accesses) {}
 
   const std::vector<TracedLaunch>& launches() const { return launches_; }
@@ -76,7 +76,9 @@ class StepTracer : public Observer {
 
   void add(const Access& access, TracedAccess::Does does);
   std::optional<Found> find(const Access& access, unsigned lane);
-  std::uint32_t array_of(std::uint64_t key, TracedArray array);
+  /// The number of the array with this key, which make() describes.
+  template <class Make>
+  std::uint32_t array_of(std::uint64_t key, Make make);
   std::uint32_t place_of(std::uint32_t line);
 
   std::uint64_t block_, most_accesses_;
