@@ -195,7 +195,8 @@ class _Follow:
             write.explained, write.adds = bool(write.sources), len(write.sources) > 1
             return
         if value == self.decoder.elements.identity:
-            met = []  # a constant, unless it was just read
+            # A constant, unless it was just read, or stood at this place of another array.
+            met = [read for read in met if read.at[1] == write.at[1]]
         older = _last_of_each([read for read in met[::-1] if self.arrays[read.at[0]].is_elements])
         found = self._combination(value, fresh[::-1], older)
         if found is None:
@@ -275,7 +276,7 @@ def mark_races(flow: Flow, races: Sequence[dict[str, Any]], places: Sequence[dic
         if race["kernel"] != kernel or len(race["parts"]) != 2:
             continue
         lines = [(part["file"], part["line"]) for part in race["parts"]]
-        for facts in _touches(flow, race["variable"], places).values():
+        for facts in _touches(flow, race["variable"]).values():
             first = [fact for fact in facts if _line(fact, places) == lines[0]]
             second = [fact for fact in facts if _line(fact, places) == lines[1]]
             for one, other in product(first, second):
@@ -287,9 +288,7 @@ def _line(fact: ReadFact | WriteFact, places: Sequence[dict[str, Any]]) -> tuple
     return places[fact.place]["file"], places[fact.place]["line"]
 
 
-def _touches(
-    flow: Flow, variable: str, places: Sequence[dict[str, Any]]
-) -> dict[tuple[Position, int], list[ReadFact | WriteFact]]:
+def _touches(flow: Flow, variable: str) -> dict[tuple[Position, int], list[ReadFact | WriteFact]]:
     """Return who touches each position of the variable, by the number of barriers before."""
     found: defaultdict[tuple[Position, int], list[ReadFact | WriteFact]] = defaultdict(list)
     for fact in (*flow.reads, *flow.writes):

@@ -27,8 +27,8 @@ class Place(Part):
 class Array(Part):
     """A shared variable, or an allocation of global memory.
 
-    `size` counts elements. `first` and `last` are the positions that the trace shows: those whose values reach the
-    output; without any, both are None. `holds` says what stands there: elements of the scan, or numbers (counts, flags).
+    `size` counts elements. `first` and `last` are the positions that the trace shows, those whose values reach the
+    output; both are None where there are none. `holds`: elements of the scan, or numbers such as counts and flags.
     """
 
     name: str
@@ -62,10 +62,10 @@ class Source(Part):
 class Write(Part):
     """A thread has written a position.
 
-    `runs` are the inputs that the value sums up, as pairs of the first and the last, in their order: [] is the identity,
-    None no sum of inputs; the first 32 of a longer sum. `text` says the same, or the number. `sources` are in the order of the addition; they are
-    empty when the value has come by registers alone (a constant, a shuffle). `adds` is true where it is none of the
-    values that were read.
+    `runs` are the inputs that the value sums up, as pairs of the first and the last, in their order: [] is the
+    identity, None no sum of inputs. Of a long sum they are the first 32. `text` says the same, or the number. `sources`
+    are in the order of the addition; they are empty when the value has come by registers alone (a constant, a shuffle).
+    `adds` is true where the value is none of those that were read.
     """
 
     id: int
@@ -122,17 +122,18 @@ class Launch(Part):
 
 
 class Failure(Part):
-    """How the call ended when it did not end well, as a check would tell it."""
+    """How the call ended when it did not end well: a verdict and a cause, as in a check's result."""
 
     verdict: str
-    text: str
+    cause: dict[str, Any]
 
 
 class Trace(Part):
-    """The trace of one call of an entry."""
+    """The trace of one call of an entry; `lab` is empty for a file of no lab, `races` are the race check's findings."""
 
     schema_: Literal["scanlab-trace"] = Field(default=SCHEMA, alias="schema")
     version: Literal[1] = VERSION
+    lab: str
     source: str
     entry: str
     element: Literal["affine", "float"]

@@ -21,7 +21,7 @@ PLAN_VERSION = 1
 ACCESSES = ("scanlab-accesses", 1)
 MOST_ACCESSES = 100_000
 """Of one launch; a section of a thousand elements has some ten thousand."""
-WARP_INSTRUCTIONS = 20_000_000
+WARP_INSTRUCTIONS = 2_000_000
 SECONDS = 10.0
 GRACE = 30.0
 
@@ -67,10 +67,10 @@ def record(lab: Lab | None, path: Path, options: Options) -> Trace:
         "seconds": SECONDS,
         "warp_instructions": WARP_INSTRUCTIONS,
     }
-    return make_trace(with_shown_paths(_run(plan), path), Decoder(elements, inputs), shown(path), options)
+    return make_trace(with_shown_paths(_run(plan), path), Decoder(elements, inputs), path, lab, options)
 
 
-def make_trace(told: dict[str, Any], decoder: Decoder, source: str, options: Options) -> Trace:
+def make_trace(told: dict[str, Any], decoder: Decoder, path: Path, lab: Lab | None, options: Options) -> Trace:
     """Make a trace of what the tracer has told."""
     failure = Failure(**told["failure"]) if told["failure"] else None
     launches: list[Launch] = []
@@ -78,7 +78,8 @@ def make_trace(told: dict[str, Any], decoder: Decoder, source: str, options: Opt
         if options.launch in (0, number):
             launches.append(launch_of(raw, number, decoder, told["races"], failure is not None))
     return Trace(
-        source=source,
+        lab=lab.name if lab else "",
+        source=shown(path),
         entry=options.entry,
         element=decoder.elements.name,
         n=options.n,

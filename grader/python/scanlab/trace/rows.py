@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from scanlab.trace.model import Array, Interval, Launch, Source, Write
 
 OUTPUT = "d_y"
-INPUT = "d_x"
+MOST_ROWS = 40
+"""So many steps of a launch are drawn: a loop without end has any number of them."""
 
 
 @dataclass
@@ -67,11 +68,15 @@ class DrawnRow:
 
 @dataclass
 class Drawing:
-    """A launch as it is drawn. `stored`: the last step, a plain copy to the output, is not drawn."""
+    """A launch as it is drawn. `left_out` rows after the last one changed nothing, `cut_off` ones were too many.
+
+    `stored`: the last step, a plain copy of this array to the output, is not drawn.
+    """
 
     rows: list[DrawnRow]
     wires: list[Wire]
     left_out: int
+    cut_off: int
     stored: str
 
 
@@ -90,12 +95,12 @@ class _Drawer:
         for write in self.writes.values():  # in the order in which they happened
             self.previous[write.id] = latest.get((write.array, write.element))
             latest[write.array, write.element] = write.id
-        self.outputs = {write.element: write.text for write in self.writes.values() if write.array == OUTPUT}
+        self.outputs = {write.element: _value(write) for write in self.writes.values() if write.array == OUTPUT}
 
     def draw(self) -> Drawing:
-        held: defaultdict[str, dict[int, str]] = defaultdict(dict)
+        held: defaultdict[str, dict[int, Write]] = defaultdict(dict)
         rows: list[DrawnRow] = []
-        left_out, stored = 0, ""
+        left_out, cut_off, stored = 0, 0, ""
         for interval in self.launch.intervals:
             for name, writes in _by_array(interval.writes).items():
                 array = self.arrays.get(name)
@@ -105,27 +110,29 @@ class _Drawer:
                     stored = source
                 elif self._is_quiet(writes, held[name]):
                     left_out += 1
+                elif len(rows) == MOST_ROWS:
+                    cut_off += 1
                 else:
                     rows.append(self._row(array, interval, writes, held[name], left_out))
                     left_out = 0
-                held[name] |= {write.element: write.text for write in writes}
+                held[name] |= {write.element: write for write in writes}
         rows = self._rows_before(rows) + rows
-        return Drawing(rows, self._wires(rows), left_out, stored)
+        return Drawing(rows, self._wires(rows), left_out, cut_off, stored)
 
     def _row(
-        self, array: Array, interval: Interval, writes: Sequence[Write], held: dict[int, str], left_out: int
+        self, array: Array, interval: Interval, writes: Sequence[Write], held: dict[int, Write], left_out: int
     ) -> DrawnRow:
-        cells = {element: Cell(text) for element, text in held.items()}
+        cells = {element: Cell(write.text) for element, write in held.items()}
         for write in writes:
             raced = any(source.race for source in write.sources)
             before = cells.get(write.element)
             race = write.race or raced or bool(before and before.write and before.race)
-            cells[write.element] = Cell(write.text, write, self.outputs.get(write.element) == write.text, race)
+            cells[write.element] = Cell(write.text, write, self.outputs.get(write.element) == _value(write), race)
         return DrawnRow(array, interval, cells, sorted({write.line for write in writes}), left_out)
 
-    def _is_quiet(self, writes: Sequence[Write], held: dict[int, str]) -> bool:
+    def _is_quiet(self, writes: Sequence[Write], held: dict[int, Write]) -> bool:
         return all(
-            held.get(write.element) == write.text
+            (write.element in held and _value(held[write.element]) == _value(write))
             or (not write.adds and self._is_handed_on(write) and self._space(write.sources[0].array) == "shared")
             for write in writes
         )
@@ -196,6 +203,11 @@ class _Drawer:
         if source.write is not None:
             return place[source.write]
         return (before[source.array], source.element) if source.array in before else None
+
+
+def _value(write: Write) -> tuple[str, str]:
+    """Return what tells values apart; a long sum's text does not."""
+    return write.text, str(write.runs)
 
 
 def _latest_row(rows: Sequence[DrawnRow], row: int, position: int, before: int) -> int:

@@ -9,6 +9,7 @@ from xml.sax.saxutils import escape
 
 from scanlab.trace.model import Launch, Trace
 from scanlab.trace.rows import Cell, Drawing, DrawnRow, Wire, drawing_of
+from scanlab.trace.terminal import failure_lines
 
 INK, GREY, FAINT, THREAD = "#1f2933", "#66727f", "#97a3af", "#d3d9e0"
 BLUE, PALE = "#1f6fb2", "#e4f0fa"
@@ -96,6 +97,8 @@ class _Picture:
         if drawing.left_out:
             self.gap(drawing.left_out, self.y)
             self.y += 20
+        if drawing.cut_off:
+            self.remark(f"… {drawing.cut_off} more steps …", GREY)
         if drawing.stored:
             self.remark(f"Then d_y gets {drawing.stored}, position by position.", GREY)
         if not drawing.rows:
@@ -218,9 +221,8 @@ class _Picture:
         for race in self.trace.races:
             for line in race["text"].splitlines():
                 self.remark(line, RED)
-        if self.trace.failure:
-            for line in self.trace.failure.text.splitlines():
-                self.remark(line, RED)
+        for line, _ in failure_lines(self.trace):
+            self.remark(line, RED)
 
     def remark(self, text: str, colour: str) -> None:
         indent = 16 + 8 * (len(text) - len(text.lstrip()))

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rich.text import Text
 
+from scanlab.report import cause_lines
 from scanlab.trace.model import Launch, Trace, Write
 from scanlab.trace.rows import Cell, DrawnRow, drawing_of
 
@@ -24,10 +25,18 @@ def lines(trace: Trace, width: int) -> list[Text]:
     if trace.races:
         found += [_text(line, RACE if at == 0 else "") for race in trace.races for at, line in _numbered(race["text"])]
     if trace.failure:
-        found += [_text(line, RACE if at == 0 else "") for at, line in _numbered(trace.failure.text)]
+        found += [_text(line, style) for line, style in failure_lines(trace)]
     if trace.printed.strip():
         found += [Text("the program printed:"), *[_text(f"  {line}", "") for line in trace.printed.splitlines()]]
     return found
+
+
+def failure_lines(trace: Trace) -> list[tuple[str, str]]:
+    """Return how the call ended, as `check` would tell it, with styles."""
+    if trace.failure is None:
+        return []
+    check = {"verdict": trace.failure.verdict, "cause": trace.failure.cause, "title": trace.entry}
+    return cause_lines(trace.lab or trace.source, check)
 
 
 def _numbered(text: str) -> Iterable[tuple[int, str]]:
@@ -59,6 +68,8 @@ def _launch(trace: Trace, launch: Launch, width: int) -> list[Text]:
         found.append(Text("  nothing was written that can be drawn"))
     if drawing.left_out:
         found.append(_text(f"  {_left_out(drawing.left_out)}", KEPT))
+    if drawing.cut_off:
+        found.append(_text(f"  … {drawing.cut_off} more steps …", KEPT))
     if drawing.stored:
         found.append(Text(f"then d_y gets {drawing.stored}, position by position"))
     found += [Text(f"note: {note}") for note in launch.notes]
