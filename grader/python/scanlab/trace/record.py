@@ -24,6 +24,8 @@ MOST_ACCESSES = 100_000
 WARP_INSTRUCTIONS = 2_000_000
 SECONDS = 10.0
 GRACE = 30.0
+NAMING_FILES = frozenset({"places", "races", "failure"})
+"""What the tracer tells with names of files; the rest is long."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,10 @@ def record(lab: Lab | None, path: Path, options: Options) -> Trace:
         "seconds": SECONDS,
         "warp_instructions": WARP_INSTRUCTIONS,
     }
-    return make_trace(with_shown_paths(_run(plan), path), Decoder(elements, inputs), path, lab, options)
+    told = _run(plan)
+    for part in (told, *told["launches"]):
+        part |= {key: with_shown_paths(part[key], path) for key in NAMING_FILES & part.keys()}
+    return make_trace(told, Decoder(elements, inputs), path, lab, options)
 
 
 def make_trace(told: dict[str, Any], decoder: Decoder, path: Path, lab: Lab | None, options: Options) -> Trace:
