@@ -159,10 +159,14 @@ class _Follow:
 
     def take(self, access: _Access, step: int, at: Position, value: Value | None) -> None:
         if access.does != "write":
-            if value is not None and (writer := self.current.get(at)) is not None:
+            writer = self.current.get(at)
+            if value is not None and writer is not None:
                 seen = self.writes[writer]
-                seen.value = value if seen.value is None else seen.value  # of an atomic, whose result is seen now
-            read = ReadFact(step, access.thread, at, access.place, value, self.current.get(at))
+                if seen.value is None:
+                    seen.value = value  # of an atomic: what it has left is seen now
+                elif seen.value != value:
+                    writer = None  # another block's value
+            read = ReadFact(step, access.thread, at, access.place, value, writer)
             self.reads.append(read)
             self.fresh[access.thread].append(read)
         if access.does != "read":

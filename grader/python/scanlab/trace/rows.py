@@ -131,11 +131,13 @@ class _Drawer:
         return DrawnRow(array, interval, cells, sorted({write.line for write in writes}), left_out)
 
     def _is_quiet(self, writes: Sequence[Write], held: dict[int, Write]) -> bool:
-        return all(
-            (write.element in held and _value(held[write.element]) == _value(write))
-            or (not write.adds and self._is_handed_on(write) and self._space(write.sources[0].array) == "shared")
-            for write in writes
-        )
+        def is_quiet(write: Write) -> bool:
+            before = held.get(write.element)
+            if before is not None and _value(before) == _value(write):
+                return True
+            return self._is_handed_on(write) and self._space(write.sources[0].array) == "shared"
+
+        return not any(write.adds for write in writes) and all(map(is_quiet, writes))
 
     def _is_handed_on(self, write: Write) -> bool:
         """Is it a copy of the same position of another array?"""

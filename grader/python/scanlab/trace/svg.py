@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 
 from scanlab.trace.model import Launch, Trace
 from scanlab.trace.rows import Cell, Drawing, DrawnRow, Wire, drawing_of
-from scanlab.trace.terminal import failure_lines
+from scanlab.trace.terminal import NOTHING, failure_lines
 
 INK, GREY, FAINT, THREAD = "#1f2933", "#66727f", "#97a3af", "#d3d9e0"
 BLUE, PALE = "#1f6fb2", "#e4f0fa"
@@ -102,7 +102,7 @@ class _Picture:
         if drawing.stored:
             self.remark(f"Then d_y gets {drawing.stored}, position by position.", GREY)
         if not drawing.rows:
-            self.remark("Nothing was written that can be drawn.", GREY)
+            self.remark(f"{NOTHING[0].upper()}{NOTHING[1:]}.", GREY)
         for note in launch.notes:
             self.remark(note[0].upper() + note[1:] + ".", GREY)
 

@@ -10,6 +10,7 @@ from scanlab.trace.model import Launch, Trace, Write
 from scanlab.trace.rows import Cell, DrawnRow, drawing_of
 
 NARROWEST = 40
+NOTHING = "nothing was written that can be drawn: the compiler drops what nobody reads"
 FINAL, KEPT, RACE, TITLE = "bold cyan", "dim", "bold red", "bold"
 LABELS = ("thread", "reads", "holds", "race")
 MARGIN = max(map(len, LABELS)) + 1
@@ -65,7 +66,7 @@ def _launch(trace: Trace, launch: Launch, width: int) -> list[Text]:
         found += _row(row, table, sizes[_span(row)], width - MARGIN, above)
         above = sorted(row.cells)
     if not drawing.rows:
-        found.append(Text("  nothing was written that can be drawn"))
+        found.append(Text(f"  {NOTHING}"))
     if drawing.left_out:
         found.append(_text(f"  {_left_out(drawing.left_out)}", KEPT))
     if drawing.cut_off:
