@@ -117,7 +117,7 @@ def test_several_kernels_and_other_blocks() -> None:
 def test_what_shuffles_pass_is_said_to_be_missing() -> None:
     notes = trace_of("08", 16).launches[0].notes
     assert any(
-        re.match(r"\d+ values came by shuffles, or added up in registers: no wires lead there", n) for n in notes
+        re.match(r"\d+ values came by shuffles, or were added up in registers: no wires lead there", n) for n in notes
     )
 
 

@@ -57,8 +57,12 @@ class DrawnRow:
         """Return `after barrier 2`."""
         if self.interval is None:
             return "before the kernel"
-        when = f"after barrier {self.interval.barriers}" if self.interval.barriers else "at the beginning"
-        return f"{when}, warp sync {self.interval.warp_syncs}" if self.interval.warp_syncs else when
+        return f"after barrier {self.interval.barriers}" if self.interval.barriers else "at the beginning"
+
+    @property
+    def within(self) -> str:
+        """Return `warp sync 3`; empty before the first one of the interval."""
+        return f"warp sync {self.interval.warp_syncs}" if self.interval and self.interval.warp_syncs else ""
 
     @property
     def where(self) -> str:

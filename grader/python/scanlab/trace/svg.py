@@ -100,11 +100,11 @@ class _Picture:
         if drawing.cut_off:
             self.remark(f"… {drawing.cut_off} more steps …", GREY)
         if drawing.stored:
-            self.remark(f"Then d_y gets {drawing.stored}, position by position.", GREY)
+            self.remark(f"then d_y gets {drawing.stored}, position by position", GREY)
         if not drawing.rows:
-            self.remark(f"{NOTHING[0].upper()}{NOTHING[1:]}.", GREY)
+            self.remark(NOTHING, GREY)
         for note in launch.notes:
-            self.remark(note[0].upper() + note[1:] + ".", GREY)
+            self.remark(note, GREY)
 
     def middles(self, drawing: Drawing) -> list[int]:
         """Return where each row lies, and note the gaps between."""
@@ -217,7 +217,7 @@ class _Picture:
     def remarks(self) -> None:
         """Write what stands below: notes, races, and how the call ended."""
         for note in self.trace.notes:
-            self.remark(note[0].upper() + note[1:] + ".", GREY)
+            self.remark(note, GREY)
         for race in self.trace.races:
             for line in race["text"].splitlines():
                 self.remark(line, RED)

@@ -89,7 +89,7 @@ def _row(
     """Return a step's lines; its positions stand above them where they are not those of the step before."""
     additions = f"{row.additions} addition{'s' if row.additions > 1 else ''}" if row.additions else ""
     head = Text(row.array.name, style=TITLE)
-    head.append(", ".join(["", row.when, *filter(None, (row.where, additions))]), style="not bold")
+    head.append(", ".join(["", row.when, *filter(None, (row.within, row.where, additions))]), style="not bold")
     positions = sorted(row.cells)
     shown = _fitting(positions, sizes, room)
     found = [head]

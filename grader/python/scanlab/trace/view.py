@@ -226,7 +226,7 @@ class _View:
                 found.append(f"{left} more position{'s' if left > 1 else ''} of {array.name}: not drawn")
         by_registers = [write for write in writes if write.total and not write.sources]
         if by_registers:
-            by = "shuffles, or added up in registers" if self.raw["has_shuffles"] else "registers"
+            by = "shuffles, or were added up in registers" if self.raw["has_shuffles"] else "registers"
             many = len(by_registers) > 1
             found.append(
                 f"{len(by_registers)} value{'s' if many else ''} came by {by}: "
@@ -236,7 +236,7 @@ class _View:
             array.name for at, array in enumerate(self.flow.arrays) if at not in self.shown and not array.is_elements
         ]
         if hidden:
-            found.append(f"{', '.join(hidden)}: other data than elements, not drawn")
+            found.append(f"other data than elements is not drawn: {', '.join(hidden)}")
         if self.raw["left_out"]:
             found.append(f"it goes on: {self.raw['left_out']} more accesses were not recorded")
         return found
