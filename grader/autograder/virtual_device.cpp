@@ -217,7 +217,10 @@ class VirtualConnection : public Connection {
 
 class VirtualDevice : public Device {
  public:
-  VirtualDevice(const vgpu::DeviceProfile& profile, std::uint64_t warp_instructions) : device_(profile) {
+  VirtualDevice(const vgpu::DeviceProfile& profile, std::uint64_t warp_instructions,
+                const std::vector<vgpu::Observer*>& observers)
+      : device_(profile) {
+    for (vgpu::Observer* observer : observers) device_.attach(observer);
     device_.max_warp_instructions = warp_instructions;
     device_.threads = vgpu::default_threads();
     device_.print = [](std::string_view) {};  // device printf outside a session: nobody to show it to
@@ -271,9 +274,10 @@ class VirtualDevice : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_virtual_device(const std::string& profile, std::uint64_t warp_instructions) {
+std::unique_ptr<Device> make_virtual_device(const std::string& profile, std::uint64_t warp_instructions,
+                                            const std::vector<vgpu::Observer*>& observers) {
   try {
-    return std::make_unique<VirtualDevice>(vgpu::profile_by_name(profile), warp_instructions);
+    return std::make_unique<VirtualDevice>(vgpu::profile_by_name(profile), warp_instructions, observers);
   } catch (const std::invalid_argument& error) {
     throw KitFault(error.what());
   }

@@ -3,12 +3,16 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "autograder/device.hpp"
+#include "vgpu/core/observer.hpp"
 
 namespace scanlab::grade {
 
-/// `profile` as vgpu::profile_by_name knows it (KitFault otherwise); at most `warp_instructions` a launch.
-std::unique_ptr<Device> make_virtual_device(const std::string& profile, std::uint64_t warp_instructions);
+/// `profile` as vgpu::profile_by_name knows it (KitFault otherwise); at most `warp_instructions` a launch. `observers`,
+/// which outlive the device, listen to every launch.
+std::unique_ptr<Device> make_virtual_device(const std::string& profile, std::uint64_t warp_instructions,
+                                            const std::vector<vgpu::Observer*>& observers = {});
 
 }  // namespace scanlab::grade

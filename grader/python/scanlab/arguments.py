@@ -19,7 +19,18 @@ class DeviceName(StrEnum):
     gpu = "gpu"
 
 
+class ScheduleName(StrEnum):
+    """The order in which the virtual GPU runs blocks and warps."""
+
+    lockstep = "lockstep"
+    in_order = "in_order"
+    reversed = "reversed"
+    random = "random"
+
+
+LARGEST_SEED = (1 << 64) - 1
 DeviceOption = Annotated[DeviceName, typer.Option(help="the virtual GPU, or this machine's own")]
+SeedOption = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="chooses inputs and random schedules")]
 JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="also write the result as JSON")]
 
 

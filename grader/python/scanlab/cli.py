@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scanlab import __version__, errors
-from scanlab.arguments import DeviceName, DeviceOption, JsonOption, write_json
+from scanlab.arguments import DeviceName, DeviceOption, JsonOption, ScheduleName, SeedOption, write_json
 from scanlab.bench.commands import bench
 from scanlab.paths import LABS, ROOT, build_folder, shown
 from scanlab.process import Interrupted, stop_on_signals
+from scanlab.trace.commands import trace
 
 if TYPE_CHECKING:
     from scanlab.judge import Submission
@@ -21,16 +22,6 @@ if TYPE_CHECKING:
     from scanlab.report import Line
 
 LARGEST_N = 1 << 30
-LARGEST_SEED = (1 << 64) - 1
-
-
-class ScheduleName(StrEnum):
-    """The order in which the virtual GPU runs blocks and warps."""
-
-    lockstep = "lockstep"
-    in_order = "in_order"
-    reversed = "reversed"
-    random = "random"
 
 
 class ProfileName(StrEnum):
@@ -41,7 +32,6 @@ class ProfileName(StrEnum):
 
 
 LabArgument = Annotated[str, typer.Argument(metavar="LAB", help="02, kogge_stone, 02_kogge_stone or its folder")]
-SeedOption = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="chooses inputs and random schedules")]
 ScheduleOption = Annotated[ScheduleName | None, typer.Option(help="one order of blocks and warps only")]
 
 app = typer.Typer(
@@ -53,6 +43,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(bench, name="bench")
+app.command()(trace)
 _program_arguments: list[str] = []
 """What stands after `--` on the command line: the arguments of the program that `run` runs."""
 

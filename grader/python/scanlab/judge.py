@@ -129,15 +129,15 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) 
     reference = _reference(builds, submission.lab)
     again = submission.again(options)
     plan = plans.make_plan(submission.lab, shown(submission.path), again, runners, options, reference)
-    return _with_shown_paths(run_judge(plan), submission.path)
+    return with_shown_paths(run_judge(plan), submission.path)
 
 
-def _with_shown_paths(value: Any, source: Path) -> Any:
+def with_shown_paths(value: Any, source: Path) -> Any:
     """Return `value` with the files that the compiler knows by their whole paths named as people name them."""
     if isinstance(value, dict):
-        return {key: _with_shown_paths(item, source) for key, item in value.items()}
+        return {key: with_shown_paths(item, source) for key, item in value.items()}
     if isinstance(value, list):
-        return [_with_shown_paths(item, source) for item in value]
+        return [with_shown_paths(item, source) for item in value]
     if isinstance(value, str):
         return value.replace(str(source.resolve()), shown(source)).replace(f"{ROOT}/", "")
     return value

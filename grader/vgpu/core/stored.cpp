@@ -1,6 +1,5 @@
 #include "vgpu/core/stored.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstring>
 
@@ -10,14 +9,11 @@
 namespace scanlab::vgpu {
 namespace {
 
-constexpr std::size_t most_bytes = 32;  // of a lane: four elements of 8
-using Value = std::array<std::byte, most_bytes>;
-
 /// The bytes that `lane` stores, from its registers.
-Value value_of(const Access& store, unsigned lane) {
+LaneValue value_of(const Access& store, unsigned lane) {
   const MemoryForm form = form_of(store.inst);
   const std::byte* const registers = store.block->warps[store.who.warp].registers;
-  Value value{};
+  LaneValue value{};
   for (std::uint32_t k = 0; k < form.count; ++k)
     std::memcpy(value.data() + k * form.bytes, registers + store.inst->op[k] + lane * form.lane_bytes, form.bytes);
   return value;
@@ -25,9 +21,29 @@ Value value_of(const Access& store, unsigned lane) {
 
 }  // namespace
 
+std::optional<LaneValue> value_stored(const Access& store, unsigned lane) {
+  if (!store.block || store.is_async) return std::nullopt;
+  return value_of(store, lane);
+}
+
+std::optional<LaneValue> value_loaded(const Access& load, unsigned lane) {
+  if (!load.block || load.bytes > sizeof(LaneValue)) return std::nullopt;
+  const std::uint64_t address = load.at(lane);
+  LaneValue value{};
+  if (load.space == ptx::StateSpace::shared) {
+    const std::vector<std::byte>& shared = load.block->shared;
+    if (address > shared.size() || load.bytes > shared.size() - address) return std::nullopt;
+    std::memcpy(value.data(), shared.data() + address, load.bytes);
+    return value;
+  }
+  const bool is_there =
+      load.space == ptx::StateSpace::global && load.block->grid->memory->read(value.data(), address, load.bytes);
+  return is_there ? std::optional(value) : std::nullopt;
+}
+
 bool changes_memory(const Access& store, unsigned lane, std::uint64_t from, std::uint64_t count) {
   if (!store.block) return true;
-  const Value value = value_of(store, lane);
+  const LaneValue value = value_of(store, lane);
   return std::memcmp(value.data() + from, store.block->shared.data() + store.at(lane) + from, count) != 0;
 }
 

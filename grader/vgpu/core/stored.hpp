@@ -1,11 +1,23 @@
-// What a store is about to change: for observers that are told of it before it happens.
+// The values of loads and stores: for observers, which are told of both before they happen.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "vgpu/core/observer.hpp"
 
 namespace scanlab::vgpu {
+
+/// What one lane loads or stores, Access::bytes of it: at most four elements of 8.
+using LaneValue = std::array<std::byte, 32>;
+
+/// The value that `lane` is about to store, from its registers; nothing where it is not known (an asynchronous copy).
+std::optional<LaneValue> value_stored(const Access& store, unsigned lane);
+
+/// The value that `lane` is about to load, from shared or global memory; nothing where it is not known.
+std::optional<LaneValue> value_loaded(const Access& load, unsigned lane);
 
 /// Does what `lane` stores differ from what shared memory holds now, in the `count` bytes from `from` on behind its
 /// address? True also where that is not known.

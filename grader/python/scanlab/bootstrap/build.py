@@ -13,6 +13,7 @@ from scanlab.paths import ROOT, build_folder
 
 PRODUCTS = (
     "grader/autograder/judge",
+    "grader/tracer/tracer",
     "grader/vgpu/server/vgpu-run",
     "grader/cudart/libcudart_vgpu.a",
     "grader/runner/librunner_float.a",

@@ -1,0 +1,301 @@
+"""From accesses to a flow of values: which reads went into which write.
+
+The tracer (grader/tracer) tells what each thread has read and written, with the values. What a thread does in its
+registers nobody sees; but a value that it writes is a combination of values that it has read, and the elements are such
+that only one combination fits. So the sources of a write are found by trying.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, combinations, permutations, product
+from typing import Any
+
+from scanlab.trace.sums import Decoder, Sum, Value, joined
+
+POISON = (0xFEFE_FEFE, 0xFFFF_FFFF)
+"""Words of memory that nobody has written, and of an output before the call."""
+REMEMBERED = 24
+"""So many of the values that a thread has met are tried as parts of what it writes."""
+TOGETHER = 4
+"""Up to so many values that it has read since its last write are tried in every order."""
+THREES = 8
+"""So many of the latest are tried three at a time."""
+TRIED = 2_000_000
+"""So many combinations are tried in one launch; after that a thread's latest reads are taken for the sources."""
+
+Position = tuple[int, int]
+"""An array's number, and the element."""
+
+
+@dataclass
+class ArrayFacts:
+    """An array as the tracer saw it; `unit` is the size of an element in bytes."""
+
+    name: str
+    space: str
+    bytes: int
+    unit: int
+    is_elements: bool
+
+    @property
+    def size(self) -> int:
+        """Return how many elements it has."""
+        return self.bytes // self.unit
+
+
+@dataclass
+class ReadFact:
+    """One read: in which interval, and which write it saw."""
+
+    step: int
+    thread: int
+    at: Position
+    place: int
+    value: Value | None
+    write: int | None
+    race: bool = False
+
+
+@dataclass
+class WriteFact:
+    """One write. Without `explained` its value has come by registers, and `sources` is a guess or empty."""
+
+    id: int
+    step: int
+    thread: int
+    at: Position
+    place: int
+    value: Value | None
+    sources: list[ReadFact] = field(default_factory=list)
+    explained: bool = False
+    adds: bool = False
+    total: Sum | None = None
+    previous: int | None = None
+    race: bool = False
+
+
+@dataclass
+class Flow:
+    """One launch: `steps` are (barriers, warp_syncs) of each interval, `arrays` by the tracer's numbers."""
+
+    steps: list[tuple[int, int]]
+    arrays: list[ArrayFacts]
+    reads: list[ReadFact]
+    writes: list[WriteFact]
+
+
+@dataclass(frozen=True)
+class _Access:
+    does: str
+    step: tuple[int, int]
+    thread: int
+    array: int
+    offset: int
+    place: int
+    words: Value | None
+    bytes: int
+
+
+def flow_of(launch: dict[str, Any], decoder: Decoder) -> Flow:
+    """Return the flow of a launch, as the tracer's JSON has it."""
+    accesses = [
+        _Access(
+            does, (barriers, syncs), thread, array, offset, place, tuple(words) if words is not None else None, size
+        )
+        for does, barriers, syncs, thread, array, offset, size, place, words in launch["accesses"]
+    ]
+    arrays = _arrays(launch["arrays"], accesses, decoder)
+    steps = sorted({access.step for access in accesses})
+    number = {step: at for at, step in enumerate(steps)}
+    follow = _Follow(arrays, decoder)
+    for access in accesses:
+        for element, value in _elements(access, arrays[access.array]):
+            follow.take(access, number[access.step], (access.array, element), value)
+    return Flow(steps, arrays, follow.reads, follow.writes)
+
+
+def _arrays(facts: Sequence[dict[str, Any]], accesses: Sequence[_Access], decoder: Decoder) -> list[ArrayFacts]:
+    by_array: defaultdict[int, list[_Access]] = defaultdict(list)
+    for access in accesses:
+        by_array[access.array].append(access)
+    found = []
+    for at, fact in enumerate(facts):
+        unit = decoder.elements.bytes
+        own = by_array[at]
+        is_elements = all(access.offset % unit == 0 and access.bytes % unit == 0 for access in own)
+        if is_elements:
+            trial = ArrayFacts("", "", fact["bytes"], unit, True)
+            values = {value for access in own for _, value in _elements(access, trial) if value is not None}
+            is_elements = any(decoder.known(value) is not None for value in values) and fact["bytes"] >= unit
+        if not is_elements:
+            unit = min((access.bytes for access in own), default=4)
+            unit = min(unit, 4)
+        name = fact["name"].split(",")[0].split(" (")[0]
+        found.append(ArrayFacts(name, fact["space"], fact["bytes"], unit, is_elements))
+    return found
+
+
+def _elements(access: _Access, array: ArrayFacts) -> Iterator[tuple[int, Value | None]]:
+    """Give the elements that an access touches, with their values."""
+    words = max(array.unit // 4, 1)
+    for k in range(max(access.bytes // array.unit, 1)):
+        value = access.words[k * words : (k + 1) * words] if access.words is not None else None
+        yield access.offset // array.unit + k, value
+
+
+class _Follow:
+    """Takes the accesses in their order."""
+
+    def __init__(self, arrays: Sequence[ArrayFacts], decoder: Decoder) -> None:
+        self.arrays = arrays
+        self.decoder = decoder
+        self.left = TRIED
+        self.reads: list[ReadFact] = []
+        self.writes: list[WriteFact] = []
+        self.current: dict[Position, int] = {}
+        self.fresh: defaultdict[int, list[ReadFact]] = defaultdict(list)  # by thread, since its last write
+        self.met: defaultdict[int, list[ReadFact]] = defaultdict(list)  # by thread, before
+
+    def take(self, access: _Access, step: int, at: Position, value: Value | None) -> None:
+        if access.does != "write":
+            writer = self.current.get(at)
+            if value is not None and writer is not None:
+                seen = self.writes[writer]
+                if seen.value is None:
+                    seen.value = value  # of an atomic: what it has left is seen now
+                elif seen.value != value:
+                    writer = None  # another block's value
+            read = ReadFact(step, access.thread, at, access.place, value, writer)
+            self.reads.append(read)
+            self.fresh[access.thread].append(read)
+        if access.does != "read":
+            self._write(access, step, at, value)
+
+    def _write(self, access: _Access, step: int, at: Position, value: Value | None) -> None:
+        thread = access.thread
+        write = WriteFact(len(self.writes), step, thread, at, access.place, value, previous=self.current.get(at))
+        fresh, met = self.fresh.pop(thread, []), self.met[thread]
+        if value is not None:
+            self._explain(write, value, fresh, met)
+        self.writes.append(write)
+        self.current[at] = write.id
+        if write.explained:  # what was read and not used yet is for a later write
+            used = {id(source) for source in write.sources}
+            self.fresh[thread] = [read for read in fresh if id(read) not in used][-REMEMBERED:]
+        met.extend(fresh)
+        # What it has written it may still have in a register.
+        met.append(ReadFact(step, thread, at, access.place, value, write.id))
+        del met[:-REMEMBERED]
+
+    def _explain(self, write: WriteFact, value: Value, fresh: list[ReadFact], met: list[ReadFact]) -> None:
+        is_elements = self.arrays[write.at[0]].is_elements
+        fresh = _last_of_each([read for read in fresh if self.arrays[read.at[0]].is_elements == is_elements])
+        if not is_elements:
+            # Counts: several may be the same, so only what was just read is tried, and a 0 says nothing.
+            orders = (order for size in (1, 2, 3) for order in combinations(fresh[-THREES:], size))
+            numbers = (order for order in orders if sum((read.value or (0,))[0] for read in order) == value[0])
+            write.sources = list(next(numbers, ())) if value[0] else []
+            write.explained, write.adds = bool(write.sources), len(write.sources) > 1
+            return
+        if value == self.decoder.elements.identity:
+            # A constant, unless it was just read, or stood at this place of another array.
+            met = [read for read in met if read.at[1] == write.at[1]]
+        older = _last_of_each([read for read in met[::-1] if self.arrays[read.at[0]].is_elements])
+        found = self._combination(value, fresh[::-1], older)
+        if found is None:
+            write.total = self.decoder.known(value)
+            if write.total is None:  # no sum of inputs: made of what the thread has just read, most likely
+                write.sources, write.adds = fresh[-TOGETHER:], True
+            return
+        write.explained, write.sources, write.adds = True, list(found), len(found) > 1
+        parts = [self._total(read) for read in found]
+        known = [part for part in parts if part is not None]
+        if len(known) == len(parts):
+            write.total = joined(known, self.decoder.elements.in_order)
+            self.decoder.learn(value, write.total)
+
+    def _total(self, read: ReadFact) -> Sum | None:
+        if read.write is not None and read.write < len(self.writes):
+            total = self.writes[read.write].total
+            if total is not None:
+                return total
+        return None if read.value is None else self.decoder.known(read.value)
+
+    def _combination(self, value: Value, fresh: list[ReadFact], older: list[ReadFact]) -> Sequence[ReadFact] | None:
+        """Return what adds up to the value, in its order: all that was just read, or else as few as possible.
+
+        `fresh` was read since the last write, or was not used by it; both begin with the latest.
+        """
+        fresh = [read for read in fresh if read.value is not None]
+        older = [read for read in older if read.value is not None and read not in fresh]
+        if len(fresh) <= TOGETHER:
+            for order in permutations(fresh):
+                if order and self._sum(order) == value:
+                    return order
+        everything = fresh + older
+        candidates = chain(
+            product(fresh, repeat=1),
+            product(fresh, repeat=2),
+            product(fresh, older),
+            product(older, fresh),
+            product(fresh[:THREES], repeat=3),
+            product(older, repeat=1),
+            product(older, repeat=2),
+            product(everything[:THREES], repeat=3),
+        )
+        for reads in candidates:
+            self.left -= 1
+            if self.left < 0:
+                return None
+            if self._sum(reads) == value:
+                return reads
+        return None
+
+    def _sum(self, reads: Sequence[ReadFact]) -> Value:
+        elements = self.decoder.elements
+        total = reads[0].value or elements.identity
+        for read in reads[1:]:
+            total = elements.add(total, read.value or elements.identity)
+        return total
+
+
+def _last_of_each(reads: Sequence[ReadFact]) -> list[ReadFact]:
+    """Return the reads without those that found the same value at the same position again."""
+    return list({(read.at, read.write, read.value): read for read in reads}.values())
+
+
+def is_poison(value: Value | None) -> bool:
+    """Return whether these are the bytes of memory that nobody has written."""
+    return value is not None and bool(value) and all(word == value[0] for word in value) and value[0] in POISON
+
+
+def mark_races(flow: Flow, races: Sequence[dict[str, Any]], places: Sequence[dict[str, Any]], kernel: str) -> None:
+    """Mark the reads and writes that race, by the lines and the array that the race check names.
+
+    The check gives one example for a pair of lines; here it is every position that both lines touch between the same
+    barriers, in different threads.
+    """
+    for race in races:
+        if race["kernel"] != kernel or len(race["parts"]) != 2:
+            continue
+        lines = [(part["file"], part["line"]) for part in race["parts"]]
+        for facts in _touches(flow, race["variable"]).values():
+            first = [fact for fact in facts if _line(fact, places) == lines[0]]
+            second = [fact for fact in facts if _line(fact, places) == lines[1]]
+            for one, other in product(first, second):
+                if one.thread != other.thread and (isinstance(one, WriteFact) or isinstance(other, WriteFact)):
+                    one.race = other.race = True
+
+
+def _line(fact: ReadFact | WriteFact, places: Sequence[dict[str, Any]]) -> tuple[str, int]:
+    return places[fact.place]["file"], places[fact.place]["line"]
+
+
+def _touches(flow: Flow, variable: str) -> dict[tuple[Position, int], list[ReadFact | WriteFact]]:
+    """Return who touches each position of the variable, by the number of barriers before."""
+    found: defaultdict[tuple[Position, int], list[ReadFact | WriteFact]] = defaultdict(list)
+    for fact in (*flow.reads, *flow.writes):
+        if flow.arrays[fact.at[0]].name == variable:
+            found[fact.at, flow.steps[fact.step][0]].append(fact)
+    return found

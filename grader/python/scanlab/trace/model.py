@@ -1,0 +1,147 @@
+"""A trace, as `--json` writes it: schema `scanlab-trace`, version 1; the version grows when a key changes its meaning.
+
+Positions, threads, blocks and barriers are counted from 0, launches and lines of a file from 1.
+"""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA = "scanlab-trace"
+VERSION = 1
+
+
+class Part(BaseModel):
+    """An object of the trace: a key that it does not know is an error."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+
+class Place(Part):
+    """A line of the learner's; 0: unknown."""
+
+    file: str
+    line: int
+
+
+class Array(Part):
+    """A shared variable, or an allocation of global memory.
+
+    `size` counts elements. `first` and `last` are the positions that the trace shows, those whose values reach the
+    output; both are None where there are none. `holds`: elements of the scan, or numbers such as counts and flags.
+    """
+
+    name: str
+    space: Literal["shared", "global"]
+    holds: Literal["elements", "numbers"]
+    size: int
+    first: int | None
+    last: int | None
+
+
+class Read(Part):
+    """A thread has read a position; `write` is the id of the write that it saw, None: what stood there before."""
+
+    thread: int
+    array: str
+    element: int
+    line: int
+    write: int | None
+    race: bool = False
+
+
+class Source(Part):
+    """A position whose value went into a write; `race` is that of the read."""
+
+    array: str
+    element: int
+    write: int | None
+    race: bool = False
+
+
+class Write(Part):
+    """A thread has written a position.
+
+    `runs` are the inputs that the value sums up, as pairs of the first and the last, in their order: [] is the
+    identity, None no sum of inputs. Of a long sum they are the first 32. `text` says the same, or the number. `sources`
+    are in the order of the addition; they are empty when the value has come by registers alone (a constant, a shuffle).
+    `adds` is true where the value is none of those that were read.
+    """
+
+    id: int
+    thread: int
+    array: str
+    element: int
+    line: int
+    text: str
+    runs: list[tuple[int, int]] | None
+    adds: bool
+    sources: list[Source]
+    race: bool = False
+
+
+class Row(Part):
+    """What the shown positions of an array hold, from `first` on; None: nobody has written there yet."""
+
+    array: str
+    first: int
+    cells: list[str | None]
+
+
+class Interval(Part):
+    """What happens between two barriers of the block; synchronisations of a warp divide it further.
+
+    `barriers` and `warp_syncs` say how many came before, `begins` the line of the barrier that opened it.
+    """
+
+    barriers: int
+    warp_syncs: int
+    begins: Place | None
+    reads: list[Read]
+    writes: list[Write]
+    holds: list[Row]
+
+
+class Launch(Part):
+    """A kernel launch. Without `traced` the block is not one of its grid's, or has not begun.
+
+    `before` is what the block found where it read first. `idle_threads` of its threads write none of the shown
+    positions.
+    """
+
+    number: int
+    kernel: str
+    grid: tuple[int, int, int]
+    block_size: tuple[int, int, int]
+    traced: bool
+    arrays: list[Array]
+    before: list[Row]
+    intervals: list[Interval]
+    idle_threads: int
+    notes: list[str]
+
+
+class Failure(Part):
+    """How the call ended when it did not end well: a verdict and a cause, as in a check's result."""
+
+    verdict: str
+    cause: dict[str, Any]
+
+
+class Trace(Part):
+    """The trace of one call of an entry; `lab` is empty for a file of no lab, `races` are the race check's findings."""
+
+    schema_: Literal["scanlab-trace"] = Field(default=SCHEMA, alias="schema")
+    version: Literal[1] = VERSION
+    lab: str
+    source: str
+    entry: str
+    element: Literal["affine", "float"]
+    n: int
+    block: int
+    schedule: str
+    launches: list[Launch]
+    races: list[dict[str, Any]]
+    failure: Failure | None
+    printed: str
+    notes: list[str]

@@ -1,0 +1,132 @@
+"""Run a submission's entry under the tracer, and make a trace of what it says."""
+
+import json
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scanlab.compile import build_runner, prune
+from scanlab.errors import KitError
+from scanlab.judge import with_shown_paths
+from scanlab.labs import Lab
+from scanlab.paths import ROOT, shown
+from scanlab.process import run_group
+from scanlab.toolchain import product
+from scanlab.trace.model import Failure, Launch, Trace
+from scanlab.trace.sums import ELEMENTS, Decoder
+from scanlab.trace.view import launch_of
+
+PLAN_VERSION = 1
+ACCESSES = ("scanlab-accesses", 1)
+MOST_ACCESSES = 100_000
+"""Of one launch; a section of a thousand elements has some ten thousand."""
+WARP_INSTRUCTIONS = 2_000_000
+SECONDS = 10.0
+GRACE = 30.0
+NAMING_FILES = frozenset({"places", "races", "failure"})
+"""What the tracer tells with names of files; the rest is long."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks for; `launch` 0: all of them."""
+
+    entry: str = "inclusive_scan"
+    n: int = 16
+    block: int = 0
+    launch: int = 0
+    schedule: str = "lockstep"
+    seed: int = 7
+
+
+def element_of(lab: Lab | None) -> str:
+    """Return the element that tells most: affine maps, where the lab's entries are made for them."""
+    return "affine" if lab is None or any(check.element == "affine" for check in lab.rubric.check) else "float"
+
+
+def record(lab: Lab | None, path: Path, options: Options) -> Trace:
+    """Return the trace of one call.
+
+    Raises CompileError when the file does not compile, and KitError when the kit, not the work, is at fault.
+    """
+    element = element_of(lab)
+    runner = build_runner(path, element, "vgpu")
+    prune()
+    elements = ELEMENTS[element]
+    inputs = elements.inputs(options.n)
+    plan = {
+        "version": PLAN_VERSION,
+        "runner": str(runner),
+        "element": element,
+        "profile": "small",
+        "entry": options.entry,
+        "x": [word for value in inputs for word in value],
+        "schedule": options.schedule,
+        "seed": options.seed,
+        "block": options.block,
+        "most_accesses": MOST_ACCESSES,
+        "seconds": SECONDS,
+        "warp_instructions": WARP_INSTRUCTIONS,
+    }
+    told = _run(plan)
+    for part in (told, *told["launches"]):
+        part |= {key: with_shown_paths(part[key], path) for key in NAMING_FILES & part.keys()}
+    return make_trace(told, Decoder(elements, inputs), path, lab, options)
+
+
+def make_trace(told: dict[str, Any], decoder: Decoder, path: Path, lab: Lab | None, options: Options) -> Trace:
+    """Make a trace of what the tracer has told."""
+    failure = Failure(**told["failure"]) if told["failure"] else None
+    launches: list[Launch] = []
+    for number, raw in enumerate(told["launches"], 1):
+        if options.launch in (0, number):
+            launches.append(launch_of(raw, number, decoder, told["races"], failure is not None))
+    return Trace(
+        lab=lab.name if lab else "",
+        source=shown(path),
+        entry=options.entry,
+        element=decoder.elements.name,
+        n=options.n,
+        block=options.block,
+        schedule=options.schedule,
+        launches=launches,
+        races=told["races"],
+        failure=failure,
+        printed=told["printed"],
+        notes=_notes(told, options, decoder),
+    )
+
+
+def _notes(told: dict[str, Any], options: Options, decoder: Decoder) -> list[str]:
+    found = []
+    count = len(told["launches"])
+    if not count:
+        found.append("no kernel was launched")
+    elif options.launch > count:
+        found.append(f"there is no launch {options.launch}: {count} in all")
+    if not decoder.elements.in_order:
+        found.append("floats: in which order they were added cannot be seen")
+    return found
+
+
+def _run(plan: dict[str, Any]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="scanlab-") as folder:
+        plan_file, result_file = Path(folder) / "plan.json", Path(folder) / "accesses.json"
+        plan_file.write_text(json.dumps(plan))
+        command = [str(product("grader/tracer/tracer")), "--plan", str(plan_file), "--result", str(result_file)]
+        try:
+            finished = run_group(command, GRACE + plan["seconds"], ROOT)
+        except OSError as error:
+            raise KitError(f"cannot start the tracer: {error.strerror}") from error
+        if finished.code is None:
+            raise KitError("the tracer did not end")
+        if finished.code != 0:
+            raise KitError(f"the tracer ended with code {finished.code}: {finished.output.strip()}")
+        try:
+            told = json.loads(result_file.read_text())
+        except (OSError, ValueError) as error:
+            raise KitError("the tracer wrote nothing that can be read") from error
+    if (told.get("schema"), told.get("version")) != ACCESSES:
+        raise KitError("the tracer wrote what this version cannot read")
+    return told

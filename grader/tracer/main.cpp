@@ -1,0 +1,151 @@
+// tracer --plan plan.json --result accesses.json: calls one entry of a submission on the elements that the plan gives,
+// on the virtual GPU, and writes down what one block of each kernel reads and writes. README.md describes both files.
+//
+// Exit code: 0 the accesses are written, however the call ended; 2 usage; 3 the kit's own fault.
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "autograder/submission.hpp"
+#include "autograder/virtual_device.hpp"
+#include "tracer/accesses.hpp"
+#include "vgpu/checks/shared_races.hpp"
+#include "vgpu/checks/step_tracer.hpp"
+
+namespace scanlab::grade {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+enum ExitCode { exit_written = 0, exit_usage = 2, exit_kit_fault = 3 };
+
+constexpr int plan_version = 1;
+constexpr std::size_t shown_bytes = 2000;
+
+struct TracePlan {
+  Plan call;  ///< the runner, the limits
+  Operation entry = Operation::inclusive;
+  ElementType element = ElementType::affine;
+  std::vector<std::uint32_t> x;  ///< the elements' words
+  vgpu::Schedule schedule;
+  std::uint64_t block = 0, most_accesses = 0;
+
+  std::size_t n() const { return x.size() * sizeof(std::uint32_t) / bytes_of(element); }
+};
+
+/// Throws what the JSON library throws, and KitFault.
+TracePlan read_trace_plan(const std::string& path) {
+  std::ifstream file(path);
+  const Json json = Json::parse(file);
+  if (json.at("version") != plan_version) throw KitFault("the plan is of another version");
+  TracePlan plan;
+  plan.element = json.at("element") == name_of(ElementType::floats) ? ElementType::floats : ElementType::affine;
+  plan.call.runners[name_of(plan.element)] = json.at("runner").get<std::string>();
+  plan.call.profile = json.at("profile");
+  plan.call.limits.seconds = json.at("seconds");
+  plan.call.limits.warp_instructions = json.at("warp_instructions");
+  const auto wanted = [&](Operation one) { return json.at("entry") == entry_name(one); };
+  const auto entry = std::ranges::find_if(all_operations(), wanted);
+  if (entry == all_operations().end()) throw KitFault("the plan's entry is none");
+  plan.entry = *entry;
+  plan.x = json.at("x").get<std::vector<std::uint32_t>>();
+  plan.schedule = {vgpu::order_by_name(json.at("schedule").get<std::string>()), json.at("seed")};
+  plan.block = json.at("block");
+  plan.most_accesses = json.at("most_accesses");
+  return plan;
+}
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+/// As in a check's result (autograder/README.md).
+Json cause_json(const Cause& cause) {
+  Json where = nullptr;
+  if (cause.where) {
+    where = {{"file", cause.where->file},
+             {"line", cause.where->line},
+             {"kernel", cause.where->kernel},
+             {"block", or_null(cause.where->block)},
+             {"thread", or_null(cause.where->thread)}};
+  }
+  return {{"headline", cause.headline}, {"rationale", cause.rationale}, {"expected", cause.expected},
+          {"actual", cause.actual},     {"where", std::move(where)},    {"details", cause.details},
+          {"next", cause.next}};
+}
+
+/// The failure, and what the submission printed.
+Json ending(const CallReport& report, Submission& submission, const TracePlan& plan) {
+  Json failure = nullptr;
+  if (report.failure) {
+    Cause cause = report.failure->cause;
+    cause.headline = fmt::format("{} of {}, n = {}", noun_of(plan.entry),
+                                 plan.element == ElementType::floats ? "floats" : "affine maps", plan.n());
+    failure = {{"verdict", name_of(report.failure->verdict)}, {"cause", cause_json(cause)}};
+  }
+  return {{"failure", std::move(failure)}, {"printed", submission.output().substr(0, shown_bytes)}};
+}
+
+Json trace(const TracePlan& plan) {
+  vgpu::StepTracer tracer(plan.block, plan.most_accesses);
+  vgpu::SharedRaces races;
+  const auto device = make_virtual_device(plan.call.profile, plan.call.limits.warp_instructions, {&tracer, &races});
+  const std::size_t n = plan.n(), bytes = n * bytes_of(plan.element);
+  const OwnedBuffer x(*device, bytes, fmt::format("d_x, the input ({})", elements_text(n)));
+  const OwnedBuffer y(*device, bytes, fmt::format("d_y, the output ({})", elements_text(n)));
+  const OwnedBuffer kept(*device, sizeof(std::int32_t), "d_kept, the number of kept elements");
+  device->write(x, plan.x.data());
+  device->fill(y, unwritten_byte);
+  device->fill(kept, unwritten_count_byte);
+
+  const auto limit = std::chrono::duration<double>(plan.call.limits.seconds);
+  Submission submission(plan.call, *device, plan.element,
+                        Clock::now() + std::chrono::duration_cast<Clock::duration>(limit));
+  Arguments arguments{x, y, std::nullopt, n};
+  if (has_count(plan.entry)) arguments.kept = kept;
+  const CallReport report = submission.call(plan.entry, arguments, plan.schedule);
+
+  Json json = accesses_json(tracer.launches(), races.findings());
+  json.update(ending(report, submission, plan));
+  return json;
+}
+
+int run(int argc, char** argv) {
+  std::string plan, result;
+  for (int k = 1; k + 1 < argc; k += 2) {
+    if (std::string_view(argv[k]) == "--plan") plan = argv[k + 1];
+    if (std::string_view(argv[k]) == "--result") result = argv[k + 1];
+  }
+  if (plan.empty() || result.empty() || argc != 5) {
+    fmt::print(stderr, "usage: tracer --plan plan.json --result accesses.json\n");
+    return exit_usage;
+  }
+  adopt_orphans();
+  write_atomically(result, trace(read_trace_plan(plan)).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  return exit_written;
+}
+
+}  // namespace
+
+}  // namespace scanlab::grade
+
+int main(int argc, char** argv) {
+  signal(SIGPIPE, SIG_IGN);
+  try {
+    return scanlab::grade::run(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "tracer: {}\n", error.what());
+    return scanlab::grade::exit_kit_fault;
+  }
+}

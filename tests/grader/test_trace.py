@@ -1,0 +1,492 @@
+"""`trace` without a build: the accesses of textbook algorithms, made here, and what is said and drawn of them."""
+
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import Scanlab
+from scanlab.trace import sums
+from scanlab.trace.model import Launch, Trace
+from scanlab.trace.record import Options, make_trace
+from scanlab.trace.rows import MOST_ROWS, drawing_of
+from scanlab.trace.sums import ELEMENTS, Decoder, Sum
+from scanlab.trace.svg import svg
+from scanlab.trace.terminal import lines, plain
+
+AFFINE, FLOAT = ELEMENTS["affine"], ELEMENTS["float"]
+SECTION = 64
+"""Positions of the arrays here; the inputs are fewer."""
+
+
+class Block:
+    """A block that scans in shared memory, and tells what the tracer would."""
+
+    def __init__(self, n: int, element: str = "affine") -> None:
+        self.n = n
+        self.elements = ELEMENTS[element]
+        self.inputs = self.elements.inputs(n)
+        self.memory: dict[tuple[int, int], sums.Value] = {(0, i): x for i, x in enumerate(self.inputs)}
+        self.barriers: list[int] = []
+        self.accesses: list[list[Any]] = []
+        self.races: list[dict[str, Any]] = []
+        self.failure: dict[str, Any] | None = None
+        self.arrays = ["d_x, the input", "s_xy", "d_y, the output", "s_other"]
+
+    def access(self, does: str, thread: int, array: int, element: int, line: int) -> None:
+        size = self.elements.bytes
+        value = list(self.memory[array, element])
+        self.accesses.append([does, len(self.barriers), 0, thread, array, element * size, size, line, value])
+
+    def read(self, thread: int, array: int, element: int, line: int) -> sums.Value:
+        self.access("read", thread, array, element, line)
+        return self.memory[array, element]
+
+    def write(self, thread: int, array: int, element: int, line: int, value: sums.Value) -> None:
+        self.memory[array, element] = value
+        self.access("write", thread, array, element, line)
+
+    def barrier(self, line: int) -> None:
+        self.barriers.append(line)
+
+    def load(self) -> None:
+        for t in range(SECTION):
+            self.write(t, 1, t, 10, self.read(t, 0, t, 10) if t < self.n else self.elements.identity)
+
+    def store(self) -> None:
+        for t in range(self.n):
+            self.write(t, 2, t, 90, self.read(t, 1, t, 90))
+
+    def trace(self) -> Trace:
+        size = self.elements.bytes
+        counts = [self.n, SECTION, self.n, SECTION]
+        launch = {
+            "kernel": "scan_kernel",
+            "grid": [1, 1, 1],
+            "block": [SECTION, 1, 1],
+            "has_block": True,
+            "has_shuffles": False,
+            "arrays": [
+                {"name": name, "space": "shared" if name.startswith("s_") else "global", "bytes": count * size}
+                for name, count in zip(self.arrays, counts, strict=True)
+            ],
+            "places": [{"file": "scan.cu", "line": line} for line in range(100)],
+            "barriers": self.barriers,
+            "accesses": self.accesses,
+            "left_out": 0,
+        }
+        told = {"launches": [launch], "races": self.races, "failure": self.failure, "printed": ""}
+        decoder = Decoder(self.elements, self.inputs)
+        return make_trace(told, decoder, Path("scan.cu"), None, Options(n=self.n))
+
+
+def kogge_stone(block: Block, add: Callable[[Any, Any], Any] | None = None) -> Block:
+    add = add or block.elements.add
+    block.load()
+    stride = 1
+    while stride < SECTION:
+        block.barrier(20)
+        kept = {}
+        for t in range(SECTION):
+            own = block.read(t, 1, t, 21)
+            kept[t] = add(block.read(t, 1, t - stride, 22), own) if t >= stride else own
+        block.barrier(23)
+        for t in range(SECTION):
+            block.write(t, 1, t, 24, kept[t])
+        stride *= 2
+    block.store()
+    return block
+
+
+def brent_kung(block: Block) -> Block:
+    block.load()
+    strides = [2**k for k in range(SECTION.bit_length() - 1)]
+    for stride in strides:
+        block.barrier(20)
+        for thread, p in enumerate(range(2 * stride - 1, SECTION, 2 * stride)):
+            left, own = block.read(thread, 1, p - stride, 21), block.read(thread, 1, p, 21)
+            block.write(thread, 1, p, 21, block.elements.add(left, own))
+    for stride in reversed(strides[:-1]):
+        block.barrier(30)
+        for thread, p in enumerate(range(2 * stride - 1, SECTION - stride, 2 * stride)):
+            left, own = block.read(thread, 1, p, 31), block.read(thread, 1, p + stride, 31)
+            block.write(thread, 1, p + stride, 31, block.elements.add(left, own))
+    block.barrier(40)
+    block.store()
+    return block
+
+
+def drawn(trace: Trace) -> list[list[str]]:
+    """What the positions hold in each row that is drawn."""
+    return [[row.cells[p].text for p in sorted(row.cells)] for row in drawing_of(trace.launches[0]).rows]
+
+
+def span(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}…{last}"
+
+
+# By the algorithms' definitions alone: no values, and nothing of the code above.
+
+
+def kogge_stone_ranges(n: int) -> list[list[str]]:
+    """After k steps a position has the 2^k inputs that end with its own, or all there are."""
+    steps = range((n - 1).bit_length() + 1)
+    return [[span(max(0, p - 2**k + 1), p) for p in range(n)] for k in steps]
+
+
+def brent_kung_ranges(n: int) -> list[list[str]]:
+    """Going up, p + 1 = odd * 2^k holds 2^min(k, level) inputs; going down, whoever ends a part of 2^level has all."""
+    rows = []
+    levels = n.bit_length() - 1
+    for level in range(levels + 1):
+        size = [min((p + 1) & -(p + 1), 2**level) for p in range(n)]
+        rows.append([span(p - size[p] + 1, p) for p in range(n)])
+    for level in range(levels - 2, -1, -1):
+        rows.append(
+            [
+                span(0, p) if (p + 1) % 2**level == 0 or (p + 1) & p == 0 else span(p + 1 - ((p + 1) & -(p + 1)), p)
+                for p in range(n)
+            ]
+        )
+    return rows
+
+
+@pytest.mark.parametrize("n", [1, 2, 8, 13, 16])
+def test_the_ranges_of_kogge_stone(n: int) -> None:
+    assert drawn(kogge_stone(Block(n)).trace()) == kogge_stone_ranges(n)
+
+
+@pytest.mark.parametrize("n", [2, 4, 8, 16])
+def test_the_ranges_of_brent_kung(n: int) -> None:
+    assert drawn(brent_kung(Block(n)).trace()) == brent_kung_ranges(n)
+
+
+@pytest.mark.parametrize("n", [8, 16])
+def test_floats_show_the_same_ranges(n: int) -> None:
+    trace = kogge_stone(Block(n, "float")).trace()
+    assert drawn(trace) == kogge_stone_ranges(n)
+    assert trace.notes == ["floats: in which order they were added cannot be seen"]
+
+
+def test_a_wire_leads_from_every_position_that_was_added() -> None:
+    drawing = drawing_of(kogge_stone(Block(8)).trace().launches[0])
+    adding = {(w.to_row, w.to_position, w.from_row, w.from_position) for w in drawing.wires if w.adds}
+    expected = {(k + 1, p, k, q) for k in range(3) for p in range(2**k, 8) for q in (p, p - 2**k)}
+    assert adding == expected
+    assert [row.additions for row in drawing.rows] == [0, 7, 6, 4]
+    assert drawing.stored == "s_xy"
+
+
+def test_wires_of_a_position_that_rests_begin_at_the_last_row_before() -> None:
+    drawing = drawing_of(brent_kung(Block(8)).trace().launches[0])
+    assert all(wire.to_row == wire.from_row + 1 for wire in drawing.wires)
+    assert sum(row.additions for row in drawing.rows) == 2 * 8 - 2 - 3
+
+
+def test_positions_and_threads_without_inputs_are_left_out_and_counted() -> None:
+    launch = brent_kung(Block(8)).trace().launches[0]
+    assert [(array.name, array.first, array.last) for array in launch.arrays][1] == ("s_xy", 0, 7)
+    assert f"{SECTION - 8} more positions of s_xy: not drawn" in launch.notes
+    assert launch.idle_threads == SECTION - 8
+    assert all(write.element < 8 for interval in launch.intervals for write in interval.writes)
+
+
+def held(block: Block) -> tuple[dict[str, Sum | None], list[str]]:
+    trace = block.trace()
+    writes = [write for interval in trace.launches[0].intervals for write in interval.writes]
+    return {f"{write.array}[{write.element}]": write.runs for write in writes}, trace.launches[0].notes
+
+
+def test_an_input_that_counts_twice_is_told() -> None:
+    block = Block(4)
+    kogge_stone(block, lambda left, own: AFFINE.add(AFFINE.add(left, own), own))
+    trace = block.trace()
+    assert drawn(trace)[1] == ["0", "0…1+1", "1…2+2", "2…3+3"]
+    assert "s_xy[1], line 24, thread 1: x0…x1 + x1: x1 counts twice" in trace.launches[0].notes
+
+
+def test_swapped_operands_are_told() -> None:
+    block = Block(2)
+    kogge_stone(block, lambda left, own: AFFINE.add(own, left))
+    found, notes = held(block)
+    assert found["s_xy[1]"] == [(1, 1), (0, 0)]
+    assert "s_xy[1], line 24, thread 1: x1 + x0: x0 comes after x1: out of order" in notes
+
+
+def test_a_gap_is_told() -> None:
+    block = Block(3)
+    block.load()
+    block.write(2, 1, 2, 20, AFFINE.add(block.read(2, 1, 0, 20), block.read(2, 1, 2, 20)))
+    block.store()
+    found, notes = held(block)
+    assert found["d_y[2]"] == [(0, 0), (2, 2)]
+    assert "s_xy[2], line 20, thread 2: x0 + x2: x1 is missing" in notes
+
+
+def test_what_is_no_sum_of_inputs_is_told() -> None:
+    block = Block(3)
+    block.load()
+    block.barrier(19)
+    block.write(1, 1, 1, 20, (12345, 678))
+    block.store()
+    found, notes = held(block)
+    assert found["s_xy[1]"] is None
+    assert "s_xy[1], line 20, thread 1: no sum of inputs" in notes
+    assert drawn(block.trace())[1] == ["0", "?", "2"]
+
+
+def test_a_sum_that_came_by_registers_has_no_wire() -> None:
+    block = Block(3)
+    block.load()
+    block.barrier(19)
+    block.write(2, 1, 2, 20, AFFINE.add(block.inputs[0], block.inputs[1]))
+    block.store()
+    trace = block.trace()
+    assert drawn(trace)[1] == ["0", "1", "0…1"]
+    assert "1 value came by registers: no wire leads there" in trace.launches[0].notes
+
+
+def race(first: tuple[str, int], second: tuple[str, int]) -> dict[str, Any]:
+    parts = [{"does": does, "file": "scan.cu", "line": line} for does, line in (first, second)]
+    return {"kernel": "scan_kernel", "variable": "s_xy", "parts": parts, "text": "RACE (write-after-read): s_xy[0]"}
+
+
+def racing(n: int = 4) -> Trace:
+    """One step in which thread t reads its left neighbour's position, which that thread writes."""
+    block = Block(n)
+    block.load()
+    block.barrier(20)
+    kept = {t: AFFINE.add(block.read(t, 1, t - 1, 22), block.read(t, 1, t, 21)) for t in range(1, n)}
+    for t in range(1, n):
+        block.write(t, 1, t, 24, kept[t])
+    block.store()
+    block.races = [race(("read", 22), ("write", 24))]
+    return block.trace()
+
+
+def test_a_race_is_marked_where_it_is_and_nowhere_else() -> None:
+    trace = racing()
+    interval = trace.launches[0].intervals[1]
+    # Position 3 is read by its own thread only, and position 0 is not written.
+    assert [write.element for write in interval.writes if write.race] == [1, 2]
+    assert [(read.thread, read.element) for read in interval.reads if read.race] == [(2, 1), (3, 2)]
+    assert {(w.from_position, w.to_position) for w in drawing_of(trace.launches[0]).wires if w.race} == {(1, 2), (2, 3)}
+
+
+def test_races_are_seen_without_colour_and_are_red_in_the_picture() -> None:
+    trace = racing()
+    text = plain(lines(trace, 80))
+    assert re.search(r"^race +! ! !$", re.sub(r" +", " ", text), re.MULTILINE)
+    assert "RACE (write-after-read)" in text
+    assert svg(trace).count("stroke='#c62828'") >= 5
+    assert "#c62828" not in svg(kogge_stone(Block(4)).trace())
+
+
+def test_a_call_that_ends_badly_is_drawn_as_far_as_it_came() -> None:
+    block = Block(4)
+    block.load()
+    cause = {"headline": "inclusive scan", "actual": "read of 8 bytes outside shared array s_xy", "expected": ""}
+    block.failure = {"verdict": "fail", "cause": {**cause, "where": None, "details": [], "rationale": "", "next": ""}}
+    trace = block.trace()
+    assert drawn(trace) == [["0", "1", "2", "3"]]
+    for text in (plain(lines(trace, 80)), svg(trace)):
+        assert "read of 8 bytes outside shared array s_xy" in text
+
+
+def test_a_loop_without_end_is_cut_off() -> None:
+    block = Block(2)
+    block.load()
+    for _ in range(100):
+        block.barrier(20)
+        block.write(1, 1, 1, 21, AFFINE.add(block.read(1, 1, 0, 21), block.read(1, 1, 1, 21)))
+    block.store()
+    trace = block.trace()
+    drawing = drawing_of(trace.launches[0])
+    assert (len(drawing.rows), drawing.cut_off) == (MOST_ROWS, 101 - MOST_ROWS)
+    assert f"… {drawing.cut_off} more steps …" in plain(lines(trace, 80))
+    assert all(len(write.runs or []) <= sums.KEPT_RUNS for i in trace.launches[0].intervals for write in i.writes)
+
+
+def test_numbers_are_shown_as_numbers() -> None:
+    block = Block(2)
+    block.load()
+    for thread, count in ((0, 3), (1, -4)):
+        block.accesses.append(["write", 0, 0, thread, 3, 4 * thread, 4, 50, [count & sums.WORD]])
+    block.store()
+    rows = {row.array.name: row for row in drawing_of(block.trace().launches[0]).rows}
+    assert [cell.text for cell in rows["s_other"].cells.values()] == ["3", "-4"]
+    assert rows["s_other"].array.holds == "numbers"
+
+
+def test_memory_that_nobody_has_written_is_called_old() -> None:
+    block = Block(2)
+    block.load()
+    block.barrier(19)
+    block.memory[3, 0] = (0xFEFEFEFE, 0xFEFEFEFE)
+    block.write(1, 1, 1, 20, block.read(1, 3, 0, 20))
+    block.store()
+    trace = block.trace()
+    assert drawn(trace)[1][1] == "old"
+    assert "s_xy[1], line 20, thread 1: memory that nobody has written" in trace.launches[0].notes
+
+
+# ---- sums -----------------------------------------------------------------------------------------------------------
+
+
+runs = st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)).map(lambda pair: (min(pair), max(pair))), max_size=3)
+
+
+@settings(max_examples=40)
+@given(runs)
+def test_sums_are_found_by_their_values(wanted: list[tuple[int, int]]) -> None:
+    inputs = AFFINE.inputs(16)
+    value = AFFINE.identity
+    for first, last in wanted:
+        for i in range(first, last + 1):
+            value = AFFINE.add(value, inputs[i])
+    assert Decoder(AFFINE, inputs).decode(value) == sums.joined([tuple(wanted)])
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+def test_other_values_are_no_sums(a: int, b: int) -> None:
+    assert Decoder(AFFINE, AFFINE.inputs(8)).decode((a, b)) in (None, ())
+
+
+def test_runs_of_many_inputs_are_found() -> None:
+    inputs = AFFINE.inputs(1000)
+    decoder = Decoder(AFFINE, inputs)
+    value = AFFINE.identity
+    for i in range(17, 800):
+        value = AFFINE.add(value, inputs[i])
+    assert decoder.known(value) == ((17, 799),)
+    assert decoder.known(AFFINE.add(value, inputs[3])) is None
+
+
+@pytest.mark.parametrize("n", [1, 2, 16, 64, 256])
+def test_no_two_runs_have_the_same_value(n: int) -> None:
+    for elements in (AFFINE, FLOAT) if n <= 16 else (AFFINE,):
+        inputs = elements.inputs(n)
+        values = set()
+        for first in range(n):
+            total = elements.identity
+            for last in range(first, n):
+                total = elements.add(total, inputs[last])
+                values.add(total)
+        assert len(values) == n * (n + 1) // 2
+        assert elements.identity not in values
+
+
+def test_taking_away_undoes_adding() -> None:
+    source = random.Random(3)
+    for elements in (AFFINE, FLOAT):
+        for _ in range(100):
+            a, b = source.sample(elements.inputs(16), 2)
+            assert elements.take_away(a, elements.add(a, b)) == b
+
+
+def test_sums_as_text() -> None:
+    assert sums.text(((3, 5), (5, 5))) == "x3…x5 + x5"
+    assert sums.text(()) == "identity"
+    assert sums.short(((0, 0), (2, 3), (9, 9))) == "0+2…3+…"
+    assert sums.joined([((5, 5),), ((3, 5),)], in_order=False) == ((3, 5), (5, 5))
+
+
+# ---- text and picture -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [1, 40, 80, 200])
+def test_lines_fit_the_terminal(width: int) -> None:
+    for block in (kogge_stone(Block(16)), brent_kung(Block(16))):
+        text = plain(lines(block.trace(), width))
+        drawn_lines = [line for line in text.splitlines() if re.match(r"(reads|holds|thread) ", line)]
+        assert drawn_lines
+        assert max(map(len, drawn_lines)) <= max(width, 40)
+        assert ("more positions to the right" in text) == (width < 80)
+
+
+def test_the_terminal_shows_who_read_what() -> None:
+    text = plain(lines(brent_kung(Block(8)).trace(), 80))
+    step = text[text.index("s_xy, after barrier 2") :].splitlines()
+    assert step[0] == "s_xy, after barrier 2, line 21, 2 additions"
+    assert step[1].split() == ["thread", "0", "1"]
+    assert step[2].split() == ["reads", "1+3", "5+7"]
+    assert step[3].split() == ["holds", "0", "0…1", "2", "0…3", "4", "4…5", "6", "4…7"]
+
+
+def test_the_picture_is_well_formed_and_says_all_in_words_too() -> None:
+    trace = brent_kung(Block(16)).trace()
+    picture = svg(trace)
+    assert picture == svg(trace)
+    root = ElementTree.fromstring(picture)
+    name = "{http://www.w3.org/2000/svg}"
+    width, height = float(root.get("width", "0")), float(root.get("height", "0"))
+    assert len(root.findall(f"{name}circle")) >= 2 * 16 - 2 - 4
+    for line in root.findall(f"{name}line"):
+        assert all(0 <= float(line.get(key, "-1")) <= width for key in ("x1", "x2"))
+        assert all(0 <= float(line.get(key, "-1")) <= height for key in ("y1", "y2"))
+    assert "14: 0…14" in (root.findtext(f"{name}desc") or "")
+
+
+def test_names_cannot_break_the_picture() -> None:
+    block = Block(2)
+    block.arrays[1] = "s_<b>&'"
+    ElementTree.fromstring(svg(kogge_stone(block).trace()))
+
+
+def test_the_json_can_be_read_back() -> None:
+    trace = racing()
+    written = trace.model_dump(by_alias=True)
+    assert (written["schema"], written["version"]) == ("scanlab-trace", 1)
+    assert Trace.model_validate(written) == trace
+    interval = written["launches"][0]["intervals"][1]
+    assert interval["begins"] == {"file": "scan.cu", "line": 20}
+    assert interval["holds"][0] == {"array": "s_xy", "first": 0, "cells": ["0", "0…1", "1…2", "2…3"]}
+    assert interval["writes"][0]["sources"] == [
+        {"array": "s_xy", "element": 0, "write": 0, "race": False},
+        {"array": "s_xy", "element": 1, "write": 1, "race": False},
+    ]
+
+
+def test_a_launch_without_the_block_says_so() -> None:
+    shape = {"grid": (1, 1, 1), "block_size": (32, 1, 1)}
+    launch = Launch(
+        number=1, kernel="k", traced=False, arrays=[], before=[], intervals=[], idle_threads=0, notes=[], **shape
+    )
+    trace = kogge_stone(Block(2)).trace().model_copy(update={"launches": [launch], "block": 4})
+    assert "the launch has no such block" in plain(lines(trace, 80))
+    ElementTree.fromstring(svg(trace))
+
+
+# ---- the command ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["99"], "no lab is called '99'"),
+        (["no/such/file.cu"], "does not exist"),
+        (["02", "--entry", "compact"], "02_kogge_stone has inclusive_scan and exclusive_scan"),
+        (["02", "--svg", "no/such/folder/a.svg"], "its folder does not exist"),
+        (["a.cu", "b.cu"], "name a lab and a file, or one file"),
+        (["02", "--n", "5000"], "--n"),
+        (["02", "--launch", "0"], "--launch"),
+    ],
+)
+def test_wrong_words_are_usage_errors(scanlab: Scanlab, words: list[str], said: str) -> None:
+    done = scanlab("trace", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_a_file_that_does_not_compile_shows_the_compilers_words(scanlab: Scanlab, tmp_path: Path) -> None:
+    (tmp_path / "scan.cu").write_text("SYNTAX ERROR\n")
+    done = scanlab("trace", tmp_path / "scan.cu")
+    assert done.returncode == 1
+    assert 'identifier "oops" is undefined' in done.stderr

@@ -1,0 +1,173 @@
+"""Traces of real kernels: the solutions', and those with a typical mistake."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scanlab.labs import all_labs, find_lab
+from scanlab.trace.model import Trace
+from scanlab.trace.record import Options, record
+from scanlab.trace.rows import drawing_of
+from scanlab.trace.svg import svg
+from scanlab.trace.terminal import lines, plain
+
+
+def trace_of(lab: str, n: int = 8, entry: str = "", **options: int) -> Trace:
+    found = find_lab(lab)
+    return record(found, found.solution, Options(entry or found.rubric.entries[0], n, **options))
+
+
+def wrong(folder: Path, lab: str, *changes: tuple[str, str], n: int = 8) -> Trace:
+    """The trace of a solution with `changes`, each a line's text and what replaces it."""
+    found = find_lab(lab)
+    text = found.solution.read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "scan.cu"
+    path.write_text(text, encoding="utf-8")
+    return record(found, path, Options(n=n))
+
+
+def drawn(trace: Trace) -> list[list[str]]:
+    return [[row.cells[p].text for p in sorted(row.cells)] for row in drawing_of(trace.launches[0]).rows]
+
+
+def span(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}…{last}"
+
+
+@pytest.mark.parametrize("n", [8, 16])
+@pytest.mark.parametrize("lab", ["02", "03"])
+def test_kogge_stone(lab: str, n: int) -> None:
+    """After k steps a position has the 2^k inputs that end with its own, or all there are."""
+    steps = range(n.bit_length())
+    assert drawn(trace_of(lab, n)) == [[span(max(0, p - 2**k + 1), p) for p in range(n)] for k in steps]
+
+
+@pytest.mark.parametrize("n", [8, 16])
+def test_brent_kung(n: int) -> None:
+    """A level of stride s adds where (p + 1) % (2s) == 0, going up; and a stride to the right of these, going down."""
+    first = list(range(n))  # a position has all inputs from here on, up to its own
+    rows = [[span(first[p], p) for p in range(n)]]
+    up = [2**k for k in range(n.bit_length() - 1)]
+    for stride in up:
+        first = [first[p - stride] if (p + 1) % (2 * stride) == 0 else first[p] for p in range(n)]
+        rows.append([span(first[p], p) for p in range(n)])
+    for stride in reversed(up[:-1]):
+        given = [p >= stride and (p - stride + 1) % (2 * stride) == 0 for p in range(n)]
+        first = [0 if given[p] else first[p] for p in range(n)]
+        rows.append([span(first[p], p) for p in range(n)])
+    assert drawn(trace_of("04", n)) == rows
+
+
+def test_threads_and_lines_are_those_of_the_source() -> None:
+    trace = trace_of("04", 8)
+    source = find_lab("04").solution.read_text(encoding="utf-8").splitlines()
+    interval = trace.launches[0].intervals[1]
+    assert [(write.thread, write.element) for write in interval.writes] == [(0, 1), (1, 3), (2, 5), (3, 7)]
+    assert all("s_xy[p] = s_xy[p - stride] + s_xy[p];" in source[write.line - 1] for write in interval.writes)
+    assert interval.begins is not None
+    assert "__syncthreads();" in source[interval.begins.line - 1]
+
+
+def test_an_exclusive_scan_begins_with_the_identity() -> None:
+    trace = trace_of("02", 4, "exclusive_scan")
+    assert drawn(trace)[0] == ["0", "1", "2"]  # d_x, since it is taken from another position
+    assert drawn(trace)[1] == ["id", "0", "1", "2"]
+    assert drawn(trace)[-1] == ["id", "0", "0…1", "0…2"]
+
+
+@pytest.mark.parametrize("entry", ["inclusive_scan", "exclusive_scan", "compact", "split"])
+@pytest.mark.parametrize("lab", [lab.name for lab in all_labs()])
+def test_every_solution_gives_a_trace_without_a_fault(lab: str, entry: str) -> None:
+    if entry not in find_lab(lab).rubric.entries:
+        return
+    for n in (0, 1, 16):
+        trace = trace_of(lab, n, entry)
+        assert trace.failure is None
+        assert trace.races == []
+        assert plain(lines(trace, 80))
+        assert svg(trace).endswith("</svg>\n")
+        last = {
+            w.element: w.runs
+            for launch in trace.launches
+            for i in launch.intervals
+            for w in i.writes
+            if w.array == "d_y"
+        }
+        if "scan" in entry and n:
+            ends = range(n) if entry == "inclusive_scan" else range(-1, n - 1)
+            assert last == {p: [(0, end)] if end >= 0 else [] for p, end in enumerate(ends)}
+
+
+def test_several_kernels_and_other_blocks() -> None:
+    trace = trace_of("06", 2500, block=1)
+    assert [(launch.kernel, launch.traced) for launch in trace.launches] == [
+        ("section_kernel", True),
+        ("section_kernel", False),
+        ("add_kernel", True),
+    ]
+    add = drawing_of(trace.launches[2])
+    assert add.rows[-1].cells[2048].text == "0…2048"
+    assert len(trace_of("06", 2500, launch=3).launches) == 1
+
+
+def test_what_shuffles_pass_is_said_to_be_missing() -> None:
+    notes = trace_of("08", 16).launches[0].notes
+    assert any(
+        re.match(r"\d+ values came by shuffles, or were added up in registers: no wires lead there", n) for n in notes
+    )
+
+
+def test_a_missing_barrier_is_drawn_as_a_race(tmp_path: Path) -> None:
+    barrier = "__syncthreads();  // write-after-read"
+    trace = wrong(tmp_path, "02", (barrier, "// write-after-read"))
+    assert "write-after-read" in {race["kind"] for race in trace.races}
+    step = drawing_of(trace.launches[0]).rows[1]
+    assert all(step.cells[p].race for p in range(8))
+    assert any(wire.race for wire in drawing_of(trace.launches[0]).wires)
+    assert "RACE" in svg(trace)
+
+
+def test_adding_twice_is_told(tmp_path: Path) -> None:
+    trace = wrong(tmp_path, "02", ("s_xy[t - stride] + sum;", "s_xy[t - stride] + sum + sum;"))
+    assert drawn(trace)[1][1] == "0…1+1"
+    assert any(note.endswith("x0…x1 + x1: x1 counts twice") for note in trace.launches[0].notes)
+
+
+def test_a_wrong_stride_leaves_gaps(tmp_path: Path) -> None:
+    trace = wrong(tmp_path, "02", ("stride *= 2", "stride *= 3"))
+    assert drawn(trace)[2][3] == "0+2…3"
+    assert any(note.endswith("x0 + x2…x3: x1 is missing") for note in trace.launches[0].notes)
+
+
+def test_swapped_operands_are_told(tmp_path: Path) -> None:
+    trace = wrong(tmp_path, "02", ("s_xy[t - stride] + sum;", "sum + s_xy[t - stride];"))
+    assert drawn(trace)[1][1] == "1+0"
+
+
+def test_a_fault_stands_below_what_came_before(tmp_path: Path) -> None:
+    trace = wrong(tmp_path, "02", ("if (t >= stride) sum", "sum"))
+    assert drawn(trace) == [[str(p) for p in range(8)]]
+    assert trace.failure is not None
+    assert trace.failure.cause["actual"] == "read of 8 bytes outside shared array s_xy"
+    assert plain(lines(trace, 80)).splitlines()[-5].startswith("FAIL 02_kogge_stone: inclusive scan of affine maps")
+
+
+def test_a_loop_without_end_is_drawn_as_far_as_it_came(tmp_path: Path) -> None:
+    trace = wrong(tmp_path, "02", ("stride *= 2", "stride *= 1"))
+    assert trace.failure is not None
+    assert trace.failure.verdict == "timeout"
+    assert drawn(trace)[1][1] == "0…1"
+    assert any(note.startswith("it goes on: ") for note in trace.launches[0].notes)
+
+
+def test_what_the_compiler_drops_is_not_there(tmp_path: Path) -> None:
+    """A skeleton stores into shared memory what nobody reads."""
+    text = find_lab("02").solution.read_text(encoding="utf-8")
+    steps = text[text.index("  // >>> your code") : text.index("  // <<< your code")]
+    trace = wrong(tmp_path, "02", (steps, ""))
+    assert drawn(trace) == []
+    assert "nothing was written that can be drawn: the compiler drops what nobody reads" in plain(lines(trace, 80))
