@@ -7,8 +7,8 @@
 
 namespace scanlab::vgpu {
 
-/// Does what `lane` stores differ from what shared memory holds now, in the `count` bytes from `from` on behind its
-/// address? True also where that is not known.
+/// Does what `lane` stores differ from what shared or global memory holds now, in the `count` bytes from `from` on
+/// behind its address? True also where that is not known.
 bool changes_memory(const Access& store, unsigned lane, std::uint64_t from, std::uint64_t count);
 
 /// Do the two lanes store different values? True also where that is not known.
