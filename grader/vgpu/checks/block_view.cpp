@@ -42,10 +42,7 @@ void BlockView::fence(unsigned warp, Mask lanes, Access::Scope scope) {
     block_fenced_[warp] |= lanes;
   } else {
     publish(warp, lanes);
-    for_each_lane_of(lanes, [&](unsigned l) {
-      Sight& s = (*own_[warp])[l];
-      s.settled = s.known;
-    });
+    settle(warp, lanes);
   }
   sync_.fence(warp, lanes);
 }
@@ -102,11 +99,18 @@ void BlockView::publish(unsigned warp, Mask lanes) {
   for_each_lane_of(lanes, [&](unsigned l) { of[l].known.add(block_, own_knowledge(warp, Mask{1} << l), levels_); });
 }
 
-void BlockView::acquire(unsigned thread, const GridClock& clock, bool settles) {
-  if (clock.is_empty()) return;
-  Sight& s = own(thread / warp_size)[thread % warp_size];
-  s.known.add(clock);
-  if (settles) s.settled.add(clock);
+void BlockView::acquire(unsigned thread, const GridClock& clock) {
+  if (!clock.is_empty()) own(thread / warp_size)[thread % warp_size].known.add(clock);
+}
+
+void BlockView::settle(unsigned warp, Mask lanes) {
+  for_each_lane_of(lanes, [&](unsigned l) {
+    const Sight& s = sight(warp * warp_size + l);
+    if (!s.settled.is_same(s.known)) {
+      Sight& to = own(warp)[l];
+      to.settled = to.known;
+    }
+  });
 }
 
 void BlockView::see(unsigned thread, std::uint64_t block, const SeenFlag& flag) {

@@ -57,8 +57,10 @@ class BlockView {
 
   /// A release by these lanes comes: what they have done becomes visible with it.
   void publish(unsigned warp, Mask lanes);
-  /// `thread` has seen a store whose thread had made `clock` visible. `settles`: by an acquire.
-  void acquire(unsigned thread, const GridClock& clock, bool settles);
+  /// `thread` has seen a store whose thread had made `clock` visible.
+  void acquire(unsigned thread, const GridClock& clock);
+  /// A fence on the reader's side: what these lanes know is settled.
+  void settle(unsigned warp, Mask lanes);
   /// `thread` has seen a store of another block, whether or not anything was made visible before it.
   void see(unsigned thread, std::uint64_t block, const SeenFlag& flag);
   /// True when the thread has seen this store already, by its order among all; it has from now on.

@@ -9,7 +9,7 @@ namespace scanlab::vgpu {
 namespace {
 
 /// Accesses to a word by the same line and of the same kind that are kept.
-constexpr unsigned most_alike = 6;
+constexpr unsigned most_alike_reads = 3, most_alike_writes = 5;
 
 template <class Visit>
 void for_each_lane_of(Mask lanes, Visit visit) {
@@ -42,7 +42,8 @@ void GlobalShadow::one_by_one(const Access& a, Mask lanes, const Deed& deed, Blo
   // All lanes at once: none is before another.
   for (const Piece& piece : pieces_) compare(a, piece, deed, block);
   if (deed.how.reads())
-    for (const Piece& piece : pieces_) see_last_write(a, piece, deed, block);
+    for (const Piece& piece : pieces_) see_last_write(piece, deed, block);
+  if (acquires(a)) block.settle(deed.warp, lanes);
   const bool is_by_one = (lanes & (lanes - 1)) == 0 && a.mask == lanes;
   const bool after_block_fence = deed.how.writes() && block.has_block_fence(deed.warp, lanes);
   for (const Piece& piece : pieces_) {
@@ -99,10 +100,15 @@ bool GlobalShadow::compare_with(const Cell& cell, const Node& node, const Access
   GlobalConflict c;
   if (racing) {
     const auto first = static_cast<unsigned>(std::countr_zero(racing));
+    if (comes_after_in_word(cell, node, piece, thread, deed, block)) return false;
     if (is_harmless(cell, node, then.warp * warp_size + first, a, piece, lane, deed)) return false;
     const OfBlock* const known = then.block == deed.block ? nullptr : block.sight(thread).known.of(then.block);
     if (known && known->lacks_fence(then.warp, racing, then.when, then.order)) {
+      // What has been read before a flag is set cannot change any more: single-pass algorithms work in place that way.
+      if (!then.how.writes()) return false;
       c.cause = Cause::no_fence;
+      c.flag = known->flag;
+    } else if (known && known->flag.when && known->flag.set_by == then.warp * warp_size + first) {
       c.flag = known->flag;
     }
   } else {
@@ -137,6 +143,21 @@ bool GlobalShadow::is_harmless(const Cell& cell, const Node& node, unsigned thre
   return !changes_memory(a, lane, from, count);
 }
 
+/// A plain access behind a strong one of its own thread (or one that is known to it), which came after the other in the
+/// order of this word: the last block to count resets the counter.
+bool GlobalShadow::comes_after_in_word(const Cell& cell, const Node& node, const Piece& piece, unsigned thread,
+                                       const Deed& deed, const BlockView& block) const {
+  if (deed.how.is_strong || !node.deed.how.is_strong || !node.deed.how.writes()) return false;
+  for (std::uint32_t n = cell.first; n != none; n = nodes_[n].next) {
+    const Node& between = nodes_[n];
+    const Deed& d = between.deed;
+    if (d.how.is_strong && d.how.reads() && d.order > node.deed.order && (between.bytes & piece.bytes) == piece.bytes &&
+        block.unordered(d.block, d.warp, d.lanes, d.when, thread) == 0)
+      return true;
+  }
+  return false;
+}
+
 /// Has that thread done so to the word, by the line?
 bool GlobalShadow::has_touched(const Cell& cell, std::uint8_t bytes, How::Kind kind, std::uint32_t line,
                                std::uint32_t block, unsigned thread) const {
@@ -150,7 +171,7 @@ bool GlobalShadow::has_touched(const Cell& cell, std::uint8_t bytes, How::Kind k
 }
 
 /// The lanes read the word: what its last write makes visible they know from here on.
-void GlobalShadow::see_last_write(const Access& a, const Piece& piece, const Deed& deed, BlockView& block) {
+void GlobalShadow::see_last_write(const Piece& piece, const Deed& deed, BlockView& block) {
   const Cell& cell = cell_at(piece.word);
   if (cell.last_write == none) return;
   const Node& node = nodes_[cell.last_write];
@@ -163,7 +184,7 @@ void GlobalShadow::see_last_write(const Access& a, const Piece& piece, const Dee
     if (!block.unordered(then.block, then.warp, then.lanes, then.when, thread)) return;
     if (block.has_seen(thread, then.order)) return;
     const bool is_in_scope = is_own || !(then.how.is_for_block || deed.how.is_for_block);
-    if (is_in_scope) block.acquire(thread, node.visible, acquires(a));
+    if (is_in_scope) block.acquire(thread, node.visible);
     if (is_own || !(node.is_by_one || (then.how.is_strong && then.how.kind == How::Kind::write))) return;
     // Of plain accesses only one that is read again and again is a flag.
     if (!then.how.is_strong && !deed.how.is_strong &&
@@ -202,7 +223,7 @@ void GlobalShadow::keep(const Piece& piece, const Deed& deed, const GridClock& v
     if (n != cell.last_write && (oldest == none || then.order < nodes_[oldest].deed.order)) oldest = n;
   }
   const Mask lanes = to == none ? 0 : nodes_[to].deed.when == deed.when ? nodes_[to].deed.lanes : 0;
-  if (to == none && alike >= most_alike) to = oldest;
+  if (to == none && alike >= (deed.how.writes() ? most_alike_writes : most_alike_reads)) to = oldest;
   if (to == none) {
     to = static_cast<std::uint32_t>(nodes_.size());
     nodes_.emplace_back().next = cell.first;

@@ -57,7 +57,7 @@ struct GlobalConflict {
   Side earlier, later;
   std::uint64_t address = 0;  ///< of the first byte that both touch
   std::uint32_t bytes = 0;    ///< of the smaller access
-  SeenFlag flag;              ///< for no_fence
+  SeenFlag flag;              ///< for no_fence; else one that was set too early, if any
   const Block* at = nullptr;  ///< of the engine: for the names of what lies in memory
 };
 

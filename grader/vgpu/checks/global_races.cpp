@@ -185,7 +185,9 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
   const bool is_in_block = c.earlier.block == c.later.block;
   Finding f;
   f.kernel = ptx::source_name(kernel_->name);
-  f.variable = std::get<2>(key);
+  // Allocations without a name of their own differ by a number from launch to launch.
+  const std::string& label = std::get<2>(key);
+  f.variable = label.substr(0, label.find(" #"));
   f.element = found.element;
   f.grid_size = kernel_->grid;
   f.block_size = kernel_->block;
@@ -204,7 +206,7 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
   };
   const Finding::Part earlier = part(does(c.earlier.how), c.earlier.line, c.earlier.block, c.earlier.thread),
                       later = part(does(c.later.how), c.later.line, c.later.block, c.later.thread);
-  const std::string where = fmt::format("element {} of {}, kernel {}{}", *f.element, f.variable, f.kernel,
+  const std::string where = fmt::format("element {} of {}, kernel {}{}", *f.element, label, f.kernel,
                                         is_in_block ? fmt::format(", block {}", index_text(f.block, f.grid_size)) : "");
   if (is_race) {
     f.id = "race.global";
@@ -212,6 +214,12 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
     f.headline = fmt::format("RACE ({}): {}", f.kind, where);
     f.parts = {earlier, later};
     f.advice = advice_on_race(c);
+    if (c.cause == Cause::unordered && c.flag.when && !is_in_block && c.earlier.how.writes())
+      f.advice = fmt::format(
+          "the flag, set in line {} and seen in line {}, is set before the value is written: write the value first, "
+          "then "
+          "__threadfence(), then set the flag",
+          own_place(*kernel_->module, c.flag.set_line).line, own_place(*kernel_->module, c.flag.seen_line).line);
     return f;
   }
   f.id = "fence.missing";

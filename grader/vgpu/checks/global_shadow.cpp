@@ -11,8 +11,8 @@ namespace {
 
 /// Rows whose lanes lie further apart are looked at one by one.
 constexpr std::int64_t most_stride = 64;
-/// Rows of which the chunk keeps so many by different blocks: the oldest and the latest.
-constexpr unsigned most_readers = 2;
+/// Of reads of the same place by different blocks a chunk keeps so many: the first and the latest, or only that.
+constexpr unsigned most_readers = 2, most_readers_in_a_crowd = 1, crowd = 14;
 /// Rows to which one of the next warp may belong.
 constexpr std::size_t last_rows = 4;
 
@@ -129,9 +129,13 @@ void GlobalShadow::enter(Row& row, const AccessRun& run, BlockView& block) {
     number = static_cast<std::uint32_t>(rows_.size());
     rows_.push_back(row);
   }
+  bool is_kept = false;
   for (std::uint64_t begin = row.low / chunk_bytes * chunk_bytes; begin < row.high; begin += chunk_bytes) {
     Chunk& chunk = chunk_at(begin);
-    if (place(row, number, chunk, block)) continue;
+    if (place(row, number, chunk, block)) {
+      is_kept |= chunk.count > 0 && chunk.rows[chunk.count - 1] == number;
+      continue;
+    }
     if (chunk.cells == none) open(chunk, begin);
     for (unsigned k = 0; k < row.count; ++k) {
       Mask inside = 0;
@@ -145,7 +149,10 @@ void GlobalShadow::enter(Row& row, const AccessRun& run, BlockView& block) {
       one_by_one(run.of(k), inside, deed, block);
     }
   }
-  if (!extends) return;
+  if (!extends) {
+    if (!is_kept) rows_.pop_back();
+    return;
+  }
   Row& longer = rows_[number];
   longer.count += row.count;
   longer.low = std::min(longer.low, row.low);
@@ -194,8 +201,8 @@ bool GlobalShadow::place(const Row& row, std::uint32_t number, Chunk& chunk, Blo
     latest = k;
   }
   if (is_there) return true;
-  if (readers >= most_readers) {
-    chunk.rows[latest] = number;
+  if (readers >= (chunk.count < crowd ? most_readers : most_readers_in_a_crowd)) {
+    rows_[chunk.rows[latest]].deed = row.deed;
     return true;
   }
   if (chunk.count == Chunk::most_rows) return false;

@@ -62,7 +62,7 @@ class GlobalShadow {
   using Cells = std::array<Cell, words>;
 
   struct Chunk {
-    static constexpr unsigned most_rows = 12;
+    static constexpr unsigned most_rows = 28;
     std::uint32_t launch = 0;
     std::uint32_t count = 0;
     std::uint32_t cells = none;
@@ -95,9 +95,11 @@ class GlobalShadow {
                     const Deed& deed, const BlockView& block);
   bool is_harmless(const Cell& cell, const Node& node, unsigned thread, const Access& a, const Piece& piece,
                    unsigned lane, const Deed& deed) const;
+  bool comes_after_in_word(const Cell& cell, const Node& node, const Piece& piece, unsigned thread, const Deed& deed,
+                           const BlockView& block) const;
   bool has_touched(const Cell& cell, std::uint8_t bytes, How::Kind kind, std::uint32_t line, std::uint32_t block,
                    unsigned thread) const;
-  void see_last_write(const Access& a, const Piece& piece, const Deed& deed, BlockView& block);
+  void see_last_write(const Piece& piece, const Deed& deed, BlockView& block);
   void keep(const Piece& piece, const Deed& deed, const GridClock& visible, bool is_by_one, bool after_block_fence);
 
   GlobalConflictSink& sink_;
