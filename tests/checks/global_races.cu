@@ -2,9 +2,8 @@
 // test: vgpu-run --check
 // test: exit 4
 // test: vgpu
-#include <cuda/atomic>
-
 #include <cstdio>
+#include <cuda/atomic>
 
 constexpr int block = 64, blocks = 4;
 

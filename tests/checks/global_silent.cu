@@ -240,8 +240,8 @@ __global__ void packed_in_a_vector(Args a) {
   if (threadIdx.x) return;
   const int b = blockIdx.x;
   int value = 0, is_there = 1;
-  if (b > 0)
-    do asm volatile("ld.volatile.global.v2.s32 {%0, %1}, [%2];" : "=r"(value), "=r"(is_there) : "l"(a.status + b - 1));
+  if (b > 0) do
+      asm volatile("ld.volatile.global.v2.s32 {%0, %1}, [%2];" : "=r"(value), "=r"(is_there) : "l"(a.status + b - 1));
     while (!is_there);
   asm volatile("st.volatile.global.v2.s32 [%0], {%1, %2};" ::"l"(a.status + b), "r"(value + 1), "r"(1));
 }
@@ -390,12 +390,37 @@ int main() {
     else
       cudaLaunchKernel(kernel, blocks, block, arguments);
   };
-  for (const auto kernel :
-       {chain_of_atomics, chain_of_volatiles, chain_of_releases, chain_of_exchanges, chain_of_fences, chain_in_ptx,
-        chain_by_numbers, system_fences, all_write_one_fences, all_write_all_fence, warp_writes_lane_fences,
-        last_block_sums, last_block_all_fence, own_grid_barrier, packed_status, packed_in_a_vector, value_by_atomics,
-        windows_of_statuses, spin_lock, ticket_lock, histogram, same_value, maximum_by_a_loop, polled_by_all, appended,
-        steps_in_memory, lanes_exchange, fields, bytes_side_by_side, columns, one_thread_for_its_block})
+  for (const auto kernel : {chain_of_atomics,
+                            chain_of_volatiles,
+                            chain_of_releases,
+                            chain_of_exchanges,
+                            chain_of_fences,
+                            chain_in_ptx,
+                            chain_by_numbers,
+                            system_fences,
+                            all_write_one_fences,
+                            all_write_all_fence,
+                            warp_writes_lane_fences,
+                            last_block_sums,
+                            last_block_all_fence,
+                            own_grid_barrier,
+                            packed_status,
+                            packed_in_a_vector,
+                            value_by_atomics,
+                            windows_of_statuses,
+                            spin_lock,
+                            ticket_lock,
+                            histogram,
+                            same_value,
+                            maximum_by_a_loop,
+                            polled_by_all,
+                            appended,
+                            steps_in_memory,
+                            lanes_exchange,
+                            fields,
+                            bytes_side_by_side,
+                            columns,
+                            one_thread_for_its_block})
     run(kernel);
   run(grid_sync, true);
   std::printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));

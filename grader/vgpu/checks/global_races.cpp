@@ -49,6 +49,12 @@ Race::Hazard hazard_of(const GlobalConflict& c) {
   return c.earlier.how.writes() ? Hazard::write_after_write : Hazard::write_after_read;
 }
 
+/// Which of several threads tell most about two lines: those of different blocks, then of different warps.
+unsigned distance_of(const GlobalConflict& c) {
+  if (c.earlier.block != c.later.block) return 2;
+  return c.earlier.thread / warp_size != c.later.thread / warp_size;
+}
+
 std::string advice_on_race(const GlobalConflict& c) {
   using Hazard = Race::Hazard;
   if (c.cause == GlobalConflict::Cause::lanes_of_one)
@@ -161,10 +167,16 @@ void GlobalRaces::conflict(const GlobalConflict& c) {
     name = a->label;
     offset = c.address - a->base;
   }
+  GlobalConflict example = c;
+  example.at = nullptr;
   const auto [known, is_new] =
-      found_.try_emplace({c.earlier.line, c.later.line, std::move(name), c.cause}, Found{c, offset / c.bytes, 0});
-  ++known->second.count;
-  known->second.example.at = nullptr;
+      found_.try_emplace({c.earlier.line, c.later.line, std::move(name), c.cause}, Found{example, offset / c.bytes, 0});
+  Found& found = known->second;
+  if (distance_of(example) > distance_of(found.example)) {
+    found.example = example;
+    found.element = offset / c.bytes;
+  }
+  ++found.count;
 }
 
 /// Conflicts of code that is known to be right.

@@ -45,7 +45,7 @@ class GlobalRaces : public Check, private GlobalConflictSink {
   using Cause = GlobalConflict::Cause;
   /// Both lines, name of the memory, cause.
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::string, Cause>;
-  /// The first that was seen, and how many there are.
+  /// The first that was seen of those that tell most, and how many there are.
   struct Found {
     GlobalConflict example;
     std::uint64_t element = 0;

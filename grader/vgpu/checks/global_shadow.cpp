@@ -86,7 +86,8 @@ void GlobalShadow::access(const AccessRun& run, GlobalHow how, BlockView& block)
   std::array<Row, 4> rows;
   rows.fill(row);
   unsigned count = 0;
-  if (!make_rows(a, rows, count)) return one_by_one(a, a.mask, row.deed, block);
+  if (!make_rows(a, rows, count) || (how.writes() && do_overlap(rows, count)))
+    return one_by_one(a, a.mask, row.deed, block);
   for (unsigned k = 0; k < count; ++k) enter(rows[k], run, block);
 }
 
@@ -116,13 +117,27 @@ bool GlobalShadow::make_rows(const Access& a, std::array<Row, 4>& rows, unsigned
   return true;
 }
 
-void GlobalShadow::enter(Row& row, const AccessRun& run, BlockView& block) {
+void GlobalShadow::set_range(Row& row) {
   const auto low_lane = static_cast<unsigned>(std::countr_zero(row.deed.lanes)),
              high_lane = 31 - static_cast<unsigned>(std::countl_zero(row.deed.lanes));
   const auto [low, high] = std::minmax(
       {row.at(0, low_lane), row.at(0, high_lane), row.at(row.count - 1, low_lane), row.at(row.count - 1, high_lane)});
   row.low = low;
   row.high = high + row.deed.bytes;
+}
+
+/// Lanes of one store are compared with each other as such.
+bool GlobalShadow::do_overlap(std::array<Row, 4>& rows, unsigned count) {
+  for (unsigned k = 0; k < count; ++k) {
+    set_range(rows[k]);
+    for (unsigned m = 0; m < k; ++m)
+      if (rows[k].low < rows[m].high && rows[m].low < rows[k].high) return true;
+  }
+  return false;
+}
+
+void GlobalShadow::enter(Row& row, const AccessRun& run, BlockView& block) {
+  set_range(row);
   std::uint32_t number = extend_last(row, block);
   const bool extends = number != none;
   if (!extends) {

@@ -82,6 +82,8 @@ class GlobalShadow {
   Cell& cell_at(std::uint64_t address);
 
   bool make_rows(const Access& a, std::array<Row, 4>& rows, unsigned& count) const;
+  static void set_range(Row& row);
+  static bool do_overlap(std::array<Row, 4>& rows, unsigned count);
   void enter(Row& row, const AccessRun& run, BlockView& block);
   bool place(const Row& row, std::uint32_t number, Chunk& chunk, BlockView& block);
   bool are_apart(const Row& earlier, const Row& later, const BlockView& block) const;
