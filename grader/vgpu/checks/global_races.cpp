@@ -62,10 +62,15 @@ std::string advice_on_race(const GlobalConflict& c) {
   if (c.earlier.how.is_strong && c.later.how.is_strong)
     return "an atomic with the scope of a block is atomic only for the threads of its block: use the form without "
            "_block";
-  if (c.earlier.how.is_strong || c.later.how.is_strong)
-    return "one of them is atomic or volatile, the other is a plain access: the compiler may move it, keep an old "
-           "value "
-           "in a register, or split it; make both atomic (cuda::atomic_ref), or both volatile";
+  if (c.earlier.how.is_strong || c.later.how.is_strong) {
+    const GlobalHow plain = c.earlier.how.is_strong ? c.later.how : c.earlier.how;
+    if (plain.writes())
+      return "one of them is atomic or volatile, the other is a plain write, and nothing orders them: either may come "
+             "first; write the first value before the launch (cudaMemset), or make both atomic";
+    return "one of them is atomic or volatile, the other is a plain read, which the compiler may move in front of a "
+           "loop: "
+           "make it volatile or atomic (cuda::atomic_ref)";
+  }
   const Hazard hazard = hazard_of(c);
   if (hazard == Hazard::warp_synchronous)
     return "both threads are of one warp, whose lanes need not go in step: only __syncwarp() orders them";
