@@ -7,7 +7,7 @@ Where there is a NAME.stderr, each of its lines has to occur in what the virtual
     run_program.py --nvcc NVCC --gpu PROGRAM.cu        with NVIDIA's runtime, on a real GPU
 
 The same output is expected under every schedule. With --check the program runs once more, under the first schedule,
-and must have no races on shared memory, unless it says so. The program's comment lines may say how it is built and how
+and must have no races, unless it says so. The program's comment lines may say how it is built and how
 it ends:
 
     // test: nvcc FLAGS       further flags for the compiler
@@ -18,7 +18,7 @@ it ends:
     // test: exit N           ends with that exit code
     // test: signal SIGSEGV   killed by that signal
     // test: alone            not started by vgpu-run
-    // test: races            has races on shared memory
+    // test: races            has races on shared or global memory
     // test: vgpu             its output is the virtual GPU's own: skipped on a GPU
 
 Exit 0: as expected, 1: not, 77: skipped.

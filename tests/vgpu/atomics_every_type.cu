@@ -1,5 +1,6 @@
 // Every atomic operation in every type that has it, in global and in shared memory, for the block, the device and the
 // system; and as inline PTX with orders. The results do not depend on the order of the threads.
+// test: races
 #include <algorithm>
 #include <climits>
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Breadth-first search: by levels with a flag on the host, and with frontier queues that each block first collects in
 // shared memory; then shortest paths by atomicMin and components by hooking and pointer jumping.
+// test: races
 #include <algorithm>
 #include <climits>
 #include <cstdio>

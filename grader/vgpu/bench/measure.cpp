@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "vgpu/checks/counters.hpp"
+#include "vgpu/checks/global_races.hpp"
 #include "vgpu/checks/shared_races.hpp"
 #include "vgpu/core/device.hpp"
 #include "vgpu/core/parallel.hpp"
@@ -150,6 +151,8 @@ const std::vector<ObserverSet>& observer_sets() {
       {"counters", make<vgpu::Counters>},
       {"race", make<vgpu::SharedRaces>},
       {"both", make<vgpu::Counters, vgpu::SharedRaces>},
+      {"global", make<vgpu::GlobalRaces>},
+      {"all", make<vgpu::Counters, vgpu::SharedRaces, vgpu::GlobalRaces>},
   };
   return sets;
 }

@@ -7,13 +7,14 @@
 #include <tuple>
 #include <utility>
 
+#include "vgpu/checks/global_races.hpp"
 #include "vgpu/checks/shared_races.hpp"
 
 namespace scanlab::vgpu {
 namespace {
 
 /// What the others may follow from comes first.
-constexpr std::array<std::string_view, 1> most_basic_first = {"race.shared"};
+constexpr std::array<std::string_view, 3> most_basic_first = {"race.shared", "fence.missing", "race.global"};
 
 std::size_t rank(const Finding& finding) {
   return static_cast<std::size_t>(std::ranges::find(most_basic_first, finding.id) - most_basic_first.begin());
@@ -23,6 +24,7 @@ std::size_t rank(const Finding& finding) {
 
 CheckSuite::CheckSuite(Device& device) : device_(device) {
   checks_.push_back(std::make_unique<SharedRaces>());
+  checks_.push_back(std::make_unique<GlobalRaces>());
   for (const auto& check : checks_) device_.attach(check.get());
 }
 

@@ -44,7 +44,10 @@ std::optional<LaneValue> value_loaded(const Access& load, unsigned lane) {
 bool changes_memory(const Access& store, unsigned lane, std::uint64_t from, std::uint64_t count) {
   if (!store.block) return true;
   const LaneValue value = value_of(store, lane);
-  return std::memcmp(value.data() + from, store.block->shared.data() + store.at(lane) + from, count) != 0;
+  const std::uint64_t address = store.at(lane);
+  const std::byte* const memory = store.space == ptx::StateSpace::global ? store.block->grid->memory->host(address)
+                                                                         : store.block->shared.data() + address;
+  return std::memcmp(value.data() + from, memory + from, count) != 0;
 }
 
 bool stores_differ(const Access& store, unsigned lane, unsigned other) {
