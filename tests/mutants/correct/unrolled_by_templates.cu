@@ -23,13 +23,11 @@ template <typename T, Kind kind, unsigned Size>
 __launch_bounds__(Size) __global__ void scan_kernel(const T* d_in, T* d_out, unsigned n) {
   __shared__ T s[Size];
   const unsigned id = blockIdx.x * Size + threadIdx.x;
-  T mine;
+  T mine = identity();
   if constexpr (kind == Kind::inclusive) {
-    // Beyond the end `mine` and its place in s keep whatever they hold: sums only go to the right, so nothing that is
-    // stored depends on them.
+    // Beyond the end s keeps whatever it holds: sums only go to the right, so nothing that is stored depends on it.
     if (id < n) s[threadIdx.x] = mine = d_in[id];
   } else {
-    mine = identity();
     if (threadIdx.x > 0 && id < n) mine = d_in[id - 1];
     s[threadIdx.x] = mine;
   }

@@ -73,6 +73,7 @@ __global__ void scan_kernel(const Element* d_x, Element* d_y, Message* d_message
     }
     // The last lane alone knows what the rows sum up to: it talks to the others, and then to its own warp.
     Element before_row[rows];
+    for (Element& before : before_row) before = identity();
     if (lane == warp_size - 1) {
       Element sum = identity();
       for (int row = 0; row < rows; ++row) sum = sum + y[row];
