@@ -114,11 +114,11 @@ __global__ void compact_kernel(const Element* d_x, Element* d_y, int* d_kept, un
 
 int most_blocks() {
   static const int blocks = [] {
-    int device, multiprocessors, per_multiprocessor;
+    int device;
+    cudaDeviceProp properties;
     SCANLAB_CUDA_CHECK(cudaGetDevice(&device));
-    SCANLAB_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-    SCANLAB_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, split_kernel, kBlock, 0));
-    return multiprocessors * per_multiprocessor;
+    SCANLAB_CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+    return properties.cooperativeLaunch ? properties.multiProcessorCount : 1;
   }();
   return blocks;
 }
