@@ -85,7 +85,9 @@ def disappointments(mutant: Mutant, result: dict[str, Any]) -> list[str]:
         found.append(f"verdict {result['verdict']}, expected {'/'.join(mutant.verdicts)}")
     checks = {check["name"]: check for check in result["checks"]}
     for name in mutant.checks:
-        if checks[name]["verdict"] not in mutant.verdicts:
+        if name not in checks:  # the file does not compile, or the kit is at fault
+            found.append(f"check {name} was not run")
+        elif checks[name]["verdict"] not in mutant.verdicts:
             found.append(f"check {name}: {checks[name]['verdict']}")
         elif not checks[name]["cause"]:
             found.append(f"check {name} gives no cause")

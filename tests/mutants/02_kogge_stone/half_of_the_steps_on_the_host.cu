@@ -1,0 +1,41 @@
+// expect: fail inclusive,exclusive | the host goes on where the kernel stopped: it cannot follow a device pointer
+
+#include "scanlab.cuh"
+
+template <Kind kind>
+__global__ void kogge_stone_kernel(const Element* d_x, Element* d_y, int n) {
+  const int t = threadIdx.x;
+  const int i = blockIdx.x * section_size + t;
+  __shared__ Element s_xy[section_size];
+
+  s_xy[t] = t >= shift<kind> && i < n ? d_x[i - shift<kind>] : identity();
+
+  for (int stride = 1; stride < section_size / 2; stride *= 2) {
+    __syncthreads();
+    Element sum = s_xy[t];
+    if (t >= stride) sum = s_xy[t - stride] + sum;
+    __syncthreads();
+    s_xy[t] = sum;
+  }
+  if (i < n) d_y[i] = s_xy[t];
+}
+
+template <Kind kind>
+void launch_scan(const Element* d_x, Element* d_y, int n) {
+  if (n == 0) return;
+  const int sections = (n - 1) / section_size + 1;
+  kogge_stone_kernel<kind><<<sections, section_size>>>(d_x, d_y, n);
+  SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
+  SCANLAB_CUDA_CHECK(cudaDeviceSynchronize());
+  for (int i = section_size; i < n; ++i) {
+    if (i % section_size >= section_size / 2) d_y[i] = d_y[i - section_size / 2] + d_y[i];
+  }
+}
+
+void inclusive_scan(const Element* d_x, Element* d_y, int n) {
+  launch_scan<Kind::inclusive>(d_x, d_y, n);
+}
+
+void exclusive_scan(const Element* d_x, Element* d_y, int n) {
+  launch_scan<Kind::exclusive>(d_x, d_y, n);
+}

@@ -1,0 +1,99 @@
+// expect: fail inclusive,exclusive | the scratch memory is freed behind a scan, and its pointer used again by the next
+// one
+
+#include "scanlab.cuh"
+
+constexpr int run_length = 8;
+constexpr int block_size = section_size / run_length;
+
+__device__ void scan_sums(Element* s_sums) {
+  const int t = threadIdx.x;
+  for (int stride = 1; stride < block_size; stride *= 2) {
+    __syncthreads();
+    const int p = (t + 1) * 2 * stride - 1;
+    if (p < block_size) s_sums[p] = s_sums[p - stride] + s_sums[p];
+  }
+  for (int stride = block_size / 4; stride > 0; stride /= 2) {
+    __syncthreads();
+    const int p = (t + 1) * 2 * stride - 1;
+    if (p + stride < block_size) s_sums[p + stride] = s_sums[p] + s_sums[p + stride];
+  }
+  __syncthreads();
+}
+
+template <Kind kind>
+__global__ void section_kernel(const Element* d_x, Element* d_y, Element* d_sums, int n) {
+  const int t = threadIdx.x;
+  const int first = blockIdx.x * section_size;
+  __shared__ Element s_xy[section_size], s_sums[block_size];
+
+  for (int p = t; p < section_size; p += block_size) {
+    const int i = first + p;
+    s_xy[p] = i >= shift<kind> && i < n ? d_x[i - shift<kind>] : identity();
+  }
+  __syncthreads();
+
+  Element* const s_run = s_xy + t * run_length;
+  for (int k = 1; k < run_length; ++k) s_run[k] = s_run[k - 1] + s_run[k];
+
+  s_sums[t] = s_run[run_length - 1];
+  scan_sums(s_sums);
+
+  if (t > 0) {
+    for (int k = 0; k < run_length; ++k) s_run[k] = s_sums[t - 1] + s_run[k];
+  }
+  __syncthreads();
+
+  for (int p = t; p < section_size; p += block_size) {
+    if (first + p < n) d_y[first + p] = s_xy[p];
+  }
+  if (d_sums != nullptr && t == block_size - 1) d_sums[blockIdx.x] = s_sums[t];
+}
+
+__global__ void add_kernel(Element* d_y, const Element* d_sums, int n) {
+  const int i = (blockIdx.x + 1) * section_size + threadIdx.x;
+  if (i < n) d_y[i] = d_sums[blockIdx.x] + d_y[i];
+}
+
+Element* scratch_for(int elements) {
+  static Element* d_scratch = nullptr;
+  static int room = 0;
+  if (elements > room) {
+    SCANLAB_CUDA_CHECK(cudaFree(d_scratch));
+    SCANLAB_CUDA_CHECK(cudaMalloc(&d_scratch, elements * sizeof(Element)));
+    room = elements;
+  }
+  return d_scratch;
+}
+
+template <Kind kind>
+void launch_scan(const Element* d_x, Element* d_y, int n) {
+  if (n == 0) return;
+  const auto sections_of = [](int elements) { return (elements - 1) / section_size + 1; };
+  int size[4] = {n}, levels = 1, room = 0;
+  for (; size[levels - 1] > section_size; ++levels) room += size[levels] = sections_of(size[levels - 1]);
+  Element* d_level[5] = {d_y};
+  if (levels > 1) d_level[1] = scratch_for(room);
+  for (int k = 2; k < levels; ++k) d_level[k] = d_level[k - 1] + size[k - 1];
+
+  section_kernel<kind><<<sections_of(n), block_size>>>(d_x, d_y, d_level[1], n);
+  SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
+  for (int k = 1; k < levels; ++k) {
+    section_kernel<Kind::inclusive>
+        <<<sections_of(size[k]), block_size>>>(d_level[k], d_level[k], d_level[k + 1], size[k]);
+    SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
+  }
+  for (int k = levels - 2; k >= 0; --k) {
+    add_kernel<<<sections_of(size[k]) - 1, section_size>>>(d_level[k], d_level[k + 1], size[k]);
+    SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
+  }
+  if (levels > 1) SCANLAB_CUDA_CHECK(cudaFree(d_level[1]));
+}
+
+void inclusive_scan(const Element* d_x, Element* d_y, int n) {
+  launch_scan<Kind::inclusive>(d_x, d_y, n);
+}
+
+void exclusive_scan(const Element* d_x, Element* d_y, int n) {
+  launch_scan<Kind::exclusive>(d_x, d_y, n);
+}

@@ -1,0 +1,82 @@
+// expect: fail inclusive,exclusive | add_kernel has two sections a block: 2048 threads are refused, and nobody looks at
+// the error
+
+#include "scanlab.cuh"
+
+constexpr int run_length = 8;
+constexpr int block_size = section_size / run_length;
+
+__device__ void scan_sums(Element* s_sums) {
+  const int t = threadIdx.x;
+  for (int stride = 1; stride < block_size; stride *= 2) {
+    __syncthreads();
+    const int p = (t + 1) * 2 * stride - 1;
+    if (p < block_size) s_sums[p] = s_sums[p - stride] + s_sums[p];
+  }
+  for (int stride = block_size / 4; stride > 0; stride /= 2) {
+    __syncthreads();
+    const int p = (t + 1) * 2 * stride - 1;
+    if (p + stride < block_size) s_sums[p + stride] = s_sums[p] + s_sums[p + stride];
+  }
+  __syncthreads();
+}
+
+template <Kind kind>
+__global__ void section_kernel(const Element* d_x, Element* d_y, Element* d_sums, int n) {
+  const int t = threadIdx.x;
+  const int first = blockIdx.x * section_size;
+  __shared__ Element s_xy[section_size], s_sums[block_size];
+
+  for (int p = t; p < section_size; p += block_size) {
+    const int i = first + p;
+    s_xy[p] = i >= shift<kind> && i < n ? d_x[i - shift<kind>] : identity();
+  }
+  __syncthreads();
+
+  Element* const s_run = s_xy + t * run_length;
+  for (int k = 1; k < run_length; ++k) s_run[k] = s_run[k - 1] + s_run[k];
+
+  s_sums[t] = s_run[run_length - 1];
+  scan_sums(s_sums);
+
+  if (t > 0) {
+    for (int k = 0; k < run_length; ++k) s_run[k] = s_sums[t - 1] + s_run[k];
+  }
+  __syncthreads();
+
+  for (int p = t; p < section_size; p += block_size) {
+    if (first + p < n) d_y[first + p] = s_xy[p];
+  }
+  if (d_sums != nullptr && t == block_size - 1) d_sums[blockIdx.x] = s_sums[t];
+}
+
+__global__ void add_kernel(Element* d_y, const Element* d_sums, int n) {
+  const int i = (2 * blockIdx.x + 1) * section_size + threadIdx.x;
+  if (i < n) d_y[i] = d_sums[i / section_size - 1] + d_y[i];
+}
+
+template <Kind kind>
+void launch_scan(const Element* d_x, Element* d_y, int n) {
+  if (n == 0) return;
+  const int sections = (n - 1) / section_size + 1;
+  if (sections == 1) {
+    section_kernel<kind><<<1, block_size>>>(d_x, d_y, nullptr, n);
+    SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
+    return;
+  }
+  Element* d_sums;
+  SCANLAB_CUDA_CHECK(cudaMalloc(&d_sums, sections * sizeof(Element)));
+  section_kernel<kind><<<sections, block_size>>>(d_x, d_y, d_sums, n);
+  SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
+  launch_scan<Kind::inclusive>(d_sums, d_sums, sections);
+  add_kernel<<<(sections - 1 + 1) / 2, 2 * section_size>>>(d_y, d_sums, n);
+  SCANLAB_CUDA_CHECK(cudaFree(d_sums));
+}
+
+void inclusive_scan(const Element* d_x, Element* d_y, int n) {
+  launch_scan<Kind::inclusive>(d_x, d_y, n);
+}
+
+void exclusive_scan(const Element* d_x, Element* d_y, int n) {
+  launch_scan<Kind::exclusive>(d_x, d_y, n);
+}
