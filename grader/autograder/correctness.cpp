@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -166,6 +167,7 @@ class CorrectnessCheck {
         which = found->which;
         tried = std::move(found->tried);
         was_first = which.repeat == 0;
+        ask_larger(shrinking, which.n, tried);
         if (const std::string sizes = shrinking.meaning_of_sizes(); !sizes.empty()) add_sizes(tried, sizes);
       } else {
         tried.failure->cause.next = again_command(plan_);  // this case alone is right
@@ -179,6 +181,19 @@ class CorrectnessCheck {
     note(tried.findings, tried.findings_total, result);
     finish(result);
     result.cause = std::move(tried.failure->cause);
+  }
+
+  /// Few elements show that something is wrong, and more of them what.
+  static void ask_larger(Shrinking& shrinking, std::size_t n, TrialResult& tried) {
+    constexpr std::size_t few = 64;
+    const std::vector<std::string> vague = {"wrong.other", "wrong.last_element", "wrong.first_element",
+                                            "wrong.nothing_added"};
+    Cause& cause = tried.failure->cause;
+    if (!tried.is_wrong_output || n > few || std::ranges::find(vague, cause.id) == vague.end()) return;
+    if (const std::optional<Replayed> found = shrinking.larger(n, vague)) {
+      const Cause& better = found->tried.failure->cause;
+      put_first(cause, better.id, fmt::format("with n = {}: {}", found->which.n, better.rationale));
+    }
   }
 
   /// What the sizes say is more than that some place is wrong, and less than a plain reason.

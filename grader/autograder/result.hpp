@@ -39,7 +39,6 @@ struct Where {
 
 /// Why a check did not pass, so that a learner can act on it.
 struct Cause {
-  std::string id;         ///< what it is called as a finding: "race.shared", "wrong.last_section", "cost.additions"
   std::string headline;   ///< what was tried: "inclusive scan of floats, n = 1025, seed 7, schedule reversed"
   std::string rationale;  ///< what it means: "the last, partial section is never written"
   std::string expected;   ///< "523776"
@@ -47,6 +46,7 @@ struct Cause {
   std::optional<Where> where;
   std::vector<std::string> details;  ///< a fact a line
   std::string next;                  ///< a command to type, or advice
+  std::string id = {};               ///< what it is called as a finding: "race.shared", "cost.additions"
 };
 
 /// A verdict that is not `pass`, with its cause.

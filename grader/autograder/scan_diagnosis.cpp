@@ -81,7 +81,15 @@ std::optional<Diagnosis> recognise_other_scan(const Evidence<T>& e) {
         inclusive ? "this is the exclusive scan: here y[i] must include x[i]"
                   : "this is the inclusive scan: here y[i] must end before x[i], and the first element is identity()"};
   }
-  std::vector<Range> ranges(n);
+  std::vector<Range> ranges = ranges_of({Kind::inclusive, scan.section}, n);
+  if (!inclusive) {
+    for (Range& range : ranges)
+      if (range.end - range.begin == 1) range.end = range.begin;
+    if (equals_sums(e, ranges)) {
+      return Diagnosis{"wrong.inclusive_exclusive",
+                       "but for its first element this is the inclusive scan: here y[i] must end before x[i]"};
+    }
+  }
   for (std::size_t i = 0; i < n; ++i) ranges[i] = {i, i + 1};
   if (equals_sums(e, ranges))
     return Diagnosis{"wrong.nothing_added", "the output equals the input: nothing has been added"};
@@ -214,6 +222,40 @@ std::optional<Diagnosis> recognise_offsets(const Evidence<T>& e) {
   return std::nullopt;
 }
 
+/// Mistakes in the steps of a scan whose strides double.
+template <typename T>
+std::optional<Diagnosis> recognise_steps(const Evidence<T>& e) {
+  constexpr std::size_t most = 1500;  // each element is summed up anew
+  const std::size_t n = e.y.size(), section = e.scan.section == 0 ? n : e.scan.section;
+  if (n > most) return std::nullopt;
+  const bool inclusive = e.scan.kind == Kind::inclusive;
+  const auto term = [&](std::size_t i) {  // an exclusive scan adds up the elements one place further right
+    return inclusive ? e.x[i] : i % section == 0 ? identity<T>() : e.x[i - 1];
+  };
+  for (std::size_t stride = 1; stride < std::min(n, section); stride *= 2) {
+    const auto without_it = [&](std::size_t i) {
+      T sum = identity<T>();
+      for (std::size_t distance = i % section + 1; distance-- > 0;)
+        if ((distance & stride) == 0) sum = combine(sum, term(i - distance));
+      return sum;
+    };
+    if (equals_candidate(e, without_it)) {
+      return Diagnosis{"wrong.steps_missing", fmt::format("the step with a stride of {} is missing", stride)};
+    }
+  }
+  const auto without_first = [&](std::size_t i) {
+    T sum = i % section == 0 ? term(i) : identity<T>();
+    for (std::size_t k = i - i % section + 1; k <= i; ++k) sum = combine(sum, term(k));
+    return sum;
+  };
+  if (equals_candidate(e, without_first)) {
+    return Diagnosis{"wrong.first_missing",
+                     "the first element is missing in all sums but its own: in a step with stride s, the thread whose "
+                     "index is s has an earlier element too"};
+  }
+  return std::nullopt;
+}
+
 /// Mistakes in the bounds of the sums.
 template <typename T>
 std::optional<Diagnosis> recognise_bounds(const Evidence<T>& e) {
@@ -338,6 +380,7 @@ Diagnosis recognise(const Evidence<T>& e) {
   if (const auto text = recognise_other_scan(e)) return *text;
   if (const auto text = recognise_offsets(e)) return *text;
   if (const auto text = recognise_bounds(e)) return *text;
+  if (const auto text = recognise_steps(e)) return *text;
   return recognise_places(e);
 }
 

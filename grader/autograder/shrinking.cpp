@@ -116,6 +116,19 @@ std::optional<Replayed> Shrinking::smallest(std::size_t n, const std::string& id
   return best;
 }
 
+std::optional<Replayed> Shrinking::larger(std::size_t n, const std::vector<std::string>& vague) {
+  constexpr unsigned most = 4;
+  unsigned count = 0;
+  for (const std::size_t size : check_.sizes) {
+    if (size <= n || count++ == most || !has_time()) continue;
+    std::optional<Replayed> found = replay(size);
+    if (found && found->tried.is_wrong_output &&
+        std::ranges::find(vague, found->tried.failure->cause.id) == vague.end())
+      return found;
+  }
+  return std::nullopt;
+}
+
 bool Shrinking::is_right(std::size_t n) {
   if (right_.contains(n)) return true;
   if (wrong_.contains(n) || !has_time()) return false;
