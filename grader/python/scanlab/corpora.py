@@ -33,6 +33,13 @@ class PartOfLab(Lab):
         for check in reversed(lab.rubric.check):  # what a check needs comes before it
             if check.name in wanted and check.needs:
                 wanted.add(check.needs)
+        # What is right for floats and wrong for affine maps is told by comparing the two.
+        affine = {check.entry for check in lab.rubric.check if check.name in wanted and check.element == "affine"}
+        wanted |= {
+            check.name
+            for check in lab.rubric.check
+            if check.kind == "correctness" and check.element == "float" and check.entry in affine
+        }
         self._part = lab.rubric.model_copy(update={"check": [c for c in lab.rubric.check if c.name in wanted]})
 
     @property

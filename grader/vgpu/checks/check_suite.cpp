@@ -4,11 +4,13 @@
 #include <iterator>
 #include <utility>
 
+#include "vgpu/checks/divergent_barriers.hpp"
 #include "vgpu/checks/finding_order.hpp"
 #include "vgpu/checks/shared_races.hpp"
 
 namespace scanlab::vgpu {
 CheckSuite::CheckSuite(Device& device) : device_(device) {
+  checks_.push_back(std::make_unique<DivergentBarriers>());
   checks_.push_back(std::make_unique<SharedRaces>());
   for (const auto& check : checks_) device_.attach(check.get());
 }
