@@ -187,7 +187,7 @@ class CorrectnessCheck {
   static void ask_larger(Shrinking& shrinking, std::size_t n, TrialResult& tried) {
     constexpr std::size_t few = 64;
     const std::vector<std::string> vague = {"wrong.other", "wrong.last_element", "wrong.first_element",
-                                            "wrong.nothing_added"};
+                                            "wrong.nothing_added", "wrong.unwritten"};
     Cause& cause = tried.failure->cause;
     if (!tried.is_wrong_output || n > few || std::ranges::find(vague, cause.id) == vague.end()) return;
     if (const std::optional<Replayed> found = shrinking.larger(n, vague)) {

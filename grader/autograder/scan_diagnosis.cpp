@@ -89,6 +89,11 @@ std::optional<Diagnosis> recognise_other_scan(const Evidence<T>& e) {
       return Diagnosis{"wrong.inclusive_exclusive",
                        "but for its first element this is the inclusive scan: here y[i] must end before x[i]"};
     }
+    for (Range& range : ranges) range.begin += range.end > range.begin;
+    if (equals_sums(e, ranges)) {
+      return Diagnosis{"wrong.inclusive_exclusive",
+                       "x[i] is added before y[i] is written, as in an inclusive scan: here y[i] must end before x[i]"};
+    }
   }
   for (std::size_t i = 0; i < n; ++i) ranges[i] = {i, i + 1};
   if (equals_sums(e, ranges))

@@ -21,6 +21,9 @@ EXPECTATION = re.compile(
     r"// expect(?P<gpu> on gpu)?: (?P<verdict>\S+) (?P<names>\S+)(?: (?P<finding>[a-z_.]+))? \| (?P<reason>.+)"
 )
 
+COUNTS = ("wrong", "rejected", "first", "right", "accepted", "clean")
+"""Row's numbers, in the order in which they are shown."""
+
 Result = dict[str, Any]
 
 
@@ -144,10 +147,14 @@ class Row:
             self.rejected += result["verdict"] in program.verdicts
             self.first += not program.finding or told[:1] == [program.finding]
 
+    def __add__(self, other: "Row") -> "Row":
+        """Return the sums of both."""
+        sums = {name: getattr(self, name) + getattr(other, name) for name in COUNTS}
+        return Row(self.lab, **sums)
+
     def texts(self) -> list[str]:
         """Return the row's cells."""
-        numbers = (self.wrong, self.rejected, self.first, self.right, self.accepted, self.clean)
-        return [self.lab, *map(str, numbers)]
+        return [self.lab, *(str(getattr(self, name)) for name in COUNTS)]
 
 
 def run_corpora(

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the nearest prefix covers what is before it, and that is added too
+// expect: fail inclusive,exclusive wrong.order | the nearest prefix covers what is before it, and that is added too
 
 #include <algorithm>
 #include <cuda/atomic>

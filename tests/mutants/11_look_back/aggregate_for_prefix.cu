@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | what one tile sums up to is taken for all that is before
+// expect: fail inclusive,exclusive wrong.order | what one tile sums up to is taken for all that is before
 
 #include <algorithm>
 #include <cuda/atomic>

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the prefix that is kept ends before the tile, not with it
+// expect: fail inclusive,exclusive wrong.order | the prefix that is kept ends before the tile, not with it
 
 #include <algorithm>
 #include <cuda/atomic>

@@ -1,4 +1,4 @@
-// expect: fail inclusive_affine,exclusive_affine | the nearest tile is in the first lane, and the lanes are added up in
+// expect: fail inclusive_affine,exclusive_affine wrong.order | the nearest tile is in the first lane, and the lanes are added up in
 // order
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the window of the first tiles begins before the array does
+// expect: fail inclusive,exclusive bounds.global | the window of the first tiles begins before the array does
 
 #include <algorithm>
 #include <cuda/atomic>

@@ -1,4 +1,4 @@
-// expect: fail waits | right, but a tile says nothing before it knows its inclusive prefix: a chain, as in lab 07
+// expect: fail waits cost.chained_waits | right, but a tile says nothing before it knows its inclusive prefix: a chain, as in lab 07
 // expect on gpu: fail speed | the tiles wait for one another, one after the other
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// expect: fail many | nobody looks back further than 32 tiles
+// expect: fail many wrong.order | nobody looks back further than 32 tiles
 
 #include <algorithm>
 #include <cuda/atomic>

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the sum warps say that the aggregate is an inclusive prefix
+// expect: fail inclusive,exclusive wrong.order | the sum warps say that the aggregate is an inclusive prefix
 
 #include <algorithm>
 #include <cuda/atomic>

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the scratch memory does not grow with the array
+// expect: fail inclusive,exclusive bounds.global | the scratch memory does not grow with the array
 
 #include <algorithm>
 #include <cuda/atomic>

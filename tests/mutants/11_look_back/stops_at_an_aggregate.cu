@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the look-back ends with the nearest tile that has published anything
+// expect: fail inclusive,exclusive wrong.order | the look-back ends with the nearest tile that has published anything
 
 #include <algorithm>
 #include <cuda/atomic>

@@ -1,4 +1,4 @@
-// expect: fail inclusive_affine | one word may be that of the aggregate, the other that of the prefix
+// expect: fail inclusive_affine wrong.order | one word may be that of the aggregate, the other that of the prefix
 
 #include <algorithm>
 #include <cuda/atomic>

@@ -1,4 +1,4 @@
-// expect: fail waits | right, but the look-back waits until the tile just before has a prefix
+// expect: fail waits cost.chained_waits | right, but the look-back waits until the tile just before has a prefix
 // expect on gpu: fail speed | the tiles wait for one another, one after the other
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// expect: fail many | an earlier window is put behind a later one
+// expect: fail many wrong.order | an earlier window is put behind a later one
 
 #include <algorithm>
 #include <cuda/atomic>

@@ -1,4 +1,4 @@
-// expect: fail many | the last tile of a window is the first of the next one, and counted twice
+// expect: fail many wrong.order | the last tile of a window is the first of the next one, and counted twice
 
 #include <algorithm>
 #include <cuda/atomic>
