@@ -24,19 +24,29 @@ void DivergentBarriers::kernel_begin(const KernelInfo& kernel) {
   found_.clear();
 }
 
-void DivergentBarriers::barrier_mixed(const Actor& first, Mask first_lanes, const Actor& who, Mask lanes,
-                                      std::uint32_t id) {
+void DivergentBarriers::block_begin(std::uint64_t, std::uint32_t slot) {
+  if (arrived_.size() <= slot) arrived_.resize(slot + 1);
+  arrived_[slot].clear();
+}
+
+void DivergentBarriers::barrier_arrive(const Actor& who, Mask lanes, std::uint32_t id, Arrival how) {
+  if (id != own_barrier || how != Arrival::waits) return;
+  std::vector<Arrived>& arrived = arrived_[who.slot];
+  for (const Arrived& other : arrived)
+    if (other.line == who.line) return;
+  arrived.push_back({who.line, who.warp * warp_size + static_cast<unsigned>(std::countr_zero(lanes))});
+}
+
+void DivergentBarriers::barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) {
+  if (id != own_barrier) return;
+  std::vector<Arrived>& arrived = arrived_[who.slot];
   // nvcc may make two of one barrier: what counts is the learner's line.
-  if (id != own_barrier || is_same(own_place(*kernel_->module, first.line), own_place(*kernel_->module, who.line)))
-    return;
-  const auto thread = [](const Actor& actor, Mask of) {
-    return actor.warp * warp_size + static_cast<unsigned>(std::countr_zero(of));
-  };
-  const unsigned early = thread(first, first_lanes), late = thread(who, lanes);
-  if (first.line < who.line)
-    add({first.line, who.line}, {who.block, {early, late}, 1});
-  else
-    add({who.line, first.line}, {who.block, {late, early}, 1});
+  for (std::size_t k = 1; k < arrived.size() && meeting == Meeting::all; ++k) {
+    const auto [first, other] = std::minmax(arrived[0], arrived[k], [](auto& a, auto& b) { return a.line < b.line; });
+    if (is_same(own_place(*kernel_->module, first.line), own_place(*kernel_->module, other.line))) continue;
+    add({first.line, other.line}, {who.block, {first.thread, other.thread}, 1});
+  }
+  arrived.clear();
 }
 
 void DivergentBarriers::add(const Lines& lines, const Example& example) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "vgpu/checks/check.hpp"
 
@@ -15,14 +16,22 @@ namespace scanlab::vgpu {
 
 class DivergentBarriers : public Check {
  public:
+  /// Arrivals by another instruction than those who wait already are told to everybody.
   std::uint32_t interests() const override { return 0; }
   void kernel_begin(const KernelInfo& kernel) override;
   void kernel_end() override;
-  void barrier_mixed(const Actor& first, Mask first_lanes, const Actor& who, Mask lanes, std::uint32_t id) override;
+  void block_begin(std::uint64_t block, std::uint32_t slot) override;
+  void barrier_arrive(const Actor& who, Mask lanes, std::uint32_t id, Arrival how) override;
+  void barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) override;
   std::unique_ptr<Observer> fork() const override;
   void join(Observer& fork) override;
 
  private:
+  /// A line, and the first thread that has arrived there.
+  struct Arrived {
+    std::uint32_t line = 0;
+    unsigned thread = 0;
+  };
   struct Example {
     std::uint64_t block = 0;
     unsigned threads[2] = {0, 0};
@@ -32,8 +41,9 @@ class DivergentBarriers : public Check {
 
   void add(const Lines& lines, const Example& example);
 
-  std::shared_ptr<const KernelInfo> kernel_;  ///< while it runs
-  std::map<Lines, Example> found_;            ///< in this launch
+  std::shared_ptr<const KernelInfo> kernel_;   ///< while it runs
+  std::vector<std::vector<Arrived>> arrived_;  ///< at the block's own barrier, by resident place: an entry a line
+  std::map<Lines, Example> found_;             ///< in this launch
 };
 
 }  // namespace scanlab::vgpu

@@ -41,7 +41,6 @@ struct Barrier {
   bool reduces = false;        ///< bar.red: those who wait get a result
   const Inst* last = nullptr;  ///< the latest arrival
   const Warp* last_warp = nullptr;
-  Mask last_lanes = 0;
 };
 
 inline constexpr unsigned barriers_per_block = 16;

@@ -125,8 +125,6 @@ class Observer {
   /// Lanes arrive at barrier `id` of their block, and later the barrier completes (once a block).
   virtual void barrier_arrive(const Actor&, Mask, std::uint32_t /*id*/, Arrival) {}
   virtual void barrier_complete(const Actor&, std::uint32_t /*id*/, Meeting) {}
-  /// Lanes arrive at barrier `id` of their block by another instruction than lanes that wait there, those of `first`.
-  virtual void barrier_mixed(const Actor& /*first*/, Mask, const Actor& /*who*/, Mask, std::uint32_t /*id*/) {}
   /// bar.warp.sync and the implicit synchronisation of shuffles and votes, once for each membermask: among its lanes,
   /// which may have exited before.
   virtual void warp_sync(const Actor&, Mask) {}
