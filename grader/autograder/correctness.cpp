@@ -184,10 +184,11 @@ class CorrectnessCheck {
   }
 
   /// Few elements show that something is wrong, and more of them what.
-  static void ask_larger(Shrinking& shrinking, std::size_t n, TrialResult& tried) {
+  void ask_larger(Shrinking& shrinking, std::size_t n, TrialResult& tried) const {
     constexpr std::size_t few = 64;
-    const std::vector<std::string> vague = {"wrong.other", "wrong.last_element", "wrong.first_element",
-                                            "wrong.nothing_added", "wrong.unwritten"};
+    std::vector<std::string> vague = {"wrong.other", "wrong.last_element", "wrong.first_element",
+                                      "wrong.nothing_added"};
+    if (has_count(check_.entry)) vague.push_back("wrong.unwritten");
     Cause& cause = tried.failure->cause;
     if (!tried.is_wrong_output || n > few || std::ranges::find(vague, cause.id) == vague.end()) return;
     if (const std::optional<Replayed> found = shrinking.larger(n, vague)) {

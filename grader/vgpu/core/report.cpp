@@ -32,11 +32,6 @@ std::string at_own_line(const std::vector<SourcePlace>& places) {
                      call.file == own->file ? fmt::format("line {}", call.line) : at_line(call));
 }
 
-SourcePlace own_place_of(const std::vector<SourcePlace>& places) {
-  const auto own = std::ranges::find_if_not(places, of_toolkit);
-  return own != places.end() ? *own : places.empty() ? SourcePlace{} : places.back();
-}
-
 std::string triple(const unsigned (&v)[3], Dim3 of) {
   if (of.y == 1 && of.z == 1) return std::to_string(v[0]);
   if (of.z == 1) return fmt::format("({}, {})", v[0], v[1]);
@@ -112,7 +107,7 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
       const auto& [state, line] = key;
       const auto places = places_of(module, line);
       Stand stand;
-      stand.where = own_place_of(places);
+      if (!places.empty()) stand.where = places.back();
       stand.spins = state == Split::State::spin;
       const bool one = g.count == 1;
       const char* before = " at ";
@@ -158,7 +153,7 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
   return result;
 }
 
-/// "block 3", "blocks 0 to 7", "4 blocks from 0 to 7"
+/// "block 3", "blocks 0 and 4", "blocks 0 to 7", "4 blocks from 0 to 7"
 std::string blocks_text(const std::vector<std::uint64_t>& blocks, Dim3 size) {
   const auto name = [&](std::uint64_t number) {
     const unsigned id[3] = {static_cast<unsigned>(number % size.x), static_cast<unsigned>(number / size.x % size.y),
@@ -166,6 +161,7 @@ std::string blocks_text(const std::vector<std::uint64_t>& blocks, Dim3 size) {
     return triple(id, size);
   };
   if (blocks.size() == 1) return "block " + name(blocks.front());
+  if (blocks.size() == 2) return fmt::format("blocks {} and {}", name(blocks.front()), name(blocks.back()));
   if (blocks.back() - blocks.front() + 1 == blocks.size())
     return fmt::format("blocks {} to {}", name(blocks.front()), name(blocks.back()));
   return fmt::format("{} blocks from {} to {}", blocks.size(), name(blocks.front()), name(blocks.back()));
