@@ -81,6 +81,7 @@ void check_count(const Plan& plan, const CheckPlan& check, Device& device, Check
   }
   result.verdict = Verdict::fail;
   Cause cause;
+  cause.id = "cost." + check.counter;
   cause.headline = fmt::format("{} of {}, n = {}", check.counter, entry_name(check.entry), check.n);
   cause.actual = fmt::format("{} = {}", check.counter, number(value));
   cause.expected = limits_text(check);

@@ -28,6 +28,8 @@ struct Buffer {
 struct CallReport {
   std::optional<Failure> failure;  ///< a fault: verdict `fail`, `timeout`, or `error` for what the device cannot do
   std::vector<std::pair<std::string, double>> counts;  ///< by counter's name; empty unless counting was asked for
+  std::vector<vgpu::Finding> findings;                 ///< of the device's checks and its faults; a real GPU has none
+  std::uint64_t findings_total = 0;                    ///< with those that were left out
 };
 
 enum class Counting { off, on };

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <utility>
 
 #include "autograder/correctness.hpp"
 #include "autograder/counts.hpp"
 #include "autograder/cuda_device.hpp"
+#include "autograder/findings.hpp"
 #include "autograder/runner_process.hpp"
 #include "autograder/timing.hpp"
 #include "autograder/virtual_device.hpp"
@@ -34,6 +36,16 @@ void set_not_run(const CheckPlan& check, CheckResult& result, const std::string&
   result.cause->headline = "not run: " + reason;
 }
 
+/// A check that did not pass has a finding first that says why: also one whose cause is no device's.
+void settle_findings(const CheckPlan& check, CheckResult& result) {
+  if (!result.cause || result.verdict == Verdict::skipped) return;
+  if (result.cause->id.empty()) result.cause->id = check.kind == CheckPlan::Kind::timing ? "cost.time" : "kit";
+  if (result.verdict == Verdict::error) return;
+  if (!result.findings.empty() && result.findings.front().id == result.cause->id) return;
+  result.findings.insert(result.findings.begin(), finding_of(*result.cause));
+  ++result.findings_total;
+}
+
 }  // namespace
 
 Judge::Judge(Plan plan) : plan_(std::move(plan)) {
@@ -50,9 +62,11 @@ Judge::Judge(Plan plan) : plan_(std::move(plan)) {
 Device& Judge::device(const CheckPlan& check) {
   const bool is_virtual = plan_.device == Plan::Device::vgpu;
   const std::string& profile = is_virtual && !check.profile.empty() ? check.profile : plan_.profile;
-  std::unique_ptr<Device>& device = devices_[profile];
+  // What is counted has no need of checks, which take time.
+  const Checking checking = is_virtual && check.kind == CheckPlan::Kind::correctness ? Checking::on : Checking::off;
+  std::unique_ptr<Device>& device = devices_[{profile, checking}];
   if (!device) {
-    device = is_virtual ? make_virtual_device(profile, plan_.limits.warp_instructions) : make_cuda_device();
+    device = is_virtual ? make_virtual_device(profile, plan_.limits.warp_instructions, checking) : make_cuda_device();
   }
   return *device;
 }
@@ -90,6 +104,8 @@ const CheckResult& Judge::run(std::size_t i) {
     return result;
   }
   result.points = 0;
+  result.findings.clear();
+  result.findings_total = 0;
   result.max_points = check.points;
   result.not_run_points = 0;
   result.cause.reset();
@@ -100,10 +116,35 @@ const CheckResult& Judge::run(std::size_t i) {
     result.verdict = Verdict::error;
     result.cause = cause_of_error(check, error.what());
   }
+  compare_with_floats(check, result);
+  settle_findings(check, result);
   if (result.verdict == Verdict::pass) result.points = result.max_points;
   if (result.verdict == Verdict::error) result.points = 0;
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return result;
+}
+
+void Judge::compare_with_floats(const CheckPlan& check, CheckResult& result) const {
+  constexpr std::array vague = {"wrong.other",        "wrong.block_sums",    "wrong.warp_sums",   "wrong.sections",
+                                "wrong.last_element", "wrong.first_element", "wrong.last_section"};
+  if (check.kind != CheckPlan::Kind::correctness || check.element != ElementType::affine || !result.cause) return;
+  if (has_count(check.entry) || std::ranges::find(vague, result.cause->id) == vague.end()) return;
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    const CheckPlan& other = plan_.checks[i];
+    if (other.kind != check.kind || other.element != ElementType::floats || other.entry != check.entry ||
+        other.operation != check.operation || results_[i].verdict != Verdict::pass || other.sizes != check.sizes) {
+      continue;
+    }
+    Cause& cause = *result.cause;
+    std::erase_if(result.findings, [&](const vgpu::Finding& finding) { return finding.id == cause.id; });
+    --result.findings_total;  // the same one under its new name is added with the cause
+    cause.id = "wrong.operand_order";
+    cause.details.insert(cause.details.begin(), std::move(cause.rationale));
+    cause.rationale =
+        "floats come out right and affine maps do not: the operands of an addition are swapped. Write earlier + later, "
+        "with what is from further left on the left";
+    return;
+  }
 }
 
 void Judge::perform(const CheckPlan& check, CheckResult& result) {
@@ -121,7 +162,8 @@ Result Judge::result() const {
   Result result;
   result.lab = plan_.lab;
   result.title = plan_.title;
-  const auto usual = devices_.find(plan_.profile);
+  const auto usual =
+      std::ranges::find_if(devices_, [&](const auto& device) { return device.first.first == plan_.profile; });
   result.device = usual != devices_.end()             ? usual->second->description()
                   : plan_.device == Plan::Device::gpu ? "GPU"
                                                       : "virtual GPU";

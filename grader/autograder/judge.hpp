@@ -5,11 +5,13 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "autograder/device.hpp"
 #include "autograder/plan.hpp"
 #include "autograder/result.hpp"
+#include "autograder/virtual_device.hpp"
 
 namespace scanlab::grade {
 
@@ -28,6 +30,8 @@ class Judge {
   Result result() const;
 
  private:
+  /// Only the order of the operands tells apart what the same check has found right for floats.
+  void compare_with_floats(const CheckPlan& check, CheckResult& result) const;
   void perform(const CheckPlan& check, CheckResult& result);
   /// Why a check cannot be run here; empty: it can.
   std::string obstacle(const CheckPlan& check) const;
@@ -35,7 +39,8 @@ class Judge {
   Device& device(const CheckPlan& check);
 
   Plan plan_;
-  std::map<std::string, std::unique_ptr<Device>> devices_;  ///< by profile, each made for the first check that needs it
+  /// By profile, each made for the first check that needs it.
+  std::map<std::pair<std::string, Checking>, std::unique_ptr<Device>> devices_;
   std::vector<CheckResult> results_;
 };
 

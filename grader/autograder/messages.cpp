@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <utility>
+
+#include "vgpu/core/memory.hpp"
 
 namespace scanlab::grade {
 
@@ -56,8 +59,9 @@ constexpr std::array<std::pair<std::string_view, Meaning>, 14> cuda_errors = {{
      {"a pointer that is no device pointer was used as one", "pass d_x and d_y, or what cudaMalloc returned"}},
 }};
 
-Failure simple(std::string rationale, std::string next, Verdict verdict = Verdict::fail) {
+Failure simple(std::string id, std::string rationale, std::string next, Verdict verdict = Verdict::fail) {
   Failure failure;
+  failure.cause.id = std::move(id);
   failure.verdict = verdict;
   failure.cause.rationale = std::move(rationale);
   failure.cause.next = std::move(next);
@@ -88,6 +92,30 @@ std::string signal_text(int signal) {
   }
 }
 
+/// Host code has used a pointer that means nothing to it.
+std::optional<Failure> failure_of_access(const Ending& ending, std::string_view when,
+                                         const std::vector<NamedBuffer>& buffers) {
+  if (ending.how != Ending::How::signalled || !ending.address) return std::nullopt;
+  const std::uint64_t address = *ending.address;
+  if (address < 4096) {
+    return simple(
+        "crash.host",
+        fmt::format("the program crashed on the host (segmentation fault): it used a null pointer ({})", when),
+        "look at the host code of the entry: every pointer must point to something before it is followed");
+  }
+  if (address < vgpu::code_window || address >= vgpu::global_window + vgpu::global_window_bytes) return std::nullopt;
+  std::string what = "a device pointer";
+  for (const NamedBuffer& named : buffers) {
+    if (address - named.buffer.address < named.buffer.bytes) {
+      what = fmt::format("byte {} of {}", address - named.buffer.address, named.name);
+    }
+  }
+  return simple(
+      "host_pointer",
+      fmt::format("the program crashed on the host: host code used {}, which is device memory ({})", what, when),
+      "only kernels can use device memory: copy it to the host with cudaMemcpy first");
+}
+
 }  // namespace
 
 Meaning meaning_of_cuda_error(std::string_view name) {
@@ -101,14 +129,15 @@ Failure failure_of(const runner::Done& done, Operation entry) {
   using Status = runner::Done::Status;
   switch (done.status) {
     case Status::missing:
-      return simple(fmt::format("there is no function {}({}) in the file", entry_name(entry), parameters_of(entry)),
+      return simple("entry.missing",
+                    fmt::format("there is no function {}({}) in the file", entry_name(entry), parameters_of(entry)),
                     fmt::format("define it on the host with exactly these parameters, not static, not in a namespace "
                                 "(scanlab.cuh declares it)"));
     case Status::launch_error:
     case Status::run_error: {
       const std::string_view name = done.cuda_error_name;
       const Meaning meaning = meaning_of_cuda_error(name);
-      Failure failure = simple(fmt::format("{}: {}", name, meaning.meaning), std::string(meaning.advice));
+      Failure failure = simple("cuda.error", fmt::format("{}: {}", name, meaning.meaning), std::string(meaning.advice));
       failure.cause.expected = "cudaSuccess";
       failure.cause.actual = done.status == Status::launch_error
                                  ? fmt::format("{} when {} returned", name, entry_name(entry))
@@ -118,37 +147,41 @@ Failure failure_of(const runner::Done& done, Operation entry) {
     case Status::no_memory_map:
       // The submission's own mistakes show up here too, when an earlier call has left its context broken; a fresh
       // process is asked first in that case, so that this is the kit's.
-      return simple(fmt::format("the runner cannot open the judge's device memory: {}", done.cuda_error_name),
+      return simple("kit", fmt::format("the runner cannot open the judge's device memory: {}", done.cuda_error_name),
                     "CUDA IPC must work between processes here; containers need a shared IPC namespace",
                     Verdict::error);
     default:
-      return simple("the program answered the judge in a way that only a changed runner does",
+      return simple("runner.changed", "the program answered the judge in a way that only a changed runner does",
                     "leave the runner's descriptors alone");
   }
 }
 
-Failure failure_of(const Ending& ending, Operation entry, double seconds, std::size_t output_limit) {
+Failure failure_of(const Ending& ending, Operation entry, double seconds, std::size_t output_limit,
+                   const std::vector<NamedBuffer>& buffers) {
   const char* name = entry_name(entry);
   const std::string when =
       ending.was_ready ? fmt::format("in {}", name) : std::string("before it was asked to do anything");
+  if (std::optional<Failure> access = failure_of_access(ending, when, buffers)) return *access;
   switch (ending.how) {
     case Ending::How::exited:
-      return simple(fmt::format("the program ended with exit code {} {}: {} must return", ending.code, when, name),
+      return simple("crash.exit",
+                    fmt::format("the program ended with exit code {} {}: {} must return", ending.code, when, name),
                     ending.was_ready ? "remove calls of exit(), also where an error is handled"
                                      : "look for constructors of global variables, which run before everything else");
     case Ending::How::signalled:
-      return simple(fmt::format("the program {} ({})", signal_text(ending.code), when),
+      return simple("crash.host", fmt::format("the program {} ({})", signal_text(ending.code), when),
                     "look at the host code of the entry: pointers, sizes, what it does before and after the launch");
     case Ending::How::timeout:
-      return simple(fmt::format("no answer within {:g} s ({})", seconds, when),
+      return simple("endless", fmt::format("no answer within {:g} s ({})", seconds, when),
                     "look for a loop that never ends, in the kernel or on the host", Verdict::timeout);
     case Ending::How::flooded:
-      return simple(fmt::format("it printed more than {} bytes in one call ({})", output_limit, when),
+      return simple("output.flood", fmt::format("it printed more than {} bytes in one call ({})", output_limit, when),
                     "remove printf, or print from one thread for small n only");
     case Ending::How::garbled:
-      return simple("the program wrote into the judge's connection", "leave the runner's descriptors alone");
+      return simple("runner.changed", "the program wrote into the judge's connection",
+                    "leave the runner's descriptors alone");
   }
-  return simple("the program ended", "");
+  return simple("crash.host", "the program ended", "");
 }
 
 std::vector<std::string> first_lines(std::string_view output, std::size_t count) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "autograder/device.hpp"
 #include "autograder/operation.hpp"
 #include "autograder/result.hpp"
 #include "autograder/runner_process.hpp"
@@ -21,8 +22,15 @@ Meaning meaning_of_cuda_error(std::string_view name);
 
 /// The failure behind a Done that is neither `done` nor `ready`.
 Failure failure_of(const runner::Done& done, Operation entry);
+/// Device memory that an entry was given, as its parameter is called.
+struct NamedBuffer {
+  Buffer buffer;
+  const char* name = "";
+};
+
 /// The failure behind an Ending. `seconds` is the check's limit, `output_limit` the runner's, in bytes.
-Failure failure_of(const Ending& ending, Operation entry, double seconds, std::size_t output_limit);
+Failure failure_of(const Ending& ending, Operation entry, double seconds, std::size_t output_limit,
+                   const std::vector<NamedBuffer>& buffers);
 
 /// Up to `count` lines of what a submission printed, for details; control characters are shown as '?'.
 std::vector<std::string> first_lines(std::string_view output, std::size_t count);

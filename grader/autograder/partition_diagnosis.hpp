@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "autograder/diagnosis.hpp"
 #include "autograder/partition_oracle.hpp"
 
 namespace scanlab::grade {
@@ -23,19 +24,19 @@ struct PartitionEvidence {
 template <typename T>
 std::size_t first_wrong(const PartitionEvidence<T>& evidence);
 
-/// One sentence on a wrong d_y; never empty. Defined for both elements.
+/// On a wrong d_y. Defined for both elements.
 template <typename T>
-std::string recognise_partition(const PartitionEvidence<T>& evidence);
+Diagnosis recognise_partition(const PartitionEvidence<T>& evidence);
 
-/// One sentence on a wrong *d_kept; never empty. Defined for both elements.
+/// On a wrong *d_kept. Defined for both elements.
 template <typename T>
-std::string recognise_count(const PartitionEvidence<T>& evidence);
+Diagnosis recognise_count(const PartitionEvidence<T>& evidence);
 
 extern template std::size_t first_wrong(const PartitionEvidence<float>&);
 extern template std::size_t first_wrong(const PartitionEvidence<Affine>&);
-extern template std::string recognise_partition(const PartitionEvidence<float>&);
-extern template std::string recognise_partition(const PartitionEvidence<Affine>&);
-extern template std::string recognise_count(const PartitionEvidence<float>&);
-extern template std::string recognise_count(const PartitionEvidence<Affine>&);
+extern template Diagnosis recognise_partition(const PartitionEvidence<float>&);
+extern template Diagnosis recognise_partition(const PartitionEvidence<Affine>&);
+extern template Diagnosis recognise_count(const PartitionEvidence<float>&);
+extern template Diagnosis recognise_count(const PartitionEvidence<Affine>&);
 
 }  // namespace scanlab::grade

@@ -41,7 +41,7 @@ class PartitionTask : public Task<T> {
     } else if (!is_count_right) {
       cause.actual = fmt::format("*d_kept = {}", text_of_count(outputs.kept));
       cause.expected = fmt::to_string(right.kept);
-      cause.rationale = recognise_count(evidence);
+      set_diagnosis(cause, recognise_count(evidence));
       cause.details.push_back("the elements of d_y are right");
     } else {
       return std::nullopt;
@@ -53,6 +53,11 @@ class PartitionTask : public Task<T> {
   }
 
  private:
+  static void set_diagnosis(Cause& cause, Diagnosis diagnosis) {
+    cause.id = std::move(diagnosis.id);
+    cause.rationale = std::move(diagnosis.text);
+  }
+
   static std::string text_of_count(std::int32_t count) {
     return count == unwritten_count ? "unwritten" : fmt::to_string(count);
   }
@@ -67,7 +72,7 @@ class PartitionTask : public Task<T> {
     Cause cause;
     cause.actual = fmt::format("y[{}] = {}", first, text_of(e.y[first]));
     cause.expected = text_of(e.right.y[first]);
-    cause.rationale = recognise_partition(e);
+    set_diagnosis(cause, recognise_partition(e));
     cause.details.push_back(wrong_text(wrong, e.right.y.size(), last));
     return cause;
   }

@@ -5,10 +5,13 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+
+#include "vgpu/checks/finding_order.hpp"
 
 namespace scanlab::grade {
 
@@ -35,7 +38,8 @@ Json to_json(const Where& where) {
 }
 
 Json to_json(const Cause& cause) {
-  return {{"headline", cause.headline},
+  return {{"id", cause.id},
+          {"headline", cause.headline},
           {"rationale", cause.rationale},
           {"expected", cause.expected},
           {"actual", cause.actual},
@@ -51,6 +55,21 @@ Json to_json(const std::optional<std::vector<std::pair<std::string, double>>>& n
   return object;
 }
 
+Json to_json(const std::vector<vgpu::Finding>& findings) {
+  Json list = Json::array();
+  for (const vgpu::Finding& finding : findings) list.push_back(vgpu::to_json(finding));
+  return list;
+}
+
+Json to_json(const std::vector<SeenFinding>& findings) {
+  Json list = Json::array();
+  for (const auto& [finding, checks] : findings) {
+    list.push_back(vgpu::to_json(finding));
+    list.back()["checks"] = checks;
+  }
+  return list;
+}
+
 Json to_json(const CheckResult& check) {
   return {{"name", check.name},
           {"title", check.title},
@@ -62,7 +81,9 @@ Json to_json(const CheckResult& check) {
           {"counts", to_json(check.counts)},
           {"times", to_json(check.times)},
           {"seconds", std::round(check.seconds * 1e4) / 1e4},
-          {"output_hash", check.output_hash ? Json(fmt::format("{:016x}", *check.output_hash)) : Json(nullptr)}};
+          {"output_hash", check.output_hash ? Json(fmt::format("{:016x}", *check.output_hash)) : Json(nullptr)},
+          {"findings", to_json(check.findings)},
+          {"findings_total", check.findings_total}};
 }
 
 [[noreturn]] void throw_errno(const std::string& what) {
@@ -103,9 +124,11 @@ std::string to_text(const Cause& cause) {
       place += fmt::format(" (block {}, thread {})", fmt::join(*where.block, ","), fmt::join(*where.thread, ","));
     }
   }
-  if (!cause.actual.empty() || !cause.expected.empty()) {
+  if (!cause.expected.empty()) {
     line(fmt::format("{}, expected {}{}", cause.actual, cause.expected, place));
     place.clear();
+  } else if (!cause.actual.empty()) {
+    line(cause.actual);
   }
   line(cause.rationale);
   if (!place.empty()) line("at" + place);
@@ -141,6 +164,31 @@ double Result::not_run_points() const {
   return sum;
 }
 
+std::vector<SeenFinding> Result::findings() const {
+  std::vector<SeenFinding> seen;
+  for (const CheckResult& check : checks) {
+    for (const vgpu::Finding& finding : check.findings) {
+      const auto known = std::ranges::find_if(
+          seen, [&](const SeenFinding& other) { return vgpu::reads_the_same(other.finding, finding); });
+      if (known == seen.end()) {
+        seen.push_back({finding, {check.name}});
+        continue;
+      }
+      known->finding.count += finding.count;
+      if (known->checks.back() != check.name) known->checks.push_back(check.name);
+    }
+  }
+  std::ranges::stable_sort(
+      seen, [](const SeenFinding& a, const SeenFinding& b) { return vgpu::is_more_basic(a.finding, b.finding); });
+  return seen;
+}
+
+std::uint64_t Result::findings_total() const {
+  std::uint64_t total = findings().size();
+  for (const CheckResult& check : checks) total += check.findings_total - check.findings.size();
+  return total;
+}
+
 std::string to_json(const Result& result) {
   Json checks = Json::array();
   for (const CheckResult& check : result.checks) checks.push_back(to_json(check));
@@ -154,7 +202,9 @@ std::string to_json(const Result& result) {
                      {"points", number(result.points())},
                      {"max_points", number(result.max_points())},
                      {"not_run_points", number(result.not_run_points())},
-                     {"checks", checks}};
+                     {"checks", checks},
+                     {"findings", to_json(result.findings())},
+                     {"findings_total", result.findings_total()}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

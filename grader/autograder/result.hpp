@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "vgpu/checks/finding.hpp"
+
 namespace scanlab::grade {
 
 /// The kit could not do its part (no runner, a full disk …). Never the submission's failure: verdict `error`, exit 3.
@@ -44,6 +46,7 @@ struct Cause {
   std::optional<Where> where;
   std::vector<std::string> details;  ///< a fact a line
   std::string next;                  ///< a command to type, or advice
+  std::string id = {};               ///< what it is called as a finding: "race.shared", "cost.additions"
 };
 
 /// A verdict that is not `pass`, with its cause.
@@ -65,6 +68,14 @@ struct CheckResult {
   std::optional<std::vector<std::pair<std::string, double>>> times;   ///< of a timing check: what was measured
   double seconds = 0;                                                 ///< wall time
   std::optional<std::uint64_t> output_hash;  ///< of all outputs under the first schedule: equal on every device
+  std::vector<vgpu::Finding> findings;       ///< the most basic first; of a check that failed, the first is its cause
+  std::uint64_t findings_total = 0;          ///< with those that were left out
+};
+
+/// A finding with the checks that came upon it.
+struct SeenFinding {
+  vgpu::Finding finding;
+  std::vector<std::string> checks;  ///< their names, in the plan's order
 };
 
 /// The result of one lab. `verdict` is the worst of the checks': error, then fail, timeout, inconclusive, pass.
@@ -77,6 +88,10 @@ struct Result {
   double points() const;
   double max_points() const;
   double not_run_points() const;
+  /// Each finding once, the most basic first.
+  std::vector<SeenFinding> findings() const;
+  /// … and how many there are with those that were left out.
+  std::uint64_t findings_total() const;
 };
 
 /// The JSON text, indented, with a newline at its end. Text that is not UTF-8 (a submission's output) is replaced.

@@ -195,6 +195,7 @@ std::variant<runner::Done, Ending> RunnerProcess::wait_for_answer(std::uint32_t 
   runner::Done done;
   std::size_t got = 0;
   bool open = true;  // the runner's end of the socket
+  std::optional<std::uint64_t> crash;
   while (true) {
     // A runner that has ended may have a child that holds its socket open; so look at the process as well, 50 times
     // a second. An answer wakes this loop at once.
@@ -208,11 +209,16 @@ std::variant<runner::Done, Ending> RunnerProcess::wait_for_answer(std::uint32_t 
       if (got == sizeof done) {
         if (done.magic != runner::done_magic || done.serial != serial) return end({Ending::How::garbled, 0, ready_});
         done.cuda_error_name[sizeof done.cuda_error_name - 1] = '\0';
-        return done;
+        if (done.status != runner::Done::Status::crashed) return done;
+        crash = done.address;
+        got = 0;
       }
     }
     Ending ending;
-    if (has_exited(ending)) return end(ending);
+    if (has_exited(ending)) {
+      ending.address = crash;
+      return end(ending);
+    }
     if (Clock::now() >= deadline) return end({Ending::How::timeout, 0, ready_});
   }
 }

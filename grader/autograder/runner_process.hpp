@@ -4,7 +4,9 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -24,7 +26,8 @@ struct Ending {
   };
   How how = How::exited;
   int code = 0;
-  bool was_ready = false;  ///< main() had begun
+  bool was_ready = false;                     ///< main() had begun
+  std::optional<std::uint64_t> address = {};  ///< of a crash: what host code has used, as the process says itself
 };
 
 /// One process of a submission's code, in a process group and with resource limits of its own. Its standard output and

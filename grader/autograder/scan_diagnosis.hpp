@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "autograder/diagnosis.hpp"
 #include "autograder/element.hpp"
 #include "autograder/scan_oracle.hpp"
 
@@ -19,11 +20,11 @@ struct Evidence {
   Comparison comparison;  ///< at least one element is wrong
 };
 
-/// One sentence, such as "the last, partial section is never written"; never empty. Defined for both elements.
+/// Its text is one sentence, such as "the last, partial section is never written". Defined for both elements.
 template <typename T>
-std::string recognise(const Evidence<T>& evidence);
+Diagnosis recognise(const Evidence<T>& evidence);
 
-extern template std::string recognise(const Evidence<float>&);
-extern template std::string recognise(const Evidence<Affine>&);
+extern template Diagnosis recognise(const Evidence<float>&);
+extern template Diagnosis recognise(const Evidence<Affine>&);
 
 }  // namespace scanlab::grade

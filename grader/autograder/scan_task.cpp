@@ -62,7 +62,9 @@ class ScanTask : public Task<T> {
     cause.actual = fmt::format("y[{}] = {}", first, text_of(y[first]));
     cause.expected = text_of(reference.value(first));
     cause.where = place_of(plan_, first);
-    cause.rationale = recognise<T>({x, y, scan_, &reference, comparison});
+    Diagnosis diagnosis = recognise<T>({x, y, scan_, &reference, comparison});
+    cause.id = std::move(diagnosis.id);
+    cause.rationale = std::move(diagnosis.text);
     cause.details.push_back(wrong_text(comparison.wrong, x.size(), comparison.last));
     const std::string tolerance = is_unwritten(y[first]) ? std::string() : tolerance_text(reference, first);
     if (!tolerance.empty()) cause.details.push_back(tolerance);

@@ -1,8 +1,30 @@
 #include "autograder/submission.hpp"
 
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "autograder/messages.hpp"
 
 namespace scanlab::grade {
+
+namespace {
+
+constexpr std::string_view launch_failed = "launch.failed";
+
+/// The error was still there when the entry returned: nobody had asked for it.
+void tell_unseen(CallReport& report) {
+  const std::string text =
+      "the entry went on and never asked for the error: SCANLAB_CUDA_CHECK(cudaGetLastError()) after a launch tells it "
+      "at once";
+  report.failure->cause.details.push_back(text);
+  for (vgpu::Finding& finding : report.findings) {
+    if (finding.id == launch_failed) finding.details.push_back(text);
+  }
+}
+
+}  // namespace
 
 Submission::Submission(const Plan& plan, Device& device, ElementType element, Clock::time_point deadline)
     : plan_(plan), device_(device), element_(element), deadline_(deadline) {}
@@ -51,10 +73,17 @@ CallReport Submission::call(Operation entry, const Arguments& arguments, const v
   // A fault on the device says more than the CUDA error or the crash that follows from it.
   if (!report.failure) {
     if (const Ending* ending = std::get_if<Ending>(&answer)) {
-      report.failure = failure_of(*ending, entry, plan_.limits.seconds, plan_.limits.output_bytes);
+      std::vector<NamedBuffer> buffers = {{arguments.x, "d_x"}, {arguments.y, "d_y"}};
+      if (arguments.kept) buffers.push_back({*arguments.kept, "d_kept"});
+      report.failure = failure_of(*ending, entry, plan_.limits.seconds, plan_.limits.output_bytes, buffers);
     } else if (const auto& done = std::get<runner::Done>(answer); done.status != runner::Done::Status::done) {
       report.failure = failure_of(done, entry);
     }
+  }
+  const auto* done = std::get_if<runner::Done>(&answer);
+  if (report.failure && report.failure->cause.id == launch_failed && done &&
+      done->status == runner::Done::Status::launch_error) {
+    tell_unseen(report);
   }
   ++calls_;
   if (report.failure) restart();  // its CUDA context may be beyond use

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
+#include "autograder/findings.hpp"
 #include "autograder/hash.hpp"
 #include "autograder/inputs.hpp"
 #include "autograder/messages.hpp"
+#include "vgpu/checks/finding_order.hpp"
 
 namespace scanlab::grade {
 
@@ -66,11 +69,39 @@ class TypedTrial : public Trial {
         }
       }
     }
+    result.findings = std::move(report.findings);
+    result.findings_total = report.findings_total;
+    settle(result);
     if (result.failure) complete(*result.failure, submission, which);
     return result;
   }
 
  private:
+  /// A mistake that was found fails the call, whatever the output; and what is most basic is the cause.
+  static void settle(TrialResult& result) {
+    std::vector<vgpu::Finding>& findings = result.findings;
+    const auto is_own = [&](const vgpu::Finding& finding) { return finding.id == result.failure->cause.id; };
+    if (result.failure && result.failure->verdict != Verdict::error && std::ranges::none_of(findings, is_own)) {
+      findings.push_back(finding_of(result.failure->cause));
+      ++result.findings_total;
+      vgpu::sort_most_basic_first(findings);
+    }
+    if (findings.empty() || findings.front().weight != vgpu::Finding::Weight::mistake) return;
+    if (result.failure && is_own(findings.front())) return;
+    Cause cause = cause_of(findings.front());
+    if (!result.failure) {
+      cause.details.push_back("the output happened to be right: it need not be, with another schedule or on a GPU");
+    } else if (result.is_wrong_output) {
+      cause.details.push_back(
+          fmt::format("{}, expected {}", result.failure->cause.actual, result.failure->cause.expected));
+    } else {
+      cause.details.push_back(result.failure->cause.actual.empty() ? result.failure->cause.rationale
+                                                                   : result.failure->cause.actual);
+    }
+    result.failure = Failure{result.failure ? result.failure->verdict : Verdict::fail, std::move(cause)};
+    result.is_wrong_output = false;
+  }
+
   Arguments arguments() const {
     Arguments arguments{x_, y_, std::nullopt, n_};
     if (kept_) arguments.kept = *kept_;
@@ -103,6 +134,7 @@ class TypedTrial : public Trial {
     for (std::size_t i = 0; i < n_; ++i) {
       if (std::memcmp(&now[i], &x[i], sizeof(T)) == 0) continue;
       Failure failure;
+      failure.cause.id = "input.changed";
       failure.cause.rationale = "the input was changed: d_x is for reading only";
       failure.cause.actual = fmt::format("x[{}] = {}", i, text_of(now[i]));
       failure.cause.expected = text_of(x[i]);
@@ -115,6 +147,7 @@ class TypedTrial : public Trial {
       const std::optional<std::string> damage = device_.damaged_guard(buffer);
       if (!damage) continue;
       Failure failure;
+      failure.cause.id = "bounds.global";
       failure.cause.rationale = fmt::format("a write outside {}: {}", name, *damage);
       failure.cause.details.push_back("every thread must compare its index with n before it writes");
       return failure;
@@ -149,6 +182,10 @@ std::string again_command(const Plan& plan, const Device& device, const Case& wh
   if (plan.again.empty()) return {};
   return fmt::format("{} --n {} --seed {}{}", plan.again, which.n, plan.seed,
                      device.is_virtual() ? fmt::format(" --schedule {}", vgpu::name_of(which.order)) : std::string());
+}
+
+std::string again_command(const Plan& plan) {
+  return plan.again.empty() ? std::string() : fmt::format("{} --seed {}", plan.again, plan.seed);
 }
 
 }  // namespace scanlab::grade

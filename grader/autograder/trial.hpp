@@ -17,10 +17,12 @@
 namespace scanlab::grade {
 
 struct TrialResult {
-  std::optional<Failure> failure;  ///< complete but for the diagnosis by other runs
-  bool is_wrong_output = false;    ///< … and it is about the values of the output
-  std::uint64_t output_hash = 0;   ///< of what is looked at of the outputs, seeded with the hash given
-  std::uint64_t mistake = 0;       ///< the wrong output's Mistake::fingerprint; 0: all is right
+  std::optional<Failure> failure;       ///< complete but for the diagnosis by other runs
+  bool is_wrong_output = false;         ///< … and all that is known is that the output's values are wrong
+  std::vector<vgpu::Finding> findings;  ///< the most basic first; the failure's own is the first one
+  std::uint64_t findings_total = 0;     ///< with those that were left out
+  std::uint64_t output_hash = 0;        ///< of what is looked at of the outputs, seeded with the hash given
+  std::uint64_t mistake = 0;            ///< the wrong output's Mistake::fingerprint; 0: all is right
   std::vector<std::pair<std::string, double>> counts;
 };
 
@@ -38,5 +40,7 @@ std::unique_ptr<Trial> make_trial(const Plan& plan, const CheckPlan& check, Devi
 std::string headline_of(const Plan& plan, const CheckPlan& check, const Device& device, const Case& which);
 /// "grader/scanlab check 02 --n 1025 --seed 7 --schedule reversed"
 std::string again_command(const Plan& plan, const Device& device, const Case& which);
+/// … of all cases: "grader/scanlab check 02 --seed 7".
+std::string again_command(const Plan& plan);
 
 }  // namespace scanlab::grade

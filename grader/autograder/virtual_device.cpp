@@ -4,18 +4,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <thread>
 #include <utility>
 
+#include "autograder/findings.hpp"
+#include "vgpu/checks/check_suite.hpp"
 #include "vgpu/checks/counters.hpp"
+#include "vgpu/checks/fault_finding.hpp"
+#include "vgpu/checks/finding_order.hpp"
 #include "vgpu/checks/waits.hpp"
 #include "vgpu/core/device.hpp"
 #include "vgpu/core/parallel.hpp"
@@ -74,34 +78,13 @@ class Alarm {
   std::jthread thread_;           // last: it uses all of the above
 };
 
-std::array<std::uint64_t, 3> triple(const unsigned (&values)[3]) {
-  return {values[0], values[1], values[2]};
-}
-
 Failure failure_of(const vgpu::Fault& fault, bool cancelled) {
   Failure failure;
-  Cause& cause = failure.cause;
-  cause.actual = fault.headline;
-  cause.rationale = fault.advice;
-  Where where{fault.where.file, fault.where.line, fault.kernel, std::nullopt, std::nullopt};
-  if (fault.has_thread) {
-    where.block = triple(fault.block);
-    where.thread = triple(fault.thread);
-  }
-  cause.where = where;
-  cause.details = fault.details;
-  if (fault.kind == vgpu::Fault::Kind::refused) {  // it never ran, so there is no line and no thread
-    cause.where.reset();
-    cause.actual = "launch refused: " + fault.headline;
-  }
-  for (const vgpu::SourcePlace& caller : fault.called_from) {
-    cause.details.push_back(fmt::format("called from {}:{}{}{}", caller.file, caller.line,
-                                        caller.function.empty() ? "" : " in ", caller.function));
-  }
+  failure.cause = cause_of(vgpu::to_finding(fault));
   switch (fault.kind) {
     case vgpu::Fault::Kind::budget:
       failure.verdict = Verdict::timeout;
-      if (cancelled) cause.actual = "the kernel was still running when the check's time was up";
+      if (cancelled) failure.cause.actual = "the kernel was still running when the check's time was up";
       break;
     case vgpu::Fault::Kind::unsupported:
       failure.verdict = Verdict::error;  // the virtual GPU's gap, not the submission's mistake
@@ -112,11 +95,41 @@ Failure failure_of(const vgpu::Fault& fault, bool cancelled) {
   return failure;
 }
 
+/// Tells memory that each call leaves behind from memory that is kept for the next call.
+class Leaks {
+ public:
+  /// What a call has allocated and freed. A finding as soon as it is plain that it goes on like this.
+  std::optional<vgpu::Finding> call(const server::Traffic& traffic) {
+    if (traffic.allocations == 0 && traffic.releases == 0) return std::nullopt;
+    ++calls_;
+    live_ += static_cast<std::int64_t>(traffic.allocations) - static_cast<std::int64_t>(traffic.releases);
+    grown_ += traffic.allocations > traffic.releases;
+    if (is_told_ || grown_ < enough || grown_ < calls_) return std::nullopt;
+    is_told_ = true;
+    vgpu::Finding finding;
+    finding.id = "leak";
+    finding.weight = vgpu::Finding::Weight::advice;
+    finding.headline = "LEAK: device memory that each call allocates is never freed";
+    finding.details.push_back(fmt::format("after {} calls, {} allocations are left", calls_, live_));
+    finding.advice =
+        "cudaFree what the entry allocates before it returns, or keep it and use it again in the next call";
+    return finding;
+  }
+
+ private:
+  static constexpr unsigned enough = 4;  ///< scratch memory may be made in the first calls, a level at a time
+  unsigned calls_ = 0, grown_ = 0;
+  std::int64_t live_ = 0;
+  bool is_told_ = false;
+};
+
 /// The session with one runner: served by a thread of its own, which uses the device only while a call is on.
 class VirtualConnection : public Connection {
  public:
-  VirtualConnection(vgpu::Device& device, int judge_fd, int runner_fd)
+  /// `checks` is null where nobody looks for mistakes.
+  VirtualConnection(vgpu::Device& device, vgpu::CheckSuite* checks, int judge_fd, int runner_fd)
       : device_(device),
+        checks_(checks),
         runner_fd_(runner_fd),
         session_(device, judge_fd, options()),
         gate_(session_.lock()),
@@ -145,6 +158,7 @@ class VirtualConnection : public Connection {
   void begin_call(const vgpu::Schedule& schedule, Counting counting, Clock::time_point deadline) override {
     device_.schedule = schedule;
     faults_.clear();
+    if (checks_ != nullptr) checks_->reset();
     if (counting == Counting::on) {
       counters_.reset();
       device_.attach(&counters_);
@@ -173,10 +187,12 @@ class VirtualConnection : public Connection {
       if (followed_waits) report.counts.emplace_back("chained_waits", static_cast<double>(waits_.longest()));
       report.counts.emplace_back("host_copies", static_cast<double>(traffic.copies_to_host));
     }
+    if (checks_ != nullptr) add_findings(report, traffic);
     if (!faults_.empty()) {
       report.failure = failure_of(faults_.front(), alarm_.raised());
     } else if (!closed_because.empty()) {
       report.failure = Failure{};
+      report.failure->cause.id = "runner.changed";
       report.failure->cause.rationale = "the program did not talk to the virtual GPU as the CUDA runtime does";
       report.failure->cause.details = {closed_because};
       report.failure->cause.next = "use the device through CUDA's functions only";
@@ -185,6 +201,19 @@ class VirtualConnection : public Connection {
   }
 
  private:
+  void add_findings(CallReport& report, const server::Traffic& traffic) {
+    vgpu::CheckSuite::Findings found = checks_->findings();
+    report.findings = std::move(found.list);
+    report.findings_total = found.total;
+    const auto add = [&](vgpu::Finding finding) {
+      report.findings.push_back(std::move(finding));
+      ++report.findings_total;
+    };
+    if (!faults_.empty()) add(vgpu::to_finding(faults_.front()));  // the others follow from it
+    if (std::optional<vgpu::Finding> leak = leaks_.call(traffic)) add(*std::move(leak));
+    vgpu::sort_most_basic_first(report.findings);
+  }
+
   server::SessionOptions options() {
     server::SessionOptions options;
     // Called by the serving thread under the gate, as faults_ is only used by whoever holds it.
@@ -203,6 +232,8 @@ class VirtualConnection : public Connection {
   static constexpr std::size_t most_faults = 8;
 
   vgpu::Device& device_;
+  vgpu::CheckSuite* checks_;
+  Leaks leaks_;
   int runner_fd_;
   vgpu::Counters counters_;
   vgpu::Waits waits_;
@@ -217,9 +248,10 @@ class VirtualConnection : public Connection {
 
 class VirtualDevice : public Device {
  public:
-  VirtualDevice(const vgpu::DeviceProfile& profile, std::uint64_t warp_instructions,
+  VirtualDevice(const vgpu::DeviceProfile& profile, std::uint64_t warp_instructions, Checking checking,
                 const std::vector<vgpu::Observer*>& observers)
       : device_(profile) {
+    if (checking == Checking::on) checks_.emplace(device_);
     for (vgpu::Observer* observer : observers) device_.attach(observer);
     device_.max_warp_instructions = warp_instructions;
     device_.threads = vgpu::default_threads();
@@ -263,21 +295,22 @@ class VirtualDevice : public Device {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
       throw KitFault(fmt::format("no socket for the virtual GPU: {}", std::strerror(errno)));
     }
-    return std::make_unique<VirtualConnection>(device_, fds[0], fds[1]);
+    return std::make_unique<VirtualConnection>(device_, checks_ ? &*checks_ : nullptr, fds[0], fds[1]);
   }
 
  private:
   static KitFault lost() { return KitFault("memory of the check is gone from the virtual GPU"); }
 
   vgpu::Device device_;
+  std::optional<vgpu::CheckSuite> checks_;  ///< for the device's whole life: it sees what the judge writes, too
 };
 
 }  // namespace
 
 std::unique_ptr<Device> make_virtual_device(const std::string& profile, std::uint64_t warp_instructions,
-                                            const std::vector<vgpu::Observer*>& observers) {
+                                            Checking checking, const std::vector<vgpu::Observer*>& observers) {
   try {
-    return std::make_unique<VirtualDevice>(vgpu::profile_by_name(profile), warp_instructions, observers);
+    return std::make_unique<VirtualDevice>(vgpu::profile_by_name(profile), warp_instructions, checking, observers);
   } catch (const std::invalid_argument& error) {
     throw KitFault(error.what());
   }

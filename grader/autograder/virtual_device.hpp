@@ -10,9 +10,12 @@
 
 namespace scanlab::grade {
 
+/// Whether the device looks for mistakes in what kernels do, which takes time.
+enum class Checking { off, on };
+
 /// `profile` as vgpu::profile_by_name knows it (KitFault otherwise); at most `warp_instructions` a launch. `observers`,
 /// which outlive the device, listen to every launch.
 std::unique_ptr<Device> make_virtual_device(const std::string& profile, std::uint64_t warp_instructions,
-                                            const std::vector<vgpu::Observer*>& observers = {});
+                                            Checking checking, const std::vector<vgpu::Observer*>& observers = {});
 
 }  // namespace scanlab::grade

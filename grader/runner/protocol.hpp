@@ -10,8 +10,8 @@
 
 namespace scanlab::runner {
 
-inline constexpr std::uint32_t call_magic = 0x53434332;  ///< changes with every change of the frames
-inline constexpr std::uint32_t done_magic = 0x53434431;
+inline constexpr std::uint32_t call_magic = 0x53434333;  ///< changes with every change of the frames
+inline constexpr std::uint32_t done_magic = 0x53434432;
 
 /// Names of the environment variables that hold the numbers of inherited descriptors.
 inline constexpr char fd_variable[] = "SCANLAB_RUNNER_FD";  ///< this protocol
@@ -52,12 +52,14 @@ struct Done {
     run_error,      ///< `cuda_error` came from the synchronisation after it
     no_memory_map,  ///< the judge's memory could not be opened: `cuda_error`; not the submission's fault
     bad_call,       ///< a frame that this runner does not understand
+    crashed,        ///< host code has used `address`, and the process is about to end
   };
   std::uint32_t magic = done_magic;
   std::uint32_t serial = 0;
   Status status = Status::done;
   std::int32_t cuda_error = 0;    ///< a cudaError_t
   char cuda_error_name[64] = {};  ///< as cudaGetErrorName gives it
+  std::uint64_t address = 0;
 };
 
 static_assert(std::is_trivially_copyable_v<Call> && std::is_trivially_copyable_v<Done>);

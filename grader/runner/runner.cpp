@@ -6,6 +6,7 @@
 // either CUDA runtime, NVIDIA's or the virtual GPU's.
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -116,6 +117,39 @@ Done perform(const Call& call, Memory& memory) {
   return done;
 }
 
+int judge_fd = -1;
+struct sigaction previous_segv, previous_bus;
+volatile std::uint32_t current_serial = 0;
+
+/// Host code has used memory that it must not: the judge is told which, and the process ends as it would have.
+void on_bad_access(int signal, siginfo_t* info, void*) {
+  if (info->si_code > 0) {  // not sent by a program
+    Done done;
+    done.serial = current_serial;
+    done.status = Done::Status::crashed;
+    done.address = reinterpret_cast<std::uint64_t>(info->si_addr);
+    (void)send(judge_fd, &done, sizeof done, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+  // The instruction runs again, and meets what was there before.
+  sigaction(signal, signal == SIGSEGV ? &previous_segv : &previous_bus, nullptr);
+  if (info->si_code <= 0) raise(signal);
+}
+
+/// On a stack of its own, since the program's may be what is used up.
+void watch_bad_accesses() {
+  static char stack[256 << 10];
+  stack_t own{};
+  own.ss_sp = stack;
+  own.ss_size = sizeof stack;
+  sigaltstack(&own, nullptr);
+  struct sigaction action {};
+  action.sa_sigaction = on_bad_access;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGSEGV, &action, &previous_segv);
+  sigaction(SIGBUS, &action, &previous_bus);
+}
+
 }  // namespace
 
 int main() {
@@ -129,6 +163,9 @@ int main() {
   // What a submission prints must be in the pipe when it crashes a moment later.
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
 
+  judge_fd = fd;
+  watch_bad_accesses();
+
   Done ready;
   ready.status = Done::Status::ready;
   if (!answer(fd, ready)) return 0;
@@ -136,6 +173,7 @@ int main() {
   Memory memory;
   Call call;
   while (receive(fd, call)) {
+    current_serial = call.serial;
     const Done done = perform(call, memory);
     std::fflush(stdout);
     if (!answer(fd, done)) break;

@@ -100,7 +100,8 @@ Json ending(const CallReport& report, Submission& submission, const TracePlan& p
 Json trace(const TracePlan& plan) {
   vgpu::StepTracer tracer(plan.block, plan.most_accesses);
   vgpu::SharedRaces races;
-  const auto device = make_virtual_device(plan.call.profile, plan.call.limits.warp_instructions, {&tracer, &races});
+  const auto device =
+      make_virtual_device(plan.call.profile, plan.call.limits.warp_instructions, Checking::off, {&tracer, &races});
   const std::size_t n = plan.n(), bytes = n * bytes_of(plan.element);
   const OwnedBuffer x(*device, bytes, fmt::format("d_x, the input ({})", elements_text(n)));
   const OwnedBuffer y(*device, bytes, fmt::format("d_y, the output ({})", elements_text(n)));

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <thread>
+#include <utility>
 
 namespace scanlab::grade {
 
@@ -19,20 +20,25 @@ constexpr unsigned char guard = 0xC5;
 
 class HostConnection : public Connection {
  public:
+  explicit HostConnection(std::vector<vgpu::Finding> findings) : findings_(std::move(findings)) {}
   void begin_call(const vgpu::Schedule&, Counting counting, Clock::time_point) override { counting_ = counting; }
   CallReport end_call() override {
     CallReport report;
     if (counting_ == Counting::on) report.counts = {{"additions", 1023}, {"warp_efficiency", 0.5}};
+    report.findings = findings_;
+    report.findings_total = findings_.size();
     return report;
   }
 
  private:
+  std::vector<vgpu::Finding> findings_;
   Counting counting_ = Counting::off;
 };
 
 class HostDevice : public Device {
  public:
-  HostDevice(Pretend pretend, HostTraits traits) : pretend_(pretend), traits_(traits) {}
+  HostDevice(Pretend pretend, HostTraits traits, std::vector<vgpu::Finding> findings)
+      : pretend_(pretend), traits_(traits), findings_(std::move(findings)) {}
 
   std::string description() const override { return "host memory"; }
   bool is_virtual() const override { return pretend_ == Pretend::virtual_gpu; }
@@ -81,7 +87,7 @@ class HostDevice : public Device {
     return pointer;
   }
 
-  std::unique_ptr<Connection> connect() override { return std::make_unique<HostConnection>(); }
+  std::unique_ptr<Connection> connect() override { return std::make_unique<HostConnection>(findings_); }
 
   void copy(const Buffer& to, const Buffer& from) override {
     std::memcpy(at(to), at(from), from.bytes);
@@ -94,14 +100,15 @@ class HostDevice : public Device {
 
   Pretend pretend_;
   HostTraits traits_;
+  std::vector<vgpu::Finding> findings_;
   std::uint32_t number_ = 0;
   std::map<std::uint64_t, std::pair<std::string, std::uint32_t>> names_;
 };
 
 }  // namespace
 
-std::unique_ptr<Device> make_host_device(Pretend pretend, HostTraits traits) {
-  return std::make_unique<HostDevice>(pretend, traits);
+std::unique_ptr<Device> make_host_device(Pretend pretend, HostTraits traits, std::vector<vgpu::Finding> findings) {
+  return std::make_unique<HostDevice>(pretend, traits, std::move(findings));
 }
 
 }  // namespace scanlab::grade

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "autograder/device.hpp"
 
@@ -17,6 +18,8 @@ struct HostTraits {
   std::size_t cache_bytes = 0;  ///< what it says its cache holds
 };
 
-std::unique_ptr<Device> make_host_device(Pretend pretend, HostTraits traits = {});
+/// `findings` is what the device's checks find in every call.
+std::unique_ptr<Device> make_host_device(Pretend pretend, HostTraits traits = {},
+                                         std::vector<vgpu::Finding> findings = {});
 
 }  // namespace scanlab::grade

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "autograder/correctness.hpp"
 #include "autograder/counts.hpp"
@@ -39,9 +41,10 @@ Plan make_plan() {
   return plan;
 }
 
-CheckResult judge(const char* behaviour, const Plan& plan = make_plan(), Pretend pretend = Pretend::virtual_gpu) {
+CheckResult judge(const char* behaviour, const Plan& plan = make_plan(), Pretend pretend = Pretend::virtual_gpu,
+                  std::vector<scanlab::vgpu::Finding> findings = {}) {
   setenv("BEHAVIOUR", behaviour, 1);
-  const std::unique_ptr<Device> device = make_host_device(pretend);
+  const std::unique_ptr<Device> device = make_host_device(pretend, {}, std::move(findings));
   CheckResult result;
   result.max_points = plan.checks[0].points;
   plan.checks[0].kind == CheckPlan::Kind::correctness ? check_correctness(plan, plan.checks[0], *device, result)
@@ -260,4 +263,116 @@ TEST_CASE("counts are compared with their limits, once the result is right", "[j
   result = judge("prints_wrong", plan);
   CHECK(result.verdict == Verdict::fail);
   CHECK_THAT(result.cause->details.front(), ContainsSubstring("only the work of a right result"));
+}
+
+TEST_CASE("every way to fail has an id", "[judging]") {
+  const std::pair<const char*, const char*> expected[] = {
+      {"carries", "wrong.sections"},
+      {"exit0", "crash.exit"},
+      {"crash", "crash.host"},
+      {"null", "crash.host"},
+      {"device_pointer", "host_pointer"},
+      {"flood", "output.flood"},
+      {"input", "input.changed"},
+      {"beyond", "bounds.global"},
+      {"leftover", "wrong.stale_scratch"},
+      {"error", "cuda.error"},
+      {"garbles", "runner.changed"},
+  };
+  for (const auto& [behaviour, id] : expected) {
+    INFO(behaviour);
+    const CheckResult result = judge(behaviour);
+    REQUIRE(result.cause);
+    CHECK(result.cause->id == id);
+    REQUIRE_FALSE(result.findings.empty());
+    CHECK(result.findings.front().id == id);
+    CHECK(result.findings_total == 1);
+  }
+  Plan plan = make_plan();
+  plan.limits.seconds = 0.3;
+  CHECK(judge("hang", plan).cause->id == "endless");
+  plan.checks[0].entry = Operation::exclusive;
+  CHECK(judge("right", plan).cause->id == "entry.missing");
+}
+
+TEST_CASE("a crash on the host says which pointer it was", "[judging]") {
+  CHECK_THAT(judge("null").cause->rationale, ContainsSubstring("a null pointer (in inclusive_scan)"));
+  CHECK_THAT(judge("device_pointer").cause->rationale, ContainsSubstring("which is device memory"));
+}
+
+TEST_CASE("a failure is shrunk to the smallest size, and its command shows the same", "[judging]") {
+  const CheckResult result = judge("from_40");
+  REQUIRE(result.verdict == Verdict::fail);
+  CHECK(result.cause->headline == "inclusive scan of floats, n = 40, seed 7, schedule in_order");
+  CHECK(result.cause->next == "grader/scanlab check 02 --n 40 --seed 7 --schedule in_order");
+
+  Plan again = make_plan();  // what that command makes of the plan
+  again.checks[0].sizes = {40};
+  again.checks[0].schedules = {scanlab::vgpu::Schedule::Order::in_order};
+  const CheckResult replayed = judge("from_40", again);
+  REQUIRE(replayed.cause);
+  CHECK(replayed.cause->id == result.cause->id);
+  CHECK(to_text(*replayed.cause) == to_text(*result.cause));
+}
+
+TEST_CASE("what fails only after other calls is told to be checked as a whole", "[judging]") {
+  const CheckResult result = judge("leftover");
+  REQUIRE(result.cause);
+  CHECK(result.cause->next == "grader/scanlab check 02 --seed 7");
+}
+
+TEST_CASE("a program that is right for whole sections only is told so", "[judging]") {
+  const CheckResult result = judge("whole_sections");
+  REQUIRE(result.cause);
+  const std::string text = to_text(*result.cause);
+  CHECK_THAT(text, ContainsSubstring("right for n = 1024 and 2048, wrong for n = 1"));
+  CHECK_THAT(text, ContainsSubstring("only whole sections come out right, of 1024 elements"));
+  CHECK_THAT(to_text(*judge("from_40").cause), !ContainsSubstring("only whole"));
+}
+
+TEST_CASE("a mistake fails a check whose output is right; advice does not", "[judging]") {
+  scanlab::vgpu::Finding race;
+  race.id = "race.shared";
+  race.headline = "RACE (write-after-read): shared s_xy[5], kernel k, block 0";
+  race.kernel = "k";
+  race.advice = "no barrier separates them";
+  scanlab::vgpu::Finding::Part part;
+  part.does = "read";
+  part.where = {"scan.cu", 31, 1, {}};
+  part.has_thread = true;
+  race.parts = {part};
+  const auto has_detail = [](const CheckResult& result, const char* text) {
+    return std::ranges::any_of(result.cause->details,
+                               [&](const std::string& detail) { return detail.starts_with(text); });
+  };
+
+  CheckResult result = judge("right", make_plan(), Pretend::virtual_gpu, {race});
+  REQUIRE(result.verdict == Verdict::fail);
+  CHECK(result.cause->id == "race.shared");
+  CHECK(result.cause->actual == race.headline);
+  CHECK(result.cause->rationale == race.advice);
+  CHECK(result.cause->where->line == 31);
+  CHECK(result.cause->details.front() == "read by thread 0   scan.cu:31");
+  CHECK(has_detail(result, "the output happened to be right"));
+  CHECK(result.findings.size() == 1);
+
+  result = judge("carries", make_plan(), Pretend::virtual_gpu, {race});
+  CHECK(result.cause->id == "race.shared");  // in the first call already
+
+  Plan wrong = make_plan();
+  wrong.checks[0].sizes = {1025};
+  result = judge("carries", wrong, Pretend::virtual_gpu, {race});
+  REQUIRE(result.cause);
+  CHECK(result.cause->id == "race.shared");
+  CHECK(has_detail(result, "y[1024] = "));
+  REQUIRE(result.findings.size() == 2);
+  CHECK(result.findings[1].id == "wrong.sections");
+
+  race.weight = scanlab::vgpu::Finding::Weight::advice;
+  result = judge("right", make_plan(), Pretend::virtual_gpu, {race});
+  CHECK(result.verdict == Verdict::pass);
+  REQUIRE(result.findings.size() == 1);
+  CHECK(result.findings[0].count > 1);
+  result = judge("carries", make_plan(), Pretend::virtual_gpu, {race});
+  CHECK(result.cause->id == "wrong.sections");
 }

@@ -50,9 +50,10 @@ std::string diagnosis(Others others, std::size_t n, const Program<T>& program, P
   program(attempt);
   const Partition<T> right = partition_of<T>(attempt.x, others);
   const PartitionEvidence<T> evidence{attempt.x, attempt.y, attempt.count, others, right};
-  if (first_wrong(evidence) < right.y.size()) return recognise_partition(evidence);
+  const auto told = [](const Diagnosis& found) { return found.id + ": " + found.text; };
+  if (first_wrong(evidence) < right.y.size()) return told(recognise_partition(evidence));
   REQUIRE(attempt.count != static_cast<std::int64_t>(right.kept));
-  return recognise_count(evidence);
+  return told(recognise_count(evidence));
 }
 
 /// A program that puts each kept element x[i], one after the other, to the place that `place` gives.
@@ -306,7 +307,7 @@ TEST_CASE("every wrong partition has a sentence", "[partition]") {
           std::copy(right.y.begin(), right.y.end(), a.y.begin());
           if (wrong >= right.y.size()) break;
           a.y[wrong].a += 2;
-          CHECK_FALSE(recognise_partition<Affine>({a.x, a.y, 0, others, right}).empty());
+          CHECK_FALSE(recognise_partition<Affine>({a.x, a.y, 0, others, right}).text.empty());
         }
       }
     }

@@ -12,7 +12,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-/// What the judge says of the output that `spoil` makes from a right one.
+/// What the judge says of the output that `spoil` makes from a right one: "wrong.last_section: the last, partial …".
 template <typename T>
 std::string diagnosis(std::size_t n, Scan scan,
                       const std::function<void(const std::vector<T>& x, std::vector<T>& y)>& spoil,
@@ -24,7 +24,8 @@ std::string diagnosis(std::size_t n, Scan scan,
   spoil(x, y);
   const Comparison comparison = compare<T>(y, reference);
   REQUIRE_FALSE(comparison.ok());
-  return recognise<T>({x, y, scan, &reference, comparison});
+  const Diagnosis found = recognise<T>({x, y, scan, &reference, comparison});
+  return found.id + ": " + found.text;
 }
 
 template <typename T>

@@ -28,8 +28,8 @@ from scanlab.toolchain import product, toolchain  # noqa: E402
 SKIPPED = 77
 TIMEOUT = 120.0
 PTX_TO_CODE = "arch=compute_80,code=sm_{}"
-"""The PTX that the virtual GPU runs, made into the GPU's own code. Without optimisation: ptxas otherwise merges loads of
-neighbouring words into wider ones, which meet in fewer banks."""
+"""The PTX that the virtual GPU runs, made into the GPU's own code. Without optimisation: ptxas otherwise merges loads
+of neighbouring words into wider ones, which meet in fewer banks."""
 
 L1 = "l1tex__t"
 SHARED = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op"

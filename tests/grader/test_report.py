@@ -160,3 +160,77 @@ def test_a_grade_is_as_bad_as_its_worst_lab() -> None:
     assert verdict("pass", "pass") == "pass"
     assert verdict("pass", "timeout") == "timeout"
     assert verdict("timeout", "fail", "pass") == "fail"
+
+
+def race(**changes: Any) -> dict[str, Any]:
+    parts = [
+        {"does": does, "who": "", "file": "scan.cu", "line": line, "block": None, "thread": [thread, 0, 0]}
+        for does, line, thread in (("read", 29, 6), ("write", 31, 5))
+    ]
+    return {
+        "id": "race.shared",
+        "weight": "mistake",
+        "headline": "RACE (write-after-read): shared s_xy[5], kernel k, block 0",
+        "kernel": "k",
+        "variable": "s_xy",
+        "kind": "write-after-read",
+        "parts": parts,
+        "facts": ["read  by thread 6   scan.cu:29", "write by thread 5   scan.cu:31"],
+        "advice": "no barrier separates them",
+        **changes,
+    }
+
+
+def raced(name: str, *findings: dict[str, Any]) -> dict[str, Any]:
+    details = [*findings[0]["facts"], "the output happened to be right"]
+    told = cause(actual=findings[0]["headline"], expected="", details=details, rationale=findings[0]["advice"])
+    return check(name=name, cause=told, findings=list(findings))
+
+
+def test_a_race_is_told_with_its_lines_and_where_it_was_seen() -> None:
+    assert text(report.cause_lines("02_kogge_stone", raced("inclusive", race()))) == (
+        "RACE 02_kogge_stone: shared s_xy[5], kernel k, block 0 (write-after-read)\n"
+        "  read  by thread 6   scan.cu:29\n"
+        "  write by thread 5   scan.cu:31\n"
+        "  no barrier separates them\n"
+        "  the output happened to be right\n"
+        "  seen in: inclusive scan of floats, n = 1025, seed 7\n"
+        "  again: grader/scanlab check 02 --n 1025 --seed 7"
+    )
+
+
+def test_one_mistake_behind_several_checks_is_shown_once() -> None:
+    other = race(headline="RACE (write-after-read): shared s_xy[9], kernel k, block 3")  # the same two lines
+    told = {**result(raced("inclusive", race()), raced("exclusive", other)), "findings": [race()]}
+    shown = text(report.result_lines(told, checks=False))
+    assert shown.count("RACE") == 1
+    assert "and 1 more of 2 checks; mend this first" in shown
+
+
+def test_a_second_mistake_is_shown_and_the_rest_counted() -> None:
+    findings = [race(), *(race(variable=f"s_{number}") for number in range(4))]
+    told = {**result(raced("inclusive", *findings)), "findings": findings}
+    shown = text(report.result_lines(told, checks=False))
+    assert shown.count("RACE") == report.SHOWN_CAUSES
+    assert shown.count("again:") == 1
+    assert "and 2 more findings; mend this first" in shown
+
+
+def test_a_wrong_output_beside_a_race_is_no_second_report() -> None:
+    wrong = race(id="wrong.other", headline="y[5] = 1, expected 2", parts=[])
+    told = {**result(raced("inclusive", race(), wrong)), "findings": [race(), wrong]}
+    assert text(report.result_lines(told, checks=False)).count("02_kogge_stone:") == 2  # the race and the verdict
+
+
+def test_advice_comes_after_the_verdict_of_whoever_has_passed() -> None:
+    advice = [race(weight="advice", headline=f"LEAK: memory {number}", id="leak") for number in range(3)]
+    passed = {**result(check("pass", findings=advice), verdict="pass"), "findings": advice}
+    lines = text(report.result_lines(passed, checks=False)).splitlines()
+    assert lines[0].startswith("PASS 02_kogge_stone")
+    assert [line for line in lines if line.startswith("LEAK")] == [
+        "LEAK 02_kogge_stone: memory 0",
+        "LEAK 02_kogge_stone: memory 1",
+    ]
+    assert lines[-1] == "  and 1 more of these (--json FILE has all)"
+    failed = {**result(check()), "findings": advice}
+    assert "LEAK" not in text(report.result_lines(failed, checks=False))

@@ -18,6 +18,7 @@ from scanlab.trace.commands import trace
 
 if TYPE_CHECKING:
     from scanlab.judge import Submission
+    from scanlab.labs import Lab
     from scanlab.plan import Options
     from scanlab.report import Line
 
@@ -296,6 +297,9 @@ def verify(
     labs: Annotated[list[str] | None, typer.Argument(metavar="[LAB …]", help="these only")] = None,
     device: DeviceOption = DeviceName.vgpu,
     seed: SeedOption = 7,
+    corpora: Annotated[
+        bool, typer.Option("--corpora", help="grade the programs whose verdicts are known, instead (virtual GPU)")
+    ] = False,
 ) -> None:
     """Prove that skeletons and solutions keep what the labs promise (for those who write labs)."""
     from scanlab.labs import all_labs, find_lab
@@ -305,6 +309,10 @@ def verify(
     ladder = all_labs()
     chosen = {find_lab(lab).name for lab in labs or ()}
     wanted = [lab for lab in ladder if lab.name in chosen] if chosen else ladder
+    if corpora:
+        if device is not DeviceName.vgpu:
+            raise errors.UsageError("--corpora: what these programs have to get is known for the virtual GPU")
+        raise typer.Exit(_verify_corpora(wanted, Options("vgpu", None, seed)))
     verified = verify_labs(wanted, ladder, Options(device.value, None, seed))
     for lab in verified:
         print(f"{lab.lab}: {'; '.join(lab.facts) or 'nothing holds'}")
@@ -313,6 +321,28 @@ def verify(
     faults = sum(len(lab.faults) for lab in verified)
     print(f"{len(verified)} labs, {faults} fault{'' if faults == 1 else 's'}")
     raise typer.Exit(errors.FAILED if faults else errors.PASSED)
+
+
+def _verify_corpora(labs: "Sequence[Lab]", options: "Options") -> int:
+    """Grade the programs of `labs` whose verdicts are known, print what became of them, and return the exit code."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from scanlab.corpora import Row, run_corpora
+
+    rows, faults = run_corpora(labs, options)
+    for fault in faults:
+        print(f"  FAIL {fault}")
+    table = Table(box=None, pad_edge=False)
+    for title in ("lab", "wrong", "rejected", "own reason first", "right", "accepted", "without finding"):
+        table.add_column(title, justify="left" if title == "lab" else "right", no_wrap=True)
+    total = Row("together")
+    for row in rows:
+        table.add_row(*row.texts())
+        total += row
+    table.add_row(*total.texts())
+    Console(highlight=False, width=None if sys.stdout.isatty() else 100).print(table)
+    return errors.FAILED if faults else errors.PASSED
 
 
 @app.command()

@@ -125,7 +125,7 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) 
         lines = str(error).splitlines()
         if len(lines) > MESSAGE_LINES:
             lines = [*lines[:MESSAGE_LINES], f"… {len(lines) - MESSAGE_LINES} more lines"]
-        return failed(submission, options, f"{shown(submission.path)} {error.what}", lines)
+        return failed(submission, options, f"{shown(submission.path)} {error.what}", lines, "compile")
     reference = _reference(builds, submission.lab)
     again = submission.again(options)
     plan = plans.make_plan(submission.lab, shown(submission.path), again, runners, options, reference)
@@ -187,7 +187,9 @@ def _faults(result: object) -> str:
     )
 
 
-def failed(submission: Submission, options: plans.Options, headline: str, details: Sequence[str]) -> Result:
+def failed(
+    submission: Submission, options: plans.Options, headline: str, details: Sequence[str], finding_id: str = "file"
+) -> Result:
     """Return the result of a submission that never reached the judge, in the judge's own form."""
     rubric = submission.lab.rubric
     cause = {
@@ -198,6 +200,23 @@ def failed(submission: Submission, options: plans.Options, headline: str, detail
         "where": None,
         "details": list(details),
         "next": submission.again(options),
+        "id": finding_id,
+    }
+    finding = {
+        "id": finding_id,
+        "weight": "mistake",
+        "headline": headline,
+        "kernel": "",
+        "variable": "",
+        "element": None,
+        "kind": "",
+        "block": None,
+        "parts": [],
+        "facts": list(details),
+        "details": list(details),
+        "advice": "",
+        "count": 1,
+        "text": "\n  ".join([headline, *details]),
     }
     check = {
         "name": "build",
@@ -210,6 +229,8 @@ def failed(submission: Submission, options: plans.Options, headline: str, detail
         "counts": None,
         "times": None,
         "seconds": 0,
+        "findings": [finding],
+        "findings_total": 1,
     }
     return {
         "schema": RESULT_SCHEMA,
@@ -223,4 +244,6 @@ def failed(submission: Submission, options: plans.Options, headline: str, detail
         "max_points": submission.lab.max_points(options.device),
         "not_run_points": submission.lab.not_run_points(options.device),
         "checks": [check],
+        "findings": [{**finding, "checks": ["build"]}],
+        "findings_total": 1,
     }

@@ -1,28 +1,17 @@
 #include "vgpu/checks/check_suite.hpp"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
-#include <string_view>
-#include <tuple>
 #include <utility>
 
+#include "vgpu/checks/divergent_barriers.hpp"
+#include "vgpu/checks/finding_order.hpp"
 #include "vgpu/checks/global_races.hpp"
 #include "vgpu/checks/shared_races.hpp"
 
 namespace scanlab::vgpu {
-namespace {
-
-/// What the others may follow from comes first.
-constexpr std::array<std::string_view, 3> most_basic_first = {"race.shared", "fence.missing", "race.global"};
-
-std::size_t rank(const Finding& finding) {
-  return static_cast<std::size_t>(std::ranges::find(most_basic_first, finding.id) - most_basic_first.begin());
-}
-
-}  // namespace
-
 CheckSuite::CheckSuite(Device& device) : device_(device) {
+  checks_.push_back(std::make_unique<DivergentBarriers>());
   checks_.push_back(std::make_unique<SharedRaces>());
   checks_.push_back(std::make_unique<GlobalRaces>());
   for (const auto& check : checks_) device_.attach(check.get());
@@ -46,7 +35,7 @@ CheckSuite::Findings CheckSuite::findings() const {
     std::ranges::copy(check->findings().list(), std::back_inserter(all.list));
     all.total += check->findings().total();
   }
-  std::ranges::stable_sort(all.list, {}, [](const Finding& f) { return std::tuple(f.weight, rank(f)); });
+  sort_most_basic_first(all.list);
   return all;
 }
 

@@ -3,22 +3,40 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace scanlab::vgpu {
 namespace {
 
-bool is_same_place(const SourcePlace& a, const SourcePlace& b) {
-  return a.line == b.line && a.file == b.file;
+/// "write by thread 5   scan.cu:31", "blocks 0 to 7: threads 0 to 31 wait at the barrier   scan.cu:16"
+std::string part_text(const Finding::Part& part, const Finding& finding, std::size_t width) {
+  std::string text;
+  if (!part.who.empty()) {
+    text = fmt::format("{} {}", part.who, part.does);
+  } else {
+    text = fmt::format("{:<{}}", part.does, width);
+    if (part.has_thread) text += fmt::format(" by thread {}", index_text(part.thread, finding.block_size));
+    if (part.has_block)
+      text += fmt::format(" {} block {}", part.has_thread ? "of" : "by", index_text(part.block, finding.grid_size));
+  }
+  return fmt::format("{}   {}", text, place_text(part.where));
 }
 
-std::string who(const Finding::Part& part, const Finding& finding) {
-  std::string text;
-  if (part.has_thread) text += fmt::format(" by thread {}", index_text(part.thread, finding.block_size));
-  if (part.has_block)
-    text += fmt::format(" {} block {}", part.has_thread ? "of" : "by", index_text(part.block, finding.grid_size));
-  return text;
+using Step = std::tuple<std::string_view, std::string_view, unsigned>;
+
+/// What is done, and where, in its order; of groups of threads, which stand side by side, each once.
+std::vector<Step> steps_of(const Finding& finding) {
+  std::vector<Step> steps;
+  for (const Finding::Part& part : finding.parts) steps.emplace_back(part.does, part.where.file, part.where.line);
+  if (std::ranges::any_of(finding.parts, [](const Finding::Part& part) { return !part.who.empty(); })) {
+    std::ranges::sort(steps);
+    steps.erase(std::ranges::unique(steps).begin(), steps.end());
+  }
+  return steps;
 }
 
 }  // namespace
@@ -44,13 +62,18 @@ const char* name_of(Finding::Weight weight) {
   return weight == Finding::Weight::mistake ? "mistake" : "advice";
 }
 
-std::string Finding::text() const {
+std::vector<std::string> Finding::facts() const {
   std::size_t width = 0;
   for (const Part& part : parts) width = std::max(width, part.does.size());
+  std::vector<std::string> lines;
+  for (const Part& part : parts) lines.push_back(part_text(part, *this, width));
+  std::ranges::copy(details, std::back_inserter(lines));
+  return lines;
+}
+
+std::string Finding::text() const {
   std::string out = headline;
-  for (const Part& part : parts)
-    out += fmt::format("\n  {:<{}}{}   {}", part.does, width, who(part, *this), place_text(part.where));
-  for (const std::string& detail : details) out += "\n  " + detail;
+  for (const std::string& line : facts()) out += "\n  " + line;
   if (!advice.empty()) out += "\n  " + advice;
   if (count > 1) out += fmt::format("\n  and {} more like this", count - 1);
   return out;
@@ -58,9 +81,7 @@ std::string Finding::text() const {
 
 bool reads_the_same(const Finding& a, const Finding& b) {
   return a.id == b.id && a.kernel == b.kernel && a.variable == b.variable && a.kind == b.kind &&
-         std::ranges::equal(a.parts, b.parts, [](const Finding::Part& p, const Finding::Part& q) {
-           return p.does == q.does && is_same_place(p.where, q.where);
-         });
+         steps_of(a) == steps_of(b);
 }
 
 nlohmann::ordered_json to_json(const Finding& finding) {
@@ -68,6 +89,7 @@ nlohmann::ordered_json to_json(const Finding& finding) {
   Json parts = Json::array();
   for (const Finding::Part& part : finding.parts) {
     parts.push_back({{"does", part.does},
+                     {"who", part.who},
                      {"file", part.where.file},
                      {"line", part.where.line},
                      {"block", part.has_block ? Json(part.block) : Json()},
@@ -82,6 +104,7 @@ nlohmann::ordered_json to_json(const Finding& finding) {
           {"kind", finding.kind},
           {"block", finding.has_block ? Json(finding.block) : Json()},
           {"parts", std::move(parts)},
+          {"facts", finding.facts()},
           {"details", finding.details},
           {"advice", finding.advice},
           {"count", finding.count},

@@ -25,6 +25,7 @@ struct Finding {
     SourcePlace where;
     bool has_thread = false, has_block = false;  ///< a block is given where it is not the finding's own
     unsigned thread[3] = {0, 0, 0}, block[3] = {0, 0, 0};
+    std::string who;  ///< where it is more than one thread: "blocks 0 to 7: threads 0 to 31"
   };
 
   std::string id;  ///< "race.shared"; the first part is the family
@@ -42,7 +43,9 @@ struct Finding {
   std::string advice;                ///< what it means, and one next step
   std::uint64_t count = 1;           ///< how often it was seen
 
-  /// As people read it, several lines, without a trailing newline.
+  /// The parts and the details as people read them, a line each.
+  std::vector<std::string> facts() const;
+  /// All of it as people read it, several lines, without a trailing newline.
   std::string text() const;
 };
 
@@ -52,8 +55,9 @@ bool reads_the_same(const Finding& a, const Finding& b);
 /// "mistake", "advice"
 const char* name_of(Finding::Weight weight);
 
-/// With the keys id, weight, headline, kernel, variable, element, kind, block, parts (each with does, file, line, block
-/// and thread), details, advice, count and text; what is not known is null or empty.
+/// With the keys id, weight, headline, kernel, variable, element, kind, block, parts (each with does, who, file, line,
+/// block and thread), facts, details, advice, count and text;
+/// what is not known is null or empty.
 nlohmann::ordered_json to_json(const Finding& finding);
 
 /// "(3, 1)": as many numbers as the shape has dimensions; of a row the number alone.

@@ -60,7 +60,9 @@ std::optional<std::int64_t> distance_from_poison(std::uint64_t address) {
 }
 
 struct Explanation {
-  std::string target;  ///< "shared array s_xy"
+  std::string id;        ///< the fault's
+  std::string target;    ///< "shared array s_xy"
+  std::string variable;  ///< "s_xy"
   std::vector<std::string> details;
   std::string advice;
 };
@@ -68,6 +70,7 @@ struct Explanation {
 Explanation explain_shared(Warp& w, std::uint64_t address) {
   const Image& image = *w.block->grid->image;
   Explanation e;
+  e.id = "bounds.shared";
   e.target = "every shared array";
   if (image.shared.empty()) {
     e.details.push_back("the kernel has no shared memory");
@@ -92,6 +95,7 @@ Explanation explain_shared(Warp& w, std::uint64_t address) {
     }
   }
   e.target = fmt::format("shared array {}", best->name);
+  e.variable = best->name;
   e.details.push_back(missed(best->name, best_size, best_distance));
   if (best->offset == image.dynamic_offset && best_size == 0)
     e.advice =
@@ -104,6 +108,7 @@ Explanation explain_shared(Warp& w, std::uint64_t address) {
 
 Explanation explain_poison(std::int64_t distance) {
   Explanation e;
+  e.id = "uninitialised.pointer";
   e.target = "every allocation";
   std::string detail = "the address comes from memory that nobody has written (poison)";
   if (distance != 0)
@@ -116,6 +121,7 @@ Explanation explain_poison(std::int64_t distance) {
 
 Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) {
   Explanation e;
+  e.id = "bounds.global";
   e.target = "every allocation";
   const Placement p = w.block->grid->memory->place(address, bytes);
   if (address < 4096) {
@@ -130,18 +136,22 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
     e.details.push_back("the address is one of a thread's local memory, used as one of global memory");
     e.advice = "a pointer to a local variable is of use only in its own thread: copy the data to global memory instead";
   } else if (!p.allocation) {
+    e.id = "host_pointer";
     e.details.push_back("the address is no device memory: is it a host pointer, or an uninitialised one?");
     e.advice = "pass pointers from cudaMalloc to the kernel";
   } else if (p.allocation->freed) {
+    e.id = "use_after_free";
     e.target = "live memory";
+    e.variable = p.allocation->label;
     e.details.push_back(fmt::format("the address lies in {}, which has been freed", p.allocation->label));
     e.advice = "free memory only after its last use";
   } else if (p.distance == 0 && p.allocation->is_constant) {
     e.target = "writable memory";
+    e.variable = p.allocation->label;
     e.details.push_back(fmt::format("the address lies in {}, which device code can only read", p.allocation->label));
     e.advice = "write constant memory from the host, with cudaMemcpyToSymbol";
   } else {
-    e.target = p.allocation->label;
+    e.target = e.variable = p.allocation->label;
     e.details.push_back(missed(p.allocation->label, p.allocation->size, p.distance));
     e.advice =
         p.allocation->label.starts_with("cudaMalloc")
@@ -157,6 +167,7 @@ void raise_bad_access(Warp& w, StateSpace space, Touch touch, unsigned lane, std
                       std::uint32_t bytes) {
   FaultException f;
   f.lane = lane;
+  f.fault.does = touch == Touch::atomic ? "atomic" : verb(touch);
   const std::optional<std::int64_t> from_poison = distance_from_poison(address);
   if (!from_poison && address % std::bit_floor(bytes) != 0 && space != StateSpace::generic) {
     f.fault.kind = Fault::Kind::misaligned;
@@ -174,11 +185,13 @@ void raise_bad_access(Warp& w, StateSpace space, Touch touch, unsigned lane, std
       e = explain_shared(w, address);
       break;
     case StateSpace::local:
+      e.id = "bounds.local";
       e.target = "the thread's local arrays";
       e.details.push_back(fmt::format("local address {}, of {} in use", address, w.frame->local_top()));
       e.advice = "an index of a local array is out of its range";
       break;
     case StateSpace::param:
+      e.id = "bounds.param";
       e.target = "the kernel's parameters";
       e.details.push_back(
           fmt::format("parameter offset {}, of {}", address, byte_count(w.block->grid->parameters.size())));
@@ -188,6 +201,8 @@ void raise_bad_access(Warp& w, StateSpace space, Touch touch, unsigned lane, std
       e = from_poison ? explain_poison(*from_poison) : explain_global(w, address, bytes);
       break;
   }
+  f.fault.id = std::move(e.id);
+  f.fault.variable = std::move(e.variable);
   f.fault.headline = fmt::format("{} of {} outside {}", verb(touch), byte_count(bytes), e.target);
   f.fault.details = std::move(e.details);
   f.fault.advice = std::move(e.advice);

@@ -16,6 +16,15 @@ struct SourcePlace {
   std::string function;  ///< inlined function, or empty
 };
 
+/// The threads with these numbers, of one block or several, that stand at one place for one reason.
+struct WaitingThreads {
+  unsigned block[3] = {0, 0, 0};  ///< the first of them
+  std::string who;                ///< "blocks 0 to 7: threads 0 to 31"
+  std::string does;               ///< "wait at the barrier"
+  SourcePlace where;              ///< the learner's own line
+  std::string line;               ///< "blocks 0 to 7: threads 0 to 31 wait at the barrier in scan.cu:16"
+};
+
 struct Fault {
   enum class Kind {
     out_of_bounds,  ///< access outside every allocation, shared array, local or parameter memory
@@ -28,13 +37,18 @@ struct Fault {
     budget,         ///< the launch's instruction limit is used up: an endless loop, or too much work
   };
   Kind kind = Kind::trap;
-  std::string kernel;  ///< as the learner wrote it
-  SourcePlace where;   ///< of the access; its callers follow in `called_from`
+  std::string id;        ///< what it is called where it is more than the kind says: "bounds.shared"
+  std::string does;      ///< of an access: "read", "write", "atomic"
+  std::string variable;  ///< whose memory it was meant for: "s_xy", "cudaMalloc #2"; empty: not known
+  std::string kernel;    ///< as the learner wrote it
+  SourcePlace where;     ///< of the access; its callers follow in `called_from`
   std::vector<SourcePlace> called_from;
   bool has_thread = false;
   unsigned block[3] = {0, 0, 0};
   unsigned thread[3] = {0, 0, 0};
-  std::string headline;              ///< one line: "write of 4 bytes outside shared array s_xy"
+  unsigned grid_size[3] = {1, 1, 1}, block_size[3] = {1, 1, 1};  ///< of the launch
+  std::string headline;                 ///< one line: "write of 4 bytes outside shared array s_xy"
+  std::vector<WaitingThreads> waiting;  ///< of a deadlock or an endless loop
   std::vector<std::string> details;  ///< a fact a line: "s_xy[1024]: 4 bytes after its last element", "8 threads …"
   std::string advice;                ///< one next step
 

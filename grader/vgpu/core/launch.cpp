@@ -361,8 +361,14 @@ class GridRun : public BlockRunner {
 
   [[noreturn]] void stop_deadlock() {
     FaultException f;
-    f.fault = report_deadlock(grid_, running_blocks(), blocks_ - next_);
+    f.fault = report_deadlock(grid_, running_blocks(), unstarted());
     throw f;
+  }
+
+  Unstarted unstarted() const {
+    Unstarted blocks{blocks_ - next_, blocks_};
+    for (std::uint64_t k = next_; k < blocks_; ++k) blocks.lowest = std::min(blocks.lowest, block_at(k));
+    return blocks;
   }
 
   [[noreturn]] void stop_endless() {
@@ -385,12 +391,13 @@ class GridRun : public BlockRunner {
 
 }  // namespace
 
-void raise(Fault::Kind kind, unsigned lane, std::string headline, std::string advice) {
+void raise(Fault::Kind kind, unsigned lane, std::string headline, std::string advice, std::string id) {
   FaultException f;
   f.lane = lane;
   f.fault.kind = kind;
   f.fault.headline = std::move(headline);
   f.fault.advice = std::move(advice);
+  f.fault.id = std::move(id);
   throw f;
 }
 

@@ -9,6 +9,8 @@
 namespace scanlab::vgpu {
 
 /// Stops the kernel: lane `lane` of the running warp did it. The scheduler adds kernel, line, block and thread.
-[[noreturn]] void raise(Fault::Kind kind, unsigned lane, std::string headline, std::string advice = {});
+/// `id` as in Fault.
+[[noreturn]] void raise(Fault::Kind kind, unsigned lane, std::string headline, std::string advice = {},
+                        std::string id = {});
 
 }  // namespace scanlab::vgpu

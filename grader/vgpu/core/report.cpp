@@ -50,18 +50,41 @@ std::pair<Split::State, std::uint32_t> reason(const Split& s) {
   return {s.state, s.pc->line};
 }
 
-struct Waiting {
-  std::vector<std::string> lines;
+/// What the same threads of one block or several do.
+struct Stand {
+  std::vector<std::uint64_t> blocks;  ///< by rising number
+  std::string who;                    ///< "threads 0 to 31"
+  std::string does;                   ///< "wait at the barrier"
+  std::string at;                     ///< " in scan.cu:16"
   SourcePlace where;
-  bool barrier = false, sync = false, spin = false, mbarrier = false, several_barriers = false, exited = false;
+  bool spins = false;
+};
+
+struct Waiting {
+  std::vector<Stand> stands;
+  bool barrier = false, sync = false, spin = false, mbarrier = false, several_barriers = false;
   bool torn_warp = false;  ///< all lanes that a warp has left wait for each other: nobody else can free them
 };
+
+/// Adds what threads of a block do to the others that do the same.
+void add_stand(std::vector<Stand>& stands, std::uint64_t block, Stand stand) {
+  const auto same = std::ranges::find_if(stands, [&](const Stand& other) {
+    return other.who == stand.who && other.does == stand.does && other.at == stand.at;
+  });
+  if (same == stands.end()) {
+    stand.blocks = {block};
+    stands.push_back(std::move(stand));
+  } else {
+    same->blocks.insert(std::ranges::upper_bound(same->blocks, block), block);
+  }
+}
 
 Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
   Waiting result;
   const ptx::Module& module = *grid.image->module;
-  std::size_t left_out = 0;
   for (const Block* block : running) {
+    const std::uint64_t number =
+        block->id.x + std::uint64_t{grid.size.x} * (block->id.y + std::uint64_t{grid.size.y} * block->id.z);
     std::map<std::pair<Split::State, std::uint32_t>, Group> groups;
     for (const Warp& w : block->warps) {
       std::vector<Split> splits = w.waiting;
@@ -79,28 +102,32 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
         g.at_mbarrier |= s.state == Split::State::spin && is_mbarrier_wait(s.pc);
       }
     }
-    const auto threads = static_cast<std::uint32_t>(grid.block_size.count());
-    const unsigned id[3] = {block->id.x, block->id.y, block->id.z};
     unsigned barriers = 0;
     for (const auto& [key, g] : groups) {
       const auto& [state, line] = key;
       const auto places = places_of(module, line);
-      const SourcePlace place = places.empty() ? SourcePlace{} : places.back();
-      const char* what = "run at";
+      Stand stand;
+      if (!places.empty()) stand.where = places.back();
+      stand.spins = state == Split::State::spin;
+      const bool one = g.count == 1;
+      const char* before = " at ";
       switch (state) {
         case Split::State::barrier:
-          what = g.count == 1 ? "waits at the barrier in" : "wait at the barrier in";
+          stand.does = one ? "waits at the barrier" : "wait at the barrier";
+          before = " in ";
           break;
         case Split::State::sync:
-          what = g.count == 1 ? "waits for other lanes of its warp in" : "wait for other lanes of their warp in";
+          stand.does = one ? "waits for other lanes of its warp" : "wait for other lanes of their warp";
+          before = " in ";
           break;
         case Split::State::spin:
-          what = g.count == 1 ? "loops until memory changes, at" : "loop until memory changes, at";
+          stand.does = one ? "loops until memory changes" : "loop until memory changes";
           if (g.at_mbarrier)
-            what = g.count == 1 ? "waits for the phase of an mbarrier, at" : "wait for the phase of an mbarrier, at";
+            stand.does = one ? "waits for the phase of an mbarrier" : "wait for the phase of an mbarrier";
+          before = ", at ";
           break;
         case Split::State::ready:
-          what = g.count == 1 ? "runs at" : "run at";
+          stand.does = one ? "runs" : "run";
           break;
       }
       result.barrier |= state == Split::State::barrier;
@@ -108,27 +135,73 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
       result.sync |= state == Split::State::sync;
       result.spin |= state == Split::State::spin;
       result.mbarrier |= g.at_mbarrier;
-      if (result.lines.empty()) result.where = place;
-      if (result.lines.size() >= most_details) {
-        ++left_out;
-        continue;
-      }
-      const std::string who = g.count == 1 ? fmt::format("thread {}", g.first)
-                              : g.last - g.first + 1 == g.count
-                                  ? fmt::format("threads {} to {}", g.first, g.last)
-                                  : fmt::format("{} threads from {} to {}", g.count, g.first, g.last);
-      result.lines.push_back(fmt::format("block {}: {} {} {}", triple(id, grid.size), who, what, at_own_line(places)));
+      stand.who = one                               ? fmt::format("thread {}", g.first)
+                  : g.last - g.first + 1 == g.count ? fmt::format("threads {} to {}", g.first, g.last)
+                                                    : fmt::format("{} threads from {} to {}", g.count, g.first, g.last);
+      stand.at = before + at_own_line(places);
+      add_stand(result.stands, number, std::move(stand));
     }
     result.several_barriers |= barriers > 1;
+    const auto threads = static_cast<std::uint32_t>(grid.block_size.count());
     if (block->live < threads) {
-      result.exited = true;
-      if (result.lines.size() < most_details)
-        result.lines.push_back(fmt::format("block {}: {} of {} threads have ended", triple(id, grid.size),
-                                           threads - block->live, threads));
+      Stand ended;
+      ended.who = fmt::format("{} of {} threads", threads - block->live, threads);
+      ended.does = "have ended";
+      add_stand(result.stands, number, std::move(ended));
     }
   }
-  if (left_out) result.lines.push_back(fmt::format("and {} more groups of threads", left_out));
   return result;
+}
+
+/// "block 3", "blocks 0 and 4", "blocks 0 to 7", "4 blocks from 0 to 7"
+std::string blocks_text(const std::vector<std::uint64_t>& blocks, Dim3 size) {
+  const auto name = [&](std::uint64_t number) {
+    const unsigned id[3] = {static_cast<unsigned>(number % size.x), static_cast<unsigned>(number / size.x % size.y),
+                            static_cast<unsigned>(number / size.x / size.y)};
+    return triple(id, size);
+  };
+  if (blocks.size() == 1) return "block " + name(blocks.front());
+  if (blocks.size() == 2) return fmt::format("blocks {} and {}", name(blocks.front()), name(blocks.back()));
+  if (blocks.back() - blocks.front() + 1 == blocks.size())
+    return fmt::format("blocks {} to {}", name(blocks.front()), name(blocks.back()));
+  return fmt::format("{} blocks from {} to {}", blocks.size(), name(blocks.front()), name(blocks.back()));
+}
+
+/// Those who wait for memory come first when it is they who wait for other blocks.
+void tell(Fault& fault, std::vector<Stand> stands, const Grid& grid) {
+  if (fault.id == "deadlock.blocks")
+    std::ranges::stable_partition(stands, [](const Stand& stand) { return stand.spins; });
+  std::size_t left_out = 0;
+  for (Stand& stand : stands) {
+    if (fault.waiting.size() + fault.details.size() >= most_details) {
+      ++left_out;
+      continue;
+    }
+    const std::string who = fmt::format("{}: {}", blocks_text(stand.blocks, grid.size), stand.who);
+    std::string line = fmt::format("{} {}{}", who, stand.does, stand.at);
+    if (stand.at.empty()) {
+      fault.details.push_back(std::move(line));
+      continue;
+    }
+    WaitingThreads threads;
+    const std::uint64_t first = stand.blocks.front();
+    threads.block[0] = static_cast<unsigned>(first % grid.size.x);
+    threads.block[1] = static_cast<unsigned>(first / grid.size.x % grid.size.y);
+    threads.block[2] = static_cast<unsigned>(first / grid.size.x / grid.size.y);
+    threads.who = who;
+    threads.does = stand.does;
+    threads.where = stand.where;
+    threads.line = std::move(line);
+    fault.waiting.push_back(std::move(threads));
+  }
+  if (!fault.waiting.empty()) fault.where = fault.waiting.front().where;
+  if (left_out) fault.details.push_back(fmt::format("and {} more groups of threads", left_out));
+}
+
+void set_sizes(Fault& fault, const Grid& grid) {
+  const Dim3 grid_size = grid.size, block_size = grid.block_size;
+  std::ranges::copy(std::initializer_list<unsigned>{grid_size.x, grid_size.y, grid_size.z}, fault.grid_size);
+  std::ranges::copy(std::initializer_list<unsigned>{block_size.x, block_size.y, block_size.z}, fault.block_size);
 }
 
 /// atomicAdd and the like are lines of a header: the line that calls them is the learner's.
@@ -156,6 +229,7 @@ void complete(Fault& fault, const Warp& w, const Inst* i, unsigned lane) {
     fault.where = places.front();
     fault.called_from.assign(places.begin() + 1, places.end());
   }
+  set_sizes(fault, grid);
   fault.has_thread = true;
   fault.block[0] = w.block->id.x;
   fault.block[1] = w.block->id.y;
@@ -184,40 +258,61 @@ SourcePlace own_place(const ptx::Module& module, std::uint32_t line) {
   return f.where;
 }
 
-Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running, std::uint64_t unstarted) {
+namespace {
+
+/// What the threads of a deadlock wait for, and what to do about it.
+struct Reading {
+  const char* id;
+  const char* advice;
+};
+
+Reading read_deadlock(const Waiting& w, bool has_unstarted) {
+  constexpr const char* all_come =
+      "every thread named in the mask of a *_sync call must reach that call; use the mask of the threads that do";
+  if (w.torn_warp) return {"warp.divergent", all_come};
+  if (w.spin && !w.mbarrier && has_unstarted)
+    return {"deadlock.blocks",
+            "a block may only wait for blocks that started before it: take the block's number from an atomic counter"};
+  if (w.mbarrier)
+    return {"deadlock.threads",
+            "a phase of an mbarrier (cuda::barrier) ends with as many arrivals as init() was told: count who arrives, "
+            "and who has ended without arrive_and_drop()"};
+  if (w.spin && w.barrier)
+    return {"deadlock.threads",
+            "the loop waits for a write that never comes: who could write waits at the barrier, or has ended"};
+  if (w.spin)
+    return {"deadlock.threads",
+            "the loop ends only when somebody writes memory, and nobody does: check its condition, and who should set "
+            "what it reads"};
+  if (w.sync) return {"warp.divergent", all_come};
+  if (w.several_barriers)
+    return {"barrier.divergent",
+            "every thread of a block must reach the same __syncthreads(): move it out of the branch"};
+  return {"barrier.divergent", "every thread of a block must reach every __syncthreads(), or return before it"};
+}
+
+/// "36 blocks have not started, such as block 3: …"
+std::string unstarted_text(const Unstarted& blocks, Dim3 size) {
+  constexpr const char* why = "a block gets a place only when another ends";
+  const std::string first = blocks_text({blocks.lowest}, size);
+  if (blocks.count == 1) return fmt::format("{} has not started: {}", first, why);
+  return fmt::format("{} blocks have not started, such as {}: {}", blocks.count, first, why);
+}
+
+}  // namespace
+
+Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running, const Unstarted& unstarted) {
   Fault f;
   f.kind = Fault::Kind::deadlock;
   f.kernel = ptx::source_name(grid.image->kernel->name);
+  set_sizes(f, grid);
   f.headline = "deadlock: no thread can go on";
   Waiting w = who_waits(grid, running);
-  f.where = w.where;
-  f.details = std::move(w.lines);
-  if (unstarted)
-    f.details.push_back(fmt::format("{} block{} not started: a block gets a place only when another ends", unstarted,
-                                    unstarted == 1 ? " has" : "s have"));
-  const char* const all_come =
-      "every thread named in the mask of a *_sync call must reach that call; use the mask of the threads that do";
-  if (w.spin && unstarted)
-    f.advice =
-        "a block may only wait for blocks that started before it: take the block's number from an atomic counter";
-  else if (w.torn_warp)
-    f.advice = all_come;
-  else if (w.mbarrier)
-    f.advice =
-        "a phase of an mbarrier (cuda::barrier) ends with as many arrivals as init() was told: count who arrives, and "
-        "who has ended without arrive_and_drop()";
-  else if (w.spin && w.barrier)
-    f.advice = "the loop waits for a write that never comes: who could write waits at the barrier, or has ended";
-  else if (w.spin)
-    f.advice =
-        "the loop ends only when somebody writes memory, and nobody does: check its condition, and who should set what "
-        "it reads";
-  else if (w.sync)
-    f.advice = all_come;
-  else if (w.several_barriers)
-    f.advice = "every thread of a block must reach the same __syncthreads(): move it out of the branch";
-  else
-    f.advice = "every thread of a block must reach every __syncthreads(), or return before it";
+  const Reading reading = read_deadlock(w, unstarted.count > 0);
+  f.id = reading.id;
+  f.advice = reading.advice;
+  tell(f, std::move(w.stands), grid);
+  if (unstarted.count) f.details.push_back(unstarted_text(unstarted, grid.size));
   return f;
 }
 
@@ -228,9 +323,9 @@ Fault report_endless(const Grid& grid, const std::vector<const Block*>& running,
   f.headline = cancelled ? "stopped: the time for this check is over"
                          : fmt::format("stopped after {} warp instructions: an endless loop, or far too much work",
                                        grid.executed);
+  set_sizes(f, grid);
   Waiting w = who_waits(grid, running);
-  f.where = w.where;
-  f.details = std::move(w.lines);
+  tell(f, std::move(w.stands), grid);
   f.advice = "check that the loop in that line comes to its end for every thread";
   return f;
 }
@@ -271,6 +366,7 @@ std::string Fault::text() const {
   }
   for (const SourcePlace& p : called_from)
     if (p.line) out += fmt::format("\n  called from {}:{}", p.file, p.line);
+  for (const WaitingThreads& w : waiting) out += "\n  " + w.line;
   for (const std::string& d : details) out += "\n  " + d;
   if (!advice.empty()) out += "\n  next: " + advice;
   return out;

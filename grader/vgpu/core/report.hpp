@@ -18,8 +18,14 @@ bool of_toolkit(const SourcePlace& place);
 /// call of it.
 SourcePlace own_place(const ptx::Module& module, std::uint32_t line);
 
-/// No thread of the resident blocks can go on; `unstarted` blocks wait for a place.
-Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running, std::uint64_t unstarted);
+/// The blocks of a grid that wait for a place.
+struct Unstarted {
+  std::uint64_t count = 0;
+  std::uint64_t lowest = 0;  ///< the lowest of their numbers
+};
+
+/// No thread of the resident blocks can go on.
+Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running, const Unstarted& unstarted);
 
 /// The launch has used up its instructions, or was cancelled from outside.
 Fault report_endless(const Grid& grid, const std::vector<const Block*>& running, bool cancelled);

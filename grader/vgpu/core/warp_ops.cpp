@@ -27,7 +27,7 @@ inline Mask unnamed(const std::uint32_t* members, Mask lanes) {
   raise(Fault::Kind::trap, lane,
         fmt::format("lane {} calls a *_sync function with the mask {:#010x}, which does not name it", lane,
                     members[lane]),
-        "name in the mask all lanes that make the call (0xffffffff: the whole warp)");
+        "name in the mask all lanes that make the call (0xffffffff: the whole warp)", "warp.mask");
 }
 inline void check_named(Warp& w, const Inst* i) {
   const std::uint32_t* members = w.lanes<std::uint32_t>(i->op[5]);

@@ -140,6 +140,15 @@ std::int32_t Requests::allocate(const Request& request, Answer& answer) {
   return wire::error::success;
 }
 
+std::vector<std::string> Requests::live_allocations() const {
+  std::vector<std::string> labels;
+  for (const auto& [base, bytes] : allocations_) {
+    const vgpu::Allocation* found = device_.memory().find(base, 0);
+    if (found != nullptr && found->label.starts_with("cudaMalloc")) labels.push_back(found->label);
+  }
+  return labels;
+}
+
 std::int32_t Requests::share(const Request& request, std::string_view name, Answer& answer) {
   answer.reply.address = request.to;
   if (name.empty()) {

@@ -60,6 +60,9 @@ class Requests {
   /// Device printf's text that the program has not fetched.
   std::uint64_t unread_output_bytes() const { return output_.size() - output_read_; }
 
+  /// See Session::live_allocations.
+  std::vector<std::string> live_allocations() const;
+
   Staging& staging() { return staging_; }
 
   Traffic traffic;

@@ -230,6 +230,11 @@ std::string Session::internal_error() const {
   return impl_->requests.internal_error;
 }
 
+std::vector<std::string> Session::live_allocations() const {
+  const std::lock_guard hold(impl_->mutex);
+  return impl_->requests.live_allocations();
+}
+
 std::uint64_t Session::unread_output_bytes() const {
   const std::lock_guard hold(impl_->mutex);
   return impl_->requests.unread_output_bytes();

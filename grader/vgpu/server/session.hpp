@@ -72,6 +72,8 @@ class Session {
   std::string closed_because() const;
   /// An exception that came out of the engine: the kit's own failure, not the program's. Empty: none.
   std::string internal_error() const;
+  /// What the program has from cudaMalloc and cudaMallocManaged, and has not freed: "cudaMalloc #2 (4096 bytes)".
+  std::vector<std::string> live_allocations() const;
   /// Text of device printf that the program never fetched by synchronising.
   std::uint64_t unread_output_bytes() const;
 

@@ -242,6 +242,22 @@ void print_line_costs(const vgpu::LineCosts& costs) {
 /// Findings are printed whole up to this number.
 constexpr std::size_t most_shown = 10;
 
+/// Memory that a program has left allocated at its end; nothing when it has left none.
+std::optional<vgpu::Finding> find_leak(const server::Session& session) {
+  const std::vector<std::string> left = session.live_allocations();
+  if (left.empty()) return std::nullopt;
+  constexpr std::size_t most = 5;
+  vgpu::Finding finding;
+  finding.id = "leak";
+  finding.weight = vgpu::Finding::Weight::advice;
+  finding.headline = fmt::format("LEAK: {} allocation{} of device memory {} never freed", left.size(),
+                                 left.size() == 1 ? "" : "s", left.size() == 1 ? "is" : "are");
+  finding.details.assign(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(std::min(left.size(), most)));
+  if (left.size() > most) finding.details.push_back(fmt::format("and {} more", left.size() - most));
+  finding.advice = "cudaFree what cudaMalloc has given; at the end of a program the system does it too";
+  return finding;
+}
+
 void print_findings(const vgpu::CheckSuite::Findings& findings) {
   const std::size_t shown = std::min(findings.list.size(), most_shown);
   for (std::size_t k = 0; k < shown; ++k) fmt::print(stderr, "{}\n", findings.list[k].text());
@@ -268,8 +284,10 @@ int run(const Arguments& arguments) {
   std::optional<vgpu::CheckSuite> checks;
   if (arguments.check) checks.emplace(device);
 
+  bool has_fault = false;  // that stopped a kernel: a refused launch may be what the program wants to see
   server::SessionOptions options;
-  options.on_fault = [](const vgpu::Fault& fault) {
+  options.on_fault = [&has_fault](const vgpu::Fault& fault) {
+    has_fault |= fault.kind != vgpu::Fault::Kind::refused;
     if (!cancelled) fmt::print(stderr, "{}\n", fault.text());
   };
   server::Session session(device, ends[0], std::move(options));
@@ -315,7 +333,13 @@ int run(const Arguments& arguments) {
     device.detach(&counters);
   }
   vgpu::CheckSuite::Findings findings;
-  if (checks) findings = checks->findings();
+  if (checks) {
+    findings = checks->findings();
+    if (std::optional<vgpu::Finding> leak = WIFEXITED(status) ? find_leak(session) : std::nullopt) {
+      findings.list.push_back(*std::move(leak));
+      ++findings.total;
+    }
+  }
   print_findings(findings);
   if (const std::string problem = session.internal_error(); !problem.empty()) {
     fmt::print(stderr, "vgpu-run: internal error of the virtual GPU (not of the program): {}\n", problem);
@@ -326,7 +350,8 @@ int run(const Arguments& arguments) {
     fmt::print(stderr, "vgpu-run: {} was killed by signal {} ({})\n", arguments.program[0], signal, explain(signal));
     return 128 + signal;
   }
-  return WEXITSTATUS(status) == 0 && findings.has_mistake() ? exit_findings : WEXITSTATUS(status);
+  const bool is_wrong = checks && (has_fault || findings.has_mistake());
+  return WEXITSTATUS(status) == 0 && is_wrong ? exit_findings : WEXITSTATUS(status);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// expect: fail additions,requests | right, but every result is summed up anew: n * (n - 1) / 2 additions
+// expect: fail additions,requests cost.additions | right, but every result is summed up anew: n * (n - 1) / 2 additions
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | for n = 0 the kernel writes y[0]
+// expect: fail inclusive,exclusive bounds.global | for n = 0 the kernel writes y[0]
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: timeout inclusive | i never grows
+// expect: timeout inclusive endless | i never grows
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail additions,exclusive_additions | right, but 32 threads each do the whole work
+// expect: fail additions,exclusive_additions cost.additions | right, but 32 threads each do the whole work
 
 #include "scanlab.cuh"
 

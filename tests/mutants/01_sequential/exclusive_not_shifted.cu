@@ -1,4 +1,4 @@
-// expect: fail exclusive,exclusive_affine | y[i] already includes x[i], except y[0]
+// expect: fail exclusive,exclusive_affine wrong.inclusive_exclusive | y[i] already includes x[i], except y[0]
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | exit(0) ends the program before anything is scanned
+// expect: fail inclusive,exclusive crash.exit | exit(0) ends the program before anything is scanned
 
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the host cannot follow a device pointer
+// expect: fail inclusive,exclusive host_pointer | the host cannot follow a device pointer
 
 #include "scanlab.cuh"
 

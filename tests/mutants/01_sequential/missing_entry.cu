@@ -1,4 +1,4 @@
-// expect: fail exclusive,exclusive_affine | exclusive_scan is not defined
+// expect: fail exclusive,exclusive_affine entry.missing | exclusive_scan is not defined
 
 #include "scanlab.cuh"
 

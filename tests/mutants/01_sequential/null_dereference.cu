@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the host program crashes
+// expect: fail inclusive,exclusive crash.host | the host program crashes
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | y[n - 1] is never written
+// expect: fail inclusive,exclusive wrong.unwritten | y[n - 1] is never written
 
 #include "scanlab.cuh"
 

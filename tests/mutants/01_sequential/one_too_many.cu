@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the loop also reads x[n] and writes y[n], which do not exist
+// expect: fail inclusive,exclusive bounds.global | the loop also reads x[n] and writes y[n], which do not exist
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive | the entry never returns, and its output has to be cut
+// expect: fail inclusive output.flood | the entry never returns, and its output has to be cut
 
 #include "scanlab.cuh"
 

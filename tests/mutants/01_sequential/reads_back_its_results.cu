@@ -1,4 +1,4 @@
-// expect: fail requests | right, but the running sum is fetched from memory each time
+// expect: fail requests cost.global_requests | right, but the running sum is fetched from memory each time
 
 #include "scanlab.cuh"
 

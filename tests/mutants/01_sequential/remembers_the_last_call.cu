@@ -1,4 +1,4 @@
-// expect: fail inclusive | the sum of one call is carried over into the next
+// expect: fail inclusive wrong.stale_scratch | the sum of one call is carried over into the next
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail additions,host_copies | right, but the device does nothing
+// expect: fail additions,host_copies cost.additions | right, but the device does nothing
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-// expect: fail additions | right, but n additions: identity() + x[0] is one of them
+// expect: fail additions cost.additions | right, but n additions: identity() + x[0] is one of them
 
 #include "scanlab.cuh"
 

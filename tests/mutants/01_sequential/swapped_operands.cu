@@ -1,4 +1,4 @@
-// expect: fail inclusive_affine,exclusive_affine | later + earlier: floats cannot tell, affine maps can
+// expect: fail inclusive_affine,exclusive_affine wrong.operand_order | later + earlier: floats cannot tell, affine maps can
 
 #include "scanlab.cuh"
 

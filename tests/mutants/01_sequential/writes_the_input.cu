@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the input is not the scan's to change
+// expect: fail inclusive,exclusive input.changed | the input is not the scan's to change
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail exclusive,exclusive_affine | another function: its parameters are in another order
+// expect: fail exclusive,exclusive_affine entry.missing | another function: its parameters are in another order
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail barriers | right, but the solution of lab 03: two buffers, and one barrier a step
+// expect: fail barriers cost.barriers | right, but the solution of lab 03: two buffers, and one barrier a step
 
 #include "scanlab.cuh"
 

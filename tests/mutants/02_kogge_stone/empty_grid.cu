@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | for n = 0 a grid of no blocks is launched
+// expect: fail inclusive,exclusive launch.failed | for n = 0 a grid of no blocks is launched
 
 #include "scanlab.cuh"
 

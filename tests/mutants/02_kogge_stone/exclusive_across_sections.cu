@@ -1,4 +1,4 @@
-// expect: fail exclusive,exclusive_affine | a section begins with the last element of the one before
+// expect: fail exclusive,exclusive_affine wrong.identity | a section begins with the last element of the one before
 
 #include "scanlab.cuh"
 

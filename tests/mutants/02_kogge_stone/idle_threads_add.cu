@@ -1,4 +1,4 @@
-// expect: fail additions | right, but threads without a neighbour add the identity
+// expect: fail additions cost.additions | right, but threads without a neighbour add the identity
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | n / 1024 sections: a partial one is never written
+// expect: fail inclusive,exclusive launch.failed | n / 1024 sections: a partial one is never written
 
 #include "scanlab.cuh"
 

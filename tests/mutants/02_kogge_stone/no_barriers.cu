@@ -1,4 +1,4 @@
-// expect: fail inclusive | nobody waits for anybody
+// expect: fail inclusive race.shared | nobody waits for anybody
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive | a sum is read before the step before has written it
+// expect: fail inclusive race.shared | a sum is read before the step before has written it
 
 #include "scanlab.cuh"
 

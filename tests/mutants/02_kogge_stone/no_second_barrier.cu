@@ -1,4 +1,4 @@
-// expect: fail inclusive | a sum is replaced while another thread still has to read it
+// expect: fail inclusive race.shared | a sum is replaced while another thread still has to read it
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail additions | right, but sequential: one thread of each block does all the work
+// expect: fail additions cost.additions | right, but sequential: one thread of each block does all the work
 // expect on gpu: fail speed | 1023 additions one after the other, in place of ten steps
 
 #include "scanlab.cuh"

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | half of the threads write outside the shared array
+// expect: fail inclusive,exclusive bounds.shared | half of the threads write outside the shared array
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the step with stride 1 is missing
+// expect: fail inclusive,exclusive wrong.steps_missing | the step with stride 1 is missing
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,inclusive_affine | thread stride has an element to add: x[0] (exclusive: the identity)
+// expect: fail inclusive,inclusive_affine wrong.first_missing | thread stride has an element to add: x[0] (exclusive: the identity)
 
 #include "scanlab.cuh"
 

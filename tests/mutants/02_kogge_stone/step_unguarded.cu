@@ -1,4 +1,4 @@
-// expect: fail inclusive | thread 0 reads s_xy[-1], outside the array
+// expect: fail inclusive bounds.shared | thread 0 reads s_xy[-1], outside the array
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail sectors | right, but every step goes through global memory instead of shared memory
+// expect: fail sectors cost.global_sectors | right, but every step goes through global memory instead of shared memory
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the last section's idle threads write beyond y[n - 1]
+// expect: fail inclusive,exclusive bounds.global | the last section's idle threads write beyond y[n - 1]
 
 #include "scanlab.cuh"
 

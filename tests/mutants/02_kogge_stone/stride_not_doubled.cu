@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | strides 1, 2, 3 … add most elements more than once
+// expect: fail inclusive,exclusive wrong.other | strides 1, 2, 3 … add most elements more than once
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail barriers | right, but a step has one barrier more than it needs
+// expect: fail barriers cost.barriers | right, but a step has one barrier more than it needs
 
 #include "scanlab.cuh"
 

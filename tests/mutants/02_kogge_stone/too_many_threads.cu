@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | 2048 threads a block: the launch is refused
+// expect: fail inclusive,exclusive launch.failed | 2048 threads a block: the launch is refused
 
 #include "scanlab.cuh"
 

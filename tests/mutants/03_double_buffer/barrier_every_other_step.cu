@@ -1,4 +1,4 @@
-// expect: fail inclusive | two buffers hold for one step without a barrier, not for two
+// expect: fail inclusive race.shared | two buffers hold for one step without a barrier, not for two
 
 #include "scanlab.cuh"
 

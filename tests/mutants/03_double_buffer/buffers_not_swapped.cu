@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | every step reads the loaded elements again
+// expect: fail inclusive,exclusive wrong.nothing_added | every step reads the loaded elements again
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive | a step reads before the step before has written
+// expect: fail inclusive race.shared | a step reads before the step before has written
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive | the first step reads elements that may not have been loaded yet
+// expect: fail inclusive race.shared | the first step reads elements that may not have been loaded yet
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail barriers | right, but the solution of lab 02: two barriers a step instead of one
+// expect: fail barriers cost.barriers | right, but the solution of lab 02: two barriers a step instead of one
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the result lies in the other buffer
+// expect: fail inclusive,exclusive wrong.steps_missing | the result lies in the other buffer
 
 #include "scanlab.cuh"
 

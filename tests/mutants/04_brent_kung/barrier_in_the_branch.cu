@@ -1,4 +1,4 @@
-// expect: fail/timeout inclusive | the threads without work never reach the barrier
+// expect: fail/timeout inclusive barrier.divergent | the threads without work never reach the barrier
 
 #include "scanlab.cuh"
 

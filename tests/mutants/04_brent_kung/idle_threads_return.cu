@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | threads without work leave, and their places are never stored
+// expect: fail inclusive,exclusive wrong.unwritten | threads without work leave, and their places are never stored
 
 #include "scanlab.cuh"
 

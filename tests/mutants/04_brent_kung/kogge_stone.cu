@@ -1,4 +1,4 @@
-// expect: fail additions | right, but the algorithm of lab 03: not work-efficient
+// expect: fail additions cost.additions | right, but the algorithm of lab 03: not work-efficient
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail warp_efficiency | right, but only the reduction tree has contiguous threads
+// expect: fail warp_efficiency cost.addition_efficiency | right, but only the reduction tree has contiguous threads
 
 #include "scanlab.cuh"
 

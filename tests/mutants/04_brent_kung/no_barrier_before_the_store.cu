@@ -1,4 +1,4 @@
-// expect: fail inclusive | a thread stores places that others have not completed yet
+// expect: fail inclusive race.shared | a thread stores places that others have not completed yet
 
 #include "scanlab.cuh"
 

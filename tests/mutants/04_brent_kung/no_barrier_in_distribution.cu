@@ -1,4 +1,4 @@
-// expect: fail inclusive | a value is handed on before it is complete
+// expect: fail inclusive race.shared | a value is handed on before it is complete
 
 #include "scanlab.cuh"
 

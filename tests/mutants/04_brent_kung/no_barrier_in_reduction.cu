@@ -1,4 +1,4 @@
-// expect: fail inclusive | a level is combined before the level below is complete
+// expect: fail inclusive race.shared | a level is combined before the level below is complete
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive_affine,exclusive_affine | later + earlier in the distribution tree: floats cannot tell, affine
+// expect: fail inclusive_affine,exclusive_affine wrong.operand_order | later + earlier in the distribution tree: floats cannot tell, affine
 // maps can
 
 #include "scanlab.cuh"

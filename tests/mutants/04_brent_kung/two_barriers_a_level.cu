@@ -1,4 +1,4 @@
-// expect: fail barriers | right, but a level waits twice
+// expect: fail barriers cost.barriers | right, but a level waits twice
 
 #include "scanlab.cuh"
 

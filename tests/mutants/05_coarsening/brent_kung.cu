@@ -1,4 +1,4 @@
-// expect: fail barriers,threads | right, but two trees over all elements, as in lab 04, and no runs
+// expect: fail barriers,threads cost.barriers | right, but two trees over all elements, as in lab 04, and no runs
 
 #include "scanlab.cuh"
 

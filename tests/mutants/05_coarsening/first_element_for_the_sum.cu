@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | after phase 1 the sum of a run is its last element, not its first
+// expect: fail inclusive,exclusive wrong.other | after phase 1 the sum of a run is its last element, not its first
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | phase 3 adds to all elements of a run but the last
+// expect: fail inclusive,exclusive wrong.other | phase 3 adds to all elements of a run but the last
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | a run is scanned before the other warps have loaded its elements
+// expect: fail inclusive,exclusive race.shared | a run is scanned before the other warps have loaded its elements
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the sum before a run is read before the last level has written it
+// expect: fail inclusive,exclusive race.shared | the sum before a run is read before the last level has written it
 
 #include "scanlab.cuh"
 

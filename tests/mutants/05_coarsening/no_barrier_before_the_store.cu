@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | elements are stored before the thread they belong to has finished them
+// expect: fail inclusive,exclusive race.shared | elements are stored before the thread they belong to has finished them
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the trees combine sums that other threads have not written yet
+// expect: fail inclusive,exclusive race.shared | the trees combine sums that other threads have not written yet
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | s_sums[t] includes the run itself, which then counts twice
+// expect: fail inclusive,exclusive wrong.other | s_sums[t] includes the run itself, which then counts twice
 
 #include "scanlab.cuh"
 

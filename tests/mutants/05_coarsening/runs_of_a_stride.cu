@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | a thread scans elements block_size places apart, which do not adjoin
+// expect: fail inclusive,exclusive wrong.other | a thread scans elements block_size places apart, which do not adjoin
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail additions | right, but each thread adds up all sums before its own, and nobody scans them
+// expect: fail additions cost.additions | right, but each thread adds up all sums before its own, and nobody scans them
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | each run gets the sum of one run before it, not of all
+// expect: fail inclusive,exclusive wrong.other | each run gets the sum of one run before it, not of all
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive_affine,exclusive_affine | run + sums before it: floats cannot tell, affine maps can
+// expect: fail inclusive_affine,exclusive_affine wrong.operand_order | run + sums before it: floats cannot tell, affine maps can
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail threads | right, but the trees of lab 04, with fewer barriers where one warp is left
+// expect: fail threads cost.threads | right, but the trees of lab 04, with fewer barriers where one warp is left
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail sectors | right, but a thread adds to 8 neighbours: nothing is coalesced
+// expect: fail sectors cost.global_sectors | right, but a thread adds to 8 neighbours: nothing is coalesced
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail additions | right, but each element sums up all sections before it anew
+// expect: fail additions cost.additions | right, but each element sums up all sections before it anew
 
 #include "scanlab.cuh"
 

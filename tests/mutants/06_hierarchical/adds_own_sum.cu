@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | S[b] instead of S[b - 1] is added to section b
+// expect: fail inclusive,exclusive wrong.block_sums | S[b] instead of S[b - 1] is added to section b
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | d_sums is freed before the last kernel reads it
+// expect: fail inclusive,exclusive use_after_free | d_sums is freed before the last kernel reads it
 
 #include "scanlab.cuh"
 

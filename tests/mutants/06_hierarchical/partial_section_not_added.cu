@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | n / 1024 - 1 blocks add: the last, partial section is left out
+// expect: fail inclusive,exclusive wrong.block_sums | n / 1024 - 1 blocks add: the last, partial section is left out
 
 #include "scanlab.cuh"
 

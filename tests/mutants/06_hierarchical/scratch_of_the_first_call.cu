@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | d_sums is as long as the first call needed
+// expect: fail inclusive,exclusive bounds.global | d_sums is as long as the first call needed
 
 #include "scanlab.cuh"
 

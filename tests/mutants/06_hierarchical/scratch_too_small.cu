@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the partial section has no place in d_sums
+// expect: fail inclusive,exclusive bounds.global | the partial section has no place in d_sums
 
 #include "scanlab.cuh"
 

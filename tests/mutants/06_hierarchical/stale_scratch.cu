@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | d_sums is zeroed once and added to by every call
+// expect: fail inclusive,exclusive wrong.stale_scratch | d_sums is zeroed once and added to by every call
 
 #include "scanlab.cuh"
 

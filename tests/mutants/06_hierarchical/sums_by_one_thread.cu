@@ -1,4 +1,4 @@
-// expect: fail launches_three_levels | right, but one thread scans all the sums, one by one
+// expect: fail launches_three_levels cost.launches | right, but one thread scans all the sums, one by one
 // expect on gpu: fail speed | one thread scans 65536 sums, each of which waits for a load
 
 #include "scanlab.cuh"

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | each section stays a scan of its own
+// expect: fail inclusive,exclusive wrong.block_sums | each section stays a scan of its own
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail launches,host_copies | right, but the sums are scanned on the host
+// expect: fail launches,host_copies cost.launches | right, but the sums are scanned on the host
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-// expect: fail large,large_affine | the sums are scanned by one block: 1025 sums are too many
+// expect: fail large,large_affine wrong.block_sums | the sums are scanned by one block: 1025 sums are too many
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | each thread of a block takes a number of its own
+// expect: fail inclusive,exclusive bounds.global | each thread of a block takes a number of its own
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive | the other threads read s_before while thread 0 still waits for it
+// expect: fail inclusive race.shared | the other threads read s_before while thread 0 still waits for it
 
 #include "scanlab.cuh"
 

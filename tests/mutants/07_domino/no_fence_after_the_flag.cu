@@ -1,4 +1,4 @@
-// expect: fail fences | the prefix may be read before the flag
+// expect: fail fences cost.fences | the prefix may be read before the flag
 
 #include "scanlab.cuh"
 

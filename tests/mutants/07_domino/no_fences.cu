@@ -1,4 +1,4 @@
-// expect: fail fences | nothing keeps prefix and flag in their order, neither where they are written nor where they are
+// expect: fail fences cost.fences | nothing keeps prefix and flag in their order, neither where they are written nor where they are
 // read
 
 #include "scanlab.cuh"

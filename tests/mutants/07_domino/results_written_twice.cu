@@ -1,4 +1,4 @@
-// expect: fail bytes | right, but the section waits in global memory: written, read again, written again
+// expect: fail bytes cost.global_bytes | right, but the section waits in global memory: written, read again, written again
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive | memory from cudaMalloc holds no zeros
+// expect: fail inclusive bounds.global | memory from cudaMalloc holds no zeros
 
 #include "scanlab.cuh"
 

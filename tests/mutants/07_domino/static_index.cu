@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | sections by blockIdx.x: later blocks fill the GPU and wait for one that never
+// expect: fail inclusive,exclusive deadlock.blocks | sections by blockIdx.x: later blocks fill the GPU and wait for one that never
 // starts
 
 #include "scanlab.cuh"

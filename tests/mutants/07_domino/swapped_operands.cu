@@ -1,4 +1,4 @@
-// expect: fail inclusive_affine,exclusive_affine | the section is put before what is before it
+// expect: fail inclusive_affine,exclusive_affine wrong.operand_order | the section is put before what is before it
 
 #include "scanlab.cuh"
 

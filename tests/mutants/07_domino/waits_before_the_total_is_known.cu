@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | thread 0 passes on before the block has summed up the section
+// expect: fail inclusive,exclusive race.shared | thread 0 passes on before the block has summed up the section
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | a section waits for its own flag, which nobody else sets
+// expect: fail inclusive,exclusive deadlock.threads | a section waits for its own flag, which nobody else sets
 
 #include "scanlab.cuh"
 

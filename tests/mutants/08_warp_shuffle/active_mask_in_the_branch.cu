@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | __activemask() names those who happen to be there, and the source is not among
+// expect: fail inclusive,exclusive wrong.first_missing | __activemask() names those who happen to be there, and the source is not among
 // them
 
 #include "scanlab.cuh"

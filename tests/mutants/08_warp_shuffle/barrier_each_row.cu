@@ -1,4 +1,4 @@
-// expect: fail barriers | right, but the block waits for itself after every row
+// expect: fail barriers cost.barriers | right, but the block waits for itself after every row
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the lane just at the distance has an earlier lane too
+// expect: fail inclusive,exclusive wrong.first_missing | the lane just at the distance has an earlier lane too
 
 #include "scanlab.cuh"
 

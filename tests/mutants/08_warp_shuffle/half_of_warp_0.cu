@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | only as many lanes as there are sums scan them: the others are missing in the
+// expect: fail inclusive,exclusive warp.divergent | only as many lanes as there are sums scan them: the others are missing in the
 // shuffles
 
 #include "scanlab.cuh"

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | four steps join 16 lanes, and a row has 32
+// expect: fail inclusive,exclusive wrong.steps_missing | four steps join 16 lanes, and a row has 32
 
 #include "scanlab.cuh"
 

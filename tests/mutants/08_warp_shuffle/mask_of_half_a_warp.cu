@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the mask names 16 lanes, and 32 make the call
+// expect: fail inclusive,exclusive warp.mask | the mask names 16 lanes, and 32 make the call
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | warp 0 reads the sums of warps that are still scanning
+// expect: fail inclusive,exclusive race.shared | warp 0 reads the sums of warps that are still scanning
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | each lane goes on with its own value, not with the last lane's
+// expect: fail inclusive,exclusive wrong.warp_sums | each lane goes on with its own value, not with the last lane's
 
 #include "scanlab.cuh"
 

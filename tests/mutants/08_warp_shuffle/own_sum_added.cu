@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | a warp adds what all warps up to its own sum up to
+// expect: fail inclusive,exclusive wrong.other | a warp adds what all warps up to its own sum up to
 
 #include "scanlab.cuh"
 

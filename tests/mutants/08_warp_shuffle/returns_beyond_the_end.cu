@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | lanes beyond the last element leave, and with the last lane goes the row's sum
+// expect: fail inclusive,exclusive wrong.uninitialised | lanes beyond the last element leave, and with the last lane goes the row's sum
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | each row is scanned on its own
+// expect: fail inclusive,exclusive wrong.warp_sums | each row is scanned on its own
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the shuffle goes the other way: what is later is added
+// expect: fail inclusive,exclusive wrong.nothing_added | the shuffle goes the other way: what is later is added
 
 #include "scanlab.cuh"
 

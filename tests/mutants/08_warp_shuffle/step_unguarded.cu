@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the first lanes of a row add their own value to itself
+// expect: fail inclusive,exclusive wrong.other | the first lanes of a row add their own value to itself
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive_affine,exclusive_affine | a row is put before the rows before it
+// expect: fail inclusive_affine,exclusive_affine wrong.operand_order | a row is put before the rows before it
 
 #include "scanlab.cuh"
 

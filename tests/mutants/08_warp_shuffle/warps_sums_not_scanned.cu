@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | a warp adds the sum of the one warp before it, not of all
+// expect: fail inclusive,exclusive wrong.warp_sums | a warp adds the sum of the one warp before it, not of all
 
 #include "scanlab.cuh"
 

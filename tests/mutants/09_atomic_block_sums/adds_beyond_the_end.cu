@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | there is no offset of the section behind the last
+// expect: fail inclusive,exclusive bounds.global | there is no offset of the section behind the last
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | no loop: 128 threads reach 128 later sections
+// expect: fail inclusive,exclusive wrong.block_sums | no loop: 128 threads reach 128 later sections
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | each total goes into one offset
+// expect: fail inclusive,exclusive wrong.block_sums | each total goes into one offset
 
 #include "scanlab.cuh"
 

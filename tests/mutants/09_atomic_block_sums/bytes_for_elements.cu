@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | cudaMalloc counts bytes: there is room for a quarter of the offsets
+// expect: fail inclusive,exclusive bounds.global | cudaMalloc counts bytes: there is room for a quarter of the offsets
 
 #include "scanlab.cuh"
 

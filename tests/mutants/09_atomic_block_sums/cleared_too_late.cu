@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the offsets are set to zero between the two kernels
+// expect: fail inclusive,exclusive wrong.block_sums | the offsets are set to zero between the two kernels
 
 #include "scanlab.cuh"
 

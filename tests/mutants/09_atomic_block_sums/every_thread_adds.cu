@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | each of the 128 threads adds the total to all later offsets
+// expect: fail inclusive,exclusive wrong.block_sums | each of the 128 threads adds the total to all later offsets
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail atomics | right, but each warp adds its own sum: four times as many atomics
+// expect: fail atomics cost.atomics | right, but each warp adds its own sum: four times as many atomics
 
 #include "scanlab.cuh"
 

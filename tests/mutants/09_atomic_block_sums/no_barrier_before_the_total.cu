@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the total is read while warp 0 still scans the sums
+// expect: fail inclusive,exclusive race.shared | the total is read while warp 0 still scans the sums
 
 #include "scanlab.cuh"
 

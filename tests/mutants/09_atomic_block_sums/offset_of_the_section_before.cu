@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | block 0 works on section 1, and takes the offset of section 0
+// expect: fail inclusive,exclusive wrong.block_sums | block 0 works on section 1, and takes the offset of section 0
 
 #include "scanlab.cuh"
 

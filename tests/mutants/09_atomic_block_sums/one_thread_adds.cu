@@ -1,4 +1,4 @@
-// expect: fail sectors | right, but one thread adds to all later offsets, one after the other
+// expect: fail sectors cost.global_sectors | right, but one thread adds to all later offsets, one after the other
 
 #include "scanlab.cuh"
 

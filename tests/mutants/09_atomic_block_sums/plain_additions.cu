@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | += reads, adds and writes, and what other blocks add in between is lost
+// expect: fail inclusive,exclusive wrong.order | += reads, adds and writes, and what other blocks add in between is lost
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail launches,atomics | right, but a kernel of its own scans the totals, as in lab 06
+// expect: fail launches,atomics cost.atomics | right, but a kernel of its own scans the totals, as in lab 06
 
 #include "scanlab.cuh"
 

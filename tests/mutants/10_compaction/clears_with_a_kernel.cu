@@ -1,4 +1,4 @@
-// expect: fail split_launches | right, but a kernel of its own sets *d_kept to zero
+// expect: fail split_launches cost.launches | right, but a kernel of its own sets *d_kept to zero
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail launches | right, but a compaction counts first, as only a split has to
+// expect: fail launches cost.launches | right, but a compaction counts first, as only a split has to
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail host_copies | right, but the number of kept elements goes by way of the host
+// expect: fail host_copies cost.host_copies | right, but the number of kept elements goes by way of the host
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail compact,split | the last element is repeated beyond the end, and counted there
+// expect: fail compact,split bounds.global | the last element is repeated beyond the end, and counted there
 
 #include "scanlab.cuh"
 

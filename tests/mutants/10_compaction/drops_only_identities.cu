@@ -1,4 +1,4 @@
-// expect: fail compact,split | removes empty elements, whatever keep says
+// expect: fail compact,split wrong.count | removes empty elements, whatever keep says
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail bytes,split_sectors | right, but the elements are read again when they are moved
+// expect: fail bytes,split_sectors cost.global_bytes | right, but the elements are read again when they are moved
 
 #include "scanlab.cuh"
 

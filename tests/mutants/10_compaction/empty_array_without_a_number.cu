@@ -1,4 +1,4 @@
-// expect: fail compact,split | for n = 0 the number of kept elements is never set
+// expect: fail compact,split wrong.unwritten | for n = 0 the number of kept elements is never set
 
 #include "scanlab.cuh"
 

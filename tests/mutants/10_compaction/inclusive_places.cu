@@ -1,4 +1,4 @@
-// expect: fail compact,split | an element's place counts the element itself
+// expect: fail compact,split bounds.global | an element's place counts the element itself
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail compact | the number is that of the elements kept before the last one
+// expect: fail compact wrong.count | the number is that of the elements kept before the last one
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail compact | s_before and the sums are read before warp 0 has written them
+// expect: fail compact race.shared | s_before and the sums are read before warp 0 has written them
 
 #include "scanlab.cuh"
 

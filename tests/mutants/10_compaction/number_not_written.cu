@@ -1,4 +1,4 @@
-// expect: fail compact | compaction never writes how many elements it keeps
+// expect: fail compact wrong.count | compaction never writes how many elements it keeps
 
 #include "scanlab.cuh"
 

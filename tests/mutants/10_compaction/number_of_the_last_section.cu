@@ -1,4 +1,4 @@
-// expect: fail compact | the number is what the last section keeps
+// expect: fail compact wrong.count | the number is what the last section keeps
 
 #include "scanlab.cuh"
 

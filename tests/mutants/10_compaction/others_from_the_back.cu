@@ -1,4 +1,4 @@
-// expect: fail split | the others are written from the end on, and so from right to left: not stable
+// expect: fail split wrong.not_stable | the others are written from the end on, and so from right to left: not stable
 
 #include "scanlab.cuh"
 

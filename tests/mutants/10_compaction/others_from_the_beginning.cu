@@ -1,4 +1,4 @@
-// expect: fail split | the number of all kept elements is missing in the others' places
+// expect: fail split wrong.others | the number of all kept elements is missing in the others' places
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail split | an other's place also counts the element itself
+// expect: fail split bounds.global | an other's place also counts the element itself
 
 #include "scanlab.cuh"
 

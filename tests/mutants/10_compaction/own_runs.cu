@@ -1,4 +1,4 @@
-// expect: fail sectors | right, but a lane has 8 neighbouring elements, so the lanes of a warp read and write far apart
+// expect: fail sectors cost.global_sectors | right, but a lane has 8 neighbouring elements, so the lanes of a warp read and write far apart
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail launches | right, but a launch of its own sets the statuses to zero
+// expect: fail launches cost.launches | right, but a launch of its own sets the statuses to zero
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the prefix that is kept ends before the tile, not with it
+// expect: fail inclusive,exclusive wrong.order | the prefix that is kept ends before the tile, not with it
 
 #include <algorithm>
 #include <cuda/atomic>
@@ -135,6 +135,7 @@ __device__ void move_tiles(Stage* s_stages, Work work) {
   const auto load = [&](Stage& stage, int tile) {
     tile = __shfl_sync(all_lanes, tile, 0);
     if (lane == 0) stage.tile = tile;
+    __syncwarp();
     if (tile < work.tiles) {
       scanlab::load_tile(stage.elements[0].elements, work.d_x + static_cast<size_t>(tile) * tile_size, work.count(tile),
                          tile_size, identity(), stage.loaded);
@@ -196,6 +197,7 @@ __device__ void place_tiles(Stage* s_stages, Work work) {
     known_tile = stage.tile;
     known_prefix = before;
     if (lane == 0) publish(work.board, known_tile, before + stage.aggregate, true);
+    __syncwarp();
     if (lane == 0) {
       stage.before = before;
       (void)stage.placed.arrive();

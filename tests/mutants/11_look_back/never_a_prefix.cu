@@ -1,4 +1,4 @@
-// expect: fail requests,bytes | right, but only aggregates are published: each tile looks back to the beginning of the
+// expect: fail requests,bytes cost.global_requests | right, but only aggregates are published: each tile looks back to the beginning of the
 // array
 
 #include <cooperative_groups.h>

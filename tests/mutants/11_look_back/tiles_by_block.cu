@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | tile by blockIdx.x: later blocks fill the GPU and wait for one that never starts
+// expect: fail inclusive,exclusive deadlock.blocks | tile by blockIdx.x: later blocks fill the GPU and wait for one that never starts
 
 #include "scanlab.cuh"
 

@@ -1,0 +1,177 @@
+"""Programs with a known verdict: each file's first lines say what a grade has to find.
+
+tests/mutants/README.md has their grammar. A wrong program has to be rejected for the reason that it names, a right one
+to pass with full points and without a mistake found.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scanlab.judge import Submission, grade
+from scanlab.labs import Lab, Rubric, find_lab
+from scanlab.paths import ROOT
+from scanlab.plan import Options
+
+MUTANTS = ROOT / "tests/mutants"
+CORRECT = "correct"
+EXPECTATION = re.compile(
+    r"// expect(?P<gpu> on gpu)?: (?P<verdict>\S+) (?P<names>\S+)(?: (?P<finding>[a-z_.]+))? \| (?P<reason>.+)"
+)
+
+COUNTS = ("wrong", "rejected", "first", "right", "accepted", "clean")
+"""Row's numbers, in the order in which they are shown."""
+
+Result = dict[str, Any]
+
+
+class PartOfLab(Lab):
+    """A lab with some of its checks, and those that they need: the others' results would not be looked at."""
+
+    def __init__(self, lab: Lab, names: Sequence[str]) -> None:
+        super().__init__(lab.folder)
+        wanted = set(names)
+        for check in reversed(lab.rubric.check):  # what a check needs comes before it
+            if check.name in wanted and check.needs:
+                wanted.add(check.needs)
+        # What is right for floats and wrong for affine maps is told by comparing the two.
+        affine = {check.entry for check in lab.rubric.check if check.name in wanted and check.element == "affine"}
+        wanted |= {
+            check.name
+            for check in lab.rubric.check
+            if check.kind == "correctness" and check.element == "float" and check.entry in affine
+        }
+        self._part = lab.rubric.model_copy(update={"check": [c for c in lab.rubric.check if c.name in wanted]})
+
+    @property
+    def rubric(self) -> Rubric:
+        """Return the rubric with these checks only."""
+        return self._part
+
+
+@dataclass(frozen=True)
+class Program:
+    """A file with its expectation on one device."""
+
+    submission: Submission
+    verdicts: list[str]
+    checks: list[str]
+    finding: str = ""
+    """The id of the mistake that has to be told first; empty: any, or none of a program that passes."""
+
+    @property
+    def is_right(self) -> bool:
+        """True when the program has to pass."""
+        return self.verdicts == ["pass"]
+
+
+def read(path: Path, device: str = "vgpu") -> Program | None:
+    """Return the program in `path`, or None when it expects nothing on this device.
+
+    Raises ValueError when its first line is no expectation, or its second line only resembles one.
+    """
+    with path.open(encoding="utf-8") as file:
+        lines = [file.readline().strip() for _ in range(2)]
+    first, second = (EXPECTATION.fullmatch(line) for line in lines)
+    if not first or first["gpu"]:
+        raise ValueError(f"{path}: the first line is no `// expect: VERDICT CHECKS [FINDING] | reason`")
+    if lines[1].startswith("// expect") and not (second and second["gpu"]):
+        raise ValueError(f"{path}: the second line is no `// expect on gpu: VERDICT CHECKS | reason`")
+    expected = first if device == "vgpu" else second
+    if not expected:
+        return None
+    lab = first["names"] if first["verdict"] == "pass" else path.parent.name
+    whole = find_lab(path.name.split("__")[0] if "__" in path.name else lab)
+    if expected["verdict"] == "pass":
+        return Program(Submission(whole, path), ["pass"], [])
+    checks = expected["names"].split(",")
+    if unknown := set(checks) - {check.name for check in whole.rubric.check}:
+        raise ValueError(f"{path}: {whole.name} has no check {', '.join(sorted(unknown))}")
+    verdicts = expected["verdict"].split("/")
+    return Program(Submission(PartOfLab(whole, checks), path), verdicts, checks, expected["finding"] or "")
+
+
+def mistakes(result: Result) -> list[str]:
+    """Return the ids of the mistakes that a grade tells, the most basic first."""
+    return [finding["id"] for finding in result.get("findings", []) if finding["weight"] == "mistake"]
+
+
+def disappointments(program: Program, result: Result) -> list[str]:
+    """Return what `result` has that the program's first lines do not expect; empty when all is as expected."""
+    found = []
+    if result["verdict"] not in program.verdicts:
+        found.append(f"verdict {result['verdict']}, expected {'/'.join(program.verdicts)}")
+    checks = {check["name"]: check for check in result["checks"]}
+    for name in program.checks:
+        if name not in checks:
+            found.append(f"check {name} has not run")
+        elif checks[name]["verdict"] not in program.verdicts:
+            found.append(f"check {name}: {checks[name]['verdict']}")
+        elif not checks[name]["cause"]:
+            found.append(f"check {name} gives no cause")
+    told = mistakes(result)
+    if program.is_right and result["points"] != result["max_points"]:
+        found.append(f"{result['points']} of {result['max_points']} points")
+    if program.is_right and told:
+        found.append(f"a mistake is found: {told[0]}")
+    if program.finding and told[:1] != [program.finding]:
+        found.append(f"the first finding is {told[0] if told else 'none'}, expected {program.finding}")
+    return found
+
+
+@dataclass
+class Row:
+    """What became of one lab's programs."""
+
+    lab: str
+    wrong: int = 0
+    rejected: int = 0
+    first: int = 0
+    """… with the expected finding first."""
+    right: int = 0
+    accepted: int = 0
+    clean: int = 0
+    """… without a mistake found."""
+
+    def add(self, program: Program, result: Result) -> None:
+        """Count one program."""
+        told = mistakes(result)
+        if program.is_right:
+            self.right += 1
+            self.accepted += result["verdict"] == "pass" and result["points"] == result["max_points"]
+            self.clean += not told
+        else:
+            self.wrong += 1
+            self.rejected += result["verdict"] in program.verdicts
+            self.first += not program.finding or told[:1] == [program.finding]
+
+    def __add__(self, other: "Row") -> "Row":
+        """Return the sums of both."""
+        sums = {name: getattr(self, name) + getattr(other, name) for name in COUNTS}
+        return Row(self.lab, **sums)
+
+    def texts(self) -> list[str]:
+        """Return the row's cells."""
+        return [self.lab, *(str(getattr(self, name)) for name in COUNTS)]
+
+
+def run_corpora(
+    labs: Iterable[Lab], options: Options, done: Callable[[Result], None] = lambda _: None
+) -> tuple[list[Row], list[str]]:
+    """Grade the wrong and the right programs of `labs`; return a row a lab, and what is not as expected, a line each.
+
+    `done` is told of each graded file.
+    """
+    rows = {lab.name: Row(lab.name) for lab in labs}
+    folders = [MUTANTS / name for name in rows] + [MUTANTS / CORRECT]
+    programs = [read(path) for folder in folders for path in sorted(folder.glob("*.cu"))]
+    wanted = [program for program in programs if program and program.submission.lab.name in rows]
+    results = grade([program.submission for program in wanted], options, done)
+    faults = []
+    for program, result in zip(wanted, results, strict=True):
+        rows[program.submission.lab.name].add(program, result)
+        path = program.submission.path
+        faults += [f"{path.parent.name}/{path.name}: {fault}" for fault in disappointments(program, result)]
+    return list(rows.values()), faults

@@ -1,0 +1,49 @@
+// The check barrier.divergent: the threads of a block that meet at a barrier stand at different __syncthreads().
+//
+// A GPU counts arrivals, not lines, so the block goes on: but some threads are a barrier ahead of the others from there
+// on. Where nobody comes any more the device itself reports a deadlock, under the same id.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "vgpu/checks/check.hpp"
+
+namespace scanlab::vgpu {
+
+class DivergentBarriers : public Check {
+ public:
+  /// Arrivals by another instruction than those who wait already are told to everybody.
+  std::uint32_t interests() const override { return 0; }
+  void kernel_begin(const KernelInfo& kernel) override;
+  void kernel_end() override;
+  void block_begin(std::uint64_t block, std::uint32_t slot) override;
+  void barrier_arrive(const Actor& who, Mask lanes, std::uint32_t id, Arrival how) override;
+  void barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) override;
+  std::unique_ptr<Observer> fork() const override;
+  void join(Observer& fork) override;
+
+ private:
+  /// A line, and the first thread that has arrived there.
+  struct Arrived {
+    std::uint32_t line = 0;
+    unsigned thread = 0;
+  };
+  struct Example {
+    std::uint64_t block = 0;
+    unsigned threads[2] = {0, 0};
+    std::uint64_t count = 0;
+  };
+  using Lines = std::pair<std::uint32_t, std::uint32_t>;
+
+  void add(const Lines& lines, const Example& example);
+
+  std::shared_ptr<const KernelInfo> kernel_;   ///< while it runs
+  std::vector<std::vector<Arrived>> arrived_;  ///< at the block's own barrier, by resident place: an entry a line
+  std::map<Lines, Example> found_;             ///< in this launch
+};
+
+}  // namespace scanlab::vgpu

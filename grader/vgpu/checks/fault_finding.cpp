@@ -1,0 +1,100 @@
+#include "vgpu/checks/fault_finding.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace scanlab::vgpu {
+namespace {
+
+const char* id_of(Fault::Kind kind) {
+  switch (kind) {
+    case Fault::Kind::out_of_bounds:
+      return "bounds.global";
+    case Fault::Kind::misaligned:
+      return "misaligned";
+    case Fault::Kind::trap:
+      return "trap";
+    case Fault::Kind::assertion:
+      return "assertion";
+    case Fault::Kind::unsupported:
+      return "unsupported";
+    case Fault::Kind::deadlock:
+      return "deadlock.threads";
+    case Fault::Kind::refused:
+      return "launch.failed";
+    case Fault::Kind::budget:
+      return "endless";
+  }
+  return "trap";
+}
+
+Dim3 dim3_of(const unsigned (&size)[3]) {
+  return {size[0], size[1], size[2]};
+}
+
+/// "FAULT: write of 4 bytes outside shared array s_xy, kernel k, block 0"
+std::string headline(const Fault& fault) {
+  constexpr std::string_view deadlock = "deadlock: ";
+  std::string text;
+  switch (fault.kind) {
+    case Fault::Kind::refused:  // the reason names the kernel
+      return "LAUNCH REFUSED: " + fault.headline;
+    case Fault::Kind::deadlock:
+      text = "DEADLOCK: " +
+             (fault.headline.starts_with(deadlock) ? fault.headline.substr(deadlock.size()) : fault.headline);
+      break;
+    default:
+      text = "FAULT: " + fault.headline;
+  }
+  if (!fault.kernel.empty()) text += ", kernel " + fault.kernel;
+  if (fault.has_thread) text += ", block " + index_text(fault.block, dim3_of(fault.grid_size));
+  return text;
+}
+
+Finding::Part part_of(const Fault& fault) {
+  Finding::Part part;
+  part.does = fault.does.empty() ? "executed" : fault.does;
+  part.where = fault.where;
+  part.has_thread = fault.has_thread;
+  std::ranges::copy(fault.thread, part.thread);
+  return part;
+}
+
+Finding::Part part_of(const WaitingThreads& waiting) {
+  Finding::Part part;
+  part.does = waiting.does;
+  part.who = waiting.who;
+  part.where = waiting.where;
+  part.has_block = true;
+  std::ranges::copy(waiting.block, part.block);
+  return part;
+}
+
+}  // namespace
+
+Finding to_finding(const Fault& fault) {
+  Finding finding;
+  finding.id = fault.id.empty() ? id_of(fault.kind) : fault.id;
+  finding.headline = headline(fault);
+  finding.kernel = fault.kernel;
+  finding.variable = fault.variable;
+  finding.has_block = fault.has_thread;
+  std::ranges::copy(fault.block, finding.block);
+  finding.grid_size = dim3_of(fault.grid_size);
+  finding.block_size = dim3_of(fault.block_size);
+  if (fault.has_thread) finding.parts.push_back(part_of(fault));
+  for (const WaitingThreads& waiting : fault.waiting) finding.parts.push_back(part_of(waiting));
+  for (const SourcePlace& caller : fault.called_from) {
+    if (caller.line == 0) continue;
+    const std::string function = caller.function.empty() ? std::string() : " in " + caller.function;
+    finding.details.push_back(fmt::format("called from {}{}", place_text(caller), function));
+  }
+  std::ranges::copy(fault.details, std::back_inserter(finding.details));
+  finding.advice = fault.advice;
+  return finding;
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,17 @@
+// Which of several findings a learner should mend first.
+#pragma once
+
+#include <vector>
+
+#include "vgpu/checks/finding.hpp"
+
+namespace scanlab::vgpu {
+
+/// True when `a` is to be mended before `b`: a mistake before advice; what others may follow from before them (memory
+/// before order, order before results, results before cost).
+bool is_more_basic(const Finding& a, const Finding& b);
+
+/// Sorts the most basic to the front; equals stay as they are.
+void sort_most_basic_first(std::vector<Finding>& findings);
+
+}  // namespace scanlab::vgpu

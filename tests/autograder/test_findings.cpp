@@ -1,0 +1,132 @@
+// Faults, causes and results in terms of findings.
+#include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autograder/findings.hpp"
+#include "vgpu/checks/fault_finding.hpp"
+#include "vgpu/checks/finding_order.hpp"
+
+using namespace scanlab;
+using namespace scanlab::grade;
+using Kind = vgpu::Fault::Kind;
+
+namespace {
+
+vgpu::Fault bad_write() {
+  vgpu::Fault fault;
+  fault.kind = Kind::out_of_bounds;
+  fault.id = "bounds.shared";
+  fault.does = "write";
+  fault.variable = "s_xy";
+  fault.kernel = "k";
+  fault.where = {"scan.cu", 14, 3, {}};
+  fault.has_thread = true;
+  fault.block[0] = 2;
+  fault.thread[0] = 7;
+  fault.headline = "write of 4 bytes outside shared array s_xy";
+  fault.details = {"just past the end of s_xy, which has 4096 bytes"};
+  fault.advice = "guard the access";
+  return fault;
+}
+
+vgpu::Finding named(std::string id, vgpu::Finding::Weight weight = vgpu::Finding::Weight::mistake) {
+  vgpu::Finding finding;
+  finding.id = std::move(id);
+  finding.weight = weight;
+  return finding;
+}
+
+CheckResult check_with(std::string name, std::vector<vgpu::Finding> findings) {
+  CheckResult check;
+  check.name = std::move(name);
+  check.findings_total = findings.size();
+  check.findings = std::move(findings);
+  return check;
+}
+
+}  // namespace
+
+TEST_CASE("a fault of each kind is a mistake with an id", "[findings]") {
+  const std::pair<Kind, const char*> expected[] = {
+      {Kind::out_of_bounds, "bounds.global"}, {Kind::misaligned, "misaligned"},   {Kind::trap, "trap"},
+      {Kind::assertion, "assertion"},         {Kind::unsupported, "unsupported"}, {Kind::deadlock, "deadlock.threads"},
+      {Kind::refused, "launch.failed"},       {Kind::budget, "endless"},
+  };
+  for (const auto& [kind, id] : expected) {
+    vgpu::Fault fault;
+    fault.kind = kind;
+    CHECK(vgpu::to_finding(fault).id == id);
+    CHECK(vgpu::to_finding(fault).weight == vgpu::Finding::Weight::mistake);
+  }
+}
+
+TEST_CASE("a bad access is told with its place, its thread and its array", "[findings]") {
+  CHECK(vgpu::to_finding(bad_write()).text() ==
+        "FAULT: write of 4 bytes outside shared array s_xy, kernel k, block 2\n"
+        "  write by thread 7   scan.cu:14\n"
+        "  just past the end of s_xy, which has 4096 bytes\n"
+        "  guard the access");
+  const Cause cause = cause_of(vgpu::to_finding(bad_write()));
+  CHECK(cause.id == "bounds.shared");
+  CHECK(cause.where->line == 14);
+  CHECK((*cause.where->block)[0] == 2);
+  CHECK((*cause.where->thread)[0] == 7);
+}
+
+TEST_CASE("a deadlock tells who waits where", "[findings]") {
+  vgpu::Fault fault;
+  fault.kind = Kind::deadlock;
+  fault.id = "deadlock.blocks";
+  fault.kernel = "k";
+  fault.headline = "deadlock: no thread can go on";
+  vgpu::WaitingThreads waiting;
+  waiting.who = "blocks 1 to 64: thread 0";
+  waiting.does = "loops until memory changes";
+  waiting.where = {"scan.cu", 33, 1, {}};
+  fault.waiting = {waiting};
+  fault.details = {"block 0 has not started"};
+  CHECK(vgpu::to_finding(fault).text() ==
+        "DEADLOCK: no thread can go on, kernel k\n"
+        "  blocks 1 to 64: thread 0 loops until memory changes   scan.cu:33\n"
+        "  block 0 has not started");
+  vgpu::Fault larger = fault;  // in a larger grid
+  larger.waiting[0].who = "blocks 1 to 200: thread 0";
+  CHECK(vgpu::reads_the_same(vgpu::to_finding(fault), vgpu::to_finding(larger)));
+  larger.waiting[0].where.line = 34;
+  CHECK_FALSE(vgpu::reads_the_same(vgpu::to_finding(fault), vgpu::to_finding(larger)));
+}
+
+TEST_CASE("the most basic finding comes first", "[findings]") {
+  using enum vgpu::Finding::Weight;
+  std::vector<vgpu::Finding> findings = {
+      named("leak", advice), named("cost.barriers"),     named("wrong.other"),  named("deadlock.blocks"),
+      named("race.shared"),  named("barrier.divergent"), named("bounds.local"), named("race.shared", advice)};
+  vgpu::sort_most_basic_first(findings);
+  std::vector<std::string> ids;
+  for (const vgpu::Finding& finding : findings) ids.push_back(finding.id);
+  CHECK(ids == std::vector<std::string>{"bounds.local", "barrier.divergent", "race.shared", "deadlock.blocks",
+                                        "wrong.other", "cost.barriers", "race.shared", "leak"});
+}
+
+TEST_CASE("a result has each finding once, with the checks that came upon it", "[findings]") {
+  Result result;
+  result.checks = {check_with("inclusive", {named("race.shared"), named("wrong.other")}),
+                   check_with("exclusive", {named("race.shared")}), check_with("large", {named("bounds.global")})};
+  result.checks[2].findings_total = 5;  // four were left out
+  const std::vector<SeenFinding> seen = result.findings();
+  REQUIRE(seen.size() == 3);
+  CHECK(seen[0].finding.id == "bounds.global");
+  CHECK(seen[1].finding.id == "race.shared");
+  CHECK(seen[1].finding.count == 2);
+  CHECK(seen[1].checks == std::vector<std::string>{"inclusive", "exclusive"});
+  CHECK(result.findings_total() == 7);
+
+  const auto json = nlohmann::json::parse(to_json(result));
+  CHECK(json["findings"][1]["id"] == "race.shared");
+  CHECK(json["findings"][1]["checks"] == nlohmann::json{"inclusive", "exclusive"});
+  CHECK(json["checks"][0]["findings"].size() == 2);
+  CHECK(json["findings_total"] == 7);
+}
