@@ -9,12 +9,14 @@
 
 #include "vgpu/checks/global_races.hpp"
 #include "vgpu/checks/shared_races.hpp"
+#include "vgpu/checks/uninitialised.hpp"
 
 namespace scanlab::vgpu {
 namespace {
 
 /// What the others may follow from comes first.
-constexpr std::array<std::string_view, 3> most_basic_first = {"race.shared", "fence.missing", "race.global"};
+constexpr std::array<std::string_view, 5> most_basic_first = {
+    "race.shared", "fence.missing", "race.global", "uninitialised.shared", "uninitialised.global"};
 
 std::size_t rank(const Finding& finding) {
   return static_cast<std::size_t>(std::ranges::find(most_basic_first, finding.id) - most_basic_first.begin());
@@ -25,6 +27,9 @@ std::size_t rank(const Finding& finding) {
 CheckSuite::CheckSuite(Device& device) : device_(device) {
   checks_.push_back(std::make_unique<SharedRaces>());
   checks_.push_back(std::make_unique<GlobalRaces>());
+  auto uninitialised = std::make_unique<Uninitialised>(device.memory());
+  uninitialised_ = uninitialised.get();
+  checks_.push_back(std::move(uninitialised));
   for (const auto& check : checks_) device_.attach(check.get());
 }
 

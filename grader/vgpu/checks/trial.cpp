@@ -1,0 +1,283 @@
+#include "vgpu/checks/trial.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+
+namespace scanlab::vgpu {
+namespace {
+
+/// Warp instructions that one run may take, in launches whose blocks can be run one by one: of more blocks than that
+/// allows, some spread over the grid stand for all.
+constexpr std::uint64_t most_in_a_run = 20'000'000;
+/// And those for finding out where a value comes from, in all.
+constexpr std::uint64_t most_to_explain = 40'000'000;
+/// Arrays that are told of, of those in which a launch leaves undefined values.
+constexpr std::size_t most_arrays = 4;
+
+/// Large as a number of any type, so that it is seen behind a maximum, a comparison or a sum: a float of 1e36, a half
+/// of 50000, an int of two thousand million; and as an address nowhere.
+std::byte random_byte(std::uint64_t address, std::uint64_t seed) {
+  std::uint64_t x = (address / 2 + seed * 0x9E3779B97F4A7C15ull + 1) * 0xBF58476D1CE4E5B9ull;
+  x = (x ^ x >> 31) * 0x94D049BB133111EBull;
+  x ^= x >> 29;
+  return static_cast<std::byte>(address % 2 ? 0x78 | (x >> 8 & 3) : x & 0xFF);
+}
+
+/// Evenly spaced ones, with the first and the last.
+void thin_out(std::vector<std::uint64_t>& blocks, std::size_t most) {
+  most = std::max<std::size_t>(most, 2);
+  if (blocks.size() <= most) return;
+  std::vector<std::uint64_t> kept;
+  for (std::size_t k = 0; k < most; ++k) kept.push_back(blocks[k * (blocks.size() - 1) / (most - 1)]);
+  blocks = std::move(kept);
+}
+
+}  // namespace
+
+Trial::Trial(const Replay& replay, const KernelInfo& kernel, ByteSet& defined, LaunchFootprint& footprint,
+             std::vector<std::uint64_t> blocks)
+    : replay_(replay),
+      kernel_(kernel),
+      memory_(replay.memory()),
+      defined_(defined),
+      footprint_(footprint),
+      blocks_(std::move(blocks)) {
+  const std::uint64_t all = kernel.grid.count(), taken = replay.warp_instructions();
+  if (footprint.blocks_work_together()) {
+    blocks_.clear();
+    limit_ = taken > most_in_a_run ? 0 : taken;
+  } else {
+    const std::uint64_t of_one = taken / all + 1;
+    thin_out(blocks_, most_in_a_run / of_one);
+    limit_ = of_one * blocks_.size();
+  }
+  // Blocks differ; and with other values they may do more.
+  if (limit_) limit_ = 4 * limit_ + 100'000;
+}
+
+std::optional<Fault> Trial::once(Rerun& rerun, const Variation& variation, const std::vector<std::uint64_t>& blocks) {
+  const auto fill = [&](const BlankRead& read, std::byte* at) {
+    for (std::uint32_t k = 0; k < read.bytes; ++k)
+      at[k] = variation.filler == Filler::zeros ? std::byte{0} : random_byte(read.address + k, read.block);
+  };
+  std::unordered_map<std::uint64_t, std::vector<const BlankRead*>> of_block;
+  for (const BlankRead* read : variation.reads) {
+    if (read->space == ptx::StateSpace::shared) {
+      of_block[read->block].push_back(read);
+      continue;
+    }
+    const Address from = read->address - global_window;
+    rerun.journal().save(from / page_bytes);
+    rerun.journal().save((from + read->bytes - 1) / page_bytes);
+    fill(*read, memory_.host(read->address));
+  }
+  Replay::Run what;
+  what.observer = &rerun;
+  what.blocks = blocks;
+  what.max_warp_instructions = limit_;
+  what.prepare_shared = [&](std::uint64_t block, std::span<std::byte> window) {
+    if (const auto found = of_block.find(block); found != of_block.end())
+      for (const BlankRead* read : found->second) fill(*read, window.data() + read->address);
+  };
+  Replay::Result result = replay_.run(what);
+  spent_ += result.warp_instructions;
+  rerun.journal().swap();
+  return std::move(result.fault);
+}
+
+void Trial::run() {
+  if (!limit_) return;
+  const Memory::Seclusion alone(memory_);
+  struct Before {
+    PageJournal& journal;
+    explicit Before(PageJournal& pages) : journal(pages) { journal.swap(); }
+    ~Before() { journal.swap(); }
+  } const before(footprint_.before());
+
+  Rerun as_it_was = make_rerun();
+  as_it_was.record = &trace_;
+  as_it_was.blank_reads = &reads_;
+  fault_ = once(as_it_was, {}, blocks_);
+  if (reads_.empty() || (fault_ && !replay_.fault())) return;
+  Variation all;
+  for (const BlankRead& read : reads_) all.reads.push_back(&read);
+  std::optional<ControlDifference> control;
+  for (const Filler filler : {Filler::zeros, Filler::numbers}) {
+    all.filler = filler;
+    Rerun varied = make_rerun();
+    varied.compare_with = &trace_;
+    std::optional<Fault> other = once(varied, all, blocks_);
+    if (!control && varied.difference())
+      control = {filler, varied.difference(), {}};
+    else if (!control && is_another(other))
+      control = {filler, {}, std::move(other)};
+    compare_memory(as_it_was, varied, filler);
+  }
+  explained_from_ = spent_;
+  if (control) {
+    // What else differs follows from it.
+    undefined_.clear();
+    explain(*control);
+  } else if (fault_) {
+    undefined_.clear();
+  } else {
+    explain_memory();
+  }
+}
+
+bool Trial::is_another(const std::optional<Fault>& fault) const {
+  return fault && (!fault_ || fault->headline != fault_->headline || fault->details != fault_->details);
+}
+
+void Trial::compare_memory(Rerun& as_it_was, Rerun& varied, Filler filler) {
+  const auto compare = [&](std::uint64_t number) {
+    const PageJournal::Page* const a = as_it_was.journal().find(number);
+    if (!a) return;
+    const PageJournal::Page* const b = varied.journal().find(number);
+    const PageJournal::Page* const launch = footprint_.before().find(number);  // as the launch has left it
+    const std::byte* const now = memory_.host(global_window + number * page_bytes);
+    const std::byte *const of_a = a->bytes, *const of_b = b ? b->bytes : now;
+    if (std::memcmp(of_a, of_b, page_bytes) == 0) return;
+    for (std::uint64_t k = 0; k < page_bytes; ++k) {
+      if (of_a[k] == of_b[k] || !(a->stored[k / 64] >> k % 64 & 1)) continue;
+      // Another block may have stored there since.
+      if (of_a[k] != (launch ? launch->bytes : now)[k]) continue;
+      undefined_[number][k / 64] |= std::uint64_t{1} << k % 64;
+      if (filler == Filler::zeros) by_zeros_[number][k / 64] |= std::uint64_t{1} << k % 64;
+    }
+  };
+  for (std::size_t k = 0; k < as_it_was.journal().size(); ++k) compare(as_it_was.journal().page(k).number);
+}
+
+/// The earliest read whose element makes the difference, when on the way from one run to the other those before it have
+/// changed already: shows(variation, blocks) says whether it is there.
+template <class Shows>
+const BlankRead& Trial::find_source(std::uint64_t block, std::uint32_t thread, Filler filler, Start from, Shows shows) {
+  std::vector<const BlankRead*> candidates;
+  for (const BlankRead& read : reads_)
+    if (blocks_.empty() || read.block == block) candidates.push_back(&read);
+  const std::vector<std::uint64_t> blocks = blocks_.empty() ? blocks_ : std::vector<std::uint64_t>{block};
+  std::size_t without = 0, with = candidates.size();
+  while (with - without > 1 && spent_ - explained_from_ < most_to_explain) {
+    const std::size_t middle = without + (with - without) / 2;
+    const auto at = candidates.begin() + static_cast<std::ptrdiff_t>(middle);
+    Variation some{{}, filler};
+    if (from == Start::as_it_was)
+      some.reads.assign(candidates.begin(), at);
+    else
+      some.reads.assign(at, candidates.end());
+    (shows(some, blocks) ? with : without) = middle;
+  }
+  if (with - without == 1) return *candidates[without];
+  // It would take too long: the first read by the same thread, or of the same block, is a good guess.
+  const auto of_thread = [&](const BlankRead& r) { return r.block == block && r.thread == thread; };
+  if (const auto found = std::ranges::find_if(reads_, of_thread); found != reads_.end()) return *found;
+  const auto found = std::ranges::find(reads_, block, &BlankRead::block);
+  return found != reads_.end() ? *found : reads_.front();
+}
+
+void Trial::explain(const ControlDifference& control) {
+  Arrival arrival;
+  if (control.fault) {
+    const Fault& fault = *control.fault;
+    arrival.at = Arrival::At::address;
+    arrival.fault = fault;
+    arrival.block = fault.block[0] + (fault.block[1] + std::uint64_t{fault.block[2]} * kernel_.grid.y) * kernel_.grid.x;
+    arrival.from = find_source(arrival.block, ~0u, control.filler, Start::as_it_was,
+                               [&](const Variation& some, const auto& blocks) {
+                                 Rerun rerun = make_rerun();
+                                 return is_another(once(rerun, some, blocks));
+                               });
+    arrivals_.push_back(std::move(arrival));
+    return;
+  }
+  const Rerun::Difference& d = *control.difference;
+  const std::optional<Event>& expected = d.expected;
+  Mask lanes = d.got.lanes;
+  arrival.at = d.got.kind == Event::Kind::branch ? Arrival::At::branch : Arrival::At::address;
+  if (expected && expected->lanes != d.got.lanes) {
+    // A predicate that keeps lanes from the instruction, or from what comes before it.
+    arrival.at = Arrival::At::branch;
+    lanes = expected->lanes ^ d.got.lanes;
+  } else if (expected && expected->kind == Event::Kind::branch && d.got.kind == Event::Kind::branch) {
+    lanes = static_cast<Mask>(expected->what ^ d.got.what);
+  } else if (expected && expected->kind == Event::Kind::access && d.got.kind == Event::Kind::access) {
+    Rerun probe = make_rerun();
+    probe.look_at = d.place;
+    once(probe, {}, blocks_);
+    Mask differ = 0;
+    for (unsigned l = 0; l < warp_size; ++l)
+      if (lanes >> l & 1 && probe.addresses()[l] != d.addresses[l]) differ |= Mask{1} << l;
+    if (differ) lanes = differ;
+  }
+  arrival.block = d.place.block;
+  arrival.line = d.got.line;
+  arrival.thread = d.place.warp * warp_size + static_cast<unsigned>(std::countr_zero(lanes));
+  arrival.from = find_source(arrival.block, arrival.thread, control.filler, Start::as_it_was,
+                             [&](const Variation& some, const auto& blocks) {
+                               Rerun rerun = make_rerun();
+                               rerun.compare_with = &trace_;
+                               once(rerun, some, blocks);
+                               const auto& other = rerun.difference();
+                               return other && other->place.block == d.place.block;
+                             });
+  arrivals_.push_back(std::move(arrival));
+}
+
+/// From what is there with the filler, not from what was there: one element of poison makes a sum infinite, and then
+/// the others seem not to matter.
+const BlankRead& Trial::source_of(Address byte, const Rerun::Store& store, Filler filler) {
+  const auto value = [&](const Variation& some, const std::vector<std::uint64_t>& blocks) {
+    Rerun rerun = make_rerun();
+    once(rerun, some, blocks);
+    return rerun.journal().at(byte);
+  };
+  std::optional<std::byte> filled;
+  return find_source(store.block, store.thread, filler, Start::filled, [&](const Variation& some, const auto& blocks) {
+    if (!filled) {
+      Variation all{{}, filler};
+      for (const BlankRead& read : reads_) all.reads.push_back(&read);
+      filled = value(all, blocks);
+    }
+    return value(some, blocks) != *filled;
+  });
+}
+
+void Trial::explain_memory() {
+  // The first undefined byte of each array.
+  std::vector<Address> bytes;
+  const Allocation* last = nullptr;
+  for (const auto& [number, bits] : undefined_)
+    for (std::uint64_t k = 0; k < page_bytes && bytes.size() < most_arrays; ++k) {
+      if (!(bits[k / 64] >> k % 64 & 1)) continue;
+      const Address address = global_window + number * page_bytes + k;
+      if (last && last->contains(address, 1)) continue;
+      last = memory_.find(address, 1);
+      if (last) bytes.push_back(address);
+    }
+  if (bytes.empty()) return;
+  Rerun probe = make_rerun();
+  probe.look_for = bytes;
+  once(probe, {}, blocks_);
+  for (std::size_t k = 0; k < bytes.size() && k < probe.stores().size(); ++k) {
+    if (!probe.stores()[k]) continue;
+    const Rerun::Store& store = *probe.stores()[k];
+    const Address byte = bytes[k];
+    const std::uint64_t from = byte - global_window, in_page = from % page_bytes;
+    const auto zeros = by_zeros_.find(from / page_bytes);
+    const bool is_by_zeros = zeros != by_zeros_.end() && zeros->second[in_page / 64] >> in_page % 64 & 1;
+    Arrival arrival;
+    arrival.block = store.block;
+    arrival.line = store.line;
+    arrival.thread = store.thread;
+    arrival.address = store.address;
+    arrival.bytes = store.bytes;
+    arrival.from = source_of(byte, store, is_by_zeros ? Filler::zeros : Filler::numbers);
+    arrivals_.push_back(std::move(arrival));
+  }
+}
+
+}  // namespace scanlab::vgpu
