@@ -1,6 +1,7 @@
 // A bit for each byte of memory, in words of 64; and an access of a warp as runs of bytes.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -61,6 +62,32 @@ void for_each_span(const AccessRun& run, Visit visit) {
   if (a.is_affine() && a.mask == full_mask && a.stride == a.bytes && run.step == a.stride * warp_size)
     return visit(a.first, std::uint64_t{a.bytes} * warp_size * run.count);
   for (unsigned k = 0; k < run.count; ++k) for_each_span(run.of(k), visit);
+}
+
+/// The lowest byte that the run accesses, and the one behind the highest.
+struct Extent {
+  std::uint64_t begin = ~std::uint64_t{0}, end = 0;
+};
+inline Extent extent_of(const AccessRun& run) {
+  const Access& a = run.first;
+  Extent e;
+  const auto include = [&](std::uint64_t at) {
+    e.begin = std::min(e.begin, at);
+    e.end = std::max(e.end, at + a.bytes);
+  };
+  if (!a.is_affine()) {
+    for (Mask m = a.mask; m; m &= m - 1) include(a.at(static_cast<unsigned>(std::countr_zero(m))));
+    return e;
+  }
+  if (!a.mask) return e;
+  const auto low = static_cast<unsigned>(std::countr_zero(a.mask));
+  const unsigned high = 31 - static_cast<unsigned>(std::countl_zero(a.mask));
+  const std::uint64_t last = static_cast<std::uint64_t>(run.step) * (run.count - 1);
+  for (const unsigned lane : {low, high}) {
+    include(a.at(lane));
+    include(a.at(lane) + last);
+  }
+  return e;
 }
 
 }  // namespace scanlab::vgpu

@@ -31,6 +31,7 @@ std::uint32_t element_bytes(const Access& a) {
 
 void SharedBytes::begin(const KernelInfo& kernel) {
   left_ = 0;
+  known_ = {};
   if (kernel.shared.empty()) return;
   const SharedVariable& last = kernel.shared.back();
   written_.resize((last.offset + last.size) / 64 + 2);
@@ -42,6 +43,12 @@ void SharedBytes::begin(const KernelInfo& kernel) {
 
 void SharedBytes::write(std::uint64_t first, std::uint64_t bytes) {
   if (!left_) return;
+  if (known_.end == first)
+    known_.end += bytes;
+  else if (first + bytes == known_.begin)
+    known_.begin = first;
+  else if (known_.begin > known_.end || bytes > known_.end - known_.begin)
+    known_ = {first, first + bytes};
   for_each_word(first, bytes, [&](std::uint64_t k, std::uint64_t mask) {
     left_ -= static_cast<std::uint64_t>(std::popcount(mask & ~written_[k]));
     written_[k] |= mask;
@@ -98,7 +105,9 @@ void Rerun::note_read(const Access& a) {
       if (has_all) continue;
       // Where some bytes of an element are written and others not, the others are the padding of a struct.
       if (is_shared ? shared_[a.who.slot].which(at, bytes) : defined_.which(at, bytes)) continue;
-      if (is_shared) {
+      if (only) {
+        if (at != only->address || a.space != only->space || (is_shared && a.who.block != only->block)) continue;
+      } else if (is_shared) {
         std::vector<bool>& seen = seen_shared_[a.who.block];
         if (seen.size() <= at) seen.resize(at + 1);
         if (seen[at]) continue;

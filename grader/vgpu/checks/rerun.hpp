@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "vgpu/checks/byte_bits.hpp"
 #include "vgpu/checks/page_journal.hpp"
 #include "vgpu/core/observer.hpp"
 
@@ -27,13 +28,19 @@ class SharedBytes {
  public:
   void begin(const KernelInfo& kernel);
   void write(std::uint64_t first, std::uint64_t bytes);
-  bool is_whole() const { return left_ == 0; }
+  /// Told at once. Has every byte of the access been written? Perhaps not, when it is false.
+  bool surely_has(const AccessRun& run) const {
+    if (left_ == 0) return true;
+    const Extent e = extent_of(run);
+    return e.begin >= known_.begin && e.end <= known_.end;
+  }
   bool has_all(std::uint64_t first, std::uint64_t bytes) const;
   std::uint64_t which(std::uint64_t first, unsigned bytes) const;
 
  private:
   std::vector<std::uint64_t> written_;
   std::uint64_t left_ = 0;  ///< bytes of arrays that nobody has written
+  Extent known_;            ///< all of these bytes have been written: of a tile, mostly all that is used
 };
 
 /// What a warp does that depends on its data: which way it branches, and where it reads and writes.
@@ -67,6 +74,7 @@ class Rerun : public Observer {
   Trace* record = nullptr;
   const Trace* compare_with = nullptr;
   std::vector<BlankRead>* blank_reads = nullptr;  ///< the first of each element, at most `most_reads`
+  const BlankRead* only = nullptr;                ///< then all those of this element
   std::optional<EventPlace> look_at;              ///< see `addresses`
   std::vector<Address> look_for;                  ///< see `stores`
   static constexpr std::size_t most_reads = 1u << 18;

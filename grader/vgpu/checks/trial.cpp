@@ -26,6 +26,28 @@ std::byte random_byte(std::uint64_t address, std::uint64_t seed) {
   return static_cast<std::byte>(address % 2 ? 0x78 | (x >> 8 & 3) : x & 0xFF);
 }
 
+bool has(const Trial::Bytes& bytes, Address address) {
+  const std::uint64_t from = address - global_window, k = from % page_bytes;
+  const auto page = bytes.find(from / page_bytes);
+  return page != bytes.end() && page->second[k / 64] >> k % 64 & 1;
+}
+
+void add(Trial::Bytes& bytes, Address address) {
+  const std::uint64_t from = address - global_window, k = from % page_bytes;
+  bytes[from / page_bytes][k / 64] |= std::uint64_t{1} << k % 64;
+}
+
+/// By rising address, until visit(address) is false.
+template <class Visit>
+void for_each_byte(const Trial::Bytes& bytes, Visit visit) {
+  for (const auto& [number, bits] : bytes)
+    for (std::uint64_t word = 0; word < bits.size(); ++word)
+      for (std::uint64_t b = bits[word]; b; b &= b - 1) {
+        const auto bit = static_cast<std::uint64_t>(std::countr_zero(b));
+        if (!visit(global_window + number * page_bytes + word * 64 + bit)) return;
+      }
+}
+
 /// Evenly spaced ones, with the first and the last.
 void thin_out(std::vector<std::uint64_t>& blocks, std::size_t most) {
   most = std::max<std::size_t>(most, 2);
@@ -116,6 +138,7 @@ void Trial::run() {
       control = {filler, {}, std::move(other)};
     compare_memory(as_it_was, varied, filler);
   }
+  find_padding();
   explained_from_ = spent_;
   if (control) {
     // What else differs follows from it.
@@ -146,10 +169,61 @@ void Trial::compare_memory(Rerun& as_it_was, Rerun& varied, Filler filler) {
       // Another block may have stored there since.
       if (of_a[k] != (launch ? launch->bytes : now)[k]) continue;
       undefined_[number][k / 64] |= std::uint64_t{1} << k % 64;
-      if (filler == Filler::zeros) by_zeros_[number][k / 64] |= std::uint64_t{1} << k % 64;
+      if (filler != Filler::zeros) continue;
+      by_zeros_[number][k / 64] |= std::uint64_t{1} << k % 64;
+      if (of_a[k] == poison && of_b[k] == std::byte{0}) copied_[number][k / 64] |= std::uint64_t{1} << k % 64;
     }
   };
   for (std::size_t k = 0; k < as_it_was.journal().size(); ++k) compare(as_it_was.journal().page(k).number);
+}
+
+/// The padding of structs is copied with them, and unwritten as it is: a few bytes behind others that are defined, and
+/// that again and again. An array of which every second element is unwritten looks the same.
+void Trial::find_padding() {
+  constexpr std::uint64_t largest_padding = 15, largest_struct = 64;
+  struct Gap {
+    Address begin, end;
+  };
+  std::map<Address, std::vector<Gap>> of_array;  // by base
+  const auto is_defined = [&](Address address) {
+    const std::uint64_t from = address - global_window, k = from % page_bytes;
+    const PageJournal::Page* const page = footprint_.before().find(from / page_bytes);
+    return page ? page->defined[k / 64] >> k % 64 & 1 : defined_.has(address);
+  };
+  const auto end_run = [&](Address begin, Address end) {
+    const Allocation* const array = memory_.find(begin, end - begin);
+    if (!array || end - begin > largest_padding || begin == array->base || !is_defined(begin - 1)) return;
+    for (Address at = begin; at < end; ++at)
+      if (!has(copied_, at)) return;
+    of_array[array->base].push_back({begin, end});
+  };
+  Address begin = 0, end = 0;
+  for_each_byte(undefined_, [&](Address address) {
+    if (address != end) {
+      if (end != begin) end_run(begin, end);
+      begin = address;
+    }
+    end = address + 1;
+    return true;
+  });
+  if (end != begin) end_run(begin, end);
+  for (const auto& [base, gaps] : of_array) {
+    if (gaps.size() < 2 && memory_.find(base, 1)->size > largest_struct) continue;
+    for (const Gap& gap : gaps)
+      for (Address at = gap.begin; at < gap.end; ++at) add(padding_, at);
+  }
+}
+
+/// A read of the same element by the thread that does something with it, if there is one.
+BlankRead Trial::by_thread(const BlankRead& read, std::uint64_t block, std::uint32_t thread) {
+  std::vector<BlankRead> reads;
+  Rerun rerun = make_rerun();
+  rerun.blank_reads = &reads;
+  rerun.only = &read;
+  once(rerun, {}, blocks_);
+  const auto found =
+      std::ranges::find_if(reads, [&](const BlankRead& r) { return r.block == block && r.thread == thread; });
+  return found == reads.end() ? read : *found;
 }
 
 /// The earliest read whose element makes the difference, when on the way from one run to the other those before it have
@@ -224,6 +298,7 @@ void Trial::explain(const ControlDifference& control) {
                                const auto& other = rerun.difference();
                                return other && other->place.block == d.place.block;
                              });
+  arrival.from = by_thread(arrival.from, arrival.block, arrival.thread);
   arrivals_.push_back(std::move(arrival));
 }
 
@@ -247,17 +322,19 @@ const BlankRead& Trial::source_of(Address byte, const Rerun::Store& store, Fille
 }
 
 void Trial::explain_memory() {
-  // The first undefined byte of each array.
+  // The first undefined byte of each array; one of padding where there is no other.
   std::vector<Address> bytes;
   const Allocation* last = nullptr;
-  for (const auto& [number, bits] : undefined_)
-    for (std::uint64_t k = 0; k < page_bytes && bytes.size() < most_arrays; ++k) {
-      if (!(bits[k / 64] >> k % 64 & 1)) continue;
-      const Address address = global_window + number * page_bytes + k;
-      if (last && last->contains(address, 1)) continue;
-      last = memory_.find(address, 1);
-      if (last) bytes.push_back(address);
+  for_each_byte(undefined_, [&](Address address) {
+    if (last && last->contains(address, 1)) {
+      if (has(padding_, bytes.back()) && !has(padding_, address)) bytes.back() = address;
+      return true;
     }
+    if (bytes.size() == most_arrays) return false;
+    last = memory_.find(address, 1);
+    if (last) bytes.push_back(address);
+    return true;
+  });
   if (bytes.empty()) return;
   Rerun probe = make_rerun();
   probe.look_for = bytes;
@@ -266,16 +343,14 @@ void Trial::explain_memory() {
     if (!probe.stores()[k]) continue;
     const Rerun::Store& store = *probe.stores()[k];
     const Address byte = bytes[k];
-    const std::uint64_t from = byte - global_window, in_page = from % page_bytes;
-    const auto zeros = by_zeros_.find(from / page_bytes);
-    const bool is_by_zeros = zeros != by_zeros_.end() && zeros->second[in_page / 64] >> in_page % 64 & 1;
     Arrival arrival;
     arrival.block = store.block;
     arrival.line = store.line;
     arrival.thread = store.thread;
     arrival.address = store.address;
     arrival.bytes = store.bytes;
-    arrival.from = source_of(byte, store, is_by_zeros ? Filler::zeros : Filler::numbers);
+    arrival.from = by_thread(source_of(byte, store, has(by_zeros_, byte) ? Filler::zeros : Filler::numbers),
+                             store.block, store.thread);
     arrivals_.push_back(std::move(arrival));
   }
 }

@@ -37,7 +37,10 @@ class Trial {
   };
   const std::vector<Arrival>& arrivals() const { return arrivals_; }
   /// The bytes of global memory, by page, whose value depends on unwritten elements.
-  const std::map<std::uint64_t, ByteSet::PageBits>& undefined() const { return undefined_; }
+  using Bytes = std::map<std::uint64_t, ByteSet::PageBits>;
+  const Bytes& undefined() const { return undefined_; }
+  /// Of these, those that look like the padding of structs.
+  const Bytes& padding() const { return padding_; }
   /// Warp instructions of all runs.
   std::uint64_t spent() const { return spent_; }
 
@@ -62,6 +65,8 @@ class Trial {
   enum class Start : std::uint8_t { as_it_was, filled };
   template <class Shows>
   const BlankRead& find_source(std::uint64_t block, std::uint32_t thread, Filler filler, Start from, Shows shows);
+  void find_padding();
+  BlankRead by_thread(const BlankRead& read, std::uint64_t block, std::uint32_t thread);
   const BlankRead& source_of(Address byte, const Rerun::Store& store, Filler filler);
   void explain(const ControlDifference& control);
   void explain_memory();
@@ -78,8 +83,9 @@ class Trial {
   std::vector<BlankRead> reads_;
   Trace trace_;
   std::vector<Arrival> arrivals_;
-  std::map<std::uint64_t, ByteSet::PageBits> undefined_;
-  std::map<std::uint64_t, ByteSet::PageBits> by_zeros_;  ///< of these, those that differ with zeros
+  Bytes undefined_, padding_;
+  Bytes by_zeros_;  ///< of the undefined ones, those that differ with zeros,
+  Bytes copied_;    ///< and are then zeros themselves
 };
 
 }  // namespace scanlab::vgpu

@@ -49,6 +49,7 @@ Uninitialised::~Uninitialised() {
 void Uninitialised::forget(Address address, std::uint64_t bytes) {
   defined_.remove(address, bytes);
   computed_.remove(address, bytes);
+  padding_.remove(address, bytes);
 }
 
 // --- the host --------------------------------------------------------------------------------------------------------
@@ -60,6 +61,7 @@ void Uninitialised::allocated(const Allocation& a) {
 void Uninitialised::released(const Allocation& a) {
   defined_.forget(a.base, a.size);
   computed_.forget(a.base, a.size);
+  padding_.forget(a.base, a.size);
   footprint_.forget(a.base, a.size);
   origins_.forget(a.base, a.size);
 }
@@ -75,36 +77,31 @@ void Uninitialised::written(Address address, std::uint64_t bytes) {
 void Uninitialised::copied(Address to, Address from, std::uint64_t bytes) {
   defined_.copy(to, from, bytes);
   computed_.copy(to, from, bytes);
+  padding_.copy(to, from, bytes);
   origins_.copy(to, from, bytes);
 }
 
 void Uninitialised::read(Address address, std::uint64_t bytes) {
   if (origins_.empty()) return;
-  bool was_told = false;
-  std::optional<Finding> finding = look(address, bytes, was_told);
-  if (finding && !was_told) findings_.add(std::move(*finding));
-}
-
-std::optional<Address> Uninitialised::first_undefined(Address address, std::uint64_t bytes) const {
-  for (std::uint64_t at = 0; at < bytes; at += 64) {
-    const auto count = static_cast<unsigned>(std::min<std::uint64_t>(64, bytes - at));
-    if (const std::uint64_t found = computed_.which(address + at, count) & ~defined_.which(address + at, count))
-      return address + at + static_cast<unsigned>(std::countr_zero(found));
-  }
-  return {};
-}
-
-std::optional<Finding> Uninitialised::look(Address address, std::uint64_t bytes, bool& was_told) {
-  const std::optional<Address> first = first_undefined(address, bytes);
+  const std::optional<Address> first = first_undefined(address, bytes, Padding::is_ignored);
   Origin* const origin = first ? origins_.find(*first) : nullptr;
-  if (!origin) return {};
-  was_told = std::exchange(origin->was_told, true);
-  return origin->finding;
+  if (origin && !std::exchange(origin->was_told, true)) findings_.add(origin->finding);
 }
 
 std::optional<Finding> Uninitialised::undefined_value(Address address, std::uint64_t bytes) {
-  bool was_told = false;
-  return look(address, bytes, was_told);
+  const std::optional<Address> first = first_undefined(address, bytes, Padding::counts);
+  const Origin* const origin = first ? origins_.find(*first) : nullptr;
+  return origin ? std::optional(origin->finding) : std::nullopt;
+}
+
+std::optional<Address> Uninitialised::first_undefined(Address address, std::uint64_t bytes, Padding padding) const {
+  for (std::uint64_t at = 0; at < bytes; at += 64) {
+    const auto count = static_cast<unsigned>(std::min<std::uint64_t>(64, bytes - at));
+    std::uint64_t found = computed_.which(address + at, count) & ~defined_.which(address + at, count);
+    if (found && padding == Padding::is_ignored) found &= ~padding_.which(address + at, count);
+    if (found) return address + at + static_cast<unsigned>(std::countr_zero(found));
+  }
+  return {};
 }
 
 // --- kernels ---------------------------------------------------------------------------------------------------------
@@ -130,7 +127,7 @@ void Uninitialised::loads(const AccessRun& run) {
   const Actor& who = run.first.who;
   if (run.first.space == ptx::StateSpace::shared) {
     const SharedBytes& shared = blocks_[who.slot].shared;
-    if (shared.is_whole()) return;
+    if (shared.surely_has(run)) return;
     for_each_span(run, [&](std::uint64_t first, std::uint64_t bytes) {
       if (!shared.has_all(first, bytes)) suspect(who);
     });
@@ -146,7 +143,7 @@ void Uninitialised::stores(const AccessRun& run) {
   const Actor& who = run.first.who;
   if (run.first.space == ptx::StateSpace::shared) {
     SharedBytes& shared = blocks_[who.slot].shared;
-    if (shared.is_whole()) return;
+    if (shared.surely_has(run)) return;
     for_each_span(run, [&](std::uint64_t first, std::uint64_t bytes) { shared.write(first, bytes); });
   } else if (run.first.space == ptx::StateSpace::global) {
     for_each_span(run, [&](Address first, std::uint64_t bytes) {
@@ -178,11 +175,15 @@ void Uninitialised::may_replay(Replay& replay) {
   } else if (trial.spent() > expensive && ++patience.in_vain > most_in_vain) {
     patience.pass = std::uint64_t{1} << std::min(patience.in_vain - most_in_vain, 20u);
   }
-  for (const auto& [number, bits] : trial.undefined())
+  for (const auto& [number, bits] : trial.undefined()) {
+    const auto padding = trial.padding().find(number);
     for (std::uint64_t k = 0; k < ByteSet::words_a_page; ++k) {
       defined_.page(number)[k] &= ~bits[k];
       computed_.page(number)[k] |= bits[k];
+      padding_.page(number)[k] &= ~bits[k];
+      if (padding != trial.padding().end()) padding_.page(number)[k] |= padding->second[k];
     }
+  }
   for (const Trial::Arrival& arrival : trial.arrivals()) {
     if (arrival.at != Trial::Arrival::At::memory) {
       findings_.add(finding_of(arrival));
@@ -196,7 +197,7 @@ void Uninitialised::may_replay(Replay& replay) {
     origin.finding = finding_of(arrival);
     if (array->shared || array->on_host) {
       // The host reads it without asking, and may write it.
-      findings_.add(origin.finding);
+      if (first_undefined(array->base, array->size, Padding::is_ignored)) findings_.add(origin.finding);
       defined_.add(array->base, array->size);
     } else {
       origins_.add(std::move(origin));

@@ -37,7 +37,8 @@ class Uninitialised : public Check, private MemoryListener {
   /// From now on these bytes count as never written, whatever the host has put there.
   void forget(Address address, std::uint64_t bytes);
   /// The first value in these bytes that a kernel has computed from what nobody had written; nothing when there is
-  /// none. A copy to the host (Memory::read) makes it one of the findings.
+  /// none. What the host copies (Memory::read) becomes one of the findings by itself, but for what may be the padding
+  /// of structs: here it counts.
   std::optional<Finding> undefined_value(Address address, std::uint64_t bytes);
 
   std::uint32_t interests() const override { return 0; }
@@ -70,12 +71,14 @@ class Uninitialised : public Check, private MemoryListener {
 
   void suspect(const Actor& who);
   Finding finding_of(const Trial::Arrival& arrival);
-  std::optional<Address> first_undefined(Address address, std::uint64_t bytes) const;
-  std::optional<Finding> look(Address address, std::uint64_t bytes, bool& was_told);
+  /// The host looks at padding when it copies structs, and thinks nothing of it.
+  enum class Padding : std::uint8_t { counts, is_ignored };
+  std::optional<Address> first_undefined(Address address, std::uint64_t bytes, Padding padding) const;
 
   Memory& memory_;
   ByteSet defined_;
   ByteSet computed_;  ///< of what is not defined: what kernels have stored
+  ByteSet padding_;   ///< of this: what looks like the padding of structs
   LaunchFootprint footprint_;
   Origins origins_;
   KernelInfo kernel_;
