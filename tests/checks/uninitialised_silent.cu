@@ -1,10 +1,8 @@
-// Correct programs that read what nobody has written, and use nothing of it; and memory that is written in ways that are
-// easily overlooked. --check keeps silent.
-// test: vgpu-run --check
-// test: vgpu
+// Correct programs that read what nobody has written, and use nothing of it; and memory that is written in ways that
+// are easily overlooked. --check keeps silent. test: vgpu-run --check test: vgpu
+#include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 
-#include <cooperative_groups.h>
 #include <cstdio>
 #include <cuda/barrier>
 #include <vector>

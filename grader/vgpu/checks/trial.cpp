@@ -50,8 +50,8 @@ void for_each_byte(const Trial::Bytes& bytes, Visit visit) {
 
 /// Evenly spaced ones, with the first and the last.
 void thin_out(std::vector<std::uint64_t>& blocks, std::size_t most) {
-  most = std::max<std::size_t>(most, 2);
   if (blocks.size() <= most) return;
+  if (most < 2) return blocks.resize(1);
   std::vector<std::uint64_t> kept;
   for (std::size_t k = 0; k < most; ++k) kept.push_back(blocks[k * (blocks.size() - 1) / (most - 1)]);
   blocks = std::move(kept);
@@ -67,17 +67,17 @@ Trial::Trial(const Replay& replay, const KernelInfo& kernel, ByteSet& defined, L
       defined_(defined),
       footprint_(footprint),
       blocks_(std::move(blocks)) {
-  const std::uint64_t all = kernel.grid.count(), taken = replay.warp_instructions();
-  if (footprint.blocks_work_together()) {
+  const std::uint64_t taken = replay.warp_instructions();
+  const bool is_whole = footprint.blocks_work_together();
+  const std::uint64_t of_one = is_whole ? taken : taken / kernel.grid.count() + 1;
+  if (of_one > most_in_a_run) return;
+  if (is_whole)
     blocks_.clear();
-    limit_ = taken > most_in_a_run ? 0 : taken;
-  } else {
-    const std::uint64_t of_one = taken / all + 1;
+  else
     thin_out(blocks_, most_in_a_run / of_one);
-    limit_ = of_one * blocks_.size();
-  }
+  limit_ = of_one * std::max<std::size_t>(blocks_.size(), 1);
   // Blocks differ; and with other values they may do more.
-  if (limit_) limit_ = 4 * limit_ + 100'000;
+  limit_ = 4 * limit_ + 100'000;
 }
 
 std::optional<Fault> Trial::once(Rerun& rerun, const Variation& variation, const std::vector<std::uint64_t>& blocks) {
@@ -253,13 +253,17 @@ const BlankRead& Trial::find_source(std::uint64_t block, std::uint32_t thread, F
   return found != reads_.end() ? *found : reads_.front();
 }
 
+std::uint64_t Trial::block_of(const Fault& fault) const {
+  return fault.block[0] + (fault.block[1] + std::uint64_t{fault.block[2]} * kernel_.grid.y) * kernel_.grid.x;
+}
+
 void Trial::explain(const ControlDifference& control) {
   Arrival arrival;
   if (control.fault) {
     const Fault& fault = *control.fault;
     arrival.at = Arrival::At::address;
     arrival.fault = fault;
-    arrival.block = fault.block[0] + (fault.block[1] + std::uint64_t{fault.block[2]} * kernel_.grid.y) * kernel_.grid.x;
+    arrival.block = block_of(fault);
     arrival.from = find_source(arrival.block, ~0u, control.filler, Start::as_it_was,
                                [&](const Variation& some, const auto& blocks) {
                                  Rerun rerun = make_rerun();
@@ -290,14 +294,22 @@ void Trial::explain(const ControlDifference& control) {
   arrival.block = d.place.block;
   arrival.line = d.got.line;
   arrival.thread = d.place.warp * warp_size + static_cast<unsigned>(std::countr_zero(lanes));
-  arrival.from = find_source(arrival.block, arrival.thread, control.filler, Start::as_it_was,
-                             [&](const Variation& some, const auto& blocks) {
-                               Rerun rerun = make_rerun();
-                               rerun.compare_with = &trace_;
-                               once(rerun, some, blocks);
-                               const auto& other = rerun.difference();
-                               return other && other->place.block == d.place.block;
-                             });
+  // As long as one of several elements leads to the fault, there is one.
+  const Start start = !expected && fault_ ? Start::filled : Start::as_it_was;
+  arrival.from =
+      find_source(arrival.block, arrival.thread, control.filler, start, [&](const Variation& some, const auto& blocks) {
+        Rerun rerun = make_rerun();
+        rerun.compare_with = &trace_;
+        once(rerun, some, blocks);
+        const auto& other = rerun.difference();
+        const bool is_there = other && other->place.block == d.place.block;
+        return is_there == (start == Start::as_it_was);
+      });
+  if (!expected && fault_ && fault_->has_thread && block_of(*fault_) == arrival.block) {
+    // There the launch has faulted, where it goes on with something else.
+    const unsigned(&t)[3] = fault_->thread;
+    arrival.thread = t[0] + (t[1] + t[2] * kernel_.block.y) * kernel_.block.x;
+  }
   arrival.from = by_thread(arrival.from, arrival.block, arrival.thread);
   arrivals_.push_back(std::move(arrival));
 }

@@ -68,6 +68,7 @@ class Trial {
   void find_padding();
   BlankRead by_thread(const BlankRead& read, std::uint64_t block, std::uint32_t thread);
   const BlankRead& source_of(Address byte, const Rerun::Store& store, Filler filler);
+  std::uint64_t block_of(const Fault& fault) const;
   void explain(const ControlDifference& control);
   void explain_memory();
 
