@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "vgpu/checks/defined_bytes.hpp"
+#include "vgpu/checks/byte_set.hpp"
 #include "vgpu/core/memory.hpp"
 
 namespace scanlab::vgpu {

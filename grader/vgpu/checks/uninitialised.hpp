@@ -6,9 +6,8 @@
 // with something else there (trial.hpp): only what then differs depends on them. Bytes of global memory that differ
 // count as undefined from then on, so that values are followed through kernels and copies.
 //
-// Registers and local memory are not looked at, nor memory that the host may write at any time (managed and pinned). A
-// block that only reads what other blocks have left in global memory is right or wrong with them: its reads count as
-// theirs.
+// Registers and local memory are not looked at, nor memory that the host may write at any time (managed and pinned),
+// nor what a kernel with malloc() reads. Host threads do not share a launch with this check attached.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "vgpu/checks/defined_bytes.hpp"
+#include "vgpu/checks/byte_set.hpp"
 
 #include <sys/mman.h>
 

@@ -1,16 +1,15 @@
-// Which bytes of global memory hold a value that somebody has given them.
+// A set of bytes of global memory: those that somebody has given a value, say.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <optional>
 
 #include "vgpu/core/claims.hpp"
 #include "vgpu/core/memory.hpp"
 
 namespace scanlab::vgpu {
 
-/// A set of bytes of global memory; empty at first.
+/// Empty at first. It takes an eighth of the memory that it has bytes of.
 class ByteSet {
  public:
   static constexpr std::uint64_t words_a_page = page_bytes / 64;
