@@ -15,8 +15,8 @@ namespace scanlab::vgpu {
 namespace {
 
 /// What the others may follow from comes first.
-constexpr std::array<std::string_view, 5> most_basic_first = {
-    "race.shared", "fence.missing", "race.global", "uninitialised.shared", "uninitialised.global"};
+constexpr std::array<std::string_view, 5> most_basic_first = {"race.shared", "fence.missing", "race.global",
+                                                              "uninitialised.shared", "uninitialised.global"};
 
 std::size_t rank(const Finding& finding) {
   return static_cast<std::size_t>(std::ranges::find(most_basic_first, finding.id) - most_basic_first.begin());
