@@ -7,7 +7,7 @@ Where there is a NAME.stderr, each of its lines has to occur in what the virtual
     run_program.py --nvcc NVCC --gpu PROGRAM.cu        with NVIDIA's runtime, on a real GPU
 
 The same output is expected under every schedule. With --check the program runs once more, under the first schedule,
-and must have no races, unless it says so. The program's comment lines may say how it is built and how
+and must have no mistakes, unless it says so. The program's comment lines may say how it is built and how
 it ends:
 
     // test: nvcc FLAGS       further flags for the compiler
@@ -19,6 +19,7 @@ it ends:
     // test: signal SIGSEGV   killed by that signal
     // test: alone            not started by vgpu-run
     // test: races            has races on shared or global memory
+    // test: unwritten A B    reads what nobody has written, in the runs with these arguments
     // test: vgpu             its output is the virtual GPU's own: skipped on a GPU
 
 Exit 0: as expected, 1: not, 77: skipped.
@@ -35,7 +36,7 @@ import tempfile
 from pathlib import Path
 
 COMPILE_SECONDS, RUN_SECONDS = 120, 60
-SKIPPED, FOUND_RACES = 77, 4
+SKIPPED, FOUND_MISTAKES = 77, 4
 
 
 def absolute(path: str) -> Path:
@@ -96,8 +97,9 @@ def run(
         output += done.stdout
         errors += done.stderr
         expected_code = int(wanted.get("exit", ["0"])[0])
-        if check and expected_code == 0 and "races" in wanted:
-            expected_code = FOUND_RACES
+        is_found = "races" in wanted or argument in wanted.get("unwritten", [""])[0].split()
+        if check and expected_code == 0 and is_found:
+            expected_code = FOUND_MISTAKES
         if "signal" in wanted:
             number = getattr(signal, wanted["signal"][0])
             expected_code = 128 + number if served else -number
@@ -116,6 +118,8 @@ def run(
         problems += [f"stderr does not contain: {text}" for text in texts if text not in errors]
     if check and ("RACE" in errors) != ("races" in wanted):
         problems.append("has no races" if "races" in wanted else "has races")
+    if check and ("UNINITIALISED" in errors) != ("unwritten" in wanted):
+        problems.append("reads what is written" if "unwritten" in wanted else "reads what nobody has written")
     if problems and errors:
         problems.append(f"stderr was:\n{errors}")
     return problems

@@ -1,5 +1,6 @@
 // test: vgpu
 // test: runs table shallow object function index
+// test: unwritten table index
 // Pointers that came to the device inside of data: a table never filled, a struct that still points to the host, an
 // object with the host's virtual table, the host's address of a device function, an index never initialised.
 #include <cstdio>

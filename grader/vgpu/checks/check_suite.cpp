@@ -8,12 +8,16 @@
 #include "vgpu/checks/finding_order.hpp"
 #include "vgpu/checks/global_races.hpp"
 #include "vgpu/checks/shared_races.hpp"
+#include "vgpu/checks/uninitialised.hpp"
 
 namespace scanlab::vgpu {
 CheckSuite::CheckSuite(Device& device) : device_(device) {
   checks_.push_back(std::make_unique<DivergentBarriers>());
   checks_.push_back(std::make_unique<SharedRaces>());
   checks_.push_back(std::make_unique<GlobalRaces>());
+  auto uninitialised = std::make_unique<Uninitialised>(device.memory());
+  uninitialised_ = uninitialised.get();
+  checks_.push_back(std::move(uninitialised));
   for (const auto& check : checks_) device_.attach(check.get());
 }
 

@@ -10,6 +10,8 @@
 
 namespace scanlab::vgpu {
 
+class Uninitialised;
+
 class CheckSuite {
  public:
   /// Listens to the device from now on, to the end of its life.
@@ -19,6 +21,7 @@ class CheckSuite {
   CheckSuite& operator=(const CheckSuite&) = delete;
 
   void reset();
+  Uninitialised& uninitialised() { return *uninitialised_; }
 
   struct Findings {
     std::vector<Finding> list;  ///< the most basic first: mistakes before advice, memory before order before cost
@@ -31,6 +34,7 @@ class CheckSuite {
  private:
   Device& device_;
   std::vector<std::unique_ptr<Check>> checks_;
+  Uninitialised* uninitialised_ = nullptr;  ///< one of them
 };
 
 }  // namespace scanlab::vgpu

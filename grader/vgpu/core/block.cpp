@@ -105,6 +105,7 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
   for (const SharedVariable& v : grid.image->shared)
     std::memset(block.shared.data() + v.offset, static_cast<int>(poison),
                 v.offset == grid.image->dynamic_offset ? grid.dynamic_shared : v.size);
+  if (grid.prepare_shared) grid.prepare_shared(index, block.shared);
 
   const auto has_local = [](const Warp& w) { return w.local_written != 0; };
   block.is_as_before = std::exchange(block.frames_stay, false) && same_shape && entry.blanks.empty() &&

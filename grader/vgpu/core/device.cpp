@@ -10,6 +10,7 @@
 #include "vgpu/core/image.hpp"
 #include "vgpu/core/launch.hpp"
 #include "vgpu/core/parallel.hpp"
+#include "vgpu/core/replay.hpp"
 #include "vgpu/ptx/link.hpp"
 
 namespace scanlab::vgpu {
@@ -283,6 +284,10 @@ LaunchResult Device::launch(const LaunchRequest& request) {
     if (parallel.has_failed()) request.module->inseparable.insert(request.kernel);
   } else {
     result.fault = run_grid(g, schedule, limits);
+  }
+  if (!observers_.empty()) {
+    Replay replay(g, schedule, limits, result.fault);
+    for (Observer* o : observers_) o->may_replay(replay);
   }
   if (g.workspace) memory_.free(g.workspace);
   for (Observer* o : observers_) o->kernel_end();

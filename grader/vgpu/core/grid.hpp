@@ -85,6 +85,9 @@ struct Grid {
   Memory* memory = nullptr;
   std::span<const std::byte> parameters;
   Dim3 size, block_size;
+  std::span<const std::uint64_t> chosen;  ///< the blocks that run, by index; none: all
+  /// Called with a block's shared memory before the block begins, over the poison that is there; or empty.
+  std::function<void(std::uint64_t block, std::span<std::byte> window)> prepare_shared;
   std::uint64_t dynamic_shared = 0;
   Address workspace = 0;  ///< of a cooperative launch: where grid.sync() counts arrivals; 0 makes it trap
   std::span<Observer* const> observers;

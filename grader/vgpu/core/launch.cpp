@@ -48,7 +48,11 @@ class Hash {
 class GridRun : public BlockRunner {
  public:
   GridRun(Grid& grid, const Schedule& schedule, const RunLimits& limits)
-      : grid_(grid), schedule_(schedule), limits_(limits), random_(schedule.seed), blocks_(grid.size.count()) {
+      : grid_(grid),
+        schedule_(schedule),
+        limits_(limits),
+        random_(schedule.seed),
+        blocks_(grid.chosen.empty() ? grid.size.count() : grid.chosen.size()) {
     // A random order of blocks without a table of them: k → step·k + start (mod blocks), step coprime to blocks.
     if (schedule.order == Schedule::Order::random && blocks_ > 1) {
       start_ = random_() % blocks_;
@@ -87,6 +91,11 @@ class GridRun : public BlockRunner {
   // --- blocks --------------------------------------------------------------------------------------------------------
 
   std::uint64_t block_at(std::uint64_t k) const {
+    const std::uint64_t place = place_at(k);
+    return grid_.chosen.empty() ? place : grid_.chosen[place];
+  }
+
+  std::uint64_t place_at(std::uint64_t k) const {
     switch (schedule_.order) {
       case Schedule::Order::lockstep:
       case Schedule::Order::in_order:

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <stdexcept>
+#include <utility>
 
 namespace scanlab::vgpu {
 namespace {
@@ -64,7 +66,8 @@ Address Memory::add(Allocation a, std::uint64_t offset) {
   top_ = round_up(offset + a.size, alignment) + gap;
   ++generation_;
   const Address base = a.base;
-  allocations_.emplace(base, std::move(a));
+  const auto added = allocations_.emplace(base, std::move(a)).first;
+  for (MemoryListener* l : listeners_) l->allocated(added->second);
   return base;
 }
 
@@ -99,7 +102,44 @@ int Memory::share(Address base) {
   it->second.shared = true;
   ++shared_;
   ++generation_;
+  for (MemoryListener* l : listeners_) l->shared(it->second);
   return fd;
+}
+
+Memory::Seclusion::Seclusion(Memory& memory) : memory_(memory) {
+  for (auto& [base, a] : memory.allocations_) {
+    if (!a.shared || a.freed) continue;
+    const Pages pages = memory.pages_of(a);
+    void* const copy =
+        mmap(nullptr, pages.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const aside = mmap(nullptr, pages.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (copy == MAP_FAILED || aside == MAP_FAILED) throw std::bad_alloc();
+    std::memcpy(copy, pages.begin, pages.bytes);
+    constexpr int to_there = MREMAP_MAYMOVE | MREMAP_FIXED;
+    if (mremap(pages.begin, pages.bytes, pages.bytes, to_there, aside) == MAP_FAILED ||
+        mremap(copy, pages.bytes, pages.bytes, to_there, pages.begin) == MAP_FAILED)
+      throw std::bad_alloc();
+    moved_.push_back({pages.begin, static_cast<std::byte*>(aside), pages.bytes});
+  }
+  shared_ = std::exchange(memory.shared_, 0);
+}
+
+Memory::Seclusion::~Seclusion() {
+  for (const Moved& m : moved_) (void)mremap(m.aside, m.bytes, m.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, m.pages);
+  memory_.shared_ = shared_;
+}
+
+void Memory::listen(MemoryListener* listener) {
+  listeners_.push_back(listener);
+  for (const auto& [base, a] : allocations_) {
+    if (a.freed) continue;
+    listener->allocated(a);
+    listener->written(base, a.size);
+  }
+}
+
+void Memory::ignore(MemoryListener* listener) {
+  std::erase(listeners_, listener);
 }
 
 bool Memory::free(Address address) {
@@ -147,6 +187,7 @@ void Memory::reset_heap() {
 void Memory::give_back_pages(Allocation& a) {
   a.freed = true;
   ++generation_;
+  for (MemoryListener* l : listeners_) l->released(a);
   // Gives the pages back; the addresses are never used again, so that a stale pointer stays a stale pointer.
   const Pages pages = pages_of(a);
   if (a.shared) {
@@ -200,6 +241,7 @@ bool Memory::read(void* to, Address from, std::uint64_t bytes) const {
   if (bytes == 0) return true;
   if (!host_may_use(from, bytes)) return false;
   std::memcpy(to, host(from), bytes);
+  for (MemoryListener* l : listeners_) l->read(from, bytes);
   return true;
 }
 
@@ -207,6 +249,7 @@ bool Memory::write(Address to, const void* from, std::uint64_t bytes) {
   if (bytes == 0) return true;
   if (!host_may_use(to, bytes)) return false;
   std::memcpy(host(to), from, bytes);
+  for (MemoryListener* l : listeners_) l->written(to, bytes);
   return true;
 }
 
@@ -214,6 +257,7 @@ bool Memory::fill(Address to, std::byte value, std::uint64_t bytes) {
   if (bytes == 0) return true;
   if (!host_may_use(to, bytes)) return false;
   std::memset(host(to), static_cast<int>(value), bytes);
+  for (MemoryListener* l : listeners_) l->written(to, bytes);
   return true;
 }
 
@@ -221,6 +265,7 @@ bool Memory::copy(Address to, Address from, std::uint64_t bytes) {
   if (bytes == 0) return true;
   if (!host_may_use(from, bytes) || !host_may_use(to, bytes)) return false;
   std::memmove(host(to), host(from), bytes);
+  for (MemoryListener* l : listeners_) l->copied(to, from, bytes);
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace scanlab::vgpu {
 
@@ -53,6 +54,20 @@ struct Placement {
   std::int64_t distance = 0;               ///< 0 inside; +1 is the first byte after the end
 };
 
+/// Hears what happens to memory outside of kernels, after it has happened. What device code does, observers are told.
+class MemoryListener {
+ public:
+  virtual ~MemoryListener() = default;
+  /// Nobody has written to it yet.
+  virtual void allocated(const Allocation&) {}
+  virtual void released(const Allocation&) {}
+  /// From now on another process may write to it at any time.
+  virtual void shared(const Allocation&) {}
+  virtual void written(Address, std::uint64_t /*bytes*/) {}
+  virtual void copied(Address /*to*/, Address /*from*/, std::uint64_t /*bytes*/) {}
+  virtual void read(Address, std::uint64_t /*bytes*/) {}
+};
+
 /// Device memory. Not thread safe; the session serialises.
 class Memory {
  public:
@@ -70,6 +85,26 @@ class Memory {
   /// then see the same bytes, that of `base` at its offset within its page. No other allocation lies in these pages.
   /// Returns the descriptor, which the caller owns, or -1 when there is no such allocation, or the system refuses.
   int share(Address base);
+  /// While it lives, private copies stand where memory is shared with other processes: nobody else sees what is
+  /// written there, and it is gone afterwards. No memory may be allocated or freed meanwhile.
+  class Seclusion {
+   public:
+    /// Throws std::bad_alloc.
+    explicit Seclusion(Memory& memory);
+    ~Seclusion();
+    Seclusion(const Seclusion&) = delete;
+    Seclusion& operator=(const Seclusion&) = delete;
+
+   private:
+    struct Moved {
+      std::byte* pages = nullptr;
+      std::byte* aside = nullptr;  ///< where what is shared waits
+      std::uint64_t bytes = 0;
+    };
+    Memory& memory_;
+    std::vector<Moved> moved_;
+    std::uint64_t shared_ = 0;
+  };
   /// Can another process write to some of this memory?
   bool shared_with_host() const { return shared_ > 0; }
   /// False when `address` is not the base of a live allocation that `allocate` made.
@@ -97,6 +132,10 @@ class Memory {
   bool fill(Address to, std::byte value, std::uint64_t bytes);
   bool copy(Address to, Address from, std::uint64_t bytes);
 
+  /// Tells `listener`, which is not owned, of everything from now on. Memory that is there counts as written.
+  void listen(MemoryListener* listener);
+  void ignore(MemoryListener* listener);
+
   std::uint64_t bytes_free() const { return capacity_ - used_; }
   std::uint64_t capacity() const { return capacity_; }
   /// Bytes from the beginning of the global window in which all allocations lie.
@@ -123,6 +162,7 @@ class Memory {
   std::uint64_t top_ = 4096;  ///< first unused offset in the arena
   std::uint64_t heap_limit_ = default_heap_bytes, heap_used_ = 0;
   bool heap_in_use_ = false;
+  std::vector<MemoryListener*> listeners_;
   std::map<Address, Allocation> allocations_;
 };
 

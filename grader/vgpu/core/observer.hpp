@@ -18,6 +18,7 @@ struct Dim3 {
 };
 
 struct Block;
+class Replay;
 
 /// Where a shared variable lies. `offset` is its address: variables are kept apart by gaps in which every access is a
 /// fault, and each lies at the same bank as in the packed layout that a GPU would use.
@@ -104,6 +105,8 @@ class Observer {
   virtual ~Observer() = default;
   virtual std::uint32_t interests() const { return everything; }
   virtual void kernel_begin(const KernelInfo&) {}
+  /// No block runs any more, and kernel_end is next: who has to see some of them again uses `replay` (replay.hpp).
+  virtual void may_replay(Replay& /*replay*/) {}
   virtual void kernel_end() {}
   virtual void block_begin(std::uint64_t /*block*/, std::uint32_t /*slot*/) {}
   virtual void block_end(std::uint64_t /*block*/, std::uint32_t /*slot*/) {}

@@ -1,0 +1,93 @@
+// A bit for each byte of memory, in words of 64; and an access of a warp as runs of bytes.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "vgpu/core/observer.hpp"
+
+namespace scanlab::vgpu {
+
+/// Visits the words that hold the bits [from, from + count), count > 0: visit(index, mask). Ends where it says false,
+/// and is then false.
+template <class Visit>
+bool for_each_word(std::uint64_t from, std::uint64_t count, Visit visit) {
+  const std::uint64_t last = from + count - 1, end = last / 64;
+  const std::uint64_t low = ~std::uint64_t{0} << from % 64, high = ~std::uint64_t{0} >> (63 - last % 64);
+  std::uint64_t k = from / 64;
+  if (k == end) return visit(k, low & high);
+  if (!visit(k, low)) return false;
+  while (++k < end)
+    if (!visit(k, ~std::uint64_t{0})) return false;
+  return visit(end, high);
+}
+
+inline void set_bits(std::uint64_t* words, std::uint64_t from, std::uint64_t count) {
+  for_each_word(from, count, [&](std::uint64_t k, std::uint64_t mask) { return words[k] |= mask, true; });
+}
+inline void clear_bits(std::uint64_t* words, std::uint64_t from, std::uint64_t count) {
+  for_each_word(from, count, [&](std::uint64_t k, std::uint64_t mask) { return words[k] &= ~mask, true; });
+}
+inline bool all_bits(const std::uint64_t* words, std::uint64_t from, std::uint64_t count) {
+  return for_each_word(from, count, [&](std::uint64_t k, std::uint64_t mask) { return (words[k] & mask) == mask; });
+}
+/// The `count` bits (at most 64) from `from` on, the first lowest.
+inline std::uint64_t bits_at(const std::uint64_t* words, std::uint64_t from, unsigned count) {
+  const unsigned shift = from % 64;
+  std::uint64_t value = words[from / 64] >> shift;
+  if (shift + count > 64) value |= words[from / 64 + 1] << (64 - shift);
+  return count == 64 ? value : value & ((std::uint64_t{1} << count) - 1);
+}
+
+/// Visits what the lanes access, elements side by side at once: visit(first address, bytes).
+template <class Visit>
+void for_each_span(const Access& a, Visit visit) {
+  if (a.is_affine() && a.mask == full_mask && a.stride == a.bytes) return visit(a.first, std::uint64_t{a.bytes} * 32);
+  std::uint64_t first = 0, end = 0;
+  for (Mask m = a.mask; m; m &= m - 1) {
+    const std::uint64_t at = a.at(static_cast<unsigned>(std::countr_zero(m)));
+    if (at != end || first == end) {
+      if (first != end) visit(first, end - first);
+      first = at;
+    }
+    end = at + a.bytes;
+  }
+  if (first != end) visit(first, end - first);
+}
+/// The same for several warps.
+template <class Visit>
+void for_each_span(const AccessRun& run, Visit visit) {
+  const Access& a = run.first;
+  if (a.is_affine() && a.mask == full_mask && a.stride == a.bytes && run.step == a.stride * warp_size)
+    return visit(a.first, std::uint64_t{a.bytes} * warp_size * run.count);
+  for (unsigned k = 0; k < run.count; ++k) for_each_span(run.of(k), visit);
+}
+
+/// The lowest byte that the run accesses, and the one behind the highest.
+struct Extent {
+  std::uint64_t begin = ~std::uint64_t{0}, end = 0;
+};
+inline Extent extent_of(const AccessRun& run) {
+  const Access& a = run.first;
+  Extent e;
+  const auto include = [&](std::uint64_t at) {
+    e.begin = std::min(e.begin, at);
+    e.end = std::max(e.end, at + a.bytes);
+  };
+  if (!a.is_affine()) {
+    for (Mask m = a.mask; m; m &= m - 1) include(a.at(static_cast<unsigned>(std::countr_zero(m))));
+    return e;
+  }
+  if (!a.mask) return e;
+  const auto low = static_cast<unsigned>(std::countr_zero(a.mask));
+  const unsigned high = 31 - static_cast<unsigned>(std::countl_zero(a.mask));
+  const std::uint64_t last = static_cast<std::uint64_t>(run.step) * (run.count - 1);
+  for (const unsigned lane : {low, high}) {
+    include(a.at(lane));
+    include(a.at(lane) + last);
+  }
+  return e;
+}
+
+}  // namespace scanlab::vgpu

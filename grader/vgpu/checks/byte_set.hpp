@@ -1,0 +1,40 @@
+// A set of bytes of global memory: those that somebody has given a value, say.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "vgpu/core/claims.hpp"
+#include "vgpu/core/memory.hpp"
+
+namespace scanlab::vgpu {
+
+/// Empty at first. It takes an eighth of the memory that it has bytes of.
+class ByteSet {
+ public:
+  static constexpr std::uint64_t words_a_page = page_bytes / 64;
+  using PageBits = std::array<std::uint64_t, words_a_page>;
+
+  ByteSet();
+  ByteSet(const ByteSet&) = delete;
+  ByteSet& operator=(const ByteSet&) = delete;
+
+  void add(Address address, std::uint64_t bytes);
+  void remove(Address address, std::uint64_t bytes);
+  bool has_all(Address address, std::uint64_t bytes) const;
+  bool has(Address address) const { return has_all(address, 1); }
+  /// Of up to 64 bytes, a bit each.
+  std::uint64_t which(Address address, unsigned bytes) const;
+  /// The bytes at `to` become what those at `from` are, as memmove does it.
+  void copy(Address to, Address from, std::uint64_t bytes);
+  /// The same as `remove`, and gives memory back. For addresses that are never used again.
+  void forget(Address address, std::uint64_t bytes);
+  /// The bits of a page, by its number from the beginning of the window.
+  std::uint64_t* page(std::uint64_t number) { return words_ + number * words_a_page; }
+
+ private:
+  ZeroPages memory_;
+  std::uint64_t* words_;
+};
+
+}  // namespace scanlab::vgpu
