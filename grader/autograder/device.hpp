@@ -61,6 +61,11 @@ class Device {
   virtual void write(const Buffer& to, const void* from) = 0;  ///< all of it
   virtual void read(const Buffer& from, void* to) = 0;         ///< all of it
   virtual void fill(const Buffer& to, unsigned char byte) = 0;
+  /// The same, for memory that a program is to write: reading it first is reading what nobody has written.
+  virtual void blank(const Buffer& to, unsigned char byte) { fill(to, byte); }
+  /// The first value in the first `bytes` of a buffer that comes from memory which nobody has written; nothing when
+  /// there is none, or when the device does not tell.
+  virtual std::optional<vgpu::Finding> undefined_value(const Buffer&, std::size_t /*bytes*/) { return std::nullopt; }
   /// "16 bytes after the end were overwritten", when the bytes around a buffer are not what they were.
   virtual std::optional<std::string> damaged_guard(const Buffer&) { return std::nullopt; }
   virtual runner::DevicePointer share(const Buffer& buffer) = 0;

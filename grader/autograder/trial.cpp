@@ -43,8 +43,8 @@ class TypedTrial : public Trial {
     const std::uint64_t seed = data_seed(plan_, check_, which);
     const std::vector<T> x = task_->input(which, seed);
     device_.write(x_, x.data());
-    device_.fill(y_, unwritten_byte);
-    if (kept_) device_.fill(*kept_, unwritten_count_byte);
+    device_.blank(y_, unwritten_byte);
+    if (kept_) device_.blank(*kept_, unwritten_count_byte);
 
     const vgpu::Schedule schedule{which.order, mix(seed, "schedule")};
     CallReport report = submission.call(check_.entry, arguments(), schedule, counting);
@@ -60,6 +60,7 @@ class TypedTrial : public Trial {
       const Outputs<T> outputs = read_outputs();
       result.output_hash = hash_bytes(hash, outputs.y.data(), task_->relevant(x) * sizeof(T));
       if (kept_) result.output_hash = hash_bytes(result.output_hash, &outputs.kept, sizeof outputs.kept);
+      add_undefined_values(x, report);
       result.failure = memory_failure(x);
       if (!result.failure) {
         if (std::optional<Mistake> mistake = task_->mistake(x, outputs)) {
@@ -100,6 +101,19 @@ class TypedTrial : public Trial {
     }
     result.failure = Failure{result.failure ? result.failure->verdict : Verdict::fail, std::move(cause)};
     result.is_wrong_output = false;
+  }
+
+  /// What has got into the outputs, though nobody has written it.
+  void add_undefined_values(const std::vector<T>& x, CallReport& report) {
+    const auto add = [&](const Buffer& buffer, std::size_t bytes) {
+      if (std::optional<vgpu::Finding> finding = device_.undefined_value(buffer, bytes)) {
+        report.findings.push_back(*std::move(finding));
+        ++report.findings_total;
+      }
+    };
+    add(y_, task_->relevant(x) * sizeof(T));
+    if (kept_) add(*kept_, sizeof(std::int32_t));
+    vgpu::sort_most_basic_first(report.findings);
   }
 
   Arguments arguments() const {

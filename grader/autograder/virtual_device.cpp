@@ -20,6 +20,7 @@
 #include "vgpu/checks/counters.hpp"
 #include "vgpu/checks/fault_finding.hpp"
 #include "vgpu/checks/finding_order.hpp"
+#include "vgpu/checks/uninitialised.hpp"
 #include "vgpu/checks/waits.hpp"
 #include "vgpu/core/device.hpp"
 #include "vgpu/core/parallel.hpp"
@@ -281,6 +282,14 @@ class VirtualDevice : public Device {
   }
   void fill(const Buffer& to, unsigned char byte) override {
     if (!device_.memory().fill(to.address, std::byte{byte}, to.bytes)) throw lost();
+  }
+
+  void blank(const Buffer& to, unsigned char byte) override {
+    fill(to, byte);
+    if (checks_) checks_->uninitialised().forget(to.address, to.bytes);
+  }
+  std::optional<vgpu::Finding> undefined_value(const Buffer& buffer, std::size_t bytes) override {
+    return checks_ ? checks_->uninitialised().undefined_value(buffer.address, bytes) : std::nullopt;
   }
 
   runner::DevicePointer share(const Buffer& buffer) override {
