@@ -26,7 +26,7 @@ Mask BlockClocks::lanes_of(unsigned warp) const {
 }
 
 BlockClocks::Stamp BlockClocks::knows(unsigned thread, unsigned other) const {
-  if (is_wide_) return wide_[std::size_t{thread} * threads_ + other];
+  if (is_wide_) return wide_row(thread)[other];
   const unsigned warp = thread / warp_size;
   if (other / warp_size != warp) return 0;
   if (split_ >> warp & 1) return tables_[warp][thread % warp_size * warp_size + other % warp_size];
@@ -65,12 +65,21 @@ void BlockClocks::meet(unsigned warp, Mask lanes) {
     for (Mask m = lanes; m; m &= m - 1) joined[std::countr_zero(m)] = clock_[warp];
     for (Mask m = lanes; m; m &= m - 1)
       std::copy_n(joined, warp_size, &table[static_cast<unsigned>(std::countr_zero(m)) * warp_size]);
+  } else if (is_together(warp) && lanes == all) {
+    // None of them has learnt anything since they last met, but what the others have done.
+    std::fill_n(wide_row(warp * warp_size) + warp * warp_size, std::popcount(all), clock_[warp]);
   } else {
     Row joined(threads_);
     const unsigned first = warp * warp_size;
     for (Mask m = lanes; m; m &= m - 1) release(first + static_cast<unsigned>(std::countr_zero(m)), joined);
-    for (Mask m = lanes; m; m &= m - 1)
-      std::copy(joined.begin(), joined.end(), wide_row(first + static_cast<unsigned>(std::countr_zero(m))));
+    if (lanes == all) {
+      together_ |= 1u << warp;
+      std::copy(joined.begin(), joined.end(), wide_row(first));
+    } else {
+      part(warp);
+      for (Mask m = lanes; m; m &= m - 1)
+        std::copy(joined.begin(), joined.end(), wide_row(first + static_cast<unsigned>(std::countr_zero(m))));
+    }
   }
   tick(warp);
 }
@@ -84,7 +93,7 @@ void BlockClocks::release(unsigned thread, Row& row) const {
   const unsigned warp = thread / warp_size;
   row.resize(threads_);
   if (is_wide_) {
-    const Stamp* const own = &wide_[std::size_t{thread} * threads_];
+    const Stamp* const own = wide_row(thread);
     for (unsigned u = 0; u < threads_; ++u) row[u] = std::max(row[u], own[u]);
   } else {
     const unsigned end = std::min(threads_, (warp + 1) * warp_size);
@@ -94,17 +103,37 @@ void BlockClocks::release(unsigned thread, Row& row) const {
 }
 
 bool BlockClocks::has_news(unsigned thread, const Row& row) const {
+  if (is_wide_ && !row.empty()) {
+    const Stamp* const own = wide_row(thread);
+    unsigned news = 0;
+    for (unsigned u = 0; u < threads_; ++u) news += row[u] > own[u];
+    return news > (row[thread] > own[thread] ? 1 : 0);
+  }
   for (unsigned u = 0; u < row.size(); ++u)
     if (row[u] && u != thread && row[u] > knows(thread, u)) return true;
   return false;
+}
+
+void BlockClocks::learn(Stamp* own, const Row& row) {
+  for (unsigned u = 0; u < threads_; ++u) own[u] = std::max(own[u], row[u]);
 }
 
 void BlockClocks::acquire(unsigned thread, const Row& row) {
   if (!has_news(thread, row)) return;
   has_ticked_ = true;
   if (!is_wide_) widen();
-  Stamp* const own = wide_row(thread);
-  for (unsigned u = 0; u < threads_; ++u) own[u] = std::max(own[u], row[u]);
+  part(thread / warp_size);
+  learn(wide_row(thread), row);
+}
+
+void BlockClocks::acquire(unsigned warp, Mask lanes, const Row& row) {
+  const unsigned first = warp * warp_size;
+  if (is_wide_ && is_together(warp) && (lanes & lanes_of(warp)) == lanes_of(warp)) {
+    has_ticked_ = true;
+    if (!row.empty()) learn(wide_row(first), row);
+    return;
+  }
+  for (Mask m = lanes & lanes_of(warp); m; m &= m - 1) acquire(first + static_cast<unsigned>(std::countr_zero(m)), row);
 }
 
 void BlockClocks::split(unsigned warp) {
@@ -114,7 +143,16 @@ void BlockClocks::split(unsigned warp) {
   split_ |= 1u << warp;
 }
 
+/// Each lane has a row of its own again.
+void BlockClocks::part(unsigned warp) {
+  if (!is_together(warp)) return;
+  together_ &= ~(1u << warp);
+  const unsigned first = warp * warp_size, end = std::min(threads_, first + warp_size);
+  for (unsigned t = first + 1; t < end; ++t) std::copy_n(wide_row(first), threads_, wide_row(t));
+}
+
 void BlockClocks::widen() {
+  together_ = 0;
   wide_.assign(std::size_t{threads_} * threads_, 0);
   for (unsigned t = 0; t < threads_; ++t) {
     const unsigned first = t / warp_size * warp_size, end = std::min(threads_, first + warp_size);

@@ -47,6 +47,8 @@ class BlockClocks {
   bool has_news(unsigned thread, const Row& row) const;
   /// `thread` knows from now on what `row` holds.
   void acquire(unsigned thread, const Row& row);
+  /// The same for lanes of a warp.
+  void acquire(unsigned warp, Mask lanes, const Row& row);
 
  private:
   using Table = std::array<Stamp, warp_size * warp_size>;
@@ -55,16 +57,24 @@ class BlockClocks {
   Mask lanes_of(unsigned warp) const;
   void split(unsigned warp);
   void widen();
-  Stamp* wide_row(unsigned thread) { return &wide_[std::size_t{thread} * threads_]; }
+  bool is_together(unsigned warp) const { return together_ >> warp & 1; }
+  std::size_t wide_place(unsigned thread) const {
+    return std::size_t{is_together(thread / warp_size) ? thread / warp_size * warp_size : thread} * threads_;
+  }
+  const Stamp* wide_row(unsigned thread) const { return &wide_[wide_place(thread)]; }
+  Stamp* wide_row(unsigned thread) { return &wide_[wide_place(thread)]; }
+  void part(unsigned warp);
+  void learn(Stamp* own, const Row& row);
 
   unsigned threads_ = 0, warps_ = 0;
   bool has_ticked_ = false;
-  std::vector<Stamp> clock_;   ///< of each warp
-  std::vector<Stamp> known_;   ///< each lane of the warp knows of the others' accesses up to this stamp
-  std::uint32_t split_ = 0;    ///< a bit for each warp that has a table instead
-  std::vector<Table> tables_;  ///< [lane][other lane]
-  bool is_wide_ = false;       ///< all warps have `wide_` instead
-  Row wide_;                   ///< [thread][other thread]
+  std::vector<Stamp> clock_;    ///< of each warp
+  std::vector<Stamp> known_;    ///< each lane of the warp knows of the others' accesses up to this stamp
+  std::uint32_t split_ = 0;     ///< a bit for each warp that has a table instead
+  std::vector<Table> tables_;   ///< [lane][other lane]
+  bool is_wide_ = false;        ///< all warps have `wide_` instead
+  Row wide_;                    ///< [thread][other thread]
+  std::uint32_t together_ = 0;  ///< a bit for each warp whose lanes all know the same: their first lane's row holds it
 };
 
 }  // namespace scanlab::vgpu

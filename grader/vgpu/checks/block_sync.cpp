@@ -65,8 +65,7 @@ bool BlockSync::complete(std::uint32_t id, Observer::Meeting meeting) {
   unsigned count = 0;
   for (const Mask lanes : c.waiting) count += static_cast<unsigned>(std::popcount(lanes));
   if (count == clocks_.threads()) return true;
-  for (unsigned warp = 0; warp < c.waiting.size(); ++warp)
-    for_each_thread(warp, c.waiting[warp], [&](unsigned thread, unsigned) { clocks_.acquire(thread, c.released); });
+  for (unsigned warp = 0; warp < c.waiting.size(); ++warp) clocks_.acquire(warp, c.waiting[warp], c.released);
   return false;
 }
 
@@ -92,26 +91,40 @@ void BlockSync::strong_access(const Access& a, Touches touches) {
   if (releases(a)) clocks_.tick(a.who.warp);
 }
 
-void BlockSync::mbarrier(const Access& a) {
+const Row* BlockSync::completed(std::uint64_t location, std::uint64_t phase) const {
+  const auto known = phases_.find(location);
+  if (known == phases_.end() || phase < known->second.first) return nullptr;  // it was complete before the interval
+  const Phases& p = known->second;
+  const auto past = std::ranges::find_if(p.complete, [&](const auto& c) { return c.first >= phase; });
+  return past != p.complete.end() ? &past->second : &p.released;
+}
+
+void BlockSync::arrive_at_mbarrier(const Access& a) {
   for_each_thread(a.who.warp, a.mask, [&](unsigned thread, unsigned lane) {
     const std::uint64_t phase = a.phase[lane];
-    const auto known = phases_.find(a.at(lane));
-    if (releases(a)) {
-      Phases& p = known != phases_.end() ? known->second
-                                         : phases_.try_emplace(a.at(lane), Phases{phase, phase, {}, {}}).first->second;
-      if (phase != p.phase) {
-        p.complete.emplace_back(std::exchange(p.phase, phase), p.released);
-        if (p.complete.size() > most_phases) p.complete.pop_front();
-      }
-      clocks_.release(thread, p.released);
-      return;
+    Phases& p = phases_.try_emplace(a.at(lane), Phases{phase, phase, {}, {}}).first->second;
+    if (phase != p.phase) {
+      p.complete.emplace_back(std::exchange(p.phase, phase), p.released);
+      if (p.complete.size() > most_phases) p.complete.pop_front();
     }
-    if (known == phases_.end() || phase < known->second.first) return;  // it was complete before the interval
-    const Phases& p = known->second;
-    const auto past = std::ranges::find_if(p.complete, [&](const auto& c) { return c.first >= phase; });
-    clocks_.acquire(thread, past != p.complete.end() ? past->second : p.released);
+    clocks_.release(thread, p.released);
   });
-  if (releases(a)) clocks_.tick(a.who.warp);
+  clocks_.tick(a.who.warp);
+}
+
+void BlockSync::mbarrier(const Access& a) {
+  if (releases(a)) return arrive_at_mbarrier(a);
+  // Mostly all lanes wait for the same.
+  for (Mask left = a.mask; left;) {
+    const auto first = static_cast<unsigned>(std::countr_zero(left));
+    Mask same = 0;
+    for (Mask m = left; m; m &= m - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(m));
+      if (a.at(lane) == a.at(first) && a.phase[lane] == a.phase[first]) same |= m & -m;
+    }
+    if (const Row* const row = completed(a.at(first), a.phase[first])) clocks_.acquire(a.who.warp, same, *row);
+    left &= ~same;
+  }
 }
 
 }  // namespace scanlab::vgpu

@@ -57,6 +57,10 @@ class BlockSync {
     std::deque<std::pair<std::uint64_t, Row>> complete;
   };
 
+  void arrive_at_mbarrier(const Access& access);
+  /// What the arrivals up to the end of this phase have made known; null: nothing of this interval.
+  const Row* completed(std::uint64_t location, std::uint64_t phase) const;
+
   BlockClocks clocks_;
   Counted counted_[16];
   std::unordered_map<std::uint64_t, Row> released_;   ///< by location

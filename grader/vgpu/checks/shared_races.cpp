@@ -77,9 +77,24 @@ void SharedRaces::kernel_begin(const KernelInfo& kernel) {
 }
 
 void SharedRaces::kernel_end() {
+  join_warps();
   for (const auto& [key, found] : found_) findings_.add(to_finding(describe(key, found)));
   found_.clear();
   kernel_.reset();
+}
+
+/// Two lines that race across warps mostly do so within one as well, and the same barrier cures both: told once.
+void SharedRaces::join_warps() {
+  for (auto it = found_.begin(); it != found_.end();) {
+    const auto& [earlier, later, array, hazard] = it->first;
+    const auto across = found_.lower_bound({earlier, later, array, Race::Hazard{}});  // the least of the hazards
+    if (hazard == Race::Hazard::warp_synchronous && across != it) {
+      across->second.count += it->second.count;
+      it = found_.erase(it);
+    } else {
+      ++it;
+    }
+  }
 }
 
 void SharedRaces::block_begin(std::uint64_t block, std::uint32_t slot) {

@@ -50,6 +50,7 @@ class SharedRaces : public Check, private ConflictSink {
 
   void conflict(const Conflict& c) override;
   void add(const Key& key, const Found& found);
+  void join_warps();
   Race describe(const Key& key, const Found& found) const;
   BlockRaces& block_of(const Actor& who) { return *blocks_[who.slot]; }
 

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -227,6 +228,14 @@ void print_counters(const vgpu::Counts& counts, const server::Traffic& traffic) 
   count("copies to the host", traffic.copies_to_host);
 }
 
+/// Files in the folder from which this program was started are named as from there.
+std::string with_short_paths(std::string text) {
+  const std::string here = std::filesystem::current_path().string() + "/";
+  for (std::size_t at = 0; here.size() > 1 && (at = text.find(here, at)) != std::string::npos;)
+    text.erase(at, here.size());
+  return text;
+}
+
 /// The lines that cost most, a line each.
 void print_line_costs(const vgpu::LineCosts& costs) {
   using Cost = vgpu::LineCosts::Cost;
@@ -236,7 +245,7 @@ void print_line_costs(const vgpu::LineCosts& costs) {
   if (findings.empty()) return;
   fmt::print(stderr, "where\n");
   for (const vgpu::Finding& finding : findings)
-    fmt::print(stderr, "  {}  {}\n", vgpu::place_text(finding.parts.front().where), finding.headline);
+    fmt::print(stderr, "  {}  {}\n", with_short_paths(vgpu::place_text(finding.parts.front().where)), finding.headline);
 }
 
 /// Findings are printed whole up to this number.
@@ -260,7 +269,7 @@ std::optional<vgpu::Finding> find_leak(const server::Session& session) {
 
 void print_findings(const vgpu::CheckSuite::Findings& findings) {
   const std::size_t shown = std::min(findings.list.size(), most_shown);
-  for (std::size_t k = 0; k < shown; ++k) fmt::print(stderr, "{}\n", findings.list[k].text());
+  for (std::size_t k = 0; k < shown; ++k) fmt::print(stderr, "{}\n", with_short_paths(findings.list[k].text()));
   if (findings.total > shown) fmt::print(stderr, "and {} more findings\n", findings.total - shown);
 }
 
@@ -288,7 +297,7 @@ int run(const Arguments& arguments) {
   server::SessionOptions options;
   options.on_fault = [&has_fault](const vgpu::Fault& fault) {
     has_fault |= fault.kind != vgpu::Fault::Kind::refused;
-    if (!cancelled) fmt::print(stderr, "{}\n", fault.text());
+    if (!cancelled) fmt::print(stderr, "{}\n", with_short_paths(fault.text()));
   };
   server::Session session(device, ends[0], std::move(options));
 
@@ -335,7 +344,8 @@ int run(const Arguments& arguments) {
   vgpu::CheckSuite::Findings findings;
   if (checks) {
     findings = checks->findings();
-    if (std::optional<vgpu::Finding> leak = WIFEXITED(status) ? find_leak(session) : std::nullopt) {
+    // After a fault no cudaFree works any more.
+    if (std::optional<vgpu::Finding> leak = WIFEXITED(status) && !has_fault ? find_leak(session) : std::nullopt) {
       findings.list.push_back(*std::move(leak));
       ++findings.total;
     }
