@@ -1,4 +1,5 @@
-// expect: fail inclusive_affine,exclusive_affine wrong.operand_order | later + earlier: floats cannot tell, affine maps can
+// expect: fail inclusive_affine,exclusive_affine wrong.operand_order | later + earlier: floats cannot tell, affine maps
+// can
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail bank_conflicts cost.bank_conflict_replays | right, but two elements of a warp share a bank: t was multiplied by 2
+// expect: fail bank_conflicts cost.bank_conflict_replays | right, but two elements of a warp share a bank: t was
+// multiplied by 2
 
 #include "scanlab.cuh"
 

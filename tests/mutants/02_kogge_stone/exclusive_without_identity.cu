@@ -1,4 +1,4 @@
-// expect: fail exclusive_affine wrong.uninitialised | the first place is left as it was, which may be 0 by luck
+// expect: fail exclusive_affine uninitialised.shared | the first place is left as it was, which may be 0 by luck
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail inclusive bounds.global | the last section's idle threads read beyond x[n - 1] (only the virtual GPU can tell)
+// expect: fail inclusive bounds.global | the last section's idle threads read beyond x[n - 1] (only the virtual GPU can
+// tell)
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail exclusive,exclusive_affine misaligned | one load of two elements, from a place that is no multiple of two
+// expect: fail exclusive,exclusive_affine misaligned | one load of two elements, from a place that is no multiple of
+// two
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail inclusive,inclusive_affine wrong.first_missing | thread stride has an element to add: x[0] (exclusive: the identity)
+// expect: fail inclusive,inclusive_affine wrong.first_missing | thread stride has an element to add: x[0] (exclusive:
+// the identity)
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail sectors,bank_conflicts cost.bank_conflict_replays | right, but the threads of a warp take elements 32 places apart
+// expect: fail sectors,bank_conflicts cost.bank_conflict_replays | right, but the threads of a warp take elements 32
+// places apart
 
 #include "scanlab.cuh"
 

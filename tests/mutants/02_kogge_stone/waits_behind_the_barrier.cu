@@ -1,4 +1,5 @@
-// expect: fail/timeout inclusive deadlock.threads | one warp waits for a flag, the others at a barrier for that warp: deadlock
+// expect: fail/timeout inclusive deadlock.threads | one warp waits for a flag, the others at a barrier for that warp:
+// deadlock
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail exclusive,exclusive_affine wrong.order | the last element of a section lands in the next one
+// expect: fail exclusive,exclusive_affine race.global | the last element of a section lands in the next one
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive wrong.nothing_added | a finished element stays behind in the other buffer
+// expect: fail inclusive,exclusive uninitialised.shared | a finished element stays behind in the other buffer
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive wrong.other | the level with stride 256 is missing: place 767 never gets what lies before 512
+// expect: fail inclusive,exclusive wrong.other | the level with stride 256 is missing: place 767 never gets what lies
+// before 512
 
 #include "scanlab.cuh"
 

@@ -1,5 +1,5 @@
-// expect: fail inclusive,exclusive bounds.shared | the last place of a level has nobody to its right: s_xy[1023 + stride] does not
-// exist
+// expect: fail inclusive,exclusive bounds.shared | the last place of a level has nobody to its right: s_xy[1023 +
+// stride] does not exist
 
 #include "scanlab.cuh"
 

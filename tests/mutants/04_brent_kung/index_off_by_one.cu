@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive wrong.nothing_added | (t + 1) * 2 * stride without the - 1: each place is one too far right
+// expect: fail inclusive,exclusive wrong.nothing_added | (t + 1) * 2 * stride without the - 1: each place is one too
+// far right
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail bank_conflicts cost.bank_conflict_replays | right, but the places lie 32 words apart: a warp always wants a single bank
+// expect: fail bank_conflicts cost.bank_conflict_replays | right, but the places lie 32 words apart: a warp always
+// wants a single bank
 
 #include "scanlab.cuh"
 

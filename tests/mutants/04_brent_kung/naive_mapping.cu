@@ -1,4 +1,5 @@
-// expect: fail warp_efficiency cost.addition_efficiency | right, but every place asks whether it is its turn: few lanes of every warp add
+// expect: fail warp_efficiency cost.addition_efficiency | right, but every place asks whether it is its turn: few lanes
+// of every warp add
 
 #include "scanlab.cuh"
 

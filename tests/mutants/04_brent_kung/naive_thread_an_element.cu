@@ -1,4 +1,5 @@
-// expect: fail warp_efficiency cost.addition_efficiency | right, but 1024 threads, of which a level uses every second, fourth, eighth …
+// expect: fail warp_efficiency cost.addition_efficiency | right, but 1024 threads, of which a level uses every second,
+// fourth, eighth …
 
 #include "scanlab.cuh"
 

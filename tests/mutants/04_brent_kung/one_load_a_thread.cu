@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive wrong.uninitialised | half of the section is never loaded: a thread has two places
+// expect: fail inclusive,exclusive uninitialised.shared | half of the section is never loaded: a thread has two places
 
 #include "scanlab.cuh"
 

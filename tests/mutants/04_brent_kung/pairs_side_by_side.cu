@@ -1,4 +1,5 @@
-// expect: fail sectors cost.global_sectors | right, but thread t loads and stores places 2t and 2t + 1: a warp asks for every second word
+// expect: fail sectors cost.global_sectors | right, but thread t loads and stores places 2t and 2t + 1: a warp asks for
+// every second word
 
 #include "scanlab.cuh"
 

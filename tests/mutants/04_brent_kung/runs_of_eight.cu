@@ -1,4 +1,5 @@
-// expect: fail additions cost.additions | right, but the coarsening of lab 05, whose runs are scanned one after the other
+// expect: fail additions cost.additions | right, but the coarsening of lab 05, whose runs are scanned one after the
+// other
 
 #include "scanlab.cuh"
 

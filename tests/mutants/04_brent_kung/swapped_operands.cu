@@ -1,5 +1,5 @@
-// expect: fail inclusive_affine,exclusive_affine wrong.operand_order | later + earlier in the distribution tree: floats cannot tell, affine
-// maps can
+// expect: fail inclusive_affine,exclusive_affine wrong.operand_order | later + earlier in the distribution tree: floats
+// cannot tell, affine maps can
 
 #include "scanlab.cuh"
 

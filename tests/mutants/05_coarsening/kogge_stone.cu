@@ -1,4 +1,5 @@
-// expect: fail additions,barriers,threads cost.additions | right, but the solution of lab 02: the block scans all elements
+// expect: fail additions,barriers,threads cost.additions | right, but the solution of lab 02: the block scans all
+// elements
 
 #include "scanlab.cuh"
 

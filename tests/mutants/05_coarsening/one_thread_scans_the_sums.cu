@@ -1,4 +1,5 @@
-// expect: fail warp_efficiency cost.warp_efficiency | right, but one thread scans all sums, one after the other, and the block waits for it
+// expect: fail warp_efficiency cost.warp_efficiency | right, but one thread scans all sums, one after the other, and
+// the block waits for it
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail barriers,threads cost.barriers | right, but the runs are so short that the trees are nearly those of lab 04
+// expect: fail barriers,threads cost.barriers | right, but the runs are so short that the trees are nearly those of lab
+// 04
 
 #include "scanlab.cuh"
 

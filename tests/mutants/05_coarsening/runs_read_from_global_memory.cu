@@ -1,4 +1,5 @@
-// expect: fail sectors cost.global_sectors | right, but each thread loads its own run: a warp's accesses are 8 elements apart
+// expect: fail sectors cost.global_sectors | right, but each thread loads its own run: a warp's accesses are 8 elements
+// apart
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail inclusive_affine,exclusive_affine wrong.operand_order | run + sums before it: floats cannot tell, affine maps can
+// expect: fail inclusive_affine,exclusive_affine wrong.operand_order | run + sums before it: floats cannot tell, affine
+// maps can
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail exclusive,exclusive_affine wrong.block_sums | a section begins with the identity, and its sum lacks its last element
+// expect: fail exclusive,exclusive_affine wrong.block_sums | a section begins with the identity, and its sum lacks its
+// last element
 
 #include "scanlab.cuh"
 

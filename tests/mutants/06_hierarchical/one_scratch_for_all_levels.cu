@@ -1,4 +1,4 @@
-// expect: fail large wrong.order | the sums of the sums overwrite the sums
+// expect: fail large race.global | the sums of the sums overwrite the sums
 
 #include "scanlab.cuh"
 

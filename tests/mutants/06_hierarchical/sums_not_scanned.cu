@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive wrong.block_sums | only the one section before is added, from the third section on that is too little
+// expect: fail inclusive,exclusive wrong.block_sums | only the one section before is added, from the third section on
+// that is too little
 
 #include "scanlab.cuh"
 

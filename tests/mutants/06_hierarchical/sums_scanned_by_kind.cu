@@ -1,4 +1,5 @@
-// expect: fail exclusive,exclusive_affine wrong.block_sums | an exclusive scan of the sums lacks the section just before
+// expect: fail exclusive,exclusive_affine wrong.block_sums | an exclusive scan of the sums lacks the section just
+// before
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail inclusive_affine,exclusive_affine wrong.operand_order | the sum of what is before stands on the right: floats cannot tell
+// expect: fail inclusive_affine,exclusive_affine wrong.operand_order | the sum of what is before stands on the right:
+// floats cannot tell
 
 #include "scanlab.cuh"
 

@@ -1,5 +1,5 @@
-// expect: fail fences | the flag is released to the threads of the block only (thread_scope_block), and read by another
-// block
+// expect: fail inclusive fence.missing | the flag is released to the threads of the block only (thread_scope_block),
+// and read by another block
 
 #include <cuda/atomic>
 

@@ -1,4 +1,4 @@
-// expect: fail fences cost.fences | __threadfence_block() orders nothing for the next block
+// expect: fail inclusive fence.missing | __threadfence_block() orders nothing for the next block
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail fences cost.fences | the flag may be seen before the prefix
+// expect: fail inclusive fence.missing | the flag may be seen before the prefix
 
 #include "scanlab.cuh"
 

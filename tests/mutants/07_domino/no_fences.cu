@@ -1,5 +1,5 @@
-// expect: fail fences cost.fences | nothing keeps prefix and flag in their order, neither where they are written nor where they are
-// read
+// expect: fail inclusive fence.missing | nothing keeps prefix and flag in their order, neither where they are written
+// nor where they are read
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive wrong.block_sums | a section learns the total of the one before, not the sum of all before
+// expect: fail inclusive,exclusive wrong.block_sums | a section learns the total of the one before, not the sum of all
+// before
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail/timeout inclusive,exclusive deadlock.threads | the compiler reads a plain flag once, then loops without looking again
+// expect: fail/timeout inclusive,exclusive race.global | the compiler reads a plain flag once, then loops without
+// looking again
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail bytes cost.global_bytes | right, but the section waits in global memory: written, read again, written again
+// expect: fail bytes cost.global_bytes | right, but the section waits in global memory: written, read again, written
+// again
 
 #include "scanlab.cuh"
 

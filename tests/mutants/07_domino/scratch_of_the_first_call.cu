@@ -1,4 +1,5 @@
-// expect: fail inclusive wrong.stale_scratch | the scratch memory is cleared once, and the second call finds the flags of the first
+// expect: fail inclusive race.global | the scratch memory is cleared once, and the second call finds the flags of the
+// first
 
 #include "scanlab.cuh"
 

@@ -1,5 +1,5 @@
-// expect: fail inclusive,exclusive wrong.first_missing | __activemask() names those who happen to be there, and the source is not among
-// them
+// expect: fail inclusive,exclusive wrong.first_missing | __activemask() names those who happen to be there, and the
+// source is not among them
 
 #include "scanlab.cuh"
 

@@ -1,5 +1,5 @@
-// expect: fail inclusive,exclusive warp.divergent | only as many lanes as there are sums scan them: the others are missing in the
-// shuffles
+// expect: fail inclusive,exclusive warp.divergent | only as many lanes as there are sums scan them: the others are
+// missing in the shuffles
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive race.shared | the other warps read what is before them while warp 0 still waits for it
+// expect: fail inclusive,exclusive race.shared | the other warps read what is before them while warp 0 still waits for
+// it
 
 #include "scanlab.cuh"
 

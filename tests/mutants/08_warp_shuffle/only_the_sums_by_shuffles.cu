@@ -1,5 +1,5 @@
-// expect: fail shared_stores cost.shared_stores | right, but as in lab 07 the elements wait in shared memory; only their runs' sums are
-// scanned by shuffles
+// expect: fail shared_stores cost.shared_stores | right, but as in lab 07 the elements wait in shared memory; only
+// their runs' sums are scanned by shuffles
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail sectors cost.global_sectors | right, but each thread has 8 elements in a row: the lanes of a warp are 8 apart
+// expect: fail sectors cost.global_sectors | right, but each thread has 8 elements in a row: the lanes of a warp are 8
+// apart
 
 #include "scanlab.cuh"
 

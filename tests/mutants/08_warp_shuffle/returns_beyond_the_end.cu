@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive wrong.uninitialised | lanes beyond the last element leave, and with the last lane goes the row's sum
+// expect: fail inclusive,exclusive uninitialised.shared | lanes beyond the last element leave, and with the last lane
+// goes the row's sum
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail shared_stores cost.shared_stores | right, and without barriers, but the rows are scanned in shared memory
+// expect: fail shared_stores cost.shared_stores | right, and without barriers, but the rows are scanned in shared
+// memory
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive warp.divergent | the lanes that do not add do not shuffle either, so the first to add asks nobody
+// expect: fail inclusive,exclusive warp.divergent | the lanes that do not add do not shuffle either, so the first to
+// add asks nobody
 
 #include "scanlab.cuh"
 

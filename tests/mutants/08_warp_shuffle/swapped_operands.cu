@@ -1,4 +1,5 @@
-// expect: fail inclusive_affine,exclusive_affine wrong.operand_order | in a step the lane's own value is put before the earlier one
+// expect: fail inclusive_affine,exclusive_affine wrong.operand_order | in a step the lane's own value is put before the
+// earlier one
 
 #include "scanlab.cuh"
 

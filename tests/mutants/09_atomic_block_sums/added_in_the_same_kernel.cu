@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive wrong.order | a block reads its offset while earlier blocks have still to add to it
+// expect: fail inclusive,exclusive race.global | a block reads its offset while earlier blocks have still to add to it
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive wrong.uninitialised | cudaMemset counts bytes: a quarter of the offsets is set to zero
+// expect: fail inclusive,exclusive uninitialised.global | cudaMemset counts bytes: a quarter of the offsets is set to
+// zero
 
 #include "scanlab.cuh"
 

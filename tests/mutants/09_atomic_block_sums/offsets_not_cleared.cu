@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive wrong.uninitialised | memory from cudaMalloc holds no zeros
+// expect: fail inclusive,exclusive uninitialised.global | memory from cudaMalloc holds no zeros
 
 #include "scanlab.cuh"
 

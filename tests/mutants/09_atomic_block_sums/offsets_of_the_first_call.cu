@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive wrong.stale_scratch | the offsets are cleared once, and the second call adds to those of the first
+// expect: fail inclusive,exclusive wrong.stale_scratch | the offsets are cleared once, and the second call adds to
+// those of the first
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive wrong.block_sums | the number of sections is rounded down where the offsets are added
+// expect: fail inclusive,exclusive wrong.block_sums | the number of sections is rounded down where the offsets are
+// added
 
 #include "scanlab.cuh"
 

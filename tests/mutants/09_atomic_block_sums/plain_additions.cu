@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive wrong.order | += reads, adds and writes, and what other blocks add in between is lost
+// expect: fail inclusive,exclusive race.global | += reads, adds and writes, and what other blocks add in between is
+// lost
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail atomics cost.atomics | right, but no atomics: each block of the second kernel adds up all totals before its section
+// expect: fail atomics cost.atomics | right, but no atomics: each block of the second kernel adds up all totals before
+// its section
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail compact wrong.order | each section writes how many are kept up to its end: the last to write wins
+// expect: fail compact race.global | each section writes how many are kept up to its end: the last to write wins
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail split wrong.stale_scratch | the counts are added to what was in *d_kept before
+// expect: fail split uninitialised.global | the counts are added to what was in *d_kept before
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail threads,sectors,split_sectors cost.global_sectors | right, but one thread moves one element after the other
+// expect: fail threads,sectors,split_sectors cost.global_sectors | right, but one thread moves one element after the
+// other
 
 #include "scanlab.cuh"
 

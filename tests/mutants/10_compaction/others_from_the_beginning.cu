@@ -1,4 +1,4 @@
-// expect: fail split wrong.others | the number of all kept elements is missing in the others' places
+// expect: fail split race.global | the number of all kept elements is missing in the others' places
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail sectors cost.global_sectors | right, but a lane has 8 neighbouring elements, so the lanes of a warp read and write far apart
+// expect: fail sectors cost.global_sectors | right, but a lane has 8 neighbouring elements, so the lanes of a warp read
+// and write far apart
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail compact,split wrong.order | an atomic counter gives out the places in the order in which threads come: not stable
+// expect: fail compact,split wrong.order | an atomic counter gives out the places in the order in which threads come:
+// not stable
 
 #include "scanlab.cuh"
 

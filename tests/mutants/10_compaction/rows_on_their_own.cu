@@ -1,4 +1,4 @@
-// expect: fail compact wrong.warp_sums | what the warp's earlier rows keep is missing in the places
+// expect: fail compact race.global | what the warp's earlier rows keep is missing in the places
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail compact wrong.block_sums | what the sections before keep is missing in the places
+// expect: fail compact race.global | what the sections before keep is missing in the places
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail split wrong.order | what is known of the kept elements while the sections run is not their number in all
+// expect: fail split race.global | what is known of the kept elements while the sections run is not their number in all
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail compact wrong.order | what the earlier warps of the section keep is missing in the places
+// expect: fail compact race.global | what the earlier warps of the section keep is missing in the places
 
 #include "scanlab.cuh"
 

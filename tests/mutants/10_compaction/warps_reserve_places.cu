@@ -1,4 +1,5 @@
-// expect: fail compact,split bounds.global | each warp reserves places for what it keeps, as it comes: the warps are in no order
+// expect: fail compact,split bounds.global | each warp reserves places for what it keeps, as it comes: the warps are in
+// no order
 
 #include "scanlab.cuh"
 

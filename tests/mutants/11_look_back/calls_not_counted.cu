@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive wrong.stale_scratch | the call has no number of its own, so nobody can tell its statuses from older ones
+// expect: fail inclusive,exclusive wrong.stale_scratch | the call has no number of its own, so nobody can tell its
+// statuses from older ones
 
 #include <algorithm>
 #include <cuda/atomic>

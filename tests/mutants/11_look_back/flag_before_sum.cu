@@ -1,4 +1,4 @@
-// expect: fail inclusive wrong.order | the flag is raised before the sum is written
+// expect: fail inclusive race.global | the flag is raised before the sum is written
 
 #include <cooperative_groups.h>
 

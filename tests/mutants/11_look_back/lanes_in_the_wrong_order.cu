@@ -1,5 +1,5 @@
-// expect: fail inclusive_affine,exclusive_affine wrong.order | the nearest tile is in the first lane, and the lanes are added up in
-// order
+// expect: fail inclusive_affine,exclusive_affine wrong.order | the nearest tile is in the first lane, and the lanes are
+// added up in order
 
 #include <algorithm>
 #include <cuda/atomic>

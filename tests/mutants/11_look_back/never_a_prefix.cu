@@ -1,5 +1,5 @@
-// expect: fail requests,bytes cost.global_requests | right, but only aggregates are published: each tile looks back to the beginning of the
-// array
+// expect: fail requests,bytes cost.global_requests | right, but only aggregates are published: each tile looks back to
+// the beginning of the array
 
 #include <cooperative_groups.h>
 

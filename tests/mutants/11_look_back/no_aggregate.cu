@@ -1,5 +1,5 @@
-// expect: fail waits cost.chained_waits | right, but a tile says nothing before it knows its inclusive prefix: a chain, as in lab 07
-// expect on gpu: fail speed | the tiles wait for one another, one after the other
+// expect: fail waits cost.chained_waits | right, but a tile says nothing before it knows its inclusive prefix: a chain,
+// as in lab 07 expect on gpu: fail speed | the tiles wait for one another, one after the other
 
 #include <algorithm>
 #include <cuda/atomic>

@@ -1,4 +1,5 @@
-// expect: fail requests cost.global_requests | right, but each lane loads and stores one element at a time, as in lab 08
+// expect: fail requests cost.global_requests | right, but each lane loads and stores one element at a time, as in lab
+// 08
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive wrong.other | the first window ends with the tile itself, whose aggregate is counted twice
+// expect: fail inclusive,exclusive wrong.other | the first window ends with the tile itself, whose aggregate is counted
+// twice
 
 #include <algorithm>
 #include <cuda/atomic>

@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive wrong.stale_scratch | a sum that an earlier call has published is taken for one of this call
+// expect: fail inclusive,exclusive wrong.stale_scratch | a sum that an earlier call has published is taken for one of
+// this call
 
 #include <algorithm>
 #include <cuda/atomic>

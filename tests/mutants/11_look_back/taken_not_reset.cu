@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive wrong.stale_scratch | the counter is zero in the first call only: in the next no tile is left
+// expect: fail inclusive,exclusive wrong.stale_scratch | the counter is zero in the first call only: in the next no
+// tile is left
 
 #include <algorithm>
 #include <cuda/atomic>

@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive deadlock.blocks | tile by blockIdx.x: later blocks fill the GPU and wait for one that never starts
+// expect: fail inclusive,exclusive deadlock.blocks | tile by blockIdx.x: later blocks fill the GPU and wait for one
+// that never starts
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive warp.divergent | the lanes leave the wait one by one, and those who stay wait for their votes
+// expect: fail inclusive,exclusive warp.divergent | the lanes leave the wait one by one, and those who stay wait for
+// their votes
 
 #include <algorithm>
 #include <cuda/atomic>

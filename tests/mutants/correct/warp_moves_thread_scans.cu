@@ -43,7 +43,8 @@ __global__ void __launch_bounds__(width) scan(const Element* d_x, Element* d_y, 
       for (int k = 0; k < min(width, n - row * width); ++k) {
         const Element before = sum;
         const bool needed = kind == Kind::inclusive || row * width + k + 1 < n;
-        if (needed) sum = row + k == 0 ? s_in[0][0] : sum + s_in[row & 1][k];
+        const Element x = s_in[row & 1][k];
+        if (needed) sum = row + k == 0 ? x : sum + x;
         s_out[k] = kind == Kind::inclusive ? sum : before;
       }
     }

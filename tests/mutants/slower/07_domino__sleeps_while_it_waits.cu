@@ -55,7 +55,7 @@ __global__ void section_kernel(const Element* d_x, Element* d_y, Chain chain, in
 
   // Not blockIdx.x: blocks start in any order. Whoever took an earlier section is running, so waiting for it ends.
   if (t == 0) s_section = atomicAdd(chain.d_taken, 1);
-  __syncthreads();  // makes the section's number visible to the whole block
+  __syncthreads();                             // makes the section's number visible to the whole block
   const int first = s_section * section_size;  // the section's place in the whole array
 
   // Neighbours read neighbours (coalesced), whoever will scan them. Tail guard: beyond d_x[n - 1] there is nothing to

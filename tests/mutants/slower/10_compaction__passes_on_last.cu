@@ -28,7 +28,7 @@ struct Chain {
 
 // Waits for the number of elements kept before this section. For one thread of the block.
 __device__ int wait_for(Chain chain, int section) {
-  if (section == 0) return 0;  // the first section waits for nobody
+  if (section == 0) return 0;                               // the first section waits for nobody
   while (atomicAdd(&chain.d_flags[section - 1], 0) == 0) {  // an atomic: asks the memory anew each time
   }
   __threadfence();  // flag before prefix: what its block wrote before setting the flag is visible to this thread

@@ -1,4 +1,5 @@
-// pending: race.global | a status that other blocks write is polled through the read-only cache (__ldg), which need not
+// expect: fail inclusive,exclusive race.global | a status that other blocks write is polled through the read-only cache
+// (__ldg), which need not
 // ever see the change
 
 #include <algorithm>

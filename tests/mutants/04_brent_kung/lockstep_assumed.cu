@@ -1,4 +1,5 @@
-// pending: race.shared | the warp at the top has no __syncwarp() between its levels: its lanes need not run in step
+// expect: fail inclusive,exclusive race.shared | the warp at the top has no __syncwarp() between its levels: its lanes
+// need not run in step
 
 #include "scanlab.cuh"
 

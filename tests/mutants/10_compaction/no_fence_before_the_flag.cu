@@ -1,4 +1,4 @@
-// pending: fence.missing | the flag may be seen before the prefix
+// expect: fail compact,split fence.missing | the flag may be seen before the prefix
 
 #include "scanlab.cuh"
 

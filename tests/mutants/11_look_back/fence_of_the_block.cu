@@ -1,4 +1,4 @@
-// pending: fence.missing | __threadfence_block() orders nothing for other blocks
+// expect: fail inclusive_affine,exclusive_affine fence.missing | __threadfence_block() orders nothing for other blocks
 
 #include <cstdint>
 

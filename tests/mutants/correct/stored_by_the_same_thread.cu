@@ -1,4 +1,5 @@
-// pending: race.shared | no barrier at the end of the loop: a section is loaded over what a slow warp still stores
+// expect: pass 09_atomic_block_sums | no barrier at the end of the loop: a thread loads over places that it has stored
+// itself
 
 #include <algorithm>
 

@@ -1,4 +1,5 @@
-// pending: fence.missing | the block that is done last sums up counts that no fence has put before the counter
+// expect: fail split fence.missing | the block that is done last sums up counts that no fence has put before the
+// counter
 
 #include "scanlab.cuh"
 

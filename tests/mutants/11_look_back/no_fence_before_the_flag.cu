@@ -1,4 +1,4 @@
-// pending: fence.missing | the flag may be seen before the sum
+// expect: fail inclusive,exclusive fence.missing | the flag may be seen before the sum
 
 #include <cooperative_groups.h>
 

@@ -1,5 +1,4 @@
-// pending: race.shared | no barrier at the end of the loop: the next section is copied over what a slow warp still
-// stores
+// expect: pass 05_coarsening | no barrier at the end of the loop: a thread loads over places that it has stored itself
 
 #include <cuda_pipeline.h>
 

@@ -1,6 +1,6 @@
-// pending: fence.missing | the flag is stored with memory_order_relaxed; the fence behind it comes too late
-
-#include <cuda/atomic>
+// expect: fail inclusive,exclusive fence.missing | the fence stands before the prefix instead of behind it: as many as
+// are needed, and the flag
+// may still be seen first
 
 #include "scanlab.cuh"
 
@@ -31,15 +31,14 @@ struct Chain {
 __device__ Element pass_on(Chain chain, int section, Element total) {
   Element before = identity();
   if (section > 0) {
-    const cuda::atomic_ref<int, cuda::thread_scope_device> earlier_flag(chain.d_flags[section - 1]);
-    while (earlier_flag.load(cuda::memory_order_acquire) == 0) {
+    while (atomicAdd(&chain.d_flags[section - 1], 0) == 0) {
     }
+    __threadfence();
     before = chain.d_prefixes[section - 1];
   }
-  chain.d_prefixes[section] = before + total;
-  const cuda::atomic_ref<int, cuda::thread_scope_device> flag(chain.d_flags[section]);
-  flag.store(1, cuda::memory_order_relaxed);
   __threadfence();
+  chain.d_prefixes[section] = before + total;
+  atomicExch(&chain.d_flags[section], 1);
   return before;
 }
 

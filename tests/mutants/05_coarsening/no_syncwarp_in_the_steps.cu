@@ -1,4 +1,4 @@
-// pending: race.shared | the steps over the lanes' sums have no __syncwarp() between them
+// expect: fail inclusive,exclusive race.shared | the steps over the lanes' sums have no __syncwarp() between them
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// pending: fence.missing | thread 1 makes the fence, between two barriers, for a prefix that thread 0 writes behind
+// expect: fail inclusive,exclusive fence.missing | thread 1 makes the fence, between two barriers, for a prefix that
+// thread 0 writes behind
 // them
 
 #include <climits>

@@ -1,4 +1,5 @@
-// pending: race.shared | a lane reads its neighbour's sum without a __syncwarp() after it was written
+// expect: fail inclusive,exclusive race.shared | a lane reads its neighbour's sum without a __syncwarp() after it was
+// written
 
 #include <memory>
 #include <vector>
