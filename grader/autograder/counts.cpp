@@ -39,6 +39,14 @@ vgpu::Schedule::Order schedule_of(std::string_view counter) {
   return counter == chained_waits ? vgpu::Schedule::Order::random : vgpu::Schedule::Order::lockstep;
 }
 
+/// The lines that such a count is the sum of, by the id of their findings; empty: it is not told by line.
+std::string_view lines_of(std::string_view counter) {
+  if (counter == "bank_conflict_replays") return "cost.bank_conflicts";
+  if (counter == "global_sectors") return "cost.uncoalesced";
+  if (counter == "barriers") return "cost.barrier";
+  return counter.ends_with("_efficiency") ? "cost.divergence" : "";
+}
+
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \n\t");
   if (first == std::string_view::npos) return {};
@@ -90,6 +98,12 @@ void check_count(const Plan& plan, const CheckPlan& check, Device& device, Check
     cause.rationale = check.at_most && value > *check.at_most
                           ? "the result is right, but it took more work than it should"
                           : "the result is right, but this work is missing";
+  }
+  for (vgpu::Finding& line : tried.costs) {
+    if (line.id != lines_of(check.counter)) continue;
+    cause.details.push_back(fmt::format("{}  {}", vgpu::place_text(line.parts.front().where), line.headline));
+    result.findings.push_back(std::move(line));
+    ++result.findings_total;
   }
   cause.next = again_command(plan, device, which);
   result.cause = std::move(cause);

@@ -30,6 +30,7 @@ struct CallReport {
   std::vector<std::pair<std::string, double>> counts;  ///< by counter's name; empty unless counting was asked for
   std::vector<vgpu::Finding> findings;                 ///< of the device's checks and its faults; a real GPU has none
   std::uint64_t findings_total = 0;                    ///< with those that were left out
+  std::vector<vgpu::Finding> costs;                    ///< the lines that cost most, where work was counted
 };
 
 enum class Counting { off, on };

@@ -50,6 +50,7 @@ class TypedTrial : public Trial {
     CallReport report = submission.call(check_.entry, arguments(), schedule, counting);
     TrialResult result;
     result.counts = std::move(report.counts);
+    result.costs = std::move(report.costs);
     result.output_hash = hash;
     if (report.failure) {
       result.failure = std::move(report.failure);

@@ -24,6 +24,7 @@ struct TrialResult {
   std::uint64_t output_hash = 0;        ///< of what is looked at of the outputs, seeded with the hash given
   std::uint64_t mistake = 0;            ///< the wrong output's Mistake::fingerprint; 0: all is right
   std::vector<std::pair<std::string, double>> counts;
+  std::vector<vgpu::Finding> costs;  ///< the lines that cost most, where work was counted
 };
 
 /// Calls of one check at one size. The memory is the same for all of them, and is filled anew before each.

@@ -20,6 +20,7 @@
 #include "vgpu/checks/counters.hpp"
 #include "vgpu/checks/fault_finding.hpp"
 #include "vgpu/checks/finding_order.hpp"
+#include "vgpu/checks/line_costs.hpp"
 #include "vgpu/checks/uninitialised.hpp"
 #include "vgpu/checks/waits.hpp"
 #include "vgpu/core/device.hpp"
@@ -163,6 +164,8 @@ class VirtualConnection : public Connection {
     if (counting == Counting::on) {
       counters_.reset();
       device_.attach(&counters_);
+      line_costs_.reset();
+      device_.attach(&line_costs_);
       follows_waits_ = schedule.order == vgpu::Schedule::Order::random;
       waits_.reset();
       if (follows_waits_) device_.attach(&waits_);
@@ -187,6 +190,9 @@ class VirtualConnection : public Connection {
       report.counts = counters_.counts().named();
       if (followed_waits) report.counts.emplace_back("chained_waits", static_cast<double>(waits_.longest()));
       report.counts.emplace_back("host_copies", static_cast<double>(traffic.copies_to_host));
+      using Cost = vgpu::LineCosts::Cost;
+      for (const Cost cost : {Cost::bank_conflicts, Cost::sectors, Cost::divergence, Cost::barriers})
+        for (vgpu::Finding& line : line_costs_.findings(cost)) report.costs.push_back(std::move(line));
     }
     if (checks_ != nullptr) add_findings(report, traffic);
     if (!faults_.empty()) {
@@ -225,7 +231,10 @@ class VirtualConnection : public Connection {
   }
 
   bool stop_counting() {
-    if (is_counting_) device_.detach(&counters_);
+    if (is_counting_) {
+      device_.detach(&counters_);
+      device_.detach(&line_costs_);
+    }
     if (std::exchange(follows_waits_, false)) device_.detach(&waits_);
     return std::exchange(is_counting_, false);
   }
@@ -237,6 +246,7 @@ class VirtualConnection : public Connection {
   Leaks leaks_;
   int runner_fd_;
   vgpu::Counters counters_;
+  vgpu::LineCosts line_costs_;
   vgpu::Waits waits_;
   bool is_counting_ = false;
   bool follows_waits_ = false;  ///< counting, and under a schedule that runs blocks side by side

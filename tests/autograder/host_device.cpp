@@ -24,7 +24,10 @@ class HostConnection : public Connection {
   void begin_call(const vgpu::Schedule&, Counting counting, Clock::time_point) override { counting_ = counting; }
   CallReport end_call() override {
     CallReport report;
-    if (counting_ == Counting::on) report.counts = {{"additions", 1023}, {"warp_efficiency", 0.5}};
+    if (counting_ == Counting::on) {
+      report.counts = {{"additions", 1023}, {"barriers", 30}, {"warp_efficiency", 0.5}};
+      report.costs = {line("cost.barrier", 7), line("cost.divergence", 9)};
+    }
     report.findings = findings_;
     report.findings_total = findings_.size();
     return report;
@@ -32,6 +35,15 @@ class HostConnection : public Connection {
 
  private:
   std::vector<vgpu::Finding> findings_;
+  static vgpu::Finding line(const char* id, unsigned number) {
+    vgpu::Finding finding;
+    finding.id = id;
+    finding.weight = vgpu::Finding::Weight::advice;
+    finding.headline = "this line";
+    finding.parts.push_back({"access", {"scan.cu", number, 0, ""}});
+    return finding;
+  }
+
   Counting counting_ = Counting::off;
 };
 

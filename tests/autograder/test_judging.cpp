@@ -260,6 +260,18 @@ TEST_CASE("counts are compared with their limits, once the result is right", "[j
   REQUIRE(result.counts);
   CHECK(result.counts->front().second == 1023);
 
+  CHECK(result.cause->details.empty());  // additions are not told by line
+
+  check.counter = "barriers";
+  result = judge("right", plan);
+  CHECK(result.verdict == Verdict::pass);
+  check.at_most = 20;
+  result = judge("right", plan);
+  CHECK(result.verdict == Verdict::fail);
+  CHECK(result.cause->details == std::vector<std::string>{"scan.cu:7  this line"});
+  REQUIRE(result.findings.size() == 1);  // the judge puts the cause before it
+  CHECK(result.findings[0].id == "cost.barrier");
+
   result = judge("prints_wrong", plan);
   CHECK(result.verdict == Verdict::fail);
   CHECK_THAT(result.cause->details.front(), ContainsSubstring("only the work of a right result"));

@@ -177,7 +177,7 @@ Finding LineCosts::describe(const Place& place, const Line& line, Cost cost) con
       f.advice = "both ways are taken one after the other: let whole warps go one way, threads with work side by side";
       break;
     case Cost::barriers: {
-      f.id = "cost.barriers";
+      f.id = "cost.barrier";
       const auto blocks = blocks_.find(place.kernel);
       const double each = static_cast<double>(line.barriers) /
                           static_cast<double>(blocks == blocks_.end() ? 1 : std::max<std::uint64_t>(blocks->second, 1));
