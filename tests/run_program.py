@@ -97,7 +97,7 @@ def run(
         output += done.stdout
         errors += done.stderr
         expected_code = int(wanted.get("exit", ["0"])[0])
-        is_found = "races" in wanted or argument in wanted.get("unwritten", [""])[0].split()
+        is_found = "races" in wanted or argument in wanted.get("unwritten", [""])[0].split() or "FAULT" in done.stderr
         if check and expected_code == 0 and is_found:
             expected_code = FOUND_MISTAKES
         if "signal" in wanted:

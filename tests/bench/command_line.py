@@ -39,7 +39,7 @@ def test_wrong_arguments(folder: Path) -> None:
     refused(2, 'not "1e3"', "--n", "1e3", PTX)
     refused(2, 'from 1 to 16777216, not "16777217"', "--n", "16777217", PTX)
     refused(2, 'contains "nothing_like_it"; there are kogge_stone_1024', "--filter", "nothing_like_it", PTX)
-    refused(2, 'called "nobody"; there are none, counters, race, both', "--observers", "nobody", PTX)
+    refused(2, 'called "nobody"; there are none, counters, race, both, global, all', "--observers", "nobody", PTX)
     refused(2, "--frobnicate", "--frobnicate", PTX)
     refused(2, "cannot read", str(folder / "nowhere.ptx"))
     refused(2, "cannot read", str(folder))
@@ -55,7 +55,7 @@ def test_json() -> None:
     # One block of 1024 threads, or two of 256, holds 300 elements.
     expect("threads", [case["threads"] for case in cases.values()] == [1024, 512, 512], cases)
     for case in cases.values():
-        expect("the sets", list(case["observers"]) == ["none", "counters", "race", "both"], case)
+        expect("the sets", list(case["observers"]) == ["none", "counters", "race", "both", "global", "all"], case)
         for times in case["observers"].values():
             expect("a time a launch", [len(times[clock]) for clock in ("cpu_ns", "wall_ns")] == [3, 3], times)
             expect("times above 0", all(ns > 0 for ns in times["cpu_ns"] + times["wall_ns"]), times)

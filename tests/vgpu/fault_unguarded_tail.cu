@@ -1,4 +1,5 @@
 // test: vgpu
+// test: races
 // test: runs sums swapped backwards
 // Guards that are missing or wrong in a scan of several kernels: the scan of the block sums reads as many as it has
 // threads, the rows and columns of a guard are swapped, a suffix scan runs below zero.

@@ -1,7 +1,9 @@
-// The check barrier.divergent: the threads of a block that meet at a barrier stand at different __syncthreads().
+// The check barrier.divergent: the threads of a warp that meet at a barrier stand at different __syncthreads().
 //
 // A GPU counts arrivals, not lines, so the block goes on: but some threads are a barrier ahead of the others from there
-// on. Where nobody comes any more the device itself reports a deadlock, under the same id.
+// on. Whole warps that meet from different lines are no such finding: programs whose warps have different roles are
+// written like that, and GPUs promise as much. Where nobody comes any more the device itself reports a deadlock, under
+// the same id.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +18,7 @@ namespace scanlab::vgpu {
 
 class DivergentBarriers : public Check {
  public:
-  /// Arrivals by another instruction than those who wait already are told to everybody.
+  /// Arrivals by another instruction than lanes of the same warp that wait already are told to everybody.
   std::uint32_t interests() const override { return 0; }
   void kernel_begin(const KernelInfo& kernel) override;
   void kernel_end() override;
@@ -27,7 +29,7 @@ class DivergentBarriers : public Check {
   void join(Observer& fork) override;
 
  private:
-  /// A line, and the first thread that has arrived there.
+  /// A line, and the first thread of a warp that has arrived there.
   struct Arrived {
     std::uint32_t line = 0;
     unsigned thread = 0;
@@ -41,9 +43,10 @@ class DivergentBarriers : public Check {
 
   void add(const Lines& lines, const Example& example);
 
-  std::shared_ptr<const KernelInfo> kernel_;   ///< while it runs
-  std::vector<std::vector<Arrived>> arrived_;  ///< at the block's own barrier, by resident place: an entry a line
-  std::map<Lines, Example> found_;             ///< in this launch
+  std::shared_ptr<const KernelInfo> kernel_;  ///< while it runs
+  std::vector<std::vector<Arrived>>
+      arrived_;                     ///< at the block's own barrier, by resident place: an entry a line and warp
+  std::map<Lines, Example> found_;  ///< in this launch
 };
 
 }  // namespace scanlab::vgpu

@@ -259,16 +259,15 @@ void release_barriers(Block& block) {
   for (Observer* o : w.block->grid->observers) o->barrier_arrive(actor_of(w, i), w.active, id, arrival);
 }
 
-/// Lanes arrive by another instruction than those who wait: told to all observers, whether they want arrivals or not.
-/// It is rare, and no barrier of a right program is told apart from others by it.
-[[gnu::noinline]] static void tell_mixed(Warp& w, const Inst* i, const Barrier& b, std::uint32_t id) {
-  Mask waiting = b.last_warp->active;
-  for (const Split& s : b.last_warp->waiting)
-    if (s.state == Split::State::barrier && s.pc - 1 == b.last) waiting = s.mask;
-  if (waiting == 0) return;
-  for (Observer* o : w.block->grid->observers) {
-    o->barrier_arrive(actor_of(*b.last_warp, b.last), waiting, id, Observer::Arrival::waits);
-    o->barrier_arrive(actor_of(w, i), w.active, id, Observer::Arrival::waits);
+/// Lanes arrive by another instruction than lanes of the same warp that wait already: told to all observers, whether
+/// they want arrivals or not.
+[[gnu::noinline]] static void tell_mixed(Warp& w, const Inst* i, std::uint32_t id) {
+  for (const Split& s : w.waiting) {
+    if (s.state != Split::State::barrier || s.barrier_id != id || s.pc - 1 == i) continue;
+    for (Observer* o : w.block->grid->observers) {
+      o->barrier_arrive(actor_of(w, s.pc - 1), s.mask, id, Observer::Arrival::waits);
+      o->barrier_arrive(actor_of(w, i), w.active, id, Observer::Arrival::waits);
+    }
   }
 }
 
@@ -280,9 +279,8 @@ const Inst* control::barrier(Warp& w, const Inst* i) {
   if (id >= barriers_per_block) raise(Fault::Kind::trap, first, "barrier number above 15");
   Block& block = *w.block;
   Barrier& b = block.barriers[id];
-  if (b.arrived != 0 && b.last != i && !(i->aux & (has_count | arrive_only)) && !is_observed(w, Observer::arrivals))
-      [[unlikely]]
-    tell_mixed(w, i, b, id);
+  if (!w.waiting.empty() && !(i->aux & (has_count | arrive_only)) && !is_observed(w, Observer::arrivals)) [[unlikely]]
+    tell_mixed(w, i, id);
   if (i->aux & has_count) b.expected = w.lanes<std::uint32_t>(i->op[1])[first];
   b.arrived += static_cast<std::uint32_t>(std::popcount(w.active));
   b.last = i;
