@@ -46,6 +46,15 @@ void settle_findings(const CheckPlan& check, CheckResult& result) {
   ++result.findings_total;
 }
 
+/// Elements. Beyond it a check is about indices that become large: the same kernels have been watched at every smaller
+/// size, and a right program whose threads all make fences would be stopped for the time that watching it takes.
+constexpr std::size_t largest_watched = 1u << 20;
+
+/// Are the kernels watched for mistakes? What is counted has no need of that.
+bool is_watched(const CheckPlan& check) {
+  return check.kind == CheckPlan::Kind::correctness && (check.sizes.empty() || check.sizes.back() <= largest_watched);
+}
+
 }  // namespace
 
 Judge::Judge(Plan plan) : plan_(std::move(plan)) {
@@ -62,8 +71,7 @@ Judge::Judge(Plan plan) : plan_(std::move(plan)) {
 Device& Judge::device(const CheckPlan& check) {
   const bool is_virtual = plan_.device == Plan::Device::vgpu;
   const std::string& profile = is_virtual && !check.profile.empty() ? check.profile : plan_.profile;
-  // What is counted has no need of checks, which take time.
-  const Checking checking = is_virtual && check.kind == CheckPlan::Kind::correctness ? Checking::on : Checking::off;
+  const Checking checking = is_virtual && is_watched(check) ? Checking::on : Checking::off;
   std::unique_ptr<Device>& device = devices_[{profile, checking}];
   if (!device) {
     device = is_virtual ? make_virtual_device(profile, plan_.limits.warp_instructions, checking) : make_cuda_device();
