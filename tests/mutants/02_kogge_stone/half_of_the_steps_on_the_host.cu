@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive | the host goes on where the kernel stopped: it cannot follow a device pointer
+// expect: fail inclusive,exclusive wrong.steps_missing | the host goes on where the kernel stopped: it cannot follow a
+// device pointer
 
 #include "scanlab.cuh"
 

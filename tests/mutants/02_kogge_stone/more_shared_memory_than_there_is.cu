@@ -1,5 +1,5 @@
-// expect: fail inclusive,exclusive | half a megabyte of dynamic shared memory: the launch is refused, and nobody looks
-// at the error
+// expect: fail inclusive,exclusive launch.failed | half a megabyte of dynamic shared memory: the launch is refused, and
+// nobody looks at the error
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive | an extern shared array, and no third parameter at the launch: it has no bytes
+// expect: fail inclusive,exclusive bounds.shared | an extern shared array, and no third parameter at the launch: it has
+// no bytes
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive | s_xy[i] where s_xy[t] is meant: from block 1 on, beyond the shared array
+// expect: fail inclusive,exclusive bounds.shared | s_xy[i] where s_xy[t] is meant: from block 1 on, beyond the shared
+// array
 
 #include "scanlab.cuh"
 

@@ -1,5 +1,5 @@
-// expect: fail inclusive | the barrier stands behind the loop: a step writes what a slow warp still reads in the step
-// before
+// expect: fail inclusive race.shared | the barrier stands behind the loop: a step writes what a slow warp still reads
+// in the step before
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive | the launch asks for as many bytes as there are elements: a quarter of the buffers
+// expect: fail inclusive,exclusive bounds.shared | the launch asks for as many bytes as there are elements: a quarter
+// of the buffers
 
 #include "scanlab.cuh"
 

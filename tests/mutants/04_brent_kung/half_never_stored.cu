@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | a thread stores one of its two places
+// expect: fail inclusive,exclusive wrong.unwritten | a thread stores one of its two places
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the load puts section b behind the end of the shared array
+// expect: fail inclusive,exclusive bounds.shared | the load puts section b behind the end of the shared array
 
 #include "scanlab.cuh"
 

@@ -1,5 +1,5 @@
-// expect: fail inclusive,exclusive | the distribution tree begins at section_size / 4 - 1 and halves that: 255, 127, 63
-// …
+// expect: fail inclusive,exclusive wrong.other | the distribution tree begins at section_size / 4 - 1 and halves that:
+// 255, 127, 63 …
 
 #include "scanlab.cuh"
 

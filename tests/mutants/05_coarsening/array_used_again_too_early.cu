@@ -1,4 +1,4 @@
-// expect: fail inclusive | the sums' memory becomes rows again while slow warps still read their sums
+// expect: fail inclusive race.shared | the sums' memory becomes rows again while slow warps still read their sums
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | 64 threads are launched for 128 runs
+// expect: fail inclusive,exclusive wrong.unwritten | 64 threads are launched for 128 runs
 
 #include "scanlab.cuh"
 

@@ -1,5 +1,5 @@
-// expect: fail exclusive,exclusive_affine | the exclusive scan loads 16 bytes from one element further left, which is
-// no multiple of 16
+// expect: fail exclusive,exclusive_affine misaligned | the exclusive scan loads 16 bytes from one element further left,
+// which is no multiple of 16
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the last, partial section is loaded and stored as if it were whole
+// expect: fail inclusive,exclusive bounds.global | the last, partial section is loaded and stored as if it were whole
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the sums are carved from dynamic shared memory behind its end
+// expect: fail inclusive,exclusive bounds.shared | the sums are carved from dynamic shared memory behind its end
 
 #include "scanlab.cuh"
 

@@ -1,5 +1,5 @@
-// expect: fail inclusive | a block reads the last element of the section before in d_y, while that block still adds to
-// it
+// expect: fail inclusive race.global | a block reads the last element of the section before in d_y, while that block
+// still adds to it
 
 #include "scanlab.cuh"
 

@@ -1,5 +1,5 @@
-// expect: fail inclusive,exclusive | the scratch memory is freed behind a scan, and its pointer used again by the next
-// one
+// expect: fail inclusive,exclusive use_after_free | the scratch memory is freed behind a scan, and its pointer used
+// again by the next one
 
 #include "scanlab.cuh"
 

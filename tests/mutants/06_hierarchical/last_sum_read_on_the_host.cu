@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the host reads d_sums[0], which is in the device's memory
+// expect: fail inclusive,exclusive host_pointer | the host reads d_sums[0], which is in the device's memory
 
 #include "scanlab.cuh"
 

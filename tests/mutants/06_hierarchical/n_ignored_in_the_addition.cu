@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive | add_kernel has no guard: the last section's threads add beyond d_y[n - 1]
+// expect: fail inclusive,exclusive bounds.global | add_kernel has no guard: the last section's threads add beyond d_y[n
+// - 1]
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail/timeout inclusive,exclusive | one section has a sum too, which is one section, which has a sum …
+// expect: fail/timeout inclusive,exclusive crash.host | one section has a sum too, which is one section, which has a
+// sum …
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the kernels are given a std::vector's memory: a host pointer
+// expect: fail inclusive,exclusive host_pointer | the kernels are given a std::vector's memory: a host pointer
 
 #include <vector>
 

@@ -1,5 +1,5 @@
-// expect: fail inclusive,exclusive | add_kernel has two sections a block: 2048 threads are refused, and nobody looks at
-// the error
+// expect: fail inclusive,exclusive launch.failed | add_kernel has two sections a block: 2048 threads are refused, and
+// nobody looks at the error
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail/timeout inclusive,exclusive | each block sets the counter to 0 before it takes a section
+// expect: fail/timeout inclusive,exclusive race.global | each block sets the counter to 0 before it takes a section
 
 #include "scanlab.cuh"
 

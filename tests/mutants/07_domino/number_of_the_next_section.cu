@@ -1,5 +1,5 @@
-// expect: fail inclusive | blocks stay: thread 0 takes the next section while slow warps still ask for the number of
-// this one
+// expect: fail inclusive race.shared | blocks stay: thread 0 takes the next section while slow warps still ask for the
+// number of this one
 
 #include "scanlab.cuh"
 

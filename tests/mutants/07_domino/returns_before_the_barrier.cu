@@ -1,4 +1,5 @@
-// expect: fail/timeout inclusive | threads whose run lies beyond the end leave, and nobody scans and stores for them
+// expect: fail/timeout inclusive wrong.unwritten | threads whose run lies beyond the end leave, and nobody scans and
+// stores for them
 
 #include "scanlab.cuh"
 

@@ -1,5 +1,5 @@
-// expect: fail inclusive,exclusive | the kernel is given the address of a host variable: the struct itself has to be
-// handed over
+// expect: fail inclusive,exclusive host_pointer | the kernel is given the address of a host variable: the struct itself
+// has to be handed over
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive | the flag is set before the prefix is written
+// expect: fail inclusive race.global | the flag is set before the prefix is written
 
 #include "scanlab.cuh"
 

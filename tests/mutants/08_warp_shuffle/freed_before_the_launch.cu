@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive | the flags are given back to the pool in front of the kernel that uses them
+// expect: fail inclusive,exclusive use_after_free | the flags are given back to the pool in front of the kernel that
+// uses them
 
 #include "scanlab.cuh"
 

@@ -1,5 +1,5 @@
-// expect: fail/timeout inclusive | blocks stay: thread 0 takes the next section before slow warps have read the number
-// of this one
+// expect: fail/timeout inclusive race.shared | blocks stay: thread 0 takes the next section before slow warps have read
+// the number of this one
 
 #include <algorithm>
 #include <cuda/atomic>

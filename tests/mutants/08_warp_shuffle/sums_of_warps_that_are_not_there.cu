@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | warp 0 scans 32 sums, of which only 4 are ever written
+// expect: fail inclusive,exclusive uninitialised.shared | warp 0 scans 32 sums, of which only 4 are ever written
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive | the offsets are freed between the two kernels
+// expect: fail inclusive,exclusive use_after_free | the offsets are freed between the two kernels
 
 #include "scanlab.cuh"
 

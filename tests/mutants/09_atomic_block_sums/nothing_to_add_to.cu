@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive | for one section, add_kernel is launched with no blocks: an invalid configuration
+// expect: fail inclusive,exclusive launch.failed | for one section, add_kernel is launched with no blocks: an invalid
+// configuration
 
 #include "scanlab.cuh"
 

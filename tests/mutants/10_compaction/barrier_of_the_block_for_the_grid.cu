@@ -1,4 +1,5 @@
-// expect: fail split | a block reads the counts of all blocks behind a barrier that only its own threads wait at
+// expect: fail split bounds.global | a block reads the counts of all blocks behind a barrier that only its own threads
+// wait at
 
 #include <cooperative_groups.h>
 

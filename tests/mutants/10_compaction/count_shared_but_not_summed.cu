@@ -1,4 +1,4 @@
-// expect: fail split | the last warp of a block overwrites the counts of the others in *d_kept
+// expect: fail split race.global | the last warp of a block overwrites the counts of the others in *d_kept
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail compact,split | the scratch memory is kept, and cleared only when it is made
+// expect: fail compact,split bounds.global | the scratch memory is kept, and cleared only when it is made
 
 #include "scanlab.cuh"
 

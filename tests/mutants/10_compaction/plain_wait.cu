@@ -1,4 +1,5 @@
-// expect: fail/timeout compact,split | the compiler reads a plain flag once, then loops without looking again
+// expect: fail/timeout compact,split race.global | the compiler reads a plain flag once, then loops without looking
+// again
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail compact,split | sections by blockIdx.x: later blocks fill the GPU and wait for one that never starts
+// expect: fail compact,split deadlock.blocks | sections by blockIdx.x: later blocks fill the GPU and wait for one that
+// never starts
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,4 @@
-// expect: fail/timeout inclusive,exclusive | each block sets the counter of tiles to 0 before it takes one
+// expect: fail/timeout inclusive,exclusive race.global | each block sets the counter of tiles to 0 before it takes one
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive | a pack that ends beyond the array is loaded and stored as a whole one
+// expect: fail inclusive,exclusive bounds.global | a pack that ends beyond the array is loaded and stored as a whole
+// one
 
 #include "scanlab.cuh"
 

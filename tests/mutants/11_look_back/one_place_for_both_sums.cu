@@ -1,4 +1,5 @@
-// expect: fail inclusive | the prefix is written over the aggregate, which a late reader may still be reading
+// expect: fail inclusive race.global | the prefix is written over the aggregate, which a late reader may still be
+// reading
 
 #include <cuda/atomic>
 #include <cuda/barrier>

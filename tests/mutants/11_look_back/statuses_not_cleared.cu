@@ -1,4 +1,5 @@
-// expect: fail inclusive,exclusive | memory from cudaMalloc holds no zeros: only the counter is set
+// expect: fail inclusive,exclusive uninitialised.global | memory from cudaMalloc holds no zeros: only the counter is
+// set
 
 #include "scanlab.cuh"
 
