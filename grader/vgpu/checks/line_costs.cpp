@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "vgpu/checks/access_cost.hpp"
+#include "vgpu/checks/shared_array.hpp"
 #include "vgpu/core/decode.hpp"
 #include "vgpu/core/report.hpp"
 
@@ -17,11 +18,6 @@ using Cost = LineCosts::Cost;
 
 std::string times_text(double times) {
   return times < 9.95 ? fmt::format("{:.1f}", times) : fmt::format("{:.0f}", times);
-}
-
-const SharedVariable* array_at(const KernelInfo& kernel, std::uint64_t address) {
-  const auto behind = std::ranges::upper_bound(kernel.shared, address, {}, &SharedVariable::offset);
-  return behind == kernel.shared.begin() ? nullptr : &*std::prev(behind);
 }
 
 std::uint64_t lanes(Mask mask) {
@@ -76,8 +72,7 @@ void LineCosts::request(const Access& a, std::uint64_t times) {
       line.ways = ways;
       line.stride = a.is_affine() ? a.stride : 0;
       line.bytes = a.bytes;
-      const SharedVariable* const array = array_at(*kernel_, a.at(static_cast<unsigned>(std::countr_zero(a.mask))));
-      line.array = array ? array->name : "";
+      line.array = kernel_->shared[array_at(*kernel_, a.at(static_cast<unsigned>(std::countr_zero(a.mask))))].name;
     }
   } else if (a.space == ptx::StateSpace::global) {
     line.global_requests += times;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "vgpu/checks/shared_array.hpp"
 #include "vgpu/core/decode.hpp"
 #include "vgpu/core/report.hpp"
 
@@ -15,12 +16,6 @@ bool is_shared(const Access& a) {
 /// May an access to other memory order accesses to shared memory?
 bool may_synchronise(const Access& a) {
   return a.space == ptx::StateSpace::global && a.order != Access::Order::weak;
-}
-
-/// The number of the array at that address.
-std::uint32_t array_at(const KernelInfo& kernel, std::uint64_t address) {
-  const auto behind = std::ranges::upper_bound(kernel.shared, address, {}, &SharedVariable::offset);
-  return static_cast<std::uint32_t>(behind - kernel.shared.begin()) - 1;
 }
 
 Race::Hazard hazard_of(const Conflict& c) {

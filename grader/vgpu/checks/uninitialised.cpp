@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "vgpu/checks/byte_bits.hpp"
+#include "vgpu/checks/shared_array.hpp"
 #include "vgpu/core/decode.hpp"
 #include "vgpu/core/report.hpp"
 
@@ -29,11 +30,6 @@ Finding::Part part(const KernelInfo& kernel, const char* does, std::uint32_t lin
 /// "element 5 of cudaMalloc #3 (4096 bytes)"
 std::string element_of(const Allocation& a, std::uint64_t element, std::uint64_t bytes) {
   return a.size == bytes ? a.label : fmt::format("element {} of {}", element, a.label);
-}
-
-const SharedVariable& array_at(const KernelInfo& kernel, std::uint64_t address) {
-  const auto behind = std::ranges::upper_bound(kernel.shared, address, {}, &SharedVariable::offset);
-  return *std::prev(behind);
 }
 
 }  // namespace
@@ -234,7 +230,7 @@ Finding Uninitialised::finding_of(const Trial::Arrival& arrival) {
     set_index(f.block, from.block, kernel_.grid);
     std::string what;
     if (from.space == ptx::StateSpace::shared) {
-      const SharedVariable& array = array_at(kernel_, from.address);
+      const SharedVariable& array = kernel_.shared[array_at(kernel_, from.address)];
       f.id = shared_id;
       f.variable = array.name;
       f.element = (from.address - array.offset) / from.bytes;
