@@ -48,7 +48,7 @@ void settle_findings(const CheckPlan& check, CheckResult& result) {
 
 /// Elements. Beyond it a check is about indices that become large: the same kernels have been watched at every smaller
 /// size, and a right program whose threads all make fences would be stopped for the time that watching it takes.
-constexpr std::size_t largest_watched = 1u << 20;
+constexpr std::size_t largest_watched = 1u << 21;
 
 /// Are the kernels watched for mistakes? What is counted has no need of that.
 bool is_watched(const CheckPlan& check) {
