@@ -34,11 +34,18 @@ class Submission:
 
     lab: Lab
     path: Path
+    is_a_copy: bool = False
+    """Of a learner's lab: people are told of it as if it were the lab's own file, in which they look for it."""
+
+    @property
+    def name(self) -> str:
+        """Return what people call the file."""
+        return shown(self.lab.source) if self.is_a_copy else shown(self.path)
 
     def again(self, options: plans.Options) -> str:
         """Return the command that checks this file again."""
         words = ["grader/scanlab", "check", self.lab.number]
-        if self.path.resolve() != self.lab.source.resolve():
+        if not self.is_a_copy and self.path.resolve() != self.lab.source.resolve():
             words.append(shown(self.path))
         if options.device != "vgpu":
             words += ["--device", options.device]
@@ -117,7 +124,7 @@ def _reference(builds: _Builds, lab: Lab) -> dict[str, Path]:
 
 def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) -> Result:
     if builds.unreadable:
-        lines = str(builds.unreadable).splitlines()
+        lines = with_shown_paths(str(builds.unreadable).splitlines(), submission.path, submission.name)
         return failed(submission, options, lines[0], lines[1:])
     try:
         runners = {element: build.result() for element, build in builds.runners.items()}
@@ -125,21 +132,26 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) 
         lines = str(error).splitlines()
         if len(lines) > MESSAGE_LINES:
             lines = [*lines[:MESSAGE_LINES], f"… {len(lines) - MESSAGE_LINES} more lines"]
-        return failed(submission, options, f"{shown(submission.path)} {error.what}", lines, "compile")
+        lines = with_shown_paths(lines, submission.path, submission.name)
+        return failed(submission, options, f"{submission.name} {error.what}", lines, "compile")
     reference = _reference(builds, submission.lab)
     again = submission.again(options)
-    plan = plans.make_plan(submission.lab, shown(submission.path), again, runners, options, reference)
-    return with_shown_paths(run_judge(plan), submission.path)
+    plan = plans.make_plan(submission.lab, submission.name, again, runners, options, reference)
+    return with_shown_paths(run_judge(plan), submission.path, submission.name)
 
 
-def with_shown_paths(value: Any, source: Path) -> Any:
-    """Return `value` with the files that the compiler knows by their whole paths named as people name them."""
+def with_shown_paths(value: Any, source: Path, name: str = "") -> Any:
+    """Return `value` with the files that the compiler knows by their whole paths named as people name them.
+
+    `source` is called `name`, if it has one, else as a learner would type it.
+    """
     if isinstance(value, dict):
-        return {key: with_shown_paths(item, source) for key, item in value.items()}
+        return {key: with_shown_paths(item, source, name) for key, item in value.items()}
     if isinstance(value, list):
-        return [with_shown_paths(item, source) for item in value]
+        return [with_shown_paths(item, source, name) for item in value]
     if isinstance(value, str):
-        return value.replace(str(source.resolve()), shown(source)).replace(f"{ROOT}/", "")
+        called = name or shown(source)
+        return value.replace(str(source.resolve()), called).replace(shown(source), called).replace(f"{ROOT}/", "")
     return value
 
 

@@ -1,0 +1,149 @@
+"""What a class's results folder says: who handed in what, and what it got.
+
+Nothing here depends on when, where or how fast a submission was graded, so that two runs write the same bytes; what a
+run took is in `usage/` (see `store.py`).
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from scanlab.labs import Device
+
+CLASS_SCHEMA = "scanlab-class"
+SUBMISSION_SCHEMA = "scanlab-submission"
+VERSION = 1
+
+Verdict = Literal["pass", "fail", "timeout", "inconclusive", "error"]
+WORST_FIRST: tuple[Verdict, ...] = ("error", "fail", "timeout", "inconclusive", "pass")
+
+Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=120)]
+"""Names one submission in file names: letters, digits, dot, dash and underscore."""
+
+
+class Model(BaseModel):
+    """Data that is written once and never changed: a field that it does not know is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Student(Model):
+    """One row of the roster. `columns` is the whole row as it came, by the header's names, for exports."""
+
+    id: str
+    name: str
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
+    login: str = ""
+    columns: Mapping[str, str] = {}
+
+
+class HandedIn(Model):
+    """One file that is graded as one lab. Its text is `sources/SHA256.cu` in the results folder."""
+
+    lab: str
+    """The lab's whole name: 06_hierarchical."""
+    name: str
+    """What the file was called in the submission, for people."""
+    sha256: str
+
+
+class Problem(Model):
+    """Something in a submission that could not be taken: a link, a path that leaves the folder, an empty file."""
+
+    name: str
+    """The file or archive member, for people."""
+    reason: str
+    """One clear line."""
+    lab: str | None = None
+    """The lab that it costs, where that can be told."""
+
+
+class Submission(Model):
+    """What one student, or somebody whom the roster does not know, has handed in."""
+
+    key: Key
+    student: Student | None
+    """None: matches nobody on the roster, or there is no roster."""
+    origin: str
+    """The folder's, file's or archive's name, for people."""
+    submitted_at: str | None = None
+    """ISO 8601 with an offset, where the platform tells."""
+    attempt: int | None = None
+    files: tuple[HandedIn, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    metadata: Mapping[str, str] = {}
+    """What else the platform's export says of it, such as Gradescope's submission id or Moodle's participant."""
+
+
+class Class(Model):
+    """The whole pile, as it was taken in; `class.json`."""
+
+    schema_: Literal["scanlab-class"] = Field(default=CLASS_SCHEMA, alias="schema")
+    version: Literal[1] = VERSION
+    title: str
+    """For people: the course's name, else the folder's or archive's."""
+    device: Device
+    seed: int
+    """Makes the data: secret, where a course says so."""
+    labs: tuple[str, ...]
+    """The labs that everybody is graded on, in their order; a lab without a file counts 0."""
+    submissions: tuple[Submission, ...]
+    missing: tuple[Student, ...] = ()
+    """On the roster, and handed nothing in."""
+    ignored: tuple[Problem, ...] = ()
+    """What belongs to no submission: never dropped in silence."""
+    course: Mapping[str, Any] = {}
+    """What course.toml says, as it was read; empty without one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
+
+
+class Deduction(Model):
+    """Points taken off, and why: two days late at 10 % a day."""
+
+    reason: str
+    points: float
+
+
+class LabGrade(Model):
+    """What a submission got for one lab."""
+
+    lab: str
+    sha256: str | None
+    """The file that was graded; None: there was none, and `result` is empty."""
+    verdict: Verdict
+    points: float
+    """After `deductions`."""
+    max_points: float
+    not_run_points: float
+    deductions: tuple[Deduction, ...] = ()
+    headline: str = ""
+    """Why there is no result, in one line; empty where there is one."""
+    result: Mapping[str, Any] | None = None
+    """The judge's result (`grader/autograder/README.md`, schema scanlab-result), without its `seconds`."""
+
+
+class Record(Model):
+    """What one submission got; `results/KEY.json`."""
+
+    schema_: Literal["scanlab-submission"] = Field(default=SUBMISSION_SCHEMA, alias="schema")
+    version: Literal[1] = VERSION
+    key: Key
+    student: Student | None
+    origin: str
+    submitted_at: str | None = None
+    attempt: int | None = None
+    device: Device
+    verdict: Verdict
+    """The worst of the labs'."""
+    points: float
+    max_points: float
+    not_run_points: float
+    labs: tuple[LabGrade, ...]
+    problems: tuple[Problem, ...] = ()
+    metadata: Mapping[str, str] = {}
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)

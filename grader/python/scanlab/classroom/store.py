@@ -1,0 +1,146 @@
+"""The folder in which a class's results lie, and how it is written: each file whole or not at all.
+
+class.json                  who handed in what (records.Class); written once, before anything is graded
+sources/SHA256.cu           each file that is graded, once
+graded/LAB/SHA256.json      what the judge says of it (schema scanlab-result, without `seconds`): the unit of work.
+                            Identical files are graded once, and a run that was killed goes on where one is missing
+usage/LAB/SHA256.json       what grading it took: {"seconds": wall clock, "cpu_seconds": of all its processes}
+results/KEY.json            what a submission got (records.Record): made from the above, and from them alone
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from scanlab.classroom.records import Class, Record
+from scanlab.errors import KitError, UsageError
+from scanlab.paths import shown
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One file graded as one lab."""
+
+    lab: str
+    sha256: str
+
+
+class Store:
+    """One results folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    # ---- the class ---------------------------------------------------------------------------------------------------
+
+    @property
+    def class_file(self) -> Path:
+        """Return the file that makes a folder a results folder."""
+        return self.folder / "class.json"
+
+    def read_class(self) -> Class:
+        """Return who handed in what. Raises UsageError when this is no results folder that this version can read."""
+        return _read(self.class_file, Class, "grader/scanlab grade SUBMISSIONS --out makes one")
+
+    def write_class(self, taken_in: Class) -> None:
+        """Write `class.json`."""
+        write_atomically(self.class_file, dump(taken_in))
+
+    # ---- sources and units -------------------------------------------------------------------------------------------
+
+    def source(self, sha256: str) -> Path:
+        """Return where a graded file's text lies."""
+        return self.folder / "sources" / f"{sha256}.cu"
+
+    def graded(self, unit: Unit) -> Path:
+        """Return where the judge's result of a unit lies."""
+        return self.folder / "graded" / unit.lab / f"{unit.sha256}.json"
+
+    def usage(self, unit: Unit) -> Path:
+        """Return where it is told what grading a unit took."""
+        return self.folder / "usage" / unit.lab / f"{unit.sha256}.json"
+
+    def read_graded(self, unit: Unit) -> dict[str, Any] | None:
+        """Return the judge's result of a unit, or None when there is none, or a damaged one."""
+        with suppress(OSError, ValueError):
+            result = json.loads(self.graded(unit).read_text(encoding="utf-8"))
+            if isinstance(result, dict) and result.get("schema") == "scanlab-result":
+                return result
+        return None
+
+    def write_graded(self, unit: Unit, result: dict[str, Any], usage: dict[str, float]) -> None:
+        """Write a unit's result and what it took. The kit's own fault never replaces a result that is there."""
+        if result["verdict"] == "error":
+            earlier = self.read_graded(unit)
+            if earlier is not None and earlier["verdict"] != "error":
+                return
+        write_atomically(self.usage(unit), json.dumps(usage) + "\n")
+        write_atomically(self.graded(unit), json.dumps(result, ensure_ascii=False, sort_keys=True) + "\n")
+
+    # ---- results -----------------------------------------------------------------------------------------------------
+
+    def result(self, key: str) -> Path:
+        """Return where a submission's result lies."""
+        return self.folder / "results" / f"{key}.json"
+
+    def read_record(self, key: str) -> Record:
+        """Return what a submission got. Raises UsageError when it is not there, or damaged."""
+        return _read(self.result(key), Record, "the class is not graded to its end; grade it with --resume")
+
+    def records(self) -> Iterator[Record]:
+        """Yield what each submission got, in the class's order. Raises UsageError when one is not there."""
+        for submission in self.read_class().submissions:
+            yield self.read_record(submission.key)
+
+    def write_record(self, record: Record) -> None:
+        """Write what a submission got."""
+        write_atomically(self.result(record.key), dump(record))
+
+
+def dump(model: BaseModel) -> str:
+    """Return a model as JSON for a file: equal models give equal bytes."""
+    return json.dumps(model.model_dump(mode="json", by_alias=True), ensure_ascii=False, indent=1) + "\n"
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that at any moment, also after a crash, it has its old content or all of its new.
+
+    Raises KitError, with its name, when it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:60]}.", dir=path.parent)
+        made = Path(name)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            made.chmod(0o644)
+            made.replace(path)
+        except BaseException:
+            made.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise KitError(f"cannot write {shown(path)}: {error.strerror}") from error
+
+
+def _read(path: Path, model: type[Model], advice: str) -> Model:
+    try:
+        return model.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UsageError(f"{shown(path)} does not exist: {advice}") from error
+    except OSError as error:
+        raise UsageError(f"{shown(path)}: cannot read it: {error.strerror}") from error
+    except (ValidationError, UnicodeDecodeError) as error:
+        first = str(error).splitlines()[0] if isinstance(error, UnicodeDecodeError) else error.errors()[0]["msg"]
+        raise UsageError(f"{shown(path)} is damaged or of another version: {first}") from error
