@@ -1,9 +1,10 @@
 """Grade every mutant of a folder, and compare the verdicts with what each file's first lines expect.
 
-    python run.py FOLDER [--device gpu]
+    python run.py FOLDER [--sample] [--device gpu]
 
 `FOLDER` is a lab's name (the files are graded as that lab), `correct` (each file names its lab) or `slower` (each
-file's name begins with it). On a GPU the files that say what to expect there are graded. README.md has the grammar.
+file's name begins with it). On a GPU the files that say what to expect there are graded. With --sample, what the
+kit's own tests run: one wrong program of each finding, every second right one. README.md has the grammar.
 Exit 0 when every expectation is met, 1 when one is not, 77 when there is no GPU to grade on.
 """
 
@@ -16,7 +17,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "grader/python"))
 
-from scanlab.corpora import disappointments, mistakes, read  # noqa: E402
+from scanlab.corpora import disappointments, mistakes, read, sample  # noqa: E402
 from scanlab.judge import grade  # noqa: E402
 from scanlab.plan import Options  # noqa: E402
 
@@ -46,12 +47,15 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")
     parser.add_argument("--device", choices=["vgpu", "gpu"], default="vgpu")
+    parser.add_argument("--sample", action="store_true")
     asked = parser.parse_args()
     paths = sorted((HERE / asked.folder).glob("*.cu"))
     if not paths:
         parser.error(f"no mutants in tests/mutants/{asked.folder}")
     mutants = [read(path, asked.device) for path in paths]
     mutants = [mutant for mutant in mutants if mutant]
+    if asked.sample:
+        mutants = sample(mutants)
     if asked.device == "gpu" and not has_gpu():
         print("not run: no GPU")
         return SKIPPED

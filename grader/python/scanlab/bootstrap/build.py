@@ -102,7 +102,7 @@ def prepare(nvcc: str) -> None:
     stale = any(before.get(key, wanted[key]) != wanted[key] for key in ("python", "nvcc"))
     if not configured or stale:
         say(f"configuring the C++ parts in {folder}")
-        how = ["--reconfigure"] if configured else ["--buildtype=release"]
+        how = ["--reconfigure"] if configured else []
         run_step([*meson_command(), "setup", *how, f"-Dnvcc={nvcc}", str(folder), str(ROOT)], "meson setup", cwd=ROOT)
     say("building the virtual GPU and the judge …" if not configured else "building what has changed …")
     quiet = [] if sys.stderr.isatty() else ["--quiet"]
