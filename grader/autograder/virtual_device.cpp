@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "autograder/findings.hpp"
+#include "autograder/leaks.hpp"
 #include "vgpu/checks/check_suite.hpp"
 #include "vgpu/checks/counters.hpp"
 #include "vgpu/checks/fault_finding.hpp"
@@ -96,34 +97,6 @@ Failure failure_of(const vgpu::Fault& fault, bool cancelled) {
   }
   return failure;
 }
-
-/// Tells memory that each call leaves behind from memory that is kept for the next call.
-class Leaks {
- public:
-  /// What a call has allocated and freed. A finding as soon as it is plain that it goes on like this.
-  std::optional<vgpu::Finding> call(const server::Traffic& traffic) {
-    if (traffic.allocations == 0 && traffic.releases == 0) return std::nullopt;
-    ++calls_;
-    live_ += static_cast<std::int64_t>(traffic.allocations) - static_cast<std::int64_t>(traffic.releases);
-    grown_ += traffic.allocations > traffic.releases;
-    if (is_told_ || grown_ < enough || grown_ < calls_) return std::nullopt;
-    is_told_ = true;
-    vgpu::Finding finding;
-    finding.id = "leak";
-    finding.weight = vgpu::Finding::Weight::advice;
-    finding.headline = "LEAK: device memory that each call allocates is never freed";
-    finding.details.push_back(fmt::format("after {} calls, {} allocations are left", calls_, live_));
-    finding.advice =
-        "cudaFree what the entry allocates before it returns, or keep it and use it again in the next call";
-    return finding;
-  }
-
- private:
-  static constexpr unsigned enough = 4;  ///< scratch memory may be made in the first calls, a level at a time
-  unsigned calls_ = 0, grown_ = 0;
-  std::int64_t live_ = 0;
-  bool is_told_ = false;
-};
 
 /// The session with one runner: served by a thread of its own, which uses the device only while a call is on.
 class VirtualConnection : public Connection {
@@ -217,7 +190,7 @@ class VirtualConnection : public Connection {
       ++report.findings_total;
     };
     if (!faults_.empty()) add(vgpu::to_finding(faults_.front()));  // the others follow from it
-    if (std::optional<vgpu::Finding> leak = leaks_.call(traffic)) add(*std::move(leak));
+    if (std::optional<vgpu::Finding> leak = leaks_.call(traffic.allocations, traffic.releases)) add(*std::move(leak));
     vgpu::sort_most_basic_first(report.findings);
   }
 

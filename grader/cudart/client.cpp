@@ -40,6 +40,7 @@ static_assert(cudaErrorInvalidValue == wire::error::invalid_value && cudaErrorUn
               cudaErrorCooperativeLaunchTooLarge == wire::error::cooperative_launch_too_large);
 
 thread_local cudaError_t last_error = cudaSuccess;
+thread_local bool has_unread_launch_error = false;
 
 namespace {
 

@@ -232,6 +232,9 @@ void watch_host_accesses();
 /// The thread's last error, as cudaGetLastError gives it.
 extern thread_local cudaError_t last_error;
 
+/// A launch by <<<>>> was refused, and nobody has asked for its error since.
+extern thread_local bool has_unread_launch_error;
+
 inline cudaError_t record(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
   return error;

@@ -52,8 +52,12 @@ cudaError_t check(Client& state, Function& function, Request request, const Laun
   return error;
 }
 
+/// The launch that comes next is written with <<<>>>, which returns no error: it has to be asked for.
+thread_local bool is_by_brackets = false;
+
 cudaError_t launch(const void* kernel, const LaunchShape& shape, void** arguments, cudaStream_t stream) {
-  return call([&](Client& state) -> cudaError_t {
+  const bool by_brackets = std::exchange(is_by_brackets, false);
+  const cudaError_t error = call([&](Client& state) -> cudaError_t {
     if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
     Function* function = state.find(kernel);
     if (function == nullptr) return no_such_kernel(kernel);
@@ -81,6 +85,7 @@ cudaError_t launch(const void* kernel, const LaunchShape& shape, void** argument
     request.dynamic_shared = shape.dynamic_shared;
     request.max_dynamic_shared = function->max_dynamic_shared;
     if (shape.cooperative) request.flags |= wire::flag_cooperative;
+    request.value = by_brackets;
     if (const cudaError_t error = check(state, *function, request, shape); error != cudaSuccess) return error;
 
     // As `submit` in call.hpp, but without a copy of the parameters where none is needed.
@@ -97,6 +102,8 @@ cudaError_t launch(const void* kernel, const LaunchShape& shape, void** argument
     state.note_work(stream);
     return cudaSuccess;
   });
+  has_unread_launch_error |= by_brackets && error != cudaSuccess;
+  return error;
 }
 
 }  // namespace
@@ -120,6 +127,7 @@ cudaError_t CUDARTAPI __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t
   *shared = last.shared;
   *static_cast<cudaStream_t*>(stream) = last.stream;
   configurations.pop_back();
+  is_by_brackets = true;
   return cudaSuccess;
 }
 

@@ -32,6 +32,16 @@ void note_absent_device() {
   record(connect(state));
 }
 
+/// Tells the device that the errors of refused launches have been asked for.
+void note_error_read() {
+  if (!std::exchange(has_unread_launch_error, false)) return;
+  Client& state = client();
+  const std::lock_guard hold(state.mutex);
+  wire::Request request;
+  request.op = wire::Op::note_error_read;
+  state.post(request, {});
+}
+
 cudaError_t on_stream(cudaStream_t stream) {
   return call([&](Client& state) { return state.valid(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle; });
 }
@@ -46,6 +56,7 @@ extern "C" {
 
 cudaError_t CUDARTAPI cudaGetLastError(void) {
   note_absent_device();
+  note_error_read();
   const cudaError_t error = last_error;
   last_error = cudaSuccess;
   return error;
@@ -53,6 +64,7 @@ cudaError_t CUDARTAPI cudaGetLastError(void) {
 
 cudaError_t CUDARTAPI cudaPeekAtLastError(void) {
   note_absent_device();
+  note_error_read();
   return last_error;
 }
 

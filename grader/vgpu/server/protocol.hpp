@@ -15,7 +15,7 @@
 namespace scanlab::server::wire {
 
 inline constexpr std::uint32_t magic = 0x5550'4756;  ///< "VGPU"
-inline constexpr std::uint32_t version = 2;
+inline constexpr std::uint32_t version = 3;
 /// Environment variable with the number of the program's end of the socket.
 inline constexpr const char* fd_variable = "SCANLAB_VGPU_FD";
 
@@ -29,22 +29,24 @@ enum class Op : std::uint32_t {
   share,    ///< to: an allocation's base, or id: a module and payload: a variable's mangled name → address, bytes;
             ///< a memfd of its pages by SCM_RIGHTS
   release,  ///< to
-  check_range,     ///< to, bytes: does one allocation hold all of it?
-  copy_to_device,  ///< to, bytes, offset in the staging buffer
-  copy_to_host,    ///< from, bytes, offset in the staging buffer
-  copy_on_device,  ///< to, from, bytes
-  fill,            ///< to, bytes, value: one byte
-  check_launch,    ///< as `launch` without parameters: would it be refused? Nothing runs
-  launch,          ///< id: kernel, grid, block, dynamic_shared, max_dynamic_shared, payload: parameter buffer
-  synchronise,     ///< surfaces a pending fault
-  read_output,     ///< → bytes of device printf's text, at the start of the staging buffer
-  memory_info,     ///< → bytes: free, value: all
-  record_event,    ///< id: chosen by the program; remembers the device's own clock, after all that was asked before
-  event_time,      ///< id → time: of the event's last record, in ns
-  drop_event,      ///< id
-  occupancy,       ///< id: kernel, bytes: threads, dynamic_shared → value: blocks a multiprocessor
-  reset,           ///< frees what this program allocated and unloads its modules
-  set_heap_limit,  ///< bytes: what malloc() in kernels may give in all
+  check_range,      ///< to, bytes: does one allocation hold all of it?
+  copy_to_device,   ///< to, bytes, offset in the staging buffer
+  copy_to_host,     ///< from, bytes, offset in the staging buffer
+  copy_on_device,   ///< to, from, bytes
+  fill,             ///< to, bytes, value: one byte
+  check_launch,     ///< as `launch` without parameters: would it be refused? Nothing runs. value: 1 when the program
+                    ///< has to ask for the error
+  launch,           ///< id: kernel, grid, block, dynamic_shared, max_dynamic_shared, payload: parameter buffer
+  synchronise,      ///< surfaces a pending fault
+  read_output,      ///< → bytes of device printf's text, at the start of the staging buffer
+  memory_info,      ///< → bytes: free, value: all
+  record_event,     ///< id: chosen by the program; remembers the device's own clock, after all that was asked before
+  event_time,       ///< id → time: of the event's last record, in ns
+  drop_event,       ///< id
+  occupancy,        ///< id: kernel, bytes: threads, dynamic_shared → value: blocks a multiprocessor
+  reset,            ///< frees what this program allocated and unloads its modules
+  set_heap_limit,   ///< bytes: what malloc() in kernels may give in all
+  note_error_read,  ///< the program has asked for the error of the launches that were refused so far
 };
 
 /// How `allocate` names the memory in messages.
@@ -57,7 +59,8 @@ constexpr std::size_t progress_offset(std::size_t staging_bytes) {
 inline constexpr std::size_t progress_bytes = 64;
 
 /// Bits of Request::flags.
-inline constexpr std::uint32_t flag_quiet = 1;     ///< send no reply (launch, fill, copy_on_device, record_event)
+inline constexpr std::uint32_t flag_quiet = 1;     ///< send no reply (launch, fill, copy_on_device, record_event,
+                                                   ///< note_error_read)
 inline constexpr std::uint32_t flag_blocking = 2;  ///< a call that waits for the device: a pending fault surfaces here
 inline constexpr std::uint32_t flag_cooperative = 4;  ///< cooperative launch
 /// Bits of Reply::flags.

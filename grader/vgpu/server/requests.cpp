@@ -237,6 +237,7 @@ bool Requests::answered_by_fault(const Request& request, Answer& answer) {
     case Op::check_launch:
     case Op::occupancy:
     case Op::reset:
+    case Op::note_error_read:
       return false;
     default:
       break;
@@ -356,6 +357,9 @@ void Requests::handle(const Request& request, std::span<const std::byte> payload
     }
     case Op::reset:
       reset();
+      break;
+    case Op::note_error_read:
+      traffic.unread_refusals = 0;
       break;
     case Op::set_heap_limit:
       if (!device_.memory().set_heap_limit(request.bytes)) reply.error = wire::error::invalid_value;

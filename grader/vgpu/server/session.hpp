@@ -18,6 +18,7 @@ namespace scanlab::server {
 struct Traffic {
   std::uint64_t launches = 0;          ///< that started
   std::uint64_t refused_launches = 0;  ///< launch configuration errors
+  std::uint64_t unread_refusals = 0;   ///< those whose error the program has not asked for, if anybody could
   std::uint64_t copies_to_device = 0, bytes_to_device = 0;
   std::uint64_t copies_to_host = 0, bytes_to_host = 0;
   std::uint64_t copies_on_device = 0, bytes_on_device = 0;

@@ -267,6 +267,19 @@ std::optional<vgpu::Finding> find_leak(const server::Session& session) {
   return finding;
 }
 
+/// Launches whose refusal the program has not noticed; nothing when it has asked for each error.
+std::optional<vgpu::Finding> find_unread_errors(const server::Traffic& traffic) {
+  if (traffic.unread_refusals == 0) return std::nullopt;
+  vgpu::Finding finding;
+  finding.id = "launch.failed";
+  finding.headline =
+      fmt::format("LAUNCH: {} refused launch{}, and the program has not asked for {} error{}", traffic.unread_refusals,
+                  traffic.unread_refusals == 1 ? "" : "es", traffic.unread_refusals == 1 ? "its" : "their",
+                  traffic.unread_refusals == 1 ? "" : "s");
+  finding.advice = "<<<>>> returns nothing: call cudaGetLastError() behind each launch, and look at what it gives";
+  return finding;
+}
+
 void print_findings(const vgpu::CheckSuite::Findings& findings) {
   const std::size_t shown = std::min(findings.list.size(), most_shown);
   for (std::size_t k = 0; k < shown; ++k) fmt::print(stderr, "{}\n", with_short_paths(findings.list[k].text()));
@@ -344,6 +357,10 @@ int run(const Arguments& arguments) {
   vgpu::CheckSuite::Findings findings;
   if (checks) {
     findings = checks->findings();
+    if (std::optional<vgpu::Finding> unread = find_unread_errors(session.traffic())) {
+      findings.list.insert(findings.list.begin(), *std::move(unread));
+      ++findings.total;
+    }
     // After a fault no cudaFree works any more.
     if (std::optional<vgpu::Finding> leak = WIFEXITED(status) && !has_fault ? find_leak(session) : std::nullopt) {
       findings.list.push_back(*std::move(leak));
