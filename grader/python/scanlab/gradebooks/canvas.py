@@ -38,9 +38,8 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
             f"{name}:{points_row.line}: {header!r} has {one_line(points_row.text(column)) or 'nothing'!r}"
             " for its points possible: it cannot be filled in"
         )
-    rows, refusals = marks.match(
-        sheet, students, [(record, identity(record)) for record in export.records], name, export.options.match
-    )
+    known = [(record, identity(record)) for record in (*export.records, *export.excused)]
+    rows, refusals = marks.match(sheet, students, known, name, export.options.match)
     comma = marks.has_decimal_comma(text for row in sheet.rows[1:] for text in row.texts()[column : column + 1])
     excused, changed, same = [], 0, 0
     for record in export.records:
@@ -57,12 +56,17 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
             changed += 1
         else:
             same += 1
+    for record in export.excused:
+        if (row := rows.get(record.key)) is not None and column < len(row):
+            if row.text(column).strip().upper() != EXCUSED:
+                sheet.change(row, column, EXCUSED)
+            excused.append(record.key)
     refusals.stop()
     graded = {row.line for row in rows.values()}
     others = [f"line {row.line}" for row in students if row.line not in graded]
     told = marks.notes(changed, same, others, header)
     if excused:
-        told.append(f"excused, and left so: {', '.join(excused)}")
+        told.append(f"excused: {', '.join(excused)}")
     return Written(sheet.encode(), told)
 
 

@@ -153,6 +153,8 @@ def _write_each(
         return ()
     assert out is not None
     chosen = select(store, labs, without, options)
+    if chosen.excused:
+        _say(f"excused, and without a file: {', '.join(record.key for record in chosen.excused)}")
     files = {f"{record.key}{format_.suffix}": format_.one(record, chosen.options) for record in chosen.records}
     make_folder(out)
     for name, text in files.items():

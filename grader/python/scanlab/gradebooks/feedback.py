@@ -12,6 +12,7 @@ from scanlab.gradebooks.selection import checks
 from scanlab.gradebooks.text import clean, number, one_line
 from scanlab.labs import find_lab
 
+SEED_OPTION, SEED = re.compile(r" --seed[ =]\d+"), re.compile(r"\bseed \d+")
 UNREAD = ("file", "archive")
 """What a result's finding is called when the file could not be read."""
 
@@ -62,12 +63,8 @@ def explain(lab: str, check: Mapping[str, Any], options: Options) -> str:
 
 
 def no_seed(text: str, options: Options) -> str:
-    """Return `text` without the class's secret seed, which predicts the data of the checks."""
-    if options.secret_seed is None:
-        return text
-    seed = options.secret_seed
-    text = re.sub(rf" --seed {seed}\b", "", text)
-    return re.sub(rf"\bseed {seed}\b", "a secret seed", text)
+    """Return `text` without seeds, where they are secret: they predict the data of the checks."""
+    return SEED.sub("a secret seed", SEED_OPTION.sub("", text)) if options.hide_seed else text
 
 
 def title(lab: str) -> str:

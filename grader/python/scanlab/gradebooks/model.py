@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
@@ -19,8 +20,8 @@ class Options:
 
     visibility: Mapping[str, Shown] = field(default_factory=dict)
     """By `LAB/CHECK` or `CHECK`; a check that is not named is visible."""
-    secret_seed: int | None = None
-    """Not told to learners: the seed of the class, unless everybody knows it."""
+    hide_seed: bool = False
+    """Learners are not told seeds: they predict the data of the checks."""
     scale: Scale = "exact"
     column: str | None = None
     match: str | None = None
@@ -51,7 +52,10 @@ class Export:
     """Those that the kit itself could not grade: never a score."""
     missing: tuple[Student, ...] = ()
     """On the roster, and handed nothing in."""
-    has_roster: bool = False
+    excused: tuple[Record, ...] = ()
+    """Those for whom none of the labs counts."""
+    due: Mapping[str, datetime] = field(default_factory=dict)
+    """When labs are due, by their names."""
     options: Options = Options()
 
 
@@ -85,6 +89,6 @@ class Format:
     """It has a place for the kit's own faults that is no score."""
 
 
-def secret_seed(taken_in: Class) -> int | None:
-    """Return the class's seed when it has one of its own, which predicts the data."""
-    return taken_in.seed if taken_in.seed != DEFAULT_SEED else None
+def has_secret_seed(taken_in: Class) -> bool:
+    """Return whether the class's data is not the data that everybody can make."""
+    return taken_in.seed != DEFAULT_SEED or bool(taken_in.course.get("secret_seed"))

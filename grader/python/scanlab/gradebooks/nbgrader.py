@@ -26,13 +26,13 @@ def whole(export: Export, _: Gradebook | None) -> Written:
     writer.writerow(COLUMNS)
     for name in export.labs:
         for record in export.records:
-            lab = next(lab for lab in record.labs if lab.lab == name)
-            writer.writerow(_row(export, record, lab))
+            for lab in (lab for lab in record.labs if lab.lab == name):  # none where the student is excused
+                writer.writerow(_row(export, record, lab))
         device = (*export.records, *export.faulty)[0].device if export.records or export.faulty else "vgpu"
         most = str(float(find_lab(name).max_points(device)))
         for student in export.missing:
             who = map(cell, (student.id, student.last_name, student.first_name, student.email))
-            writer.writerow([export.options.problem(name), "", "", *who, "0.0", "0.0", "0.0", most])
+            writer.writerow([export.options.problem(name), _due(export, name), "", *who, "0.0", "0.0", "0.0", most])
     return Written(sink.getvalue().encode())
 
 
@@ -43,11 +43,15 @@ def _row(export: Export, record: Record, lab: LabGrade) -> list[str]:
     numbers = (lab.points + taken, taken, lab.points, lab.max_points)
     return [
         cell(export.options.problem(lab.lab)),
-        "",
+        _due(export, lab.lab),
         timestamp(record.submitted_at),
         *map(cell, who),
         *(str(float(number(value))) for value in numbers),
     ]
+
+
+def _due(export: Export, lab: str) -> str:
+    return timestamp(export.due[lab].isoformat()) if lab in export.due else ""
 
 
 def timestamp(submitted_at: str | None) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 from scanlab.classroom.records import WORST_FIRST, Class, LabGrade, Record
 from scanlab.classroom.store import Store
 from scanlab.errors import UsageError
-from scanlab.gradebooks.model import SHOWN, Export, Options, Shown, secret_seed
+from scanlab.gradebooks import course_view
+from scanlab.gradebooks.model import Export, Options, has_secret_seed
 from scanlab.labs import find_lab
 from scanlab.paths import shown
 
@@ -23,19 +24,21 @@ def select(store: Store, labs: Sequence[str], without: Sequence[str], options: O
     keys = {submission.key for submission in taken_in.submissions}
     if unknown := [key for key in without if key not in keys]:
         raise UsageError(f"--without {unknown[0]}: {shown(store.folder)} has no such submission")
-    records = [cut(_sound(record, store), chosen) for record in store.records() if record.key not in without]
+    course = taken_in.course
+    records = [
+        cut(_sound(record, store), [lab for lab in chosen if lab not in course_view.excused(course, record.student)])
+        for record in store.records()
+        if record.key not in without
+    ]
     return Export(
         title=taken_in.title,
         labs=chosen,
-        records=tuple(record for record in records if record.verdict != "error"),
+        records=tuple(record for record in records if record.labs and record.verdict != "error"),
+        excused=tuple(record for record in records if not record.labs),
         faulty=tuple(record for record in records if record.verdict == "error"),
         missing=taken_in.missing,
-        has_roster=bool(taken_in.missing) or any(record.student for record in records),
-        options=replace(
-            options,
-            visibility={**visibility(taken_in.course), **options.visibility},
-            secret_seed=secret_seed(taken_in),
-        ),
+        due=course_view.due(course),
+        options=_merged(options, taken_in),
     )
 
 
@@ -48,8 +51,12 @@ def select_one(store: Store, key: str, labs: Sequence[str], options: Options) ->
     if key not in {submission.key for submission in taken_in.submissions}:
         raise UsageError(f"--key {key}: {shown(store.folder)} has no such submission")
     record = cut(_sound(store.read_record(key), store), _labs(taken_in, labs))
-    merged = {**visibility(taken_in.course), **options.visibility}
-    return record, replace(options, visibility=merged, secret_seed=secret_seed(taken_in))
+    return record, _merged(options, taken_in)
+
+
+def _merged(options: Options, taken_in: Class) -> Options:
+    visibility = {**course_view.visibility(taken_in.course), **options.visibility}
+    return replace(options, visibility=visibility, hide_seed=has_secret_seed(taken_in))
 
 
 def _labs(taken_in: Class, wanted: Sequence[str]) -> tuple[str, ...]:
@@ -87,25 +94,3 @@ def _sound(record: Record, store: Store) -> Record:
 def checks(lab: LabGrade) -> list[Mapping[str, Any]]:
     """Return the judge's checks of a lab; none where there was no file."""
     return list((lab.result or {}).get("checks", []))
-
-
-def visibility(course: Mapping[str, Any]) -> dict[str, Shown]:
-    """Return who may see which check, by `CHECK` or `LAB/CHECK`, as course.toml says; visible where it says nothing.
-
-    Raises UsageError for a word that means nothing.
-    """
-    found: dict[str, Shown] = {}
-
-    def read(prefix: str, table: Mapping[str, Any]) -> None:
-        for name, value in table.items():
-            if isinstance(value, Mapping):
-                read(f"{name}/", value)
-            elif (word := "visible" if value == "public" else value) in SHOWN:
-                found[f"{prefix}{name}"] = word
-            else:
-                raise UsageError(f"visibility of {prefix}{name}: {value!r} is none of {', '.join(SHOWN)}")
-
-    table = course.get("visibility")
-    if isinstance(table, Mapping):
-        read("", table)
-    return found

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Sequence
 
 from scanlab.classroom.records import Record
 from scanlab.gradebooks.model import Export, Format, Gradebook, Written
@@ -20,23 +21,28 @@ def whole(export: Export, _: Gradebook | None) -> Written:
     writer = csv.writer(sink, lineterminator="\r\n")  # RFC 4180
     writer.writerow([*COLUMNS, *(f"{lab} {column}" for lab in export.labs for column in LAB_COLUMNS), "problems"])
     for record in sorted((*export.records, *export.faulty), key=lambda record: record.key):
-        writer.writerow(_row(record))
+        writer.writerow(_row(record, export.labs))
     empty = len(LAB_COLUMNS) * len(export.labs)
+    for record in export.excused:
+        known = [record.student.id, record.student.name, record.student.email] if record.student else [""] * 3
+        writer.writerow([record.key, *map(cell, known), "", "", "excused", "", "", "", "", *[""] * empty, ""])
     for student in export.missing:
         known = [student.id, student.name, student.email]
         writer.writerow(["", *map(cell, known), "", "", "missing", "", "", "", "", *[""] * empty, ""])
     return Written(sink.getvalue().encode())
 
 
-def _row(record: Record) -> list[str]:
+def _row(record: Record, labs: Sequence[str]) -> list[str]:
     student = record.student
     taken = sum(deduction.points for lab in record.labs for deduction in lab.deductions)
     row = [record.key, *(map(cell, (student.id, student.name, student.email)) if student else ("", "", ""))]
     row += ["" if record.attempt is None else str(record.attempt), cell(record.submitted_at or ""), record.verdict]
     row += _numbers(record.verdict, record.points, record.max_points)
     row += [str(number(record.not_run_points)), str(number(taken))]
-    for lab in record.labs:
-        row += [lab.verdict, *_numbers(lab.verdict, lab.points, lab.max_points)]
+    got = {lab.lab: lab for lab in record.labs}
+    for name in labs:
+        lab = got.get(name)
+        row += [lab.verdict, *_numbers(lab.verdict, lab.points, lab.max_points)] if lab else ["excused", "", ""]
     told = [f"{problem.name}: {problem.reason}" for problem in record.problems]
     told += [lab.headline for lab in record.labs if lab.headline]
     return [*row, cell("; ".join(dict.fromkeys(told)))]
