@@ -291,12 +291,12 @@ def test_points_that_are_no_numbers_are_refused(
 
 
 def test_prairielearn_keeps_its_megabyte() -> None:
-    checks = [check(f"c{at}", 0, 1) for at in range(400)]
+    checks = [check(f"c{at}", 0, 1) for at in range(120)]
     for one in checks:
-        one["cause"]["details"] = ["x" * 100_000]
+        one["cause"]["details"] = ["x" * 15_000]
     text = prairielearn.one(record("s0001", None, grade(KOGGE_STONE, checks)), Options())
     assert len(text.encode()) <= 1_000_000
-    assert len(PrairieLearn.model_validate_json(text).tests) == 400
+    assert len(PrairieLearn.model_validate_json(text).tests) == 120
     assert "the rest is left out" in text
 
 

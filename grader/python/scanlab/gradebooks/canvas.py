@@ -48,7 +48,7 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
         points = marks.scaled(export, record, most, repr(header), refusals)
         if points is None:
             continue
-        if column >= len(row):
+        if len(row) != len(sheet.rows[0]):
             refusals.add(f"{name}:{row.line}", f"the row has {len(row)} cells, and the header {len(sheet.rows[0])}")
         elif row.text(column).strip().upper() == EXCUSED:
             excused.append(record.key)

@@ -126,5 +126,7 @@ def _cell_end(text: str, at: int, delimiter: str, name: str, line: int) -> int:
         return stop
     stop = at
     while stop < len(text) and text[stop] not in (delimiter, "\r", "\n"):
+        if text[stop] == QUOTE:
+            raise UsageError(f"{name}:{line}: a quote inside a cell that is not quoted: no CSV file, or a damaged one")
         stop += 1
     return stop

@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +13,13 @@ ESCAPES = re.compile(
     r"|\x1b[\]PX^_].*?(?:\x1b\\|\x07|\Z)"  # OSC, DCS and the like, to their end
     r"|\x1b[ -/]*[0-~]?",
     re.DOTALL,
+)
+NO_CHARACTERS = "".join(f"{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}" for plane in range(17))
+HARMFUL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and newline
+    "\ud800-\udfff"  # halves of characters
+    "\u202a-\u202e\u2066-\u2069"  # marks that turn the line around: what is read is not what is there
+    f"\ufdd0-\ufdef{NO_CHARACTERS}]"
 )
 LOST = "\N{REPLACEMENT CHARACTER}"
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
@@ -26,17 +32,7 @@ def clean(text: str) -> str:
 
     What is left can be written as UTF-8, and stand in XML 1.0.
     """
-    text = ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
-    return "".join(char if _is_harmless(char) else LOST for char in text)
-
-
-def _is_harmless(char: str) -> bool:
-    if char in "\n\t":
-        return True
-    code = ord(char)
-    is_no_character = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
-    turns_the_line = 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069  # what is read is not what is there
-    return not (is_no_character or turns_the_line or unicodedata.category(char) in ("Cc", "Cs"))
+    return HARMFUL.sub(LOST, ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def one_line(text: str) -> str:
