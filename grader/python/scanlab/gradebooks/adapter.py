@@ -21,6 +21,8 @@ KIT = ("LICENSE", "README.md", "meson.build", "meson.options", "grader", "labs",
 """What of the kit goes along: no solutions, no tests, no handouts."""
 LEFT_OUT = ("__pycache__", ".pytest_cache", ".ruff_cache", "scan.cu")
 """Names of folders and files that stay here; a lab's scan.cu is the instructor's own work on it."""
+NOT_NEEDED = ("grader/bench", "grader/adapters/image")
+"""Folders that are not needed there: programs to compare with, some of which are answers, and the image's own."""
 WRAPS_ONLY = "subprojects"
 NO_TESTS = "# The kit's own tests are not part of this bundle.\n"
 OLDEST = (1980, 1, 1, 0, 0, 0)
@@ -38,7 +40,10 @@ def kit() -> Iterator[tuple[str, Path]]:
             yield name, top
             continue
         for place, folders, names in os.walk(top):
-            folders[:] = sorted(folder for folder in folders if folder not in LEFT_OUT)
+            here = Path(place).relative_to(ROOT)
+            folders[:] = sorted(
+                folder for folder in folders if folder not in LEFT_OUT and (here / folder).as_posix() not in NOT_NEEDED
+            )
             if name == WRAPS_ONLY:
                 folders.clear()
             for file in sorted(names):

@@ -82,7 +82,9 @@ def overview(record: Record, options: Options) -> list[str]:
             told.append(f"  {one_line(lab.headline)}")
         if lab.not_run_points:
             told.append(f"  {number(lab.not_run_points)} more points are not to be had on this machine")
-    told += [f"not taken: {one_line(problem.name)}: {one_line(problem.reason)}" for problem in record.problems]
+    known = {lab.headline for lab in record.labs}
+    others = [problem for problem in record.problems if problem.reason not in known]
+    told += [f"not taken: {one_line(problem.name)}: {one_line(problem.reason)}" for problem in others]
     return [no_seed(line, options) for line in told]
 
 
