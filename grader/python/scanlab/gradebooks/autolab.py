@@ -7,7 +7,7 @@ to be that of the problem on Autolab's site. Nothing may follow the last line; o
 from typing import Any
 
 from scanlab.classroom.records import Record
-from scanlab.gradebooks.feedback import lines, overview
+from scanlab.gradebooks.feedback import causes, lines, overview
 from scanlab.gradebooks.model import Format, Options
 from scanlab.gradebooks.text import dump_json, number, shorten
 
@@ -37,15 +37,7 @@ def presentation(record: Record, options: Options) -> dict[str, Any]:
 
 def one(record: Record, options: Options) -> str:
     """Return all of stdout: a text for people, then the two lines of JSON."""
-    told = overview(record, options)
-    for line in lines(record, options):
-        if line.shown == "visible" and line.text:
-            told += [
-                "",
-                f"{line.lab[:2]} {line.title}: {line.verdict}",
-                *(f"  {text}" for text in line.text.splitlines()),
-            ]
-    text = shorten("\n".join(told), MOST_TEXT)
+    text = shorten("\n".join([*overview(record, options), *causes(record, options)]), MOST_TEXT)
     return (
         "\n".join([text, dump_json(presentation(record, options), None), dump_json(scores(record, options), None)])
         + "\n"

@@ -137,8 +137,8 @@ def identity(record: Record) -> Identity:
     """Return what a student may be called in Canvas's columns."""
     student = record.student
     named: dict[str, list[str]] = {"ID": [], "SIS User ID": [], "SIS Login ID": [], "Integration ID": []}
-    for field in ("canvas_user_id", "canvas_id", "user_id"):
-        named["ID"] += [record.metadata[field]] if field in record.metadata else []
+    if "canvas_user" in record.metadata:  # of the name of the file that was downloaded
+        named["ID"] = [record.metadata["canvas_user"]]
     if student is None:
         return named
     if any(column in student.columns for column in named):  # a roster that Canvas has made

@@ -13,6 +13,8 @@ from scanlab.gradebooks.text import clean, number, one_line
 from scanlab.labs import find_lab
 
 SEED_OPTION, SEED = re.compile(r" --seed[ =]\d+"), re.compile(r"\bseed \d+")
+SHOWN_CAUSES = 3
+"""So many are told in full where all checks are told in one text."""
 UNREAD = ("file", "archive")
 """What a result's finding is called when the file could not be read."""
 
@@ -67,6 +69,18 @@ def no_seed(text: str, options: Options) -> str:
     return SEED.sub("a secret seed", SEED_OPTION.sub("", text)) if options.hide_seed else text
 
 
+def causes(record: Record, options: Options) -> list[str]:
+    """Return why the first few checks did not pass, that everybody may see, and how many more there are."""
+    failed = [line for line in lines(record, options) if line.shown == "visible" and line.text]
+    failed = [line for line in failed if line.verdict != "skipped"]
+    told = []
+    for line in failed[:SHOWN_CAUSES]:
+        told += ["", f"{line.lab[:2]} {line.title}: {line.verdict}", *(f"  {text}" for text in line.text.splitlines())]
+    if len(failed) > SHOWN_CAUSES:
+        told += ["", f"and {len(failed) - SHOWN_CAUSES} more checks; mend this first"]
+    return told
+
+
 def title(lab: str) -> str:
     """Return a lab's name and title: 02_kogge_stone, Kogge-Stone scan."""
     return f"{lab}, {find_lab(lab).rubric.title}"
@@ -81,7 +95,7 @@ def overview(record: Record, options: Options) -> list[str]:
         if lab.headline and lab.result is None:
             told.append(f"  {one_line(lab.headline)}")
         if lab.not_run_points:
-            told.append(f"  {number(lab.not_run_points)} more points are not to be had on this machine")
+            told.append(f"  not run here: checks worth {number(lab.not_run_points)} more points")
     known = {lab.headline for lab in record.labs}
     others = [problem for problem in record.problems if problem.reason not in known]
     told += [f"not taken: {one_line(problem.name)}: {one_line(problem.reason)}" for problem in others]

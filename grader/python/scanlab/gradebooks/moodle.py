@@ -91,14 +91,7 @@ def _is_locked(sheet: Sheet, row: Row) -> bool:
 
 def told_html(record: Record, options: Options) -> str:
     """Return what a student is told, as HTML: Moodle shows feedback as a page, so nothing in it may be a tag."""
-    told = feedback.overview(record, options)
-    for line in feedback.lines(record, options):
-        if line.shown == "visible" and line.text:
-            told += [
-                "",
-                f"{line.lab[:2]} {line.title}: {line.verdict}",
-                *(f"  {text}" for text in line.text.splitlines()),
-            ]
+    told = [*feedback.overview(record, options), *feedback.causes(record, options)]
     return f"<pre>{html.escape(shorten(chr(10).join(told), MOST_FEEDBACK))}</pre>"
 
 
@@ -106,9 +99,8 @@ def identity(record: Record) -> Identity:
     """Return what a student may be called in Moodle's columns."""
     student = record.student
     named: dict[str, list[str]] = {}
-    for field in ("moodle_participant", "participant", "participant_id"):
-        if field in record.metadata and (digits := re.search(r"\d+", record.metadata[field])):
-            named["Identifier"] = [f"Participant {digits[0]}"]
+    if digits := re.search(r"\d+", record.metadata.get("moodle_participant", "")):
+        named["Identifier"] = [f"Participant {digits[0]}"]
     if student is None:
         return named
     if "Identifier" in student.columns and "Identifier" not in named:
