@@ -334,6 +334,8 @@ def test_what_is_uploaded_has_no_answers(platform: str, scanlab: Scanlab, tmp_pa
     assert [name for name in kit if name.startswith("tests")] == ["tests/meson.build"]
     assert not [name for name in kit if name.startswith(("solutions", "handouts", ".")) or name.endswith("scan.cu")]
     assert [name for name in kit if name.endswith(".cu")] == ["grader/vgpu/bench/kernels.cu"]  # the engine's own
+    options = next(content for name, content in files.items() if name.endswith("scanlab/meson.options"))
+    assert b"option('native', type: 'boolean', value: false" in options
     texts = [content for name, content in files.items() if name.endswith((".cu", ".cuh", ".cpp", ".hpp", ".h"))]
     assert not [text for text in texts if b'#include "scanlab.cuh"' in text and b"__global__" in text]
 

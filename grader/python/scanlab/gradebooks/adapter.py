@@ -25,6 +25,8 @@ NOT_NEEDED = ("grader/bench", "grader/adapters/image")
 """Folders that are not needed there: programs to compare with, some of which are answers, and the image's own."""
 WRAPS_ONLY = "subprojects"
 NO_TESTS = "# The kit's own tests are not part of this bundle.\n"
+NATIVE = b"option('native', type: 'boolean', value: true"
+"""An image is built on one machine and runs on others, which may lack some instructions of the first."""
 OLDEST = (1980, 1, 1, 0, 0, 0)
 """The time of all files in archives: equal bundles are equal bytes."""
 
@@ -56,6 +58,10 @@ def kit() -> Iterator[tuple[str, Path]]:
 def _kit_files(prefix: str) -> Files:
     files = {f"{prefix}/{place}": (path.read_bytes(), os.access(path, os.X_OK)) for place, path in kit()}
     files[f"{prefix}/tests/meson.build"] = (NO_TESTS.encode(), False)
+    options, _ = files[f"{prefix}/meson.options"]
+    if NATIVE not in options:
+        raise KitError("meson.options: the option `native` is not as it was: the kit must run on other machines, too")
+    files[f"{prefix}/meson.options"] = (options.replace(NATIVE, NATIVE.replace(b"true", b"false")), False)
     return files
 
 
