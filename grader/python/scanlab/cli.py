@@ -12,6 +12,8 @@ import typer
 from scanlab import __version__, errors
 from scanlab.arguments import DeviceName, DeviceOption, JsonOption, ScheduleName, SeedOption, write_json
 from scanlab.bench.commands import bench
+from scanlab.gradebooks.adapter_commands import adapter, inside, prepare
+from scanlab.gradebooks.commands import export
 from scanlab.paths import LABS, ROOT, build_folder, shown
 from scanlab.process import Interrupted, stop_on_signals
 from scanlab.trace.commands import trace
@@ -45,6 +47,8 @@ app = typer.Typer(
 )
 app.add_typer(bench, name="bench")
 app.command()(trace)
+for command in (export, adapter, inside, prepare):
+    app.command()(command)
 _program_arguments: list[str] = []
 """What stands after `--` on the command line: the arguments of the program that `run` runs."""
 

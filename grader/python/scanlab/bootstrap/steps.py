@@ -16,7 +16,7 @@ from scanlab.bootstrap.console import LOG, SetupError, say
 from scanlab.bootstrap.environment import read_json, write_json
 from scanlab.paths import ROOT, STATE, VENV, toolchain_file
 
-BUILDING_COMMANDS = frozenset({"bench", "check", "grade", "run", "test", "verify"})
+BUILDING_COMMANDS = frozenset({"bench", "check", "grade", "inside", "prepare", "run", "test", "verify"})
 """The commands that need nvcc and the C++ parts; the others need the virtual environment alone."""
 
 

@@ -1,0 +1,1 @@
+"""What a class got, in the files that gradebooks and autograders read, and the kit run inside such platforms."""

@@ -1,0 +1,216 @@
+"""Make what an instructor uploads, so that a platform runs the kit: scripts, settings, and the kit without answers."""
+
+import io
+import json
+import os
+import shutil
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from scanlab.errors import KitError, UsageError
+from scanlab.gradebooks.hand_in import Settings
+from scanlab.labs import find_lab
+from scanlab.paths import ROOT, shown
+
+ADAPTERS = ROOT / "grader/adapters"
+KIT = ("LICENSE", "README.md", "meson.build", "meson.options", "grader", "labs", "subprojects")
+"""What of the kit goes along: no solutions, no tests, no handouts."""
+LEFT_OUT = ("__pycache__", ".pytest_cache", ".ruff_cache", "scan.cu")
+"""Names of folders and files that stay here; a lab's scan.cu is the instructor's own work on it."""
+NOT_NEEDED = ("grader/bench", "grader/adapters/image")
+"""Folders that are not needed there: programs to compare with, some of which are answers, and the image's own."""
+WRAPS_ONLY = "subprojects"
+NO_TESTS = "# The kit's own tests are not part of this bundle.\n"
+NATIVE = b"option('native', type: 'boolean', value: true"
+"""An image is built on one machine and runs on others, which may lack some instructions of the first."""
+OLDEST = (1980, 1, 1, 0, 0, 0)
+"""The time of all files in archives: equal bundles are equal bytes."""
+
+Files = dict[str, tuple[bytes, bool]]
+"""What is uploaded: content, and whether it is a program, by its place."""
+
+
+def kit() -> Iterator[tuple[str, Path]]:
+    """Yield the kit's files that a platform needs, by their places in it."""
+    for name in KIT:
+        top = ROOT / name
+        if top.is_file():
+            yield name, top
+            continue
+        for place, folders, names in os.walk(top):
+            here = Path(place).relative_to(ROOT)
+            folders[:] = sorted(
+                folder for folder in folders if folder not in LEFT_OUT and (here / folder).as_posix() not in NOT_NEEDED
+            )
+            if name == WRAPS_ONLY:
+                folders.clear()
+            for file in sorted(names):
+                path = Path(place) / file
+                is_wanted = file.endswith(".wrap") if name == WRAPS_ONLY else not file.endswith((".pyc", ".bak"))
+                if is_wanted and file not in LEFT_OUT and ".bak-" not in file and not path.is_symlink():
+                    yield path.relative_to(ROOT).as_posix(), path
+
+
+def _kit_files(prefix: str) -> Files:
+    files = {f"{prefix}/{place}": (path.read_bytes(), os.access(path, os.X_OK)) for place, path in kit()}
+    files[f"{prefix}/tests/meson.build"] = (NO_TESTS.encode(), False)
+    options, _ = files[f"{prefix}/meson.options"]
+    if NATIVE not in options:
+        raise KitError("meson.options: the option `native` is not as it was: the kit must run on other machines, too")
+    files[f"{prefix}/meson.options"] = (options.replace(NATIVE, NATIVE.replace(b"true", b"false")), False)
+    return files
+
+
+def _scripts(folder: str, *names: str) -> Files:
+    found = {}
+    for name in names:
+        path = ADAPTERS / folder / name
+        try:
+            found[name] = (path.read_bytes(), os.access(path, os.X_OK))
+        except OSError as error:
+            raise KitError(f"{shown(path)}: cannot read it: {error.strerror}") from error
+    return found
+
+
+def _settings(settings: Settings) -> bytes:
+    return (json.dumps(settings.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _image() -> Files:
+    dockerfile = _scripts("image", "Dockerfile")["Dockerfile"]
+    return {"image/Dockerfile": dockerfile, **_kit_files("image/scanlab")}
+
+
+def _gradescope(settings: Settings, _: str) -> Files:
+    scripts = _scripts("gradescope", "setup.sh", "run_autograder", "README.md")
+    return {**scripts, "adapter.json": (_settings(settings), False), **_kit_files("scanlab")}
+
+
+def _autolab(settings: Settings, _: str) -> Files:
+    _one_lab(settings)
+    sink = io.BytesIO()
+    with tarfile.open(fileobj=sink, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        inner = {**_scripts("autolab", "driver.sh"), "adapter.json": (_settings(settings), False)}
+        for name, (content, is_program) in inner.items():
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(content), 0o755 if is_program else 0o644
+            archive.addfile(member, io.BytesIO(content))
+    files = {**_scripts("autolab", "autograde-Makefile", "README.md"), "autograde.tar": (sink.getvalue(), False)}
+    return {**files, **_image()}
+
+
+def _prairielearn(settings: Settings, image: str) -> Files:
+    lab = _one_lab(settings)
+    question = {
+        "uuid": _uuid(lab),
+        "title": settings.title or find_lab(lab).rubric.title,
+        "topic": "Parallel scan",
+        "type": "v3",
+        "gradingMethod": "External",
+        "externalGradingOptions": {
+            "enabled": True,
+            "image": image,
+            "entrypoint": "/opt/scanlab/grader/adapters/prairielearn/entrypoint.sh",
+            "timeout": 600,
+        },
+    }
+    place = f"questions/{lab}"
+    return {
+        **_scripts("prairielearn", "README.md"),
+        f"{place}/info.json": ((json.dumps(question, indent=2) + "\n").encode(), False),
+        f"{place}/question.html": _scripts("prairielearn", "question.html")["question.html"],
+        f"{place}/tests/adapter.json": (_settings(settings), False),
+        **_image(),
+    }
+
+
+def _uuid(lab: str) -> str:
+    """Return the question's own identity; the same whenever it is made again."""
+    import uuid
+
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"scanlab question {lab}"))
+
+
+def _classroom50(settings: Settings, _: str) -> Files:
+    scripts = _scripts("classroom50", "autograder.py", "README.md")
+    return {**scripts, "adapter.json": (_settings(settings), False), **_image()}
+
+
+def _github(settings: Settings, image: str) -> Files:
+    if settings.course or settings.problems:
+        raise UsageError("github-classroom: its workflow names labs, device and seed, and nothing else")
+    words = [f"--lab {lab}" for lab in settings.labs] + [f"--device {settings.device}", f"--seed {settings.seed}"]
+    workflow = _scripts("github-classroom", "classroom.yml")["classroom.yml"][0].decode()
+    workflow = workflow.replace("@IMAGE@", image).replace("@LABS@", " ".join(words))
+    return {
+        **_scripts("github-classroom", "README.md"),
+        ".github/workflows/classroom.yml": (workflow.encode(), False),
+        **_image(),
+    }
+
+
+def _one_lab(settings: Settings) -> str:
+    if len(settings.labs) != 1:
+        raise UsageError(f"{settings.platform}: one lab an assignment; make an adapter for each: --lab LAB")
+    return settings.labs[0]
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """How a platform's upload is made."""
+
+    files: Callable[[Settings, str], Files]
+    is_archive: bool = False
+    """One zip is uploaded; else the folder's parts go to different places."""
+
+
+ADAPTER: dict[str, Adapter] = {
+    "gradescope": Adapter(_gradescope, is_archive=True),
+    "autolab": Adapter(_autolab),
+    "prairielearn": Adapter(_prairielearn),
+    "classroom50": Adapter(_classroom50),
+    "github-classroom": Adapter(_github),
+}
+
+
+def make(settings: Settings, image: str, out: Path) -> int:
+    """Write the upload to a folder that does not exist yet, or to a new .zip; return how many files it has.
+
+    Raises UsageError where it is there already or cannot be written; then nothing is left behind.
+    """
+    if out.exists() or out.is_symlink():
+        raise UsageError(f"{shown(out)} exists; name another with --out, or remove it")
+    files = ADAPTER[settings.platform].files(settings, image)
+    try:
+        out.absolute().parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.absolute().parent) as scratch:
+            made = Path(scratch) / "made"
+            if out.suffix == ".zip":
+                _zip(files, made)
+            else:
+                _folder(files, made)
+            shutil.move(made, out)
+    except OSError as error:
+        raise UsageError(f"cannot write {shown(out)}: {error.strerror}") from error
+    return len(files)
+
+
+def _folder(files: Files, made: Path) -> None:
+    for name, (content, is_program) in files.items():
+        path = made / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        path.chmod(0o755 if is_program else 0o644)
+
+
+def _zip(files: Files, made: Path) -> None:
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, (content, is_program) in sorted(files.items()):
+            member = zipfile.ZipInfo(name, OLDEST)
+            member.create_system, member.compress_type = 3, zipfile.ZIP_DEFLATED
+            member.external_attr = (0o100755 if is_program else 0o100644) << 16
+            archive.writestr(member, content)

@@ -1,0 +1,105 @@
+"""`adapter` makes what is uploaded to a platform; `inside` and `prepare` are what its scripts run there."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scanlab import errors
+from scanlab.arguments import DeviceName, DeviceOption, SeedOption
+from scanlab.gradebooks.commands import LabsOption, ProblemOption, problem_names
+from scanlab.paths import shown
+
+IMAGE = "scanlab-grader"
+
+
+class PlatformName(StrEnum):
+    """Where the kit runs."""
+
+    gradescope = "gradescope"
+    autolab = "autolab"
+    prairielearn = "prairielearn"
+    classroom50 = "classroom50"
+    github_classroom = "github-classroom"
+
+
+PlatformArgument = Annotated[PlatformName, typer.Argument(metavar="PLATFORM", help=", ".join(PlatformName))]
+
+
+def adapter(
+    platform: PlatformArgument,
+    out: Annotated[Path, typer.Option("--out", metavar="PATH", help="a new folder; for gradescope also a new .zip")],
+    labs: LabsOption = None,
+    device: DeviceOption = DeviceName.vgpu,
+    seed: SeedOption = 7,
+    title: Annotated[str, typer.Option(help="the assignment's name, for people")] = "",
+    problem: ProblemOption = None,
+    image: Annotated[str, typer.Option(help="the name of the container image, where the platform runs one")] = IMAGE,
+) -> None:
+    """Make what is uploaded to Gradescope, Autolab, PrairieLearn or Classroom 50, to grade there.
+
+    Its README.md says what to do with it. It holds no solutions and no tests.
+    """
+    from scanlab.gradebooks.adapter import ADAPTER, make
+    from scanlab.gradebooks.hand_in import Settings
+    from scanlab.labs import find_lab
+
+    if not labs:
+        raise errors.UsageError("name the labs to grade: --lab 02, more than once for more")
+    if out.suffix == ".zip" and not ADAPTER[platform.value].is_archive:
+        raise errors.UsageError(f"--out {shown(out)}: for {platform.value} name a folder")
+    settings = Settings(
+        platform=platform.value,
+        labs=tuple(dict.fromkeys(find_lab(lab).name for lab in labs)),
+        device=device.value,
+        seed=seed,
+        title=title,
+        problems=problem_names(problem or ()),
+    )
+    count = make(settings, image, out)
+    print(f"{shown(out)}: {count} files for {platform.value}, {', '.join(settings.labs)}")
+    where = ADAPTERS_README.format(platform=platform.value)
+    print(f"next: {where if out.suffix == '.zip' else shown(out / 'README.md')}")
+
+
+ADAPTERS_README = "grader/adapters/{platform}/README.md"
+
+
+def inside(
+    platform: PlatformArgument,
+    settings: Annotated[Path | None, typer.Option("--settings", metavar="FILE", help="adapter.json")] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--folder", metavar="DIR", help="instead of the working folder")
+    ] = None,
+    labs: LabsOption = None,
+    device: DeviceOption = DeviceName.vgpu,
+    seed: SeedOption = 7,
+) -> None:
+    """Grade one submission inside a platform: what an adapter's scripts run.
+
+    The exit code is 0 whenever there is a score. Anything else says that the grading failed, and no score is written.
+    """
+    from scanlab.gradebooks.hand_in import Settings, read_settings
+    from scanlab.gradebooks.platforms import PLATFORMS
+    from scanlab.labs import find_lab
+
+    if (settings is None) == (not labs):
+        raise errors.UsageError("name the settings with --settings FILE, or the labs with --lab")
+    if settings is not None:
+        chosen = read_settings(settings)
+        if chosen.platform != platform.value:
+            raise errors.KitError(f"{shown(settings)} is for {chosen.platform}, not for {platform.value}")
+    else:
+        names = tuple(dict.fromkeys(find_lab(lab).name for lab in labs or ()))
+        chosen = Settings(platform=platform.value, labs=names, device=device.value, seed=seed)
+    PLATFORMS[platform.value](chosen, folder)
+
+
+def prepare() -> None:
+    """Set everything up, so that the first submission need not wait for it."""
+    from scanlab.toolchain import product
+
+    product("grader/autograder/judge")
+    print("scanlab is ready", file=sys.stderr)

@@ -1,0 +1,197 @@
+"""`export`: what a class got, as the file that a gradebook or an autograder reads."""
+
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from scanlab import errors
+from scanlab.paths import shown
+
+if TYPE_CHECKING:
+    from scanlab.classroom.records import Record
+    from scanlab.classroom.store import Store
+    from scanlab.gradebooks.model import Format, Options
+
+
+class FormatName(StrEnum):
+    """The file that is made."""
+
+    gradescope = "gradescope"
+    classroom50 = "classroom50"
+    autolab = "autolab"
+    prairielearn = "prairielearn"
+    canvas = "canvas"
+    moodle = "moodle"
+    nbgrader = "nbgrader"
+    csv = "csv"
+    junit = "junit"
+
+
+class ScaleName(StrEnum):
+    """What is done where the platform's maximum is not the labs'."""
+
+    exact = "exact"
+    proportional = "proportional"
+
+
+LabsOption = Annotated[list[str] | None, typer.Option("--lab", metavar="LAB", help="these labs only; may be repeated")]
+ProblemOption = Annotated[
+    list[str] | None, typer.Option("--problem", metavar="LAB=NAME", help="what a lab is called on the platform")
+]
+
+
+def export(
+    results: Annotated[Path, typer.Argument(metavar="RESULTS", help="the folder that `grade --out` has made")],
+    form: Annotated[FormatName, typer.Option("--format", help="the platform, or the kind of file")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="PATH", help="the file, or a folder; none: stdout")
+    ] = None,
+    key: Annotated[str | None, typer.Option("--key", help="one submission only: one file")] = None,
+    labs: LabsOption = None,
+    gradebook: Annotated[
+        Path | None, typer.Option("--gradebook", metavar="FILE", help="what was downloaded from Canvas or Moodle")
+    ] = None,
+    column: Annotated[str | None, typer.Option("--column", help="the gradebook's column to fill in")] = None,
+    match: Annotated[
+        str | None, typer.Option("--match", help="the gradebook's column that identifies students")
+    ] = None,
+    scale: Annotated[
+        ScaleName, typer.Option(help="exact: refuse another maximum; proportional: convert")
+    ] = ScaleName.exact,
+    feedback: Annotated[bool, typer.Option("--feedback", help="moodle: write feedback beside each grade")] = False,
+    without: Annotated[
+        list[str] | None, typer.Option("--without", metavar="KEY", help="leave a submission out")
+    ] = None,
+    problem: ProblemOption = None,
+    classroom: Annotated[str, typer.Option(help="classroom50: the classroom's short name")] = "",
+    assignment: Annotated[str, typer.Option(help="classroom50: the assignment's slug")] = "",
+) -> None:
+    """Write what a class got for a gradebook.
+
+    A submission that the kit itself could not grade is left out and listed, and the exit code is 3.
+    """
+    from scanlab.classroom.store import Store
+    from scanlab.gradebooks.formats import FORMATS
+    from scanlab.gradebooks.model import Options
+    from scanlab.gradebooks.output import require_other
+
+    format_ = FORMATS[form.value]
+    _check(format_, out, key, gradebook, column, feedback)
+    require_other(out, gradebook)
+    options = Options(
+        scale=scale.value,
+        column=column,
+        match=match,
+        feedback=feedback,
+        classroom=classroom,
+        assignment=assignment,
+        problems=problem_names(problem or ()),
+    )
+    store = Store(results)
+    if format_.one is not None:
+        faulty = _write_each(format_, store, labs or (), without or (), options, key, out)
+    else:
+        faulty = _write_whole(format_, store, labs or (), without or (), options, gradebook, out)
+    if faulty:
+        said = "told as errors, without a score" if format_.shows_faults else "left out: no score is written for them"
+        told = "".join(f"\n  {record.key}: {_why(record)}" for record in faulty)
+        _say(f"{len(faulty)} could not be graded by the kit's own fault, and are {said}{told}")
+        _say("grade them again with --resume")
+        raise typer.Exit(errors.KIT_FAULT)
+
+
+def problem_names(given: Sequence[str]) -> dict[str, str]:
+    """Return what labs are called on the platform, from LAB=NAME. Raises UsageError for anything else."""
+    from scanlab.labs import find_lab
+
+    names = {}
+    for text in given:
+        lab, equals, name = text.partition("=")
+        if not equals or not name.strip():
+            raise errors.UsageError(f"--problem {text}: write LAB=NAME, such as 02=kogge_stone")
+        names[find_lab(lab).name] = name.strip()
+    return names
+
+
+def _check(
+    format_: "Format", out: Path | None, key: str | None, gradebook: Path | None, column: str | None, feedback: bool
+) -> None:
+    """Raise UsageError for options that do not go together."""
+    if format_.needs_gradebook and gradebook is None:
+        raise errors.UsageError(f"--format {format_.name} fills in a downloaded file: name it with --gradebook FILE")
+    if gradebook is not None and not format_.needs_gradebook:
+        raise errors.UsageError(f"--gradebook: --format {format_.name} needs none")
+    if column is not None and not format_.needs_gradebook:
+        raise errors.UsageError(f"--column is for canvas and moodle, not for {format_.name}")
+    if feedback and format_.name != "moodle":
+        raise errors.UsageError(f"--feedback is for moodle, not for {format_.name}")
+    if key is not None and format_.one is None:
+        raise errors.UsageError(f"--key: --format {format_.name} is one file for the whole class")
+    if format_.one is not None and key is None and out is None:
+        raise errors.UsageError(
+            f"--format {format_.name} makes a file a submission: name a folder with --out, or --key"
+        )
+
+
+def _write_each(
+    format_: "Format", store: "Store", labs: Sequence[str], without: Sequence[str], options: "Options",
+    key: str | None, out: Path | None,
+) -> Sequence["Record"]:  # fmt: skip
+    from scanlab.gradebooks.output import make_folder, write
+    from scanlab.gradebooks.selection import select, select_one
+
+    assert format_.one is not None
+    if key is not None:
+        record, merged = select_one(store, key, labs, options)
+        if record.verdict == "error":
+            return (record,)
+        write(out, format_.one(record, merged).encode())
+        return ()
+    assert out is not None
+    chosen = select(store, labs, without, options)
+    if chosen.excused:
+        _say(f"excused, and without a file: {', '.join(record.key for record in chosen.excused)}")
+    files = {f"{record.key}{format_.suffix}": format_.one(record, chosen.options) for record in chosen.records}
+    make_folder(out)
+    for name, text in files.items():
+        write(out / name, text.encode())
+    _say(f"{len(files)} files in {shown(out)}")
+    return chosen.faulty
+
+
+def _write_whole(
+    format_: "Format", store: "Store", labs: Sequence[str], without: Sequence[str], options: "Options",
+    gradebook: Path | None, out: Path | None,
+) -> Sequence["Record"]:  # fmt: skip
+    from scanlab.gradebooks.output import read_gradebook, write
+    from scanlab.gradebooks.selection import select
+
+    assert format_.whole is not None
+    chosen = select(store, labs, without, options)
+    written = format_.whole(chosen, read_gradebook(gradebook) if gradebook else None)
+    write(out, written.content)
+    for note in written.notes:
+        _say(note)
+    if out is not None:
+        _say(f"wrote {shown(out)}")
+    return chosen.faulty
+
+
+def _why(record: "Record") -> str:
+    """Return what the kit says of its own fault."""
+    from scanlab.gradebooks.selection import checks
+    from scanlab.gradebooks.text import one_line
+
+    for lab in record.labs:
+        for check in checks(lab):
+            if check["verdict"] == "error":
+                return f"{lab.lab}: {one_line((check.get('cause') or {}).get('headline') or 'no reason is known')}"
+    return "no reason is known"
+
+
+def _say(text: str) -> None:
+    print(f"scanlab: {text}", file=sys.stderr, flush=True)

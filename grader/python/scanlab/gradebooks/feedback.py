@@ -1,0 +1,110 @@
+"""What a learner is told of a result, as plain text."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scanlab import report
+from scanlab.classroom.records import LabGrade, Record
+from scanlab.gradebooks.model import Options, Shown
+from scanlab.gradebooks.selection import checks
+from scanlab.gradebooks.text import clean, number, one_line
+from scanlab.labs import find_lab
+
+SEED_OPTION, SEED = re.compile(r" --seed[ =]\d+"), re.compile(r"\bseed \d+")
+SHOWN_CAUSES = 3
+"""So many are told in full where all checks are told in one text."""
+UNREAD = ("file", "archive")
+"""What a result's finding is called when the file could not be read."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One check as a platform shows it; a lab without a result is one line."""
+
+    lab: str
+    name: str
+    title: str
+    points: float
+    max_points: float
+    verdict: str
+    passed: bool
+    shown: Shown
+    text: str
+    """Why it did not pass; empty for a pass."""
+
+
+def lines(record: Record, options: Options) -> Iterator[Line]:
+    """Yield the checks of a submission that were run, in the labs' order."""
+    for lab in record.labs:
+        ran = [check for check in checks(lab) if check["max_points"] > 0 or check["verdict"] != "skipped"]
+        if lab.result is None or not ran:
+            yield Line(
+                lab.lab, "hand_in", "a file that can be graded", lab.points, lab.max_points, lab.verdict,
+                lab.verdict == "pass", "visible", one_line(lab.headline),
+            )  # fmt: skip
+            continue
+        for check in ran:
+            yield Line(
+                lab.lab, check["name"], one_line(check["title"]), check["points"], check["max_points"],
+                check["verdict"], check["verdict"] == "pass", options.shown(lab.lab, check["name"]),
+                explain(lab.lab, check, options),
+            )  # fmt: skip
+
+
+def explain(lab: str, check: Mapping[str, Any], options: Options) -> str:
+    """Return why a check did not pass, with the next step; empty for a pass."""
+    if check["verdict"] == "pass":
+        return ""
+    if check["verdict"] == "skipped" or not check.get("cause"):
+        cause = check.get("cause") or {}
+        return no_seed(one_line(cause.get("headline") or "not run: a check that it needs did not pass"), options)
+    told = [text for text, _ in report.cause_lines(lab, dict(check))]
+    return no_seed(clean("\n".join(told)), options)
+
+
+def no_seed(text: str, options: Options) -> str:
+    """Return `text` without seeds, where they are secret: they predict the data of the checks."""
+    return SEED.sub("a secret seed", SEED_OPTION.sub("", text)) if options.hide_seed else text
+
+
+def causes(record: Record, options: Options) -> list[str]:
+    """Return why the first few checks did not pass, that everybody may see, and how many more there are."""
+    failed = [line for line in lines(record, options) if line.shown == "visible" and line.text]
+    failed = [line for line in failed if line.verdict != "skipped"]
+    told = []
+    for line in failed[:SHOWN_CAUSES]:
+        told += ["", f"{line.lab[:2]} {line.title}: {line.verdict}", *(f"  {text}" for text in line.text.splitlines())]
+    if len(failed) > SHOWN_CAUSES:
+        told += ["", f"and {len(failed) - SHOWN_CAUSES} more checks; mend this first"]
+    return told
+
+
+def title(lab: str) -> str:
+    """Return a lab's name and title: 02_kogge_stone, Kogge-Stone scan."""
+    return f"{lab}, {find_lab(lab).rubric.title}"
+
+
+def overview(record: Record, options: Options) -> list[str]:
+    """Return the lines about a whole submission: each lab's points, what was taken off, what could not be taken."""
+    told = []
+    for lab in record.labs:
+        told.append(f"{title(lab.lab)}: {lab.verdict}, {number(lab.points)} of {number(lab.max_points)} points")
+        told += [f"  {number(-taken.points)}: {one_line(taken.reason)}" for taken in lab.deductions]
+        if lab.headline and lab.result is None:
+            told.append(f"  {one_line(lab.headline)}")
+        if lab.not_run_points:
+            told.append(f"  not run here: checks worth {number(lab.not_run_points)} more points")
+    known = {lab.headline for lab in record.labs}
+    others = [problem for problem in record.problems if problem.reason not in known]
+    told += [f"not taken: {one_line(problem.name)}: {one_line(problem.reason)}" for problem in others]
+    return [no_seed(line, options) for line in told]
+
+
+def is_unreadable(lab: LabGrade) -> bool:
+    """Return whether there was nothing to grade: no file, or one that cannot be read as a text."""
+    if lab.result is None:
+        return True
+    causes = [check.get("cause") or {} for check in checks(lab)]
+    return bool(causes) and all(cause.get("id") in UNREAD for cause in causes)

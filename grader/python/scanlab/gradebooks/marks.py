@@ -1,0 +1,130 @@
+"""Put a class's points into a downloaded gradebook: who is which row, on which scale, and what is refused."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from scanlab import report
+from scanlab.classroom.records import Record
+from scanlab.errors import UsageError
+from scanlab.gradebooks.csv_cells import Row, Sheet
+from scanlab.gradebooks.model import Export
+from scanlab.gradebooks.text import number, one_line
+
+VALUE = re.compile(r"\s*[+-]?\d+(?:[.,]\d+)?\s*")
+COUNTED = re.compile(r"\s*\d+,\d+\s*")
+MOST_LINES = 50
+"""So many reasons are listed; the others are counted."""
+
+Identity = Mapping[str, Sequence[str]]
+"""What a submission may be called in each column of a gradebook, by the column's name."""
+
+
+@dataclass
+class Refusals:
+    """Why nothing is written: each reason, with those whom it concerns."""
+
+    reasons: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, who: str, reason: str) -> None:
+        """Add a reason for one submission, or for one line of the file."""
+        self.reasons.setdefault(reason, []).append(who)
+
+    def stop(self) -> None:
+        """Raise UsageError with all reasons, a line each, if there are any."""
+        if not self.reasons:
+            return
+        told = [f"{_some(who)}: {reason}" for reason, who in self.reasons.items()]
+        if len(told) > MOST_LINES:
+            told = [*told[:MOST_LINES], f"and {len(told) - MOST_LINES} more"]
+        raise UsageError("\n  ".join(["nothing is written:", *told]))
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    """Return the first of `names`, and how many there are."""
+    return ", ".join(names[:most]) + (f" … ({len(names)} in all)" if len(names) > most else "")
+
+
+def value(text: str) -> float | None:
+    """Return the number in a cell, with a decimal point or comma; None where there is none."""
+    return float(text.strip().replace(",", ".")) if VALUE.fullmatch(text) else None
+
+
+def has_decimal_comma(texts: Iterable[str]) -> bool:
+    """Return whether numbers are written with a decimal comma here."""
+    return any(COUNTED.fullmatch(text) for text in texts)
+
+
+def match(
+    sheet: Sheet, rows: Sequence[Row], records: Sequence[tuple[Record, Identity]], name: str, only: str | None
+) -> tuple[dict[str, Row], Refusals]:
+    """Return the row of each submission by its key, and why there is none.
+
+    A submission is a row when an identifier of it stands in that row, and in no other. With `only`, the name of a
+    column, no other column counts. Names of people are never compared: two may have the same.
+    """
+    refusals = Refusals()
+    columns = {column for _, identity in records for column in identity} if only is None else {only}
+    index: dict[tuple[str, str], list[Row]] = {}
+    for column in sorted(columns):
+        for at in sheet.column(column):
+            for row in rows:
+                if text := _folded(row.text(at)):
+                    index.setdefault((column, text), []).append(row)
+    found: dict[str, Row] = {}
+    owners: dict[int, str] = {}
+    for record, identity in records:
+        names = {(column, _folded(text)) for column in columns for text in identity.get(column, ()) if _folded(text)}
+        at = {row.line: row for wanted in names for row in index.get(wanted, ())}
+        if len(at) == 1:
+            row = next(iter(at.values()))
+            if row.line in owners:
+                refusals.add(
+                    record.key, f"so is {owners[row.line]}: line {row.line} of {name}; leave one out with --without"
+                )
+                continue
+            owners[row.line] = record.key
+            found[record.key] = row
+        elif at:
+            told = " and ".join(str(line) for line in sorted(at))
+            refusals.add(record.key, f"lines {told} of {name} may be meant; name the identifying column with --match")
+        else:
+            known = ", ".join(sorted({one_line(text) for _, text in names})) or "no identifier: not on the roster"
+            refusals.add(record.key, f"{name} has no row for it ({known}); --without {record.key} leaves it out")
+    return found, refusals
+
+
+def _folded(text: str) -> str:
+    return text.strip().casefold()
+
+
+def scaled(export: Export, record: Record, most: float, where: str, refusals: Refusals) -> float | None:
+    """Return the points on the platform's scale, whose maximum is `most`; None, and a reason, where they differ."""
+    if abs(record.max_points - most) < 0.005:
+        return record.points
+    if export.options.scale == "proportional" and record.max_points > 0:
+        return record.points * most / record.max_points
+    refusals.add(
+        record.key,
+        f"{where} is out of {report.points(most)}, and this is out of {report.points(record.max_points)};"
+        " --scale proportional converts it, or change the platform's points",
+    )
+    return None
+
+
+def put(sheet: Sheet, row: Row, column: int, points: float, comma: bool) -> bool:
+    """Put points into a cell, unless it has them already. Return whether it was changed."""
+    rounded = number(points)
+    if value(row.text(column)) == rounded:
+        return False
+    text = report.points(rounded)
+    sheet.change(row, column, text.replace(".", ",") if comma else text)
+    return True
+
+
+def notes(changed: int, same: int, untouched: Sequence[str], column: str) -> list[str]:
+    """Return what a person should know of a changed gradebook."""
+    told = [f"{column}: {changed} changed, {same} had these points already"]
+    if untouched:
+        told.append(f"without a result, and left as they were: {_some(untouched, 20)}")
+    return told

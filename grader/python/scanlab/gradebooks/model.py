@@ -1,0 +1,94 @@
+"""What the formats are given: records of a class, cut down to the labs that are asked for, and how to show them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from scanlab.classroom.records import Class, Record, Student
+from scanlab.plan import DEFAULT_SEED
+
+Shown = Literal["visible", "hidden", "after_due_date", "after_published"]
+SHOWN: tuple[Shown, ...] = ("visible", "hidden", "after_due_date", "after_published")
+Scale = Literal["exact", "proportional"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says about an export; most formats need a few of these only."""
+
+    visibility: Mapping[str, Shown] = field(default_factory=dict)
+    """By `LAB/CHECK` or `CHECK`; a check that is not named is visible."""
+    hide_seed: bool = False
+    """Learners are not told seeds: they predict the data of the checks."""
+    scale: Scale = "exact"
+    column: str | None = None
+    match: str | None = None
+    feedback: bool = False
+    classroom: str = ""
+    assignment: str = ""
+    problems: Mapping[str, str] = field(default_factory=dict)
+    """What a lab is called on the platform, by its name here."""
+
+    def shown(self, lab: str, check: str) -> Shown:
+        """Return who may see a check."""
+        return self.visibility.get(f"{lab}/{check}", self.visibility.get(check, "visible"))
+
+    def problem(self, lab: str) -> str:
+        """Return what a lab is called on the platform."""
+        return self.problems.get(lab, lab)
+
+
+@dataclass(frozen=True)
+class Export:
+    """A class's results, for one export."""
+
+    title: str
+    labs: tuple[str, ...]
+    records: tuple[Record, ...]
+    """Of which none has the kit's own fault."""
+    faulty: tuple[Record, ...] = ()
+    """Those that the kit itself could not grade: never a score."""
+    missing: tuple[Student, ...] = ()
+    """On the roster, and handed nothing in."""
+    excused: tuple[Record, ...] = ()
+    """Those for whom none of the labs counts."""
+    due: Mapping[str, datetime] = field(default_factory=dict)
+    """When labs are due, by their names."""
+    options: Options = Options()
+
+
+@dataclass(frozen=True)
+class Gradebook:
+    """A file that was downloaded from the platform."""
+
+    path: Path
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a format makes of a whole class."""
+
+    content: bytes
+    notes: Sequence[str] = ()
+    """What a person should know, a line each."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format. It has `one` (a file a submission) or `whole` (a file for the class)."""
+
+    name: str
+    one: Callable[[Record, Options], str] | None = None
+    suffix: str = ".json"
+    whole: Callable[[Export, Gradebook | None], Written] | None = None
+    needs_gradebook: bool = False
+    shows_faults: bool = False
+    """It has a place for the kit's own faults that is no score."""
+
+
+def has_secret_seed(taken_in: Class) -> bool:
+    """Return whether the class's data is not the data that everybody can make."""
+    return taken_in.seed != DEFAULT_SEED or bool(taken_in.course.get("secret_seed"))

@@ -1,0 +1,115 @@
+"""Moodle: the offline grading worksheet that was downloaded from an assignment, with its grades filled in.
+
+Facts: mod/assign/feedback/offline of moodle/moodle. A row is known by `Identifier`, "Participant" and a number;
+`Last modified (grade)` must stay as it was, or Moodle ignores the row; a grade above `Maximum grade` is ignored.
+Feedback without a grade can wipe a grade, so feedback is only written beside one.
+"""
+
+import html
+import re
+
+from scanlab.classroom.records import Record
+from scanlab.errors import UsageError
+from scanlab.gradebooks import csv_cells, feedback, marks
+from scanlab.gradebooks.csv_cells import Row, Sheet
+from scanlab.gradebooks.marks import Identity
+from scanlab.gradebooks.model import Export, Format, Gradebook, Options, Written
+from scanlab.gradebooks.text import one_line, shorten
+from scanlab.paths import shown
+
+PARTICIPANT = re.compile(r"\D*\b(\d+)")
+GRADE, MODIFIED = "Grade", "Last modified (grade)"
+MAXIMUM = ("Maximum Grade", "Maximum grade")
+FEEDBACK = "Feedback comments"
+CHANGEABLE = "Grade can be changed"
+MOST_FEEDBACK = 20_000
+
+
+def whole(export: Export, gradebook: Gradebook | None) -> Written:
+    """Return the worksheet with the grades in it. Raises UsageError, a line a reason, rather than damage it."""
+    assert gradebook is not None
+    name = shown(gradebook.path)
+    sheet = csv_cells.read(gradebook.content, name, (",",))
+    column = _one(sheet, (export.options.column or GRADE,), name)
+    maximum = _one(sheet, MAXIMUM, name)
+    comments = _one(sheet, (FEEDBACK,), name) if export.options.feedback else None
+    _one(sheet, ("Identifier",), name)
+    _one(sheet, (MODIFIED,), name)
+    students = [row for row in sheet.rows[1:] if not row.is_empty()]
+    for row in students:
+        if not PARTICIPANT.fullmatch(row.text(sheet.column("Identifier")[0]).strip()):
+            raise UsageError(f"{name}:{row.line}: no worksheet of Moodle: the row has no 'Participant' and number")
+    records = [(record, identity(record)) for record in export.records]
+    rows, refusals = marks.match(sheet, students, records, name, export.options.match)
+    comma = marks.has_decimal_comma(row.text(at) for row in students for at in (column, maximum))
+    locked, changed, same = [], 0, 0
+    for record in export.records:
+        if (row := rows.get(record.key)) is None:
+            continue
+        if len(row) != len(sheet.rows[0]):
+            refusals.add(f"{name}:{row.line}", f"the row has {len(row)} cells, and the header {len(sheet.rows[0])}")
+            continue
+        most = marks.value(row.text(maximum))
+        if most is None or most <= 0:
+            refusals.add(
+                f"{name}:{row.line}",
+                f"its maximum grade is {one_line(row.text(maximum)) or 'empty'!r}, not a number:"
+                " the assignment has to be graded in points",
+            )
+            continue
+        points = marks.scaled(export, record, most, "the assignment", refusals)
+        if points is None:
+            continue
+        if _is_locked(sheet, row):
+            locked.append(record.key)
+            continue
+        is_new = marks.put(sheet, row, column, points, comma)
+        changed, same = changed + is_new, same + (not is_new)
+        if comments is not None:
+            sheet.change(row, comments, told_html(record, export.options))
+    refusals.stop()
+    graded = {row.line for row in rows.values()}
+    others = [row.text(0).strip() for row in students if row.line not in graded]
+    told = marks.notes(changed, same, others, sheet.rows[0].text(column).strip())
+    if locked:
+        told.append(f"locked in Moodle, and left so: {', '.join(locked)}")
+    return Written(sheet.encode(), told)
+
+
+def _one(sheet: Sheet, names: tuple[str, ...], name: str) -> int:
+    at = [column for wanted in names for column in sheet.column(wanted)]
+    if len(at) == 1:
+        return at[0]
+    if at:
+        raise UsageError(f"{name}: {len(at)} columns are called {names[0]!r}")
+    raise UsageError(f"{name}: no offline grading worksheet of Moodle (in English): it has no column {names[0]!r}")
+
+
+def _is_locked(sheet: Sheet, row: Row) -> bool:
+    return any(row.text(at).strip().casefold() == "no" for at in sheet.column(CHANGEABLE))
+
+
+def told_html(record: Record, options: Options) -> str:
+    """Return what a student is told, as HTML: Moodle shows feedback as a page, so nothing in it may be a tag."""
+    told = [*feedback.overview(record, options), *feedback.causes(record, options)]
+    return f"<pre>{html.escape(shorten(chr(10).join(told), MOST_FEEDBACK))}</pre>"
+
+
+def identity(record: Record) -> Identity:
+    """Return what a student may be called in Moodle's columns."""
+    student = record.student
+    named: dict[str, list[str]] = {}
+    if digits := re.search(r"\d+", record.metadata.get("moodle_participant", "")):
+        named["Identifier"] = [f"Participant {digits[0]}"]
+    if student is None:
+        return named
+    if "Identifier" in student.columns and "Identifier" not in named:
+        named["Identifier"] = [student.columns["Identifier"]]
+    if "Identifier" not in named:
+        named["ID number"] = [student.columns.get("ID number") or student.id]
+        named["Username"] = [text for text in (student.login, student.id) if text]
+        named["Email address"] = [student.email] if student.email else []
+    return named
+
+
+FORMAT = Format("moodle", whole=whole, needs_gradebook=True)

@@ -1,0 +1,96 @@
+"""Choose what of a results folder is exported."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from scanlab.classroom.records import WORST_FIRST, Class, LabGrade, Record
+from scanlab.classroom.store import Store
+from scanlab.errors import UsageError
+from scanlab.gradebooks import course_view
+from scanlab.gradebooks.model import Export, Options, has_secret_seed
+from scanlab.labs import find_lab
+from scanlab.paths import shown
+
+
+def select(store: Store, labs: Sequence[str], without: Sequence[str], options: Options) -> Export:
+    """Return the records of a class with the chosen labs only (all without `labs`).
+
+    Raises UsageError for a folder that is none, a class that is not graded to its end, an unknown lab or key.
+    """
+    taken_in = store.read_class()
+    chosen = _labs(taken_in, labs)
+    keys = {submission.key for submission in taken_in.submissions}
+    if unknown := [key for key in without if key not in keys]:
+        raise UsageError(f"--without {unknown[0]}: {shown(store.folder)} has no such submission")
+    course = taken_in.course
+    records = [
+        cut(_sound(record, store), [lab for lab in chosen if lab not in course_view.excused(course, record.student)])
+        for record in store.records()
+        if record.key not in without
+    ]
+    return Export(
+        title=taken_in.title,
+        labs=chosen,
+        records=tuple(record for record in records if record.labs and record.verdict != "error"),
+        excused=tuple(record for record in records if not record.labs),
+        faulty=tuple(record for record in records if record.verdict == "error"),
+        missing=taken_in.missing,
+        due=course_view.due(course),
+        options=_merged(options, taken_in),
+    )
+
+
+def select_one(store: Store, key: str, labs: Sequence[str], options: Options) -> tuple[Record, Options]:
+    """Return one submission's record with the chosen labs only, and the options as the class changes them.
+
+    Raises UsageError as `select` does, and for a key that the class does not have.
+    """
+    taken_in = store.read_class()
+    if key not in {submission.key for submission in taken_in.submissions}:
+        raise UsageError(f"--key {key}: {shown(store.folder)} has no such submission")
+    record = cut(_sound(store.read_record(key), store), _labs(taken_in, labs))
+    return record, _merged(options, taken_in)
+
+
+def _merged(options: Options, taken_in: Class) -> Options:
+    visibility = {**course_view.visibility(taken_in.course), **options.visibility}
+    return replace(options, visibility=visibility, hide_seed=has_secret_seed(taken_in))
+
+
+def _labs(taken_in: Class, wanted: Sequence[str]) -> tuple[str, ...]:
+    names = {find_lab(lab).name for lab in wanted}
+    if absent := sorted(names - set(taken_in.labs)):
+        raise UsageError(f"--lab {absent[0]}: this class is graded on {', '.join(taken_in.labs)}")
+    return tuple(lab for lab in taken_in.labs if lab in names) if names else taken_in.labs
+
+
+def cut(record: Record, labs: Sequence[str]) -> Record:
+    """Return what a submission got for `labs` alone."""
+    kept = tuple(lab for lab in record.labs if lab.lab in labs)
+    verdicts = {lab.verdict for lab in kept}
+    return record.model_copy(
+        update={
+            "labs": kept,
+            "verdict": next((verdict for verdict in WORST_FIRST if verdict in verdicts), "pass"),
+            "points": sum(lab.points for lab in kept),
+            "max_points": sum(lab.max_points for lab in kept),
+            "not_run_points": sum(lab.not_run_points for lab in kept),
+        }
+    )
+
+
+def _sound(record: Record, store: Store) -> Record:
+    numbers = [record.points, record.max_points]
+    for lab in record.labs:
+        numbers += [lab.points, lab.max_points, *(deduction.points for deduction in lab.deductions)]
+        numbers += [check[field] for check in checks(lab) for field in ("points", "max_points")]
+    if not all(isinstance(value, int | float) and math.isfinite(value) for value in numbers):
+        raise UsageError(f"{shown(store.result(record.key))}: its points are no numbers; grade it with --resume")
+    return record
+
+
+def checks(lab: LabGrade) -> list[Mapping[str, Any]]:
+    """Return the judge's checks of a lab; none where there was no file."""
+    return list((lab.result or {}).get("checks", []))

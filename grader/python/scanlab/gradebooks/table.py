@@ -1,0 +1,55 @@
+"""A plain table for people and spreadsheets: CSV, UTF-8, a row a submission, and one for who handed nothing in."""
+
+import csv
+import io
+from collections.abc import Sequence
+
+from scanlab.classroom.records import Record
+from scanlab.gradebooks.model import Export, Format, Gradebook, Written
+from scanlab.gradebooks.text import cell, number
+
+COLUMNS = (
+    "key", "student_id", "name", "email", "attempt", "submitted_at", "verdict", "points", "max_points",
+    "not_run_points", "taken_off",
+)  # fmt: skip
+LAB_COLUMNS = ("verdict", "points", "max_points")
+
+
+def whole(export: Export, _: Gradebook | None) -> Written:
+    """Return the file."""
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\r\n")  # RFC 4180
+    writer.writerow([*COLUMNS, *(f"{lab} {column}" for lab in export.labs for column in LAB_COLUMNS), "problems"])
+    for record in sorted((*export.records, *export.faulty), key=lambda record: record.key):
+        writer.writerow(_row(record, export.labs))
+    empty = len(LAB_COLUMNS) * len(export.labs)
+    for record in export.excused:
+        known = [record.student.id, record.student.name, record.student.email] if record.student else [""] * 3
+        writer.writerow([record.key, *map(cell, known), "", "", "excused", "", "", "", "", *[""] * empty, ""])
+    for student in export.missing:
+        known = [student.id, student.name, student.email]
+        writer.writerow(["", *map(cell, known), "", "", "missing", "", "", "", "", *[""] * empty, ""])
+    return Written(sink.getvalue().encode())
+
+
+def _row(record: Record, labs: Sequence[str]) -> list[str]:
+    student = record.student
+    taken = sum(deduction.points for lab in record.labs for deduction in lab.deductions)
+    row = [record.key, *(map(cell, (student.id, student.name, student.email)) if student else ("", "", ""))]
+    row += ["" if record.attempt is None else str(record.attempt), cell(record.submitted_at or ""), record.verdict]
+    row += _numbers(record.verdict, record.points, record.max_points)
+    row += [str(number(record.not_run_points)), str(number(taken))]
+    got = {lab.lab: lab for lab in record.labs}
+    for name in labs:
+        lab = got.get(name)
+        row += [lab.verdict, *_numbers(lab.verdict, lab.points, lab.max_points)] if lab else ["excused", "", ""]
+    told = [f"{problem.name}: {problem.reason}" for problem in record.problems]
+    told += [lab.headline for lab in record.labs if lab.headline]
+    return [*row, cell("; ".join(dict.fromkeys(told)))]
+
+
+def _numbers(verdict: str, points: float, most: float) -> list[str]:
+    return ["" if verdict == "error" else str(number(points)), str(number(most))]
+
+
+FORMAT = Format("csv", whole=whole, shows_faults=True)
