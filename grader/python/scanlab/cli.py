@@ -14,6 +14,7 @@ from scanlab.arguments import DeviceName, DeviceOption, JsonOption, ScheduleName
 from scanlab.bench.commands import bench
 from scanlab.paths import LABS, ROOT, build_folder, shown
 from scanlab.process import Interrupted, stop_on_signals
+from scanlab.reports.commands import report as reports_command
 from scanlab.trace.commands import trace
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ app = typer.Typer(
 )
 app.add_typer(bench, name="bench")
 app.command()(trace)
+app.command("report")(reports_command)
 _program_arguments: list[str] = []
 """What stands after `--` on the command line: the arguments of the program that `run` runs."""
 
