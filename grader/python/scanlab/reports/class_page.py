@@ -115,8 +115,8 @@ class CheckStat:
         return [
             ("passed", passed),
             ("failed", failed),
-            ("unclear", unclear),
             ("not reached", handed_in - passed - failed - unclear),
+            ("unclear", unclear),
         ]
 
 
@@ -133,6 +133,11 @@ class LabStat:
     built: int = 0
     """So many that reached the judge."""
     checks: dict[str, CheckStat] = field(default_factory=dict)
+
+    @property
+    def has_unclear(self) -> bool:
+        """Return whether a check is neither passed nor failed for somebody whom the judge reached."""
+        return any(dict(check.parts(self.handed_in))["unclear"] for check in self.checks.values())
 
     @property
     def mean(self) -> float:
@@ -235,6 +240,7 @@ def class_page(taken_in: Class, records: Iterable[Record], source: Callable[[str
     bare = {sha256 for sha256, text in texts.items() if text and untouched(text)}
     begun = [one for one in handed_in if one.sha256 not in bare]
     shapes = {sha256: shape(text) for sha256, text in texts.items() if text and len(text) <= LARGEST_SHAPED}
+    references = _references(taken_in.labs)
     return ClassPage(
         taken_in=taken_in,
         title=one_line(taken_in.title, 200),
@@ -244,8 +250,8 @@ def class_page(taken_in: Class, records: Iterable[Record], source: Callable[[str
         mistakes=gathered.groups("mistake"),
         advice=gathered.groups("advice"),
         needs=gathered.needs(),
-        identical=identical(begun),
-        alike=alike(begun, shapes, _references(taken_in.labs)),
+        identical=identical(begun, shapes, references),
+        alike=alike(begun, shapes, references),
         untouched=_by_lab(one for one in handed_in if one.sha256 in bare),
         rankings=gathered.rankings(),
         faults=gathered.faults,

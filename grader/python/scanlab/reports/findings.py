@@ -15,7 +15,8 @@ WRITES = frozenset({"write", "store", "atomic", "written", "free", "freed"})
 READS = frozenset({"read", "load"})
 COMPILER = re.compile(r"(?P<file>[^\s:()]+\.cuh?)(?:\((?P<a>\d+)\)|:(?P<b>\d+)(?::\d+)?): (?P<what>.*)")
 """A line of nvcc's or of the host compiler's: scan.cu(14): error: …, scan.cu:14:3: error: …"""
-PLACE = re.compile(r"\s+\S+\.cuh?:\d+$")
+ADVICE = 2000
+"""Characters of advice that are shown: a rubric explains its counts at length."""
 
 NAMES: Mapping[str, str] = {
     "bounds.shared": "outside a shared array",
@@ -163,7 +164,7 @@ def told(
             weight=raw["weight"],
             headline=one_line(raw["headline"]),
             facts=paragraph([str(fact) for fact in raw["facts"]]),
-            advice=one_line(raw["advice"]),
+            advice=one_line(raw["advice"], ADVICE),
             marks=marks,
             checks=checks,
             seen=raw["count"],

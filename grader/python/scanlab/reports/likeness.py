@@ -61,9 +61,9 @@ class Group:
     """Of the reference solution's own shape, which says less: it is what the handouts lead to."""
 
 
-def identical(handed_in: Iterable[HandIn]) -> list[Group]:
-    """Return those who handed in the same bytes for a lab, the largest groups first."""
-    return _groups(handed_in, lambda one: one.sha256, {}, least_files=1)
+def identical(handed_in: Iterable[HandIn], shapes: Mapping[str, str], references: Mapping[str, str]) -> list[Group]:
+    """Return those who handed in the same bytes for a lab, the largest groups first; the rest is as for `alike`."""
+    return _groups(handed_in, lambda one: one.sha256, shapes, references, least_files=1)
 
 
 def alike(handed_in: Iterable[HandIn], shapes: Mapping[str, str], references: Mapping[str, str]) -> list[Group]:
@@ -72,19 +72,23 @@ def alike(handed_in: Iterable[HandIn], shapes: Mapping[str, str], references: Ma
     `shapes` maps a file's SHA-256 to its shape, and `references` a lab to its reference solution's.
     """
     known = [one for one in handed_in if one.sha256 in shapes]
-    return _groups(known, lambda one: shapes[one.sha256], references, least_files=2)
+    return _groups(known, lambda one: shapes[one.sha256], shapes, references, least_files=2)
 
 
 def _groups(
-    handed_in: Iterable[HandIn], of: Callable[[HandIn], str], references: Mapping[str, str], least_files: int
+    handed_in: Iterable[HandIn],
+    of: Callable[[HandIn], str],
+    shapes: Mapping[str, str],
+    references: Mapping[str, str],
+    least_files: int,
 ) -> list[Group]:
     together: dict[tuple[str, str], list[HandIn]] = {}
     for one in handed_in:
         together.setdefault((one.lab, of(one)), []).append(one)
     groups = []
-    for (lab, same), members in together.items():
+    for (lab, _), members in together.items():
         keys = tuple(dict.fromkeys(one.key for one in members))
         files = len({one.sha256 for one in members})
         if len(keys) > 1 and files >= least_files:
-            groups.append(Group(lab, keys, files, references.get(lab) == same))
+            groups.append(Group(lab, keys, files, references.get(lab, "") == shapes.get(members[0].sha256)))
     return sorted(groups, key=lambda group: (group.is_reference, -len(group.keys), group.lab, group.keys))

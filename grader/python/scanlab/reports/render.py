@@ -12,7 +12,7 @@ from markupsafe import Markup
 from scanlab.report import points
 from scanlab.reports.class_page import FINDINGS, LOW, ClassPage
 from scanlab.reports.student_page import StudentPage
-from scanlab.reports.text import clean, count, field, number
+from scanlab.reports.text import clean, count, field, first_sentence, number, sentence
 
 TEMPLATES = Path(__file__).with_name("templates")
 GENERATOR = "scanlab report"
@@ -60,7 +60,14 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=False,
     )
     made.globals["generator"] = GENERATOR
-    made.filters.update(points=points, number=number, counted=count, field=field)
+    made.filters.update(
+        points=points,
+        number=number,
+        counted=count,
+        field=field,
+        sentence=sentence,
+        first_sentence=first_sentence,
+    )
     return made
 
 

@@ -12,7 +12,7 @@ from scanlab.reports.text import LINE, clean
 
 WHOLE = 600
 """A file of at most so many lines is shown whole; of a longer one, its beginning and what is around marked lines."""
-HEAD = 200
+HEAD = 120
 AROUND = 8
 NOTES = 6
 """So many notes stand under one line; the others are counted."""
@@ -28,11 +28,11 @@ ODD_SHARE = 0.02
 
 @dataclass(frozen=True)
 class Note:
-    """What stands under a line: which finding names it, and who does what there."""
+    """What stands under a line: which findings name it, and who does what there."""
 
-    number: int
+    numbers: tuple[int, ...]
     role: Role
-    label: str
+    labels: tuple[str, ...]
     name: str
 
 
@@ -64,6 +64,11 @@ class Listing:
     size: int
     """In bytes."""
     trouble: str = ""
+
+    @property
+    def is_marked(self) -> bool:
+        """Return whether a finding names a line of it."""
+        return any(row.notes for row in self.rows)
 
 
 def read_text(path: Path) -> tuple[str, int, str]:
@@ -100,14 +105,19 @@ def listing(path: Path, told: Iterable[Told]) -> Listing:
 
 
 def notes_by_line(told: Iterable[Told], lines: int) -> dict[int, list[Note]]:
-    """Return the notes of each line that the file has."""
-    notes: dict[int, list[Note]] = {}
+    """Return the notes of each line that the file has; findings of one kind share a note."""
+    gathered: dict[int, dict[tuple[Role, str], tuple[dict[int, None], dict[str, None]]]] = {}
     for one in told:
         for mark in one.marks:
-            note = Note(one.number, mark.role, mark.label, one.name)
-            if 1 <= mark.line <= lines and note not in notes.setdefault(mark.line, []):
-                notes[mark.line].append(note)
-    return notes
+            if 1 <= mark.line <= lines:
+                name = one.name if one.id != "compile" else ""
+                numbers, labels = gathered.setdefault(mark.line, {}).setdefault((mark.role, name), ({}, {}))
+                numbers[one.number] = None
+                labels[mark.label] = None
+    return {
+        line: [Note(tuple(numbers), role, tuple(labels), name) for (role, name), (numbers, labels) in own.items()]
+        for line, own in gathered.items()
+    }
 
 
 def shown_numbers(lines: int, marked: Iterable[int]) -> list[int]:

@@ -32,6 +32,11 @@ class Gauge:
     low: float | None
     high: float | None
 
+    @property
+    def is_drawn(self) -> bool:
+        """Return whether a drawing tells anything: not where nothing was counted and nothing is allowed."""
+        return bool(self.value or self.low or self.high)
+
     def at(self, value: float) -> float:
         """Return where a value stands, in hundredths of the scale."""
         top = max(1.15 * self.value, 1.3 * max(self.high or 0, self.low or 0), 1e-9)
@@ -209,8 +214,8 @@ def _remark(lab: str, check: Mapping[str, Any], is_shown: Callable[[str], bool])
     wanted = rubrics.check_of(lab, check["name"])
     needed = rubrics.check_of(lab, wanted.needs) if wanted and wanted.needs else None
     if needed and is_shown(needed.name):
-        return f"not run before this passes: {needed.title}"
-    return "not run before another check passes"
+        return f"waits for: {needed.title}"
+    return "waits for another check"
 
 
 def without_seed(value: Any, seed: int) -> Any:

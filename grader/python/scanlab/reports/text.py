@@ -56,3 +56,14 @@ def number(value: float) -> str:
 def count(value: int, one: str, several: str = "") -> str:
     """Return `1 lab`, `2 labs`."""
     return f"{number(value)} {one if value == 1 else several or one + 's'}"
+
+
+def sentence(text: str) -> str:
+    """Return `text` beginning with a capital letter and ending with a full stop."""
+    text = text.strip()
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".") if text else ""
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of `text`, which may stand for all of it where there is little room."""
+    return sentence(re.split(r"(?<=[a-z)][.?!])\s+(?=[A-Z])", text, maxsplit=1)[0])
