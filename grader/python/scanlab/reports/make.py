@@ -57,6 +57,8 @@ def make(store: Store, out: Path, wanted: Wanted, done: Callable[[int, int], Non
     index = None if wanted.keys else out / INDEX
     chosen = [] if wanted.class_only else [key for key in keys if not wanted.keys or key in set(wanted.keys)]
     pages = [out / STUDENTS / f"{key}.html" for key in chosen]
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{shown(out)} is a file; name a folder with --out")
     for path in [*([index] if index else []), *pages]:
         _refuse(path)
     _students(store, taken_in, out, wanted, chosen, done)

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from markupsafe import Markup
@@ -15,7 +15,7 @@ from markupsafe import Markup
 from scanlab.errors import ScanlabError
 from scanlab.labs import Lab
 from scanlab.reports import rubrics
-from scanlab.reports.text import field
+from scanlab.reports.text import field as one_line
 
 SECONDS = 900.0
 """For all pictures of a class together: none is begun later."""
@@ -28,7 +28,7 @@ ELEMENTS = 16
 class Picture:
     """A drawing, or the reason why there is none."""
 
-    svg: str = ""
+    svg: Markup = field(default_factory=Markup)
     trouble: str = ""
 
 
@@ -73,7 +73,7 @@ class Pictures:
                 shutil.copyfile(self.source(sha256), path)
                 drawn = run_untrusted(lab, path)
         except (ScanlabError, OSError, ValueError, KeyError) as error:
-            return Picture(trouble=field(_first_line(error).replace(str(path), path.name), 200))
+            return Picture(trouble=one_line(_first_line(error).replace(str(path), path.name), 200))
         if not drawn:
             return Picture(trouble="no kernel of it can be drawn")
         if len(drawn) > LARGEST:

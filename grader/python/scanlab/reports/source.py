@@ -1,11 +1,12 @@
 """A student's file as a page shows it: numbered lines, coloured, with notes under those that a finding names."""
 
+import html
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from scanlab.reports.findings import Role, Told
 from scanlab.reports.text import LINE, clean
@@ -41,7 +42,7 @@ class Row:
     """A line of the file, or with `left_out` a gap of so many lines."""
 
     number: int = 0
-    code: str = ""
+    code: Markup = field(default_factory=Markup)
     notes: tuple[Note, ...] = ()
     more_notes: int = 0
     left_out: int = 0
@@ -156,7 +157,9 @@ def _pieces(text: str, count: int) -> list[list[tuple[str, str]]]:
         for at, piece in enumerate(value.split("\n")):
             if at:
                 lines.append([])
-            if piece:
+            if piece and lines[-1] and lines[-1][-1][0] == cls:
+                lines[-1][-1] = (cls, lines[-1][-1][1] + piece)
+            elif piece:
                 lines[-1].append((cls, piece))
     return lines[:count] + [[] for _ in range(count - len(lines))]
 
@@ -175,9 +178,9 @@ def _html(pieces: list[tuple[str, str]], length: int) -> Markup:
     room = LINE
     parts = []
     for cls, piece in pieces:
-        shown = escape(piece[:room])
+        shown = html.escape(piece[:room])
         room -= len(piece)
-        parts.append(f'<span class="{cls}">{shown}</span>' if cls else str(shown))
+        parts.append(f'<span class="{cls}">{shown}</span>' if cls else shown)
         if room <= 0:
             break
     if length > LINE:
