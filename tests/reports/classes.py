@@ -127,6 +127,11 @@ def result(checks: Sequence[Json], findings: Sequence[Json] = (), lab: str = KOG
     }
 
 
+def hiding(check: str, word: Any = "hidden", lab: str = KOGGE_STONE, **more: Any) -> Json:
+    """A course, as class.json has it, that shows a check to some only."""
+    return {"labs": [{"name": "01_sequential", "visibility": {}}, {"name": lab, "visibility": {check: word}, **more}]}
+
+
 class Classroom:
     """Gathers submissions, and writes the folder."""
 
@@ -191,9 +196,7 @@ HOSTILE = (
 def hostile_class(folder: Path) -> Store:
     """A class in which every text that a student can choose is hostile, with every kind of submission in it."""
     labs = (KOGGE_STONE, DOUBLE_BUFFER)
-    room = Classroom(
-        folder, labs, title=f"Class {HOSTILE.replace(chr(0), '')}", course={"visibility": {"sectors": "hidden"}}
-    )
+    room = Classroom(folder, labs, title=f"Class {HOSTILE.replace(chr(0), '')}", course=hiding("sectors"))
     text = f"// {HOSTILE}\n// {'long ' * 12000}\n\n  float sum = s[1];\n  s[0] = sum;  // {HOSTILE}\n"
     checks = [
         check("inclusive", "fail", cause=why(HOSTILE, "race.shared", f"grader/scanlab {HOSTILE}")),
@@ -223,4 +226,7 @@ def hostile_class(folder: Path) -> Store:
     timed = check("speed", "pass", 15, times={"ratio": 1.04, "ratio_low": 1.0, "ratio_high": 1.1})
     room.hand_in("s0006", {DOUBLE_BUFFER: (PLAIN, result([check("inclusive"), timed], lab=DOUBLE_BUFFER))})
     room.hand_in("other-1", {KOGGE_STONE: (PLAIN, result([check("inclusive")]))}, is_known=False, origin=HOSTILE)
+    hidden = finding("bounds.shared", [("read", 900)], checks=["sectors"])
+    failed = result([check("inclusive"), check("sectors", "fail")], [hidden])
+    room.hand_in("s0008", {KOGGE_STONE: ("int a;\n" * 1000, failed)})
     return room.write([Student(id="s0007", name=HOSTILE)], [Problem(name=HOSTILE, reason=HOSTILE)])

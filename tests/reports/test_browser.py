@@ -31,7 +31,7 @@ def browser() -> Iterator[Any]:
         # Chromium's own sandbox needs what a container's root does not have; the pages are this test's own.
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
         try:
-            launched = started.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=20_000)
+            launched = started.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=60_000)
         except playwright.Error as error:
             pytest.skip(f"Chromium does not start here: {str(error).splitlines()[0]}")
         yield launched
@@ -50,7 +50,7 @@ class Watched:
 
     def __init__(self, browser: Any, path: Path, size: tuple[int, int] = SIZES[1]) -> None:
         self.page = browser.new_page(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce")
-        self.page.set_default_timeout(5000)
+        self.page.set_default_timeout(20_000)
         self.requests: list[str] = []
         self.complaints: list[str] = []
         self.page.on("request", lambda request: self.requests.append(request.url))
@@ -169,7 +169,7 @@ def test_without_scripts_all_of_it_is_there(browser: Any, out: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto((out / "index.html").as_uri())
-    assert page.locator("table.all tbody tr").count() == 7
+    assert page.locator("table.all tbody tr").count() == 8
     assert page.locator("table.all thead button").count() == 0
     context.close()
 

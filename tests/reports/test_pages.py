@@ -85,7 +85,9 @@ def pages(out: Path) -> dict[str, Page]:
 
 
 def test_there_is_a_page_for_the_class_and_one_for_each_submission(pages: dict[str, Page]) -> None:
-    students = {f"students/{key}.html" for key in ("s0001", "s0002", "s0003", "s0004", "s0005", "s0006", "other-1")}
+    students = {
+        f"students/{key}.html" for key in ("s0001", "s0002", "s0003", "s0004", "s0005", "s0006", "s0008", "other-1")
+    }
     assert pages.keys() == students | {"index.html"}
 
 

@@ -12,9 +12,10 @@ for module in ("jinja2", "markupsafe", "pygments"):
 
 from markupsafe import Markup
 
-from classes import DOUBLE_BUFFER, KOGGE_STONE, PLAIN, Classroom, check, finding, race, result, why
+from classes import DOUBLE_BUFFER, KOGGE_STONE, PLAIN, Classroom, check, finding, hiding, race, result, why
 from scanlab.classroom.records import Deduction, Problem
 from scanlab.classroom.store import Store
+from scanlab.labs import find_lab
 from scanlab.reports.pictures import Picture
 from scanlab.reports.render import student_html
 from scanlab.reports.student_page import StudentPage, student_page
@@ -100,12 +101,11 @@ def secret(folder: Path, course: Mapping[str, Any]) -> Store:
 @pytest.mark.parametrize(
     "course",
     [
-        {"visibility": {"barriers": "hidden"}},
-        {"visibility": {KOGGE_STONE: {"barriers": "hidden"}}},
-        {"visibility": {f"{KOGGE_STONE}.barriers": "hidden", "barriers": "visible"}},
-        {"visibility": {"barriers": "after_due_date"}},
-        {"visibility": {"barriers": "hiden"}},
-        {"visibility": {"barriers": 7}},
+        hiding("barriers"),
+        hiding("barriers", "after_due_date"),
+        hiding("barriers", "hiden"),
+        hiding("barriers", None),
+        hiding("barriers", ["visible"]),
     ],
 )
 def test_a_hidden_check_shows_its_points_and_nothing_else(course: Mapping[str, Any], tmp_path: Path) -> None:
@@ -124,11 +124,12 @@ def test_a_hidden_check_shows_its_points_and_nothing_else(course: Mapping[str, A
     ("course", "is_due"),
     [
         ({}, False),
-        ({"visibility": {"barriers": "public"}}, False),
-        ({"visibility": {"other": "hidden"}}, False),
-        ({"visibility": {DOUBLE_BUFFER: {"barriers": "hidden"}}}, False),
-        ({"visibility": {"barriers": "after_due_date"}}, True),
-        ({"visibility": "nonsense"}, False),
+        (hiding("barriers", "visible"), False),
+        (hiding("other"), False),
+        (hiding("barriers", lab=DOUBLE_BUFFER), False),
+        (hiding("barriers", "after_due_date"), True),
+        ({"labs": "nonsense"}, False),
+        ({"labs": ["nonsense", {"name": KOGGE_STONE, "visibility": "nonsense"}]}, False),
     ],
 )
 def test_what_is_not_hidden_is_shown(course: Mapping[str, Any], is_due: bool, tmp_path: Path) -> None:
@@ -139,7 +140,7 @@ def test_what_is_not_hidden_is_shown(course: Mapping[str, Any], is_due: bool, tm
 
 
 def test_a_finding_of_a_hidden_check_and_of_another_is_shown_as_the_others(tmp_path: Path) -> None:
-    room = Classroom(tmp_path, course={"visibility": {"barriers": "hidden"}})
+    room = Classroom(tmp_path, course=hiding("barriers"))
     hidden = check("barriers", "fail", cause=why(SECRET_HEADLINE, "race.shared", SECRET_COMMAND))
     shown = check("inclusive", "fail", cause=why("n = 3", "race.shared", "grader/scanlab check 02 --n 3"))
     found = race(checks=["barriers", "inclusive"])
@@ -158,6 +159,31 @@ def test_a_seed_of_the_course_stays_secret(tmp_path: Path) -> None:
     assert "inclusive scan, n = 1, schedule in_order" in html
     assert "check 02 --n 1" in html
     assert "seed 9900170" in html  # another number
+
+
+@pytest.mark.parametrize(
+    ("course", "shown"), [({"secret_seed": False}, True), ({"secret_seed": True}, False), ({}, False)]
+)
+def test_what_a_course_says_of_its_seed_holds(course: Mapping[str, Any], shown: bool, tmp_path: Path) -> None:
+    cause = why("n = 1, seed 990017", "race.shared", "grader/scanlab check 02 --seed 990017")
+    page = one_page(tmp_path, [check("inclusive", "fail", cause=cause)], [race()], seed=990017, course=course)
+    assert ("990017" in student_html(page)) is shown
+
+
+def test_the_limits_are_those_of_the_course(tmp_path: Path) -> None:
+    rubric = find_lab(KOGGE_STONE).rubric.model_dump()
+    for one in rubric["check"]:
+        if one["name"] == "barriers":
+            one |= {"at_most": "3 * n", "at_least": None, "title": "few barriers"}
+    course = hiding("other", rubric=rubric)
+    page = one_page(tmp_path, [check("barriers", counts={"barriers": 30})], course=course)
+    gauge = page.labs[0].checks[0].gauge
+    assert (gauge.low, gauge.high) == (None, 3072)
+
+
+def test_a_rubric_that_cannot_be_read_gives_way_to_the_kits(tmp_path: Path) -> None:
+    page = one_page(tmp_path, [check("barriers", counts={"barriers": 30})], course=hiding("other", rubric={"x": 1}))
+    assert page.labs[0].checks[0].gauge.high == 22
 
 
 def test_the_seed_that_everybody_has_is_shown(tmp_path: Path) -> None:
@@ -190,6 +216,16 @@ def test_counts_stand_beside_their_limits(tmp_path: Path) -> None:
 def test_what_a_check_waits_for_is_said(tmp_path: Path) -> None:
     page = one_page(tmp_path, [check("inclusive", "fail"), check("barriers", "skipped")])
     assert page.labs[0].checks[1].remark == "waits for: inclusive scan of each section, floats"
+
+
+def test_a_hidden_check_that_others_wait_for_is_not_named(tmp_path: Path) -> None:
+    title = "inclusive scan of each section, floats"
+    checks = [check("inclusive", "fail", title=title), check("barriers", "skipped", cause=why(f'it needs "{title}"'))]
+    page = one_page(tmp_path, checks, course=hiding("inclusive"))
+    assert [(row.title, row.remark) for row in page.labs[0].checks] == [
+        ("title of barriers", "waits for another check")
+    ]
+    assert title not in student_html(page)
 
 
 def test_what_could_not_be_run_here_costs_nothing(tmp_path: Path) -> None:

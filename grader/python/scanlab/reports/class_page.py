@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from scanlab.classroom.records import Class, LabGrade, Problem, Record
-from scanlab.reports import rubrics
 from scanlab.reports.findings import Told, name_of, told
 from scanlab.reports.likeness import Group, HandIn, alike, identical, shape
+from scanlab.reports.rubrics import Rubrics
 from scanlab.reports.source import WHOLE, read_text, split
 from scanlab.reports.student_page import name_of as name_of_student
 from scanlab.reports.text import field as one_line
@@ -231,7 +231,8 @@ class ClassPage:
 
 def class_page(taken_in: Class, records: Iterable[Record], source: Callable[[str], Path]) -> ClassPage:
     """Return the page of a class; `source` gives the file with a SHA-256."""
-    gathered = _Gathered(source)
+    rubrics = Rubrics(taken_in.course)
+    gathered = _Gathered(source, rubrics)
     for record in records:
         gathered.add(record)
     rows = gathered.rows
@@ -240,7 +241,7 @@ def class_page(taken_in: Class, records: Iterable[Record], source: Callable[[str
     bare = {sha256 for sha256, text in texts.items() if text and untouched(text)}
     begun = [one for one in handed_in if one.sha256 not in bare]
     shapes = {sha256: shape(text) for sha256, text in texts.items() if text and len(text) <= LARGEST_SHAPED}
-    references = _references(taken_in.labs)
+    references = _references(taken_in.labs, rubrics)
     return ClassPage(
         taken_in=taken_in,
         title=one_line(taken_in.title, 200),
@@ -273,8 +274,8 @@ def distribution_of(rows: Sequence[SubmissionRow]) -> Distribution:
     return Distribution(bins, len(values), len(rows) - len(final), median, statistics.fmean(values), lower, upper)
 
 
-def _references(labs: Iterable[str]) -> dict[str, str]:
-    known = {name: lab.solution for name in labs if (lab := rubrics.lab_of(name)) and lab.solution.is_file()}
+def _references(labs: Iterable[str], rubrics: Rubrics) -> dict[str, str]:
+    known = {name: lab.solution for name in labs if (lab := rubrics.lab(name)) and lab.solution.is_file()}
     return {name: shape(path.read_text(encoding="utf-8")) for name, path in known.items()}
 
 
@@ -288,8 +289,9 @@ def _by_lab(handed_in: Iterable[HandIn]) -> list[tuple[str, Sequence[str]]]:
 class _Gathered:
     """Reads the records once, so that a large class need not be held in memory."""
 
-    def __init__(self, source: Callable[[str], Path]) -> None:
+    def __init__(self, source: Callable[[str], Path], rubrics: Rubrics) -> None:
         self.source = source
+        self.rubrics = rubrics
         self.rows: list[SubmissionRow] = []
         self.labs: dict[str, LabStat] = {}
         self.texts: dict[str, str] = {}
@@ -307,18 +309,18 @@ class _Gathered:
         self.problems += [(record.key, problem) for problem in record.problems]
         labs_of: dict[str, set[str]] = {}
         for grade in record.labs:
-            stat = self.labs.setdefault(grade.lab, LabStat(grade.lab, rubrics.title_of(grade.lab)))
+            stat = self.labs.setdefault(grade.lab, LabStat(grade.lab, self.rubrics.title(grade.lab)))
             stat.max_points = max(stat.max_points, grade.max_points)
             if grade.sha256 is None or grade.result is None:
                 continue
             self._file(record.key, grade.lab, grade.sha256)
             self._count(stat, grade)
-            mistakes, advice = told(grade.result, rubrics.source_of(grade.lab))
+            mistakes, advice = told(grade.result, self.rubrics.source(grade.lab))
             for one in mistakes:
                 labs_of.setdefault(one.id, set()).add(grade.lab)
             for one in [*mistakes, *advice]:
                 pile = self._told.setdefault((one.weight, one.id), _Pile(one))
-                pile.add(record.key, grade.lab, one, self._lines_of(grade.sha256))
+                pile.add(record.key, grade.lab, one, self._lines_of(grade.sha256), self.rubrics.source(grade.lab))
             self._judged(record.key, grade)
         self._stuck[record.key] = [one for one, labs in sorted(labs_of.items()) if len(labs) >= STUCK]
 
@@ -405,7 +407,7 @@ class _Pile:
         self.labs: set[str] = set()
         self.lines: dict[tuple[Any, ...], dict[str, LineExample]] = {}
 
-    def add(self, key: str, lab: str, one: Told, lines: Sequence[str]) -> None:
+    def add(self, key: str, lab: str, one: Told, lines: Sequence[str], source: str) -> None:
         self.keys[key] = None
         self.labs.add(lab)
         marks = sorted({(mark.line, mark.role) for mark in one.marks if 1 <= mark.line <= len(lines)})
@@ -414,7 +416,7 @@ class _Pile:
             same = (lab, tuple(sorted({(role, text) for role, text, _ in steps})))
             first = steps[0][2]
             anchor = f"lab-{lab[:2]}-L{first}" if len(lines) <= WHOLE else f"lab-{lab[:2]}"
-            place = f"{rubrics.source_of(lab)}:{first}"
+            place = f"{source}:{first}"
             self.lines.setdefault(same, {}).setdefault(key, LineExample(lab, steps, (), anchor, place))
 
     def group(self) -> FindingGroup:

@@ -14,7 +14,8 @@ from markupsafe import Markup
 
 from scanlab.errors import ScanlabError
 from scanlab.labs import Lab
-from scanlab.reports import rubrics
+from scanlab.paths import shown
+from scanlab.reports.rubrics import Rubrics
 from scanlab.reports.text import field as one_line
 
 SECONDS = 900.0
@@ -42,7 +43,7 @@ def run_untrusted(lab: Lab, path: Path) -> str:
 
     traced = record(lab, path, Options(entry=lab.rubric.entries[0], n=ELEMENTS))
     drawn = svg(traced) if any(launch.traced for launch in traced.launches) else ""
-    return drawn.replace(str(path), rubrics.source_of(lab.name))
+    return drawn.replace(str(path), shown(lab.source))
 
 
 class Pictures:
@@ -50,6 +51,7 @@ class Pictures:
 
     def __init__(self, source: Callable[[str], Path], seconds: float = SECONDS) -> None:
         self.source = source
+        self.rubrics = Rubrics({})
         self.ends = time.monotonic() + seconds
         self.made: dict[tuple[str, str], Picture] = {}
 
@@ -60,7 +62,7 @@ class Pictures:
         return self.made[lab, sha256]
 
     def _draw(self, name: str, sha256: str) -> Picture:
-        lab = rubrics.lab_of(name)
+        lab = self.rubrics.lab(name)
         if lab is None:
             return Picture(trouble="this kit has no such lab")
         if time.monotonic() > self.ends:
