@@ -86,6 +86,8 @@ def test_a_page_fits_is_quiet_and_asks_for_nothing(browser: Any, out: Path, name
             ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
             lightness = sum(int(part) for part in ground.removeprefix("rgb(").removesuffix(")").split(",")) / 3
             assert lightness > 240 if scheme == "light" else lightness < 40
+        page.emulate_media(media="print", color_scheme="dark")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert seen.requests == [seen.url]
         assert seen.complaints == []
 
