@@ -1,5 +1,6 @@
 """The class's page: its numbers, worked out by hand here, and what it points at."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ for module in ("jinja2", "markupsafe", "pygments"):
 
 from classes import DOUBLE_BUFFER, KOGGE_STONE, PLAIN, REPOSITORY, Classroom, check, finding, race, result, why
 from scanlab.classroom.store import Store
-from scanlab.reports.class_page import ClassPage, SubmissionRow, class_page, distribution_of
+from scanlab.reports.class_model import ClassPage, SubmissionRow
+from scanlab.reports.class_page import class_page, distribution_of
+from scanlab.reports.findings import NAMES
 from scanlab.reports.likeness import shape
 
 
@@ -193,3 +196,19 @@ def test_a_lab_that_the_kit_does_not_know_any_more_is_shown_all_the_same(tmp_pat
     page = page_of(room.write())
     assert [lab.title for lab in page.labs] == ["12_gone"]
     assert page.mistakes[0].examples[0].place == "labs/12_gone/scan.cu:4"
+
+
+def test_every_finding_of_the_judge_has_a_name_in_words() -> None:
+    text = (REPOSITORY / "grader/autograder/README.md").read_text(encoding="utf-8")
+    table = text.split("| id | the mistake |")[1].split("\n\n")[0]
+    found: set[str] = set()
+    for row in table.splitlines()[2:]:
+        names, meaning = row.strip("| ").split(" | ", 1)
+        ids = re.findall(r"`([a-z_.…]+)`", names)
+        if ids == ["wrong.…"]:
+            found |= {f"wrong.{one}" for one in re.findall(r"`([a-z_]+)`", meaning)}
+        elif not any(one.endswith("…") for one in ids):
+            family = ids[0].split(".")[0]
+            found |= {family + one if one.startswith(".") else one for one in ids}
+    assert len(found) > 45
+    assert found - NAMES.keys() == set()

@@ -10,7 +10,8 @@ import jinja2
 from markupsafe import Markup
 
 from scanlab.report import points
-from scanlab.reports.class_page import FINDINGS, LOW, ClassPage
+from scanlab.reports.class_model import ClassPage
+from scanlab.reports.class_page import FINDINGS, LOW
 from scanlab.reports.student_page import StudentPage
 from scanlab.reports.text import clean, count, field, first_sentence, number, sentence
 
