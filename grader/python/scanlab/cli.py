@@ -16,6 +16,7 @@ from scanlab.gradebooks.adapter_commands import adapter, inside, prepare
 from scanlab.gradebooks.commands import export
 from scanlab.paths import LABS, ROOT, build_folder, shown
 from scanlab.process import Interrupted, stop_on_signals
+from scanlab.reports.commands import report as reports_command
 from scanlab.trace.commands import trace
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ app.add_typer(bench, name="bench")
 app.command()(trace)
 for command in (export, adapter, inside, prepare):
     app.command()(command)
+app.command("report")(reports_command)
 _program_arguments: list[str] = []
 """What stands after `--` on the command line: the arguments of the program that `run` runs."""
 

@@ -1,0 +1,79 @@
+"""What the rubrics say, for pages: the course's where it has its own, else the kit's.
+
+A results folder may name a lab that this kit does not have any more; its pages are made all the same.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from scanlab import formulas
+from scanlab.errors import ScanlabError
+from scanlab.labs import Check, CountCheck, Lab, Rubric, find_lab
+from scanlab.paths import shown
+
+
+def labs_of(course: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Return the labs of a course as class.json has them: tables with `name`, `rubric`, `visibility` and more."""
+    tables = course.get("labs")
+    yield from (one for one in tables if isinstance(one, Mapping)) if isinstance(tables, list | tuple) else ()
+
+
+class Rubrics:
+    """The labs of one class; `course` is `records.Class.course`."""
+
+    def __init__(self, course: Mapping[str, Any]) -> None:
+        self._own = {one["name"]: one["rubric"] for one in labs_of(course) if one.get("rubric") and one.get("name")}
+        self._labs: dict[str, Lab | None] = {}
+        self._rubrics: dict[str, Rubric | None] = {}
+
+    def lab(self, name: str) -> Lab | None:
+        """Return the kit's lab of this whole name, None where it has none that can be read."""
+        if name not in self._labs:
+            try:
+                found = find_lab(name)
+                self._labs[name] = found if found.name == name and found.rubric else None
+            except ScanlabError:
+                self._labs[name] = None
+        return self._labs[name]
+
+    def rubric(self, name: str) -> Rubric | None:
+        """Return a lab's rubric, None where there is none that can be read."""
+        if name not in self._rubrics:
+            lab = self.lab(name)
+            self._rubrics[name] = self._course_rubric(name) or (lab.rubric if lab else None)
+        return self._rubrics[name]
+
+    def _course_rubric(self, name: str) -> Rubric | None:
+        try:
+            return Rubric.model_validate(self._own[name]) if name in self._own else None
+        except ValidationError:
+            return None
+
+    def source(self, name: str) -> str:
+        """Return what a grade of a class calls the student's file for this lab."""
+        lab = self.lab(name)
+        return shown(lab.source) if lab else f"labs/{name}/scan.cu"
+
+    def title(self, name: str) -> str:
+        """Return a lab's title for a heading: `02 Kogge-Stone scan, one buffer`."""
+        rubric = self.rubric(name)
+        return f"{name[:2]} {rubric.title}" if rubric else name
+
+    def check(self, lab: str, check: str) -> Check | None:
+        """Return a check of a lab's rubric."""
+        rubric = self.rubric(lab)
+        return next((one for one in rubric.check if one.name == check), None) if rubric else None
+
+    def limits(self, lab: str, check: CountCheck) -> tuple[float | None, float | None]:
+        """Return the least and the most that a count may be; None: no such limit."""
+        rubric = self.rubric(lab)
+        sections = math.ceil(check.n / rubric.section) if rubric and rubric.section else 1
+        names = {"n": check.n, "sections": sections}
+        low, high = (
+            formulas.evaluate(formula, names) if formula is not None else None
+            for formula in (check.at_least, check.at_most)
+        )
+        return low, high

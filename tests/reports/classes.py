@@ -1,0 +1,232 @@
+"""Made-up classes: results folders written by hand, so that what a page has to say is known without grading."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from scanlab.classroom.grading import make_record
+from scanlab.classroom.records import Class, HandedIn, Problem, Student, Submission
+from scanlab.classroom.store import Store, Unit
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+KOGGE_STONE = "02_kogge_stone"
+DOUBLE_BUFFER = "03_double_buffer"
+PLAIN = '#include "scanlab.cuh"\n\n__global__ void kernel(float* s) {\n  float sum = s[1];\n  s[0] = sum;\n}\n'
+"""Line 4 reads and line 5 writes."""
+
+Json = dict[str, Any]
+
+
+def file_of(lab: str) -> str:
+    return f"labs/{lab}/scan.cu"
+
+
+def finding(
+    its_id: str,
+    lines: Sequence[tuple[str, int]] = (),
+    lab: str = KOGGE_STONE,
+    *,
+    checks: Sequence[str] = ("inclusive",),
+    weight: str = "mistake",
+    headline: str = "",
+    facts: Sequence[str] = (),
+    advice: str = "put a barrier between them",
+    count: int = 1,
+    kind: str = "",
+) -> Json:
+    """A finding as the judge tells it; thread n does what the n-th line says."""
+    parts = [
+        {"does": does, "who": "", "file": file_of(lab), "line": line, "block": None, "thread": [at, 0, 0]}
+        for at, (does, line) in enumerate(lines)
+    ]
+    return {
+        "id": its_id,
+        "weight": weight,
+        "headline": headline or f"HEADLINE of {its_id}",
+        "kernel": "kernel",
+        "variable": "s",
+        "element": None,
+        "kind": kind,
+        "block": [0, 0, 0],
+        "parts": parts,
+        "facts": list(facts)
+        or [f"{does} by thread {at}   {file_of(lab)}:{line}" for at, (does, line) in enumerate(lines)],
+        "details": [],
+        "advice": advice,
+        "count": count,
+        "text": "",
+        "checks": list(checks),
+    }
+
+
+def race(lab: str = KOGGE_STONE, **more: Any) -> Json:
+    return finding("race.shared", [("read", 4), ("write", 5)], lab, **more)
+
+
+def check(
+    name: str,
+    verdict: str = "pass",
+    most: float = 10,
+    *,
+    points: float | None = None,
+    cause: Json | None = None,
+    title: str = "",
+    not_run: float = 0,
+    counts: Mapping[str, float] | None = None,
+    times: Mapping[str, float] | None = None,
+) -> Json:
+    got = points if points is not None else most if verdict == "pass" else 0
+    return {
+        "name": name,
+        "title": title or f"title of {name}",
+        "verdict": verdict,
+        "points": got,
+        "max_points": most,
+        "not_run_points": not_run,
+        "cause": cause if cause or verdict == "pass" else why("it failed"),
+        "counts": counts,
+        "times": times,
+        "findings": [],
+        "findings_total": 0,
+        "output_hash": None,
+    }
+
+
+def why(headline: str, its_id: str = "", again: str = "") -> Json:
+    return {
+        "headline": headline,
+        "rationale": "",
+        "expected": "",
+        "actual": "",
+        "where": None,
+        "details": [],
+        "next": again,
+        "id": its_id,
+    }
+
+
+def result(checks: Sequence[Json], findings: Sequence[Json] = (), lab: str = KOGGE_STONE, **more: Any) -> Json:
+    verdicts = [one["verdict"] for one in checks]
+    worst = next((one for one in ("error", "fail", "timeout", "inconclusive") if one in verdicts), "pass")
+    return {
+        "schema": "scanlab-result",
+        "version": 1,
+        "lab": lab,
+        "title": lab,
+        "device": "a stand-in",
+        "seed": 7,
+        "verdict": worst,
+        "points": sum(one["points"] for one in checks),
+        "max_points": sum(one["max_points"] for one in checks),
+        "not_run_points": sum(one["not_run_points"] for one in checks),
+        "checks": list(checks),
+        "findings": list(findings),
+        "findings_total": len(findings),
+        **more,
+    }
+
+
+def hiding(check: str, word: Any = "hidden", lab: str = KOGGE_STONE, **more: Any) -> Json:
+    """A course, as class.json has it, that shows a check to some only."""
+    return {"labs": [{"name": "01_sequential", "visibility": {}}, {"name": lab, "visibility": {check: word}, **more}]}
+
+
+class Classroom:
+    """Gathers submissions, and writes the folder."""
+
+    def __init__(self, folder: Path, labs: Sequence[str] = (KOGGE_STONE,), **more: Any) -> None:
+        self.store = Store(folder)
+        self.labs = tuple(labs)
+        self.more = {"title": "A class", "device": "vgpu", "seed": 7, **more}
+        self.submissions: list[Submission] = []
+
+    def hand_in(
+        self,
+        key: str,
+        graded: Mapping[str, tuple[str | bytes, Json]],
+        *,
+        name: str | None = None,
+        is_known: bool = True,
+        problems: Sequence[Problem] = (),
+        **more: Any,
+    ) -> None:
+        """Somebody hands in (text, the judge's result) for some labs."""
+        files = []
+        for lab, (text, got) in graded.items():
+            data = text.encode() if isinstance(text, str) else text
+            sha256 = hashlib.sha256(data).hexdigest()
+            self.store.source(sha256).parent.mkdir(parents=True, exist_ok=True)
+            self.store.source(sha256).write_bytes(data)
+            self.store.write_graded(Unit(lab, sha256), got, {"seconds": 1.0, "cpu_seconds": 1.0})
+            files.append(HandedIn(lab=lab, name="scan.cu", sha256=sha256))
+        student = Student(id=key, name=name or f"Student {key}") if is_known else None
+        self.submissions.append(
+            Submission(
+                key=key,
+                student=student,
+                origin=more.pop("origin", f"folder-of-{key}"),
+                files=tuple(files),
+                problems=tuple(problems),
+                **more,
+            )
+        )
+
+    def write(self, missing: Sequence[Student] = (), ignored: Sequence[Problem] = ()) -> Store:
+        taken_in = Class(
+            labs=self.labs,
+            submissions=tuple(self.submissions),
+            missing=tuple(missing),
+            ignored=tuple(ignored),
+            **self.more,
+        )
+        self.store.write_class(taken_in)
+        for submission in taken_in.submissions:
+            self.store.write_record(make_record(self.store, taken_in, submission))
+        return self.store
+
+
+HOSTILE = (
+    "</script><script>alert(1)</script></style><img src=x onerror=alert(2)>{{ 3100 * 37 }}{% raw %}"
+    "\x1b[31m\u202ekcab\u2066\x00"
+)
+"""What a name, a line or a message may be."""
+
+
+def hostile_class(folder: Path) -> Store:
+    """A class in which every text that a student can choose is hostile, with every kind of submission in it."""
+    labs = (KOGGE_STONE, DOUBLE_BUFFER)
+    room = Classroom(folder, labs, title=f"Class {HOSTILE.replace(chr(0), '')}", course=hiding("sectors"))
+    text = f"// {HOSTILE}\n// {'long ' * 12000}\n\n  float sum = s[1];\n  s[0] = sum;  // {HOSTILE}\n"
+    checks = [
+        check("inclusive", "fail", cause=why(HOSTILE, "race.shared", f"grader/scanlab {HOSTILE}")),
+        check("sectors"),
+    ]
+    bad = race(headline=f"RACE: {HOSTILE}", facts=[HOSTILE] * 100, advice=HOSTILE * 100, kind="write-after-read")
+    room.hand_in(
+        "s0001",
+        {
+            KOGGE_STONE: (text, result(checks, [bad])),
+            DOUBLE_BUFFER: (PLAIN, result([check("inclusive")], lab=DOUBLE_BUFFER)),
+        },
+        name=HOSTILE,
+        origin=HOSTILE,
+        attempt=2,
+        submitted_at="2026-11-01T10:00:00+01:00",
+    )
+    lines = "".join(f"// line {at}\n" for at in range(1, 20_001)) + "oops;\n"
+    broken = finding("compile", facts=[f"{file_of(KOGGE_STONE)}(20001): error: {HOSTILE}"], checks=["build"])
+    room.hand_in(
+        "s0002", {KOGGE_STONE: (lines, result([check("build", "fail", 100)], [broken]))}, name="Student \u05d0\u05d1"
+    )
+    room.hand_in("s0003", {KOGGE_STONE: (bytes(range(256)) * 9, result([check("build", "fail", 100)]))})
+    room.hand_in("s0004", {}, problems=[Problem(name=HOSTILE, reason=HOSTILE)])
+    fault = result([check("build", "error", 100, cause=why(HOSTILE, "kit"))])
+    room.hand_in("s0005", {KOGGE_STONE: (PLAIN + "// 5\n", fault)})
+    timed = check("speed", "pass", 15, times={"ratio": 1.04, "ratio_low": 1.0, "ratio_high": 1.1})
+    room.hand_in("s0006", {DOUBLE_BUFFER: (PLAIN, result([check("inclusive"), timed], lab=DOUBLE_BUFFER))})
+    room.hand_in("other-1", {KOGGE_STONE: (PLAIN, result([check("inclusive")]))}, is_known=False, origin=HOSTILE)
+    hidden = finding("bounds.shared", [("read", 900)], checks=["sectors"])
+    failed = result([check("inclusive"), check("sectors", "fail")], [hidden])
+    room.hand_in("s0008", {KOGGE_STONE: ("int a;\n" * 1000, failed)})
+    return room.write([Student(id="s0007", name=HOSTILE)], [Problem(name=HOSTILE, reason=HOSTILE)])
