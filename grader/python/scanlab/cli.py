@@ -12,6 +12,7 @@ import typer
 from scanlab import __version__, errors
 from scanlab.arguments import DeviceName, DeviceOption, JsonOption, ScheduleName, SeedOption, write_json
 from scanlab.bench.commands import bench
+from scanlab.course.commands import course
 from scanlab.paths import LABS, ROOT, build_folder, shown
 from scanlab.process import Interrupted, stop_on_signals
 from scanlab.trace.commands import trace
@@ -44,6 +45,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(bench, name="bench")
+app.add_typer(course, name="course")
 app.command()(trace)
 _program_arguments: list[str] = []
 """What stands after `--` on the command line: the arguments of the program that `run` runs."""

@@ -26,7 +26,8 @@ def _may_install() -> bool:
 
 def _needs_build(arguments: Sequence[str]) -> bool:
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    return bool(own) and own[0] in BUILDING_COMMANDS and "--help" not in own
+    builds = bool(own) and (own[0] in BUILDING_COMMANDS or (own[0] == "course" and "--prove" in own))
+    return builds and "--help" not in own
 
 
 def _known_toolchain() -> dict[str, object]:
