@@ -12,7 +12,8 @@ import typer
 from scanlab import __version__, errors
 from scanlab.arguments import DeviceName, DeviceOption, JsonOption, ScheduleName, SeedOption, write_json
 from scanlab.bench.commands import bench
-from scanlab.course.commands import course
+from scanlab.bundle import refusal
+from scanlab.course.commands import course, pack
 from scanlab.paths import LABS, ROOT, build_folder, shown
 from scanlab.process import Interrupted, stop_on_signals
 from scanlab.trace.commands import trace
@@ -46,6 +47,7 @@ app = typer.Typer(
 )
 app.add_typer(bench, name="bench")
 app.add_typer(course, name="course")
+app.command()(pack)
 app.command()(trace)
 _program_arguments: list[str] = []
 """What stands after `--` on the command line: the arguments of the program that `run` runs."""
@@ -58,6 +60,9 @@ def main(arguments: Sequence[str]) -> int:
         at = own.index("--")
         own, _program_arguments[:] = own[:at], own[at + 1 :]
     stop_on_signals()
+    if lacking := refusal(own):
+        _complain(lacking)
+        return errors.USAGE
     try:
         app(args=own, prog_name="grader/scanlab")
     except errors.ScanlabError as error:

@@ -137,3 +137,17 @@ def seed(file: CourseArgument = DEFAULT) -> None:
     made = file.parent / named
     make_file(made)
     print(f"{shown(made)} is the course's secret seed: it belongs in no repository that students can read")
+
+
+def pack(
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.zip|DIR", help="a zip file, or a new folder")],
+    file: Annotated[Path | None, typer.Option("--course", metavar="FILE", help="a course.toml")] = None,
+    labs: Annotated[str | None, typer.Option("--labs", metavar="01,02", help="these only")] = None,
+) -> None:
+    """Make the students' copy of the kit, without solutions, and prove that nothing leaks."""
+    from scanlab.course.make_bundle import make
+
+    made = make(out, file, labs)
+    for remark in made.remarks:
+        print(f"note: {remark}")
+    print(f"{shown(out)}: {made.count} files, {made.labs}; looked through, and nothing leaks")

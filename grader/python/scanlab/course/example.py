@@ -63,7 +63,7 @@ points = 5
 
 # What holds for one student.
 # [[student]]
-# id = "s0001" # as in the roster; or the login or e-mail address there
+# id = "their id" # as in the roster; or the login or e-mail address there
 # excused = ["01"]
 # attempts = 12
 # [[student.extension]]

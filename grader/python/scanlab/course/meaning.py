@@ -1,6 +1,7 @@
 """What a course means, as tables for a person: the labs in their order, and what differs from the kit's rubrics."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from scanlab.course.model import Course, CourseLab
@@ -122,7 +123,7 @@ def remarks(course: Course) -> list[str]:
     """Return what is allowed and may not be meant."""
     found = []
     dated = [lab for lab in course.labs if lab.due]
-    for before, after in zip(dated, dated[1:], strict=False):
+    for before, after in pairwise(dated):
         if before.due and after.due and after.due.at < before.due.at:
             found.append(f"{after.name} is due before {before.name}, on whose work it builds")
     undated = [lab.name for lab in course.labs if not lab.due]

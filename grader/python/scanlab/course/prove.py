@@ -23,12 +23,11 @@ def prove(course: Course, seed: int, device: Device, done: Callable[[Result], No
     if missing:
         raise UsageError(f"{missing[0]} is not there: without solutions nothing can be proved")
     view = course.public_view()
-    seeds = {seed_for(view, seed, lab.name, "solution") for lab in labs}
-    results, faults = [], []
-    for lab in labs:  # one seed a lab, so one call a lab where it is secret
-        submissions = [Submission(lab, lab.solution)]
-        options = Options(device, None, seed_for(view, seed, lab.name, "solution") if len(seeds) > 1 else seeds.pop())
-        results += grade(submissions, options, done)
+    results: list[Result] = []
+    faults: list[str] = []
+    for lab in labs:  # each has a seed of its own where the course's is secret
+        options = Options(device, None, seed_for(view, seed, lab.name, "solution"))
+        results += grade([Submission(lab, lab.solution)], options, done)
     for result in results:
         for check in result["checks"]:
             lost = check["max_points"] - check["points"]
