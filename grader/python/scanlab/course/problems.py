@@ -28,9 +28,9 @@ class Problems:
         self.lines = lines
         self._found: list[tuple[int, str]] = []
 
-    def note(self, place: Place, said: str) -> None:
-        """Note a problem at `place`, whose last part names the key."""
-        line = line_of(self.lines, place) or 1
+    def note(self, place: Place, said: str, beside: Place = ()) -> None:
+        """Note a problem at `place`, whose last part names the key; `beside` is where the line is, if elsewhere."""
+        line = line_of(self.lines, beside or place) or 1
         name = ""
         if place and not (len(place) > 1 and isinstance(place[-1], int) and place[-2] in ARRAYS):
             position = f"[{place[-1] + 1}]" if isinstance(place[-1], int) else ""
@@ -41,7 +41,9 @@ class Problems:
     def finish(self) -> None:
         """Raise UsageError with all problems in the order of their lines, if there are any."""
         if self._found:
-            raise UsageError("\n".join(dict.fromkeys(text for _, text in sorted(self._found))))
+            raise UsageError(
+                "\n".join(dict.fromkeys(text for _, text in sorted(self._found, key=lambda found: found[0])))
+            )
 
     def explain(self, error: ValidationError, at: Place, models: Iterable[type[BaseModel]] | None = None) -> None:
         """Note what pydantic found below `at`; `models` know its keys, where the place does not tell."""
@@ -65,7 +67,10 @@ class Problems:
             key, _, rest = said.partition(": ")
             if (*place, key) in self.lines:
                 place, said = (*place, key), rest
-            self.note(place, said)
+            first = (*place, said.split()[0])
+            self.note(place, said, first if first in self.lines else ())
+        elif kind == "list_type" and place[-1] in ARRAYS:
+            self.note(place, f"has to be a list of tables, written [[{place[-1]}]], not {toml(value)}")
         elif kind == "string_pattern_mismatch":
             self.note(place, f"has to be lower-case letters, digits and _, a letter first, not {toml(value)}")
         else:
@@ -83,7 +88,8 @@ def unknown(place: Place, models: Iterable[type[BaseModel]] | None) -> str:
         where = "at the top of the file"
     else:
         where = f"in [[{'.'.join(names)}]]" if names[-1] in ARRAYS else f"in [{'.'.join(names)}]"
-    near = difflib.get_close_matches(str(place[-1]), allowed, n=1, cutoff=0.6)
+    longer = [name for name in allowed if name.startswith(str(place[-1]))]
+    near = longer or difflib.get_close_matches(str(place[-1]), allowed, n=1, cutoff=0.6)
     guess = f"; did you mean {near[0]}?" if near else ""
     return f"there is no such key {where}{guess} (allowed are {', '.join(dict.fromkeys(allowed))})"
 

@@ -187,7 +187,7 @@ class _Reader:
         spellings = {spelling: name for name in names for spelling in (name, name[3:], name[:2], name[:2].lstrip("0"))}
         if wanted in spellings:
             return spellings[wanted]
-        near = difflib.get_close_matches(wanted, spellings, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(wanted, spellings, n=1, cutoff=0.5) if len(wanted) > 2 else []
         guess = f"did you mean {spellings[near[0]]}?" if near else f"there are {', '.join(names)}"
         self.wrong(place, f"no lab is called {wanted!r}; {guess}")
         return None
@@ -249,7 +249,7 @@ class _Reader:
             if isinstance(name, str) and name in seen:
                 self.wrong(
                     (*here, "name"),
-                    f"{name} stands in line {line_of(self.lines, (*place, 'check', seen[name]))} already",
+                    f"{name} stands in line {line_of(self.lines, (*place, 'check', seen[name], 'name'))} already",
                 )
                 continue
             if isinstance(name, str):
@@ -271,7 +271,7 @@ class _Reader:
             if changed.name not in at:
                 near = difflib.get_close_matches(changed.name, at, n=1, cutoff=0.5)
                 guess = f"did you mean {near[0]}?" if near else f"there are {', '.join(at)}"
-                more = f"a check of your own needs kind ({', '.join(KINDS)})"
+                more = f"(a check of your own needs kind: {', '.join(KINDS)})"
                 self.wrong((*here, "name"), f"{kit.name} has no check {changed.name!r}; {guess} {more}")
                 continue
             i = at[changed.name]
@@ -310,7 +310,9 @@ class _Reader:
                     self.problems.explain_one(problem, (*origins[loc[1]], *loc[2:]), [*models, OwnCheck])
                 else:  # of the rubric as a whole: the check that it names
                     named = [at for i, at in origins.items() if f"check {data['check'][i]['name']!r}" in problem["msg"]]
-                    self.problems.explain_one(problem, named[0] if named else place, [])
+                    key = next((key for key in ("needs", "entry") if f" {key} " in problem["msg"]), None)
+                    at = named[0] if named else place
+                    self.problems.explain_one(problem, (*at, key) if named and key else at, [])
             return kit.rubric
 
     def _student(self, one: StudentTable, i: int, table: CourseTable, zone: str) -> Terms:
