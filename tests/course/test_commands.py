@@ -108,7 +108,10 @@ def test_what_differs_from_the_kit_is_shown(tmp_path: Path) -> None:
         (["bench", "vgpu"], "cannot `bench vgpu`"),
     ],
 )
-def test_a_students_copy_says_what_it_lacks(tmp_path: Path, words: list[str], part: str) -> None:
+def test_a_students_copy_says_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], part: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     assert refusal(words, tmp_path) == ""  # a whole kit
     (tmp_path / "bundle.json").write_text("{}")
     told = refusal(words, tmp_path)

@@ -62,8 +62,10 @@ def _commits(path: Path) -> list[str]:
 
 
 def committed(root: Path, name: str) -> str | None:
-    """Return a file of the kit in `root` as it is in git's last commit; None where git does not tell."""
-    return _git("show", f"HEAD:{name}") if root == ROOT else None
+    """Return a file of the kit in `root` as it is in git's last commit, empty where it has none; None without git."""
+    if root != ROOT or _git("rev-parse", "--verify", "HEAD") is None:
+        return None
+    return _git("show", f"HEAD:{name}") or ""
 
 
 def _git(*arguments: str) -> str | None:

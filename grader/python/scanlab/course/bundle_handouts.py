@@ -9,6 +9,7 @@ import posixpath
 import re
 import textwrap
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from scanlab.course.tables import Handouts
@@ -28,18 +29,30 @@ This copy has no solutions. Where the text shows, names or compares one, that is
 """
 
 
-def handout(text: str, name: str, how: Handouts, root: Path, packed: Callable[[str], bool]) -> str:
-    """Return a handout's text for a student's copy.
+@dataclass(frozen=True)
+class Copy:
+    """The student's copy that handouts are made for."""
 
-    `name` is its path in the kit, `root` the kit's folder with the solutions, and `packed` says whether the copy has a
-    file. Raises KitError where an excerpt is no part of its solution.
+    how: Handouts
+    root: Path
+    """The kit's folder, with the solutions."""
+    has: Callable[[str], bool]
+    """Whether the copy has a file of the kit."""
+    is_secret: Callable[[str], bool]
+    """Whether a text has something that a learner of any lab has to write."""
+
+
+def handout(text: str, name: str, copy: Copy) -> str:
+    """Return the text of the handout `name` for a student's copy.
+
+    Raises KitError where an excerpt is no part of its solution.
     """
     left_out = 0
 
     def excerpt(found: re.Match[str]) -> str:
         nonlocal left_out
-        lines, is_secret = _excerpt(root / found["path"], found["options"], name)
-        if is_secret and how != "full":
+        lines, is_asked_for = _excerpt(copy.root / found["path"], found["options"], name)
+        if copy.how != "full" and (is_asked_for or copy.is_secret("\n".join(lines))):
             left_out += 1
             return LEFT_OUT
         code = textwrap.dedent("\n".join(lines)).strip("\n")
@@ -48,7 +61,7 @@ def handout(text: str, name: str, how: Handouts, root: Path, packed: Callable[[s
     def link(found: re.Match[str]) -> str:
         target = found["target"].partition("#")[0]
         path = os.path.normpath(posixpath.join(posixpath.dirname(name), target))
-        return found[0] if packed(path) else found["text"]
+        return found[0] if copy.has(path) else found["text"]
 
     made = LINK.sub(link, FENCE.sub(excerpt, text))
     if left_out or "solutions/" in made:

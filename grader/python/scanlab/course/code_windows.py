@@ -46,11 +46,8 @@ def comments(text: str) -> str:
 
 
 def windows(words: list[str], size: int) -> Iterator[Window]:
-    """Yield each run of `size` words; all of them where there are fewer."""
-    if len(words) <= size:
-        yield tuple(words)
-        return
-    yield from zip(*(words[i:] for i in range(size)), strict=False)
+    """Return each run of `size` words; none where there are fewer."""
+    return zip(*(words[i:] for i in range(size)), strict=False)
 
 
 class Pieces:
@@ -96,7 +93,7 @@ class Pieces:
     def _hits(self, text: str) -> Iterator[tuple[Window | str, str, int]]:
         """Yield each piece in a text with its origin and its place."""
         text = plain(text)
-        for view in (text, without_comments(text)):
+        for view in {text, without_comments(text)}:
             found = list(TOKEN.finditer(view))
             tokens = [one[0] for one in found]
             yield from _runs(self.code, CODE_TOKENS, tokens, found)
@@ -106,7 +103,8 @@ class Pieces:
                 if at >= 0:
                     yield piece, origin, found[joined.count(" ", 0, at + 1) - 1].start()
         found = list(WORD.finditer(text))
-        yield from _runs(self.sentences, COMMENT_WORDS, [one[0].lower() for one in found], found)
+        words = [one[0].lower() for one in found]
+        yield from _runs(self.sentences, COMMENT_WORDS, words, found)
 
     def find(self, text: str) -> list[Hit]:
         """Return where pieces stand in a text, the first of each origin."""
@@ -121,7 +119,7 @@ class Pieces:
 def _runs(
     wanted: dict[Window, str], size: int, words: list[str], found: list[re.Match[str]]
 ) -> Iterator[tuple[Window, str, int]]:
-    if len(words) >= size:
+    if len(words) >= size and not wanted.keys().isdisjoint(windows(words, size)):  # mostly there is nothing, at once
         for i, window in enumerate(windows(words, size)):
             if window in wanted:
                 yield window, wanted[window], found[i].start()

@@ -93,6 +93,10 @@ class Secrets:
                         check.explain, f"the explanation of {lab.name}'s hidden check {check.name}"
                     )
 
+    def has(self, text: str) -> bool:
+        """Return whether a text has something that a learner has to write."""
+        return bool(self.pieces.find(text))
+
 
 def _solution(root: Path, lab: Lab) -> str:
     path = root / "solutions" / lab.name / "scan.cu"

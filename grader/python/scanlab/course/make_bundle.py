@@ -36,7 +36,7 @@ def make(out: Path, course_file: Path | None, wanted: str | None) -> Made:
     if missing := next((lab for lab in all_labs() if not lab.solution.is_file()), None):
         raise UsageError(f"{shown(missing.solution)} is not there: without it nobody can tell whether it leaks")
     secrets = Secrets(labs, read)
-    contents = pack.contents(labs, read)
+    contents = pack.contents(labs, read, secrets.has)
     # What is looked through is what students get: the written file, opened again.
     with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.absolute().parent) as scratch:
         finished = Path(scratch) / out.name
@@ -46,9 +46,8 @@ def make(out: Path, course_file: Path | None, wanted: str | None) -> Made:
         if found:
             lines = [f"  {leak.text()}" for leak in found[:SHOWN]]
             lines += [f"  … {len(found) - SHOWN} more"] if len(found) > SHOWN else []
-            raise WorkError(
-                "\n".join([f"{shown(out)} is not written: {len(found)} leaks", *lines]).replace("1 leaks", "1 leak")
-            )
+            count = "1 leak" if len(found) == 1 else f"{len(found)} leaks"
+            raise WorkError("\n".join([f"{shown(out)} is not written: {count}", *lines]))
         if out.is_dir():
             out.rmdir()
         finished.rename(out)

@@ -5,13 +5,13 @@ import os
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from scanlab import skeleton
 from scanlab.bundle import MARK
-from scanlab.course.bundle_handouts import handout
+from scanlab.course.bundle_handouts import Copy, handout
 from scanlab.course.read import Read
 from scanlab.course.rubric_text import rubric_text, student_rubric
 from scanlab.course.student_readme import readme
@@ -96,8 +96,10 @@ class Contents:
     """The checks of each lab that students do not see."""
 
 
-def contents(labs: list[Lab], read: Read | None, root: Path = ROOT) -> Contents:
+def contents(labs: list[Lab], read: Read | None, is_secret: Callable[[str], bool], root: Path = ROOT) -> Contents:
     """Return the files of the bundle with `labs`, which have the course's rubrics.
+
+    `is_secret` says whether a text has something that a learner has to write: no excerpt in a handout may.
 
     Raises UsageError where the course leaves a lab without a check, KitError where a skeleton cannot be had.
     """
@@ -108,13 +110,13 @@ def contents(labs: list[Lab], read: Read | None, root: Path = ROOT) -> Contents:
     concealed = {lab.name: _concealed(lab, read) for lab in labs}
     in_labs = _lab_files(labs, concealed, root)
     names = [name for name in names if how != "none" or not name.startswith("handouts/")]
-    known = {*names, *in_labs}
+    copy = Copy(how, root, {*names, *in_labs}.__contains__, is_secret)
     files: dict[str, File] = {}
     for name in names:
         path = root / name
         content = path.read_bytes()
         if name.startswith("handouts/") and name.endswith(".md"):
-            content = handout(content.decode("utf-8"), name, how, root, known.__contains__).encode()
+            content = handout(content.decode("utf-8"), name, copy).encode()
         files[name] = File(content, os.access(path, os.X_OK))
     files |= in_labs
     title = course.title if course else "scanlab"
