@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from conftest import REPOSITORY
 from scanlab.course import make_bundle
 from scanlab.paths import build_folder
