@@ -140,3 +140,39 @@ def test_a_files_seed_was_worked_out_by_hand() -> None:
     key = (5).to_bytes(16, "little")
     made = hmac.HMAC(key, f"{LAB} {'c' * 64}".encode(), hashlib.sha256).digest()
     assert seed_for({"secret_seed": True}, 5, LAB, "c" * 64) == int.from_bytes(made[:8], "little")
+
+
+NOW = datetime.fromisoformat("2027-03-01T00:00:00Z")
+
+
+def check(name: str, verdict: str = "pass", headline: str = "") -> dict[str, object]:
+    cause = {"headline": headline, "details": ["x"]} if headline else None
+    return {"name": name, "title": f"the title of {name}", "verdict": verdict, "points": 1, "cause": cause}
+
+
+def test_a_student_sees_no_word_of_hidden_checks(course: Write) -> None:
+    view = course(TEXT).course.public_view()
+    result = {
+        "points": 3,
+        "checks": [
+            check("inclusive", "fail", "inclusive scan of floats, n = 1025"),
+            check("additions", "fail", "count at n = 4711"),
+            check("barriers"),
+            check("sectors", "skipped", 'not run: it needs "the title of additions", which did not pass'),
+        ],
+        "findings": [
+            {"text": "a race", "checks": ["inclusive", "additions"]},
+            {"text": "cost at n = 4711", "checks": ["additions"]},
+        ],
+        "findings_total": 7,
+    }
+    seen = questions.seen_by_student(view, LAB, result, "s1", NOW)
+    assert [one["name"] for one in seen["checks"]] == ["inclusive", "sectors"]
+    assert seen["findings"] == [{"text": "a race", "checks": ["inclusive"]}]
+    assert (seen["points"], seen["findings_total"]) == (3, 1)
+    assert seen["checks"][1]["cause"]["headline"] == "not run: it needs a check that did not pass"
+    for word in ("additions", "4711", "barriers"):
+        assert word not in json.dumps(seen)
+    later = questions.seen_by_student(view, LAB, result, "s1", datetime.fromisoformat("2027-04-01T00:00:00Z"))
+    assert [one["name"] for one in later["checks"]] == ["inclusive", "barriers", "sectors"]
+    assert questions.seen_by_student({}, LAB, result, "s1", NOW) == result

@@ -2,6 +2,7 @@
 
 from scanlab.course.lateness import deductions
 from scanlab.course.model import seed_for
+from scanlab.course.seen import seen_by_student
 from scanlab.course.view import due, excused, is_shown, lab_of, visibilities, visibility, weighted_percent
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "is_shown",
     "lab_of",
     "seed_for",
+    "seen_by_student",
     "visibilities",
     "visibility",
     "weighted_percent",

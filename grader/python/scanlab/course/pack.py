@@ -26,7 +26,6 @@ NOT_PACKED = (
     "grader/bench/variants",  # solutions in other forms
     "grader/vgpu/bench",  # scans to measure the virtual GPU with: solutions of the first labs
     "grader/adapters",  # what runs the kit inside gradebooks
-    "grader/gradebooks",
     "grader/python/requirements-dev.txt",
 )
 SUFFIXES = frozenset(

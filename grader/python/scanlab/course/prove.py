@@ -33,7 +33,12 @@ def prove(course: Course, seed: int, device: Device, done: Callable[[Result], No
             lost = check["max_points"] - check["points"]
             if check["verdict"] not in ("pass", "skipped") or lost > 0:
                 cause = check.get("cause") or {}
-                why = " - ".join(filter(None, (cause.get("headline"), cause.get("rationale"))))
                 got = f"{check['points']:g} of {check['max_points']:g} points"
-                faults.append(f"{result['lab']}: {check['name']}: {check['verdict']}, {got}{f': {why}' if why else ''}")
+                why = [
+                    cause.get("headline"),
+                    *(f"{word} {cause[word]}" for word in ("expected", "actual") if cause.get(word)),
+                ]
+                faults.append(
+                    f"{result['lab']}: {check['name']}: {check['verdict']}, {got}: {', '.join(filter(None, why))}"
+                )
     return results, faults
