@@ -37,6 +37,15 @@ def make(out: Path, course_file: Path | None, wanted: str | None) -> Made:
         raise UsageError(f"{shown(missing.solution)} is not there: without it nobody can tell whether it leaks")
     secrets = Secrets(labs, read)
     contents = pack.contents(labs, read, secrets.has)
+    try:
+        files = _written(contents, out, secrets)
+    except OSError as error:
+        raise UsageError(f"cannot write {shown(out)}: {error.strerror}") from error
+    return Made(len(files), ", ".join(lab.number for lab in labs), tuple(_remarks(contents, secrets.given)))
+
+
+def _written(contents: pack.Contents, out: Path, secrets: Secrets) -> pack.Files:
+    """Write the bundle beside its place, look through it, and move it there. Return what is in it."""
     # What is looked through is what students get: the written file, opened again.
     with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.absolute().parent) as scratch:
         finished = Path(scratch) / out.name
@@ -51,7 +60,7 @@ def make(out: Path, course_file: Path | None, wanted: str | None) -> Made:
         if out.is_dir():
             out.rmdir()
         finished.rename(out)
-    return Made(len(files), ", ".join(lab.number for lab in labs), tuple(_remarks(contents, secrets.given)))
+    return files
 
 
 def _labs(read: Read | None, wanted: str | None) -> list[Lab]:
