@@ -16,7 +16,7 @@ import pytest
 from conftest import REPOSITORY
 from scanlab import skeleton
 from scanlab.course import make_bundle, pack
-from scanlab.course.code_windows import comments
+from scanlab.course.code_windows import Pieces, comments
 from scanlab.course.leaks import Secrets, leaks
 from scanlab.course.pack import File
 from scanlab.course.read import Read, read_course
@@ -324,15 +324,16 @@ def test_a_bundle_that_leaks_is_not_written(
 def test_a_bundle_is_written(tmp_path: Path, read: Read) -> None:
     made = make_bundle.make(tmp_path / "x.zip", read.path, "4")
     assert made.labs == "04"
+    assert made.remarks == ()
     assert zipfile.ZipFile(tmp_path / "x.zip").testzip() is None
     assert list(tmp_path.iterdir()) == [tmp_path / "x.zip"]
 
 
-def test_what_another_skeleton_gives_is_told(tmp_path: Path) -> None:
-    made = make_bundle.make(tmp_path / "x.zip", None, "05,06")
-    assert made.remarks == (
-        "what 05_coarsening asks for is given in the skeleton of 06; --labs hands out one lab after another",
-    )
+def test_what_another_skeleton_gives_is_told() -> None:
+    labs = all_labs()
+    given = [(one.of, one.by) for one in Secrets(labs[4:6], None).given]
+    assert given == [("05_coarsening", "06_hierarchical")]
+    assert Secrets(labs[:4], None).given == []
 
 
 def test_places_that_cannot_be_written(tmp_path: Path, read: Read) -> None:
@@ -368,3 +369,10 @@ def test_without_git_the_files_are_those_of_a_kit(tmp_path: Path) -> None:
     (tmp_path / "handouts/link.md").symlink_to("/etc/passwd")
     names, left_out = pack.kit_files(tmp_path)
     assert (names, left_out) == (["grader/a.cpp", "grader/scanlab", "handouts/x.md"], 1)
+
+
+def test_letters_that_grow_when_they_are_made_small() -> None:
+    pieces = Pieces()
+    pieces.add_sentences("one two three four five six seven eight nine ten eleven twelve thirteen İstanbul", "here")
+    text = "İİİ\n\nOne two three four five six seven eight nine ten eleven twelve thirteen İstanbul."
+    assert [(hit.line, hit.origin) for hit in pieces.find(text)] == [(3, "here")]

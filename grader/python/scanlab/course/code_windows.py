@@ -94,17 +94,15 @@ class Pieces:
         """Yield each piece in a text with its origin and its place."""
         text = plain(text)
         for view in {text, without_comments(text)}:
-            found = list(TOKEN.finditer(view))
-            tokens = [one[0] for one in found]
-            yield from _runs(self.code, CODE_TOKENS, tokens, found)
+            tokens = TOKEN.findall(view)
+            yield from _runs(self.code, CODE_TOKENS, tokens, TOKEN, view)
             joined = f" {' '.join(tokens)} "
             for piece, origin in self.whole.items():
                 at = joined.find(f" {piece} ")
                 if at >= 0:
-                    yield piece, origin, found[joined.count(" ", 0, at + 1) - 1].start()
-        found = list(WORD.finditer(text))
-        words = [one[0].lower() for one in found]
-        yield from _runs(self.sentences, COMMENT_WORDS, words, found)
+                    yield piece, origin, _places(TOKEN, view)[joined.count(" ", 0, at + 1) - 1]
+        words = [word.lower() for word in WORD.findall(text)]
+        yield from _runs(self.sentences, COMMENT_WORDS, words, WORD, text)
 
     def find(self, text: str) -> list[Hit]:
         """Return where pieces stand in a text, the first of each origin."""
@@ -117,9 +115,15 @@ class Pieces:
 
 
 def _runs(
-    wanted: dict[Window, str], size: int, words: list[str], found: list[re.Match[str]]
+    wanted: dict[Window, str], size: int, words: list[str], pattern: re.Pattern[str], text: str
 ) -> Iterator[tuple[Window, str, int]]:
-    if len(words) >= size and not wanted.keys().isdisjoint(windows(words, size)):  # mostly there is nothing, at once
-        for i, window in enumerate(windows(words, size)):
-            if window in wanted:
-                yield window, wanted[window], found[i].start()
+    if wanted.keys().isdisjoint(windows(words, size)):  # mostly: most files have nothing
+        return
+    places = _places(pattern, text)
+    for i, window in enumerate(windows(words, size)):
+        if window in wanted:
+            yield window, wanted[window], places[i]
+
+
+def _places(pattern: re.Pattern[str], text: str) -> list[int]:
+    return [found.start() for found in pattern.finditer(text)]
