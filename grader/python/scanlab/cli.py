@@ -12,6 +12,8 @@ import typer
 from scanlab import __version__, errors
 from scanlab.arguments import DeviceName, DeviceOption, JsonOption, ScheduleName, SeedOption, write_json
 from scanlab.bench.commands import bench
+from scanlab.bundle import refusal
+from scanlab.course.commands import course, pack
 from scanlab.gradebooks.adapter_commands import adapter, inside, prepare
 from scanlab.gradebooks.commands import export
 from scanlab.paths import LABS, ROOT, build_folder, shown
@@ -47,6 +49,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(bench, name="bench")
+app.add_typer(course, name="course")
+app.command()(pack)
 app.command()(trace)
 for command in (export, adapter, inside, prepare):
     app.command()(command)
@@ -62,6 +66,9 @@ def main(arguments: Sequence[str]) -> int:
         at = own.index("--")
         own, _program_arguments[:] = own[:at], own[at + 1 :]
     stop_on_signals()
+    if lacking := refusal(own):
+        _complain(lacking)
+        return errors.USAGE
     try:
         app(args=own, prog_name="grader/scanlab")
     except errors.ScanlabError as error:

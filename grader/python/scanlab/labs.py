@@ -222,6 +222,12 @@ class Lab:
             self._rubric = read_rubric(self.folder / "lab.toml")
         return self._rubric
 
+    def with_rubric(self, rubric: Rubric) -> "Lab":
+        """Return the same lab with another rubric, such as a course's."""
+        made = Lab(self.folder)
+        made._rubric = rubric
+        return made
+
 
 def read_rubric(path: Path) -> Rubric:
     """Read a lab.toml.

@@ -2,7 +2,8 @@
 
 The skeleton is kept nowhere twice. It is the oldest committed version of the lab's file that agrees, outside the marked
 regions, with the solution as it is now: later versions that agree are the learner's own commits. Without git's history
-it is the solution with its regions emptied, so that only the skeleton's TODO comments are lost.
+it is the solution with its regions emptied, so that only the skeleton's TODO comments are lost. A student's copy of the
+kit, which has neither, brings its skeletons along.
 """
 
 import os
@@ -12,6 +13,7 @@ import subprocess
 import time
 from pathlib import Path
 
+from scanlab.bundle import SKELETONS
 from scanlab.errors import KitError
 from scanlab.labs import Lab
 from scanlab.paths import ROOT, SOLUTIONS, shown
@@ -38,6 +40,9 @@ def pristine(lab: Lab) -> tuple[str, str]:
 
     Raises KitError when neither the history nor a solution holds it.
     """
+    packed = SKELETONS / f"{lab.name}.cu"
+    if packed.is_file():
+        return packed.read_text(encoding="utf-8"), shown(packed)
     solution_file = SOLUTIONS / lab.name / "scan.cu"
     solution = solution_file.read_text(encoding="utf-8") if solution_file.is_file() else None
     for commit in _commits(lab.source):
@@ -54,6 +59,13 @@ def _commits(path: Path) -> list[str]:
     """Return the commits that changed `path`, the oldest first."""
     listed = _git("log", "--reverse", "--format=%H", "--", str(path.relative_to(ROOT)))
     return listed.split() if listed else []
+
+
+def committed(root: Path, name: str) -> str | None:
+    """Return a file of the kit in `root` as it is in git's last commit, empty where it has none; None without git."""
+    if root != ROOT or _git("rev-parse", "--verify", "HEAD") is None:
+        return None
+    return _git("show", f"HEAD:{name}") or ""
 
 
 def _git(*arguments: str) -> str | None:

@@ -33,7 +33,7 @@ def _stamp() -> Path:
 def sources_digest() -> str:
     """Return a digest of the name, size and time of every file that the build reads."""
     found = []
-    folders = [str(ROOT / "grader"), str(ROOT / "tests")]
+    folders = [str(folder) for folder in (ROOT / "grader", ROOT / "tests") if folder.is_dir()]  # students have no tests
     while folders:
         with os.scandir(folders.pop()) as entries:
             for entry in entries:

@@ -14,6 +14,7 @@ from pathlib import Path
 from scanlab.bootstrap import build, cuda, environment
 from scanlab.bootstrap.console import LOG, SetupError, say
 from scanlab.bootstrap.environment import read_json, write_json
+from scanlab.bundle import refusal
 from scanlab.paths import ROOT, STATE, VENV, toolchain_file
 
 BUILDING_COMMANDS = frozenset({"bench", "check", "grade", "inside", "prepare", "run", "test", "verify"})
@@ -26,7 +27,8 @@ def _may_install() -> bool:
 
 def _needs_build(arguments: Sequence[str]) -> bool:
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    return bool(own) and own[0] in BUILDING_COMMANDS and "--help" not in own
+    builds = bool(own) and (own[0] in BUILDING_COMMANDS or (own[0] == "course" and "--prove" in own))
+    return builds and "--help" not in own and not refusal(own)
 
 
 def _known_toolchain() -> dict[str, object]:

@@ -10,8 +10,8 @@ from typing import Any
 from scanlab import judge
 from scanlab.classroom.records import WORST_FIRST, Class, LabGrade, Record, Submission, Verdict
 from scanlab.classroom.store import Store, Unit
+from scanlab.course import deductions, lab_of, seed_for
 from scanlab.errors import KitError
-from scanlab.labs import find_lab
 from scanlab.plan import Options
 
 
@@ -26,8 +26,9 @@ def grade_unit(store: Store, taken_in: Class, unit: Unit) -> Verdict:
 
     May run in any process on any machine that sees the folder; whoever else grades the same unit writes the same.
     """
-    lab = find_lab(unit.lab)
-    options = Options(device=taken_in.device, seed=taken_in.seed)
+    lab = lab_of(taken_in.course, unit.lab)
+    seed = seed_for(taken_in.course, taken_in.seed, unit.lab, unit.sha256)
+    options = Options(device=taken_in.device, seed=seed)
     began, used = time.monotonic(), _cpu_seconds()
     with tempfile.TemporaryDirectory(prefix="scanlab-") as scratch:
         path = Path(scratch) / unit.lab / "scan.cu"
@@ -65,10 +66,10 @@ def make_record(store: Store, taken_in: Class, submission: Submission) -> Record
     labs = []
     for name in taken_in.labs:
         if name in files:
-            labs.append(_graded(store, Unit(name, files[name])))
+            labs.append(_after_deductions(_graded(store, Unit(name, files[name])), taken_in, submission))
         else:
             headline = problems.get(name) or problems.get(None) or "nothing was handed in"
-            lab = find_lab(name)
+            lab = lab_of(taken_in.course, name)
             device = taken_in.device
             labs.append(
                 LabGrade(
@@ -98,6 +99,21 @@ def make_record(store: Store, taken_in: Class, submission: Submission) -> Record
         problems=submission.problems,
         metadata=submission.metadata,
     )
+
+
+def _after_deductions(grade: LabGrade, taken_in: Class, submission: Submission) -> LabGrade:
+    """Return a grade after what the course takes off for late work and attempts that no longer count."""
+    taken = deductions(
+        taken_in.course,
+        grade.lab,
+        submission.submitted_at,
+        submission.student,
+        points=grade.points,
+        max_points=grade.max_points,
+        attempt=submission.attempt,
+    )
+    left = round(grade.points - sum(one.points for one in taken), 2) if taken else grade.points
+    return grade.model_copy(update={"points": left, "deductions": taken})
 
 
 def _graded(store: Store, unit: Unit) -> LabGrade:

@@ -1,0 +1,59 @@
+"""Which of a student's attempts at a lab counts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from scanlab.course.model import Course, Who
+
+
+@dataclass(frozen=True)
+class Try:
+    """One attempt. `points` are after deductions; `submitted_at` has an offset."""
+
+    key: str
+    points: float
+    submitted_at: datetime | None = None
+    attempt: int | None = None
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The attempt that counts, and why others do not, by their keys."""
+
+    chosen: Try | None
+    ignored: Mapping[str, str] = field(default_factory=dict)
+
+
+def counting(course: Course, lab: str, student: Who, tries: Sequence[Try]) -> Counted:
+    """Return which of one student's attempts at a lab counts: the last or the best of those that the course accepts.
+
+    They are taken in the order of their times, else of their numbers, else as they are given. One that comes too soon
+    after the one accepted before it is ignored and uses up no attempt.
+    """
+    rule = course.attempts(lab, student)
+    accepted: list[Try] = []
+    ignored: dict[str, str] = {}
+    wait = timedelta(minutes=rule.minutes_between)
+    for one in _in_order(tries):
+        before = accepted[-1].submitted_at if accepted else None
+        if before and one.submitted_at and one.submitted_at - before < wait:
+            ignored[one.key] = f"less than {rule.minutes_between} minutes after the attempt before it"
+        elif rule.at_most is not None and len(accepted) >= rule.at_most:
+            ignored[one.key] = f"only the first {rule.at_most} count" if rule.at_most > 1 else "only the first counts"
+        else:
+            accepted.append(one)
+    if not accepted:
+        return Counted(None, ignored)
+    chosen = accepted[-1]
+    if rule.count == "best":  # of equal ones the last
+        chosen = max(enumerate(accepted), key=lambda pair: (pair[1].points, pair[0]))[1]
+    return Counted(chosen, ignored)
+
+
+def _in_order(tries: Sequence[Try]) -> list[Try]:
+    if all(one.submitted_at is not None for one in tries):
+        return sorted(tries, key=lambda one: (one.submitted_at, one.attempt or 0))
+    if all(one.attempt is not None for one in tries):
+        return sorted(tries, key=lambda one: one.attempt or 0)
+    return list(tries)

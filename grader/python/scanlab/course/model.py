@@ -1,0 +1,180 @@
+"""A course as it was understood: what `class.json` keeps of it, and what grading and reports ask of it.
+
+It never holds the secret seed, so that whoever may see results may see a course.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from scanlab.classroom.records import Student
+from scanlab.course.tables import Attempts, Handouts, Late, Visibility
+from scanlab.errors import KitError
+from scanlab.labs import Lab, Rubric, find_lab
+
+SCHEMA = "scanlab-course"
+Who = Student | str | None
+"""A student: their row of the roster, or their id there; None: nobody knows who it is."""
+
+
+class Model(BaseModel):
+    """Data that is never changed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Due(Model):
+    """A due date, and the time zone whose calendar days count: `zone` is a name, or empty for the offset of `at`."""
+
+    at: datetime
+    zone: str = ""
+
+    def here(self, moment: datetime) -> datetime:
+        """Return `moment` in the due date's own time zone."""
+        zone: tzinfo = ZoneInfo(self.zone) if self.zone else self.at.tzinfo or UTC
+        return moment.astimezone(zone)
+
+    def later(self, hours: float) -> "Due":
+        """Return a due date so many hours of real time later."""
+        moment = (self.at.astimezone(UTC) + timedelta(hours=hours)).isoformat()
+        return Due(at=self.here(datetime.fromisoformat(moment)), zone=self.zone)
+
+
+class CourseLab(Model):
+    """One lab of the course."""
+
+    name: str
+    title: str
+    weight: float
+    due: Due | None
+    late: Late | None
+    attempts: Attempts
+    visibility: Mapping[str, Visibility]
+    """Of each check, by its name."""
+    rubric: Mapping[str, Any] | None
+    """The whole rubric where it is not the kit's own."""
+
+
+class Extension(Model):
+    """More time for one student; without `lab` for all labs."""
+
+    lab: str | None
+    due: Due | None
+    hours: float | None
+
+
+class Terms(Model):
+    """What holds for one student only."""
+
+    id: str
+    excused: tuple[str, ...] = ()
+    attempts: int | None = None
+    extensions: tuple[Extension, ...] = ()
+
+
+class Course(Model):
+    """A whole course. Equal files give equal courses."""
+
+    schema_name: Literal["scanlab-course"] = SCHEMA
+    version: Literal[1] = 1
+    title: str
+    zone: str = ""
+    secret_seed: bool
+    """The data depends on the class's seed and on each file, see `seed_for`; False: on `seed` alone."""
+    seed: int
+    """The public seed; that of the labs' own checks where the course's is secret."""
+    handouts: Handouts
+    labs: tuple[CourseLab, ...]
+    students: tuple[Terms, ...] = ()
+
+    # ---- to and from class.json --------------------------------------------------------------------------------------
+
+    def public_view(self) -> dict[str, Any]:
+        """Return the course as JSON values, for `records.Class.course`; the secret seed is not in it."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def of(cls, view: Mapping[str, Any]) -> "Course | None":
+        """Return the course of a class; None when it was graded without one.
+
+        Raises KitError when this version cannot read it.
+        """
+        if not view:
+            return None
+        try:
+            return cls.model_validate(dict(view))
+        except ValidationError as error:
+            place = ".".join(map(str, error.errors()[0]["loc"]))
+            raise KitError(f"class.json: course.{place}: {error.errors()[0]['msg']}") from error
+
+    # ---- labs --------------------------------------------------------------------------------------------------------
+
+    def find(self, lab: str) -> CourseLab | None:
+        """Return a lab of the course by its whole name; None when it has no such lab."""
+        return next((one for one in self.labs if one.name == lab), None)
+
+    def lab(self, name: str) -> Lab:
+        """Return a lab with the course's rubric, ready to be graded. Raises UsageError when the kit has no such lab."""
+        kit, found = find_lab(name), self.find(name)
+        if found is None or found.rubric is None:
+            return kit
+        return kit.with_rubric(Rubric.model_validate(dict(found.rubric)))
+
+    # ---- students ----------------------------------------------------------------------------------------------------
+
+    def terms(self, student: Who) -> Terms | None:
+        """Return what holds for this student only, by their id, else their login, else their e-mail address."""
+        names = (
+            (student,) if isinstance(student, str) else (student.id, student.login, student.email) if student else ()
+        )
+        by_id = {terms.id: terms for terms in self.students}
+        return next((by_id[name] for name in names if name in by_id), None)
+
+    def excused(self, lab: str, student: Who) -> bool:
+        """Return whether a lab does not count for a student."""
+        terms = self.terms(student)
+        return terms is not None and lab in terms.excused
+
+    def due(self, lab: str, student: Who = None) -> Due | None:
+        """Return when a lab is due for a student, with their extension; None: it never is."""
+        found, terms = self.find(lab), self.terms(student)
+        due = found.due if found else None
+        if due is None or terms is None:
+            return due
+        extensions = [one for one in terms.extensions if one.lab in (lab, None)]
+        moments = [one.due or due.later(one.hours or 0) for one in extensions]
+        return max([due, *moments], key=lambda one: one.at)
+
+    def is_extended(self, lab: str, student: Who) -> bool:
+        """Return whether a student has more time than the others."""
+        return self.due(lab, student) != self.due(lab)
+
+    def attempts(self, lab: str, student: Who = None) -> Attempts:
+        """Return which attempts of a student count."""
+        found, terms = self.find(lab), self.terms(student)
+        rule = found.attempts if found else Attempts()
+        return rule.model_copy(update={"at_most": terms.attempts}) if terms and terms.attempts else rule
+
+    # ---- what may be seen --------------------------------------------------------------------------------------------
+
+    def visibility(self, lab: str, check: str) -> Visibility:
+        """Return who sees a check's result. `build`, the check that a file compiles, everybody sees."""
+        found = self.find(lab)
+        return found.visibility.get(check, "visible") if found else "visible"
+
+
+def seed_for(view: Mapping[str, Any], seed: int, lab: str, sha256: str) -> int:
+    """Return the seed of one file's data: a class's own `seed`, or, where that is secret, one made from it.
+
+    A made one holds for this file and this lab alone, and nothing leads back from it: a result may name it, and its
+    student can run the very case again, but a file that was fitted to its data is another file, with other data.
+    """
+    if not view.get("secret_seed"):
+        return seed
+    made = hmac.new(seed.to_bytes(16, "little"), f"{lab} {sha256}".encode(), hashlib.sha256).digest()
+    return int.from_bytes(made[:8], "little")

@@ -1,0 +1,121 @@
+"""What is wrong with a course.toml is told with its line and key; what is right is understood."""
+
+from pathlib import Path
+
+import pytest
+
+from conftest import Write
+from scanlab.course.read import read_course
+from scanlab.errors import UsageError
+
+BROKEN = Path(__file__).parent / "broken"
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in BROKEN.glob("*.toml")))
+def test_broken_files_are_told_line_by_line(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("course.toml").write_text((BROKEN / f"{name}.toml").read_text())
+    with pytest.raises(UsageError) as told:
+        read_course(Path("course.toml"))
+    assert str(told.value).splitlines() == (BROKEN / f"{name}.expected").read_text().splitlines()
+
+
+def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("latin.toml").write_bytes(b'title = "x"\n# caf\xe9\n')
+    Path("folder").mkdir()
+    for name, said in {
+        "nowhere.toml": "nowhere.toml does not exist; `grader/scanlab course new` writes an example",
+        "latin.toml": "latin.toml:2: not UTF-8; save the file as UTF-8",
+        "folder": "folder: cannot read it: Is a directory",
+    }.items():
+        with pytest.raises(UsageError) as told:
+            read_course(Path(name))
+        assert str(told.value) == said
+
+
+def test_a_course_without_labs_has_all_of_the_kits(course: Write) -> None:
+    found = course('title = "T"').course
+    assert [lab.name[:2] for lab in found.labs] == [f"{i:02}" for i in range(1, 12)]
+    assert all(lab.rubric is None and lab.due is None for lab in found.labs)
+    assert (found.secret_seed, found.seed) == (False, 7)
+
+
+def test_labs_stand_in_the_kits_order(course: Write) -> None:
+    found = course('title = "T"\n[[lab]]\nname = "04"\n[[lab]]\nname = "kogge_stone"\n[[lab]]\nname = "1"').course
+    assert [lab.name for lab in found.labs] == ["01_sequential", "02_kogge_stone", "04_brent_kung"]
+
+
+CHANGED = """
+title = "T"
+[[lab]]
+name = "02"
+title = "Our lab"
+seconds = 12.5
+visibility = "after_due_date"
+due = 2027-03-14T23:59:00Z
+[[lab.check]]
+name = "additions"
+points = 3
+at_most = 9300
+[[lab.check]]
+name = "inclusive"
+sizes = [1025, 7, 1025, 0]
+visibility = "visible"
+[[lab.check]]
+name = "speed"
+full = 1.1
+none = 9
+[[lab.check]]
+name = "mine"
+kind = "count"
+title = "no atomics"
+entry = "inclusive_scan"
+element = "float"
+points = 5
+n = 1024
+counter = "atomics"
+at_most = 0
+needs = "inclusive"
+visibility = "hidden"
+"""
+
+
+def test_what_a_course_changes_the_judge_is_told(course: Write) -> None:
+    from scanlab import plan
+    from scanlab.labs import find_lab
+
+    read = course(CHANGED)
+    lab = read.course.lab("02_kogge_stone")
+    told = plan.make_plan(lab, "scan.cu", "again", {}, plan.Options())
+    checks = {check["name"]: check for check in told["checks"]}
+    assert told["title"] == "Our lab"
+    assert told["limits"]["seconds"] == 12.5
+    assert (checks["additions"]["points"], checks["additions"]["at_most"]) == (3, 9300)
+    assert checks["additions"]["at_least"] == 9217 - 64  # the kit's: n * log2(n) - (n - 1) - n / 16
+    assert checks["inclusive"]["sizes"] == [0, 7, 1025]  # rising, as the judge needs them
+    assert (checks["speed"]["full"], checks["speed"]["none"]) == (1.1, 9)
+    assert checks["mine"]["at_most"] == 0
+    assert lab.max_points("vgpu") == 100 - 10 + 3 + 5
+    assert find_lab("02").rubric.check[4].points == 10  # the kit's own stays as it is
+    assert read.own_checks == {"02_kogge_stone": ("mine",)}
+    seen = dict(read.course.labs[0].visibility)
+    assert (seen["inclusive"], seen["mine"], seen["additions"]) == ("visible", "hidden", "after_due_date")
+
+
+@pytest.mark.parametrize("secret", ["an-instructors-own-words", "0b8d617a7c6f19b2d009915085ad644c", str((1 << 62) + 5)])
+def test_a_secret_seed_is_read_from_its_file(secret: str, course: Write, tmp_path: Path) -> None:
+    (tmp_path / "s.seed").write_text(f"{secret}\n")
+    read = course('title = "T"\nsecret_seed_file = "s.seed"')
+    assert read.course.secret_seed
+    assert read.secret == secret
+    assert 0 <= read.seed < 1 << 64
+    assert secret not in str(read.course.public_view())
+    assert str(read.seed) not in str(read.course.public_view())
+
+
+@pytest.mark.parametrize("secret", ["", "short", "a" * 40, "abababababababababab"])
+def test_a_secret_that_can_be_guessed_is_refused(secret: str, course: Write, tmp_path: Path) -> None:
+    (tmp_path / "s.seed").write_text(f"{secret}\n")
+    with pytest.raises(UsageError, match=r"course\.toml:2: secret_seed_file: .*(too easy to guess|too short)"):
+        course('title = "T"\nsecret_seed_file = "s.seed"')
