@@ -177,6 +177,9 @@ Failure failure_of(const Ending& ending, Operation entry, double seconds, std::s
     case Ending::How::flooded:
       return simple("output.flood", fmt::format("it printed more than {} bytes in one call ({})", output_limit, when),
                     "remove printf, or print from one thread for small n only");
+    case Ending::How::memory:
+      return simple("crash.host", fmt::format("it used more memory on the host than a submission may ({})", when),
+                    "look for host memory that is allocated again and again, and for processes that are started");
     case Ending::How::garbled:
       return simple("runner.changed", "the program wrote into the judge's connection",
                     "leave the runner's descriptors alone");

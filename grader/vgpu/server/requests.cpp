@@ -57,6 +57,7 @@ void Requests::reset() {
   for (const auto& [base, bytes] : allocations_) device_.memory().free(base);
   device_.memory().reset_heap();
   allocations_.clear();
+  shared_.clear();
   kernels_.clear();
   for (const auto& [id, module] : modules_) device_.unload(module);
   modules_.clear();
@@ -164,6 +165,7 @@ std::int32_t Requests::share(const Request& request, std::string_view name, Answ
   }
   answer.send_fd = device_.memory().share(answer.reply.address);
   answer.owns_fd = answer.send_fd >= 0;
+  if (answer.owns_fd) shared_.insert(answer.reply.address);
   return answer.owns_fd ? wire::error::success : wire::error::memory_allocation;
 }
 
@@ -171,6 +173,7 @@ std::int32_t Requests::release(const Request& request) {
   const auto found = allocations_.find(request.to);
   if (found == allocations_.end()) return wire::error::invalid_value;
   allocations_.erase(found);
+  shared_.erase(request.to);
   ++traffic.releases;
   return device_.memory().free(request.to) ? wire::error::success : wire::error::invalid_value;
 }

@@ -25,6 +25,7 @@ struct Traffic {
   std::uint64_t fills = 0, bytes_filled = 0;
   std::uint64_t allocations = 0, bytes_allocated = 0, releases = 0;
   std::uint64_t synchronisations = 0;
+  std::uint64_t shared = 0;          ///< allocations and variables that the host sees without a copy, at this moment
   std::uint64_t output_bytes = 0;    ///< of device printf
   std::uint64_t output_dropped = 0;  ///< bytes of it beyond SessionOptions::output_bytes
 };
@@ -69,6 +70,9 @@ class Session {
   std::vector<vgpu::Fault> take_faults();
   Traffic traffic() const;
   void reset_traffic();
+  /// The same for whoever holds lock(): nothing that the program asks for comes between.
+  Traffic traffic(const std::unique_lock<std::mutex>& held) const;
+  void reset_traffic(const std::unique_lock<std::mutex>& held);
   /// Why the connection was closed by this side ("request 7 has 12 bytes of unknown payload"); empty: it was not.
   std::string closed_because() const;
   /// An exception that came out of the engine: the kit's own failure, not the program's. Empty: none.

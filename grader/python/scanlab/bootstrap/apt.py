@@ -36,6 +36,7 @@ GXX = Need("g++", "compiles the virtual GPU, and nvcc needs it", "g++", "gcc-c++
 PKG_CONFIG = Need("pkg-config", "finds libraries", "pkg-config", "pkgconf-pkg-config", "pkgconf")
 FMT = Need("fmt", "formats messages", "libfmt-dev", "fmt-devel", "fmt")
 JSON = Need("nlohmann_json", "reads and writes results", "nlohmann-json3-dev", "json-devel", "nlohmann-json")
+BUBBLEWRAP = Need("bubblewrap", "the sandbox in which a class is graded", "bubblewrap", "bubblewrap", "bubblewrap")
 CATCH2 = Need("Catch2 3", "the judge and the tests", "libcatch2-dev", "catch-devel", "catch2")
 
 
