@@ -264,8 +264,10 @@ std::vector<std::string> parse_launcher(Object& object) {
     words.push_back(Object::as_text(list[i], fmt::format("{}[{}]", object.place("launcher"), i)));
   }
   for (const char* needed : {"{program}", "{status}"}) {
-    const bool is_there = std::ranges::any_of(words, [&](const auto& word) { return word.find(needed) != std::string::npos; });
-    if (!words.empty() && !is_there) throw KitFault(fmt::format("{}: no word has {}", object.place("launcher"), needed));
+    const bool is_there =
+        std::ranges::any_of(words, [&](const auto& word) { return word.find(needed) != std::string::npos; });
+    if (!words.empty() && !is_there)
+      throw KitFault(fmt::format("{}: no word has {}", object.place("launcher"), needed));
   }
   return words;
 }

@@ -30,6 +30,7 @@ constexpr int launcher_status_fd = 5;             // inside its launcher; the ru
 constexpr rlim_t file_bytes = 16u << 20;
 constexpr rlim_t data_bytes = rlim_t{4} << 30;
 constexpr std::size_t group_bytes = std::size_t{4} << 30;
+constexpr std::size_t judge_bytes = std::size_t{8} << 30;  ///< with what a virtual GPU has in it
 constexpr std::chrono::milliseconds memory_interval{100};
 
 [[noreturn]] void throw_errno(const std::string& what) {
@@ -56,7 +57,9 @@ struct Launch {
     if (getppid() != judge) _exit(127);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, file_bytes);
-    limit(RLIMIT_CPU, cpu_seconds);
+    // The first limit says what it is, the second one kills.
+    const rlimit processor_time{cpu_seconds, cpu_seconds + 1};
+    setrlimit(RLIMIT_CPU, &processor_time);
     if (limit_memory) limit(RLIMIT_DATA, data_bytes);
 
     // First out of the way of the numbers to come, then to their numbers; copies made by dup2 survive exec.
@@ -107,13 +110,18 @@ std::vector<pid_t> children(const std::string& process = "self") {
   return all;
 }
 
+/// Bytes of memory that a process has in use.
+std::size_t memory_of(const std::string& process) {
+  std::ifstream file("/proc/" + process + "/statm");
+  std::size_t total_pages = 0, resident_pages = 0;
+  file >> total_pages >> resident_pages;
+  return resident_pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
 /// Bytes of memory that a process and all of its descendants have in use; shared ones count for each.
 std::size_t memory_in_use(pid_t process) {
   const std::string name = std::to_string(process);
-  std::ifstream file("/proc/" + name + "/statm");
-  std::size_t total_pages = 0, resident_pages = 0;
-  file >> total_pages >> resident_pages;
-  std::size_t bytes = resident_pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  std::size_t bytes = memory_of(name);
   for (const pid_t child : children(name)) bytes += memory_in_use(child);
   return bytes;
 }
@@ -206,8 +214,8 @@ RunnerProcess::RunnerProcess(const Options& options) : options_(options) {
     close_fd(fd_);
     close_fd(output_fd_);
     close_fd(status_fd_);
-    throw KitFault(fmt::format("cannot start {}{}: {}", is_launched ? "" : "the runner ", words.front(),
-                               std::strerror(error)));
+    throw KitFault(
+        fmt::format("cannot start {}{}: {}", is_launched ? "" : "the runner ", words.front(), std::strerror(error)));
   }
   live_runners().insert(pid_);
   fcntl(output_fd_, F_SETFL, O_NONBLOCK);
@@ -273,6 +281,7 @@ std::variant<runner::Done, Ending> RunnerProcess::wait_for_answer(std::uint32_t 
     if (options_.limit_memory && now >= memory_due) {
       memory_due = now + memory_interval;
       if (memory_in_use(pid_) > group_bytes) return end({Ending::How::memory, 0, ready_});
+      if (memory_of("self") > judge_bytes) return end({Ending::How::device_memory, 0, ready_});
     }
     if (now >= deadline) {
       ending = end({Ending::How::timeout, 0, ready_});

@@ -19,12 +19,13 @@ namespace scanlab::grade {
 /// Why a runner gives no answer any more.
 struct Ending {
   enum class How {
-    exited,     ///< `code` is its exit status
-    signalled,  ///< `code` is the signal
-    timeout,    ///< still busy at the deadline
-    flooded,    ///< printed more than its limit
-    memory,     ///< all of its processes together use more memory than they may
-    garbled,    ///< wrote something that is no answer into the judge's socket
+    exited,         ///< `code` is its exit status
+    signalled,      ///< `code` is the signal
+    timeout,        ///< still busy at the deadline
+    flooded,        ///< printed more than its limit
+    memory,         ///< all of its processes together use more memory than they may
+    device_memory,  ///< it has made this process, which the virtual GPU is in, use more than it may
+    garbled,        ///< wrote something that is no answer into the judge's socket
   };
   How how = How::exited;
   int code = 0;
@@ -39,11 +40,11 @@ class RunnerProcess {
   struct Options {
     std::filesystem::path program;
     std::vector<std::string> launcher = {};  ///< see Plan::launcher
-    std::size_t output_limit = 65536;  ///< bytes, a call
-    double cpu_seconds = 60;           ///< RLIMIT_CPU, for what escapes the deadline
+    std::size_t output_limit = 65536;        ///< bytes, a call
+    double cpu_seconds = 60;                 ///< RLIMIT_CPU, for what escapes the deadline
     /// RLIMIT_DATA of 4 GiB for each process, and as much for all together; NVIDIA's driver maps more than that.
     bool limit_memory = true;
-    int vgpu_fd = -1;                  ///< inherited by the runner, not closed here
+    int vgpu_fd = -1;  ///< inherited by the runner, not closed here
   };
 
   /// Throws KitFault when the program cannot be started.

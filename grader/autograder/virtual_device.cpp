@@ -197,6 +197,9 @@ class VirtualConnection : public Connection {
 
   server::SessionOptions options() {
     server::SessionOptions options;
+    // This process pays for them: far more than any lab needs, and less than any machine has.
+    options.max_module_bytes = options.max_modules_bytes = 16u << 20;
+    options.max_allocated_bytes = 1u << 30;
     // Called by the serving thread under the gate, as faults_ is only used by whoever holds it.
     options.on_fault = [this](const vgpu::Fault& fault) {
       if (faults_.size() < most_faults) faults_.push_back(fault);

@@ -1,9 +1,10 @@
 // The last step into the sandbox: what bubblewrap starts, and what becomes the program that nobody trusts.
 //     enter [--user ID] [--processes N] [--memory BYTES] [--cpu SECONDS] [--file BYTES] [--open N] [--status FD]
 //           [--keep N] [--memfd] -- PROGRAM [ARGUMENT …]
-// Takes another user's identity for good, sets the limits, forbids the system calls that open other ways out, and closes
-// every descriptor from N on (without --keep: from 3 on). Then it writes 'r' to the status descriptor and becomes
-// PROGRAM; without that letter, or with another after it, nobody's program has run and the fault is the sandbox's.
+// Takes another user's identity for good, sets the limits, forbids the system calls that open other ways out, and
+// closes every descriptor from N on (without --keep: from 3 on). Then it writes 'r' to the status descriptor and
+// becomes PROGRAM; without that letter, or with another after it, nobody's program has run and the fault is the
+// sandbox's.
 //
 // bubblewrap itself cannot do these: a count of processes holds for a user that is not root (setrlimit(2)), and a new
 // user namespace inside would be a way to file systems without a limit.
@@ -45,7 +46,9 @@ void limit(int resource, long value, const char* what) {
   const auto wanted = static_cast<rlim_t>(value);
   if (getrlimit(static_cast<__rlimit_resource>(resource), &now) != 0) give_up(what);
   const rlim_t allowed = now.rlim_max < wanted ? now.rlim_max : wanted;  // never more than there was
-  const rlimit both{allowed, allowed};
+  // A second between the two: the first one of processor time says what it is, the last one kills.
+  const rlim_t soft = resource == RLIMIT_CPU && allowed > 1 ? allowed - 1 : allowed;
+  const rlimit both{soft, allowed};
   if (setrlimit(static_cast<__rlimit_resource>(resource), &both) != 0) give_up(what);
 }
 
@@ -79,8 +82,8 @@ constexpr unsigned refused[] = {
     SYS_shmget, SYS_msgget, SYS_semget,
     // parts of the kernel that no scan needs
     SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_open_by_handle_at,
-    SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_swapon, SYS_swapoff, SYS_reboot,
-    SYS_acct, SYS_quotactl, SYS_syslog, 425 /* io_uring_setup */, 426 /* io_uring_enter */, 427 /* io_uring_register */};
+    SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_swapon, SYS_swapoff, SYS_reboot, SYS_acct,
+    SYS_quotactl, SYS_syslog, 425 /* io_uring_setup */, 426 /* io_uring_enter */, 427 /* io_uring_register */};
 constexpr unsigned namespace_flags = 0x7E020000;  ///< of clone: every CLONE_NEW…
 constexpr unsigned clone3_call = 435;
 
@@ -89,9 +92,7 @@ void forbid_system_calls(bool memfd) {
   sock_filter program[256];
   unsigned short size = 0;
   const auto put = [&](sock_filter instruction) { program[size++] = instruction; };
-  const auto load = [&](std::size_t offset) {
-    put(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset)));
-  };
+  const auto load = [&](std::size_t offset) { put(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset))); };
   const auto answer = [&](unsigned value) { put(BPF_STMT(BPF_RET | BPF_K, value)); };
   const auto refuse = [](int error) { return SECCOMP_RET_ERRNO | static_cast<unsigned>(error); };
   constexpr std::size_t first_argument = offsetof(seccomp_data, args);  // its lower half: both are little-endian
@@ -149,8 +150,9 @@ int main(int count, char** arguments) {
   const struct {
     const char* name;
     long Wanted::*member;
-  } options[] = {{"--user", &Wanted::user},     {"--processes", &Wanted::processes}, {"--memory", &Wanted::memory},
-                 {"--cpu", &Wanted::cpu},       {"--file", &Wanted::file},           {"--open", &Wanted::open},
+  } options[] = {{"--user", &Wanted::user},     {"--processes", &Wanted::processes},
+                 {"--memory", &Wanted::memory}, {"--cpu", &Wanted::cpu},
+                 {"--file", &Wanted::file},     {"--open", &Wanted::open},
                  {"--status", &Wanted::status}, {"--keep", &Wanted::keep}};
   int at = 1;
   for (; at < count && std::strcmp(arguments[at], "--") != 0; ++at) {

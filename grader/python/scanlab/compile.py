@@ -319,9 +319,14 @@ MEMORY_LIMIT = re.compile(
 )
 
 
+TEMPORARY = re.compile(r"/[^\s:\"']*/(?:tmpxft_[0-9a-f]+_[0-9a-f]+-\d+_|cc\w{6}(?=\.\w))")
+"""How the names of a compiler's own files begin: differently each time."""
+
+
 def _told(output: str) -> str:
     """Return a compiler's message for people: whatever a file made it say, lines of a length that can be read."""
-    lines = [re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "?", line) for line in output.strip().splitlines()]
+    text = TEMPORARY.sub("", output.strip())
+    lines = [re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "?", line) for line in text.splitlines()]
     return "\n".join(f"{line[:LONGEST_LINE]} …" if len(line) > LONGEST_LINE else line for line in lines)
 
 

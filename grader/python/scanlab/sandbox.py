@@ -78,7 +78,7 @@ def require() -> None:
 def runner_command(device: Device) -> list[str]:
     """Return the command with which the judge starts a runner; PROGRAM and STATUS stand in it."""
     gpu = gpu_access() if device == "gpu" else []
-    mounts = _open_folders([Path("/usr/local")])
+    mounts = _open_folders([Path("/usr/local"), Path("/etc")])
     mounts += [*_folders((*LIBRARIES, *LOCAL_LIBRARIES)), "--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
     mounts += [*_devices(), *gpu, *_scratch(RUNNER_SCRATCH), "--ro-bind", PROGRAM, "/program"]
     memory = ["--memfd"] if device == "gpu" else []  # the driver makes files in memory, and opens many
@@ -113,7 +113,7 @@ def run_compiler(
         mounts += ["--ro-bind-try", path, path]
     mounts += [*_devices(), *(gpu_access() if device == "gpu" else []), *_scratch(COMPILER_SCRATCH)]
     toolkit = _toolkit(tools)
-    folders = [*(path.parent for path in (*toolkit, *reads, writes)), cwd]
+    folders = [Path("/etc"), *(path.parent for path in (*toolkit, *reads, writes)), cwd]
     mounts += _open_folders([folder for folder in folders if not folder.is_relative_to("/usr")])
     for path in (*toolkit, *reads):
         mounts += ["--ro-bind", str(path), str(path)]
@@ -127,7 +127,7 @@ def run_compiler(
     }
     mounts += ["--clearenv", *(word for name, value in environment.items() for word in ("--setenv", name, value))]
     limits = ["--processes", str(COMPILER_PROCESSES), "--open", str(COMPILER_OPEN_FILES)]
-    limits += ["--cpu", str(COMPILER_CPU), "--memory", str(COMPILER_MEMORY), "--file", str(COMPILER_FILE)]
+    limits += ["--cpu", str(COMPILER_CPU + 1), "--memory", str(COMPILER_MEMORY), "--file", str(COMPILER_FILE)]
     absolute = shutil.which(command[0]) or command[0]
     return _run(lambda status: _command(mounts, str(cwd), limits, status, [absolute, *command[1:]], writes), timeout)
 
@@ -187,7 +187,7 @@ def _open_folders(folders: Sequence[Path]) -> list[str]:
 
 
 def _devices() -> list[str]:
-    return [word for path in DEVICES for word in ("--dev-bind-try", path, path)]
+    return _open_folders([Path("/dev")]) + [word for path in DEVICES for word in ("--dev-bind-try", path, path)]
 
 
 def _folders(paths: Sequence[str]) -> list[str]:

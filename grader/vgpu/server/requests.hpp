@@ -115,9 +115,12 @@ class Requests {
   Staging staging_;
   std::function<void(std::string_view)> previous_print_;
   std::unordered_map<std::uint64_t, vgpu::LoadedModule*> modules_;
-  std::unordered_map<std::uint64_t, std::string> without_ptx_;  ///< why some of a module's files could not be read
+  std::unordered_map<std::uint64_t, std::size_t> module_bytes_;  ///< as they came
+  std::size_t modules_bytes_ = 0;                                ///< of them all
+  std::unordered_map<std::uint64_t, std::string> without_ptx_;   ///< why some of a module's files could not be read
   std::unordered_map<std::uint64_t, Kernel> kernels_;
   std::map<vgpu::Address, std::uint64_t> allocations_;  ///< base → bytes
+  std::uint64_t allocated_bytes_ = 0;                   ///< of them all
   std::set<vgpu::Address> shared_;                      ///< those of them, and variables, that the host sees as well
   std::unordered_map<std::uint64_t, double> events_;    ///< when they were recorded, in ns
   std::uint64_t next_id_ = 1, next_allocation_ = 1;

@@ -35,6 +35,8 @@ struct SessionOptions {
   std::size_t output_bytes = 16u << 20;   ///< device printf's text kept until the program synchronises
   std::size_t max_faults = 64;            ///< kept for take_faults()
   std::size_t max_module_bytes = 64u << 20;
+  std::size_t max_modules_bytes = std::size_t{1} << 30;   ///< of all modules that are loaded at the same time
+  std::uint64_t max_allocated_bytes = ~std::uint64_t{0};  ///< of all memory that the program has at the same time
   std::size_t max_modules = 4096, max_kernels = 65536, max_allocations = 1u << 20, max_events = 1u << 20;
   /// Called in the serving thread, with the session's lock held, when a kernel is stopped or a module cannot be used.
   std::function<void(const vgpu::Fault&)> on_fault;
