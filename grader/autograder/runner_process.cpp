@@ -32,6 +32,7 @@ constexpr rlim_t data_bytes = rlim_t{4} << 30;
 constexpr std::size_t group_bytes = std::size_t{4} << 30;
 constexpr std::size_t judge_bytes = std::size_t{8} << 30;  ///< with what a virtual GPU has in it
 constexpr std::chrono::milliseconds memory_interval{100};
+constexpr std::chrono::seconds launcher_time{3};  ///< a sandbox takes some milliseconds
 
 [[noreturn]] void throw_errno(const std::string& what) {
   throw KitFault(fmt::format("{}: {}", what, std::strerror(errno)));
@@ -285,7 +286,8 @@ std::variant<runner::Done, Ending> RunnerProcess::wait_for_answer(std::uint32_t 
     }
     if (now >= deadline) {
       ending = end({Ending::How::timeout, 0, ready_});
-      check_launcher();
+      // Started again with little time left, also the best launcher is late.
+      if (now - started_ > launcher_time) check_launcher();
       return ending;
     }
   }

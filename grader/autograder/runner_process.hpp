@@ -72,6 +72,7 @@ class RunnerProcess {
 
   Options options_;
   pid_t pid_ = -1;
+  Clock::time_point started_ = Clock::now();
   int fd_ = -1;
   int output_fd_ = -1;
   int status_fd_ = -1;  ///< of the launcher; -1: there is none, or the runner has begun

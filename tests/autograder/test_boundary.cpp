@@ -121,6 +121,13 @@ TEST_CASE("a launcher that does not start the runner is the kit's fault", "[boun
   CHECK_THROWS_AS(judge_launched("right", shell("exec sleep 60")), KitFault);
 }
 
+TEST_CASE("a launcher that is started with no time left is no fault of the kit's", "[boundary]") {
+  Plan plan = launched(shell("exec sleep 60"));
+  plan.limits.seconds = 0.2;
+  const std::unique_ptr<Device> device = make_host_device(Pretend::virtual_gpu);
+  CHECK(judge(plan, *device).verdict == Verdict::timeout);
+}
+
 TEST_CASE("once the runner has begun, whatever happens is its own doing", "[boundary]") {
   const CheckResult result = judge_launched("right", shell("printf r >&5; echo bwrap: no namespaces here; exit 1"));
   CHECK(result.verdict == Verdict::fail);

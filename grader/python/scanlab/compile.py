@@ -232,8 +232,7 @@ def _refuse_headers(path: Path, made: Path, forbidden: Sequence[str]) -> None:
         return
     used = json.loads((made.parent / "included.json").read_text())
     used += [os.fsdecode(name) for name in DEBUG_FILE.findall(made.read_bytes())]
-    libraries = {str(folder) for library in toolchain().libraries for folder in (library, *library.parents)}
-    name = next((hit for file in used if (hit := _forbidden_name(file, forbidden)) and _is_in(file, libraries)), None)
+    name = next((hit for file in used if (hit := _forbidden_name(file, forbidden)) and _is_cudas(file)), None)
     if name is None:
         return
     for number, line in enumerate(read_source(path).decode().splitlines(), 1):
@@ -245,10 +244,11 @@ def _refuse_headers(path: Path, made: Path, forbidden: Sequence[str]) -> None:
     )
 
 
-def _is_in(file: str, folders: set[str]) -> bool:
-    """Return whether a header is CUDA's; a learner's own folder may be called as a library is."""
-    parents = Path(os.path.realpath(file)).parents
-    return any(str(parent) in folders for parent in parents if len(parent.parts) > 2)
+def _is_cudas(file: str) -> bool:
+    """Return whether a header is CUDA's or the system's; a learner's own folder may be called as a library is."""
+    tools, path = toolchain(), Path(os.path.realpath(file))
+    tops = [Path("/usr"), tools.nvcc.resolve().parent.parent, *(folder.parent for folder in tools.libraries)]
+    return any(path.is_relative_to(top) for top in tops)
 
 
 def _forbidden_name(file: str, patterns: Sequence[str]) -> str | None:

@@ -50,6 +50,11 @@ def _subproject(name: str) -> bool:
     return (ROOT / "subprojects" / name).is_dir() or (ROOT / "subprojects" / f"{name}.wrap").is_file()
 
 
+def missing_for_tests() -> list[Need]:
+    """Return what this machine lacks for the tests that can do without: they are skipped where it cannot be had."""
+    return [] if shutil.which("bwrap") else [BUBBLEWRAP]
+
+
 def missing(*, with_venv: bool, with_build: bool) -> list[Need]:
     """Return what this machine lacks: for a virtual environment, and for building the C++ parts."""
     lacking = []
