@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scanlab import compile as compiling
-from scanlab import sandbox
+from scanlab import process, sandbox
 from scanlab.compile import CompileError, CompileTimeoutError, ForbiddenHeaderError
 from scanlab.errors import KitError
 from scanlab.labs import all_labs, find_lab
@@ -27,6 +28,7 @@ def forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]
     """Let no test find what another has found out about this machine."""
     enter = ENTER if ENTER.exists() else tmp_path / "enter"
     monkeypatch.setattr(sandbox, "product", lambda _: enter)
+    monkeypatch.setattr(process, "_stopping", threading.Event())  # the kit's own fault stops a process for good
     sandbox._probe.cache_clear()
     yield
     sandbox._probe.cache_clear()

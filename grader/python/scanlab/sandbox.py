@@ -292,6 +292,8 @@ def _probe() -> None:
         limits = ["--processes", "64", "--open", "64"]
         try:
             ended = _run(lambda status: _command(mounts, "/tmp", limits, status, [program], Path(folder)), 30)
+        except InterruptedError:  # the kit is stopping
+            raise
         except (KitError, OSError) as error:
             if "is not here" in str(error) or "is not built" in str(error):
                 raise
