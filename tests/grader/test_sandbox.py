@@ -81,7 +81,9 @@ def test_a_program_that_claims_to_be_bubblewrap_and_starts_nothing_is_refused(
 
 def test_a_plan_has_a_launcher_only_for_what_others_have_written() -> None:
     lab = find_lab("02")
-    plain, boxed = (make_plan(lab, "scan.cu", "", {}, Options(sandboxed=sandboxed)) for sandboxed in (False, True))
+    plain, boxed = (
+        make_plan(lab, "scan.cu", "", {}, Options(is_sandboxed=is_sandboxed)) for is_sandboxed in (False, True)
+    )
     assert plain["launcher"] == []
     words = boxed["launcher"]
     assert sandbox.PROGRAM in words

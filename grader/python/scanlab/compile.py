@@ -111,7 +111,7 @@ def read_source(path: Path) -> bytes:
     return text
 
 
-def compile_object(source: Source, device: Device, *, sandboxed: bool = False) -> Path:
+def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False) -> Path:
     """Compile one file and return the object, from the cache where nothing has changed.
 
     In the sandbox it can include nothing but the system's headers, CUDA's and `labs/*.cuh`.
@@ -125,7 +125,7 @@ def compile_object(source: Source, device: Device, *, sandboxed: bool = False) -
     flags = ["-std=c++17", "-I", str(LABS), *DEVICE_FLAGS[device], *source.flags]
     if tools.release >= NO_OLD_NAMES and OLD_NAMES.search(text):
         flags += ["-include", str(OLD_NAMES_HEADER)]
-    kind = "sandboxed object" if sandboxed else "object, included.json"
+    kind = "sandboxed object" if is_sandboxed else "object, included.json"
     entry = CACHE / _hash(kind, text, str(cwd), name, tools.identity, *flags)
     made = entry / "object.o"
     if _headers_unchanged(entry):
@@ -134,7 +134,7 @@ def compile_object(source: Source, device: Device, *, sandboxed: bool = False) -
     with _Making(entry) as folder:
         output, headers = folder / "object.o", folder / "headers.d"
         command = [str(tools.nvcc), *flags, "-MD", "-MF", str(headers), "-c", name, "-o", str(output)]
-        if sandboxed:
+        if is_sandboxed:
             given = [source.path, *sorted(LABS.glob("*.cuh")), OLD_NAMES_HEADER]
             _run_sandboxed(command, cwd, given, folder, device)
             _check_made(output, headers)
@@ -146,7 +146,9 @@ def compile_object(source: Source, device: Device, *, sandboxed: bool = False) -
     return made
 
 
-def link(objects: Sequence[Path], device: Device, libraries: Sequence[Path] = (), *, sandboxed: bool = False) -> Path:
+def link(
+    objects: Sequence[Path], device: Device, libraries: Sequence[Path] = (), *, is_sandboxed: bool = False
+) -> Path:
     """Link objects with `libraries` and the device's CUDA runtime; return the program.
 
     Raises LinkError with the linker's messages: a symbol that the program lacks is the program's fault.
@@ -156,7 +158,9 @@ def link(objects: Sequence[Path], device: Device, libraries: Sequence[Path] = ()
         libraries = [*libraries, product("grader/cudart/libcudart_vgpu.a")]
     stamps = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in libraries]
     contents = [path.read_bytes() for path in objects]
-    entry = CACHE / _hash("sandboxed program" if sandboxed else "program", device, tools.identity, *contents, *stamps)
+    entry = CACHE / _hash(
+        "sandboxed program" if is_sandboxed else "program", device, tools.identity, *contents, *stamps
+    )
     program = entry / "program"
     if program.exists():
         _touch(entry)
@@ -165,7 +169,7 @@ def link(objects: Sequence[Path], device: Device, libraries: Sequence[Path] = ()
         given = [*objects, *libraries, *_members(libraries)]
 
         def run(command: list[str]) -> None:
-            if sandboxed:
+            if is_sandboxed:
                 _run_sandboxed(command, ROOT, given, folder, device)
             else:
                 _run(command, ROOT)
@@ -210,15 +214,17 @@ def _cuda_library(tools: Toolchain, name: str) -> str:
 
 
 def build_runner(
-    path: Path, element: str, device: Device, *, forbidden: Sequence[str] = (), sandboxed: bool = False
+    path: Path, element: str, device: Device, *, is_sandboxed: bool, forbidden: Sequence[str] = ()
 ) -> Path:
     """Compile a submission for one element and link it with the runner; return the program.
 
+    Whoever calls says whether the file is somebody else's and has to be compiled in the sandbox.
+
     Raises CompileError; ForbiddenHeaderError for a header whose name fits one of the patterns `forbidden` ("cub/*").
     """
-    made = compile_object(Source(path, ELEMENT_FLAGS[element]), device, sandboxed=sandboxed)
+    made = compile_object(Source(path, ELEMENT_FLAGS[element]), device, is_sandboxed=is_sandboxed)
     _refuse_headers(path, made, forbidden)
-    return link([made], device, [product(f"grader/runner/librunner_{element}.a")], sandboxed=sandboxed)
+    return link([made], device, [product(f"grader/runner/librunner_{element}.a")], is_sandboxed=is_sandboxed)
 
 
 INCLUDE = re.compile(r"\s*#\s*include\s*[<\"]([^>\"]+)")

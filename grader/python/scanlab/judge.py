@@ -64,7 +64,7 @@ def grade(
     """
     for submission in submissions:
         _ = submission.lab.rubric  # a broken lab.toml is told before anything is compiled
-    if options.sandboxed:
+    if options.is_sandboxed:
         sandbox.require()
     workers = os.cpu_count() or 1
     is_timed = options.device == "gpu"  # then nothing else may run: no other judge, and no compiler
@@ -109,15 +109,18 @@ def _start_builds(pool: ThreadPoolExecutor, submission: Submission, options: pla
         return _Builds({}, {}, error)
 
     lab = submission.lab
-    forbidden, sandboxed = lab.rubric.forbidden_headers, options.sandboxed
+    forbidden, is_sandboxed = lab.rubric.forbidden_headers, options.is_sandboxed
     timed = plans.timed_elements(lab, options.device) if lab.solution.exists() else []
     runners = {
         element: pool.submit(
-            build_runner, submission.path, element, options.device, forbidden=forbidden, sandboxed=sandboxed
+            build_runner, submission.path, element, options.device, forbidden=forbidden, is_sandboxed=is_sandboxed
         )
         for element in plans.elements(lab)
     }
-    return _Builds(runners, {name: pool.submit(build_runner, lab.solution, name, options.device) for name in timed})
+    return _Builds(
+        runners,
+        {name: pool.submit(build_runner, lab.solution, name, options.device, is_sandboxed=False) for name in timed},
+    )
 
 
 def _reference(builds: _Builds, lab: Lab) -> dict[str, Path]:

@@ -26,7 +26,7 @@ class Options:
     n: int | None = None
     seed: int = DEFAULT_SEED
     schedule: Schedule | None = None
-    sandboxed: bool = False
+    is_sandboxed: bool = False
     """Compile and run in the sandbox: what other people have written, as opposed to one's own work on one's own
     machine."""
 
@@ -59,7 +59,7 @@ def make_plan(
         "limits": rubric.limits.model_dump(),
         "runners": {element: str(path) for element, path in runners.items()},
         "reference": {element: str(path) for element, path in (reference or {}).items()},
-        "launcher": sandbox.runner_command(options.device) if options.sandboxed else [],
+        "launcher": sandbox.runner_command(options.device) if options.is_sandboxed else [],
         "checks": [_check(rubric, check, options) for check in rubric.check],
     }
 
