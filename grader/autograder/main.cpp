@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/prctl.h>
 
 #include <catch2/catch_session.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -70,15 +71,18 @@ int exit_code_of(Verdict verdict) {
 
 int run(int argc, char** argv) {
   std::string plan_path, result_path;
+  bool dies_with_parent = false;
   Catch::Session session;
   session.configData().runOrder = Catch::TestRunOrder::Declared;  // `needs` looks back
   using Catch::Clara::Opt;
   session.cli(session.cli() | Opt(plan_path, "plan.json")["--plan"]("what to check") |
-              Opt(result_path, "result.json")["--result"]("where the result goes"));
+              Opt(result_path, "result.json")["--result"]("where the result goes") |
+              Opt(dies_with_parent)["--die-with-parent"]("end when whoever has started this ends, however that is"));
   if (session.applyCommandLine(argc, argv) != 0) return exit_usage;
   const bool only_shows = session.configData().showHelp || session.configData().libIdentify ||
                           session.configData().listReporters || session.configData().listListeners;
   if (only_shows) return session.run() == 0 ? exit_pass : exit_usage;
+  if (dies_with_parent) prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (plan_path.empty()) {
     fmt::print(stderr, "judge: --plan plan.json is missing (judge --help)\n");
     return exit_usage;

@@ -167,7 +167,8 @@ Failure failure_of(const Ending& ending, Operation entry, double seconds, std::s
       return simple("crash.exit",
                     fmt::format("the program ended with exit code {} {}: {} must return", ending.code, when, name),
                     ending.was_ready ? "remove calls of exit(), also where an error is handled"
-                                     : "look for constructors of global variables, which run before everything else");
+                                     : "look for a main() in the file, and for constructors of global variables, which "
+                                       "run before everything else");
     case Ending::How::signalled:
       return simple("crash.host", fmt::format("the program {} ({})", signal_text(ending.code), when),
                     "look at the host code of the entry: pointers, sizes, what it does before and after the launch");
@@ -177,6 +178,12 @@ Failure failure_of(const Ending& ending, Operation entry, double seconds, std::s
     case Ending::How::flooded:
       return simple("output.flood", fmt::format("it printed more than {} bytes in one call ({})", output_limit, when),
                     "remove printf, or print from one thread for small n only");
+    case Ending::How::memory:
+      return simple("crash.host", fmt::format("it used more memory on the host than a submission may ({})", when),
+                    "look for host memory that is allocated again and again, and for processes that are started");
+    case Ending::How::device_memory:
+      return simple("crash.host", fmt::format("it needs more memory on the device than a submission may ({})", when),
+                    "look for what each thread has of its own: large local arrays, and many blocks");
     case Ending::How::garbled:
       return simple("runner.changed", "the program wrote into the judge's connection",
                     "leave the runner's descriptors alone");

@@ -256,6 +256,22 @@ std::map<std::string, std::filesystem::path> parse_runners(Object object) {
   return runners;
 }
 
+std::vector<std::string> parse_launcher(Object& object) {
+  std::vector<std::string> words;
+  if (object.find("launcher") == nullptr) return words;
+  const Json& list = object.list("launcher");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    words.push_back(Object::as_text(list[i], fmt::format("{}[{}]", object.place("launcher"), i)));
+  }
+  for (const char* needed : {"{program}", "{status}"}) {
+    const bool is_there =
+        std::ranges::any_of(words, [&](const auto& word) { return word.find(needed) != std::string::npos; });
+    if (!words.empty() && !is_there)
+      throw KitFault(fmt::format("{}: no word has {}", object.place("launcher"), needed));
+  }
+  return words;
+}
+
 /// Names are unique, `needs` names an earlier check, and every element has its runner.
 void check_references(const Plan& plan) {
   std::set<std::string> names;
@@ -321,6 +337,7 @@ Plan parse_plan(std::string_view text) {
   if (const Json* limits = object.find("limits")) plan.limits = parse_limits(Object(*limits, "limits"));
   plan.runners = parse_runners(Object(object.get("runners"), "runners"));
   if (const Json* reference = object.find("reference")) plan.reference = parse_runners(Object(*reference, "reference"));
+  plan.launcher = parse_launcher(object);
   const Json& checks = object.list("checks");
   for (std::size_t i = 0; i < checks.size(); ++i) {
     plan.checks.push_back(parse_check(Object(checks[i], fmt::format("checks[{}]", i))));

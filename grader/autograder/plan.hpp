@@ -65,6 +65,9 @@ struct Plan {
   std::map<std::string, std::filesystem::path> runners;  ///< by element name
   /// Of the lab's reference solution, by element name; empty: it is not here, and nothing can be timed.
   std::map<std::string, std::filesystem::path> reference;
+  /// The command that starts a runner, here a sandbox's; empty: the runner itself. In its words "{program}" stands for
+  /// the runner's path, and "{status}" for a descriptor to which 'r' is written when the runner is about to begin.
+  std::vector<std::string> launcher;
   std::vector<CheckPlan> checks;
 };
 

@@ -26,8 +26,13 @@ namespace scanlab::grade {
 namespace {
 
 constexpr int runner_fd = 3, runner_vgpu_fd = 4;  // numbers inside the runner
+constexpr int launcher_status_fd = 5;             // inside its launcher; the runner does not get it
 constexpr rlim_t file_bytes = 16u << 20;
 constexpr rlim_t data_bytes = rlim_t{4} << 30;
+constexpr std::size_t group_bytes = std::size_t{4} << 30;
+constexpr std::size_t judge_bytes = std::size_t{8} << 30;  ///< with what a virtual GPU has in it
+constexpr std::chrono::milliseconds memory_interval{100};
+constexpr std::chrono::seconds launcher_time{3};  ///< a sandbox takes some milliseconds
 
 [[noreturn]] void throw_errno(const std::string& what) {
   throw KitFault(fmt::format("{}: {}", what, std::strerror(errno)));
@@ -36,9 +41,9 @@ constexpr rlim_t data_bytes = rlim_t{4} << 30;
 /// What the child does between fork and exec; only functions that are safe there.
 struct Launch {
   const char* program = nullptr;
-  std::array<char*, 2> arguments{};
+  std::vector<char*> arguments;
   std::vector<char*> environment;
-  int judge_socket = -1, vgpu_socket = -1, output = -1, null = -1, failed = -1;
+  int judge_socket = -1, vgpu_socket = -1, output = -1, null = -1, failed = -1, status = -1;
   rlim_t cpu_seconds = 60;
   bool limit_memory = true;
 
@@ -53,7 +58,9 @@ struct Launch {
     if (getppid() != judge) _exit(127);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, file_bytes);
-    limit(RLIMIT_CPU, cpu_seconds);
+    // The first limit says what it is, the second one kills.
+    const rlimit processor_time{cpu_seconds, cpu_seconds + 1};
+    setrlimit(RLIMIT_CPU, &processor_time);
     if (limit_memory) limit(RLIMIT_DATA, data_bytes);
 
     // First out of the way of the numbers to come, then to their numbers; copies made by dup2 survive exec.
@@ -62,12 +69,14 @@ struct Launch {
     const int high_output = fcntl(output, F_DUPFD_CLOEXEC, 64);
     const int high_null = fcntl(null, F_DUPFD_CLOEXEC, 64);
     const int high_failed = fcntl(failed, F_DUPFD_CLOEXEC, 64);
+    const int high_status = status < 0 ? -1 : fcntl(status, F_DUPFD_CLOEXEC, 64);
     bool ok = dup2(high_null, 0) >= 0 && dup2(high_output, 1) >= 0 && dup2(high_output, 2) >= 0 &&
               dup2(high_judge, runner_fd) >= 0;
     if (high_vgpu >= 0) ok = ok && dup2(high_vgpu, runner_vgpu_fd) >= 0;
     // Everything else of the judge's is close-on-exec already; this also covers what a library may have opened.
     const int first_free = high_vgpu >= 0 ? runner_vgpu_fd + 1 : runner_fd + 1;
     for (int fd = first_free; fd < 256; ++fd) fcntl(fd, F_SETFD, FD_CLOEXEC);
+    if (high_status >= 0) ok = ok && dup2(high_status, launcher_status_fd) >= 0;
 
     sigset_t none;
     sigemptyset(&none);
@@ -91,15 +100,43 @@ std::set<pid_t>& live_runners() {
   return numbers;
 }
 
-/// Children of this process, by /proc; empty where the kernel does not tell.
-std::vector<pid_t> children() {
+/// Children of a process ("self": this one), by /proc; empty where the kernel does not tell.
+std::vector<pid_t> children(const std::string& process = "self") {
   std::vector<pid_t> all;
   std::error_code ignored;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + process + "/task", ignored)) {
     std::ifstream file(task.path() / "children");
     for (pid_t pid = 0; file >> pid;) all.push_back(pid);
   }
   return all;
+}
+
+/// Bytes of memory that a process has in use.
+std::size_t memory_of(const std::string& process) {
+  std::ifstream file("/proc/" + process + "/statm");
+  std::size_t total_pages = 0, resident_pages = 0;
+  file >> total_pages >> resident_pages;
+  return resident_pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// Bytes of memory that a process and all of its descendants have in use; shared ones count for each.
+std::size_t memory_in_use(pid_t process) {
+  const std::string name = std::to_string(process);
+  std::size_t bytes = memory_of(name);
+  for (const pid_t child : children(name)) bytes += memory_in_use(child);
+  return bytes;
+}
+
+/// The environment of a runner that has a launcher: nothing of whoever runs the judge but what chooses a GPU.
+bool goes_into_sandbox(const char* variable) {
+  return std::strncmp(variable, "CUDA_", 5) == 0;
+}
+
+std::string filled_in(std::string word, std::string_view name, const std::string& value) {
+  for (std::size_t at = 0; (at = word.find(name, at)) != std::string::npos; at += value.size()) {
+    word.replace(at, name.size(), value);
+  }
+  return word;
 }
 
 }  // namespace
@@ -109,10 +146,12 @@ void adopt_orphans() {
 }
 
 RunnerProcess::RunnerProcess(const Options& options) : options_(options) {
-  int sockets[2], output[2], failed[2];
+  int sockets[2], output[2], failed[2], status[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) throw_errno("no socket for the runner");
   if (pipe2(output, O_CLOEXEC) != 0) throw_errno("no pipe for the runner");
   if (pipe2(failed, O_CLOEXEC) != 0) throw_errno("no pipe for the runner");
+  const bool is_launched = !options.launcher.empty();
+  if (is_launched && pipe2(status, O_CLOEXEC | O_NONBLOCK) != 0) throw_errno("no pipe for the runner");
   int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (null < 0) throw_errno("cannot open /dev/null");
 
@@ -121,10 +160,21 @@ RunnerProcess::RunnerProcess(const Options& options) : options_(options) {
   std::string own = fmt::format("{}={}", runner::fd_variable, runner_fd);
   std::string vgpu = fmt::format("{}={}", runner::vgpu_variable, runner_vgpu_fd);
   Launch launch;
-  launch.program = program.c_str();
-  launch.arguments = {const_cast<char*>(program.c_str()), nullptr};
+  std::vector<std::string> words = options.launcher;
+  if (!is_launched) words = {program};
+  for (std::string& word : words) {
+    word = filled_in(filled_in(word, "{program}", program), "{status}", std::to_string(launcher_status_fd));
+  }
+  for (std::string& word : words) launch.arguments.push_back(word.data());
+  launch.arguments.push_back(nullptr);
+  launch.program = words.front().c_str();
+  std::array<std::string, 4> sandbox = {"PATH=/usr/bin:/bin", "HOME=/tmp", "TMPDIR=/tmp", "LANG=C.UTF-8"};
+  if (is_launched) {
+    for (std::string& variable : sandbox) launch.environment.push_back(variable.data());
+  }
   for (char** variable = environ; *variable != nullptr; ++variable) {
-    if (std::strncmp(*variable, "SCANLAB_", 8) != 0) launch.environment.push_back(*variable);
+    const bool is_kept = is_launched ? goes_into_sandbox(*variable) : std::strncmp(*variable, "SCANLAB_", 8) != 0;
+    if (is_kept) launch.environment.push_back(*variable);
   }
   launch.environment.push_back(own.data());
   if (options.vgpu_fd >= 0) launch.environment.push_back(vgpu.data());
@@ -134,6 +184,7 @@ RunnerProcess::RunnerProcess(const Options& options) : options_(options) {
   launch.output = output[1];
   launch.null = null;
   launch.failed = failed[1];
+  launch.status = status[1];
   launch.cpu_seconds = static_cast<rlim_t>(std::ceil(options.cpu_seconds));
   launch.limit_memory = options.limit_memory;
 
@@ -144,9 +195,11 @@ RunnerProcess::RunnerProcess(const Options& options) : options_(options) {
   close_fd(sockets[1]);
   close_fd(output[1]);
   close_fd(failed[1]);
+  close_fd(status[1]);
   close_fd(null);
   fd_ = sockets[0];
   output_fd_ = output[0];
+  status_fd_ = status[0];
 
   int error = pid_ < 0 ? fork_error : 0;
   if (pid_ > 0) {
@@ -161,7 +214,9 @@ RunnerProcess::RunnerProcess(const Options& options) : options_(options) {
     kill_all();
     close_fd(fd_);
     close_fd(output_fd_);
-    throw KitFault(fmt::format("cannot start the runner {}: {}", program, std::strerror(error)));
+    close_fd(status_fd_);
+    throw KitFault(
+        fmt::format("cannot start {}{}: {}", is_launched ? "" : "the runner ", words.front(), std::strerror(error)));
   }
   live_runners().insert(pid_);
   fcntl(output_fd_, F_SETFL, O_NONBLOCK);
@@ -171,6 +226,7 @@ RunnerProcess::~RunnerProcess() {
   kill_all();
   close_fd(fd_);
   close_fd(output_fd_);
+  close_fd(status_fd_);
 }
 
 std::variant<runner::Done, Ending> RunnerProcess::call(runner::Call call, Clock::time_point deadline) {
@@ -196,6 +252,7 @@ std::variant<runner::Done, Ending> RunnerProcess::wait_for_answer(std::uint32_t 
   std::size_t got = 0;
   bool open = true;  // the runner's end of the socket
   std::optional<std::uint64_t> crash;
+  Clock::time_point memory_due = Clock::now() + memory_interval;
   while (true) {
     // A runner that has ended may have a child that holds its socket open; so look at the process as well, 50 times
     // a second. An answer wakes this loop at once.
@@ -217,9 +274,22 @@ std::variant<runner::Done, Ending> RunnerProcess::wait_for_answer(std::uint32_t 
     Ending ending;
     if (has_exited(ending)) {
       ending.address = crash;
-      return end(ending);
+      ending = end(ending);
+      check_launcher();
+      return ending;
     }
-    if (Clock::now() >= deadline) return end({Ending::How::timeout, 0, ready_});
+    const Clock::time_point now = Clock::now();
+    if (options_.limit_memory && now >= memory_due) {
+      memory_due = now + memory_interval;
+      if (memory_in_use(pid_) > group_bytes) return end({Ending::How::memory, 0, ready_});
+      if (memory_of("self") > judge_bytes) return end({Ending::How::device_memory, 0, ready_});
+    }
+    if (now >= deadline) {
+      ending = end({Ending::How::timeout, 0, ready_});
+      // Started again with little time left, also the best launcher is late.
+      if (now - started_ > launcher_time) check_launcher();
+      return ending;
+    }
   }
 }
 
@@ -255,8 +325,25 @@ bool RunnerProcess::has_exited(Ending& ending) const {
   if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return false;
   ending.how = info.si_code == CLD_EXITED ? Ending::How::exited : Ending::How::signalled;
   ending.code = info.si_status;
+  // A launcher that has waited for the runner tells its signal as a shell does.
+  if (!options_.launcher.empty() && info.si_code == CLD_EXITED && ending.code > 128 && ending.code <= 128 + 64) {
+    ending.how = Ending::How::signalled;
+    ending.code -= 128;
+  }
   ending.was_ready = ready_;
   return true;
+}
+
+void RunnerProcess::check_launcher() {
+  if (status_fd_ < 0) return;
+  char said[2] = {};
+  ssize_t got;
+  do got = ::read(status_fd_, said, sizeof said);
+  while (got < 0 && errno == EINTR);
+  close_fd(status_fd_);
+  if (got == 1 && said[0] == 'r') return;  // whatever came then, it was the runner's doing
+  std::string text = output_.substr(0, output_.find('\n'));
+  throw KitFault(fmt::format("the sandbox did not start the runner{}{}", text.empty() ? "" : ": ", text));
 }
 
 Ending RunnerProcess::end(Ending ending) {

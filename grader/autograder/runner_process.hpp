@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "autograder/device.hpp"
 #include "runner/protocol.hpp"
@@ -18,11 +19,13 @@ namespace scanlab::grade {
 /// Why a runner gives no answer any more.
 struct Ending {
   enum class How {
-    exited,     ///< `code` is its exit status
-    signalled,  ///< `code` is the signal
-    timeout,    ///< still busy at the deadline
-    flooded,    ///< printed more than its limit
-    garbled,    ///< wrote something that is no answer into the judge's socket
+    exited,         ///< `code` is its exit status
+    signalled,      ///< `code` is the signal
+    timeout,        ///< still busy at the deadline
+    flooded,        ///< printed more than its limit
+    memory,         ///< all of its processes together use more memory than they may
+    device_memory,  ///< it has made this process, which the virtual GPU is in, use more than it may
+    garbled,        ///< wrote something that is no answer into the judge's socket
   };
   How how = How::exited;
   int code = 0;
@@ -36,10 +39,12 @@ class RunnerProcess {
  public:
   struct Options {
     std::filesystem::path program;
-    std::size_t output_limit = 65536;  ///< bytes, a call
-    double cpu_seconds = 60;           ///< RLIMIT_CPU, for what escapes the deadline
-    bool limit_memory = true;          ///< RLIMIT_DATA of 4 GiB; NVIDIA's driver maps more than that
-    int vgpu_fd = -1;                  ///< inherited by the runner, not closed here
+    std::vector<std::string> launcher = {};  ///< see Plan::launcher
+    std::size_t output_limit = 65536;        ///< bytes, a call
+    double cpu_seconds = 60;                 ///< RLIMIT_CPU, for what escapes the deadline
+    /// RLIMIT_DATA of 4 GiB for each process, and as much for all together; NVIDIA's driver maps more than that.
+    bool limit_memory = true;
+    int vgpu_fd = -1;  ///< inherited by the runner, not closed here
   };
 
   /// Throws KitFault when the program cannot be started.
@@ -61,12 +66,16 @@ class RunnerProcess {
   Ending end(Ending ending);
   bool drain_output();
   bool has_exited(Ending& ending) const;
+  /// Throws KitFault when it is the launcher that has ended, or hangs, and the runner has never begun.
+  void check_launcher();
   void kill_all();
 
   Options options_;
   pid_t pid_ = -1;
+  Clock::time_point started_ = Clock::now();
   int fd_ = -1;
   int output_fd_ = -1;
+  int status_fd_ = -1;  ///< of the launcher; -1: there is none, or the runner has begun
   std::uint32_t serial_ = 0;
   bool ready_ = false;
   std::string output_;

@@ -145,15 +145,15 @@ class VirtualConnection : public Connection {
       is_counting_ = true;
     }
     alarm_.arm(deadline);
+    session_.reset_traffic(gate_);  // before anything of the call, also what a thread has asked for in advance
     gate_.unlock();
-    session_.reset_traffic();  // takes the gate itself, as the session's other questions do
   }
 
   CallReport end_call() override {
     session_.drain();  // what was launched and not waited for belongs to this call
-    const server::Traffic traffic = session_.traffic();
     const std::string internal_error = session_.internal_error(), closed_because = session_.closed_because();
     gate_ = session_.lock();
+    const server::Traffic traffic = session_.traffic(gate_);
     alarm_.disarm();
     const bool followed_waits = follows_waits_, was_counting = stop_counting();
     if (!internal_error.empty()) throw KitFault("the virtual GPU failed: " + internal_error);
@@ -162,7 +162,8 @@ class VirtualConnection : public Connection {
     if (was_counting) {
       report.counts = counters_.counts().named();
       if (followed_waits) report.counts.emplace_back("chained_waits", static_cast<double>(waits_.longest()));
-      report.counts.emplace_back("host_copies", static_cast<double>(traffic.copies_to_host));
+      // Memory that the host sees needs no copy to be read there.
+      report.counts.emplace_back("host_copies", static_cast<double>(traffic.copies_to_host + traffic.shared));
       using Cost = vgpu::LineCosts::Cost;
       for (const Cost cost : {Cost::bank_conflicts, Cost::sectors, Cost::divergence, Cost::barriers})
         for (vgpu::Finding& line : line_costs_.findings(cost)) report.costs.push_back(std::move(line));
@@ -196,6 +197,9 @@ class VirtualConnection : public Connection {
 
   server::SessionOptions options() {
     server::SessionOptions options;
+    // This process pays for them: far more than any lab needs, and less than any machine has.
+    options.max_module_bytes = options.max_modules_bytes = 16u << 20;
+    options.max_allocated_bytes = 1u << 30;
     // Called by the serving thread under the gate, as faults_ is only used by whoever holds it.
     options.on_fault = [this](const vgpu::Fault& fault) {
       if (faults_.size() < most_faults) faults_.push_back(fault);

@@ -26,7 +26,7 @@ class Recorder:
         self.builds_left = 0
         self.lock = threading.Lock()
 
-    def build_runner(self, path: Path, element: str, _device: str) -> Path:
+    def build_runner(self, path: Path, element: str, _device: str, **_: object) -> Path:
         if "BROKEN" in path.read_text():
             raise CompileError(f"{path.name}(1): error: oops")
         with self.lock:

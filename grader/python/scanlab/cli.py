@@ -145,6 +145,10 @@ def check(
     sanitize: Annotated[
         bool, typer.Option("--sanitize", help="with --device gpu: run NVIDIA's compute-sanitizer as well")
     ] = False,
+    sandbox: Annotated[
+        bool,
+        typer.Option("--sandbox", help="compile and run it in the sandbox: for a file that somebody else has written"),
+    ] = False,
     json_file: JsonOption = None,
 ) -> None:
     """Check your work on one lab."""
@@ -165,7 +169,7 @@ def check(
         )
     submission = Submission(found, file or found.source)
     read_source(submission.path)
-    options = Options(device.value, n, seed, schedule.value if schedule else None)
+    options = Options(device.value, n, seed, schedule.value if schedule else None, sandbox)
     result = _grade([submission], options)[0]
     _print(report.result_lines(result, checks=True))
     is_clean = True

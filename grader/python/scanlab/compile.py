@@ -2,6 +2,8 @@
 
 An object is kept under the hash of what it was made from: the file's name and text, nvcc and the flags; beside it lie
 the names and hashes of the headers it included. The program linked from it is kept under the objects and libraries.
+
+What was compiled in the sandbox is kept apart from what was not: outside of it a file may have included anything.
 """
 
 import hashlib
@@ -9,14 +11,18 @@ import json
 import os
 import re
 import shutil
+import signal
+import stat
 import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
+from scanlab import sandbox
 from scanlab.bootstrap.cuda import PTX_FLAGS
 from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.labs import Device
@@ -50,6 +56,18 @@ class CompileError(WorkError):
     """The learner's file does not compile; the text is nvcc's own."""
 
     what = "does not compile"
+
+
+class CompileTimeoutError(CompileError):
+    """Compiling it takes longer than it may."""
+
+    what = "does not compile in time"
+
+
+class ForbiddenHeaderError(CompileError):
+    """It uses a library that does what the lab asks for."""
+
+    what = "includes what this lab asks you to write"
 
 
 class LinkError(CompileError):
@@ -93,8 +111,10 @@ def read_source(path: Path) -> bytes:
     return text
 
 
-def compile_object(source: Source, device: Device) -> Path:
+def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False) -> Path:
     """Compile one file and return the object, from the cache where nothing has changed.
+
+    In the sandbox it can include nothing but the system's headers, CUDA's and `labs/*.cuh`.
 
     Raises CompileError with nvcc's messages, which name the file as the learner would type it.
     """
@@ -105,7 +125,8 @@ def compile_object(source: Source, device: Device) -> Path:
     flags = ["-std=c++17", "-I", str(LABS), *DEVICE_FLAGS[device], *source.flags]
     if tools.release >= NO_OLD_NAMES and OLD_NAMES.search(text):
         flags += ["-include", str(OLD_NAMES_HEADER)]
-    entry = CACHE / _hash("object", text, str(cwd), name, tools.identity, *flags)
+    kind = "sandboxed object" if is_sandboxed else "object, included.json"
+    entry = CACHE / _hash(kind, text, str(cwd), name, tools.identity, *flags)
     made = entry / "object.o"
     if _headers_unchanged(entry):
         _touch(entry)
@@ -113,12 +134,21 @@ def compile_object(source: Source, device: Device) -> Path:
     with _Making(entry) as folder:
         output, headers = folder / "object.o", folder / "headers.d"
         command = [str(tools.nvcc), *flags, "-MD", "-MF", str(headers), "-c", name, "-o", str(output)]
-        _run(command, cwd)
-        (folder / "headers.json").write_text(json.dumps(_header_hashes(headers.read_text(), cwd)))
+        if is_sandboxed:
+            given = [source.path, *sorted(LABS.glob("*.cuh")), OLD_NAMES_HEADER]
+            _run_sandboxed(command, cwd, given, folder, device)
+            _check_made(output, headers)
+        else:
+            _run(command, cwd)
+        names = _included(headers.read_text(errors="surrogateescape"), cwd)
+        (folder / "headers.json").write_text(json.dumps(_header_hashes(names)))
+        (folder / "included.json").write_text(json.dumps([str(path) for path in names]))
     return made
 
 
-def link(objects: Sequence[Path], device: Device, libraries: Sequence[Path] = ()) -> Path:
+def link(
+    objects: Sequence[Path], device: Device, libraries: Sequence[Path] = (), *, is_sandboxed: bool = False
+) -> Path:
     """Link objects with `libraries` and the device's CUDA runtime; return the program.
 
     Raises LinkError with the linker's messages: a symbol that the program lacks is the program's fault.
@@ -128,30 +158,44 @@ def link(objects: Sequence[Path], device: Device, libraries: Sequence[Path] = ()
         libraries = [*libraries, product("grader/cudart/libcudart_vgpu.a")]
     stamps = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in libraries]
     contents = [path.read_bytes() for path in objects]
-    entry = CACHE / _hash("program", device, tools.identity, *contents, *stamps)
+    entry = CACHE / _hash(
+        "sandboxed program" if is_sandboxed else "program", device, tools.identity, *contents, *stamps
+    )
     program = entry / "program"
     if program.exists():
         _touch(entry)
         return program
     with _Making(entry) as folder:
+        given = [*objects, *libraries, *_members(libraries)]
+
+        def run(command: list[str]) -> None:
+            if is_sandboxed:
+                _run_sandboxed(command, ROOT, given, folder, device)
+            else:
+                _run(command, ROOT)
+
         try:
             runtime = _runtime(tools, device)
             relocatable = [path for path, content in zip(objects, contents, strict=True) if RELOCATABLE in content]
             if relocatable:
-                objects = [*objects, _link_device_code(tools, relocatable, device, folder)]
+                joined = folder / "device_code.o"
+                run([str(tools.nvcc), *DEVICE_LINK_FLAGS[device], "-dlink", *map(str, relocatable), "-o", str(joined)])
+                objects = [*objects, joined]
                 runtime = [*_device_runtime(tools, device), *runtime]
             command = ["g++", *map(str, objects), *map(str, libraries), *runtime, *SYSTEM_LIBRARIES]
-            _run([*command, "-o", str(folder / "program")], ROOT)
+            run([*command, "-o", str(folder / "program")])
+            _check_made(folder / "program")
+        except CompileTimeoutError:
+            raise
         except CompileError as error:
             raise LinkError(re.sub(rf"{re.escape(str(CACHE))}/\w+/object\.o: ", "", str(error))) from error
     return program
 
 
-def _link_device_code(tools: Toolchain, objects: Sequence[Path], device: Device, folder: Path) -> Path:
-    """Make the object that joins the device code of objects compiled with -rdc=true."""
-    made = folder / "device_code.o"
-    _run([str(tools.nvcc), *DEVICE_LINK_FLAGS[device], "-dlink", *map(str, objects), "-o", str(made)], ROOT)
-    return made
+def _members(libraries: Sequence[Path]) -> list[Path]:
+    """Return the folders in which the members of thin archives lie: Meson's static libraries."""
+    folders = [library.with_name(f"{library.name}.p") for library in libraries]
+    return [folder for folder in folders if folder.is_dir()]
 
 
 def _runtime(tools: Toolchain, device: Device) -> list[str]:
@@ -169,10 +213,55 @@ def _cuda_library(tools: Toolchain, name: str) -> str:
     raise KitError(f"{name} is in none of {', '.join(map(str, tools.libraries))}: is CUDA whole?")
 
 
-def build_runner(path: Path, element: str, device: Device) -> Path:
-    """Compile a submission for one element and link it with the runner; return the program."""
-    made = compile_object(Source(path, ELEMENT_FLAGS[element]), device)
-    return link([made], device, [product(f"grader/runner/librunner_{element}.a")])
+def build_runner(
+    path: Path, element: str, device: Device, *, is_sandboxed: bool, forbidden: Sequence[str] = ()
+) -> Path:
+    """Compile a submission for one element and link it with the runner; return the program.
+
+    Whoever calls says whether the file is somebody else's and has to be compiled in the sandbox.
+
+    Raises CompileError; ForbiddenHeaderError for a header whose name fits one of the patterns `forbidden` ("cub/*").
+    """
+    made = compile_object(Source(path, ELEMENT_FLAGS[element]), device, is_sandboxed=is_sandboxed)
+    _refuse_headers(path, made, forbidden)
+    return link([made], device, [product(f"grader/runner/librunner_{element}.a")], is_sandboxed=is_sandboxed)
+
+
+INCLUDE = re.compile(r"\s*#\s*include\s*[<\"]([^>\"]+)")
+DEBUG_FILE = re.compile(rb'\.file\s+\d+\s+"([^"\n]+)"')
+"""What PTX says of the files that its code comes from, also where only the device's pass has included them."""
+
+
+def _refuse_headers(path: Path, made: Path, forbidden: Sequence[str]) -> None:
+    """Raise ForbiddenHeaderError, with the line of the include, when an object is made from a forbidden header."""
+    if not forbidden:
+        return
+    used = json.loads((made.parent / "included.json").read_text())
+    used += [os.fsdecode(name) for name in DEBUG_FILE.findall(made.read_bytes())]
+    name = next((hit for file in used if (hit := _forbidden_name(file, forbidden)) and _is_cudas(file)), None)
+    if name is None:
+        return
+    for number, line in enumerate(read_source(path).decode().splitlines(), 1):
+        found = INCLUDE.match(line)
+        if found and _forbidden_name(f"/{found.group(1)}", forbidden):
+            raise ForbiddenHeaderError(f"{shown(path)}:{number}: #include <{found.group(1)}>: write the scan yourself")
+    raise ForbiddenHeaderError(
+        f"{shown(path)}: <{name}> is included by way of a macro or a header: write the scan yourself"
+    )
+
+
+def _is_cudas(file: str) -> bool:
+    """Return whether a header is CUDA's or the system's; a learner's own folder may be called as a library is."""
+    tools, path = toolchain(), Path(os.path.realpath(file))
+    tops = [Path("/usr"), tools.nvcc.resolve().parent.parent, *(folder.parent for folder in tools.libraries)]
+    return any(path.is_relative_to(top) for top in tops)
+
+
+def _forbidden_name(file: str, patterns: Sequence[str]) -> str | None:
+    """Return the end of a header's path that fits one of the patterns: cub/cub.cuh."""
+    parts = Path(file).parts
+    ends = ("/".join(parts[at:]) for at in range(1, len(parts)))
+    return next((end for end in ends if any(fnmatchcase(end, pattern) for pattern in patterns)), None)
 
 
 def build_program(paths: Sequence[Path], device: Device, flags: Sequence[str]) -> Path:
@@ -192,9 +281,70 @@ def _run(command: list[str], cwd: Path) -> None:
     except FileNotFoundError as error:
         raise KitError(f"{command[0]} is gone: start the command again with grader/scanlab") from error
     if done.code is None:
-        raise CompileError(f"{tool} did not end within {COMPILE_TIMEOUT:.0f} s")
+        raise CompileTimeoutError(f"{tool} did not end within {COMPILE_TIMEOUT:.0f} s")
     if done.code != 0:
-        raise CompileError(done.output.strip() or f"{tool} failed with exit code {done.code} and no message")
+        raise CompileError(_told(done.output) or f"{tool} failed with exit code {done.code} and no message")
+
+
+SANDBOX_TIMEOUT = 8.0 * sandbox.COMPILER_CPU
+"""Seconds of wall clock: more than all of a compiler's programs can use up, one after the other, on a busy machine."""
+LONGEST_LINE = 500
+
+
+def _run_sandboxed(command: list[str], cwd: Path, reads: Sequence[Path], writes: Path, device: Device) -> None:
+    """Run a compiler or linker in the sandbox.
+
+    Raises CompileError with what it said when it fails, and when a limit stops it: that is the file's doing
+    (CompileTimeoutError for processor time). A compiler that has time left and does not end is the machine's: KitError.
+    """
+    tool = Path(command[0]).name
+    try:
+        done = sandbox.run_compiler(command, cwd, toolchain(), reads, writes, device, SANDBOX_TIMEOUT)
+    except FileNotFoundError as error:
+        raise KitError(f"{error.filename} is gone: start the command again with grader/scanlab") from error
+    if done.code == 0:
+        return
+    said = _told(done.output)
+    if done.code is None:
+        raise KitError(f"{tool} did not end within {SANDBOX_TIMEOUT:.0f} s: this machine is too busy")
+    if done.code == -signal.SIGXCPU or CPU_LIMIT.search(done.output):
+        raise CompileTimeoutError(f"{tool} used up the {sandbox.COMPILER_CPU} s of processor time that a file may take")
+    if done.code == -signal.SIGXFSZ or FILE_LIMIT.search(done.output):
+        raise CompileError(f"{tool} wrote more than the {sandbox.COMPILER_FILE >> 20} MiB that a file may take")
+    if MEMORY_LIMIT.search(done.output):
+        raise CompileError(
+            f"{tool} needs more than the {sandbox.COMPILER_MEMORY >> 30} GiB of memory that a file may take"
+        )
+    raise CompileError(said or f"{tool} failed with exit code {done.code} and no message")
+
+
+CPU_LIMIT = re.compile(rf"signal {int(signal.SIGXCPU)}\b|CPU time limit exceeded", re.IGNORECASE)
+FILE_LIMIT = re.compile(rf"signal {int(signal.SIGXFSZ)}\b|[Ff]ile size limit exceeded|File too large|No space left")
+MEMORY_LIMIT = re.compile(
+    r"out of memory|memory exhausted|[Cc]annot allocate memory|std::bad_alloc|LLVM ERROR: .*alloc"
+)
+
+
+TEMPORARY = re.compile(r"/[^\s:\"']*/(?:tmpxft_[0-9a-f]+_[0-9a-f]+-\d+_|cc\w{6}(?=\.\w))")
+"""How the names of a compiler's own files begin: differently each time."""
+
+
+def _told(output: str) -> str:
+    """Return a compiler's message for people: whatever a file made it say, lines of a length that can be read."""
+    text = TEMPORARY.sub("", output.strip())
+    lines = [re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "?", line) for line in text.splitlines()]
+    return "\n".join(f"{line[:LONGEST_LINE]} …" if len(line) > LONGEST_LINE else line for line in lines)
+
+
+def _check_made(*paths: Path) -> None:
+    """Raise CompileError when a compiler in the sandbox has left anything but plain files; take these over."""
+    for path in paths:
+        if not path.exists() or not stat.S_ISREG(path.lstat().st_mode):
+            raise CompileError(f"the compiler made no {path.name}")
+        path.chmod(0o755)  # the runner's user is another one
+        if os.geteuid() == 0:
+            for mine in (path, path.parent):
+                os.chown(mine, 0, 0)
 
 
 # ---- the cache -----------------------------------------------------------------------------------------------------
@@ -208,12 +358,19 @@ def _hash(*parts: str | bytes) -> str:
     return total.hexdigest()[:32]
 
 
-def _header_hashes(rule: str, cwd: Path) -> dict[str, str]:
-    """Return the hash of every header in nvcc's make rule that is not the system's or CUDA's own."""
+def _included(rule: str, cwd: Path) -> list[Path]:
+    """Return the files in nvcc's make rule, without the first, the source."""
     names = rule.replace("\\\n", " ").split(":", 1)[-1].replace("\\ ", "\0").split()
-    paths = [(cwd / name.replace("\0", " ")).resolve() for name in names[1:]]
+    return [(cwd / name.replace("\0", " ")).resolve() for name in names[1:]]
+
+
+def _header_hashes(paths: Sequence[Path]) -> dict[str, str]:
+    """Return the hash of every header that is not the system's or CUDA's own.
+
+    What is no plain file, such as /dev/null, never counts as unchanged.
+    """
     kept = [path for path in paths if not path.is_relative_to("/usr") and not _is_cuda(path)]
-    return {str(path): _hash(path.read_bytes()) for path in kept}
+    return {str(path): _hash(path.read_bytes()) if path.is_file() else "" for path in kept}
 
 
 def _is_cuda(path: Path) -> bool:
@@ -223,7 +380,7 @@ def _is_cuda(path: Path) -> bool:
 def _headers_unchanged(entry: Path) -> bool:
     try:
         known = json.loads((entry / "headers.json").read_text())
-        return all(_hash(Path(name).read_bytes()) == digest for name, digest in known.items())
+        return all(Path(name).is_file() and _hash(Path(name).read_bytes()) == digest for name, digest in known.items())
     except (OSError, ValueError):
         return False
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from scanlab import plan as plans
-from scanlab.compile import CompileError, build_runner, prune, read_source
+from scanlab import sandbox
+from scanlab.compile import CompileError, CompileTimeoutError, ForbiddenHeaderError, build_runner, prune, read_source
 from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.labs import Lab
 from scanlab.paths import ROOT, shown
@@ -63,6 +64,8 @@ def grade(
     """
     for submission in submissions:
         _ = submission.lab.rubric  # a broken lab.toml is told before anything is compiled
+    if options.is_sandboxed:
+        sandbox.require()
     workers = os.cpu_count() or 1
     is_timed = options.device == "gpu"  # then nothing else may run: no other judge, and no compiler
     with ThreadPoolExecutor(workers) as builders, ThreadPoolExecutor(1 if is_timed else workers) as judges:
@@ -105,12 +108,19 @@ def _start_builds(pool: ThreadPoolExecutor, submission: Submission, options: pla
     except (WorkError, UsageError) as error:
         return _Builds({}, {}, error)
 
-    def start(path: Path, names: Sequence[str]) -> dict[str, Future[Path]]:
-        return {element: pool.submit(build_runner, path, element, options.device) for element in names}
-
     lab = submission.lab
+    forbidden, is_sandboxed = lab.rubric.forbidden_headers, options.is_sandboxed
     timed = plans.timed_elements(lab, options.device) if lab.solution.exists() else []
-    return _Builds(start(submission.path, plans.elements(lab)), start(lab.solution, timed))
+    runners = {
+        element: pool.submit(
+            build_runner, submission.path, element, options.device, forbidden=forbidden, is_sandboxed=is_sandboxed
+        )
+        for element in plans.elements(lab)
+    }
+    return _Builds(
+        runners,
+        {name: pool.submit(build_runner, lab.solution, name, options.device, is_sandboxed=False) for name in timed},
+    )
 
 
 def _reference(builds: _Builds, lab: Lab) -> dict[str, Path]:
@@ -133,7 +143,11 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) 
         if len(lines) > MESSAGE_LINES:
             lines = [*lines[:MESSAGE_LINES], f"… {len(lines) - MESSAGE_LINES} more lines"]
         lines = with_shown_paths(lines, submission.path, submission.name)
-        return failed(submission, options, f"{submission.name} {error.what}", lines, "compile")
+        headline = f"{submission.name} {error.what}"
+        if isinstance(error, CompileTimeoutError):
+            return failed(submission, options, headline, lines, "compile", "timeout")
+        finding = "header.forbidden" if isinstance(error, ForbiddenHeaderError) else "compile"
+        return failed(submission, options, headline, lines, finding)
     reference = _reference(builds, submission.lab)
     again = submission.again(options)
     plan = plans.make_plan(submission.lab, submission.name, again, runners, options, reference)
@@ -166,7 +180,7 @@ def run_judge(plan: dict[str, Any]) -> Result:
         plan_file, result_file = Path(folder) / "plan.json", Path(folder) / "result.json"
         plan_file.write_text(json.dumps(plan))
         judge = product("grader/autograder/judge-gpu" if plan["device"] == "gpu" else "grader/autograder/judge")
-        command = [str(judge), "--plan", str(plan_file), "--result", str(result_file)]
+        command = [str(judge), "--plan", str(plan_file), "--result", str(result_file), "--die-with-parent"]
         try:
             finished = run_group(command, limit, ROOT)
         except OSError as error:
@@ -200,7 +214,12 @@ def _faults(result: object) -> str:
 
 
 def failed(
-    submission: Submission, options: plans.Options, headline: str, details: Sequence[str], finding_id: str = "file"
+    submission: Submission,
+    options: plans.Options,
+    headline: str,
+    details: Sequence[str],
+    finding_id: str = "file",
+    verdict: Literal["fail", "timeout"] = "fail",
 ) -> Result:
     """Return the result of a submission that never reached the judge, in the judge's own form."""
     rubric = submission.lab.rubric
@@ -233,7 +252,7 @@ def failed(
     check = {
         "name": "build",
         "title": "the file compiles",
-        "verdict": "fail",
+        "verdict": verdict,
         "points": 0,
         "max_points": submission.lab.max_points(options.device),
         "not_run_points": submission.lab.not_run_points(options.device),
@@ -251,7 +270,7 @@ def failed(
         "title": rubric.title,
         "device": options.device,
         "seed": options.seed,
-        "verdict": "fail",
+        "verdict": verdict,
         "points": 0,
         "max_points": submission.lab.max_points(options.device),
         "not_run_points": submission.lab.not_run_points(options.device),

@@ -144,6 +144,7 @@ class Rubric(Table):
 
     `builds_on` names the lab whose solution this one's is one idea away from; without it that is the lab before.
     `new_lines` says how many lines it may have which that one has not; without it, as many as verify.py allows.
+    `forbidden_headers` are patterns for CUDA's headers that do what the lab asks for: a file that uses one fails.
     """
 
     title: Text
@@ -154,6 +155,7 @@ class Rubric(Table):
     builds_on: Text | None = None
     new_lines: int | None = Field(default=None, ge=1)
     entries: Annotated[list[Text], Field(min_length=1)]
+    forbidden_headers: list[Text] = ["cub/*", "thrust/*"]
     limits: Limits
     check: Annotated[list[Check], Field(min_length=1)]
     hint: list[Hint] = []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scanlab import formulas
+from scanlab import formulas, sandbox
 from scanlab.labs import Check, CorrectnessCheck, CountCheck, Device, Lab, Rubric, Schedule, TimingCheck
 
 VERSION = 1
@@ -26,6 +26,9 @@ class Options:
     n: int | None = None
     seed: int = DEFAULT_SEED
     schedule: Schedule | None = None
+    is_sandboxed: bool = False
+    """Compile and run in the sandbox: what other people have written, as opposed to one's own work on one's own
+    machine."""
 
 
 def make_plan(
@@ -56,6 +59,7 @@ def make_plan(
         "limits": rubric.limits.model_dump(),
         "runners": {element: str(path) for element, path in runners.items()},
         "reference": {element: str(path) for element, path in (reference or {}).items()},
+        "launcher": sandbox.runner_command(options.device) if options.is_sandboxed else [],
         "checks": [_check(rubric, check, options) for check in rubric.check],
     }
 

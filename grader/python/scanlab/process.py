@@ -27,15 +27,17 @@ class Finished:
     output: str
 
 
-def run_group(command: Sequence[str], timeout: float, cwd: Path | None = None) -> Finished:
-    """Run `command` in a session of its own for at most `timeout` seconds.
+def run_group(
+    command: Sequence[str], timeout: float, cwd: Path | None = None, pass_fds: Sequence[int] = ()
+) -> Finished:
+    """Run `command` in a session of its own for at most `timeout` seconds; it inherits the descriptors `pass_fds`.
 
     When it ends or runs past its limit, and when `kill_all` is called, its whole process group is killed.
 
     Raises OSError when the program cannot be started.
     """
     with tempfile.TemporaryFile() as sink:
-        process = start_group(command, subprocess.DEVNULL, sink, subprocess.STDOUT, cwd)
+        process = start_group(command, subprocess.DEVNULL, sink, subprocess.STDOUT, cwd, pass_fds)
         try:
             code: int | None = process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -47,7 +49,12 @@ def run_group(command: Sequence[str], timeout: float, cwd: Path | None = None) -
 
 
 def start_group(
-    command: Sequence[str], stdin: int, stdout: int | IO[bytes], stderr: int | IO[bytes], cwd: Path | None = None
+    command: Sequence[str],
+    stdin: int,
+    stdout: int | IO[bytes],
+    stderr: int | IO[bytes],
+    cwd: Path | None = None,
+    pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
     """Start `command` in a session of its own, known to `kill_all`, until `end_group` is called with it.
 
@@ -56,7 +63,9 @@ def start_group(
     with _lock:
         if _stopping.is_set():
             raise InterruptedError("scanlab is stopping")
-        process = subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, start_new_session=True)
+        process = subprocess.Popen(
+            command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, start_new_session=True, pass_fds=pass_fds
+        )
         _running.add(process)
     return process
 

@@ -96,7 +96,8 @@ std::int32_t Requests::refuse_without_ptx(const std::string& why) {
 }
 
 std::int32_t Requests::load_module(std::span<const std::byte> fatbin, Answer& answer) {
-  if (modules_.size() >= options_.max_modules) return wire::error::memory_allocation;
+  if (modules_.size() >= options_.max_modules || fatbin.size() > options_.max_modules_bytes - modules_bytes_)
+    return wire::error::memory_allocation;
   std::vector<ptx::PtxImage> chosen;  // one for each of the program's files
   std::string without_ptx;
   try {
@@ -119,6 +120,8 @@ std::int32_t Requests::load_module(std::span<const std::byte> fatbin, Answer& an
     vgpu::LoadedModule* module = device_.load(texts);
     answer.reply.id = next_id_++;
     modules_.emplace(answer.reply.id, module);
+    module_bytes_.emplace(answer.reply.id, fatbin.size());
+    modules_bytes_ += fatbin.size();
     if (!without_ptx.empty()) without_ptx_.emplace(answer.reply.id, std::move(without_ptx));
     return wire::error::success;
   } catch (const ptx::LinkError& problem) {

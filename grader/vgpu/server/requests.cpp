@@ -57,9 +57,13 @@ void Requests::reset() {
   for (const auto& [base, bytes] : allocations_) device_.memory().free(base);
   device_.memory().reset_heap();
   allocations_.clear();
+  allocated_bytes_ = 0;
+  shared_.clear();
   kernels_.clear();
   for (const auto& [id, module] : modules_) device_.unload(module);
   modules_.clear();
+  module_bytes_.clear();
+  modules_bytes_ = 0;
   without_ptx_.clear();
   events_.clear();
   pending_error_ = late_error_ = 0;
@@ -109,7 +113,8 @@ void Requests::hello(const Request& request, Answer& answer) {
 }
 
 std::int32_t Requests::allocate(const Request& request, Answer& answer) {
-  if (allocations_.size() >= options_.max_allocations || request.bytes > device_.memory().capacity())
+  if (allocations_.size() >= options_.max_allocations || request.bytes > device_.memory().capacity() ||
+      request.bytes > options_.max_allocated_bytes - allocated_bytes_)
     return wire::error::memory_allocation;
   const auto label = [&](const char* call) {
     return fmt::format("{} #{} ({} bytes)", call, next_allocation_, request.bytes);
@@ -134,6 +139,7 @@ std::int32_t Requests::allocate(const Request& request, Answer& answer) {
   if (base == 0) return wire::error::memory_allocation;
   ++next_allocation_;
   allocations_.emplace(base, request.bytes);
+  allocated_bytes_ += request.bytes;
   ++traffic.allocations;
   traffic.bytes_allocated += request.bytes;
   answer.reply.address = base;
@@ -164,13 +170,16 @@ std::int32_t Requests::share(const Request& request, std::string_view name, Answ
   }
   answer.send_fd = device_.memory().share(answer.reply.address);
   answer.owns_fd = answer.send_fd >= 0;
+  if (answer.owns_fd) shared_.insert(answer.reply.address);
   return answer.owns_fd ? wire::error::success : wire::error::memory_allocation;
 }
 
 std::int32_t Requests::release(const Request& request) {
   const auto found = allocations_.find(request.to);
   if (found == allocations_.end()) return wire::error::invalid_value;
+  allocated_bytes_ -= found->second;
   allocations_.erase(found);
+  shared_.erase(request.to);
   ++traffic.releases;
   return device_.memory().free(request.to) ? wire::error::success : wire::error::invalid_value;
 }
@@ -265,6 +274,7 @@ void Requests::handle(const Request& request, std::span<const std::byte> payload
     case Op::unload_module: {
       device_.unload(module_of(request.id));
       modules_.erase(request.id);
+      modules_bytes_ -= module_bytes_.extract(request.id).mapped();
       without_ptx_.erase(request.id);
       std::erase_if(kernels_, [&](const auto& entry) { return entry.second.module == request.id; });
       break;
@@ -362,7 +372,8 @@ void Requests::handle(const Request& request, std::span<const std::byte> payload
       traffic.unread_refusals = 0;
       break;
     case Op::set_heap_limit:
-      if (!device_.memory().set_heap_limit(request.bytes)) reply.error = wire::error::invalid_value;
+      if (request.bytes > options_.max_allocated_bytes || !device_.memory().set_heap_limit(request.bytes))
+        reply.error = wire::error::invalid_value;
       break;
     default:
       throw ProtocolError("unknown request");

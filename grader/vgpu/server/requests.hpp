@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -60,6 +61,8 @@ class Requests {
   /// Device printf's text that the program has not fetched.
   std::uint64_t unread_output_bytes() const { return output_.size() - output_read_; }
 
+  /// Allocations and variables that the program has mapped into its own memory.
+  std::uint64_t shared() const { return shared_.size(); }
   /// See Session::live_allocations.
   std::vector<std::string> live_allocations() const;
 
@@ -112,9 +115,13 @@ class Requests {
   Staging staging_;
   std::function<void(std::string_view)> previous_print_;
   std::unordered_map<std::uint64_t, vgpu::LoadedModule*> modules_;
-  std::unordered_map<std::uint64_t, std::string> without_ptx_;  ///< why some of a module's files could not be read
+  std::unordered_map<std::uint64_t, std::size_t> module_bytes_;  ///< as they came
+  std::size_t modules_bytes_ = 0;                                ///< of them all
+  std::unordered_map<std::uint64_t, std::string> without_ptx_;   ///< why some of a module's files could not be read
   std::unordered_map<std::uint64_t, Kernel> kernels_;
   std::map<vgpu::Address, std::uint64_t> allocations_;  ///< base → bytes
+  std::uint64_t allocated_bytes_ = 0;                   ///< of them all
+  std::set<vgpu::Address> shared_;                      ///< those of them, and variables, that the host sees as well
   std::unordered_map<std::uint64_t, double> events_;    ///< when they were recorded, in ns
   std::uint64_t next_id_ = 1, next_allocation_ = 1;
   std::int32_t pending_error_ = 0;  ///< of a kernel that was stopped

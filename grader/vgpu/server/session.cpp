@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -211,12 +212,22 @@ std::vector<vgpu::Fault> Session::take_faults() {
 }
 
 Traffic Session::traffic() const {
-  const std::lock_guard hold(impl_->mutex);
-  return impl_->requests.traffic;
+  return traffic(std::unique_lock(impl_->mutex));
 }
 
 void Session::reset_traffic() {
-  const std::lock_guard hold(impl_->mutex);
+  reset_traffic(std::unique_lock(impl_->mutex));
+}
+
+Traffic Session::traffic(const std::unique_lock<std::mutex>& held) const {
+  if (!held.owns_lock() || held.mutex() != &impl_->mutex) throw std::logic_error("the session is not locked");
+  Traffic traffic = impl_->requests.traffic;
+  traffic.shared = impl_->requests.shared();
+  return traffic;
+}
+
+void Session::reset_traffic(const std::unique_lock<std::mutex>& held) {
+  if (!held.owns_lock() || held.mutex() != &impl_->mutex) throw std::logic_error("the session is not locked");
   impl_->requests.traffic = {};
 }
 

@@ -25,6 +25,7 @@ struct Traffic {
   std::uint64_t fills = 0, bytes_filled = 0;
   std::uint64_t allocations = 0, bytes_allocated = 0, releases = 0;
   std::uint64_t synchronisations = 0;
+  std::uint64_t shared = 0;          ///< allocations and variables that the host sees without a copy, at this moment
   std::uint64_t output_bytes = 0;    ///< of device printf
   std::uint64_t output_dropped = 0;  ///< bytes of it beyond SessionOptions::output_bytes
 };
@@ -34,6 +35,8 @@ struct SessionOptions {
   std::size_t output_bytes = 16u << 20;   ///< device printf's text kept until the program synchronises
   std::size_t max_faults = 64;            ///< kept for take_faults()
   std::size_t max_module_bytes = 64u << 20;
+  std::size_t max_modules_bytes = std::size_t{1} << 30;   ///< of all modules that are loaded at the same time
+  std::uint64_t max_allocated_bytes = ~std::uint64_t{0};  ///< of all memory that the program has at the same time
   std::size_t max_modules = 4096, max_kernels = 65536, max_allocations = 1u << 20, max_events = 1u << 20;
   /// Called in the serving thread, with the session's lock held, when a kernel is stopped or a module cannot be used.
   std::function<void(const vgpu::Fault&)> on_fault;
@@ -69,6 +72,9 @@ class Session {
   std::vector<vgpu::Fault> take_faults();
   Traffic traffic() const;
   void reset_traffic();
+  /// The same for whoever holds lock(): nothing that the program asks for comes between.
+  Traffic traffic(const std::unique_lock<std::mutex>& held) const;
+  void reset_traffic(const std::unique_lock<std::mutex>& held);
   /// Why the connection was closed by this side ("request 7 has 12 bytes of unknown payload"); empty: it was not.
   std::string closed_because() const;
   /// An exception that came out of the engine: the kit's own failure, not the program's. Empty: none.

@@ -36,6 +36,7 @@ GXX = Need("g++", "compiles the virtual GPU, and nvcc needs it", "g++", "gcc-c++
 PKG_CONFIG = Need("pkg-config", "finds libraries", "pkg-config", "pkgconf-pkg-config", "pkgconf")
 FMT = Need("fmt", "formats messages", "libfmt-dev", "fmt-devel", "fmt")
 JSON = Need("nlohmann_json", "reads and writes results", "nlohmann-json3-dev", "json-devel", "nlohmann-json")
+BUBBLEWRAP = Need("bubblewrap", "the sandbox in which a class is graded", "bubblewrap", "bubblewrap", "bubblewrap")
 CATCH2 = Need("Catch2 3", "the judge and the tests", "libcatch2-dev", "catch-devel", "catch2")
 
 
@@ -47,6 +48,11 @@ def distribution(text: str) -> dict[str, str]:
 
 def _subproject(name: str) -> bool:
     return (ROOT / "subprojects" / name).is_dir() or (ROOT / "subprojects" / f"{name}.wrap").is_file()
+
+
+def missing_for_tests() -> list[Need]:
+    """Return what this machine lacks for the tests that can do without: they are skipped where it cannot be had."""
+    return [] if shutil.which("bwrap") else [BUBBLEWRAP]
 
 
 def missing(*, with_venv: bool, with_build: bool) -> list[Need]:

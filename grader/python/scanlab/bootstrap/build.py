@@ -18,6 +18,7 @@ PRODUCTS = (
     "grader/cudart/libcudart_vgpu.a",
     "grader/runner/librunner_float.a",
     "grader/runner/librunner_affine.a",
+    "grader/runner/enter",
 )
 """What grading needs, in the build folder; tests are built when they are run."""
 GPU_JUDGE = "grader/autograder/judge-gpu"

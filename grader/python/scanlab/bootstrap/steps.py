@@ -112,8 +112,20 @@ def _set_up(arguments: Sequence[str], needs_build: bool) -> None:
             tools = _find_toolchain()
             build.prepare(str(tools["nvcc"]))
             write_json(toolchain_file(), tools)
+            if _may_install() and arguments[0] == "test":
+                _install_for_tests()
         if fresh:
             say("set up.")
+
+
+def _install_for_tests() -> None:
+    """Install what some tests need, where nobody has to be asked; where it cannot be had, those tests are skipped."""
+    from scanlab.bootstrap import apt
+
+    try:
+        apt.install(apt.missing_for_tests())
+    except SetupError as error:
+        say(f"some tests will be skipped: {error}")
 
 
 def _hand_over(arguments: Sequence[str]) -> None:

@@ -21,14 +21,16 @@ def units(taken_in: Class) -> list[Unit]:
     return list(dict.fromkeys(handed_in))
 
 
-def grade_unit(store: Store, taken_in: Class, unit: Unit) -> Verdict:
-    """Grade one unit and write its result. The kit's own fault is a result, too: `error`.
+def grade_unit(store: Store, taken_in: Class, unit: Unit, *, is_sandboxed: bool = True) -> Verdict:
+    """Grade one unit, in the sandbox, and write its result. The kit's own fault is a result, too: `error`.
+
+    Ask `sandbox.require()` once before the first unit: where no sandbox can be had, every unit is an `error`.
 
     May run in any process on any machine that sees the folder; whoever else grades the same unit writes the same.
     """
     lab = lab_of(taken_in.course, unit.lab)
     seed = seed_for(taken_in.course, taken_in.seed, unit.lab, unit.sha256)
-    options = Options(device=taken_in.device, seed=seed)
+    options = Options(device=taken_in.device, seed=seed, is_sandboxed=is_sandboxed)
     began, used = time.monotonic(), _cpu_seconds()
     with tempfile.TemporaryDirectory(prefix="scanlab-") as scratch:
         path = Path(scratch) / unit.lab / "scan.cu"

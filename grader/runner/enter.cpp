@@ -1,0 +1,198 @@
+// The last step into the sandbox: what bubblewrap starts, and what becomes the program that nobody trusts.
+//     enter [--user ID] [--processes N] [--memory BYTES] [--cpu SECONDS] [--file BYTES] [--open N] [--status FD]
+//           [--keep N] [--memfd] -- PROGRAM [ARGUMENT …]
+// Takes another user's identity for good, sets the limits, forbids the system calls that open other ways out, and
+// closes every descriptor from N on (without --keep: from 3 on). Then it writes 'r' to the status descriptor and
+// becomes PROGRAM; without that letter, or with another after it, nobody's program has run and the fault is the
+// sandbox's.
+//
+// bubblewrap itself cannot do these: a count of processes holds for a user that is not root (setrlimit(2)), and a new
+// user namespace inside would be a way to file systems without a limit.
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+struct Wanted {
+  long user = -1, status = -1, keep = 3;
+  long processes = -1, memory = -1, cpu = -1, file = -1, open = -1;
+  bool memfd = false;  ///< may make files in memory that no limit counts (NVIDIA's driver does)
+};
+
+[[noreturn]] void give_up(const char* what) {
+  std::fprintf(stderr, "enter: %s: %s\n", what, std::strerror(errno));
+  _exit(126);
+}
+
+void limit(int resource, long value, const char* what) {
+  if (value < 0) return;
+  rlimit now{};
+  const auto wanted = static_cast<rlim_t>(value);
+  if (getrlimit(static_cast<__rlimit_resource>(resource), &now) != 0) give_up(what);
+  const rlim_t allowed = now.rlim_max < wanted ? now.rlim_max : wanted;  // never more than there was
+  // A second between the two: the first one of processor time says what it is, the last one kills.
+  const rlim_t soft = resource == RLIMIT_CPU && allowed > 1 ? allowed - 1 : allowed;
+  const rlimit both{soft, allowed};
+  if (setrlimit(static_cast<__rlimit_resource>(resource), &both) != 0) give_up(what);
+}
+
+void become(long user) {
+  if (user < 0) return;
+  const auto id = static_cast<uid_t>(user);
+  if (setgroups(0, nullptr) != 0) give_up("setgroups");
+  if (setresgid(id, id, id) != 0) give_up("setresgid");
+  for (int capability = 0; capability < 64; ++capability) (void)prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+  if (setresuid(id, id, id) != 0) give_up("setresuid");
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2]{};
+  if (syscall(SYS_capset, &header, none) != 0) give_up("capset");
+}
+
+#if defined(__x86_64__)
+constexpr unsigned own_architecture = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr unsigned own_architecture = AUDIT_ARCH_AARCH64;
+#endif
+
+/// Refused with EPERM. Numbers that old headers lack are the same on every architecture.
+constexpr unsigned refused[] = {
+    // other namespaces, and file systems without a limit
+    SYS_unshare, SYS_setns, SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, 428 /* open_tree */,
+    429 /* move_mount */, 430 /* fsopen */, 431 /* fsconfig */, 432 /* fsmount */, 433 /* fspick */,
+    442 /* mount_setattr */,
+    // other processes
+    SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, 438 /* pidfd_getfd */, 440 /* process_madvise */,
+    // memory that outlives whoever has it mapped
+    SYS_shmget, SYS_msgget, SYS_semget,
+    // parts of the kernel that no scan needs
+    SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_open_by_handle_at,
+    SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_swapon, SYS_swapoff, SYS_reboot, SYS_acct,
+    SYS_quotactl, SYS_syslog, 425 /* io_uring_setup */, 426 /* io_uring_enter */, 427 /* io_uring_register */};
+constexpr unsigned namespace_flags = 0x7E020000;  ///< of clone: every CLONE_NEW…
+constexpr unsigned clone3_call = 435;
+
+void forbid_system_calls(bool memfd) {
+#if defined(__x86_64__) || defined(__aarch64__)
+  sock_filter program[256];
+  unsigned short size = 0;
+  const auto put = [&](sock_filter instruction) { program[size++] = instruction; };
+  const auto load = [&](std::size_t offset) { put(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset))); };
+  const auto answer = [&](unsigned value) { put(BPF_STMT(BPF_RET | BPF_K, value)); };
+  const auto refuse = [](int error) { return SECCOMP_RET_ERRNO | static_cast<unsigned>(error); };
+  constexpr std::size_t first_argument = offsetof(seccomp_data, args);  // its lower half: both are little-endian
+
+  load(offsetof(seccomp_data, arch));
+  put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own_architecture, 1, 0));
+  answer(refuse(ENOSYS));
+  load(offsetof(seccomp_data, nr));
+  put(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1));  // x32: the same calls under other numbers
+  answer(refuse(ENOSYS));
+  put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, clone3_call, 0, 1));  // its flags cannot be seen; glibc goes on with clone
+  answer(refuse(ENOSYS));
+  for (const unsigned call : refused) {
+    put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
+    answer(refuse(EPERM));
+  }
+  if (!memfd) {
+    put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1));
+    answer(refuse(EPERM));
+  }
+  put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4));
+  load(first_argument);
+  put(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, namespace_flags, 0, 1));
+  answer(refuse(EPERM));
+  answer(SECCOMP_RET_ALLOW);
+  put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 4));  // not all families know network namespaces
+  load(first_argument);
+  put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0));
+  answer(refuse(EACCES));
+  answer(SECCOMP_RET_ALLOW);
+  answer(SECCOMP_RET_ALLOW);
+
+  const sock_fprog filter{size, program};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) give_up("no_new_privs");
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0) give_up("seccomp");
+#else
+  (void)memfd;
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) give_up("no_new_privs");
+#endif
+}
+
+void close_from(long first, long kept) {
+  rlimit most{};
+  if (getrlimit(RLIMIT_NOFILE, &most) != 0) give_up("descriptors");
+  const long end = most.rlim_cur == RLIM_INFINITY || most.rlim_cur > 65536 ? 65536 : static_cast<long>(most.rlim_cur);
+  for (long fd = first; fd < end; ++fd) {
+    if (fd != kept) close(static_cast<int>(fd));
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  Wanted wanted;
+  const struct {
+    const char* name;
+    long Wanted::*member;
+  } options[] = {{"--user", &Wanted::user},     {"--processes", &Wanted::processes},
+                 {"--memory", &Wanted::memory}, {"--cpu", &Wanted::cpu},
+                 {"--file", &Wanted::file},     {"--open", &Wanted::open},
+                 {"--status", &Wanted::status}, {"--keep", &Wanted::keep}};
+  int at = 1;
+  for (; at < count && std::strcmp(arguments[at], "--") != 0; ++at) {
+    if (std::strcmp(arguments[at], "--memfd") == 0) {
+      wanted.memfd = true;
+      continue;
+    }
+    bool known = false;
+    for (const auto& option : options) {
+      if (std::strcmp(arguments[at], option.name) != 0 || at + 1 >= count) continue;
+      char* end = nullptr;
+      const long value = std::strtol(arguments[at + 1], &end, 10);
+      known = *arguments[at + 1] != '\0' && *end == '\0' && value >= 0;
+      wanted.*option.member = value;
+    }
+    if (!known) break;
+    ++at;
+  }
+  if (at + 1 >= count || std::strcmp(arguments[at], "--") != 0) {
+    std::fputs("enter: this program is started by the kit's sandbox\n", stderr);
+    return 2;
+  }
+
+  const int status = static_cast<int>(wanted.status);
+  close_from(wanted.keep, status);
+  if (status >= 0 && fcntl(status, F_SETFD, FD_CLOEXEC) != 0) give_up("the status descriptor");
+  limit(RLIMIT_CORE, 0, "core files");
+  limit(RLIMIT_MSGQUEUE, 0, "message queues");
+  limit(RLIMIT_FSIZE, wanted.file, "size of files");
+  limit(RLIMIT_CPU, wanted.cpu, "processor time");
+  limit(RLIMIT_DATA, wanted.memory, "memory");
+  limit(RLIMIT_NOFILE, wanted.open, "descriptors");
+  limit(RLIMIT_NPROC, wanted.processes, "processes");
+  become(wanted.user);
+  forbid_system_calls(wanted.memfd);
+
+  if (status >= 0 && write(status, "r", 1) != 1) give_up("the status descriptor");
+  execv(arguments[at + 1], arguments + at + 1);
+  const int error = errno;
+  if (status >= 0) (void)!write(status, "x", 1);
+  errno = error;
+  give_up(arguments[at + 1]);
+}

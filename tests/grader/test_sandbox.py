@@ -1,0 +1,237 @@
+"""The sandbox: what it refuses to start without, what a program in it sees, and what of a file is not compiled."""
+
+import json
+import os
+import re
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scanlab import compile as compiling
+from scanlab import process, sandbox
+from scanlab.compile import CompileError, CompileTimeoutError, ForbiddenHeaderError
+from scanlab.errors import KitError
+from scanlab.labs import all_labs, find_lab
+from scanlab.plan import Options, make_plan
+from scanlab.toolchain import Toolchain
+
+ENTER = Path(os.environ.get("SCANLAB_BUILD", sandbox.ROOT / "build"), "grader/runner/enter")
+"""Looked up before any test names another build folder."""
+
+
+@pytest.fixture(autouse=True)
+def forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Let no test find what another has found out about this machine."""
+    enter = ENTER if ENTER.exists() else tmp_path / "enter"
+    monkeypatch.setattr(sandbox, "product", lambda _: enter)
+    monkeypatch.setattr(process, "_stopping", threading.Event())  # the kit's own fault stops a process for good
+    sandbox._probe.cache_clear()
+    yield
+    sandbox._probe.cache_clear()
+
+
+def path_with(folder: Path, script: str) -> str:
+    """Return a PATH whose bwrap is a shell script."""
+    folder.mkdir()
+    (folder / "bwrap").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "bwrap").chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
+def test_without_bubblewrap_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    manager = tmp_path / "bin/apt-get"
+    manager.parent.mkdir()
+    manager.write_text("#!/bin/sh\n")
+    manager.chmod(0o755)
+    monkeypatch.setenv("PATH", str(manager.parent))
+    with pytest.raises(KitError, match=r"needs bubblewrap.*sudo apt-get install -y bubblewrap") as refused:
+        sandbox.require()
+    assert "--no-sandbox" in str(refused.value)
+    assert refused.value.code == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "cure"),
+    [
+        ("bwrap: Creating new namespace failed: Operation not permitted", r"(as root|sysctl|--cap-add)"),
+        ("bwrap: Unknown option --size", r"too old: version 0\.7"),
+    ],
+)
+def test_where_it_cannot_start_it_says_why(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: str, cure: str
+) -> None:
+    monkeypatch.setenv("PATH", path_with(tmp_path / "bin", f"echo '{words}' >&2; exit 1"))
+    with pytest.raises(KitError, match=re.escape(words)) as refused:
+        sandbox.require()
+    assert re.search(cure, str(refused.value))
+    assert str(refused.value).count("\n") == 2
+
+
+def test_a_program_that_claims_to_be_bubblewrap_and_starts_nothing_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", path_with(tmp_path / "bin", "exit 0"))
+    with pytest.raises(KitError, match="exit code 0"):
+        sandbox.require()
+
+
+def test_a_plan_has_a_launcher_only_for_what_others_have_written() -> None:
+    lab = find_lab("02")
+    plain, boxed = (
+        make_plan(lab, "scan.cu", "", {}, Options(is_sandboxed=is_sandboxed)) for is_sandboxed in (False, True)
+    )
+    assert plain["launcher"] == []
+    words = boxed["launcher"]
+    assert sandbox.PROGRAM in words
+    assert sandbox.STATUS in words
+    assert {"--unshare-net", "--unshare-pid", "--die-with-parent", "--new-session"} <= set(words)
+    assert not any(str(sandbox.ROOT) in word for word in words if word != str(ENTER))
+
+
+# ---- in a real sandbox -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tools(monkeypatch: pytest.MonkeyPatch) -> Toolchain:
+    """Skip where there is no sandbox; a toolkit that nobody looks at."""
+    if not ENTER.exists() or shutil.which("bwrap") is None:
+        pytest.skip("no bubblewrap, or the kit is not built")
+    try:
+        sandbox.require()
+    except KitError as error:
+        pytest.skip(str(error).splitlines()[0])
+    fake = Toolchain(Path("/usr/bin/true"), (13, 0), (), "none")
+    monkeypatch.setattr(compiling, "toolchain", lambda: fake)
+    return fake
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Return a scratch folder; pytest's own is closed to other users, as those in which a kit may lie are."""
+    made = sandbox.ROOT / ".scanlab" / f"sandbox-test-{os.getpid()}"
+    made.mkdir(parents=True)
+    yield made
+    shutil.rmtree(made)
+
+
+def run(script: str, tools: Toolchain, folder: Path, reads: tuple[Path, ...] = ()) -> sandbox.Ended:
+    return sandbox.run_compiler(["sh", "-c", script], folder, tools, reads, folder, "vgpu", 30)
+
+
+def test_a_compiler_sees_its_files_and_nothing_else(tools: Toolchain, folder: Path) -> None:
+    given, other = folder.parent / "given-to-the-sandbox", folder.parent / "not-given"
+    for file in (given, other):
+        file.write_text(file.name)
+    try:
+        script = f"cat {given}; cat {other}; echo x > {given}; ls /home /root {sandbox.ROOT}/solutions; echo x > made"
+        ended = run(f"{script}; id -u; ls /sys; cat /proc/1/environ; env", tools, folder, (given,))
+    finally:
+        given_text = given.read_text()
+        given.unlink()
+        other.unlink()
+    assert "given-to-the-sandbox" in ended.output
+    assert given_text == "given-to-the-sandbox"
+    assert f"{other}: No such file" in ended.output
+    assert re.search(r"(Read-only|Permission denied)", ended.output)
+    assert "02_kogge_stone" not in ended.output
+    assert (folder / "made").read_text() == "x\n"
+    assert "SCANLAB_BUILD" not in ended.output
+    assert "\n0\n" not in ended.output  # its user
+
+
+@pytest.mark.usefixtures("tools")
+def test_a_compiler_has_limits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "COMPILER_CPU", 1)
+    monkeypatch.setattr(sandbox, "COMPILER_FILE", 1 << 20)
+
+    def told(script: str) -> str:
+        with pytest.raises(CompileError) as stopped:
+            compiling._run_sandboxed(["sh", "-c", script], folder, [], folder, "vgpu")
+        return str(stopped.value)
+
+    with pytest.raises(CompileTimeoutError, match="used up the 1 s of processor time"):
+        compiling._run_sandboxed(["sh", "-c", "while :; do :; done"], folder, [], folder, "vgpu")
+    assert "wrote more than the 1 MiB" in told("yes > large")
+    assert "wrote more than the 1 MiB" in told("yes")
+    assert told("exit 3") == "sh failed with exit code 3 and no message"
+    assert told("echo oops; exit 1") == "oops"
+
+
+def test_its_end_is_its_processes_end(tools: Toolchain, folder: Path) -> None:
+    assert run("(setsid sh -c 'sleep 0.4; echo late > late') & echo early > early", tools, folder).code == 0
+    assert (folder / "early").exists()
+    time.sleep(0.8)
+    assert not (folder / "late").exists()
+
+
+def test_a_signal_is_told_as_one(tools: Toolchain, folder: Path) -> None:
+    assert run("kill -SEGV $$", tools, folder).code == -11
+
+
+# ---- what a compiler says, and which headers a lab allows ------------------------------------------------------------
+
+
+def test_a_message_can_neither_repaint_a_terminal_nor_fill_it() -> None:
+    told = compiling._told("\x1b[2Jscan.cu(1): error\n" + "x" * 5000 + "\n")
+    assert told.splitlines()[0] == "?[2Jscan.cu(1): error"
+    assert max(map(len, told.splitlines())) < 600
+
+
+def test_a_message_is_the_same_each_time() -> None:
+    first = compiling._told("/tmp/tmpxft_0000000a_00000000-6_scan.cudafe1.stub.c: error\n/tmp/ccXjyice.s: Error")
+    assert first == "scan.cudafe1.stub.c: error\n.s: Error"
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an object beside which its headers are written; CUDA lies in tmp_path/cuda."""
+    libraries = (tmp_path / "cuda/lib",)
+    fake = Toolchain(tmp_path / "cuda/bin/nvcc", (13, 0), libraries, "none")
+    monkeypatch.setattr(compiling, "toolchain", lambda: fake)
+    entry = tmp_path / "entry"
+    entry.mkdir()
+    (entry / "included.json").write_text("[]")
+    (entry / "object.o").write_bytes(b"nothing")
+    return entry / "object.o"
+
+
+def refused(source: Path, made: Path, forbidden: tuple[str, ...] = ("cub/*", "thrust/*")) -> str:
+    with pytest.raises(ForbiddenHeaderError) as error:
+        compiling._refuse_headers(source, made, forbidden)
+    return str(error.value)
+
+
+def test_a_forbidden_header_is_told_with_its_line(made: Path, tmp_path: Path) -> None:
+    source = tmp_path / "scan.cu"
+    source.write_text('#include "scanlab.cuh"\n\n  #  include <cub/block/block_scan.cuh>\n')
+    cub = tmp_path / "cuda/include/cub/block/block_scan.cuh"
+    (made.parent / "included.json").write_text(json.dumps(["/usr/include/stdio.h", str(cub)]))
+    assert "scan.cu:3: #include <cub/block/block_scan.cuh>" in refused(source, made)
+    compiling._refuse_headers(source, made, ())
+    compiling._refuse_headers(source, made, ("thrust/*",))
+
+
+def test_a_header_by_a_macro_or_in_the_devices_pass_only_is_found(made: Path, tmp_path: Path) -> None:
+    source = tmp_path / "scan.cu"
+    source.write_text("#include LIBRARY\n")
+    cub = tmp_path / "cuda/include/cub/cub.cuh"
+    (made.parent / "included.json").write_text(json.dumps([str(cub)]))
+    assert "<cub/cub.cuh> is included by way of" in refused(source, made)
+    (made.parent / "included.json").write_text("[]")
+    made.write_bytes(b'\0\0.target sm_80\n.file\t2 "' + os.fsencode(cub) + b'"\n\0')
+    assert "<cub/cub.cuh> is included by way of" in refused(source, made)
+
+
+def test_a_learners_own_folder_may_be_called_as_a_library_is(made: Path, tmp_path: Path) -> None:
+    source = tmp_path / "scan.cu"
+    source.write_text('#include "cub/mine.cuh"\n')
+    (made.parent / "included.json").write_text(json.dumps([str(tmp_path / "cub/mine.cuh")]))
+    compiling._refuse_headers(source, made, ("cub/*",))
+
+
+def test_every_lab_asks_for_a_scan_of_ones_own() -> None:
+    assert all({"cub/*", "thrust/*"} <= set(lab.rubric.forbidden_headers) for lab in all_labs())
