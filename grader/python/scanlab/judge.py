@@ -13,6 +13,7 @@ from typing import Any
 from scanlab import plan as plans
 from scanlab.compile import CompileError, build_runner, prune, read_source
 from scanlab.errors import KitError, UsageError, WorkError
+from scanlab.gpu_lock import alone_on
 from scanlab.labs import Lab
 from scanlab.paths import ROOT, shown
 from scanlab.process import kill_all, run_group
@@ -168,7 +169,8 @@ def run_judge(plan: dict[str, Any]) -> Result:
         judge = product("grader/autograder/judge-gpu" if plan["device"] == "gpu" else "grader/autograder/judge")
         command = [str(judge), "--plan", str(plan_file), "--result", str(result_file)]
         try:
-            finished = run_group(command, limit, ROOT)
+            with alone_on(plan["device"]):
+                finished = run_group(command, limit, ROOT)
         except OSError as error:
             raise KitError(f"cannot start the judge: {error.strerror}") from error
         if finished.code is None:
