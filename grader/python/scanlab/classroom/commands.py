@@ -267,7 +267,7 @@ def _tell_people(request: Request, taken_in: "Class") -> None:
 
 
 def _problem(problem: "Problem") -> str:
-    return f"{problem.name} {problem.reason}" if not problem.reason.startswith("may be") else problem.reason
+    return f"{problem.name}: {problem.reason}"
 
 
 def _lines(lines: Sequence[str]) -> None:

@@ -104,7 +104,7 @@ def make_record(store: Store, taken_in: Class, submission: Submission) -> Record
     Raises KitError when a unit is not graded yet.
     """
     files = {file.lab: file.sha256 for file in submission.files}
-    problems = {problem.lab: problem.reason for problem in reversed(submission.problems)}
+    problems = {problem.lab: f"{problem.name}: {problem.reason}" for problem in reversed(submission.problems)}
     labs = []
     for name in taken_in.labs:
         if name in files:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from scanlab.classroom.intake.gradescope import About, read_metadata
-from scanlab.classroom.intake.items import METADATA, Item, is_source, printable, suffix_of
+from scanlab.classroom.intake.items import METADATA, OTHER_ARCHIVES, Item, is_source, printable, suffix_of
 from scanlab.classroom.intake.labfiles import LabNames
 from scanlab.classroom.intake.roster import Hints
 from scanlab.classroom.records import Problem
@@ -168,7 +168,8 @@ def _plain(item: Item, top: str, rest: tuple[str, ...], labs: LabNames) -> tuple
     is_file = not rest and not item.is_folder and not suffix_of(top)
     if is_file and not is_source(top) and not item.refused:
         return None
-    stem = top[: len(top) - len(suffix_of(top))] if suffix_of(top) else top
+    ending = suffix_of(top) or next((end for end in OTHER_ARCHIVES if is_file and top.casefold().endswith(end)), "")
+    stem = top[: len(top) - len(ending)]
     place = rest or (top,)
     if is_file and is_source(top):
         stem, own = labs.without_lab(top)

@@ -279,10 +279,10 @@ class _Person:
                 files.append(HandedIn(lab=lab, name=self.files[lab].name, sha256=digest))
         newest = next((self.files[file.lab].handing for file in files), self.group.handings[-1])
         problems = list(self.problems)
-        if self.group.doubt:
-            problems.insert(0, Problem(name=newest.origin, reason=self.group.doubt))
         if not files and not problems:
             problems.append(Problem(name=newest.origin, reason=_nothing_in(self.group.handings)))
+        if self.group.doubt:
+            problems.append(Problem(name=newest.origin, reason=self.group.doubt))
         times = [handing.submitted_at for handing in self.group.handings if handing.submitted_at]
         attempts = [candidate.ages()[1] for candidate in self.files.values()]
         return Submission(
