@@ -168,6 +168,6 @@ def _graded(store: Store, unit: Unit) -> LabGrade:
         verdict=result["verdict"],
         points=result["points"],
         max_points=result["max_points"],
-        not_run_points=result["not_run_points"],
+        not_run_points=result.get("not_run_points", 0),
         result=result,
     )

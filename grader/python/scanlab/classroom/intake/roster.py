@@ -168,9 +168,11 @@ def _student(columns: dict[str, str], roles: dict[str, str]) -> Student | None:
     elif not last and name.count(",") == 1:
         last, first = (part.strip() for part in name.split(","))
         name = f"{first} {last}".strip()
-    participant = PARTICIPANT.fullmatch(cell("id"))
-    number = next((columns[key].strip() for key in columns if _letters(key) == "idnumber"), "")
-    known = number or (participant[1] if participant else cell("id"))
+    moodle = next((columns[key].strip() for key in columns if _letters(key) == "identifier"), "")
+    participant = PARTICIPANT.fullmatch(moodle)
+    known = cell("id") or moodle
+    if participant and known in ("", moodle):
+        known = participant[1]
     login, email = cell("login"), cell("email")
     student_id = known or login or email or name
     if not student_id:

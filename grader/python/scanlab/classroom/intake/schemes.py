@@ -94,24 +94,26 @@ def _cost(placed: Placed, labs: LabNames) -> str | None:
 def _unwrapped(items: Sequence[Item], labs: LabNames) -> list[Item]:
     """Return the items without the one folder around all of them that exports often have."""
     inside = list(items)
-    while True:
-        plain = [item for item in inside if item.parts and not (item.refused and len(item.parts) == 1)]
-        tops = {item.parts[0] for item in plain}
-        seconds = {item.parts[1] for item in plain if len(item.parts) > 1}
-        is_around = (
-            len(tops) == 1
-            and len(seconds) > 0
-            and all(len(item.parts) > 1 for item in plain)
-            and not suffix_of(top := next(iter(tops)))
-            and not _is_of_scheme(top)
-            and not any(labs.of_folder(name) for name in seconds)
-            and not any(
-                len(item.parts) == 2 and is_source(item.parts[1]) and not _is_of_scheme(item.parts[1]) for item in plain
-            )
-        )
-        if not is_around:
-            return inside
+    while _has_wrapper(inside, labs):
         inside = [replace(item, parts=item.parts[1:]) if len(item.parts) > 1 else item for item in inside]
+    return inside
+
+
+def _has_wrapper(items: Sequence[Item], labs: LabNames) -> bool:
+    """Return whether all lies in one folder that is nobody's own."""
+    plain = [item for item in items if item.parts and not (item.refused and len(item.parts) == 1)]
+    tops = {item.parts[0] for item in plain}
+    if len(tops) != 1 or any(len(item.parts) < 2 for item in plain):
+        return False
+    top = next(iter(tops))
+    sources = {item.parts[1] for item in plain if len(item.parts) == 2 and is_source(item.parts[1])}
+    is_own = len(sources) == 1 or any(labs.without_lab(name)[0] in ("", "scan") for name in sources)
+    return not (
+        suffix_of(top)
+        or _is_of_scheme(top)
+        or any(labs.of_folder(item.parts[1]) for item in plain)
+        or (is_own and not any(_is_of_scheme(name) for name in sources))
+    )
 
 
 def _is_of_scheme(name: str) -> bool:

@@ -88,14 +88,15 @@ def take_in(pile: Path, wanted: Wanted, roster: Roster | None = None) -> TakenIn
 def _items(pile: Path) -> Iterable[Item]:
     try:
         if pile.is_dir():
-            return list(walk(pile))
+            return sorted(walk(pile), key=lambda item: item.parts)
         if not pile.is_file():
             problem = "is no plain file" if pile.exists() else "does not exist"
             raise UsageError(f"{shown(pile)} {problem}; name a folder or an archive of submissions")
         if is_source(pile.name):
             raise UsageError(f"{shown(pile)} is one file; use: grader/scanlab check LAB {shown(pile)}")
         with pile.open("rb") as file:
-            return list(expand(file, (), is_pile=True))
+            # Members stand in any order; a folder's files do not.
+            return sorted(expand(file, (), is_pile=True), key=lambda item: item.parts)
     except OSError as error:
         raise UsageError(f"{shown(pile)}: cannot read it: {error.strerror}") from error
 
@@ -136,11 +137,7 @@ def _groups(handings: Iterable[Handing], roster: Roster | None) -> list[_Group]:
         if found:
             listed = ", ".join(printable(student.id) for student in found[:MOST_LISTED])
             doubt = f"may be {listed}{' …' if len(found) > MOST_LISTED else ''}: the roster does not decide"
-        key = (
-            ("alone", handing.hints.exact[0].casefold())
-            if _is_known(handing.hints) and not doubt
-            else ("alone", str(at), "")
-        )
+        key = ("alone", handing.hints.exact[0]) if _is_known(handing.hints) and not doubt else ("alone", str(at), "")
         groups.setdefault(key, _Group([], None, doubt)).handings.append(handing)
     return list(groups.values())
 
