@@ -95,6 +95,7 @@ def grade_class(store: Store, taken_in: Class, settings: Settings, progress: Pro
     """
     began = time.monotonic()
     store.sweep()
+    workers.adopt_orphans()
     run = _Run(store, taken_in, settings, progress)
     with _scratch(store) as scratch:
         try:
@@ -105,6 +106,7 @@ def grade_class(store: Store, taken_in: Class, settings: Settings, progress: Pro
         finally:
             run.outcome.seconds = time.monotonic() - began
             workers.end_all()
+            workers.end_orphans()
     return run.outcome
 
 
@@ -192,6 +194,8 @@ class _Run:
     def _ended(self, unit: Unit, ended: workers.Ended, is_grading: bool) -> None:
         self.outcome.cpu_seconds += ended.cpu_seconds
         self.state.done += 1
+        if ended.fault:
+            workers.end_orphans()
         if not is_grading:
             return
         if ended.fault:

@@ -21,7 +21,7 @@ from pathlib import Path
 from scanlab.errors import ScanlabError
 from scanlab.process import Interrupted, stop_on_signals
 
-PR_SET_PDEATHSIG = 1
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 DONE, FAULTED, CRASHED, STOPPED = 0, 69, 70, 71
 GRACE = 5.0
 """Seconds that a worker gets to end what it has started."""
@@ -119,6 +119,27 @@ def end_all() -> None:
     for worker in list(_known):
         worker.stop()
         worker._collect("stopped")
+
+
+def adopt_orphans() -> None:
+    """Become the parent of what a killed worker leaves behind, so that `end_orphans` finds it."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def end_orphans() -> None:
+    """Kill what workers that were killed had started: compilers and judges, each with its whole group."""
+    known = {worker.pid for worker in _known}
+    try:
+        children = [int(pid) for pid in Path("/proc/self/task", str(os.getpid()), "children").read_text().split()]
+    except OSError:
+        return  # a kernel that does not tell
+    for pid in set(children) - known:
+        with suppress(ProcessLookupError, PermissionError):
+            group = os.getpgid(pid)
+            if group != os.getpgrp():
+                os.killpg(group, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
 
 
 def _said(scratch: Path) -> str:
