@@ -47,6 +47,11 @@ def main() -> int:
             f"quiet run: exit code {quiet.code}, {len(usages)} files, {quiet.seconds:.0f} s, {cpu:.0f} s of processor"
         )
         print(f"wall time / (processor seconds / {asked.jobs}) = {ratio:.3f} (at most 1.15)", flush=True)
+        busy = sum(usage["seconds"] for usage in usages) / (quiet.seconds * asked.jobs)
+        print(
+            f"{busy:.1%} of the time all {asked.jobs} places were at work; where it is near 100 %, what the ratio has"
+        )
+        print("above 1 was spent waiting for processors that others used", flush=True)
         wrong = killed_run(made, folder / "killed", asked.kills, quiet.seconds, asked.seed, *jobs)
         wrong += differences(folder / "quiet", folder / "killed")
         wrong += [f"the quiet run ended with exit code {quiet.code}"] if quiet.code else []
