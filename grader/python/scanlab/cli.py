@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scanlab import __version__, errors
-from scanlab.arguments import DeviceName, DeviceOption, JsonOption, ScheduleName, SeedOption, write_json
+from scanlab.arguments import LARGEST_SEED, DeviceName, DeviceOption, JsonOption, ScheduleName, SeedOption, write_json
 from scanlab.bench.commands import bench
 from scanlab.bundle import refusal
 from scanlab.course.commands import course, pack
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from scanlab.report import Line
 
 LARGEST_N = 1 << 30
+CLASS_ADVICE = "; for a class's submissions add --out DIR"
 
 
 class ProfileName(StrEnum):
@@ -198,12 +199,57 @@ def _sanitize(submission: "Submission", n: int | None, seed: int) -> tuple[list[
 
 @app.command()
 def grade(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="a folder shaped like solutions/")],
-    device: DeviceOption = DeviceName.vgpu,
-    seed: SeedOption = 7,
+    submissions: Annotated[
+        Path, typer.Argument(metavar="SUBMISSIONS", help="one person's folder, shaped like solutions/; or a class")
+    ],
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="of a class: where the results go")] = None,
+    device: Annotated[DeviceName | None, typer.Option(help="the virtual GPU, or this machine's own  [vgpu]")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=LARGEST_SEED, help="chooses inputs and random schedules  [7]")
+    ] = None,
     json_file: JsonOption = None,
+    lab: Annotated[list[str] | None, typer.Option("--lab", help="of a class: grade these labs only")] = None,
+    roster: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="of a class: who is in it; an export of Canvas, Moodle … will do")
+    ] = None,
+    course: Annotated[Path | None, typer.Option(metavar="TOML", help="of a class: the course's rules")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, max=1024, help="of a class: so many files at a time")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="of a class: go on where a run was stopped")] = False,
+    only: Annotated[list[str] | None, typer.Option(metavar="KEY", help="of a class: grade these again")] = None,
+    no_sandbox: Annotated[
+        bool, typer.Option("--no-sandbox", help="of a class: run programs without protection from them")
+    ] = False,
 ) -> None:
-    """Grade a folder with one folder a lab, NN_name/scan.cu."""
+    """Grade one person's labs (NN_name/scan.cu), or a class.
+
+    A class is a folder or an archive (zip, tar) of submissions, as Canvas, Moodle, Gradescope and GitHub Classroom
+    export them, or a folder, an archive or a file for each student. It is graded into --out DIR; a run that was
+    stopped, by whatever, goes on with --resume.
+
+    Exit codes of a class: 0 it was graded, whatever the grades are; 1 it holds no submissions, or cannot be unpacked;
+    2 wrong usage; 3 the kit failed to grade a part, which --resume tries again.
+    """
+    from scanlab.classroom.commands import Request, grade_a_class
+
+    class_options = {
+        "--lab": lab, "--roster": roster, "--course": course, "--jobs": jobs, "--resume": resume, "--only": only,
+    }  # fmt: skip
+    if out is None:
+        if given := [name for name, value in class_options.items() if value]:
+            raise errors.UsageError(f"{given[0]} is for a class: say with --out DIR where its results go")
+        _grade_one_person(submissions, device or DeviceName.vgpu, 7 if seed is None else seed, json_file)
+        return
+    if json_file is not None:
+        raise errors.UsageError("--json is for one person's folder; a class's results go to --out DIR")
+    request = Request(
+        submissions, out, lab or [], roster, course, device.value if device else None, seed, jobs, resume, only or [],
+        not no_sandbox,
+    )  # fmt: skip
+    raise typer.Exit(grade_a_class(request))
+
+
+def _grade_one_person(folder: Path, device: DeviceName, seed: int, json_file: Path | None) -> None:
+    """Grade a folder shaped like solutions/, print a table and end the command."""
     from scanlab import report
     from scanlab.judge import failed
     from scanlab.plan import Options
@@ -232,7 +278,8 @@ def _submissions(folder: Path) -> tuple[list["Submission"], list["Submission"]]:
         raise errors.UsageError(f"{shown(folder)} does not exist")
     if not folder.is_dir():
         raise errors.UsageError(
-            f"{shown(folder)} is a file; name a folder shaped like solutions/, or use: check LAB FILE"
+            f"{shown(folder)} is a file; name a folder shaped like solutions/, or use: check LAB FILE; "
+            "for a class's archive add --out DIR"
         )
     labs = {lab.name: lab for lab in all_labs()}
     try:
@@ -244,7 +291,9 @@ def _submissions(folder: Path) -> tuple[list["Submission"], list["Submission"]]:
         advice = (
             f"; for this one lab type: grader/scanlab check {own[:2]} {shown(folder)}/scan.cu" if own in labs else ""
         )
-        raise errors.UsageError(f"{shown(folder)} has no lab's folder, such as {next(iter(labs))}{advice}")
+        raise errors.UsageError(
+            f"{shown(folder)} has no lab's folder, such as {next(iter(labs))}{advice or CLASS_ADVICE}"
+        )
     for name in names:
         if name not in labs and FOLDER.fullmatch(name):
             _complain(f"note: {shown(folder / name)} is no lab of this kit; not graded")

@@ -14,6 +14,7 @@ from scanlab import plan as plans
 from scanlab import sandbox
 from scanlab.compile import CompileError, CompileTimeoutError, ForbiddenHeaderError, build_runner, prune, read_source
 from scanlab.errors import KitError, UsageError, WorkError
+from scanlab.gpu_lock import alone_on
 from scanlab.labs import Lab
 from scanlab.paths import ROOT, shown
 from scanlab.process import kill_all, run_group
@@ -182,7 +183,8 @@ def run_judge(plan: dict[str, Any]) -> Result:
         judge = product("grader/autograder/judge-gpu" if plan["device"] == "gpu" else "grader/autograder/judge")
         command = [str(judge), "--plan", str(plan_file), "--result", str(result_file), "--die-with-parent"]
         try:
-            finished = run_group(command, limit, ROOT)
+            with alone_on(plan["device"]):
+                finished = run_group(command, limit, ROOT)
         except OSError as error:
             raise KitError(f"cannot start the judge: {error.strerror}") from error
         if finished.code is None:

@@ -4,15 +4,22 @@ import resource
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from scanlab import judge
+from scanlab import plan as plans
 from scanlab.classroom.records import WORST_FIRST, Class, LabGrade, Record, Submission, Verdict
 from scanlab.classroom.store import Store, Unit
+from scanlab.compile import build_runner
 from scanlab.course import deductions, lab_of, seed_for
-from scanlab.errors import KitError
+from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.plan import Options
+
+UnitWork = Callable[[Store, Class, Unit], object]
+UnitLimit = Callable[[Unit], float]
 
 
 def units(taken_in: Class) -> list[Unit]:
@@ -21,36 +28,77 @@ def units(taken_in: Class) -> list[Unit]:
     return list(dict.fromkeys(handed_in))
 
 
+def options_for(taken_in: Class, unit: Unit, is_sandboxed: bool = True) -> Options:
+    """Return how a unit is compiled and judged. The one place where that is said."""
+    seed = seed_for(taken_in.course, taken_in.seed, unit.lab, unit.sha256)
+    return Options(device=taken_in.device, seed=seed, is_sandboxed=is_sandboxed)
+
+
 def grade_unit(store: Store, taken_in: Class, unit: Unit, *, is_sandboxed: bool = True) -> Verdict:
     """Grade one unit, in the sandbox, and write its result. The kit's own fault is a result, too: `error`.
 
     Ask `sandbox.require()` once before the first unit: where no sandbox can be had, every unit is an `error`.
 
     May run in any process on any machine that sees the folder; whoever else grades the same unit writes the same.
+    On a GPU the judge waits until no other process on this machine measures there.
     """
-    lab = lab_of(taken_in.course, unit.lab)
-    seed = seed_for(taken_in.course, taken_in.seed, unit.lab, unit.sha256)
-    options = Options(device=taken_in.device, seed=seed, is_sandboxed=is_sandboxed)
+    options = options_for(taken_in, unit, is_sandboxed)
     began, used = time.monotonic(), _cpu_seconds()
-    with tempfile.TemporaryDirectory(prefix="scanlab-") as scratch:
-        path = Path(scratch) / unit.lab / "scan.cu"
-        path.parent.mkdir()
-        shutil.copyfile(store.source(unit.sha256), path)
-        submission = judge.Submission(lab, path, is_a_copy=True)
-        try:
+    try:
+        with _copied(store, taken_in, unit) as submission:
             result = judge.grade([submission], options)[0]
-        except KitError as error:
-            headline, *details = str(error).splitlines()
-            result = judge.failed(submission, options, headline, details, "kit")
-            result["verdict"] = result["checks"][0]["verdict"] = "error"
+    except (KitError, OSError) as error:
+        result = _faulty(store, taken_in, unit, str(error))
     usage = {"seconds": time.monotonic() - began, "cpu_seconds": _cpu_seconds() - used}
     store.write_graded(unit, _without_times(result), usage)
     return result["verdict"]
 
 
+def compile_unit(store: Store, taken_in: Class, unit: Unit, *, is_sandboxed: bool = True) -> None:
+    """Compile one unit into the cache, so that it need not be compiled while a GPU's times are measured.
+
+    What goes wrong here goes wrong again in `grade_unit`, which says so.
+    """
+    with suppress(KitError, WorkError, UsageError, OSError), _copied(store, taken_in, unit) as submission:
+        for element in plans.elements(submission.lab):
+            build_runner(
+                submission.path,
+                element,
+                taken_in.device,
+                is_sandboxed=is_sandboxed,
+                forbidden=submission.lab.rubric.forbidden_headers,
+            )
+
+
+def write_fault(store: Store, taken_in: Class, unit: Unit, message: str, usage: dict[str, float]) -> None:
+    """Write that the kit failed to grade a unit; a result that is there stays."""
+    result = _faulty(store, taken_in, unit, message)
+    store.write_graded(unit, _without_times(result), usage)
+
+
+def _faulty(store: Store, taken_in: Class, unit: Unit, message: str) -> dict[str, Any]:
+    """Return the result of a unit that the kit could not grade, in the judge's own form."""
+    submission = judge.Submission(lab_of(taken_in.course, unit.lab), store.source(unit.sha256), is_a_copy=True)
+    options = options_for(taken_in, unit)
+    headline, *details = message.splitlines() or ["the kit failed"]
+    result = judge.failed(submission, options, headline, details, "kit")
+    result["verdict"] = result["checks"][0]["verdict"] = "error"
+    return result
+
+
+@contextmanager
+def _copied(store: Store, taken_in: Class, unit: Unit) -> Iterator[judge.Submission]:
+    """Put a unit's file in a folder of its own, where nothing else of the class can be seen."""
+    with tempfile.TemporaryDirectory(prefix="scanlab-") as scratch:
+        path = Path(scratch) / unit.lab / "scan.cu"
+        path.parent.mkdir()
+        shutil.copyfile(store.source(unit.sha256), path)
+        yield judge.Submission(lab_of(taken_in.course, unit.lab), path, is_a_copy=True)
+
+
 def _cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def _without_times(result: dict[str, Any]) -> dict[str, Any]:
@@ -64,7 +112,7 @@ def make_record(store: Store, taken_in: Class, submission: Submission) -> Record
     Raises KitError when a unit is not graded yet.
     """
     files = {file.lab: file.sha256 for file in submission.files}
-    problems = {problem.lab: problem.reason for problem in reversed(submission.problems)}
+    problems = {problem.lab: f"{problem.name}: {problem.reason}" for problem in reversed(submission.problems)}
     labs = []
     for name in taken_in.labs:
         if name in files:
@@ -128,6 +176,6 @@ def _graded(store: Store, unit: Unit) -> LabGrade:
         verdict=result["verdict"],
         points=result["points"],
         max_points=result["max_points"],
-        not_run_points=result["not_run_points"],
+        not_run_points=result.get("not_run_points", 0),
         result=result,
     )

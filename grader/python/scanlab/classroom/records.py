@@ -97,6 +97,8 @@ class Class(Model):
     """What belongs to no submission: never dropped in silence."""
     course: Mapping[str, Any] = {}
     """What course.toml says, as it was read; empty without one."""
+    kit: Mapping[str, str] = {}
+    """What results depend on beside the files: the kit's version, and hashes of its judge and of the labs' rubrics."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
 

@@ -24,6 +24,8 @@ from scanlab.errors import KitError, UsageError
 from scanlab.paths import shown
 
 Model = TypeVar("Model", bound=BaseModel)
+UNFINISHED = ".new"
+"""Ends the name of a file that is being written."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,25 @@ class Store:
         """Write `class.json`."""
         write_atomically(self.class_file, dump(taken_in))
 
+    def sweep(self) -> None:
+        """Remove the half-written files that a killed run has left; nobody else may be writing."""
+        for folder in (self.folder, *(self.folder / name for name in ("sources", "results"))):
+            _remove_unfinished(folder)
+        for name in ("graded", "usage"):
+            for folder in (self.folder / name).glob("*/"):
+                _remove_unfinished(folder)
+
     # ---- sources and units -------------------------------------------------------------------------------------------
 
     def source(self, sha256: str) -> Path:
         """Return where a graded file's text lies."""
         return self.folder / "sources" / f"{sha256}.cu"
+
+    def write_source(self, sha256: str, data: bytes) -> None:
+        """Write a file's text, if it is not there yet."""
+        path = self.source(sha256)
+        if not path.exists():
+            write_atomically(path, data.decode("utf-8"))
 
     def graded(self, unit: Unit) -> Path:
         """Return where the judge's result of a unit lies."""
@@ -118,10 +134,10 @@ def write_atomically(path: Path, text: str) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:60]}.", dir=path.parent)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:60]}.", suffix=UNFINISHED, dir=path.parent)
         made = Path(name)
         try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
@@ -132,6 +148,11 @@ def write_atomically(path: Path, text: str) -> None:
             raise
     except OSError as error:
         raise KitError(f"cannot write {shown(path)}: {error.strerror}") from error
+
+
+def _remove_unfinished(folder: Path) -> None:
+    for path in folder.glob(f".*{UNFINISHED}"):
+        path.unlink(missing_ok=True)
 
 
 def _read(path: Path, model: type[Model], advice: str) -> Model:

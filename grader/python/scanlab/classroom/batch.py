@@ -1,0 +1,273 @@
+"""Grade a class on this machine: units side by side, each in a process of its own, so that nothing done is lost."""
+
+import fcntl
+import os
+import select
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from scanlab.classroom import grading, workers
+from scanlab.classroom.progress import REDRAW, Progress, Running, State
+from scanlab.classroom.records import Class, Submission, Verdict
+from scanlab.classroom.store import Store, Unit, dump, write_atomically
+from scanlab.compile import COMPILE_TIMEOUT
+from scanlab.errors import KitError, UsageError
+from scanlab.judge import GRACE
+from scanlab.labs import CorrectnessCheck, find_lab
+from scanlab.paths import build_folder, shown
+
+SMALLEST_CHECK = 1 << 12
+"""Elements: what every check of a lab costs at least, in the estimate of its time."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a class is graded; none of it changes a result."""
+
+    jobs: int
+    is_sandboxed: bool = True
+    only: Collection[str] = ()
+    """Keys of the submissions that are graded, again if need be; none: what is not graded yet."""
+
+
+@dataclass
+class Outcome:
+    """What one run did."""
+
+    graded: int = 0
+    """Units."""
+    kept: int = 0
+    """Units that were graded by an earlier run."""
+    verdicts: Counter[str] = field(default_factory=Counter)
+    errors: list[tuple[Unit, str]] = field(default_factory=list)
+    seconds: float = 0
+    cpu_seconds: float = 0
+    """Of the processes that graded, and of all that they started."""
+
+
+def cores() -> int:
+    """Return on how many processors this process may run."""
+    return len(os.sched_getaffinity(0))
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Hold a results folder, so that no second run writes in it; the hold ends with this process, however it ends.
+
+    Raises UsageError when another run holds it, KitError when it cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise KitError(f"cannot write {shown(folder)}: {error.strerror}") from error
+    try:
+        _hold(descriptor, folder)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _hold(descriptor: int, folder: Path) -> None:
+    deadline = time.monotonic() + 2  # a run that has just been killed leaves workers that end at once
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError as error:
+            if time.monotonic() > deadline:
+                raise UsageError(f"another run grades into {shown(folder)}; wait for it, or stop it") from error
+            time.sleep(0.05)
+
+
+def grade_class(store: Store, taken_in: Class, settings: Settings, progress: Progress) -> Outcome:
+    """Grade what is not graded yet, and write each submission's result as soon as all its units are.
+
+    The folder is held by the caller (`alone_in`), and this process has no other threads. Raises KitError when results
+    cannot be written; what is written stays.
+    """
+    began = time.monotonic()
+    store.sweep()
+    workers.adopt_orphans()
+    run = _Run(store, taken_in, settings, progress)
+    with _scratch(store) as scratch:
+        try:
+            run.write_complete(taken_in.submissions)
+            if taken_in.device == "gpu":  # nothing may be compiled while times are measured
+                run.go(
+                    scratch,
+                    partial(grading.compile_unit, is_sandboxed=settings.is_sandboxed),
+                    settings.jobs,
+                    "compiling",
+                )
+            run.go(scratch, partial(grading.grade_unit, is_sandboxed=settings.is_sandboxed), run.judges, "grading")
+        finally:
+            run.outcome.seconds = time.monotonic() - began
+            workers.end_all()
+            workers.end_orphans()
+    return run.outcome
+
+
+@contextmanager
+def _scratch(store: Store) -> Iterator[Path]:
+    """Make a folder for what workers and compilers write for the moment; remove the one of a run that was killed."""
+    note = store.folder / ".scratch"
+    if note.exists():
+        left = Path(note.read_text(encoding="utf-8").strip())
+        if left.name.startswith("scanlab-class-") and left.is_dir() and left.stat().st_uid == os.getuid():
+            shutil.rmtree(left, ignore_errors=True)
+    made = Path(tempfile.mkdtemp(prefix="scanlab-class-"))
+    try:
+        write_atomically(note, f"{made}\n")
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+        note.unlink(missing_ok=True)
+
+
+class _Run:
+    """One run over a class."""
+
+    def __init__(self, store: Store, taken_in: Class, settings: Settings, progress: Progress) -> None:
+        self.store, self.taken_in, self.settings, self.progress = store, taken_in, settings, progress
+        self.outcome = Outcome()
+        self.state = State(0)
+        self.whose: dict[Unit, list[Submission]] = {}
+        for submission in taken_in.submissions:
+            for file in submission.files:
+                self.whose.setdefault(Unit(file.lab, file.sha256), []).append(submission)
+        before = {unit: self._verdict(unit) for unit in self.whose}
+        self.waiting = {unit for unit in self.whose if self._is_due(unit, before[unit])}
+        self.missing = {unit for unit, verdict in before.items() if verdict is None}
+        self.outcome.kept = len(self.whose) - len(self.waiting)
+        self.weights = {lab: _work(lab) for lab in taken_in.labs}
+        self.times: dict[str, list[float]] = {}
+        self.judges = 1 if taken_in.device == "gpu" else settings.jobs
+
+    def _verdict(self, unit: Unit) -> Verdict | None:
+        result = self.store.read_graded(unit)
+        return result["verdict"] if result else None
+
+    def _is_due(self, unit: Unit, verdict: Verdict | None) -> bool:
+        if self.settings.only:
+            return any(one.key in self.settings.only for one in self.whose[unit])
+        return verdict in (None, "error")
+
+    def write_complete(self, submissions: Sequence[Submission]) -> None:
+        """Write the results of the submissions all of whose units have one."""
+        for submission in submissions:
+            if any(Unit(file.lab, file.sha256) in self.missing for file in submission.files):
+                continue
+            record = grading.make_record(self.store, self.taken_in, submission)
+            path = self.store.result(submission.key)
+            if not path.exists() or path.read_bytes() != dump(record).encode():
+                self.store.write_record(record)
+
+    def go(self, scratch: Path, work: "grading.UnitWork", jobs: int, what: str) -> None:
+        """Do `work` on every unit that is due, on `jobs` processes: what takes long first, so that all end together."""
+        self.state = State(len(self.waiting), what=what)
+        is_grading = what == "grading"
+        queue = sorted(self.waiting, key=lambda unit: (self.weights[unit.lab], unit.lab, unit.sha256))
+        threads = str(max(1, cores() // jobs))
+        # A relative path means another folder to a worker that works elsewhere.
+        environment = {"SCANLAB_THREADS": threads, "SCANLAB_BUILD": str(build_folder())}
+        limit = _limit(self.taken_in)
+        running: dict[Unit, workers.Worker] = {}
+        number = 0
+        while queue or running:
+            while queue and len(running) < jobs:
+                unit = queue.pop()
+                number += 1
+                start = partial(work, self.store, self.taken_in, unit)
+                running[unit] = workers.Worker(start, scratch / f"{number:06}", environment, limit(unit))
+            self._tell(running, queue)
+            select.select([*running.values()], [], [], REDRAW)
+            for unit in list(running):
+                ended = running[unit].poll()
+                if ended is not None:
+                    del running[unit]
+                    self._ended(unit, ended, is_grading)
+        self._tell(running, queue)
+
+    def _ended(self, unit: Unit, ended: workers.Ended, is_grading: bool) -> None:
+        self.outcome.cpu_seconds += ended.cpu_seconds
+        self.state.done += 1
+        if ended.fault:
+            workers.end_orphans()
+        if not is_grading:
+            return
+        if ended.fault:
+            usage = {"seconds": ended.seconds, "cpu_seconds": ended.cpu_seconds}
+            grading.write_fault(self.store, self.taken_in, unit, ended.fault, usage)
+        verdict = self._verdict(unit)
+        if verdict is None:
+            raise KitError(f"{shown(self.store.graded(unit))} was not written, and nothing says why")
+        self.missing.discard(unit)
+        self.outcome.graded += 1
+        self.outcome.verdicts[verdict] += 1
+        self.state.verdicts[verdict] += 1
+        self.times.setdefault(unit.lab, []).append(ended.seconds)
+        if ended.fault or ended.is_error:
+            kept = "" if verdict == "error" else "the kit failed; the earlier result is kept"
+            self.outcome.errors.append((unit, kept or ended.fault or _headline(self.store, unit)))
+        self.write_complete(self.whose[unit])
+
+    def _tell(self, running: dict[Unit, workers.Worker], queue: Sequence[Unit]) -> None:
+        now = time.monotonic()
+        self.state.running = [
+            Running(unit.lab, self._people(unit), now - worker.began) for unit, worker in running.items()
+        ]
+        left = [self._expected(unit.lab) for unit in queue]
+        if self.times and None not in left:
+            halves = sum(self._expected(unit.lab) or 0 for unit in running) / 2
+            self.state.seconds_left = (sum(filter(None, left)) + halves) / max(1, len(running))
+        self.progress.show(self.state)
+
+    def _people(self, unit: Unit) -> str:
+        people = self.whose[unit]
+        more = len(people) - 1
+        return people[0].key + (f" and {more} with the same file" if more else "")
+
+    def _expected(self, lab: str) -> float | None:
+        """Return how long a unit of a lab takes, by those that have ended: of this lab, else by the labs' sizes."""
+        if lab in self.times:
+            return sum(self.times[lab]) / len(self.times[lab])
+        seconds = sum(sum(times) for times in self.times.values())
+        weight = sum(self.weights[known] * len(times) for known, times in self.times.items())
+        return seconds * self.weights[lab] / weight if weight else None
+
+
+def _headline(store: Store, unit: Unit) -> str:
+    result = store.read_graded(unit)
+    cause = next((check["cause"] for check in result["checks"] if check["cause"]), None) if result else None
+    return cause["headline"] if cause else "the kit failed"
+
+
+def _work(lab: str) -> int:
+    """Return about how much work a lab's checks are: elements times runs."""
+    total = 0
+    for check in find_lab(lab).rubric.check:
+        if isinstance(check, CorrectnessCheck):
+            total += sum(max(n, SMALLEST_CHECK) for n in check.sizes) * len(check.schedules) * check.repeats
+        elif check.kind == "count":
+            total += max(check.n, SMALLEST_CHECK)
+    return total
+
+
+def _limit(taken_in: Class) -> "grading.UnitLimit":
+    """Return for how many seconds a unit may be graded before its process is ended: more than all its limits allow."""
+
+    def limit(unit: Unit) -> float:
+        if taken_in.device == "gpu":
+            return float("inf")  # it may wait for the GPU as long as others measure; the judge has limits of its own
+        rubric = find_lab(unit.lab).rubric
+        return 2 * COMPILE_TIMEOUT + 2 * GRACE + rubric.limits.seconds * len(rubric.check)
+
+    return limit

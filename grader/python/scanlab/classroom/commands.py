@@ -1,0 +1,282 @@
+"""`grader/scanlab grade`: one person's folder, or a whole class."""
+
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scanlab import errors
+from scanlab.paths import shown
+from scanlab.process import Interrupted
+
+if TYPE_CHECKING:
+    from scanlab.classroom.batch import Outcome
+    from scanlab.classroom.intake.take_in import TakenIn
+    from scanlab.classroom.records import Class, Problem
+    from scanlab.classroom.store import Store
+    from scanlab.labs import Device
+
+MOST_LISTED = 20
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for; None: not said."""
+
+    pile: Path
+    out: Path
+    labs: Sequence[str]
+    roster: Path | None
+    course: Path | None
+    device: "Device | None"
+    seed: int | None
+    jobs: int | None
+    resume: bool
+    only: Sequence[str]
+    is_sandboxed: bool
+
+
+def grade_a_class(request: Request) -> int:
+    """Grade a class and return the exit code: 0 it was graded, 3 the kit failed to grade some of it.
+
+    Raises UsageError for a results folder that cannot be used, WorkError for a pile without submissions.
+    """
+    from scanlab.classroom.batch import Settings, alone_in, cores, grade_class
+    from scanlab.classroom.progress import Progress
+    from scanlab.classroom.store import Store
+
+    store = Store(request.out.absolute())
+    is_begun = _check_folder(request, store)
+    with alone_in(store.folder):
+        known = store.read_class() if is_begun else None
+        taken = _take_in(request, known)
+        if known is not None:
+            _require_same(known, taken.taken_in, request)
+        else:
+            for sha256, data in taken.sources.items():
+                store.write_source(sha256, data)
+            store.write_class(taken.taken_in)
+        _require_known(request.only, taken.taken_in)
+        _tell_intake(taken)
+        settings = Settings(request.jobs or cores(), request.is_sandboxed, frozenset(request.only))
+        try:
+            with Progress() as progress:
+                outcome = grade_class(store, taken.taken_in, settings, progress)
+        except (Interrupted, errors.KitError):
+            _tell_stopped(request, store, taken.taken_in)
+            raise
+    _tell_end(request, store, taken.taken_in, outcome)
+    return errors.KIT_FAULT if outcome.errors else errors.PASSED
+
+
+# ---- before ----------------------------------------------------------------------------------------------------------
+
+
+def _check_folder(request: Request, store: "Store") -> bool:
+    """Return whether the results folder has a class that is gone on with. Raises UsageError when it cannot be used."""
+    folder = store.folder
+    if folder.exists() and not folder.is_dir():
+        raise errors.UsageError(f"--out {shown(folder)} is a file; name a folder for the results")
+    pile, inside = request.pile.resolve(), folder.resolve()
+    if pile == inside or pile in inside.parents:
+        raise errors.UsageError(f"--out {shown(folder)} lies in the submissions; name a folder beside them")
+    if store.class_file.exists():
+        if not (request.resume or request.only):
+            raise errors.UsageError(
+                f"{shown(folder)} has results already: go on with --resume, grade some again with --only KEY, "
+                "or name another --out"
+            )
+        return True
+    left_by_intake = {".lock", ".scratch", "sources"}  # a run that was killed before it knew the class
+    try:
+        others = [path.name for path in folder.iterdir() if path.name not in left_by_intake] if folder.exists() else []
+    except OSError as error:
+        raise errors.UsageError(f"{shown(folder)}: cannot read it: {error.strerror}") from error
+    if [name for name in others if not name.endswith(".new")]:
+        raise errors.UsageError(f"{shown(folder)} is not empty and holds no results; name a new folder in --out")
+    return False
+
+
+def _take_in(request: Request, known: "Class | None") -> "TakenIn":
+    from scanlab.classroom.intake.roster import read_roster
+    from scanlab.classroom.intake.take_in import Wanted, take_in
+    from scanlab.classroom.kit import kit_for
+    from scanlab.labs import all_labs, find_lab
+    from scanlab.plan import DEFAULT_SEED
+
+    roster = read_roster(request.roster) if request.roster else None
+    course = read_course(request.course) if request.course else {}
+    asked = {find_lab(lab).name for lab in request.labs}
+    labs = tuple(lab.name for lab in all_labs() if lab.name in asked)
+    if known is not None and not labs:
+        labs = known.labs
+    device = request.device or (known.device if known else "vgpu")
+    seed = request.seed if request.seed is not None else known.seed if known else DEFAULT_SEED
+    wanted = Wanted(labs, device, seed, str(course.get("title") or ""), course)
+    taken = take_in(request.pile, wanted, roster)
+    kit = kit_for(taken.taken_in.labs, device)
+    return type(taken)(taken.taken_in.model_copy(update={"kit": kit}), taken.sources, taken.other_labs)
+
+
+def read_course(path: Path) -> Mapping[str, Any]:
+    """Return what a course file says. Raises UsageError when it is no TOML."""
+    import json
+    import tomllib
+
+    try:
+        course = tomllib.loads(path.read_bytes().decode("utf-8"))
+    except OSError as error:
+        raise errors.UsageError(f"{shown(path)}: cannot read it: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise errors.UsageError(f"{shown(path)}: not TOML: {error}") from error
+    return json.loads(json.dumps(course, default=str))
+
+
+def _require_same(known: "Class", now: "Class", request: Request) -> None:
+    from scanlab.classroom.intake.take_in import same_class
+
+    differences = same_class(known, now)
+    if differences:
+        listed = "".join(f"\n  {line}" for line in differences[:MOST_LISTED])
+        more = f"\n  and {len(differences) - MOST_LISTED} more" if len(differences) > MOST_LISTED else ""
+        raise errors.UsageError(
+            f"this is not the class that was begun in {shown(request.out)}:{listed}{more}\n"
+            "  give the same as then, or name another --out"
+        )
+
+
+def _require_known(only: Sequence[str], taken_in: "Class") -> None:
+    import difflib
+
+    keys = [submission.key for submission in taken_in.submissions]
+    for key in only:
+        if key not in keys:
+            near = difflib.get_close_matches(key, keys, 1)
+            advice = f"; did you mean {near[0]}?" if near else ""
+            raise errors.UsageError(f"--only {key}: no submission has that key{advice}")
+
+
+# ---- what a person is told -------------------------------------------------------------------------------------------
+
+
+def _complain(text: str) -> None:
+    print(f"scanlab: {text}", file=sys.stderr, flush=True)
+
+
+def _tell_intake(taken: "TakenIn") -> None:
+    from scanlab.classroom.grading import units
+
+    taken_in = taken.taken_in
+    files = sum(len(one.files) for one in taken_in.submissions)
+    numbers = " ".join(name[:2] for name in taken_in.labs)
+    different = len(units(taken_in))
+    same = f", {different} different" if different != files else ""
+    print(f"{taken_in.title}: {_count(len(taken_in.submissions), 'submission')}, labs {numbers}, {files} files{same}")
+    if taken.other_labs:
+        print(f"  {_count(taken.other_labs, 'file')} of other labs: not graded")
+    sys.stdout.flush()
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _command(request: Request) -> str:
+    import shlex
+
+    words = ["grader/scanlab", "grade", shown(request.pile), "--out", shown(request.out)]
+    for lab in request.labs:
+        words += ["--lab", lab]
+    words += ["--roster", shown(request.roster)] if request.roster else []
+    words += ["--course", shown(request.course)] if request.course else []
+    return shlex.join([*words, "--resume"])
+
+
+def _tell_stopped(request: Request, store: "Store", taken_in: "Class") -> None:
+    from scanlab.classroom.grading import units
+
+    every = units(taken_in)
+    done = sum(store.graded(unit).exists() for unit in every)
+    _complain(f"{done} of {len(every)} files are graded and kept; to go on, type:\n  {_command(request)}")
+
+
+def _tell_end(request: Request, store: "Store", taken_in: "Class", outcome: "Outcome") -> None:
+    from scanlab.classroom.progress import duration
+
+    counts: Counter[str] = Counter()
+    ungraded = []
+    for submission in taken_in.submissions:
+        if store.result(submission.key).exists():
+            counts[store.read_record(submission.key).verdict] += 1
+        else:
+            ungraded.append(submission.key)
+    told = ", ".join(
+        f"{counts[name]} {name}" for name in ("pass", "fail", "timeout", "inconclusive", "error") if counts[name]
+    )
+    print(f"graded {_count(sum(counts.values()), 'submission')}: {told or 'none'}")
+    share = outcome.cpu_seconds / outcome.seconds if outcome.seconds else 0
+    print(
+        f"  {_count(outcome.graded, 'file')} in {duration(outcome.seconds)}, {duration(outcome.cpu_seconds)} of "
+        f"processor time ({share:.1f} at a time); {outcome.kept} were graded before"
+    )
+    if ungraded:
+        print(f"  not graded yet: {_listed(ungraded)}")
+    _tell_people(request, taken_in)
+    if outcome.errors:
+        print(f"the kit failed to grade {_count(len(outcome.errors), 'file')}; --resume tries again:")
+        _lines(
+            [
+                f"{unit.lab} {_first_of(taken_in, unit.sha256)}: {fault.splitlines()[0]}"
+                for unit, fault in outcome.errors
+            ]
+        )
+    where = shown(store.folder)
+    print(f"results: {where}/results")
+    print(f"  next: grader/scanlab report {where}\n        grader/scanlab export {where} --format csv")
+
+
+def _first_of(taken_in: "Class", sha256: str) -> str:
+    return next(one.key for one in taken_in.submissions if any(file.sha256 == sha256 for file in one.files))
+
+
+def _tell_people(request: Request, taken_in: "Class") -> None:
+    """Print what a person has to look at: what could not be taken, who is not known, who is missing."""
+    costly = [
+        f"{one.key}: {_problem(problem)}"
+        for one in taken_in.submissions
+        for problem in one.problems
+        if problem.lab is None or problem.lab not in {file.lab for file in one.files}
+    ]
+    replaced = sum(len(one.problems) for one in taken_in.submissions) - len(costly)
+    if costly:
+        print(f"not taken as it was handed in ({len(costly)}):")
+        _lines(costly)
+    if replaced:
+        print(f"{_count(replaced, 'older attempt')}: the newest counts (see `problems` in the results)")
+    if request.roster:
+        unmatched = [f"{one.key} ({one.origin})" for one in taken_in.submissions if one.student is None]
+        if unmatched:
+            print(f"not on the roster ({len(unmatched)}): {_listed(unmatched)}")
+        if taken_in.missing:
+            print(f"handed nothing in ({len(taken_in.missing)}): {_listed([one.id for one in taken_in.missing])}")
+    if taken_in.ignored:
+        print(f"belongs to nobody ({len(taken_in.ignored)}):")
+        _lines([_problem(problem) for problem in taken_in.ignored])
+
+
+def _problem(problem: "Problem") -> str:
+    return f"{problem.name}: {problem.reason}"
+
+
+def _lines(lines: Sequence[str]) -> None:
+    for line in lines[:MOST_LISTED]:
+        print(f"  {line}")
+    if len(lines) > MOST_LISTED:
+        print(f"  and {len(lines) - MOST_LISTED} more: see class.json")
+
+
+def _listed(words: Sequence[str]) -> str:
+    more = f" and {len(words) - MOST_LISTED} more" if len(words) > MOST_LISTED else ""
+    return ", ".join(words[:MOST_LISTED]) + more

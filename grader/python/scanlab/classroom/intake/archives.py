@@ -1,0 +1,281 @@
+"""Read zip and tar archives that anybody may have made: no member is written anywhere, and no size or name is believed.
+
+Whatever is wrong with a member costs that member, with a line that says what; the others are read.
+"""
+
+import bz2
+import calendar
+import gzip
+import io
+import lzma
+import shutil
+import stat
+import subprocess
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import IO
+
+from scanlab.classroom.intake.items import (
+    HIGHEST_RATIO,
+    LARGEST_ARCHIVE,
+    LARGEST_METADATA,
+    LARGEST_SOURCE,
+    LARGEST_UNPACKED,
+    METADATA,
+    MOST_FILES,
+    MOST_MEMBERS,
+    OTHER_ARCHIVES,
+    Item,
+    Parts,
+    bytes_text,
+    is_junk,
+    is_source,
+    is_wanted,
+    printable,
+    safe_parts,
+    suffix_of,
+    too_large,
+)
+from scanlab.process import end_group, start_group
+
+MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zst", b"PK": "zip"}
+CENTRAL_ENTRY = b"PK\x01\x02"
+ENCRYPTED = 0x1
+
+
+class DamagedError(Exception):
+    """An archive that cannot be read, or not to its end; the text says why."""
+
+
+def expand(file: IO[bytes], place: Parts, is_pile: bool = False) -> Iterator[Item]:
+    """Yield what an archive holds, each member's place under `place`.
+
+    One student's archive inside the pile (`is_pile` false) may hold no further archives. The pile itself may: they are
+    opened in turn. A damaged archive's last item says so.
+    """
+    try:
+        yield from _members(file, place, is_pile)
+    except DamagedError as error:
+        yield Item(place, refused=str(error))
+
+
+def _members(file: IO[bytes], place: Parts, is_pile: bool) -> Iterator[Item]:
+    head = file.read(8)
+    file.seek(0)
+    kind = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "tar")
+    count, any_member = 0, False
+    most = MOST_FILES if is_pile else MOST_MEMBERS
+    reader = _zip_members(file, is_pile) if kind == "zip" else _tar_members(file, kind, is_pile)
+    for item in reader:
+        any_member = True
+        if is_junk(item.parts):
+            continue
+        count += 1
+        if count > most:
+            raise DamagedError(f"holds more than {most:,} files: the rest is not read")
+        placed = replace(item, parts=(*place, *item.parts))
+        yield from _opened(placed, may_open=is_pile)
+    if not any_member:
+        yield Item(place, is_folder=True)
+
+
+def _opened(item: Item, may_open: bool) -> Iterator[Item]:
+    """Yield an item, or what it holds where it is an archive that may be opened."""
+    name = item.parts[-1] if item.parts else ""
+    if item.refused or item.is_folder or not suffix_of(name):
+        if not item.refused and name.casefold().endswith(OTHER_ARCHIVES):
+            item = replace(item, data=None, refused="only zip and tar archives are read")
+        yield item
+    elif not may_open:
+        yield Item(item.parts, item.size, refused="an archive in an archive is not opened")
+    elif item.data is not None:
+        yield from expand(io.BytesIO(item.data), item.parts)
+
+
+# ---- zip -------------------------------------------------------------------------------------------------------------
+
+
+def _zip_members(file: IO[bytes], is_pile: bool) -> Iterator[Item]:
+    if not is_pile and (listed := _listed(file)) > 4 * MOST_MEMBERS:
+        raise DamagedError(f"lists {listed:,} files; an archive of one student has at most {MOST_MEMBERS:,}")
+    try:
+        archive = zipfile.ZipFile(file)
+    except Exception as error:  # what a hostile archive makes the library raise is not foreseen
+        raise DamagedError(f"is no zip archive that can be read: {_said(error)}") from error
+    left = LARGEST_UNPACKED
+    with archive:
+        for info in archive.infolist():
+            item = _zip_member(archive, info, left, is_pile)
+            left -= len(item.data or b"") if not is_pile else 0
+            if item.parts or item.refused:
+                yield item
+
+
+def _listed(file: IO[bytes]) -> int:
+    """Return how many members a zip archive in memory lists, before a library makes an object of each."""
+    count, kept = 0, b""
+    while piece := file.read(1 << 20):
+        count += (kept + piece).count(CENTRAL_ENTRY)
+        kept = piece[-(len(CENTRAL_ENTRY) - 1) :]
+    file.seek(0)
+    return count
+
+
+def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, left: int, is_pile: bool) -> Item:
+    """Return one member; without parts where there is nothing to tell of it."""
+    parts, refused = safe_parts(info.orig_filename)
+    if refused:
+        return Item((), info.file_size, refused=refused, label=printable(info.orig_filename))
+    if not parts or is_junk(parts):
+        return Item(())
+    name, modified = parts[-1], _zip_time(info)
+    mode = info.external_attr >> 16
+    if info.is_dir() or stat.S_ISDIR(mode):
+        return Item(parts, is_folder=True)
+    refused = (
+        _not_plain(mode) or ("is encrypted" if info.flag_bits & ENCRYPTED else "") or too_large(name, info.file_size)
+    )
+    if not refused and info.file_size > max(LARGEST_SOURCE, HIGHEST_RATIO * info.compress_size):
+        refused = f"unpacks {bytes_text(info.compress_size)} to {bytes_text(info.file_size)}: not read"
+    if refused or not is_wanted(name):
+        return Item(parts, info.file_size, modified=modified, refused=refused)
+    limit = _limit(name)
+    if not is_pile and limit > left:
+        return Item(parts, info.file_size, refused=f"the archive unpacks to more than {bytes_text(LARGEST_UNPACKED)}")
+    try:
+        with archive.open(info) as member:
+            data = member.read(limit + 1)
+    except Exception as error:  # see above
+        return Item(parts, info.file_size, refused=f"cannot be unpacked: {_said(error)}")
+    if len(data) > limit:
+        return Item(parts, len(data), refused=f"has more than {bytes_text(limit)}, though it claims less")
+    return Item(parts, len(data), data, modified)
+
+
+def _zip_time(info: zipfile.ZipInfo) -> float | None:
+    try:
+        return float(calendar.timegm((*info.date_time, 0, 0, 0))) if info.date_time[0] > 1980 else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _not_plain(mode: int) -> str:
+    if stat.S_ISLNK(mode):
+        return "is a link, which is not followed"
+    return "is no plain file" if stat.S_IFMT(mode) not in (0, stat.S_IFREG) else ""
+
+
+def _limit(name: str) -> int:
+    return LARGEST_SOURCE if is_source(name) else LARGEST_METADATA if name == METADATA else LARGEST_ARCHIVE
+
+
+# ---- tar -------------------------------------------------------------------------------------------------------------
+
+
+class _Bounded(io.RawIOBase):
+    """A stream that ends with DamagedError after `most` bytes."""
+
+    def __init__(self, stream: IO[bytes], most: int | None) -> None:
+        self.stream, self.left = stream, most
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data = self.stream.read(size if size >= 0 else 1 << 20)
+        if self.left is not None:
+            self.left -= len(data)
+            if self.left < 0:
+                raise DamagedError(f"unpacks to more than {bytes_text(LARGEST_UNPACKED)}: the rest is not read")
+        return data
+
+
+def _tar_members(file: IO[bytes], kind: str, is_pile: bool) -> Iterator[Item]:
+    with _unpacked(file, kind) as stream:
+        bounded = _Bounded(stream, None if is_pile else LARGEST_UNPACKED)
+        last = ""
+        try:
+            with tarfile.open(fileobj=bounded, mode="r|", errors="surrogateescape") as archive:
+                for info in archive:
+                    last = info.name
+                    item = _tar_member(archive, info)
+                    archive.members = []  # of a stream nothing is read again
+                    if item.parts or item.refused:
+                        yield item
+        except DamagedError:
+            raise
+        except Exception as error:  # what a hostile archive makes the library raise is not foreseen
+            after = f" after {printable(last)}" if last else ""
+            raise DamagedError(f"is no archive that can be read{after}: {_said(error)}") from error
+
+
+def _tar_member(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Item:
+    parts, refused = safe_parts(info.name)
+    if refused:
+        return Item((), info.size, refused=refused, label=printable(info.name))
+    if not parts or is_junk(parts):
+        return Item(())
+    if info.isdir():
+        return Item(parts, is_folder=True)
+    if info.issym() or info.islnk():
+        return Item(parts, refused="is a link, which is not followed")
+    if not info.isreg():
+        return Item(parts, refused="is no plain file")
+    name = parts[-1]
+    refused = too_large(name, info.size)
+    if refused or not is_wanted(name):
+        return Item(parts, info.size, refused=refused)
+    member = archive.extractfile(info)
+    data = member.read(_limit(name)) if member else b""
+    if len(data) < info.size:
+        raise DamagedError(f"ends in the middle of {printable(info.name)}")
+    return Item(parts, len(data), data, float(info.mtime) if info.mtime else None)
+
+
+@contextmanager
+def _unpacked(file: IO[bytes], kind: str) -> Iterator[IO[bytes]]:
+    if kind == "gz":
+        yield gzip.GzipFile(fileobj=file)  # type: ignore[misc]
+    elif kind == "bz2":
+        yield bz2.BZ2File(file)
+    elif kind == "xz":
+        with lzma.LZMAFile(file) as stream:
+            yield stream
+    elif kind == "zst":
+        with _zstd(file) as stream:
+            yield stream
+    else:
+        yield file
+
+
+@contextmanager
+def _zstd(file: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Unpack with the zstd program: this Python's library may not know the format."""
+    program = shutil.which("zstd")
+    if program is None:
+        raise DamagedError("is packed with zstd, which is not installed here; type: sudo apt-get install zstd")
+    with tempfile.TemporaryFile() as copy:
+        shutil.copyfileobj(file, copy)
+        copy.seek(0)
+        process = start_group([program, "-dcq", "-M256MB"], copy.fileno(), subprocess.PIPE, subprocess.DEVNULL)
+        assert process.stdout is not None
+        try:
+            yield process.stdout
+        finally:
+            process.stdout.close()
+            end_group(process)
+
+
+def _said(error: Exception) -> str:
+    text = printable(str(error).splitlines()[0]) if str(error) else ""
+    return text or type(error).__name__
+
+
+def open_archive(path: Path) -> IO[bytes]:
+    """Open an archive on disk for `expand`. Raises OSError."""
+    return path.open("rb")

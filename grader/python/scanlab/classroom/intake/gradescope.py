@@ -1,0 +1,71 @@
+"""Gradescope's `submission_metadata.yml`: who is behind submission_12345, and when it came."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from scanlab.classroom.intake.items import METADATA, printable
+from scanlab.errors import UsageError
+from scanlab.on_demand import provide
+from scanlab.paths import ROOT
+
+REQUIREMENTS = ROOT / "grader/python/requirements-gradescope.txt"
+TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))? ?(Z|UTC|[+-]\d\d:?\d\d)?")
+
+
+@dataclass(frozen=True)
+class About:
+    """What is told of one submission; a group has several people."""
+
+    names: tuple[str, ...]
+    ids: tuple[str, ...]
+    """Student ids and addresses, person by person."""
+    submitted_at: str | None
+
+
+def read_metadata(data: bytes) -> dict[str, About]:
+    """Return what the file tells of each submission's folder.
+
+    Raises UsageError when it is no such file.
+    """
+    provide(["yaml"], REQUIREMENTS, "PyYAML", f"reading Gradescope's {METADATA}")
+    import yaml
+
+    # Every value is a text: a student id 00123 keeps its zeros, and no tag makes an object.
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        tree = yaml.load(data, Loader=loader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        at = getattr(error, "problem_mark", None)
+        line = f":{at.line + 1}" if at else ""
+        raise UsageError(f"{METADATA}{line}: no YAML: {printable(str(error).splitlines()[0])}") from error
+    if not isinstance(tree, dict):
+        raise UsageError(f"{METADATA} names no submissions")
+    return {str(name): _about(entry) for name, entry in tree.items() if isinstance(entry, dict)}
+
+
+def _about(entry: Mapping[str, Any]) -> About:
+    submitters = entry.get(":submitters")
+    people = [person for person in submitters if isinstance(person, dict)] if isinstance(submitters, list) else []
+    ids = [str(person.get(key) or "") for person in people for key in (":sid", ":email")]
+    return About(
+        tuple(str(person.get(":name") or "") for person in people),
+        tuple(text for text in ids if text),
+        iso_time(str(entry.get(":created_at") or "")),
+    )
+
+
+def iso_time(text: str) -> str | None:
+    """Return a time as YAML has it in ISO 8601 with an offset, in UTC where it has none; None for anything else."""
+    found = TIME.fullmatch(text.strip())
+    if not found:
+        return None
+    day, clock, fraction, zone = found.groups()
+    offset = "+00:00" if zone in (None, "Z", "UTC") else zone
+    try:
+        when = datetime.fromisoformat(f"{day}T{clock}{'.' + (fraction + '000000')[:6] if fraction else ''}{offset}")
+    except ValueError:
+        return None
+    return when.astimezone(UTC).isoformat()

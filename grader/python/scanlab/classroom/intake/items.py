@@ -1,0 +1,137 @@
+"""What lies in a pile of submissions: files with the places where they were found, and what was refused of them.
+
+Nothing is ever unpacked to a file: a member's name decides nothing but what it is called in messages. What is read is
+held in memory, within the limits below.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+KIB, MIB = 1 << 10, 1 << 20
+LARGEST_SOURCE = 1 * MIB
+"""Bytes of a .cu file; a lab has a few thousand."""
+LARGEST_ARCHIVE = 64 * MIB
+"""Bytes of an archive inside the pile: one student's."""
+LARGEST_UNPACKED = 256 * MIB
+"""So much is unpacked of one student's archive before the rest is given up."""
+LARGEST_METADATA = 256 * MIB
+MOST_MEMBERS = 2_000
+"""Files in one student's archive."""
+MOST_FILES = 200_000
+"""Files in the whole pile."""
+HIGHEST_RATIO = 200
+"""Unpacked bytes for each packed one, beyond which a member of more than LARGEST_SOURCE bytes is called a bomb."""
+DEEPEST = 24
+"""Folders in folders."""
+LONGEST_NAME = 255
+SHOWN = 160
+"""So many characters of a name are shown."""
+
+ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".tar.zst", ".tzst")
+OTHER_ARCHIVES = (".rar", ".7z", ".gz", ".xz", ".bz2", ".zst", ".lz", ".cab")
+METADATA = "submission_metadata.yml"
+HIDES_ORDER = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+"""Marks that show a text from right to left: `uc.exe` as `exe.cu`."""
+JUNK = {"__macosx", ".ds_store", "thumbs.db", "desktop.ini", ".git", ".github", ".svn", ".vscode", ".idea"}
+
+Parts = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Item:
+    """One file of the pile, or a place in it that was refused.
+
+    `parts` is its place; an archive counts as a folder that has the archive's name.
+    """
+
+    parts: Parts
+    size: int = 0
+    data: bytes | None = None
+    """Its bytes, for what is looked into (.cu files, metadata); None for anything else."""
+    modified: float | None = None
+    """Seconds since 1970, where it is known. Used only to tell a newer attempt from an older one."""
+    refused: str = ""
+    """Why it is not taken, in a few words; empty for what is fine."""
+    is_folder: bool = False
+    """An empty folder or archive: nothing else would tell that it is there."""
+    label: str = ""
+    """What a member of an archive is called that has no place: its name was refused."""
+
+    def name(self, without: int = 0) -> str:
+        """Return the place for people, without its first parts."""
+        return self.label or printable("/".join(self.parts[without:] or self.parts))
+
+
+def printable(name: str) -> str:
+    """Return a name of any origin so that it can be shown and written as UTF-8: control characters are spelled out."""
+    shown = "".join(
+        letter
+        if letter.isprintable() and letter not in HIDES_ORDER
+        else letter.encode("unicode_escape").decode("ascii")
+        for letter in name
+    )
+    return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}…"
+
+
+def misleads(name: str) -> bool:
+    """Return whether a name has control characters, or marks that change the order in which it is shown."""
+    return any(unicodedata.category(letter) == "Cc" or letter in HIDES_ORDER for letter in name)
+
+
+def is_junk(parts: Parts) -> bool:
+    """Return whether a file is what desktops and version control leave beside people's work."""
+    return any(part.casefold() in JUNK or part.startswith("._") for part in parts)
+
+
+def suffix_of(name: str) -> str:
+    """Return the archive's ending that a name has, or an empty text."""
+    small = name.casefold()
+    return next((ending for ending in ARCHIVES if small.endswith(ending)), "")
+
+
+def is_source(name: str) -> bool:
+    """Return whether a name is a CUDA file's."""
+    return PurePosixPath(name).suffix.casefold() == ".cu"
+
+
+def bytes_text(count: int) -> str:
+    """Return a number of bytes for people: 1.0 GiB."""
+    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if count >= 1 << power:
+            return f"{count / (1 << power):.1f} {unit}"
+    return f"{count} bytes"
+
+
+def safe_parts(name: str) -> tuple[Parts, str]:
+    """Return the parts of an archive member's name, and why it is refused (empty: it is not).
+
+    Archives made on Windows may separate folders by backslashes.
+    """
+    if "\0" in name:
+        return (), "its name has a NUL character"
+    plain = name if "/" in name else name.replace("\\", "/")
+    if plain.startswith(("/", "\\")) or (len(plain) > 1 and plain[1] == ":" and plain[0].isalpha()):
+        return (), "its name is an absolute path"
+    parts = tuple(part for part in plain.split("/") if part not in ("", "."))
+    if any(part == ".." for part in (*parts, *name.replace("\\", "/").split("/"))):
+        return (), "its name leaves the folder by `..`"
+    if misleads(plain):
+        return (), "its name has control characters"
+    if len(parts) > DEEPEST or any(len(part.encode(errors="surrogateescape")) > LONGEST_NAME for part in parts):
+        return (), "its name is too long"
+    return parts, ""
+
+
+def too_large(name: str, size: int) -> str:
+    """Return why a file of `size` bytes is not read, or an empty text."""
+    if is_source(name) and size > LARGEST_SOURCE:
+        return f"has {bytes_text(size)}; a lab's file has at most {bytes_text(LARGEST_SOURCE)}"
+    if suffix_of(name) and size > LARGEST_ARCHIVE:
+        return f"has {bytes_text(size)}; an archive of one student has at most {bytes_text(LARGEST_ARCHIVE)}"
+    return ""
+
+
+def is_wanted(name: str) -> bool:
+    """Return whether a file is looked into."""
+    return is_source(name) or bool(suffix_of(name)) or name == METADATA

@@ -1,0 +1,54 @@
+"""Which file is which lab: by its folder's name or its own; never by a guess between several."""
+
+import re
+from collections.abc import Sequence
+
+from scanlab.classroom.intake.items import is_source
+
+AGAIN = re.compile(r"(?:-\d{1,3}| ?\(\d{1,3}\))$")
+"""What Canvas and browsers add to a name that is there already."""
+
+
+class LabNames:
+    """The kit's labs, found by what people call their files."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self._folders = {name: name for name in names} | {name[3:]: name for name in names}
+        self._files = self._folders | {f"scan_{name[:2]}": name for name in names}
+
+    def of_folder(self, name: str) -> str | None:
+        """Return the lab that a folder's name says: 02_kogge_stone or kogge_stone."""
+        return self._folders.get(_plain(name))
+
+    def of_file(self, parts: Sequence[str]) -> str | None:
+        """Return the lab that a file's place says: NN_slug/scan.cu, scan_NN.cu, NN_slug.cu or slug.cu."""
+        if not is_source(parts[-1]):
+            return None
+        stem = _stem(parts[-1])
+        if found := self._files.get(stem):
+            return found
+        if stem == "scan":
+            return next((lab for part in reversed(parts[:-1]) if (lab := self.of_folder(part))), None)
+        return None
+
+    def without_lab(self, name: str) -> tuple[str, str]:
+        """Return what stands before the lab's name in a file's, and that name: `s0001` and `scan_02.cu`.
+
+        A file that is named after a lab alone has nothing before it; one that names no lab keeps its whole name.
+        """
+        stem, plain = name[:-3], _stem(name)
+        for known in sorted(self._files, key=len, reverse=True):
+            if plain == known:
+                return "", name
+            if plain.endswith(f"_{known}"):
+                return stem[: len(plain) - len(known) - 1], f"{known}.cu"
+        return AGAIN.sub("", stem), name
+
+
+def _stem(name: str) -> str:
+    return _plain(AGAIN.sub("", name[:-3]))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s-]", "_", name.casefold())

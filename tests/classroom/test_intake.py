@@ -1,0 +1,426 @@
+"""Whose each file is, which lab, and what is refused: archives and folders that anybody may have made."""
+
+import io
+import os
+import random
+import tarfile
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import made_up
+from made_up import encrypted, make, tarred, zeros_zipped, zipped
+from scanlab.classroom.intake import archives
+from scanlab.classroom.intake.archives import expand
+from scanlab.classroom.intake.gradescope import iso_time
+from scanlab.classroom.intake.items import safe_parts
+from scanlab.classroom.intake.roster import read_roster
+from scanlab.classroom.intake.take_in import TakenIn, Wanted, same_class, take_in
+from scanlab.classroom.records import Submission
+from scanlab.errors import UsageError, WorkError
+
+LABS = ("01_sequential", "02_kogge_stone")
+TEXT, NEWER = b"// one\n", b"// two\n"
+SCHEMES = sorted(made_up.SCHEMES)
+
+
+@pytest.fixture
+def pile(tmp_path: Path) -> Path:
+    folder = tmp_path / "pile"
+    folder.mkdir()
+    return folder
+
+
+def put(path: Path, data: bytes = TEXT) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def taken(pile: Path, *labs: str, roster: str = "") -> TakenIn:
+    known = None
+    if roster:
+        known = read_roster(put(pile.parent / "roster.csv", roster.encode()))
+    return take_in(pile, Wanted(labs=labs), known)
+
+
+def by_key(pile: Path, *labs: str, roster: str = "") -> dict[str, Submission]:
+    return {one.key: one for one in taken(pile, *labs, roster=roster).taken_in.submissions}
+
+
+def reasons(one: Submission) -> str:
+    return "\n".join(f"{problem.name}: {problem.reason}" for problem in one.problems)
+
+
+# ---- a class of every kind -------------------------------------------------------------------------------------------
+
+
+def test_a_class_of_every_scheme_and_every_oddity(tmp_path: Path) -> None:
+    pytest.importorskip("yaml", reason="PyYAML reads Gradescope's metadata")
+    made = make(tmp_path, 150, 3, LABS, zeros=8 << 20)
+    before = set(tmp_path.rglob("*"))
+    got = take_in(made.pile, Wanted(), read_roster(made.roster))
+    assert set(tmp_path.rglob("*")) == before, "taking in writes nothing"
+    submissions = {one.key: one for one in got.taken_in.submissions}
+    assert submissions.keys() == made.files.keys()
+    for key, one in submissions.items():
+        assert one.student, key
+        assert one.student.id == key
+        assert {file.lab: got.sources[file.sha256] for file in one.files} == made.files[key], key
+        if key in made.faults:
+            assert made.faults[key] in reasons(one), key
+            assert all(len(line) < 300 for line in reasons(one).splitlines())
+        else:
+            assert one.problems == (), key
+    assert [student.id for student in got.taken_in.missing] == made.absent
+    assert got.taken_in.ignored == ()
+    assert not same_class(got.taken_in, take_in(made.pile, Wanted(), read_roster(made.roster)).taken_in)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("packing", ["zip", "tar.gz"])
+def test_an_archive_of_the_pile_is_the_same_class(tmp_path: Path, scheme: str, packing: str) -> None:
+    if scheme == "gradescope":
+        pytest.importorskip("yaml")
+    made = make(tmp_path, 0, 1, LABS, odd=0)
+    rng = random.Random(5)
+    for number in (1, 2, 3):
+        made_up.SCHEMES[scheme](made, made_up.Person(number), {LABS[0]: TEXT, LABS[1]: b"// %d\n" % number}, rng)
+    if made.metadata:
+        put(made.pile / "submission_metadata.yml", "".join(made.metadata).encode())
+    members = {
+        f"export/{path.relative_to(made.pile)}": path.read_bytes() for path in made.pile.rglob("*") if path.is_file()
+    }
+    data = zipped(members) if packing == "zip" else tarred(dict(members), packing.partition(".")[2])
+    archive = put(tmp_path / f"pile.{packing}", data)
+    from_folder, from_archive = (take_in(path, Wanted(title="x")).taken_in for path in (made.pile, archive))
+    assert [len(one.files) for one in from_folder.submissions] == [2, 2, 2]
+    assert not same_class(from_folder, from_archive)
+
+
+def test_the_metadata_that_exports_have(pile: Path) -> None:
+    pytest.importorskip("yaml")
+    put(
+        pile / "submission_metadata.yml",
+        b"---\nsubmission_77:\n  :submitters:\n  - :name: Student One\n    :sid: '0012'\n    :email: one@example.org\n"
+        b"  :created_at: 2026-03-01 23:30:00.5 -05:00\n  :results: !ruby/object:Hash\n    a: &x [1, 2]\n    b: *x\n",
+    )
+    put(pile / "submission_77/scan_01.cu")
+    put(pile / "submission_78/scan_01.cu")
+    got = by_key(pile, roster="id,name\n0012,Student One\n12,Student Two\n")
+    assert got["0012"].submitted_at == "2026-03-02T04:30:00.500000+00:00"
+    assert got["0012"].metadata["gradescope_submission"] == "77"
+    assert "does not name it" in reasons(got["submission_78"])
+
+
+def test_a_group_is_one_submission_with_its_people(pile: Path) -> None:
+    pytest.importorskip("yaml")
+    people = "".join(f"  - :name: Student {n}\n    :sid: s{n}\n" for n in (1, 2))
+    put(pile / "submission_metadata.yml", f"submission_1:\n  :submitters:\n{people}".encode())
+    put(pile / "submission_1/scan_01.cu")
+    (one,) = by_key(pile).values()
+    assert one.metadata["group"] == "Student 1, Student 2"
+
+
+@pytest.mark.parametrize("data", [b"a: [", b"- 1\n", b"\xff\xfe\x00", b"&a [*a, *a]"])
+def test_broken_metadata_is_one_line(pile: Path, data: bytes) -> None:
+    pytest.importorskip("yaml")
+    put(pile / "submission_metadata.yml", data)
+    put(pile / "submission_1/scan_01.cu")
+    with pytest.raises(UsageError, match=r"^submission_metadata\.yml[^\n]*$"):
+        take_in(pile, Wanted())
+
+
+def test_anonymous_canvas_and_blind_moodle(pile: Path) -> None:
+    put(pile / "anon_Ab3xY_501_scan_01.cu")
+    put(pile / "LATE_anon_Zz9_502_scan_01.cu")
+    put(pile / "Participant_771_assignsubmission_file/scan_01.cu")
+    put(pile / "student_1_two_123_text.html", b"<p>see mail</p>")
+    got = by_key(pile)
+    assert got["anonymous-Ab3xY"].metadata == {"scheme": "canvas", "canvas_user": "Ab3xY"}
+    assert got["anonymous-Zz9"].metadata["late"] == "yes"
+    assert got["Participant-771" if "Participant-771" in got else "anonymous-771"].files
+    assert "a text typed into Canvas, no file" in reasons(got["student_1_two-123"])
+
+
+# ---- whose -----------------------------------------------------------------------------------------------------------
+
+
+def test_unmatched_and_ambiguous_ones_are_kept_and_told(pile: Path) -> None:
+    put(pile / "Same Name_501_assignsubmission_file/scan_01.cu")
+    put(pile / "stranger/scan_01.cu")
+    put(pile / "s0003/scan_01.cu")
+    got = by_key(pile, roster="id,name\ns0001,Same Name\ns0002,Same Name\ns0003,Student Three\n")
+    assert got["s0003"].student
+    assert got["stranger"].student is None
+    twice = got["Same-Name-501"]
+    assert twice.student is None
+    assert twice.files
+    assert "may be s0001, s0002: the roster does not decide" in reasons(twice)
+
+
+def test_keys_are_different_on_every_file_system(pile: Path) -> None:
+    for name in ("Ünö", "uno", "UNO", "日本", "...", "-"):
+        put(pile / name / "scan_01.cu")
+    keys = [key.casefold() for key in by_key(pile)]
+    assert len(set(keys)) == 6
+    assert "submission" in keys
+
+
+def test_what_belongs_to_nobody_is_listed(pile: Path) -> None:
+    put(pile / "s0001/scan_01.cu")
+    put(pile / "notes.txt")
+    put(pile / ".DS_Store")
+    put(pile / "__MACOSX/._x")
+    archive = put(pile.parent / "all.zip", zipped({"s0001/scan_01.cu": TEXT, "../scan_01.cu": TEXT}))
+    assert [problem.name for problem in taken(pile).taken_in.ignored] == ["notes.txt"]
+    assert [(one.name, one.reason) for one in taken(archive).taken_in.ignored] == [
+        ("../scan_01.cu", "its name leaves the folder by `..`")
+    ]
+
+
+# ---- attempts --------------------------------------------------------------------------------------------------------
+
+
+def test_the_newest_of_canvas_files_counts(pile: Path) -> None:
+    put(pile / "one_11_900_scan_01-1.cu", NEWER)
+    put(pile / "one_11_899_scan_01.cu", TEXT)
+    got = taken(pile)
+    (one,) = got.taken_in.submissions
+    assert got.sources[one.files[0].sha256] == NEWER
+    assert "one_11_899_scan_01.cu: an older attempt: one_11_900_scan_01-1.cu counts" in reasons(one)
+
+
+def test_the_newest_of_several_folders_counts_per_lab(pile: Path) -> None:
+    old = put(pile / "s0001/scan_01.cu", TEXT)
+    put(pile / "s0001/scan_02.cu", TEXT)
+    new = put(pile / "one@example.org/scan_01.cu", NEWER)
+    os.utime(old, (1e9, 1e9))
+    os.utime(new, (2e9, 2e9))
+    got = taken(pile, roster="id,email\ns0001,one@example.org\n")
+    (one,) = got.taken_in.submissions
+    assert {file.lab: got.sources[file.sha256] for file in one.files} == {LABS[0]: NEWER, LABS[1]: TEXT}
+    assert "s0001/scan_01.cu: an older attempt: one@example.org/scan_01.cu counts" in reasons(one)
+
+
+def test_numbered_attempts_count_by_number(pile: Path) -> None:
+    for number, text in ((2, NEWER), (10, TEXT)):
+        os.utime(put(pile / f"s0001/attempt_{number}/scan_01.cu", text), (1e9 - number, 1e9 - number))
+    put(pile / "s0002/scan_01.cu")
+    got = taken(pile)
+    one = got.taken_in.submissions[0]
+    assert got.sources[one.files[0].sha256] == TEXT
+    assert one.attempt == 10
+
+
+def test_attempts_of_unknown_age_are_no_guess(pile: Path) -> None:
+    for name in ("s0001", "one@example.org"):
+        os.utime(put(pile / name / "scan_01.cu", name.encode()), (1e9, 1e9))
+    (one,) = by_key(pile, roster="id,email\ns0001,one@example.org\n").values()
+    assert one.files == ()
+    assert "nothing says which is meant" in reasons(one)
+
+
+# ---- which lab -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["02_kogge_stone/scan.cu", "scan_02.cu", "02_kogge_stone.cu", "kogge_stone.cu", "work/labs/02_kogge_stone/scan.cu",
+     "Scan_02.CU", "scan-02-1.cu", "02-Kogge-Stone.cu", "scan_02 (1).cu", "kogge_stone/scan-3.cu"],
+)  # fmt: skip
+def test_names_that_say_the_lab(pile: Path, name: str) -> None:
+    put(pile / "s0001" / name)
+    (one,) = by_key(pile).values()
+    assert [file.lab for file in one.files] == ["02_kogge_stone"]
+
+
+def test_one_file_of_any_name_is_the_one_lab_that_is_graded(pile: Path) -> None:
+    put(pile / "s0001/mine.cu")
+    put(pile / "s0002/a.cu")
+    put(pile / "s0002/b.cu", NEWER)
+    put(pile / "s0003/a.cu")
+    put(pile / "s0003/copy/a.cu")
+    put(pile / "s0004.cu")
+    got = by_key(pile, "02_kogge_stone")
+    assert got["s0001"].files
+    assert got["s0004"].files
+    assert got["s0003"].files, "the same text twice is no question"
+    assert not got["s0002"].files
+    assert "2 files may be this lab's" in reasons(got["s0002"])
+
+
+def test_nothing_is_guessed_where_no_name_says_the_lab(pile: Path) -> None:
+    put(pile / "s0001/mine.cu")
+    with pytest.raises(UsageError, match=r"name the lab with --lab$"):
+        taken(pile)
+    put(pile / "s0002/scan_01.cu")
+    put(pile / "s0002/scan_02.cu")
+    one = by_key(pile)["s0001"]
+    assert one.files == ()
+    assert "mine.cu: does not say which lab it is: name it 01_sequential/scan.cu or scan_01.cu" in reasons(one)
+
+
+def test_other_labs_are_counted_and_not_graded(pile: Path) -> None:
+    for lab in ("01", "02", "03"):
+        put(pile / f"s0001/scan_{lab}.cu")
+    got = taken(pile, "02_kogge_stone")
+    assert got.other_labs == 2
+    assert [file.lab for file in got.taken_in.submissions[0].files] == ["02_kogge_stone"]
+
+
+# ---- archives that mean harm -----------------------------------------------------------------------------------------
+
+
+def test_a_bad_member_costs_itself_alone(pile: Path) -> None:
+    members = {"../scan_02.cu": TEXT, "/scan_02.cu": TEXT, "C:\\scan_02.cu": TEXT, "scan_01.cu": TEXT}
+    put(pile / "s0001.zip", zipped(members))
+    put(pile / "s0002.tar.gz", tarred(dict(members)))
+    got = by_key(pile)
+    for key in ("s0001", "s0002"):
+        assert [file.lab for file in got[key].files] == ["01_sequential"]
+        assert len(got[key].problems) == 3
+
+
+def test_twice_the_same_name_is_told_unless_the_text_is_the_same(pile: Path) -> None:
+    def twice(second: bytes) -> bytes:
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as archive:
+            archive.writestr("scan_01.cu", TEXT)
+            archive.writestr("scan_01.cu", second)
+        return out.getvalue()
+
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        put(pile / "s0001.zip", twice(TEXT))
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        put(pile / "s0002.zip", twice(NEWER))
+    put(pile / "s0003.zip", zipped({"scan_01.cu": TEXT, "Scan_01.cu": NEWER}))
+    got = by_key(pile)
+    assert got["s0001"].files
+    for key in ("s0002", "s0003"):
+        assert not got[key].files
+        assert "2 files may be this lab's" in reasons(got[key])
+
+
+def test_bombs_cost_no_time_and_no_memory(pile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "LARGEST_UNPACKED", 16 << 20)
+    put(pile / "s0001.zip", zeros_zipped("scan_01.cu", 64 << 20))
+    put(pile / "s0002.zip", zeros_zipped("data.bin", 64 << 20))
+    put(pile / "s0003.tar.gz", tarred({"scan_01.cu": TEXT, "data.bin": bytes(20 << 20), "scan_02.cu": TEXT}))
+    put(pile / "s0004.zip", zipped({f"{n}.cu": TEXT for n in range(2100)}))
+    began = time.process_time()
+    got = by_key(pile, *LABS)
+    assert time.process_time() - began < 5
+    assert "has 64.0 MiB" in reasons(got["s0001"])
+    assert "data.bin: unpacks" in reasons(got["s0002"])
+    assert "unpacks to more than 16.0 MiB: the rest is not read" in reasons(got["s0003"])
+    assert [file.lab for file in got["s0003"].files] == ["01_sequential"]
+    assert "2,000" in reasons(got["s0004"])
+
+
+def test_links_in_folders_are_not_followed(pile: Path) -> None:
+    secret = put(pile.parent / "secret/scan_01.cu", b"// secret\n")
+    put(pile / "s0001/scan_02.cu")
+    (pile / "s0001/labs").symlink_to(secret.parent)
+    (pile / "s0002").symlink_to(secret.parent)
+    (pile / "s0003.zip").symlink_to(put(pile.parent / "x.zip", zipped({"scan_01.cu": TEXT})))
+    got = taken(pile)
+    assert b"// secret\n" not in got.sources.values()
+    for one in got.taken_in.submissions:
+        assert "is a link, which is not followed" in reasons(one)
+    assert len(got.taken_in.submissions) == 3
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../x.cu", "a/../../x.cu", "/x.cu", "\\x.cu", "C:/x.cu", "c:\\x.cu", "a\\..\\x.cu", "a/..\\x.cu", "x\0.cu",
+     "x\n.cu", "\x1b[31m.cu", "x\u202euc.txt", "a" * 300, "/".join("a" * 30), ".."],
+)  # fmt: skip
+def test_names_that_are_refused(name: str) -> None:
+    parts, refused = safe_parts(name)
+    assert refused
+    assert parts == ()
+
+
+@settings(max_examples=60)
+@given(st.text(max_size=40))
+def test_a_name_that_is_taken_stays_inside(name: str) -> None:
+    parts, refused = safe_parts(name)
+    if not refused:
+        assert all(part not in ("", ".", "..") and "/" not in part and "\0" not in part for part in parts)
+        inside = os.path.normpath("/pile/" + "/".join(parts))
+        assert inside == "/pile" or inside.startswith("/pile/")
+
+
+SEEDS = [
+    zipped({"scan_01.cu": TEXT, "a/b.cu": NEWER}),
+    encrypted(zipped({"scan_01.cu": TEXT})),
+    tarred({"scan_01.cu": TEXT, "x": (tarfile.SYMTYPE, "/etc")}, ""),
+    tarred({"scan_01.cu": TEXT}, "gz"),
+    tarred({"scan_01.cu": TEXT}, "xz"),
+]
+
+
+@settings(max_examples=80)
+@given(
+    st.sampled_from(SEEDS), st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(0, 255)), max_size=12), st.data()
+)
+def test_damaged_archives_are_told_and_never_break(
+    data: bytes, changes: list[tuple[int, int]], more: st.DataObject
+) -> None:
+    damaged = bytearray(data)
+    for at, value in changes:
+        damaged[at % len(damaged)] = value
+    cut = more.draw(st.integers(0, len(damaged)))
+    for item in expand(io.BytesIO(bytes(damaged[:cut])), ("s0001.zip",)):
+        assert item.parts[0] == "s0001.zip"
+        assert ".." not in item.parts
+        assert item.data is None or len(item.data) <= 1 << 20
+
+
+# ---- piles that are none ---------------------------------------------------------------------------------------------
+
+
+def test_piles_that_cannot_be_graded(tmp_path: Path, pile: Path) -> None:
+    with pytest.raises(UsageError, match="does not exist"):
+        taken(tmp_path / "nowhere")
+    with pytest.raises(WorkError, match="holds no submissions"):
+        taken(pile)
+    with pytest.raises(WorkError, match=r"holds no submissions\n  it is no archive that can be read"):
+        taken(put(tmp_path / "pile.zip", b"no archive at all"))
+    with pytest.raises(UsageError, match="is one file; use: grader/scanlab check"):
+        taken(put(tmp_path / "one.cu"))
+
+
+def test_a_class_that_has_changed_is_told_how(pile: Path) -> None:
+    put(pile / "s0001/scan_01.cu")
+    put(pile / "s0002/scan_01.cu")
+    old = taken(pile).taken_in
+    put(pile / "s0001/scan_01.cu", NEWER)
+    (pile / "s0002").rename(pile / "s0003")
+    new = take_in(pile, Wanted(seed=8, kit={"judge": "x"})).taken_in
+    assert same_class(old, new) == [
+        "the seed is another",
+        "the kit: judge is another",
+        "s0002 was there then, and is not now",
+        "s0003 is new",
+        "s0001 has handed in other files",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "iso"),
+    [
+        ("2026-03-01 12:34:56.123456789 Z", "2026-03-01T12:34:56.123456+00:00"),
+        ("2026-03-01T12:34:56Z", "2026-03-01T12:34:56+00:00"),
+        ("2026-03-01 12:34:56 -05:00", "2026-03-01T17:34:56+00:00"),
+        ("2026-13-01 12:34:56 Z", None),
+        ("yesterday", None),
+    ],
+)
+def test_times(text: str, iso: str | None) -> None:
+    assert iso_time(text) == iso
