@@ -217,7 +217,7 @@ def test_a_damaged_result_is_graded_again(scanlab: Scanlab, pile: Path, tmp_path
         (["pile", "--out", "pile/out"], 2, "lies in the submissions"),
         (["pile", "--out", "new", "--lab", "77"], 2, "no lab is called '77'"),
         (["pile", "--out", "new", "--roster", "nowhere.csv"], 2, "nowhere.csv: cannot read it"),
-        (["pile", "--out", "new", "--course", "roster.csv"], 2, "roster.csv: not TOML"),
+        (["pile", "--out", "new", "--course", "roster.csv"], 2, "roster.csv:1: not TOML"),
         (["pile", "--out", "new", "--jobs", "0"], 2, "--jobs"),
         (["pile", "--out", "new", "--json", "x.json"], 2, "--json is for one person"),
         (["pile", "--out", "/proc/new"], 3, "cannot write"),
@@ -232,6 +232,31 @@ def test_bad_input_is_one_clear_message(scanlab: Scanlab, graded: Path, words: l
     assert told in done.stderr
     assert all(path.read_bytes() == data for path, data in before.items())
     shutil.rmtree(graded / "new", ignore_errors=True)
+
+
+COURSE = """
+title = "Scans of the spring"
+seed = 11
+[[lab]]
+name = "01_sequential"
+"""
+
+
+def test_a_course_says_labs_title_and_seed(scanlab: Scanlab, pile: Path, tmp_path: Path) -> None:
+    (tmp_path / "course.toml").write_text(COURSE)
+    (pile / "s0001/scan_02.cu").write_text("// PASSES\n")
+    out = tmp_path / "out"
+    words = ("grade", pile, "--out", out, "--course", tmp_path / "course.toml")
+    done = scanlab(*words)
+    assert done.returncode == 0, done.stderr
+    taken_in = Store(out).read_class()
+    assert (taken_in.title, taken_in.seed, taken_in.labs) == ("Scans of the spring", 11, (LAB,))
+    assert "1 file of other labs: not graded" in done.stdout
+    assert scanlab(*words, "--resume").returncode == 0
+    (tmp_path / "course.toml").write_text(COURSE.replace("spring", "autumn"))
+    changed = scanlab(*words, "--resume")
+    assert changed.returncode == 2
+    assert "the course file" in changed.stderr
 
 
 def test_a_class_file_of_another_version_is_told(scanlab: Scanlab, pile: Path, tmp_path: Path) -> None:

@@ -18,9 +18,10 @@ from scanlab.classroom.progress import REDRAW, Progress, Running, State
 from scanlab.classroom.records import Class, Submission, Verdict
 from scanlab.classroom.store import Store, Unit, dump, write_atomically
 from scanlab.compile import COMPILE_TIMEOUT
+from scanlab.course import lab_of
 from scanlab.errors import KitError, UsageError
 from scanlab.judge import GRACE
-from scanlab.labs import CorrectnessCheck, find_lab
+from scanlab.labs import CorrectnessCheck, Lab
 from scanlab.paths import build_folder, shown
 
 SMALLEST_CHECK = 1 << 12
@@ -147,7 +148,7 @@ class _Run:
         self.waiting = {unit for unit in self.whose if self._is_due(unit, before[unit])}
         self.missing = {unit for unit, verdict in before.items() if verdict is None}
         self.outcome.kept = len(self.whose) - len(self.waiting)
-        self.weights = {lab: _work(lab) for lab in taken_in.labs}
+        self.weights = {lab: _work(lab_of(taken_in.course, lab)) for lab in taken_in.labs}
         self.times: dict[str, list[float]] = {}
         self.judges = 1 if taken_in.device == "gpu" else settings.jobs
 
@@ -250,10 +251,10 @@ def _headline(store: Store, unit: Unit) -> str:
     return cause["headline"] if cause else "the kit failed"
 
 
-def _work(lab: str) -> int:
+def _work(lab: Lab) -> int:
     """Return about how much work a lab's checks are: elements times runs."""
     total = 0
-    for check in find_lab(lab).rubric.check:
+    for check in lab.rubric.check:
         if isinstance(check, CorrectnessCheck):
             total += sum(max(n, SMALLEST_CHECK) for n in check.sizes) * len(check.schedules) * check.repeats
         elif check.kind == "count":
@@ -267,7 +268,7 @@ def _limit(taken_in: Class) -> "grading.UnitLimit":
     def limit(unit: Unit) -> float:
         if taken_in.device == "gpu":
             return float("inf")  # it may wait for the GPU as long as others measure; the judge has limits of its own
-        rubric = find_lab(unit.lab).rubric
+        rubric = lab_of(taken_in.course, unit.lab).rubric
         return 2 * COMPILE_TIMEOUT + 2 * GRACE + rubric.limits.seconds * len(rubric.check)
 
     return limit

@@ -2,10 +2,10 @@
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scanlab import errors
 from scanlab.paths import shown
@@ -103,35 +103,23 @@ def _take_in(request: Request, known: "Class | None") -> "TakenIn":
     from scanlab.classroom.intake.roster import read_roster
     from scanlab.classroom.intake.take_in import Wanted, take_in
     from scanlab.classroom.kit import kit_for
+    from scanlab.course.read import read_course
     from scanlab.labs import all_labs, find_lab
     from scanlab.plan import DEFAULT_SEED
 
     roster = read_roster(request.roster) if request.roster else None
-    course = read_course(request.course) if request.course else {}
-    asked = {find_lab(lab).name for lab in request.labs}
+    read = read_course(request.course) if request.course else None
+    asked = {find_lab(lab).name for lab in request.labs} or {lab.name for lab in (read.course.labs if read else ())}
     labs = tuple(lab.name for lab in all_labs() if lab.name in asked)
     if known is not None and not labs:
         labs = known.labs
     device = request.device or (known.device if known else "vgpu")
-    seed = request.seed if request.seed is not None else known.seed if known else DEFAULT_SEED
-    wanted = Wanted(labs, device, seed, str(course.get("title") or ""), course)
+    seeds = (request.seed, read.seed if read else None, known.seed if known else None)
+    seed = next((seed for seed in seeds if seed is not None), DEFAULT_SEED)
+    wanted = Wanted(labs, device, seed, read.course.title if read else "", read.course.public_view() if read else {})
     taken = take_in(request.pile, wanted, roster)
     kit = kit_for(taken.taken_in.labs, device)
     return type(taken)(taken.taken_in.model_copy(update={"kit": kit}), taken.sources, taken.other_labs)
-
-
-def read_course(path: Path) -> Mapping[str, Any]:
-    """Return what a course file says. Raises UsageError when it is no TOML."""
-    import json
-    import tomllib
-
-    try:
-        course = tomllib.loads(path.read_bytes().decode("utf-8"))
-    except OSError as error:
-        raise errors.UsageError(f"{shown(path)}: cannot read it: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise errors.UsageError(f"{shown(path)}: not TOML: {error}") from error
-    return json.loads(json.dumps(course, default=str))
 
 
 def _require_same(known: "Class", now: "Class", request: Request) -> None:
