@@ -108,7 +108,9 @@ def test_os_release_is_read_with_and_without_quotes() -> None:
     assert fields == {"ID": "debian", "VERSION_ID": "12", "VERSION_CODENAME": "bookworm"}
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-nvcc.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize(
+    "name", ["requirements.txt", "requirements-nvcc.txt", "requirements-dev.txt", "requirements-slurm.txt"]
+)
 def test_every_requirement_is_pinned_by_hash_and_none_by_address(name: str) -> None:
     text = (REPOSITORY / "grader/python" / name).read_text()
     entries = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scanlab import errors
+from scanlab import errors, sandbox
 from scanlab.paths import shown
 from scanlab.process import Interrupted
 
@@ -49,6 +49,8 @@ def grade_a_class(request: Request) -> int:
 
     store = Store(request.out.absolute())
     is_begun = _check_folder(request, store)
+    if request.is_sandboxed:
+        sandbox.require()
     with alone_in(store.folder):
         known = store.read_class() if is_begun else None
         taken = _take_in(request, known)

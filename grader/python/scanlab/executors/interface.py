@@ -1,0 +1,43 @@
+"""What every executor offers to whoever grades a class."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from scanlab import judge
+from scanlab.classroom.records import Class, Verdict
+from scanlab.classroom.store import Store, Unit
+from scanlab.labs import find_lab
+from scanlab.plan import Options
+
+Done = Callable[[Unit, Verdict], None]
+"""Is told of each unit when its result is in the results folder; called in the caller's thread."""
+
+
+class Executor(Protocol):
+    """Grades units with `classroom.grading.grade_unit`, in whatever processes, on whatever machines."""
+
+    def run(self, store: Store, taken_in: Class, units: Sequence[Unit], done: Done) -> None:
+        """Grade `units`, and return when each has a result in `store`; what cannot be graded has the result `error`.
+
+        A unit that has a result already, other than `error`, is not graded again. Whatever ends this call early, an
+        exception or a signal's Interrupted, leaves nothing running, and no result half written.
+
+        Raises UsageError or KitError, one clear line, when it cannot go on; the results so far stay.
+        """
+
+
+def verdict_of(store: Store, unit: Unit) -> Verdict | None:
+    """Return what a unit got, or None when it has no result that can be read."""
+    result = store.read_graded(unit)
+    return None if result is None else result["verdict"]
+
+
+def record_fault(store: Store, taken_in: Class, unit: Unit, headline: str, details: Sequence[str]) -> None:
+    """Write the result of a unit that could not be graded: `error`, the kit's own fault, never the learner's."""
+    options = Options(device=taken_in.device, seed=taken_in.seed)
+    submission = judge.Submission(find_lab(unit.lab), store.source(unit.sha256), is_a_copy=True)
+    result = judge.failed(submission, options, headline, details, "kit")
+    result["verdict"] = result["checks"][0]["verdict"] = "error"
+    for check in result["checks"]:
+        check.pop("seconds", None)
+    store.write_graded(unit, result, {"seconds": 0.0, "cpu_seconds": 0.0})
