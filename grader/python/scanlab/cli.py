@@ -38,6 +38,13 @@ class ProfileName(StrEnum):
     h200 = "h200"
 
 
+class ExecutorName(StrEnum):
+    """Where a class is graded."""
+
+    local = "local"
+    slurm = "slurm"
+
+
 LabArgument = Annotated[str, typer.Argument(metavar="LAB", help="02, kogge_stone, 02_kogge_stone or its folder")]
 ScheduleOption = Annotated[ScheduleName | None, typer.Option(help="one order of blocks and warps only")]
 
@@ -216,6 +223,12 @@ def grade(
     jobs: Annotated[int | None, typer.Option(min=1, max=1024, help="of a class: so many files at a time")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="of a class: go on where a run was stopped")] = False,
     only: Annotated[list[str] | None, typer.Option(metavar="KEY", help="of a class: grade these again")] = None,
+    executor: Annotated[
+        ExecutorName, typer.Option(help="of a class: grade on this machine, or as jobs of a Slurm cluster")
+    ] = ExecutorName.local,
+    slurm: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="with --executor slurm: partition=, time=, mem= …")
+    ] = None,
     no_sandbox: Annotated[
         bool, typer.Option("--no-sandbox", help="of a class: run programs without protection from them")
     ] = False,
@@ -233,6 +246,7 @@ def grade(
 
     class_options = {
         "--lab": lab, "--roster": roster, "--course": course, "--jobs": jobs, "--resume": resume, "--only": only,
+        "--executor": executor is not ExecutorName.local, "--slurm": slurm,
     }  # fmt: skip
     if out is None:
         if given := [name for name, value in class_options.items() if value]:
@@ -241,9 +255,11 @@ def grade(
         return
     if json_file is not None:
         raise errors.UsageError("--json is for one person's folder; a class's results go to --out DIR")
+    if slurm and executor is not ExecutorName.slurm:
+        raise errors.UsageError("--slurm says how jobs are made: add --executor slurm")
     request = Request(
         submissions, out, lab or [], roster, course, device.value if device else None, seed, jobs, resume, only or [],
-        not no_sandbox,
+        not no_sandbox, (slurm or []) if executor is ExecutorName.slurm else None,
     )  # fmt: skip
     raise typer.Exit(grade_a_class(request))
 

@@ -20,6 +20,7 @@ from scanlab.classroom.store import Store, Unit, dump, write_atomically
 from scanlab.compile import COMPILE_TIMEOUT
 from scanlab.course import lab_of
 from scanlab.errors import KitError, UsageError
+from scanlab.executors.interface import Executor
 from scanlab.judge import GRACE
 from scanlab.labs import CorrectnessCheck, Lab
 from scanlab.paths import build_folder, shown
@@ -36,6 +37,8 @@ class Settings:
     is_sandboxed: bool = True
     only: Collection[str] = ()
     """Keys of the submissions that are graded, again if need be; none: what is not graded yet."""
+    executor: Executor | None = None
+    """Grades the units elsewhere; None: `jobs` processes here."""
 
 
 @dataclass
@@ -101,6 +104,9 @@ def grade_class(store: Store, taken_in: Class, settings: Settings, progress: Pro
     with _scratch(store) as scratch:
         try:
             run.write_complete(taken_in.submissions)
+            if settings.executor:
+                run.go_elsewhere(settings.executor)
+                return run.outcome
             if taken_in.device == "gpu":  # nothing may be compiled while times are measured
                 run.go(
                     scratch,
@@ -197,6 +203,19 @@ class _Run:
                     self._ended(unit, ended, is_grading)
         self._tell(running, queue)
 
+    def go_elsewhere(self, executor: Executor) -> None:
+        """Have every unit that is due graded by `executor`."""
+        self.state = State(len(self.waiting), what="grading")
+        self.progress.show(self.state)
+
+        def done(unit: Unit, verdict: Verdict) -> None:
+            self.outcome.cpu_seconds += self.store.read_usage(unit).get("cpu_seconds", 0)
+            self.state.done += 1
+            self._count(unit, verdict, _headline(self.store, unit) if verdict == "error" else "")
+            self.progress.show(self.state)
+
+        executor.run(self.store, self.taken_in, sorted(self.waiting, key=lambda unit: (unit.lab, unit.sha256)), done)
+
     def _ended(self, unit: Unit, ended: workers.Ended, is_grading: bool) -> None:
         self.outcome.cpu_seconds += ended.cpu_seconds
         self.state.done += 1
@@ -210,14 +229,21 @@ class _Run:
         verdict = self._verdict(unit)
         if verdict is None:
             raise KitError(f"{shown(self.store.graded(unit))} was not written, and nothing says why")
+        self.times.setdefault(unit.lab, []).append(ended.seconds)
+        error = ""
+        if ended.fault or ended.is_error:
+            kept = "" if verdict == "error" else "the kit failed; the earlier result is kept"
+            error = kept or ended.fault or _headline(self.store, unit)
+        self._count(unit, verdict, error)
+
+    def _count(self, unit: Unit, verdict: Verdict, error: str) -> None:
+        """Take note of a unit's result; `error` says why the kit failed to grade it."""
         self.missing.discard(unit)
         self.outcome.graded += 1
         self.outcome.verdicts[verdict] += 1
         self.state.verdicts[verdict] += 1
-        self.times.setdefault(unit.lab, []).append(ended.seconds)
-        if ended.fault or ended.is_error:
-            kept = "" if verdict == "error" else "the kit failed; the earlier result is kept"
-            self.outcome.errors.append((unit, kept or ended.fault or _headline(self.store, unit)))
+        if error:
+            self.outcome.errors.append((unit, error))
         self.write_complete(self.whose[unit])
 
     def _tell(self, running: dict[Unit, workers.Worker], queue: Sequence[Unit]) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scanlab.classroom.intake.take_in import TakenIn
     from scanlab.classroom.records import Class, Problem
     from scanlab.classroom.store import Store
+    from scanlab.executors.interface import Executor
     from scanlab.labs import Device
 
 MOST_LISTED = 20
@@ -36,6 +37,8 @@ class Request:
     resume: bool
     only: Sequence[str]
     is_sandboxed: bool
+    slurm: Sequence[str] | None = None
+    """What `--slurm` says of the jobs; None: graded on this machine."""
 
 
 def grade_a_class(request: Request) -> int:
@@ -49,8 +52,9 @@ def grade_a_class(request: Request) -> int:
 
     store = Store(request.out.absolute())
     is_begun = _check_folder(request, store)
-    if request.is_sandboxed:
+    if request.is_sandboxed and request.slurm is None:
         sandbox.require()
+    executor = _slurm(request) if request.slurm is not None else None
     with alone_in(store.folder):
         known = store.read_class() if is_begun else None
         taken = _take_in(request, known)
@@ -62,7 +66,7 @@ def grade_a_class(request: Request) -> int:
             store.write_class(taken.taken_in)
         _require_known(request.only, taken.taken_in)
         _tell_intake(taken)
-        settings = Settings(request.jobs or cores(), request.is_sandboxed, frozenset(request.only))
+        settings = Settings(request.jobs or cores(), request.is_sandboxed, frozenset(request.only), executor)
         try:
             with Progress() as progress:
                 outcome = grade_class(store, taken.taken_in, settings, progress)
@@ -71,6 +75,18 @@ def grade_a_class(request: Request) -> int:
             raise
     _tell_end(request, store, taken.taken_in, outcome)
     return errors.KIT_FAULT if outcome.errors else errors.PASSED
+
+
+def _slurm(request: Request) -> "Executor":
+    """Return what grades on Slurm. Raises UsageError for options that it does not take."""
+    from scanlab.executors.slurm import SlurmExecutor
+    from scanlab.executors.slurm_options import read_options
+
+    if request.only:
+        raise errors.UsageError("--only is graded on this machine: leave --executor out")
+    if request.jobs:
+        raise errors.UsageError("--jobs is for this machine; with Slurm say --slurm at-once=N")
+    return SlurmExecutor(read_options(request.slurm or ()), how={"is_sandboxed": request.is_sandboxed})
 
 
 # ---- before ----------------------------------------------------------------------------------------------------------
@@ -181,6 +197,9 @@ def _command(request: Request) -> str:
         words += ["--lab", lab]
     words += ["--roster", shown(request.roster)] if request.roster else []
     words += ["--course", shown(request.course)] if request.course else []
+    words += ["--executor", "slurm"] if request.slurm is not None else []
+    for option in request.slurm or ():
+        words += ["--slurm", option]
     return shlex.join([*words, "--resume"])
 
 

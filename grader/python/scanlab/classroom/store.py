@@ -85,6 +85,14 @@ class Store:
         """Return where it is told what grading a unit took."""
         return self.folder / "usage" / unit.lab / f"{unit.sha256}.json"
 
+    def read_usage(self, unit: Unit) -> dict[str, float]:
+        """Return what grading a unit took; empty when that is not known."""
+        with suppress(OSError, ValueError):
+            usage = json.loads(self.usage(unit).read_text(encoding="utf-8"))
+            if isinstance(usage, dict):
+                return usage
+        return {}
+
     def read_graded(self, unit: Unit) -> dict[str, Any] | None:
         """Return the judge's result of a unit, or None when there is none, or a damaged one."""
         with suppress(OSError, ValueError):
