@@ -51,6 +51,7 @@ TracePlan read_trace_plan(const std::string& path) {
   TracePlan plan;
   plan.element = json.at("element") == name_of(ElementType::floats) ? ElementType::floats : ElementType::affine;
   plan.call.runners[name_of(plan.element)] = json.at("runner").get<std::string>();
+  plan.call.launcher = json.at("launcher").get<std::vector<std::string>>();
   plan.call.profile = json.at("profile");
   plan.call.limits.seconds = json.at("seconds");
   plan.call.limits.warp_instructions = json.at("warp_instructions");

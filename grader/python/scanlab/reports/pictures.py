@@ -34,14 +34,11 @@ class Picture:
 
 
 def run_untrusted(lab: Lab, path: Path) -> str:
-    """Compile and run a student's file under the tracer, and return the picture.
-
-    Whatever confines a grade has to confine this.
-    """
+    """Compile and run a student's file under the tracer, both in the sandbox, and return the picture."""
     from scanlab.trace.record import Options, record
     from scanlab.trace.svg import svg
 
-    traced = record(lab, path, Options(entry=lab.rubric.entries[0], n=ELEMENTS))
+    traced = record(lab, path, Options(entry=lab.rubric.entries[0], n=ELEMENTS, is_sandboxed=True))
     drawn = svg(traced) if any(launch.traced for launch in traced.launches) else ""
     return drawn.replace(str(path), shown(lab.source))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scanlab import sandbox
 from scanlab.compile import build_runner, prune
 from scanlab.errors import KitError
 from scanlab.judge import with_shown_paths
@@ -38,6 +39,8 @@ class Options:
     launch: int = 0
     schedule: str = "lockstep"
     seed: int = 7
+    is_sandboxed: bool = False
+    """The file is somebody else's: it is compiled and run in the sandbox."""
 
 
 def element_of(lab: Lab | None) -> str:
@@ -51,7 +54,7 @@ def record(lab: Lab | None, path: Path, options: Options) -> Trace:
     Raises CompileError when the file does not compile, and KitError when the kit, not the work, is at fault.
     """
     element = element_of(lab)
-    runner = build_runner(path, element, "vgpu", is_sandboxed=False)
+    runner = build_runner(path, element, "vgpu", is_sandboxed=options.is_sandboxed)
     prune()
     elements = ELEMENTS[element]
     inputs = elements.inputs(options.n)
@@ -59,6 +62,7 @@ def record(lab: Lab | None, path: Path, options: Options) -> Trace:
         "version": PLAN_VERSION,
         "runner": str(runner),
         "element": element,
+        "launcher": sandbox.runner_command("vgpu") if options.is_sandboxed else [],
         "profile": "small",
         "entry": options.entry,
         "x": [word for value in inputs for word in value],
