@@ -188,19 +188,20 @@ class _Run:
         limit = _limit(self.taken_in)
         running: dict[Unit, workers.Worker] = {}
         number = 0
-        while queue or running:
+        ended: list[tuple[Unit, workers.Ended]] = []
+        while queue or running or ended:
             while queue and len(running) < jobs:
                 unit = queue.pop()
                 number += 1
                 start = partial(work, self.store, self.taken_in, unit)
                 running[unit] = workers.Worker(start, scratch / f"{number:06}", environment, limit(unit))
+            for unit, how in ended:  # only now: writing takes time in which no place should stand empty
+                self._ended(unit, how, is_grading)
             self._tell(running, queue)
-            select.select([*running.values()], [], [], REDRAW)
-            for unit in list(running):
-                ended = running[unit].poll()
-                if ended is not None:
-                    del running[unit]
-                    self._ended(unit, ended, is_grading)
+            select.select([*running.values()], [], [], REDRAW if running else 0)
+            ended = [(unit, how) for unit, worker in running.items() if (how := worker.poll())]
+            for unit, _ in ended:
+                del running[unit]
         self._tell(running, queue)
 
     def go_elsewhere(self, executor: Executor) -> None:

@@ -107,7 +107,7 @@ class Store:
             earlier = self.read_graded(unit)
             if earlier is not None and earlier["verdict"] != "error":
                 return
-        write_atomically(self.usage(unit), json.dumps(usage) + "\n")
+        write_atomically(self.usage(unit), json.dumps(usage) + "\n", is_lasting=False)
         write_atomically(self.graded(unit), json.dumps(result, ensure_ascii=False, sort_keys=True) + "\n")
 
     # ---- results -----------------------------------------------------------------------------------------------------
@@ -135,8 +135,10 @@ def dump(model: BaseModel) -> str:
     return json.dumps(model.model_dump(mode="json", by_alias=True), ensure_ascii=False, indent=1) + "\n"
 
 
-def write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str, is_lasting: bool = True) -> None:
     """Write a file so that at any moment, also after a crash, it has its old content or all of its new.
+
+    A file that is not lasting may be empty after the machine, and not only this process, has crashed.
 
     Raises KitError, with its name, when it cannot be written.
     """
@@ -148,7 +150,8 @@ def write_atomically(path: Path, text: str) -> None:
             with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
                 file.write(text)
                 file.flush()
-                os.fsync(file.fileno())
+                if is_lasting:
+                    os.fsync(file.fileno())
             made.chmod(0o644)
             made.replace(path)
         except BaseException:
