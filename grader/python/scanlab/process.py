@@ -5,6 +5,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -75,6 +76,22 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
     _kill_group(process)
     with _lock:
         _running.discard(process)
+
+
+def reap_orphans(seconds: float = 0.3) -> None:
+    """Collect processes that have ended and whose parents ended before them, so that their time is counted as ours.
+
+    bubblewrap ends without waiting for the first process of its sandbox. For a process that adopts orphans
+    (PR_SET_CHILD_SUBREAPER) and runs nothing; in others there are none. Waits at most so long for one that is ending.
+    """
+    deadline = time.monotonic() + seconds
+    with suppress(ChildProcessError):
+        while True:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                if time.monotonic() > deadline:
+                    return
+                time.sleep(0.002)
 
 
 def kill_all() -> None:

@@ -17,6 +17,7 @@ from scanlab.compile import build_runner
 from scanlab.course import deductions, lab_of, seed_for
 from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.plan import Options
+from scanlab.process import reap_orphans
 
 UnitWork = Callable[[Store, Class, Unit], object]
 UnitLimit = Callable[[Unit], float]
@@ -49,6 +50,7 @@ def grade_unit(store: Store, taken_in: Class, unit: Unit, *, is_sandboxed: bool 
             result = judge.grade([submission], options)[0]
     except (KitError, OSError) as error:
         result = _faulty(store, taken_in, unit, str(error))
+    reap_orphans()
     usage = {"seconds": time.monotonic() - began, "cpu_seconds": _cpu_seconds() - used}
     store.write_graded(unit, _without_times(result), usage)
     return result["verdict"]

@@ -122,7 +122,7 @@ def end_all() -> None:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of what a killed worker leaves behind, so that `end_orphans` finds it."""
+    """Become the parent of what children leave behind."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -164,6 +164,7 @@ def _live(work: Callable[[], object], scratch: Path, environment: dict[str, str]
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         if os.getppid() != parent:
             raise Interrupted(signal.SIGTERM)
+        adopt_orphans()  # so that the time of what ran in sandboxes is counted: see process.reap_orphans
         null = os.open(os.devnull, os.O_RDONLY)
         said = os.open(scratch / "said", os.O_WRONLY | os.O_CREAT, 0o600)
         for descriptor, ours in ((null, 0), (said, 1), (said, 2)):
