@@ -16,7 +16,10 @@ namespace scanlab::grade {
 namespace {
 
 constexpr unsigned most_replays = 40;
-constexpr std::chrono::milliseconds most_time{2000};
+/// Elements in all replays together, about two seconds' work: what is found must not depend on how fast a machine is.
+constexpr std::size_t most_elements = std::size_t{1} << 22;
+/// For programs that take far longer than their elements let expect.
+constexpr std::chrono::seconds most_time{10};
 constexpr std::size_t warp = 32;
 constexpr std::size_t usual_section = 1024;
 
@@ -62,11 +65,12 @@ Shrinking::Shrinking(const Plan& plan, const CheckPlan& check, Device& device, C
       right_(std::move(passed)) {}
 
 bool Shrinking::has_time() const {
-  return replays_ < most_replays && Clock::now() < enough_;
+  return replays_ < most_replays && elements_ < most_elements && Clock::now() < enough_;
 }
 
 std::optional<Replayed> Shrinking::replay(std::size_t n) {
   ++replays_;
+  elements_ += n * check_.repeats;
   Submission submission(plan_, device_, check_.element, deadline_);
   const std::unique_ptr<Trial> trial = make_trial(plan_, check_, device_, n);
   for (unsigned repeat = 0; repeat < check_.repeats; ++repeat) {

@@ -20,8 +20,8 @@ struct Replayed {
   TrialResult tried;
 };
 
-/// Runs one check's cases alone, each in a fresh process, and keeps in mind which sizes are right. Stops when it has
-/// taken too long: what is found until then holds.
+/// Runs one check's cases alone, each in a fresh process, and keeps in mind which sizes are right. Stops when that
+/// is enough work, which does not depend on time: what is found until then holds.
 class Shrinking {
  public:
   /// All of them outlive it. `passed` are the sizes that the check has found right so far.
@@ -52,6 +52,7 @@ class Shrinking {
   const vgpu::Schedule::Order order_;
   std::set<std::size_t> right_, wrong_;
   unsigned replays_ = 0;
+  std::size_t elements_ = 0;  ///< of all replays
 };
 
 }  // namespace scanlab::grade
