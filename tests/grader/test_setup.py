@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from conftest import REPOSITORY, write_program
-from scanlab.bootstrap import apt, cuda, environment
+from scanlab.bootstrap import apt, build, cuda, environment
+from scanlab.bootstrap.console import SetupError
 
 DEB822 = """\
 # A mirror near us
@@ -214,3 +215,17 @@ def test_no_setup_uses_the_interpreter_as_it_is(tmp_path: Path) -> None:
     )
     assert done.stdout.split()[0] == "ran"
     assert done.stdout.split()[1].endswith("grader/python/launch.py")
+
+
+def test_a_build_folder_of_another_kit_is_not_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other, folder = tmp_path / "other", tmp_path / "build"
+    other.mkdir()
+    folder.mkdir()
+    kept = folder / "kept"
+    kept.touch()
+    environment.write_json(folder / ".scanlab-built", {"root": str(other)})
+    monkeypatch.setenv("SCANLAB_BUILD", str(folder))
+    monkeypatch.delenv("NINJA", raising=False)
+    with pytest.raises(SetupError, match=r"SCANLAB_BUILD: .*/build was built for the kit in .*/other; name another"):
+        build.prepare("nvcc")
+    assert kept.exists()

@@ -96,6 +96,10 @@ def prepare(nvcc: str) -> None:
     before = read_json(_stamp())
     os.environ["NINJA"] = ninja = ninja_command()
     if before and before.get("root") != str(ROOT):
+        if os.environ.get("SCANLAB_BUILD") and Path(str(before.get("root"))).exists():
+            raise SetupError(
+                f"SCANLAB_BUILD: {folder} was built for the kit in {before.get('root')}; name another folder"
+            )
         say(f"{folder} is of a kit in another place: making it anew")
         shutil.rmtree(folder)
         before = {}
