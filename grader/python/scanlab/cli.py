@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from scanlab import __version__, errors
 from scanlab.arguments import LARGEST_SEED, DeviceName, DeviceOption, JsonOption, ScheduleName, SeedOption, write_json
@@ -48,8 +49,22 @@ class ExecutorName(StrEnum):
 LabArgument = Annotated[str, typer.Argument(metavar="LAB", help="02, kogge_stone, 02_kogge_stone or its folder")]
 ScheduleOption = Annotated[ScheduleName | None, typer.Option(help="one order of blocks and warps only")]
 
+LEARNERS = ("list", "check", "trace", "hint", "reset", "run", "bench", "handouts")
+INSTRUCTORS = ("grade", "report", "export", "course", "pack", "adapter")
+
+
+class InOrder(TyperGroup):
+    """Lists commands as they are needed: a learner's, an instructor's, and then the others as they were added."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:
+        """Return the commands' names."""
+        first = [*LEARNERS, *INSTRUCTORS]
+        return [*first, *(name for name in super().list_commands(ctx) if name not in first)]
+
+
 app = typer.Typer(
     name="scanlab",
+    cls=InOrder,
     help="Grade parallel scans in CUDA C++, with or without a GPU.",
     add_completion=False,
     no_args_is_help=True,
