@@ -35,7 +35,7 @@ from scanlab.paths import STATE, build_folder, toolchain_file  # noqa: E402
 
 MESON_SKIP = 77
 RUN_SECONDS = 100.0
-MAX_ARRAY = 4
+MAX_ARRAY = 3
 NVCC = """
     import pathlib, subprocess, sys
     words = sys.argv[1:]
