@@ -116,7 +116,7 @@ def test_a_unit_that_always_ends_its_task_is_an_error_of_the_kit_and_costs_no_ot
 def test_when_a_node_dies_the_other_one_finishes(
     cluster: Cluster, start: Start, standin_build: Path, tmp_path: Path
 ) -> None:
-    store = standins(tmp_path / "class", "SLEEPS 4.1", "PASSES 1", "SLEEPS 4.2", "PASSES 2")
+    store = standins(tmp_path / "class", "SLEEPS 4.1", "SLEEPS 4.2", "PASSES 1", "PASSES 2")
     run = start(store, standin_build, "units-per-task=2")
     wait_for_running(cluster, store, 2)
     wait_until(lambda: len(graded(standin_build)) >= 2)
@@ -131,7 +131,7 @@ def test_when_a_node_dies_the_other_one_finishes(
 def test_ctrl_c_cancels_the_jobs_and_the_next_run_repeats_nothing(
     cluster: Cluster, start: Start, standin_build: Path, tmp_path: Path
 ) -> None:
-    store = standins(tmp_path / "class", "PASSES 1", "SLEEPS 1.5", "PASSES 3", "SLEEPS 1.6")
+    store = standins(tmp_path / "class", "PASSES 1", "PASSES 3", "SLEEPS 1.5", "SLEEPS 1.6")
     run = start(store, standin_build, "units-per-task=2")
     wait_until(lambda: graded(standin_build)["SLEEPS 1.5"] and graded(standin_build)["SLEEPS 1.6"])
     run.send_signal(signal.SIGINT)
