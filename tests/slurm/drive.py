@@ -1,6 +1,6 @@
 """Grade the units of a results folder and make its results: drive.py DIR here, or on Slurm: drive.py DIR [KEY=VALUE …].
 
-Prints each unit's verdict when its result is there.
+With `no-sandbox` among the words it does so without one. Prints each unit's verdict when its result is there.
 """
 
 import sys
@@ -26,13 +26,15 @@ def main() -> int:
     """Do it, with the exit codes of the kit's own commands."""
     stop_on_signals()
     store, options = Store(Path(sys.argv[1])), sys.argv[2:]
+    how = {"is_sandboxed": "no-sandbox" not in options}
+    options = [option for option in options if option != "no-sandbox"]
     try:
         taken_in = store.read_class()
         if options == ["here"]:
             for unit in units(taken_in):
-                tell(unit, grade_unit(store, taken_in, unit))
+                tell(unit, grade_unit(store, taken_in, unit, **how))
         else:
-            SlurmExecutor(read_options(options), pace=PACE).run(store, taken_in, units(taken_in), tell)
+            SlurmExecutor(read_options(options), how=how, pace=PACE).run(store, taken_in, units(taken_in), tell)
         for submission in taken_in.submissions:
             store.write_record(make_record(store, taken_in, submission))
     except ScanlabError as error:

@@ -3,11 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from scanlab import judge
 from scanlab.classroom.records import Class, Verdict
 from scanlab.classroom.store import Store, Unit
-from scanlab.labs import find_lab
-from scanlab.plan import Options
 
 Done = Callable[[Unit, Verdict], None]
 """Is told of each unit when its result is in the results folder; called in the caller's thread."""
@@ -30,14 +27,3 @@ def verdict_of(store: Store, unit: Unit) -> Verdict | None:
     """Return what a unit got, or None when it has no result that can be read."""
     result = store.read_graded(unit)
     return None if result is None else result["verdict"]
-
-
-def record_fault(store: Store, taken_in: Class, unit: Unit, headline: str, details: Sequence[str]) -> None:
-    """Write the result of a unit that could not be graded: `error`, the kit's own fault, never the learner's."""
-    options = Options(device=taken_in.device, seed=taken_in.seed)
-    submission = judge.Submission(find_lab(unit.lab), store.source(unit.sha256), is_a_copy=True)
-    result = judge.failed(submission, options, headline, details, "kit")
-    result["verdict"] = result["checks"][0]["verdict"] = "error"
-    for check in result["checks"]:
-        check.pop("seconds", None)
-    store.write_graded(unit, result, {"seconds": 0.0, "cpu_seconds": 0.0})

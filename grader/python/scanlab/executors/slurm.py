@@ -14,10 +14,11 @@ from typing import Any
 
 from scanlab.bootstrap import build
 from scanlab.bootstrap.console import say as say_on_stderr
+from scanlab.classroom.grading import write_fault
 from scanlab.classroom.records import Class
 from scanlab.classroom.store import Store, Unit
 from scanlab.errors import KitError, UsageError
-from scanlab.executors.interface import Done, record_fault, verdict_of
+from scanlab.executors.interface import Done, verdict_of
 from scanlab.executors.slurm_jobs import Jobs, LimitError, Submitted
 from scanlab.executors.slurm_options import SlurmOptions
 from scanlab.executors.slurm_queue import Queue, QueueError, TaskState, max_array
@@ -145,7 +146,8 @@ class SlurmExecutor:
         size = self.options.units_per_task
         if size is None:
             size = min(max(-(-len(units) // self.options.at_once), LEAST_UNITS), MOST_UNITS)
-        return [tuple(units[start : start + size]) for start in range(0, len(units), size)]
+        count = -(-len(units) // size)
+        return [tuple(units[start::count]) for start in range(count)]  # each has some of every lab: all end together
 
     def _watch(self, run: _Run, queue: Queue, largest: int) -> None:
         """Submit what waits and see to what runs, until there is neither."""
@@ -292,7 +294,8 @@ class SlurmExecutor:
                 details += [f"the end of its log, {name} in the results folder:", *lines]
             else:
                 details.append(_no_log(run, task))
-            record_fault(run.store, run.taken_in, unit, headline, details)
+            message = "\n".join([headline, *details])
+            write_fault(run.store, run.taken_in, unit, message, {"seconds": 0.0, "cpu_seconds": 0.0})
             run.keeps_logs = True
             verdict = "error"
         run.done(unit, verdict)

@@ -15,11 +15,11 @@ from scanlab import judge
 from scanlab.classroom.records import Class
 from scanlab.classroom.store import Unit
 from scanlab.compile import COMPILE_TIMEOUT
+from scanlab.course import lab_of
 from scanlab.errors import KitError, UsageError
 from scanlab.executors import slurm_task
 from scanlab.executors.slurm_options import SlurmOptions
 from scanlab.executors.slurm_queue import words
-from scanlab.labs import find_lab
 from scanlab.on_demand import provide
 from scanlab.paths import ROOT, build_folder
 
@@ -133,7 +133,7 @@ def default_minutes(taken_in: Class, units_per_task: int) -> int:
     """Return a time limit in which the slowest unit that there can be still ends, and the others usually do."""
     worst = 0.0
     for name in taken_in.labs:
-        rubric = find_lab(name).rubric
+        rubric = lab_of(taken_in.course, name).rubric
         seconds = sum(rubric.limits.seconds + getattr(check, "seconds", 0) for check in rubric.check)
         worst = max(worst, judge.GRACE + seconds + COMPILE_TIMEOUT)
     return math.ceil((worst + NOTICE_SECONDS) / 60) + units_per_task

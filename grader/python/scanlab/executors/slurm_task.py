@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from scanlab import sandbox
 from scanlab.bootstrap import build, cuda
 from scanlab.classroom.grading import grade_unit
 from scanlab.classroom.store import Store, Unit, write_atomically
@@ -91,6 +92,8 @@ def grade_chunk(results: str, units: list[Unit], how: Mapping[str, Any]) -> None
     try:
         os.chdir(ROOT)
         check_node(Path(results), node)
+        if how.get("is_sandboxed", True):
+            sandbox.require()
         taken_in = store.read_class()
         for unit in units:
             if verdict_of(store, unit) in (None, "error"):
