@@ -58,6 +58,8 @@ def faults_of(words: list[str]) -> Faults:
     except Exception as error:  # typer's errors have no common name that is public
         return [f"{said}: {error}"]
     faults = []
+    # Without --out it is one person's folder, else a class's, which is the reader's.
+    read = READ if values.get("out") else (*READ, "submissions")
     for key, value in values.items():
         for one in value if isinstance(value, (list, tuple)) else [value]:
             if one is None or (isinstance(one, str) and not one):
@@ -73,7 +75,7 @@ def faults_of(words: list[str]) -> Faults:
             elif key in WRITTEN and "/" in text and not (REPOSITORY / text).parent.is_dir():
                 faults.append(f"{said}: {text} lies in no folder")
             # Without a folder it is a file of the reader's own.
-            elif key in READ and ("/" in text or "." not in text) and not (REPOSITORY / text).exists():
+            elif key in read and ("/" in text or "." not in text) and not (REPOSITORY / text).exists():
                 faults.append(f"{said}: {text} does not exist")
     if "level" in values and not faults:
         hints = len(find_lab(values["lab"]).rubric.hint)
