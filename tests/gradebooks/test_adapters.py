@@ -58,7 +58,14 @@ class Place:
             "autolab": ["make", "--no-print-directory"],
             "prairielearn": [str(ADAPTERS / "prairielearn/entrypoint.sh")],
             "classroom50": [sys.executable, str(self.root.parent / "bundle/autograder.py")],
-            "github-classroom": [str(self.home / "grader/scanlab"), "inside", "github-classroom", "--lab", "02"],
+            "github-classroom": [
+                str(self.home / "grader/scanlab"),
+                "inside",
+                "github-classroom",
+                "--lab",
+                "02",
+                "--no-sandbox",
+            ],
         }[self.platform]
         more = {"SCANLAB_AUTOGRADER": str(self.root), "SCANLAB_GRADE": str(self.root)}
         if self.platform == "github-classroom":
@@ -96,7 +103,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, home: Path, fake_build
     root = tmp_path / "root"
     root.mkdir()
     made = Place(platform, root, home, fake_build)
-    settings = json.dumps({"platform": platform, "labs": [KOGGE_STONE]})
+    # What stands in for nvcc and the judge is not made for the sandbox.
+    settings = json.dumps({"platform": platform, "labs": [KOGGE_STONE], "is_sandboxed": False})
     if platform == "gradescope":
         (root / "source").mkdir()
         (root / "source/adapter.json").write_text(settings)
@@ -164,7 +172,7 @@ def test_no_file(place: Place) -> None:
     assert place.score(done) == 0
     if place.platform == "prairielearn":
         told = strict_json(place.result.read_bytes())
-        assert told == {"gradable": False, "format_errors": ["there is no scan.cu in what was handed in"]}
+        assert told == {"gradable": False, "format_errors": ["scan.cu: not in what was handed in"]}
 
 
 def test_the_kits_own_fault_is_no_score(place: Place) -> None:
@@ -231,7 +239,7 @@ def test_who_handed_in_is_told(tmp_path: Path, scanlab: Scanlab, monkeypatch: py
         "users": [{"email": "s0001@example.org", "id": 1234, "name": "Student\x07 0001"}],
     }  # fmt: skip
     (tmp_path / "submission_metadata.json").write_text(json.dumps(metadata))
-    assert scanlab("inside", "gradescope", "--lab", "02").returncode == 0
+    assert scanlab("inside", "gradescope", "--lab", "02", "--no-sandbox").returncode == 0
     (one,) = seen
     assert one.student is not None
     assert (one.student.id, one.student.name) == ("s0001@example.org", "Student� 0001")
@@ -303,7 +311,7 @@ def test_links_and_pipes_and_giants_are_not_taken(take: Take, tmp_path: Path) ->
     assert {reason.split(",")[0].split(" which")[0] for reason in reasons[:3]} == {
         "is no plain file", "is a link", "has 1073741824 bytes; a lab's file has at most 1048576",
     }  # fmt: skip
-    assert "there is no scan.cu" in reasons[3]
+    assert "not in what was handed in" in reasons[3]
 
 
 def test_each_lab_has_its_file(take: Take, tmp_path: Path) -> None:
@@ -352,7 +360,7 @@ def test_gradescopes_zip_has_its_scripts_at_the_root(scanlab: Scanlab, tmp_path:
     assert all(modes[name] == 0o755 for name in ("setup.sh", "run_autograder", "scanlab/grader/scanlab"))
     assert settings == {
         "platform": "gradescope", "labs": [KOGGE_STONE, "03_double_buffer"], "device": "vgpu", "seed": 11,
-        "title": "Scan", "problems": {KOGGE_STONE: "Two"}, "course": {},
+        "title": "Scan", "problems": {KOGGE_STONE: "Two"}, "course": {}, "is_sandboxed": True,
     }  # fmt: skip
 
 

@@ -50,8 +50,8 @@ def _subproject(name: str) -> bool:
     return (ROOT / "subprojects" / name).is_dir() or (ROOT / "subprojects" / f"{name}.wrap").is_file()
 
 
-def missing_for_tests() -> list[Need]:
-    """Return what this machine lacks for the tests that can do without: they are skipped where it cannot be had."""
+def missing_for_sandbox() -> list[Need]:
+    """Return what this machine lacks for grading other people's files."""
     return [] if shutil.which("bwrap") else [BUBBLEWRAP]
 
 

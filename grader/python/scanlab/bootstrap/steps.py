@@ -112,20 +112,20 @@ def _set_up(arguments: Sequence[str], needs_build: bool) -> None:
             tools = _find_toolchain()
             build.prepare(str(tools["nvcc"]))
             write_json(toolchain_file(), tools)
-            if _may_install() and arguments[0] == "test":
-                _install_for_tests()
+            if _may_install() and arguments[0] in ("test", "prepare"):
+                _install_sandbox()
         if fresh:
             say("set up.")
 
 
-def _install_for_tests() -> None:
-    """Install what some tests need, where nobody has to be asked; where it cannot be had, those tests are skipped."""
+def _install_sandbox() -> None:
+    """Install bubblewrap, where nobody has to be asked; where it cannot be had, whoever needs it says so."""
     from scanlab.bootstrap import apt
 
     try:
-        apt.install(apt.missing_for_tests())
+        apt.install(apt.missing_for_sandbox())
     except SetupError as error:
-        say(f"some tests will be skipped: {error}")
+        say(f"there will be no sandbox: {error}")
 
 
 def _hand_over(arguments: Sequence[str]) -> None:

@@ -25,6 +25,10 @@ class PlatformName(StrEnum):
     github_classroom = "github-classroom"
 
 
+NoSandboxOption = Annotated[
+    bool,
+    typer.Option("--no-sandbox", help="where the container forbids sandboxes: see the adapter's README"),
+]
 PlatformArgument = Annotated[PlatformName, typer.Argument(metavar="PLATFORM", help=", ".join(PlatformName))]
 
 
@@ -36,6 +40,7 @@ def adapter(
     seed: SeedOption = 7,
     title: Annotated[str, typer.Option(help="the assignment's name, for people")] = "",
     problem: ProblemOption = None,
+    no_sandbox: NoSandboxOption = False,
     image: Annotated[str, typer.Option(help="the name of the container image, where the platform runs one")] = IMAGE,
 ) -> None:
     """Make what is uploaded to Gradescope, Autolab, PrairieLearn or Classroom 50, to grade there.
@@ -57,6 +62,7 @@ def adapter(
         seed=seed,
         title=title,
         problems=problem_names(problem or ()),
+        is_sandboxed=not no_sandbox,
     )
     count = make(settings, image, out)
     print(f"{shown(out)}: {count} files for {platform.value}, {', '.join(settings.labs)}")
@@ -76,6 +82,7 @@ def inside(
     labs: LabsOption = None,
     device: DeviceOption = DeviceName.vgpu,
     seed: SeedOption = 7,
+    no_sandbox: NoSandboxOption = False,
 ) -> None:
     """Grade one submission inside a platform: what an adapter's scripts run.
 
@@ -93,7 +100,9 @@ def inside(
             raise errors.KitError(f"{shown(settings)} is for {chosen.platform}, not for {platform.value}")
     else:
         names = tuple(dict.fromkeys(find_lab(lab).name for lab in labs or ()))
-        chosen = Settings(platform=platform.value, labs=names, device=device.value, seed=seed)
+        chosen = Settings(
+            platform=platform.value, labs=names, device=device.value, seed=seed, is_sandboxed=not no_sandbox
+        )
     PLATFORMS[platform.value](chosen, folder)
 
 

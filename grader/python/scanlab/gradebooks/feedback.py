@@ -97,7 +97,11 @@ def overview(record: Record, options: Options) -> list[str]:
         if lab.not_run_points:
             told.append(f"  not run here: checks worth {number(lab.not_run_points)} more points")
     known = {lab.headline for lab in record.labs}
-    others = [problem for problem in record.problems if problem.reason not in known]
+    others = [
+        problem
+        for problem in record.problems
+        if problem.reason not in known and f"{problem.name}: {problem.reason}" not in known
+    ]
     told += [f"not taken: {one_line(problem.name)}: {one_line(problem.reason)}" for problem in others]
     return [no_seed(line, options) for line in told]
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from scanlab import sandbox
 from scanlab.classroom import grading
 from scanlab.classroom.records import Class, HandedIn, Problem, Record, Student, Submission
 from scanlab.classroom.store import Store
@@ -42,6 +43,8 @@ class Settings(BaseModel):
     problems: Mapping[str, str] = {}
     course: Mapping[str, Any] = {}
     """As `records.Class.course`."""
+    is_sandboxed: bool = True
+    """False where the platform's container forbids sandboxes, and is thrown away after each submission."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,10 @@ def grade(settings: Settings, hand_in: HandIn) -> tuple[Record, Options]:
             submissions=(submission,),
             course=settings.course,
         )
+        if settings.is_sandboxed and files:
+            sandbox.require()
         for unit in grading.units(taken_in):
-            grading.grade_unit(store, taken_in, unit)
+            grading.grade_unit(store, taken_in, unit, is_sandboxed=settings.is_sandboxed)
         record = grading.make_record(store, taken_in, submission)
     if record.verdict == "error":
         raise KitError(_fault(record))
@@ -149,7 +154,7 @@ def take(folder: Path, labs: Sequence[Lab]) -> tuple[dict[str, tuple[str, bytes]
             names = "scan.cu" if len(labs) == 1 else f"{lab.name}/scan.cu"
             refused = [problem for problem in problems if problem.lab is None]
             why = f"; not taken: {refused[0].name}, which {refused[0].reason}" if refused else ""
-            problems.append(Problem(name=names, reason=f"there is no {names} in what was handed in{why}", lab=lab.name))
+            problems.append(Problem(name=names, reason=f"not in what was handed in{why}", lab=lab.name))
     return files, problems
 
 
