@@ -49,6 +49,7 @@ NAMES: Mapping[str, str] = {
     "input.changed": "the input is changed",
     "runner.changed": "the runner is changed",
     "compile": "it does not compile",
+    "header.forbidden": "a header that the lab forbids",
     "file": "the file cannot be used",
     "wrong.inclusive_exclusive": "inclusive and exclusive mixed up",
     "wrong.block_sums": "the sums of the sections before are missing",
