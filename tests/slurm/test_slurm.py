@@ -90,8 +90,8 @@ def test_a_unit_that_always_ends_its_task_is_an_error_of_the_kit_and_costs_no_ot
     cluster: Cluster, start: Start, standin_build: Path, tmp_path: Path
 ) -> None:
     store = standins(tmp_path / "class", "KILLS", "PASSES 2", "FAULTS", "PASSES 4", "CRASHES", "PASSES 6")
-    lines, _ = finish(start(store, standin_build, "units-per-task=6", "retries=1"))
-    assert told(lines) == Counter({"pass": 3, "error": 3})
+    lines, said = finish(start(store, standin_build, "units-per-task=6", "retries=1"))
+    assert told(lines) == Counter({"pass": 3, "error": 3}), said
     counts = {"KILLS": 2, "PASSES 2": 1, "FAULTS": 2, "PASSES 4": 1, "CRASHES": 2, "PASSES 6": 1}
     assert graded(standin_build) == Counter(counts)
     record = store.read_record("s0001")
@@ -164,7 +164,7 @@ def test_after_sigkill_the_next_run_ends_the_jobs_that_are_left_and_finishes(
     assert cluster.jobs()
     again = start(store, standin_build)
     wait_until(lambda: graded(standin_build)["SLEEPS 20"] == 2)
-    assert len(cluster.jobs()) == 1
+    wait_until(lambda: [state for _, state, _ in cluster.jobs()] == ["RUNNING"])  # a cancelled one may yet be ending
     again.send_signal(signal.SIGTERM)
     lines, said = finish(again, 128 + signal.SIGTERM)
     assert "cancelled 1 task that an earlier run has left on Slurm" in said
