@@ -400,13 +400,15 @@ class _Making:
         try:
             CACHE.mkdir(parents=True, exist_ok=True)
             self.folder = Path(tempfile.mkdtemp(prefix="making-", dir=CACHE))
+            self.is_stale = self.entry.exists()  # its headers have changed; what another makes meanwhile stays
         except OSError as error:
             raise KitError(f"cannot write {shown(CACHE)}: {error.strerror}") from error
         return self.folder
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
-            shutil.rmtree(self.entry, ignore_errors=True)  # its headers have changed
+            if self.is_stale:
+                shutil.rmtree(self.entry, ignore_errors=True)
             try:
                 self.folder.rename(self.entry)
                 return
