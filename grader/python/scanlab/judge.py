@@ -61,7 +61,8 @@ def grade(
 
     A file that cannot be read or compiled is a `fail` like any other.
 
-    Raises KitError when the kit, not the work, is at fault.
+    Raises KitError when the kit, not the work, is at fault. Then everything that this process runs is ended, and it can
+    start no other program: whoever goes on has to grade in a process of its own.
     """
     for submission in submissions:
         _ = submission.lab.rubric  # a broken lab.toml is told before anything is compiled
