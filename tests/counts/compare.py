@@ -1,6 +1,6 @@
 """Compare the virtual GPU's counts of all solutions with Nsight Compute's on this machine's GPU.
 
-    python compare.py [--keep DIR] [--markdown FILE]
+    python compare.py [--keep DIR]
 
 Each solution is compiled to the same PTX for both, and called once. A row is the sum over all kernels of the call. Exit
 0 when all counts agree or differ for a reason that EXPLAINED names, 1 when one does not, 77 when there is no GPU or no

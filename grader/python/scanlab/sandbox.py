@@ -109,12 +109,14 @@ def run_compiler(
     mounts = _folders(("/usr", "/bin", "/sbin", *LIBRARIES))
     if ROOT.is_relative_to("/usr"):
         mounts += ["--tmpfs", str(ROOT)]
-    for path in NEEDED_OF_ETC:
-        mounts += ["--ro-bind-try", path, path]
-    mounts += [*_devices(), *(gpu_access() if device == "gpu" else []), *_scratch(COMPILER_SCRATCH)]
     toolkit = _toolkit(tools)
     folders = [Path("/etc"), *(path.parent for path in (*toolkit, *reads, writes)), cwd]
+    # Before anything is put into them: what is there by then keeps who may enter it.
+    mounts += _scratch(COMPILER_SCRATCH)
     mounts += _open_folders([folder for folder in folders if not folder.is_relative_to("/usr")])
+    for path in NEEDED_OF_ETC:
+        mounts += ["--ro-bind-try", path, path]
+    mounts += [*_devices(), *(gpu_access() if device == "gpu" else [])]
     for path in (*toolkit, *reads):
         mounts += ["--ro-bind", str(path), str(path)]
     mounts += ["--bind", str(writes), str(writes)]

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
+#include "vgpu/checks/check_suite.hpp"
 #include "vgpu/checks/counters.hpp"
 #include "vgpu/checks/global_races.hpp"
 #include "vgpu/checks/shared_races.hpp"
@@ -103,17 +105,51 @@ class Prepared {
   vgpu::Address output_ = 0;
 };
 
+/// A virtual GPU with all cases in its memory. Under the checks of a grade it is from the beginning: they follow what
+/// the host writes.
+class Bench {
+ public:
+  enum class Checks : std::uint8_t { none, all };
+
+  Bench(std::string_view ptx, Checks checks) : module_(device.load(ptx)) {
+    if (checks == Checks::all) checks_.emplace(device);
+  }
+  void add(Case made) { prepared.emplace_back(device, module_, std::move(made)); }
+  /// Launches one of `prepared` while `set` listens.
+  std::uint64_t launch(std::size_t k, const ObserverSet& set, Sample& sample) {
+    auto observers = set.make();
+    const Attached attached(device, observers);
+    return prepared[k].launch(sample);
+  }
+
+  vgpu::Device device{vgpu::small_profile()};
+  std::vector<Prepared> prepared;
+
+ private:
+  vgpu::LoadedModule* module_;
+  std::optional<vgpu::CheckSuite> checks_;
+};
+
+/// Both kinds.
+struct Benches {
+  explicit Benches(std::string_view ptx) : plain(ptx, Bench::Checks::none), graded(ptx, Bench::Checks::all) {}
+  void add(const Case& made) {
+    plain.add(made);
+    graded.add(made);
+  }
+  Bench& of(const ObserverSet& set) { return set.has_all_checks ? graded : plain; }
+
+  Bench plain, graded;
+};
+
 /// The launch that is checked and not timed, once a set of observers.
-void warm_up(vgpu::Device& device, Prepared& prepared, Measured& measured) {
+void warm_up(Benches& benches, std::size_t k, Measured& measured) {
   for (const Series& series : measured.series) {
-    auto observers = series.observers->make();
+    Bench& bench = benches.of(*series.observers);
+    Prepared& prepared = bench.prepared[k];
     prepared.spoil();
-    std::uint64_t instructions = 0;
-    {
-      const Attached attached(device, observers);
-      Sample ignored;
-      instructions = prepared.launch(ignored);
-    }
+    Sample ignored;
+    const std::uint64_t instructions = bench.launch(k, *series.observers, ignored);
     verify(prepared.made(), prepared.output(), fmt::format("observers {}", series.observers->name));
     if (measured.warp_instructions != 0 && instructions != measured.warp_instructions)
       throw WrongResult(fmt::format("{}: {} warp-instructions with observers {}, {} with {}", measured.name,
@@ -123,10 +159,10 @@ void warm_up(vgpu::Device& device, Prepared& prepared, Measured& measured) {
   }
   // The active lanes are a fact about the kernel, whichever observers are timed.
   vgpu::Counters counters;
-  device.attach(&counters);
+  benches.plain.device.attach(&counters);
   Sample ignored;
-  prepared.launch(ignored);
-  device.detach(&counters);
+  benches.plain.prepared[k].launch(ignored);
+  benches.plain.device.detach(&counters);
   measured.active_lanes = 32 * counters.counts().warp_efficiency();
 }
 
@@ -147,12 +183,12 @@ void check_parallel(vgpu::Device& device, Prepared& prepared, const Measured& me
 
 const std::vector<ObserverSet>& observer_sets() {
   static const std::vector<ObserverSet> sets = {
-      {"none", make<>},
-      {"counters", make<vgpu::Counters>},
-      {"race", make<vgpu::SharedRaces>},
-      {"both", make<vgpu::Counters, vgpu::SharedRaces>},
-      {"global", make<vgpu::GlobalRaces>},
-      {"all", make<vgpu::Counters, vgpu::SharedRaces, vgpu::GlobalRaces>},
+      {"none", make<>, false},
+      {"counters", make<vgpu::Counters>, false},
+      {"race", make<vgpu::SharedRaces>, false},
+      {"both", make<vgpu::Counters, vgpu::SharedRaces>, false},
+      {"global", make<vgpu::GlobalRaces>, false},
+      {"all", make<vgpu::Counters>, true},
   };
   return sets;
 }
@@ -175,39 +211,35 @@ double Measured::million_a_second(double ns_a_thread) const {
 
 std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments,
                               const std::vector<const ObserverSet*>& sets) {
-  vgpu::Device device(vgpu::small_profile());
-  vgpu::LoadedModule* module = device.load(ptx);
   const unsigned threads =
       arguments.threads ? std::min(arguments.threads, vgpu::Team::most_threads) : vgpu::default_threads();
-  std::vector<Prepared> prepared;
+  Benches benches(ptx);
   std::vector<Measured> all;
   for (const Recipe* recipe : arguments.recipes) {
-    prepared.emplace_back(device, module, recipe->make(arguments.n));
-    const Case& made = prepared.back().made();
+    const Case made = recipe->make(arguments.n);
+    benches.add(made);
     Measured& measured = all.emplace_back();
     measured.name = made.name;
     measured.title = made.title;
     measured.threads = made.threads();
     measured.block_threads = made.block.count();
     for (const ObserverSet* observers : sets) measured.series.push_back({observers, {}});
-    warm_up(device, prepared.back(), measured);
+    warm_up(benches, all.size() - 1, measured);
     if (threads > 1) {
       measured.parallel.threads = threads;
-      check_parallel(device, prepared.back(), measured);
+      check_parallel(benches.plain.device, benches.plain.prepared.back(), measured);
     }
   }
+  vgpu::Device& device = benches.plain.device;
   for (unsigned round = 0; round < arguments.repeat; ++round) {
-    for (std::size_t i = 0; i < prepared.size(); ++i) {
-      for (Series& series : all[i].series) {
-        auto observers = series.observers->make();
-        const Attached attached(device, observers);
-        prepared[i].launch(series.samples.emplace_back());
-      }
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      for (Series& series : all[k].series)
+        benches.of(*series.observers).launch(k, *series.observers, series.samples.emplace_back());
       if (threads == 1) continue;
-      Parallel& parallel = all[i].parallel;
+      Parallel& parallel = all[k].parallel;
       for (auto* const samples : {&parallel.one, &parallel.several}) {
         device.threads = samples == &parallel.one ? 1 : threads;
-        prepared[i].launch(samples->emplace_back());
+        benches.plain.prepared[k].launch(samples->emplace_back());
       }
       device.threads = 1;
     }

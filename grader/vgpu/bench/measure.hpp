@@ -17,6 +17,7 @@ namespace scanlab::bench {
 struct ObserverSet {
   const char* name;  ///< as in --observers and in the JSON
   std::function<std::vector<std::unique_ptr<vgpu::Observer>>()> make;
+  bool has_all_checks;  ///< beside those, what `check` and a grade attach
 };
 
 /// All sets, in the order of the table's columns.
