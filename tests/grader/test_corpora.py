@@ -10,14 +10,18 @@ from scanlab import corpora
 FIRST_LINE = "// expect: fail inclusive,exclusive race.shared | no barrier\n"
 
 
-def program(tmp_path: Path, first_line: str = FIRST_LINE) -> corpora.Program:
+def read(tmp_path: Path, first_lines: str, device: str = "vgpu") -> corpora.Program | None:
     folder = tmp_path / "02_kogge_stone"
     folder.mkdir(exist_ok=True)
     path = folder / "mutant.cu"
-    path.write_text(first_line)
-    read = corpora.read(path)
-    assert read
-    return read
+    path.write_text(first_lines)
+    return corpora.read(path, device)
+
+
+def program(tmp_path: Path, first_lines: str = FIRST_LINE, device: str = "vgpu") -> corpora.Program:
+    found = read(tmp_path, first_lines, device)
+    assert found
+    return found
 
 
 def result(*ids: str, verdict: str = "fail", weight: str = "mistake") -> dict[str, Any]:
@@ -58,6 +62,43 @@ def test_another_first_line_is_an_error(tmp_path: Path, line: str) -> None:
         program(tmp_path, line + "\n")
 
 
+def test_on_a_gpu_the_same_is_expected_but_for_findings(tmp_path: Path) -> None:
+    mutant = program(tmp_path, device="gpu")
+    assert (mutant.verdicts, mutant.checks, mutant.finding) == (["fail"], ["inclusive", "exclusive"], "")
+
+
+def test_a_line_behind_the_first_says_what_differs_on_a_gpu(tmp_path: Path) -> None:
+    lines = FIRST_LINE + "// that is missing\n// expect on gpu: pass/fail inclusive | warps happen to be\n// in time\n"
+    assert program(tmp_path, lines).verdicts == ["fail"]
+    hidden = program(tmp_path, lines, "gpu")
+    assert (hidden.verdicts, hidden.checks) == (["pass", "fail"], ["inclusive"])
+    assert corpora.disappointments(hidden, result(verdict="pass")) == []
+    assert corpora.disappointments(hidden, result(verdict="timeout"))
+
+
+def test_what_is_counted_is_not_expected_on_a_gpu(tmp_path: Path) -> None:
+    assert read(tmp_path, "// expect: fail additions cost.additions | twice\n", "gpu") is None
+
+
+def test_on_a_gpu_a_right_program_may_take_its_time(tmp_path: Path) -> None:
+    right = program(tmp_path, "// expect: pass 02_kogge_stone | right\n", "gpu")
+    assert {check.kind for check in right.submission.lab.rubric.check} == {"correctness"}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "// expect on gpu: fail inclusive | x\n",
+        FIRST_LINE + "// expect on GPU: fail inclusive | x\n",
+        FIRST_LINE + FIRST_LINE,
+        FIRST_LINE + 2 * "// expect on gpu: fail inclusive | x\n",
+    ],
+)
+def test_another_second_line_is_an_error(tmp_path: Path, lines: str) -> None:
+    with pytest.raises(ValueError, match=r"mutant\.cu: (the line 2 is no|it begins with)"):
+        program(tmp_path, lines)
+
+
 def test_a_row_counts_what_became_of_programs(tmp_path: Path) -> None:
     row = corpora.Row("02_kogge_stone")
     row.add(program(tmp_path), result("race.shared"))
@@ -70,6 +111,6 @@ def test_a_row_counts_what_became_of_programs(tmp_path: Path) -> None:
 
 def test_every_wrong_program_names_its_finding() -> None:
     for path in corpora.MUTANTS.glob("[01]*/*.cu"):
-        read = corpora.read(path)
-        assert read, path
-        assert read.is_right or read.finding, path
+        found = corpora.read(path)
+        assert found, path
+        assert found.is_right or found.finding, path

@@ -3,8 +3,9 @@
     python run.py FOLDER [--sample] [--device gpu]
 
 `FOLDER` is a lab's name (the files are graded as that lab), `correct` (each file names its lab) or `slower` (each
-file's name begins with it). On a GPU the files that say what to expect there are graded. With --sample, what the
-kit's own tests run: one wrong program of each finding, every second right one. README.md has the grammar.
+file's name begins with it). On a GPU all are graded but those whose mistake is counted on the virtual one only. With
+--sample, what the kit's own tests run: one wrong program of each finding, every second right one. README.md has the
+grammar.
 Exit 0 when every expectation is met, 1 when one is not, 77 when there is no GPU to grade on.
 """
 

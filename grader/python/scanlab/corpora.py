@@ -19,6 +19,8 @@ MUTANTS = ROOT / "tests/mutants"
 CORRECT = "correct"
 BUILD = "build"
 """In the place of a check: the file never gets as far as those."""
+COUNTED = ("count",)
+"""Kinds of checks that only the virtual GPU has."""
 EXPECTATION = re.compile(
     r"// expect(?P<gpu> on gpu)?: (?P<verdict>\S+) (?P<names>\S+)(?: (?P<finding>[a-z_.]+))? \| (?P<reason>.+)"
 )
@@ -70,30 +72,48 @@ class Program:
 
 
 def read(path: Path, device: str = "vgpu") -> Program | None:
-    """Return the program in `path`, or None when it expects nothing on this device.
+    """Return the program in `path`, or None when nothing of it can be graded on this device: what is counted, on a GPU.
 
-    Raises ValueError when its first line is no expectation, or its second line only resembles one.
+    Raises ValueError when it does not begin with an expectation, or a second one has a mistake.
     """
-    with path.open(encoding="utf-8") as file:
-        lines = [file.readline().strip() for _ in range(2)]
-    first, second = (EXPECTATION.fullmatch(line) for line in lines)
-    if not first or first["gpu"]:
-        raise ValueError(f"{path}: the first line is no `// expect: VERDICT CHECKS [FINDING] | reason`")
-    if lines[1].startswith("// expect") and not (second and second["gpu"]):
-        raise ValueError(f"{path}: the second line is no `// expect on gpu: VERDICT CHECKS | reason`")
-    expected = first if device == "vgpu" else second
-    if not expected:
-        return None
+    first, *others = _expectations(path) or [None]
+    if first is None or first["gpu"] or len(others) > 1 or any(not other["gpu"] for other in others):
+        raise ValueError(f"{path}: it begins with one `// expect: …`, and then has one `// expect on gpu: …` at most")
+    is_gpu = device == "gpu"
+    expected = others[0] if is_gpu and others else first
     lab = first["names"] if first["verdict"] == "pass" else path.parent.name
     whole = find_lab(path.name.split("__")[0] if "__" in path.name else lab)
     if expected["verdict"] == "pass":
-        return Program(Submission(whole, path), ["pass"], [])
+        # A right program of unusual style may be slower than the solution.
+        results = [check.name for check in whole.rubric.check if check.kind == "correctness"]
+        return Program(Submission(PartOfLab(whole, results) if is_gpu else whole, path), ["pass"], [])
     checks = expected["names"].split(",")
-    if unknown := set(checks) - {check.name for check in whole.rubric.check} - {BUILD}:
+    kinds = {check.name: check.kind for check in whole.rubric.check} | {BUILD: BUILD}
+    if unknown := set(checks) - set(kinds):
         raise ValueError(f"{path}: {whole.name} has no check {', '.join(sorted(unknown))}")
+    if is_gpu and any(kinds[name] in COUNTED for name in checks):
+        return None
     verdicts = expected["verdict"].split("/")
     graded_as = whole if checks == [BUILD] else PartOfLab(whole, checks)
-    return Program(Submission(graded_as, path), verdicts, checks, expected["finding"] or "")
+    finding = "" if is_gpu else expected["finding"] or ""
+    return Program(Submission(graded_as, path), verdicts, checks, finding)
+
+
+def _expectations(path: Path) -> list[re.Match[str]]:
+    """Return those in the comment at the file's beginning: its first line, and what other lines there begin so."""
+    found = []
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file):
+            if number > 0 and not line.startswith("//"):
+                break
+            if number > 0 and not line.startswith("// expect"):
+                continue  # the line before goes on
+            match = EXPECTATION.fullmatch(line.strip())
+            if not match:
+                which = "first line" if number == 0 else f"line {number + 1}"
+                raise ValueError(f"{path}: the {which} is no `// expect[ on gpu]: VERDICT CHECKS [FINDING] | reason`")
+            found.append(match)
+    return found
 
 
 def sample(programs: Sequence[Program]) -> list[Program]:
@@ -128,7 +148,7 @@ def disappointments(program: Program, result: Result) -> list[str]:
             found.append(f"check {name} has not run")
         elif checks[name]["verdict"] not in program.verdicts:
             found.append(f"check {name}: {checks[name]['verdict']}")
-        elif not checks[name]["cause"]:
+        elif checks[name]["verdict"] != "pass" and not checks[name]["cause"]:
             found.append(f"check {name} gives no cause")
     told = mistakes(result)
     if program.is_right and result["points"] != result["max_points"]:

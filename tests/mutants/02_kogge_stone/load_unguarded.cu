@@ -1,5 +1,7 @@
 // expect: fail inclusive bounds.global | the last section's idle threads read beyond x[n - 1] (only the virtual GPU can
 // tell)
+// expect on gpu: pass/fail inclusive | what lies behind an array can be read on a GPU, which knows no arrays, and
+// nobody uses it
 
 #include "scanlab.cuh"
 

@@ -1,5 +1,6 @@
 // expect: fail inclusive,exclusive race.shared | the warp at the top has no __syncwarp() between its levels: its lanes
 // need not run in step
+// expect on gpu: pass/fail inclusive,exclusive | the lanes of a warp happen to go side by side here
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
 // expect: fail inclusive,exclusive race.shared | the steps over the lanes' sums have no __syncwarp() between them
+// expect on gpu: pass/fail inclusive,exclusive | the lanes of a warp happen to go side by side here
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,6 @@
 // expect: fail inclusive,exclusive bounds.global | d_sums is as long as the first call needed
+// expect on gpu: pass/fail inclusive,exclusive | memory is handed out in larger pieces than asked for, and what lies
+// behind is nobody's
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,6 @@
 // expect: fail inclusive,exclusive bounds.global | the partial section has no place in d_sums
+// expect on gpu: pass/fail inclusive,exclusive | memory is handed out in larger pieces than asked for, and what lies
+// behind is nobody's
 
 #include "scanlab.cuh"
 

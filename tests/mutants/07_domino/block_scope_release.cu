@@ -1,5 +1,6 @@
 // expect: fail inclusive fence.missing | the flag is released to the threads of the block only (thread_scope_block),
 // and read by another block
+// expect on gpu: pass/fail inclusive | the GPU happens to make the prefix visible in time
 
 #include <cuda/atomic>
 

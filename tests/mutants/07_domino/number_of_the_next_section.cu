@@ -1,5 +1,6 @@
 // expect: fail inclusive race.shared | blocks stay: thread 0 takes the next section while slow warps still ask for the
 // number of this one
+// expect on gpu: pass/fail inclusive | the slow warps happen to ask in time
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
 // expect: fail inclusive bounds.global | memory from cudaMalloc holds no zeros
+// expect on gpu: pass/fail inclusive | fresh memory of a process happens to hold zeros
 
 #include "scanlab.cuh"
 

@@ -1,5 +1,6 @@
 // expect: fail inclusive,exclusive deadlock.blocks | sections by blockIdx.x: later blocks fill the GPU and wait for one
 // that never starts
+// expect on gpu: pass/fail inclusive,exclusive | the hardware happens to start blocks in the order of their index
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
 // expect: fail inclusive,exclusive deadlock.threads | a section waits for its own flag, which nobody else sets
+// expect on gpu: timeout inclusive,exclusive | a GPU does not see that nobody sets the flag
 
 #include "scanlab.cuh"
 

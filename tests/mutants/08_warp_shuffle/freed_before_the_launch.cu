@@ -1,5 +1,6 @@
 // expect: fail inclusive,exclusive use_after_free | the flags are given back to the pool in front of the kernel that
 // uses them
+// expect on gpu: pass/fail inclusive,exclusive | the pool keeps the memory, and nobody else asks for it
 
 #include "scanlab.cuh"
 

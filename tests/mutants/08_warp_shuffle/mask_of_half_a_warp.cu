@@ -1,4 +1,5 @@
 // expect: fail inclusive,exclusive warp.mask | the mask names 16 lanes, and 32 make the call
+// expect on gpu: pass/fail inclusive,exclusive | all lanes happen to come together, whatever the mask says
 
 #include "scanlab.cuh"
 

@@ -1,5 +1,6 @@
 // expect: fail/timeout inclusive race.shared | blocks stay: thread 0 takes the next section before slow warps have read
 // the number of this one
+// expect on gpu: pass/fail/timeout inclusive | the slow warps happen to have read in time
 
 #include <algorithm>
 #include <cuda/atomic>

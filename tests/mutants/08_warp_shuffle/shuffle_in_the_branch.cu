@@ -1,5 +1,7 @@
 // expect: fail inclusive,exclusive warp.divergent | the lanes that do not add do not shuffle either, so the first to
 // add asks nobody
+// expect on gpu: timeout/fail inclusive,exclusive | the lanes that are named wait for those that do not come; a GPU
+// does not see that
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,6 @@
 // expect: fail inclusive,exclusive uninitialised.shared | warp 0 scans 32 sums, of which only 4 are ever written
+// expect on gpu: pass/fail inclusive,exclusive | shared memory can be read unwritten, and what is wrong with those
+// sums reaches no result
 
 #include "scanlab.cuh"
 

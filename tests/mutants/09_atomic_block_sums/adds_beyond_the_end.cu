@@ -1,4 +1,6 @@
 // expect: fail inclusive,exclusive bounds.global | there is no offset of the section behind the last
+// expect on gpu: pass/fail inclusive,exclusive | memory is handed out in larger pieces than asked for, and what lies
+// behind is nobody's
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,6 @@
 // expect: fail inclusive,exclusive bounds.global | cudaMalloc counts bytes: there is room for a quarter of the offsets
+// expect on gpu: pass/fail inclusive,exclusive | memory is handed out in larger pieces than asked for, and what lies
+// behind is nobody's
 
 #include "scanlab.cuh"
 

@@ -1,5 +1,6 @@
 // expect: fail inclusive,exclusive uninitialised.global | cudaMemset counts bytes: a quarter of the offsets is set to
 // zero
+// expect on gpu: pass/fail inclusive,exclusive | fresh memory of a process happens to hold zeros
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
 // expect: fail compact race.global | each section writes how many are kept up to its end: the last to write wins
+// expect on gpu: pass/fail compact | the last section happens to write last
 
 #include "scanlab.cuh"
 

@@ -1,5 +1,6 @@
 // expect: fail compact,split deadlock.blocks | sections by blockIdx.x: later blocks fill the GPU and wait for one that
 // never starts
+// expect on gpu: pass/fail compact,split | the hardware happens to start blocks in the order of their index
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
 // expect: fail inclusive race.global | the flag is raised before the sum is written
+// expect on gpu: pass/fail inclusive | the sum happens to be there when somebody looks
 
 #include <cooperative_groups.h>
 

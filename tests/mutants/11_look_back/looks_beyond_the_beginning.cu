@@ -1,4 +1,6 @@
 // expect: fail inclusive,exclusive bounds.global | the window of the first tiles begins before the array does
+// expect on gpu: timeout/fail inclusive,exclusive | what lies in front of the array can be read on a GPU, and holds no
+// status that ends the wait
 
 #include <algorithm>
 #include <cuda/atomic>

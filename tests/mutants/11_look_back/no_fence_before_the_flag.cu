@@ -1,4 +1,5 @@
 // expect: fail inclusive,exclusive fence.missing | the flag may be seen before the sum
+// expect on gpu: pass/fail inclusive,exclusive | the GPU happens to make the sum visible in time
 
 #include <cooperative_groups.h>
 

@@ -1,6 +1,7 @@
 // expect: fail inclusive,exclusive race.global | a status that other blocks write is polled through the read-only cache
 // (__ldg), which need not
 // ever see the change
+// expect on gpu: pass/fail inclusive,exclusive | the cache happens to be asked again before it is too late
 
 #include <algorithm>
 #include <cuda/atomic>

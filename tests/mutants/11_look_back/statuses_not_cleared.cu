@@ -1,5 +1,6 @@
 // expect: fail inclusive,exclusive uninitialised.global | memory from cudaMalloc holds no zeros: only the counter is
 // set
+// expect on gpu: pass/fail inclusive,exclusive | fresh memory of a process happens to hold zeros
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
 // expect: fail inclusive_affine wrong.order | one word may be that of the aggregate, the other that of the prefix
+// expect on gpu: pass/fail inclusive_affine | both words happen to come together
 
 #include <algorithm>
 #include <cuda/atomic>
