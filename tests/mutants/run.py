@@ -10,7 +10,6 @@ Exit 0 when every expectation is met, 1 when one is not, 77 when there is no GPU
 """
 
 import argparse
-import ctypes
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "grader/python"))
 
 from scanlab.corpora import disappointments, mistakes, read, sample  # noqa: E402
+from scanlab.driver import has_gpu  # noqa: E402
 from scanlab.judge import grade  # noqa: E402
 from scanlab.plan import Options  # noqa: E402
 
@@ -31,16 +31,6 @@ def told(result: dict[str, Any]) -> str:
     cause = next(filter(None, causes), None)
     ids = ", ".join(dict.fromkeys(mistakes(result)))
     return f"[{ids}] {cause['headline']}: {cause['actual']} {cause['rationale']}" if cause else "every check passed"
-
-
-def has_gpu() -> bool:
-    """Return whether NVIDIA's driver is there and finds a GPU."""
-    try:
-        driver = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return False
-    count = ctypes.c_int(0)
-    return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
 
 
 def main() -> int:
