@@ -67,6 +67,7 @@ CASES = [
     *(Case("11_look_back", n) for n in (1024, 5137)),
 ]
 EXPLAINED = {
+    ("06_hierarchical", 262144): {"bank conflicts": "crowd"},
     ("07_domino", 5137): {"sectors": "polls", "atomics": "polls"},
     ("08_warp_shuffle", 5137): {"sectors": "polls", "atomics": "polls"},
     ("09_atomic_block_sums", 5137): {"atomics": "warps"},
@@ -76,6 +77,7 @@ EXPLAINED = {
 }
 """Where counts differ, and why."""
 REASONS = {
+    "crowd": "with many blocks at once the hardware counts a few collisions more, another number each time",
     "polls": "how often a block asks for the one before it depends on when it comes; ncu runs a kernel several times",
     "warps": "ncu counts instructions of warps, the virtual GPU those of threads",
     "copies": "asynchronous copies and stores meet at the banks at times that nobody plans",

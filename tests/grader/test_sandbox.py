@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scanlab import compile as compiling
-from scanlab import process, sandbox
+from scanlab import driver, process, sandbox
 from scanlab.compile import CompileError, CompileTimeoutError, ForbiddenHeaderError
 from scanlab.errors import KitError
 from scanlab.labs import all_labs, find_lab
@@ -90,6 +90,14 @@ def test_a_plan_has_a_launcher_only_for_what_others_have_written() -> None:
     assert sandbox.STATUS in words
     assert {"--unshare-net", "--unshare-pid", "--die-with-parent", "--new-session"} <= set(words)
     assert not any(str(sandbox.ROOT) in word for word in words if word != str(ENTER))
+
+
+@pytest.mark.parametrize(("folder", "is_mounted"), [("/usr/local/nvidia/lib64", True), ("/usr/lib/some", False)])
+def test_the_drivers_libraries_are_there_wherever_they_lie(
+    monkeypatch: pytest.MonkeyPatch, folder: str, is_mounted: bool
+) -> None:
+    monkeypatch.setattr(driver, "library_folder", lambda: Path(folder))
+    assert (f"--ro-bind {folder} {folder}" in " ".join(sandbox.gpu_access())) == is_mounted
 
 
 # ---- in a real sandbox -----------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from scanlab import driver
 from scanlab.bootstrap.apt import BUBBLEWRAP
 from scanlab.errors import KitError
 from scanlab.labs import Device
@@ -144,6 +145,9 @@ def gpu_access() -> list[str]:
     found = [path for pattern in ("nvidia*", "nvidia-caps/*", "dxg") for path in Path("/dev").glob(pattern)]
     devices = sorted(str(path) for path in found if not path.is_dir())
     mounts = ["--proc", "/proc", "--ro-bind-try", "/sys", "/sys"]
+    libraries = driver.library_folder()
+    if libraries and not any(libraries.is_relative_to(folder) for folder in (*LIBRARIES, *LOCAL_LIBRARIES)):
+        mounts += [*_open_folders([libraries.parent]), "--ro-bind", str(libraries), str(libraries)]
     for folder in ("/usr/share/nvidia", "/etc/nvidia", "/run/nvidia-persistenced"):
         mounts += ["--ro-bind-try", folder, folder]
     for device in devices:
