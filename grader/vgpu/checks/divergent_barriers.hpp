@@ -23,6 +23,8 @@ class DivergentBarriers : public Check {
   void kernel_begin(const KernelInfo& kernel) override;
   void kernel_end() override;
   void block_begin(std::uint64_t block, std::uint32_t slot) override;
+  void loads(const AccessRun&) override {}  // by default each warp's are told one by one
+  void stores(const AccessRun&) override {}
   void barrier_arrive(const Actor& who, Mask lanes, std::uint32_t id, Arrival how) override;
   void barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) override;
   std::unique_ptr<Observer> fork() const override;

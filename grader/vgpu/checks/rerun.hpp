@@ -28,6 +28,9 @@ class SharedBytes {
  public:
   void begin(const KernelInfo& kernel);
   void write(std::uint64_t first, std::uint64_t bytes);
+  void write(const AccessRun& run);
+  /// Has every byte of the access been written?
+  bool has_all(const AccessRun& run) const { return surely_has(run) || has_each(run); }
   /// Told at once. Has every byte of the access been written? Perhaps not, when it is false.
   bool surely_has(const AccessRun& run) const {
     if (left_ == 0) return true;
@@ -38,6 +41,8 @@ class SharedBytes {
   std::uint64_t which(std::uint64_t first, unsigned bytes) const;
 
  private:
+  bool has_each(const AccessRun& run) const;
+
   std::vector<std::uint64_t> written_;
   std::uint64_t left_ = 0;  ///< bytes of arrays that nobody has written
   Extent known_;            ///< all of these bytes have been written: of a tile, mostly all that is used

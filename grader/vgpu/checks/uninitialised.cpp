@@ -122,11 +122,7 @@ void Uninitialised::suspect(const Actor& who) {
 void Uninitialised::loads(const AccessRun& run) {
   const Actor& who = run.first.who;
   if (run.first.space == ptx::StateSpace::shared) {
-    const SharedBytes& shared = blocks_[who.slot].shared;
-    if (shared.surely_has(run)) return;
-    for_each_span(run, [&](std::uint64_t first, std::uint64_t bytes) {
-      if (!shared.has_all(first, bytes)) suspect(who);
-    });
+    if (!blocks_[who.slot].shared.has_all(run)) suspect(who);
   } else if (run.first.space == ptx::StateSpace::global) {
     for_each_span(run, [&](Address first, std::uint64_t bytes) {
       footprint_.read(who.block, first, bytes);
@@ -138,9 +134,7 @@ void Uninitialised::loads(const AccessRun& run) {
 void Uninitialised::stores(const AccessRun& run) {
   const Actor& who = run.first.who;
   if (run.first.space == ptx::StateSpace::shared) {
-    SharedBytes& shared = blocks_[who.slot].shared;
-    if (shared.surely_has(run)) return;
-    for_each_span(run, [&](std::uint64_t first, std::uint64_t bytes) { shared.write(first, bytes); });
+    blocks_[who.slot].shared.write(run);
   } else if (run.first.space == ptx::StateSpace::global) {
     for_each_span(run, [&](Address first, std::uint64_t bytes) {
       footprint_.write(who.block, first, bytes);
