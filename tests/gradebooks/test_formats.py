@@ -27,6 +27,7 @@ from conftest import (
     student,
     write_store,
 )
+from made_course import made_course, showing
 from scanlab.gradebooks import autolab, classroom50, gradescope, prairielearn
 from scanlab.gradebooks.model import Options
 from scanlab.gradebooks.text import cell, clean, number, shorten, whole_numbers
@@ -316,17 +317,13 @@ def test_what_cannot_be_read_costs_no_attempt() -> None:
     assert (told.gradable, told.score) == (True, 0)
 
 
-def course(**visibility: str) -> dict[str, Any]:
-    return {"labs": [{"name": KOGGE_STONE, "visibility": visibility, "due": {"at": "2026-10-06T00:00:00+02:00"}}]}
-
-
 def test_hidden_checks_stay_hidden(tmp_path: Path, scanlab: Scanlab) -> None:
-    secret = check("secret", 0, 40, "the secret check")
-    labs = grade(KOGGE_STONE, [check("inclusive", 60, 60), secret, skipped("later", 0) | {"max_points": 10}])
+    secret = check("barriers", 0, 40, "the secret check")
+    labs = grade(KOGGE_STONE, [check("inclusive", 60, 60), secret, skipped("sectors", 0) | {"max_points": 10}])
     store = write_store(
         tmp_path / "results",
         [record("s0001", student(1), labs)],
-        course=course(secret="hidden", later="after_due_date"),
+        course=showing(KOGGE_STONE, "2026-10-06T00:00:00+02:00", barriers="hidden", sectors="after_due_date"),
     )
     told = Gradescope.model_validate_json(scanlab("export", store, "--format", "gradescope", "--key", "s0001").stdout)
     assert [test.visibility for test in told.tests] == ["visible", "hidden", "after_due_date"]
@@ -334,14 +331,16 @@ def test_hidden_checks_stay_hidden(tmp_path: Path, scanlab: Scanlab) -> None:
         text = scanlab("export", store, "--format", name, "--key", "s0001").stdout.decode()
         assert "check inclusive" in text
         assert "secret check" not in text
-        assert "check later" not in text
+        assert "check sectors" not in text
     rows = csv.DictReader(io.StringIO(scanlab("export", store, "--format", "nbgrader").stdout.decode()))
     assert [row["duedate"] for row in rows] == ["2026-10-05 22:00:00"]
 
 
 def test_an_unknown_visibility_is_refused(tmp_path: Path, scanlab: Scanlab) -> None:
     labs = grade(KOGGE_STONE, [check("inclusive", 60, 60)])
-    store = write_store(tmp_path / "results", [record("s0001", None, labs)], course=course(inclusive="sometimes"))
+    course = showing(KOGGE_STONE, inclusive="hidden")
+    course["labs"][0]["visibility"]["inclusive"] = "sometimes"
+    store = write_store(tmp_path / "results", [record("s0001", None, labs)], course=course)
     done = scanlab("export", store, "--format", "gradescope", "--key", "s0001")
     assert done.returncode == 2
     assert "'sometimes'" in done.stderr.decode()
@@ -360,7 +359,7 @@ def test_a_secret_seed_is_not_told(name: str, tmp_path: Path, scanlab: Scanlab) 
 
 def test_an_excused_student_has_no_score(tmp_path: Path, scanlab: Scanlab) -> None:
     good = grade(KOGGE_STONE, [check("inclusive", 100, 100)])
-    terms = {"students": [{"id": "s0001", "excused": [KOGGE_STONE]}]}
+    terms = made_course('[[student]]\nid = "s0001"\nexcused = ["02"]')
     records = [record("s0001", student(1), good), record("s0002", student(2), good)]
     store = write_store(tmp_path / "results", records, course=terms)
     rows = list(csv.DictReader(io.StringIO(scanlab("export", store, "--format", "csv").stdout.decode())))

@@ -20,6 +20,7 @@ from conftest import (
     student,
     write_store,
 )
+from made_course import made_course
 from scanlab.classroom.records import Record
 from scanlab.errors import UsageError
 from scanlab.gradebooks import canvas, csv_cells, moodle
@@ -168,7 +169,7 @@ def test_excused_in_canvas_stays_excused(small_class: Path, scanlab: Scanlab, tm
 
 
 def test_excused_by_the_course_is_ex(tmp_path: Path, scanlab: Scanlab) -> None:
-    terms = {"students": [{"id": "s0001", "excused": [KOGGE_STONE]}]}
+    terms = made_course('[[student]]\nid = "s0001"\nexcused = ["02"]')
     good = grade(KOGGE_STONE, [check("inclusive", 100, 100)])
     store = write_store(tmp_path / "results", [record("s0001", student(1), good)], course=terms)
     done = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, CANVAS))
