@@ -2,13 +2,15 @@
 
 import json
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
 from conftest import Write
-from scanlab import course as questions
-from scanlab.course.model import Course, seed_for
-from scanlab.errors import KitError
+from scanlab.classroom.records import Class
+from scanlab.course import NO_COURSE, Course, Sight, lab_of, seed_for
+from scanlab.errors import UsageError
+from scanlab.labs import find_lab
 
 TEXT = """
 title = "T"
@@ -43,8 +45,8 @@ def test_a_course_comes_back_from_class_json(course: Write) -> None:
     found = course(TEXT).course
     view = json.loads(json.dumps(found.public_view()))
     assert Course.of(view) == found
-    assert questions.lab_of(view, LAB).rubric == found.lab(LAB).rubric
-    assert questions.lab_of(view, LAB).rubric.check[4].points == 4
+    assert lab_of(view, LAB).rubric == found.lab(LAB).rubric
+    assert lab_of(view, LAB).rubric.check[4].points == 4
 
 
 def test_a_dst_zone_survives_class_json(course: Write) -> None:
@@ -60,60 +62,74 @@ def test_the_same_file_gives_the_same_bytes(course: Write) -> None:
     assert json.dumps(course(TEXT).course.public_view()) == json.dumps(course(f"{TEXT}# more\n").course.public_view())
 
 
-def test_a_class_of_another_version_is_told() -> None:
-    with pytest.raises(KitError, match=r"class\.json: course\."):
-        Course.of({"title": "T", "version": 2})
-
-
-def test_who_sees_what(course: Write) -> None:
-    view = course(TEXT).course.public_view()
-    told = [questions.visibility(view, LAB, name) for name in ("inclusive", "additions", "barriers", "build")]
-    assert told == ["visible", "hidden", "after_due_date", "visible"]
-    assert questions.visibilities(view, LAB)["additions"] == "hidden"
-    assert questions.visibility({}, LAB, "additions") == "visible"
-    assert questions.visibilities({}, LAB) == {}
+def damaged(course: Write, place: str, value: object) -> dict[str, Any]:
+    view = json.loads(json.dumps(course(TEXT).course.public_view()))
+    *path, last = place.split(".")
+    at = view
+    for key in path:
+        at = at[int(key)] if isinstance(at, list) else at[key]
+    at[last] = value
+    return view
 
 
 @pytest.mark.parametrize(
-    ("check", "at", "shown"),
+    ("place", "value"),
     [
-        ("inclusive", "2027-03-01T00:00:00Z", True),
-        ("additions", "2028-03-01T00:00:00Z", False),
-        ("barriers", "2027-03-14T23:59:00+01:00", False),
-        ("barriers", "2027-03-14T23:59:01+01:00", False),  # s1 still has a day
-        ("barriers", "2027-03-15T23:59:00+01:00", False),
-        ("barriers", "2027-03-15T23:59:01+01:00", True),
+        ("version", 2),
+        ("labs", "nonsense"),
+        ("labs.1.visibility", "nonsense"),
+        ("labs.1.visibility.barriers", "hiden"),
+        ("labs.1.visibility.barriers", None),
+        ("labs.1.visibility.barriers", ["visible"]),
+        ("labs.1.rubric", {"x": 1}),
+        ("labs.1.due.at", "soon"),
+        ("students.0.excused", "01_sequential"),
     ],
 )
-def test_when_a_check_is_shown(course: Write, check: str, at: str, shown: bool) -> None:
-    view = course(TEXT).course.public_view()
-    for student in ("s1", "s2", None):
-        assert questions.is_shown(view, LAB, check, student, datetime.fromisoformat(at)) is shown
+def test_what_cannot_be_read_is_refused_and_never_guessed(course: Write, place: str, value: object) -> None:
+    with pytest.raises(UsageError, match=rf"^class\.json is damaged or of another version: course\.{place}[.:]"):
+        Course.of(damaged(course, place, value))
+
+
+def test_who_sees_what(course: Write) -> None:
+    found = course(TEXT).course
+    checks = ("inclusive", "additions", "barriers", "build")
+    assert [found.visibility(LAB, name) for name in checks] == ["visible", "hidden", "after_due_date", "visible"]
+    assert [Sight(found).shows(LAB, name) for name in checks] == [True, False, False, True]
+    assert [Sight(found, is_due=True).shows(LAB, name) for name in checks] == [True, False, True, True]
+    assert [Sight().shows(LAB, name) for name in checks] == [True] * 4
 
 
 def test_due_dates_and_excuses(course: Write) -> None:
-    view = course(TEXT).course.public_view()
-    assert questions.due(view, LAB) == datetime.fromisoformat("2027-03-14T23:59:00+01:00")
-    assert questions.due(view, LAB, "s1") == datetime.fromisoformat("2027-03-15T23:59:00+01:00")
-    assert questions.due(view, "01_sequential") is None
-    assert questions.excused(view, "01_sequential", "s1")
-    assert not questions.excused(view, LAB, "s1")
-    assert not questions.excused({}, LAB, "s1")
+    found = course(TEXT).course
+    due, late = (datetime.fromisoformat(f"2027-03-{day}T23:59:00+01:00") for day in (14, 15))
+    moments = [one.at if one else None for one in (found.due(LAB), found.due(LAB, "s1"), found.due("01_sequential"))]
+    assert moments == [due, late, None]
+    assert (found.last_due(LAB), found.last_due("01_sequential")) == (late, None)
+    assert found.excused("01_sequential", "s1")
+    assert not found.excused(LAB, "s1")
+
+
+def test_without_a_course_all_is_the_kits() -> None:
+    assert Course.of({}) is NO_COURSE
+    assert NO_COURSE.visibility(LAB, "additions") == "visible"
+    assert (NO_COURSE.due(LAB, "s1"), NO_COURSE.last_due(LAB), NO_COURSE.excused(LAB, "s1")) == (None, None, False)
+    assert NO_COURSE.lab(LAB).rubric == find_lab(LAB).rubric
 
 
 def test_an_extension_that_ends_earlier_takes_nothing_away(course: Write) -> None:
     text = TEXT.replace("hours = 24", "due = 2027-03-01T00:00:00Z")
-    view = course(text).course.public_view()
-    assert questions.due(view, LAB, "s1") == questions.due(view, LAB)
+    found = course(text).course
+    assert found.due(LAB, "s1") == found.due(LAB) == course(TEXT).course.due(LAB)
 
 
 def test_weights(course: Write) -> None:
-    view = course(TEXT).course.public_view()
+    found = course(TEXT).course
     grades = {"01_sequential": (50.0, 100.0), LAB: (47.0, 94.0 / 2)}
-    assert questions.weighted_percent(view, grades) == pytest.approx((1 * 50 + 3 * 100) / 4)
-    assert questions.weighted_percent(view, grades, "s1") == pytest.approx(100)  # excused from the first
-    assert questions.weighted_percent({}, grades) == pytest.approx(75)
-    assert questions.weighted_percent(view, {}) is None
+    assert found.weighted_percent(grades) == pytest.approx((1 * 50 + 3 * 100) / 4)
+    assert found.weighted_percent(grades, "s1") == pytest.approx(100)  # excused from the first
+    assert NO_COURSE.weighted_percent(grades) == pytest.approx(75)
+    assert found.weighted_percent({}) is None
 
 
 def test_a_secret_seed_gives_each_file_its_own_and_no_way_back(course: Write) -> None:
@@ -142,16 +158,13 @@ def test_a_files_seed_was_worked_out_by_hand() -> None:
     assert seed_for({"secret_seed": True}, 5, LAB, "c" * 64) == int.from_bytes(made[:8], "little")
 
 
-NOW = datetime.fromisoformat("2027-03-01T00:00:00Z")
-
-
 def check(name: str, verdict: str = "pass", headline: str = "") -> dict[str, object]:
     cause = {"headline": headline, "details": ["x"]} if headline else None
     return {"name": name, "title": f"the title of {name}", "verdict": verdict, "points": 1, "cause": cause}
 
 
 def test_a_student_sees_no_word_of_hidden_checks(course: Write) -> None:
-    view = course(TEXT).course.public_view()
+    found = course(TEXT).course
     result = {
         "points": 3,
         "checks": [
@@ -166,13 +179,42 @@ def test_a_student_sees_no_word_of_hidden_checks(course: Write) -> None:
         ],
         "findings_total": 7,
     }
-    seen = questions.seen_by_student(view, LAB, result, "s1", NOW)
+    seen = Sight(found).result(LAB, result)
     assert [one["name"] for one in seen["checks"]] == ["inclusive", "sectors"]
     assert seen["findings"] == [{"text": "a race", "checks": ["inclusive"]}]
     assert (seen["points"], seen["findings_total"]) == (3, 1)
     assert seen["checks"][1]["cause"]["headline"] == "not run: it needs a check that did not pass"
     for word in ("additions", "4711", "barriers"):
         assert word not in json.dumps(seen)
-    later = questions.seen_by_student(view, LAB, result, "s1", datetime.fromisoformat("2027-04-01T00:00:00Z"))
+    later = Sight(found, is_due=True).result(LAB, result)
     assert [one["name"] for one in later["checks"]] == ["inclusive", "barriers", "sectors"]
-    assert questions.seen_by_student({}, LAB, result, "s1", NOW) == result
+    assert Sight().result(LAB, result) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "seed", "secret"),
+    [
+        (None, 7, None),
+        (None, 11, 11),
+        ('title = "T"', 7, None),
+        ('title = "T"\nseed = 11', 11, None),
+        ('title = "T"\nseed = 11', 12, 12),  # another was named for grading
+        (TEXT, 1 << 50, 1 << 50),
+    ],
+)
+def test_which_seed_is_secret(course: Write, text: str | None, seed: int, secret: int | None) -> None:
+    view = course(text).course.public_view() if text else {}
+    taken_in = Class(title="T", device="vgpu", seed=seed, labs=(LAB,), submissions=(), course=view)
+    assert Sight.of(taken_in).secret_seed == secret
+
+
+def test_a_secret_seed_is_in_no_part_of_a_result() -> None:
+    result = {
+        "seed": 11,
+        "checks": [check("inclusive", "fail", "n = 1, seed 11")],
+        "again": "check 02 --seed 11 --n 111",
+    }
+    told = json.dumps(Sight(secret_seed=11).result(LAB, result))
+    assert "n = 1, a secret seed" in told
+    assert "check 02 --n 111" in told
+    assert '"seed"' not in told

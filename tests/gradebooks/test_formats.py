@@ -343,7 +343,25 @@ def test_an_unknown_visibility_is_refused(tmp_path: Path, scanlab: Scanlab) -> N
     store = write_store(tmp_path / "results", [record("s0001", None, labs)], course=course)
     done = scanlab("export", store, "--format", "gradescope", "--key", "s0001")
     assert done.returncode == 2
-    assert "'sometimes'" in done.stderr.decode()
+    said = "course.labs.0.visibility.inclusive: Input should be 'visible', 'hidden' or 'after_due_date'"
+    assert said in done.stderr.decode()
+    assert done.stdout == b""
+
+
+def test_a_check_that_waits_does_not_name_a_hidden_one(tmp_path: Path, scanlab: Scanlab) -> None:
+    waits = skipped("sectors", 40)
+    waits["cause"]["headline"] = 'not run: it needs "the secret check", which did not pass'
+    labs = grade(KOGGE_STONE, [check("barriers", 0, 60, "the secret check"), waits])
+    made = [record("s0001", None, labs)]
+    store = write_store(tmp_path / "results", made, course=showing(KOGGE_STONE, barriers="hidden"))
+    told = Gradescope.model_validate_json(scanlab("export", store, "--format", "gradescope", "--key", "s0001").stdout)
+    assert [(test.visibility, test.output) for test in told.tests][1:] == [
+        ("visible", "not run: it needs a check that did not pass")
+    ]
+    told = Gradescope.model_validate_json(
+        scanlab("export", write_store(tmp_path / "open", made), "--format", "gradescope", "--key", "s0001").stdout
+    )
+    assert told.tests[1].output == 'not run: it needs "the secret check", which did not pass'
 
 
 @pytest.mark.parametrize("name", ["gradescope", "autolab", "prairielearn", "classroom50"])
@@ -370,6 +388,9 @@ def test_an_excused_student_has_no_score(tmp_path: Path, scanlab: Scanlab) -> No
     done = scanlab("export", store, "--format", "gradescope", "--out", "out")
     assert done.returncode == 0
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["s0002.json"]
+    done = scanlab("export", store, "--format", "gradescope", "--key", "s0001")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert "excuses this student" in done.stderr.decode()
 
 
 # ---- usage -----------------------------------------------------------------------------------------------------------

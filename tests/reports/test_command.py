@@ -1,13 +1,15 @@
 """`report`: what it writes, what it leaves alone, and what it says when it cannot."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 for module in ("jinja2", "markupsafe", "pygments"):
     pytest.importorskip(module, reason=f"{module} is not here: grader/python/requirements-reports.txt has it")
 
-from classes import KOGGE_STONE, PLAIN, Classroom, check, race, result
+from classes import KOGGE_STONE, PLAIN, Classroom, check, hiding, race, result
+from made_course import showing
 from scanlab.classroom.store import Store
 from scanlab.cli import main
 from scanlab.errors import KitError
@@ -179,3 +181,38 @@ def test_pictures_end_when_their_time_is_over_and_a_file_is_drawn_once(
     assert drawn.draw(KOGGE_STONE, sha256) is drawn.draw(KOGGE_STONE, sha256)
     assert len(asked) == 1
     assert drawn.draw("12_gone", sha256).trouble == "this kit has no such lab"
+
+
+def graded_by(folder: Path, course: dict[str, Any]) -> Store:
+    room = Classroom(folder, course=course)
+    room.hand_in("a", {KOGGE_STONE: (PLAIN, result([check("inclusive"), check("barriers", title="WAITS")]))})
+    return room.write()
+
+
+def test_a_course_that_cannot_be_read_is_refused_and_nothing_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = graded_by(tmp_path / "results", hiding("barriers"))
+    store.class_file.write_text(store.class_file.read_text().replace('"hidden"', '"hiden"'))
+    assert main(["report", str(store.folder), "--out", str(tmp_path / "out")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "course.labs.0.visibility.barriers: Input should be 'visible', 'hidden' or 'after_due_date'" in line
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("year", "notes"), [(2020, 0), (9998, 1)])
+def test_what_waits_for_the_due_date_is_shown_when_asked_for_and_open_labs_are_told(
+    year: int, notes: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course = showing(KOGGE_STONE, f"{year}-10-06T00:00:00Z", barriers="after_due_date")
+    store = graded_by(tmp_path / "results", course)
+    page = store.folder / "reports/students/a.html"
+    assert main(["report", str(store.folder)]) == 0
+    assert "WAITS" not in page.read_text()
+    assert capsys.readouterr().err == ""
+    assert main(["report", str(store.folder), "--after-due-date"]) == 0
+    assert "WAITS" in page.read_text()
+    told = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in told] == [
+        f"scanlab: note: {KOGGE_STONE} is due until {year}-10-06 00:00 +0000"
+    ] * notes

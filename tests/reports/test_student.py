@@ -16,15 +16,15 @@ from classes import DOUBLE_BUFFER, KOGGE_STONE, PLAIN, Classroom, check, finding
 from made_course import made_course
 from scanlab.classroom.records import Deduction, Problem
 from scanlab.classroom.store import Store
+from scanlab.course import Sight
 from scanlab.reports.pictures import Picture
 from scanlab.reports.render import student_html
 from scanlab.reports.student_page import StudentPage, student_page
-from scanlab.reports.visibility import Sight
 
 
 def page_of(store: Store, key: str, sight: Sight | None = None, **more: Any) -> StudentPage:
     taken_in = store.read_class()
-    return student_page(taken_in, store.read_record(key), store.source, sight or Sight(taken_in.course), **more)
+    return student_page(taken_in, store.read_record(key), store.source, sight or Sight.of(taken_in), **more)
 
 
 def one_page(folder: Path, checks: list, findings: list = (), text: str = PLAIN, **more: Any) -> StudentPage:
@@ -128,7 +128,8 @@ def test_a_hidden_check_shows_its_points_and_nothing_else(course: Mapping[str, A
     ],
 )
 def test_what_is_not_hidden_is_shown(course: Mapping[str, Any], is_due: bool, tmp_path: Path) -> None:
-    page = page_of(secret(tmp_path, course), "a", Sight(course, is_due))
+    store = secret(tmp_path, course)
+    page = page_of(store, "a", Sight.of(store.read_class(), is_due))
     assert SECRET_TITLE in student_html(page)
     assert marks_of(page) == {4: "read", 5: "write"}
     assert page.labs[0].hidden == 0
@@ -151,7 +152,7 @@ def test_a_seed_of_the_course_stays_secret(tmp_path: Path) -> None:
     found = race(headline="with seed 990017", facts=["seed 990017", "seed 9900170"])
     html = student_html(one_page(tmp_path, [check("inclusive", "fail", cause=cause)], [found], seed=990017))
     assert not re.search(r"990017\b", html)
-    assert "inclusive scan, n = 1, schedule in_order" in html
+    assert "inclusive scan, n = 1, a secret seed, schedule in_order" in html
     assert "check 02 --n 1" in html
     assert "seed 9900170" in html  # another number
 
@@ -273,7 +274,7 @@ def test_deductions_are_told(tmp_path: Path) -> None:
         update={"points": 80.0, "deductions": (Deduction(reason="two days late at 10 % a day", points=20),)}
     )
     record = record.model_copy(update={"labs": (late,), "points": 80.0})
-    html = student_html(student_page(store.read_class(), record, store.source, Sight({})))
+    html = student_html(student_page(store.read_class(), record, store.source, Sight()))
     assert "20 points taken off: two days late at 10 % a day" in html
     assert "80 of 100 points" in html
 

@@ -28,10 +28,10 @@ def deductions(
 
     `course` may be a class's `course` mapping. Without a time of submission nothing is late; a deduction of 0 says so.
 
-    Raises KitError when this version cannot read the course.
+    Raises UsageError when this version cannot read the course.
     """
     known = course if isinstance(course, Course) else Course.of(course)
-    if known is None or known.excused(lab, student) or points <= 0:
+    if known.excused(lab, student) or points <= 0:
         return ()
     most = known.attempts(lab, student).at_most
     if attempt is not None and most is not None and attempt > most:

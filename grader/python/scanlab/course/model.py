@@ -1,4 +1,4 @@
-"""A course as it was understood: what `class.json` keeps of it, and what grading and reports ask of it.
+"""A course as it was understood: what `class.json` keeps of it, and what grading, pages and gradebooks ask of it.
 
 It never holds the secret seed, so that whoever may see results may see a course.
 """
@@ -14,8 +14,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from scanlab.classroom.records import Student
 from scanlab.course.tables import Attempts, Handouts, Late, Visibility
-from scanlab.errors import KitError
+from scanlab.errors import UsageError
 from scanlab.labs import Lab, Rubric, find_lab
+from scanlab.plan import DEFAULT_SEED
 
 SCHEMA = "scanlab-course"
 Who = Student | str | None
@@ -56,7 +57,7 @@ class CourseLab(Model):
     attempts: Attempts
     visibility: Mapping[str, Visibility]
     """Of each check, by its name."""
-    rubric: Mapping[str, Any] | None
+    rubric: Rubric | None
     """The whole rubric where it is not the kit's own."""
 
 
@@ -99,18 +100,19 @@ class Course(Model):
         return self.model_dump(mode="json")
 
     @classmethod
-    def of(cls, view: Mapping[str, Any]) -> "Course | None":
-        """Return the course of a class; None when it was graded without one.
+    def of(cls, view: Mapping[str, Any]) -> "Course":
+        """Return the course of a class, from `records.Class.course`; `NO_COURSE` when it was graded without one.
 
-        Raises KitError when this version cannot read it.
+        Raises UsageError when this version cannot read all of it: what a word hides must not be shown by guessing.
         """
         if not view:
-            return None
+            return NO_COURSE
         try:
             return cls.model_validate(dict(view))
         except ValidationError as error:
-            place = ".".join(map(str, error.errors()[0]["loc"]))
-            raise KitError(f"class.json: course.{place}: {error.errors()[0]['msg']}") from error
+            first = error.errors()[0]
+            place = ".".join(map(str, ("course", *first["loc"])))
+            raise UsageError(f"class.json is damaged or of another version: {place}: {first['msg']}") from error
 
     # ---- labs --------------------------------------------------------------------------------------------------------
 
@@ -121,9 +123,22 @@ class Course(Model):
     def lab(self, name: str) -> Lab:
         """Return a lab with the course's rubric, ready to be graded. Raises UsageError when the kit has no such lab."""
         kit, found = find_lab(name), self.find(name)
-        if found is None or found.rubric is None:
-            return kit
-        return kit.with_rubric(Rubric.model_validate(dict(found.rubric)))
+        return kit if found is None or found.rubric is None else kit.with_rubric(found.rubric)
+
+    def weighted_percent(self, grades: Mapping[str, tuple[float, float]], student: Who = None) -> float | None:
+        """Return what `grades` (by lab: points, and points that can be won) make together, 0 to 100, by the weights.
+
+        A lab that a student is excused from does not count; None when nothing counts. Without a course all weigh the
+        same.
+        """
+        total = weights = 0.0
+        for lab, (points, most) in grades.items():
+            found = self.find(lab)
+            weight = found.weight if found else 1.0
+            if most > 0 and not self.excused(lab, student):
+                total += weight * points / most
+                weights += weight
+        return 100 * total / weights if weights else None
 
     # ---- students ----------------------------------------------------------------------------------------------------
 
@@ -150,6 +165,11 @@ class Course(Model):
         moments = [one.due or due.later(one.hours or 0) for one in extensions]
         return max([due, *moments], key=lambda one: one.at)
 
+    def last_due(self, lab: str) -> datetime | None:
+        """Return when a lab is due for the last of all students; None: it never is."""
+        dates = [self.due(lab, one) for one in (None, *(terms.id for terms in self.students))]
+        return max((one.at for one in dates if one), default=None)
+
     def is_extended(self, lab: str, student: Who) -> bool:
         """Return whether a student has more time than the others."""
         return self.due(lab, student) != self.due(lab)
@@ -166,6 +186,15 @@ class Course(Model):
         """Return who sees a check's result. `build`, the check that a file compiles, everybody sees."""
         found = self.find(lab)
         return found.visibility.get(check, "visible") if found else "visible"
+
+
+NO_COURSE = Course(title="", secret_seed=False, seed=DEFAULT_SEED, handouts="without_solutions", labs=())
+"""What holds without a course: the kit's rubrics, everything is visible, nothing is due, and all know the seed."""
+
+
+def lab_of(view: Mapping[str, Any], name: str) -> Lab:
+    """Return a lab with the rubric of a class's course. Raises UsageError as `Course.of` and `Course.lab` do."""
+    return Course.of(view).lab(name)
 
 
 def seed_for(view: Mapping[str, Any], seed: int, lab: str, sha256: str) -> int:

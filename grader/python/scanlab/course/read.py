@@ -222,7 +222,7 @@ class _Reader:
                     late=late,
                     attempts=lab.attempts or table.attempts,
                     visibility=visibility,
-                    rubric=rubric.model_dump() if rubric != kit.rubric else None,
+                    rubric=rubric if rubric != kit.rubric else None,
                 )
             )
             if "after_due_date" in visibility.values() and lab.due is None:

@@ -15,7 +15,6 @@ from scanlab.gradebooks.csv_cells import Row, Sheet
 from scanlab.gradebooks.marks import Identity
 from scanlab.gradebooks.model import Export, Format, Gradebook, Written
 from scanlab.gradebooks.text import one_line
-from scanlab.labs import find_lab
 from scanlab.paths import shown
 
 ASSIGNMENT = re.compile(r"(?P<title>.*\S)\s*\((?P<id>\d+)\)")
@@ -128,7 +127,7 @@ def _wanted(export: Export) -> Sequence[str]:
     if export.options.column:
         return [export.options.column.strip()]
     if len(export.labs) == 1:
-        lab = find_lab(export.labs[0])
+        lab = export.options.sight.course.lab(export.labs[0])
         return [export.title, lab.name, lab.rubric.title, export.options.problem(lab.name)]
     return [export.title]
 

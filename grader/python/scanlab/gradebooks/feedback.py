@@ -1,18 +1,16 @@
 """What a learner is told of a result, as plain text."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from scanlab import report
 from scanlab.classroom.records import LabGrade, Record
-from scanlab.gradebooks.model import Options, Shown
+from scanlab.course.tables import Visibility
+from scanlab.gradebooks.model import Options
 from scanlab.gradebooks.selection import checks
 from scanlab.gradebooks.text import clean, number, one_line
-from scanlab.labs import find_lab
 
-SEED_OPTION, SEED = re.compile(r" --seed[ =]\d+"), re.compile(r"\bseed \d+")
 SHOWN_CAUSES = 3
 """So many are told in full where all checks are told in one text."""
 UNREAD = ("file", "archive")
@@ -30,7 +28,7 @@ class Line:
     max_points: float
     verdict: str
     passed: bool
-    shown: Shown
+    shown: Visibility
     text: str
     """Why it did not pass; empty for a pass."""
 
@@ -38,8 +36,9 @@ class Line:
 def lines(record: Record, options: Options) -> Iterator[Line]:
     """Yield the checks of a submission that were run, in the labs' order."""
     for lab in record.labs:
-        ran = [check for check in checks(lab) if check["max_points"] > 0 or check["verdict"] != "skipped"]
-        if lab.result is None or not ran:
+        told = options.sight.discreet(lab.lab, lab.result)["checks"] if lab.result else []
+        ran = [check for check in told if check["max_points"] > 0 or check["verdict"] != "skipped"]
+        if not ran:
             yield Line(
                 lab.lab, "hand_in", "a file that can be graded", lab.points, lab.max_points, lab.verdict,
                 lab.verdict == "pass", "visible", one_line(lab.headline),
@@ -48,25 +47,20 @@ def lines(record: Record, options: Options) -> Iterator[Line]:
         for check in ran:
             yield Line(
                 lab.lab, check["name"], one_line(check["title"]), check["points"], check["max_points"],
-                check["verdict"], check["verdict"] == "pass", options.shown(lab.lab, check["name"]),
-                explain(lab.lab, check, options),
+                check["verdict"], check["verdict"] == "pass", options.sight.of_check(lab.lab, check["name"]),
+                explain(lab.lab, check),
             )  # fmt: skip
 
 
-def explain(lab: str, check: Mapping[str, Any], options: Options) -> str:
+def explain(lab: str, check: Mapping[str, Any]) -> str:
     """Return why a check did not pass, with the next step; empty for a pass."""
     if check["verdict"] == "pass":
         return ""
     if check["verdict"] == "skipped" or not check.get("cause"):
         cause = check.get("cause") or {}
-        return no_seed(one_line(cause.get("headline") or "not run: a check that it needs did not pass"), options)
+        return one_line(cause.get("headline") or "not run: a check that it needs did not pass")
     told = [text for text, _ in report.cause_lines(lab, dict(check))]
-    return no_seed(clean("\n".join(told)), options)
-
-
-def no_seed(text: str, options: Options) -> str:
-    """Return `text` without seeds, where they are secret: they predict the data of the checks."""
-    return SEED.sub("a secret seed", SEED_OPTION.sub("", text)) if options.hide_seed else text
+    return clean("\n".join(told))
 
 
 def causes(record: Record, options: Options) -> list[str]:
@@ -81,16 +75,12 @@ def causes(record: Record, options: Options) -> list[str]:
     return told
 
 
-def title(lab: str) -> str:
-    """Return a lab's name and title: 02_kogge_stone, Kogge-Stone scan."""
-    return f"{lab}, {find_lab(lab).rubric.title}"
-
-
 def overview(record: Record, options: Options) -> list[str]:
     """Return the lines about a whole submission: each lab's points, what was taken off, what could not be taken."""
     told = []
     for lab in record.labs:
-        told.append(f"{title(lab.lab)}: {lab.verdict}, {number(lab.points)} of {number(lab.max_points)} points")
+        title = f"{lab.lab}, {options.sight.course.lab(lab.lab).rubric.title}"
+        told.append(f"{title}: {lab.verdict}, {number(lab.points)} of {number(lab.max_points)} points")
         told += [f"  {number(-taken.points)}: {one_line(taken.reason)}" for taken in lab.deductions]
         if lab.headline and lab.result is None:
             told.append(f"  {one_line(lab.headline)}")
@@ -103,7 +93,7 @@ def overview(record: Record, options: Options) -> list[str]:
         if problem.reason not in known and f"{problem.name}: {problem.reason}" not in known
     ]
     told += [f"not taken: {one_line(problem.name)}: {one_line(problem.reason)}" for problem in others]
-    return [no_seed(line, options) for line in told]
+    return options.sight.without_seed(told)
 
 
 def is_unreadable(lab: LabGrade) -> bool:

@@ -15,8 +15,9 @@ from scanlab import sandbox
 from scanlab.classroom import grading
 from scanlab.classroom.records import Class, HandedIn, Problem, Record, Student, Submission
 from scanlab.classroom.store import Store
+from scanlab.course import Sight
 from scanlab.errors import KitError, UsageError
-from scanlab.gradebooks.model import Options, has_secret_seed
+from scanlab.gradebooks.model import Options
 from scanlab.gradebooks.selection import checks
 from scanlab.gradebooks.text import one_line
 from scanlab.labs import Device, Lab, find_lab
@@ -111,7 +112,7 @@ def grade(settings: Settings, hand_in: HandIn) -> tuple[Record, Options]:
         record = grading.make_record(store, taken_in, submission)
     if record.verdict == "error":
         raise KitError(_fault(record))
-    return record, Options(problems=settings.problems, hide_seed=has_secret_seed(taken_in))
+    return record, Options(problems=settings.problems, sight=Sight.of(taken_in))
 
 
 def _fault(record: Record) -> str:

@@ -2,15 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from scanlab.classroom.records import Class, Record, Student
-from scanlab.plan import DEFAULT_SEED
+from scanlab.classroom.records import Record, Student
+from scanlab.course import Sight
 
-Shown = Literal["visible", "hidden", "after_due_date", "after_published"]
-SHOWN: tuple[Shown, ...] = ("visible", "hidden", "after_due_date", "after_published")
 Scale = Literal["exact", "proportional"]
 
 
@@ -18,10 +15,8 @@ Scale = Literal["exact", "proportional"]
 class Options:
     """What the command line says about an export; most formats need a few of these only."""
 
-    visibility: Mapping[str, Shown] = field(default_factory=dict)
-    """By `LAB/CHECK` or `CHECK`; a check that is not named is visible."""
-    hide_seed: bool = False
-    """Learners are not told seeds: they predict the data of the checks."""
+    sight: Sight = field(default_factory=Sight)
+    """What learners are not told."""
     scale: Scale = "exact"
     column: str | None = None
     match: str | None = None
@@ -30,10 +25,6 @@ class Options:
     assignment: str = ""
     problems: Mapping[str, str] = field(default_factory=dict)
     """What a lab is called on the platform, by its name here."""
-
-    def shown(self, lab: str, check: str) -> Shown:
-        """Return who may see a check."""
-        return self.visibility.get(f"{lab}/{check}", self.visibility.get(check, "visible"))
 
     def problem(self, lab: str) -> str:
         """Return what a lab is called on the platform."""
@@ -54,8 +45,6 @@ class Export:
     """On the roster, and handed nothing in."""
     excused: tuple[Record, ...] = ()
     """Those for whom none of the labs counts."""
-    due: Mapping[str, datetime] = field(default_factory=dict)
-    """When labs are due, by their names."""
     options: Options = Options()
 
 
@@ -87,8 +76,3 @@ class Format:
     needs_gradebook: bool = False
     shows_faults: bool = False
     """It has a place for the kit's own faults that is no score."""
-
-
-def has_secret_seed(taken_in: Class) -> bool:
-    """Return whether the class's data is not the data that everybody can make."""
-    return taken_in.seed != DEFAULT_SEED or bool(taken_in.course.get("secret_seed"))

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from scanlab.classroom.records import LabGrade, Record
 from scanlab.gradebooks.model import Export, Format, Gradebook, Written
 from scanlab.gradebooks.text import cell, number
-from scanlab.labs import find_lab
 
 COLUMNS = (
     "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
@@ -29,7 +28,7 @@ def whole(export: Export, _: Gradebook | None) -> Written:
             for lab in (lab for lab in record.labs if lab.lab == name):  # none where the student is excused
                 writer.writerow(_row(export, record, lab))
         device = (*export.records, *export.faulty)[0].device if export.records or export.faulty else "vgpu"
-        most = str(float(find_lab(name).max_points(device)))
+        most = str(float(export.options.sight.course.lab(name).max_points(device)))
         for student in export.missing:
             who = map(cell, (student.id, student.last_name, student.first_name, student.email))
             writer.writerow([export.options.problem(name), _due(export, name), "", *who, "0.0", "0.0", "0.0", most])
@@ -51,7 +50,8 @@ def _row(export: Export, record: Record, lab: LabGrade) -> list[str]:
 
 
 def _due(export: Export, lab: str) -> str:
-    return timestamp(export.due[lab].isoformat()) if lab in export.due else ""
+    due = export.options.sight.course.due(lab)
+    return timestamp(due.at.isoformat()) if due else ""
 
 
 def timestamp(submitted_at: str | None) -> str:

@@ -7,9 +7,9 @@ from typing import Any
 
 from scanlab.classroom.records import WORST_FIRST, Class, LabGrade, Record
 from scanlab.classroom.store import Store
+from scanlab.course import Course, Sight
 from scanlab.errors import UsageError
-from scanlab.gradebooks import course_view
-from scanlab.gradebooks.model import Export, Options, has_secret_seed
+from scanlab.gradebooks.model import Export, Options
 from scanlab.labs import find_lab
 from scanlab.paths import shown
 
@@ -24,9 +24,9 @@ def select(store: Store, labs: Sequence[str], without: Sequence[str], options: O
     keys = {submission.key for submission in taken_in.submissions}
     if unknown := [key for key in without if key not in keys]:
         raise UsageError(f"--without {unknown[0]}: {shown(store.folder)} has no such submission")
-    course = taken_in.course
+    sight = Sight.of(taken_in)
     records = [
-        cut(_sound(record, store), [lab for lab in chosen if lab not in course_view.excused(course, record.student)])
+        _counting(_sound(record, store), chosen, sight.course)
         for record in store.records()
         if record.key not in without
     ]
@@ -37,26 +37,28 @@ def select(store: Store, labs: Sequence[str], without: Sequence[str], options: O
         excused=tuple(record for record in records if not record.labs),
         faulty=tuple(record for record in records if record.verdict == "error"),
         missing=taken_in.missing,
-        due=course_view.due(course),
-        options=_merged(options, taken_in),
+        options=replace(options, sight=sight),
     )
 
 
 def select_one(store: Store, key: str, labs: Sequence[str], options: Options) -> tuple[Record, Options]:
     """Return one submission's record with the chosen labs only, and the options as the class changes them.
 
-    Raises UsageError as `select` does, and for a key that the class does not have.
+    Raises UsageError as `select` does, for a key that the class does not have, and where none of the labs counts.
     """
     taken_in = store.read_class()
     if key not in {submission.key for submission in taken_in.submissions}:
         raise UsageError(f"--key {key}: {shown(store.folder)} has no such submission")
-    record = cut(_sound(store.read_record(key), store), _labs(taken_in, labs))
-    return record, _merged(options, taken_in)
+    sight = Sight.of(taken_in)
+    record = _counting(_sound(store.read_record(key), store), _labs(taken_in, labs), sight.course)
+    if not record.labs:
+        raise UsageError(f"--key {key}: the course excuses this student, so that there is no result")
+    return record, replace(options, sight=sight)
 
 
-def _merged(options: Options, taken_in: Class) -> Options:
-    visibility = {**course_view.visibility(taken_in.course), **options.visibility}
-    return replace(options, visibility=visibility, hide_seed=has_secret_seed(taken_in))
+def _counting(record: Record, labs: Sequence[str], course: Course) -> Record:
+    """Return what a submission got for those of `labs` from which the course does not excuse the student."""
+    return cut(record, [lab for lab in labs if not course.excused(lab, record.student)])
 
 
 def _labs(taken_in: Class, wanted: Sequence[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from scanlab.classroom.records import Class, LabGrade, Problem, Record
+from scanlab.course import Course
 from scanlab.reports.class_model import (
     Bin,
     Cell,
@@ -46,7 +47,7 @@ Result = Mapping[str, Any]
 
 def class_page(taken_in: Class, records: Iterable[Record], source: Callable[[str], Path]) -> ClassPage:
     """Return the page of a class; `source` gives the file with a SHA-256."""
-    rubrics = Rubrics(taken_in.course)
+    rubrics = Rubrics(Course.of(taken_in.course))
     gathered = _Gathered(source, rubrics)
     for record in records:
         gathered.add(record)

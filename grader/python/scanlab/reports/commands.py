@@ -2,12 +2,15 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scanlab import errors
 from scanlab.paths import shown
+
+if TYPE_CHECKING:
+    from scanlab.classroom.store import Store
 
 
 def report(
@@ -32,13 +35,31 @@ def report(
         raise errors.UsageError("--class-only makes no student's page: leave --key, --traces and --after-due-date out")
     folder = out or results / "reports"
     wanted = Wanted(tuple(dict.fromkeys(key or ())), class_only, after_due_date, traces)
-    made = make(Store(results), folder, wanted, _progress if sys.stderr.isatty() else lambda _n, _of: None)
+    store = Store(results)
+    if after_due_date:
+        _tell_open(store)
+    made = make(store, folder, wanted, _progress if sys.stderr.isatty() else lambda _n, _of: None)
     if made.index:
         print(f"{shown(made.index)}: the class; it names students, so keep it to yourself")
     if len(made.students) == 1:
         print(f"{shown(made.students[0])}: to hand back")
     elif made.students:
         print(f"{shown(made.students[0].parent)}: {len(made.students)} pages, one to hand back to each student")
+
+
+def _tell_open(store: "Store") -> None:
+    """Say which labs somebody may still hand in, although the pages show what waits for the due date."""
+    from datetime import UTC, datetime
+
+    from scanlab.course import Course
+
+    course = Course.of(store.read_class().course)
+    for lab in course.labs:
+        last = course.last_due(lab.name)
+        if "after_due_date" in lab.visibility.values() and last is not None and last > datetime.now(UTC):
+            print(
+                f"scanlab: note: {lab.name} is due until {last:%Y-%m-%d %H:%M %z}, for some at least", file=sys.stderr
+            )
 
 
 def _progress(count: int, total: int) -> None:

@@ -1,7 +1,7 @@
 """What was found in a file, in the form that the pages need: merged, numbered, with the lines of the file it names."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -137,19 +137,15 @@ class Told:
         self.name = name_of(self.id)
 
 
-def told(
-    result: Mapping[str, Any], source: str, is_shown: Callable[[str], bool] = lambda _: True
-) -> tuple[list[Told], list[Told]]:
+def told(result: Mapping[str, Any], source: str) -> tuple[list[Told], list[Told]]:
     """Return the mistakes and the advice of a judge's result, the most basic first.
 
-    `source` is what the result calls the student's file; only checks that `is_shown` may have told of them.
+    `source` is what the result calls the student's file.
     """
     merged: dict[tuple[Any, ...], Told] = {}
-    causes = _causes(result, is_shown)
+    causes = _causes(result)
     for raw in result.get("findings", []):
-        checks = [name for name in raw.get("checks", []) if is_shown(name)]
-        if not checks:
-            continue
+        checks = list(raw.get("checks", []))
         marks = marks_of(raw, source)
         steps = tuple(sorted({(mark.role, mark.line) for mark in marks}))
         key = (raw["id"], raw["weight"], raw["kind"], raw["kernel"], steps, "" if steps else raw["headline"])
@@ -176,11 +172,11 @@ def told(
     return [one for one in all_of if one.weight == "mistake"], [one for one in all_of if one.weight != "mistake"]
 
 
-def _causes(result: Mapping[str, Any], is_shown: Callable[[str], bool]) -> dict[str, Mapping[str, Any]]:
+def _causes(result: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {
         check["name"]: check["cause"]
         for check in result["checks"]
-        if check.get("cause") and check["verdict"] not in ("pass", "skipped") and is_shown(check["name"])
+        if check.get("cause") and check["verdict"] not in ("pass", "skipped")
     }
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from scanlab.classroom.records import Class
 from scanlab.classroom.store import Store, write_atomically
+from scanlab.course import Sight
 from scanlab.errors import UsageError
 from scanlab.on_demand import provide
 from scanlab.paths import ROOT, shown
-from scanlab.reports.visibility import Sight
 
 REQUIREMENTS = ROOT / "grader/python/requirements-reports.txt"
 MODULES = ("jinja2", "markupsafe", "pygments")
@@ -87,7 +87,7 @@ def _refuse(path: Path) -> None:
 def _students(
     store: Store, taken_in: Class, out: Path, wanted: Wanted, keys: Sequence[str], done: Callable[[int, int], None]
 ) -> None:
-    sight = Sight(taken_in.course, wanted.is_due)
+    sight = Sight.of(taken_in, wanted.is_due)
     write = partial(write_student, store, taken_in, out, sight)
     workers = min(os.cpu_count() or 1, len(keys) // ALONE)
     if wanted.traces:

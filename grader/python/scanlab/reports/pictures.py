@@ -48,7 +48,7 @@ class Pictures:
 
     def __init__(self, source: Callable[[str], Path], seconds: float = SECONDS) -> None:
         self.source = source
-        self.rubrics = Rubrics({})
+        self.rubrics = Rubrics()
         self.ends = time.monotonic() + seconds
         self.made: dict[tuple[str, str], Picture] = {}
 

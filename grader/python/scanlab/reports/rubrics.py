@@ -4,30 +4,20 @@ A results folder may name a lab that this kit does not have any more; its pages 
 """
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
-
-from pydantic import ValidationError
 
 from scanlab import formulas
+from scanlab.course import NO_COURSE, Course
 from scanlab.errors import ScanlabError
 from scanlab.labs import Check, CountCheck, Lab, Rubric, find_lab
 from scanlab.paths import shown
 
 
-def labs_of(course: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Return the labs of a course as class.json has them: tables with `name`, `rubric`, `visibility` and more."""
-    tables = course.get("labs")
-    yield from (one for one in tables if isinstance(one, Mapping)) if isinstance(tables, list | tuple) else ()
-
-
 class Rubrics:
-    """The labs of one class; `course` is `records.Class.course`."""
+    """The labs of one class, by its course."""
 
-    def __init__(self, course: Mapping[str, Any]) -> None:
-        self._own = {one["name"]: one["rubric"] for one in labs_of(course) if one.get("rubric") and one.get("name")}
+    def __init__(self, course: Course = NO_COURSE) -> None:
+        self._course = course
         self._labs: dict[str, Lab | None] = {}
-        self._rubrics: dict[str, Rubric | None] = {}
 
     def lab(self, name: str) -> Lab | None:
         """Return the kit's lab of this whole name, None where it has none that can be read."""
@@ -41,16 +31,8 @@ class Rubrics:
 
     def rubric(self, name: str) -> Rubric | None:
         """Return a lab's rubric, None where there is none that can be read."""
-        if name not in self._rubrics:
-            lab = self.lab(name)
-            self._rubrics[name] = self._course_rubric(name) or (lab.rubric if lab else None)
-        return self._rubrics[name]
-
-    def _course_rubric(self, name: str) -> Rubric | None:
-        try:
-            return Rubric.model_validate(self._own[name]) if name in self._own else None
-        except ValidationError:
-            return None
+        own, kits = self._course.find(name), self.lab(name)
+        return own.rubric if own and own.rubric else kits.rubric if kits else None
 
     def source(self, name: str) -> str:
         """Return what a grade of a class calls the student's file for this lab."""

@@ -1,21 +1,18 @@
 """What a student's page says: their own verdicts, findings and lines, and nothing of anybody else."""
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from scanlab.classroom.records import Class, LabGrade, Record
+from scanlab.course import Sight
 from scanlab.labs import CountCheck
-from scanlab.plan import DEFAULT_SEED
 from scanlab.reports.findings import Told, told
 from scanlab.reports.pictures import Picture
 from scanlab.reports.rubrics import Rubrics
 from scanlab.reports.source import Listing, listing
 from scanlab.reports.text import field, paragraph
-from scanlab.reports.visibility import Sight
 
 MISTAKES = 8
 ADVICE = 4
@@ -144,9 +141,8 @@ def student_page(
 
     `source` gives the file with a SHA-256, and `draw` the picture of what it does as a lab, where one is wanted.
     """
-    rubrics = Rubrics(taken_in.course)
-    secret = secret_seed(taken_in)
-    labs = [_lab(grade, rubrics, secret, source, sight, draw) for grade in record.labs]
+    rubrics = Rubrics(sight.course)
+    labs = [_lab(grade, rubrics, source, sight, draw) for grade in record.labs]
     problems = [(field(problem.name, 200), field(problem.reason)) for problem in record.problems]
     return StudentPage(field(taken_in.title, 200), record, name_of(record), labs, problems)
 
@@ -154,18 +150,16 @@ def student_page(
 def _lab(
     grade: LabGrade,
     rubrics: Rubrics,
-    secret: int | None,
     source: Callable[[str], Path],
     sight: Sight,
     draw: Callable[[str, str], Picture | None],
 ) -> LabPart:
     rubric = rubrics.rubric(grade.lab)
-    is_shown = partial(sight.shows, grade.lab)
-    result = without_seed(grade.result, secret) if grade.result else None
-    checks = result["checks"] if result else []
-    visible = [check for check in checks if is_shown(check["name"])]
-    hidden = [check for check in checks if not is_shown(check["name"])]
-    mistakes, advice = told(result, rubrics.source(grade.lab), is_shown) if result else ([], [])
+    result = sight.result(grade.lab, grade.result) if grade.result else None
+    visible = result["checks"] if result else []
+    names = {check["name"] for check in visible}
+    hidden = [check for check in (grade.result or {}).get("checks", ()) if check["name"] not in names]
+    mistakes, advice = told(result, rubrics.source(grade.lab)) if result else ([], [])
     shown = [*mistakes[:MISTAKES], *advice[:ADVICE]]
     for number, one in enumerate(shown, 1):
         one.number = number
@@ -174,7 +168,7 @@ def _lab(
         title=rubrics.title(grade.lab),
         headline=field(grade.headline),
         handout=rubric.handout if rubric else "",
-        checks=[_check(rubrics, grade.lab, check, is_shown) for check in visible],
+        checks=[_check(rubrics, grade.lab, check, names) for check in visible],
         hidden=len(hidden),
         hidden_points=sum(check["points"] for check in hidden),
         hidden_max_points=sum(check["max_points"] for check in hidden),
@@ -190,7 +184,7 @@ def _lab(
     )
 
 
-def _check(rubrics: Rubrics, lab: str, check: Mapping[str, Any], is_shown: Callable[[str], bool]) -> CheckRow:
+def _check(rubrics: Rubrics, lab: str, check: Mapping[str, Any], visible: Container[str]) -> CheckRow:
     wanted = rubrics.check(lab, check["name"])
     gauge = None
     if isinstance(wanted, CountCheck) and check.get("counts") and wanted.counter in check["counts"]:
@@ -201,12 +195,12 @@ def _check(rubrics: Rubrics, lab: str, check: Mapping[str, Any], is_shown: Calla
         points=check["points"],
         max_points=check["max_points"],
         not_run_points=check["not_run_points"],
-        remark=_remark(rubrics, lab, check, is_shown),
+        remark=_remark(rubrics, lab, check, visible),
         gauge=gauge,
     )
 
 
-def _remark(rubrics: Rubrics, lab: str, check: Mapping[str, Any], is_shown: Callable[[str], bool]) -> str:
+def _remark(rubrics: Rubrics, lab: str, check: Mapping[str, Any], visible: Container[str]) -> str:
     times = check.get("times") or {}
     if times.get("ratio") is not None:
         return f"{times['ratio']:.2f} times as long as the reference solution"
@@ -216,30 +210,6 @@ def _remark(rubrics: Rubrics, lab: str, check: Mapping[str, Any], is_shown: Call
         return field((check.get("cause") or {}).get("headline", "not run"))
     wanted = rubrics.check(lab, check["name"])
     needed = rubrics.check(lab, wanted.needs) if wanted and wanted.needs else None
-    if needed and is_shown(needed.name):
+    if needed and needed.name in visible:
         return f"waits for: {needed.title}"
     return "waits for another check"
-
-
-def secret_seed(taken_in: Class) -> int | None:
-    """Return the class's seed where a student may not know it: unless it is everybody's, or its course has no secret.
-
-    Where a course has one, a result names a seed that was made from it for this file alone, which may be shown.
-    """
-    is_public = taken_in.seed == DEFAULT_SEED or taken_in.course.get("secret_seed") is False
-    return None if is_public else taken_in.seed
-
-
-def without_seed(value: Any, seed: int | None) -> Any:
-    """Return a result without the seed that made its data; None: it may be shown."""
-    if seed is None:
-        return value
-    return _replaced(value, re.compile(rf" --seed {seed}\b|,? ?\bseed {seed}\b"))
-
-
-def _replaced(value: Any, pattern: re.Pattern[str]) -> Any:
-    if isinstance(value, dict):
-        return {key: _replaced(item, pattern) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_replaced(item, pattern) for item in value]
-    return pattern.sub("", value) if isinstance(value, str) else value
