@@ -1,13 +1,13 @@
 """What several commands take from the command line, and how they write their results."""
 
 import json
-import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from scanlab import files
 from scanlab.errors import UsageError
 from scanlab.paths import shown
 
@@ -42,10 +42,8 @@ def write_json(path: Path | None, value: dict[str, Any]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file so that a reader sees the old one or the whole new one. Raises UsageError where it cannot."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+        files.replace(path, text)
     except OSError as error:
         raise UsageError(f"cannot write {shown(path)}: {error.strerror}") from error
 

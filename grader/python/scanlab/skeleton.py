@@ -6,13 +6,13 @@ it is the solution with its regions emptied, so that only the skeleton's TODO co
 kit, which has neither, brings its skeletons along.
 """
 
-import os
 import re
 import shutil
 import subprocess
 import time
 from pathlib import Path
 
+from scanlab import files
 from scanlab.bundle import SKELETONS
 from scanlab.errors import KitError
 from scanlab.labs import Lab
@@ -90,9 +90,7 @@ def reset(lab: Lab) -> tuple[Path | None, str]:
             stem = f"{lab.source.name}.bak-{time.strftime('%Y%m%d-%H%M%S')}"
             kept = next(path for path in _names(lab.source.with_name(stem)) if not path.exists())
             shutil.copy2(lab.source, kept)
-        temporary = lab.source.with_name(f".{lab.source.name}.{os.getpid()}")
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(lab.source)
+        files.replace(lab.source, text)
     except OSError as error:
         raise KitError(f"cannot write {shown(Path(error.filename or lab.source))}: {error.strerror}") from error
     return kept, origin

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from scanlab import files
 from scanlab.bootstrap.console import SetupError, run_step, say
 from scanlab.paths import ROOT, VENV
 
@@ -20,9 +21,7 @@ READY = VENV / ".scanlab-ready"
 def write_json(path: Path, value: object) -> None:
     """Write `value` to `path` so that a reader sees the old file or the whole new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(value, indent=1) + "\n")
-    temporary.replace(path)
+    files.replace(path, json.dumps(value, indent=1) + "\n")
 
 
 def read_json(path: Path) -> dict[str, object]:

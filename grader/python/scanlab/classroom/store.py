@@ -9,8 +9,6 @@ results/KEY.json            what a submission got (records.Record): made from th
 """
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,13 +17,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from scanlab import files
 from scanlab.classroom.records import Class, Record
 from scanlab.errors import KitError, UsageError
 from scanlab.paths import shown
 
 Model = TypeVar("Model", bound=BaseModel)
-UNFINISHED = ".new"
-"""Ends the name of a file that is being written."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +57,10 @@ class Store:
     def sweep(self) -> None:
         """Remove the half-written files that a killed run has left; nobody else may be writing."""
         for folder in (self.folder, *(self.folder / name for name in ("sources", "results"))):
-            _remove_unfinished(folder)
+            files.remove_unfinished(folder)
         for name in ("graded", "usage"):
             for folder in (self.folder / name).glob("*/"):
-                _remove_unfinished(folder)
+                files.remove_unfinished(folder)
 
     # ---- sources and units -------------------------------------------------------------------------------------------
 
@@ -136,34 +133,15 @@ def dump(model: BaseModel) -> str:
 
 
 def write_atomically(path: Path, text: str, is_lasting: bool = True) -> None:
-    """Write a file so that at any moment, also after a crash, it has its old content or all of its new.
-
-    A file that is not lasting may be empty after the machine, and not only this process, has crashed.
+    """Write a file of the folder whole (`files.replace`), and make its folder. It is lasting: the grades are in it.
 
     Raises KitError, with its name, when it cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:60]}.", suffix=UNFINISHED, dir=path.parent)
-        made = Path(name)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
-                file.flush()
-                if is_lasting:
-                    os.fsync(file.fileno())
-            made.chmod(0o644)
-            made.replace(path)
-        except BaseException:
-            made.unlink(missing_ok=True)
-            raise
+        files.replace(path, text, is_lasting=is_lasting)
     except OSError as error:
         raise KitError(f"cannot write {shown(path)}: {error.strerror}") from error
-
-
-def _remove_unfinished(folder: Path) -> None:
-    for path in folder.glob(f".*{UNFINISHED}"):
-        path.unlink(missing_ok=True)
 
 
 def _read(path: Path, model: type[Model], advice: str) -> Model:

@@ -1,10 +1,9 @@
 """Write exports: each file whole or not at all, and never over what was downloaded."""
 
-import os
 import sys
-import tempfile
 from pathlib import Path
 
+from scanlab import files
 from scanlab.errors import UsageError
 from scanlab.gradebooks.model import Gradebook
 from scanlab.paths import shown
@@ -44,22 +43,10 @@ def write(path: Path | None, content: bytes) -> None:
         return
     if path.is_dir():
         raise UsageError(f"cannot write {shown(path)}: it is a folder")
-    made: Path | None = None
     try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:60]}.", dir=path.absolute().parent)
-        made = Path(name)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        made.chmod(0o644)
-        made.replace(path)
-        made = None
+        files.replace(path, content, is_lasting=True)
     except OSError as error:
         raise UsageError(f"cannot write {shown(path)}: {error.strerror}") from error
-    finally:
-        if made is not None:
-            made.unlink(missing_ok=True)
 
 
 def make_folder(path: Path) -> None:
