@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 for module in ("jinja2", "markupsafe", "pygments"):
     pytest.importorskip(module, reason=f"{module} is not here: grader/python/requirements-reports.txt has it")
 
+from scanlab.foreign_text import replaced, spelled_out
 from scanlab.reports.findings import Mark, Told
 from scanlab.reports.source import AROUND, HEAD, WHOLE, coloured, listing
-from scanlab.reports.text import clean, count, field, first_sentence, number, paragraph, sentence
+from scanlab.reports.text import count, field, first_sentence, number, paragraph, sentence
 
 TAG = re.compile(r"<[^>]*>")
 
@@ -31,16 +32,22 @@ def write(path: Path, data: str | bytes) -> Path:
 
 
 @given(st.text())
-def test_what_is_cleaned_neither_hides_nor_turns_anything(text: str) -> None:
-    kinds = {unicodedata.category(letter) for letter in clean(text) if letter not in "\n\t"}
+def test_what_is_spelled_out_neither_hides_nor_turns_anything(text: str) -> None:
+    kinds = {unicodedata.category(letter) for letter in spelled_out(text) if letter not in "\n\t"}
     assert not kinds & {"Cc", "Cs"}
-    directions = {unicodedata.bidirectional(letter) for letter in clean(text)}
+    directions = {unicodedata.bidirectional(letter) for letter in spelled_out(text)}
     assert not directions & {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
+@given(st.text(alphabet=st.characters()) | st.text(alphabet="\x1b[31m\r\u202e\ufffe\U0001ffff\ud800\x9b"))
+def test_what_is_spelled_out_has_nothing_left_to_replace(text: str) -> None:
+    told = spelled_out(text)
+    assert replaced(told) == told
+
+
 def test_tricks_are_shown_as_what_they_are() -> None:
-    assert clean("a\x1b[31m\x00b\u202ec\u200bd\x7f") == "a␛[31m␀b⟨U+202E⟩c⟨U+200B⟩d␡"
-    assert clean("häßlich … 日本 🙂\n\tx") == "häßlich … 日本 🙂\n\tx"
+    assert spelled_out("a\x1b[31m\x00b\u202ec\u200bd\x7f") == "a␛[31m␀b⟨U+202E⟩c⟨U+200B⟩d␡"
+    assert spelled_out("häßlich … 日本 🙂\n\tx") == "häßlich … 日本 🙂\n\tx"
 
 
 @given(st.text(max_size=2000), st.integers(1, 50))
@@ -69,7 +76,7 @@ def test_numbers_and_words() -> None:
 
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=400))
 def test_colours_change_no_letter_and_no_line(text: str) -> None:
-    lines = clean(text).split("\n")
+    lines = spelled_out(text).split("\n")
     lines = lines[:-1] if lines[-1] == "" else lines
     if max(map(len, lines), default=0) > 200:
         return

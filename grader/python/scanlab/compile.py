@@ -25,6 +25,7 @@ from pathlib import Path
 from scanlab import sandbox
 from scanlab.bootstrap.cuda import PTX_FLAGS
 from scanlab.errors import KitError, UsageError, WorkError
+from scanlab.foreign_text import replaced
 from scanlab.labs import Device
 from scanlab.paths import LABS, ROOT, STATE, shown
 from scanlab.process import run_group
@@ -332,7 +333,7 @@ TEMPORARY = re.compile(r"/[^\s:\"']*/(?:tmpxft_[0-9a-f]+_[0-9a-f]+-\d+_|cc\w{6}(
 def _told(output: str) -> str:
     """Return a compiler's message for people: whatever a file made it say, lines of a length that can be read."""
     text = TEMPORARY.sub("", output.strip())
-    lines = [re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "?", line) for line in text.splitlines()]
+    lines = [replaced(line) for line in text.splitlines()]
     return "\n".join(f"{line[:LONGEST_LINE]} …" if len(line) > LONGEST_LINE else line for line in lines)
 
 

@@ -7,9 +7,10 @@ from typing import Any
 from scanlab import report
 from scanlab.classroom.records import LabGrade, Record
 from scanlab.course.tables import Visibility
+from scanlab.foreign_text import replaced
 from scanlab.gradebooks.model import Options
 from scanlab.gradebooks.selection import checks
-from scanlab.gradebooks.text import clean, number, one_line
+from scanlab.gradebooks.text import number, one_line
 
 SHOWN_CAUSES = 3
 """So many are told in full where all checks are told in one text."""
@@ -60,7 +61,7 @@ def explain(lab: str, check: Mapping[str, Any]) -> str:
         cause = check.get("cause") or {}
         return one_line(cause.get("headline") or "not run: a check that it needs did not pass")
     told = [text for text, _ in report.cause_lines(lab, dict(check))]
-    return clean("\n".join(told))
+    return replaced("\n".join(told))
 
 
 def causes(record: Record, options: Options) -> list[str]:

@@ -1,4 +1,4 @@
-"""Text and numbers that are safe in other people's files: whatever a learner's program has printed into them."""
+"""How gradebooks' files put texts and numbers, so that none of them does anything there."""
 
 import json
 import math
@@ -7,37 +7,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from scanlab.errors import KitError
+from scanlab.foreign_text import replaced
 
-ESCAPES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
-    r"|\x1b[\]PX^_].*?(?:\x1b\\|\x07|\Z)"  # OSC, DCS and the like, to their end
-    r"|\x1b[ -/]*[0-~]?",
-    re.DOTALL,
-)
-NO_CHARACTERS = "".join(f"{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}" for plane in range(17))
-HARMFUL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and newline
-    "\ud800-\udfff"  # halves of characters
-    "\u202a-\u202e\u2066-\u2069"  # marks that turn the line around: what is read is not what is there
-    f"\ufdd0-\ufdef{NO_CHARACTERS}]"
-)
-LOST = "\N{REPLACEMENT CHARACTER}"
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 """What a spreadsheet takes for the beginning of a formula, the wide signs included."""
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 
 
-def clean(text: str) -> str:
-    """Return `text` as plain lines: no terminal escapes, no control characters but tab and newline, valid everywhere.
-
-    What is left can be written as UTF-8, and stand in XML 1.0.
-    """
-    return HARMFUL.sub(LOST, ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
-
-
 def one_line(text: str) -> str:
-    """Return `text` cleaned and on one line."""
-    return " ".join(clean(text).split())
+    """Return `text` harmless and on one line."""
+    return " ".join(replaced(text).split())
 
 
 def shorten(text: str, most: int) -> str:
@@ -51,7 +30,7 @@ def shorten(text: str, most: int) -> str:
 
 
 def cell(text: str) -> str:
-    """Return `text` for a cell of a spreadsheet: cleaned, one line, and never a formula."""
+    """Return `text` for a cell of a spreadsheet: harmless, one line, and never a formula."""
     text = one_line(text)
     return f"'{text}" if text.startswith(FORMULA) and not NUMBER.fullmatch(text) else text
 

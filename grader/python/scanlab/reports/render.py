@@ -9,11 +9,12 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
+from scanlab.foreign_text import spelled_out
 from scanlab.report import points
 from scanlab.reports.class_model import ClassPage
 from scanlab.reports.class_page import FINDINGS, LOW
 from scanlab.reports.student_page import StudentPage
-from scanlab.reports.text import clean, count, field, first_sentence, number, sentence
+from scanlab.reports.text import count, field, first_sentence, number, sentence
 
 TEMPLATES = Path(__file__).with_name("templates")
 GENERATOR = "scanlab report"
@@ -74,4 +75,4 @@ def _environment() -> jinja2.Environment:
 
 def _shown(value: object) -> object:
     """Make text that somebody else wrote harmless, wherever a template puts it; what is HTML already stays."""
-    return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return spelled_out(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from scanlab.foreign_text import spelled_out
 from scanlab.reports.findings import Role, Told
-from scanlab.reports.text import LINE, clean
+from scanlab.reports.text import LINE
 
 WHOLE = 600
 """A file of at most so many lines is shown whole; of a longer one, its beginning and what is around marked lines."""
@@ -140,7 +141,7 @@ def split(text: str) -> list[str]:
 @lru_cache(maxsize=512)
 def coloured(text: str) -> tuple[Markup, ...]:
     """Return the text's lines as HTML, cut where they are too long, without line feeds."""
-    text = clean(text)
+    text = spelled_out(text)
     lines = split(text)
     if len(text) > LARGEST_COLOURED or max(map(len, lines), default=0) > LONGEST_COLOURED:
         return tuple(_html([("", line[:LINE])], len(line)) for line in lines)

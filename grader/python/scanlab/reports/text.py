@@ -1,10 +1,9 @@
-"""Text that somebody else wrote, made fit to be shown: no control characters, no tricks with direction, no floods.
-
-Escaping for HTML is the templates' work; what is here goes through it as well.
-"""
+"""How pages put texts and numbers: tricks spelled out, no floods. Escaping for HTML is the templates' work."""
 
 import re
 from collections.abc import Sequence
+
+from scanlab.foreign_text import spelled_out
 
 LINE = 240
 """Characters of one line that are shown."""
@@ -13,35 +12,17 @@ FIELD = 400
 LINES = 40
 """Lines of one message that are shown."""
 
-TRICKS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, without tab and line feed
-    "\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb"  # unseen, or turning
-    "\U000e0000-\U000e007f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"  # tags, halves of pairs, no characters
-)
-
-
-def clean(text: str) -> str:
-    """Return `text` with every character that is not seen, or that turns others round, put as a visible one."""
-    return TRICKS.sub(_visible, text) if not (text.isascii() and text.isprintable()) else text
-
-
-def _visible(found: re.Match[str]) -> str:
-    code = ord(found.group())
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 0x7F else f"⟨U+{code:04X}⟩"
-
 
 def field(text: str, most: int = FIELD) -> str:
-    """Return one line, cleaned, of at most `most` characters and a count of the others."""
-    one = clean(" ".join(text[: 8 * most].split()))
+    """Return one line, its tricks spelled out, of at most `most` characters and a count of the others."""
+    one = spelled_out(" ".join(text[: 8 * most].split()))
     total = max(len(text), len(one))
     return one if len(one) <= most and total <= 8 * most else f"{one[:most]}… ({total} characters)"
 
 
 def paragraph(lines: Sequence[str], most: int = LINES) -> list[str]:
-    """Return at most `most` lines, each cleaned and not too long, and one that counts those left out."""
-    shown = [clean(line)[:FIELD] + ("…" if len(line) > FIELD else "") for line in lines[:most]]
+    """Return at most `most` lines, tricks spelled out and none too long, and one that counts those left out."""
+    shown = [spelled_out(line)[:FIELD] + ("…" if len(line) > FIELD else "") for line in lines[:most]]
     return shown if len(lines) <= most else [*shown, f"… {len(lines) - most} more lines"]
 
 

@@ -4,9 +4,12 @@ Nothing is ever unpacked to a file: a member's name decides nothing but what it 
 held in memory, within the limits below.
 """
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from scanlab.foreign_text import TURNING
 
 KIB, MIB = 1 << 10, 1 << 20
 LARGEST_SOURCE = 1 * MIB
@@ -31,7 +34,7 @@ SHOWN = 160
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".tar.zst", ".tzst")
 OTHER_ARCHIVES = (".rar", ".7z", ".gz", ".xz", ".bz2", ".zst", ".lz", ".cab")
 METADATA = "submission_metadata.yml"
-HIDES_ORDER = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+HIDES_ORDER = re.compile(f"[{TURNING}]")
 """Marks that show a text from right to left: `uc.exe` as `exe.cu`."""
 JUNK = {"__macosx", ".ds_store", "thumbs.db", "desktop.ini", ".git", ".github", ".svn", ".vscode", ".idea"}
 
@@ -67,7 +70,7 @@ def printable(name: str) -> str:
     """Return a name of any origin so that it can be shown and written as UTF-8: control characters are spelled out."""
     shown = "".join(
         letter
-        if letter.isprintable() and letter not in HIDES_ORDER
+        if letter.isprintable() and not HIDES_ORDER.match(letter)
         else letter.encode("unicode_escape").decode("ascii")
         for letter in name
     )
@@ -76,7 +79,7 @@ def printable(name: str) -> str:
 
 def misleads(name: str) -> bool:
     """Return whether a name has control characters, or marks that change the order in which it is shown."""
-    return any(unicodedata.category(letter) == "Cc" or letter in HIDES_ORDER for letter in name)
+    return HIDES_ORDER.search(name) is not None or any(unicodedata.category(letter) == "Cc" for letter in name)
 
 
 def is_junk(parts: Parts) -> bool:
