@@ -19,7 +19,7 @@ namespace scanlab::grade {
 
 namespace {
 
-Cause cause_of_error(const CheckPlan& check, const char* what) {
+Cause kit_fault(const CheckPlan& check, const char* what) {
   Cause cause;
   cause.headline = fmt::format("{}: the kit failed", check.title);
   cause.rationale = what;
@@ -27,17 +27,29 @@ Cause cause_of_error(const CheckPlan& check, const char* what) {
   return cause;
 }
 
-/// Skips a check that costs no points.
-void set_not_run(const CheckPlan& check, CheckResult& result, const std::string& reason) {
-  result.verdict = Verdict::skipped;
-  result.max_points = 0;
+CheckResult empty_result(const CheckPlan& check) {
+  CheckResult result;
+  result.name = check.name;
+  result.title = check.title;
+  return result;
+}
+
+Cause not_run_cause(const std::string& reason) {
+  Cause cause;
+  cause.headline = "not run: " + reason;
+  return cause;
+}
+
+/// Of a check that costs no points: nobody could have won them here.
+CheckResult not_run(const CheckPlan& check, const std::string& reason) {
+  CheckResult result = empty_result(check);
   result.not_run_points = check.points;
-  result.cause = Cause{};
-  result.cause->headline = "not run: " + reason;
+  result.cause = not_run_cause(reason);
+  return result;
 }
 
 /// A check that did not pass has a finding first that says why: also one whose cause is no device's.
-void settle_findings(const CheckPlan& check, CheckResult& result) {
+void put_cause_first_among_findings(const CheckPlan& check, CheckResult& result) {
   if (!result.cause || result.verdict == Verdict::skipped) return;
   if (result.cause->id.empty()) result.cause->id = check.kind == CheckPlan::Kind::timing ? "cost.time" : "kit";
   if (result.verdict == Verdict::error) return;
@@ -45,6 +57,11 @@ void settle_findings(const CheckPlan& check, CheckResult& result) {
   result.findings.insert(result.findings.begin(), finding_of(*result.cause));
   ++result.findings_total;
 }
+
+/// What a scan that swaps its operands may look like: partial sums of affine maps are unlike any expected ones.
+constexpr std::array may_be_swapped_operands = {"wrong.other",       "wrong.block_sums",   "wrong.warp_sums",
+                                                "wrong.sections",    "wrong.last_element", "wrong.first_element",
+                                                "wrong.last_section"};
 
 /// Elements. Beyond it a check is about indices that become large: the same kernels have been watched at every smaller
 /// size, and a right program whose threads all make fences would be stopped for the time that watching it takes.
@@ -60,11 +77,7 @@ bool is_watched(const CheckPlan& check) {
 Judge::Judge(Plan plan) : plan_(std::move(plan)) {
   adopt_orphans();
   for (const CheckPlan& check : plan_.checks) {
-    CheckResult result;
-    result.name = check.name;
-    result.title = check.title;
-    set_not_run(check, result, "not among the checks that were asked for");
-    results_.push_back(std::move(result));
+    results_.push_back(not_run(check, "not among the checks that were asked for"));
   }
 }
 
@@ -79,18 +92,13 @@ Device& Judge::device(const CheckPlan& check) {
   return *device;
 }
 
-bool Judge::is_ready(const CheckPlan& check, CheckResult& result) const {
-  if (check.needs.empty()) return true;
-  const auto needed =
-      std::find_if(results_.begin(), results_.end(), [&](const CheckResult& r) { return r.name == check.needs; });
-  if (needed->verdict == Verdict::pass) return true;
-  result.verdict = Verdict::skipped;
-  result.cause = Cause{};
-  result.cause->headline = fmt::format("not run: it needs \"{}\", which did not pass", needed->title);
-  return false;
+const CheckResult* Judge::missing_need(const CheckPlan& check) const {
+  if (check.needs.empty()) return nullptr;
+  const auto needed = std::ranges::find(results_, check.needs, &CheckResult::name);
+  return needed->verdict == Verdict::pass ? nullptr : &*needed;
 }
 
-std::string Judge::obstacle(const CheckPlan& check) const {
+std::string Judge::reason_not_run_here(const CheckPlan& check) const {
   const bool is_gpu = plan_.device == Plan::Device::gpu;
   switch (check.kind) {
     case CheckPlan::Kind::correctness:
@@ -107,50 +115,48 @@ std::string Judge::obstacle(const CheckPlan& check) const {
 const CheckResult& Judge::run(std::size_t i) {
   const CheckPlan& check = plan_.checks.at(i);
   CheckResult& result = results_.at(i);
-  if (const std::string reason = obstacle(check); !reason.empty()) {
-    set_not_run(check, result, reason);
+  if (const std::string reason = reason_not_run_here(check); !reason.empty()) {
+    result = not_run(check, reason);
     return result;
   }
-  result.points = 0;
-  result.findings.clear();
-  result.findings_total = 0;
+  result = empty_result(check);
   result.max_points = check.points;
-  result.not_run_points = 0;
-  result.cause.reset();
   const Clock::time_point start = Clock::now();
   try {
-    if (is_ready(check, result)) perform(check, result);
+    if (const CheckResult* needed = missing_need(check)) {
+      result.cause = not_run_cause(fmt::format("it needs \"{}\", which did not pass", needed->title));
+    } else {
+      perform(check, result);
+    }
   } catch (const std::exception& error) {
     result.verdict = Verdict::error;
-    result.cause = cause_of_error(check, error.what());
+    result.cause = kit_fault(check, error.what());
   }
-  compare_with_floats(check, result);
-  settle_findings(check, result);
+  explain_by_floats(check, result);
+  put_cause_first_among_findings(check, result);
   if (result.verdict == Verdict::pass) result.points = result.max_points;
   if (result.verdict == Verdict::error) result.points = 0;
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return result;
 }
 
-void Judge::compare_with_floats(const CheckPlan& check, CheckResult& result) const {
-  constexpr std::array vague = {"wrong.other",        "wrong.block_sums",    "wrong.warp_sums",   "wrong.sections",
-                                "wrong.last_element", "wrong.first_element", "wrong.last_section"};
+void Judge::explain_by_floats(const CheckPlan& check, CheckResult& result) const {
   if (check.kind != CheckPlan::Kind::correctness || check.element != ElementType::affine || !result.cause) return;
-  if (has_count(check.entry) || std::ranges::find(vague, result.cause->id) == vague.end()) return;
+  Cause& cause = *result.cause;
+  if (has_count(check.entry) || std::ranges::find(may_be_swapped_operands, cause.id) == may_be_swapped_operands.end()) {
+    return;
+  }
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const CheckPlan& other = plan_.checks[i];
     if (other.kind != check.kind || other.element != ElementType::floats || other.entry != check.entry ||
         other.operation != check.operation || results_[i].verdict != Verdict::pass || other.sizes != check.sizes) {
       continue;
     }
-    Cause& cause = *result.cause;
     std::erase_if(result.findings, [&](const vgpu::Finding& finding) { return finding.id == cause.id; });
-    --result.findings_total;  // the same one under its new name is added with the cause
-    cause.id = "wrong.operand_order";
-    cause.details.insert(cause.details.begin(), std::move(cause.rationale));
-    cause.rationale =
-        "floats come out right and affine maps do not: the operands of an addition are swapped. Write earlier + later, "
-        "with what is from further left on the left";
+    --result.findings_total;  // the same one under its new id is added with the cause
+    explain_anew(cause, "wrong.operand_order",
+                 "floats come out right and affine maps do not: the operands of an addition are swapped. Write earlier "
+                 "+ later, with what is from further left on the left");
     return;
   }
 }

@@ -30,12 +30,14 @@ class Judge {
   Result result() const;
 
  private:
-  /// Only the order of the operands tells apart what the same check has found right for floats.
-  void compare_with_floats(const CheckPlan& check, CheckResult& result) const;
   void perform(const CheckPlan& check, CheckResult& result);
-  /// Why a check cannot be run here; empty: it can.
-  std::string obstacle(const CheckPlan& check) const;
-  bool is_ready(const CheckPlan& check, CheckResult& result) const;
+  /// Where the same check has found floats right, only the order of the operands can be wrong for affine maps.
+  void explain_by_floats(const CheckPlan& check, CheckResult& result) const;
+  /// Empty: it can be run here.
+  std::string reason_not_run_here(const CheckPlan& check) const;
+  /// The check that this one needs, where that has not passed; otherwise null.
+  const CheckResult* missing_need(const CheckPlan& check) const;
+  /// The one for this check's profile, and with its kernels watched or not.
   Device& device(const CheckPlan& check);
 
   Plan plan_;

@@ -1,7 +1,6 @@
 // What the judge found, and its form as JSON (schema "scanlab-result", version 1).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "autograder/cause.hpp"
 #include "vgpu/checks/finding.hpp"
 
 namespace scanlab::grade {
@@ -29,34 +29,11 @@ enum class Verdict {
 };
 const char* name_of(Verdict verdict);
 
-/// A place in the submission: a source line, a thread, or both. Unknown parts are empty, 0 or absent (JSON: null).
-struct Where {
-  std::string file;
-  unsigned line = 0;
-  std::string kernel;
-  std::optional<std::array<std::uint64_t, 3>> block, thread;
-};
-
-/// Why a check did not pass, so that a learner can act on it.
-struct Cause {
-  std::string headline;   ///< what was tried: "inclusive scan of floats, n = 1025, seed 7, schedule reversed"
-  std::string rationale;  ///< what it means: "the last, partial section is never written"
-  std::string expected;   ///< "523776"
-  std::string actual;     ///< "y[1024] = 0"
-  std::optional<Where> where;
-  std::vector<std::string> details;  ///< a fact a line
-  std::string next;                  ///< a command to type, or advice
-  std::string id = {};               ///< what it is called as a finding: "race.shared", "cost.additions"
-};
-
 /// A verdict that is not `pass`, with its cause.
 struct Failure {
   Verdict verdict = Verdict::fail;
   Cause cause;
 };
-
-/// As people read it, several lines, without a trailing newline.
-std::string to_text(const Cause& cause);
 
 struct CheckResult {
   std::string name, title;

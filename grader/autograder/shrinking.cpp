@@ -120,14 +120,14 @@ std::optional<Replayed> Shrinking::smallest(std::size_t n, const std::string& id
   return best;
 }
 
-std::optional<Replayed> Shrinking::larger(std::size_t n, const std::vector<std::string>& vague) {
+std::optional<Replayed> Shrinking::larger(std::size_t n, const std::vector<std::string>& unclear) {
   constexpr unsigned most = 4;
   unsigned count = 0;
   for (const std::size_t size : check_.sizes) {
     if (size <= n || count++ == most || !has_time()) continue;
     std::optional<Replayed> found = replay(size);
     if (found && found->tried.is_wrong_output &&
-        std::ranges::find(vague, found->tried.failure->cause.id) == vague.end())
+        std::ranges::find(unclear, found->tried.failure->cause.id) == unclear.end())
       return found;
   }
   return std::nullopt;

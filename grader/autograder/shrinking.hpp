@@ -31,9 +31,9 @@ class Shrinking {
   /// The failure called `id` at n elements or fewer: the smallest that was found. Nothing when it does not show alone.
   std::optional<Replayed> smallest(std::size_t n, const std::string& id);
 
-  /// What a larger size of the check tells of a wrong output that a small one cannot: a cause with another id than the
-  /// `vague` ones.
-  std::optional<Replayed> larger(std::size_t n, const std::vector<std::string>& vague);
+  /// What a larger size of the check tells of a wrong output that n elements cannot: a cause whose id is none of the
+  /// `unclear` ones.
+  std::optional<Replayed> larger(std::size_t n, const std::vector<std::string>& unclear);
 
   /// "right for n = 1024 and 2048 and wrong for n = 1: only whole sections of 1024 come out right", where the sizes say
   /// so; otherwise empty. After smallest().

@@ -66,26 +66,6 @@ TracePlan read_trace_plan(const std::string& path) {
   return plan;
 }
 
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-/// As in a check's result (autograder/README.md).
-Json cause_json(const Cause& cause) {
-  Json where = nullptr;
-  if (cause.where) {
-    where = {{"file", cause.where->file},
-             {"line", cause.where->line},
-             {"kernel", cause.where->kernel},
-             {"block", or_null(cause.where->block)},
-             {"thread", or_null(cause.where->thread)}};
-  }
-  return {{"headline", cause.headline}, {"rationale", cause.rationale}, {"expected", cause.expected},
-          {"actual", cause.actual},     {"where", std::move(where)},    {"details", cause.details},
-          {"next", cause.next}};
-}
-
 /// The failure, and what the submission printed.
 Json ending(const CallReport& report, Submission& submission, const TracePlan& plan) {
   Json failure = nullptr;
@@ -93,7 +73,7 @@ Json ending(const CallReport& report, Submission& submission, const TracePlan& p
     Cause cause = report.failure->cause;
     cause.headline = fmt::format("{} of {}, n = {}", noun_of(plan.entry),
                                  plan.element == ElementType::floats ? "floats" : "affine maps", plan.n());
-    failure = {{"verdict", name_of(report.failure->verdict)}, {"cause", cause_json(cause)}};
+    failure = {{"verdict", name_of(report.failure->verdict)}, {"cause", to_json(cause)}};
   }
   return {{"failure", std::move(failure)}, {"printed", submission.output().substr(0, shown_bytes)}};
 }

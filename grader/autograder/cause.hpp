@@ -1,0 +1,41 @@
+// Why a check did not pass, and its forms: for people, and as JSON (README.md).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace scanlab::grade {
+
+/// A place in the submission: a source line, a thread, or both. Unknown parts are empty, 0 or absent (JSON: null).
+struct Where {
+  std::string file;
+  unsigned line = 0;
+  std::string kernel;
+  std::optional<std::array<std::uint64_t, 3>> block, thread;
+};
+
+/// Why a check did not pass, so that a learner can act on it.
+struct Cause {
+  std::string headline;   ///< what was tried: "inclusive scan of floats, n = 1025, seed 7, schedule reversed"
+  std::string rationale;  ///< what it means: "the last, partial section is never written"
+  std::string expected;   ///< "523776"
+  std::string actual;     ///< "y[1024] = 0"
+  std::optional<Where> where;
+  std::vector<std::string> details;  ///< a fact a line
+  std::string next;                  ///< a command to type, or advice
+  std::string id = {};               ///< what it is called as a finding: "race.shared", "cost.additions"
+};
+
+/// As people read it, several lines, without a trailing newline.
+std::string to_text(const Cause& cause);
+/// As a result has it.
+nlohmann::ordered_json to_json(const Cause& cause);
+
+/// Tells the cause by another id and a better rationale; what was the rationale becomes the first detail.
+void explain_anew(Cause& cause, std::string id, std::string rationale);
+
+}  // namespace scanlab::grade
