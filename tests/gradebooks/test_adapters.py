@@ -1,6 +1,7 @@
 """The adapters' own scripts, run in a folder like the platform's, and what is made for an instructor to upload."""
 
 import base64
+import io
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from conftest import KOGGE_STONE, REPOSITORY, Scanlab, script_environment, strict_json
+from scanlab.course import seeds
 from scanlab.gradebooks import platforms
 from scanlab.gradebooks.hand_in import HandIn
 from scanlab.gradebooks.hand_in import grade as hand_in_grade
@@ -199,6 +201,7 @@ def test_the_kits_own_fault_is_no_score(place: Place) -> None:
         (b'{"platform": "gradescope", "labs": ["02"], "sede": 3}', "sede"),
         (b'{"platform": "autolab", "labs": ["02"]}', "is for autolab, not for gradescope"),
         (None, "No such file"),
+        (b'{"platform": "gradescope", "labs": ["02"], "course": {"title": "T"}}', "course.secret_seed: Field required"),
     ],
 )
 def test_broken_settings_are_the_kits_own_fault(
@@ -360,7 +363,7 @@ def test_gradescopes_zip_has_its_scripts_at_the_root(scanlab: Scanlab, tmp_path:
     assert all(modes[name] == 0o755 for name in ("setup.sh", "run_autograder", "scanlab/grader/scanlab"))
     assert settings == {
         "platform": "gradescope", "labs": [KOGGE_STONE, "03_double_buffer"], "device": "vgpu", "seed": 11,
-        "title": "Scan", "problems": {KOGGE_STONE: "Two"}, "course": {}, "is_sandboxed": True,
+        "title": "Scan", "problems": {KOGGE_STONE: "Two"}, "course": None, "is_sandboxed": True,
     }  # fmt: skip
 
 
@@ -390,6 +393,7 @@ def test_the_other_uploads_have_their_parts(scanlab: Scanlab, tmp_path: Path) ->
         (["prairielearn", "--out", "x.zip", "--lab", "02"], "name a folder"),
         (["gradescope", "--out", ".", "--lab", "02"], "exists; name another"),
         (["github-classroom", "--out", "x", "--lab", "02", "--problem", "02=x"], "nothing else"),
+        (["gradescope", "--out", "x", "--course", "none.toml"], "none.toml does not exist"),
     ],
 )
 def test_an_adapter_that_cannot_be_made(words: list[str], said: str, scanlab: Scanlab, tmp_path: Path) -> None:
@@ -397,3 +401,137 @@ def test_an_adapter_that_cannot_be_made(words: list[str], said: str, scanlab: Sc
     assert done.returncode == 2
     assert said in done.stderr.decode()
     assert list(tmp_path.iterdir()) == []
+
+
+# ---- with a course ---------------------------------------------------------------------------------------------------
+
+COURSE = """
+title = "Scans"
+secret_seed = "correct horse battery"
+[late]
+percent = 10
+[[lab]]
+name = "02"
+title = "Scan it"
+due = 2026-10-05T00:00:00-07:00
+seconds = 33
+[[lab.check]]
+name = "barriers"
+title = "a title that nobody may read"
+visibility = "hidden"
+points = 30
+[[lab.check]]
+name = "sectors"
+visibility = "after_due_date"
+[[lab]]
+name = "03"
+weight = 2
+[[student]]
+id = "s0009@example.org"
+excused = ["03"]
+"""
+POINTS = 115 - 10 + 30  # of a stand-in, which runs all checks; barriers had 10
+CONCEALED = {"barriers": "hidden", "sectors": "after_due_date"}
+
+
+def settings_in(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """The settings that an upload brings along, wherever they lie."""
+    places = [name for name in files if name.endswith("adapter.json")]
+    if places:
+        return strict_json(files[places[0]])
+    with tarfile.open(fileobj=io.BytesIO(files["autograde.tar"])) as archive:
+        member = archive.extractfile("adapter.json")
+        assert member
+        return strict_json(member.read())
+
+
+def adapter_by(course: str, platform: str, tmp_path: Path, scanlab: Scanlab) -> dict[str, bytes]:
+    (tmp_path / "course.toml").write_text(course)
+    words = ["--course", "course.toml", "--lab", "02", "--no-sandbox", "--out", "up"]
+    done = scanlab("adapter", platform, *words)
+    assert done.returncode == 0, done.stderr.decode()
+    assert f"give the assignment {POINTS - 15} points" in done.stdout.decode()  # there is no GPU
+    return uploaded(tmp_path / "up")
+
+
+def use_settings(place: Place, settings: Mapping[str, Any]) -> None:
+    """Put other settings where the platform has them."""
+    text = json.dumps(settings)
+    if place.platform == "autolab":
+        with tarfile.open(place.root / "autograde.tar", "w") as archive:
+            archive.add(ADAPTERS / "autolab/driver.sh", "driver.sh")
+            (place.root.parent / "adapter.json").write_text(text)
+            archive.add(place.root.parent / "adapter.json", "adapter.json")
+        return
+    folder = {"gradescope": "source", "prairielearn": "tests", "classroom50": "../bundle"}[place.platform]
+    (place.root / folder / "adapter.json").write_text(text)
+
+
+def test_a_platform_shows_what_the_course_says(place: Place, tmp_path: Path, scanlab: Scanlab) -> None:
+    if place.platform == "github-classroom":
+        (tmp_path / "course.toml").write_text(COURSE)
+        words = ["--course", "course.toml", "--lab", "02", "--out", "up"]
+        done = scanlab("adapter", "github-classroom", *words)
+        assert (done.returncode, b"nothing else" in done.stderr, (tmp_path / "up").exists()) == (2, True, False)
+        return
+    use_settings(place, settings_in(adapter_by(COURSE, place.platform, tmp_path, scanlab)))
+    place.hand_in(GOOD)
+    good = place.run()
+    assert good.returncode == 0, good.stderr.decode()
+    late = 0.1 * POINTS if place.platform == "gradescope" else 0  # the others say neither who nor when
+    assert place.score(good) == pytest.approx(100 if place.platform == "prairielearn" else POINTS - late)
+    place.hand_in(WRONG)
+    wrong = place.run()
+    assert place.score(wrong) == 0
+    told = wrong.stdout.decode() if place.platform == "autolab" else place.result.read_text()
+    assert "inclusive scan of each section" in told
+    if place.platform == "gradescope":
+        tests = strict_json(told)["tests"]
+        assert {test["tags"][1]: test["visibility"] for test in tests if test["visibility"] != "visible"} == CONCEALED
+        assert [test["max_score"] for test in tests if test["tags"][1] == "barriers"] == [30]
+        assert "Scan it" in strict_json(told)["output"]
+    else:
+        assert "a title that nobody may read" not in told
+        assert "coalesced" not in told  # in the title of sectors
+    if place.platform == "classroom50":
+        tests = [test for test in strict_json(told)["tests"] if "hidden check" in test["test-name"]]
+        assert [test["max-score"] for test in tests] == [30, 10]
+
+
+@pytest.mark.parametrize("platform", ["gradescope", "autolab", "prairielearn", "classroom50"])
+def test_a_course_goes_along_as_far_as_it_is_needed(platform: str, tmp_path: Path, scanlab: Scanlab) -> None:
+    files = adapter_by(COURSE, platform, tmp_path, scanlab)
+    settings = settings_in(files)
+    (lab,) = settings["course"]["labs"]
+    assert (lab["name"], lab["rubric"]["limits"]["seconds"]) == (KOGGE_STONE, 33)
+    assert settings["seed"] == seeds.class_seed("correct horse battery")
+    assert not [name for name, content in files.items() if b"correct horse battery" in content]
+    knows = platform == "gradescope"
+    assert (lab["due"] is not None, lab["late"] is not None) == (knows, knows)
+    assert bool(settings["course"]["students"]) is knows
+    if platform == "prairielearn":
+        assert strict_json(files[f"questions/{KOGGE_STONE}/info.json"])["title"] == "Scan it"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--lab", "04"], "--lab 04_brent_kung: the course has 02_kogge_stone, 03_double_buffer"),
+        ([], "different weights (02_kogge_stone 1, 03_double_buffer 2)"),
+        (["--lab", "02", "--seed", "-1"], "--seed"),
+    ],
+)
+def test_a_course_that_an_adapter_cannot_follow(words: list[str], said: str, scanlab: Scanlab, tmp_path: Path) -> None:
+    (tmp_path / "course.toml").write_text(COURSE)
+    done = scanlab("adapter", "gradescope", "--course", "course.toml", "--out", "up", *words)
+    assert done.returncode == 2
+    assert said in done.stderr.decode()
+    assert [path.name for path in tmp_path.iterdir()] == ["course.toml"]
+
+
+def test_without_lab_all_of_the_courses_are_graded(scanlab: Scanlab, tmp_path: Path) -> None:
+    (tmp_path / "course.toml").write_text(COURSE.replace("weight = 2", ""))
+    done = scanlab("adapter", "gradescope", "--course", "course.toml", "--seed", "12", "--out", "up")
+    assert done.returncode == 0, done.stderr.decode()
+    settings = settings_in(uploaded(tmp_path / "up"))
+    assert (settings["labs"], settings["seed"]) == ([KOGGE_STONE, "03_double_buffer"], 12)

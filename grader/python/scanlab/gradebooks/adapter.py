@@ -7,13 +7,14 @@ import shutil
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from scanlab.course import NO_COURSE, Course
+from scanlab.course.tables import Attempts
 from scanlab.errors import KitError, UsageError
 from scanlab.gradebooks.hand_in import Settings
-from scanlab.labs import find_lab
 from scanlab.paths import ROOT, shown
 
 ADAPTERS = ROOT / "grader/adapters"
@@ -107,7 +108,7 @@ def _prairielearn(settings: Settings, image: str) -> Files:
     lab = _one_lab(settings)
     question = {
         "uuid": _uuid(lab),
-        "title": settings.title or find_lab(lab).rubric.title,
+        "title": settings.title or (settings.course or NO_COURSE).lab(lab).rubric.title,
         "topic": "Parallel scan",
         "type": "v3",
         "gradingMethod": "External",
@@ -166,15 +167,38 @@ class Adapter:
     files: Callable[[Settings, str], Files]
     is_archive: bool = False
     """One zip is uploaded; else the folder's parts go to different places."""
+    tells_who_and_when: bool = False
+    """It says who hands in, and when; else late work and exceptions are its own business."""
 
 
 ADAPTER: dict[str, Adapter] = {
-    "gradescope": Adapter(_gradescope, is_archive=True),
+    "gradescope": Adapter(_gradescope, is_archive=True, tells_who_and_when=True),
     "autolab": Adapter(_autolab),
     "prairielearn": Adapter(_prairielearn),
     "classroom50": Adapter(_classroom50),
     "github-classroom": Adapter(_github),
 }
+
+
+def part_of_course(course: Course, platform: str, labs: Sequence[str]) -> Course:
+    """Return what holds of a course for these labs on a platform: their rubrics and who sees which check.
+
+    Due dates, late policies, attempts and exceptions go along only to where it is known who hands in, and when: the
+    other platforms have their own, and may show the adapter's files to students.
+
+    Raises UsageError for a lab that is not in the course, and for labs of different weights: a platform adds up points.
+    """
+    found = {lab.name: lab for lab in course.labs}
+    if missing := [lab for lab in labs if lab not in found]:
+        raise UsageError(f"--lab {missing[0]}: the course has {', '.join(found)}")
+    kept = tuple(found[lab] for lab in labs)
+    if len({lab.weight for lab in kept}) > 1:
+        told = ", ".join(f"{lab.name} {lab.weight:g}" for lab in kept)
+        raise UsageError(f"these labs have different weights ({told}): make an adapter for each")
+    if ADAPTER[platform].tells_who_and_when:
+        return course.model_copy(update={"labs": kept})
+    plain = {"due": None, "late": None, "attempts": Attempts()}
+    return course.model_copy(update={"labs": tuple(lab.model_copy(update=plain) for lab in kept), "students": ()})
 
 
 def make(settings: Settings, image: str, out: Path) -> int:

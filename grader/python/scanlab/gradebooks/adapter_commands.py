@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from scanlab import errors
-from scanlab.arguments import DeviceName, DeviceOption, SeedOption
+from scanlab.arguments import LARGEST_SEED, DeviceName, DeviceOption, SeedOption
 from scanlab.gradebooks.commands import LabsOption, ProblemOption, problem_names
 from scanlab.paths import shown
 
@@ -36,8 +36,13 @@ def adapter(
     platform: PlatformArgument,
     out: Annotated[Path, typer.Option("--out", metavar="PATH", help="a new folder; for gradescope also a new .zip")],
     labs: LabsOption = None,
+    course: Annotated[
+        Path | None, typer.Option("--course", metavar="FILE", help="a course.toml, which says how work is graded")
+    ] = None,
     device: DeviceOption = DeviceName.vgpu,
-    seed: SeedOption = 7,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=LARGEST_SEED, help="of the data; without it the course's, or 7")
+    ] = None,
     title: Annotated[str, typer.Option(help="the assignment's name, for people")] = "",
     problem: ProblemOption = None,
     no_sandbox: NoSandboxOption = False,
@@ -45,27 +50,38 @@ def adapter(
 ) -> None:
     """Make what is uploaded to Gradescope, Autolab, PrairieLearn or Classroom 50, to grade there.
 
-    Its README.md says what to do with it. It holds no solutions and no tests.
+    Its README.md says what to do with it. It holds no solutions and no tests. With --course the points, limits and
+    hidden checks are the course's, and without --lab its labs are graded.
     """
-    from scanlab.gradebooks.adapter import ADAPTER, make
+    from scanlab.course.model import NO_COURSE
+    from scanlab.course.read import read_course
+    from scanlab.gradebooks.adapter import ADAPTER, make, part_of_course
     from scanlab.gradebooks.hand_in import Settings
     from scanlab.labs import find_lab
+    from scanlab.plan import DEFAULT_SEED
 
-    if not labs:
+    read = read_course(course) if course else None
+    names = [find_lab(lab).name for lab in labs or ()] or [lab.name for lab in (read.course.labs if read else ())]
+    if not names:
         raise errors.UsageError("name the labs to grade: --lab 02, more than once for more")
+    chosen = tuple(dict.fromkeys(names))
     if out.suffix == ".zip" and not ADAPTER[platform.value].is_archive:
         raise errors.UsageError(f"--out {shown(out)}: for {platform.value} name a folder")
     settings = Settings(
         platform=platform.value,
-        labs=tuple(dict.fromkeys(find_lab(lab).name for lab in labs)),
+        labs=chosen,
         device=device.value,
-        seed=seed,
+        seed=next(one for one in (seed, read.seed if read else None, DEFAULT_SEED) if one is not None),
         title=title,
         problems=problem_names(problem or ()),
+        course=part_of_course(read.course, platform.value, chosen) if read else None,
         is_sandboxed=not no_sandbox,
     )
     count = make(settings, image, out)
     print(f"{shown(out)}: {count} files for {platform.value}, {', '.join(settings.labs)}")
+    kinds = ("correctness", "count") if settings.device == "vgpu" else ("correctness",)  # without solutions: no times
+    rubrics = [(settings.course or NO_COURSE).lab(lab).rubric for lab in settings.labs]
+    print(f"give the assignment {sum(rubric.max_points(kinds) for rubric in rubrics)} points")
     where = ADAPTERS_README.format(platform=platform.value)
     print(f"next: {where if out.suffix == '.zip' else shown(out / 'README.md')}")
 

@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -15,7 +14,7 @@ from scanlab import sandbox
 from scanlab.classroom import grading
 from scanlab.classroom.records import Class, HandedIn, Problem, Record, Student, Submission
 from scanlab.classroom.store import Store
-from scanlab.course import Sight
+from scanlab.course import Course, Sight
 from scanlab.errors import KitError, UsageError
 from scanlab.gradebooks.model import Options
 from scanlab.gradebooks.selection import checks
@@ -42,8 +41,8 @@ class Settings(BaseModel):
     seed: int = DEFAULT_SEED
     title: str = ""
     problems: Mapping[str, str] = {}
-    course: Mapping[str, Any] = {}
-    """As `records.Class.course`."""
+    course: Course | None = None
+    """What of a course holds here, see `adapter.part_of_course`."""
     is_sandboxed: bool = True
     """False where the platform's container forbids sandboxes, and is thrown away after each submission."""
 
@@ -98,12 +97,12 @@ def grade(settings: Settings, hand_in: HandIn) -> tuple[Record, Options]:
             metadata=hand_in.metadata,
         )
         taken_in = Class(
-            title=settings.title,
+            title=settings.title or (settings.course.title if settings.course else ""),
             device=settings.device,
             seed=settings.seed,
             labs=tuple(lab.name for lab in labs),
             submissions=(submission,),
-            course=settings.course,
+            course=settings.course.public_view() if settings.course else {},
         )
         if settings.is_sandboxed and files:
             sandbox.require()
