@@ -153,6 +153,7 @@ def test_a_fault_stands_below_what_came_before(tmp_path: Path) -> None:
     assert drawn(trace) == [[str(p) for p in range(8)]]
     assert trace.failure is not None
     assert "read of 8 bytes outside shared array s_xy" in trace.failure.cause["actual"]
+    assert trace.failure.cause["id"] == "bounds.shared"
     told = plain(lines(trace, 80)).splitlines()
     assert any(line.startswith("FAIL 02_kogge_stone: inclusive scan of affine maps") for line in told[-8:])
 
