@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 
 from conftest import REPOSITORY
-from scanlab import skeleton
+from scanlab import packing, skeleton
 from scanlab.course import make_bundle, pack
 from scanlab.course.code_windows import Pieces, comments
 from scanlab.course.leaks import Secrets, leaks
-from scanlab.course.pack import File
 from scanlab.course.read import Read, read_course
 from scanlab.course.rubric_text import rubric_text
 from scanlab.errors import UsageError, WorkError
 from scanlab.labs import Lab, all_labs, read_rubric
+from scanlab.packing import File
 
 SECRET = "correct horse battery staple"
 EXPLANATION = "a long sentence of the instructor's own about what goes wrong with lengths that are odd and large"
@@ -185,7 +185,7 @@ def test_a_rubric_is_written_as_it_was_read(lab: Lab, tmp_path: Path) -> None:
 
 def test_equal_bundles_have_equal_bytes(files: dict[str, File], tmp_path: Path) -> None:
     for name in ("a.zip", "b.zip"):
-        pack.write(dict(reversed(files.items())) if name == "b.zip" else files, tmp_path / name)
+        packing.write(dict(reversed(files.items())) if name == "b.zip" else files, tmp_path / name, pack.INSIDE)
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
     with zipfile.ZipFile(tmp_path / "a.zip") as archive:
         entries = archive.infolist()
@@ -194,7 +194,7 @@ def test_equal_bundles_have_equal_bytes(files: dict[str, File], tmp_path: Path) 
     modes = {entry.filename: stat.S_IMODE(entry.external_attr >> 16) for entry in entries}
     assert modes["scanlab/grader/scanlab"] == 0o755
     assert modes["scanlab/meson.build"] == 0o644
-    pack.write(files, tmp_path / "folder")
+    packing.write(files, tmp_path / "folder")
     assert pack.read_back(tmp_path / "folder") == pack.read_back(tmp_path / "a.zip") == dict(files)
 
 

@@ -11,9 +11,9 @@ from typing import Any
 from scanlab import skeleton
 from scanlab.course import seeds
 from scanlab.course.code_windows import Pieces, comments
-from scanlab.course.pack import Files
 from scanlab.course.read import Read
 from scanlab.labs import Check, Lab, all_labs
+from scanlab.packing import Files
 from scanlab.paths import ROOT
 
 FORBIDDEN = (

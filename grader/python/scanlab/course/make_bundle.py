@@ -1,10 +1,10 @@
 """`pack`: put a bundle together, look through it, and only then hand it over."""
 
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from scanlab import packing
 from scanlab.course import pack
 from scanlab.course.leaks import Given, Secrets, leaks
 from scanlab.course.read import Read, read_course
@@ -44,12 +44,11 @@ def make(out: Path, course_file: Path | None, wanted: str | None) -> Made:
     return Made(len(files), ", ".join(lab.number for lab in labs), tuple(_remarks(contents, secrets.given)))
 
 
-def _written(contents: pack.Contents, out: Path, secrets: Secrets) -> pack.Files:
+def _written(contents: pack.Contents, out: Path, secrets: Secrets) -> packing.Files:
     """Write the bundle beside its place, look through it, and move it there. Return what is in it."""
     # What is looked through is what students get: the written file, opened again.
-    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.absolute().parent) as scratch:
-        finished = Path(scratch) / out.name
-        pack.write(contents.files, finished)
+    with packing.placing(out) as finished:
+        packing.write(contents.files, finished, pack.INSIDE)
         files = pack.read_back(finished)
         found = leaks(files, secrets)
         if found:
@@ -57,9 +56,6 @@ def _written(contents: pack.Contents, out: Path, secrets: Secrets) -> pack.Files
             lines += [f"  … {len(found) - SHOWN} more"] if len(found) > SHOWN else []
             count = "1 leak" if len(found) == 1 else f"{len(found)} leaks"
             raise WorkError("\n".join([f"{shown(out)} is not written: {count}", *lines]))
-        if out.is_dir():
-            out.rmdir()
-        finished.rename(out)
     return files
 
 

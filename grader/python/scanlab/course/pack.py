@@ -1,9 +1,7 @@
 """Put the student bundle together: labs, handouts and kit, and nothing that is for those who teach."""
 
 import json
-import os
 import subprocess
-import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from scanlab.course.student_readme import readme
 from scanlab.course.tables import Handouts
 from scanlab.errors import KitError, UsageError
 from scanlab.labs import Lab
+from scanlab.packing import File, Files
 from scanlab.paths import ROOT, shown
 
 TOP = ("LICENSE", "meson.build", "meson.options", ".gitignore", ".clang-format")
@@ -34,19 +33,7 @@ SUFFIXES = frozenset(
 """What a file of the kit may be; `grader/scanlab` has none."""
 INSIDE = "scanlab"
 """The folder in a zip file."""
-LONG_AGO = (1980, 1, 1, 0, 0, 0)
 GIT_TIMEOUT = 30.0
-
-
-@dataclass(frozen=True)
-class File:
-    """One file of a bundle."""
-
-    content: bytes
-    is_program: bool = False
-
-
-Files = Mapping[str, File]
 
 
 def kit_files(root: Path = ROOT) -> tuple[list[str], int]:
@@ -112,11 +99,10 @@ def contents(labs: list[Lab], read: Read | None, is_secret: Callable[[str], bool
     copy = Copy(how, root, {*names, *in_labs}.__contains__, is_secret)
     files: dict[str, File] = {}
     for name in names:
-        path = root / name
-        content = path.read_bytes()
+        file = File.of(root / name)
         if name.startswith("handouts/") and name.endswith(".md"):
-            content = handout(content.decode("utf-8"), name, copy).encode()
-        files[name] = File(content, os.access(path, os.X_OK))
+            file = File(handout(file.content.decode("utf-8"), name, copy).encode(), file.is_program)
+        files[name] = file
     files |= in_labs
     title = course.title if course else "scanlab"
     files["README.md"] = File(readme(title, course, labs, concealed, with_handouts=how != "none").encode())
@@ -153,21 +139,7 @@ def _lab_files(labs: list[Lab], concealed: Mapping[str, tuple[str, ...]], root: 
     return files
 
 
-# ---- writing ---------------------------------------------------------------------------------------------------------
-
-
-def write(files: Files, out: Path) -> None:
-    """Write a bundle as a zip file or a folder, whole or not at all; equal files give equal bytes.
-
-    Raises UsageError where it cannot be written.
-    """
-    try:
-        if out.suffix == ".zip":
-            _write_zip(files, out)
-        else:
-            _write_folder(files, out)
-    except OSError as error:
-        raise UsageError(f"cannot write {shown(out)}: {error.strerror}") from error
+# ---- where it goes ---------------------------------------------------------------------------------------------------
 
 
 def refuse(out: Path) -> None:
@@ -183,34 +155,6 @@ def refuse(out: Path) -> None:
         raise UsageError(f"{shown(out)} lies in the kit itself; name a folder elsewhere")
 
 
-def _write_zip(files: Files, out: Path) -> None:
-    temporary = out.with_name(f".{out.name}.{os.getpid()}")
-    try:
-        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-            for name, file in sorted(files.items()):
-                entry = zipfile.ZipInfo(f"{INSIDE}/{name}", LONG_AGO)
-                entry.create_system = 3  # Unix: the mode counts
-                entry.external_attr = (0o100755 if file.is_program else 0o100644) << 16
-                entry.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(entry, file.content)
-        temporary.replace(out)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _write_folder(files: Files, out: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.absolute().parent) as scratch:
-        fresh = Path(scratch) / "bundle"
-        for name, file in files.items():
-            path = fresh / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.content)
-            path.chmod(0o755 if file.is_program else 0o644)
-        if out.exists():
-            out.rmdir()
-        fresh.rename(out)
-
-
 def read_back(bundle: Path) -> Files:
     """Return the files of a bundle as they lie in its folder or zip file.
 
@@ -223,7 +167,7 @@ def read_back(bundle: Path) -> Files:
             if path.is_symlink() or not (path.is_dir() or path.is_file()):
                 raise KitError(f"{name}: no plain file")
             if path.is_file():
-                found[name] = File(path.read_bytes(), os.access(path, os.X_OK))
+                found[name] = File.of(path)
         return found
     try:
         with zipfile.ZipFile(bundle) as archive:

@@ -3,18 +3,17 @@
 import io
 import json
 import os
-import shutil
 import tarfile
-import tempfile
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from scanlab import packing
 from scanlab.course import NO_COURSE, Course
 from scanlab.course.tables import Attempts
 from scanlab.errors import KitError, UsageError
 from scanlab.gradebooks.hand_in import Settings
+from scanlab.packing import File, Files
 from scanlab.paths import ROOT, shown
 
 ADAPTERS = ROOT / "grader/adapters"
@@ -28,11 +27,6 @@ WRAPS_ONLY = "subprojects"
 NO_TESTS = "# The kit's own tests are not part of this bundle.\n"
 NATIVE = b"option('native', type: 'boolean', value: true"
 """An image is built on one machine and runs on others, which may lack some instructions of the first."""
-OLDEST = (1980, 1, 1, 0, 0, 0)
-"""The time of all files in archives: equal bundles are equal bytes."""
-
-Files = dict[str, tuple[bytes, bool]]
-"""What is uploaded: content, and whether it is a program, by its place."""
 
 
 def kit() -> Iterator[tuple[str, Path]]:
@@ -56,29 +50,33 @@ def kit() -> Iterator[tuple[str, Path]]:
                     yield path.relative_to(ROOT).as_posix(), path
 
 
-def _kit_files(prefix: str) -> Files:
-    files = {f"{prefix}/{place}": (path.read_bytes(), os.access(path, os.X_OK)) for place, path in kit()}
-    files[f"{prefix}/tests/meson.build"] = (NO_TESTS.encode(), False)
-    options, _ = files[f"{prefix}/meson.options"]
+def _kit_files(prefix: str) -> dict[str, File]:
+    files = {f"{prefix}/{place}": File.of(path) for place, path in kit()}
+    files[f"{prefix}/tests/meson.build"] = File(NO_TESTS.encode())
+    options = files[f"{prefix}/meson.options"].content
     if NATIVE not in options:
         raise KitError("meson.options: the option `native` is not as it was: the kit must run on other machines, too")
-    files[f"{prefix}/meson.options"] = (options.replace(NATIVE, NATIVE.replace(b"true", b"false")), False)
+    files[f"{prefix}/meson.options"] = File(options.replace(NATIVE, NATIVE.replace(b"true", b"false")))
     return files
 
 
-def _scripts(folder: str, *names: str) -> Files:
+def _scripts(folder: str, *names: str) -> dict[str, File]:
     found = {}
     for name in names:
         path = ADAPTERS / folder / name
         try:
-            found[name] = (path.read_bytes(), os.access(path, os.X_OK))
+            found[name] = File.of(path)
         except OSError as error:
             raise KitError(f"{shown(path)}: cannot read it: {error.strerror}") from error
     return found
 
 
-def _settings(settings: Settings) -> bytes:
-    return (json.dumps(settings.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n").encode()
+def _json(value: object) -> File:
+    return File((json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def _settings(settings: Settings) -> File:
+    return _json(settings.model_dump(mode="json"))
 
 
 def _image() -> Files:
@@ -88,19 +86,19 @@ def _image() -> Files:
 
 def _gradescope(settings: Settings, _: str) -> Files:
     scripts = _scripts("gradescope", "setup.sh", "run_autograder", "README.md")
-    return {**scripts, "adapter.json": (_settings(settings), False), **_kit_files("scanlab")}
+    return {**scripts, "adapter.json": _settings(settings), **_kit_files("scanlab")}
 
 
 def _autolab(settings: Settings, _: str) -> Files:
     _one_lab(settings)
     sink = io.BytesIO()
     with tarfile.open(fileobj=sink, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        inner = {**_scripts("autolab", "driver.sh"), "adapter.json": (_settings(settings), False)}
-        for name, (content, is_program) in inner.items():
+        inner = {**_scripts("autolab", "driver.sh"), "adapter.json": _settings(settings)}
+        for name, file in inner.items():
             member = tarfile.TarInfo(name)
-            member.size, member.mode = len(content), 0o755 if is_program else 0o644
-            archive.addfile(member, io.BytesIO(content))
-    files = {**_scripts("autolab", "autograde-Makefile", "README.md"), "autograde.tar": (sink.getvalue(), False)}
+            member.size, member.mode = len(file.content), 0o755 if file.is_program else 0o644
+            archive.addfile(member, io.BytesIO(file.content))
+    files = {**_scripts("autolab", "autograde-Makefile", "README.md"), "autograde.tar": File(sink.getvalue())}
     return {**files, **_image()}
 
 
@@ -122,9 +120,9 @@ def _prairielearn(settings: Settings, image: str) -> Files:
     place = f"questions/{lab}"
     return {
         **_scripts("prairielearn", "README.md"),
-        f"{place}/info.json": ((json.dumps(question, indent=2) + "\n").encode(), False),
+        f"{place}/info.json": _json(question),
         f"{place}/question.html": _scripts("prairielearn", "question.html")["question.html"],
-        f"{place}/tests/adapter.json": (_settings(settings), False),
+        f"{place}/tests/adapter.json": _settings(settings),
         **_image(),
     }
 
@@ -138,18 +136,18 @@ def _uuid(lab: str) -> str:
 
 def _classroom50(settings: Settings, _: str) -> Files:
     scripts = _scripts("classroom50", "autograder.py", "README.md")
-    return {**scripts, "adapter.json": (_settings(settings), False), **_image()}
+    return {**scripts, "adapter.json": _settings(settings), **_image()}
 
 
 def _github(settings: Settings, image: str) -> Files:
     if settings.course or settings.problems:
         raise UsageError("github-classroom: its workflow names labs, device and seed, and nothing else")
     words = [f"--lab {lab}" for lab in settings.labs] + [f"--device {settings.device}", f"--seed {settings.seed}"]
-    workflow = _scripts("github-classroom", "classroom.yml")["classroom.yml"][0].decode()
+    workflow = _scripts("github-classroom", "classroom.yml")["classroom.yml"].content.decode()
     workflow = workflow.replace("@IMAGE@", image).replace("@LABS@", " ".join(words))
     return {
         **_scripts("github-classroom", "README.md"),
-        ".github/workflows/classroom.yml": (workflow.encode(), False),
+        ".github/workflows/classroom.yml": File(workflow.encode()),
         **_image(),
     }
 
@@ -211,30 +209,8 @@ def make(settings: Settings, image: str, out: Path) -> int:
     files = ADAPTER[settings.platform].files(settings, image)
     try:
         out.absolute().parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.absolute().parent) as scratch:
-            made = Path(scratch) / "made"
-            if out.suffix == ".zip":
-                _zip(files, made)
-            else:
-                _folder(files, made)
-            shutil.move(made, out)
+        with packing.placing(out) as made:
+            packing.write(files, made)
     except OSError as error:
         raise UsageError(f"cannot write {shown(out)}: {error.strerror}") from error
     return len(files)
-
-
-def _folder(files: Files, made: Path) -> None:
-    for name, (content, is_program) in files.items():
-        path = made / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        path.chmod(0o755 if is_program else 0o644)
-
-
-def _zip(files: Files, made: Path) -> None:
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, (content, is_program) in sorted(files.items()):
-            member = zipfile.ZipInfo(name, OLDEST)
-            member.create_system, member.compress_type = 3, zipfile.ZIP_DEFLATED
-            member.external_attr = (0o100755 if is_program else 0o100644) << 16
-            archive.writestr(member, content)
