@@ -14,6 +14,7 @@ from scanlab import plan as plans
 from scanlab import sandbox
 from scanlab.compile import CompileError, CompileTimeoutError, ForbiddenHeaderError, build_runner, prune, read_source
 from scanlab.errors import KitError, UsageError, WorkError
+from scanlab.finding import new_finding
 from scanlab.gpu_lock import alone_on
 from scanlab.labs import Lab
 from scanlab.paths import ROOT, shown
@@ -236,22 +237,8 @@ def failed(
         "next": submission.again(options),
         "id": finding_id,
     }
-    finding = {
-        "id": finding_id,
-        "weight": "mistake",
-        "headline": headline,
-        "kernel": "",
-        "variable": "",
-        "element": None,
-        "kind": "",
-        "block": None,
-        "parts": [],
-        "facts": list(details),
-        "details": list(details),
-        "advice": "",
-        "count": 1,
-        "text": "\n  ".join([headline, *details]),
-    }
+    text = "\n  ".join([headline, *details])
+    finding = {**new_finding(finding_id, headline, details=details), "facts": list(details), "text": text}
     check = {
         "name": "build",
         "title": "the file compiles",

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-Finding = dict[str, Any]
+from scanlab.finding import Finding, new_finding
 
 PREFIX = re.compile(r"^=========( |$)")
 TOOLKIT = re.compile(r"^(cuda_\w+|sm_\w+|device_atomic_functions|\w+_runtime\w*)\.(h|hpp)$|^cooperative_groups|^cub/")
@@ -105,7 +105,7 @@ def _finding(record: Record) -> Finding | None:
             return None  # what it says was said by the report before
         kernel = _launched(record)
         headline = f"LAUNCH of {kernel or 'a kernel'}: {match['name']} ({match['text']})"
-        return {**_new("launch.failed", headline, kernel), "advice": ADVICE["launch.failed"]}
+        return {**new_finding("launch.failed", headline, kernel), "advice": ADVICE["launch.failed"]}
     if "trap" in record.head.lower():
         return {**_at_place(record, "trap", "stops", f"TRAP: {record.head}"), "advice": ADVICE["trap"]}
     return None
@@ -140,7 +140,7 @@ def _race(record: Record, match: re.Match[str]) -> Finding:
     kernel = _function(next((place for _, place in places if not _is_toolkit(place)), places[0][1]))
     parts = [_part(_does(does, place), place) for does, place in places]
     kind = "warp-synchronous" if is_warp else " and ".join(part["does"] for part in parts)
-    finding = _new("race.shared", f"RACE ({kind}): shared memory, kernel {kernel}", kernel)
+    finding = new_finding("race.shared", f"RACE ({kind}): shared memory, kernel {kernel}", kernel)
     advice = ADVICE["warp" if is_warp else "race.shared"]
     return {**finding, "kind": kind, "parts": parts, "count": count, "advice": advice}
 
@@ -149,29 +149,12 @@ def _does(access: str, place: str) -> str:
     return "async copy" if COPIES.search(place) else access.lower()
 
 
-def _new(name: str, headline: str, kernel: str) -> Finding:
-    return {
-        "id": name,
-        "weight": "mistake",
-        "headline": headline,
-        "kernel": kernel,
-        "variable": "",
-        "element": None,
-        "kind": "",
-        "block": None,
-        "parts": [],
-        "details": [],
-        "advice": "",
-        "count": 1,
-    }
-
-
 def _at_place(record: Record, name: str, does: str, headline: str) -> Finding:
     """Return the finding with the place and thread that the report names: the learner's own line, not a header's."""
     places = [match["place"] for line in record.lines if (match := AT.match(line) or INLINED.match(line))]
     own = next((place for place in places if not _is_toolkit(place)), places[0] if places else "")
     kernel = _function(places[-1]) if places else ""
-    finding = _new(name, f"{headline}, kernel {kernel}" if kernel else headline, kernel)
+    finding = new_finding(name, f"{headline}, kernel {kernel}" if kernel else headline, kernel)
     part = _part(does, own)
     for line in record.lines:
         if who := THREAD.match(line):
