@@ -31,6 +31,19 @@ Module* module_of(void** handle) {
   return reinterpret_cast<Module*>(handle);
 }
 
+/// Answers with what `fact` says of the variable that the program calls by `symbol`, once it has a place.
+template <typename Answer, typename Fact>
+cudaError_t tell_of_symbol(Answer* answer, const void* symbol, Fact fact) {
+  return call([&](Client& state) -> cudaError_t {
+    Variable* variable = state.find_variable(symbol);
+    if (variable == nullptr) return cudaErrorInvalidSymbol;
+    if (answer == nullptr) return cudaErrorInvalidValue;
+    if (const cudaError_t error = state.resolve(*variable); error != cudaSuccess) return error;
+    *answer = fact(*variable);
+    return cudaSuccess;
+  });
+}
+
 }  // namespace
 }  // namespace scanlab::cudart
 
@@ -118,25 +131,11 @@ char CUDARTAPI __cudaInitModule(void** handle) {
 }
 
 cudaError_t CUDARTAPI cudaGetSymbolAddress(void** address, const void* symbol) {
-  return call([&](Client& state) -> cudaError_t {
-    Variable* variable = state.find_variable(symbol);
-    if (variable == nullptr) return cudaErrorInvalidSymbol;
-    if (address == nullptr) return cudaErrorInvalidValue;
-    if (const cudaError_t error = state.resolve(*variable); error != cudaSuccess) return error;
-    *address = reinterpret_cast<void*>(variable->address);
-    return cudaSuccess;
-  });
+  return tell_of_symbol(address, symbol, [](const Variable& v) { return reinterpret_cast<void*>(v.address); });
 }
 
 cudaError_t CUDARTAPI cudaGetSymbolSize(size_t* bytes, const void* symbol) {
-  return call([&](Client& state) -> cudaError_t {
-    Variable* variable = state.find_variable(symbol);
-    if (variable == nullptr) return cudaErrorInvalidSymbol;
-    if (bytes == nullptr) return cudaErrorInvalidValue;
-    if (const cudaError_t error = state.resolve(*variable); error != cudaSuccess) return error;
-    *bytes = variable->bytes;
-    return cudaSuccess;
-  });
+  return tell_of_symbol(bytes, symbol, [](const Variable& v) { return v.bytes; });
 }
 
 }  // extern "C"

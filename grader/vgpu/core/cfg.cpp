@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <string_view>
+
+#include "vgpu/core/words.hpp"
 
 namespace scanlab::vgpu {
 namespace {
-
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 /// Bourdoncle's recursive strategy; appends blocks in reverse order.
 class TopologicalOrder {

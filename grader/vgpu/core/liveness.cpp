@@ -1,20 +1,16 @@
 #include "vgpu/core/liveness.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <map>
 #include <set>
-#include <string_view>
+
+#include "vgpu/core/words.hpp"
 
 namespace scanlab::vgpu {
 namespace {
 
 using ptx::Operand;
 using Kind = ptx::Operand::Kind;
-
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 /// True when the first operand is written: not so for stores, and where it is a number, a target or a time.
 bool has_destination(const ptx::Instruction& in) {

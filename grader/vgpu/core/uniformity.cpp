@@ -1,18 +1,12 @@
 #include "vgpu/core/uniformity.hpp"
 
-#include <algorithm>
-#include <initializer_list>
-#include <string_view>
+#include "vgpu/core/words.hpp"
 
 namespace scanlab::vgpu {
 namespace {
 
 using ptx::Operand;
 using Kind = ptx::Operand::Kind;
-
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 /// What may stand inside the side of a masked region: nothing that waits for other lanes, calls, or ends the thread.
 bool is_maskable(const ptx::Instruction& in) {
