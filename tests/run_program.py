@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Compiles a CUDA program, runs it, and compares what it prints with NAME.expected.
+"""Compiles CUDA programs, runs each, and compares what it prints with NAME.expected.
 
 Where there is a NAME.stderr, each of its lines has to occur in what the virtual GPU and the program say on stderr.
 
-    run_program.py --nvcc NVCC --library libcudart_vgpu.a --vgpu-run VGPU_RUN [--schedules S,T] [--check] PROGRAM.cu
-    run_program.py --nvcc NVCC --gpu PROGRAM.cu        with NVIDIA's runtime, on a real GPU
+    run_program.py --nvcc NVCC --library libcudart_vgpu.a --vgpu-run VGPU_RUN [--schedules S,T] [--check] PROGRAM.cu…
+    run_program.py --nvcc NVCC --gpu PROGRAM.cu…       with NVIDIA's runtime, on a real GPU
+
+A compiler spends most of its time on headers, so programs that are named together, and need the same flags, are
+compiled together: each in a namespace, behind the headers of all (joined.py).
 
 The same output is expected under every schedule. With --check the program runs once more, under the first schedule,
 and must have no mistakes, unless it says so. The program's comment lines may say how it is built and how
@@ -18,6 +21,7 @@ it ends:
     // test: exit N           ends with that exit code
     // test: signal SIGSEGV   killed by that signal
     // test: alone            not started by vgpu-run
+    // test: apart            never compiled together with other programs
     // test: races            has races on shared or global memory
     // test: unwritten A B    reads what nobody has written, in the runs with these arguments
     // test: vgpu             its output is the virtual GPU's own: skipped on a GPU
@@ -33,7 +37,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
+
+from joined import join, without_namespace
 
 COMPILE_SECONDS, RUN_SECONDS = 120, 60
 SKIPPED, FOUND_MISTAKES = 77, 4
@@ -52,18 +59,50 @@ def directives(source: Path) -> dict[str, list[str]]:
     return found
 
 
-def compile_program(options: argparse.Namespace, wanted: dict[str, list[str]], folder: Path) -> Path | None:
-    program = folder / options.source.stem
+@dataclass(frozen=True)
+class Program:
+    """A program's file, and what its comment lines say."""
+
+    source: Path
+    wanted: dict[str, list[str]]
+
+    def compiled_with(self) -> tuple[str, ...]:
+        """What programs have in common that are compiled together: their flags, or the file itself."""
+        if "apart" in self.wanted or "with" in self.wanted:
+            return (str(self.source),)
+        return ("", *self.wanted.get("nvcc", []))
+
+
+@dataclass(frozen=True)
+class Binary:
+    """A compiled file, which holds one program, or several and begins the one that its first argument names."""
+
+    path: Path
+    is_joined: bool
+
+    def command(self, program: Program, argument: str | None) -> list[str]:
+        name = [program.source.stem] if self.is_joined else []
+        return [str(self.path), *name, *([argument] if argument else [])]
+
+
+def compile_programs(options: argparse.Namespace, programs: list[Program], folder: Path) -> Binary | None:
+    """Compiles programs that have `compiled_with` in common; says why when that fails."""
+    first, is_joined = programs[0], len(programs) > 1
+    source = first.source.absolute()
+    if is_joined:
+        source = folder / "joined.cu"
+        source.write_text(join([program.source.absolute() for program in programs]))
+    binary = folder / source.stem
     nvcc = [
         options.nvcc,
         "-std=c++17",
         "-lineinfo",
         "-Wno-deprecated-declarations",
-        *wanted.get("nvcc", [""])[0].split(),
+        *first.wanted.get("nvcc", [""])[0].split(),
     ]
     nvcc += ["-arch=native"] if options.gpu else ["-gencode", "arch=compute_80,code=compute_80", "--no-compress"]
-    others = wanted.get("with", [""])[0].split()
-    sources = [str(path.absolute()) for path in (options.source, *(options.source.parent / name for name in others))]
+    others = first.wanted.get("with", [""])[0].split()
+    sources = [str(path.absolute()) for path in (source, *(first.source.parent / name for name in others))]
     runtime = [] if options.gpu else [str(options.library), "-cudart", "none"]
     if others:
         # In steps: with -cudart none, nvcc leaves out the linking of device code.
@@ -71,28 +110,28 @@ def compile_program(options: argparse.Namespace, wanted: dict[str, list[str]], f
         device_linker = ["-dlink"] if options.gpu else ["-dlink", "-cudadevrt", "none"]
         commands = [[*nvcc, "-dc", source, "-o", made] for source, made in zip(sources, objects, strict=True)]
         commands.append([*nvcc, *device_linker, *objects, "-o", str(folder / "device_code.o")])
-        commands.append([*nvcc, *objects, str(folder / "device_code.o"), *runtime, "-o", str(program)])
+        commands.append([*nvcc, *objects, str(folder / "device_code.o"), *runtime, "-o", str(binary)])
     else:
-        commands = [[*nvcc, *sources, *runtime, "-o", str(program)]]
+        commands = [[*nvcc, *sources, *runtime, "-o", str(binary)]]
     for command in commands:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS * len(programs))
         if done.returncode != 0:
-            print(f"{options.source.name}: nvcc fails:\n{done.stdout}{done.stderr}")
+            names = ", ".join(program.source.name for program in programs)
+            print(f"{names}: nvcc fails:\n{done.stdout}{done.stderr}")
             return None
-    return program
+    return Binary(binary, is_joined)
 
 
-def run(
-    options: argparse.Namespace, wanted: dict[str, list[str]], program: Path, schedule: str, check: bool = False
-) -> list[str]:
+def run(options: argparse.Namespace, program: Program, binary: Binary, schedule: str, check: bool = False) -> list[str]:
     """Runs the program once for each of its arguments; what differs from the expectations, as lines."""
+    wanted = program.wanted
     environment = {name: value for name, value in os.environ.items() if name != "SCANLAB_VGPU_FD"}
     output, errors, problems = "", "", []
     served = not options.gpu and "alone" not in wanted
     prefix = [str(options.vgpu_run), "--schedule", schedule, *wanted.get("vgpu-run", [""])[0].split()]
     prefix += ["--check", "--"] if check else ["--"]
     for argument in wanted.get("runs", [""])[0].split() or [None]:
-        command = (prefix if served else []) + [str(program)] + ([argument] if argument else [])
+        command = (prefix if served else []) + binary.command(program, argument)
         done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS, env=environment)
         output += done.stdout
         errors += done.stderr
@@ -106,13 +145,15 @@ def run(
         if done.returncode != expected_code:
             problems.append(f"exit code {done.returncode}, expected {expected_code}")
 
-    expected = options.source.with_suffix(".expected").read_text()
+    if binary.is_joined:
+        output, errors = (without_namespace(text, program.source) for text in (output, errors))
+    expected = program.source.with_suffix(".expected").read_text()
     if output != expected:
         problems.append("output differs")
         problems += difflib.unified_diff(
             expected.splitlines(), output.splitlines(), "expected", "got", lineterm="", n=2
         )
-    reports = options.source.with_suffix(".stderr")
+    reports = program.source.with_suffix(".stderr")
     if reports.exists() and not options.gpu:
         texts = reports.read_text().splitlines()
         problems += [f"stderr does not contain: {text}" for text in texts if text not in errors]
@@ -125,9 +166,27 @@ def run(
     return problems
 
 
+def run_all(options: argparse.Namespace, program: Program, binary: Binary) -> bool:
+    """Runs the program under every schedule, and with --check; whether all was as expected."""
+    schedules = options.schedules.split(",")
+    if "schedules" in program.wanted:
+        schedules = program.wanted["schedules"][0].split()
+    runs = [(schedule, False) for schedule in (["the GPU's own"] if options.gpu else schedules)]
+    if options.check and "alone" not in program.wanted:
+        runs.append((schedules[0], True))
+    is_right = True
+    for schedule, check in runs:
+        problems = run(options, program, binary, schedule, check)
+        if problems:
+            is_right = False
+            title = f"{program.source.name}: schedule {schedule}{', with --check' if check else ''}:"
+            print(title, *problems, sep="\n")
+    return is_right
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("source", type=Path)
+    parser.add_argument("sources", type=Path, nargs="+")
     parser.add_argument("--nvcc", default="nvcc")
     parser.add_argument("--library", type=absolute)
     parser.add_argument("--vgpu-run", type=absolute)
@@ -135,28 +194,27 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--gpu", action="store_true")
     options = parser.parse_args()
-    wanted = directives(options.source)
-    if options.gpu and "vgpu" in wanted:
-        print("skipped: its output is the virtual GPU's own")
-        return SKIPPED
-    schedules = options.schedules.split(",")
-    if "schedules" in wanted:
-        schedules = wanted["schedules"][0].split()
+    programs = [Program(source, directives(source)) for source in options.sources]
+    if options.gpu:
+        for program in [program for program in programs if "vgpu" in program.wanted]:
+            print(f"{program.source.name}: skipped: its output is the virtual GPU's own")
+            programs.remove(program)
+        if not programs:
+            return SKIPPED
 
-    with tempfile.TemporaryDirectory() as folder:
-        program = compile_program(options, wanted, Path(folder))
-        if program is None:
-            return 1
-        is_wrong = False
-        runs = [(schedule, False) for schedule in (["the GPU's own"] if options.gpu else schedules)]
-        if options.check and "alone" not in wanted:
-            runs.append((schedules[0], True))
-        for schedule, check in runs:
-            problems = run(options, wanted, program, schedule, check)
-            if problems:
-                is_wrong = True
-                print(f"schedule {schedule}{', with --check' if check else ''}:", *problems, sep="\n")
-    return 1 if is_wrong else 0
+    together: dict[tuple[str, ...], list[Program]] = {}
+    for program in programs:
+        together.setdefault(program.compiled_with(), []).append(program)
+    is_right = True
+    for group in together.values():
+        with tempfile.TemporaryDirectory() as folder:
+            binary = compile_programs(options, group, Path(folder))
+            if binary is None:
+                is_right = False
+                continue
+            for program in group:
+                is_right &= run_all(options, program, binary)
+    return 0 if is_right else 1
 
 
 if __name__ == "__main__":

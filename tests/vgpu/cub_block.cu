@@ -1,3 +1,4 @@
+// test: nvcc --extended-lambda
 // CUB's block and warp collectives.
 #include <cstdio>
 #include <cub/block/block_load.cuh>

@@ -1,3 +1,4 @@
+// test: nvcc --extended-lambda
 // CUB's other collectives: discontinuities, adjacent differences, exchange of arrangements, histograms, shuffles,
 // ranked sorting of pairs downwards, a running prefix by callback, reductions of parts of a warp, blocks of three
 // dimensions.

@@ -1,3 +1,4 @@
+// test: nvcc --extended-lambda
 // test: schedules in_order
 // CUB's algorithms for whole arrays, in CUB's two calls: for the size of the scratch memory, then for the work.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// test: nvcc --extended-lambda
 // test: schedules in_order
 // CUB on whole arrays with structure: run lengths, segments, keys; histograms of several channels and uneven levels.
 #include <cstdio>

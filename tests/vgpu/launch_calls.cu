@@ -1,3 +1,4 @@
+// test: apart (prints the mangled name of a kernel)
 // Kernels launched by every call that there is, and what is known of a kernel before it runs.
 #include <cooperative_groups.h>
 

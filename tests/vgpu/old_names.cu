@@ -1,3 +1,4 @@
+// test: apart (includes a file by its place)
 // Calls of older textbooks: other names, and settings that newer devices take as hints or not at all.
 #include <cuda_profiler_api.h>
 

@@ -1,3 +1,4 @@
+// test: nvcc --extended-lambda
 // Thrust with memory of every kind and with streams: universal and pinned vectors, execution policies, pools.
 #include <thrust/copy.h>
 #include <thrust/device_vector.h>
