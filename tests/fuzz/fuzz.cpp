@@ -146,7 +146,7 @@ void run_case(const std::vector<std::string>& binaries, const std::vector<std::s
   profile.memory = 16 << 20;
   vgpu::Device device(profile);
   device.print = [](std::string_view) {};
-  device.max_warp_instructions = 20000;
+  device.max_warp_instructions = 5000;
   using Order = vgpu::Schedule::Order;
   constexpr Order orders[] = {Order::random, Order::lockstep, Order::in_order};
   device.schedule.order = orders[random() % 3];
