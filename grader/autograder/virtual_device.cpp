@@ -197,6 +197,7 @@ class VirtualConnection : public Connection {
 
   server::SessionOptions options() {
     server::SessionOptions options;
+    if (checks_ != nullptr) options.work = checks_->work();
     // This process pays for them: far more than any lab needs, and less than any machine has.
     options.max_module_bytes = options.max_modules_bytes = 16u << 20;
     options.max_allocated_bytes = 1u << 30;

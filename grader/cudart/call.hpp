@@ -41,6 +41,7 @@ cudaError_t submit(cudaStream_t stream, cudaGraphNodeType type, Work work) {
     if (Capture* capture = state.capture_of(stream)) return capture->add(&state.at(stream), type, std::move(work));
     if (const cudaError_t error = state.refuse_implicit_capture(stream); error != cudaSuccess) return error;
     state.await_host_functions(stream);
+    state.work_in(stream);
     const cudaError_t error = work(state, stream);
     state.note_work(stream);
     return error;

@@ -159,6 +159,7 @@ Reply Client::exchange(Request request, std::span<const std::byte> payload, std:
   lost.error = cudaErrorDevicesUnavailable;
   if (link != Link::open) return lost;
   request.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  request.stream = stream_;
   ++sent_;
   Reply reply;
   std::vector<std::byte> ignored;
@@ -200,6 +201,7 @@ void Client::post(Request request, std::span<const std::byte> payload) {
   if (link != Link::open) return;
   request.flags |= wire::flag_quiet;
   request.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  request.stream = stream_;
   ++sent_;
   // One system call, so that the server wakes once.
   std::byte together[sizeof(Request) + 512];
@@ -262,6 +264,37 @@ std::uint64_t Client::sent_on(cudaStream_t stream) {
   return requests;
 }
 
+void Client::drop(const CUstream_st& stream) {
+  if (in_forked_child) return;  // the connection is its parent's
+  Request request;
+  request.op = Op::drop_stream;
+  stream_ = stream.name;
+  post(request, {});
+}
+
+void Client::note_host_wait(cudaStream_t stream) {
+  Request request;
+  request.op = Op::note_host_wait;
+  request.value = static_cast<std::uint64_t>(wire::HostWait::stream);
+  work_in(stream);
+  post(request, {});
+}
+
+void Client::note_host_wait(const CUevent_st& event) {
+  Request request;
+  request.op = Op::note_host_wait;
+  request.value = static_cast<std::uint64_t>(wire::HostWait::event);
+  request.id = event.id;
+  post(request, {});
+}
+
+void Client::note_host_wait() {
+  Request request;
+  request.op = Op::note_host_wait;
+  request.value = static_cast<std::uint64_t>(wire::HostWait::all);
+  post(request, {});
+}
+
 void Client::drain() {
   if (done(sent_)) return;
   Request request;
@@ -280,7 +313,8 @@ bool Client::check_range(Address address, std::size_t bytes, std::uint32_t flags
   return error == cudaSuccess;
 }
 
-cudaError_t Client::copy_to_device(Address to, const void* from, std::size_t bytes, std::uint32_t flags) {
+cudaError_t Client::copy_to_device(Address to, const void* from, std::size_t bytes, std::uint32_t flags,
+                                   Address alias) {
   cudaError_t error = cudaSuccess;
   if (!check_range(to, bytes, flags, error)) return error;
   for (std::size_t done = 0; done < bytes && error == cudaSuccess;) {
@@ -288,6 +322,7 @@ cudaError_t Client::copy_to_device(Address to, const void* from, std::size_t byt
     request.op = Op::copy_to_device;
     request.flags = flags;
     request.to = to + done;
+    if (alias != 0) request.from = alias + done;
     request.bytes = std::min(bytes - done, staging_bytes_);
     std::memcpy(staging_, static_cast<const std::byte*>(from) + done, request.bytes);
     error = submit(request);
@@ -296,7 +331,7 @@ cudaError_t Client::copy_to_device(Address to, const void* from, std::size_t byt
   return error;
 }
 
-cudaError_t Client::copy_to_host(void* to, Address from, std::size_t bytes, std::uint32_t flags) {
+cudaError_t Client::copy_to_host(void* to, Address from, std::size_t bytes, std::uint32_t flags, Address alias) {
   cudaError_t error = cudaSuccess;
   if (!check_range(from, bytes, flags, error)) return error;
   for (std::size_t done = 0; done < bytes && error == cudaSuccess;) {
@@ -304,6 +339,7 @@ cudaError_t Client::copy_to_host(void* to, Address from, std::size_t bytes, std:
     request.op = Op::copy_to_host;
     request.flags = flags;
     request.from = from + done;
+    if (alias != 0) request.to = alias + done;
     request.bytes = std::min(bytes - done, staging_bytes_);
     const Reply reply = exchange(request);
     error = static_cast<cudaError_t>(reply.error);
@@ -382,13 +418,15 @@ struct OwnStream {
   CUstream_st stream{0, 0, 2, {}, {}};
   ~OwnStream() {
     const std::lock_guard hold(client().mutex);
+    client().drop(stream);
     client().per_thread_streams.erase(&stream);
   }
 };
 
 CUstream_st& this_threads_stream(Client& state) {
   thread_local OwnStream own;
-  state.per_thread_streams.insert(&own.stream);
+  if (state.per_thread_streams.insert(&own.stream).second && own.stream.name == 0)
+    own.stream.name = wire::stream_per_thread | ++state.per_thread_streams_made;
   return own.stream;
 }
 

@@ -106,6 +106,7 @@ class Client {
   unsigned long long next_id = 10;  ///< of streams and events
   CUstream_st legacy_stream{0, 0, 1, {}, {}};
   std::set<cudaStream_t> per_thread_streams;  ///< of the threads that have used theirs
+  std::uint64_t streams_made = 0, per_thread_streams_made = 0;
 
   /// Connects on first use. False: there is no device (said once on stderr).
   bool connect();
@@ -129,12 +130,19 @@ class Client {
   /// The number of requests that `stream` has to wait for.
   std::uint64_t sent_on(cudaStream_t stream);
   void note_work(cudaStream_t stream) { at(stream).sent = sent_; }
+  /// Requests from now on are work of this stream, until another is named.
+  void work_in(cudaStream_t stream) { stream_ = at(stream).name; }
+  /// The host has waited for a stream, for an event, for everything: what is submitted later comes after that.
+  void note_host_wait(cudaStream_t stream);
+  void note_host_wait(const CUevent_st& event);
+  void note_host_wait();
   /// Waits until everything sent is done, whatever came of it: then the host may look at memory that kernels use.
   void drain();
 
   /// Copies through the staging buffer. The device range has to lie in one allocation, or nothing is copied.
-  cudaError_t copy_to_device(Address to, const void* from, std::size_t bytes, std::uint32_t flags);
-  cudaError_t copy_to_host(void* to, Address from, std::size_t bytes, std::uint32_t flags);
+  /// `alias`: where the host's end lies in the device's window, or 0.
+  cudaError_t copy_to_device(Address to, const void* from, std::size_t bytes, std::uint32_t flags, Address alias);
+  cudaError_t copy_to_host(void* to, Address from, std::size_t bytes, std::uint32_t flags, Address alias);
 
   cudaError_t load(Module& module);
   /// By the address of a host stub, or by a cudaKernel_t; null when there is no such kernel.
@@ -158,6 +166,8 @@ class Client {
   void take_back(const void* host, const Registration& registration);
 
   bool valid(cudaStream_t stream) const;
+  /// Tells the device that nothing more is submitted to this stream.
+  void drop(const CUstream_st& stream);
   bool valid(cudaEvent_t event) const { return events.contains(event); }
   /// The stream behind a handle; cudaStreamPerThread is another one in each thread.
   CUstream_st& at(cudaStream_t stream);
@@ -200,6 +210,7 @@ class Client {
   std::size_t staging_bytes_ = 0;
   std::uint64_t* done_ = nullptr;  ///< the server's count, behind the staging buffer
   std::uint64_t sent_ = 0;
+  std::uint64_t stream_ = 0;                          ///< that of the next requests
   std::deque<std::shared_ptr<HostCall>> host_queue_;  ///< the first one may be running
   std::condition_variable_any host_queue_changed_;
   bool host_thread_started_ = false;

@@ -81,6 +81,31 @@ cudaError_t explain(Client& state, cudaError_t error, const char* what, const vo
   return error;
 }
 
+/// Where pinned or registered memory lies in the device's window; 0 for other memory of the host.
+Address device_alias(const Client& state, const void* host) {
+  if (in_device_window(host)) return address_of(host);
+  const void* begin = nullptr;
+  const Registration* registration = registration_of(state, host, &begin);
+  if (registration == nullptr || registration->device == 0) return 0;
+  return registration->device + (address_of(host) - address_of(begin));
+}
+
+bool is_pageable(const Client& state, const void* host) {
+  return !in_device_window(host) && registration_of(state, host) == nullptr;
+}
+
+/// When the call returns, as CUDA documents it ("API synchronization behavior"): which of its work the host knows to
+/// be done. Here it is done in any case.
+std::uint32_t host_waits(const Client& state, const void* to, const void* from, Waits waits) {
+  const bool to_device = on_device(state, to), from_device = on_device(state, from);
+  const bool is_managed = is_shared(state, to) || is_shared(state, from);
+  if (waits == Waits::no)
+    return wire::flag_by_async | (from_device && !to_device && is_pageable(state, to) ? wire::flag_host_waits : 0);
+  if (to_device && from_device) return is_managed ? wire::flag_host_waits : 0;
+  // Pageable memory has been staged, but may be still on its way.
+  return to_device && is_pageable(state, from) ? wire::flag_host_has_waited : wire::flag_host_waits;
+}
+
 cudaError_t copy(Client& state, void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, Waits waits) {
   if (bytes == 0) return waits == Waits::yes ? state.synchronise() : cudaSuccess;
   if (to == nullptr || from == nullptr) return cudaErrorInvalidValue;
@@ -88,7 +113,7 @@ cudaError_t copy(Client& state, void* to, const void* from, std::size_t bytes, c
   for (const void* side : {static_cast<const void*>(to), from})
     if (check_bounds(state, side, bytes) != cudaSuccess)
       return explain(state, cudaErrorInvalidValue, "copy", side, bytes);
-  const std::uint32_t flags = flags_of(waits);
+  const std::uint32_t flags = flags_of(waits) | host_waits(state, to, from, waits);
   const bool to_device = on_device(state, to), from_device = on_device(state, from);
   // A kernel that still runs may write to pinned or registered memory, which is read in this process.
   if (!from_device) state.drain();
@@ -102,16 +127,19 @@ cudaError_t copy(Client& state, void* to, const void* from, std::size_t bytes, c
     return explain(state, state.submit(request), "copy on the device", to, bytes);
   }
   if (to_device)
-    return explain(state, state.copy_to_device(address_of(to), from, bytes, flags), "copy to the device", to, bytes);
+    return explain(state, state.copy_to_device(address_of(to), from, bytes, flags, device_alias(state, from)),
+                   "copy to the device", to, bytes);
   if (from_device)
-    return explain(state, state.copy_to_host(to, address_of(from), bytes, flags), "copy to the host", from, bytes);
+    return explain(state, state.copy_to_host(to, address_of(from), bytes, flags, device_alias(state, to)),
+                   "copy to the host", from, bytes);
   if (waits == Waits::yes)
     if (const cudaError_t error = state.synchronise(); error != cudaSuccess) return error;
+  state.note_host_wait();  // between two places of the host it is done when the call returns
   std::memmove(to, from, bytes);
   return cudaSuccess;
 }
 
-cudaError_t fill(Client& state, void* to, int value, std::size_t bytes) {
+cudaError_t fill(Client& state, void* to, int value, std::size_t bytes, Waits waits) {
   if (bytes == 0) return cudaSuccess;
   if (!in_device_window(to)) {
     if (to != nullptr) say("cudaMemset takes a device pointer, and this is a host pointer (use memset)");
@@ -119,6 +147,8 @@ cudaError_t fill(Client& state, void* to, int value, std::size_t bytes) {
   }
   Request request;
   request.op = Op::fill;
+  // cudaMemset returns before it is done, but for memory that the host sees.
+  request.flags = waits == Waits::no ? wire::flag_by_async : is_shared(state, to) ? wire::flag_host_waits : 0;
   request.to = address_of(to);
   request.bytes = bytes;
   request.value = static_cast<unsigned char>(value);
@@ -138,10 +168,12 @@ cudaError_t copy_rows(Client& state, void* to, std::size_t to_pitch, const void*
   return cudaSuccess;
 }
 
-cudaError_t fill_rows(Client& state, void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
+cudaError_t fill_rows(Client& state, void* to, std::size_t pitch, int value, std::size_t width, std::size_t height,
+                      Waits waits) {
   if (width > pitch) return cudaErrorInvalidValue;
   for (std::size_t row = 0; row < height; ++row)
-    if (const cudaError_t error = fill(state, static_cast<char*>(to) + row * pitch, value, width); error != cudaSuccess)
+    if (const cudaError_t error = fill(state, static_cast<char*>(to) + row * pitch, value, width, waits);
+        error != cudaSuccess)
       return error;
   return cudaSuccess;
 }
@@ -163,10 +195,10 @@ cudaError_t copy_box(Client& state, const cudaMemcpy3DParms& box, Waits waits) {
   return cudaSuccess;
 }
 
-cudaError_t fill_box(Client& state, const cudaPitchedPtr& to, int value, const cudaExtent& extent) {
+cudaError_t fill_box(Client& state, const cudaPitchedPtr& to, int value, const cudaExtent& extent, Waits waits) {
   for (std::size_t z = 0; z < extent.depth; ++z) {
     char* slice = static_cast<char*>(to.ptr) + z * to.pitch * to.ysize;
-    const cudaError_t error = fill_rows(state, slice, to.pitch, value, extent.width, extent.height);
+    const cudaError_t error = fill_rows(state, slice, to.pitch, value, extent.width, extent.height, waits);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
@@ -276,33 +308,35 @@ cudaError_t CUDARTAPI cudaMemcpyFromSymbolAsync(void* to, const void* symbol, si
 
 cudaError_t CUDARTAPI cudaMemset(void* to, int value, size_t bytes) {
   return submit(nullptr, cudaGraphNodeTypeMemset,
-                [=](Client& state, cudaStream_t) { return fill(state, to, value, bytes); });
+                [=](Client& state, cudaStream_t) { return fill(state, to, value, bytes, Waits::yes); });
 }
 
 cudaError_t CUDARTAPI cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
   return submit(stream, cudaGraphNodeTypeMemset,
-                [=](Client& state, cudaStream_t) { return fill(state, to, value, bytes); });
+                [=](Client& state, cudaStream_t) { return fill(state, to, value, bytes, Waits::no); });
 }
 
 cudaError_t CUDARTAPI cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
-  return submit(nullptr, cudaGraphNodeTypeMemset,
-                [=](Client& state, cudaStream_t) { return fill_rows(state, to, pitch, value, width, height); });
+  return submit(nullptr, cudaGraphNodeTypeMemset, [=](Client& state, cudaStream_t) {
+    return fill_rows(state, to, pitch, value, width, height, Waits::yes);
+  });
 }
 
 cudaError_t CUDARTAPI cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height,
                                         cudaStream_t stream) {
-  return submit(stream, cudaGraphNodeTypeMemset,
-                [=](Client& state, cudaStream_t) { return fill_rows(state, to, pitch, value, width, height); });
+  return submit(stream, cudaGraphNodeTypeMemset, [=](Client& state, cudaStream_t) {
+    return fill_rows(state, to, pitch, value, width, height, Waits::no);
+  });
 }
 
 cudaError_t CUDARTAPI cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) {
   return submit(nullptr, cudaGraphNodeTypeMemset,
-                [=](Client& state, cudaStream_t) { return fill_box(state, to, value, extent); });
+                [=](Client& state, cudaStream_t) { return fill_box(state, to, value, extent, Waits::yes); });
 }
 
 cudaError_t CUDARTAPI cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream) {
   return submit(stream, cudaGraphNodeTypeMemset,
-                [=](Client& state, cudaStream_t) { return fill_box(state, to, value, extent); });
+                [=](Client& state, cudaStream_t) { return fill_box(state, to, value, extent, Waits::no); });
 }
 
 cudaError_t CUDARTAPI cudaMemcpy3D(const cudaMemcpy3DParms* box) {

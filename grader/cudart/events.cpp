@@ -44,6 +44,7 @@ cudaError_t record_event(Client& state, cudaEvent_t event, cudaStream_t stream) 
   Request request;
   request.op = Op::record_event;
   request.id = event->id;
+  state.work_in(stream);
   state.post(request, {});
   event->sent = state.sent();
   state.note_work(stream);
@@ -91,6 +92,7 @@ cudaError_t CUDARTAPI cudaEventSynchronize(cudaEvent_t event) {
     if (!event->recorded) return cudaSuccess;
     const HostCalls before = event->host_calls;  // another thread may record the event meanwhile
     const std::uint64_t requests = event->sent;
+    state.note_host_wait(*event);
     state.await(before);
     return state.synchronise(requests);
   });
@@ -101,7 +103,9 @@ cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t event) {
     if (const cudaError_t error = check(state, event); error != cudaSuccess) return error;
     if (!event->recorded) return cudaSuccess;
     if (!has_ended(state, *event)) return cudaErrorNotReady;
-    return state.done(state.sent()) ? state.synchronise() : cudaSuccess;
+    const bool is_idle = state.done(state.sent());
+    state.note_host_wait(*event);
+    return is_idle ? state.synchronise() : cudaSuccess;
   });
 }
 
@@ -128,6 +132,13 @@ cudaError_t CUDARTAPI cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event
       return cudaErrorStreamCaptureIsolation;
     }
     waiting.sent = std::max(waiting.sent, event->sent);
+    if (event->recorded) {
+      wire::Request request;
+      request.op = wire::Op::wait_event;
+      request.id = event->id;
+      state.work_in(stream);
+      state.post(request, {});
+    }
     for (const auto& host_call : event->host_calls)
       if (!host_call->done) waiting.host_calls.push_back(host_call);
     return cudaSuccess;
@@ -142,6 +153,7 @@ cudaError_t CUDARTAPI cudaEventElapsedTime(float* milliseconds, cudaEvent_t star
     if (!start->recorded || !end->recorded || ((start->flags | end->flags) & cudaEventDisableTiming))
       return cudaErrorInvalidResourceHandle;
     if (!has_ended(state, *start) || !has_ended(state, *end)) return cudaErrorNotReady;
+    for (const cudaEvent_t event : {start, end}) state.note_host_wait(*event);
     double from = 0, to = 0;
     if (const cudaError_t error = time_of(state, *start, from); error != cudaSuccess) return error;
     if (const cudaError_t error = time_of(state, *end, to); error != cudaSuccess) return error;

@@ -165,6 +165,7 @@ cudaError_t CUDARTAPI cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t s
   return submit(stream, cudaGraphNodeTypeGraph, [graph](Client& state, cudaStream_t on) {
     for (const auto& node : graph.nodes) {
       state.await_host_functions(on);
+      state.work_in(on);
       if (const cudaError_t error = node->run(state, on); error != cudaSuccess) return error;
     }
     return cudaSuccess;

@@ -27,6 +27,7 @@ void Client::run_host_functions() {
       wire::Request request;
       request.op = wire::Op::record_event;
       request.id = event;
+      request.value = 1;  // its place in the stream is told already
       post(request, {});
     }
     host_queue_.pop_front();
@@ -39,6 +40,8 @@ void Client::enqueue_host_function(cudaStream_t stream, std::shared_ptr<HostCall
     host_thread_started_ = true;
     std::thread([this] { run_host_functions(); }).detach();  // the client is never destroyed
   }
+  // It may tell the host at any time that what was before it is done: from here on that counts as known.
+  note_host_wait(stream);
   at(stream).host_calls.push_back(host_call);
   host_queue_.push_back(std::move(host_call));
   host_queue_changed_.notify_all();

@@ -98,6 +98,7 @@ cudaError_t launch(const void* kernel, const LaunchShape& shape, void** argument
     }
     if (const cudaError_t error = state.refuse_implicit_capture(stream); error != cudaSuccess) return error;
     state.await_host_functions(stream);
+    state.work_in(stream);
     state.post(request, parameters);
     state.note_work(stream);
     return cudaSuccess;

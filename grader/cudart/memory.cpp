@@ -8,13 +8,14 @@ namespace scanlab::cudart {
 using wire::Op;
 using wire::Request;
 
-cudaError_t allocate(Client& state, void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags, Waits waits) {
+cudaError_t allocate(Client& state, void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags, Waits waits,
+                     std::uint32_t order) {
   if (pointer == nullptr) return cudaErrorInvalidValue;
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;  // managed memory too (seen with CUDA 13.0 on an H200)
   Request request;
   request.op = Op::allocate;
-  request.flags = flags_of(waits);
+  request.flags = flags_of(waits) | order;
   request.bytes = bytes;
   request.value = static_cast<std::uint64_t>(kind == MemoryKind::device    ? wire::Allocate::ordinary
                                              : kind == MemoryKind::managed ? wire::Allocate::managed
@@ -39,11 +40,11 @@ cudaError_t allocate(Client& state, void** pointer, std::size_t bytes, MemoryKin
   return cudaSuccess;
 }
 
-cudaError_t release(Client& state, void* pointer, Waits waits) {
+cudaError_t release(Client& state, void* pointer, Waits waits, std::uint32_t order) {
   if (pointer == nullptr) return waits == Waits::yes ? state.synchronise() : cudaSuccess;
   Request request;
   request.op = Op::release;
-  request.flags = flags_of(waits);
+  request.flags = flags_of(waits) | order;
   request.to = address_of(pointer);
   const cudaError_t error = state.submit(request);
   const auto found = state.allocations.find(address_of(pointer));

@@ -46,7 +46,9 @@ cudaError_t allocate_from(Client& state, void** pointer, std::size_t bytes, Pool
   if (pointer == nullptr || !pools.valid(pool)) return cudaErrorInvalidValue;
   if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
   state.await_host_functions(stream);
-  const cudaError_t error = allocate(state, pointer, bytes, MemoryKind::device, 0, Waits::no);
+  state.work_in(stream);
+  const cudaError_t error =
+      allocate(state, pointer, bytes, MemoryKind::device, 0, Waits::no, wire::flag_stream_ordered);
   state.note_work(stream);
   if (error != cudaSuccess || *pointer == nullptr) return error;
   grow(*pool, bytes);
@@ -135,7 +137,8 @@ cudaError_t CUDARTAPI cudaFreeAsync(void* pointer, cudaStream_t stream) {
     if (pointer == nullptr) return cudaErrorInvalidValue;
     if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
     state.await_host_functions(stream);
-    return release(state, pointer, Waits::no);
+    state.work_in(stream);
+    return release(state, pointer, Waits::no, wire::flag_stream_ordered);
   });
 }
 

@@ -28,8 +28,10 @@ inline bool on_device(const Client& state, const void* pointer) {
 }
 
 /// An allocation with a note in `state.allocations`; its address in `*pointer`. Pinned memory by cudaHostAlloc's flags.
-cudaError_t allocate(Client& state, void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags, Waits waits);
-cudaError_t release(Client& state, void* pointer, Waits waits);
+/// `order`: flag_stream_ordered for memory in the order of a stream, or 0.
+cudaError_t allocate(Client& state, void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags, Waits waits,
+                     std::uint32_t order = 0);
+cudaError_t release(Client& state, void* pointer, Waits waits, std::uint32_t order = 0);
 
 /// What pools remember of an allocation that is released, and of everything.
 void forget_pool_allocation(Address address);

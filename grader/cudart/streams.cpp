@@ -13,6 +13,7 @@ cudaError_t create(cudaStream_t* stream, unsigned flags, int priority) {
   return call([&](Client& state) -> cudaError_t {
     if (stream == nullptr || (flags & ~unsigned{cudaStreamNonBlocking})) return cudaErrorInvalidValue;
     *stream = new CUstream_st{flags, priority, state.next_id++, {}, {}};
+    (*stream)->name = ++state.streams_made | (flags & cudaStreamNonBlocking ? wire::stream_non_blocking : 0);
     state.streams.insert(*stream);
     return cudaSuccess;
   });
@@ -71,6 +72,7 @@ cudaError_t CUDARTAPI cudaPeekAtLastError(void) {
 cudaError_t CUDARTAPI cudaDeviceSynchronize(void) {
   return call([](Client& state) -> cudaError_t {
     if (const cudaError_t error = state.refuse_during_capture(); error != cudaSuccess) return error;
+    state.note_host_wait();
     state.await_all_host_functions();
     return state.synchronise();
   });
@@ -116,6 +118,7 @@ cudaError_t CUDARTAPI cudaDeviceGetStreamPriorityRange(int* least, int* greatest
 cudaError_t CUDARTAPI cudaStreamDestroy(cudaStream_t stream) {
   return call([&](Client& state) -> cudaError_t {
     if (state.streams.erase(stream) == 0) return cudaErrorInvalidResourceHandle;
+    state.drop(*stream);
     delete stream;
     return cudaSuccess;
   });
@@ -125,6 +128,7 @@ cudaError_t CUDARTAPI cudaStreamSynchronize(cudaStream_t stream) {
   return call([&](Client& state) -> cudaError_t {
     if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
     if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
+    state.note_host_wait(stream);
     state.await_host_functions(stream);
     return state.synchronise(state.sent_on(stream));
   });
@@ -135,7 +139,9 @@ cudaError_t CUDARTAPI cudaStreamQuery(cudaStream_t stream) {
     if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
     if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
     if (!state.done(state.sent_on(stream)) || !state.host_functions_before(stream).empty()) return cudaErrorNotReady;
-    return state.done(state.sent()) ? state.synchronise() : cudaSuccess;
+    const bool is_idle = state.done(state.sent());
+    state.note_host_wait(stream);
+    return is_idle ? state.synchronise() : cudaSuccess;
   });
 }
 

@@ -63,6 +63,7 @@ struct CUstream_st {
   std::shared_ptr<scanlab::cudart::Capture> capture;
   std::map<cudaLaunchAttributeID, cudaLaunchAttributeValue> attributes = {};
   std::uint64_t sent = 0;  ///< requests sent when work was last submitted to it: it is idle when these are done
+  std::uint64_t name = 0;  ///< what requests call it
 };
 
 /// What a cudaEvent_t points to.

@@ -14,7 +14,9 @@ namespace scanlab::vgpu {
 CheckSuite::CheckSuite(Device& device) : device_(device) {
   checks_.push_back(std::make_unique<DivergentBarriers>());
   checks_.push_back(std::make_unique<SharedRaces>());
-  checks_.push_back(std::make_unique<GlobalRaces>());
+  auto global_races = std::make_unique<GlobalRaces>();
+  streams_.emplace(device.memory(), *global_races);
+  checks_.push_back(std::move(global_races));
   auto uninitialised = std::make_unique<Uninitialised>(device.memory());
   uninitialised_ = uninitialised.get();
   checks_.push_back(std::move(uninitialised));
@@ -22,11 +24,13 @@ CheckSuite::CheckSuite(Device& device) : device_(device) {
 }
 
 CheckSuite::~CheckSuite() {
+  streams_.reset();
   for (const auto& check : checks_) device_.detach(check.get());
 }
 
 void CheckSuite::reset() {
   for (const auto& check : checks_) check->reset();
+  streams_->reset();
 }
 
 bool CheckSuite::Findings::has_mistake() const {
@@ -35,10 +39,12 @@ bool CheckSuite::Findings::has_mistake() const {
 
 CheckSuite::Findings CheckSuite::findings() const {
   Findings all;
-  for (const auto& check : checks_) {
-    std::ranges::copy(check->findings().list(), std::back_inserter(all.list));
-    all.total += check->findings().total();
-  }
+  const auto add = [&](const FindingList& findings) {
+    std::ranges::copy(findings.list(), std::back_inserter(all.list));
+    all.total += findings.total();
+  };
+  for (const auto& check : checks_) add(check->findings());
+  add(streams_->findings());
   sort_most_basic_first(all.list);
   return all;
 }

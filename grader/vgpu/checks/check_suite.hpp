@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "vgpu/checks/check.hpp"
+#include "vgpu/checks/stream_races.hpp"
 #include "vgpu/core/device.hpp"
 
 namespace scanlab::vgpu {
@@ -22,6 +25,10 @@ class CheckSuite {
 
   void reset();
   Uninitialised& uninitialised() { return *uninitialised_; }
+  /// To be told in which streams the work is.
+  WorkListener* work() { return &*streams_; }
+  /// See StreamRaces::left_out.
+  std::string left_out() const { return streams_->left_out(); }
 
   struct Findings {
     std::vector<Finding> list;  ///< the most basic first: mistakes before advice, memory before order before cost
@@ -35,6 +42,7 @@ class CheckSuite {
   Device& device_;
   std::vector<std::unique_ptr<Check>> checks_;
   Uninitialised* uninitialised_ = nullptr;  ///< one of them
+  std::optional<StreamRaces> streams_;
 };
 
 }  // namespace scanlab::vgpu

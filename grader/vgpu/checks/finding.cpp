@@ -23,7 +23,7 @@ std::string part_text(const Finding::Part& part, const Finding& finding, std::si
     if (part.has_block)
       text += fmt::format(" {} block {}", part.has_thread ? "of" : "by", index_text(part.block, finding.grid_size));
   }
-  return fmt::format("{}   {}", text, place_text(part.where));
+  return part.is_call ? text : fmt::format("{}   {}", text, place_text(part.where));
 }
 
 using Step = std::tuple<std::string_view, std::string_view, unsigned>;

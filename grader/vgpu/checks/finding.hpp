@@ -25,7 +25,8 @@ struct Finding {
     SourcePlace where;
     bool has_thread = false, has_block = false;  ///< a block is given where it is not the finding's own
     unsigned thread[3] = {0, 0, 0}, block[3] = {0, 0, 0};
-    std::string who;  ///< where it is more than one thread: "blocks 0 to 7: threads 0 to 31"
+    std::string who;       ///< where it is not one thread: "blocks 0 to 7: threads 0 to 31", "kernel k in stream #1"
+    bool is_call = false;  ///< by a call of the host, whose line is not known
   };
 
   std::string id;  ///< "race.shared"; the first part is the family

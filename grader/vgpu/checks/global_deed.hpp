@@ -15,11 +15,18 @@ struct GlobalHow {
   How::Kind kind = How::Kind::read;
   bool is_strong = false;
   bool is_for_block = false;  ///< a strong one whose scope is the block
+  bool is_for_host = false;   ///< a strong one whose scope is the whole system: the host may take part
 
   bool writes() const { return kind != How::Kind::read; }
   bool reads() const { return kind == How::Kind::read || kind == How::Kind::atomic; }
   bool operator==(const GlobalHow&) const = default;
 };
+
+/// Strong accesses of two blocks, or of two launches.
+inline bool can_race(GlobalHow a, GlobalHow b) {
+  if (!a.writes() && !b.writes()) return false;
+  return !a.is_strong || !b.is_strong || a.is_for_block || b.is_for_block;
+}
 
 /// Who accesses, how, and when.
 struct Deed {
@@ -34,9 +41,7 @@ struct Deed {
 };
 
 inline bool can_race(const Deed& a, const Deed& b) {
-  if (!a.how.writes() && !b.how.writes()) return false;
-  if (!a.how.is_strong || !b.how.is_strong) return true;
-  return (a.how.is_for_block || b.how.is_for_block) && a.block != b.block;
+  return can_race(a.how, b.how) && (a.block != b.block || !a.how.is_strong || !b.how.is_strong);
 }
 
 /// Two accesses to the same bytes of global memory that nothing orders, or only nearly.

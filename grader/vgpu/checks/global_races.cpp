@@ -98,12 +98,14 @@ void GlobalRaces::kernel_begin(const KernelInfo& kernel) {
   shadow_.begin_launch();
   found_.clear();
   looks_.clear();
+  has_fence_ = has_fence_for_host_ = false;
 }
 
 void GlobalRaces::kernel_end() {
   for (const auto& [key, found] : found_)
     if (!is_accepted(found.example)) findings_.add(describe(key, found));
   found_.clear();
+  if (at_end) at_end(*kernel_);
   kernel_.reset();
 }
 
@@ -138,6 +140,8 @@ void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
   how.kind = kind;
   how.is_strong = kind == How::Kind::atomic || a.order != Access::Order::weak;
   how.is_for_block = how.is_strong && a.scope == Access::Scope::block;
+  how.is_for_host = how.is_strong && (a.scope == Access::Scope::system || a.order == Access::Order::volatile_);
+  has_fence_ |= !how.is_for_block && a.order >= Access::Order::acquire;
   const bool releases = a.order == Access::Order::release || a.order == Access::Order::acq_rel;
   if (releases && !how.is_for_block)
     for (unsigned k = 0; k < run.count; ++k) block.publish(a.who.warp + k, a.mask);
@@ -148,6 +152,8 @@ void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
 }
 
 void GlobalRaces::fence(const Actor& who, Mask lanes, Access::Scope scope) {
+  has_fence_ |= scope != Access::Scope::block;
+  has_fence_for_host_ |= scope == Access::Scope::system;
   block_of(who).fence(who.warp, lanes, scope);
 }
 

@@ -2,11 +2,12 @@
 // orders, and among them the values that are passed on behind a flag without a fence. They are found by what orders
 // the accesses, not by what the values became: under every schedule in which both happen.
 //
-// The launches of a device run one after the other here, so that what different streams do at the same time is not
-// looked at.
+// The launches of a device run one after the other here. What different streams may do at the same time is looked at
+// afterwards (stream_races.hpp), with what each launch has touched.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -41,6 +42,16 @@ class GlobalRaces : public Check, private GlobalConflictSink {
   void barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) override;
   void warp_sync(const Actor& who, Mask lanes) override;
 
+  /// Called at the end of each launch; then what follows can be asked of it.
+  std::function<void(const KernelInfo&)> at_end;
+  /// All that it has touched.
+  void collect(Touches& touches) const { shadow_.collect(touches); }
+  /// Lines of its plain reads behind which an atomic decides.
+  const std::set<std::uint32_t>& looks() const { return looks_; }
+  /// Threads of it have ordered accesses for others: other blocks; the host.
+  bool has_fence() const { return has_fence_; }
+  bool has_fence_for_host() const { return has_fence_for_host_; }
+
  private:
   using Cause = GlobalConflict::Cause;
   /// Both lines, name of the memory, cause.
@@ -64,7 +75,8 @@ class GlobalRaces : public Check, private GlobalConflictSink {
   std::vector<std::unique_ptr<BlockView>> blocks_;  ///< by resident place
   GlobalShadow shadow_;
   std::map<Key, Found> found_;     ///< in this launch
-  std::set<std::uint32_t> looks_;  ///< lines of reads behind which an atomic decides
+  std::set<std::uint32_t> looks_;  ///< in this launch
+  bool has_fence_ = false, has_fence_for_host_ = false;
 };
 
 }  // namespace scanlab::vgpu

@@ -248,10 +248,46 @@ bool GlobalShadow::are_apart(const Row& a, const Row& b, const BlockView& block)
   return within >= b.deed.bytes && within + a.deed.bytes <= distance;
 }
 
+// --- what the launch has touched -------------------------------------------------------------------------------------
+
+// Of accesses that are alike rows and cells keep only some, but nothing of where they went.
+void GlobalShadow::collect(Touches& touches) const {
+  for (const Row& row : rows_) {
+    const Manner manner{row.deed.how, row.deed.line, row.deed.bytes};
+    const Mask lanes = row.deed.lanes;
+    const auto first = static_cast<unsigned>(std::countr_zero(lanes));
+    const auto count = static_cast<unsigned>(std::popcount(lanes));
+    if (lanes == full_mask && row.step == row.stride * std::int64_t{warp_size}) {
+      touches.add(row.first, row.stride, std::uint64_t{row.count} * warp_size, manner.bytes, manner);
+      continue;
+    }
+    // Every lane, every second one, …
+    const unsigned gap = count > 1 ? static_cast<unsigned>(std::countr_zero(lanes & (lanes - 1))) - first : 1;
+    Mask regular = 0;
+    for (unsigned k = 0; k < count && first + k * gap < warp_size; ++k) regular |= Mask{1} << (first + k * gap);
+    for (unsigned k = 0; k < row.count; ++k) {
+      if (regular == lanes)
+        touches.add(row.at(k, first), row.stride * gap, count, manner.bytes, manner);
+      else
+        for_each_lane_of(lanes, [&](unsigned lane) { touches.add(row.at(k, lane), 0, 1, manner.bytes, manner); });
+    }
+  }
+  for (std::uint32_t c = 0; c < cells_used_; ++c)
+    for (std::uint64_t word = 0; word < words; ++word)
+      for (std::uint32_t n = (*cells_[c])[word].first; n != none; n = nodes_[n].next) {
+        const Node& node = nodes_[n];
+        const auto low = static_cast<unsigned>(std::countr_zero(node.bytes));
+        touches.add(cells_at_[c] + word * word_bytes + low, 0, 1, static_cast<unsigned>(std::popcount(node.bytes)),
+                    {node.deed.how, node.deed.line, node.deed.bytes});
+      }
+}
+
 /// From here on the chunk's words are looked at one by one.
 void GlobalShadow::open(Chunk& chunk, std::uint64_t begin) {
   if (cells_used_ == cells_.size()) cells_.push_back(std::make_unique<Cells>());
+  cells_at_.resize(cells_.size());
   cells_[cells_used_]->fill({});
+  cells_at_[cells_used_] = begin;
   chunk.cells = cells_used_++;
   for (unsigned n = 0; n < chunk.count; ++n) {
     const Row& row = rows_[chunk.rows[n]];

@@ -13,6 +13,7 @@
 
 #include "vgpu/checks/block_view.hpp"
 #include "vgpu/checks/global_deed.hpp"
+#include "vgpu/checks/touches.hpp"
 #include "vgpu/core/observer.hpp"
 
 namespace scanlab::vgpu {
@@ -25,6 +26,8 @@ class GlobalShadow {
   void begin_launch();
   /// An access to global memory, about to happen.
   void access(const AccessRun& run, GlobalHow how, BlockView& block);
+  /// All that this launch has touched so far.
+  void collect(Touches& touches) const;
 
  private:
   static constexpr std::uint32_t none = ~0u;
@@ -110,6 +113,7 @@ class GlobalShadow {
   std::vector<std::unique_ptr<Part>> parts_;  ///< of global memory
   std::vector<Row> rows_;
   std::vector<std::unique_ptr<Cells>> cells_;  ///< the first `cells_used_` are in use
+  std::vector<std::uint64_t> cells_at_;        ///< the address where each begins
   std::uint32_t cells_used_ = 0;
   std::vector<Node> nodes_;
   std::vector<Piece> pieces_;

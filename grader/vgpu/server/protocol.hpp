@@ -15,7 +15,7 @@
 namespace scanlab::server::wire {
 
 inline constexpr std::uint32_t magic = 0x5550'4756;  ///< "VGPU"
-inline constexpr std::uint32_t version = 3;
+inline constexpr std::uint32_t version = 4;
 /// Environment variable with the number of the program's end of the socket.
 inline constexpr const char* fd_variable = "SCANLAB_VGPU_FD";
 
@@ -40,14 +40,21 @@ enum class Op : std::uint32_t {
   synchronise,      ///< surfaces a pending fault
   read_output,      ///< → bytes of device printf's text, at the start of the staging buffer
   memory_info,      ///< → bytes: free, value: all
-  record_event,     ///< id: chosen by the program; remembers the device's own clock, after all that was asked before
+  record_event,     ///< id: chosen by the program; remembers the device's own clock, after all that was asked before;
+                    ///< stream; value 1: its time only, its place in the stream was told before
   event_time,       ///< id → time: of the event's last record, in ns
   drop_event,       ///< id
   occupancy,        ///< id: kernel, bytes: threads, dynamic_shared → value: blocks a multiprocessor
   reset,            ///< frees what this program allocated and unloads its modules
   set_heap_limit,   ///< bytes: what malloc() in kernels may give in all
   note_error_read,  ///< the program has asked for the error of the launches that were refused so far
+  wait_event,       ///< stream, id: what the stream is given from now on comes after the event
+  note_host_wait,   ///< the host has waited. value: HostWait; stream or id: an event
+  drop_stream,      ///< stream
 };
+
+/// What the host has waited for.
+enum class HostWait : std::uint64_t { stream, event, all };
 
 /// How `allocate` names the memory in messages.
 enum class Allocate : std::uint64_t { ordinary, managed, pinned, registered };
@@ -59,12 +66,34 @@ constexpr std::size_t progress_offset(std::size_t staging_bytes) {
 inline constexpr std::size_t progress_bytes = 64;
 
 /// Bits of Request::flags.
-inline constexpr std::uint32_t flag_quiet = 1;     ///< send no reply (launch, fill, copy_on_device, record_event,
-                                                   ///< note_error_read)
+inline constexpr std::uint32_t flag_quiet = 1;     ///< send no reply; see `may_be_quiet`
 inline constexpr std::uint32_t flag_blocking = 2;  ///< a call that waits for the device: a pending fault surfaces here
 inline constexpr std::uint32_t flag_cooperative = 4;  ///< cooperative launch
+/// When a call for copies or sets returns, as CUDA documents it: when the work is done; when all before it is done.
+inline constexpr std::uint32_t flag_host_waits = 8, flag_host_has_waited = 16;
+inline constexpr std::uint32_t flag_stream_ordered = 32;  ///< of allocate and release: cudaMallocAsync, cudaFreeAsync
+inline constexpr std::uint32_t flag_by_async = 64;        ///< of copies and sets: by the call whose name ends so
+/// Bits of Request::stream; below them its number: 0 is the legacy default stream.
+inline constexpr std::uint64_t stream_non_blocking = std::uint64_t{1} << 63, stream_per_thread = std::uint64_t{1} << 62;
 /// Bits of Reply::flags.
 inline constexpr std::uint32_t flag_sticky = 1;  ///< `error` stays until the device is reset
+
+/// Requests that can do without a reply (flag_quiet).
+constexpr bool may_be_quiet(Op op) {
+  switch (op) {
+    case Op::launch:
+    case Op::fill:
+    case Op::copy_on_device:
+    case Op::record_event:
+    case Op::note_error_read:
+    case Op::wait_event:
+    case Op::note_host_wait:
+    case Op::drop_stream:
+      return true;
+    default:
+      return false;
+  }
+}
 
 struct Request {
   std::uint32_t magic = wire::magic;
@@ -72,13 +101,14 @@ struct Request {
   std::uint32_t flags = 0;
   std::uint32_t payload_bytes = 0;
   std::uint64_t id = 0;
-  std::uint64_t to = 0, from = 0;  ///< device addresses
+  std::uint64_t to = 0, from = 0;  ///< device addresses; of a copy's other end that of pinned memory, or 0
   std::uint64_t bytes = 0;
   std::uint64_t offset = 0;
   std::uint64_t value = 0;
   std::uint32_t grid[3] = {1, 1, 1};
   std::uint32_t block[3] = {1, 1, 1};
   std::uint64_t dynamic_shared = 0, max_dynamic_shared = 0;
+  std::uint64_t stream = 0;  ///< in whose order it is
 };
 
 struct Reply {
@@ -116,7 +146,7 @@ struct ParameterPlace {
 
 static_assert(std::is_trivially_copyable_v<Request> && std::is_trivially_copyable_v<Reply> &&
               std::is_trivially_copyable_v<DeviceFacts> && std::is_trivially_copyable_v<KernelFacts>);
-static_assert(sizeof(Request) == 104 && sizeof(Reply) == 64, "the same layout for every compiler");
+static_assert(sizeof(Request) == 112 && sizeof(Reply) == 64, "the same layout for every compiler");
 
 /// Values of cudaError_t that the server uses (it is built without CUDA's headers).
 namespace error {

@@ -247,6 +247,9 @@ bool Requests::answered_by_fault(const Request& request, Answer& answer) {
     case Op::occupancy:
     case Op::reset:
     case Op::note_error_read:
+    case Op::wait_event:
+    case Op::note_host_wait:
+    case Op::drop_stream:
       return false;
     default:
       break;
@@ -263,6 +266,12 @@ void Requests::handle(const Request& request, std::span<const std::byte> payload
   if (request.op != Op::hello && !greeted_) throw ProtocolError("no greeting");
   if (request.op != Op::copy_to_device && request.op != Op::copy_to_host) last_copy_.may_continue = false;
   if (answered_by_fault(request, answer)) return;
+  if (options_.work) tell_before(request);
+  carry_out(request, payload, answer);
+  if (options_.work) tell_after(request, answer.reply);
+}
+
+void Requests::carry_out(const Request& request, std::span<const std::byte> payload, Answer& answer) {
   Reply& reply = answer.reply;
   switch (request.op) {
     case Op::hello:
@@ -371,6 +380,10 @@ void Requests::handle(const Request& request, std::span<const std::byte> payload
     case Op::note_error_read:
       traffic.unread_refusals = 0;
       break;
+    case Op::wait_event:
+    case Op::note_host_wait:
+    case Op::drop_stream:
+      break;  // all work runs in the order in which it was submitted
     case Op::set_heap_limit:
       if (request.bytes > options_.max_allocated_bytes || !device_.memory().set_heap_limit(request.bytes))
         reply.error = wire::error::invalid_value;

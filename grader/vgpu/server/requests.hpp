@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "vgpu/core/device.hpp"
+#include "vgpu/core/work.hpp"
 #include "vgpu/server/protocol.hpp"
 #include "vgpu/server/session.hpp"
 #include "vgpu/server/staging.hpp"
@@ -101,6 +102,10 @@ class Requests {
   /// After a kernel was stopped the device does no more work; calls that would wait for it return its error.
   bool answered_by_fault(const wire::Request& request, Answer& answer);
   void handle(const wire::Request& request, std::span<const std::byte> payload, Answer& answer);
+  void carry_out(const wire::Request& request, std::span<const std::byte> payload, Answer& answer);
+  /// What the listener to the program's work has to know of a request; called before and after it.
+  void tell_before(const wire::Request& request);
+  void tell_after(const wire::Request& request, const wire::Reply& reply);
   /// Frees what the program allocated and unloads its modules.
   void reset();
   void keep_output(std::string_view text);

@@ -151,9 +151,7 @@ struct Session::Impl {
       requests.staging().count_request();
     }
     // Who asks for quiet where a reply is due gets it all the same.
-    const bool may_be_quiet = request.op == Op::launch || request.op == Op::fill || request.op == Op::copy_on_device ||
-                              request.op == Op::record_event || request.op == Op::note_error_read;
-    return ((request.flags & wire::flag_quiet) && may_be_quiet) || send(answer);
+    return ((request.flags & wire::flag_quiet) && wire::may_be_quiet(request.op)) || send(answer);
   }
 
   void serve() {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "vgpu/core/device.hpp"
+#include "vgpu/core/work.hpp"
 
 namespace scanlab::server {
 
@@ -40,6 +41,7 @@ struct SessionOptions {
   std::size_t max_modules = 4096, max_kernels = 65536, max_allocations = 1u << 20, max_events = 1u << 20;
   /// Called in the serving thread, with the session's lock held, when a kernel is stopped or a module cannot be used.
   std::function<void(const vgpu::Fault&)> on_fault;
+  vgpu::WorkListener* work = nullptr;  ///< is told of the program's streams, in the serving thread; not owned
 };
 
 /// Serves one program. The program is not trusted: a malformed request only closes its connection.

@@ -312,6 +312,7 @@ int run(const Arguments& arguments) {
     has_fault |= fault.kind != vgpu::Fault::Kind::refused;
     if (!cancelled) fmt::print(stderr, "{}\n", with_short_paths(fault.text()));
   };
+  if (checks) options.work = checks->work();
   server::Session session(device, ends[0], std::move(options));
 
   forward_signals();
@@ -368,6 +369,8 @@ int run(const Arguments& arguments) {
     }
   }
   print_findings(findings);
+  if (const std::string left_out = checks ? checks->left_out() : std::string(); !left_out.empty())
+    fmt::print(stderr, "vgpu-run: not all work of different streams was compared: {}\n", left_out);
   if (const std::string problem = session.internal_error(); !problem.empty()) {
     fmt::print(stderr, "vgpu-run: internal error of the virtual GPU (not of the program): {}\n", problem);
     return exit_kit;

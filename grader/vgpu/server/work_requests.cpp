@@ -1,0 +1,121 @@
+// What requests say of the order of the program's work, for whoever listens to it.
+#include "vgpu/server/requests.hpp"
+
+namespace scanlab::server {
+
+using vgpu::Stream;
+using vgpu::Work;
+using wire::Op;
+using wire::Request;
+
+namespace {
+
+Stream stream_of(const Request& request) {
+  Stream stream;
+  stream.number = static_cast<std::uint32_t>(request.stream);
+  stream.is_non_blocking = (request.stream & wire::stream_non_blocking) != 0;
+  stream.is_per_thread = (request.stream & wire::stream_per_thread) != 0;
+  return stream;
+}
+
+bool is_stream_ordered(const Request& request) {
+  return (request.flags & wire::flag_stream_ordered) != 0;
+}
+
+/// Requests that are work of a stream.
+bool is_work(const Request& request) {
+  switch (request.op) {
+    case Op::launch:
+    case Op::copy_to_device:
+    case Op::copy_to_host:
+    case Op::copy_on_device:
+    case Op::fill:
+      return true;
+    case Op::allocate:
+    case Op::release:
+      return is_stream_ordered(request);
+    default:
+      return false;
+  }
+}
+
+const char* call_of(const Request& request) {
+  const bool is_async = (request.flags & wire::flag_by_async) != 0;
+  switch (request.op) {
+    case Op::copy_to_device:
+    case Op::copy_to_host:
+    case Op::copy_on_device:
+      return is_async ? "cudaMemcpyAsync" : "cudaMemcpy";
+    case Op::fill:
+      return is_async ? "cudaMemsetAsync" : "cudaMemset";
+    case Op::allocate:
+      return "cudaMallocAsync";
+    case Op::release:
+      return "cudaFreeAsync";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+void Requests::tell_before(const Request& request) {
+  // cudaMalloc and cudaFree make all streams wait (CUDA's guide, on the allocator in the order of streams). A module is
+  // unloaded, and the device reset, when all is done.
+  const bool is_for_all = request.op == Op::unload_module || request.op == Op::reset ||
+                          ((request.op == Op::allocate || request.op == Op::release) && !is_stream_ordered(request));
+  if (is_for_all) options_.work->host_waited_for_all();
+  if (!is_work(request)) return;
+  Work work;
+  work.stream = stream_of(request);
+  work.call = call_of(request);
+  if (request.flags & wire::flag_host_waits) work.host = Work::Host::waits;
+  if (request.flags & wire::flag_host_has_waited) work.host = Work::Host::has_waited;
+  // The other end of a copy, where that is memory which device code may use.
+  const auto is_known = [&](vgpu::Address address) {
+    return address != 0 && device_.memory().find(address, request.bytes) != nullptr;
+  };
+  if (request.op == Op::copy_to_device && is_known(request.from)) work.read_too = request.from;
+  if (request.op == Op::copy_to_host && is_known(request.to)) work.written_too = request.to;
+  work.bytes_too = request.bytes;
+  options_.work->work_begin(work);
+}
+
+void Requests::tell_after(const Request& request, const wire::Reply& reply) {
+  vgpu::WorkListener& listener = *options_.work;
+  if (is_work(request)) listener.work_end();
+  if (reply.error != wire::error::success) return;
+  switch (request.op) {
+    case Op::record_event:
+      if (request.value == 0) listener.recorded(request.id, stream_of(request));
+      break;
+    case Op::drop_event:
+      listener.dropped(request.id);
+      break;
+    case Op::drop_stream:
+      listener.dropped(stream_of(request));
+      break;
+    case Op::wait_event:
+      listener.waits(stream_of(request), request.id);
+      break;
+    case Op::note_host_wait:
+      switch (static_cast<wire::HostWait>(request.value)) {
+        case wire::HostWait::stream:
+          listener.host_waited(stream_of(request));
+          break;
+        case wire::HostWait::event:
+          listener.host_waited(request.id);
+          break;
+        case wire::HostWait::all:
+          listener.host_waited_for_all();
+          break;
+        default:
+          throw ProtocolError("an unknown wait");
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace scanlab::server
