@@ -62,8 +62,21 @@ TEST_CASE("an event passes on what its stream has done, and nothing later") {
   CHECK(p.has_waited_too_early(behind));
   CHECK_FALSE(p.follows(one, before));
   CHECK_FALSE(p.has_waited_too_early(before));
+  p.host_waits_for_all();
+  const auto after_all = p.work(free_one);
+  CHECK_FALSE(p.follows(two, after_all));
+  CHECK_FALSE(p.has_waited_too_early(after_all));
   REQUIRE(p.wait(free_two, 8));  // never recorded
-  CHECK_FALSE(p.follows(free_two, before));
+  CHECK_FALSE(p.follows(free_two, after_all));
+}
+
+TEST_CASE("an event that is recorded in front of all work of its stream is noticed") {
+  Program p;
+  REQUIRE(p.record(1, one));
+  const auto first = p.work(one);
+  REQUIRE(p.wait(two, 1));
+  CHECK_FALSE(p.follows(two, first));
+  CHECK(p.has_waited_too_early(first));
 }
 
 TEST_CASE("an event stands for its last record, a wait for the record before it") {

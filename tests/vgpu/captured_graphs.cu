@@ -28,6 +28,7 @@ int main() {
   for (int i = 0; i < n; ++i) host[i] = i;
   cudaMemcpy(a, host, bytes, cudaMemcpyHostToDevice);
   cudaMemset(b, 0, bytes);
+  cudaDeviceSynchronize();  // the streams below do not wait for the default stream
   cudaStream_t stream, side;
   cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
   cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking);

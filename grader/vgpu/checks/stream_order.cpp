@@ -26,7 +26,7 @@ StreamOrder::Line* StreamOrder::line_of(const Stream& stream) {
     line = lines_.insert(lines_.end(), Line{});
   }
   line->stream = stream;
-  line->known = line->by_events = {};
+  line->known = line->waits = {};
   line->is_dropped = false;
   line_by_name_.emplace(name_of(stream), static_cast<std::size_t>(line - lines_.begin()));
   return &*line;
@@ -51,7 +51,7 @@ bool StreamOrder::submit(const Stream& stream, Work::Host host, Place& place) {
   if (!line) return false;
   if (host == Work::Host::has_waited) host_.join(line->known);
   known_ = line->known;
-  by_events_ = line->by_events;
+  waits_ = line->waits;
   place = {static_cast<std::size_t>(line - lines_.data()), ++line->count};
   line->known.set(place.line, place.number);
   if (host == Work::Host::waits) host_.join(line->known);
@@ -59,14 +59,14 @@ bool StreamOrder::submit(const Stream& stream, Work::Host host, Place& place) {
 }
 
 bool StreamOrder::has_waited_too_early(const Place& place) const {
-  const std::uint64_t by_events = by_events_.at(place.line);
-  return by_events > host_.at(place.line) && by_events < place.number;
+  const std::uint64_t waited = waits_.at(place.line);
+  return waited > host_.at(place.line) && waited <= place.number;
 }
 
 bool StreamOrder::record(std::uint64_t event, const Stream& stream) {
   const Line* const line = arrive(stream);
   if (!line || (events_.size() >= most_events && !events_.contains(event))) return false;
-  events_[event] = line->known;
+  events_[event] = {line->known, static_cast<std::size_t>(line - lines_.data()), line->count};
   return true;
 }
 
@@ -75,8 +75,9 @@ bool StreamOrder::wait(const Stream& stream, std::uint64_t event) {
   if (!line) return false;
   const auto recorded = events_.find(event);
   if (recorded == events_.end()) return true;
-  line->known.join(recorded->second);
-  line->by_events.join(recorded->second);
+  const Event& event_then = recorded->second;
+  line->known.join(event_then.known);
+  line->waits.set(event_then.line, event_then.number + 1);
   return true;
 }
 
@@ -85,7 +86,7 @@ void StreamOrder::host_waits(const Stream& stream) {
 }
 
 void StreamOrder::host_waits(std::uint64_t event) {
-  if (const auto recorded = events_.find(event); recorded != events_.end()) host_.join(recorded->second);
+  if (const auto recorded = events_.find(event); recorded != events_.end()) host_.join(recorded->second.known);
 }
 
 void StreamOrder::host_waits_for_all() {

@@ -61,7 +61,7 @@ class StreamOrder {
     Stream stream;
     std::uint64_t count = 0;  ///< of its work
     Clock known;              ///< what the stream's next work comes after
-    Clock by_events;          ///< of this, what its waits for events have brought
+    Clock waits;              ///< for events of each line: how much work it had at the latest of them, + 1
     bool is_dropped = false;
   };
 
@@ -75,9 +75,14 @@ class StreamOrder {
 
   std::vector<Line> lines_;
   std::unordered_map<std::uint64_t, std::size_t> line_by_name_;
-  std::unordered_map<std::uint64_t, Clock> events_;
+  struct Event {
+    Clock known;
+    std::size_t line = 0;
+    std::uint64_t number = 0;  ///< of the line's work until then
+  };
+  std::unordered_map<std::uint64_t, Event> events_;
   Clock host_;
-  Clock known_, by_events_;  ///< of the work that was submitted last
+  Clock known_, waits_;  ///< of the work that was submitted last
 };
 
 }  // namespace scanlab::vgpu

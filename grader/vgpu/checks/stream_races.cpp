@@ -244,7 +244,7 @@ bool StreamRaces::may_race(const Done& earlier, const Touch& first, const Touch&
   return can_race(first.manner.how, second.manner.how) && can_race(manner(earlier, first), manner(*now_, second));
 }
 
-void StreamRaces::compare_with(const Done& earlier, std::vector<Address>& told) {
+void StreamRaces::compare_with(Done& earlier, std::vector<Address>& told) {
   if (earlier.reach.back() <= now_->touches.front().span.begin ||
       now_->reach.back() <= earlier.touches.front().span.begin || earlier.talks_to_host || now_->talks_to_host)
     return;
@@ -262,6 +262,9 @@ void StreamRaces::compare_with(const Done& earlier, std::vector<Address>& told) 
       // The heap's memory goes from thread to thread by ways that nobody tells of.
       if (!array || array->on_heap || std::ranges::find(told, array->base) != told.end()) continue;
       told.push_back(array->base);
+      const std::pair pair(now_->place.line, array->base);
+      if (std::ranges::find(earlier.told, pair) != earlier.told.end()) continue;
+      earlier.told.push_back(pair);
       findings_.add(describe(earlier, *first, later, *array, *byte));
     }
   }

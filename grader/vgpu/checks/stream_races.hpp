@@ -62,6 +62,8 @@ class StreamRaces : public WorkListener, private MemoryListener {
     std::vector<Address> reach;  ///< for each touch the last byte of it and of all before it, + 1
     bool has_fence = false;
     bool talks_to_host = false;
+    /// Later work by its line, and the arrays: what comes behind the first of it that races comes behind this too.
+    std::vector<std::pair<std::size_t, Address>> told;
 
     bool is_same_as(const Done& other) const;
   };
@@ -76,7 +78,7 @@ class StreamRaces : public WorkListener, private MemoryListener {
   void touch(Address address, std::uint64_t bytes, How::Kind kind);
   /// `told`: the arrays of which a race with the same stream has been told; what comes behind the latest work of a
   /// stream comes behind all of it.
-  void compare_with(const Done& earlier, std::vector<Address>& told);
+  void compare_with(Done& earlier, std::vector<Address>& told);
   bool may_race(const Done& earlier, const Touch& first, const Touch& second) const;
   bool is_by_flags(const Done& earlier) const;
   Finding describe(const Done& earlier, const Touch& first, const Touch& second, const Allocation& array,
