@@ -227,9 +227,21 @@ void Client::print_output(std::uint64_t bytes) {
   }
 }
 
-cudaError_t Client::synchronise() {
+Request Client::request_of(const Wait& wait, Op op) {
   Request request;
-  request.op = Op::synchronise;
+  request.op = op;
+  request.value = static_cast<std::uint64_t>(wait.what);
+  request.id = wait.event;
+  stream_ = wait.stream;
+  return request;
+}
+
+void Client::note(const Wait& wait) {
+  post(request_of(wait, Op::note_host_wait), {});
+}
+
+cudaError_t Client::synchronise(const Wait& wait) {
+  Request request = request_of(wait, Op::synchronise);
   request.flags = wire::flag_blocking;
   return submit(request);
 }
@@ -238,19 +250,22 @@ bool Client::done(std::uint64_t requests) const {
   return link != Link::open || std::atomic_ref(*done_).load(std::memory_order_acquire) >= requests;
 }
 
-cudaError_t Client::synchronise(std::uint64_t requests) {
+cudaError_t Client::synchronise(std::uint64_t requests, const Wait& wait) {
   using clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds grace{100};
   const std::uint64_t all = sent_;
   const auto begin = clock::now();
   for (auto pause = std::chrono::microseconds(20); requests < all && !done(all);) {
-    if (done(requests) && clock::now() - begin > grace) return sticky;
+    if (done(requests) && clock::now() - begin > grace) {
+      note(wait);
+      return sticky;
+    }
     mutex.unlock();
     std::this_thread::sleep_for(pause);
     mutex.lock();
     if (pause < std::chrono::milliseconds(1)) pause *= 2;
   }
-  return synchronise();
+  return synchronise(wait);
 }
 
 std::uint64_t Client::sent_on(cudaStream_t stream) {
@@ -269,29 +284,6 @@ void Client::drop(const CUstream_st& stream) {
   Request request;
   request.op = Op::drop_stream;
   stream_ = stream.name;
-  post(request, {});
-}
-
-void Client::note_host_wait(cudaStream_t stream) {
-  Request request;
-  request.op = Op::note_host_wait;
-  request.value = static_cast<std::uint64_t>(wire::HostWait::stream);
-  work_in(stream);
-  post(request, {});
-}
-
-void Client::note_host_wait(const CUevent_st& event) {
-  Request request;
-  request.op = Op::note_host_wait;
-  request.value = static_cast<std::uint64_t>(wire::HostWait::event);
-  request.id = event.id;
-  post(request, {});
-}
-
-void Client::note_host_wait() {
-  Request request;
-  request.op = Op::note_host_wait;
-  request.value = static_cast<std::uint64_t>(wire::HostWait::all);
   post(request, {});
 }
 

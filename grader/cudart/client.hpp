@@ -119,23 +119,30 @@ class Client {
   void post(wire::Request request, std::span<const std::byte> payload);
   /// The same as `exchange` for a request that is answered with a descriptor; -1 when it is not.
   wire::Reply exchange(wire::Request request, std::span<const std::byte> payload, int& fd);
+  /// What a call waits for: so that the order of later work is known.
+  struct Wait {
+    wire::HostWait what = wire::HostWait::none;
+    std::uint64_t stream = 0, event = 0;
+  };
+  Wait wait_for(cudaStream_t stream) { return {wire::HostWait::stream, at(stream).name, 0}; }
+  static Wait wait_for(const CUevent_st& event) { return {wire::HostWait::event, 0, event.id}; }
+  static Wait wait_for_all() { return {wire::HostWait::all, 0, 0}; }
+  /// The host knows that what `wait` names is done, by other ways than `synchronise`.
+  void note(const Wait& wait);
   /// Waits for the device: surfaces a fault, and prints what the device printed.
-  cudaError_t synchronise();
+  cudaError_t synchronise(const Wait& wait);
+  cudaError_t synchronise() { return synchronise(Wait()); }
   /// Requests sent so far; are so many of them done? Does not wait.
   std::uint64_t sent() const { return sent_; }
   bool done(std::uint64_t requests) const;
   /// Waits until so many requests are done. What was sent later is waited for too, unless it takes long (it may wait
   /// for the host): then faults surface, and printed text shows, at a later call.
-  cudaError_t synchronise(std::uint64_t requests);
+  cudaError_t synchronise(std::uint64_t requests, const Wait& wait);
   /// The number of requests that `stream` has to wait for.
   std::uint64_t sent_on(cudaStream_t stream);
   void note_work(cudaStream_t stream) { at(stream).sent = sent_; }
   /// Requests from now on are work of this stream, until another is named.
   void work_in(cudaStream_t stream) { stream_ = at(stream).name; }
-  /// The host has waited for a stream, for an event, for everything: what is submitted later comes after that.
-  void note_host_wait(cudaStream_t stream);
-  void note_host_wait(const CUevent_st& event);
-  void note_host_wait();
   /// Waits until everything sent is done, whatever came of it: then the host may look at memory that kernels use.
   void drain();
 
@@ -201,6 +208,7 @@ class Client {
 
  private:
   void lose(const char* why);
+  wire::Request request_of(const Wait& wait, wire::Op op);
   void print_output(std::uint64_t bytes);
   void run_host_functions();
   bool check_range(Address address, std::size_t bytes, std::uint32_t flags, cudaError_t& error);

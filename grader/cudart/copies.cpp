@@ -134,7 +134,7 @@ cudaError_t copy(Client& state, void* to, const void* from, std::size_t bytes, c
                    "copy to the host", from, bytes);
   if (waits == Waits::yes)
     if (const cudaError_t error = state.synchronise(); error != cudaSuccess) return error;
-  state.note_host_wait();  // between two places of the host it is done when the call returns
+  state.note(Client::wait_for_all());  // between two places of the host it is done when the call returns
   std::memmove(to, from, bytes);
   return cudaSuccess;
 }

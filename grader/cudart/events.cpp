@@ -92,9 +92,9 @@ cudaError_t CUDARTAPI cudaEventSynchronize(cudaEvent_t event) {
     if (!event->recorded) return cudaSuccess;
     const HostCalls before = event->host_calls;  // another thread may record the event meanwhile
     const std::uint64_t requests = event->sent;
-    state.note_host_wait(*event);
+    state.note(Client::wait_for(*event));
     state.await(before);
-    return state.synchronise(requests);
+    return state.synchronise(requests, Client::Wait());
   });
 }
 
@@ -103,9 +103,9 @@ cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t event) {
     if (const cudaError_t error = check(state, event); error != cudaSuccess) return error;
     if (!event->recorded) return cudaSuccess;
     if (!has_ended(state, *event)) return cudaErrorNotReady;
-    const bool is_idle = state.done(state.sent());
-    state.note_host_wait(*event);
-    return is_idle ? state.synchronise() : cudaSuccess;
+    if (state.done(state.sent())) return state.synchronise(Client::wait_for(*event));
+    state.note(Client::wait_for(*event));
+    return cudaSuccess;
   });
 }
 
@@ -153,7 +153,7 @@ cudaError_t CUDARTAPI cudaEventElapsedTime(float* milliseconds, cudaEvent_t star
     if (!start->recorded || !end->recorded || ((start->flags | end->flags) & cudaEventDisableTiming))
       return cudaErrorInvalidResourceHandle;
     if (!has_ended(state, *start) || !has_ended(state, *end)) return cudaErrorNotReady;
-    for (const cudaEvent_t event : {start, end}) state.note_host_wait(*event);
+    for (const cudaEvent_t event : {start, end}) state.note(Client::wait_for(*event));
     double from = 0, to = 0;
     if (const cudaError_t error = time_of(state, *start, from); error != cudaSuccess) return error;
     if (const cudaError_t error = time_of(state, *end, to); error != cudaSuccess) return error;

@@ -41,7 +41,7 @@ void Client::enqueue_host_function(cudaStream_t stream, std::shared_ptr<HostCall
     std::thread([this] { run_host_functions(); }).detach();  // the client is never destroyed
   }
   // It may tell the host at any time that what was before it is done: from here on that counts as known.
-  note_host_wait(stream);
+  note(wait_for(stream));
   at(stream).host_calls.push_back(host_call);
   host_queue_.push_back(std::move(host_call));
   host_queue_changed_.notify_all();

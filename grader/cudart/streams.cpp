@@ -72,9 +72,8 @@ cudaError_t CUDARTAPI cudaPeekAtLastError(void) {
 cudaError_t CUDARTAPI cudaDeviceSynchronize(void) {
   return call([](Client& state) -> cudaError_t {
     if (const cudaError_t error = state.refuse_during_capture(); error != cudaSuccess) return error;
-    state.note_host_wait();
     state.await_all_host_functions();
-    return state.synchronise();
+    return state.synchronise(Client::wait_for_all());
   });
 }
 
@@ -128,9 +127,8 @@ cudaError_t CUDARTAPI cudaStreamSynchronize(cudaStream_t stream) {
   return call([&](Client& state) -> cudaError_t {
     if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
     if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
-    state.note_host_wait(stream);
     state.await_host_functions(stream);
-    return state.synchronise(state.sent_on(stream));
+    return state.synchronise(state.sent_on(stream), state.wait_for(stream));
   });
 }
 
@@ -139,9 +137,9 @@ cudaError_t CUDARTAPI cudaStreamQuery(cudaStream_t stream) {
     if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
     if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
     if (!state.done(state.sent_on(stream)) || !state.host_functions_before(stream).empty()) return cudaErrorNotReady;
-    const bool is_idle = state.done(state.sent());
-    state.note_host_wait(stream);
-    return is_idle ? state.synchronise() : cudaSuccess;
+    if (state.done(state.sent())) return state.synchronise(state.wait_for(stream));
+    state.note(state.wait_for(stream));
+    return cudaSuccess;
   });
 }
 

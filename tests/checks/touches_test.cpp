@@ -85,7 +85,7 @@ TEST_CASE("touches keep all bytes and no others, whatever the order in which the
         for (std::uint64_t byte = 0; byte < length; ++byte)
           expected[line].insert(first + static_cast<std::uint64_t>(stride) * n + byte);
     }
-    for (const vgpu::Touch& t : touches.take()) got[t.manner.line].merge(bytes_of(t.span));
+    for (const vgpu::Touch& t : touches.list()) got[t.manner.line].merge(bytes_of(t.span));
     REQUIRE(got == expected);
   }
 }
@@ -93,11 +93,13 @@ TEST_CASE("touches keep all bytes and no others, whatever the order in which the
 TEST_CASE("rows side by side are one span, forwards and backwards, and so are regular steps") {
   vgpu::Touches touches;
   for (unsigned k = 0; k < 100; ++k) touches.add(base + 128 * k, 4, 32, 4, writes(1));
-  CHECK(touches.take().size() == 1);
+  CHECK(touches.list().size() == 1);
+  touches.clear();
   for (unsigned k = 100; k-- > 0;) touches.add(base + 128 * k, 4, 32, 4, writes(1));
-  CHECK(touches.take().size() == 1);
+  CHECK(touches.list().size() == 1);
+  touches.clear();
   for (unsigned k = 0; k < 100; ++k) touches.add(base + 256 * k, 8, 32, 4, writes(1));
-  const auto every_second = touches.take();
+  const auto every_second = touches.list();
   REQUIRE(every_second.size() == 1);
   CHECK(every_second[0].span == Span{base, base + 256 * 100 - 4, 8, 4});
 }
@@ -158,7 +160,7 @@ TEST_CASE("the shadow of a launch tells exactly what was touched") {
     }
     vgpu::Touches touches;
     shadow.collect(touches);
-    for (const vgpu::Touch& t : touches.take()) got[{t.manner.line, t.manner.how.writes()}].merge(bytes_of(t.span));
+    for (const vgpu::Touch& t : touches.list()) got[{t.manner.line, t.manner.how.writes()}].merge(bytes_of(t.span));
     REQUIRE(got == expected);
   }
 }

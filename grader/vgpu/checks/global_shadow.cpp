@@ -272,14 +272,29 @@ void GlobalShadow::collect(Touches& touches) const {
         for_each_lane_of(lanes, [&](unsigned lane) { touches.add(row.at(k, lane), 0, 1, manner.bytes, manner); });
     }
   }
+  // Words side by side are mostly touched in the same manner.
+  std::uint64_t begin = 0, end = 0;
+  Manner manner;
   for (std::uint32_t c = 0; c < cells_used_; ++c)
-    for (std::uint64_t word = 0; word < words; ++word)
+    for (std::uint64_t word = 0; word < words; ++word) {
+      // Nodes lie in the order of accesses, which may be any.
+      if (const std::uint32_t ahead = (*cells_[c])[(word + 16) % words].first; ahead != none) {
+        __builtin_prefetch(&nodes_[ahead]);
+        __builtin_prefetch(&nodes_[ahead].bytes);
+      }
       for (std::uint32_t n = (*cells_[c])[word].first; n != none; n = nodes_[n].next) {
         const Node& node = nodes_[n];
-        const auto low = static_cast<unsigned>(std::countr_zero(node.bytes));
-        touches.add(cells_at_[c] + word * word_bytes + low, 0, 1, static_cast<unsigned>(std::popcount(node.bytes)),
-                    {node.deed.how, node.deed.line, node.deed.bytes});
+        const std::uint64_t at = cells_at_[c] + word * word_bytes + static_cast<unsigned>(std::countr_zero(node.bytes));
+        const Manner own{node.deed.how, node.deed.line, node.deed.bytes};
+        if (at != end || own != manner) {
+          touches.add(begin, 0, 1, end - begin, manner);
+          begin = at;
+          manner = own;
+        }
+        end = at + static_cast<unsigned>(std::popcount(node.bytes));
       }
+    }
+  touches.add(begin, 0, 1, end - begin, manner);
 }
 
 /// From here on the chunk's words are looked at one by one.

@@ -15,7 +15,7 @@ namespace {
 /// What is kept in all: pieces of work, and spans.
 constexpr std::size_t most_kept = 1u << 15, most_kept_touches = 1u << 20;
 /// Work that touches the same again and again is kept once, as far as it is among the latest of its stream.
-constexpr std::size_t latest = 8;
+constexpr std::size_t latest = 4;
 /// Arrays in which work may be found to race with another stream.
 constexpr std::size_t most_arrays = 8;
 
@@ -126,7 +126,7 @@ void StreamRaces::work_begin(const Work& work) {
   done.work = work;
   if (!order_.submit(work.stream, work.host, done.place)) return give_up("there are too many streams to follow");
   now_ = std::move(done);
-  touches_ = {};
+  touches_.clear();
   if (work.read_too) touch(work.read_too, work.bytes_too, How::Kind::read);
   if (work.written_too) touch(work.written_too, work.bytes_too, How::Kind::write);
 }
@@ -167,9 +167,9 @@ void StreamRaces::work_end() {
   if (!now_) return;
   if (touches_.is_too_large()) {
     left_out_ = fmt::format("kernel {} touches too many separate places", ptx::source_name(now_->kernel.c_str()));
-    touches_ = {};
+    touches_.clear();
   }
-  now_->touches = touches_.take();
+  now_->touches = touches_.list();
   if (now_->module) {
     // Which order host and kernel agree on is theirs.
     now_->talks_to_host = std::ranges::any_of(now_->touches, [&](const Touch& t) {
@@ -178,6 +178,7 @@ void StreamRaces::work_end() {
       return a && (a->shared || a->on_host);
     });
   }
+  now_->reach.reserve(now_->touches.size());
   Address reach = 0;
   for (const Touch& t : now_->touches) now_->reach.push_back(reach = std::max(reach, t.span.end));
   if (!now_->touches.empty()) {

@@ -62,10 +62,11 @@ std::optional<Address> first_common_byte(const Span& a, const Span& b) {
 }
 
 Touches::Group& Touches::group_of(const Manner& manner) {
-  if (last_ < groups_.size() && groups_[last_].manner == manner) return groups_[last_];
-  const auto known = std::ranges::find(groups_, manner, &Group::manner);
-  last_ = static_cast<std::size_t>(known - groups_.begin());
-  if (known == groups_.end()) groups_.push_back({manner, {}, {}});
+  if (last_ < used_ && groups_[last_].manner == manner) return groups_[last_];
+  for (last_ = 0; last_ < used_; ++last_)
+    if (groups_[last_].manner == manner) return groups_[last_];
+  if (used_++ == groups_.size()) groups_.emplace_back();
+  groups_[last_].manner = manner;
   return groups_[last_];
 }
 
@@ -97,23 +98,32 @@ void Touches::add(Address first, std::int64_t stride, std::uint64_t count, std::
 
 void Touches::tidy_all() {
   count_ = 0;
-  for (Group& group : groups_)
-    for (std::vector<Span>* spans : {&group.even, &group.strided}) {
-      tidy(*spans);
+  for (std::size_t k = 0; k < used_; ++k)
+    for (std::vector<Span>* spans : {&groups_[k].even, &groups_[k].strided}) {
+      if (spans->size() > 1) tidy(*spans);
       count_ += spans->size();
     }
 }
 
-std::vector<Touch> Touches::take() {
+std::vector<Touch> Touches::list() {
   tidy_all();
   std::vector<Touch> touches;
   touches.reserve(count_);
-  for (const Group& group : groups_)
-    for (const std::vector<Span>* spans : {&group.even, &group.strided})
-      for (const Span& span : *spans) touches.push_back({span, group.manner});
-  std::ranges::stable_sort(touches, {}, [](const Touch& t) { return t.span.begin; });
-  *this = {};
+  for (std::size_t k = 0; k < used_; ++k)
+    for (const std::vector<Span>* spans : {&groups_[k].even, &groups_[k].strided})
+      for (const Span& span : *spans) touches.push_back({span, groups_[k].manner});
+  const auto begin = [](const Touch& t) { return t.span.begin; };
+  if (!std::ranges::is_sorted(touches, {}, begin)) std::ranges::stable_sort(touches, {}, begin);
   return touches;
+}
+
+void Touches::clear() {
+  for (std::size_t k = 0; k < used_; ++k) {
+    groups_[k].even.clear();
+    groups_[k].strided.clear();
+  }
+  used_ = count_ = 0;
+  is_too_large_ = false;
 }
 
 }  // namespace scanlab::vgpu

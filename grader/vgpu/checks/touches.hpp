@@ -46,8 +46,9 @@ class Touches {
   void add(Address first, std::int64_t stride, std::uint64_t count, std::uint64_t length, const Manner& manner);
   /// There are more spans than can be kept: the rest is missing.
   bool is_too_large() const { return is_too_large_; }
-  /// By rising first byte. Empty afterwards.
-  std::vector<Touch> take();
+  /// By rising first byte.
+  std::vector<Touch> list();
+  void clear();
 
  private:
   static constexpr std::size_t most = 1u << 18;
@@ -60,7 +61,8 @@ class Touches {
   Group& group_of(const Manner& manner);
   void tidy_all();
 
-  std::vector<Group> groups_;
+  std::vector<Group> groups_;  ///< the first `used_` are in use
+  std::size_t used_ = 0;
   std::size_t last_ = 0;   ///< the group that was used last
   std::size_t count_ = 0;  ///< of spans
   bool is_too_large_ = false;

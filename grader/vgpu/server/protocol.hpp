@@ -37,7 +37,7 @@ enum class Op : std::uint32_t {
   check_launch,     ///< as `launch` without parameters: would it be refused? Nothing runs. value: 1 when the program
                     ///< has to ask for the error
   launch,           ///< id: kernel, grid, block, dynamic_shared, max_dynamic_shared, payload: parameter buffer
-  synchronise,      ///< surfaces a pending fault
+  synchronise,      ///< surfaces a pending fault; and as note_host_wait
   read_output,      ///< → bytes of device printf's text, at the start of the staging buffer
   memory_info,      ///< → bytes: free, value: all
   record_event,     ///< id: chosen by the program; remembers the device's own clock, after all that was asked before;
@@ -54,7 +54,7 @@ enum class Op : std::uint32_t {
 };
 
 /// What the host has waited for.
-enum class HostWait : std::uint64_t { stream, event, all };
+enum class HostWait : std::uint64_t { none, stream, event, all };
 
 /// How `allocate` names the memory in messages.
 enum class Allocate : std::uint64_t { ordinary, managed, pinned, registered };

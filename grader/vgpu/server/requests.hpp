@@ -106,6 +106,7 @@ class Requests {
   /// What the listener to the program's work has to know of a request; called before and after it.
   void tell_before(const wire::Request& request);
   void tell_after(const wire::Request& request, const wire::Reply& reply);
+  void tell_host_wait(const wire::Request& request);
   /// Frees what the program allocated and unloads its modules.
   void reset();
   void keep_output(std::string_view text);

@@ -81,9 +81,24 @@ void Requests::tell_before(const Request& request) {
   options_.work->work_begin(work);
 }
 
+void Requests::tell_host_wait(const Request& request) {
+  switch (static_cast<wire::HostWait>(request.value)) {
+    case wire::HostWait::none:
+      return;
+    case wire::HostWait::stream:
+      return options_.work->host_waited(stream_of(request));
+    case wire::HostWait::event:
+      return options_.work->host_waited(request.id);
+    case wire::HostWait::all:
+      return options_.work->host_waited_for_all();
+  }
+  throw ProtocolError("an unknown wait");
+}
+
 void Requests::tell_after(const Request& request, const wire::Reply& reply) {
   vgpu::WorkListener& listener = *options_.work;
   if (is_work(request)) listener.work_end();
+  if (request.op == Op::synchronise || request.op == Op::note_host_wait) tell_host_wait(request);
   if (reply.error != wire::error::success) return;
   switch (request.op) {
     case Op::record_event:
@@ -97,21 +112,6 @@ void Requests::tell_after(const Request& request, const wire::Reply& reply) {
       break;
     case Op::wait_event:
       listener.waits(stream_of(request), request.id);
-      break;
-    case Op::note_host_wait:
-      switch (static_cast<wire::HostWait>(request.value)) {
-        case wire::HostWait::stream:
-          listener.host_waited(stream_of(request));
-          break;
-        case wire::HostWait::event:
-          listener.host_waited(request.id);
-          break;
-        case wire::HostWait::all:
-          listener.host_waited_for_all();
-          break;
-        default:
-          throw ProtocolError("an unknown wait");
-      }
       break;
     default:
       break;
