@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "program.hpp"
 
@@ -369,4 +370,87 @@ TEST_CASE("random requests never harm the server") {
     program.hang_up();
     CHECK(program.session->internal_error().empty());
   }
+}
+
+namespace {
+
+/// Writes down what it is told, a word each.
+struct Diary : vgpu::WorkListener {
+  std::vector<std::string> lines;
+
+  static std::string name(const vgpu::Stream& stream) {
+    return (stream.is_per_thread ? "thread " : stream.is_non_blocking ? "free " : "") + std::to_string(stream.number);
+  }
+  void work_begin(const vgpu::Work& work) override {
+    const char* host = work.host == vgpu::Work::Host::waits        ? ", the host waits"
+                       : work.host == vgpu::Work::Host::has_waited ? ", the host has waited"
+                                                                   : "";
+    lines.push_back(std::string(work.call) + " in " + name(work.stream) + host);
+  }
+  void work_end() override { lines.emplace_back("end"); }
+  void recorded(std::uint64_t event, const vgpu::Stream& stream) override {
+    lines.push_back("record " + std::to_string(event) + " in " + name(stream));
+  }
+  void waits(const vgpu::Stream& stream, std::uint64_t event) override {
+    lines.push_back(name(stream) + " waits for " + std::to_string(event));
+  }
+  void host_waited(const vgpu::Stream& stream) override { lines.push_back("host: stream " + name(stream)); }
+  void host_waited(std::uint64_t event) override { lines.push_back("host: event " + std::to_string(event)); }
+  void host_waited_for_all() override { lines.emplace_back("host: all"); }
+};
+
+}  // namespace
+
+TEST_CASE("who listens to the work is told its streams, and what the host has waited for") {
+  namespace wire = server::wire;
+  vgpu::Device device(profile());
+  Diary diary;
+  server::SessionOptions options;
+  options.work = &diary;
+  Program program(device, options);
+  REQUIRE(program.greet());
+  const vgpu::Address base = program.allocate(64);
+  const auto ask = [&](Op op, std::uint64_t stream, std::uint64_t id, std::uint64_t value, std::uint32_t flags = 0) {
+    Request made = request(op);
+    made.stream = stream;
+    made.id = id;
+    made.value = value;
+    made.flags = flags;
+    made.to = made.from = base;
+    made.bytes = 64;
+    return program.ask(made)->error;
+  };
+  const auto wait = [](wire::HostWait what) { return static_cast<std::uint64_t>(what); };
+  CHECK(ask(Op::fill, 0, 0, 1) == 0);
+  CHECK(ask(Op::fill, 2 | wire::stream_non_blocking, 0, 1, wire::flag_by_async) == 0);
+  CHECK(ask(Op::record_event, 1 | wire::stream_per_thread, 7, 0) == 0);
+  CHECK(ask(Op::record_event, 3, 7, 1) == 0);  // the time only
+  CHECK(ask(Op::wait_event, 3, 7, 0) == 0);
+  CHECK(ask(Op::copy_to_host, 0, 0, 0, wire::flag_host_waits) == 0);
+  CHECK(ask(Op::copy_to_device, 0, 0, 0, wire::flag_host_has_waited) == 0);
+  CHECK(ask(Op::synchronise, 3, 0, wait(wire::HostWait::stream)) == 0);
+  CHECK(ask(Op::synchronise, 0, 0, wait(wire::HostWait::none)) == 0);
+  CHECK(ask(Op::note_host_wait, 0, 7, wait(wire::HostWait::event)) == 0);
+  CHECK(ask(Op::release, 3, 0, 0, wire::flag_stream_ordered) == 0);
+  CHECK(ask(Op::release, 3, 0, 0) != 0);
+  const std::vector<std::string> expected = {"host: all",  // of the allocation
+                                             "cudaMemset in 0",
+                                             "end",
+                                             "cudaMemsetAsync in free 2",
+                                             "end",
+                                             "record 7 in thread 1",
+                                             "3 waits for 7",
+                                             "cudaMemcpy in 0, the host waits",
+                                             "end",
+                                             "cudaMemcpy in 0, the host has waited",
+                                             "end",
+                                             "host: stream 3",
+                                             "host: event 7",
+                                             "cudaFreeAsync in 3",
+                                             "end",
+                                             "host: all"};
+  CHECK(diary.lines == expected);
+  Request unknown = request(Op::note_host_wait);
+  unknown.value = 99;
+  CHECK_FALSE(program.ask(unknown));
 }

@@ -1,4 +1,5 @@
 // expect: fail inclusive,exclusive race.global | the sections are scanned in a stream for which the default stream does not wait
+// expect on gpu: pass/fail inclusive,exclusive | the two streams may happen to run one after the other
 #include "scanlab.cuh"
 
 constexpr int run_length = 8;  // elements that a thread scans by itself
