@@ -13,6 +13,13 @@ cudaError_t wait_after(cudaError_t error) {
   return error == cudaSuccess ? cudaStreamSynchronize(cudaStreamPerThread) : error;
 }
 
+/// cudaMemset returns before it is done, but for memory that the host sees.
+cudaError_t wait_after_set(cudaError_t error, const void* to) {
+  cudaPointerAttributes memory{};
+  if (error != cudaSuccess || cudaPointerGetAttributes(&memory, to) != cudaSuccess) return error;
+  return memory.type == cudaMemoryTypeDevice ? error : wait_after(error);
+}
+
 }  // namespace
 
 extern "C" {
@@ -160,15 +167,15 @@ cudaError_t CUDARTAPI cudaMemcpyFromSymbol_ptds(void* to, const void* symbol, si
 }
 
 cudaError_t CUDARTAPI cudaMemset_ptds(void* to, int value, size_t bytes) {
-  return cudaMemsetAsync(to, value, bytes, cudaStreamPerThread);
+  return wait_after_set(cudaMemsetAsync(to, value, bytes, cudaStreamPerThread), to);
 }
 
 cudaError_t CUDARTAPI cudaMemset2D_ptds(void* to, size_t pitch, int value, size_t width, size_t height) {
-  return cudaMemset2DAsync(to, pitch, value, width, height, cudaStreamPerThread);
+  return wait_after_set(cudaMemset2DAsync(to, pitch, value, width, height, cudaStreamPerThread), to);
 }
 
 cudaError_t CUDARTAPI cudaMemset3D_ptds(cudaPitchedPtr to, int value, cudaExtent extent) {
-  return cudaMemset3DAsync(to, value, extent, cudaStreamPerThread);
+  return wait_after_set(cudaMemset3DAsync(to, value, extent, cudaStreamPerThread), to.ptr);
 }
 
 cudaError_t CUDARTAPI cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t* config, const void* function,

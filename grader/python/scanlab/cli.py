@@ -448,7 +448,13 @@ def run(
     schedule: Annotated[ScheduleName, typer.Option(help="the order of blocks and warps")] = ScheduleName.lockstep,
     seed: SeedOption = 7,
     counters: Annotated[bool, typer.Option("--counters", help="print what each kernel cost, on stderr")] = False,
-    check: Annotated[bool, typer.Option("--check", help="look for races on shared memory (exit code 4)")] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="look for mistakes beside what the program prints: races, memory that nobody wrote … (exit code 4)",
+        ),
+    ] = False,
     profile: Annotated[ProfileName, typer.Option(help="the device to imitate")] = ProfileName.small,
     include: Annotated[list[Path] | None, typer.Option("-I", metavar="DIR", help="look for headers there")] = None,
     nvcc_flag: Annotated[list[str] | None, typer.Option(metavar="FLAG", help="pass on to nvcc")] = None,
