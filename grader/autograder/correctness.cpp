@@ -41,9 +41,8 @@ class CorrectnessCheck {
       : plan_(plan),
         check_(check),
         device_(device),
-        deadline_(Clock::now() +
-                  std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(plan.limits.seconds))),
-        submission_(plan, device, check.element, deadline_),
+        limit_(plan.limits.seconds, device.counted_time()),
+        submission_(plan, device, check.element, limit_),
         orders_(check.schedules) {
     // A GPU orders its warps itself: there, the first schedule's calls are made, on the same data.
     if (!device.is_virtual()) orders_.resize(1);
@@ -75,7 +74,7 @@ class CorrectnessCheck {
     CallPosition position = submission_.calls_answered() <= 1 ? CallPosition::first : CallPosition::later;
     if (device_.is_virtual() && tried.failure->verdict == Verdict::fail) {
       submission_.restart();  // one process at a time
-      Shrinking shrinking(plan_, check_, device_, deadline_, which.order, right_sizes_);
+      Shrinking shrinking(plan_, check_, device_, limit_, which.order, right_sizes_);
       const std::string id = tried.failure->cause.id;
       if (std::optional<Replayed> found = shrinking.smallest(which.n, id)) {
         if (found->which.n != which.n) trial = make_trial(plan_, check_, device_, found->which.n);
@@ -140,7 +139,7 @@ class CorrectnessCheck {
   const Plan& plan_;
   const CheckPlan& check_;
   Device& device_;
-  const Clock::time_point deadline_;
+  TimeLimit limit_;
   Submission submission_;
   std::vector<Order> orders_;
   std::set<std::size_t> right_sizes_;  ///< under all schedules

@@ -62,9 +62,8 @@ bool is_counter(std::string_view name) {
 }
 
 void check_count(const Plan& plan, const CheckPlan& check, Device& device, CheckResult& result) {
-  const Clock::time_point deadline =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(plan.limits.seconds));
-  Submission submission(plan, device, check.element, deadline);
+  TimeLimit limit(plan.limits.seconds, device.counted_time());
+  Submission submission(plan, device, check.element, limit);
   const std::unique_ptr<Trial> trial = make_trial(plan, check, device, check.n);
   const Case which{check.n, 0, vgpu::Schedule::Order::in_order, schedule_of(check.counter)};
   TrialResult tried = trial->run(submission, which, Counting::on, hash_start);

@@ -39,7 +39,7 @@ struct Slab {
 /// On a GPU the runner's process has its own context: when it dies, so does its work, and the judge's memory stays.
 class CudaConnection : public Connection {
  public:
-  void begin_call(const vgpu::Schedule&, Counting, Clock::time_point) override {}
+  void begin_call(const vgpu::Schedule&, Counting, const TimeLimit&) override {}
   CallReport end_call() override { return {}; }
 };
 

@@ -1,7 +1,6 @@
 // A device as the judge uses it: memory that the judge owns, lent to a runner for the length of a call.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,12 +10,11 @@
 #include <vector>
 
 #include "autograder/result.hpp"
+#include "autograder/time_limit.hpp"
 #include "runner/protocol.hpp"
 #include "vgpu/core/schedule.hpp"
 
 namespace scanlab::grade {
-
-using Clock = std::chrono::steady_clock;
 
 /// Device memory of the judge's.
 struct Buffer {
@@ -42,8 +40,8 @@ class Connection {
   /// A descriptor that the runner inherits under `runner::vgpu_variable`, or -1. Closed by release_fd().
   virtual int fd() const { return -1; }
   virtual void release_fd() {}
-  /// Lets the runner use the device under `schedule`, until `deadline` at the latest.
-  virtual void begin_call(const vgpu::Schedule& schedule, Counting counting, Clock::time_point deadline) = 0;
+  /// Lets the runner use the device under `schedule`, until `limit`, which outlives the call, is out.
+  virtual void begin_call(const vgpu::Schedule& schedule, Counting counting, const TimeLimit& limit) = 0;
   /// Takes the device back, once everything that the runner has submitted has run.
   virtual CallReport end_call() = 0;
 };
@@ -55,6 +53,10 @@ class Device {
   virtual std::string description() const = 0;
   /// True when the order of warps is chosen by a schedule, and work is counted.
   virtual bool is_virtual() const = 0;
+  /// What the limit of a check counts here.
+  TimeLimit::Counts counted_time() const {
+    return is_virtual() ? TimeLimit::Counts::processor_time : TimeLimit::Counts::clock;
+  }
   /// Nothing but the first `n` elements of a buffer may be touched; how a violation shows depends on the device: as a
   /// fault, or afterwards in damaged_guard(). `label` names the memory in messages. Throws KitFault when there is none.
   virtual Buffer allocate(std::size_t bytes, const std::string& label) = 0;

@@ -156,7 +156,7 @@ Failure failure_of(const runner::Done& done, Operation entry) {
   }
 }
 
-Failure failure_of(const Ending& ending, Operation entry, double seconds, std::size_t output_limit,
+Failure failure_of(const Ending& ending, Operation entry, const TimeLimit& limit, std::size_t output_limit,
                    const std::vector<NamedBuffer>& buffers) {
   const char* name = entry_name(entry);
   const std::string when =
@@ -173,8 +173,10 @@ Failure failure_of(const Ending& ending, Operation entry, double seconds, std::s
       return simple("crash.host", fmt::format("the program {} ({})", signal_text(ending.code), when),
                     "look at the host code of the entry: pointers, sizes, what it does before and after the launch");
     case Ending::How::timeout:
-      return simple("endless", fmt::format("no answer within {:g} s ({})", seconds, when),
-                    "look for a loop that never ends, in the kernel or on the host", Verdict::timeout);
+      return simple("endless", fmt::format("no answer within {} ({})", text_of(limit), when),
+                    limit.has_waited() ? "look for what the host code waits for: a sleep, a lock, another process"
+                                       : "look for a loop that never ends, in the kernel or on the host",
+                    Verdict::timeout);
     case Ending::How::flooded:
       return simple("output.flood", fmt::format("it printed more than {} bytes in one call ({})", output_limit, when),
                     "remove printf, or print from one thread for small n only");

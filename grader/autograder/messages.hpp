@@ -28,8 +28,8 @@ struct NamedBuffer {
   const char* name = "";
 };
 
-/// The failure behind an Ending. `seconds` is the check's limit, `output_limit` the runner's, in bytes.
-Failure failure_of(const Ending& ending, Operation entry, double seconds, std::size_t output_limit,
+/// The failure behind an Ending. `limit` is the check's, `output_limit` the runner's, in bytes.
+Failure failure_of(const Ending& ending, Operation entry, const TimeLimit& limit, std::size_t output_limit,
                    const std::vector<NamedBuffer>& buffers);
 
 /// Up to `count` lines of what a submission printed, for details; control characters are shown as '?'.

@@ -18,7 +18,7 @@
 namespace scanlab::grade {
 
 struct Limits {
-  double seconds = 20;                            ///< wall time, a check
+  double seconds = 20;                            ///< of a check; see TimeLimit
   std::uint64_t warp_instructions = 200'000'000;  ///< a launch on the virtual GPU
   std::size_t output_bytes = 65536;               ///< stdout and stderr of one call together
 };

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -31,8 +32,8 @@ constexpr rlim_t file_bytes = 16u << 20;
 constexpr rlim_t data_bytes = rlim_t{4} << 30;
 constexpr std::size_t group_bytes = std::size_t{4} << 30;
 constexpr std::size_t judge_bytes = std::size_t{8} << 30;  ///< with what a virtual GPU has in it
-constexpr std::chrono::milliseconds memory_interval{100};
-constexpr std::chrono::seconds launcher_time{3};  ///< a sandbox takes some milliseconds
+constexpr std::chrono::milliseconds look_interval{50};     ///< at the use of time and memory
+constexpr std::chrono::seconds launcher_time{3};           ///< a sandbox takes some milliseconds
 
 [[noreturn]] void throw_errno(const std::string& what) {
   throw KitFault(fmt::format("{}: {}", what, std::strerror(errno)));
@@ -127,6 +128,30 @@ std::size_t memory_in_use(pid_t process) {
   return bytes;
 }
 
+/// Seconds of processor time that a process has used, with its children that have ended and that it has waited for.
+double processor_time_of(const std::string& process) {
+  std::ifstream file("/proc/" + process + "/stat");
+  std::string text;
+  std::getline(file, text);
+  // After the name, which may have anything in it: the state, 10 numbers, and then these four, in ticks.
+  const std::size_t end_of_name = text.rfind(')');
+  if (end_of_name == std::string::npos) return 0;
+  std::istringstream fields(text.substr(end_of_name + 1));
+  std::string skipped;
+  for (int k = 0; k < 11; ++k) fields >> skipped;
+  double ticks = 0, total = 0;
+  for (int k = 0; k < 4 && fields >> ticks; ++k) total += ticks;
+  return total / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+/// … and with all of its descendants.
+double processor_time(pid_t process) {
+  const std::string name = std::to_string(process);
+  double seconds = processor_time_of(name);
+  for (const pid_t child : children(name)) seconds += processor_time(child);
+  return seconds;
+}
+
 /// The environment of a runner that has a launcher: nothing of whoever runs the judge but what chooses a GPU.
 bool goes_into_sandbox(const char* variable) {
   return std::strncmp(variable, "CUDA_", 5) == 0;
@@ -145,7 +170,7 @@ void adopt_orphans() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-RunnerProcess::RunnerProcess(const Options& options) : options_(options) {
+RunnerProcess::RunnerProcess(const Options& options, TimeLimit& limit) : options_(options), limit_(limit) {
   int sockets[2], output[2], failed[2], status[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) throw_errno("no socket for the runner");
   if (pipe2(output, O_CLOEXEC) != 0) throw_errno("no pipe for the runner");
@@ -229,9 +254,9 @@ RunnerProcess::~RunnerProcess() {
   close_fd(status_fd_);
 }
 
-std::variant<runner::Done, Ending> RunnerProcess::call(runner::Call call, Clock::time_point deadline) {
+std::variant<runner::Done, Ending> RunnerProcess::call(runner::Call call) {
   if (!ready_) {
-    auto answer = wait_for_answer(0, deadline);
+    auto answer = wait_for_answer(0);
     if (const Ending* ending = std::get_if<Ending>(&answer)) return *ending;
     if (std::get<runner::Done>(answer).status != runner::Done::Status::ready)
       return end({Ending::How::garbled, 0, false});
@@ -244,15 +269,14 @@ std::variant<runner::Done, Ending> RunnerProcess::call(runner::Call call, Clock:
   // long unless the runner is dead or does not read, and then it does not block but fails.
   const ssize_t sent = send(fd_, &call, sizeof call, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent != sizeof call && errno != EPIPE && errno != ECONNRESET) return end({Ending::How::garbled, 0, true});
-  return wait_for_answer(serial_, deadline);
+  return wait_for_answer(serial_);
 }
 
-std::variant<runner::Done, Ending> RunnerProcess::wait_for_answer(std::uint32_t serial, Clock::time_point deadline) {
+std::variant<runner::Done, Ending> RunnerProcess::wait_for_answer(std::uint32_t serial) {
   runner::Done done;
   std::size_t got = 0;
   bool open = true;  // the runner's end of the socket
   std::optional<std::uint64_t> crash;
-  Clock::time_point memory_due = Clock::now() + memory_interval;
   while (true) {
     // A runner that has ended may have a child that holds its socket open; so look at the process as well, 50 times
     // a second. An answer wakes this loop at once.
@@ -279,12 +303,13 @@ std::variant<runner::Done, Ending> RunnerProcess::wait_for_answer(std::uint32_t 
       return ending;
     }
     const Clock::time_point now = Clock::now();
-    if (options_.limit_memory && now >= memory_due) {
-      memory_due = now + memory_interval;
-      if (memory_in_use(pid_) > group_bytes) return end({Ending::How::memory, 0, ready_});
-      if (memory_of("self") > judge_bytes) return end({Ending::How::device_memory, 0, ready_});
+    if (now >= look_due_) {
+      look_due_ = now + look_interval;
+      count_time();
+      if (options_.limit_memory && memory_in_use(pid_) > group_bytes) return end({Ending::How::memory, 0, ready_});
+      if (options_.limit_memory && memory_of("self") > judge_bytes) return end({Ending::How::device_memory, 0, ready_});
     }
-    if (now >= deadline) {
+    if (limit_.out() != TimeLimit::Out::nothing) {
       ending = end({Ending::How::timeout, 0, ready_});
       // Started again with little time left, also the best launcher is late.
       if (now - started_ > launcher_time) check_launcher();
@@ -352,8 +377,20 @@ Ending RunnerProcess::end(Ending ending) {
   return ending;
 }
 
+void RunnerProcess::count_time() {
+  double seconds = processor_time(pid_);
+  // What it has started and left comes to this process (see adopt_orphans), which has no other children than runners.
+  for (const pid_t child : children()) {
+    if (!live_runners().contains(child)) seconds += processor_time(child);
+  }
+  // Time that nobody has waited for vanishes with its process; what was counted stays counted.
+  limit_.add(std::max(0.0, seconds - counted_));
+  counted_ = std::max(counted_, seconds);
+}
+
 void RunnerProcess::kill_all() {
   if (pid_ <= 0) return;
+  count_time();
   kill(-pid_, SIGKILL);
   kill(pid_, SIGKILL);
   int status;

@@ -21,7 +21,7 @@ struct Ending {
   enum class How {
     exited,         ///< `code` is its exit status
     signalled,      ///< `code` is the signal
-    timeout,        ///< still busy at the deadline
+    timeout,        ///< the limit is out
     flooded,        ///< printed more than its limit
     memory,         ///< all of its processes together use more memory than they may
     device_memory,  ///< it has made this process, which the virtual GPU is in, use more than it may
@@ -41,38 +41,43 @@ class RunnerProcess {
     std::filesystem::path program;
     std::vector<std::string> launcher = {};  ///< see Plan::launcher
     std::size_t output_limit = 65536;        ///< bytes, a call
-    double cpu_seconds = 60;                 ///< RLIMIT_CPU, for what escapes the deadline
+    double cpu_seconds = 60;                 ///< RLIMIT_CPU, of each process, for what escapes the limit
     /// RLIMIT_DATA of 4 GiB for each process, and as much for all together; NVIDIA's driver maps more than that.
     bool limit_memory = true;
     int vgpu_fd = -1;  ///< inherited by the runner, not closed here
   };
 
   /// Throws KitFault when the program cannot be started.
-  explicit RunnerProcess(const Options& options);
+  /// Its processor time goes to `limit`, which outlives it and ends it.
+  RunnerProcess(const Options& options, TimeLimit& limit);
   /// Kills the group and whatever has left it.
   ~RunnerProcess();
   RunnerProcess(const RunnerProcess&) = delete;
   RunnerProcess& operator=(const RunnerProcess&) = delete;
 
   /// Sends `call` and waits for its answer. After an Ending the process is gone.
-  std::variant<runner::Done, Ending> call(runner::Call call, Clock::time_point deadline);
+  std::variant<runner::Done, Ending> call(runner::Call call);
 
   /// What it has printed since its last call began, at most `output_limit` bytes.
   const std::string& output();
 
  private:
-  struct Wait;
-  std::variant<runner::Done, Ending> wait_for_answer(std::uint32_t serial, Clock::time_point deadline);
+  std::variant<runner::Done, Ending> wait_for_answer(std::uint32_t serial);
   Ending end(Ending ending);
   bool drain_output();
   bool has_exited(Ending& ending) const;
   /// Throws KitFault when it is the launcher that has ended, or hangs, and the runner has never begun.
   void check_launcher();
   void kill_all();
+  /// Tells the limit what the processes have used since the last time.
+  void count_time();
 
   Options options_;
+  TimeLimit& limit_;
+  double counted_ = 0;  ///< seconds of processor time that the limit has been told of
   pid_t pid_ = -1;
   Clock::time_point started_ = Clock::now();
+  Clock::time_point look_due_ = started_;  ///< when the use of time and memory is looked at next
   int fd_ = -1;
   int output_fd_ = -1;
   int status_fd_ = -1;  ///< of the launcher; -1: there is none, or the runner has begun

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -19,7 +18,7 @@ constexpr unsigned most_replays = 40;
 /// Elements in all replays together, about two seconds' work: what is found must not depend on how fast a machine is.
 constexpr std::size_t most_elements = std::size_t{1} << 22;
 /// For programs that take far longer than their elements let expect.
-constexpr std::chrono::seconds most_time{10};
+constexpr double most_seconds = 10;
 constexpr std::size_t warp = 32;
 constexpr std::size_t usual_section = 1024;
 
@@ -54,24 +53,25 @@ std::string joined(const std::set<std::size_t>& sizes) {
 
 }  // namespace
 
-Shrinking::Shrinking(const Plan& plan, const CheckPlan& check, Device& device, Clock::time_point deadline,
+Shrinking::Shrinking(const Plan& plan, const CheckPlan& check, Device& device, TimeLimit& limit,
                      vgpu::Schedule::Order order, std::set<std::size_t> passed)
     : plan_(plan),
       check_(check),
       device_(device),
-      deadline_(deadline),
-      enough_(std::min(deadline, Clock::now() + most_time)),
+      limit_(limit),
+      enough_(limit.spent() + most_seconds),
       order_(order),
       right_(std::move(passed)) {}
 
 bool Shrinking::has_time() const {
-  return replays_ < most_replays && elements_ < most_elements && Clock::now() < enough_;
+  return replays_ < most_replays && elements_ < most_elements && limit_.spent() < enough_ &&
+         limit_.out() == TimeLimit::Out::nothing;
 }
 
 std::optional<Replayed> Shrinking::replay(std::size_t n) {
   ++replays_;
   elements_ += n * check_.repeats;
-  Submission submission(plan_, device_, check_.element, deadline_);
+  Submission submission(plan_, device_, check_.element, limit_);
   const std::unique_ptr<Trial> trial = make_trial(plan_, check_, device_, n);
   for (unsigned repeat = 0; repeat < check_.repeats; ++repeat) {
     const Case which{n, repeat, order_, order_};

@@ -25,8 +25,8 @@ struct Replayed {
 class Shrinking {
  public:
   /// All of them outlive it. `passed` are the sizes that the check has found right so far.
-  Shrinking(const Plan& plan, const CheckPlan& check, Device& device, Clock::time_point deadline,
-            vgpu::Schedule::Order order, std::set<std::size_t> passed);
+  Shrinking(const Plan& plan, const CheckPlan& check, Device& device, TimeLimit& limit, vgpu::Schedule::Order order,
+            std::set<std::size_t> passed);
 
   /// The failure called `id` at n elements or fewer: the smallest that was found. Nothing when it does not show alone.
   std::optional<Replayed> smallest(std::size_t n, const std::string& id);
@@ -48,7 +48,8 @@ class Shrinking {
   const Plan& plan_;
   const CheckPlan& check_;
   Device& device_;
-  const Clock::time_point deadline_, enough_;
+  TimeLimit& limit_;
+  const double enough_;  ///< of what the limit counts, seconds
   const vgpu::Schedule::Order order_;
   std::set<std::size_t> right_, wrong_;
   unsigned replays_ = 0;

@@ -1,5 +1,6 @@
 #include "autograder/submission.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,8 +27,8 @@ void tell_unseen(CallReport& report) {
 
 }  // namespace
 
-Submission::Submission(const Plan& plan, Device& device, ElementType element, Clock::time_point deadline)
-    : plan_(plan), device_(device), element_(element), deadline_(deadline) {}
+Submission::Submission(const Plan& plan, Device& device, ElementType element, TimeLimit& limit)
+    : plan_(plan), device_(device), element_(element), limit_(limit) {}
 
 Submission::~Submission() {
   restart();
@@ -39,10 +40,10 @@ void Submission::start() {
   options.program = plan_.runners.at(name_of(element_));
   options.launcher = plan_.launcher;
   options.output_limit = plan_.limits.output_bytes;
-  options.cpu_seconds = 2 * plan_.limits.seconds + 1;  // two threads may be busy at once
+  options.cpu_seconds = 2 * limit_.seconds() + 1;  // two threads may be busy at once
   options.limit_memory = device_.is_virtual();
   options.vgpu_fd = connection_->fd();
-  process_ = std::make_unique<RunnerProcess>(options);
+  process_ = std::make_unique<RunnerProcess>(options, limit_);
   connection_->release_fd();  // so that the device notices when the runner has gone
   calls_ = 0;
 }
@@ -67,16 +68,18 @@ CallReport Submission::call(Operation entry, const Arguments& arguments, const v
   call.d_y = device_.share(arguments.y);
   if (arguments.kept) call.d_kept = device_.share(*arguments.kept);
 
-  connection_->begin_call(schedule, counting, deadline_);
-  const std::variant<runner::Done, Ending> answer = process_->call(call, deadline_);
+  std::optional<TimeLimit::Working> working(limit_);
+  connection_->begin_call(schedule, counting, limit_);
+  const std::variant<runner::Done, Ending> answer = process_->call(call);
   CallReport report = connection_->end_call();
+  working.reset();
 
   // A fault on the device says more than the CUDA error or the crash that follows from it.
   if (!report.failure) {
     if (const Ending* ending = std::get_if<Ending>(&answer)) {
       std::vector<NamedBuffer> buffers = {{arguments.x, "d_x"}, {arguments.y, "d_y"}};
       if (arguments.kept) buffers.push_back({*arguments.kept, "d_kept"});
-      report.failure = failure_of(*ending, entry, plan_.limits.seconds, plan_.limits.output_bytes, buffers);
+      report.failure = failure_of(*ending, entry, limit_, plan_.limits.output_bytes, buffers);
     } else if (const auto& done = std::get<runner::Done>(answer); done.status != runner::Done::Status::done) {
       // The virtual GPU's memory needs no mapping: no runner of the kit's says that it failed.
       runner::Done said = done;

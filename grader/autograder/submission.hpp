@@ -19,8 +19,8 @@ struct Arguments {
 
 class Submission {
  public:
-  /// Both must outlive the submission. All of its calls together end at `deadline`.
-  Submission(const Plan& plan, Device& device, ElementType element, Clock::time_point deadline);
+  /// All must outlive the submission. Its calls end when `limit`, which may be others' as well, is out.
+  Submission(const Plan& plan, Device& device, ElementType element, TimeLimit& limit);
   ~Submission();
 
   /// Calls the entry once. The report's failure covers everything that can be seen without the output:
@@ -41,7 +41,7 @@ class Submission {
   const Plan& plan_;
   Device& device_;
   ElementType element_;
-  Clock::time_point deadline_;
+  TimeLimit& limit_;
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<RunnerProcess> process_;
   std::string last_output_;

@@ -46,11 +46,12 @@ std::uint64_t secret_number() {
 
 /// A program with memory of its own, which is no other program's business.
 struct Lane {
-  Lane(Plan own_plan, Device& device, const CheckPlan& check, Clock::time_point deadline)
+  Lane(Plan own_plan, Device& device, const CheckPlan& check, double seconds)
       : plan(std::move(own_plan)),
         x(device, check.n * sizeof(float), "d_x, the input"),
         y(device, check.n * sizeof(float), "d_y, the output"),
-        program(plan, device, check.element, deadline) {
+        limit(seconds, device.counted_time()),
+        program(plan, device, check.element, limit) {
     if (has_count(check.entry)) kept.emplace(device, sizeof(std::int32_t), "d_kept, the number of kept elements");
   }
 
@@ -63,13 +64,13 @@ struct Lane {
   Plan plan;
   OwnedBuffer x, y;
   std::optional<OwnedBuffer> kept;
+  TimeLimit limit;
   Submission program;
 };
 
-/// The plan with these runners and this limit for a call.
-Plan with(Plan plan, std::map<std::string, std::filesystem::path> runners, double seconds) {
+/// The plan with these runners.
+Plan with(Plan plan, std::map<std::string, std::filesystem::path> runners) {
   plan.runners = std::move(runners);
-  plan.limits.seconds = seconds;
   return plan;
 }
 
@@ -87,8 +88,8 @@ class DeviceBench : public Bench {
         taken_y_(device, check.n * sizeof(float), "the output, as it was taken"),
         cache_(device, std::max<std::size_t>(2 * device.cache_bytes(), 1), "what displaces the cache's content"),
         // A call that was begun in time may end: as long as any call of this lab.
-        reference_(with(plan, plan.reference, check.seconds), device, check, in_seconds(limit(plan, check))),
-        submission_(with(plan, plan.runners, check.seconds), device, check, in_seconds(limit(plan, check))),
+        reference_(with(plan, plan.reference), device, check, limit(plan, check)),
+        submission_(with(plan, plan.runners), device, check, limit(plan, check)),
         host_x_(check.n),
         host_y_(check.n) {}
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <functional>
@@ -32,62 +33,62 @@ namespace scanlab::grade {
 
 namespace {
 
-/// Raises a flag and calls a function at a deadline, from a thread of its own: the judge's may be waiting for the
+/// Raises a flag and calls a function when a limit is out, from a thread of its own: the judge's may be waiting for the
 /// device.
 class Alarm {
  public:
-  explicit Alarm(std::function<void()> at_deadline)
-      : at_deadline_(std::move(at_deadline)), thread_([this](std::stop_token stop) { run(stop); }) {}
+  explicit Alarm(std::function<void()> when_out)
+      : when_out_(std::move(when_out)), thread_([this](std::stop_token stop) { run(stop); }) {}
 
-  void arm(Clock::time_point deadline) {
+  void arm(const TimeLimit& limit) {
     const std::lock_guard lock(mutex_);
-    deadline_ = deadline;
-    armed_ = true;
+    limit_ = &limit;
     changed_.notify_all();
   }
   void disarm() {
     const std::lock_guard lock(mutex_);
-    armed_ = false;
+    limit_ = nullptr;
   }
   /// Stays up once it is up.
   void raise() { raised_ = true; }
-  bool raised() const { return raised_; }
   const volatile bool* flag() const { return &raised_; }
 
  private:
   void run(std::stop_token stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
-      if (!armed_) {
-        changed_.wait(lock, stop, [this] { return armed_; });
+      if (limit_ == nullptr) {
+        changed_.wait(lock, stop, [this] { return limit_ != nullptr; });
+      } else if (limit_->out() != TimeLimit::Out::nothing) {
+        raised_ = true;
+        limit_ = nullptr;
+        when_out_();
       } else {
-        const Clock::time_point deadline = deadline_;
-        changed_.wait_until(lock, stop, deadline, [&] { return !armed_ || deadline_ != deadline; });
-        if (armed_ && Clock::now() >= deadline_) {
-          raised_ = true;
-          armed_ = false;
-          at_deadline_();
-        }
+        changed_.wait_for(lock, stop, look_interval, [this] { return limit_ == nullptr; });
       }
     }
   }
 
-  std::function<void()> at_deadline_;
+  static constexpr std::chrono::milliseconds look_interval{20};
+
+  std::function<void()> when_out_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  Clock::time_point deadline_;
-  bool armed_ = false;
-  volatile bool raised_ = false;  // the engine polls it through vgpu::Device::cancel
-  std::jthread thread_;           // last: it uses all of the above
+  const TimeLimit* limit_ = nullptr;  ///< null: nothing to look after
+  volatile bool raised_ = false;      // the engine polls it through vgpu::Device::cancel
+  std::jthread thread_;               // last: it uses all of the above
 };
 
-Failure failure_of(const vgpu::Fault& fault, bool cancelled) {
+Failure failure_of(const vgpu::Fault& fault, const TimeLimit& limit) {
   Failure failure;
   failure.cause = cause_of(vgpu::to_finding(fault));
   switch (fault.kind) {
     case vgpu::Fault::Kind::budget:
       failure.verdict = Verdict::timeout;
-      if (cancelled) failure.cause.actual = "the kernel was still running when the check's time was up";
+      if (limit.out() != TimeLimit::Out::nothing) {
+        failure.cause.actual =
+            fmt::format("the kernel was still running after {}, the limit of a check", text_of(limit));
+      }
       break;
     case vgpu::Fault::Kind::unsupported:
       failure.verdict = Verdict::error;  // the virtual GPU's gap, not the submission's mistake
@@ -130,7 +131,8 @@ class VirtualConnection : public Connection {
     runner_fd_ = -1;
   }
 
-  void begin_call(const vgpu::Schedule& schedule, Counting counting, Clock::time_point deadline) override {
+  void begin_call(const vgpu::Schedule& schedule, Counting counting, const TimeLimit& limit) override {
+    limit_ = &limit;
     device_.schedule = schedule;
     faults_.clear();
     if (checks_ != nullptr) checks_->reset();
@@ -144,7 +146,7 @@ class VirtualConnection : public Connection {
       if (follows_waits_) device_.attach(&waits_);
       is_counting_ = true;
     }
-    alarm_.arm(deadline);
+    alarm_.arm(limit);
     session_.reset_traffic(gate_);  // before anything of the call, also what a thread has asked for in advance
     gate_.unlock();
   }
@@ -170,7 +172,7 @@ class VirtualConnection : public Connection {
     }
     if (checks_ != nullptr) add_findings(report, traffic);
     if (!faults_.empty()) {
-      report.failure = failure_of(faults_.front(), alarm_.raised());
+      report.failure = failure_of(faults_.front(), *limit_);
     } else if (!closed_because.empty()) {
       report.failure = Failure{};
       report.failure->cause.id = "runner.changed";
@@ -226,6 +228,7 @@ class VirtualConnection : public Connection {
   vgpu::Counters counters_;
   vgpu::LineCosts line_costs_;
   vgpu::Waits waits_;
+  const TimeLimit* limit_ = nullptr;  ///< of the call
   bool is_counting_ = false;
   bool follows_waits_ = false;  ///< counting, and under a schedule that runs blocks side by side
   std::vector<vgpu::Fault> faults_;

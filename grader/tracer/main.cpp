@@ -7,7 +7,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -91,9 +90,8 @@ Json trace(const TracePlan& plan) {
   device->fill(y, unwritten_byte);
   device->fill(kept, unwritten_count_byte);
 
-  const auto limit = std::chrono::duration<double>(plan.call.limits.seconds);
-  Submission submission(plan.call, *device, plan.element,
-                        Clock::now() + std::chrono::duration_cast<Clock::duration>(limit));
+  TimeLimit limit(plan.call.limits.seconds, device->counted_time());
+  Submission submission(plan.call, *device, plan.element, limit);
   Arguments arguments{x, y, std::nullopt, n};
   if (has_count(plan.entry)) arguments.kept = kept;
   const CallReport report = submission.call(plan.entry, arguments, plan.schedule);

@@ -36,6 +36,12 @@ void scan(const Element* x, Element* y, int n) {
   }
 }
 
+[[noreturn]] void work_for_ever() {
+  for (volatile bool forever = true; forever;) {
+  }
+  std::abort();
+}
+
 int calls = 0;
 
 }  // namespace
@@ -52,9 +58,18 @@ void inclusive_scan(const Element* d_x, Element* d_y, int n) {
   scan(d_x, d_y, n);
   if (is("steady")) usleep(5'000);
   if (is("slow")) usleep(100'000);
-  if (is("hang")) {
-    for (volatile bool forever = true; forever;) {
+  if (is("hang")) work_for_ever();
+  if (is("waits")) pause();
+  if (is("hang_in_child")) {
+    if (fork() == 0) work_for_ever();
+    pause();
+  }
+  if (is("hang_in_orphan")) {  // whose parent has ended
+    if (fork() == 0) {
+      if (fork() == 0) work_for_ever();
+      _exit(0);
     }
+    pause();
   }
   if (is("exit0")) std::exit(0);
   if (is("crash")) raise(SIGSEGV);

@@ -21,7 +21,7 @@ constexpr unsigned char guard = 0xC5;
 class HostConnection : public Connection {
  public:
   explicit HostConnection(std::vector<vgpu::Finding> findings) : findings_(std::move(findings)) {}
-  void begin_call(const vgpu::Schedule&, Counting counting, Clock::time_point) override { counting_ = counting; }
+  void begin_call(const vgpu::Schedule&, Counting counting, const TimeLimit&) override { counting_ = counting; }
   CallReport end_call() override {
     CallReport report;
     if (counting_ == Counting::on) {

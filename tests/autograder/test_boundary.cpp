@@ -22,7 +22,7 @@ Plan make_plan(const char* program) {
   plan.section = 1024;
   plan.source = "scan.cu";
   plan.again = "grader/scanlab check 02";
-  plan.limits.seconds = 0.3;
+  plan.limits.seconds = 0.1;
   plan.limits.output_bytes = 4096;
   plan.runners = {{"float", program}};
   CheckPlan check;
@@ -70,7 +70,7 @@ void survives(Device& device, int runs) {
 
 Plan launched(std::vector<std::string> launcher) {
   Plan plan = make_plan(TEST_RUNNER_FLOAT);
-  plan.limits.seconds = 5;
+  plan.limits.seconds = 1;
   plan.launcher = std::move(launcher);
   return plan;
 }
@@ -123,7 +123,7 @@ TEST_CASE("a launcher that does not start the runner is the kit's fault", "[boun
 
 TEST_CASE("a launcher that is started with no time left is no fault of the kit's", "[boundary]") {
   Plan plan = launched(shell("exec sleep 60"));
-  plan.limits.seconds = 0.2;
+  plan.limits.seconds = 0.1;
   const std::unique_ptr<Device> device = make_host_device(Pretend::virtual_gpu);
   CHECK(judge(plan, *device).verdict == Verdict::timeout);
 }

@@ -128,14 +128,42 @@ TEST_CASE("a program that ends early fails, whatever its exit code", "[judging]"
   CHECK_THAT(result.cause->rationale, ContainsSubstring("segmentation fault"));
 }
 
-TEST_CASE("a program that does not answer is a timeout", "[judging]") {
+TEST_CASE("a program that does not answer is a timeout, which says what has run out", "[judging]") {
+  adopt_orphans();
   Plan plan = make_plan();
   plan.limits.seconds = 0.3;
-  for (const char* behaviour : {"hang", "early_hang"}) {
-    const Clock::time_point start = Clock::now();
-    CHECK(judge(behaviour, plan).verdict == Verdict::timeout);
-    CHECK(Clock::now() - start < std::chrono::seconds(3));
+  for (const char* behaviour : {"hang", "hang_in_child", "hang_in_orphan"}) {
+    INFO(behaviour);
+    const CheckResult result = judge(behaviour, plan);
+    CHECK(result.verdict == Verdict::timeout);
+    CHECK_THAT(result.cause->rationale, ContainsSubstring("no answer within 0.3 s of processor time (in"));
   }
+  for (const char* behaviour : {"waits", "early_hang"}) {
+    INFO(behaviour);
+    const Clock::time_point start = Clock::now();
+    const CheckResult result = judge(behaviour, plan);
+    CHECK(result.verdict == Verdict::timeout);
+    CHECK_THAT(result.cause->rationale, ContainsSubstring("no answer within 1.2 s by the clock"));
+    CHECK(Clock::now() - start >= std::chrono::milliseconds(1200));
+    CHECK(Clock::now() - start < std::chrono::seconds(6));
+  }
+}
+
+TEST_CASE("on a GPU the clock counts", "[judging]") {
+  Plan plan = make_plan();
+  plan.limits.seconds = 0.2;
+  const CheckResult result = judge("waits", plan, Pretend::gpu);
+  CHECK(result.verdict == Verdict::timeout);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("no answer within 0.2 s by the clock"));
+}
+
+TEST_CASE("a machine that is slow for others makes no timeout", "[judging]") {
+  Plan plan = make_plan();  // as if it had no processor for most of its time: it sleeps
+  plan.limits.seconds = 0.3;
+  plan.checks[0].sizes = {33};
+  const Clock::time_point start = Clock::now();
+  CHECK(judge("slow", plan).verdict == Verdict::pass);
+  CHECK(Clock::now() - start > std::chrono::milliseconds(300));
 }
 
 TEST_CASE("output is bounded and never a verdict", "[judging]") {

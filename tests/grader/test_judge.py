@@ -133,4 +133,4 @@ def test_the_judge_gets_the_time_that_its_checks_may_take(monkeypatch: pytest.Mo
     checks = [{}, {"seconds": 60}]
     with pytest.raises(KitError):
         judge.run_judge({"lab": "x", "device": "gpu", "limits": {"seconds": 10}, "checks": checks})
-    assert limits == [judge.GRACE + 10 + 10 + 60]
+    assert limits == [judge.GRACE + judge.CLOCK_FACTOR * (10 + 10) + 60]

@@ -25,6 +25,8 @@ RESULT_SCHEMA = "scanlab-result"
 RESULT_VERSION = 1
 GRACE = 30.0
 """Seconds that the judge gets beyond its checks' own limits."""
+CLOCK_FACTOR = 4.0
+"""A check ends after so many times its limit, which is processor time, by the clock (`TimeLimit::clock_factor`)."""
 MESSAGE_LINES = 40
 """So many lines of a compiler's message are shown."""
 
@@ -172,13 +174,21 @@ def with_shown_paths(value: Any, source: Path, name: str = "") -> Any:
     return value
 
 
+def longest(seconds: float, rounds: Sequence[float]) -> float:
+    """Return within how many seconds by the clock a judge ends, whatever a submission does.
+
+    `seconds` is the limit of a check; `rounds` has, for each check, for how long it begins rounds (0: it is not timed).
+    """
+    # A call of the last round may take as long as any.
+    return GRACE + sum(CLOCK_FACTOR * seconds + begins for begins in rounds)
+
+
 def run_judge(plan: dict[str, Any]) -> Result:
     """Run the judge on a plan and return its result.
 
     Raises KitError when it reports the kit's own fault, crashes, or does not end.
     """
-    # A timing check begins rounds for its own seconds, and a call of the last one may take as long as any.
-    limit = GRACE + sum(plan["limits"]["seconds"] + check.get("seconds", 0) for check in plan["checks"])
+    limit = longest(plan["limits"]["seconds"], [check.get("seconds", 0) for check in plan["checks"]])
     with tempfile.TemporaryDirectory(prefix="scanlab-") as folder:
         plan_file, result_file = Path(folder) / "plan.json", Path(folder) / "result.json"
         plan_file.write_text(json.dumps(plan))

@@ -49,7 +49,10 @@ class Table(BaseModel):
 
 
 class Limits(Table):
-    """What one check may use: wall-clock seconds, warp instructions a launch, and bytes of output."""
+    """What one check may use: processor time, warp instructions a launch, and bytes of output.
+
+    By the clock it may take 4 times its seconds; on a GPU, by the clock alone, these.
+    """
 
     seconds: float = Field(gt=0, le=3600)
     warp_instructions: int = Field(gt=0)

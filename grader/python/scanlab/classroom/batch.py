@@ -21,7 +21,7 @@ from scanlab.compile import COMPILE_TIMEOUT
 from scanlab.course import lab_of
 from scanlab.errors import KitError, UsageError
 from scanlab.executors.interface import Executor
-from scanlab.judge import GRACE
+from scanlab.judge import GRACE, longest
 from scanlab.labs import CorrectnessCheck, Lab
 from scanlab.paths import build_folder, shown
 
@@ -296,6 +296,6 @@ def _limit(taken_in: Class) -> "grading.UnitLimit":
         if taken_in.device == "gpu":
             return float("inf")  # it may wait for the GPU as long as others measure; the judge has limits of its own
         rubric = lab_of(taken_in.course, unit.lab).rubric
-        return 2 * COMPILE_TIMEOUT + 2 * GRACE + rubric.limits.seconds * len(rubric.check)
+        return 2 * COMPILE_TIMEOUT + GRACE + longest(rubric.limits.seconds, [0] * len(rubric.check))
 
     return limit

@@ -134,8 +134,8 @@ def default_minutes(taken_in: Class, units_per_task: int) -> int:
     worst = 0.0
     for name in taken_in.labs:
         rubric = lab_of(taken_in.course, name).rubric
-        seconds = sum(rubric.limits.seconds + getattr(check, "seconds", 0) for check in rubric.check)
-        worst = max(worst, judge.GRACE + seconds + COMPILE_TIMEOUT)
+        rounds = [getattr(check, "seconds", 0) for check in rubric.check]
+        worst = max(worst, judge.longest(rubric.limits.seconds, rounds) + COMPILE_TIMEOUT)
     return math.ceil((worst + NOTICE_SECONDS) / 60) + units_per_task
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from scanlab import sandbox
 from scanlab.compile import build_runner, prune
 from scanlab.errors import KitError
-from scanlab.judge import with_shown_paths
+from scanlab.judge import longest, with_shown_paths
 from scanlab.labs import Lab
 from scanlab.paths import ROOT, shown
 from scanlab.process import run_group
@@ -24,7 +24,6 @@ MOST_ACCESSES = 100_000
 """Of one launch; a section of a thousand elements has some ten thousand."""
 WARP_INSTRUCTIONS = 2_000_000
 SECONDS = 10.0
-GRACE = 30.0
 NAMING_FILES = frozenset({"places", "races", "failure"})
 """What the tracer tells with names of files; the rest is long."""
 
@@ -120,7 +119,7 @@ def _run(plan: dict[str, Any]) -> dict[str, Any]:
         plan_file.write_text(json.dumps(plan))
         command = [str(product("grader/tracer/tracer")), "--plan", str(plan_file), "--result", str(result_file)]
         try:
-            finished = run_group(command, GRACE + plan["seconds"], ROOT)
+            finished = run_group(command, longest(plan["seconds"], [0]), ROOT)
         except OSError as error:
             raise KitError(f"cannot start the tracer: {error.strerror}") from error
         if finished.code is None:

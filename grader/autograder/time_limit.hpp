@@ -1,0 +1,68 @@
+// How long the calls of a check may take, and what they have taken so far.
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <string>
+
+namespace scanlab::grade {
+
+using Clock = std::chrono::steady_clock;
+
+/// The limit of one check's calls, all of them together. Of a submission on the virtual GPU it is processor time: its
+/// own processes' and the virtual GPU's, which works in this process while a call is on. So a busy machine makes no
+/// timeout of a pass. What sleeps or waits uses none, and ends by the clock, at `clock_factor` times as much. On a GPU
+/// the clock alone counts: nothing else tells how long a kernel takes.
+///
+/// The functions may be called by several threads at once.
+class TimeLimit {
+ public:
+  enum class Counts { processor_time, clock };
+  enum class Out { nothing, processor_time, clock };
+  static constexpr double clock_factor = 4;
+
+  /// The clock begins to run now.
+  TimeLimit(double seconds, Counts counts);
+
+  double seconds() const { return seconds_; }
+  /// Seconds by the clock after which everything ends.
+  double clock_seconds() const { return (counts_ == Counts::clock ? 1 : clock_factor) * seconds_; }
+  /// What has run out; once something has, that stays the answer.
+  Out out() const;
+  /// It is out by the clock, and there is processor time left: the submission has waited.
+  bool has_waited() const { return counts_ == Counts::processor_time && out() == Out::clock; }
+  /// Seconds, of what counts.
+  double spent() const;
+
+  /// What this process uses from now on is the submission's, until its end.
+  class Working {
+   public:
+    explicit Working(TimeLimit& limit);
+    ~Working();
+    Working(const Working&) = delete;
+    Working& operator=(const Working&) = delete;
+
+   private:
+    TimeLimit& limit_;
+  };
+
+  /// Seconds of processor time that a submission's processes have used since the last call.
+  void add(double seconds);
+
+ private:
+  double spent_locked() const;
+
+  const double seconds_;
+  const Counts counts_;
+  const Clock::time_point began_ = Clock::now();
+  mutable std::mutex mutex_;
+  double used_ = 0;           ///< seconds of processor time, but for what is being worked now
+  double working_since_ = 0;  ///< this process's own processor time then
+  bool is_working_ = false;
+  mutable Out out_ = Out::nothing;
+};
+
+/// "30 s of processor time": what has run out.
+std::string text_of(const TimeLimit& limit);
+
+}  // namespace scanlab::grade
