@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import made_up
 from made_up import encrypted, make, tarred, zeros_zipped, zipped
+from scanlab.classroom.attempts import graded_files
 from scanlab.classroom.intake import archives
 from scanlab.classroom.intake.archives import expand
 from scanlab.classroom.intake.gradescope import iso_time
@@ -191,8 +192,9 @@ def test_the_newest_of_canvas_files_counts(pile: Path) -> None:
     put(pile / "one_11_899_scan_01.cu", TEXT)
     got = taken(pile)
     (one,) = got.taken_in.submissions
-    assert got.sources[one.files[0].sha256] == NEWER
-    assert "one_11_899_scan_01.cu: an older attempt: one_11_900_scan_01-1.cu counts" in reasons(one)
+    assert [got.sources[file.sha256] for file in one.files] == [TEXT, NEWER], "the oldest first"
+    assert not one.problems
+    assert graded_files(got.taken_in, one) == [one.files[1]]
 
 
 def test_the_newest_of_several_folders_counts_per_lab(pile: Path) -> None:
@@ -203,8 +205,10 @@ def test_the_newest_of_several_folders_counts_per_lab(pile: Path) -> None:
     os.utime(new, (2e9, 2e9))
     got = taken(pile, roster="id,email\ns0001,one@example.org\n")
     (one,) = got.taken_in.submissions
-    assert {file.lab: got.sources[file.sha256] for file in one.files} == {LABS[0]: NEWER, LABS[1]: TEXT}
-    assert "s0001/scan_01.cu: an older attempt: one@example.org/scan_01.cu counts" in reasons(one)
+    assert [(file.lab, got.sources[file.sha256]) for file in one.files] == [
+        (LABS[0], TEXT), (LABS[0], NEWER), (LABS[1], TEXT)
+    ]  # fmt: skip
+    assert graded_files(got.taken_in, one) == [*one.files[1:]]
 
 
 def test_numbered_attempts_count_by_number(pile: Path) -> None:
@@ -213,8 +217,26 @@ def test_numbered_attempts_count_by_number(pile: Path) -> None:
     put(pile / "s0002/scan_01.cu")
     got = taken(pile)
     one = got.taken_in.submissions[0]
-    assert got.sources[one.files[0].sha256] == TEXT
+    assert [(file.attempt, got.sources[file.sha256]) for file in one.files] == [(2, NEWER), (10, TEXT)]
     assert one.attempt == 10
+
+
+def test_a_text_that_is_handed_in_again_is_no_attempt_but_going_back_is_one(pile: Path) -> None:
+    for number, text in enumerate((TEXT, TEXT, NEWER, TEXT)):
+        put(pile / f"one_11_{900 + number}_scan_01-{number}.cu", text)
+    got = taken(pile)
+    assert [got.sources[file.sha256] for file in got.taken_in.submissions[0].files] == [TEXT, NEWER, TEXT]
+
+
+def test_moodles_and_githubs_attempts_are_told_by_their_names(pile: Path) -> None:
+    for number, text in ((1, TEXT), (2, NEWER)):
+        put(pile / f"Student One_11_assignsubmission_file/Attempt {number}/scan_01.cu", text)
+        put(pile / f"scans-attempt-{number}-two/scan_01.cu", text)
+    got = taken(pile, roster="id,name,login\ns0001,Student One,one\ns0002,Student Two,two\n")
+    told = {
+        one.key: [(file.attempt, got.sources[file.sha256]) for file in one.files] for one in got.taken_in.submissions
+    }
+    assert told == {"s0001": [(1, TEXT), (2, NEWER)], "s0002": [(1, TEXT), (2, NEWER)]}
 
 
 def test_attempts_of_unknown_age_are_no_guess(pile: Path) -> None:

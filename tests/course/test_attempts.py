@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from conftest import Write
-from scanlab.course.attempts import Counted, Try, counting
+from scanlab.course.attempts import Counted, Try, counting, rule_for
 
 START = datetime(2027, 3, 1, 12, tzinfo=UTC)
 
@@ -19,7 +19,7 @@ def tries(*minutes_and_points: tuple[float, float]) -> list[Try]:
 
 def counted(course: Write, rule: str, attempts: list[Try], student: str = "s9") -> Counted:
     text = f'title = "T"\n[attempts]\n{rule}\n[[student]]\nid = "s1"\nattempts = 3\n'
-    return counting(course(text).course, "02_kogge_stone", student, attempts)
+    return counting(rule_for(course(text).course, "02_kogge_stone", student), attempts)
 
 
 FOUR = tries((0, 10), (60, 90), (120, 90), (180, 20))
@@ -60,3 +60,14 @@ def test_without_times_the_numbers_say_the_order(course: Write) -> None:
 
 def test_of_no_attempts_none_counts(course: Write) -> None:
     assert counted(course, "", []) == Counted(None)
+
+
+def test_numbers_tell_of_attempts_that_are_not_there(course: Write) -> None:
+    later = [Try("third", 9, None, 3), Try("fourth", 9, None, 4)]
+    assert counted(course, "at_most = 3", later).chosen == later[0]
+    assert counted(course, "at_most = 2", later).chosen is None
+
+
+def test_without_a_course_the_last_counts() -> None:
+    found = counting(rule_for(None, "02_kogge_stone", None), FOUR)
+    assert (found.chosen, found.ignored) == (FOUR[3], {})

@@ -148,8 +148,8 @@ class _Run:
         self.state = State(0)
         self.whose: dict[Unit, list[Submission]] = {}
         for submission in taken_in.submissions:
-            for file in submission.files:
-                self.whose.setdefault(Unit(file.lab, file.sha256), []).append(submission)
+            for unit in dict.fromkeys(grading.units_of(taken_in, submission)):
+                self.whose.setdefault(unit, []).append(submission)
         before = {unit: self._verdict(unit) for unit in self.whose}
         self.waiting = {unit for unit in self.whose if self._is_due(unit, before[unit])}
         self.missing = {unit for unit, verdict in before.items() if verdict is None}
@@ -170,7 +170,7 @@ class _Run:
     def write_complete(self, submissions: Sequence[Submission]) -> None:
         """Write the results of the submissions all of whose units have one."""
         for submission in submissions:
-            if any(Unit(file.lab, file.sha256) in self.missing for file in submission.files):
+            if not self.missing.isdisjoint(grading.units_of(self.taken_in, submission)):
                 continue
             record = grading.make_record(self.store, self.taken_in, submission)
             path = self.store.result(submission.key)

@@ -172,10 +172,10 @@ def _complain(text: str) -> None:
 
 
 def _tell_intake(taken: "TakenIn") -> None:
-    from scanlab.classroom.grading import units
+    from scanlab.classroom.grading import units, units_of
 
     taken_in = taken.taken_in
-    files = sum(len(one.files) for one in taken_in.submissions)
+    files = sum(len(units_of(taken_in, one)) for one in taken_in.submissions)
     numbers = " ".join(name[:2] for name in taken_in.labs)
     different = len(units(taken_in))
     same = f", {different} different" if different != files else ""
@@ -258,12 +258,18 @@ def _tell_people(request: Request, taken_in: "Class") -> None:
         for problem in one.problems
         if problem.lab is None or problem.lab not in {file.lab for file in one.files}
     ]
-    replaced = sum(len(one.problems) for one in taken_in.submissions) - len(costly)
     if costly:
         print(f"not taken as it was handed in ({len(costly)}):")
         _lines(costly)
-    if replaced:
-        print(f"{_count(replaced, 'older attempt')}: the newest counts (see `problems` in the results)")
+    several = [
+        f"{one.key} {lab} ({count} attempts)"
+        for one in taken_in.submissions
+        for lab, count in Counter(file.lab for file in one.files).items()
+        if count > 1
+    ]
+    if several:
+        print(f"handed in several times ({len(several)}; `attempts` in the results says which counts):")
+        _lines(several)
     if request.roster:
         unmatched = [f"{one.key} ({one.origin})" for one in taken_in.submissions if one.student is None]
         if unmatched:

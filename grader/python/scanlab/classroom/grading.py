@@ -11,6 +11,7 @@ from typing import Any
 
 from scanlab import judge
 from scanlab import plan as plans
+from scanlab.classroom.attempts import Attempts, graded_files
 from scanlab.classroom.records import WORST_FIRST, Class, LabGrade, Record, Submission, Verdict
 from scanlab.classroom.store import Store, Unit
 from scanlab.compile import build_runner
@@ -25,8 +26,12 @@ UnitLimit = Callable[[Unit], float]
 
 def units(taken_in: Class) -> list[Unit]:
     """Return what there is to grade: each different file once for each lab, in the class's order."""
-    handed_in = (Unit(file.lab, file.sha256) for one in taken_in.submissions for file in one.files)
-    return list(dict.fromkeys(handed_in))
+    return list(dict.fromkeys(unit for one in taken_in.submissions for unit in units_of(taken_in, one)))
+
+
+def units_of(taken_in: Class, submission: Submission) -> list[Unit]:
+    """Return what there is to grade of one submission."""
+    return [Unit(file.lab, file.sha256) for file in graded_files(taken_in, submission)]
 
 
 def options_for(taken_in: Class, unit: Unit, is_sandboxed: bool = True) -> Options:
@@ -113,12 +118,12 @@ def make_record(store: Store, taken_in: Class, submission: Submission) -> Record
 
     Raises KitError when a unit is not graded yet.
     """
-    files = {file.lab: file.sha256 for file in submission.files}
+    handed_in = {file.lab for file in submission.files}
     problems = {problem.lab: f"{problem.name}: {problem.reason}" for problem in reversed(submission.problems)}
     labs = []
     for name in taken_in.labs:
-        if name in files:
-            labs.append(_after_deductions(_graded(store, Unit(name, files[name])), taken_in, submission))
+        if name in handed_in:
+            labs.append(_counted(store, taken_in, submission, name))
         else:
             headline = problems.get(name) or problems.get(None) or "nothing was handed in"
             lab = lab_of(taken_in.course, name)
@@ -134,12 +139,13 @@ def make_record(store: Store, taken_in: Class, submission: Submission) -> Record
                     headline=headline,
                 )
             )
+    counting = [one for lab in labs for one in lab.attempts if not one.reason]
     return Record(
         key=submission.key,
         student=submission.student,
         origin=submission.origin,
-        submitted_at=submission.submitted_at,
-        attempt=submission.attempt,
+        submitted_at=max((one.submitted_at for one in counting if one.submitted_at), default=submission.submitted_at),
+        attempt=max((one.number for one in counting), default=submission.attempt),
         device=taken_in.device,
         verdict=next(
             verdict for verdict in WORST_FIRST if verdict in {lab.verdict for lab in labs} or verdict == "pass"
@@ -153,16 +159,36 @@ def make_record(store: Store, taken_in: Class, submission: Submission) -> Record
     )
 
 
-def _after_deductions(grade: LabGrade, taken_in: Class, submission: Submission) -> LabGrade:
-    """Return a grade after what the course takes off for late work and attempts that no longer count."""
+def _counted(store: Store, taken_in: Class, submission: Submission, lab: str) -> LabGrade:
+    """Return the grade of the attempt at a lab that counts."""
+    attempts = Attempts(taken_in, submission, lab)
+    grades = {}
+    for place in attempts.graded():
+        file = attempts.files[place]
+        grade = _graded(store, Unit(lab, file.sha256))
+        at, beyond = file.submitted_at or submission.submitted_at, attempts.number_beyond(place)
+        grades[place] = _after_deductions(grade, taken_in, submission, at, beyond)
+    counts, told = attempts.chosen(
+        [grades[place].points if place in grades else None for place in range(len(attempts.files))]
+    )
+    return grades[counts].model_copy(update={"attempts": told})
+
+
+def _after_deductions(
+    grade: LabGrade, taken_in: Class, submission: Submission, submitted_at: str | None, beyond: int | None
+) -> LabGrade:
+    """Return an attempt's grade after what the course takes off: for late work, and for one that no longer counts.
+
+    `beyond` is the number of such a one, else None.
+    """
     taken = deductions(
         taken_in.course,
         grade.lab,
-        submission.submitted_at,
+        submitted_at,
         submission.student,
         points=grade.points,
         max_points=grade.max_points,
-        attempt=submission.attempt,
+        attempt=beyond,
     )
     left = round(grade.points - sum(one.points for one in taken), 2) if taken else grade.points
     return grade.model_copy(update={"points": left, "deductions": taken})

@@ -48,6 +48,10 @@ class HandedIn(Model):
     name: str
     """What the file was called in the submission, for people."""
     sha256: str
+    submitted_at: str | None = None
+    """As `Submission.submitted_at`, where several were handed in at different times."""
+    attempt: int | None = None
+    """Its number, where its name or the platform tells."""
 
 
 class Problem(Model):
@@ -73,6 +77,7 @@ class Submission(Model):
     """ISO 8601 with an offset, where the platform tells."""
     attempt: int | None = None
     files: tuple[HandedIn, ...] = ()
+    """Several files for one lab are attempts, the oldest first."""
     problems: tuple[Problem, ...] = ()
     metadata: Mapping[str, str] = {}
     """What else the platform's export says of it, such as Gradescope's submission id or Moodle's participant."""
@@ -110,6 +115,19 @@ class Deduction(Model):
     points: float
 
 
+class Attempt(Model):
+    """One of several attempts at a lab."""
+
+    number: int
+    name: str
+    sha256: str
+    submitted_at: str | None = None
+    points: float | None = None
+    """After deductions; None: what it is worth does not matter, and it was not graded."""
+    reason: str = ""
+    """Why it does not count; empty for the one that does."""
+
+
 class LabGrade(Model):
     """What a submission got for one lab."""
 
@@ -126,6 +144,14 @@ class LabGrade(Model):
     """Why there is no result, in one line; empty where there is one."""
     result: Mapping[str, Any] | None = None
     """The judge's result (`grader/autograder/README.md`, schema scanlab-result), without its `seconds`."""
+    attempts: tuple[Attempt, ...] = ()
+    """All, the oldest first, where there are several: the grade is that of the one that counts."""
+
+    @property
+    def which_attempt(self) -> str:
+        """Return "attempt 2 of 3", or an empty text where there is one only."""
+        counts = next((one.number for one in self.attempts if not one.reason), None)
+        return f"attempt {counts} of {max(one.number for one in self.attempts)}" if counts else ""
 
 
 class Record(Model):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from scanlab.course.model import Course, Who
+from scanlab.course.tables import Attempts
 
 
 @dataclass(frozen=True)
@@ -25,21 +26,27 @@ class Counted:
     ignored: Mapping[str, str] = field(default_factory=dict)
 
 
-def counting(course: Course, lab: str, student: Who, tries: Sequence[Try]) -> Counted:
+def rule_for(course: Course | None, lab: str, student: Who) -> Attempts:
+    """Return which attempts of a student at a lab count; without a course the last."""
+    return course.attempts(lab, student) if course else Attempts()
+
+
+def counting(rule: Attempts, tries: Sequence[Try]) -> Counted:
     """Return which of one student's attempts at a lab counts: the last or the best of those that the course accepts.
 
     They are taken in the order of their times, else of their numbers, else as they are given. One that comes too soon
     after the one accepted before it is ignored and uses up no attempt.
     """
-    rule = course.attempts(lab, student)
     accepted: list[Try] = []
     ignored: dict[str, str] = {}
+    too_soon = 0
     wait = timedelta(minutes=rule.minutes_between)
     for one in _in_order(tries):
         before = accepted[-1].submitted_at if accepted else None
         if before and one.submitted_at and one.submitted_at - before < wait:
+            too_soon += 1
             ignored[one.key] = f"less than {rule.minutes_between} minutes after the attempt before it"
-        elif rule.at_most is not None and len(accepted) >= rule.at_most:
+        elif rule.at_most is not None and max(len(accepted) + 1, (one.attempt or 0) - too_soon) > rule.at_most:
             ignored[one.key] = f"only the first {rule.at_most} count" if rule.at_most > 1 else "only the first counts"
         else:
             accepted.append(one)

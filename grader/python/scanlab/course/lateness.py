@@ -39,7 +39,7 @@ def deductions(
     found, due = known.find(lab), known.due(lab, student)
     if found is None or found.late is None or due is None:
         return ()
-    submitted = _moment(submitted_at, known.zone)
+    submitted = moment(submitted_at, known.zone)
     if submitted is None:
         return (Deduction(reason="when it was handed in is not known: taken as in time", points=0),)
     return _late(found.late, due, submitted, known.is_extended(lab, student), points, max_points)
@@ -49,7 +49,7 @@ def _at_most(most: int) -> str:
     return "only the first counts" if most == 1 else f"only the first {most} count"
 
 
-def _moment(submitted_at: str | datetime | None, zone: str) -> datetime | None:
+def moment(submitted_at: str | datetime | None, zone: str) -> datetime | None:
     """Return the time of submission; one without an offset is in the course's time zone, else UTC."""
     if isinstance(submitted_at, str):
         try:

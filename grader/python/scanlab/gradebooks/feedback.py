@@ -80,8 +80,9 @@ def overview(record: Record, options: Options) -> list[str]:
     """Return the lines about a whole submission: each lab's points, what was taken off, what could not be taken."""
     told = []
     for lab in record.labs:
+        which = f" ({lab.which_attempt} counts)" if lab.which_attempt else ""
         title = f"{lab.lab}, {options.sight.course.lab(lab.lab).rubric.title}"
-        told.append(f"{title}: {lab.verdict}, {number(lab.points)} of {number(lab.max_points)} points")
+        told.append(f"{title}: {lab.verdict}, {number(lab.points)} of {number(lab.max_points)} points{which}")
         told += [f"  {number(-taken.points)}: {one_line(taken.reason)}" for taken in lab.deductions]
         if lab.headline and lab.result is None:
             told.append(f"  {one_line(lab.headline)}")

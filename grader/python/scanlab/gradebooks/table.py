@@ -45,6 +45,7 @@ def _row(record: Record, labs: Sequence[str]) -> list[str]:
         row += [lab.verdict, *_numbers(lab.verdict, lab.points, lab.max_points)] if lab else ["excused", "", ""]
     told = [f"{problem.name}: {problem.reason}" for problem in record.problems]
     told += [lab.headline for lab in record.labs if lab.headline]
+    told += [f"{lab.lab}: {lab.which_attempt} counts" for lab in record.labs if lab.which_attempt]
     return [*row, cell("; ".join(dict.fromkeys(told)))]
 
 

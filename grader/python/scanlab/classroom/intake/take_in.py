@@ -219,7 +219,8 @@ class _Person:
         self.group = group
         self.chosen = chosen
         self.problems: list[Problem] = []
-        self.files: dict[str, _Candidate] = {}
+        self.files: dict[str, list[_Candidate]] = {}
+        """The attempts at each lab, the oldest first."""
         self.other_labs = 0
         found: dict[str, list[_Candidate]] = {}
         unnamed: list[_Candidate] = []
@@ -244,7 +245,7 @@ class _Person:
             self.problems.append(Problem(name=candidate.name, reason=f"does not say which lab it is: {advice}"))
 
     def _choose(self, lab: str, candidates: list[_Candidate]) -> None:
-        """Take the newest of the files for one lab, or none where that cannot be told."""
+        """Take the files for one lab as attempts, or none where nothing tells which is the newest."""
         usable = []
         for candidate in candidates:
             if fault := _fault(candidate.data):
@@ -253,35 +254,31 @@ class _Person:
                 usable.append(candidate)
         if not usable:
             return
-        newest = _newest(usable)
-        if newest is None:
+        attempts = _in_order(usable)
+        if attempts is None:
             listed = ", ".join(candidate.full_name for candidate in usable[:MOST_LISTED])
             reason = f"{len(usable)} files may be this lab's, and nothing says which is meant: {listed}"
             self.problems.append(Problem(name=lab, reason=reason, lab=lab))
             return
-        self.files[lab] = newest
-        for other in usable:
-            if other is not newest and other.data != newest.data:
-                reason = f"an older attempt: {newest.full_name} counts"
-                self.problems.append(Problem(name=other.full_name, reason=reason, lab=lab))
+        self.files[lab] = attempts
 
     def submission(self, key: str, sources: dict[str, bytes]) -> Submission:
         """Return what is graded; the files' texts are put into `sources`."""
         files = []
         for lab in self.chosen:
-            if lab in self.files:
-                data = self.files[lab].data
-                digest = hashlib.sha256(data).hexdigest()
-                sources[digest] = data
-                files.append(HandedIn(lab=lab, name=self.files[lab].name, sha256=digest))
-        newest = next((self.files[file.lab].handing for file in files), self.group.handings[-1])
+            for one in self.files.get(lab, ()):
+                digest = hashlib.sha256(one.data).hexdigest()
+                sources[digest] = one.data
+                at, number, *_ = one.ages()
+                files.append(HandedIn(lab=lab, name=one.name, sha256=digest, submitted_at=at, attempt=number))
+        newest = next((self.files[file.lab][-1].handing for file in files), self.group.handings[-1])
         problems = list(self.problems)
         if not files and not problems:
             problems.append(Problem(name=newest.origin, reason=_nothing_in(self.group.handings)))
         if self.group.doubt:
             problems.append(Problem(name=newest.origin, reason=self.group.doubt))
         times = [handing.submitted_at for handing in self.group.handings if handing.submitted_at]
-        attempts = [candidate.ages()[1] for candidate in self.files.values()]
+        attempts = [candidates[-1].ages()[1] for candidates in self.files.values()]
         return Submission(
             key=key,
             student=self.group.student,
@@ -294,21 +291,24 @@ class _Person:
         )
 
 
-def _newest(candidates: Sequence[_Candidate]) -> _Candidate | None:
-    """Return the newest, or None where several differ and none is known to be newer."""
+def _in_order(candidates: Sequence[_Candidate]) -> list[_Candidate] | None:
+    """Return the attempts, the oldest first, or None where several differ and nothing tells which is the newest.
+
+    A text that is handed in again right after itself is no other attempt.
+    """
     if all(candidate.data == candidates[0].data for candidate in candidates):
-        return candidates[0]
+        return [candidates[0]]
     is_one_handing = all(candidate.handing is candidates[0].handing for candidate in candidates)
     for at, ages in enumerate(zip(*(candidate.ages() for candidate in candidates), strict=True)):
         if is_one_handing and at == 3:
             break  # files beside each other are no attempts: the one that was saved last need not be meant
         if None in ages or len({*ages}) == 1:
             continue
-        latest = max(ages)  # type: ignore[type-var]
-        of_latest = [candidate for candidate, age in zip(candidates, ages, strict=True) if age == latest]
-        if all(candidate.data == of_latest[0].data for candidate in of_latest):
-            return of_latest[0]
-        return None
+        rising = sorted(candidates, key=lambda candidate: candidate.ages()[at])  # type: ignore[arg-type, return-value]
+        of_latest = [candidate for candidate in rising if candidate.ages()[at] == rising[-1].ages()[at]]
+        if any(candidate.data != rising[-1].data for candidate in of_latest):
+            return None
+        return [one for place, one in enumerate(rising) if place == 0 or one.data != rising[place - 1].data]
     return None
 
 

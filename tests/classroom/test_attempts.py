@@ -1,0 +1,84 @@
+"""Several attempts of one student: which are graded, which counts, and what the record says of them."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from killing import finished
+from scanlab.classroom.store import Store
+
+Scanlab = Callable[..., subprocess.CompletedProcess[str]]
+COURSE = 'title = "Scans"\n[attempts]\n{rule}\n[[lab]]\nname = "01"\n'
+
+
+@pytest.fixture
+def pile(tmp_path: Path) -> Path:
+    folder = tmp_path / "pile"
+    folder.mkdir()
+    for number, text in enumerate(("FAILS", "PASSES", "SYNTAX ERROR")):
+        (folder / f"one_11_{900 + number}_scan_01-{number}.cu").write_text(f"// {text}\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("rule", "graded", "verdict", "which"),
+    [
+        ("", 1, "fail", "attempt 3 of 3"),
+        ('count = "best"', 3, "pass", "attempt 2 of 3"),
+        ("at_most = 2", 1, "pass", "attempt 2 of 3"),
+        ('count = "best"\nat_most = 1', 1, "fail", "attempt 1 of 3"),
+    ],
+)
+def test_the_courses_rule_says_what_is_graded_and_what_counts(
+    scanlab: Scanlab, pile: Path, tmp_path: Path, rule: str, graded: int, verdict: str, which: str
+) -> None:
+    out, course = tmp_path / "out", tmp_path / "course.toml"
+    course.write_text(COURSE.format(rule=rule))
+    done = scanlab("grade", pile, "--out", out, "--course", course)
+    assert done.returncode == 0, done.stderr
+    assert len(finished(out)) == graded
+    (record,) = Store(out).records()
+    assert (record.verdict, record.labs[0].which_attempt) == (verdict, which)
+    assert record.points == (record.max_points if verdict == "pass" else 0)
+    assert f"attempt {record.attempt} of 3" == which
+    attempts = record.labs[0].attempts
+    assert [one.name for one in attempts] == [f"scan_01-{number}.cu" for number in range(3)]
+    assert [one.number for one in attempts if not one.reason] == [record.attempt]
+    assert sum(one.points is not None for one in attempts) == graded
+    assert next(one.sha256 for one in attempts if not one.reason) == record.labs[0].sha256
+    assert "handed in several times (1;" in done.stdout
+    assert "01_sequential (3 attempts)" in done.stdout
+
+
+def test_each_attempt_is_late_by_its_own_time(scanlab: Scanlab, tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
+    pile, out, course = tmp_path / "pile", tmp_path / "out", tmp_path / "course.toml"
+    metadata = []
+    for number, day in ((1, 10), (2, 15)):
+        (pile / f"submission_{number}").mkdir(parents=True)
+        (pile / f"submission_{number}/scan_01.cu").write_text(f"// PASSES {number}\n")
+        metadata.append(
+            f"submission_{number}:\n  :submitters:\n  - :name: Student One\n    :sid: s0001\n"
+            f"  :created_at: 2027-03-{day} 12:00:00 Z\n"
+        )
+    (pile / "submission_metadata.yml").write_text("".join(metadata))
+    (tmp_path / "roster.csv").write_text("id,name\ns0001,Student One\n")
+    course.write_text(
+        'title = "Scans"\n[late]\npercent = 10\n[attempts]\ncount = "best"\n'
+        '[[lab]]\nname = "01"\ndue = 2027-03-14T23:59:00Z\n'
+    )
+    done = scanlab("grade", pile, "--out", out, "--course", course, "--roster", tmp_path / "roster.csv")
+    assert done.returncode == 0, done.stderr
+    (record,) = Store(out).records()
+    first, second = record.labs[0].attempts
+    assert record.labs[0].which_attempt == "attempt 1 of 2", "as good, and in time"
+    assert record.points == record.max_points == first.points
+    assert second.points == pytest.approx(0.9 * record.max_points)
+    assert record.submitted_at == first.submitted_at
+    table = tmp_path / "grades.csv"
+    assert scanlab("export", out, "--format", "csv", "--out", table).returncode == 0
+    assert "01_sequential: attempt 1 of 2 counts" in table.read_text()
+    assert json.loads((out / "results/s0001.json").read_text())["attempt"] == 1
