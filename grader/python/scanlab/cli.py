@@ -236,7 +236,7 @@ def grade(
     ] = None,
     course: Annotated[Path | None, typer.Option(metavar="TOML", help="of a class: the course's rules")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, max=1024, help="of a class: so many files at a time")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="of a class: go on where a run was stopped")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="of a class: go on, with what is new")] = False,
     only: Annotated[list[str] | None, typer.Option(metavar="KEY", help="of a class: grade these again")] = None,
     executor: Annotated[
         ExecutorName, typer.Option(help="of a class: grade on this machine, or as jobs of a Slurm cluster")
@@ -252,7 +252,8 @@ def grade(
 
     A class is a folder or an archive (zip, tar) of submissions, as Canvas, Moodle, Gradescope and GitHub Classroom
     export them, or a folder, an archive or a file for each student. It is graded into --out DIR; a run that was
-    stopped, by whatever, goes on with --resume.
+    stopped, by whatever, goes on with --resume. So does a class that is graded, when SUBMISSIONS has more: late
+    hand-ins and attempts are added, and what was graded stays.
 
     Exit codes of a class: 0 it was graded, whatever the grades are; 1 it holds no submissions, or cannot be unpacked;
     2 wrong usage; 3 the kit failed to grade a part, which --resume tries again.

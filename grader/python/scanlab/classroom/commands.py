@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from scanlab.paths import shown
 from scanlab.process import Interrupted
 
 if TYPE_CHECKING:
+    from scanlab.classroom.additions import Added
     from scanlab.classroom.batch import Outcome
     from scanlab.classroom.intake.take_in import TakenIn
     from scanlab.classroom.records import Class, Problem
@@ -46,6 +47,7 @@ def grade_a_class(request: Request) -> int:
 
     Raises UsageError for a results folder that cannot be used, WorkError for a pile without submissions.
     """
+    from scanlab.classroom.additions import add
     from scanlab.classroom.batch import Settings, alone_in, cores, grade_class
     from scanlab.classroom.progress import Progress
     from scanlab.classroom.store import Store
@@ -60,12 +62,17 @@ def grade_a_class(request: Request) -> int:
         taken = _take_in(request, known)
         if known is not None:
             _require_same(known, taken.taken_in, request)
-        else:
+            added = add(known, taken.taken_in)
+            _require_nothing_new(added, request)
+            taken = replace(taken, taken_in=added.taken_in)
+        _require_known(request.only, taken.taken_in)
+        _tell_intake(taken)
+        if known is not None:
+            _tell_added(store, known, added)
+        if taken.taken_in != known:
             for sha256, data in taken.sources.items():
                 store.write_source(sha256, data)
             store.write_class(taken.taken_in)
-        _require_known(request.only, taken.taken_in)
-        _tell_intake(taken)
         settings = Settings(request.jobs or cores(), request.is_sandboxed, frozenset(request.only), executor)
         try:
             with Progress() as progress:
@@ -103,8 +110,8 @@ def _check_folder(request: Request, store: "Store") -> bool:
     if store.class_file.exists():
         if not (request.resume or request.only):
             raise errors.UsageError(
-                f"{shown(folder)} has results already: go on with --resume, grade some again with --only KEY, "
-                "or name another --out"
+                f"{shown(folder)} has results already: go on with --resume, which takes in what is new, grade some "
+                "again with --only KEY, or name another --out"
             )
         return True
     left_by_intake = {".lock", ".scratch", "sources"}  # a run that was killed before it knew the class
@@ -118,7 +125,7 @@ def _check_folder(request: Request, store: "Store") -> bool:
 
 
 def _take_in(request: Request, known: "Class | None") -> "TakenIn":
-    from scanlab.classroom.intake.roster import read_roster
+    from scanlab.classroom.intake.roster import Roster, read_roster
     from scanlab.classroom.intake.take_in import Wanted, take_in
     from scanlab.classroom.kit import kit_for
     from scanlab.course.read import read_course
@@ -126,31 +133,40 @@ def _take_in(request: Request, known: "Class | None") -> "TakenIn":
     from scanlab.plan import DEFAULT_SEED
 
     roster = read_roster(request.roster) if request.roster else None
+    if known is not None and roster is None and (students := known.students()):
+        roster = Roster(students)
     read = read_course(request.course) if request.course else None
     asked = {find_lab(lab).name for lab in request.labs} or {lab.name for lab in (read.course.labs if read else ())}
     labs = tuple(lab.name for lab in all_labs() if lab.name in asked)
-    if known is not None and not labs:
+    if known is not None and (not labs or (read is None and not request.labs)):
         labs = known.labs
     device = request.device or (known.device if known else "vgpu")
     seeds = (request.seed, read.seed if read else None, known.seed if known else None)
     seed = next((seed for seed in seeds if seed is not None), DEFAULT_SEED)
-    wanted = Wanted(labs, device, seed, read.course.title if read else "", read.course.public_view() if read else {})
+    course = read.course.public_view() if read else known.course if known else {}
+    wanted = Wanted(labs, device, seed, read.course.title if read else "", course)
     taken = take_in(request.pile, wanted, roster)
     kit = kit_for(taken.taken_in.labs, device)
     return type(taken)(taken.taken_in.model_copy(update={"kit": kit}), taken.sources, taken.other_labs)
 
 
 def _require_same(known: "Class", now: "Class", request: Request) -> None:
-    from scanlab.classroom.intake.take_in import same_class
+    from scanlab.classroom.additions import differences
 
-    differences = same_class(known, now)
-    if differences:
-        listed = "".join(f"\n  {line}" for line in differences[:MOST_LISTED])
-        more = f"\n  and {len(differences) - MOST_LISTED} more" if len(differences) > MOST_LISTED else ""
+    lines = differences(known, now)
+    if lines:
+        listed = "".join(f"\n  {line}" for line in lines[:MOST_LISTED])
+        more = f"\n  and {len(lines) - MOST_LISTED} more" if len(lines) > MOST_LISTED else ""
         raise errors.UsageError(
             f"this is not the class that was begun in {shown(request.out)}:{listed}{more}\n"
             "  give the same as then, or name another --out"
         )
+
+
+def _require_nothing_new(added: "Added", request: Request) -> None:
+    """Raise UsageError where some are graded again, and the pile has what the class has not."""
+    if not request.resume and (keys := [*added.new, *added.again]):
+        raise errors.UsageError(f"new in {shown(request.pile)}: {_listed(keys)}; take it in with --resume")
 
 
 def _require_known(only: Sequence[str], taken_in: "Class") -> None:
@@ -183,6 +199,13 @@ def _tell_intake(taken: "TakenIn") -> None:
     if taken.other_labs:
         print(f"  {_count(taken.other_labs, 'file')} of other labs: not graded")
     sys.stdout.flush()
+
+
+def _tell_added(store: "Store", known: "Class", added: "Added") -> None:
+    """Print what a class that was begun before has got."""
+    graded = sum(store.result(one.key).exists() for one in known.submissions if one.key not in added.again)
+    more = f", {len(added.again)} handed in again" if added.again else ""
+    print(f"  {graded} graded before, {len(added.new)} new{more}", flush=True)
 
 
 def _count(number: int, what: str) -> str:

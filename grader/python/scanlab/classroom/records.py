@@ -107,6 +107,10 @@ class Class(Model):
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
 
+    def students(self) -> tuple[Student, ...]:
+        """Return the roster's students; none when there was no roster."""
+        return (*(one.student for one in self.submissions if one.student), *self.missing)
+
 
 class Deduction(Model):
     """Points taken off, and why: two days late at 10 % a day."""

@@ -1,6 +1,7 @@
 """The folder in which a class's results lie, and how it is written: each file whole or not at all.
 
-class.json                  who handed in what (records.Class); written once, before anything is graded
+class.json                  who handed in what (records.Class); written before anything is graded, and again when late
+                            hand-ins are added (`additions.py`): what was in it stays
 sources/SHA256.cu           each file that is graded, once
 graded/LAB/SHA256.json      what the judge says of it (schema scanlab-result, without `seconds`): the unit of work.
                             Identical files are graded once, and a run that was killed goes on where one is missing

@@ -1,0 +1,127 @@
+"""Late hand-ins and more attempts are added to a class that is graded, and nothing of it changes."""
+
+import hashlib
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from killing import contents, finished
+from scanlab.classroom.additions import add, differences
+from scanlab.classroom.intake.roster import read_roster
+from scanlab.classroom.intake.take_in import Wanted, take_in
+from scanlab.classroom.records import Class
+from scanlab.classroom.store import Store
+
+Scanlab = Callable[..., subprocess.CompletedProcess[str]]
+LAB = "01_sequential"
+
+
+def put(pile: Path, key: str, text: str) -> None:
+    (pile / key).mkdir(parents=True, exist_ok=True)
+    (pile / key / "scan_01.cu").write_text(f"// {text}\n")
+
+
+def taken(pile: Path, **wanted: object) -> Class:
+    return take_in(pile, Wanted(**wanted)).taken_in
+
+
+def test_a_graded_class_takes_in_what_is_new(scanlab: Scanlab, tmp_path: Path) -> None:
+    pile, out, roster = tmp_path / "pile", tmp_path / "out", tmp_path / "roster.csv"
+    roster.write_text("id,name\n" + "".join(f"s000{n},Student {n}\n" for n in range(1, 5)))
+    put(pile, "s0001", "PASSES")
+    put(pile, "s0002", "FAILS")
+    words = ("--out", out, "--roster", roster)
+    assert scanlab("grade", pile, *words, "--seed", "9").returncode == 0
+    before, stamps = contents(out), finished(out)
+
+    late = tmp_path / "late"  # an export of what came since: it need not have the rest
+    put(late, "s0002", "PASSES, at last")
+    put(late, "s0003", "FAILS")
+    refused = scanlab("grade", late, *words, "--only", "s0001")
+    assert refused.returncode == 2
+    assert "new in" in refused.stderr
+    assert "s0003, s0002; take it in with --resume" in refused.stderr
+    assert contents(out) == before
+
+    done = scanlab("grade", late, "--out", out, "--resume")  # the seed, the labs and the roster are class.json's
+    assert done.returncode == 0, done.stderr
+    assert "1 graded before, 1 new, 1 handed in again" in done.stdout
+    after = contents(out)
+    kept = {name for name, data in before.items() if after.get(name) == data}
+    assert before.keys() - kept == {"class.json", "results/s0002.json"}
+    assert all(finished(out)[name] == stamp for name, stamp in stamps.items()), "graded twice"
+    store = Store(out)
+    taken_in = store.read_class()
+    assert (taken_in.seed, taken_in.labs) == (9, (LAB,))
+    assert [one.id for one in taken_in.missing] == ["s0004"]
+    record = store.read_record("s0002")
+    assert (record.verdict, record.labs[0].which_attempt) == ("pass", "attempt 2 of 2")
+    assert record.student is not None
+    assert [one.verdict for one in store.records()] == ["pass", "pass", "fail"]
+
+    again = scanlab("grade", late, "--out", out, "--resume")
+    assert "3 graded before, 0 new\n" in again.stdout
+    assert contents(out) == after
+
+
+def test_a_file_that_cannot_be_taken_costs_nothing_that_was_graded(scanlab: Scanlab, tmp_path: Path) -> None:
+    pile, out = tmp_path / "pile", tmp_path / "out"
+    put(pile, "s0001", "PASSES")
+    scanlab("grade", pile, "--out", out)
+    (pile / "s0001/scan_01.cu").write_bytes(b"\0binary")
+    done = scanlab("grade", pile, "--out", out, "--resume")
+    assert done.returncode == 0, done.stderr
+    record = json.loads((out / "results/s0001.json").read_text())
+    assert record["verdict"] == "pass"
+    assert "binary" in record["problems"][0]["reason"]
+
+
+def test_what_is_graded_otherwise_is_no_addition(tmp_path: Path) -> None:
+    put(tmp_path / "pile", "s0001", "one")
+    known = taken(tmp_path / "pile")
+    put(tmp_path / "pile", "s0001", "two")
+    now = taken(tmp_path / "pile", seed=8, kit={"judge": "x"}, device="gpu")
+    assert differences(known, now) == [
+        "the device: vgpu then, gpu now", "the seed is another", "the kit: judge is another"
+    ]  # fmt: skip
+
+
+def test_a_roster_that_gives_work_to_somebody_else_is_refused(tmp_path: Path) -> None:
+    put(tmp_path / "pile", "one", "text")
+    known = taken(tmp_path / "pile")
+    (tmp_path / "roster.csv").write_text("id,name,login\ns0001,Student 1,one\n")
+    now = take_in(tmp_path / "pile", Wanted(), read_roster(tmp_path / "roster.csv")).taken_in
+    assert differences(known, now) == ["the roster: one is nobody then, s0001 now"]
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "attempts"),
+    [
+        ("A", "A", "A"),
+        ("A", "B", "AB"),  # the export has the newest only
+        ("A", "AB", "AB"),
+        ("AB", "B", "AB"),
+        ("AB", "ABA", "ABA"),
+        ("AB", "C", "ABC"),
+        ("", "A", "A"),
+    ],
+)
+def test_attempts_are_added_behind_those_that_are_known(tmp_path: Path, then: str, now: str, attempts: str) -> None:
+    def pile(texts: str) -> Class:
+        folder = tmp_path / f"pile-{texts}"
+        put(folder, "other", "text")
+        for number, text in enumerate(texts):
+            (folder / f"one_11_{900 + number}_scan_01.cu").write_text(text)
+        return taken(folder)
+
+    known = pile(then)
+    added = add(known, pile(now))
+    (one,) = (one for one in added.taken_in.submissions if one.key != "other")
+    names = {hashlib.sha256(text.encode()).hexdigest(): text for text in "ABC"}
+    assert "".join(names[file.sha256] for file in one.files) == attempts
+    assert bool(added.new) == (not then)
+    assert bool(added.again) == (bool(then) and then != attempts)
+    assert (added.taken_in.submissions == known.submissions) == (then == attempts)
