@@ -58,9 +58,11 @@ def verdicts(out: Path) -> dict[str, str]:
 def begun(fake_build: Path, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Start a run that goes on beside the test, with a mark by which its processes are found."""
     started = []
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
 
     def begin(mark: str, *words: str | Path) -> subprocess.Popen[str]:
-        changes = {MARK: mark, "SCANLAB_TEST_PID": str(tmp_path / "pid")}
+        changes = {MARK: mark, "SCANLAB_TEST_PID": str(tmp_path / "pid"), "TMPDIR": str(temporary)}
         started.append(
             subprocess.Popen(
                 command_line(*words),
@@ -94,7 +96,7 @@ def test_a_class_is_graded_and_the_grades_are_no_exit_code(scanlab: Scanlab, pil
     assert len(finished(out)) == 3, "the same file twice is graded once"
     assert "\x1b" not in done.stdout + done.stderr
     assert "does not compile" in (out / "results/s0003.json").read_text()
-    assert not [path for path in out.rglob("*") if path.name.endswith(".new") or path.name == ".scratch"]
+    assert not [path for path in out.rglob("*") if path.name.endswith(".new")]
 
 
 def test_the_kits_fault_costs_its_own_unit_alone_and_is_tried_again(
@@ -159,11 +161,13 @@ def test_a_run_that_is_stopped_leaves_nothing_and_goes_on(
         assert process.returncode == 128 + number
         assert "3 of 4 files are graded and kept; to go on, type:\n  grader/scanlab grade" in told
         assert told.endswith("--resume\nscanlab: stopped\n")
-        assert not (out / ".scratch").exists()
     assert finished(out) == before
     # The text that hangs is the same on --resume: what it is judged by is the stand-in's business.
-    assert scanlab("grade", pile, "--out", out, "--resume", "--only", "s0001", "--seed", "7").returncode == 0
+    # What a killed run has left for the moment is removed by the next.
+    words = ("grade", pile, "--out", out, "--resume", "--only", "s0001", "--seed", "7")
+    assert scanlab(*words, TMPDIR=str(tmp_path / "tmp")).returncode == 0
     assert len(finished(out)) == 3
+    assert not [*(tmp_path / "tmp").glob("scanlab-*/*")]
 
 
 def test_two_runs_do_not_write_in_one_folder(scanlab: Scanlab, pile: Path, tmp_path: Path, begun: Callable) -> None:

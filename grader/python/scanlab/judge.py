@@ -3,7 +3,6 @@
 import json
 import os
 import shlex
-import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from scanlab.gpu_lock import alone_on
 from scanlab.labs import Lab
 from scanlab.paths import ROOT, shown
 from scanlab.process import kill_all, run_group
+from scanlab.scratch import scratch
 from scanlab.toolchain import product
 
 RESULT_SCHEMA = "scanlab-result"
@@ -189,8 +189,8 @@ def run_judge(plan: dict[str, Any]) -> Result:
     Raises KitError when it reports the kit's own fault, crashes, or does not end.
     """
     limit = longest(plan["limits"]["seconds"], [check.get("seconds", 0) for check in plan["checks"]])
-    with tempfile.TemporaryDirectory(prefix="scanlab-") as folder:
-        plan_file, result_file = Path(folder) / "plan.json", Path(folder) / "result.json"
+    with scratch() as folder:
+        plan_file, result_file = folder / "plan.json", folder / "result.json"
         plan_file.write_text(json.dumps(plan))
         judge = product("grader/autograder/judge-gpu" if plan["device"] == "gpu" else "grader/autograder/judge")
         command = [str(judge), "--plan", str(plan_file), "--result", str(result_file), "--die-with-parent"]

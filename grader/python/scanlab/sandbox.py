@@ -16,7 +16,6 @@ import platform
 import re
 import shutil
 import stat
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from scanlab.errors import KitError
 from scanlab.labs import Device
 from scanlab.paths import ROOT, shown
 from scanlab.process import Finished, run_group
+from scanlab.scratch import scratch
 from scanlab.toolchain import Toolchain, product
 
 PROGRAM, STATUS = "{program}", "{status}"
@@ -292,12 +292,12 @@ def _probe() -> None:
     if platform.system() != "Linux":
         raise KitError(f"the sandbox works on Linux only, and this is {platform.system()}\n{_WITHOUT}")
     program = shutil.which("true") or "/bin/true"
-    with tempfile.TemporaryDirectory(prefix="scanlab-") as folder:
+    with scratch() as folder:
         mounts = [*_folders(("/usr", "/bin", *LIBRARIES)), *_devices(), *_scratch(1 << 20)]
-        mounts += ["--bind", folder, folder]
+        mounts += ["--bind", str(folder), str(folder)]
         limits = ["--processes", "64", "--open", "64"]
         try:
-            ended = _run(lambda status: _command(mounts, "/tmp", limits, status, [program], Path(folder)), 30)
+            ended = _run(lambda status: _command(mounts, "/tmp", limits, status, [program], folder), 30)
         except InterruptedError:  # the kit is stopping
             raise
         except (KitError, OSError) as error:

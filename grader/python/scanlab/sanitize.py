@@ -1,7 +1,6 @@
 """Run a submission under NVIDIA's compute-sanitizer on a real GPU: check --device gpu --sanitize."""
 
 import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from scanlab.errors import KitError
 from scanlab.labs import Lab
 from scanlab.process import run_group
 from scanlab.sanitizer_report import Finding, findings
+from scanlab.scratch import scratch
 from scanlab.toolchain import product, toolchain
 
 TOOLS = {
@@ -75,8 +75,8 @@ def sanitize(path: Path, lab: Lab, n: int | None, seed: int) -> list[Finding]:
 
 
 def _report(tool: Path, name: str, options: Sequence[str], program: Sequence[str]) -> str:
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "log"
+    with scratch() as folder:
+        log = folder / "log"
         command = [str(tool), "--tool", name, *options, "--print-limit", str(PRINTED), "--log-file", str(log)]
         done = run_group([*command, *program], TIMEOUT)
         text = log.read_text(errors="replace") if log.exists() else ""

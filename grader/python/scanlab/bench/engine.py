@@ -7,7 +7,6 @@ processor times of one thread; a program that runs at the same time disturbs the
 import os
 import platform
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from scanlab.bootstrap.console import SetupError, run_step
 from scanlab.errors import USAGE, KitError, UsageError
 from scanlab.paths import ROOT, build_folder
 from scanlab.process import run_group
+from scanlab.scratch import scratch
 from scanlab.toolchain import product
 
 FOLDER = "grader/vgpu/bench"
@@ -211,8 +211,8 @@ def run_pocl(options: Options, repeat: int) -> PoclRun:
 
 def _run(command: list[str]) -> tuple[int | None, str, str]:
     """Run one of the programs; return its exit code, what it said, and its JSON (empty when there is none)."""
-    with tempfile.TemporaryDirectory(prefix="scanlab-bench-") as folder:
-        result = Path(folder) / "result.json"
+    with scratch() as folder:
+        result = folder / "result.json"
         done = run_group([command[0], "--json", str(result), *command[1:]], TIMEOUT)
         return done.code, done.output, result.read_text() if result.exists() else ""
 

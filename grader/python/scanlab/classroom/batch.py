@@ -3,8 +3,6 @@
 import fcntl
 import os
 import select
-import shutil
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -16,7 +14,7 @@ from pathlib import Path
 from scanlab.classroom import grading, workers
 from scanlab.classroom.progress import REDRAW, Progress, Running, State
 from scanlab.classroom.records import Class, Submission, Verdict
-from scanlab.classroom.store import Store, Unit, dump, write_atomically
+from scanlab.classroom.store import Store, Unit, dump
 from scanlab.compile import COMPILE_TIMEOUT
 from scanlab.course import lab_of
 from scanlab.errors import KitError, UsageError
@@ -24,6 +22,7 @@ from scanlab.executors.interface import Executor
 from scanlab.judge import GRACE, longest
 from scanlab.labs import CorrectnessCheck, Lab
 from scanlab.paths import build_folder, shown
+from scanlab.scratch import scratch
 
 SMALLEST_CHECK = 1 << 12
 """Elements: what every check of a lab costs at least, in the estimate of its time."""
@@ -101,7 +100,7 @@ def grade_class(store: Store, taken_in: Class, settings: Settings, progress: Pro
     store.sweep()
     workers.adopt_orphans()
     run = _Run(store, taken_in, settings, progress)
-    with _scratch(store) as scratch:
+    with scratch() as folder:
         try:
             run.write_complete(taken_in.submissions)
             if settings.executor:
@@ -109,34 +108,17 @@ def grade_class(store: Store, taken_in: Class, settings: Settings, progress: Pro
                 return run.outcome
             if taken_in.device == "gpu":  # nothing may be compiled while times are measured
                 run.go(
-                    scratch,
+                    folder,
                     partial(grading.compile_unit, is_sandboxed=settings.is_sandboxed),
                     settings.jobs,
                     "compiling",
                 )
-            run.go(scratch, partial(grading.grade_unit, is_sandboxed=settings.is_sandboxed), run.judges, "grading")
+            run.go(folder, partial(grading.grade_unit, is_sandboxed=settings.is_sandboxed), run.judges, "grading")
         finally:
             run.outcome.seconds = time.monotonic() - began
             workers.end_all()
             workers.end_orphans()
     return run.outcome
-
-
-@contextmanager
-def _scratch(store: Store) -> Iterator[Path]:
-    """Make a folder for what workers and compilers write for the moment; remove the one of a run that was killed."""
-    note = store.folder / ".scratch"
-    if note.exists():
-        left = Path(note.read_text(encoding="utf-8").strip())
-        if left.name.startswith("scanlab-class-") and left.is_dir() and left.stat().st_uid == os.getuid():
-            shutil.rmtree(left, ignore_errors=True)
-    made = Path(tempfile.mkdtemp(prefix="scanlab-class-"))
-    try:
-        write_atomically(note, f"{made}\n")
-        yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-        note.unlink(missing_ok=True)
 
 
 class _Run:
@@ -177,7 +159,7 @@ class _Run:
             if not path.exists() or path.read_bytes() != dump(record).encode():
                 self.store.write_record(record)
 
-    def go(self, scratch: Path, work: "grading.UnitWork", jobs: int, what: str) -> None:
+    def go(self, folder: Path, work: "grading.UnitWork", jobs: int, what: str) -> None:
         """Do `work` on every unit that is due, on `jobs` processes: what takes long first, so that all end together."""
         self.state = State(len(self.waiting), what=what)
         is_grading = what == "grading"
@@ -194,7 +176,7 @@ class _Run:
                 unit = queue.pop()
                 number += 1
                 start = partial(work, self.store, self.taken_in, unit)
-                running[unit] = workers.Worker(start, scratch / f"{number:06}", environment, limit(unit))
+                running[unit] = workers.Worker(start, folder / f"{number:06}", environment, limit(unit))
             for unit, how in ended:  # only now: writing takes time in which no place should stand empty
                 self._ended(unit, how, is_grading)
             self._tell(running, queue)

@@ -114,7 +114,7 @@ def _check_folder(request: Request, store: "Store") -> bool:
                 "again with --only KEY, or name another --out"
             )
         return True
-    left_by_intake = {".lock", ".scratch", "sources"}  # a run that was killed before it knew the class
+    left_by_intake = {".lock", "sources"}  # a run that was killed before it knew the class
     try:
         others = [path.name for path in folder.iterdir() if path.name not in left_by_intake] if folder.exists() else []
     except OSError as error:

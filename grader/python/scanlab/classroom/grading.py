@@ -2,11 +2,9 @@
 
 import resource
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 from scanlab import judge
@@ -19,6 +17,7 @@ from scanlab.course import deductions, lab_of, seed_for
 from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.plan import Options
 from scanlab.process import reap_orphans
+from scanlab.scratch import scratch
 
 UnitWork = Callable[[Store, Class, Unit], object]
 UnitLimit = Callable[[Unit], float]
@@ -96,8 +95,8 @@ def _faulty(store: Store, taken_in: Class, unit: Unit, message: str) -> dict[str
 @contextmanager
 def _copied(store: Store, taken_in: Class, unit: Unit) -> Iterator[judge.Submission]:
     """Put a unit's file in a folder of its own, where nothing else of the class can be seen."""
-    with tempfile.TemporaryDirectory(prefix="scanlab-") as scratch:
-        path = Path(scratch) / unit.lab / "scan.cu"
+    with scratch() as folder:
+        path = folder / unit.lab / "scan.cu"
         path.parent.mkdir()
         shutil.copyfile(store.source(unit.sha256), path)
         yield judge.Submission(lab_of(taken_in.course, unit.lab), path, is_a_copy=True)

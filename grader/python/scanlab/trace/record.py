@@ -1,7 +1,6 @@
 """Run a submission's entry under the tracer, and make a trace of what it says."""
 
 import json
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from scanlab.judge import longest, with_shown_paths
 from scanlab.labs import Lab
 from scanlab.paths import ROOT, shown
 from scanlab.process import run_group
+from scanlab.scratch import scratch
 from scanlab.toolchain import product
 from scanlab.trace.model import Failure, Launch, Trace
 from scanlab.trace.sums import ELEMENTS, Decoder
@@ -114,8 +114,8 @@ def _notes(told: dict[str, Any], options: Options, decoder: Decoder) -> list[str
 
 
 def _run(plan: dict[str, Any]) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="scanlab-") as folder:
-        plan_file, result_file = Path(folder) / "plan.json", Path(folder) / "accesses.json"
+    with scratch() as folder:
+        plan_file, result_file = folder / "plan.json", folder / "accesses.json"
         plan_file.write_text(json.dumps(plan))
         command = [str(product("grader/tracer/tracer")), "--plan", str(plan_file), "--result", str(result_file)]
         try:
