@@ -1,5 +1,6 @@
 """The sandbox: what it refuses to start without, what a program in it sees, and what of a file is not compiled."""
 
+import dataclasses
 import json
 import os
 import re
@@ -252,3 +253,71 @@ def test_a_learners_own_folder_may_be_called_as_a_library_is(made: Path, tmp_pat
 
 def test_every_lab_asks_for_a_scan_of_ones_own() -> None:
     assert all({"cub/*", "thrust/*"} <= set(lab.rubric.forbidden_headers) for lab in all_labs())
+
+
+NVCC = """#!/bin/sh
+while [ $# -gt 0 ]; do
+    case $1 in -MF) headers=$2; shift ;; -o) object=$2; shift ;; -c) source=$2; shift ;; esac
+    shift
+done
+echo "object.o: $source" > $headers
+if grep -q LINK $source; then ln -s /usr/bin/env $object; exit; fi
+if grep -q SYNTAX $source; then echo "$source(1): error: what is this"; exit 1; fi
+echo '["/mine"]' | tee $(dirname $object)/included.json > $(dirname $object)/headers.json
+(pwd; cat $source) > $object
+"""
+
+
+@pytest.fixture
+def nvcc(tools: Toolchain, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a script in nvcc's place; return the folder of a cache that is its own."""
+    script = folder / "toolkit/bin/nvcc"
+    script.parent.mkdir(parents=True)
+    script.write_text(NVCC)
+    script.chmod(0o755)
+    monkeypatch.setattr(compiling, "toolchain", lambda: dataclasses.replace(tools, nvcc=script))
+    monkeypatch.setattr(compiling, "CACHE", folder / "cache")
+    return folder / "cache"
+
+
+def handed_in(folder: Path, who: str, text: str) -> compiling.Source:
+    path = folder / who / "02_kogge_stone/scan.cu"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    return compiling.Source(path)
+
+
+def test_the_same_text_is_compiled_once_wherever_it_lies(nvcc: Path, folder: Path) -> None:
+    def compiled(who: str, text: str) -> tuple[Path, int]:
+        made = compiling.compile_object(handed_in(folder, who, text), "vgpu", is_sandboxed=True)
+        return made, made.stat().st_ino
+
+    one = compiled("s0001", "// the same")
+    assert compiled("s0002", "// the same") == one
+    assert compiled("s0003", "// another")[0] != one[0]
+    assert one[0].read_text() == "/submission\n// the same"
+    assert len(list(nvcc.iterdir())) == 2
+
+
+def test_what_a_compiler_leaves_beside_the_object_is_not_taken(nvcc: Path, folder: Path) -> None:
+    made = compiling.compile_object(handed_in(folder, "s0001", "// x"), "vgpu", is_sandboxed=True)
+    assert made.is_relative_to(nvcc)
+    assert sorted(path.name for path in made.parent.iterdir()) == [
+        "headers.d", "headers.json", "included.json", "object.o"
+    ]  # fmt: skip
+    assert (made.parent / "headers.json").read_text() == "{}"
+    assert made.stat().st_uid == os.getuid()
+
+
+def test_a_link_in_the_objects_place_is_not_followed(nvcc: Path, folder: Path) -> None:
+    with pytest.raises(CompileError, match=r"made no object\.o"):
+        compiling.compile_object(handed_in(folder, "s0001", "// LINK"), "vgpu", is_sandboxed=True)
+    assert list(nvcc.iterdir()) == []
+
+
+def test_messages_name_the_file_as_people_do(nvcc: Path, folder: Path) -> None:
+    source = handed_in(folder, "s0001", "// SYNTAX")
+    with pytest.raises(CompileError) as stopped:
+        compiling.compile_object(source, "vgpu", is_sandboxed=True)
+    assert str(stopped.value) == f"{sandbox.shown(source.path)}(1): error: what is this"
+    assert list(nvcc.iterdir()) == []

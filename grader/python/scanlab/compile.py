@@ -3,7 +3,10 @@
 An object is kept under the hash of what it was made from: the file's name and text, nvcc and the flags; beside it lie
 the names and hashes of the headers it included. The program linked from it is kept under the objects and libraries.
 
-What was compiled in the sandbox is kept apart from what was not: outside of it a file may have included anything.
+What was compiled in the sandbox is kept apart from what was not: outside of it a file may have included anything. There
+every file has the same name, so that where it lies matters to nothing: who hands in a text that somebody else has
+handed in gets the same object. An entry is a function of what its name is the hash of, and is put together here, from
+copies of what the compiler wrote: a file can spoil none but its own.
 """
 
 import hashlib
@@ -15,12 +18,13 @@ import signal
 import stat
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from types import MappingProxyType
 
 from scanlab import sandbox
 from scanlab.bootstrap.cuda import PTX_FLAGS
@@ -32,8 +36,10 @@ from scanlab.process import run_group
 from scanlab.toolchain import Toolchain, product, toolchain
 
 CACHE = STATE / "cache"
-CACHE_ENTRIES = 128
-"""So many compiled objects and programs are kept."""
+SANDBOXED_SOURCE = Path("/submission/scan.cu")
+"""What each file is called in the sandbox."""
+CACHE_ENTRIES = 512
+"""So many compiled objects and programs are kept, of half a megabyte each: a class has four of each different file."""
 YOUNG = 600.0
 """Seconds after its last use in which an entry is not dropped: somebody may be about to run it."""
 COMPILE_TIMEOUT = 300.0
@@ -115,32 +121,44 @@ def read_source(path: Path) -> bytes:
 def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False) -> Path:
     """Compile one file and return the object, from the cache where nothing has changed.
 
-    In the sandbox it can include nothing but the system's headers, CUDA's and `labs/*.cuh`.
+    In the sandbox it can include nothing but the system's headers, CUDA's and `labs/*.cuh`, and is called
+    SANDBOXED_SOURCE, also in the object.
 
     Raises CompileError with nvcc's messages, which name the file as the learner would type it.
     """
     tools = toolchain()
     text = read_source(source.path)
-    name = shown(source.path)
-    cwd = Path.cwd() if source.path.absolute().is_relative_to(Path.cwd()) else ROOT
+    if is_sandboxed:
+        name, cwd = str(SANDBOXED_SOURCE), SANDBOXED_SOURCE.parent
+    else:
+        name = shown(source.path)
+        cwd = Path.cwd() if source.path.absolute().is_relative_to(Path.cwd()) else ROOT
     flags = ["-std=c++17", "-I", str(LABS), *DEVICE_FLAGS[device], *source.flags]
     if tools.release >= NO_OLD_NAMES and OLD_NAMES.search(text):
         flags += ["-include", str(OLD_NAMES_HEADER)]
     kind = "sandboxed object" if is_sandboxed else "object, included.json"
-    entry = CACHE / _hash(kind, text, str(cwd), name, tools.identity, *flags)
+    variables = [f"{variable}={os.environ.get(variable)}" for variable in sandbox.COMPILER_VARIABLES]
+    entry = CACHE / _hash(kind, text, str(cwd), name, tools.identity, *flags, *variables)
     made = entry / "object.o"
     if _headers_unchanged(entry):
         _touch(entry)
         return made
     with _Making(entry) as folder:
-        output, headers = folder / "object.o", folder / "headers.d"
-        command = [str(tools.nvcc), *flags, "-MD", "-MF", str(headers), "-c", name, "-o", str(output)]
+        headers = folder / "headers.d"
+
+        def command(to: Path) -> list[str]:
+            made = ["-MD", "-MF", str(to / "headers.d"), "-c", name, "-o", str(to / "object.o")]
+            return [str(tools.nvcc), *flags, *made]
+
         if is_sandboxed:
-            given = [source.path, *sorted(LABS.glob("*.cuh")), OLD_NAMES_HEADER]
-            _run_sandboxed(command, cwd, given, folder, device)
-            _check_made(output, headers)
+            given = [*sorted(LABS.glob("*.cuh")), OLD_NAMES_HEADER]
+            with _outbox(folder, "object.o", "headers.d") as outbox:
+                try:
+                    _run_sandboxed(command(outbox), cwd, given, outbox, device, {SANDBOXED_SOURCE: source.path})
+                except CompileError as error:
+                    raise type(error)(str(error).replace(name, shown(source.path))) from error
         else:
-            _run(command, cwd)
+            _run(command(folder), cwd)
         names = _included(headers.read_text(errors="surrogateescape"), cwd)
         (folder / "headers.json").write_text(json.dumps(_header_hashes(names)))
         (folder / "included.json").write_text(json.dumps([str(path) for path in names]))
@@ -167,25 +185,26 @@ def link(
         _touch(entry)
         return program
     with _Making(entry) as folder:
-        given = [*objects, *libraries, *_members(libraries)]
+        given = [*libraries, *_members(libraries)]
 
-        def run(command: list[str]) -> None:
+        def run(command: list[str], name: str) -> None:
+            """Run a command, which ends with the file that it makes: `name`."""
             if is_sandboxed:
-                _run_sandboxed(command, ROOT, given, folder, device)
+                with _outbox(folder, name) as outbox:
+                    _run_sandboxed([*command, str(outbox / name)], ROOT, [*objects, *given], outbox, device)
             else:
-                _run(command, ROOT)
+                _run([*command, str(folder / name)], ROOT)
 
         try:
             runtime = _runtime(tools, device)
             relocatable = [path for path, content in zip(objects, contents, strict=True) if RELOCATABLE in content]
             if relocatable:
                 joined = folder / "device_code.o"
-                run([str(tools.nvcc), *DEVICE_LINK_FLAGS[device], "-dlink", *map(str, relocatable), "-o", str(joined)])
+                run([str(tools.nvcc), *DEVICE_LINK_FLAGS[device], "-dlink", *map(str, relocatable), "-o"], joined.name)
                 objects = [*objects, joined]
                 runtime = [*_device_runtime(tools, device), *runtime]
             command = ["g++", *map(str, objects), *map(str, libraries), *runtime, *SYSTEM_LIBRARIES]
-            run([*command, "-o", str(folder / "program")])
-            _check_made(folder / "program")
+            run([*command, "-o"], "program")
         except CompileTimeoutError:
             raise
         except CompileError as error:
@@ -292,15 +311,22 @@ SANDBOX_TIMEOUT = 8.0 * sandbox.COMPILER_CPU
 LONGEST_LINE = 500
 
 
-def _run_sandboxed(command: list[str], cwd: Path, reads: Sequence[Path], writes: Path, device: Device) -> None:
-    """Run a compiler or linker in the sandbox.
+def _run_sandboxed(
+    command: list[str],
+    cwd: Path,
+    reads: Sequence[Path],
+    writes: Path,
+    device: Device,
+    placed: Mapping[Path, Path] = MappingProxyType({}),
+) -> None:
+    """Run a compiler or linker in the sandbox; arguments as of `sandbox.run_compiler`.
 
     Raises CompileError with what it said when it fails, and when a limit stops it: that is the file's doing
     (CompileTimeoutError for processor time). A compiler that has time left and does not end is the machine's: KitError.
     """
     tool = Path(command[0]).name
     try:
-        done = sandbox.run_compiler(command, cwd, toolchain(), reads, writes, device, SANDBOX_TIMEOUT)
+        done = sandbox.run_compiler(command, cwd, toolchain(), reads, writes, device, SANDBOX_TIMEOUT, placed)
     except FileNotFoundError as error:
         raise KitError(f"{error.filename} is gone: start the command again with grader/scanlab") from error
     if done.code == 0:
@@ -337,15 +363,34 @@ def _told(output: str) -> str:
     return "\n".join(f"{line[:LONGEST_LINE]} …" if len(line) > LONGEST_LINE else line for line in lines)
 
 
-def _check_made(*paths: Path) -> None:
-    """Raise CompileError when a compiler in the sandbox has left anything but plain files; take these over."""
-    for path in paths:
-        if not path.exists() or not stat.S_ISREG(path.lstat().st_mode):
-            raise CompileError(f"the compiler made no {path.name}")
-        path.chmod(0o755)  # the runner's user is another one
-        if os.geteuid() == 0:
-            for mine in (path, path.parent):
-                os.chown(mine, 0, 0)
+@contextmanager
+def _outbox(entry: Path, *names: str) -> Iterator[Path]:
+    """Make a folder into which a compiler in the sandbox may write, and copy what it was to make into `entry`.
+
+    Raises CompileError when it has made anything but plain files of these names. They are copied, so that nobody who
+    wrote there can change them afterwards.
+    """
+    outbox = entry / "outbox"
+    outbox.mkdir()
+    try:
+        yield outbox
+        for name in names:
+            _copy_out(outbox / name, entry / name)
+    finally:
+        shutil.rmtree(outbox, ignore_errors=True)
+
+
+def _copy_out(made: Path, to: Path) -> None:
+    try:
+        descriptor = os.open(made, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise CompileError(f"the compiler made no {made.name}") from error
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise CompileError(f"the compiler made no {made.name}")
+        with to.open("xb") as copy:
+            shutil.copyfileobj(file, copy)
+    to.chmod(0o755)  # the runner's user is another one
 
 
 # ---- the cache -----------------------------------------------------------------------------------------------------

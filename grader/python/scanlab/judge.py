@@ -11,7 +11,15 @@ from typing import Any, Literal
 
 from scanlab import plan as plans
 from scanlab import sandbox
-from scanlab.compile import CompileError, CompileTimeoutError, ForbiddenHeaderError, build_runner, prune, read_source
+from scanlab.compile import (
+    SANDBOXED_SOURCE,
+    CompileError,
+    CompileTimeoutError,
+    ForbiddenHeaderError,
+    build_runner,
+    prune,
+    read_source,
+)
 from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.finding import new_finding
 from scanlab.gpu_lock import alone_on
@@ -170,7 +178,12 @@ def with_shown_paths(value: Any, source: Path, name: str = "") -> Any:
         return [with_shown_paths(item, source, name) for item in value]
     if isinstance(value, str):
         called = name or shown(source)
-        return value.replace(str(source.resolve()), called).replace(shown(source), called).replace(f"{ROOT}/", "")
+        return (
+            value.replace(str(SANDBOXED_SOURCE), called)
+            .replace(str(source.resolve()), called)
+            .replace(shown(source), called)
+            .replace(f"{ROOT}/", "")
+        )
     return value
 
 

@@ -16,10 +16,11 @@ import platform
 import re
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from scanlab import driver
 from scanlab.bootstrap.apt import BUBBLEWRAP
@@ -96,22 +97,23 @@ def run_compiler(
     writes: Path,
     device: Device,
     timeout: float,
+    placed: Mapping[Path, Path] = MappingProxyType({}),
 ) -> Ended:
     """Run a compiler or linker for at most `timeout` seconds.
 
-    It sees the toolkit, the files and folders `reads`, and the folder `writes`, each at the path that it has outside;
-    its own working folder is empty but for those.
+    It sees the toolkit, the files and folders `reads`, and the folder `writes`, each at the path that it has outside,
+    and the files `placed` at the paths that they are found by; its own working folder is empty but for those.
 
     Raises KitError when the sandbox, not the compiler, fails; OSError when bubblewrap is gone.
     """
     reads = [path.absolute() for path in reads]
-    for path in [*reads, tools.nvcc]:
+    for path in [*reads, *placed.values(), tools.nvcc]:
         _check_readable(path)
     mounts = _folders(("/usr", "/bin", "/sbin", *LIBRARIES))
     if ROOT.is_relative_to("/usr"):
         mounts += ["--tmpfs", str(ROOT)]
     toolkit = _toolkit(tools)
-    folders = [Path("/etc"), *(path.parent for path in (*toolkit, *reads, writes)), cwd]
+    folders = [Path("/etc"), *(path.parent for path in (*toolkit, *reads, *placed, writes)), cwd]
     # Before anything is put into them: what is there by then keeps who may enter it.
     mounts += _scratch(COMPILER_SCRATCH)
     mounts += _open_folders([folder for folder in folders if not folder.is_relative_to("/usr")])
@@ -120,6 +122,8 @@ def run_compiler(
     mounts += [*_devices(), *(gpu_access() if device == "gpu" else [])]
     for path in (*toolkit, *reads):
         mounts += ["--ro-bind", str(path), str(path)]
+    for inside, path in placed.items():
+        mounts += ["--ro-bind", str(path.absolute()), str(inside)]
     mounts += ["--bind", str(writes), str(writes)]
     environment = {
         "PATH": ":".join(dict.fromkeys([*_tool_folders(), "/usr/local/bin", "/usr/bin", "/bin"])),
