@@ -276,6 +276,23 @@ def test_one_file_of_any_name_is_the_one_lab_that_is_graded(pile: Path) -> None:
     assert "2 files may be this lab's" in reasons(got["s0002"])
 
 
+def test_the_copy_of_the_skeleton_in_a_students_kit_is_not_taken_for_their_work(pile: Path) -> None:
+    put(pile / "scan-one/labs/02_kogge_stone/scan.cu", NEWER)
+    put(pile / "scan-one/grader/skeletons/02_kogge_stone.cu", TEXT)
+    put(pile / "scan-two/grader/skeletons/01_sequential.cu", TEXT)
+    got = taken(pile)
+    one, two = got.taken_in.submissions
+    assert [got.sources[file.sha256] for file in one.files] == [NEWER]
+    assert (one.problems, two.files) == ((), ())
+
+
+def test_any_name_will_do_in_a_labs_own_folder(pile: Path) -> None:
+    put(pile / "s0001/02_kogge_stone/mine.cu", NEWER)
+    put(pile / "s0001/01.cu")
+    one = by_key(pile, *LABS)["s0001"]
+    assert [(file.lab, file.name) for file in one.files] == [(LABS[0], "01.cu"), (LABS[1], "02_kogge_stone/mine.cu")]
+
+
 def test_nothing_is_guessed_where_no_name_says_the_lab(pile: Path) -> None:
     put(pile / "s0001/mine.cu")
     with pytest.raises(UsageError, match=r"name the lab with --lab$"):

@@ -272,8 +272,8 @@ def take(tmp_path: Path) -> Take:
     from scanlab.labs import find_lab
 
     def run(*labs: str) -> tuple[dict[str, str], list[str]]:
-        files, problems = take_files(tmp_path, [find_lab(lab) for lab in labs])
-        return {lab: name for lab, (name, _) in files.items()}, [problem.reason for problem in problems]
+        files, problems, _ = take_files(tmp_path, [find_lab(lab).name for lab in labs])
+        return {file.lab: file.name for file in files}, [problem.reason for problem in problems]
 
     return run
 
@@ -297,7 +297,7 @@ def test_the_file_of_a_lab_is_found(names: list[str], taken: str | None, take: T
     for name in names:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("x")
+        path.write_text(path.name)
     files, reasons = take("02")
     assert files == ({KOGGE_STONE: taken} if taken else {})
     assert bool(reasons) == (taken is None)
@@ -312,7 +312,7 @@ def test_links_and_pipes_and_giants_are_not_taken(take: Take, tmp_path: Path) ->
     files, reasons = take("02")
     assert files == {}
     assert {reason.split(",")[0].split(" which")[0] for reason in reasons[:3]} == {
-        "is no plain file", "is a link", "has 1073741824 bytes; a lab's file has at most 1048576",
+        "is no plain file", "is a link", "has 1.0 GiB; a lab's file has at most 1.0 MiB",
     }  # fmt: skip
     assert "not in what was handed in" in reasons[3]
 

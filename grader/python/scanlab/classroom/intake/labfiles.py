@@ -9,12 +9,22 @@ AGAIN = re.compile(r"(?:-\d{1,3}| ?\(\d{1,3}\))$")
 """What Canvas and browsers add to a name that is there already."""
 
 
+SKELETONS = ("grader", "skeletons")
+"""Where the students' copy of the kit keeps its skeletons a second time (`course/pack.py`)."""
+
+
+def is_skeleton(parts: Sequence[str]) -> bool:
+    """Return whether a file is the kit's copy of a skeleton: who hands in the whole kit has not written it."""
+    return any(tuple(parts[at : at + 2]) == SKELETONS for at in range(len(parts)))
+
+
 class LabNames:
     """The kit's labs, found by what people call their files."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
         self._folders = {name: name for name in names} | {name[3:]: name for name in names}
+        self._numbers = {name[:2]: name for name in names}
         self._files = self._folders | {f"scan_{name[:2]}": name for name in names}
 
     def of_folder(self, name: str) -> str | None:
@@ -22,11 +32,11 @@ class LabNames:
         return self._folders.get(_plain(name))
 
     def of_file(self, parts: Sequence[str]) -> str | None:
-        """Return the lab that a file's place says: NN_slug/scan.cu, scan_NN.cu, NN_slug.cu or slug.cu."""
+        """Return the lab that a file's place says: NN_slug/scan.cu, scan_NN.cu, NN_slug.cu, slug.cu or NN.cu."""
         if not is_source(parts[-1]):
             return None
         stem = _stem(parts[-1])
-        if found := self._files.get(stem):
+        if found := self._files.get(stem) or self._numbers.get(stem):
             return found
         if stem == "scan":
             return next((lab for part in reversed(parts[:-1]) if (lab := self.of_folder(part))), None)

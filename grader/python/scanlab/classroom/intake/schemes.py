@@ -49,6 +49,15 @@ class Handing:
     submitted_at: str | None = None
     metadata: dict[str, str] = field(default_factory=dict)
 
+    def put(self, placed: Placed, labs: LabNames) -> None:
+        """Add a file, or the problem that it is."""
+        item = placed.item
+        if item.refused:
+            name = item.label or printable("/".join(placed.parts))
+            self.problems.append(Problem(name=name, reason=item.refused, lab=_cost(placed, labs)))
+        elif not item.is_folder:
+            self.files.append(placed)
+
 
 @dataclass(frozen=True)
 class Sorted:
@@ -77,12 +86,7 @@ def sort_out(items: Iterable[Item], labs: LabNames) -> Sorted:
             ignored.append(Problem(name=item.name(), reason=item.refused or "belongs to no submission"))
             continue
         key, made, placed = known
-        handing = handings.setdefault((made.scheme, key), made)
-        if placed.item.refused:
-            name = item.label or printable("/".join(placed.parts))
-            handing.problems.append(Problem(name=name, reason=placed.item.refused, lab=_cost(placed, labs)))
-        elif not placed.item.is_folder:
-            handing.files.append(placed)
+        handings.setdefault((made.scheme, key), made).put(placed, labs)
     return Sorted(tuple(handings.values()), tuple(ignored))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from scanlab.classroom.intake.archives import expand
 from scanlab.classroom.intake.folders import walk
 from scanlab.classroom.intake.items import ARCHIVES, Item, is_source, printable
-from scanlab.classroom.intake.labfiles import LabNames
+from scanlab.classroom.intake.labfiles import LabNames, is_skeleton
 from scanlab.classroom.intake.roster import Hints, Roster
 from scanlab.classroom.intake.schemes import Handing, Placed, sort_out
 from scanlab.classroom.records import Class, HandedIn, Problem, Student, Submission
@@ -85,6 +85,21 @@ def take_in(pile: Path, wanted: Wanted, roster: Roster | None = None) -> TakenIn
     return TakenIn(taken_in, sources, sum(person.other_labs for person in taken))
 
 
+def take_one(folder: Path, labs: Sequence[str]) -> tuple[tuple[HandedIn, ...], tuple[Problem, ...], dict[str, bytes]]:
+    """Take in what one person has handed in, in a folder of it: by the same rules as a class.
+
+    Return the files for `labs`, what could not be taken, and the files' texts by their hashes. Raises UsageError when
+    the folder cannot be read.
+    """
+    names = LabNames([lab.name for lab in all_labs()])
+    handing = Handing("plain", printable(folder.name), Hints())
+    for item in sorted(walk(folder), key=lambda item: item.parts):
+        handing.put(Placed(item.parts or (folder.name,), item), names)
+    person = _Person(_Group([handing], None), names, labs)
+    sources: dict[str, bytes] = {}
+    return person.handed_in(sources), tuple(person.problems), sources
+
+
 def _items(pile: Path) -> Iterable[Item]:
     try:
         if pile.is_dir():
@@ -148,7 +163,11 @@ def _is_known(hints: Hints) -> bool:
 
 def _labs_present(groups: Iterable[_Group], names: LabNames) -> tuple[str, ...]:
     present = {
-        names.of_file(placed.parts) for group in groups for handing in group.handings for placed in handing.files
+        names.of_file(placed.parts)
+        for group in groups
+        for handing in group.handings
+        for placed in handing.files
+        if not is_skeleton(placed.parts)
     }
     present |= {
         problem.lab for group in groups for handing in group.handings for problem in handing.problems if problem.lab
@@ -203,6 +222,14 @@ class _Candidate:
     def data(self) -> bytes:
         return self.placed.item.data or b""
 
+    def is_in_folder_of(self, lab: str, names: LabNames) -> bool:
+        """Return whether the file lies in a folder that is called like a lab."""
+        return any(names.of_folder(part) == lab for part in self.placed.parts[:-1])
+
+    def is_scan(self) -> bool:
+        """Return whether the file is called as each lab's own is."""
+        return self.placed.parts[-1].casefold() == "scan.cu"
+
     def ages(self) -> tuple[str | None, int | None, int | None, float | None]:
         """Return what rises with time: when it came, which attempt, Canvas's number, the file's own time."""
         words = (self.handing.origin, *self.placed.parts[:-1])
@@ -227,6 +254,8 @@ class _Person:
         for handing in group.handings:
             self.problems += [problem for problem in handing.problems if problem.lab is None or problem.lab in chosen]
             for placed in handing.files:
+                if is_skeleton(placed.parts):
+                    continue
                 candidate = _Candidate(handing, placed)
                 lab = names.of_file(placed.parts)
                 if lab in chosen:
@@ -235,8 +264,14 @@ class _Person:
                     self.other_labs += 1
                 elif is_source(placed.parts[-1]):
                     unnamed.append(candidate)
-        if len(chosen) == 1 and not found and unnamed:
-            found[chosen[0]], unnamed = unnamed, []
+        for lab in chosen:  # any name will do in a lab's own folder
+            if lab not in found and (inside := [one for one in unnamed if one.is_in_folder_of(lab, names)]):
+                found[lab] = inside
+                unnamed = [one for one in unnamed if one not in inside]
+        if len(chosen) == 1:  # and where one lab is graded; what then lies beside its file need say nothing
+            if not found and unnamed:
+                found[chosen[0]] = [one for one in unnamed if one.is_scan()] or unnamed
+            unnamed = []
         for lab in chosen:
             if lab in found:
                 self._choose(lab, found[lab])
@@ -262,8 +297,8 @@ class _Person:
             return
         self.files[lab] = attempts
 
-    def submission(self, key: str, sources: dict[str, bytes]) -> Submission:
-        """Return what is graded; the files' texts are put into `sources`."""
+    def handed_in(self, sources: dict[str, bytes]) -> tuple[HandedIn, ...]:
+        """Return the files that may be graded; their texts are put into `sources`."""
         files = []
         for lab in self.chosen:
             for one in self.files.get(lab, ()):
@@ -271,6 +306,11 @@ class _Person:
                 sources[digest] = one.data
                 at, number, *_ = one.ages()
                 files.append(HandedIn(lab=lab, name=one.name, sha256=digest, submitted_at=at, attempt=number))
+        return tuple(files)
+
+    def submission(self, key: str, sources: dict[str, bytes]) -> Submission:
+        """Return what is graded; the files' texts are put into `sources`."""
+        files = self.handed_in(sources)
         newest = next((self.files[file.lab][-1].handing for file in files), self.group.handings[-1])
         problems = list(self.problems)
         if not files and not problems:
@@ -285,7 +325,7 @@ class _Person:
             origin=newest.origin,
             submitted_at=newest.submitted_at or (max(times) if times else None),
             attempt=max((attempt for attempt in attempts if attempt is not None), default=None),
-            files=tuple(files),
+            files=files,
             problems=tuple(problems),
             metadata={"scheme": newest.scheme, **newest.metadata},
         )
