@@ -130,7 +130,7 @@ def run(options: argparse.Namespace, program: Program, binary: Binary, schedule:
     served = not options.gpu and "alone" not in wanted
     prefix = [str(options.vgpu_run), "--schedule", schedule, *wanted.get("vgpu-run", [""])[0].split()]
     prefix += ["--check", "--"] if check else ["--"]
-    for argument in wanted.get("runs", [""])[0].split() or [None]:
+    for argument in " ".join(wanted.get("runs", [])).split() or [None]:
         command = (prefix if served else []) + binary.command(program, argument)
         done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS, env=environment)
         output += done.stdout

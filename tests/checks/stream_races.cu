@@ -1,7 +1,7 @@
-// Work of different streams that touches the same memory, and that nothing orders: each run has one mistake, which
-// --check names, although the output is right here.
+// Different streams use the same memory, and nothing orders them: --check names one mistake a run. The output is right.
 // test: vgpu-run --check
-// test: runs no_event non_blocking early_record early_copy other_set early_free early_use per_thread odd_part half shared_counter pinned pageable symbol
+// test: runs no_event non_blocking early_record early_copy other_set early_free early_use
+// test: runs per_thread odd_part half shared_counter pinned pageable symbol
 // test: exit 4
 // test: vgpu
 #include <cstdio>
