@@ -146,7 +146,7 @@ Failure failure_of(const runner::Done& done, Operation entry) {
     }
     case Status::no_memory_map:
       // The submission's own mistakes show up here too, when an earlier call has left its context broken; a fresh
-      // process is asked first in that case, so that this is the kit's.
+      // process is asked first in that case, and then one of the kit's own, so that this is the kit's.
       return simple("kit", fmt::format("the runner cannot open the judge's device memory: {}", done.cuda_error_name),
                     "CUDA IPC must work between processes here; containers need a shared IPC namespace",
                     Verdict::error);

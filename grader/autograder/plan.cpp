@@ -338,6 +338,7 @@ Plan parse_plan(std::string_view text) {
   plan.runners = parse_runners(Object(object.get("runners"), "runners"));
   if (const Json* reference = object.find("reference")) plan.reference = parse_runners(Object(*reference, "reference"));
   plan.launcher = parse_launcher(object);
+  plan.honest_runner = object.text("honest_runner", "");
   const Json& checks = object.list("checks");
   for (std::size_t i = 0; i < checks.size(); ++i) {
     plan.checks.push_back(parse_check(Object(checks[i], fmt::format("checks[{}]", i))));

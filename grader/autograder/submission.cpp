@@ -34,14 +34,19 @@ Submission::~Submission() {
   restart();
 }
 
-void Submission::start() {
-  connection_ = device_.connect();
+RunnerProcess::Options Submission::options_for(const std::filesystem::path& program) const {
   RunnerProcess::Options options;
-  options.program = plan_.runners.at(name_of(element_));
+  options.program = program;
   options.launcher = plan_.launcher;
   options.output_limit = plan_.limits.output_bytes;
   options.cpu_seconds = 2 * limit_.seconds() + 1;  // two threads may be busy at once
   options.limit_memory = device_.is_virtual();
+  return options;
+}
+
+void Submission::start() {
+  connection_ = device_.connect();
+  RunnerProcess::Options options = options_for(plan_.runners.at(name_of(element_)));
   options.vgpu_fd = connection_->fd();
   process_ = std::make_unique<RunnerProcess>(options, limit_);
   connection_->release_fd();  // so that the device notices when the runner has gone
@@ -56,6 +61,15 @@ void Submission::restart() {
 
 std::string Submission::output() {
   return process_ ? process_->output() : last_output_;
+}
+
+bool Submission::can_open_memory(runner::Call call) {
+  if (plan_.honest_runner.empty()) return false;
+  call.entry = runner::Entry::inclusive_scan;  // the one that it has
+  RunnerProcess honest(options_for(plan_.honest_runner), limit_);
+  const std::variant<runner::Done, Ending> answer = honest.call(call);
+  const auto* done = std::get_if<runner::Done>(&answer);
+  return done && done->status == runner::Done::Status::done;
 }
 
 CallReport Submission::call(Operation entry, const Arguments& arguments, const vgpu::Schedule& schedule,
@@ -81,9 +95,9 @@ CallReport Submission::call(Operation entry, const Arguments& arguments, const v
       if (arguments.kept) buffers.push_back({*arguments.kept, "d_kept"});
       report.failure = failure_of(*ending, entry, limit_, plan_.limits.output_bytes, buffers);
     } else if (const auto& done = std::get<runner::Done>(answer); done.status != runner::Done::Status::done) {
-      // The virtual GPU's memory needs no mapping: no runner of the kit's says that it failed.
+      // The virtual GPU's memory needs no mapping, and on a GPU another runner is asked: it may be a lie.
       runner::Done said = done;
-      if (device_.is_virtual() && said.status == runner::Done::Status::no_memory_map) {
+      if (said.status == runner::Done::Status::no_memory_map && (device_.is_virtual() || can_open_memory(call))) {
         said.status = runner::Done::Status::bad_call;
       }
       report.failure = failure_of(said, entry);

@@ -1,6 +1,7 @@
 // A submission as something that can be called: its process is started when it is needed, and anew after a fault.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -36,7 +37,10 @@ class Submission {
   std::string output();
 
  private:
+  RunnerProcess::Options options_for(const std::filesystem::path& program) const;
   void start();
+  /// Can a runner of the kit's own open the device memory of this call?
+  bool can_open_memory(runner::Call call);
 
   const Plan& plan_;
   Device& device_;

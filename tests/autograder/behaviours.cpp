@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "runner/protocol.hpp"
 #include "scanlab.cuh"
 
 extern int fake_error;
@@ -85,6 +86,13 @@ void inclusive_scan(const Element* d_x, Element* d_y, int n) {
   }
   if (is("flood")) {
     while (true) std::puts("again and again and again and again and again and again");
+  }
+  if (is("claims_no_memory")) {
+    scanlab::runner::Done done;
+    done.serial = 1;
+    done.status = scanlab::runner::Done::Status::no_memory_map;
+    (void)!write(std::atoi(std::getenv("SCANLAB_RUNNER_FD")), &done, sizeof done);
+    pause();
   }
   if (is("garbles"))
     (void)!write(std::atoi(std::getenv("SCANLAB_RUNNER_FD")), "done, believe me, it is all right, really", 40);

@@ -166,6 +166,18 @@ TEST_CASE("a machine that is slow for others makes no timeout", "[judging]") {
   CHECK(Clock::now() - start > std::chrono::milliseconds(300));
 }
 
+TEST_CASE("on a GPU a runner that cannot open the judge's memory is believed when the kit's own cannot, either",
+          "[judging]") {
+  Plan plan = make_plan();
+  plan.honest_runner = HONEST_RUNNER;
+  const CheckResult lie = judge("claims_no_memory", plan, Pretend::gpu);
+  CHECK(lie.verdict == Verdict::fail);
+  CHECK(lie.cause->id == "runner.changed");
+  const CheckResult truth = judge("no_memory", plan, Pretend::gpu);
+  CHECK(truth.verdict == Verdict::error);
+  CHECK(truth.cause->id == "kit");
+}
+
 TEST_CASE("output is bounded and never a verdict", "[judging]") {
   CheckResult result = judge("flood");
   CHECK(result.verdict == Verdict::fail);

@@ -1,4 +1,4 @@
-// expect: fail inclusive,exclusive race.global | the sections are scanned in a stream for which the default stream does not wait
+// expect: fail inclusive,exclusive race.global | the sections are scanned in a stream that the default one ignores
 // expect on gpu: pass/fail inclusive,exclusive | the two streams may happen to run one after the other
 #include "scanlab.cuh"
 
@@ -77,7 +77,7 @@ template <Kind kind>
 void launch_scan(const Element* d_x, Element* d_y, int n) {
   if (n == 0) return;  // nothing to scan, and a grid of no blocks is an invalid configuration
   const int sections = (n - 1) / section_size + 1;  // n / section_size, rounded up
-  if (sections == 1) {  // nothing is before it: here the recursion ends
+  if (sections == 1) {                              // nothing is before it: here the recursion ends
     section_kernel<kind><<<1, block_size, 0, sections_stream()>>>(d_x, d_y, nullptr, n);
     SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
     return;
