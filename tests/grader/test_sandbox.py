@@ -194,8 +194,8 @@ def test_a_signal_is_told_as_one(tools: Toolchain, folder: Path) -> None:
 
 
 def test_a_message_can_neither_repaint_a_terminal_nor_fill_it() -> None:
-    told = compiling._told("\x1b[2Jscan.cu(1): error\n" + "x" * 5000 + "\n")
-    assert told.splitlines()[0] == "?[2Jscan.cu(1): error"
+    told = compiling._told("\x1b[2Jscan.cu(1): \x07error\n" + "x" * 5000 + "\n")
+    assert told.splitlines()[0] == "scan.cu(1): \N{REPLACEMENT CHARACTER}error"
     assert max(map(len, told.splitlines())) < 600
 
 

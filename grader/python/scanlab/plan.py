@@ -8,7 +8,7 @@ from typing import Any
 
 from scanlab import formulas, sandbox
 from scanlab.labs import Check, CorrectnessCheck, CountCheck, Device, Lab, Rubric, Schedule, TimingCheck
-from scanlab.toolchain import product
+from scanlab.paths import build_folder
 
 VERSION = 1
 DEFAULT_SEED = 7
@@ -61,7 +61,7 @@ def make_plan(
         "runners": {element: str(path) for element, path in runners.items()},
         "reference": {element: str(path) for element, path in (reference or {}).items()},
         "launcher": sandbox.runner_command(options.device) if options.is_sandboxed else [],
-        "honest_runner": str(product("grader/runner/honest-runner")) if options.device == "gpu" else "",
+        "honest_runner": str(build_folder() / "grader/runner/honest-runner") if options.device == "gpu" else "",
         "checks": [_check(rubric, check, options) for check in rubric.check],
     }
 

@@ -21,8 +21,8 @@ PRODUCTS = (
     "grader/runner/enter",
 )
 """What grading needs, in the build folder; tests are built when they are run."""
-GPU_JUDGE = "grader/autograder/judge-gpu"
-"""The judge for real GPUs; a CUDA without its static runtime library cannot have it."""
+GPU_PRODUCTS = ("grader/autograder/judge-gpu", "grader/runner/honest-runner")
+"""What real GPUs take beyond these; a CUDA without its static runtime library cannot have it."""
 
 SOURCES = (".cpp", ".hpp", ".h", ".c", ".build", ".options")
 
@@ -111,6 +111,7 @@ def prepare(nvcc: str) -> None:
         run_step([*meson_command(), "setup", *how, f"-Dnvcc={nvcc}", str(folder), str(ROOT)], "meson setup", cwd=ROOT)
     say("building the virtual GPU and the judge …" if not configured else "building what has changed …")
     quiet = [] if sys.stderr.isatty() else ["--quiet"]
-    products = [*PRODUCTS, GPU_JUDGE] if GPU_JUDGE in (folder / "build.ninja").read_text() else PRODUCTS
+    has_gpu_judge = GPU_PRODUCTS[0] in (folder / "build.ninja").read_text()
+    products = [*PRODUCTS, *GPU_PRODUCTS] if has_gpu_judge else PRODUCTS
     run_step([ninja, *quiet, "-C", str(folder), *products], "building the C++ parts", live=True)
     write_json(_stamp(), wanted)
