@@ -394,6 +394,19 @@ def test_an_excused_student_has_no_score(tmp_path: Path, scanlab: Scanlab) -> No
     assert "excuses this student" in done.stderr.decode()
 
 
+def test_the_table_has_a_total_by_the_courses_weights(tmp_path: Path, scanlab: Scanlab) -> None:
+    labs = (grade(SEQUENTIAL, [check("inclusive", 50, 100)]), grade(KOGGE_STONE, [check("inclusive", 30, 40)]))
+    terms = made_course(
+        '[[lab]]\nname = "01"\n[[lab]]\nname = "02"\nweight = 3\n[[student]]\nid = "s0002"\nexcused = ["01"]'
+    )
+    records = [record("s0001", student(1), *labs), record("s0002", student(2), *labs)]
+    store = write_store(tmp_path / "results", records, course=terms)
+    rows = list(csv.DictReader(io.StringIO(scanlab("export", store, "--format", "csv").stdout.decode())))
+    assert [row["percent"] for row in rows] == ["68.75", "75.00"]  # (1 * 50 + 3 * 75) / 4
+    only = list(csv.DictReader(io.StringIO(scanlab("export", store, "--format", "csv", "--lab", "02").stdout.decode())))
+    assert "percent" not in only[0]
+
+
 # ---- usage -----------------------------------------------------------------------------------------------------------
 
 

@@ -29,7 +29,7 @@ class LineCosts : public Observer {
     blocks_.clear();
   }
 
-  std::uint32_t interests() const override { return branches; }
+  std::uint32_t interests() const override { return branches | plain_shared; }
   void kernel_begin(const KernelInfo& kernel) override;
   void kernel_end() override;
   void load(const Access& access) override { request(access, 1); }

@@ -105,7 +105,7 @@ class Rerun : public Observer {
   /// What it changes in memory.
   PageJournal& journal() { return journal_; }
 
-  std::uint32_t interests() const override { return branches; }
+  std::uint32_t interests() const override { return branches | plain_shared; }
   void block_begin(std::uint64_t block, std::uint32_t slot) override;
   void load(const Access& access) override;
   void store(const Access& access) override;

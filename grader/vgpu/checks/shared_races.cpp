@@ -60,7 +60,7 @@ SharedRaces::SharedRaces() = default;
 SharedRaces::~SharedRaces() = default;
 
 std::uint32_t SharedRaces::interests() const {
-  return window_bytes_ ? warp_syncs | counted_arrivals : 0;
+  return window_bytes_ ? warp_syncs | counted_arrivals | plain_shared : 0;
 }
 
 void SharedRaces::kernel_begin(const KernelInfo& kernel) {

@@ -58,7 +58,7 @@ class StepTracer : public Observer {
 
   const std::vector<TracedLaunch>& launches() const { return launches_; }
 
-  std::uint32_t interests() const override { return warp_syncs | counted_arrivals; }
+  std::uint32_t interests() const override { return warp_syncs | counted_arrivals | plain_shared; }
   void kernel_begin(const KernelInfo& kernel) override;
   void kernel_end() override;
   void block_begin(std::uint64_t block, std::uint32_t slot) override;

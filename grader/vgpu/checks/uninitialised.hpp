@@ -40,7 +40,7 @@ class Uninitialised : public Check, private MemoryListener {
   /// of structs: here it counts.
   std::optional<Finding> undefined_value(Address address, std::uint64_t bytes);
 
-  std::uint32_t interests() const override { return 0; }
+  std::uint32_t interests() const override { return plain_shared; }
   void kernel_begin(const KernelInfo& kernel) override;
   void may_replay(Replay& replay) override;
   void block_begin(std::uint64_t block, std::uint32_t slot) override;

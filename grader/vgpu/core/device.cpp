@@ -256,7 +256,6 @@ LaunchResult Device::launch(const LaunchRequest& request) {
     g.workspace = memory_.allocate(sizeof workspace, "barrier of the grid");
     memory_.write(g.workspace, &workspace, sizeof workspace);
   }
-  g.observers = observers_;
   g.ranges.resize(image->ranges);
   g.print = &print;
   g.profile = &profile_;
@@ -267,8 +266,7 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   if (!info.shared.empty() && info.shared.back().offset == image->dynamic_offset)
     info.shared.back().size = request.dynamic_shared;
   for (Observer* o : observers_) o->kernel_begin(info);
-  // What an observer wants to hear may depend on the kernel.
-  for (const Observer* o : observers_) g.interests |= o->interests();
+  g.set_observers(observers_);
   RunLimits limits;
   limits.max_warp_instructions = max_warp_instructions;
   limits.cancel = cancel;

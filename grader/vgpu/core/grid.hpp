@@ -91,8 +91,9 @@ struct Grid {
   std::uint64_t dynamic_shared = 0;
   Address workspace = 0;  ///< of a cooperative launch: where grid.sync() counts arrivals; 0 makes it trap
   std::span<Observer* const> observers;
-  std::uint32_t interests = 0;  ///< Observer::Interest, of all of them
-  Claims* claims = nullptr;     ///< of the host thread that runs these blocks beside others (parallel.hpp), or null
+  std::vector<Observer*> of_plain_shared;  ///< those of them with this interest
+  std::uint32_t interests = 0;             ///< Observer::Interest, of all of them
+  Claims* claims = nullptr;                ///< of the host thread that runs these blocks beside others (parallel.hpp), or null
   const std::function<void(std::string_view)>* print = nullptr;
   const DeviceProfile* profile = nullptr;
   std::uint64_t epoch = 0;     ///< grows whenever memory may have changed
@@ -100,6 +101,21 @@ struct Grid {
   std::uint64_t slept = 0;     ///< clock ticks that passed without instructions
   double start_ns = 0;         ///< device time at launch, for %globaltimer
   std::vector<Range> ranges;   ///< by Inst::op[6] of memory instructions: what each has hit last
+
+  /// After their kernel_begin: what an observer wants to hear may depend on the kernel.
+  void set_observers(std::span<Observer* const> all) {
+    observers = all;
+    of_plain_shared.clear();
+    interests = 0;
+    for (Observer* o : all) {
+      interests |= o->interests();
+      if (o->interests() & Observer::plain_shared) of_plain_shared.push_back(o);
+    }
+  }
+  /// Who is told of loads and stores of this kind.
+  std::span<Observer* const> listeners(ptx::StateSpace space, Access::Order order) const {
+    return space == ptx::StateSpace::shared && order == Access::Order::weak ? of_plain_shared : observers;
+  }
 };
 
 /// Makes a frame for `program` with lanes `members`. Registers that may be read before they are written are 0, others

@@ -38,7 +38,7 @@ inline Access access_of(const Warp& w, const Inst* i, StateSpace space, Mask mas
 }
 
 inline void tell(Warp& w, const Access& a, Touch touch) {
-  for (Observer* o : w.block->grid->observers) touch == Touch::read ? o->load(a) : o->store(a);
+  for (Observer* o : w.block->grid->listeners(a.space, a.order)) touch == Touch::read ? o->load(a) : o->store(a);
 }
 
 /// Visits the pieces of memory that a whole warp accesses: elements side by side are one, as far as there are few such

@@ -174,7 +174,7 @@ struct ParallelRun::State {
     w.forks.clear();
     w.observers.clear();
     for (const Observer* o : grid.observers) w.observers.push_back(w.forks.emplace_back(o->fork()).get());
-    w.grid.observers = w.observers;
+    w.grid.set_observers(w.observers);
     return w;
   }
 

@@ -11,8 +11,7 @@ Replay::Replay(const Grid& grid, const Schedule& schedule, const RunLimits& limi
 Replay::Result Replay::run(const Run& what) const {
   const std::function<void(std::string_view)> print = [](std::string_view) {};
   Grid grid = grid_;
-  grid.observers = {&what.observer, 1};
-  grid.interests = what.observer->interests();
+  grid.set_observers({&what.observer, 1});
   grid.chosen = what.blocks;
   grid.prepare_shared = what.prepare_shared;
   grid.print = &print;

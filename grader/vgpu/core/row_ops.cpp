@@ -271,7 +271,8 @@ struct ToldRows {
         run.step = static_cast<std::int64_t>(row[k + 1].first - row[k].first);
         while (follows(k + 1)) ++run.count, ++k;
       }
-      for (Observer* o : l.block.grid->observers) touch == Touch::read ? o->loads(run) : o->stores(run);
+      for (Observer* o : l.block.grid->listeners(Space, run.first.order))
+        touch == Touch::read ? o->loads(run) : o->stores(run);
     }
   }
 };

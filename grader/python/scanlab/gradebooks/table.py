@@ -1,10 +1,14 @@
-"""A plain table for people and spreadsheets: CSV, UTF-8, a row a submission, and one for who handed nothing in."""
+"""A plain table for people and spreadsheets: CSV, UTF-8, a row a submission, and one for who handed nothing in.
+
+Where the course gives labs different weights there is a column more, `percent`: the labs' total by these weights.
+"""
 
 import csv
 import io
 from collections.abc import Sequence
 
 from scanlab.classroom.records import Record
+from scanlab.course import Course
 from scanlab.gradebooks.model import Export, Format, Gradebook, Written
 from scanlab.gradebooks.text import cell, number
 
@@ -19,10 +23,13 @@ def whole(export: Export, _: Gradebook | None) -> Written:
     """Return the file."""
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\r\n")  # RFC 4180
-    writer.writerow([*COLUMNS, *(f"{lab} {column}" for lab in export.labs for column in LAB_COLUMNS), "problems"])
+    course = export.options.sight.course
+    weighted = ["percent"] if len({lab.weight for lab in course.labs if lab.name in export.labs}) > 1 else []
+    lab_columns = [f"{lab} {column}" for lab in export.labs for column in LAB_COLUMNS]
+    writer.writerow([*COLUMNS, *weighted, *lab_columns, "problems"])
     for record in sorted((*export.records, *export.faulty), key=lambda record: record.key):
-        writer.writerow(_row(record, export.labs))
-    empty = len(LAB_COLUMNS) * len(export.labs)
+        writer.writerow(_row(record, export.labs, course if weighted else None))
+    empty = len(weighted) + len(lab_columns)
     for record in export.excused:
         known = [record.student.id, record.student.name, record.student.email] if record.student else [""] * 3
         writer.writerow([record.key, *map(cell, known), "", "", "excused", "", "", "", "", *[""] * empty, ""])
@@ -32,7 +39,7 @@ def whole(export: Export, _: Gradebook | None) -> Written:
     return Written(sink.getvalue().encode())
 
 
-def _row(record: Record, labs: Sequence[str]) -> list[str]:
+def _row(record: Record, labs: Sequence[str], weighted_by: Course | None) -> list[str]:
     student = record.student
     taken = sum(deduction.points for lab in record.labs for deduction in lab.deductions)
     row = [record.key, *(map(cell, (student.id, student.name, student.email)) if student else ("", "", ""))]
@@ -40,6 +47,10 @@ def _row(record: Record, labs: Sequence[str]) -> list[str]:
     row += _numbers(record.verdict, record.points, record.max_points)
     row += [str(number(record.not_run_points)), str(number(taken))]
     got = {lab.lab: lab for lab in record.labs}
+    if weighted_by:
+        grades = {name: (lab.points, lab.max_points) for name, lab in got.items()}
+        percent = None if record.verdict == "error" else weighted_by.weighted_percent(grades, record.student)
+        row.append("" if percent is None else f"{percent:.2f}")
     for name in labs:
         lab = got.get(name)
         row += [lab.verdict, *_numbers(lab.verdict, lab.points, lab.max_points)] if lab else ["excused", "", ""]
