@@ -52,7 +52,7 @@ def main() -> int:
             f"{busy:.1%} of the time all {asked.jobs} places were at work; where it is near 100 %, what the ratio has"
         )
         print("above 1 was spent waiting for processors that others used", flush=True)
-        wrong = killed_run(made, folder / "killed", asked.kills, quiet.seconds, asked.seed, *jobs)
+        wrong = killed_run(made, folder / "killed", asked.kills, len(usages), asked.seed, *jobs)
         wrong += differences(folder / "quiet", folder / "killed")
         wrong += [f"the quiet run ended with exit code {quiet.code}"] if quiet.code else []
         wrong += [f"ratio {ratio:.3f} is above 1.15"] if ratio > 1.15 else []

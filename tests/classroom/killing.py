@@ -56,10 +56,10 @@ def with_mark(mark: str) -> list[str]:
     return found
 
 
-def kill_after(made: MadeUp, out: Path, seconds: float, whole_group: bool, *more: str) -> bool:
-    """Begin or go on, and kill that run by SIGKILL after `seconds`; return whether it had not ended by then.
+def kill_when(made: MadeUp, out: Path, files: int, seconds: float, whole_group: bool, *more: str) -> bool:
+    """Begin or go on, and kill that run by SIGKILL `seconds` after so many files are graded.
 
-    Raises AssertionError when something of it still runs 15 s later.
+    Return whether it had not ended by then. Raises AssertionError when something of it still runs 15 s later.
     """
     mark = uuid.uuid4().hex
     process = subprocess.Popen(
@@ -69,6 +69,10 @@ def kill_after(made: MadeUp, out: Path, seconds: float, whole_group: bool, *more
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+    while not out.exists() or len(finished(out)) < files:
+        time.sleep(0.02)
+        if process.poll() is not None:
+            return False
     try:
         process.wait(seconds)
         return False
@@ -102,21 +106,20 @@ def contents(out: Path) -> dict[str, bytes]:
     }
 
 
-def killed_run(made: MadeUp, out: Path, kills: int, about: float, seed: int, *more: str) -> list[str]:
-    """Kill a run `kills` times, at moments that fill about `about` seconds, and let it end; return what went wrong."""
+def killed_run(made: MadeUp, out: Path, kills: int, files: int, seed: int, *more: str) -> list[str]:
+    """Kill a run `kills` times at random moments on its way through all `files`, and let it end.
+
+    Return what went wrong, which is also when it had ended before it could be killed.
+    """
     rng = random.Random(seed)
     wrong = []
-    for number in range(kills):
+    for number, reached in enumerate(sorted(rng.choices(range(files * 9 // 10), k=kills))):
         before = finished(out) if out.exists() else {}
-        was_running = kill_after(
-            made, out, rng.uniform(0.1, 2 * about / (kills + 1)), number % 2 == 1, "--resume", *more
-        )
+        was_running = kill_when(made, out, reached, rng.uniform(0.1, 1.5), number % 2 == 1, "--resume", *more)
         after = finished(out) if out.exists() else {}
         wrong += [f"{name} was lost or done again" for name in before if after.get(name) != before[name]]
-        print(
-            f"  killed {number + 1} of {kills}{'' if was_running else ' (it had ended)'}: {len(after)} files",
-            flush=True,
-        )
+        wrong += [] if was_running else [f"kill {number + 1}: the run had ended"]
+        print(f"  killed {number + 1} of {kills}: {len(after)} of {files} files", flush=True)
     before = finished(out)
     last = run(made, out, "--resume", *more)
     after = finished(out)

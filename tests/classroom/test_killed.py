@@ -23,7 +23,9 @@ def test_a_class_that_is_killed_again_and_again_gets_the_same_results(tmp_path: 
     made = make(tmp_path, 12, 4, LABS, zeros=8 << 20, odd=3)
     quiet = killing.run(made, tmp_path / "quiet", timeout=300)
     assert quiet.code == 0, quiet.err
-    wrong = killing.killed_run(made, tmp_path / "killed", kills=3, about=quiet.seconds, seed=2)
+    wrong = killing.killed_run(
+        made, tmp_path / "killed", kills=3, files=len(killing.finished(tmp_path / "quiet")), seed=2
+    )
     wrong += killing.differences(tmp_path / "quiet", tmp_path / "killed")
     assert wrong == []
     compared = killing.contents(tmp_path / "quiet")
