@@ -182,6 +182,8 @@ const Inst* load_uniform(Warp& w, const Inst* i) {
 template <class T, StateSpace Space, AddressWidth Width>
 class RowsOf {
  public:
+  static constexpr std::uint64_t row_bytes = warp_size * sizeof(T);
+
   RowsOf(Lockstep& l, const Step* s)
       : l_(l),
         addresses_(l.column(s->column[7])),
@@ -202,13 +204,25 @@ class RowsOf {
     return is_whole && r.first - range_.begin < last_ ? base_ + r.first : nullptr;
   }
 
+  /// The same for the warps from `from` on, when theirs are one behind the other and no other warp takes part.
+  std::byte* whole_block(unsigned& from) const {
+    if (l_.partial_count != 0 || l_.full == 0) return nullptr;
+    from = l_.count - l_.full;
+    const std::uint64_t first = row(from).first, bytes = l_.full * row_bytes;
+    if (first % sizeof(T) || range_.bytes < bytes || first - range_.begin > range_.bytes - bytes) return nullptr;
+    std::uint64_t differences = 0;
+    for (unsigned k = from; k < l_.count; ++k)
+      differences |= (addresses_.value[k] - addresses_.value[from] - (k - from) * row_bytes) |
+                     (static_cast<std::uint64_t>(addresses_.stride[k]) - sizeof(T)) | (l_.active[k] ^ full_mask);
+    return differences ? nullptr : base_ + first;
+  }
+
   /// The same for lane 0 of any row whose active lanes lie in the array; `r.first` may change as lies_within has it.
   [[gnu::noinline]] std::byte* any(unsigned k, Row& r) const {
     return lies_within<T, Width>(range_, r, l_.active[k]) ? base_ + r.first : nullptr;
   }
 
  private:
-  static constexpr std::uint64_t row_bytes = warp_size * sizeof(T);
   const Lockstep& l_;
   const Column& addresses_;
   const std::uint64_t offset_;
@@ -216,6 +230,11 @@ class RowsOf {
   const std::uint64_t last_;
   std::byte* const base_;
 };
+
+inline void tell_run(const Lockstep& l, const AccessRun& run, Touch touch) {
+  for (Observer* o : l.block.grid->listeners(run.first.space, run.first.order))
+    touch == Touch::read ? o->loads(run) : o->stores(run);
+}
 
 /// What the observers are told before the rows are moved.
 template <class T, StateSpace Space, AddressWidth Width>
@@ -271,8 +290,7 @@ struct ToldRows {
         run.step = static_cast<std::int64_t>(row[k + 1].first - row[k].first);
         while (follows(k + 1)) ++run.count, ++k;
       }
-      for (Observer* o : l.block.grid->listeners(Space, run.first.order))
-        touch == Touch::read ? o->loads(run) : o->stores(run);
+      tell_run(l, run, touch);
     }
   }
 };
@@ -342,10 +360,23 @@ void move_rows(Lockstep& l, const Step* s, Touch touch, MoveWhole move_whole, Mo
       run_alone(l, s, k);
   }
 }
-template <class T, StateSpace Space, AddressWidth Width, class Move>
-void move_told_rows(Lockstep& l, const Step* s, Touch touch, Move move) {
+template <class T, StateSpace Space, AddressWidth Width, class MoveWhole, class Move>
+void move_told_rows(Lockstep& l, const Step* s, Touch touch, MoveWhole move_whole, Move move) {
+  const RowsOf<T, Space, Width> of_block(l, s);
   if constexpr (Space == StateSpace::global)
-    if (Claims* const claims = l.block.grid->claims) claim_rows(*claims, l, RowsOf<T, Space, Width>(l, s), touch);
+    if (Claims* const claims = l.block.grid->claims) claim_rows(*claims, l, of_block, touch);
+  if (unsigned from = 0; std::byte* const host = of_block.whole_block(from)) {  // mostly: told and moved as one
+    constexpr std::uint64_t row_bytes = RowsOf<T, Space, Width>::row_bytes;
+    AccessRun& run = l.told;
+    run.count = l.full;
+    run.step = l.full > 1 ? row_bytes : 0;
+    describe(run.first, l.warp(from), s->inst, Space, full_mask, sizeof(T), nullptr);
+    run.first.first = of_block.row(from).first;
+    run.first.stride = sizeof(T);
+    tell_run(l, run, touch);
+    for (unsigned k = from; k < l.count; ++k) move_whole(k, host + (k - from) * row_bytes);
+    return;
+  }
   const ToldRows<T, Space, Width> rows(l, s);
   if constexpr (Space == StateSpace::shared)
     if (touch == Touch::write && !rows.are_apart(l)) {
@@ -371,7 +402,7 @@ const Step* load_rows(Lockstep& l, const Step* s) {
   };
   const auto load_whole = [&, to](unsigned k, const std::byte* from) { copy_lanes<T>(lanes_at<T>(l, k, to), from); };
   if constexpr (observed<watched>)
-    move_told_rows<T, Space, Width>(l, s, Touch::read, load);
+    move_told_rows<T, Space, Width>(l, s, Touch::read, load_whole, load);
   else
     move_rows<T, Space, Width, watched>(l, s, Touch::read, load_whole, load);
   return s + 1;
@@ -385,7 +416,7 @@ const Step* store_rows(Lockstep& l, const Step* s) {
   };
   const auto store_whole = [&, from](unsigned k, std::byte* to) { copy_lanes<T>(to, lanes_at<T>(l, k, from)); };
   if constexpr (observed<watched>)
-    move_told_rows<T, Space, Width>(l, s, Touch::write, store);
+    move_told_rows<T, Space, Width>(l, s, Touch::write, store_whole, store);
   else
     move_rows<T, Space, Width, watched>(l, s, Touch::write, store_whole, store);
   ++l.block.grid->epoch;
