@@ -113,9 +113,9 @@ def killed_run(made: MadeUp, out: Path, kills: int, files: int, seed: int, *more
     """
     rng = random.Random(seed)
     wrong = []
-    for number, reached in enumerate(sorted(rng.choices(range(files * 9 // 10), k=kills))):
+    for number, reached in enumerate(sorted(rng.choices(range(files * 2 // 3), k=kills))):
         before = finished(out) if out.exists() else {}
-        was_running = kill_when(made, out, reached, rng.uniform(0.1, 1.5), number % 2 == 1, "--resume", *more)
+        was_running = kill_when(made, out, reached, rng.uniform(0, 0.2), number % 2 == 1, "--resume", *more)
         after = finished(out) if out.exists() else {}
         wrong += [f"{name} was lost or done again" for name in before if after.get(name) != before[name]]
         wrong += [] if was_running else [f"kill {number + 1}: the run had ended"]
