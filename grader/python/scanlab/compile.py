@@ -147,8 +147,8 @@ def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False
         headers = folder / "headers.d"
 
         def command(to: Path) -> list[str]:
-            made = ["-MD", "-MF", str(to / "headers.d"), "-c", name, "-o", str(to / "object.o")]
-            return [str(tools.nvcc), *flags, *made]
+            outputs = ["-MD", "-MF", str(to / "headers.d"), "-c", name, "-o", str(to / "object.o")]
+            return [str(tools.nvcc), *flags, *outputs]
 
         if is_sandboxed:
             given = [*sorted(LABS.glob("*.cuh")), OLD_NAMES_HEADER]
