@@ -274,10 +274,12 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   if (ready.parts) {
     if (team_threads_ != threads) team_ = std::make_unique<Team>(threads);
     team_threads_ = threads;
-    ParallelRun parallel(*team_, g, schedule, limits, least_parallel_ns);
+    const bool apart = image->affine_accesses && image->affine_accesses->blocks_are_apart({parameters, grid, block});
+    ParallelRun parallel(*team_, g, schedule, limits, {least_parallel_ns, apart});
     limits.helper = &parallel;
     result.fault = run_grid(g, schedule, limits);
     parallel_rounds_.all += parallel.rounds();
+    if (apart) parallel_rounds_.apart += parallel.rounds();
     parallel_rounds_.undone += parallel.has_failed();
     if (parallel.has_failed()) request.module->inseparable.insert(request.kernel);
   } else {

@@ -66,6 +66,7 @@ class Team;
 /// How often blocks have run on several host threads at once (parallel.hpp).
 struct ParallelRounds {
   std::uint64_t all = 0, undone = 0;
+  std::uint64_t apart = 0;  ///< those whose blocks were known to be apart
 };
 
 /// One device. Not thread safe. Everything it does is a function of (program, inputs, schedule, seed).

@@ -241,6 +241,8 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   const auto shared = lay_out_shared(*image, reached);
   image->separable = is_separable(reached);
   image->loops = reached.functions.size() > 1 || may_loop(kernel);
+  if (image->separable && reached.functions.size() == 1)
+    image->affine_accesses.emplace(kernel, image->parameter_offsets, symbols);
 
   std::deque<Program*> todo;
   DecodeContext context;

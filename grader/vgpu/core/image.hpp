@@ -5,15 +5,18 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "vgpu/core/affine_accesses.hpp"
 #include "vgpu/core/convergent.hpp"
 #include "vgpu/core/inst.hpp"
 #include "vgpu/core/memory.hpp"
 #include "vgpu/core/observer.hpp"
 #include "vgpu/core/profile.hpp"
+#include "vgpu/core/symbols.hpp"
 #include "vgpu/ptx/module.hpp"
 
 namespace scanlab::vgpu {
@@ -103,6 +106,7 @@ struct Image {
   bool convergent = false;  ///< there is code for warps that stay together
   bool loops = false;       ///< a block may live long: there are loops or calls in the code
   bool separable = false;   ///< nothing in the code says that blocks work together, or must come in their order
+  std::optional<AffineAccesses> affine_accesses;  ///< of a separable kernel that calls nothing
   std::vector<std::unique_ptr<Program>> programs;
   std::unordered_map<const ptx::Function*, Program*> by_function;
   std::vector<SharedVariable> shared;  ///< by rising offset; the dynamic array, when there is one, is the last
@@ -115,9 +119,6 @@ struct Image {
   /// The decoded function behind a function pointer, or null.
   const Program* function_at(Address address) const;
 };
-
-/// Addresses that the loader has given to module variables and functions, by mangled name.
-using SymbolTable = std::unordered_map<std::string, Address>;
 
 /// What an image is made for; the fields are those of Image.
 struct ImageOptions {

@@ -34,6 +34,8 @@ constexpr double look_ns = 20e3;
 /// A round: long enough that its end does not matter, short enough that little is lost when it has to be undone, and
 /// that the copies of what it writes stay in the cache.
 constexpr double round_ns = 2.5e6;
+/// The same where nothing can have to be undone but for a fault: soon enough to see that a launch takes too long.
+constexpr double free_round_ns = 100e6;
 /// What a thread takes at once: at least so much work, at first a good part of what there is.
 constexpr double portion_ns = 15e3;
 constexpr std::uint64_t portions_a_thread = 3;
@@ -146,23 +148,20 @@ struct ParallelRun::State {
     std::vector<Observer*> observers;  ///< the same
   };
 
-  State(Team::Shared& team_, Grid& grid_, const Schedule& schedule_, const RunLimits& limits_, double least_ns_)
-      : team(team_),
-        grid(grid_),
-        schedule(schedule_),
-        limits(limits_),
-        least_ns(least_ns_),
-        blocks(grid_.size.count()) {}
+  State(Team::Shared& team_, Grid& grid_, const Schedule& schedule_, const RunLimits& limits_,
+        const ParallelOptions& options_)
+      : team(team_), grid(grid_), schedule(schedule_), limits(limits_), options(options_), blocks(grid_.size.count()) {}
 
   // --- a worker's part ---------------------------------------------------------------------------------------------
 
   /// To be called by the worker's own thread, so that its memory is near. Counts of a round begin at 0.
   Worker& begin_worker(unsigned k) {
-    team.members[k]->claims.begin_round();
+    Claims& claims = team.members[k]->claims;
+    claims.begin_round();
     if (!workers[k]) {
       auto made = std::make_unique<Worker>();
       made->grid = grid;
-      made->grid.claims = &team.members[k]->claims;
+      made->grid.claims = options.apart ? nullptr : &claims;
       RunLimits own = limits;
       own.helper = nullptr;
       own.resident_blocks = 1;
@@ -203,7 +202,7 @@ struct ParallelRun::State {
       look_at = 2 * w.grid.executed;
       if (conflicts_with_others(w)) return false;
     }
-    return outcome == Outcome::ended && w.grid.claims->set_apart();
+    return outcome == Outcome::ended && set_apart(w);
   }
 
   /// Runs blocks as long as there are any, after the slow one that it may have begun. False when the round is lost.
@@ -214,7 +213,7 @@ struct ParallelRun::State {
         const Outcome outcome = w.runner->run(at);
         if (outcome == Outcome::failed || (outcome == Outcome::slow && !finish_slow(w))) return false;
       }
-    return !w.grid.claims->has_set_apart() || w.grid.claims->set_apart();
+    return options.apart || !w.grid.claims->has_set_apart() || set_apart(w);
   }
 
   void work(unsigned k, bool has_begun) {
@@ -226,8 +225,10 @@ struct ParallelRun::State {
     if (!ended) team.stop.store(true, std::memory_order_relaxed);
   }
 
+  bool set_apart(const Worker& w) const { return options.apart || w.grid.claims->set_apart(); }
+
   bool conflicts_with_others(const Worker& w) const {
-    return std::any_of(team.members.begin(), team.members.end(), [&](const auto& m) {
+    return !options.apart && std::any_of(team.members.begin(), team.members.end(), [&](const auto& m) {
       return &m->claims != w.grid.claims && w.grid.claims->conflicts_with(m->claims);
     });
   }
@@ -310,14 +311,15 @@ struct ParallelRun::State {
   /// `done` blocks have taken `elapsed`. True when that is enough to know that the `left` ones are worth it.
   bool learn(double elapsed, std::uint64_t done, std::uint64_t left) {
     block_ns = elapsed / static_cast<double>(done);
-    return elapsed >= std::min(look_ns, least_ns) && block_ns * static_cast<double>(left) >= least_ns;
+    return elapsed >= std::min(look_ns, options.least_ns) && block_ns * static_cast<double>(left) >= options.least_ns;
   }
 
   std::uint64_t run_together(std::uint64_t first) {
     const auto threads = static_cast<double>(workers.size());
     while (first < blocks) {
       // The last round takes what would be too little for another one.
-      const double wanted = std::max(round_ns * threads / block_ns, 2 * threads);
+      const double length = options.apart ? free_round_ns : round_ns;
+      const double wanted = std::max(length * threads / block_ns, 2 * threads);
       const std::uint64_t last =
           wanted * 1.5 >= static_cast<double>(blocks - first) ? blocks : first + static_cast<std::uint64_t>(wanted);
       least_portion = static_cast<std::uint64_t>(std::max(1.0, portion_ns / block_ns));
@@ -334,7 +336,7 @@ struct ParallelRun::State {
   Grid& grid;
   const Schedule schedule;
   const RunLimits limits;
-  const double least_ns;
+  const ParallelOptions options;
   const std::uint64_t blocks;
   std::vector<std::unique_ptr<Worker>> workers;
   std::uint64_t least_portion = 1;
@@ -348,8 +350,9 @@ struct ParallelRun::State {
   bool has_failed = false;
 };
 
-ParallelRun::ParallelRun(Team& team, Grid& grid, const Schedule& schedule, const RunLimits& limits, double least_ns)
-    : state_(std::make_unique<State>(*team.shared_, grid, schedule, limits, least_ns)) {
+ParallelRun::ParallelRun(Team& team, Grid& grid, const Schedule& schedule, const RunLimits& limits,
+                         const ParallelOptions& options)
+    : state_(std::make_unique<State>(*team.shared_, grid, schedule, limits, options)) {
   state_->workers.resize(team.threads());
 }
 

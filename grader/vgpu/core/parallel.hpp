@@ -7,6 +7,10 @@
 // that fails, or a block faults, waits or is stopped, memory becomes again what it was before the round, and the rest
 // of the launch runs on one thread, which then finds the same once more. So results, faults and counts do not depend on
 // the number of threads.
+//
+// Where it is known before that the blocks are apart (affine_accesses.hpp), nothing is proven afterwards or kept. After
+// a fault the round runs again, on one thread, and finds the same; only what blocks behind the faulty one have written
+// stays, which no program can see.
 #pragma once
 
 #include <cstdint>
@@ -40,12 +44,19 @@ class Team {
   std::unique_ptr<Shared> shared_;
 };
 
+/// Whether to run blocks on several threads, and how.
+struct ParallelOptions {
+  double least_ns = 0;  ///< blocks that take less together stay on one thread
+  /// Nothing has to be proven afterwards, or kept to be put back (AffineAccesses::blocks_are_apart).
+  bool apart = false;
+};
+
 /// The helper of one launch.
 class ParallelRun : public Helper {
  public:
-  /// The image of `grid` tells its global accesses, and each of the observers can be forked. Blocks that take less than
-  /// `least_ns` together stay on one thread.
-  ParallelRun(Team& team, Grid& grid, const Schedule& schedule, const RunLimits& limits, double least_ns);
+  /// The image of `grid` tells its global accesses, and each of the observers can be forked.
+  ParallelRun(Team& team, Grid& grid, const Schedule& schedule, const RunLimits& limits,
+              const ParallelOptions& options);
   ~ParallelRun() override;
   std::uint64_t run_from(std::uint64_t next) override;
   std::uint64_t rounds() const;
