@@ -36,6 +36,8 @@ constexpr double look_ns = 20e3;
 constexpr double round_ns = 2.5e6;
 /// The same where nothing can have to be undone but for a fault: soon enough to see that a launch takes too long.
 constexpr double free_round_ns = 100e6;
+/// And at least so many blocks a thread, so that it is little that the last one to end makes the others wait.
+constexpr double round_blocks = 32;
 /// What a thread takes at once: at least so much work, at first a good part of what there is.
 constexpr double portion_ns = 15e3;
 constexpr std::uint64_t portions_a_thread = 3;
@@ -319,7 +321,7 @@ struct ParallelRun::State {
     while (first < blocks) {
       // The last round takes what would be too little for another one.
       const double length = options.apart ? free_round_ns : round_ns;
-      const double wanted = std::max(length * threads / block_ns, 2 * threads);
+      const double wanted = std::max(length * threads / block_ns, round_blocks * threads);
       const std::uint64_t last =
           wanted * 1.5 >= static_cast<double>(blocks - first) ? blocks : first + static_cast<std::uint64_t>(wanted);
       least_portion = static_cast<std::uint64_t>(std::max(1.0, portion_ns / block_ns));
