@@ -67,6 +67,7 @@ unsigned passes(const Access& a) {
         std::min<unsigned>(std::countr_zero(banks), static_cast<unsigned>(std::countr_zero(stride)));
     const unsigned period = banks >> common;
     if (a.mask == full_mask) return warp_size / period;
+    if (period == warp_size) return a.mask != 0;
     Mask residue = 0;
     for (unsigned lane = 0; lane < warp_size; lane += period) residue |= Mask{1} << lane;
     unsigned most = 0;

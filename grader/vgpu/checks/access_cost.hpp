@@ -22,7 +22,7 @@ unsigned sectors(const Access& access);
 
 /// Elements side by side, or one for all lanes: these never share a bank.
 inline bool is_row(const Access& a) {
-  return a.is_affine() && a.mask == full_mask && (a.stride == a.bytes || a.stride == 0);
+  return a.is_affine() && (a.stride == a.bytes || a.stride == 0);
 }
 
 /// True when all requests of the run cost the same: a shift by whole sectors, or whole rounds of the banks, changes

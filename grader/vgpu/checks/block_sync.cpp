@@ -32,14 +32,14 @@ void for_each_thread(unsigned warp, Mask lanes, Visit visit) {
 }  // namespace
 
 void BlockSync::begin_block(unsigned threads) {
-  for (Counted& c : counted_) c = {};
+  for (; in_use_; in_use_ &= in_use_ - 1) counted_[std::countr_zero(in_use_)] = {};
   begin_interval();
   clocks_.begin_block(threads);
 }
 
 void BlockSync::begin_interval() {
   clocks_.begin_interval();
-  for (Counted& c : counted_) c.released.clear();
+  for (std::uint32_t m = in_use_; m; m &= m - 1) counted_[std::countr_zero(m)].released.clear();
   if (!released_.empty()) released_.clear();
   if (!phases_.empty()) phases_.clear();
   if (!fenced_.empty()) fenced_.clear();
@@ -52,6 +52,7 @@ void BlockSync::fence(unsigned warp, Mask lanes) {
 
 void BlockSync::arrive(unsigned warp, Mask lanes, std::uint32_t id, Observer::Arrival how) {
   Counted& c = counted_[id];
+  in_use_ |= 1u << id;
   for_each_thread(warp, lanes, [&](unsigned thread, unsigned) { clocks_.release(thread, c.released); });
   clocks_.tick(warp);
   if (how == Observer::Arrival::goes_on) return;
@@ -60,6 +61,8 @@ void BlockSync::arrive(unsigned warp, Mask lanes, std::uint32_t id, Observer::Ar
 }
 
 bool BlockSync::complete(std::uint32_t id, Observer::Meeting meeting) {
+  if (!(in_use_ >> id & 1)) return meeting == Observer::Meeting::all;
+  in_use_ &= ~(1u << id);
   const Counted c = std::exchange(counted_[id], {});
   if (meeting == Observer::Meeting::all) return true;
   unsigned count = 0;

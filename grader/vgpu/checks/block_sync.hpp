@@ -63,6 +63,7 @@ class BlockSync {
 
   BlockClocks clocks_;
   Counted counted_[16];
+  std::uint32_t in_use_ = 0;  ///< a bit for each of them at which lanes have arrived
   std::unordered_map<std::uint64_t, Row> released_;   ///< by location
   std::unordered_map<std::uint64_t, Phases> phases_;  ///< by address
   std::unordered_map<unsigned, Row> fenced_;          ///< by thread: what it knew at its last fence

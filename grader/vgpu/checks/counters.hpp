@@ -38,7 +38,7 @@ class Counters : public Observer {
   const Counts& counts() const { return counts_; }
   void reset() { counts_ = {}; }
 
-  std::uint32_t interests() const override { return plain_shared; }
+  std::uint32_t interests() const override { return plain_shared | work; }
   void kernel_begin(const KernelInfo&) override;
   void executed(Mask mask, std::uint64_t count) override;
   void addition(Mask mask, std::uint64_t warps) override;

@@ -91,7 +91,7 @@ struct Grid {
   std::uint64_t dynamic_shared = 0;
   Address workspace = 0;  ///< of a cooperative launch: where grid.sync() counts arrivals; 0 makes it trap
   std::span<Observer* const> observers;
-  std::vector<Observer*> of_plain_shared;  ///< those of them with this interest
+  std::vector<Observer*> of_plain_shared, of_work;  ///< those of them with this interest
   std::uint32_t interests = 0;             ///< Observer::Interest, of all of them
   Claims* claims = nullptr;                ///< of the host thread that runs these blocks beside others, or null
   const std::function<void(std::string_view)>* print = nullptr;
@@ -106,10 +106,12 @@ struct Grid {
   void set_observers(std::span<Observer* const> all) {
     observers = all;
     of_plain_shared.clear();
+    of_work.clear();
     interests = 0;
     for (Observer* o : all) {
       interests |= o->interests();
       if (o->interests() & Observer::plain_shared) of_plain_shared.push_back(o);
+      if (o->interests() & Observer::work) of_work.push_back(o);
     }
   }
   /// Who is told of loads and stores of this kind.

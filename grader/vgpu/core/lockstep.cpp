@@ -50,9 +50,9 @@ void charge(Lockstep& l, const Inst* i) {
   const std::uint64_t n = charge_of(i);
   l.executed += n * (l.full + l.partial_count);
   l.full_executed += n * l.full;
-  if (n == 0 || l.partial_count == 0 || l.block.grid->observers.empty()) return;
-  for (unsigned k = 0; k < l.partial_count; ++k)
-    for (Observer* o : l.block.grid->observers) o->executed(l.active[l.partial[k]], n);
+  if (n == 0 || l.partial_count == 0) return;
+  for (Observer* o : l.block.grid->of_work)
+    for (unsigned k = 0; k < l.partial_count; ++k) o->executed(l.active[l.partial[k]], n);
 }
 
 void tell_branches(Lockstep& l, const Inst* i, const Mask* taken) {
@@ -68,7 +68,7 @@ void settle(Lockstep& l) {
   Grid& grid = *l.block.grid;
   grid.executed += l.executed;
   if (l.full_executed)
-    for (Observer* o : grid.observers) o->executed(full_mask, l.full_executed);
+    for (Observer* o : grid.of_work) o->executed(full_mask, l.full_executed);
   l.executed = l.full_executed = 0;
 }
 
@@ -352,7 +352,7 @@ const Step* each_alone(Lockstep& l, const Step* s) {
 }
 
 void tell_additions(Lockstep& l) {
-  for (Observer* o : l.block.grid->observers) {
+  for (Observer* o : l.block.grid->of_work) {
     if (l.full) o->addition(full_mask, l.full);
     for (unsigned k = 0; k < l.partial_count; ++k) o->addition(l.active[l.partial[k]], 1);
   }

@@ -6,7 +6,7 @@ namespace scanlab::vgpu {
 namespace {
 
 const Inst* observed_addition(Warp& w, const Inst* i) {
-  for (Observer* o : w.block->grid->observers) o->addition(w.active, 1);
+  for (Observer* o : w.block->grid->of_work) o->addition(w.active, 1);
   return reinterpret_cast<Handler>(i->imm)(w, i);
 }
 

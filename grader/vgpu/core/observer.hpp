@@ -98,6 +98,7 @@ class Observer {
     warp_syncs = 4,
     counted_arrivals = 8,  ///< arrivals at barriers that wait for a number of threads, not for all of the block
     plain_shared = 16,     ///< weak loads and stores of shared memory, through registers
+    work = 32,             ///< instructions and additions
     everything = ~0u
   };
   enum class Arrival : std::uint8_t { waits, goes_on };  ///< bar.sync, bar.arrive

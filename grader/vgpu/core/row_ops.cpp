@@ -204,17 +204,40 @@ class RowsOf {
     return is_whole && r.first - range_.begin < last_ ? base_ + r.first : nullptr;
   }
 
-  /// The same for the warps from `from` on, when theirs are one behind the other and no other warp takes part.
-  std::byte* whole_block(unsigned& from) const {
-    if (l_.partial_count != 0 || l_.full == 0) return nullptr;
-    from = l_.count - l_.full;
-    const std::uint64_t first = row(from).first, bytes = l_.full * row_bytes;
-    if (first % sizeof(T) || range_.bytes < bytes || first - range_.begin > range_.bytes - bytes) return nullptr;
+  /// Rows of neighbouring warps that go on evenly from lane to lane and from warp to warp. All but the first warp and
+  /// the last have all lanes active.
+  struct Even {
+    unsigned from = 0, end = 0;  ///< warps
+    Row first;                   ///< of warp `from`
+    std::byte* host = nullptr;   ///< of its lane 0, which need not be active
+    std::int64_t step() const { return first.stride * static_cast<std::int64_t>(warp_size); }
+  };
+
+  /// True when all rows together are even, no two lanes touch the same, and all lie in the array that was hit last.
+  bool is_even(Even& e) const {
+    const unsigned some = l_.full + l_.partial_count;
+    if (some == 0) return false;
+    unsigned from = 0;
+    while (!l_.active[from]) ++from;
+    const unsigned end = from + some;
+    for (unsigned k = 0; k < l_.partial_count; ++k)
+      if (l_.partial[k] != from && l_.partial[k] != end - 1) return false;
+    e = {from, end, row(from), nullptr};
+    const std::int64_t stride = e.first.stride;
+    if (stride == 0 || stride % static_cast<std::int64_t>(sizeof(T)) || e.first.first % sizeof(T)) return false;
     std::uint64_t differences = 0;
-    for (unsigned k = from; k < l_.count; ++k)
-      differences |= (addresses_.value[k] - addresses_.value[from] - (k - from) * row_bytes) |
-                     (static_cast<std::uint64_t>(addresses_.stride[k]) - sizeof(T)) | (l_.active[k] ^ full_mask);
-    return differences ? nullptr : base_ + first;
+    for (unsigned k = from; k < end; ++k)
+      differences |=
+          (addresses_.value[k] - addresses_.value[from] - (k - from) * static_cast<std::uint64_t>(e.step())) |
+          static_cast<std::uint64_t>(addresses_.stride[k] - stride) | (l_.active[k] == 0);
+    if (differences || range_.bytes < sizeof(T)) return false;
+    const auto at = [&](unsigned lane) { return e.first.first + static_cast<std::uint64_t>(stride) * lane; };
+    const unsigned first_lane = static_cast<unsigned>(std::countr_zero(l_.active[from])),
+                   last_lane =
+                       (some - 1) * warp_size + 31 - static_cast<unsigned>(std::countl_zero(l_.active[end - 1]));
+    if (std::max(at(first_lane) - range_.begin, at(last_lane) - range_.begin) > range_.bytes - sizeof(T)) return false;
+    e.host = base_ + e.first.first;
+    return true;
   }
 
   /// The same for lane 0 of any row whose active lanes lie in the array; `r.first` may change as lies_within has it.
@@ -365,16 +388,28 @@ void move_told_rows(Lockstep& l, const Step* s, Touch touch, MoveWhole move_whol
   const RowsOf<T, Space, Width> of_block(l, s);
   if constexpr (Space == StateSpace::global)
     if (Claims* const claims = l.block.grid->claims) claim_rows(*claims, l, of_block, touch);
-  if (unsigned from = 0; std::byte* const host = of_block.whole_block(from)) {  // mostly: told and moved as one
-    constexpr std::uint64_t row_bytes = RowsOf<T, Space, Width>::row_bytes;
-    AccessRun& run = l.told;
-    run.count = l.full;
-    run.step = l.full > 1 ? row_bytes : 0;
-    describe(run.first, l.warp(from), s->inst, Space, full_mask, sizeof(T), nullptr);
-    run.first.first = of_block.row(from).first;
-    run.first.stride = sizeof(T);
-    tell_run(l, run, touch);
-    for (unsigned k = from; k < l.count; ++k) move_whole(k, host + (k - from) * row_bytes);
+  if (typename RowsOf<T, Space, Width>::Even e; of_block.is_even(e)) {  // mostly
+    const auto tell = [&](unsigned from, unsigned count) {
+      AccessRun& run = l.told;
+      run.count = count;
+      run.step = count > 1 ? e.step() : 0;
+      describe(run.first, l.warp(from), s->inst, Space, l.active[from], sizeof(T), nullptr);
+      run.first.first = e.first.first + static_cast<std::uint64_t>(e.step()) * (from - e.from);
+      run.first.stride = e.first.stride;
+      tell_run(l, run, touch);
+    };
+    unsigned full = e.from, end_of_full = e.end;
+    if (l.active[full] != full_mask) tell(full++, 1);
+    end_of_full -= full < e.end && l.active[e.end - 1] != full_mask;
+    if (full < end_of_full) tell(full, end_of_full - full);
+    if (full < e.end && end_of_full < e.end) tell(end_of_full, 1);
+    std::byte* host = e.host;
+    for (unsigned k = e.from; k < e.end; ++k, host += e.step()) {
+      if (l.active[k] == full_mask && e.first.stride == sizeof(T))
+        move_whole(k, host);
+      else
+        move(k, host, e.first.stride);
+    }
     return;
   }
   const ToldRows<T, Space, Width> rows(l, s);

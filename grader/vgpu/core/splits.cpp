@@ -36,7 +36,7 @@ void tell_executed(Warp& w) {
   const std::int64_t count = w.segment_start - w.budget;
   w.segment_start = w.budget;
   if (count > 0)
-    for (Observer* o : w.block->grid->observers) o->executed(w.active, static_cast<std::uint64_t>(count));
+    for (Observer* o : w.block->grid->of_work) o->executed(w.active, static_cast<std::uint64_t>(count));
 }
 
 void tell_branch(const Warp& w, const Inst* i, Mask taken) {
