@@ -139,6 +139,9 @@ class Block {
       vgpu::AccessRun run;
       run.first = a;
       run.first.mask = vgpu::full_mask;
+      if (one_in(2)) run.first.mask <<= below(32);
+      if (one_in(4)) run.first.mask &= vgpu::full_mask >> below(32);
+      if (!run.first.mask) run.first.mask = 1;
       run.first.who.warp = 0;
       run.first.first = window + 4 * below(8);
       run.first.stride = 4;

@@ -154,7 +154,7 @@ TEST_CASE("the shadow of a launch tells exactly what was touched") {
         shadow.access(run, how, block);
         for (unsigned w = 0; w < run.count; ++w)
           for (unsigned lane = 0; lane < 32; ++lane)
-            for (unsigned byte = 0; a.mask >> lane & 1 && byte < a.bytes; ++byte)
+            for (unsigned byte = 0; run.lanes_of(w) >> lane & 1 && byte < a.bytes; ++byte)
               expected[{a.who.line, how.writes()}].insert(run.of(w).at(lane) + byte);
       }
     }

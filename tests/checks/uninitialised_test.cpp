@@ -181,13 +181,23 @@ TEST_CASE("shared memory of which all is written needs no looks") {
   bytes.write(16385, 99);
   CHECK_FALSE(bytes.has_all(16384, 2));
   CHECK(bytes.which(16384, 4) == 0b1110);
-  a.stride = 4;
+  a.bytes = 1;
+  a.stride = 1;
   a.first = 16388;
-  a.mask = 0xFF;
   CHECK(bytes.surely_has({a, 1, 0}));
   CHECK(bytes.surely_has({a, 2, 32}));
   CHECK(bytes.surely_has({a, 3, 32}));
   CHECK_FALSE(bytes.surely_has({a, 4, 32}));
+  // Only the first warp's lanes may be missing.
+  a.first = 16384;
+  CHECK_FALSE(bytes.has_all({a, 2, 32}));
+  a.mask = 0xFFFFFFFE;
+  CHECK(bytes.surely_has({a, 1, 0}));
+  CHECK(bytes.surely_has({a, 3, 32}));
+  a.first = 16484 - 64;
+  a.mask = 1;
+  CHECK(bytes.surely_has({a, 2, 32}));
+  CHECK_FALSE(bytes.surely_has({a, 3, 32}));
   bytes.begin(kernel);
   CHECK_FALSE(bytes.has_all(16385, 1));
 }

@@ -57,20 +57,25 @@ std::int64_t AccessLog::Entry::first_thread() const {
   return what.warp * std::int64_t{warp_size} + std::countr_zero(what.lanes);
 }
 std::int64_t AccessLog::Entry::last_thread() const {
-  return (what.warp + count - 1) * std::int64_t{warp_size} + 31 - std::countl_zero(what.lanes);
+  return (what.warp + count - 1) * std::int64_t{warp_size} + (count > 1 ? 31 : 31 - std::countl_zero(what.lanes));
 }
 
-bool AccessLog::make(const AccessRun& run, const Footprint& what, Entry& e) {
+bool AccessLog::make(const AccessRun& run, Footprint what, Entry& e) {
   const Access& a = run.first;
   e.what = what;
   e.count = static_cast<std::uint16_t>(run.count);
   if (is_row(a, e.first, e.stride)) {
     e.step = run.step;
-    const std::int64_t low = e.first + e.stride * std::countr_zero(what.lanes),
-                       high = e.first + e.stride * (31 - std::countl_zero(what.lanes)),
-                       span = e.step * static_cast<std::int64_t>(run.count - 1);
-    e.low = static_cast<std::uint32_t>(std::min(low, high) + std::min<std::int64_t>(span, 0));
-    e.high = static_cast<std::uint32_t>(std::max(low, high) + std::max<std::int64_t>(span, 0) + a.bytes);
+    const auto at = [&](std::int64_t lane) { return e.first + e.stride * lane; };
+    auto [low, high] = std::minmax({at(std::countr_zero(what.lanes)), at(31 - std::countl_zero(what.lanes))});
+    if (run.count > 1) {
+      const auto [begin, end] = std::minmax({at(0), at(warp_size - 1)});
+      const auto [near, far] = std::minmax({e.step, e.step * static_cast<std::int64_t>(run.count - 1)});
+      low = std::min(low, begin + near);
+      high = std::max(high, end + far);
+    }
+    e.low = static_cast<std::uint32_t>(low);
+    e.high = static_cast<std::uint32_t>(high + a.bytes);
     return true;
   }
   if (scattered_count_ == most_scattered) return false;
@@ -115,7 +120,7 @@ bool AccessLog::are_apart(const Entry& a, const Entry& b, const BlockClocks& clo
   return a.is_even() && b.is_even() && meet_only_in_threads(a, b);
 }
 
-bool AccessLog::is_apart_from(const std::vector<Entry>& others, const Entry& e, const BlockClocks& clocks) {
+bool AccessLog::is_apart_from(std::span<const Entry> others, const Entry& e, const BlockClocks& clocks) {
   compared_ += static_cast<std::uint32_t>(others.size());
   if (compared_ > most_comparisons) return false;
   return std::ranges::all_of(others, [&](const Entry& other) { return are_apart(other, e, clocks); });
@@ -146,19 +151,29 @@ std::vector<AccessLog::Entry>& AccessLog::list_of(How how) {
   return how.strength == How::Strength::strong ? strong_ : writes_;
 }
 
-bool AccessLog::add(const AccessRun& run, const Footprint& what, const BlockClocks& clocks) {
-  Entry e;
-  if (reads_.size() + writes_.size() + strong_.size() >= most_entries || !make(run, what, e)) return false;
+bool AccessLog::add(const AccessRun& run, Footprint what, const BlockClocks& clocks) {
+  if (reads_.size() + writes_.size() + strong_.size() >= most_entries) return false;
   std::vector<Entry>& entries = list_of(what.how);
-  if (!writes_.empty() && !is_apart_from(writes_, e, clocks)) return false;
-  if (!strong_.empty() && &entries != &strong_ && !is_apart_from(strong_, e, clocks)) return false;
-  if (!reads_.empty() && &entries != &reads_ && !is_apart_from(reads_, e, clocks)) return false;
-  if (e.count == 1 && e.scattered == none) {
-    const std::size_t oldest = entries.size() - std::min(entries.size(), last_entries);
-    for (std::size_t k = entries.size(); k-- > oldest;)
-      if (joins(entries[k], e)) return true;
+  const std::size_t others = entries.size();
+  Entry& e = entries.emplace_back();
+  const auto is_apart = [&] {
+    const auto meets = [&](const std::vector<Entry>& list) {
+      const auto earlier = std::span(list).first(&list == &entries ? others : list.size());
+      return !earlier.empty() && !is_apart_from(earlier, e, clocks);
+    };
+    return !meets(writes_) && (&entries == &strong_ || !meets(strong_)) && (&entries == &reads_ || !meets(reads_));
+  };
+  if (!make(run, what, e) || !is_apart()) {
+    entries.pop_back();
+    return false;
   }
-  entries.push_back(e);
+  if (run.count > 1 || what.lanes != full_mask || e.scattered != none) return true;
+  const std::size_t oldest = others - std::min(others, last_entries);
+  for (std::size_t k = others; k-- > oldest;)
+    if (joins(entries[k], e)) {
+      entries.pop_back();
+      break;
+    }
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "vgpu/checks/block_clocks.hpp"
@@ -22,7 +23,7 @@ class AccessLog {
 
   /// Takes the accesses, and true, when none of them can race with one that is here. `what` is that of the first warp;
   /// all warps of a run with more than one have the same stamp.
-  bool add(const AccessRun& run, const Footprint& what, const BlockClocks& clocks);
+  bool add(const AccessRun& run, Footprint what, const BlockClocks& clocks);
 
   /// Visits all accesses, warp by warp: visit(what, at), where at(lane) is the address.
   template <class Visit>
@@ -30,13 +31,11 @@ class AccessLog {
     for (const std::vector<Entry>* entries : {&reads_, &writes_, &strong_})
       for (const Entry& e : *entries)
         for (unsigned k = 0; k < e.count; ++k) {
-          Footprint what = e.what;
-          what.warp = static_cast<std::uint16_t>(what.warp + k);
           const auto at = [&](unsigned lane) {
             return e.scattered == none ? static_cast<std::uint64_t>(e.first + e.step * k + e.stride * lane)
                                        : scattered_[e.scattered][lane];
           };
-          visit(what, at);
+          visit(e.what.of_warp(e.what.warp + k, k ? full_mask : e.what.lanes), at);
         }
   }
 
@@ -44,7 +43,8 @@ class AccessLog {
   static constexpr std::uint32_t none = ~0u;
   using Addresses = std::array<std::uint32_t, warp_size>;
 
-  /// The warps from `what.warp` on, of which each begins `step` bytes behind the one before.
+  /// The warps from `what.warp` on, of which each begins `step` bytes behind the one before. `what.lanes` are those of
+  /// the first; the others' all take part.
   struct Entry {
     Footprint what;
     std::uint16_t count = 1;
@@ -66,10 +66,10 @@ class AccessLog {
   };
 
   std::vector<Entry>& list_of(How how);
-  bool make(const AccessRun& run, const Footprint& what, Entry& e);
+  bool make(const AccessRun& run, Footprint what, Entry& e);
   static bool meet_only_in_threads(const Entry& a, const Entry& b);
   static bool are_apart(const Entry& a, const Entry& b, const BlockClocks& clocks);
-  bool is_apart_from(const std::vector<Entry>& others, const Entry& e, const BlockClocks& clocks);
+  bool is_apart_from(std::span<const Entry> others, const Entry& e, const BlockClocks& clocks);
   static bool joins(Entry& to, const Entry& e);
 
   std::vector<Entry> reads_, writes_;

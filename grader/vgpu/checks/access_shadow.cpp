@@ -20,7 +20,7 @@ void AccessShadow::begin_interval() {
 }
 
 /// Adds the access to a node of the same line, kind and bytes. False when it has to have a node of its own.
-bool AccessShadow::absorb(Node& node, const Footprint& what, Mask lanes, const BlockClocks* clocks) {
+bool AccessShadow::absorb(Node& node, Footprint what, Mask lanes, const BlockClocks* clocks) {
   const auto thread = what.warp * warp_size + static_cast<unsigned>(std::countr_zero(lanes));
   const auto add = [&](Mask& kept, BlockClocks::Stamp& stamp) {
     if (kept && stamp != what.stamp) {
@@ -69,7 +69,7 @@ bool AccessShadow::has_written(std::uint64_t address, std::uint32_t line, How ho
   return false;
 }
 
-void AccessShadow::keep(const Piece& piece, const Footprint& what, const BlockClocks* clocks) {
+void AccessShadow::keep(const Piece& piece, Footprint what, const BlockClocks* clocks) {
   Cell& cell = cells_[piece.word];
   if (cell.interval != interval_) cell = {interval_, none};
   for (std::uint32_t k = cell.first; k != none; k = nodes_[k].next) {

@@ -31,12 +31,12 @@ class AccessShadow {
   /// Visits earlier accesses that race with that of `what.lanes` of a piece: conflict(earlier, thread, lane, address);
   /// false from it means that this one does not count.
   template <class Conflict>
-  void check(const Piece& piece, const Footprint& what, const BlockClocks& clocks, Conflict conflict) const;
+  void check(const Piece& piece, Footprint what, const BlockClocks& clocks, Conflict conflict) const;
   /// Has `thread` written that byte by the same line and in the same way, and its warp not synchronised since?
   bool has_written(std::uint64_t address, std::uint32_t line, How how, unsigned thread,
                    const BlockClocks& clocks) const;
   /// Keeps the access. With `clocks`, forgets what it supersedes.
-  void keep(const Piece& piece, const Footprint& what, const BlockClocks* clocks);
+  void keep(const Piece& piece, Footprint what, const BlockClocks* clocks);
 
  private:
   static constexpr std::uint32_t none = ~0u;
@@ -64,7 +64,7 @@ class AccessShadow {
       if (const OfWarp& of = tables_[node.table + w]; of.lanes && visit(w, of.lanes, of.stamp)) return true;
     return false;
   }
-  bool absorb(Node& node, const Footprint& what, Mask lanes, const BlockClocks* clocks);
+  bool absorb(Node& node, Footprint what, Mask lanes, const BlockClocks* clocks);
 
   unsigned warps_ = 0;
   std::uint32_t interval_ = 0;
@@ -74,8 +74,7 @@ class AccessShadow {
 };
 
 template <class Conflict>
-void AccessShadow::check(const Piece& piece, const Footprint& what, const BlockClocks& clocks,
-                         Conflict conflict) const {
+void AccessShadow::check(const Piece& piece, Footprint what, const BlockClocks& clocks, Conflict conflict) const {
   const Cell& cell = cells_[piece.word];
   if (cell.interval != interval_) return;
   for (std::uint32_t k = cell.first; k != none; k = nodes_[k].next) {

@@ -102,13 +102,12 @@ void BlockRaces::access(const AccessRun& run, How::Kind kind) {
 
 void BlockRaces::enter(const AccessRun& run, How how) {
   const Access& a = run.first;
-  Footprint what;
-  what.line = a.who.line;
-  what.lanes = a.mask;
-  what.stamp = sync_.clocks().now(a.who.warp);
-  what.warp = static_cast<std::uint16_t>(a.who.warp);
-  what.how = how;
-  what.bytes = static_cast<std::uint8_t>(a.bytes);
+  const Footprint what{a.who.line,
+                       a.mask,
+                       sync_.clocks().now(a.who.warp),
+                       static_cast<std::uint8_t>(a.who.warp),
+                       how,
+                       static_cast<std::uint8_t>(a.bytes)};
   if (!copies_.is_empty()) compare_with_copies(a, what);
   if (how.kind == How::Kind::copy) copies_.add(a, what);
   if (how.kind == How::Kind::write && !has_lanes_apart(a)) compare_lanes(a, what);
@@ -116,17 +115,13 @@ void BlockRaces::enter(const AccessRun& run, How how) {
     if (log_.add(run, what, sync_.clocks())) return;
     move_log_to_shadow();
   }
-  for (unsigned k = 0; k < run.count; ++k) {
-    const Access one = run.of(k);
-    what.warp = static_cast<std::uint16_t>(one.who.warp);
-    enter_shadow(one, what);
-  }
+  for (unsigned k = 0; k < run.count; ++k) enter_shadow(run.of(k), what.of_warp(what.warp + k, run.lanes_of(k)));
 }
 
 void BlockRaces::move_log_to_shadow() {
   if (!has_shadow_) shadow_.begin_block(static_cast<unsigned>(has_fenced_.size()), window_bytes_);
   has_shadow_ = in_shadow_ = true;
-  log_.for_each([&](const Footprint& what, auto at) {
+  log_.for_each([&](Footprint what, auto at) {
     cut(what.lanes, what.bytes, at, pieces_);
     for (const Piece& piece : pieces_) shadow_.keep(piece, what, nullptr);
   });
@@ -136,8 +131,8 @@ void BlockRaces::move_log_to_shadow() {
 /// Threads that write the same value do not harm each other, nor what they read back: whichever write comes last, it is
 /// the same. CUDA defines so for the lanes of one store ("one of the writes"), and code relies on it for others too. If
 /// some of the values were different, these writes would race.
-bool BlockRaces::is_harmless(const Access& a, const Footprint& what, unsigned lane, const Footprint& earlier,
-                             unsigned thread, std::uint64_t address, std::uint32_t bytes) const {
+bool BlockRaces::is_harmless(const Access& a, Footprint what, unsigned lane, Footprint earlier, unsigned thread,
+                             std::uint64_t address, std::uint32_t bytes) const {
   const BlockClocks& clocks = sync_.clocks();
   if (!what.how.writes())
     return shadow_.has_written(address, earlier.line, earlier.how, what.warp * warp_size + lane, clocks);
@@ -147,10 +142,10 @@ bool BlockRaces::is_harmless(const Access& a, const Footprint& what, unsigned la
   return !changes_memory(a, lane, address - a.at(lane), count);
 }
 
-void BlockRaces::enter_shadow(const Access& a, const Footprint& what) {
+void BlockRaces::enter_shadow(const Access& a, Footprint what) {
   cut(
       a.mask, a.bytes, [&](unsigned lane) { return a.at(lane); }, pieces_);
-  const auto report = [&](const Footprint& earlier, unsigned thread, unsigned lane, std::uint64_t address,
+  const auto report = [&](Footprint earlier, unsigned thread, unsigned lane, std::uint64_t address,
                           std::uint32_t bytes) {
     if (is_harmless(a, what, lane, earlier, thread, address, bytes)) return false;
     Conflict c;
@@ -167,7 +162,7 @@ void BlockRaces::enter_shadow(const Access& a, const Footprint& what) {
 }
 
 /// Lanes of one store to the same place: one of their values remains, it is left open which.
-void BlockRaces::compare_lanes(const Access& a, const Footprint& what) {
+void BlockRaces::compare_lanes(const Access& a, Footprint what) {
   // A lane for each hash of an address; aligned elements of one size are the same or apart.
   constexpr unsigned places = 128;
   constexpr std::uint8_t nobody = 0xFF;
@@ -195,7 +190,7 @@ void BlockRaces::compare_lanes(const Access& a, const Footprint& what) {
   }
 }
 
-void BlockRaces::compare_with_copies(const Access& a, const Footprint& what) {
+void BlockRaces::compare_with_copies(const Access& a, Footprint what) {
   std::uint64_t low = ~std::uint64_t{0}, high = 0;
   for (Mask m = a.mask; m; m &= m - 1) {
     const std::uint64_t at = a.at(static_cast<unsigned>(std::countr_zero(m)));

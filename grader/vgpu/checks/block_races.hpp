@@ -62,12 +62,12 @@ class BlockRaces {
   void begin_interval();
   How how_of(const Access& a, How::Kind kind) const;
   void enter(const AccessRun& run, How how);
-  void enter_shadow(const Access& a, const Footprint& what);
-  bool is_harmless(const Access& a, const Footprint& what, unsigned lane, const Footprint& earlier, unsigned thread,
+  void enter_shadow(const Access& a, Footprint what);
+  bool is_harmless(const Access& a, Footprint what, unsigned lane, Footprint earlier, unsigned thread,
                    std::uint64_t address, std::uint32_t bytes) const;
   void move_log_to_shadow();
-  void compare_lanes(const Access& a, const Footprint& what);
-  void compare_with_copies(const Access& a, const Footprint& what);
+  void compare_lanes(const Access& a, Footprint what);
+  void compare_with_copies(const Access& a, Footprint what);
   void synchronise(const Access& a, How::Kind kind);
 
   ConflictSink& sink_;

@@ -37,7 +37,7 @@ void BlockSync::begin_block(unsigned threads) {
   clocks_.begin_block(threads);
 }
 
-void BlockSync::begin_interval() {
+void BlockSync::forget_interval() {
   clocks_.begin_interval();
   for (std::uint32_t m = in_use_; m; m &= m - 1) counted_[std::countr_zero(m)].released.clear();
   if (!released_.empty()) released_.clear();
@@ -60,8 +60,7 @@ void BlockSync::arrive(unsigned warp, Mask lanes, std::uint32_t id, Observer::Ar
   c.waiting[warp] |= lanes;
 }
 
-bool BlockSync::complete(std::uint32_t id, Observer::Meeting meeting) {
-  if (!(in_use_ >> id & 1)) return meeting == Observer::Meeting::all;
+bool BlockSync::complete_counted(std::uint32_t id, Observer::Meeting meeting) {
   in_use_ &= ~(1u << id);
   const Counted c = std::exchange(counted_[id], {});
   if (meeting == Observer::Meeting::all) return true;

@@ -28,7 +28,9 @@ class BlockSync {
  public:
   void begin_block(unsigned threads);
   /// Nothing that came before matters any more.
-  void begin_interval();
+  void begin_interval() {
+    if (!clocks_.is_even() || in_use_ || !released_.empty() || !phases_.empty() || !fenced_.empty()) forget_interval();
+  }
 
   const BlockClocks& clocks() const { return clocks_; }
   void meet(unsigned warp, Mask lanes) { clocks_.meet(warp, lanes); }
@@ -36,7 +38,9 @@ class BlockSync {
   /// At a barrier with a count.
   void arrive(unsigned warp, Mask lanes, std::uint32_t id, Observer::Arrival how);
   /// True when all threads of the block have met at it.
-  bool complete(std::uint32_t id, Observer::Meeting meeting);
+  bool complete(std::uint32_t id, Observer::Meeting meeting) {
+    return in_use_ >> id & 1 ? complete_counted(id, meeting) : meeting == Observer::Meeting::all;
+  }
 
   enum class Touches : std::uint8_t { reads, writes, updates };
   /// A load, a store or an atomic that is more than weak, in shared or global memory.
@@ -57,13 +61,15 @@ class BlockSync {
     std::deque<std::pair<std::uint64_t, Row>> complete;
   };
 
+  void forget_interval();
+  bool complete_counted(std::uint32_t id, Observer::Meeting meeting);
   void arrive_at_mbarrier(const Access& access);
   /// What the arrivals up to the end of this phase have made known; null: nothing of this interval.
   const Row* completed(std::uint64_t location, std::uint64_t phase) const;
 
   BlockClocks clocks_;
   Counted counted_[16];
-  std::uint32_t in_use_ = 0;  ///< a bit for each of them at which lanes have arrived
+  std::uint32_t in_use_ = 0;                          ///< a bit for each of them at which lanes have arrived
   std::unordered_map<std::uint64_t, Row> released_;   ///< by location
   std::unordered_map<std::uint64_t, Phases> phases_;  ///< by address
   std::unordered_map<unsigned, Row> fenced_;          ///< by thread: what it knew at its last fence

@@ -59,8 +59,11 @@ void for_each_span(const Access& a, Visit visit) {
 template <class Visit>
 void for_each_span(const AccessRun& run, Visit visit) {
   const Access& a = run.first;
-  if (a.is_affine() && a.mask == full_mask && a.stride == a.bytes && run.step == a.stride * warp_size)
-    return visit(a.first, std::uint64_t{a.bytes} * warp_size * run.count);
+  if (!a.mask) return;
+  const auto skipped = static_cast<unsigned>(std::countr_zero(a.mask));
+  if (a.is_affine() && a.mask == full_mask << skipped && a.stride == a.bytes &&
+      (run.step == a.stride * warp_size || run.count == 1))
+    return visit(a.at(skipped), std::uint64_t{a.bytes} * (warp_size * run.count - skipped));
   for (unsigned k = 0; k < run.count; ++k) for_each_span(run.of(k), visit);
 }
 
@@ -82,9 +85,12 @@ inline Extent extent_of(const AccessRun& run) {
   if (!a.mask) return e;
   const auto low = static_cast<unsigned>(std::countr_zero(a.mask));
   const unsigned high = 31 - static_cast<unsigned>(std::countl_zero(a.mask));
-  const std::uint64_t last = static_cast<std::uint64_t>(run.step) * (run.count - 1);
-  for (const unsigned lane : {low, high}) {
-    include(a.at(lane));
+  include(a.at(low));
+  include(a.at(high));
+  if (run.count == 1) return e;
+  const std::uint64_t behind = static_cast<std::uint64_t>(run.step), last = behind * (run.count - 1);
+  for (const unsigned lane : {0u, 31u}) {
+    include(a.at(lane) + behind);
     include(a.at(lane) + last);
   }
   return e;

@@ -95,6 +95,11 @@ void Counters::access(const Access& a, std::uint64_t times) {
 }
 
 void Counters::accesses(const AccessRun& run) {
+  if (run.first.space == ptx::StateSpace::shared && is_row(run.first)) return;
+  if (!run.is_whole()) {
+    access(run.first);
+    return accesses(run.rest());
+  }
   if (cost_the_same(run)) return access(run.first, run.count);
   for (unsigned k = 0; k < run.count; ++k) access(run.of(k));
 }

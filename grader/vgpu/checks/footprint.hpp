@@ -26,14 +26,19 @@ inline bool can_race(How a, How b) {
   return a.strength != How::Strength::strong || b.strength != How::Strength::strong;
 }
 
-/// One access by lanes of a warp.
+/// One access by lanes of a warp. It fits into two registers of the host: passed by value it never waits for memory.
 struct Footprint {
   std::uint32_t line = 0;  ///< index into ptx::Module::lines
   Mask lanes = 0;
   BlockClocks::Stamp stamp = 0;
-  std::uint16_t warp = 0;
+  std::uint8_t warp = 0;
   How how;
   std::uint8_t bytes = 0;  ///< of a lane
+
+  Footprint of_warp(unsigned other, Mask its_lanes) const {
+    return {line, its_lanes, stamp, static_cast<std::uint8_t>(other), how, bytes};
+  }
 };
+static_assert(sizeof(Footprint) == 16);
 
 }  // namespace scanlab::vgpu

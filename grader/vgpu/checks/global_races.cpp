@@ -144,7 +144,7 @@ void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
   has_fence_ |= !how.is_for_block && a.order >= Access::Order::acquire;
   const bool releases = a.order == Access::Order::release || a.order == Access::Order::acq_rel;
   if (releases && !how.is_for_block)
-    for (unsigned k = 0; k < run.count; ++k) block.publish(a.who.warp + k, a.mask);
+    for (unsigned k = 0; k < run.count; ++k) block.publish(a.who.warp + k, run.lanes_of(k));
   shadow_.access(run, how, block);
   if (!how.is_strong) return;
   for (unsigned k = 0; k < run.count; ++k)

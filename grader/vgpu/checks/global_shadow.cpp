@@ -57,6 +57,10 @@ GlobalShadow::Cell& GlobalShadow::cell_at(std::uint64_t address) {
 void GlobalShadow::access(const AccessRun& run, GlobalHow how, BlockView& block) {
   const Access& a = run.first;
   if (!a.mask) return;
+  if (!run.is_whole()) {
+    access({a, 1, 0}, how, block);
+    return access(run.rest(), how, block);
+  }
   Row row;
   row.deed.when = block.now(a.who.warp);
   row.deed.order = ++order_;

@@ -82,6 +82,10 @@ void LineCosts::request(const Access& a, std::uint64_t times) {
 }
 
 void LineCosts::requests(const AccessRun& run) {
+  if (!run.is_whole()) {
+    request(run.first, 1);
+    return requests(run.rest());
+  }
   if (cost_the_same(run)) return request(run.first, run.count);
   for (unsigned k = 0; k < run.count; ++k) request(run.of(k), 1);
 }

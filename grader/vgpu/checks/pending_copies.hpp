@@ -24,7 +24,7 @@ class PendingCopies {
   bool is_empty() const { return copies_.empty(); }
   void clear() { copies_.clear(); }
 
-  void add(const Access& a, const Footprint& what) {
+  void add(const Access& a, Footprint what) {
     Copy& copy = copies_.emplace_back();
     copy.what = what;
     for (Mask m = a.mask; m; m &= m - 1) {

@@ -32,14 +32,15 @@ void for_each_element(const AccessRun& run, Visit visit) {
   const std::uint64_t ones = (std::uint64_t{1} << a.bytes) - 1;
   for (unsigned k = 0; k < run.count; ++k) {
     const std::uint64_t base = static_cast<std::uint64_t>(run.step) * k;
-    if (a.is_affine() && a.mask == full_mask) {
+    const Mask lanes = run.lanes_of(k);
+    if (a.is_affine() && lanes == full_mask) {
       for (unsigned lane = 0; lane < warp_size; ++lane) {
         const std::uint64_t at = base + a.first + static_cast<std::uint64_t>(a.stride) * lane;
         visit(at / 64, ones << at % 64);
       }
       continue;
     }
-    for (Mask m = a.mask; m; m &= m - 1) {
+    for (Mask m = lanes; m; m &= m - 1) {
       const std::uint64_t at = base + a.at(static_cast<unsigned>(std::countr_zero(m)));
       visit(at / 64, ones << at % 64);
     }

@@ -39,6 +39,10 @@ void recount(Lockstep& l) {
     full += l.active[k] == full_mask;
     some += l.active[k] != 0;
   }
+  l.first = 0;
+  l.last = l.count - 1;
+  while (l.first < l.last && !l.active[l.first]) ++l.first;
+  while (l.last > l.first && !l.active[l.last]) --l.last;
   l.full = full;
   l.partial_count = 0;
   for (unsigned k = 0; l.partial_count < some - full; ++k)
@@ -69,7 +73,9 @@ void settle(Lockstep& l) {
   grid.executed += l.executed;
   if (l.full_executed)
     for (Observer* o : grid.of_work) o->executed(full_mask, l.full_executed);
-  l.executed = l.full_executed = 0;
+  if (l.full_additions)
+    for (Observer* o : grid.of_work) o->addition(full_mask, l.full_additions);
+  l.executed = l.full_executed = l.full_additions = 0;
 }
 
 const Step* go_to(Lockstep& l, const Step* target) {
@@ -172,7 +178,8 @@ const Step* barrier(Lockstep& l, const Step* s) {
     for (unsigned k = 0; k < l.count; ++k)
       for (Observer* o : grid.observers)
         o->barrier_arrive(actor_of(l.warp(k), i), full_mask, id, Observer::Arrival::waits);
-  for (Observer* o : grid.observers) o->barrier_complete(actor_of(l.warp(l.count - 1), i), id, Observer::Meeting::all);
+  const Actor last = actor_of(l.warp(l.count - 1), i);
+  for (Observer* o : grid.observers) o->barrier_complete(last, id, Observer::Meeting::all);
   ++l.block.barriers_released;
   return s + 1;
 }
@@ -276,7 +283,10 @@ void run_in_lockstep(Block& block) {
   l.count = static_cast<unsigned>(block.warps.size());
   l.limit = longest_run * l.count;
   l.open = 0;
+  std::fill_n(l.active, most_warps, 0);
   std::fill_n(l.active, l.count, full_mask);
+  l.first = 0;
+  l.last = l.count - 1;
   l.full = l.count;
   l.partial_count = 0;
   // Behind a block that has left its frames in place, the constants are where they were, and nothing else is written.
@@ -352,10 +362,10 @@ const Step* each_alone(Lockstep& l, const Step* s) {
 }
 
 void tell_additions(Lockstep& l) {
-  for (Observer* o : l.block.grid->of_work) {
-    if (l.full) o->addition(full_mask, l.full);
+  l.full_additions += l.full;
+  if (l.partial_count == 0) return;
+  for (Observer* o : l.block.grid->of_work)
     for (unsigned k = 0; k < l.partial_count; ++k) o->addition(l.active[l.partial[k]], 1);
-  }
 }
 
 const Step* each_together(Lockstep& l, const Step* s) {

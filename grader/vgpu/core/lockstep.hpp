@@ -54,11 +54,13 @@ struct Lockstep {
   unsigned open = 0;  ///< regions that the block is in
   std::vector<Column> columns;
 
-  unsigned full = 0;  ///< warps with all lanes active
+  unsigned first = 0, last = 0;  ///< of the warps with active lanes
+  unsigned full = 0;             ///< warps with all lanes active
   unsigned partial_count = 0;
   std::uint8_t partial[most_warps];  ///< warps with some lanes active
   std::uint64_t executed = 0;        ///< warp instructions since the block entered
   std::uint64_t full_executed = 0;   ///< of these, by all lanes
+  std::uint64_t full_additions = 0;  ///< by all lanes, that the observers have not been told of
   std::uint64_t limit = 0;           ///< of `executed`
   AccessRun told;                    ///< to be filled and told: to make one costs more than to fill it
 };

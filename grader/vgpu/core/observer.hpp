@@ -68,18 +68,24 @@ struct Access {
 };
 
 /// Affine accesses of `count` warps of a block, one after the other by number, by the same instruction: each begins
-/// `step` bytes behind the one before.
+/// `step` bytes behind the one before. Only the first warp may have lanes that take no part.
 struct AccessRun {
   Access first;
   unsigned count = 1;
   std::int64_t step = 0;
 
+  Mask lanes_of(unsigned k) const { return k ? full_mask : first.mask; }
   Access of(unsigned k) const {
     Access a = first;
     a.who.warp += k;
     a.first += static_cast<std::uint64_t>(step) * k;
+    a.mask = lanes_of(k);
     return a;
   }
+  /// Do the same lanes of all warps take part?
+  bool is_whole() const { return count == 1 || first.mask == full_mask; }
+  /// The warps behind the first one, of several.
+  AccessRun rest() const { return {of(1), count - 1, count > 2 ? step : 0}; }
 };
 
 /// Which accesses the handlers of an image tell, and to whom.

@@ -216,20 +216,20 @@ class RowsOf {
   /// True when all rows together are even, no two lanes touch the same, and all lie in the array that was hit last.
   bool is_even(Even& e) const {
     const unsigned some = l_.full + l_.partial_count;
-    if (some == 0) return false;
-    unsigned from = 0;
-    while (!l_.active[from]) ++from;
-    const unsigned end = from + some;
+    const unsigned from = l_.first, end = l_.last + 1;
+    if (some == 0 || end - from != some) return false;
     for (unsigned k = 0; k < l_.partial_count; ++k)
       if (l_.partial[k] != from && l_.partial[k] != end - 1) return false;
     e = {from, end, row(from), nullptr};
     const std::int64_t stride = e.first.stride;
     if (stride == 0 || stride % static_cast<std::int64_t>(sizeof(T)) || e.first.first % sizeof(T)) return false;
-    std::uint64_t differences = 0;
-    for (unsigned k = from; k < end; ++k)
-      differences |=
-          (addresses_.value[k] - addresses_.value[from] - (k - from) * static_cast<std::uint64_t>(e.step())) |
-          static_cast<std::uint64_t>(addresses_.stride[k] - stride) | (l_.active[k] == 0);
+    // Over whole vectors of warps, so that there are no ends: nobody is active behind the last.
+    constexpr unsigned width = 4;
+    std::uint64_t differences = 0, expected = addresses_.value[from] - from * static_cast<std::uint64_t>(e.step());
+    for (unsigned k = 0; k < l_.count; k += width)
+      for (unsigned n = k; n < k + width; ++n, expected += static_cast<std::uint64_t>(e.step()))
+        differences |= ((addresses_.value[n] - expected) | static_cast<std::uint64_t>(addresses_.stride[n] - stride)) &
+                       (l_.active[n] ? ~std::uint64_t{0} : 0);
     if (differences || range_.bytes < sizeof(T)) return false;
     const auto at = [&](unsigned lane) { return e.first.first + static_cast<std::uint64_t>(stride) * lane; };
     const unsigned first_lane = static_cast<unsigned>(std::countr_zero(l_.active[from])),
@@ -398,11 +398,9 @@ void move_told_rows(Lockstep& l, const Step* s, Touch touch, MoveWhole move_whol
       run.first.stride = e.first.stride;
       tell_run(l, run, touch);
     };
-    unsigned full = e.from, end_of_full = e.end;
-    if (l.active[full] != full_mask) tell(full++, 1);
-    end_of_full -= full < e.end && l.active[e.end - 1] != full_mask;
-    if (full < end_of_full) tell(full, end_of_full - full);
-    if (full < e.end && end_of_full < e.end) tell(end_of_full, 1);
+    const unsigned count = e.end - e.from, uneven_end = count > 1 && l.active[e.end - 1] != full_mask;
+    tell(e.from, count - uneven_end);
+    if (uneven_end) tell(e.end - 1, 1);
     std::byte* host = e.host;
     for (unsigned k = e.from; k < e.end; ++k, host += e.step()) {
       if (l.active[k] == full_mask && e.first.stride == sizeof(T))
