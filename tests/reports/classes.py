@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from made_course import showing
+from made_course import made_course, showing
 from scanlab.classroom.grading import make_record
 from scanlab.classroom.records import Class, HandedIn, Problem, Student, Submission
 from scanlab.classroom.store import Store, Unit
@@ -231,3 +231,21 @@ def hostile_class(folder: Path) -> Store:
     failed = result([check("inclusive"), check("sectors", "fail")], [hidden])
     room.hand_in("s0008", {KOGGE_STONE: ("int a;\n" * 1000, failed)})
     return room.write([Student(id="s0007", name=HOSTILE)], [Problem(name=HOSTILE, reason=HOSTILE)])
+
+
+def excusing_class(folder: Path) -> Store:
+    """Four students and two labs: `a` is excused from the second, `b` from both, and `d` handed in an excused one."""
+    terms = made_course(
+        f'[[lab]]\nname = "{KOGGE_STONE}"\n[[lab]]\nname = "{DOUBLE_BUFFER}"\n'
+        f'[[student]]\nid = "a"\nexcused = ["{DOUBLE_BUFFER}"]\n'
+        f'[[student]]\nid = "b"\nexcused = ["{KOGGE_STONE}", "{DOUBLE_BUFFER}"]\n'
+        f'[[student]]\nid = "d"\nexcused = ["{DOUBLE_BUFFER}"]\n'
+    )
+    room = Classroom(folder, (KOGGE_STONE, DOUBLE_BUFFER), course=terms)
+    full = result([check("one")])
+    room.hand_in("a", {KOGGE_STONE: (PLAIN + "//a", full)})
+    room.hand_in("b", {})
+    room.hand_in("c", {KOGGE_STONE: (PLAIN + "//c", full)})
+    failed = result([check("one", "fail", points=0)])
+    room.hand_in("d", {KOGGE_STONE: (PLAIN + "//d", full), DOUBLE_BUFFER: (PLAIN + "//e", failed)})
+    return room.write()

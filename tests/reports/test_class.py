@@ -10,12 +10,25 @@ from hypothesis import strategies as st
 for module in ("jinja2", "markupsafe", "pygments"):
     pytest.importorskip(module, reason=f"{module} is not here: grader/python/requirements-reports.txt has it")
 
-from classes import DOUBLE_BUFFER, KOGGE_STONE, PLAIN, REPOSITORY, Classroom, check, finding, race, result, why
+from classes import (
+    DOUBLE_BUFFER,
+    KOGGE_STONE,
+    PLAIN,
+    REPOSITORY,
+    Classroom,
+    check,
+    excusing_class,
+    finding,
+    race,
+    result,
+    why,
+)
 from scanlab.classroom.store import Store
 from scanlab.reports.class_model import ClassPage, SubmissionRow
 from scanlab.reports.class_page import class_page, distribution_of
 from scanlab.reports.findings import NAMES
 from scanlab.reports.likeness import shape
+from scanlab.reports.render import class_html
 
 
 def page_of(store: Store) -> ClassPage:
@@ -212,3 +225,24 @@ def test_every_finding_of_the_judge_has_a_name_in_words() -> None:
             found |= {family + one if one.startswith(".") else one for one in ids}
     assert len(found) > 45
     assert found - NAMES.keys() == set()
+
+
+def test_labs_that_do_not_count_for_somebody_are_left_out_of_all_numbers(tmp_path: Path) -> None:
+    page = page_of(excusing_class(tmp_path))
+    rows = {row.key: row for row in page.rows}
+    excused = {key: [cell.is_excused for cell in row.cells] for key, row in rows.items()}
+    assert excused == {"a": [False, True], "b": [True, True], "c": [False, False], "d": [False, True]}
+    points = {key: (row.points, row.max_points) for key, row in rows.items()}
+    assert points == {"a": (10, 10), "b": (0, 0), "c": (10, 110), "d": (10, 10)}  # c has not handed in the second lab
+    assert (rows["d"].verdict, rows["b"].is_excused, rows["a"].is_excused) == ("pass", True, False)
+    assert (page.distribution.count, page.distribution.left_out) == (3, 0)
+    first, second = page.labs
+    assert [(lab.expected, lab.handed_in) for lab in (first, second)] == [(3, 3), (1, 0)]
+    assert "b" not in [need.row.key for need in page.needs]
+
+
+def test_the_class_page_marks_who_is_excused(tmp_path: Path) -> None:
+    text = class_html(page_of(excusing_class(tmp_path)), set())
+    assert text.count('<abbr title="excused">ex</abbr>') == 4
+    assert "3 of 3 handed it in" in text
+    assert "Nobody handed it in" in text

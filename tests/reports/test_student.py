@@ -12,7 +12,19 @@ for module in ("jinja2", "markupsafe", "pygments"):
 
 from markupsafe import Markup
 
-from classes import DOUBLE_BUFFER, KOGGE_STONE, PLAIN, Classroom, check, finding, hiding, race, result, why
+from classes import (
+    DOUBLE_BUFFER,
+    KOGGE_STONE,
+    PLAIN,
+    Classroom,
+    check,
+    excusing_class,
+    finding,
+    hiding,
+    race,
+    result,
+    why,
+)
 from made_course import made_course
 from scanlab.classroom.records import Deduction, Problem
 from scanlab.classroom.store import Store
@@ -296,3 +308,18 @@ def test_a_source_that_is_gone_is_told(tmp_path: Path) -> None:
     store = room.write()
     store.source(room.submissions[0].files[0].sha256).unlink()
     assert "it cannot be read: No such file or directory" in student_html(page_of(store, "a"))
+
+
+def test_a_lab_that_does_not_count_is_named_and_nothing_more(tmp_path: Path) -> None:
+    store = excusing_class(tmp_path)
+    page = page_of(store, "d")
+    assert [lab.grade.lab for lab in page.labs] == [KOGGE_STONE]
+    assert len(page.excused) == 1
+    assert (page.record.points, page.record.max_points, page.record.verdict) == (10, 10, "pass")
+    assert not page.next_labs
+    assert "All checks pass" in student_html(page)
+    everything = page_of(store, "b")
+    assert (everything.labs, len(everything.excused)) == ([], 2)
+    assert "You are excused" in student_html(everything)
+    assert "0</strong>" not in student_html(everything)
+    assert "All checks pass" not in student_html(everything)

@@ -4,7 +4,7 @@ Nothing here depends on when, where or how fast a submission was graded, so that
 run took is in `usage/` (see `store.py`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -179,3 +179,17 @@ class Record(Model):
     metadata: Mapping[str, str] = {}
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
+
+    def cut(self, labs: Collection[str]) -> "Record":
+        """Return what the submission got for `labs` alone."""
+        kept = tuple(lab for lab in self.labs if lab.lab in labs)
+        verdicts = {lab.verdict for lab in kept}
+        return self.model_copy(
+            update={
+                "labs": kept,
+                "verdict": next((verdict for verdict in WORST_FIRST if verdict in verdicts), "pass"),
+                "points": sum(lab.points for lab in kept),
+                "max_points": sum(lab.max_points for lab in kept),
+                "not_run_points": sum(lab.not_run_points for lab in kept),
+            }
+        )

@@ -5,7 +5,7 @@ It never holds the secret seed, so that whoever may see results may see a course
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
@@ -154,6 +154,10 @@ class Course(Model):
         """Return whether a lab does not count for a student."""
         terms = self.terms(student)
         return terms is not None and lab in terms.excused
+
+    def counting(self, labs: Iterable[str], student: Who) -> tuple[str, ...]:
+        """Return those of `labs` from which a student is not excused."""
+        return tuple(lab for lab in labs if not self.excused(lab, student))
 
     def due(self, lab: str, student: Who = None) -> Due | None:
         """Return when a lab is due for a student, with their extension; None: it never is."""

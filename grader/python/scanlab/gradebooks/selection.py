@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scanlab.classroom.records import WORST_FIRST, Class, LabGrade, Record
+from scanlab.classroom.records import Class, LabGrade, Record
 from scanlab.classroom.store import Store
 from scanlab.course import Course, Sight
 from scanlab.errors import UsageError
@@ -58,7 +58,7 @@ def select_one(store: Store, key: str, labs: Sequence[str], options: Options) ->
 
 def _counting(record: Record, labs: Sequence[str], course: Course) -> Record:
     """Return what a submission got for those of `labs` from which the course does not excuse the student."""
-    return cut(record, [lab for lab in labs if not course.excused(lab, record.student)])
+    return record.cut(course.counting(labs, record.student))
 
 
 def _labs(taken_in: Class, wanted: Sequence[str]) -> tuple[str, ...]:
@@ -66,21 +66,6 @@ def _labs(taken_in: Class, wanted: Sequence[str]) -> tuple[str, ...]:
     if absent := sorted(names - set(taken_in.labs)):
         raise UsageError(f"--lab {absent[0]}: this class is graded on {', '.join(taken_in.labs)}")
     return tuple(lab for lab in taken_in.labs if lab in names) if names else taken_in.labs
-
-
-def cut(record: Record, labs: Sequence[str]) -> Record:
-    """Return what a submission got for `labs` alone."""
-    kept = tuple(lab for lab in record.labs if lab.lab in labs)
-    verdicts = {lab.verdict for lab in kept}
-    return record.model_copy(
-        update={
-            "labs": kept,
-            "verdict": next((verdict for verdict in WORST_FIRST if verdict in verdicts), "pass"),
-            "points": sum(lab.points for lab in kept),
-            "max_points": sum(lab.max_points for lab in kept),
-            "not_run_points": sum(lab.not_run_points for lab in kept),
-        }
-    )
 
 
 def _sound(record: Record, store: Store) -> Record:

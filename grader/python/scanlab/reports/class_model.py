@@ -18,6 +18,14 @@ class Cell:
     verdict: str
     mark: str = ""
 
+    @property
+    def is_excused(self) -> bool:
+        """Return whether the lab does not count for the student."""
+        return self.verdict == EXCUSED.verdict
+
+
+EXCUSED = Cell(None, 0, "excused")
+
 
 @dataclass(frozen=True)
 class SubmissionRow:
@@ -35,6 +43,11 @@ class SubmissionRow:
     problems: int
     is_known: bool
     """Whether the roster knows who it is."""
+
+    @property
+    def is_excused(self) -> bool:
+        """Return whether no lab counts for the student."""
+        return bool(self.cells) and all(cell.is_excused for cell in self.cells)
 
     @property
     def percent(self) -> float:
@@ -103,6 +116,8 @@ class LabStat:
 
     lab: str
     title: str
+    expected: int = 0
+    """Submissions of those for whom it counts."""
     handed_in: int = 0
     full: int = 0
     points: float = 0.0

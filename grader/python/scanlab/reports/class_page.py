@@ -9,6 +9,7 @@ from typing import Any
 from scanlab.classroom.records import Class, LabGrade, Problem, Record
 from scanlab.course import Course
 from scanlab.reports.class_model import (
+    EXCUSED,
     Bin,
     Cell,
     CheckStat,
@@ -79,6 +80,7 @@ def class_page(taken_in: Class, records: Iterable[Record], source: Callable[[str
 
 def distribution_of(rows: Sequence[SubmissionRow]) -> Distribution:
     """Return how the points are spread. A submission with a fault of the kit's has no final points and is left out."""
+    rows = [row for row in rows if not row.is_excused]
     final = [row for row in rows if row.verdict != "error" and row.max_points]
     values = [row.percent for row in final]
     counts = Counter(min(int(value * BINS // 100), BINS - 1) if value > 0 else 0 for value in values)
@@ -120,13 +122,16 @@ class _Gathered:
         self._times: dict[tuple[str, str], list[tuple[str, Result]]] = {}
         self._lines: dict[str, list[str]] = {}
 
-    def add(self, record: Record) -> None:
-        self.rows.append(_row(record))
+    def add(self, whole: Record) -> None:
+        labs = [grade.lab for grade in whole.labs]
+        record = whole.cut(self.rubrics.course.counting(labs, whole.student))
+        self.rows.append(_row(record, labs))
         self.problems += [(record.key, problem) for problem in record.problems]
         labs_of: dict[str, set[str]] = {}
         for grade in record.labs:
             stat = self.labs.setdefault(grade.lab, LabStat(grade.lab, self.rubrics.title(grade.lab)))
             stat.max_points = max(stat.max_points, grade.max_points)
+            stat.expected += 1
             if grade.sha256 is None or grade.result is None:
                 continue
             self._file(record.key, grade.lab, grade.sha256)
@@ -188,6 +193,8 @@ class _Gathered:
         """Return who needs help, the lowest points first."""
         found = []
         for row in self.rows:
+            if row.is_excused:
+                continue
             reasons = []
             if all(cell.points is None for cell in row.cells):
                 reasons.append("nothing that can be graded")
@@ -248,7 +255,9 @@ class _Pile:
         return FindingGroup(one.id, one.name, labs, tuple(self.keys), one.headline, one.advice, examples, more)
 
 
-def _row(record: Record) -> SubmissionRow:
+def _row(record: Record, labs: Iterable[str]) -> SubmissionRow:
+    """Return the row of what counts for a student; the labs that do not are marked."""
+    cells = {grade.lab: _cell(grade) for grade in record.labs}
     return SubmissionRow(
         key=record.key,
         name=name_of_student(record),
@@ -256,7 +265,7 @@ def _row(record: Record) -> SubmissionRow:
         points=record.points,
         max_points=record.max_points,
         verdict=record.verdict,
-        cells=[_cell(grade) for grade in record.labs],
+        cells=[cells.get(lab, EXCUSED) for lab in labs],
         submitted_at=one_line(record.submitted_at or "", 40),
         attempt=record.attempt,
         problems=len(record.problems),

@@ -16,7 +16,7 @@ class Rubrics:
     """The labs of one class, by its course."""
 
     def __init__(self, course: Course = NO_COURSE) -> None:
-        self._course = course
+        self.course = course
         self._labs: dict[str, Lab | None] = {}
 
     def lab(self, name: str) -> Lab | None:
@@ -31,7 +31,7 @@ class Rubrics:
 
     def rubric(self, name: str) -> Rubric | None:
         """Return a lab's rubric, None where there is none that can be read."""
-        own, kits = self._course.find(name), self.lab(name)
+        own, kits = self.course.find(name), self.lab(name)
         return own.rubric if own and own.rubric else kits.rubric if kits else None
 
     def source(self, name: str) -> str:

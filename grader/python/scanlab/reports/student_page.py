@@ -105,6 +105,9 @@ class StudentPage:
     record: Record
     name: str
     labs: Sequence[LabPart]
+    """Those that count for the student."""
+    excused: Sequence[str]
+    """The titles of the others."""
     problems: Sequence[tuple[str, str]]
 
     @property
@@ -142,9 +145,12 @@ def student_page(
     `source` gives the file with a SHA-256, and `draw` the picture of what it does as a lab, where one is wanted.
     """
     rubrics = Rubrics(sight.course)
+    known = [grade.lab for grade in record.labs]
+    record = record.cut(sight.course.counting(known, record.student))
+    excused = [rubrics.title(lab) for lab in known if sight.course.excused(lab, record.student)]
     labs = [_lab(grade, rubrics, source, sight, draw) for grade in record.labs]
     problems = [(field(problem.name, 200), field(problem.reason)) for problem in record.problems]
-    return StudentPage(field(taken_in.title, 200), record, name_of(record), labs, problems)
+    return StudentPage(field(taken_in.title, 200), record, name_of(record), labs, excused, problems)
 
 
 def _lab(
