@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +19,9 @@ os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(REPOSITORY / ".scanlab
 settings.register_profile("scanlab", deadline=None, database=None, print_blob=True)
 settings.load_profile("scanlab")
 PACKAGE = REPOSITORY / "grader/python"
-sys.path.insert(0, str(PACKAGE))
+sys.path[:0] = [str(PACKAGE), str(REPOSITORY / "tests")]
+
+from stand_ins import write_archive, write_program  # noqa: E402
 
 NVCC = """
     import pathlib, subprocess, sys
@@ -83,19 +84,6 @@ VGPU_RUN = """
     print(*sys.argv[at + 2:], flush=True)
     sys.exit(subprocess.run(sys.argv[at + 1:]).returncode)
 """
-
-
-def write_program(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!{sys.executable}\n{textwrap.dedent(text)}")
-    path.chmod(0o755)
-
-
-def write_archive(path: Path, code: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    compiled = path.with_suffix(".o")
-    subprocess.run(["g++", "-x", "c++", "-c", "-", "-o", compiled], input=code.encode(), check=True)
-    subprocess.run(["ar", "rcs", path, compiled], check=True)
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from conftest import REPOSITORY, write_program
+from conftest import REPOSITORY
 from scanlab.bootstrap import apt, build, cuda, environment
 from scanlab.bootstrap.console import SetupError
+from stand_ins import write_program
 
 DEB822 = """\
 # A mirror near us

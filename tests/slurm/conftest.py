@@ -10,7 +10,6 @@ import json
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +20,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
 PACKAGE = REPOSITORY / "grader/python"
-sys.path[:0] = [str(PACKAGE), str(HERE)]
+sys.path[:0] = [str(PACKAGE), str(HERE), str(HERE.parent)]
 
 from cluster import Cluster  # noqa: E402
 from packages import NoSlurmError, find  # noqa: E402
@@ -33,6 +32,7 @@ from scanlab.errors import KitError  # noqa: E402
 from scanlab.executors.slurm_jobs import REQUIREMENTS  # noqa: E402
 from scanlab.on_demand import provide  # noqa: E402
 from scanlab.paths import STATE, build_folder, toolchain_file  # noqa: E402
+from stand_ins import write_archive, write_program  # noqa: E402
 
 MESON_SKIP = 77
 RUN_SECONDS = 100.0
@@ -142,19 +142,6 @@ def real_build(tmp_path: Path) -> Path:
     (folder / ".scanlab-toolchain.json").write_bytes(toolchain_file().read_bytes())
     stamp(folder)
     return folder
-
-
-def write_program(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!{sys.executable}\n{textwrap.dedent(text)}")
-    path.chmod(0o755)
-
-
-def write_archive(path: Path, code: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    compiled = path.with_suffix(".o")
-    subprocess.run(["g++", "-x", "c++", "-c", "-", "-o", compiled], input=code.encode(), check=True)
-    subprocess.run(["ar", "rcs", path, compiled], check=True)
 
 
 @pytest.fixture

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from conftest import make_class, unit, write_program
+from conftest import make_class, unit
 from scanlab.errors import KitError, UsageError
 from scanlab.executors import slurm_jobs, slurm_queue
 from scanlab.executors.slurm import SlurmExecutor
 from scanlab.executors.slurm_jobs import LimitError
 from scanlab.executors.slurm_options import SlurmOptions, parse_minutes, read_options
 from scanlab.executors.slurm_queue import Queue, QueueError, TaskState
+from stand_ins import write_program
 
 
 @pytest.mark.parametrize(

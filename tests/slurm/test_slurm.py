@@ -20,9 +20,9 @@ from conftest import (
     standins,
     unit,
     wait_until,
-    write_program,
 )
 from scanlab.classroom.store import Store
+from stand_ins import write_program
 
 RIGHT = ("01_sequential", "02_kogge_stone", "03_double_buffer")
 WRONG = (
