@@ -92,8 +92,8 @@ struct Grid {
   Address workspace = 0;  ///< of a cooperative launch: where grid.sync() counts arrivals; 0 makes it trap
   std::span<Observer* const> observers;
   std::vector<Observer*> of_plain_shared, of_work;  ///< those of them with this interest
-  std::uint32_t interests = 0;             ///< Observer::Interest, of all of them
-  Claims* claims = nullptr;                ///< of the host thread that runs these blocks beside others, or null
+  std::uint32_t interests = 0;                      ///< Observer::Interest, of all of them
+  Claims* claims = nullptr;  ///< of the host thread that runs these blocks beside others, or null
   const std::function<void(std::string_view)>* print = nullptr;
   const DeviceProfile* profile = nullptr;
   std::uint64_t epoch = 0;     ///< grows whenever memory may have changed
