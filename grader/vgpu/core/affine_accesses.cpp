@@ -133,7 +133,8 @@ AffineAccesses::AffineAccesses(const ptx::Function& kernel, std::span<const std:
 /// False when there are accesses of a kind that is not followed, or too many.
 bool AffineAccesses::collect_accesses() {
   for (const ptx::Instruction& in : kernel_.instructions) {
-    if (is_one_of(in.opcode, {"atom", "red", "call"}) && !in.has("shared") && !in.has("shared::cta")) return false;
+    if (is_one_of(in.opcode, {"call", "multimem", "sust", "suld", "sured", "tex", "wmma"})) return false;
+    if (is_one_of(in.opcode, {"atom", "red"}) && !in.has("shared") && !in.has("shared::cta")) return false;
     if (in.opcode == "cp" && in.has("global")) {
       // cp.async: to, from, bytes
       if (in.has("bulk") || in.operands.size() < 3 || in.operands[2].kind != Kind::integer) return false;
@@ -146,9 +147,9 @@ bool AffineAccesses::collect_accesses() {
       continue;
     const bool writes = in.opcode == "st";
     if (in.operands.size() < 2) return false;
-    const std::uint32_t elements = in.has("v8") ? 8 : in.has("v4") ? 4 : in.has("v2") ? 2 : 1;
-    accesses_.push_back(
-        {&in.operands[writes ? 0 : 1], elements * ptx::size_of(ptx::type_from_suffix(in.modifiers.back())), writes});
+    const std::uint64_t bytes = bytes_moved(in);
+    if (bytes == 0) return false;
+    accesses_.push_back({&in.operands[writes ? 0 : 1], static_cast<std::uint32_t>(bytes), writes});
   }
   return accesses_.size() <= most_accesses;
 }

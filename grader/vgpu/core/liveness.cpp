@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "vgpu/core/words.hpp"
 
@@ -57,20 +58,21 @@ class WrittenSlots {
   std::map<std::string, std::vector<bool>> written_;
 };
 
-/// Bytes that a ld or st moves.
-std::uint64_t bytes_moved(const ptx::Instruction& in) {
-  std::uint64_t bytes = 0;
-  for (const std::string& word : in.modifiers)
-    if (const ptx::Type t = ptx::type_from_suffix(word); t != ptx::Type::none) bytes = ptx::size_of(t);
-  return bytes * (in.has("v4") ? 4 : in.has("v2") ? 2 : 1);
-}
-
 bool is_of_slot(const ptx::Instruction& in, std::size_t operand) {
   return in.operands.size() > operand && in.operands[operand].kind == Kind::address && in.operands[operand].reg < 0 &&
          std::any_of(in.modifiers.begin(), in.modifiers.end(), [](const auto& m) { return m.starts_with("param"); });
 }
 
 }  // namespace
+
+std::uint64_t bytes_moved(const ptx::Instruction& in) {
+  std::uint64_t bytes = 0;
+  for (const std::string& word : in.modifiers)
+    if (const ptx::Type t = ptx::type_from_suffix(word); t != ptx::Type::none) bytes = ptx::size_of(t);
+  for (const auto& [word, elements] : {std::pair{"v2", 2}, {"v4", 4}, {"v8", 8}})
+    if (in.has(word)) bytes *= elements;
+  return bytes;
+}
 
 void for_each_definition(const ptx::Instruction& in, const std::function<void(std::int32_t)>& visit) {
   if (has_destination(in)) registers_of(in.operands[0], visit);

@@ -48,6 +48,9 @@ class Liveness {
 void for_each_definition(const ptx::Instruction& instruction, const std::function<void(std::int32_t)>& visit);
 void for_each_use(const ptx::Instruction& instruction, const std::function<void(std::int32_t)>& visit);
 
+/// Bytes that a lane's `ld` or `st` moves.
+std::uint64_t bytes_moved(const ptx::Instruction& instruction);
+
 /// The .param variables in the function's body of which bytes are read, or passed on, that may not have been written.
 std::vector<std::string> slots_read_unwritten(const ptx::Function& function, const ControlFlow& flow);
 
