@@ -239,6 +239,9 @@ std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments,
       Parallel& parallel = all[k].parallel;
       for (auto* const samples : {&parallel.one, &parallel.several}) {
         device.threads = samples == &parallel.one ? 1 : threads;
+        // The second of two, as in a program that launches again and again: the threads are awake.
+        Sample ignored;
+        benches.plain.prepared[k].launch(ignored);
         benches.plain.prepared[k].launch(samples->emplace_back());
       }
       device.threads = 1;

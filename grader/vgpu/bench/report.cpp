@@ -24,7 +24,7 @@ std::string table(const std::vector<Measured>& all, const Arguments& arguments) 
   }
   const unsigned threads = all.front().parallel.threads;
   if (threads <= 1) return text;
-  text += fmt::format("\ntime on the clock, ms a launch, fastest of {}\n{:<26}{:>12}{:>12}{:>8}\n", arguments.repeat,
+  text += fmt::format("\ntime on the clock, ms a launch behind another, fastest of {}\n{:<26}{:>12}{:>12}{:>8}\n", arguments.repeat,
                       "kernel", "1 thread", fmt::format("{} threads", threads), "ratio");
   for (const Measured& measured : all) {
     const Parallel& p = measured.parallel;

@@ -43,8 +43,10 @@ constexpr double portion_ns = 15e3;
 constexpr std::uint64_t portions_a_thread = 3;
 /// Warp instructions of a slow block before a thread looks whether it runs in vain.
 constexpr std::uint64_t slow_look = 2'000'000;
-/// How long a thread looks for its next job before it sleeps.
-constexpr unsigned spins = 400;
+/// How long a thread looks for its next job before it sleeps: to wake one takes up to 0.2 ms on a virtual machine, and
+/// the next launch often comes at once. Between looks it lets others run.
+constexpr double awake_ns = 300e3;
+constexpr unsigned looks_at_once = 64;
 
 void pause() {
 #if defined(__x86_64__)
@@ -56,10 +58,14 @@ void pause() {
 
 /// Waits until `value` is no longer `old`.
 void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
-  for (unsigned k = 0; k < spins; ++k) {
-    if (value.load(std::memory_order_acquire) != old) return;
-    pause();
-  }
+  const Clock::time_point start = Clock::now();
+  do {
+    for (unsigned k = 0; k < looks_at_once; ++k) {
+      if (value.load(std::memory_order_acquire) != old) return;
+      pause();
+    }
+    std::this_thread::yield();
+  } while (ns_since(start) < awake_ns);
   value.wait(old, std::memory_order_acquire);
 }
 

@@ -314,7 +314,7 @@ def _compared(case: VgpuCase, observers: str, own: dict[str, Any], pocl: dict[st
 
 
 def _side_by_side(rounds: Sequence[Parallel]) -> dict[str, Any] | None:
-    """Return the fastest launches on one thread and on several, in ms on the clock, and how they compare."""
+    """Return the fastest launches behind others, on one thread and on several, in ms on the clock; and their ratio."""
     if not rounds:
         return None
     one = min(ns for each in rounds for ns in each.one.wall_ns)
