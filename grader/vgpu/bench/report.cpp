@@ -24,8 +24,8 @@ std::string table(const std::vector<Measured>& all, const Arguments& arguments) 
   }
   const unsigned threads = all.front().parallel.threads;
   if (threads <= 1) return text;
-  text += fmt::format("\ntime on the clock, ms a launch behind another, fastest of {}\n{:<26}{:>12}{:>12}{:>8}\n", arguments.repeat,
-                      "kernel", "1 thread", fmt::format("{} threads", threads), "ratio");
+  text += fmt::format("\ntime on the clock, ms a launch behind another, fastest of {}\n{:<26}{:>12}{:>12}{:>8}\n",
+                      arguments.repeat, "kernel", "1 thread", fmt::format("{} threads", threads), "ratio");
   for (const Measured& measured : all) {
     const Parallel& p = measured.parallel;
     text += fmt::format("{:<26}{:>12.2f}{:>12.2f}{:>8.2f}\n", measured.title, min_wall_ns(p.one) * 1e-6,
