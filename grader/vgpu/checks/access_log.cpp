@@ -120,7 +120,7 @@ bool AccessLog::are_apart(const Entry& a, const Entry& b, const BlockClocks& clo
   return a.is_even() && b.is_even() && meet_only_in_threads(a, b);
 }
 
-bool AccessLog::is_apart_from(std::span<const Entry> others, const Entry& e, const BlockClocks& clocks) {
+bool AccessLog::is_apart_from(const std::vector<Entry>& others, const Entry& e, const BlockClocks& clocks) {
   compared_ += static_cast<std::uint32_t>(others.size());
   if (compared_ > most_comparisons) return false;
   return std::ranges::all_of(others, [&](const Entry& other) { return are_apart(other, e, clocks); });
@@ -152,28 +152,18 @@ std::vector<AccessLog::Entry>& AccessLog::list_of(How how) {
 }
 
 bool AccessLog::add(const AccessRun& run, Footprint what, const BlockClocks& clocks) {
-  if (reads_.size() + writes_.size() + strong_.size() >= most_entries) return false;
+  Entry e;
+  if (reads_.size() + writes_.size() + strong_.size() >= most_entries || !make(run, what, e)) return false;
   std::vector<Entry>& entries = list_of(what.how);
-  const std::size_t others = entries.size();
-  Entry& e = entries.emplace_back();
-  const auto is_apart = [&] {
-    const auto meets = [&](const std::vector<Entry>& list) {
-      const auto earlier = std::span(list).first(&list == &entries ? others : list.size());
-      return !earlier.empty() && !is_apart_from(earlier, e, clocks);
-    };
-    return !meets(writes_) && (&entries == &strong_ || !meets(strong_)) && (&entries == &reads_ || !meets(reads_));
-  };
-  if (!make(run, what, e) || !is_apart()) {
-    entries.pop_back();
-    return false;
+  if (!writes_.empty() && !is_apart_from(writes_, e, clocks)) return false;
+  if (!strong_.empty() && &entries != &strong_ && !is_apart_from(strong_, e, clocks)) return false;
+  if (!reads_.empty() && &entries != &reads_ && !is_apart_from(reads_, e, clocks)) return false;
+  if (e.count == 1 && e.scattered == none) {
+    const std::size_t oldest = entries.size() - std::min(entries.size(), last_entries);
+    for (std::size_t k = entries.size(); k-- > oldest;)
+      if (joins(entries[k], e)) return true;
   }
-  if (run.count > 1 || what.lanes != full_mask || e.scattered != none) return true;
-  const std::size_t oldest = others - std::min(others, last_entries);
-  for (std::size_t k = others; k-- > oldest;)
-    if (joins(entries[k], e)) {
-      entries.pop_back();
-      break;
-    }
+  entries.push_back(e);
   return true;
 }
 

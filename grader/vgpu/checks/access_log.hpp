@@ -8,7 +8,6 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "vgpu/checks/block_clocks.hpp"
@@ -69,7 +68,7 @@ class AccessLog {
   bool make(const AccessRun& run, Footprint what, Entry& e);
   static bool meet_only_in_threads(const Entry& a, const Entry& b);
   static bool are_apart(const Entry& a, const Entry& b, const BlockClocks& clocks);
-  bool is_apart_from(std::span<const Entry> others, const Entry& e, const BlockClocks& clocks);
+  bool is_apart_from(const std::vector<Entry>& others, const Entry& e, const BlockClocks& clocks);
   static bool joins(Entry& to, const Entry& e);
 
   std::vector<Entry> reads_, writes_;

@@ -26,7 +26,7 @@ inline bool can_race(How a, How b) {
   return a.strength != How::Strength::strong || b.strength != How::Strength::strong;
 }
 
-/// One access by lanes of a warp. It fits into two registers of the host: passed by value it never waits for memory.
+/// One access by lanes of a warp, small enough to be passed by value.
 struct Footprint {
   std::uint32_t line = 0;  ///< index into ptx::Module::lines
   Mask lanes = 0;

@@ -151,6 +151,7 @@ struct ParallelRun::State {
   /// A host thread's part in the launch. None of it is shared, so each lies in cache lines of its own.
   struct alignas(64) Worker {
     Grid grid;
+    Claims* claims = nullptr;  ///< what it claims; nothing, where the blocks are known to be apart
     std::unique_ptr<BlockRunner> runner;
     std::vector<std::unique_ptr<Observer>> forks;
     std::vector<Observer*> observers;  ///< the same
@@ -169,6 +170,7 @@ struct ParallelRun::State {
     if (!workers[k]) {
       auto made = std::make_unique<Worker>();
       made->grid = grid;
+      made->claims = &claims;
       made->grid.claims = options.apart ? nullptr : &claims;
       RunLimits own = limits;
       own.helper = nullptr;
@@ -210,7 +212,7 @@ struct ParallelRun::State {
       look_at = 2 * w.grid.executed;
       if (conflicts_with_others(w)) return false;
     }
-    return outcome == Outcome::ended && set_apart(w);
+    return outcome == Outcome::ended && w.claims->set_apart();
   }
 
   /// Runs blocks as long as there are any, after the slow one that it may have begun. False when the round is lost.
@@ -221,7 +223,7 @@ struct ParallelRun::State {
         const Outcome outcome = w.runner->run(at);
         if (outcome == Outcome::failed || (outcome == Outcome::slow && !finish_slow(w))) return false;
       }
-    return options.apart || !w.grid.claims->has_set_apart() || set_apart(w);
+    return !w.claims->has_set_apart() || w.claims->set_apart();
   }
 
   void work(unsigned k, bool has_begun) {
@@ -233,12 +235,9 @@ struct ParallelRun::State {
     if (!ended) team.stop.store(true, std::memory_order_relaxed);
   }
 
-  bool set_apart(const Worker& w) const { return options.apart || w.grid.claims->set_apart(); }
-
   bool conflicts_with_others(const Worker& w) const {
-    return !options.apart && std::any_of(team.members.begin(), team.members.end(), [&](const auto& m) {
-      return &m->claims != w.grid.claims && w.grid.claims->conflicts_with(m->claims);
-    });
+    return std::any_of(team.members.begin(), team.members.end(),
+                       [&](const auto& m) { return &m->claims != w.claims && w.claims->conflicts_with(m->claims); });
   }
 
   // --- rounds ------------------------------------------------------------------------------------------------------
