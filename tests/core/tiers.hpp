@@ -13,7 +13,7 @@ namespace scanlab::test {
 
 /// What `kernel` writes. Warps begin in lockstep, then each by itself in code for warps that stay together, and a
 /// random schedule runs the code for any warp alone: all give the same, with the same counts.
-inline std::vector<std::uint32_t> written(const Kernel& kernel, unsigned threads, std::size_t words,
+inline std::vector<std::uint32_t> written(const Kernel& kernel, vgpu::Dim3 block, std::size_t words,
                                           unsigned blocks = 1) {
   using Order = vgpu::Schedule::Order;
   const Order orders[] = {Order::lockstep, Order::in_order, Order::reversed, Order::random};
@@ -23,7 +23,7 @@ inline std::vector<std::uint32_t> written(const Kernel& kernel, unsigned threads
     vgpu::Counters counters;
     Setup setup;
     setup.grid.x = blocks;
-    setup.block.x = threads;
+    setup.block = block;
     setup.words = words;
     setup.observer = &counters;
     setup.schedule = {orders[k], 3};
@@ -41,6 +41,10 @@ inline std::vector<std::uint32_t> written(const Kernel& kernel, unsigned threads
     CHECK(counts[k] == counts[3]);
   }
   return out[0];
+}
+inline std::vector<std::uint32_t> written(const Kernel& kernel, unsigned threads, std::size_t words,
+                                          unsigned blocks = 1) {
+  return written(kernel, vgpu::Dim3{threads, 1, 1}, words, blocks);
 }
 
 }  // namespace scanlab::test

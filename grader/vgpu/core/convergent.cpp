@@ -15,24 +15,34 @@ const Inst* target_of(const Inst* i) {
 
 void spread(Warp& w, const PairedRegister& r) {
   const Pair& p = *w.lanes<Pair>(r.pair);
+  const unsigned row_lanes = row_lanes_of(w);
   if (r.bytes == 2)
-    spread(w.lanes<std::uint16_t>(r.lanes), p);
+    spread(w.lanes<std::uint16_t>(r.lanes), p, row_lanes);
   else if (r.bytes == 4)
-    spread(w.lanes<std::uint32_t>(r.lanes), p);
+    spread(w.lanes<std::uint32_t>(r.lanes), p, row_lanes);
   else
-    spread(w.lanes<std::uint64_t>(r.lanes), p);
+    spread(w.lanes<std::uint64_t>(r.lanes), p, row_lanes);
 }
 
 /// The lanes as a pair; false when they are of another shape.
 template <class T>
 bool collect(Warp& w, const PairedRegister& r) {
   const T* const lanes = w.lanes<T>(r.lanes);
-  const T stride = r.is_affine ? static_cast<T>(lanes[1] - lanes[0]) : T{0};
+  const unsigned row_lanes = row_lanes_of(w);
+  T stride = 0, jump = 0;
+  if (r.is_affine) {
+    stride = static_cast<T>(lanes[1] - lanes[0]);
+    if (row_lanes > 1 && row_lanes < warp_size)
+      jump = static_cast<T>(lanes[row_lanes] - lanes[0] - stride * static_cast<T>(row_lanes));
+  }
+  using Signed = std::make_signed_t<T>;
+  const Pair pair{lanes[0], static_cast<Signed>(stride), static_cast<Signed>(jump)};
+  alignas(64) T expected[warp_size];
+  spread(expected, pair, row_lanes);
   T different = 0;
-  for (unsigned l = 0; l < warp_size; ++l)
-    different = static_cast<T>(different | (lanes[l] ^ static_cast<T>(lanes[0] + stride * static_cast<T>(l))));
+  for (unsigned l = 0; l < warp_size; ++l) different = static_cast<T>(different | (lanes[l] ^ expected[l]));
   if (different) return false;
-  *w.lanes<Pair>(r.pair) = {lanes[0], static_cast<std::make_signed_t<T>>(stride)};
+  *w.lanes<Pair>(r.pair) = pair;
   return true;
 }
 

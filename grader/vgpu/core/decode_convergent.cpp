@@ -45,7 +45,7 @@ Shape Decoder::shape_given_by(const ptx::Instruction& in, const std::vector<Shap
     return most;
   }
   if (mentions_local(in)) return Shape::varying;
-  const auto s = select_pairs(with_addresses(in), function_, shapes, context_.image->rows);
+  const auto s = select_pairs(with_addresses(in), function_, shapes, context_.image->row_lanes);
   return s ? s->result : Shape::varying;
 }
 
@@ -162,7 +162,7 @@ void Decoder::convergent_unguarded(const ptx::Instruction& in) {
   const bool is_predicate = function_.registers[static_cast<std::size_t>(to)].type == Type::pred;
   if (!is_predicate && !is_paired(to)) return unguarded(in);
   const ptx::Instruction plain = with_addresses(in);
-  const auto s = select_pairs(plain, function_, uniformity_->shapes(), context_.image->rows);
+  const auto s = select_pairs(plain, function_, uniformity_->shapes(), context_.image->row_lanes);
   if (!s) return unguarded(in);
   OperandRef op[8] = {};
   const bool is_told = s->is_addition && context_.image->watched == Watched::everything;
@@ -196,7 +196,7 @@ void Decoder::convergent_unguarded(const ptx::Instruction& in) {
 
 void Decoder::defined(std::int32_t index, Shape result) {
   const Shape shape = uniformity_->shape_of(index);
-  if (shape == Shape::affine && result == Shape::uniform) emit(clear_stride, {each_alone, 1}).op[0] = pair_of(index);
+  if (shape == Shape::affine && result == Shape::uniform) emit(clear_growth, {each_alone, 1}).op[0] = pair_of(index);
   if (!needs_lanes_[static_cast<std::size_t>(index)]) return;
   const SpreadHandlers spread = spread_handlers(frame_.lane_bytes_of(index), shape);
   Inst& i = emit(spread.run, {spread.in_lockstep, 2});

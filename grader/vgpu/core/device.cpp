@@ -37,6 +37,13 @@ struct GridWorkspace {
 constexpr double launch_ns = 2000;
 constexpr double warp_instructions_a_cycle = 4;  // a multiprocessor
 
+/// See Image::row_lanes.
+std::uint8_t row_lanes_in(const Dim3& block) {
+  if (block.x % warp_size == 0 || (block.y == 1 && block.z == 1)) return warp_size;
+  const bool is_narrow = block.x > 1 && warp_size % block.x == 0 && block.x * block.y % warp_size == 0;
+  return is_narrow ? static_cast<std::uint8_t>(block.x) : std::uint8_t{1};
+}
+
 LaunchResult refuse(LaunchResult::Status status, std::string message) {
   LaunchResult r;
   r.status = status;
@@ -192,7 +199,7 @@ LaunchResult Device::prepare(const LaunchRequest& request, Ready& ready) {
   ready.parts = may_part(request);
   options.watched = !observers_.empty() ? Watched::everything : ready.parts ? Watched::global : Watched::nothing;
   options.fine_grain = schedule.order == Schedule::Order::random;
-  options.rows = block.x % warp_size == 0 || (block.y == 1 && block.z == 1);
+  options.row_lanes = row_lanes_in(block);
   const auto key = std::make_pair(request.kernel, options);
   std::unique_ptr<Image>& image = m.images[key];
   if (!image) {

@@ -8,14 +8,13 @@
 #include <utility>
 
 #include "vgpu/core/fault.hpp"
+#include "vgpu/core/pairs.hpp"
 
 namespace scanlab::vgpu {
 namespace {
 
 using ptx::Type;
 using Kind = ptx::Operand::Kind;
-
-constexpr std::uint32_t pair_bytes = 16;
 
 constexpr std::uint32_t round_up(std::uint32_t n, std::uint32_t to) {
   return (n + to - 1) / to * to;
@@ -136,8 +135,8 @@ OperandRef FrameLayout::constant(std::uint64_t bits, Type type) {
 
 OperandRef FrameLayout::take_pair() {
   if (next_pair_ == pairs_end_) {
-    next_pair_ = take(4 * pair_bytes);
-    pairs_end_ = next_pair_ + 4 * pair_bytes;
+    next_pair_ = take(2 * pair_bytes);
+    pairs_end_ = next_pair_ + 2 * pair_bytes;
   }
   return std::exchange(next_pair_, next_pair_ + pair_bytes);
 }

@@ -136,6 +136,10 @@ inline bool is_observed(const Warp& w) {
 inline bool is_observed(const Warp& w, Observer::Interest interest) {
   return w.block->grid->interests & interest;
 }
+/// Image::row_lanes.
+inline unsigned row_lanes_of(const Warp& w) {
+  return w.block->grid->image->row_lanes;
+}
 inline Actor actor_of(const Warp& w, const Inst* i) {
   return {w.block->index, w.id, w.block->slot, i->line};
 }

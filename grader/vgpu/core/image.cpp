@@ -232,7 +232,7 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   image->kernel = &kernel;
   image->watched = options.watched;
   image->fine_grain = options.fine_grain;
-  image->rows = options.rows;
+  image->row_lanes = options.row_lanes;
   image->convergent = !options.fine_grain;
   image->parameter_bytes = layout_parameters(kernel, image->parameter_offsets);
   const Reach reached = reach(module, kernel);

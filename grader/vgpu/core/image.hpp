@@ -102,7 +102,9 @@ struct Image {
   const Program* entry = nullptr;
   Watched watched = Watched::nothing;
   bool fine_grain = false;  ///< a turn may end before every access to memory
-  bool rows = false;        ///< the lanes of a warp are neighbours in x and have the same y and z
+  /// A warp is a row of the block, 32 neighbours in x with the same y and z; or, at 16, 8, 4 or 2, it is several rows
+  /// of so many, one y behind the other and of the same z; at 1, nothing is known of it.
+  std::uint8_t row_lanes = 1;
   bool convergent = false;  ///< there is code for warps that stay together
   bool loops = false;       ///< a block may live long: there are loops or calls in the code
   bool separable = false;   ///< nothing in the code says that blocks work together, or must come in their order
@@ -123,7 +125,8 @@ struct Image {
 /// What an image is made for; the fields are those of Image.
 struct ImageOptions {
   Watched watched = Watched::nothing;
-  bool fine_grain = false, rows = false;
+  bool fine_grain = false;
+  std::uint8_t row_lanes = 1;
   auto operator<=>(const ImageOptions&) const = default;
 };
 

@@ -224,7 +224,10 @@ bool jumps(StepHandler run) {
 }  // namespace
 
 Lockstep::Lockstep(Block& owner)
-    : block(owner), program(*owner.grid->image->entry), columns(program.lockstep.columns.size()) {}
+    : block(owner),
+      program(*owner.grid->image->entry),
+      row_lanes(owner.grid->image->row_lanes),
+      columns(program.lockstep.columns.size()) {}
 
 void lift(Program& program, const std::vector<Lift>& lifts) {
   const std::vector<Inst>& code = program.convergent;

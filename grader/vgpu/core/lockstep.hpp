@@ -23,10 +23,18 @@ inline constexpr unsigned most_warps = 32;
 struct Column {
   alignas(64) std::uint64_t value[most_warps];
   alignas(64) std::int64_t stride[most_warps];
-  Pair of(unsigned warp) const { return {value[warp], stride[warp]}; }
+  alignas(64) std::int64_t jump[most_warps];
+  Pair of(unsigned warp) const { return {value[warp], stride[warp], jump[warp]}; }
   void set(unsigned warp, const Pair& p) {
     value[warp] = p.value;
     stride[warp] = p.stride;
+    jump[warp] = p.jump;
+  }
+  /// Does one of the first `count` warps' pairs have jumps?
+  bool jumps(unsigned count) const {
+    std::int64_t any = 0;
+    for (unsigned k = 0; k < count; ++k) any |= jump[k];
+    return any != 0;
   }
 };
 
@@ -46,8 +54,9 @@ struct Lockstep {
 
   Block& block;
   const Program& program;
-  unsigned count = 0;  ///< warps
-  unsigned at = 0;     ///< the one that runs alone now, for faults
+  const unsigned row_lanes;  ///< of the image
+  unsigned count = 0;        ///< warps
+  unsigned at = 0;           ///< the one that runs alone now, for faults
   std::byte* registers[most_warps];
   Mask active[most_warps];
   Region regions[most_masked_depth];

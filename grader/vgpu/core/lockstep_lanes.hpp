@@ -58,6 +58,7 @@ const Step* first_lane_in_lockstep(Lockstep& l, const Step* s) {
       to.value[k] = value_of_lane(result);
       to.stride[k] = 0;
     }
+    for (unsigned k = 0; k < l.count && l.row_lanes < warp_size; ++k) to.jump[k] = 0;
   }
   (std::index_sequence_for<S...>{});
   return s + 1;

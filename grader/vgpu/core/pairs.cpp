@@ -25,10 +25,16 @@ Pair& pair_at(Warp& w, OperandRef ref) {
   return *w.lanes<Pair>(ref);
 }
 
-/// The pair as a register of type T holds it.
+/// A value, and one of the two ways in which it grows. All arithmetic is linear: a jump becomes what a stride would.
+struct Linear {
+  std::uint64_t value = 0;
+  std::int64_t growth = 0;
+};
+
+/// As a register of type T holds it.
 template <class T>
-Pair wrapped(std::uint64_t value, std::int64_t stride) {
-  return {static_cast<Unsigned<T>>(value), static_cast<Signed<T>>(static_cast<Unsigned<T>>(stride))};
+Linear wrapped(std::uint64_t value, std::int64_t growth) {
+  return {static_cast<Unsigned<T>>(value), static_cast<Signed<T>>(static_cast<Unsigned<T>>(growth))};
 }
 
 std::int64_t plus(std::int64_t a, std::int64_t b) {
@@ -37,54 +43,58 @@ std::int64_t plus(std::int64_t a, std::int64_t b) {
 std::int64_t minus(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
-std::int64_t scaled(std::int64_t stride, std::uint64_t by) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(stride) * by);
+std::int64_t scaled(std::int64_t growth, std::uint64_t by) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(growth) * by);
 }
 
 // --- affine arithmetic: exact modulo 2^bits, as the lanes would have it ----------------------------------------------
 
-/// One operation: `of` gives the result from as many pairs as it has parameters. One that may leave says by `fits`
-/// whether the result is a pair at all.
+/// One operation: `of` gives the result from as many operands as it has parameters. One that may leave says by `fits`
+/// whether the result is a pair at all, which has rows of `row_lanes` lanes.
 template <class T>
 struct AddPairs {
-  static Pair of(const Pair& a, const Pair& b) { return wrapped<T>(a.value + b.value, plus(a.stride, b.stride)); }
+  static Linear of(const Linear& a, const Linear& b) { return wrapped<T>(a.value + b.value, plus(a.growth, b.growth)); }
 };
 
 template <class T>
 struct SubtractPairs {
-  static Pair of(const Pair& a, const Pair& b) { return wrapped<T>(a.value - b.value, minus(a.stride, b.stride)); }
+  static Linear of(const Linear& a, const Linear& b) {
+    return wrapped<T>(a.value - b.value, minus(a.growth, b.growth));
+  }
 };
 
 /// The second is uniform.
 template <class T>
 struct ScalePair {
-  static Pair of(const Pair& a, const Pair& by) { return wrapped<T>(a.value * by.value, scaled(a.stride, by.value)); }
+  static Linear of(const Linear& a, const Linear& by) {
+    return wrapped<T>(a.value * by.value, scaled(a.growth, by.value));
+  }
 };
 
 /// a * b + c; the second is uniform.
 template <class T>
 struct ScaleAndAddPairs {
-  static Pair of(const Pair& a, const Pair& by, const Pair& c) {
-    return wrapped<T>(a.value * by.value + c.value, plus(scaled(a.stride, by.value), c.stride));
+  static Linear of(const Linear& a, const Linear& by, const Linear& c) {
+    return wrapped<T>(a.value * by.value + c.value, plus(scaled(a.growth, by.value), c.growth));
   }
 };
 
 template <class T>
 struct ShiftPairLeft {
-  static Pair of(const Pair& a, const Pair& b) {
+  static Linear of(const Linear& a, const Linear& b) {
     // Bits that leave a narrow T are cut off by `wrapped`.
     const std::uint64_t by = b.value & 0xffffffff, kept = by < 64 ? ~std::uint64_t{0} : 0;
     const auto shifted = [&](std::uint64_t x) { return x << by % 64 & kept; };
-    return wrapped<T>(shifted(a.value), static_cast<std::int64_t>(shifted(static_cast<std::uint64_t>(a.stride))));
+    return wrapped<T>(shifted(a.value), static_cast<std::int64_t>(shifted(static_cast<std::uint64_t>(a.growth))));
   }
 };
 
 template <class T>
 struct CopyPair {
-  static Pair of(const Pair& a) { return wrapped<T>(a.value, a.stride); }
+  static Linear of(const Linear& a) { return wrapped<T>(a.value, a.growth); }
 };
 
-/// The values of lanes 0 and 31, when no lane between them leaves the range of T.
+/// The values of lanes 0 and 31 of a pair without jumps, when no lane between them leaves the range of T.
 template <class T>
 bool ends_of(const Pair& a, std::int64_t& first, std::int64_t& last) {
   first = static_cast<std::int64_t>(static_cast<T>(a.value));
@@ -98,10 +108,18 @@ bool ends_of(const Pair& a, std::int64_t& first, std::int64_t& last) {
   }
 }
 
+/// Does no lane leave the range of T? Rows begin and end with the lowest and the highest lanes.
 template <class T>
-bool is_within(const Pair& a) {
+bool is_within(const Pair& a, unsigned row_lanes) {
+  static_assert(sizeof(T) == 4, "so that no sum of 64 bits wraps");
   std::int64_t first = 0, last = 0;
-  return ends_of<T>(a, first, last);
+  if (!a.jump) [[likely]]
+    return ends_of<T>(a, first, last);
+  const std::int64_t row = a.stride * (row_lanes - 1),
+                     rows = a.stride * (warp_size - row_lanes) + a.jump * (warp_size / row_lanes - 1);
+  first = static_cast<std::int64_t>(static_cast<T>(a.value));
+  const auto [low, high] = std::minmax({first, first + row, first + rows, first + rows + row});
+  return low >= std::numeric_limits<T>::min() && high <= std::numeric_limits<T>::max();
 }
 template <class T>
 std::int64_t extended(std::uint64_t value) {
@@ -111,25 +129,27 @@ std::int64_t extended(std::uint64_t value) {
 /// From T to 64 bits; affine only as long as no lane wraps.
 template <class T>
 struct WidenPair {
-  static bool fits(const Pair& a) { return is_within<T>(a); }
-  static Pair of(const Pair& a) { return {static_cast<std::uint64_t>(extended<T>(a.value)), a.stride}; }
+  static bool fits(unsigned row_lanes, const Pair& a) { return is_within<T>(a, row_lanes); }
+  static Linear of(const Linear& a) { return {static_cast<std::uint64_t>(extended<T>(a.value)), a.growth}; }
 };
 
 /// mul.wide; the second is uniform.
 template <class T>
 struct ScaleWide {
-  static bool fits(const Pair& a, const Pair&) { return is_within<T>(a); }
-  static Pair of(const Pair& a, const Pair& by) {
+  static bool fits(unsigned row_lanes, const Pair& a, const Pair&) { return is_within<T>(a, row_lanes); }
+  static Linear of(const Linear& a, const Linear& by) {
     const auto factor = static_cast<std::uint64_t>(extended<T>(by.value));
-    return {static_cast<std::uint64_t>(extended<T>(a.value)) * factor, scaled(a.stride, factor)};
+    return {static_cast<std::uint64_t>(extended<T>(a.value)) * factor, scaled(a.growth, factor)};
   }
 };
 
 /// mad.wide; the second is uniform.
 template <class T>
 struct ScaleWideAndAdd {
-  static bool fits(const Pair& a, const Pair&, const Pair&) { return is_within<T>(a); }
-  static Pair of(const Pair& a, const Pair& by, const Pair& c) { return AddPairs<u64>::of(ScaleWide<T>::of(a, by), c); }
+  static bool fits(unsigned row_lanes, const Pair& a, const Pair&, const Pair&) { return is_within<T>(a, row_lanes); }
+  static Linear of(const Linear& a, const Linear& by, const Linear& c) {
+    return AddPairs<u64>::of(ScaleWide<T>::of(a, by), c);
+  }
 };
 
 /// For a warp, and for the warps of a block in lockstep: each source is a pair.
@@ -138,12 +158,21 @@ struct PairHandlers {
   StepHandler in_lockstep = nullptr;
 };
 
+Linear by_stride(const Pair& a) {
+  return {a.value, a.stride};
+}
+Linear by_jump(const Pair& a) {
+  return {a.value, a.jump};
+}
+
 template <class Op, std::size_t... k>
 const Inst* on_pairs(Warp& w, const Inst* i, std::index_sequence<k...>) {
   if constexpr (requires { &Op::fits; })
-    if (!Op::fits(pair_at(w, i->op[k + 1])...)) [[unlikely]]
+    if (!Op::fits(row_lanes_of(w), pair_at(w, i->op[k + 1])...)) [[unlikely]]
       return leave(w, i);
-  pair_at(w, i->op[0]) = Op::of(pair_at(w, i->op[k + 1])...);
+  const Linear result = Op::of(by_stride(pair_at(w, i->op[k + 1]))...);
+  const Linear jumps = Op::of(by_jump(pair_at(w, i->op[k + 1]))...);
+  pair_at(w, i->op[0]) = {result.value, result.growth, jumps.growth};
   return proceed(w, i + 1);
 }
 
@@ -151,11 +180,21 @@ template <class Op, std::size_t... k>
 const Step* on_columns(Lockstep& l, const Step* s, std::index_sequence<k...>) {
   if constexpr (requires { &Op::fits; })
     for (unsigned warp = 0; warp < l.count; ++warp)
-      if (l.active[warp] && !Op::fits(l.column(s->column[k + 1]).of(warp)...)) [[unlikely]]
+      if (l.active[warp] && !Op::fits(l.row_lanes, l.column(s->column[k + 1]).of(warp)...)) [[unlikely]]
         return part(l, s);
   Column& to = l.column(s->column[0]);
+  if (l.row_lanes < warp_size) {
+    // First: it depends on values, which the destination may hold.
+    SCANLAB_LANES_INDEPENDENT
+    for (unsigned warp = 0; warp < l.count; ++warp)
+      to.jump[warp] = Op::of(by_jump(l.column(s->column[k + 1]).of(warp))...).growth;
+  }
   SCANLAB_LANES_INDEPENDENT
-  for (unsigned warp = 0; warp < l.count; ++warp) to.set(warp, Op::of(l.column(s->column[k + 1]).of(warp)...));
+  for (unsigned warp = 0; warp < l.count; ++warp) {
+    const Linear result = Op::of(by_stride(l.column(s->column[k + 1]).of(warp))...);
+    to.value[warp] = result.value;
+    to.stride[warp] = result.growth;
+  }
   return s + 1;
 }
 
@@ -170,14 +209,15 @@ constexpr PairHandlers handlers_of() {
 
 const Inst* add_window_to_pair(Warp& w, const Inst* i) {
   const Pair a = pair_at(w, i->op[1]);
-  pair_at(w, i->op[0]) = {a.value + i->imm, a.stride};
+  pair_at(w, i->op[0]) = {a.value + i->imm, a.stride, a.jump};
   return proceed(w, i + 1);
 }
 
 const Step* add_window_to_columns(Lockstep& l, const Step* s) {
   const Column& a = l.column(s->column[1]);
   Column& to = l.column(s->column[0]);
-  for (unsigned warp = 0; warp < l.count; ++warp) to.set(warp, {a.value[warp] + s->inst->imm, a.stride[warp]});
+  for (unsigned warp = 0; warp < l.count; ++warp)
+    to.set(warp, {a.value[warp] + s->inst->imm, a.stride[warp], a.jump[warp]});
   return s + 1;
 }
 
@@ -190,8 +230,8 @@ bool holds_for(T a, T b) {
   return result;
 }
 
-/// The lanes for which it holds. A comparison of neighbours that do not wrap is the same in all lanes when it is the
-/// same in the first and the last, or changes once between them.
+/// The lanes for which it holds, of pairs without jumps. A comparison of neighbours that do not wrap is the same in all
+/// lanes when it is the same in the first and the last, or changes once between them.
 template <class Compare, class T>
 Mask lanes_where(const Pair& a, const Pair& b) {
   if (a.stride == 0 && b.stride == 0)
@@ -212,15 +252,45 @@ Mask lanes_where(const Pair& a, const Pair& b) {
   return mask;
 }
 
+/// The same row by row.
+template <class Compare, class T>
+[[gnu::noinline]] Mask lanes_where_in_rows(const Pair& a, const Pair& b, unsigned row_lanes) {
+  const auto row_of = [&](const Pair& p, unsigned row) {
+    const std::int64_t step = plus(scaled(p.stride, row_lanes), p.jump);
+    return Pair{p.value + static_cast<std::uint64_t>(scaled(step, row)), p.stride};
+  };
+  const Mask of_row = full_mask >> (warp_size - row_lanes);
+  Mask mask = 0;
+  for (unsigned row = 0; row < warp_size / row_lanes; ++row)
+    mask |= (lanes_where<Compare, T>(row_of(a, row), row_of(b, row)) & of_row) << row * row_lanes;
+  return mask;
+}
+
 template <class Compare, class T>
 const Inst* compare_pairs(Warp& w, const Inst* i) {
-  write_predicate(w, i->op[0], lanes_where<Compare, T>(pair_at(w, i->op[1]), pair_at(w, i->op[2])));
+  const Pair &a = pair_at(w, i->op[1]), &b = pair_at(w, i->op[2]);
+  const bool jumps = a.jump | b.jump;
+  write_predicate(w, i->op[0],
+                  jumps ? lanes_where_in_rows<Compare, T>(a, b, row_lanes_of(w)) : lanes_where<Compare, T>(a, b));
   return proceed(w, i + 1);
+}
+
+/// The same for all warps, of rows of narrow blocks.
+template <class Compare, class T>
+[[gnu::noinline]] const Step* compare_rows(Lockstep& l, const Step* s) {
+  const Column &a = l.column(s->column[1]), &b = l.column(s->column[2]);
+  for (unsigned k = 0; k < l.count; ++k) {
+    if (!l.active[k]) continue;
+    Mask& to = predicate_at(l, k, s->inst->op[0]);
+    to ^= (to ^ lanes_where_in_rows<Compare, T>(a.of(k), b.of(k), l.row_lanes)) & l.active[k];
+  }
+  return s + 1;
 }
 
 template <class Compare, class T>
 const Step* compare_columns(Lockstep& l, const Step* s) {
   const Column &a = l.column(s->column[1]), &b = l.column(s->column[2]);
+  if (l.row_lanes < warp_size && (a.jumps(l.count) || b.jumps(l.count))) return compare_rows<Compare, T>(l, s);
   // Mostly the first and the last lane of a warp agree, and so do those between them.
   constexpr bool is_order = !std::is_same_v<Compare, Equal> && !std::is_same_v<Compare, NotEqual>;
   std::int64_t agrees[most_warps] = {}, holds[most_warps];
@@ -315,8 +385,9 @@ bool is_integer(Type type) {
 
 class Selector {
  public:
-  Selector(const ptx::Instruction& in, const ptx::Function& function, const std::vector<Shape>& shapes, bool rows)
-      : in_(in), function_(function), shapes_(shapes), rows_(rows) {
+  Selector(const ptx::Instruction& in, const ptx::Function& function, const std::vector<Shape>& shapes,
+           unsigned row_lanes)
+      : in_(in), function_(function), shapes_(shapes), row_lanes_(row_lanes) {
     if (!in.modifiers.empty()) type_ = ptx::type_from_suffix(in.modifiers.back());
     bytes_ = is_integer(type_) ? ptx::size_of(type_) : 0;
   }
@@ -365,15 +436,15 @@ class Selector {
 
   std::optional<PairSelection> select_special_register() const {
     if (in_.opcode != "mov" || in_.operands.size() != 2 || in_.operands[1].kind != Kind::special) return std::nullopt;
-    const auto s = select_special_pair(in_.operands[1].name, rows_);
+    const auto s = select_special_pair(in_.operands[1].name, row_lanes_);
     const auto ordinary = select_special(in_.operands[1].name);
     if (!s || !ordinary || bytes_ != ptx::size_of(ordinary->type) || width(0) != bytes_) return std::nullopt;
     PairSelection p;
     p.run = s->run;
     p.in_lockstep = s->in_lockstep;
     p.imm = s->imm;
-    p.aux = s->stride;
-    p.result = s->stride ? Shape::affine : Shape::uniform;
+    p.aux = s->aux;
+    p.result = s->is_affine ? Shape::affine : Shape::uniform;
     return p;
   }
 
@@ -478,7 +549,7 @@ class Selector {
   const ptx::Instruction& in_;
   const ptx::Function& function_;
   const std::vector<Shape>& shapes_;
-  const bool rows_;
+  const unsigned row_lanes_;
   Type type_ = Type::none;
   std::uint32_t bytes_ = 0;
 };
@@ -501,7 +572,7 @@ template <class T>
 const Inst* spread_affine(Warp& w, const Inst* i) {
   T* const to = lanes_at<T>(w, i->op[0]);
   const Pair a = pair_at(w, i->op[1]);
-  spread(to, a);
+  spread(to, a, row_lanes_of(w));
   return proceed(w, i + 1);
 }
 
@@ -512,7 +583,7 @@ const Step* spread_column(Lockstep& l, const Step* s) {
     if (!l.active[warp]) continue;
     T* const to = std::assume_aligned<64>(reinterpret_cast<T*>(l.registers[warp] + s->inst->op[0]));
     if constexpr (is_affine)
-      spread(to, a.of(warp));
+      spread(to, a.of(warp), l.row_lanes);
     else
       fill(to, static_cast<T>(a.value[warp]));
   }
@@ -522,8 +593,8 @@ const Step* spread_column(Lockstep& l, const Step* s) {
 }  // namespace
 
 std::optional<PairSelection> select_pairs(const ptx::Instruction& in, const ptx::Function& function,
-                                          const std::vector<Shape>& shapes, bool rows) {
-  return Selector(in, function, shapes, rows).select();
+                                          const std::vector<Shape>& shapes, unsigned row_lanes) {
+  return Selector(in, function, shapes, row_lanes).select();
 }
 
 SpreadHandlers spread_handlers(std::uint32_t lane_bytes, Shape shape) {
@@ -535,8 +606,8 @@ SpreadHandlers spread_handlers(std::uint32_t lane_bytes, Shape shape) {
                          : SpreadHandlers{spread_affine<u64>, spread_column<u64, true>};
 }
 
-const Inst* clear_stride(Warp& w, const Inst* i) {
-  pair_at(w, i->op[0]).stride = 0;
+const Inst* clear_growth(Warp& w, const Inst* i) {
+  pair_at(w, i->op[0]).stride = pair_at(w, i->op[0]).jump = 0;
   return proceed(w, i + 1);
 }
 
@@ -556,7 +627,7 @@ const Step* load_parameter_column(Lockstep& l, const Step* s) {
   value = extend(value, form);
   if (form.lane_bytes < 8) value &= (std::uint64_t{1} << 8 * form.lane_bytes) - 1;
   Column& to = l.column(s->column[0]);
-  for (unsigned k = 0; k < l.count; ++k) to.set(k, {value, 0});
+  for (unsigned k = 0; k < l.count; ++k) to.set(k, {value});
   return s + 1;
 }
 

@@ -1,8 +1,8 @@
 // Instructions of convergent code that compute values for a whole warp at once.
 //
-// A register that is uniform or affine (uniformity.hpp) is a Pair in the frame: its value in lane 0, and how much it
-// grows from lane to lane (0 for a uniform one). Handlers here read and write pairs; where a register is also read by
-// an instruction that works lane by lane, `spread` follows its definition.
+// A register that is uniform or affine (uniformity.hpp) is a Pair in the frame: its value in lane 0, and how it grows
+// from there (not at all, if it is uniform). Handlers here read and write pairs; where a register is also read by an
+// instruction that works lane by lane, `spread` follows its definition.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,17 @@
 
 namespace scanlab::vgpu {
 
-/// Narrow values have 0 above their bits; the stride of a 32-bit register is sign-extended.
+/// The value of lane 0, and how it grows: by `stride` from lane to lane, and by `jump` more where the next row of a
+/// narrow block begins, every Image::row_lanes lanes. Narrow values have 0 above their bits; what a 32-bit register
+/// grows by is sign-extended. Where rows are as long as a warp, there are no jumps, and `jump` is 0.
 struct Pair {
   std::uint64_t value = 0;
   std::int64_t stride = 0;
+  std::int64_t jump = 0;
 };
+/// Bytes of a pair in a frame: so that two fill a cache line.
+inline constexpr std::uint32_t pair_bytes = 32;
+static_assert(sizeof(Pair) <= pair_bytes);
 
 /// How an instruction executes on pairs: op[0] is its destination, op[1..] the `sources` in this order (numbers of the
 /// instruction's operands; a predicate has its ordinary place).
@@ -38,22 +44,25 @@ struct PairSelection {
 };
 
 /// The selection for an instruction that computes, unless one of its sources is varying or it is not known here.
-/// `rows`: the lanes of a warp are neighbours in x, and have the same y and z.
+/// `row_lanes` as in Image.
 std::optional<PairSelection> select_pairs(const ptx::Instruction& instruction, const ptx::Function& function,
-                                          const std::vector<Shape>& shapes, bool rows);
+                                          const std::vector<Shape>& shapes, unsigned row_lanes);
 
 /// ld.param of a kernel parameter: op[0] the pair, imm the offset, aux a MemoryForm.
 const Inst* load_parameter_pair(Warp& w, const Inst* i);
 const Step* load_parameter_column(Lockstep& l, const Step* s);
 
 /// op[0]: a pair, which becomes uniform.
-const Inst* clear_stride(Warp& w, const Inst* i);
+const Inst* clear_growth(Warp& w, const Inst* i);
 
 /// Gives every lane its value.
 template <class T>
-inline void spread(T* lanes, const Pair& a) {
-  const auto base = static_cast<T>(a.value), stride = static_cast<T>(a.stride);
+inline void spread(T* lanes, const Pair& a, unsigned row_lanes) {
+  const auto base = static_cast<T>(a.value), stride = static_cast<T>(a.stride), jump = static_cast<T>(a.jump);
   for (unsigned l = 0; l < warp_size; ++l) lanes[l] = static_cast<T>(base + stride * static_cast<T>(l));
+  if (!a.jump) return;
+  for (unsigned row = row_lanes; row < warp_size; row += row_lanes)
+    for (unsigned l = row; l < warp_size; ++l) lanes[l] = static_cast<T>(lanes[l] + jump);
 }
 
 /// op[0]: lanes, op[1]: the pair. Gives every lane its value.

@@ -6,6 +6,7 @@
 #include "vgpu/core/claims.hpp"
 #include "vgpu/core/lane_access.hpp"
 #include "vgpu/core/lockstep_lanes.hpp"
+#include "vgpu/core/narrow_rows.hpp"
 #include "vgpu/core/pairs.hpp"
 
 namespace scanlab::vgpu {
@@ -22,11 +23,17 @@ Row row_of(Warp& w, const Inst* i) {
   const std::uint64_t first = p.value + i->imm;
   return {Width == AddressWidth::bits32 ? static_cast<std::uint32_t>(first) : first, p.stride};
 }
+/// False where a warp accesses several rows (Pair::jump).
+bool is_one_row(Warp& w, const Inst* i) {
+  return w.lanes<Pair>(i->op[7])->jump == 0;
+}
 
 /// The addresses of all lanes, as the registers would hold them.
 template <AddressWidth Width>
-void spread_row(const Row& r, Addresses& a) {
-  spread(a.of, Pair{r.first, r.stride});
+void spread_addresses(Warp& w, const Inst* i, Addresses& a) {
+  Pair p = *w.lanes<Pair>(i->op[7]);
+  p.value += i->imm;
+  spread(a.of, p, row_lanes_of(w));
   if constexpr (Width == AddressWidth::bits32)
     for (std::uint64_t& x : a.of) x = static_cast<std::uint32_t>(x);
 }
@@ -103,7 +110,8 @@ std::byte* base_of(const Block& block) {
 /// Host memory of lane 0, when the row is one of a whole warp, aligned, and in the array that was hit last.
 template <class T, StateSpace Space, AddressWidth Width>
 std::byte* host_of(Warp& w, const Inst* i, Row r) {
-  const bool is_within = w.active == full_mask && lies_within<T, Width>(range_of(w, i), r, full_mask);
+  const bool is_within =
+      w.active == full_mask && is_one_row(w, i) && lies_within<T, Width>(range_of(w, i), r, full_mask);
   return is_within ? base_of<Space>(*w.block) + r.first : nullptr;
 }
 
@@ -119,7 +127,7 @@ template <class T, StateSpace Space, AddressWidth Width, Watched watched>
   }
   w.pc = i;
   Addresses a;
-  spread_row<Width>(r, a);
+  spread_addresses<Width>(w, i, a);
   load_lanes<T, Space, watched>(w, i, a, 1);
   return i + 1;
 }
@@ -136,7 +144,7 @@ template <class T, StateSpace Space, AddressWidth Width, Watched watched>
   }
   w.pc = i;
   Addresses a;
-  spread_row<Width>(r, a);
+  spread_addresses<Width>(w, i, a);
   store_lanes<T, Space, watched>(w, i, a, 1);
   return i + 1;
 }
@@ -144,8 +152,9 @@ template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Inst* load_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
-  const std::byte* const from =
-      r.stride == sizeof(T) && w.active == full_mask ? row<Space>(w, i, r.first, sizeof(T)) : nullptr;
+  const std::byte* const from = r.stride == sizeof(T) && is_one_row(w, i) && w.active == full_mask
+                                    ? row<Space>(w, i, r.first, sizeof(T))
+                                    : nullptr;
   if (!from) return load_any_row<T, Space, Width, watched>(w, i);
   tell_whole_row<T, Space, watched>(w, i, r, Touch::read);
   copy_lanes<T>(w.lanes<T>(i->op[0]), from);
@@ -155,7 +164,9 @@ const Inst* load_row(Warp& w, const Inst* i) {
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Inst* store_row(Warp& w, const Inst* i) {
   const Row r = row_of<Width>(w, i);
-  std::byte* const to = r.stride == sizeof(T) && w.active == full_mask ? row<Space>(w, i, r.first, sizeof(T)) : nullptr;
+  std::byte* const to = r.stride == sizeof(T) && is_one_row(w, i) && w.active == full_mask
+                            ? row<Space>(w, i, r.first, sizeof(T))
+                            : nullptr;
   if (!to) return store_any_row<T, Space, Width, watched>(w, i);
   tell_whole_row<T, Space, watched>(w, i, r, Touch::write);
   copy_lanes<T>(to, w.lanes<T>(i->op[0]));
@@ -427,8 +438,36 @@ void move_told_rows(Lockstep& l, const Step* s, Touch touch, MoveWhole move_whol
   }
 }
 
+/// Finds the rows of warps that access several each, and tells of them; false when every warp has to do it by itself.
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+bool prepare_narrow_rows(Lockstep& l, const Step* s, Touch touch, NarrowRows& r) {
+  if (observed<watched> || !find_narrow_rows(l, s, Width, sizeof(T), r)) return false;
+  if constexpr (claims_from<Space, watched>)
+    if (Claims* const claims = l.block.grid->claims) claim_narrow_rows(*claims, l, r, touch);
+  return true;
+}
+
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+[[gnu::noinline]] const Step* load_several_rows(Lockstep& l, const Step* s) {
+  NarrowRows r;
+  if (!prepare_narrow_rows<T, Space, Width, watched>(l, s, Touch::read, r)) return each_alone(l, s);
+  load_narrow_rows<T>(l, r, base_of<Space>(l.block), s->inst->op[0]);
+  return s + 1;
+}
+
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+[[gnu::noinline]] const Step* store_several_rows(Lockstep& l, const Step* s) {
+  NarrowRows r;
+  if (!prepare_narrow_rows<T, Space, Width, watched>(l, s, Touch::write, r)) return each_alone(l, s);
+  store_narrow_rows<T>(l, r, base_of<Space>(l.block), s->inst->op[0]);
+  ++l.block.grid->epoch;
+  return s + 1;
+}
+
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Step* load_rows(Lockstep& l, const Step* s) {
+  if (l.row_lanes < warp_size && l.column(s->column[7]).jumps(l.count))
+    return load_several_rows<T, Space, Width, watched>(l, s);
   const OperandRef to = s->inst->op[0];
   const auto load = [&, to](unsigned k, const std::byte* from, std::int64_t stride) {
     load_row_of(lanes_at<T>(l, k, to), from, stride, l.active[k]);
@@ -443,6 +482,8 @@ const Step* load_rows(Lockstep& l, const Step* s) {
 
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Step* store_rows(Lockstep& l, const Step* s) {
+  if (l.row_lanes < warp_size && l.column(s->column[7]).jumps(l.count))
+    return store_several_rows<T, Space, Width, watched>(l, s);
   const OperandRef from = s->inst->op[0];
   const auto store = [&, from](unsigned k, std::byte* to, std::int64_t stride) {
     store_row_of(to, lanes_at<T>(l, k, from), stride, l.active[k]);

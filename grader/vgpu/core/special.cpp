@@ -234,20 +234,26 @@ std::optional<SpecialSelection> select_special(std::string_view name) {
 
 namespace {
 
+/// Inst::aux of a special register read into a Pair: how it grows.
+struct Growth {
+  std::int16_t stride = 0, jump = 0;
+};
+
 template <class T>
 const Inst* read_pair(Warp& w, const Inst* i) {
   const auto special = static_cast<Special>(i->imm);
-  *w.lanes<Pair>(i->op[0]) = {static_cast<T>(value_of(w, special, 0)), i->aux};
+  const auto [stride, jump] = std::bit_cast<Growth>(i->aux);
+  *w.lanes<Pair>(i->op[0]) = {static_cast<T>(value_of(w, special, 0)), stride, jump};
   return proceed(w, i + 1);
 }
 
 template <class T>
 const Step* read_column(Lockstep& l, const Step* s) {
   const auto special = static_cast<Special>(s->inst->imm);
-  const std::int64_t stride = s->inst->aux;
+  const auto [stride, jump] = std::bit_cast<Growth>(s->inst->aux);
   Column& to = l.column(s->column[0]);
   const bool differs = special <= Special::tid_z || special == Special::warpid;
-  Pair p{static_cast<T>(value_of(l.warp(0), special, 0)), stride};
+  Pair p{static_cast<T>(value_of(l.warp(0), special, 0)), stride, jump};
   for (unsigned k = 0; k < l.count; ++k) {
     if (differs) p.value = static_cast<T>(value_of(l.warp(k), special, 0));
     to.set(k, p);
@@ -257,7 +263,7 @@ const Step* read_column(Lockstep& l, const Step* s) {
 
 }  // namespace
 
-std::optional<SpecialPair> select_special_pair(std::string_view name, bool rows) {
+std::optional<SpecialPair> select_special_pair(std::string_view name, unsigned row_lanes) {
   const auto known = std::find_if(std::begin(names), std::end(names), [&](const Name& n) { return name == n.name; });
   if (known == std::end(names)) return std::nullopt;
   SpecialPair s;
@@ -265,16 +271,24 @@ std::optional<SpecialPair> select_special_pair(std::string_view name, bool rows)
   s.run = is_wide ? &read_pair<std::uint64_t> : &read_pair<std::uint32_t>;
   s.in_lockstep = is_wide ? &read_column<std::uint64_t> : &read_column<std::uint32_t>;
   s.imm = static_cast<std::uint64_t>(known->special);
+  const auto grows = [&](int stride, int jump) {
+    s.aux = std::bit_cast<std::uint32_t>(Growth{static_cast<std::int16_t>(stride), static_cast<std::int16_t>(jump)});
+    s.is_affine = true;
+    return s;
+  };
+  const bool is_narrow = row_lanes < warp_size;
   switch (known->special) {
     case Special::tid_x:
+      if (row_lanes == 1) return std::nullopt;
+      return grows(1, is_narrow ? -static_cast<int>(row_lanes) : 0);
     case Special::tid_y:
+      if (row_lanes == 1) return std::nullopt;
+      return is_narrow ? grows(0, 1) : s;
     case Special::tid_z:
-      if (!rows) return std::nullopt;
-      s.stride = known->special == Special::tid_x;
+      if (row_lanes == 1) return std::nullopt;
       return s;
     case Special::laneid:
-      s.stride = 1;
-      return s;
+      return grows(1, 0);
     case Special::lanemask_eq:
     case Special::lanemask_le:
     case Special::lanemask_lt:

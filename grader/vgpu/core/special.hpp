@@ -19,14 +19,15 @@ struct SpecialSelection {
 };
 std::optional<SpecialSelection> select_special(std::string_view name);
 
-/// The same into a Pair (pairs.hpp), for those that are uniform or affine in a warp; aux is the stride.
+/// The same into a Pair (pairs.hpp), for those that are uniform or affine in a warp; `row_lanes` as in Image.
 struct SpecialPair {
   Handler run = nullptr;
   std::uint64_t imm = 0;
   StepHandler in_lockstep = nullptr;
-  std::uint32_t stride = 0;
+  std::uint32_t aux = 0;  ///< how it grows
+  bool is_affine = false;
 };
-std::optional<SpecialPair> select_special_pair(std::string_view name, bool rows);
+std::optional<SpecialPair> select_special_pair(std::string_view name, unsigned row_lanes);
 
 /// op[0] = the low bytes of op[1]; aux: bytes of a lane of op[0], and of op[1] times 256.
 const Inst* copy_low(Warp& w, const Inst* i);
