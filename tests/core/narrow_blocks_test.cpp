@@ -37,6 +37,10 @@ class Model {
       std::copy(std::begin(known), std::end(known), thread.r);
     }
     put("mov.u32 %r0, %tid.x;\nmov.u32 %r1, %tid.y;\nmov.u32 %r2, %tid.z;\nmov.u32 %r3, %laneid;\nmov.u32 %r4, 12;");
+    // One value a warp, by which pairs grow differently from warp to warp.
+    put("mov.u32 %r12, %warpid;");
+    // Each block has its own part of the output; the second one goes where the first has found the arrays.
+    put("mov.u32 %r11, %ctaid.x;\nmul.wide.u32 %rd1, %r11, " + number(4 * words()) + ";\nadd.s64 %out, %out, %rd1;");
     put("mov.u32 %r5, %r0;\nmov.u32 %r6, %r1;\nmov.u32 %r20, 1;\nmov.u32 %r21, s_data;");
     // The thread's number within the block is %r10.
     put("mov.u32 %r8, %ntid.x;\nmov.u32 %r9, %ntid.y;\nmad.lo.u32 %r10, %r2, %r9, %r1;");
@@ -51,7 +55,9 @@ class Model {
       each([&](Thread& t) { t.r[to] = result(t); });
     };
     const std::string d = reg(to), x = reg(a), y = reg(b), c = number(n);
-    switch (below(6)) {
+    switch (below(7)) {
+      case 6:
+        return on("mul.lo.s32 " + d + ", " + x + ", %r12;", [&](Thread& t) { return t.r[a] * (t.linear / 32); });
       case 0:
         return on("add.s32 " + d + ", " + x + ", " + y + ";", [&](Thread& t) { return t.r[a] + t.r[b]; });
       case 1:
@@ -143,6 +149,9 @@ class Model {
           return std::pair("add.u32 %r24, %r0, " + number(c * block_.x) + ";",
                            std::function([=, this](const Thread& t) { return c * block_.x + t.x; }));
         }
+        case 5:  // as far from each other as the warp has it
+          return std::pair(std::string("mul.lo.u32 %r24, %r12, %r0;"),
+                           std::function([](const Thread& t) { return t.linear / 32 * t.x; }));
         default:  // every second place, of twice as many, as far as they go
           return std::pair(std::string("shl.b32 %r24, %r0, 1;\nmad.lo.u32 %r24, %r1, 3, %r24;"),
                            std::function([=](const Thread& t) { return t.x * 2 + t.y * 3; }));
@@ -168,7 +177,7 @@ class Model {
     each([&](Thread& t) { memory[place(t)] = kept(bytes == 8 ? t.sum + (std::uint64_t{t.sum} << 17) : t.sum); });
     for (unsigned n = 1 + below(3); n-- > 0;) {
       const bool is_spread = one_in(4) && 2 * block_.x + 3 * block_.y <= count;
-      const auto [read_text, read_place] = places(is_spread ? 5 : below(5));
+      const auto [read_text, read_place] = places(is_spread ? 6 : below(6));
       const std::string from = address(read_text);
       put("ld." + space + "." + type + " " + (bytes == 8 ? "%rd8" : bytes == 4 ? "%r28" : "%h2") + ", " + from + ";");
       if (bytes == 8) put("shr.u64 %rd9, %rd8, 9;\nxor.b64 %rd8, %rd8, %rd9;\ncvt.u32.u64 %r28, %rd8;");
@@ -194,6 +203,7 @@ class Model {
     return {".reg .b16 %h<4>;\n.shared .align 8 .b8 s_data[" + number(8 * block_.count()) + "];\n" + body_};
   }
 
+  std::size_t words() const { return 8 * block_.count(); }  ///< of a block
   std::uint32_t result(unsigned thread) const { return threads_[thread].sum; }
 
   unsigned below(std::size_t n) { return static_cast<unsigned>(random_() % n); }
@@ -237,7 +247,9 @@ TEST_CASE("random kernels of narrow blocks give what their threads give one by o
     for (unsigned k = 4 + model.below(16); k-- > 0;) model.piece();
     const Kernel kernel = model.kernel();
     INFO(kernel.body);
-    const auto out = written(kernel, block, 8 * block.count());
-    for (unsigned t = 0; t < block.count(); ++t) REQUIRE(out[t] == model.result(t));
+    constexpr unsigned blocks = 3;
+    const auto out = written(kernel, block, blocks * model.words(), blocks);
+    for (unsigned b = 0; b < blocks; ++b)
+      for (unsigned t = 0; t < block.count(); ++t) REQUIRE(out[b * model.words() + t] == model.result(t));
   }
 }

@@ -44,7 +44,8 @@ inline std::uint64_t value_of_lane(T lane) {
   return value;
 }
 
-/// first_lane (lanes.hpp) for every warp: all operands are columns.
+/// first_lane (lanes.hpp) for every warp: all operands are columns. What the result may have grown by is cleared
+/// elsewhere (clear_growth).
 template <class Op, class D, class... S>
 const Step* first_lane_in_lockstep(Lockstep& l, const Step* s) {
   if (s->is_addition) tell_additions(l);
@@ -56,9 +57,7 @@ const Step* first_lane_in_lockstep(Lockstep& l, const Step* s) {
     for (unsigned k = 0; k < l.count; ++k) {
       const D result = Op{}(lane_of<S>(from[n][k])...);
       to.value[k] = value_of_lane(result);
-      to.stride[k] = 0;
     }
-    for (unsigned k = 0; k < l.count && l.row_lanes < warp_size; ++k) to.jump[k] = 0;
   }
   (std::index_sequence_for<S...>{});
   return s + 1;

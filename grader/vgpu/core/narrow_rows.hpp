@@ -58,6 +58,28 @@ inline bool find_narrow_rows(Lockstep& l, const Step* s, AddressWidth width, std
   return !differences && !(outside >> 63) && bits % bytes == 0;
 }
 
+/// Tells the observers of a warp's access, which comes next.
+class NarrowRowsTeller {
+ public:
+  NarrowRowsTeller(Lockstep& l, const Step* s, StateSpace space, const NarrowRows& r, Touch touch)
+      : l_(l), inst_(s->inst), space_(space), rows_(r), touch_(touch) {
+    for (unsigned lane = 0; lane < warp_size; ++lane) offset_.of[lane] = static_cast<std::uint64_t>(r.of_lane(lane));
+  }
+  void operator()(unsigned k) const {
+    Addresses a;
+    for (unsigned lane = 0; lane < warp_size; ++lane) a.of[lane] = rows_.first[k] + offset_.of[lane];
+    tell(l_.warp(k), access_of(l_.warp(k), inst_, space_, full_mask, rows_.bytes, a.of), touch_);
+  }
+
+ private:
+  Lockstep& l_;
+  const Inst* inst_;
+  StateSpace space_;
+  const NarrowRows& rows_;
+  Touch touch_;
+  Addresses offset_;
+};
+
 /// Tells the claims of this host thread of accesses that come next.
 inline void claim_narrow_rows(Claims& claims, const Lockstep& l, const NarrowRows& r, Touch touch) {
   const auto tell = [&](std::uint64_t first, std::uint64_t bytes) {
@@ -74,22 +96,24 @@ inline void claim_narrow_rows(Claims& claims, const Lockstep& l, const NarrowRow
   }
 }
 
-namespace detail {
-
-/// Visits the warps with active lanes: `move(k, host memory of lane 0)`.
-template <class Move>
-[[gnu::always_inline]] inline void for_each_warp(const Lockstep& l, const NarrowRows& r, std::byte* base, Move move) {
-  for (unsigned k = 0; k < l.count; ++k)
-    if (l.active[k]) move(k, base + r.first[k]);
+/// Visits the warps with active lanes: `before(k)`, `move(k, host memory of lane 0)`.
+template <class Before, class Move>
+[[gnu::always_inline]] inline void for_each_warp(const Lockstep& l, const NarrowRows& r, std::byte* base, Before before,
+                                                 Move move) {
+  for (unsigned k = 0; k < l.count; ++k) {
+    if (!l.active[k]) continue;
+    before(k);
+    move(k, base + r.first[k]);
+  }
 }
 
 /// Rows of whole vectors, `lanes` long, whose elements are side by side, or one and the same.
-template <class T, unsigned lanes>
-void load_vector_rows(Lockstep& l, const NarrowRows& r, std::byte* base, OperandRef to) {
+template <class T, unsigned lanes, class Before>
+void load_vector_rows(Lockstep& l, const NarrowRows& r, std::byte* base, OperandRef to, Before before) {
   constexpr unsigned chunks = lanes / VectorOf<T>::width;
   const std::int64_t step = r.step;
   if (r.stride == 0)
-    for_each_warp(l, r, base, [&](unsigned k, const std::byte* from) {
+    for_each_warp(l, r, base, before, [&](unsigned k, const std::byte* from) {
       T* const results = lanes_at<T>(l, k, to);
       for (unsigned row = 0; row < warp_size / lanes; ++row, from += step) {
         T value;
@@ -98,7 +122,7 @@ void load_vector_rows(Lockstep& l, const NarrowRows& r, std::byte* base, Operand
       }
     });
   else
-    for_each_warp(l, r, base, [&](unsigned k, const std::byte* from) {
+    for_each_warp(l, r, base, before, [&](unsigned k, const std::byte* from) {
       T* const results = lanes_at<T>(l, k, to);
       for (unsigned row = 0; row < warp_size / lanes; ++row, from += step)
         for (unsigned c = 0; c < chunks; ++c)
@@ -106,25 +130,25 @@ void load_vector_rows(Lockstep& l, const NarrowRows& r, std::byte* base, Operand
     });
 }
 
-}  // namespace detail
-
-template <class T>
-void load_narrow_rows(Lockstep& l, const NarrowRows& r, std::byte* base, OperandRef to) {
+/// Loads the rows of all warps; `before(k)` is called before those of warp k.
+template <class T, class Before>
+void load_narrow_rows(Lockstep& l, const NarrowRows& r, std::byte* base, OperandRef to, Before before) {
   if (r.is_contiguous() || r.stride == 0) {
     if constexpr (VectorOf<T>::width <= 16)
-      if (r.lanes == 16) return detail::load_vector_rows<T, 16>(l, r, base, to);
+      if (r.lanes == 16) return load_vector_rows<T, 16>(l, r, base, to, before);
     if constexpr (VectorOf<T>::width <= 8)
-      if (r.lanes == 8) return detail::load_vector_rows<T, 8>(l, r, base, to);
+      if (r.lanes == 8) return load_vector_rows<T, 8>(l, r, base, to, before);
   }
   alignas(64) std::int64_t offset[warp_size];
   for (unsigned lane = 0; lane < warp_size; ++lane) offset[lane] = r.of_lane(lane);
-  detail::for_each_warp(l, r, base,
-                        [&](unsigned k, const std::byte* from) { take_lanes(lanes_at<T>(l, k, to), from, offset); });
+  for_each_warp(l, r, base, before,
+                [&](unsigned k, const std::byte* from) { take_lanes(lanes_at<T>(l, k, to), from, offset); });
 }
 
-template <class T>
-void store_narrow_rows(Lockstep& l, const NarrowRows& r, std::byte* base, OperandRef from) {
-  detail::for_each_warp(l, r, base, [&](unsigned k, std::byte* to) {
+/// The same for stores.
+template <class T, class Before>
+void store_narrow_rows(Lockstep& l, const NarrowRows& r, std::byte* base, OperandRef from, Before before) {
+  for_each_warp(l, r, base, before, [&](unsigned k, std::byte* to) {
     const T* values = lanes_at<T>(l, k, from);
     for (unsigned lane = 0; lane < warp_size; lane += r.lanes, to += r.step, values += r.lanes) {
       if (r.is_contiguous())

@@ -438,30 +438,34 @@ void move_told_rows(Lockstep& l, const Step* s, Touch touch, MoveWhole move_whol
   }
 }
 
-/// Finds the rows of warps that access several each, and tells of them; false when every warp has to do it by itself.
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-bool prepare_narrow_rows(Lockstep& l, const Step* s, Touch touch, NarrowRows& r) {
-  if (observed<watched> || !find_narrow_rows(l, s, Width, sizeof(T), r)) return false;
+/// Warps that access several rows each: `move(rows, before)`, where `before(k)` tells of warp k; or every warp does it
+/// by itself.
+template <class T, StateSpace Space, AddressWidth Width, Watched watched, class Move>
+[[gnu::noinline]] const Step* move_several_rows(Lockstep& l, const Step* s, Touch touch, Move move) {
+  NarrowRows r;
+  if (!find_narrow_rows(l, s, Width, sizeof(T), r)) return each_alone(l, s);
   if constexpr (claims_from<Space, watched>)
     if (Claims* const claims = l.block.grid->claims) claim_narrow_rows(*claims, l, r, touch);
-  return true;
-}
-
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-[[gnu::noinline]] const Step* load_several_rows(Lockstep& l, const Step* s) {
-  NarrowRows r;
-  if (!prepare_narrow_rows<T, Space, Width, watched>(l, s, Touch::read, r)) return each_alone(l, s);
-  load_narrow_rows<T>(l, r, base_of<Space>(l.block), s->inst->op[0]);
+  if constexpr (observed<watched>)
+    move(r, NarrowRowsTeller(l, s, Space, r, touch));
+  else
+    move(r, [](unsigned) {});
   return s + 1;
 }
 
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-[[gnu::noinline]] const Step* store_several_rows(Lockstep& l, const Step* s) {
-  NarrowRows r;
-  if (!prepare_narrow_rows<T, Space, Width, watched>(l, s, Touch::write, r)) return each_alone(l, s);
-  store_narrow_rows<T>(l, r, base_of<Space>(l.block), s->inst->op[0]);
-  ++l.block.grid->epoch;
-  return s + 1;
+const Step* load_several_rows(Lockstep& l, const Step* s) {
+  return move_several_rows<T, Space, Width, watched>(l, s, Touch::read, [&](const NarrowRows& r, const auto& before) {
+    load_narrow_rows<T>(l, r, base_of<Space>(l.block), s->inst->op[0], before);
+  });
+}
+
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+const Step* store_several_rows(Lockstep& l, const Step* s) {
+  return move_several_rows<T, Space, Width, watched>(l, s, Touch::write, [&](const NarrowRows& r, const auto& before) {
+    store_narrow_rows<T>(l, r, base_of<Space>(l.block), s->inst->op[0], before);
+    ++l.block.grid->epoch;
+  });
 }
 
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
