@@ -87,6 +87,24 @@ mul.wide.u32 %rd10, %r1, 4;
 add.s64 %rd1, %out, %rd10;
 )";
 
+/// In a matrix of 160 columns, cut into tiles of 16 x 4: %rd1 the thread's own word, %rd2 that of its tile's first
+/// column, %r1 what the two have as numbers.
+const std::string own_tile = R"(
+mov.u32 %r10, %tid.x;
+mov.u32 %r11, %ctaid.x;
+mov.u32 %r12, %tid.y;
+mov.u32 %r13, %ctaid.y;
+mad.lo.u32 %r14, %r13, 4, %r12;
+mul.lo.u32 %r14, %r14, 160;
+mad.lo.u32 %r14, %r11, 16, %r14;
+add.u32 %r1, %r14, %r10;
+mul.wide.u32 %rd10, %r1, 4;
+add.s64 %rd1, %out, %rd10;
+mul.wide.u32 %rd11, %r14, 4;
+add.s64 %rd2, %out, %rd11;
+)";
+constexpr vgpu::Dim3 tiles{10, 30, 1}, of_tile{16, 4, 1};
+
 /// So many barriers that other blocks are started beside this one.
 const std::string linger = R"(
 mov.u32 %r20, 100;
@@ -225,6 +243,22 @@ ret;
                   {10, 15, 1},
                   {16, 4, 1},
                   19202}});
+  all.push_back({"tiles of a matrix, whose address grows in a loop",
+                 {{own_tile + R"(
+mov.u32 %r2, 0;
+$L_loop:
+ld.global.u32 %r3, [%rd1];
+ld.global.u32 %r4, [%rd2];
+mad.lo.u32 %r3, %r3, 3, %r4;
+st.global.u32 [%rd1], %r3;
+add.s64 %rd1, %rd1, 0;
+add.u32 %r2, %r2, 1;
+setp.lt.u32 %p1, %r2, 3;
+@%p1 bra $L_loop;
+ret;
+)"},
+                  tiles,
+                  of_tile}});
   return all;
 }
 
@@ -268,6 +302,21 @@ st.global.u32 [%rd1], %r1;
 st.global.u32 [%out], %r1;
 ret;
 )"}}});
+  for (const char* const from : {"[%rd1+-64]", "[%rd2+-64]", "[%rd2+-4]"})
+    all.push_back({"tiles that read what the one to their left has written",
+                   {{own_tile + R"(
+setp.eq.u32 %p1, %r11, 0;
+@%p1 bra $L_end;
+ld.global.u32 %r2, )" +
+                     from + R"(;
+ld.global.u32 %r3, [%rd1];
+mad.lo.u32 %r2, %r2, 3, %r3;
+st.global.u32 [%rd1], %r2;
+$L_end:
+ret;
+)"},
+                    tiles,
+                    of_tile}});
   all.push_back({"a counter without atomics", {{own_word + R"(
 setp.ne.u32 %p1, %r10, 0;
 @%p1 bra $L_end;
@@ -411,7 +460,7 @@ ret;
 
 TEST_CASE("independent blocks give the same on any number of host threads") {
   for (const auto& [name, launch] : independent())
-    for (const Order order : {Order::in_order, Order::reversed})
+    for (const Order order : {Order::lockstep, Order::in_order, Order::reversed})
       for (const Counting counting : {Counting::off, Counting::on}) {
         INFO(name);
         const Outcome one = outcome(launch, 1, order, counting, 3);
@@ -428,7 +477,7 @@ TEST_CASE("independent blocks give the same on any number of host threads") {
 
 TEST_CASE("what blocks do to each other, and every fault, is the same on any number of host threads") {
   for (const auto& [name, launch] : entangled())
-    for (const Order order : {Order::in_order, Order::reversed})
+    for (const Order order : {Order::lockstep, Order::in_order, Order::reversed})
       for (const Counting counting : {Counting::off, Counting::on}) {
         INFO(name);
         const Outcome one = outcome(launch, 1, order, counting);
@@ -554,7 +603,7 @@ ret;
     REQUIRE(in_order.status == Status::ok);
     CHECK(outcome(launch, 1, Order::reversed).memory == in_order.memory);
     CHECK(outcome(launch, 1, Order::random).memory == in_order.memory);
-    for (const Order order : {Order::in_order, Order::reversed})
+    for (const Order order : {Order::lockstep, Order::in_order, Order::reversed})
       for (const unsigned threads : {2u, 5u}) {
         const Outcome several = outcome(launch, threads, order);
         CHECK(several.rounds.all > 0);

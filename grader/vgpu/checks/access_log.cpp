@@ -19,8 +19,18 @@ bool is_row(const Access& a, std::int64_t& first, std::int64_t& stride) {
     stride = a.stride;
     return true;
   }
-  const auto low = static_cast<unsigned>(std::countr_zero(a.mask));
   const auto at = [&](unsigned lane) { return static_cast<std::int64_t>(a.address[lane]); };
+  if (a.mask == full_mask) {
+    first = at(0);
+    stride = at(1) - first;
+    // Mostly a look at a few lanes is enough.
+    if (at(2) - at(1) != stride || at(warp_size - 1) - first != stride * (warp_size - 1)) return false;
+    std::uint64_t different = 0, expected = a.address[0];
+    for (unsigned l = 0; l < warp_size; ++l, expected += static_cast<std::uint64_t>(stride))
+      different |= a.address[l] ^ expected;
+    return different == 0;
+  }
+  const auto low = static_cast<unsigned>(std::countr_zero(a.mask));
   stride = 0;
   if (const Mask rest = a.mask & (a.mask - 1)) {
     const auto next = static_cast<unsigned>(std::countr_zero(rest));
@@ -30,15 +40,9 @@ bool is_row(const Access& a, std::int64_t& first, std::int64_t& stride) {
   }
   first = at(low) - stride * low;
   std::uint64_t different = 0;
-  if (a.mask == full_mask) {
-    if (at(2) - at(1) != stride) return false;
-    for (unsigned l = 0; l < warp_size; ++l)
-      different |= a.address[l] ^ (static_cast<std::uint64_t>(first) + static_cast<std::uint64_t>(stride) * l);
-  } else {
-    for (Mask m = a.mask; m; m &= m - 1) {
-      const auto l = static_cast<unsigned>(std::countr_zero(m));
-      different |= a.address[l] ^ (static_cast<std::uint64_t>(first) + static_cast<std::uint64_t>(stride) * l);
-    }
+  for (Mask m = a.mask; m; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    different |= a.address[l] ^ (static_cast<std::uint64_t>(first) + static_cast<std::uint64_t>(stride) * l);
   }
   return different == 0;
 }

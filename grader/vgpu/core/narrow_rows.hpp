@@ -22,8 +22,11 @@ struct NarrowRows {
   std::int64_t step = 0;               ///< from row to row
   std::uint32_t lanes = 0, bytes = 0;  ///< of a row; of an element
 
-  std::int64_t of_lane(unsigned l) const {
-    return stride * static_cast<std::int64_t>(l % lanes) + step * static_cast<std::int64_t>(l / lanes);
+  /// How far each lane is from lane 0.
+  void offsets(std::uint64_t* of) const {
+    std::int64_t row = 0;
+    for (unsigned lane = 0; lane < warp_size; lane += lanes, row += step)
+      for (unsigned x = 0; x < lanes; ++x) of[lane + x] = static_cast<std::uint64_t>(row + stride * x);
   }
   bool is_contiguous() const { return stride == static_cast<std::int64_t>(bytes); }
 };
@@ -58,17 +61,26 @@ inline bool find_narrow_rows(Lockstep& l, const Step* s, AddressWidth width, std
   return !differences && !(outside >> 63) && bits % bytes == 0;
 }
 
+inline void tell_run(const Lockstep& l, const AccessRun& run, Touch touch) {
+  for (Observer* o : l.block.grid->listeners(run.first.space, run.first.order))
+    touch == Touch::read ? o->loads(run) : o->stores(run);
+}
+
 /// Tells the observers of a warp's access, which comes next.
 class NarrowRowsTeller {
  public:
   NarrowRowsTeller(Lockstep& l, const Step* s, StateSpace space, const NarrowRows& r, Touch touch)
       : l_(l), inst_(s->inst), space_(space), rows_(r), touch_(touch) {
-    for (unsigned lane = 0; lane < warp_size; ++lane) offset_.of[lane] = static_cast<std::uint64_t>(r.of_lane(lane));
+    r.offsets(offset_.of);
   }
   void operator()(unsigned k) const {
     Addresses a;
     for (unsigned lane = 0; lane < warp_size; ++lane) a.of[lane] = rows_.first[k] + offset_.of[lane];
-    tell(l_.warp(k), access_of(l_.warp(k), inst_, space_, full_mask, rows_.bytes, a.of), touch_);
+    AccessRun& run = l_.told;
+    run.count = 1;
+    run.step = 0;
+    describe(run.first, l_.warp(k), inst_, space_, full_mask, rows_.bytes, a.of);
+    tell_run(l_, run, touch_);
   }
 
  private:
@@ -87,12 +99,13 @@ inline void claim_narrow_rows(Claims& claims, const Lockstep& l, const NarrowRow
   };
   for (unsigned k = 0; k < l.count; ++k) {
     if (!l.active[k]) continue;
-    if (r.is_contiguous() || r.stride == 0)
-      for (unsigned lane = 0; lane < warp_size; lane += r.lanes)
-        tell(r.first[k] + static_cast<std::uint64_t>(r.of_lane(lane)), r.stride ? r.lanes * r.bytes : r.bytes);
-    else
-      for (unsigned lane = 0; lane < warp_size; ++lane)
-        tell(r.first[k] + static_cast<std::uint64_t>(r.of_lane(lane)), r.bytes);
+    std::uint64_t row = r.first[k];
+    for (unsigned lane = 0; lane < warp_size; lane += r.lanes, row += static_cast<std::uint64_t>(r.step)) {
+      if (r.is_contiguous() || r.stride == 0)
+        tell(row, r.stride ? r.lanes * r.bytes : r.bytes);
+      else
+        for (unsigned x = 0; x < r.lanes; ++x) tell(row + static_cast<std::uint64_t>(r.stride) * x, r.bytes);
+    }
   }
 }
 
@@ -139,8 +152,8 @@ void load_narrow_rows(Lockstep& l, const NarrowRows& r, std::byte* base, Operand
     if constexpr (VectorOf<T>::width <= 8)
       if (r.lanes == 8) return load_vector_rows<T, 8>(l, r, base, to, before);
   }
-  alignas(64) std::int64_t offset[warp_size];
-  for (unsigned lane = 0; lane < warp_size; ++lane) offset[lane] = r.of_lane(lane);
+  alignas(64) std::uint64_t offset[warp_size];
+  r.offsets(offset);
   for_each_warp(l, r, base, before,
                 [&](unsigned k, const std::byte* from) { take_lanes(lanes_at<T>(l, k, to), from, offset); });
 }

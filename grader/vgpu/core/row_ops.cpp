@@ -265,11 +265,6 @@ class RowsOf {
   std::byte* const base_;
 };
 
-inline void tell_run(const Lockstep& l, const AccessRun& run, Touch touch) {
-  for (Observer* o : l.block.grid->listeners(run.first.space, run.first.order))
-    touch == Touch::read ? o->loads(run) : o->stores(run);
-}
-
 /// What the observers are told before the rows are moved.
 template <class T, StateSpace Space, AddressWidth Width>
 struct ToldRows {
