@@ -9,6 +9,7 @@
 #include "vgpu/core/control.hpp"
 #include "vgpu/core/convergent.hpp"
 #include "vgpu/core/fault.hpp"
+#include "vgpu/core/lanes.hpp"
 #include "vgpu/core/report.hpp"
 #include "vgpu/core/splits.hpp"
 
@@ -34,19 +35,19 @@ Pair& pair_in_frame(Lockstep& l, unsigned k, OperandRef ref) {
 
 /// To be called when `active` has changed.
 void recount(Lockstep& l) {
-  unsigned full = 0, some = 0;
-  for (unsigned k = 0; k < l.count; ++k) {
-    full += l.active[k] == full_mask;
-    some += l.active[k] != 0;
-  }
-  l.first = 0;
-  l.last = l.count - 1;
-  while (l.first < l.last && !l.active[l.first]) ++l.first;
-  while (l.last > l.first && !l.active[l.last]) --l.last;
-  l.full = full;
+  // A bit a warp.
+  const auto warps_with = [&](Mask lanes) {
+    return mask_where<Mask>([&](Vector<std::int32_t>& are_so, unsigned chunk) {
+      are_so = vector_at(static_cast<const Mask*>(l.active), chunk) == lanes;
+    });
+  };
+  static_assert(most_warps == warp_size);
+  const std::uint32_t some = ~warps_with(0), full = warps_with(full_mask);
+  l.first = some ? static_cast<unsigned>(std::countr_zero(some)) : 0;
+  l.last = some ? 31 - static_cast<unsigned>(std::countl_zero(some)) : 0;
+  l.full = static_cast<unsigned>(std::popcount(full));
   l.partial_count = 0;
-  for (unsigned k = 0; l.partial_count < some - full; ++k)
-    if (l.active[k] && l.active[k] != full_mask) l.partial[l.partial_count++] = static_cast<std::uint8_t>(k);
+  for_each_lane(some & ~full, [&](unsigned k) { l.partial[l.partial_count++] = static_cast<std::uint8_t>(k); });
 }
 
 /// Counts the instructions that end with `i` for every warp with active lanes.
@@ -92,29 +93,32 @@ const Step* fall_through(Lockstep& l, const Step* s) {
   return s + 1;
 }
 
-/// Which lanes of each warp jump.
-void find_taken(Lockstep& l, const Inst* i, Mask* taken) {
-  const Mask flip = i->op[1] ? full_mask : 0;
-  for (unsigned k = 0; k < l.count; ++k) taken[k] = (predicate_at(l, k, i->op[0]) ^ flip) & l.active[k];
-}
+/// Which lanes of each warp jump; none of those behind the last.
+struct Taken {
+  alignas(64) Mask of[most_warps] = {};
+  Taken(Lockstep& l, const Inst* i) {
+    const Mask flip = i->op[1] ? full_mask : 0;
+    for (unsigned k = 0; k < l.count; ++k) of[k] = predicate_at(l, k, i->op[0]) ^ flip;
+    for (unsigned k = 0; k < most_warps; ++k) of[k] &= l.active[k];
+  }
+};
 
 const Step* branch(Lockstep& l, const Step* s) {
-  Mask taken[most_warps] = {};
-  find_taken(l, s->inst, taken);
+  const Taken taken(l, s->inst);
   Mask some = 0, not_all = 0;
-  for (unsigned k = 0; k < l.count; ++k) {
-    some |= taken[k];
-    not_all |= taken[k] ^ l.active[k];
+  for (unsigned k = 0; k < most_warps; ++k) {
+    some |= taken.of[k];
+    not_all |= taken.of[k] ^ l.active[k];
   }
   if (some && not_all) return part(l, s);
   charge(l, s->inst);
-  if (l.block.grid->interests & Observer::branches) tell_branches(l, s->inst, taken);
+  if (l.block.grid->interests & Observer::branches) tell_branches(l, s->inst, taken.of);
   return go_to(l, some ? s->to : s + 1);
 }
 
 /// All warps go on with the lanes that entered the innermost region.
 void leave_region(Lockstep& l) {
-  std::copy_n(l.regions[--l.open].outer, l.count, l.active);
+  std::copy_n(l.regions[--l.open].outer, most_warps, l.active);
   recount(l);
 }
 
@@ -122,9 +126,9 @@ void leave_region(Lockstep& l) {
 bool turn_to_other(Lockstep& l, const Inst* skip) {
   Lockstep::Region& r = l.regions[l.open - 1];
   Mask any = 0;
-  for (unsigned k = 0; k < l.count; ++k) any |= r.other[k];
+  for (unsigned k = 0; k < most_warps; ++k) any |= r.other[k];
   if (!any) return false;
-  for (unsigned k = 0; k < l.count; ++k) l.active[k] = std::exchange(r.other[k], 0);
+  for (unsigned k = 0; k < most_warps; ++k) l.active[k] = std::exchange(r.other[k], 0);
   r.skip = skip;
   recount(l);
   return true;
@@ -133,18 +137,18 @@ bool turn_to_other(Lockstep& l, const Inst* skip) {
 const Step* open_region(Lockstep& l, const Step* s) {
   const Inst* i = s->inst;
   Lockstep::Region& r = l.regions[l.open++];
-  Mask taken[most_warps] = {};
-  find_taken(l, i, taken);
+  const Taken taken(l, i);
   charge(l, i);
-  if (l.block.grid->interests & Observer::branches) tell_branches(l, i, taken);
+  if (l.block.grid->interests & Observer::branches) tell_branches(l, i, taken.of);
   const bool has_other = i->op[3];
   r.depth = i->op[2];
   r.skip = reinterpret_cast<const Inst*>(i->imm);
   Mask any = 0;
-  for (unsigned k = 0; k < l.count; ++k) {
+  const Mask kept = has_other ? full_mask : 0;
+  for (unsigned k = 0; k < most_warps; ++k) {
     r.outer[k] = l.active[k];
-    r.other[k] = has_other ? taken[k] : 0;
-    l.active[k] &= ~taken[k];
+    r.other[k] = taken.of[k] & kept;
+    l.active[k] &= ~taken.of[k];
     any |= l.active[k];
   }
   if (any) {

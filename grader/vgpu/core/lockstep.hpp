@@ -42,7 +42,7 @@ struct Column {
 struct Lockstep {
   /// A masked region that the block is in. Warps that skip a side have no active lanes meanwhile.
   struct Region {
-    Mask outer[most_warps], other[most_warps];
+    alignas(64) Mask outer[most_warps], other[most_warps];
     std::uint32_t depth = 0;
     const Inst* skip = nullptr;  ///< where warps stand that skip the side which runs now
   };
@@ -58,7 +58,7 @@ struct Lockstep {
   unsigned count = 0;        ///< warps
   unsigned at = 0;           ///< the one that runs alone now, for faults
   std::byte* registers[most_warps];
-  Mask active[most_warps];
+  alignas(64) Mask active[most_warps];  ///< 0 behind the last
   Region regions[most_masked_depth];
   unsigned open = 0;  ///< regions that the block is in
   std::vector<Column> columns;

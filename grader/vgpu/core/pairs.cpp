@@ -287,44 +287,88 @@ template <class Compare, class T>
   return s + 1;
 }
 
+/// x < y is y > x.
+template <class Compare>
+struct Mirrored {
+  using Type = Compare;
+};
+template <>
+struct Mirrored<Less> {
+  using Type = Greater;
+};
+template <>
+struct Mirrored<LessOrEqual> {
+  using Type = GreaterOrEqual;
+};
+template <>
+struct Mirrored<Greater> {
+  using Type = Less;
+};
+template <>
+struct Mirrored<GreaterOrEqual> {
+  using Type = LessOrEqual;
+};
+
+/// The lanes of a warp for which lane * stride compares so to `distance`; the stride is 1 << `shift`.
+template <class Compare>
+std::uint64_t lanes_that_are(std::int64_t distance, int shift) {
+  const auto below = [shift](std::int64_t bound) {
+    const std::int64_t most = std::int64_t{warp_size} << shift, rest = (std::int64_t{1} << shift) - 1;
+    const std::int64_t within = bound < 0 ? 0 : bound > most ? most : bound;
+    return (std::uint64_t{1} << ((within + rest) >> shift)) - 1;
+  };
+  if constexpr (std::is_same_v<Compare, Less>) return below(distance);
+  if constexpr (std::is_same_v<Compare, LessOrEqual>) return below(distance + 1);
+  if constexpr (std::is_same_v<Compare, Greater>) return ~below(distance + 1);
+  if constexpr (std::is_same_v<Compare, GreaterOrEqual>) return ~below(distance);
+  if constexpr (std::is_same_v<Compare, Equal>) return below(distance + 1) & ~below(distance);
+  if constexpr (std::is_same_v<Compare, NotEqual>) return ~below(distance + 1) | below(distance);
+}
+
+/// `a` is affine, by the same power of two in all warps, and `b` uniform: the lanes of each warp for which it holds.
+/// False when that is not so.
+template <class Compare, class T>
+bool compare_to_uniform(const Lockstep& l, const Column& a, const Column& b, std::uint64_t* where) {
+  const std::int64_t stride = a.stride[0];
+  if (stride <= 0 || (stride & (stride - 1))) return false;
+  const int shift = std::countr_zero(static_cast<std::uint64_t>(stride));
+  std::int64_t different = 0;
+  bool fits = true;
+  for (unsigned k = 0; k < l.count; ++k) {
+    const std::int64_t x = extended<T>(a.value[k]), y = extended<T>(b.value[k]);
+    different |= (a.stride[k] ^ stride) | b.stride[k];
+    fits &= x + (std::int64_t{warp_size - 1} << shift) <= std::int64_t{std::numeric_limits<T>::max()};
+    where[k] = lanes_that_are<Compare>(y - x, shift);
+  }
+  return !different && fits;
+}
+
+/// The lanes of each warp for which it holds, of pairs without jumps.
+template <class Compare, class T>
+void find_lanes_where(const Lockstep& l, const Column& a, const Column& b, std::uint64_t* where) {
+  std::int64_t strides = 0;
+  for (unsigned k = 0; k < l.count; ++k) strides |= a.stride[k] | b.stride[k];
+  if (!strides) {
+    for (unsigned k = 0; k < l.count; ++k)
+      where[k] = holds_for<Compare>(static_cast<T>(a.value[k]), static_cast<T>(b.value[k])) ? full_mask : 0;
+    return;
+  }
+  if constexpr (sizeof(T) == 4) {
+    if (compare_to_uniform<Compare, T>(l, a, b, where)) return;
+    if (compare_to_uniform<typename Mirrored<Compare>::Type, T>(l, b, a, where)) return;
+  }
+  for (unsigned k = 0; k < l.count; ++k) where[k] = l.active[k] ? lanes_where<Compare, T>(a.of(k), b.of(k)) : 0;
+}
+
 template <class Compare, class T>
 const Step* compare_columns(Lockstep& l, const Step* s) {
   const Column &a = l.column(s->column[1]), &b = l.column(s->column[2]);
   if (l.row_lanes < warp_size && (a.jumps(l.count) || b.jumps(l.count))) return compare_rows<Compare, T>(l, s);
-  // Mostly the first and the last lane of a warp agree, and so do those between them.
-  constexpr bool is_order = !std::is_same_v<Compare, Equal> && !std::is_same_v<Compare, NotEqual>;
-  std::int64_t agrees[most_warps] = {}, holds[most_warps];
-  std::int64_t all_agree = 0, strides = 0;
-  for (unsigned k = 0; k < l.count; ++k) strides |= a.stride[k] | b.stride[k];
-  if (!strides) {
-    all_agree = 1;
-    for (unsigned k = 0; k < l.count; ++k)
-      holds[k] = holds_for<Compare>(static_cast<T>(a.value[k]), static_cast<T>(b.value[k]));
-  } else if constexpr (sizeof(T) == 4) {
-    all_agree = 1;
-    constexpr std::int64_t least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
-    for (unsigned k = 0; k < l.count; ++k) {
-      const std::int64_t a0 = extended<T>(a.value[k]), b0 = extended<T>(b.value[k]);
-      const std::int64_t da = a.stride[k], db = b.stride[k], a31 = a0 + 31 * da, b31 = b0 + 31 * db;
-      const bool is_single = (da == 0) | (db == 0);
-      const bool fits = (a31 >= least) & (a31 <= most) & (b31 >= least) & (b31 <= most);
-      const bool first = holds_for<Compare>(a0, b0), last = holds_for<Compare>(a31, b31);
-      holds[k] = first;
-      agrees[k] = ((da | db) == 0) | (is_order & is_single & fits & (first == last));
-      all_agree &= agrees[k];
-    }
-  }
-  const OperandRef p = s->inst->op[0];
-  for (unsigned k = 0; all_agree && k < l.count; ++k) {
-    Mask& to = predicate_at(l, k, p);
-    to ^= (to ^ (0 - static_cast<Mask>(holds[k]))) & l.active[k];
-  }
-  for (unsigned k = 0; !all_agree && k < l.count; ++k) {
-    const Mask active = l.active[k];
-    if (!active) continue;
-    const Mask where = agrees[k] ? 0 - static_cast<Mask>(holds[k]) : lanes_where<Compare, T>(a.of(k), b.of(k));
-    Mask& to = predicate_at(l, k, p);
-    to ^= (to ^ where) & active;
+  alignas(64) std::uint64_t where[most_warps];
+  find_lanes_where<Compare, T>(l, a, b, where);
+  for (unsigned k = 0; k < l.count; ++k) {
+    Mask& to = predicate_at(l, k, s->inst->op[0]);
+    to ^= (to ^ static_cast<Mask>(where[k])) & l.active[k];
   }
   return s + 1;
 }
