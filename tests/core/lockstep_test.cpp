@@ -123,6 +123,45 @@ xor.b32 %r9, %r7, %r8;
   }
 }
 
+TEST_CASE("affine values are compared with uniform ones as their lanes would be") {
+  using Holds = bool (*)(std::int64_t, std::int64_t);
+  const std::pair<const char*, Holds> kinds[] = {{"lt", [](std::int64_t a, std::int64_t b) { return a < b; }},
+                                                 {"le", [](std::int64_t a, std::int64_t b) { return a <= b; }},
+                                                 {"gt", [](std::int64_t a, std::int64_t b) { return a > b; }},
+                                                 {"ge", [](std::int64_t a, std::int64_t b) { return a >= b; }},
+                                                 {"eq", [](std::int64_t a, std::int64_t b) { return a == b; }},
+                                                 {"ne", [](std::int64_t a, std::int64_t b) { return a != b; }}};
+  const std::uint32_t strides[] = {1, 2, 3, 4, 12, 32, 1u << 25, 1u << 26, 1u << 31, 0u - 1, 0u - 8};
+  const std::uint32_t starts[] = {0, 1, 0u - 8, 0x7ffffff0, 0u - 40};
+  const std::uint32_t bounds[] = {0, 1, 2, 16, 31, 32, 33, 36, 63, 64, 65, 100, 0x7fffffff, 0x80000000, 0u - 1};
+  constexpr unsigned threads = 96;
+  const auto number = [](std::uint32_t n) { return std::to_string(n); };
+  for (const auto& [word, holds] : kinds)
+    for (const std::string type : {"u32", "s32"})
+      for (const bool is_first : {true, false}) {
+        INFO(word << "." << type << (is_first ? ", the affine one first" : ", the affine one second"));
+        std::string body = "mov.u32 %r1, %tid.x;\nmov.u32 %r2, 1;\n";
+        std::vector<std::uint32_t> expected(threads, 1);
+        const auto value = [&](std::uint32_t x) {
+          return type == "u32" ? std::int64_t{x} : std::int64_t{static_cast<std::int32_t>(x)};
+        };
+        for (const std::uint32_t stride : strides)
+          for (const std::uint32_t start : starts) {
+            body += "mul.lo.u32 %r3, %r1, " + number(stride) + ";\nadd.u32 %r3, %r3, " + number(start) + ";\n";
+            for (const std::uint32_t bound : bounds) {
+              body += "mov.u32 %r4, " + number(bound) + ";\nsetp." + word + "." + type + " %p1, " +
+                      (is_first ? "%r3, %r4" : "%r4, %r3") +
+                      ";\nselp.u32 %r5, 1, 2, %p1;\nmad.lo.u32 %r2, %r2, 3, %r5;\n";
+              for (unsigned t = 0; t < threads; ++t) {
+                const std::int64_t a = value(t * stride + start), b = value(bound);
+                expected[t] = expected[t] * 3 + ((is_first ? holds(a, b) : holds(b, a)) ? 1 : 2);
+              }
+            }
+          }
+        CHECK(written({body + test::store_at_tid("%r2") + "ret;\n"}, threads, threads) == expected);
+      }
+}
+
 TEST_CASE("what is uniform in a warp may differ between warps") {
   // Each warp reads the element of its number, and computes with it.
   const Kernel k{R"(

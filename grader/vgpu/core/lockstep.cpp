@@ -144,10 +144,9 @@ const Step* open_region(Lockstep& l, const Step* s) {
   r.depth = i->op[2];
   r.skip = reinterpret_cast<const Inst*>(i->imm);
   Mask any = 0;
-  const Mask kept = has_other ? full_mask : 0;
   for (unsigned k = 0; k < most_warps; ++k) {
     r.outer[k] = l.active[k];
-    r.other[k] = taken.of[k] & kept;
+    r.other[k] = taken.of[k];
     l.active[k] &= ~taken.of[k];
     any |= l.active[k];
   }
