@@ -441,10 +441,13 @@ template <class T, StateSpace Space, AddressWidth Width, Watched watched, class 
   if (!find_narrow_rows(l, s, Width, sizeof(T), r)) return each_alone(l, s);
   if constexpr (claims_from<Space, watched>)
     if (Claims* const claims = l.block.grid->claims) claim_narrow_rows(*claims, l, r, touch);
-  if constexpr (observed<watched>)
-    move(r, NarrowRowsTeller(l, s, Space, r, touch));
-  else
-    move(r, [](unsigned) {});
+  if constexpr (observed<watched>) {
+    if (!l.block.grid->listeners(Space, Access::Order::weak).empty()) {
+      move(r, NarrowRowsTeller(l, s, Space, r, touch));
+      return s + 1;
+    }
+  }
+  move(r, [](unsigned) {});
   return s + 1;
 }
 
