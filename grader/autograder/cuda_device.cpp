@@ -6,6 +6,8 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <random>
+#include <vector>
 
 #include "autograder/nvml.hpp"
 
@@ -22,9 +24,13 @@ constexpr std::size_t guard_bytes = 4096;  // on each side of a buffer
 /// CUDA shares the block behind small allocations, and an IPC handle names the whole block: so take whole ones.
 constexpr std::size_t slab_unit = 2u << 20;
 
-/// What a guard holds at `i`: no value that a shifted or repeated write would leave behind.
-unsigned char guard_byte(std::size_t i) {
-  return static_cast<unsigned char>(0xC5 ^ (i * 37) ^ (i >> 8));
+/// What the guards of slab `number` hold: nothing that a shifted or repeated write would leave behind, nor a copy of
+/// what lies behind another buffer.
+std::vector<unsigned char> guard_of(std::uint32_t number) {
+  std::mt19937 random(number);
+  std::vector<unsigned char> bytes(guard_bytes);
+  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random() & 0xFF);
+  return bytes;
 }
 
 /// One cudaMalloc. The buffer begins guard_bytes into it, and a second guard follows its end.
@@ -67,7 +73,7 @@ class CudaDevice : public Device {
     Slab& slab = slab_for(bytes + 2 * guard_bytes, label);
     slab.used = true;
     const Buffer buffer{reinterpret_cast<std::uint64_t>(slab.base + guard_bytes), bytes};
-    const std::vector<unsigned char> guard = guard_pattern();
+    const std::vector<unsigned char> guard = guard_of(slab.number);
     check(cudaMemcpy(slab.base, guard.data(), guard_bytes, cudaMemcpyHostToDevice), "cannot write device memory");
     check(cudaMemcpy(at(buffer) + bytes, guard.data(), guard_bytes, cudaMemcpyHostToDevice),
           "cannot write device memory");
@@ -89,7 +95,7 @@ class CudaDevice : public Device {
   }
 
   std::optional<std::string> damaged_guard(const Buffer& buffer) override {
-    const std::vector<unsigned char> pattern = guard_pattern();
+    const std::vector<unsigned char> pattern = guard_of(slab_of(buffer).number);
     std::vector<unsigned char> before(guard_bytes), after(guard_bytes);
     check(cudaMemcpy(before.data(), at(buffer) - guard_bytes, guard_bytes, cudaMemcpyDeviceToHost),
           "cannot read device memory");
@@ -135,12 +141,6 @@ class CudaDevice : public Device {
 
  private:
   static unsigned char* at(const Buffer& buffer) { return reinterpret_cast<unsigned char*>(buffer.address); }
-
-  static std::vector<unsigned char> guard_pattern() {
-    std::vector<unsigned char> bytes(guard_bytes);
-    for (std::size_t i = 0; i < guard_bytes; ++i) bytes[i] = guard_byte(i);
-    return bytes;
-  }
 
   Slab& slab_of(const Buffer& buffer) { return slabs_.at(buffer.address); }
 
