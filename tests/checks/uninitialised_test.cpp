@@ -202,6 +202,58 @@ TEST_CASE("shared memory of which all is written needs no looks") {
   CHECK_FALSE(bytes.has_all(16385, 1));
 }
 
+TEST_CASE("shared memory knows what has been written, however the lanes lie") {
+  constexpr std::uint64_t begin = 8192, size = 6000;
+  KernelInfo kernel;
+  kernel.shared = {{"s_a", begin, size}, {"s_never", 20480, 4}};
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    INFO("seed " << seed);
+    std::mt19937 random(seed);
+    const auto below = [&](std::uint64_t n) { return random() % n; };
+    SharedBytes bytes;
+    bytes.begin(kernel);
+    std::vector<bool> written(size);
+    const std::uint32_t width = 1u << below(5);
+    const std::int64_t usual = static_cast<std::int64_t>(width * (1 + below(4)));
+    for (unsigned step = 0; step < 60; ++step) {
+      AccessRun run;
+      Access& a = run.first;
+      a.bytes = below(4) ? width : std::min(width, 1u << below(5));
+      a.stride = usual * static_cast<std::int64_t>(below(4) ? 1 : below(4)) * (below(4) ? 1 : -1);
+      run.count = 1 + static_cast<unsigned>(below(3));
+      a.mask = below(3) == 0 ? full_mask << below(32) : below(3) == 0 ? full_mask >> below(32) : full_mask;
+      if (below(8) == 0) a.mask = static_cast<Mask>(random()) | 1;
+      if (run.count > 1) run.step = below(4) ? a.stride * warp_size : usual * static_cast<std::int64_t>(below(40));
+      a.first = 1 << 20;
+      const Extent e = extent_of(run);
+      if (e.end - e.begin > size) continue;
+      const std::uint64_t room = size - (e.end - e.begin);
+      const std::uint64_t unit = below(3) ? static_cast<std::uint64_t>(usual) : a.bytes;
+      a.first += begin + below(room / unit + 1) * unit - e.begin;
+      bool has = true;
+      const bool writes = below(2);
+      for (unsigned k = 0; k < run.count; ++k)
+        for (unsigned lane = 0; lane < warp_size; ++lane)
+          for (unsigned byte = 0; byte < a.bytes && (run.lanes_of(k) >> lane & 1); ++byte) {
+            const std::uint64_t at = run.of(k).at(lane) + byte - begin;
+            REQUIRE(at < size);
+            has = has && written[at];
+          }
+      if (writes) {
+        bytes.write(run);
+        for (unsigned k = 0; k < run.count; ++k)
+          for (unsigned lane = 0; lane < warp_size; ++lane)
+            for (unsigned byte = 0; byte < a.bytes && (run.lanes_of(k) >> lane & 1); ++byte)
+              written[run.of(k).at(lane) + byte - begin] = true;
+        has = true;
+      }
+      REQUIRE(bytes.has_all(run) == has);
+      if (!has) REQUIRE_FALSE(bytes.surely_has(run));
+    }
+    for (std::uint64_t k = 0; k < size; ++k) REQUIRE(bytes.has_all(begin + k, 1) == written[k]);
+  }
+}
+
 TEST_CASE("a launch that is tried again leaves everything as it was") {
   // Every block reads shared memory that nobody has written, for nothing, and adds to what is there.
   const std::string body = begin + R"(

@@ -18,35 +18,6 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
   return hash ^ hash >> 29;
 }
 
-/// Each lane's access lies in one word of bits, since it is aligned to its size, and seldom beside that of the next
-/// lane.
-bool are_apart(const AccessRun& run) {
-  const Access& a = run.first;
-  return !(a.is_affine() && a.stride == a.bytes) && std::has_single_bit(a.bytes) && a.bytes <= 32;
-}
-
-/// Visits the bits of each lane's access, when they are apart: visit(index, mask).
-template <class Visit>
-void for_each_element(const AccessRun& run, Visit visit) {
-  const Access& a = run.first;
-  const std::uint64_t ones = (std::uint64_t{1} << a.bytes) - 1;
-  for (unsigned k = 0; k < run.count; ++k) {
-    const std::uint64_t base = static_cast<std::uint64_t>(run.step) * k;
-    const Mask lanes = run.lanes_of(k);
-    if (a.is_affine() && lanes == full_mask) {
-      for (unsigned lane = 0; lane < warp_size; ++lane) {
-        const std::uint64_t at = base + a.first + static_cast<std::uint64_t>(a.stride) * lane;
-        visit(at / 64, ones << at % 64);
-      }
-      continue;
-    }
-    for (Mask m = lanes; m; m &= m - 1) {
-      const std::uint64_t at = base + a.at(static_cast<unsigned>(std::countr_zero(m)));
-      visit(at / 64, ones << at % 64);
-    }
-  }
-}
-
 /// Elements of a lane's access: those of a vector are read one by one. A copy that does not go through registers may
 /// move any number of elements; they are words mostly.
 std::uint32_t element_bytes(const Access& a) {
@@ -55,64 +26,6 @@ std::uint32_t element_bytes(const Access& a) {
 }
 
 }  // namespace
-
-// --- shared memory ---------------------------------------------------------------------------------------------------
-
-void SharedBytes::begin(const KernelInfo& kernel) {
-  left_ = 0;
-  known_ = {};
-  if (kernel.shared.empty()) return;
-  const SharedVariable& last = kernel.shared.back();
-  written_.resize((last.offset + last.size) / 64 + 2);
-  for (const SharedVariable& v : kernel.shared) {
-    if (v.size) clear_bits(written_.data(), v.offset, v.size);
-    left_ += v.size;
-  }
-}
-
-void SharedBytes::write(std::uint64_t first, std::uint64_t bytes) {
-  if (!left_) return;
-  if (known_.end == first)
-    known_.end += bytes;
-  else if (first + bytes == known_.begin)
-    known_.begin = first;
-  else if (known_.begin > known_.end || bytes > known_.end - known_.begin)
-    known_ = {first, first + bytes};
-  for_each_word(first, bytes, [&](std::uint64_t k, std::uint64_t mask) {
-    left_ -= static_cast<std::uint64_t>(std::popcount(mask & ~written_[k]));
-    written_[k] |= mask;
-    return true;
-  });
-}
-
-void SharedBytes::write(const AccessRun& run) {
-  if (surely_has(run)) return;
-  if (!are_apart(run)) {
-    for_each_span(run, [&](std::uint64_t first, std::uint64_t bytes) { write(first, bytes); });
-    return;
-  }
-  for_each_element(run, [&](std::uint64_t k, std::uint64_t mask) {
-    left_ -= static_cast<std::uint64_t>(std::popcount(mask & ~written_[k]));
-    written_[k] |= mask;
-  });
-}
-
-bool SharedBytes::has_each(const AccessRun& run) const {
-  std::uint64_t missing = 0;
-  if (are_apart(run))
-    for_each_element(run, [&](std::uint64_t k, std::uint64_t mask) { missing |= mask & ~written_[k]; });
-  else
-    for_each_span(run, [&](std::uint64_t first, std::uint64_t bytes) { missing |= !has_all(first, bytes); });
-  return missing == 0;
-}
-
-bool SharedBytes::has_all(std::uint64_t first, std::uint64_t bytes) const {
-  return !left_ || all_bits(written_.data(), first, bytes);
-}
-
-std::uint64_t SharedBytes::which(std::uint64_t first, unsigned bytes) const {
-  return bits_at(written_.data(), first, bytes);
-}
 
 // --- the run ---------------------------------------------------------------------------------------------------------
 

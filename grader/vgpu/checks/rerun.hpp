@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "vgpu/checks/byte_bits.hpp"
 #include "vgpu/checks/page_journal.hpp"
+#include "vgpu/checks/shared_bytes.hpp"
 #include "vgpu/core/observer.hpp"
 
 namespace scanlab::vgpu {
@@ -21,31 +21,6 @@ struct BlankRead {
   std::uint32_t bytes = 0;
   std::uint32_t line = 0, thread = 0;
   std::uint64_t block = 0;
-};
-
-/// The shared memory of a block: which of its bytes somebody has written.
-class SharedBytes {
- public:
-  void begin(const KernelInfo& kernel);
-  void write(std::uint64_t first, std::uint64_t bytes);
-  void write(const AccessRun& run);
-  /// Has every byte of the access been written?
-  bool has_all(const AccessRun& run) const { return surely_has(run) || has_each(run); }
-  /// Told at once. Has every byte of the access been written? Perhaps not, when it is false.
-  bool surely_has(const AccessRun& run) const {
-    if (left_ == 0) return true;
-    const Extent e = extent_of(run);
-    return e.begin >= known_.begin && e.end <= known_.end;
-  }
-  bool has_all(std::uint64_t first, std::uint64_t bytes) const;
-  std::uint64_t which(std::uint64_t first, unsigned bytes) const;
-
- private:
-  bool has_each(const AccessRun& run) const;
-
-  std::vector<std::uint64_t> written_;
-  std::uint64_t left_ = 0;  ///< bytes of arrays that nobody has written
-  Extent known_;            ///< all of these bytes have been written: of a tile, mostly all that is used
 };
 
 /// What a warp does that depends on its data: which way it branches, and where it reads and writes.

@@ -20,6 +20,7 @@
 #include "vgpu/checks/launch_footprint.hpp"
 #include "vgpu/checks/origins.hpp"
 #include "vgpu/checks/rerun.hpp"
+#include "vgpu/checks/shared_bytes.hpp"
 #include "vgpu/checks/trial.hpp"
 
 namespace scanlab::vgpu {
