@@ -213,6 +213,7 @@ TEST_CASE("shared memory knows what has been written, however the lanes lie") {
     SharedBytes bytes;
     bytes.begin(kernel);
     std::vector<bool> written(size);
+    std::vector<AccessRun> writes_so_far;
     const std::uint32_t width = 1u << below(5);
     const std::int64_t usual = static_cast<std::int64_t>(width * (1 + below(4)));
     for (unsigned step = 0; step < 60; ++step) {
@@ -241,6 +242,7 @@ TEST_CASE("shared memory knows what has been written, however the lanes lie") {
           }
       if (writes) {
         bytes.write(run);
+        writes_so_far.push_back(run);
         for (unsigned k = 0; k < run.count; ++k)
           for (unsigned lane = 0; lane < warp_size; ++lane)
             for (unsigned byte = 0; byte < a.bytes && (run.lanes_of(k) >> lane & 1); ++byte)
@@ -251,6 +253,9 @@ TEST_CASE("shared memory knows what has been written, however the lanes lie") {
       if (!has) REQUIRE_FALSE(bytes.surely_has(run));
     }
     for (std::uint64_t k = 0; k < size; ++k) REQUIRE(bytes.has_all(begin + k, 1) == written[k]);
+    // The next block.
+    bytes.begin(kernel);
+    for (const AccessRun& run : writes_so_far) REQUIRE_FALSE(bytes.has_all(run));
   }
 }
 
