@@ -255,44 +255,51 @@ TEST_CASE("random kernels of narrow blocks give what their threads give one by o
   }
 }
 
+namespace {
+
+/// Block 1 of the kernel faults in thread (0, y, 0), together with other warps or not.
+void check_fault(const Kernel& kernel, Dim3 block, vgpu::Fault::Kind kind, unsigned y) {
+  for (const auto order : {vgpu::Schedule::Order::lockstep, vgpu::Schedule::Order::in_order}) {
+    Setup setup;
+    setup.grid.x = 2;
+    setup.block = block;
+    setup.schedule.order = order;
+    const auto r = test::run(kernel, setup);
+    REQUIRE(r.result.fault);
+    CHECK(r.result.fault->kind == kind);
+    CHECK(r.result.fault->block[0] == 1);
+    CHECK(r.result.fault->thread[0] == 0);
+    CHECK(r.result.fault->thread[1] == y);
+  }
+}
+
+}  // namespace
+
 TEST_CASE("a fault in the last row of a warp names its thread") {
-  // Each row of a 16 x 4 block has one word of s_tile: upwards, or downwards. In block 1 all are one row further.
-  const std::pair<const char*, const char*> ways[] = {{"64", "0"}, {"-64", "192"}};
-  for (const auto& [step, start] : ways) {
-    const std::string by = step;
-    const Kernel k{R"(
+  // Each row of a block has one word of s_tile: upwards, or downwards. In block 1 all are one row further.
+  const std::pair<std::string, std::string> ways[] = {{"64", "0"}, {"-64", "192"}};
+  for (const auto& [step, start] : ways)
+    check_fault({R"(
 .shared .align 4 .b8 s_tile[256];
 mov.u32 %r1, %tid.y;
 mov.u32 %r2, %ctaid.x;
 add.u32 %r3, %r1, %r2;
 mov.u32 %r4, s_tile;
 mul.lo.s32 %r5, %r3, )" +
-                   by + R"(;
+                 step +
+                 R"(;
 add.u32 %r6, %r4, %r5;
 ld.shared.u32 %r7, [%r6+)" +
-                   start + R"(];
-st.shared.u32 [%r6+)" +
-                   start + R"(], %r7;
+                 start +
+                 R"(];
 st.global.u32 [%out], %r7;
 ret;
-)"};
-    for (const auto order : {vgpu::Schedule::Order::lockstep, vgpu::Schedule::Order::in_order}) {
-      Setup setup;
-      setup.grid.x = 2;
-      setup.block = {16, 4, 1};
-      setup.schedule.order = order;
-      const auto r = test::run(k, setup);
-      REQUIRE(r.result.fault);
-      CHECK(r.result.fault->kind == vgpu::Fault::Kind::out_of_bounds);
-      CHECK(r.result.fault->block[0] == 1);
-      CHECK(r.result.fault->thread[0] == 0);
-      CHECK(r.result.fault->thread[1] == 3);
-    }
-  }
+)"},
+                {16, 4, 1}, vgpu::Fault::Kind::out_of_bounds, 3);
 }
 
 TEST_CASE("rows of a narrow block that are not aligned fault at their first thread") {
-  const Kernel k{R"(
+  check_fault({R"(
 .shared .align 4 .b8 s_tile[512];
 mov.u32 %r1, %tid.y;
 mov.u32 %r3, %ctaid.x;
@@ -302,17 +309,6 @@ mad.lo.u32 %r6, %r4, 33, %r5;
 ld.shared.u32 %r8, [%r6];
 st.global.u32 [%out], %r8;
 ret;
-)"};
-  for (const auto order : {vgpu::Schedule::Order::lockstep, vgpu::Schedule::Order::in_order}) {
-    Setup setup;
-    setup.grid.x = 2;
-    setup.block = {8, 8, 1};
-    setup.schedule.order = order;
-    const auto r = test::run(k, setup);
-    REQUIRE(r.result.fault);
-    CHECK(r.result.fault->kind == vgpu::Fault::Kind::misaligned);
-    CHECK(r.result.fault->block[0] == 1);
-    CHECK(r.result.fault->thread[0] == 0);
-    CHECK(r.result.fault->thread[1] == 1);
-  }
+)"},
+              {8, 8, 1}, vgpu::Fault::Kind::misaligned, 1);
 }
