@@ -1,18 +1,17 @@
 #include "vgpu/core/pairs.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <limits>
 #include <memory>
-#include <type_traits>
 #include <utility>
 
 #include "vgpu/core/alu.hpp"
-#include "vgpu/core/comparisons.hpp"
 #include "vgpu/core/convergent.hpp"
+#include "vgpu/core/lanes.hpp"
 #include "vgpu/core/lockstep.hpp"
 #include "vgpu/core/memory_ops.hpp"
+#include "vgpu/core/pair_comparisons.hpp"
+#include "vgpu/core/pair_ranges.hpp"
 #include "vgpu/core/special.hpp"
 
 namespace scanlab::vgpu {
@@ -20,10 +19,6 @@ namespace {
 
 using ptx::Type;
 using Kind = ptx::Operand::Kind;
-
-Pair& pair_at(Warp& w, OperandRef ref) {
-  return *w.lanes<Pair>(ref);
-}
 
 /// A value, and one of the two ways in which it grows. All arithmetic is linear: a jump becomes what a stride would.
 struct Linear {
@@ -35,16 +30,6 @@ struct Linear {
 template <class T>
 Linear wrapped(std::uint64_t value, std::int64_t growth) {
   return {static_cast<Unsigned<T>>(value), static_cast<Signed<T>>(static_cast<Unsigned<T>>(growth))};
-}
-
-std::int64_t plus(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-std::int64_t minus(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-std::int64_t scaled(std::int64_t growth, std::uint64_t by) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(growth) * by);
 }
 
 // --- affine arithmetic: exact modulo 2^bits, as the lanes would have it ----------------------------------------------
@@ -94,38 +79,6 @@ struct CopyPair {
   static Linear of(const Linear& a) { return wrapped<T>(a.value, a.growth); }
 };
 
-/// The values of lanes 0 and 31 of a pair without jumps, when no lane between them leaves the range of T.
-template <class T>
-bool ends_of(const Pair& a, std::int64_t& first, std::int64_t& last) {
-  first = static_cast<std::int64_t>(static_cast<T>(a.value));
-  if constexpr (sizeof(T) == 8) {
-    const __int128 exact = (std::is_signed_v<T> ? __int128{first} : __int128{a.value}) + __int128{a.stride} * 31;
-    last = static_cast<std::int64_t>(exact);
-    return exact >= std::numeric_limits<T>::min() && exact <= std::numeric_limits<T>::max();
-  } else {
-    last = first + a.stride * 31;
-    return last >= std::numeric_limits<T>::min() && last <= std::numeric_limits<T>::max();
-  }
-}
-
-/// Does no lane leave the range of T? Rows begin and end with the lowest and the highest lanes.
-template <class T>
-bool is_within(const Pair& a, unsigned row_lanes) {
-  static_assert(sizeof(T) == 4, "so that no sum of 64 bits wraps");
-  std::int64_t first = 0, last = 0;
-  if (!a.jump) [[likely]]
-    return ends_of<T>(a, first, last);
-  const std::int64_t row = a.stride * (row_lanes - 1),
-                     rows = a.stride * (warp_size - row_lanes) + a.jump * (warp_size / row_lanes - 1);
-  first = static_cast<std::int64_t>(static_cast<T>(a.value));
-  const auto [low, high] = std::minmax({first, first + row, first + rows, first + rows + row});
-  return low >= std::numeric_limits<T>::min() && high <= std::numeric_limits<T>::max();
-}
-template <class T>
-std::int64_t extended(std::uint64_t value) {
-  return static_cast<std::int64_t>(static_cast<T>(value));
-}
-
 /// From T to 64 bits; affine only as long as no lane wraps.
 template <class T>
 struct WidenPair {
@@ -150,12 +103,6 @@ struct ScaleWideAndAdd {
   static Linear of(const Linear& a, const Linear& by, const Linear& c) {
     return AddPairs<u64>::of(ScaleWide<T>::of(a, by), c);
   }
-};
-
-/// For a warp, and for the warps of a block in lockstep: each source is a pair.
-struct PairHandlers {
-  Handler run = nullptr;
-  StepHandler in_lockstep = nullptr;
 };
 
 Linear by_stride(const Pair& a) {
@@ -221,157 +168,7 @@ const Step* add_window_to_columns(Lockstep& l, const Step* s) {
   return s + 1;
 }
 
-// --- comparison and selection ----------------------------------------------------------------------------------------
-
-template <class Compare, class T>
-bool holds_for(T a, T b) {
-  bool result = false;
-  Compare{}(result, a, b);
-  return result;
-}
-
-/// The lanes for which it holds, of pairs without jumps. A comparison of neighbours that do not wrap is the same in all
-/// lanes when it is the same in the first and the last, or changes once between them.
-template <class Compare, class T>
-Mask lanes_where(const Pair& a, const Pair& b) {
-  if (a.stride == 0 && b.stride == 0)
-    return holds_for<Compare>(static_cast<T>(a.value), static_cast<T>(b.value)) ? full_mask : 0;
-  constexpr bool is_order = !std::is_same_v<Compare, Equal> && !std::is_same_v<Compare, NotEqual>;
-  std::int64_t a0 = 0, a31 = 0, b0 = 0, b31 = 0;
-  if (is_order && (a.stride == 0 || b.stride == 0) && ends_of<T>(a, a0, a31) && ends_of<T>(b, b0, b31)) {
-    const bool first = holds_for<Compare>(static_cast<T>(a0), static_cast<T>(b0));
-    const bool last = holds_for<Compare>(static_cast<T>(a31), static_cast<T>(b31));
-    if (first == last) return first ? full_mask : 0;
-  }
-  Mask mask = 0;
-  for (unsigned l = 0; l < warp_size; ++l) {
-    const auto x = static_cast<T>(a.value + static_cast<std::uint64_t>(a.stride) * l);
-    const auto y = static_cast<T>(b.value + static_cast<std::uint64_t>(b.stride) * l);
-    mask |= static_cast<Mask>(holds_for<Compare>(x, y)) << l;
-  }
-  return mask;
-}
-
-/// The same row by row.
-template <class Compare, class T>
-[[gnu::noinline]] Mask lanes_where_in_rows(const Pair& a, const Pair& b, unsigned row_lanes) {
-  const auto row_of = [&](const Pair& p, unsigned row) {
-    const std::int64_t step = plus(scaled(p.stride, row_lanes), p.jump);
-    return Pair{p.value + static_cast<std::uint64_t>(scaled(step, row)), p.stride};
-  };
-  const Mask of_row = full_mask >> (warp_size - row_lanes);
-  Mask mask = 0;
-  for (unsigned row = 0; row < warp_size / row_lanes; ++row)
-    mask |= (lanes_where<Compare, T>(row_of(a, row), row_of(b, row)) & of_row) << row * row_lanes;
-  return mask;
-}
-
-template <class Compare, class T>
-const Inst* compare_pairs(Warp& w, const Inst* i) {
-  const Pair &a = pair_at(w, i->op[1]), &b = pair_at(w, i->op[2]);
-  const bool jumps = a.jump | b.jump;
-  write_predicate(w, i->op[0],
-                  jumps ? lanes_where_in_rows<Compare, T>(a, b, row_lanes_of(w)) : lanes_where<Compare, T>(a, b));
-  return proceed(w, i + 1);
-}
-
-/// The same for all warps, of rows of narrow blocks.
-template <class Compare, class T>
-[[gnu::noinline]] const Step* compare_rows(Lockstep& l, const Step* s) {
-  const Column &a = l.column(s->column[1]), &b = l.column(s->column[2]);
-  for (unsigned k = 0; k < l.count; ++k) {
-    if (!l.active[k]) continue;
-    Mask& to = predicate_at(l, k, s->inst->op[0]);
-    to ^= (to ^ lanes_where_in_rows<Compare, T>(a.of(k), b.of(k), l.row_lanes)) & l.active[k];
-  }
-  return s + 1;
-}
-
-/// x < y is y > x.
-template <class Compare>
-struct Mirrored {
-  using Type = Compare;
-};
-template <>
-struct Mirrored<Less> {
-  using Type = Greater;
-};
-template <>
-struct Mirrored<LessOrEqual> {
-  using Type = GreaterOrEqual;
-};
-template <>
-struct Mirrored<Greater> {
-  using Type = Less;
-};
-template <>
-struct Mirrored<GreaterOrEqual> {
-  using Type = LessOrEqual;
-};
-
-/// The lanes of a warp for which lane * stride compares so to `distance`; the stride is 1 << `shift`.
-template <class Compare>
-std::uint64_t lanes_that_are(std::int64_t distance, int shift) {
-  const auto below = [shift](std::int64_t bound) {
-    const std::int64_t most = std::int64_t{warp_size} << shift, rest = (std::int64_t{1} << shift) - 1;
-    const std::int64_t within = bound < 0 ? 0 : bound > most ? most : bound;
-    return (std::uint64_t{1} << ((within + rest) >> shift)) - 1;
-  };
-  if constexpr (std::is_same_v<Compare, Less>) return below(distance);
-  if constexpr (std::is_same_v<Compare, LessOrEqual>) return below(distance + 1);
-  if constexpr (std::is_same_v<Compare, Greater>) return ~below(distance + 1);
-  if constexpr (std::is_same_v<Compare, GreaterOrEqual>) return ~below(distance);
-  if constexpr (std::is_same_v<Compare, Equal>) return below(distance + 1) & ~below(distance);
-  if constexpr (std::is_same_v<Compare, NotEqual>) return ~below(distance + 1) | below(distance);
-}
-
-/// `a` is affine, by the same power of two in all warps, and `b` uniform: the lanes of each warp for which it holds.
-/// False when that is not so.
-template <class Compare, class T>
-bool compare_to_uniform(const Lockstep& l, const Column& a, const Column& b, std::uint64_t* where) {
-  const std::int64_t stride = a.stride[0];
-  if (stride <= 0 || (stride & (stride - 1))) return false;
-  const int shift = std::countr_zero(static_cast<std::uint64_t>(stride));
-  std::int64_t different = 0;
-  bool fits = true;
-  for (unsigned k = 0; k < l.count; ++k) {
-    const std::int64_t x = extended<T>(a.value[k]), y = extended<T>(b.value[k]);
-    different |= (a.stride[k] ^ stride) | b.stride[k];
-    fits &= x + (std::int64_t{warp_size - 1} << shift) <= std::int64_t{std::numeric_limits<T>::max()};
-    where[k] = lanes_that_are<Compare>(y - x, shift);
-  }
-  return !different && fits;
-}
-
-/// The lanes of each warp for which it holds, of pairs without jumps.
-template <class Compare, class T>
-void find_lanes_where(const Lockstep& l, const Column& a, const Column& b, std::uint64_t* where) {
-  std::int64_t strides = 0;
-  for (unsigned k = 0; k < l.count; ++k) strides |= a.stride[k] | b.stride[k];
-  if (!strides) {
-    for (unsigned k = 0; k < l.count; ++k)
-      where[k] = holds_for<Compare>(static_cast<T>(a.value[k]), static_cast<T>(b.value[k])) ? full_mask : 0;
-    return;
-  }
-  if constexpr (sizeof(T) == 4) {
-    if (compare_to_uniform<Compare, T>(l, a, b, where)) return;
-    if (compare_to_uniform<typename Mirrored<Compare>::Type, T>(l, b, a, where)) return;
-  }
-  for (unsigned k = 0; k < l.count; ++k) where[k] = l.active[k] ? lanes_where<Compare, T>(a.of(k), b.of(k)) : 0;
-}
-
-template <class Compare, class T>
-const Step* compare_columns(Lockstep& l, const Step* s) {
-  const Column &a = l.column(s->column[1]), &b = l.column(s->column[2]);
-  if (l.row_lanes < warp_size && (a.jumps(l.count) || b.jumps(l.count))) return compare_rows<Compare, T>(l, s);
-  alignas(64) std::uint64_t where[most_warps];
-  find_lanes_where<Compare, T>(l, a, b, where);
-  for (unsigned k = 0; k < l.count; ++k) {
-    Mask& to = predicate_at(l, k, s->inst->op[0]);
-    to ^= (to ^ static_cast<Mask>(where[k])) & l.active[k];
-  }
-  return s + 1;
-}
+// --- selection -------------------------------------------------------------------------------------------------------
 
 template <class T>
 const Inst* choose_pair(Warp& w, const Inst* i) {
@@ -393,34 +190,6 @@ PairHandlers by_width(std::uint32_t bytes) {
 template <template <class> class Op, std::size_t Sources>
 PairHandlers by_sign(bool is_signed) {
   return is_signed ? handlers_of<Op<s32>, Sources>() : handlers_of<Op<u32>, Sources>();
-}
-
-template <class T>
-PairHandlers comparison(std::string_view word) {
-  if (word == "eq") return {compare_pairs<Equal, T>, compare_columns<Equal, T>};
-  if (word == "ne") return {compare_pairs<NotEqual, T>, compare_columns<NotEqual, T>};
-  if (word == "lt" || word == "lo") return {compare_pairs<Less, T>, compare_columns<Less, T>};
-  if (word == "le" || word == "ls") return {compare_pairs<LessOrEqual, T>, compare_columns<LessOrEqual, T>};
-  if (word == "gt" || word == "hi") return {compare_pairs<Greater, T>, compare_columns<Greater, T>};
-  if (word == "ge" || word == "hs") return {compare_pairs<GreaterOrEqual, T>, compare_columns<GreaterOrEqual, T>};
-  return {};
-}
-
-PairHandlers comparison_of(std::string_view word, Type type) {
-  switch (type) {
-    case Type::b32:
-    case Type::u32:
-      return comparison<u32>(word);
-    case Type::s32:
-      return comparison<s32>(word);
-    case Type::b64:
-    case Type::u64:
-      return comparison<u64>(word);
-    case Type::s64:
-      return comparison<s64>(word);
-    default:
-      return {};
-  }
 }
 
 bool is_integer(Type type) {
@@ -547,7 +316,7 @@ class Selector {
     if (op == "cvt" && (words({"u32"}) || words({"s32"})) && n == 8 && has_widths(4, {8}))
       return pairs(handlers_of<CopyPair<u32>, 1>(), most, {1});
     if (op == "setp" && in_.modifiers.size() == 2 && has_widths(0, {n, n}) && n >= 4) {
-      auto p = pairs(comparison_of(in_.modifiers[0], type_), most == Shape::uniform ? Shape::uniform : Shape::varying,
+      auto p = pairs(compare_pairs(in_.modifiers[0], type_), most == Shape::uniform ? Shape::uniform : Shape::varying,
                      {1, 2});
       if (p) p->has_predicate_result = true;
       return p;

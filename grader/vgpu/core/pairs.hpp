@@ -27,6 +27,12 @@ struct Pair {
 inline constexpr std::uint32_t pair_bytes = 32;
 static_assert(sizeof(Pair) <= pair_bytes);
 
+/// For a warp, and for the warps of a block in lockstep: each source is a pair.
+struct PairHandlers {
+  Handler run = nullptr;
+  StepHandler in_lockstep = nullptr;
+};
+
 /// How an instruction executes on pairs: op[0] is its destination, op[1..] the `sources` in this order (numbers of the
 /// instruction's operands; a predicate has its ordinary place).
 struct PairSelection {
