@@ -33,9 +33,8 @@ class SharedBytes {
     std::uint64_t begin = 0, count = 0;
     std::int64_t stride = 1;
     std::uint32_t bytes = 0;
-    std::uint64_t end() const {
-      return begin + count * static_cast<std::uint64_t>(stride);
-    }  ///< where the next would be
+    /// Where the next element would be.
+    std::uint64_t end() const { return begin + count * static_cast<std::uint64_t>(stride); }
     /// Are they of one pattern, without a gap between them?
     bool touches(const Comb& other) const;
   };

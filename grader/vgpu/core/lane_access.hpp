@@ -37,8 +37,15 @@ inline Access access_of(const Warp& w, const Inst* i, StateSpace space, Mask mas
   return a;
 }
 
+/// Tells the observers of a load or a store.
 inline void tell(Warp& w, const Access& a, Touch touch) {
   for (Observer* o : w.block->grid->listeners(a.space, a.order)) touch == Touch::read ? o->load(a) : o->store(a);
+}
+
+/// The same for warps that go the same way.
+inline void tell_run(const Grid& grid, const AccessRun& run, Touch touch) {
+  for (Observer* o : grid.listeners(run.first.space, run.first.order))
+    touch == Touch::read ? o->loads(run) : o->stores(run);
 }
 
 /// Visits the pieces of memory that a whole warp accesses: elements side by side are one, as far as there are few such

@@ -61,11 +61,6 @@ inline bool find_narrow_rows(Lockstep& l, const Step* s, AddressWidth width, std
   return !differences && !(outside >> 63) && bits % bytes == 0;
 }
 
-inline void tell_run(const Lockstep& l, const AccessRun& run, Touch touch) {
-  for (Observer* o : l.block.grid->listeners(run.first.space, run.first.order))
-    touch == Touch::read ? o->loads(run) : o->stores(run);
-}
-
 /// Tells the observers of a warp's access, which comes next.
 class NarrowRowsTeller {
  public:
@@ -80,7 +75,7 @@ class NarrowRowsTeller {
     run.count = 1;
     run.step = 0;
     describe(run.first, l_.warp(k), inst_, space_, full_mask, rows_.bytes, a.of);
-    tell_run(l_, run, touch_);
+    tell_run(*l_.block.grid, run, touch_);
   }
 
  private:

@@ -319,7 +319,7 @@ struct ToldRows {
         run.step = static_cast<std::int64_t>(row[k + 1].first - row[k].first);
         while (follows(k + 1)) ++run.count, ++k;
       }
-      tell_run(l, run, touch);
+      tell_run(*l.block.grid, run, touch);
     }
   }
 };
@@ -402,7 +402,7 @@ void move_told_rows(Lockstep& l, const Step* s, Touch touch, MoveWhole move_whol
       describe(run.first, l.warp(from), s->inst, Space, l.active[from], sizeof(T), nullptr);
       run.first.first = e.first.first + static_cast<std::uint64_t>(e.step()) * (from - e.from);
       run.first.stride = e.first.stride;
-      tell_run(l, run, touch);
+      tell_run(*l.block.grid, run, touch);
     };
     const unsigned count = e.end - e.from, uneven_end = count > 1 && l.active[e.end - 1] != full_mask;
     tell(e.from, count - uneven_end);
