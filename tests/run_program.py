@@ -42,6 +42,10 @@ from pathlib import Path
 
 from joined import join, without_namespace
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "grader/python"))
+from scanlab.bootstrap.cuda import inspect
+from scanlab.on_demand import CUDA_HEADERS
+
 COMPILE_SECONDS, RUN_SECONDS = 120, 60
 SKIPPED, FOUND_MISTAKES = 77, 4
 
@@ -83,6 +87,17 @@ class Binary:
     def command(self, program: Program, argument: str | None) -> list[str]:
         name = [program.source.stem] if self.is_joined else []
         return [str(self.path), *name, *([argument] if argument else [])]
+
+
+def has_headers(program: Program, nvcc: str) -> bool:
+    """Whether nvcc has the headers that only some toolkits have; says so of a program that needs one in vain."""
+    text = program.source.read_text()
+    needed = [header for header in CUDA_HEADERS.headers if f"#include <{header}>" in text]
+    folders = inspect(Path(nvcc)).includes if needed else ()
+    lacking = [header for header in needed if not any((folder / header).is_file() for folder in folders)]
+    if lacking:
+        print(f"not run: {program.source.name} needs {' and '.join(lacking)}; type: {CUDA_HEADERS.by_hand()}")
+    return not lacking
 
 
 def compile_programs(options: argparse.Namespace, programs: list[Program], folder: Path) -> Binary | None:
@@ -199,6 +214,11 @@ def main() -> int:
         for program in [program for program in programs if "vgpu" in program.wanted]:
             print(f"{program.source.name}: skipped: its output is the virtual GPU's own")
             programs.remove(program)
+        if not programs:
+            return SKIPPED
+
+    if not options.gpu:
+        programs = [program for program in programs if has_headers(program, options.nvcc)]
         if not programs:
             return SKIPPED
 

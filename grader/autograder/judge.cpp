@@ -7,13 +7,13 @@
 #include <exception>
 #include <utility>
 
-#include "autograder/correctness.hpp"
-#include "autograder/counts.hpp"
-#include "autograder/cuda_device.hpp"
+#include "autograder/check/correctness.hpp"
+#include "autograder/check/counts.hpp"
+#include "autograder/device/cuda_device.hpp"
+#include "autograder/device/virtual_device.hpp"
 #include "autograder/findings.hpp"
-#include "autograder/runner_process.hpp"
-#include "autograder/timing.hpp"
-#include "autograder/virtual_device.hpp"
+#include "autograder/process/runner_process.hpp"
+#include "autograder/timing/timing.hpp"
 
 namespace scanlab::grade {
 
@@ -161,12 +161,22 @@ void Judge::explain_by_floats(const CheckPlan& check, CheckResult& result) const
   }
 }
 
+CountedCalls& Judge::counted_in(const CheckPlan& check) {
+  CountedCalls& calls = counted_[check.name];
+  calls.clear();
+  for (const CheckPlan& other : plan_.checks) {
+    if (other.among != check.name) continue;
+    for (const CountedCall& call : other.calls) calls[call] = {};
+  }
+  return calls;
+}
+
 void Judge::perform(const CheckPlan& check, CheckResult& result) {
   switch (check.kind) {
     case CheckPlan::Kind::correctness:
-      return check_correctness(plan_, check, device(check), result);
+      return check_correctness(plan_, check, device(check), counted_in(check), result);
     case CheckPlan::Kind::count:
-      return check_count(plan_, check, device(check), result);
+      return check_count(plan_, check, device(check), counted_[check.among], result);
     case CheckPlan::Kind::timing:
       return check_timing(plan_, check, device(check), result);
   }

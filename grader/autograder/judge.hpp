@@ -8,10 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "autograder/device.hpp"
+#include "autograder/check/counts.hpp"
+#include "autograder/device/device.hpp"
+#include "autograder/device/virtual_device.hpp"
 #include "autograder/plan.hpp"
 #include "autograder/result.hpp"
-#include "autograder/virtual_device.hpp"
 
 namespace scanlab::grade {
 
@@ -30,6 +31,8 @@ class Judge {
   Result result() const;
 
  private:
+  /// The calls of a correctness check whose work is counted, none of them made yet.
+  CountedCalls& counted_in(const CheckPlan& check);
   void perform(const CheckPlan& check, CheckResult& result);
   /// Where the same check has found floats right, only the order of the operands can be wrong for affine maps.
   void explain_by_floats(const CheckPlan& check, CheckResult& result) const;
@@ -44,6 +47,7 @@ class Judge {
   /// By profile, each made for the first check that needs it.
   std::map<std::pair<std::string, Checking>, std::unique_ptr<Device>> devices_;
   std::vector<CheckResult> results_;
+  std::map<std::string, CountedCalls> counted_;  ///< by the correctness check that has made them
 };
 
 }  // namespace scanlab::grade

@@ -10,8 +10,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "autograder/counts.hpp"
-#include "vgpu/core/profile.hpp"
+#include "autograder/check/counts.hpp"
+#include "vgpu/core/run/profile.hpp"
 
 namespace scanlab::grade {
 
@@ -132,6 +132,22 @@ Limits parse_limits(Object object) {
   return limits;
 }
 
+vgpu::Schedule::Order order_at(const Json& value, const std::string& place) {
+  try {
+    return vgpu::order_by_name(Object::as_text(value, place));
+  } catch (const std::invalid_argument& error) {
+    throw KitFault(fmt::format("{}: {}", place, error.what()));
+  }
+}
+
+PlannedCall parse_call(Object& object) {
+  PlannedCall call;
+  call.n = object.whole("n", 0, largest_n);
+  call.order = order_at(object.get("schedule"), object.place("schedule"));
+  if (object.find("repeat") != nullptr) call.repeat = static_cast<unsigned>(object.whole("repeat", 0, 999));
+  return call;
+}
+
 void parse_correctness(Object& object, CheckPlan& check) {
   const Json& sizes = object.list("sizes");
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -145,27 +161,35 @@ void parse_correctness(Object& object, CheckPlan& check) {
   const Json& schedules = object.list("schedules");
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     const std::string place = fmt::format("{}[{}]", object.place("schedules"), i);
-    const std::string name = Object::as_text(schedules[i], place);
-    try {
-      check.schedules.push_back(vgpu::order_by_name(name));
-    } catch (const std::invalid_argument& error) {
-      throw KitFault(fmt::format("{}: {}", place, error.what()));
-    }
+    check.schedules.push_back(order_at(schedules[i], place));
   }
   if (check.schedules.empty()) throw KitFault(object.place("schedules") + ": expected at least one schedule");
   check.repeats = static_cast<unsigned>(object.whole("repeats", 1, 1000));
+  if (object.find("extra") == nullptr) return;
+  const Json& extra = object.list("extra");
+  for (std::size_t i = 0; i < extra.size(); ++i) {
+    Object call(extra[i], fmt::format("{}[{}]", object.place("extra"), i));
+    check.extra.push_back(parse_call(call));
+    call.finish();
+  }
 }
 
 void parse_count(Object& object, CheckPlan& check) {
-  check.n = object.whole("n", 0, largest_n);
   check.counter = object.text("counter");
   if (!is_counter(check.counter)) {
     throw KitFault(fmt::format("{}: no counter is called \"{}\"", object.place("counter"), check.counter));
   }
-  check.at_most = object.number("at_most");
-  check.at_least = object.number("at_least");
-  if (!check.at_most && !check.at_least) {
-    throw KitFault(fmt::format("{}: expected at_most, at_least or both", object.place("at_most")));
+  check.among = object.text("among", "");
+  const Json& calls = object.list("calls");
+  if (calls.empty()) throw KitFault(object.place("calls") + ": expected at least one call");
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    Object place(calls[i], fmt::format("{}[{}]", object.place("calls"), i));
+    CountedCall call{parse_call(place), place.number("at_most"), place.number("at_least")};
+    if (!call.at_most && !call.at_least) {
+      throw KitFault(fmt::format("{}: expected at_most, at_least or both", place.place("at_most")));
+    }
+    place.finish();
+    check.calls.push_back(call);
   }
 }
 
@@ -191,10 +215,11 @@ void parse_timing(Object& object, CheckPlan& check) {
 /// Keys that only checks of some kinds have. A check may carry those of other kinds as null.
 const std::vector<std::pair<const char*, std::vector<CheckPlan::Kind>>> keys_of_kinds = {
     {"sizes", {CheckPlan::Kind::correctness}},   {"schedules", {CheckPlan::Kind::correctness}},
-    {"repeats", {CheckPlan::Kind::correctness}}, {"n", {CheckPlan::Kind::count, CheckPlan::Kind::timing}},
-    {"counter", {CheckPlan::Kind::count}},       {"at_most", {CheckPlan::Kind::count}},
-    {"at_least", {CheckPlan::Kind::count}},      {"full", {CheckPlan::Kind::timing}},
-    {"none", {CheckPlan::Kind::timing}},         {"seconds", {CheckPlan::Kind::timing}},
+    {"repeats", {CheckPlan::Kind::correctness}}, {"extra", {CheckPlan::Kind::correctness}},
+    {"counter", {CheckPlan::Kind::count}},       {"calls", {CheckPlan::Kind::count}},
+    {"among", {CheckPlan::Kind::count}},         {"n", {CheckPlan::Kind::timing}},
+    {"full", {CheckPlan::Kind::timing}},         {"none", {CheckPlan::Kind::timing}},
+    {"seconds", {CheckPlan::Kind::timing}},
 };
 
 CheckPlan parse_check(Object object) {
@@ -280,6 +305,12 @@ void check_references(const Plan& plan) {
     if (!check.needs.empty() && !names.contains(check.needs)) {
       throw KitFault(fmt::format("checks[{}].needs: no earlier check is called \"{}\"", i, check.needs));
     }
+    const auto host = std::ranges::find(plan.checks, check.among, &CheckPlan::name);
+    if (!check.among.empty() && (!names.contains(check.among) || host->kind != CheckPlan::Kind::correctness ||
+                                 host->entry != check.entry || host->element != check.element)) {
+      throw KitFault(fmt::format("checks[{}].among: \"{}\" is no earlier correctness check of this entry and element",
+                                 i, check.among));
+    }
     if (!names.insert(check.name).second) {
       throw KitFault(fmt::format("checks[{}].name: a second check is called \"{}\"", i, check.name));
     }
@@ -317,7 +348,7 @@ Plan parse_plan(std::string_view text) {
   Json json;
   try {
     json = Json::parse(text);
-  } catch (const Json::parse_error& error) {
+  } catch (const Json::exception& error) {  // out_of_range too: a number like 1e999
     throw KitFault(fmt::format("not JSON: {}", error.what()));
   }
 

@@ -13,7 +13,7 @@
 #include "autograder/element.hpp"
 #include "autograder/operation.hpp"
 #include "autograder/result.hpp"
-#include "vgpu/core/schedule.hpp"
+#include "vgpu/core/run/schedule.hpp"
 
 namespace scanlab::grade {
 
@@ -21,6 +21,19 @@ struct Limits {
   double seconds = 20;                            ///< of a check; see TimeLimit
   std::uint64_t warp_instructions = 200'000'000;  ///< a launch on the virtual GPU
   std::size_t output_bytes = 65536;               ///< stdout and stderr of one call together
+};
+
+/// A call of a correctness check, by what is seen of it.
+struct PlannedCall {
+  std::size_t n = 0;
+  vgpu::Schedule::Order order = vgpu::Schedule::Order::in_order;
+  unsigned repeat = 0;
+  auto operator<=>(const PlannedCall&) const = default;
+};
+
+/// A call whose work is counted, and what the counter may say of it.
+struct CountedCall : PlannedCall {
+  std::optional<double> at_most, at_least;
 };
 
 struct CheckPlan {
@@ -37,13 +50,14 @@ struct CheckPlan {
   // correctness
   std::vector<std::size_t> sizes;  ///< rising
   std::vector<vgpu::Schedule::Order> schedules;
-  unsigned repeats = 1;  ///< calls for each size and schedule
-  // count and timing
-  std::size_t n = 0;
+  unsigned repeats = 1;            ///< calls for each size and schedule
+  std::vector<PlannedCall> extra;  ///< sizes that come besides, each under this one schedule; their `repeat` is 0
   // count
   std::string counter;
-  std::optional<double> at_most, at_least;
+  std::vector<CountedCall> calls;  ///< in the check's order; each has to keep its limits
+  std::string among;               ///< the correctness check that makes these calls; empty: this one does
   // timing: ratios of the submission's time to the reference solution's
+  std::size_t n = 0;
   double full = 1;      ///< all points up to this one
   double none = 2;      ///< none above this one, which is larger; in proportion between
   double seconds = 60;  ///< wall time in which rounds are begun

@@ -45,6 +45,11 @@ Json to_json(const std::vector<SeenFinding>& findings) {
   return list;
 }
 
+Json to_json(const CountLimits& limits) {
+  const auto limit = [](const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); };
+  return {{"n", limits.n}, {"at_least", limit(limits.at_least)}, {"at_most", limit(limits.at_most)}};
+}
+
 Json to_json(const CheckResult& check) {
   return {{"name", check.name},
           {"title", check.title},
@@ -54,6 +59,7 @@ Json to_json(const CheckResult& check) {
           {"not_run_points", number(check.not_run_points)},
           {"cause", check.cause ? to_json(*check.cause) : Json(nullptr)},
           {"counts", to_json(check.counts)},
+          {"limits", check.limits ? to_json(*check.limits) : Json(nullptr)},
           {"times", to_json(check.times)},
           {"seconds", std::round(check.seconds * 1e4) / 1e4},
           {"output_hash", check.output_hash ? Json(fmt::format("{:016x}", *check.output_hash)) : Json(nullptr)},
@@ -86,9 +92,15 @@ const char* name_of(Verdict verdict) {
 }
 
 Verdict Result::verdict() const {
+  // A check for no points decides where it cost others theirs, and where none has any.
+  const auto has_points = [](const CheckResult& check) { return check.max_points > 0; };
+  const bool all_decide =
+      std::ranges::none_of(checks, has_points) || std::ranges::any_of(checks, [&](const CheckResult& check) {
+        return has_points(check) && check.verdict == Verdict::skipped;
+      });
   for (const Verdict worst : {Verdict::error, Verdict::fail, Verdict::timeout, Verdict::inconclusive}) {
     for (const CheckResult& check : checks) {
-      if (check.verdict == worst) return worst;
+      if (check.verdict == worst && (all_decide || has_points(check) || worst == Verdict::error)) return worst;
     }
   }
   return Verdict::pass;

@@ -35,6 +35,12 @@ struct Failure {
   Cause cause;
 };
 
+/// What a count was compared with, at n elements.
+struct CountLimits {
+  std::size_t n = 0;
+  std::optional<double> at_least, at_most;
+};
+
 struct CheckResult {
   std::string name, title;
   Verdict verdict = Verdict::skipped;
@@ -42,6 +48,7 @@ struct CheckResult {
   double not_run_points = 0;  ///< what it is worth elsewhere, when it cannot be run here: max_points is 0 then
   std::optional<Cause> cause;
   std::optional<std::vector<std::pair<std::string, double>>> counts;  ///< by counter's name
+  std::optional<CountLimits> limits;                                  ///< of `counts`
   std::optional<std::vector<std::pair<std::string, double>>> times;   ///< of a timing check: what was measured
   double seconds = 0;                                                 ///< wall time
   std::optional<std::uint64_t> output_hash;  ///< of all outputs under the first schedule: equal on every device

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "client.hpp"
-#include "streams.hpp"
+#include "cudart/client.hpp"
+#include "cudart/streams/streams.hpp"
 
 namespace scanlab::cudart {
 

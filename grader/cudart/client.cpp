@@ -1,4 +1,4 @@
-#include "client.hpp"
+#include "cudart/client.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 #include <cstring>
 #include <thread>
 
-#include "sides.hpp"
+#include "cudart/sides.hpp"
 
 namespace scanlab::cudart {
 
@@ -57,23 +57,6 @@ int inherited_socket() {
   socklen_t size = sizeof type;
   if (getsockopt(static_cast<int>(fd), SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) return -1;
   return static_cast<int>(fd);
-}
-
-/// A reply, and the descriptor that may come with it.
-bool receive_reply(int socket, Reply& reply, int& fd) {
-  iovec piece{&reply, sizeof reply};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  ssize_t got = -1;
-  do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL);
-  while (got < 0 && errno == EINTR);
-  const cmsghdr* head = got == static_cast<ssize_t>(sizeof reply) ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (head != nullptr && head->cmsg_type == SCM_RIGHTS) std::memcpy(&fd, CMSG_DATA(head), sizeof fd);
-  return got == static_cast<ssize_t>(sizeof reply);
 }
 
 /// Nothing of this process may lie where device pointers point to. Managed memory is carved out of the reservation.
@@ -124,8 +107,8 @@ bool Client::connect() {
   request.value = wire::version;
   Reply reply;
   int staging_fd = -1;
-  if (!wire::send_all(fd_, &request, sizeof request) || !receive_reply(fd_, reply, staging_fd) || staging_fd < 0 ||
-      reply.magic != wire::magic || reply.payload_bytes != sizeof device ||
+  if (!wire::send_all(fd_, &request, sizeof request) || !wire::receive_all(fd_, &reply, sizeof reply, staging_fd) ||
+      staging_fd < 0 || reply.magic != wire::magic || reply.payload_bytes != sizeof device ||
       !wire::receive_all(fd_, &device, sizeof device)) {
     say("the virtual GPU does not answer: start this program with `grader/scanlab run` of the same version");
     return false;
@@ -189,7 +172,7 @@ Reply Client::exchange(Request request, std::span<const std::byte> payload, int&
   ++sent_;
   Reply reply;
   if (!wire::send_all(fd_, &request, sizeof request) || !wire::send_all(fd_, payload.data(), payload.size()) ||
-      !receive_reply(fd_, reply, fd) || reply.magic != wire::magic || reply.payload_bytes != 0) {
+      !wire::receive_all(fd_, &reply, sizeof reply, fd) || reply.magic != wire::magic || reply.payload_bytes != 0) {
     lose("it closed the connection");
     return lost;
   }

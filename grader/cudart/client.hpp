@@ -16,8 +16,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "streams.hpp"
-#include "vgpu/core/memory.hpp"
+#include "cudart/streams/streams.hpp"
+#include "vgpu/core/memory/memory.hpp"
 #include "vgpu/server/protocol.hpp"
 
 namespace scanlab::cudart {

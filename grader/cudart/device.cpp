@@ -5,7 +5,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "sides.hpp"
+#include "cudart/sides.hpp"
 
 namespace scanlab::cudart {
 namespace {
@@ -16,6 +16,12 @@ int as_int(T value) {
 }
 
 constexpr int warp_size = 32;
+constexpr int async_engines = 3;
+// Where such a device might be plugged in; any identity does, if it says nothing about who asks.
+constexpr int pci_bus = 7;
+constexpr char pci_text[] = "0000:07:00.0";
+constexpr unsigned char uuid[16] = {0x8f, 0x3a, 0x51, 0xc6, 0x0d, 0x72, 0x54, 0xe9,
+                                    0xb1, 0x4c, 0x96, 0x2e, 0xd7, 0x05, 0x6a, 0x38};
 
 /// False for an attribute that is not known. What the virtual GPU does not have (textures, peers, clusters) is 0, and
 /// canUseHostPointerForRegisteredMem: registered memory has another address on the device.
@@ -99,8 +105,14 @@ bool attribute(const wire::DeviceFacts& device, cudaDeviceAttr which, int& value
     case cudaDevAttrTexturePitchAlignment:
       value = 32;
       break;
-    case cudaDevAttrGpuOverlap:
     case cudaDevAttrAsyncEngineCount:
+      value = async_engines;
+      break;
+    case cudaDevAttrPciBusId:
+      value = pci_bus;
+      break;
+    case cudaDevAttrGpuOverlap:
+    case cudaDevAttrEccEnabled:
     case cudaDevAttrConcurrentKernels:
     case cudaDevAttrCanMapHostMemory:
     case cudaDevAttrUnifiedAddressing:
@@ -266,11 +278,12 @@ cudaError_t CUDARTAPI cudaGetDeviceProperties(cudaDeviceProp* properties, int de
     to.regsPerMultiprocessor = as_int(facts.registers_per_block);
     to.sharedMemPerBlockOptin = facts.shared_per_block_optin;
     to.maxBlocksPerMultiProcessor = as_int(facts.max_blocks_per_multiprocessor);
-    to.canMapHostMemory = to.concurrentKernels = to.asyncEngineCount = to.unifiedAddressing = to.managedMemory = 1;
+    to.canMapHostMemory = to.concurrentKernels = to.ECCEnabled = to.unifiedAddressing = to.managedMemory = 1;
     to.streamPrioritiesSupported = to.globalL1CacheSupported = to.localL1CacheSupported = 1;
     to.cooperativeLaunch = to.hostRegisterSupported = to.concurrentManagedAccess = to.memoryPoolsSupported = 1;
     to.computePreemptionSupported = 1;
-    std::memcpy(to.uuid.bytes, "scanlab virtual", sizeof to.uuid.bytes);
+    to.asyncEngineCount = async_engines;
+    std::memcpy(to.uuid.bytes, uuid, sizeof to.uuid.bytes);
     to.pciBusID = attribute(facts, cudaDevAttrPciBusId);
 #if CUDART_VERSION < 13000
     to.clockRate = as_int(facts.clock_khz);
@@ -285,7 +298,7 @@ cudaError_t CUDARTAPI cudaGetDeviceProperties(cudaDeviceProp* properties, int de
 cudaError_t CUDARTAPI cudaDeviceGetPCIBusId(char* text, int length, int device) {
   return call([&](Client&) -> cudaError_t {
     if (text == nullptr || length < 13) return cudaErrorInvalidValue;
-    std::snprintf(text, static_cast<std::size_t>(length), "0000:00:00.0");
+    std::snprintf(text, static_cast<std::size_t>(length), "%s", pci_text);
     return check_device(device);
   });
 }
@@ -293,7 +306,7 @@ cudaError_t CUDARTAPI cudaDeviceGetPCIBusId(char* text, int length, int device) 
 cudaError_t CUDARTAPI cudaDeviceGetByPCIBusId(int* device, const char* text) {
   return call([&](Client&) -> cudaError_t {
     if (device == nullptr || text == nullptr) return cudaErrorInvalidValue;
-    if (std::strcmp(text, "0000:00:00.0") != 0) return cudaErrorInvalidDevice;
+    if (std::strcmp(text, pci_text) != 0) return cudaErrorInvalidDevice;
     *device = 0;
     return cudaSuccess;
   });

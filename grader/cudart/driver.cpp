@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "call.hpp"
+#include "cudart/call.hpp"
 
 namespace scanlab::cudart {
 namespace {

@@ -1,5 +1,5 @@
 // Names and descriptions of CUDA's errors, those of CUDA 12 and 13 together.
-#include "client.hpp"
+#include "cudart/client.hpp"
 
 namespace {
 

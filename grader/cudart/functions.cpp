@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <climits>
 
-#include "call.hpp"
+#include "cudart/call.hpp"
 
 using namespace scanlab::cudart;
 namespace wire = scanlab::server::wire;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "call.hpp"
+#include "cudart/call.hpp"
 
 namespace scanlab::cudart {
 

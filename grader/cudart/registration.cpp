@@ -1,7 +1,7 @@
 // Fat binaries, kernels and variables as nvcc's host code registers them, and where variables lie.
 #include <cstring>
 
-#include "call.hpp"
+#include "cudart/call.hpp"
 
 namespace scanlab::cudart {
 namespace {
@@ -33,7 +33,7 @@ Module* module_of(void** handle) {
 
 /// Answers with what `fact` says of the variable that the program calls by `symbol`, once it has a place.
 template <typename Answer, typename Fact>
-cudaError_t tell_of_symbol(Answer* answer, const void* symbol, Fact fact) {
+cudaError_t report_of_symbol(Answer* answer, const void* symbol, Fact fact) {
   return call([&](Client& state) -> cudaError_t {
     Variable* variable = state.find_variable(symbol);
     if (variable == nullptr) return cudaErrorInvalidSymbol;
@@ -131,11 +131,11 @@ char CUDARTAPI __cudaInitModule(void** handle) {
 }
 
 cudaError_t CUDARTAPI cudaGetSymbolAddress(void** address, const void* symbol) {
-  return tell_of_symbol(address, symbol, [](const Variable& v) { return reinterpret_cast<void*>(v.address); });
+  return report_of_symbol(address, symbol, [](const Variable& v) { return reinterpret_cast<void*>(v.address); });
 }
 
 cudaError_t CUDARTAPI cudaGetSymbolSize(size_t* bytes, const void* symbol) {
-  return tell_of_symbol(bytes, symbol, [](const Variable& v) { return v.bytes; });
+  return report_of_symbol(bytes, symbol, [](const Variable& v) { return v.bytes; });
 }
 
 }  // extern "C"

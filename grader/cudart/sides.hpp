@@ -1,7 +1,7 @@
 // What allocations and copies share: addresses, the side that memory lies on, and whether a call waits.
 #pragma once
 
-#include "call.hpp"
+#include "cudart/call.hpp"
 
 namespace scanlab::cudart {
 

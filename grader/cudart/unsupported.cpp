@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "call.hpp"
+#include "cudart/call.hpp"
 
 extern "C" int scanlab_cudart_unsupported(const char* name) {
   using namespace scanlab::cudart;

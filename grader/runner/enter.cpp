@@ -1,13 +1,20 @@
 // The last step into the sandbox: what bubblewrap starts, and what becomes the program that nobody trusts.
-//     enter [--user ID] [--processes N] [--memory BYTES] [--cpu SECONDS] [--file BYTES] [--open N] [--status FD]
-//           [--keep N] [--memfd] -- PROGRAM [ARGUMENT …]
-// Takes another user's identity for good, sets the limits, forbids the system calls that open other ways out, and
-// closes every descriptor from N on (without --keep: from 3 on). Then it writes 'r' to the status descriptor and
+//     enter [--user ID] [--processes N] [--memory BYTES] [--address BYTES] [--cpu SECONDS] [--file BYTES] [--open N]
+//           [--scratch BYTES] [--status FD] [--keep N] [--gpu] -- PROGRAM [ARGUMENT …]
+//     enter --join FILE -- PROGRAM [ARGUMENT …]
+// The second form, outside of the sandbox, puts itself into the cgroup whose cgroup.procs is FILE and becomes PROGRAM.
+// The first takes another user's identity for good, sets the limits, forbids the system calls that open other ways out,
+// and closes every descriptor from N on (without --keep: from 3 on). Then it writes 'r' to the status descriptor and
 // becomes PROGRAM; without that letter, or with another after it, nobody's program has run and the fault is the
 // sandbox's.
 //
-// bubblewrap itself cannot do these: a count of processes holds for a user that is not root (setrlimit(2)), and a new
-// user namespace inside would be a way to file systems without a limit.
+// bubblewrap itself cannot do these: a count of processes holds for a user that is not root (setrlimit(2)), a new user
+// namespace inside would be a way to file systems without a limit, and it has no option for the number of files in
+// /tmp.
+//
+// Kernel memory that belongs to no process's pages, and so is seen by no limit but a cgroup's, is kept small here: no
+// sockets (their buffers), no epoll and inotify, no locks of parts of files, pipes of their first size, few files in
+// /tmp, few signals that wait.
 
 #include <fcntl.h>
 #include <grp.h>
@@ -15,6 +22,7 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -23,17 +31,22 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 namespace {
 
 struct Wanted {
   long user = -1, status = -1, keep = 3;
-  long processes = -1, memory = -1, cpu = -1, file = -1, open = -1;
-  bool memfd = false;  ///< may make files in memory that no limit counts (NVIDIA's driver does)
+  long processes = -1, memory = -1, address = -1, cpu = -1, file = -1, open = -1, scratch = -1;
+  bool gpu = false;  ///< may make files in memory that no limit counts, sockets and locks: NVIDIA's driver does
 };
+
+constexpr int most_files = 4096;     ///< in /tmp: each takes a kilobyte of the kernel's memory
+constexpr long most_signals = 1024;  ///< that wait for a process, and timers
 
 [[noreturn]] void give_up(const char* what) {
   std::fprintf(stderr, "enter: %s: %s\n", what, std::strerror(errno));
@@ -52,13 +65,21 @@ void limit(int resource, long value, const char* what) {
   if (setrlimit(static_cast<__rlimit_resource>(resource), &both) != 0) give_up(what);
 }
 
+void bound_files(long scratch) {
+  if (scratch < 0) return;
+  char options[96];
+  std::snprintf(options, sizeof options, "size=%ld,nr_inodes=%d,mode=1777", scratch, most_files);
+  if (mount("tmpfs", "/tmp", "tmpfs", MS_REMOUNT | MS_NOSUID | MS_NODEV, options) != 0) give_up("files in /tmp");
+}
+
+/// Takes the user's identity, where one is given, and gives up all rights.
 void become(long user) {
-  if (user < 0) return;
   const auto id = static_cast<uid_t>(user);
-  if (setgroups(0, nullptr) != 0) give_up("setgroups");
-  if (setresgid(id, id, id) != 0) give_up("setresgid");
+  if (user >= 0 && setgroups(0, nullptr) != 0) give_up("setgroups");
+  if (user >= 0 && setresgid(id, id, id) != 0) give_up("setresgid");
+  (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   for (int capability = 0; capability < 64; ++capability) (void)prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
-  if (setresuid(id, id, id) != 0) give_up("setresuid");
+  if (user >= 0 && setresuid(id, id, id) != 0) give_up("setresuid");
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct none[2]{};
   if (syscall(SYS_capset, &header, none) != 0) give_up("capset");
@@ -84,10 +105,20 @@ constexpr unsigned refused[] = {
     SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_open_by_handle_at,
     SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_swapon, SYS_swapoff, SYS_reboot, SYS_acct,
     SYS_quotactl, SYS_syslog, 425 /* io_uring_setup */, 426 /* io_uring_enter */, 427 /* io_uring_register */};
+/// Refused where there is no GPU: kernel memory that nobody's limit counts.
+constexpr unsigned refused_without_gpu[] = {SYS_memfd_create,  SYS_socket,        SYS_socketpair,
+                                            SYS_epoll_create1, SYS_inotify_init1, SYS_fanotify_init,
+#if defined(__x86_64__)
+                                            SYS_epoll_create,  SYS_inotify_init
+#endif
+};
+/// … and what fcntl may not do then: a lock takes as much as a page of a small file, and pipes could be made larger.
+constexpr unsigned refused_of_fcntl[] = {F_SETLK,      F_SETLKW,   F_OFD_SETLK, F_OFD_SETLKW,
+                                         F_SETPIPE_SZ, F_SETLEASE, F_NOTIFY};
 constexpr unsigned namespace_flags = 0x7E020000;  ///< of clone: every CLONE_NEW…
 constexpr unsigned clone3_call = 435;
 
-void forbid_system_calls(bool memfd) {
+void forbid_system_calls(bool gpu) {
 #if defined(__x86_64__) || defined(__aarch64__)
   sock_filter program[256];
   unsigned short size = 0;
@@ -109,9 +140,19 @@ void forbid_system_calls(bool memfd) {
     put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
     answer(refuse(EPERM));
   }
-  if (!memfd) {
-    put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1));
-    answer(refuse(EPERM));
+  if (!gpu) {
+    for (const unsigned call : refused_without_gpu) {
+      put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
+      answer(refuse(EACCES));
+    }
+    constexpr unsigned char commands = std::size(refused_of_fcntl);
+    put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 2 * commands + 2));
+    load(offsetof(seccomp_data, args) + sizeof(std::uint64_t));
+    for (const unsigned refused_command : refused_of_fcntl) {
+      put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused_command, 0, 1));
+      answer(refuse(EPERM));
+    }
+    answer(SECCOMP_RET_ALLOW);
   }
   put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4));
   load(first_argument);
@@ -129,7 +170,7 @@ void forbid_system_calls(bool memfd) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) give_up("no_new_privs");
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0) give_up("seccomp");
 #else
-  (void)memfd;
+  (void)gpu;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) give_up("no_new_privs");
 #endif
 }
@@ -143,21 +184,32 @@ void close_from(long first, long kept) {
   }
 }
 
+[[noreturn]] void join(const char* file, char** program) {
+  const int group = open(file, O_WRONLY | O_CLOEXEC);
+  if (group < 0 || write(group, "0", 1) != 1) give_up(file);
+  close(group);
+  execv(program[0], program);
+  give_up(program[0]);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
+  if (count > 4 && std::strcmp(arguments[1], "--join") == 0 && std::strcmp(arguments[3], "--") == 0) {
+    join(arguments[2], arguments + 4);
+  }
   Wanted wanted;
   const struct {
     const char* name;
     long Wanted::*member;
-  } options[] = {{"--user", &Wanted::user},     {"--processes", &Wanted::processes},
-                 {"--memory", &Wanted::memory}, {"--cpu", &Wanted::cpu},
-                 {"--file", &Wanted::file},     {"--open", &Wanted::open},
-                 {"--status", &Wanted::status}, {"--keep", &Wanted::keep}};
+  } options[] = {{"--user", &Wanted::user}, {"--processes", &Wanted::processes}, {"--memory", &Wanted::memory},
+                 {"--cpu", &Wanted::cpu},   {"--address", &Wanted::address},     {"--scratch", &Wanted::scratch},
+                 {"--file", &Wanted::file}, {"--open", &Wanted::open},           {"--status", &Wanted::status},
+                 {"--keep", &Wanted::keep}};
   int at = 1;
   for (; at < count && std::strcmp(arguments[at], "--") != 0; ++at) {
-    if (std::strcmp(arguments[at], "--memfd") == 0) {
-      wanted.memfd = true;
+    if (std::strcmp(arguments[at], "--gpu") == 0) {
+      wanted.gpu = true;
       continue;
     }
     bool known = false;
@@ -181,13 +233,16 @@ int main(int count, char** arguments) {
   if (status >= 0 && fcntl(status, F_SETFD, FD_CLOEXEC) != 0) give_up("the status descriptor");
   limit(RLIMIT_CORE, 0, "core files");
   limit(RLIMIT_MSGQUEUE, 0, "message queues");
+  limit(RLIMIT_SIGPENDING, most_signals, "signals");
   limit(RLIMIT_FSIZE, wanted.file, "size of files");
   limit(RLIMIT_CPU, wanted.cpu, "processor time");
   limit(RLIMIT_DATA, wanted.memory, "memory");
+  limit(RLIMIT_AS, wanted.address, "address space");
   limit(RLIMIT_NOFILE, wanted.open, "descriptors");
   limit(RLIMIT_NPROC, wanted.processes, "processes");
+  bound_files(wanted.scratch);
   become(wanted.user);
-  forbid_system_calls(wanted.memfd);
+  forbid_system_calls(wanted.gpu);
 
   if (status >= 0 && write(status, "r", 1) != 1) give_up("the status descriptor");
   execv(arguments[at + 1], arguments + at + 1);

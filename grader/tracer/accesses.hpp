@@ -4,8 +4,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
+#include "vgpu/checks/cost/step_tracer.hpp"
 #include "vgpu/checks/finding.hpp"
-#include "vgpu/checks/step_tracer.hpp"
 
 namespace scanlab::grade {
 

@@ -14,11 +14,11 @@
 #include <string>
 #include <string_view>
 
-#include "autograder/submission.hpp"
-#include "autograder/virtual_device.hpp"
+#include "autograder/device/virtual_device.hpp"
+#include "autograder/process/submission.hpp"
 #include "tracer/accesses.hpp"
-#include "vgpu/checks/shared_races.hpp"
-#include "vgpu/checks/step_tracer.hpp"
+#include "vgpu/checks/cost/step_tracer.hpp"
+#include "vgpu/checks/shared/shared_races.hpp"
 
 namespace scanlab::grade {
 

@@ -40,7 +40,7 @@ __device__ Element scan_row(Element element) {
   return element;
 }
 
-// What the blocks of one launch tell each other.
+// What the blocks of one launch exchange.
 struct Chain {
   int* d_taken;         // how many sections have been taken by a block, 0 at first
   int* d_flags;         // of each section: 0, and from when its prefix may be read on, 1

@@ -45,7 +45,7 @@ template <Kind kind>
 __global__ void section_kernel(const Element* d_x, Element* d_y, Element* d_offsets, int n) {
   const int t = threadIdx.x, lane = t % warp_size, warp = t / warp_size;
   const int first = blockIdx.x * section_size + warp * rows * warp_size + lane;  // this lane's place in the first row
-  __shared__ Element s_sums[warps];                                              // what the warps tell each other
+  __shared__ Element s_sums[warps];                                              // what the warps exchange
 
   // Neighbouring lanes read neighbours (coalesced), and keep what they read. Tail guard: beyond d_x[n - 1] there is
   // nothing to read. There, and before the array's first element, stands the identity.

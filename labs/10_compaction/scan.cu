@@ -21,7 +21,7 @@ __device__ int scan_row(int count) {
   return count;
 }
 
-// What the blocks of one launch tell each other.
+// What the blocks of one launch exchange.
 struct Chain {
   int* d_taken;     // how many sections have been taken by a block, 0 at first
   int* d_flags;     // of each section: 0, and from when its prefix may be read on, 1
@@ -75,7 +75,7 @@ __global__ void section_kernel(const Element* d_x, Element* d_y, int* d_kept, Ch
     x[row] = i < n ? d_x[i] : identity();
   }
 
-  __shared__ int s_before, s_sums[warps];  // what the warps tell each other
+  __shared__ int s_before, s_sums[warps];  // what the warps exchange
 
   // >>> your code
   // TODO(2): phase 1 (about 6 lines). Each lane's flag of a row is 1 if its element is kept, else 0. Scan the rows one
@@ -91,7 +91,7 @@ __global__ void section_kernel(const Element* d_x, Element* d_y, int* d_kept, Ch
     // The next block waits for this one: the total goes on its way before anything else is done with it.
     if (lane == warp_size - 1) s_before = pass_on(chain, s_section, total);
     // >>> your code
-    // TODO(3): the number (1 line). Somebody here knows how many elements are kept in all, if this is the last section.
+    // TODO(3): the number (1 line). A thread here knows how many elements are kept in all, if this is the last section.
     // <<< your code
   }
   __syncthreads();  // makes s_before and the scanned sums visible to the whole block

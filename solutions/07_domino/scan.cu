@@ -24,7 +24,7 @@ __device__ void scan_sums(Element* s_sums) {
   __syncthreads();  // makes all sums visible to the threads that add them
 }
 
-// What the blocks of one launch tell each other.
+// What the blocks of one launch exchange.
 struct Chain {
   int* d_taken;         // how many sections have been taken by a block, 0 at first
   int* d_flags;         // of each section: 0, and from when its prefix may be read on, 1

@@ -42,7 +42,7 @@ __device__ Element scan_row(Element element) {
   return element;
 }
 
-// What the blocks of one launch tell each other.
+// What the blocks of one launch exchange.
 struct Chain {
   int* d_taken;         // how many sections have been taken by a block, 0 at first
   int* d_flags;         // of each section: 0, and from when its prefix may be read on, 1
@@ -85,7 +85,7 @@ __global__ void section_kernel(const Element* d_x, Element* d_y, Chain chain, in
   }
 
   // >>> your code
-  __shared__ Element s_before, s_sums[warps];  // what the warps tell each other
+  __shared__ Element s_before, s_sums[warps];  // what the warps exchange
 
   // Phase 1: each warp scans its rows. A row begins with what all rows before it sum up to.
   Element sum = identity();

@@ -21,7 +21,7 @@ __device__ int scan_row(int count) {
   return count;
 }
 
-// What the blocks of one launch tell each other.
+// What the blocks of one launch exchange.
 struct Chain {
   int* d_taken;     // how many sections have been taken by a block, 0 at first
   int* d_flags;     // of each section: 0, and from when its prefix may be read on, 1
@@ -79,7 +79,7 @@ __global__ void section_kernel(const Element* d_x, Element* d_y, int* d_kept, Ch
     x[row] = i < n ? d_x[i] : identity();
   }
 
-  __shared__ int s_before, s_sums[warps];  // what the warps tell each other
+  __shared__ int s_before, s_sums[warps];  // what the warps exchange
 
   // >>> your code
   // Phase 1: each warp scans the flags of its rows. A row begins with what all rows before it sum up to.

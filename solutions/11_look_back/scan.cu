@@ -53,7 +53,7 @@ __device__ Element scan_row(Element element) {
   return element;
 }
 
-// What a tile tells the others: first its aggregate, the sum of its own elements, later its inclusive prefix, the sum
+// What a tile publishes: first its aggregate, the sum of its own elements, later its inclusive prefix, the sum
 // of everything up to its end. Each word of the sum travels together with a tag in one 64-bit word, the tag in the
 // upper half. Memory never tears such a word apart, so no fence has to stand between a sum and a flag. A status fills a
 // sector of 32 bytes: many blocks poll many statuses, and sectors of their own are spread over the whole L2 cache.
@@ -68,7 +68,7 @@ struct Sum {
   bool is_prefix;  // of everything up to the tile's end, not only of the tile
 };
 
-// What the blocks of one launch tell each other.
+// What the blocks of one launch exchange.
 struct Board {
   int* d_taken;      // how many tiles have been taken by a block, 0 at first
   Status* d_status;  // of each tile
@@ -134,7 +134,7 @@ __device__ Element look_back(Board board, int tile, int known_tile, Element know
   return before;
 }
 
-// A tile's place in shared memory, and what the warps tell each other about it.
+// A tile's place in shared memory, and what the warps exchange about it.
 struct Stage {
   Pack elements[runs * packs];
   Element run_before[runs];    // of each run: the sum of its warp's earlier runs
@@ -225,7 +225,7 @@ __device__ void sum_tiles(Stage* s_stages, Work work) {
   }
 }
 
-// One warp: finds what is before each tile, tells the warps that scan it, and publishes the tile's inclusive prefix.
+// One warp: finds what is before each tile for the warps that scan it, and publishes the tile's inclusive prefix.
 __device__ void place_tiles(Stage* s_stages, Work work) {
   const int lane = threadIdx.x % warp_size;
   int known_tile = -1;

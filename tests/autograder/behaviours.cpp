@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "runner/protocol.hpp"
 #include "scanlab.cuh"
@@ -45,6 +46,26 @@ void scan(const Element* x, Element* y, int n) {
 
 int calls = 0;
 
+/// Watches the input between two calls, and scans the next one as soon as it is there.
+class Watcher {
+ public:
+  Watcher(const Element* x, int n) : last_(reinterpret_cast<const volatile std::uint32_t*>(x + n - 1)), y_(n) {
+    thread_ = std::thread([this, x, n, before = *last_] {
+      while (*last_ == before) std::this_thread::yield();
+      scan(x, y_.data(), n);
+    });
+  }
+  void take(Element* y) {
+    thread_.join();
+    std::memcpy(y, y_.data(), y_.size() * sizeof(Element));
+  }
+
+ private:
+  const volatile std::uint32_t* last_;
+  std::vector<Element> y_;
+  std::thread thread_;
+};
+
 }  // namespace
 
 void inclusive_scan(const Element* d_x, Element* d_y, int n) {
@@ -56,7 +77,13 @@ void inclusive_scan(const Element* d_x, Element* d_y, int n) {
     }).detach();
     return;
   }
-  scan(d_x, d_y, n);
+  static Watcher* watcher = nullptr;
+  if (watcher != nullptr) {
+    watcher->take(d_y);
+  } else {
+    scan(d_x, d_y, n);
+  }
+  if (is("begins_early")) watcher = new Watcher(d_x, n);
   if (is("steady")) usleep(5'000);
   if (is("slow")) usleep(100'000);
   if (is("hang")) work_for_ever();

@@ -1,5 +1,5 @@
-// A runner that answers the judge, and the virtual GPU, with anything at any time, by FUZZ_SEED. It never writes an
-// output: whatever it says, it cannot be right.
+// A runner that answers the judge, and the virtual GPU, with anything at any time, by FUZZ_SEED or by the bytes (in
+// hex) of FUZZ_DEEDS. It never writes an output: whatever it says, it cannot be right.
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -7,10 +7,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "../fuzz/draws.hpp"
 #include "runner/protocol.hpp"
 #include "vgpu/server/protocol.hpp"
 
@@ -20,7 +21,7 @@ using scanlab::runner::Call;
 using scanlab::runner::Done;
 namespace wire = scanlab::server::wire;
 
-using Random = std::mt19937;
+using Random = scanlab::fuzz::Draws;
 
 int number_of(const char* variable) {
   const char* text = std::getenv(variable);
@@ -40,7 +41,7 @@ Done some_answer(Random& random) {
   done.status = static_cast<Done::Status>(random() % 10);
   done.cuda_error = static_cast<std::int32_t>(random() % 1000);
   for (char& letter : done.cuda_error_name) letter = static_cast<char>(random());  // without an end
-  done.address = random() % 3 == 0 ? random() : (std::uint64_t{random()} << 32 | random());
+  done.address = random();
   if (random() % 4 == 0) done.serial += static_cast<std::uint32_t>(random() % 5) - 2;
   if (random() % 8 == 0) done.magic = static_cast<std::uint32_t>(random());
   return done;
@@ -50,7 +51,7 @@ Done some_answer(Random& random) {
 void ask_the_device(Random& random) {
   if (vgpu_fd < 0) return;
   wire::Request request;
-  request.op = static_cast<wire::Op>(random() % 26);
+  request.op = static_cast<wire::Op>(random() % 31);
   if (request.op == wire::Op::load_module) return;
   if (random() % 3 == 0) request.op = wire::Op::hello;
   request.value = request.op == wire::Op::hello ? wire::version : random() % 4;
@@ -125,7 +126,11 @@ void misbehave(Random& random) {
 }  // namespace
 
 int main() {
-  Random random(static_cast<unsigned>(number_of("FUZZ_SEED")));
+  std::vector<std::uint8_t> deeds;
+  const char* text = std::getenv("FUZZ_DEEDS");
+  for (; text != nullptr && text[0] != '\0' && text[1] != '\0'; text += 2)
+    deeds.push_back(static_cast<std::uint8_t>(std::stoi(std::string(text, 2), nullptr, 16)));
+  Random random = deeds.empty() ? Random(static_cast<std::uint64_t>(number_of("FUZZ_SEED"))) : Random(deeds);
   if (random() % 3 == 0) misbehave(random);
   Done ready;
   ready.status = Done::Status::ready;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "autograder/device.hpp"
+#include "autograder/device/device.hpp"
 
 namespace scanlab::grade {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "autograder/correctness.hpp"
-#include "autograder/runner_process.hpp"
-#include "autograder/virtual_device.hpp"
+#include "autograder/check/correctness.hpp"
+#include "autograder/device/virtual_device.hpp"
+#include "autograder/process/runner_process.hpp"
 #include "host_device.hpp"
 
 using namespace scanlab::grade;
@@ -38,7 +38,8 @@ Plan make_plan(const char* program) {
 CheckResult judge(const Plan& plan, Device& device) {
   CheckResult result;
   result.max_points = plan.checks[0].points;
-  check_correctness(plan, plan.checks[0], device, result);
+  CountedCalls counted;
+  check_correctness(plan, plan.checks[0], device, counted, result);
   return result;
 }
 

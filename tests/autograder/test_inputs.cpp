@@ -2,7 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-#include "autograder/inputs.hpp"
+#include "autograder/check/inputs.hpp"
 
 using namespace scanlab::grade;
 

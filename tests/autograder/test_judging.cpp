@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "autograder/correctness.hpp"
-#include "autograder/counts.hpp"
-#include "autograder/runner_process.hpp"
+#include "autograder/check/correctness.hpp"
+#include "autograder/check/counts.hpp"
+#include "autograder/process/runner_process.hpp"
 #include "host_device.hpp"
 
 using namespace scanlab::grade;
@@ -47,8 +47,10 @@ CheckResult judge(const char* behaviour, const Plan& plan = make_plan(), Pretend
   const std::unique_ptr<Device> device = make_host_device(pretend, {}, std::move(findings));
   CheckResult result;
   result.max_points = plan.checks[0].points;
-  plan.checks[0].kind == CheckPlan::Kind::correctness ? check_correctness(plan, plan.checks[0], *device, result)
-                                                      : check_count(plan, plan.checks[0], *device, result);
+  CountedCalls counted;
+  plan.checks[0].kind == CheckPlan::Kind::correctness
+      ? check_correctness(plan, plan.checks[0], *device, counted, result)
+      : check_count(plan, plan.checks[0], *device, counted, result);
   return result;
 }
 
@@ -283,15 +285,13 @@ TEST_CASE("counts are compared with their limits, once the result is right", "[j
   Plan plan = make_plan();
   CheckPlan& check = plan.checks[0];
   check.kind = CheckPlan::Kind::count;
-  check.n = 1024;
+  check.calls = {CountedCall{{1024}, 1023, 1023}};
   check.counter = "additions";
   check.explain = "\nadditions are counted\n";
-  check.at_most = 1023;
-  check.at_least = 1023;
   CHECK(judge("right", plan).verdict == Verdict::pass);
 
-  check.at_most = 1022.5;
-  check.at_least = std::nullopt;
+  check.calls[0].at_most = 1022.5;
+  check.calls[0].at_least = std::nullopt;
   CheckResult result = judge("right", plan);
   CHECK(result.verdict == Verdict::fail);
   CHECK(result.cause->actual == "additions = 1023");
@@ -305,16 +305,53 @@ TEST_CASE("counts are compared with their limits, once the result is right", "[j
   check.counter = "barriers";
   result = judge("right", plan);
   CHECK(result.verdict == Verdict::pass);
-  check.at_most = 20;
+  check.calls[0].at_most = 20;
   result = judge("right", plan);
   CHECK(result.verdict == Verdict::fail);
   CHECK(result.cause->details == std::vector<std::string>{"scan.cu:7  this line"});
   REQUIRE(result.findings.size() == 1);  // the judge puts the cause before it
   CHECK(result.findings[0].id == "cost.barrier");
 
+  check.calls = {CountedCall{{1024}, 1e6, 0}, CountedCall{{2048}, 20, 0}};  // each call has to keep its limits
+  result = judge("right", plan);
+  CHECK(result.verdict == Verdict::fail);
+  CHECK(result.cause->headline == "barriers of inclusive_scan, n = 2048");
+  CHECK(result.cause->next == "grader/scanlab check 02 --n 2048 --seed 7");
+  REQUIRE(result.limits);
+  CHECK(result.limits->n == 2048);
+
   result = judge("prints_wrong", plan);
   CHECK(result.verdict == Verdict::fail);
   CHECK_THAT(result.cause->details.front(), ContainsSubstring("only the work of a right result"));
+}
+
+TEST_CASE("calls are counted among those of a correctness check", "[judging]") {
+  Plan plan = make_plan();
+  using Order = scanlab::vgpu::Schedule::Order;
+  plan.checks[0].extra = {{77, Order::lockstep}};
+  setenv("BEHAVIOUR", "right", 1);
+  const std::unique_ptr<Device> device = make_host_device(Pretend::virtual_gpu);
+  const PlannedCall own{1024, Order::reversed, 1}, extra{77, Order::lockstep, 0}, never{4711, Order::lockstep, 0};
+  CountedCalls counted = {{own, {}}, {extra, {}}, {never, {}}};
+  CheckResult result;
+  check_correctness(plan, plan.checks[0], *device, counted, result);
+  CHECK(result.verdict == Verdict::pass);
+  CHECK_FALSE(counted[own].counts.empty());
+  CHECK_FALSE(counted[extra].counts.empty());
+  CHECK(counted[never].counts.empty());
+
+  // What a count looks at is what was counted there, and no other call.
+  CheckPlan count = plan.checks[0];
+  count.kind = CheckPlan::Kind::count;
+  count.counter = "additions";
+  count.calls = {CountedCall{own, 1, std::nullopt}};
+  counted[own].counts = {{"additions", 1}};
+  CheckResult found;
+  check_count(plan, count, *device, counted, found);
+  CHECK(found.verdict == Verdict::pass);
+  counted[own].counts = {{"additions", 2}};
+  check_count(plan, count, *device, counted, found);
+  CHECK(found.verdict == Verdict::fail);
 }
 
 TEST_CASE("every way to fail has an id", "[judging]") {

@@ -1,6 +1,6 @@
 #include <catch2/catch_test_macros.hpp>
 
-#include "autograder/leaks.hpp"
+#include "autograder/device/leaks.hpp"
 
 using scanlab::grade::Leaks;
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "autograder/nvml.hpp"
+#include "autograder/device/nvml.hpp"
 
 using namespace scanlab::grade;
 using Texts = std::vector<std::string>;

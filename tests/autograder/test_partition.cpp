@@ -6,9 +6,9 @@
 #include <functional>
 #include <set>
 
-#include "autograder/partition_diagnosis.hpp"
-#include "autograder/partition_inputs.hpp"
-#include "autograder/partition_task.hpp"
+#include "autograder/partition/partition_diagnosis.hpp"
+#include "autograder/partition/partition_inputs.hpp"
+#include "autograder/partition/partition_task.hpp"
 
 using namespace scanlab::grade;
 using Catch::Matchers::ContainsSubstring;

@@ -20,9 +20,11 @@ Json example() {
     "checks": [
       {"name": "inclusive", "title": "inclusive scan", "kind": "correctness", "entry": "inclusive_scan",
        "element": "float", "operation": "inclusive", "points": 20, "needs": null, "explain": "",
-       "sizes": [1025, 0, 1, 1], "schedules": ["in_order", "random"], "repeats": 2},
+       "sizes": [1025, 0, 1, 1], "schedules": ["in_order", "random"], "repeats": 2,
+       "extra": [{"n": 77, "schedule": "lockstep"}]},
       {"name": "additions", "title": "additions", "kind": "count", "entry": "exclusive_scan", "element": "affine",
-       "points": 10, "profile": "h200", "n": 1024, "counter": "additions", "at_most": 9281.5, "at_least": null, "needs": "inclusive",
+       "points": 10, "profile": "h200", "counter": "additions", "among": null, "needs": "inclusive",
+       "calls": [{"n": 1024, "schedule": "lockstep", "repeat": 1, "at_most": 9281.5, "at_least": null}],
        "explain": "too many"},
       {"name": "speed", "title": "speed", "kind": "timing", "entry": "inclusive_scan", "element": "float",
        "points": 15, "n": 4096, "full": 1.25, "none": 3, "seconds": 30, "needs": "inclusive", "explain": "slow"}]})");
@@ -55,8 +57,15 @@ TEST_CASE("a whole plan is read", "[plan]") {
   CHECK(plan.checks[0].profile.empty());
   CHECK(plan.checks[1].profile == "h200");
   CHECK(plan.checks[1].operation == Operation::exclusive);
-  CHECK(plan.checks[1].at_most == 9281.5);
-  CHECK_FALSE(plan.checks[1].at_least);
+  REQUIRE(plan.checks[0].extra.size() == 1);
+  CHECK(plan.checks[0].extra[0].n == 77);
+  CHECK(plan.checks[0].extra[0].order == scanlab::vgpu::Schedule::Order::lockstep);
+  CHECK(plan.checks[1].among.empty());
+  REQUIRE(plan.checks[1].calls.size() == 1);
+  CHECK(plan.checks[1].calls[0].n == 1024);
+  CHECK(plan.checks[1].calls[0].repeat == 1);
+  CHECK(plan.checks[1].calls[0].at_most == 9281.5);
+  CHECK_FALSE(plan.checks[1].calls[0].at_least);
   CHECK(plan.reference == decltype(plan.reference){{"float", "/b/float"}});
   CHECK(plan.checks[2].kind == CheckPlan::Kind::timing);
   CHECK(plan.checks[2].n == 4096);
@@ -94,7 +103,15 @@ TEST_CASE("a plan with a mistake is refused, and the message names the place", "
   CHECK_THAT(refusal([](Json& j) { j["checks"][0]["operation"] = "compact"; }),
              ContainsSubstring("checks[0].operation: inclusive_scan cannot compute \"compact\""));
   CHECK_THAT(refusal([](Json& j) { j["checks"][1]["counter"] = "adds"; }), ContainsSubstring("no counter is called"));
-  CHECK_THAT(refusal([](Json& j) { j["checks"][1]["at_most"] = nullptr; }), ContainsSubstring("at_most, at_least"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][1]["calls"][0]["at_most"] = nullptr; }),
+             ContainsSubstring("checks[1].calls[0].at_most: expected at_most, at_least"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][1]["calls"] = Json::array(); }), ContainsSubstring("at least one call"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][1]["calls"][0]["schedule"] = "sideways"; }),
+             ContainsSubstring("checks[1].calls[0].schedule: no schedule named 'sideways'"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][1]["calls"][0]["size"] = 1; }),
+             ContainsSubstring("checks[1].calls[0].size: unknown key"));
+  CHECK_THAT(refusal([](Json& j) { j["checks"][1]["among"] = "inclusive"; }),
+             ContainsSubstring("checks[1].among: \"inclusive\" is no earlier correctness check of this entry"));
   CHECK_THAT(refusal([](Json& j) { j["checks"][1]["needs"] = "additions"; }), ContainsSubstring("no earlier check"));
   CHECK_THAT(refusal([](Json& j) { j["checks"][1]["name"] = "inclusive"; }), ContainsSubstring("a second check"));
   CHECK_THAT(refusal([](Json& j) { j["checks"][1]["sizes"] = {1}; }), ContainsSubstring("not a key of a count check"));
@@ -122,5 +139,6 @@ TEST_CASE("a plan with a mistake is refused, and the message names the place", "
 
 TEST_CASE("text that is no JSON, or no file, is refused", "[plan]") {
   CHECK_THROWS_WITH(parse_plan("{"), ContainsSubstring("not JSON"));
+  CHECK_THROWS_WITH(parse_plan("[1e999]"), ContainsSubstring("not JSON"));
   CHECK_THROWS_AS(read_plan("/nonexistent/plan.json"), KitFault);
 }

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "autograder/messages.hpp"
+#include "autograder/process/messages.hpp"
 #include "autograder/result.hpp"
 
 using namespace scanlab::grade;
@@ -75,6 +75,26 @@ TEST_CASE("the worst check decides the verdict, skipped ones do not count", "[re
   result.checks[1].verdict = Verdict::timeout;
   CHECK(result.verdict() == Verdict::timeout);
   result.checks[0].verdict = Verdict::error;
+  CHECK(result.verdict() == Verdict::error);
+}
+
+TEST_CASE("a check for no points decides where it cost others theirs, and where none has any", "[result]") {
+  Result result = example();
+  REQUIRE(result.checks.size() == 3);
+  result.checks[0].verdict = result.checks[2].verdict = Verdict::pass;
+  result.checks[0].max_points = result.checks[2].max_points = 10;
+  result.checks[1].verdict = Verdict::fail;
+  CHECK(result.verdict() == Verdict::fail);
+  result.checks[1].max_points = 0;
+  CHECK(result.verdict() == Verdict::pass);
+  result.checks[2].verdict = Verdict::skipped;  // it needed the one that failed
+  CHECK(result.verdict() == Verdict::fail);
+  result.checks[2].max_points = 0;  // not run here
+  CHECK(result.verdict() == Verdict::pass);
+  result.checks[0].max_points = 0;
+  CHECK(result.verdict() == Verdict::fail);
+  result.checks[0].max_points = 10;
+  result.checks[1].verdict = Verdict::error;
   CHECK(result.verdict() == Verdict::error);
 }
 

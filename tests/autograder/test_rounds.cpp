@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "autograder/rounds.hpp"
+#include "autograder/timing/rounds.hpp"
 
 using namespace scanlab::grade;
 using Program = Bench::Program;

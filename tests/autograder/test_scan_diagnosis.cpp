@@ -4,8 +4,8 @@
 #include <functional>
 #include <limits>
 
-#include "autograder/inputs.hpp"
-#include "autograder/scan_diagnosis.hpp"
+#include "autograder/check/inputs.hpp"
+#include "autograder/scan/scan_diagnosis.hpp"
 
 using namespace scanlab::grade;
 using Catch::Matchers::ContainsSubstring;

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <limits>
 
-#include "autograder/inputs.hpp"
-#include "autograder/scan_oracle.hpp"
+#include "autograder/check/inputs.hpp"
+#include "autograder/scan/scan_oracle.hpp"
 
 using namespace scanlab::grade;
 

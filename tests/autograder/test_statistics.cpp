@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "autograder/inputs.hpp"
-#include "autograder/statistics.hpp"
+#include "autograder/check/inputs.hpp"
+#include "autograder/timing/statistics.hpp"
 
 using namespace scanlab::grade;
 

@@ -4,7 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <thread>
 
-#include "autograder/time_limit.hpp"
+#include "autograder/process/time_limit.hpp"
 
 using namespace scanlab::grade;
 using Catch::Approx;

@@ -5,9 +5,9 @@
 #include <limits>
 #include <vector>
 
-#include "autograder/inputs.hpp"
-#include "autograder/scan_oracle.hpp"
-#include "autograder/timed_data.hpp"
+#include "autograder/check/inputs.hpp"
+#include "autograder/scan/scan_oracle.hpp"
+#include "autograder/timing/timed_data.hpp"
 
 using namespace scanlab::grade;
 

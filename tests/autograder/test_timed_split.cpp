@@ -3,8 +3,8 @@
 #include <limits>
 #include <vector>
 
-#include "autograder/partition_oracle.hpp"
-#include "autograder/timed_split.hpp"
+#include "autograder/partition/partition_oracle.hpp"
+#include "autograder/timing/timed_split.hpp"
 
 using namespace scanlab::grade;
 

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "autograder/timing.hpp"
+#include "autograder/timing/timing.hpp"
 #include "host_device.hpp"
 
 using namespace scanlab::grade;
@@ -133,6 +133,13 @@ TEST_CASE("less time than a copy of the array takes is a failure", "[timing]") {
   const CheckResult result = time("steady", "steady", {.copy_seconds = 0.02});
   CHECK(result.verdict == Verdict::fail);
   CHECK_THAT(result.cause->rationale, ContainsSubstring("faster than the memory allows"));
+}
+
+TEST_CASE("who begins before the clock does, has not seen the whole input", "[timing]") {
+  const CheckResult result = time("begins_early", "steady", {.cache_bytes = 100'000'000});
+  CHECK(result.verdict == Verdict::fail);
+  REQUIRE(result.cause);
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("only right results have a time"));
 }
 
 TEST_CASE("a cache is emptied before each call, and mentioned when it would hold the arrays", "[timing]") {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "autograder/timing_cause.hpp"
-#include "autograder/timing_decision.hpp"
+#include "autograder/timing/timing_cause.hpp"
+#include "autograder/timing/timing_decision.hpp"
 
 using namespace scanlab::grade;
 using Catch::Approx;
@@ -204,7 +204,7 @@ TEST_CASE("a ratio is shown so that it can be told from the limit", "[timing]") 
 TEST_CASE("arrays within the cache, and a device that does not tell, are mentioned", "[timing]") {
   Timings timings = around(2, 0.01);
   timings.slowdowns_known = false;
-  CHECK_THAT(details_of(cause_of(timings)), ContainsSubstring("does not tell whether it slows itself down"));
+  CHECK_THAT(details_of(cause_of(timings)), ContainsSubstring("does not report whether it slows itself down"));
   CHECK_THAT(details_of(cause_of(timings, 600'000'000)),
              ContainsSubstring("537 MB, fit into the device's L2 cache, 600 MB: it is emptied before each call"));
   CHECK_THAT(details_of(cause_of(timings)), !ContainsSubstring("L2"));

@@ -1,6 +1,6 @@
 // Races on global memory and missing fences, from sequences of events: by hand, and random ones that are compared with
 // a check that is slow and simple enough to be believed.
-#include "vgpu/checks/global_races.hpp"
+#include "vgpu/checks/global/global_races.hpp"
 
 #include <fmt/format.h>
 
@@ -347,12 +347,12 @@ namespace {
 /// A vector clock for each thread, and for each word every access.
 class Naive : public Observer {
   using Clock = std::map<unsigned, unsigned>;
-  struct Touch {
+  struct AccessedSpan {
     unsigned thread, time, line;
     bool writes, reads, is_strong;
   };
   struct Word {
-    std::vector<Touch> touches;
+    std::vector<AccessedSpan> touches;
     Clock released, released_in_block;
     unsigned last = 0;
     bool is_written = false;
@@ -401,17 +401,18 @@ class Naive : public Observer {
     for (auto t = static_cast<unsigned>(first); t < end; ++t)
       if (takes_part(t)) join(known_[t], all), join(published_[t], published), join(in_block_[t], in_block);
   }
-  bool knows(unsigned t, const Touch& x) { return x.thread == t || known_[t][x.thread] >= x.time; }
+  bool knows(unsigned t, const AccessedSpan& x) { return x.thread == t || known_[t][x.thread] >= x.time; }
 
   void touch(const Access& x, bool writes, bool reads) {
     const bool is_strong = x.order != weak;
     each(x.who, x.mask, [&](unsigned t, unsigned l) {
       Word& word = words_[x.at(l)];
-      for (const Touch& then : word.touches) {
+      for (const AccessedSpan& then : word.touches) {
         if (!(then.writes || writes) || (then.is_strong && is_strong) || knows(t, then)) continue;
-        const bool is_behind = then.is_strong && then.writes && std::ranges::any_of(word.touches, [&](const Touch& m) {
-                                 return m.is_strong && m.reads && m.line > then.line && knows(t, m);
-                               });
+        const bool is_behind =
+            then.is_strong && then.writes && std::ranges::any_of(word.touches, [&](const AccessedSpan& m) {
+              return m.is_strong && m.reads && m.line > then.line && knows(t, m);
+            });
         if (is_behind) continue;
         (then.writes || then.thread / threads == t / threads ? races : optional).insert({then.line, x.who.line});
       }

@@ -1,5 +1,5 @@
 // Which lines cost most: from events made by hand, with costs that follow from their addresses.
-#include "vgpu/checks/line_costs.hpp"
+#include "vgpu/checks/cost/line_costs.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

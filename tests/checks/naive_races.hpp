@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "vgpu/checks/footprint.hpp"
-#include "vgpu/core/decode.hpp"
-#include "vgpu/core/observer.hpp"
-#include "vgpu/core/report.hpp"
-#include "vgpu/core/stored.hpp"
+#include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/memory/stored.hpp"
+#include "vgpu/core/run/observer.hpp"
+#include "vgpu/core/run/report.hpp"
 
 namespace scanlab::test {
 
@@ -29,7 +29,7 @@ class NaiveRaces : public vgpu::Observer {
   using How = vgpu::How;
   using Mask = vgpu::Mask;
 
-  struct Touch {
+  struct AccessedSpan {
     unsigned thread;
     std::uint32_t time;
     std::uint32_t line;
@@ -49,8 +49,8 @@ class NaiveRaces : public vgpu::Observer {
   struct Block {
     std::vector<Clock> of;  ///< each thread's
     std::vector<bool> has_fenced;
-    std::map<unsigned, unsigned> syncs;                   ///< how often lanes of a warp have made known what they did
-    std::map<std::uint64_t, std::vector<Touch>> touches;  ///< by byte
+    std::map<unsigned, unsigned> syncs;  ///< how often lanes of a warp have made known what they did
+    std::map<std::uint64_t, std::vector<AccessedSpan>> touches;  ///< by byte
     std::map<std::uint32_t, Clock> barriers;
     std::map<std::uint32_t, std::set<unsigned>> waiting;
     std::map<std::uint64_t, Clock> released;
@@ -184,7 +184,7 @@ class NaiveRaces : public vgpu::Observer {
       if (!keeps)
         for (const Copy& c : b.copies)
           if (at + k >= c.address && at + k < c.address + c.bytes) report(at + k, c.line, a.who.line);
-      const Touch now{t, b.of[t][t], a.who.line, how, syncs_of(b, t)};
+      const AccessedSpan now{t, b.of[t][t], a.who.line, how, syncs_of(b, t)};
       if (keeps)
         b.touches[at + k].push_back(now);
       else
@@ -193,8 +193,8 @@ class NaiveRaces : public vgpu::Observer {
   }
 
   /// `is_same`: it writes what is there.
-  void compare(Block& b, std::uint64_t byte, const Touch& now, bool is_same) {
-    for (const Touch& then : b.touches[byte]) {
+  void compare(Block& b, std::uint64_t byte, const AccessedSpan& now, bool is_same) {
+    for (const AccessedSpan& then : b.touches[byte]) {
       if (then.thread == now.thread || b.of[now.thread][then.thread] >= then.time) continue;
       if (!vgpu::can_race(then.how, now.how) || (then.how.writes() && is_same)) continue;
       if (!now.how.writes() && has_written(b, byte, now.thread, then)) continue;
@@ -205,16 +205,16 @@ class NaiveRaces : public vgpu::Observer {
   }
 
   /// By the same line as `other`, and no lane of its warp has synchronised since.
-  static bool has_written(Block& b, std::uint64_t byte, unsigned thread, const Touch& other) {
-    return std::ranges::any_of(b.touches[byte], [&](const Touch& own) {
+  static bool has_written(Block& b, std::uint64_t byte, unsigned thread, const AccessedSpan& other) {
+    return std::ranges::any_of(b.touches[byte], [&](const AccessedSpan& own) {
       return own.thread == thread && own.line == other.line && own.how == other.how &&
              own.syncs == b.syncs[thread / vgpu::warp_size];
     });
   }
 
   /// A compare-and-swap loop of a header begins with a plain read.
-  bool is_loop_of_toolkit(const Touch& a, const Touch& b) const {
-    const auto is_of_toolkit = [&](const Touch& t) {
+  bool is_loop_of_toolkit(const AccessedSpan& a, const AccessedSpan& b) const {
+    const auto is_of_toolkit = [&](const AccessedSpan& t) {
       const auto places = vgpu::places_of(*kernel_.module, t.line);
       return !places.empty() && vgpu::of_toolkit(places.front());
     };
@@ -255,7 +255,7 @@ class NaiveRaces : public vgpu::Observer {
   /// Accesses that have happened before whatever any thread does next cannot race any more.
   void forget(Block& b) {
     for (auto& [byte, touches] : b.touches)
-      std::erase_if(touches, [&](const Touch& then) {
+      std::erase_if(touches, [&](const AccessedSpan& then) {
         return std::ranges::all_of(b.of, [&](const Clock& c) { return c[then.thread] >= then.time; });
       });
     std::erase_if(b.touches, [](const auto& of_byte) { return of_byte.second.empty(); });

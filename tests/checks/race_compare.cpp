@@ -16,8 +16,8 @@
 #include <thread>
 
 #include "naive_races.hpp"
-#include "vgpu/checks/shared_races.hpp"
-#include "vgpu/core/device.hpp"
+#include "vgpu/checks/shared/shared_races.hpp"
+#include "vgpu/core/run/device.hpp"
 #include "vgpu/server/protocol.hpp"
 #include "vgpu/server/session.hpp"
 

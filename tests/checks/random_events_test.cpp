@@ -7,7 +7,7 @@
 #include <string>
 
 #include "naive_races.hpp"
-#include "vgpu/checks/shared_races.hpp"
+#include "vgpu/checks/shared/shared_races.hpp"
 
 using namespace scanlab;
 using vgpu::Access;

@@ -1,5 +1,5 @@
 // Races on shared memory: small kernels in which the check has to find exactly one, and as many without any.
-#include "vgpu/checks/shared_races.hpp"
+#include "vgpu/checks/shared/shared_races.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // The tracer tells what one block does: each access with its thread, array, offset, value, line and barrier interval.
-#include "vgpu/checks/step_tracer.hpp"
+#include "vgpu/checks/cost/step_tracer.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // The order of work in streams: rule by rule, and random programs against a graph of what waits for what.
-#include "vgpu/checks/stream_order.hpp"
+#include "vgpu/checks/streams/stream_order.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <map>

@@ -1,5 +1,5 @@
 // Unwritten memory: the bitmaps and journals behind the check, and small kernels on which it speaks or keeps silent.
-#include "vgpu/checks/uninitialised.hpp"
+#include "vgpu/checks/uninitialised/uninitialised.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGE = REPOSITORY / "grader/python"
-sys.path[:0] = [str(PACKAGE), str(Path(__file__).resolve().parent)]
+sys.path[:0] = [str(PACKAGE), str(REPOSITORY / "tests"), str(Path(__file__).resolve().parent)]
 os.environ.setdefault("SCANLAB_NO_SETUP", "1")
 
 _spec = importlib.util.spec_from_file_location("stand_ins", REPOSITORY / "tests/grader/conftest.py")

@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scanlab.labs.corpora import programs_in, read, whole
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 MUTANTS = REPOSITORY / "tests/mutants"
 GIB = 1 << 30
@@ -67,10 +69,14 @@ class MadeUp:
 
 def corpus(labs: Sequence[str]) -> dict[str, list[Path]]:
     """Return programs for each lab: wrong ones, right ones, the skeleton and the solution."""
+    right: dict[str, list[Path]] = {}
+    for path in sorted((MUTANTS / "correct").glob("*.cu")):
+        if program := read(path):  # which lab it is for its first line says, not its name
+            right.setdefault(program.submission.lab.name, []).append(path)
     return {
         lab: [
-            *sorted((MUTANTS / lab).glob("*.cu")),
-            *sorted((MUTANTS / "correct").glob(f"{lab}__*.cu")),
+            *map(whole, programs_in(MUTANTS / lab)),
+            *right.get(lab, ()),
             REPOSITORY / "labs" / lab / "scan.cu",
             REPOSITORY / "solutions" / lab / "scan.cu",
         ]
@@ -224,6 +230,16 @@ SCHEMES: dict[str, Put] = {
 }
 
 
+KINDS = {
+    "canvas": ["canvas", "canvas zip"],
+    "moodle": ["moodle", "moodle flat"],
+    "gradescope": ["gradescope"],
+    "github": ["github"],
+    "folders": ["folder", "zip", "tar", "files"],
+}
+"""The schemes of one export: what kind it is, is the same for all of it."""
+
+
 def _oddities(zeros: int) -> dict[str, Callable[[MadeUp, Person, bytes], str]]:
     """Return what goes wrong, by name: each puts a submission there and returns a part of what has to be told."""
 
@@ -292,13 +308,13 @@ def _oddities(zeros: int) -> dict[str, Callable[[MadeUp, Person, bytes], str]]:
         "zip bomb": archive(".zip", zeros_zipped("scan_01.cu", zeros), "a lab's file has at most 1.0 MiB"),
         "lying zip": archive(".zip", lying(zeros_zipped("scan_01.cu", 4 << 20), 1000), "scan_01.cu"),
         "control": archive(".zip", zipped({"scan\x1b[2J_01.cu": good}), "has control characters"),
-        "archive in archive": archive(".zip", zipped({"in.zip": whole}), "an archive in an archive"),
+        "archive in archive": archive(".zip", zipped({"in.zip": zipped({"in.zip": whole})}), "lies in 2 archives"),
         "rar": archive(".rar", b"Rar!\x1a\x07", "only zip and tar archives"),
         "empty file": file(b"", "is empty"),
         "white": file(b" \n\t\n", "is empty"),
         "binary": file(b"\x7fELF\x02\x01\x01\0\0\0", "is a binary file"),
-        "UTF-16": file("// scan\n".encode("utf-16"), "is UTF-16 text"),
-        "Latin-1": file(b"// one\n// \xe4\n", "is not UTF-8 text (line 2, byte 0xe4)"),
+        "UTF-16": file("// scan\n".encode("utf-16")[:-1], "is UTF-16 text, and damaged"),
+        "Latin-1": file(b"// one\nint \xe4;\n", "is not UTF-8 text (line 2, byte 0xe4, in the program itself)"),
         "sparse": sparse,
         "linked file": linked,
         "linked folder": linked_folder,
@@ -310,9 +326,18 @@ def _oddities(zeros: int) -> dict[str, Callable[[MadeUp, Person, bytes], str]]:
 
 
 def make(
-    folder: Path, people: int, seed: int, labs: Sequence[str], zeros: int = 64 << 20, odd: int | None = None
+    folder: Path,
+    people: int,
+    seed: int,
+    labs: Sequence[str],
+    zeros: int = 64 << 20,
+    odd: int | None = None,
+    kind: str = "folders",
 ) -> MadeUp:
-    """Make a class of `people` submissions in `folder`, `odd` of them (None: one of each kind) with something wrong."""
+    """Make a class of `people` submissions in `folder`, `odd` of them (None: one of each kind) with something wrong.
+
+    The odd ones are plain folders and archives, as a teacher puts beside an export what came by mail.
+    """
     rng = random.Random(seed)
     made = MadeUp(folder / "pile", folder / "roster.csv")
     made.pile.mkdir(parents=True)
@@ -330,7 +355,7 @@ def make(
         chosen = sorted(rng.sample(labs, 2 if rng.random() < 0.1 and len(labs) > 1 else 1))
         files = {lab: rng.choice(programs[lab]).read_bytes() for lab in chosen}
         made.files[person.id] = files
-        SCHEMES[rng.choice([*SCHEMES])](made, person, files, rng)
+        SCHEMES[rng.choice(KINDS[kind])](made, person, files, rng)
     made.people = everybody
     rows = [f"{one.id},{one.first},{one.last},{one.email},{one.login}" for one in everybody]
     made.roster.write_text("\n".join(["SID,First Name,Last Name,Email,Login", *rows]) + "\n")

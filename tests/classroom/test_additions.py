@@ -24,8 +24,8 @@ def put(pile: Path, key: str, text: str) -> None:
     (pile / key / "scan_01.cu").write_text(f"// {text}\n")
 
 
-def taken(pile: Path, **wanted: object) -> Class:
-    return take_in(pile, Wanted(**wanted)).taken_in
+def taken(pile: Path, known: Class | None = None, **wanted: object) -> Class:
+    return take_in(pile, Wanted(**wanted), known=known).taken_in
 
 
 def test_a_graded_class_takes_in_what_is_new(scanlab: Scanlab, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_roster_that_gives_work_to_somebody_else_is_refused(tmp_path: Path) ->
     put(tmp_path / "pile", "one", "text")
     known = taken(tmp_path / "pile")
     (tmp_path / "roster.csv").write_text("id,name,login\ns0001,Student 1,one\n")
-    now = take_in(tmp_path / "pile", Wanted(), read_roster(tmp_path / "roster.csv")).taken_in
+    now = take_in(tmp_path / "pile", Wanted(), read_roster(tmp_path / "roster.csv"), known).taken_in
     assert differences(known, now) == ["the roster: one is nobody then, s0001 now"]
 
 
@@ -110,16 +110,17 @@ def test_a_roster_that_gives_work_to_somebody_else_is_refused(tmp_path: Path) ->
     ],
 )
 def test_attempts_are_added_behind_those_that_are_known(tmp_path: Path, then: str, now: str, attempts: str) -> None:
-    def pile(texts: str) -> Class:
+    def pile(texts: str, known: Class | None = None) -> Class:
         folder = tmp_path / f"pile-{texts}"
-        put(folder, "other", "text")
+        folder.mkdir(exist_ok=True)
+        (folder / "other_12_800_scan_01.cu").write_text("text")
         for number, text in enumerate(texts):
             (folder / f"one_11_{900 + number}_scan_01.cu").write_text(text)
-        return taken(folder)
+        return taken(folder, known)
 
     known = pile(then)
-    added = add(known, pile(now))
-    (one,) = (one for one in added.taken_in.submissions if one.key != "other")
+    added = add(known, pile(now, known))
+    (one,) = (one for one in added.taken_in.submissions if one.key != "other-12")
     names = {hashlib.sha256(text.encode()).hexdigest(): text for text in "ABC"}
     assert "".join(names[file.sha256] for file in one.files) == attempts
     assert bool(added.new) == (not then)

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from killing import finished
+from needs import skip_without
 from scanlab.classroom.store import Store
+from scanlab.on_demand import YAML
 
 Scanlab = Callable[..., subprocess.CompletedProcess[str]]
 COURSE = 'title = "Scans"\n[attempts]\n{rule}\n[[lab]]\nname = "01"\n'
@@ -54,7 +56,7 @@ def test_the_courses_rule_says_what_is_graded_and_what_counts(
 
 
 def test_each_attempt_is_late_by_its_own_time(scanlab: Scanlab, tmp_path: Path) -> None:
-    pytest.importorskip("yaml")
+    skip_without(YAML)
     pile, out, course = tmp_path / "pile", tmp_path / "out", tmp_path / "course.toml"
     metadata = []
     for number, day in ((1, 10), (2, 15)):

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
+import made_results
 from conftest import command_line, environment
 from killing import MARK, finished, with_mark
 from scanlab.classroom.records import Class
 from scanlab.classroom.store import Store, Unit
-from scanlab.gpu_lock import alone_on
+from scanlab.judging.gpu_lock import alone_on
 
 Scanlab = Callable[..., subprocess.CompletedProcess[str]]
 LAB = "01_sequential"
@@ -122,10 +123,11 @@ def test_the_kits_fault_costs_its_own_unit_alone_and_is_tried_again(
 
 def test_a_fault_never_replaces_a_grade(tmp_path: Path) -> None:
     store, unit = Store(tmp_path), Unit(LAB, "0" * 64)
-    graded = {"schema": "scanlab-result", "verdict": "pass", "points": 100}
-    store.write_graded(unit, {**graded, "verdict": "error"}, {})
+    graded = made_results.result(made_results.check(max_points=100), lab=LAB)
+    fault = graded.model_copy(update={"verdict": "error"})
+    store.write_graded(unit, fault, {})
     store.write_graded(unit, graded, {})
-    store.write_graded(unit, {**graded, "verdict": "error", "points": 0}, {})
+    store.write_graded(unit, fault, {})
     assert store.read_graded(unit) == graded
 
 
@@ -164,7 +166,7 @@ def test_a_run_that_is_stopped_leaves_nothing_and_goes_on(
     assert finished(out) == before
     # The text that hangs is the same on --resume: what it is judged by is the stand-in's business.
     # What a killed run has left for the moment is removed by the next.
-    words = ("grade", pile, "--out", out, "--resume", "--only", "s0001", "--seed", "7")
+    words = ("grade", pile, "--out", out, "--resume", "--only", "s0001")
     assert scanlab(*words, TMPDIR=str(tmp_path / "tmp")).returncode == 0
     assert len(finished(out)) == 3
     assert not [*(tmp_path / "tmp").glob("scanlab-*/*")]

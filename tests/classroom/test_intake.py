@@ -1,5 +1,6 @@
 """Whose each file is, which lab, and what is refused: archives and folders that anybody may have made."""
 
+import hashlib
 import io
 import os
 import random
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 import made_up
 from made_up import encrypted, make, tarred, zeros_zipped, zipped
+from needs import skip_without
 from scanlab.classroom.attempts import graded_files
 from scanlab.classroom.intake import archives
 from scanlab.classroom.intake.archives import expand
@@ -23,6 +25,7 @@ from scanlab.classroom.intake.roster import read_roster
 from scanlab.classroom.intake.take_in import TakenIn, Wanted, take_in
 from scanlab.classroom.records import Submission
 from scanlab.errors import UsageError, WorkError
+from scanlab.on_demand import YAML
 
 LABS = ("01_sequential", "02_kogge_stone")
 TEXT, NEWER = b"// one\n", b"// two\n"
@@ -60,9 +63,11 @@ def reasons(one: Submission) -> str:
 # ---- a class of every kind -------------------------------------------------------------------------------------------
 
 
-def test_a_class_of_every_scheme_and_every_oddity(tmp_path: Path) -> None:
-    pytest.importorskip("yaml", reason="PyYAML reads Gradescope's metadata")
-    made = make(tmp_path, 150, 3, LABS, zeros=8 << 20)
+@pytest.mark.parametrize("kind", sorted(made_up.KINDS))
+def test_a_class_of_every_kind_and_every_oddity(tmp_path: Path, kind: str) -> None:
+    if kind == "gradescope":
+        skip_without(YAML)
+    made = make(tmp_path, 90, 3, LABS, zeros=8 << 20, kind=kind)
     before = set(tmp_path.rglob("*"))
     got = take_in(made.pile, Wanted(), read_roster(made.roster))
     assert set(tmp_path.rglob("*")) == before, "taking in writes nothing"
@@ -86,7 +91,7 @@ def test_a_class_of_every_scheme_and_every_oddity(tmp_path: Path) -> None:
 @pytest.mark.parametrize("packing", ["zip", "tar.gz"])
 def test_an_archive_of_the_pile_is_the_same_class(tmp_path: Path, scheme: str, packing: str) -> None:
     if scheme == "gradescope":
-        pytest.importorskip("yaml")
+        skip_without(YAML)
     made = make(tmp_path, 0, 1, LABS, odd=0)
     rng = random.Random(5)
     for number in (1, 2, 3):
@@ -104,7 +109,7 @@ def test_an_archive_of_the_pile_is_the_same_class(tmp_path: Path, scheme: str, p
 
 
 def test_the_metadata_that_exports_have(pile: Path) -> None:
-    pytest.importorskip("yaml")
+    skip_without(YAML)
     put(
         pile / "submission_metadata.yml",
         b"---\nsubmission_77:\n  :submitters:\n  - :name: Student One\n    :sid: '0012'\n    :email: one@example.org\n"
@@ -118,18 +123,26 @@ def test_the_metadata_that_exports_have(pile: Path) -> None:
     assert "does not name it" in reasons(got["submission_78"])
 
 
-def test_a_group_is_one_submission_with_its_people(pile: Path) -> None:
-    pytest.importorskip("yaml")
+def test_a_groups_members_each_have_what_it_handed_in(pile: Path) -> None:
+    skip_without(YAML)
     people = "".join(f"  - :name: Student {n}\n    :sid: s{n}\n" for n in (1, 2))
     put(pile / "submission_metadata.yml", f"submission_1:\n  :submitters:\n{people}".encode())
     put(pile / "submission_1/scan_01.cu")
-    (one,) = by_key(pile).values()
-    assert one.metadata["group"] == "Student 1, Student 2"
+    for roster in ("", "id,name\ns1,Student 1\ns2,Student 2\ns3,Student 3\n"):
+        got = by_key(pile, roster=roster)
+        assert sorted(got) == ["s1", "s2"]
+        for one in got.values():
+            assert one.student
+            assert one.student.id == one.key
+            assert one.group
+            assert one.group.members == ("Student 1", "Student 2")
+            assert len(one.files) == 1
+    assert [student.id for student in taken(pile, roster=roster).taken_in.missing] == ["s3"]
 
 
 @pytest.mark.parametrize("data", [b"a: [", b"- 1\n", b"\xff\xfe\x00", b"&a [*a, *a]"])
 def test_broken_metadata_is_one_line(pile: Path, data: bytes) -> None:
-    pytest.importorskip("yaml")
+    skip_without(YAML)
     put(pile / "submission_metadata.yml", data)
     put(pile / "submission_1/scan_01.cu")
     with pytest.raises(UsageError, match=r"^submission_metadata\.yml[^\n]*$"):
@@ -139,29 +152,32 @@ def test_broken_metadata_is_one_line(pile: Path, data: bytes) -> None:
 def test_anonymous_canvas_and_blind_moodle(pile: Path) -> None:
     put(pile / "anon_Ab3xY_501_scan_01.cu")
     put(pile / "LATE_anon_Zz9_502_scan_01.cu")
-    put(pile / "Participant_771_assignsubmission_file/scan_01.cu")
     put(pile / "student_1_two_123_text.html", b"<p>see mail</p>")
     got = by_key(pile)
     assert got["anonymous-Ab3xY"].metadata == {"scheme": "canvas", "canvas_user": "Ab3xY"}
     assert got["anonymous-Zz9"].metadata["late"] == "yes"
-    assert got["Participant-771" if "Participant-771" in got else "anonymous-771"].files
     assert "a text typed into Canvas, no file" in reasons(got["student_1_two-123"])
+    blind = pile.parent / "blind"
+    put(blind / "Participant_771_assignsubmission_file/scan_01.cu")
+    assert by_key(blind)["anonymous-771"].metadata["moodle_participant"] == "771"
 
 
 # ---- whose -----------------------------------------------------------------------------------------------------------
 
 
 def test_unmatched_and_ambiguous_ones_are_kept_and_told(pile: Path) -> None:
-    put(pile / "Same Name_501_assignsubmission_file/scan_01.cu")
+    put(pile / "Same Name/scan_01.cu")
     put(pile / "stranger/scan_01.cu")
     put(pile / "s0003/scan_01.cu")
-    got = by_key(pile, roster="id,name\ns0001,Same Name\ns0002,Same Name\ns0003,Student Three\n")
-    assert got["s0003"].student
-    assert got["stranger"].student is None
-    twice = got["Same-Name-501"]
-    assert twice.student is None
-    assert twice.files
-    assert "may be s0001, s0002: the roster does not decide" in reasons(twice)
+    got = taken(pile, roster="id,name\ns0001,Same Name\ns0002,Same Name\ns0003,Student Three\n").taken_in
+    s0003, same, stranger = sorted(got.submissions, key=lambda one: one.key.casefold() != "s0003")
+    assert s0003.student
+    assert stranger.student is None
+    assert (same.student, same.claims) == (None, ("s0001", "s0002"))
+    assert same.files
+    assert "may be s0001, s0002, and the roster does not decide: whose is it?" in same.questions[0].text
+    assert got.missing == ()
+    assert [student.id for student in got.claimed] == ["s0001", "s0002"]
 
 
 def test_keys_are_different_on_every_file_system(pile: Path) -> None:
@@ -197,13 +213,45 @@ def test_the_newest_of_canvas_files_counts(pile: Path) -> None:
     assert graded_files(got.taken_in, one) == [one.files[1]]
 
 
-def test_the_newest_of_several_folders_counts_per_lab(pile: Path) -> None:
-    old = put(pile / "s0001/scan_01.cu", TEXT)
-    put(pile / "s0001/scan_02.cu", TEXT)
-    new = put(pile / "one@example.org/scan_01.cu", NEWER)
-    os.utime(old, (1e9, 1e9))
-    os.utime(new, (2e9, 2e9))
-    got = taken(pile, roster="id,email\ns0001,one@example.org\n")
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("scan_01.cu", "01_sequential.cu"),
+        ("01_sequential.cu", "scan_01-1.cu"),
+        ("scan_01-1.cu", "scan_01.cu"),  # the student's own names: Canvas numbers them in their order
+        ("one.zip", "two.zip"),
+        ("scan_01.cu", "work.zip"),
+    ],
+)
+@pytest.mark.parametrize("wrapper", ["", "submissions"])
+def test_files_of_different_names_in_canvas_came_together(pile: Path, first: str, second: str, wrapper: str) -> None:
+    for number, (name, text) in enumerate(((first, TEXT), (second, NEWER))):
+        data = zipped({"scan_01.cu": text}) if name.endswith(".zip") else text
+        put(pile / wrapper / f"one_11_{900 + number}_{name}", data)
+    put(pile / wrapper / "two_12_800_scan_01.cu")
+    one = by_key(pile)["one-11"]
+    assert one.files == ()
+    (question,) = one.questions
+    assert {file.sha256 for file in question.candidates} == {hashlib.sha256(text).hexdigest() for text in (TEXT, NEWER)}
+
+
+@pytest.mark.parametrize("names", [("a.tar.gz", "a-1.tar.gz"), ("scan_01.cu", "scan_01-9.cu", "scan_01-10.cu")])
+def test_a_name_that_canvas_numbers_replaces_the_one_before(pile: Path, names: tuple[str, ...]) -> None:
+    written = [b"// %d\n" % number for number in range(len(names))]
+    for number, (name, text) in enumerate(zip(names, written, strict=True)):
+        data = tarred({"scan_01.cu": text}) if ".tar" in name else text
+        put(pile / f"one_11_{900 + number}_{name}", data)
+    got = taken(pile)
+    (one,) = got.taken_in.submissions
+    assert [got.sources[file.sha256] for file in one.files] == written
+    assert not one.questions
+
+
+def test_the_newest_counts_per_lab(pile: Path) -> None:
+    put(pile / "one_11_900_scan_01.cu", TEXT)
+    put(pile / "one_11_901_scan_02.cu", TEXT)
+    put(pile / "one_11_902_scan_01-1.cu", NEWER)
+    got = taken(pile)
     (one,) = got.taken_in.submissions
     assert [(file.lab, got.sources[file.sha256]) for file in one.files] == [
         (LABS[0], TEXT), (LABS[0], NEWER), (LABS[1], TEXT)
@@ -228,23 +276,26 @@ def test_a_text_that_is_handed_in_again_is_no_attempt_but_going_back_is_one(pile
     assert [got.sources[file.sha256] for file in got.taken_in.submissions[0].files] == [TEXT, NEWER, TEXT]
 
 
-def test_moodles_and_githubs_attempts_are_told_by_their_names(pile: Path) -> None:
+def test_moodles_attempts_are_told_by_their_names(pile: Path) -> None:
     for number, text in ((1, TEXT), (2, NEWER)):
         put(pile / f"Student One_11_assignsubmission_file/Attempt {number}/scan_01.cu", text)
-        put(pile / f"scans-attempt-{number}-two/scan_01.cu", text)
     got = taken(pile, roster="id,name,login\ns0001,Student One,one\ns0002,Student Two,two\n")
     told = {
         one.key: [(file.attempt, got.sources[file.sha256]) for file in one.files] for one in got.taken_in.submissions
     }
-    assert told == {"s0001": [(1, TEXT), (2, NEWER)], "s0002": [(1, TEXT), (2, NEWER)]}
+    assert told == {"s0001": [(1, TEXT), (2, NEWER)]}
 
 
 def test_attempts_of_unknown_age_are_no_guess(pile: Path) -> None:
-    for name in ("s0001", "one@example.org"):
-        os.utime(put(pile / name / "scan_01.cu", name.encode()), (1e9, 1e9))
+    skip_without(YAML)
+    people = "".join(f"submission_{n}:\n  :submitters:\n  - :name: One\n    :sid: s0001\n" for n in (1, 2))
+    put(pile / "submission_metadata.yml", people.encode())
+    for n in (1, 2):
+        os.utime(put(pile / f"submission_{n}/scan_01.cu", b"// %d\n" % n), (1e9, 1e9))
     (one,) = by_key(pile, roster="id,email\ns0001,one@example.org\n").values()
     assert one.files == ()
     assert "nothing says which is meant" in reasons(one)
+    assert [len(question.candidates) for question in one.questions] == [2]
 
 
 # ---- which lab -------------------------------------------------------------------------------------------------------

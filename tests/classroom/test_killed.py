@@ -7,8 +7,8 @@ import pytest
 
 import killing
 from made_up import REPOSITORY, make
-from scanlab import sandbox
 from scanlab.errors import KitError
+from scanlab.judging import sandbox
 
 LABS = ("01_sequential", "02_kogge_stone", "03_double_buffer", "04_brent_kung", "05_coarsening")
 JUDGE = Path(os.environ.get("SCANLAB_BUILD", REPOSITORY / "build")) / "grader/autograder/judge"

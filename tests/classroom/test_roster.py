@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import conftest  # noqa: F401  (puts the package on the path)
-from scanlab.classroom.intake.roster import Hints, read_roster
+from scanlab.classroom.intake.roster import read_roster
+from scanlab.classroom.intake.schemes import Who
+from scanlab.classroom.intake.whose import find
 from scanlab.errors import UsageError
 
 CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section,Lab 2 (7001)
@@ -32,8 +34,8 @@ def roster_of(tmp_path: Path, text: str, encoding: str = "utf-8"):
     return read_roster(path)
 
 
-def found(roster, **hints) -> list[str]:
-    return [student.id for student in roster.find(Hints(**hints))]
+def found(roster, kind: str, name: str = "", exact: tuple[str, ...] = ()) -> list[str]:
+    return [student.id for student in find(kind, Who(name, exact), roster).students]
 
 
 def test_canvas_gradebook(tmp_path: Path) -> None:
@@ -44,23 +46,28 @@ def test_canvas_gradebook(tmp_path: Path) -> None:
     ]
     ada = roster.students[0].id
     assert roster.students[0].columns["Section"] == "A"
-    for hints in ({"exact": ("501",)}, {"exact": ("U501",)}, {"exact": ("amuller",)}, {"name": "müllerada"}):
-        assert found(roster, **hints) == [ada], hints
-    assert found(roster, name="delacruzstudent") == [roster.students[1].id]
-    assert found(roster, name="nobody") == []
+    for name in ("501", "U501", "amuller", "Ada Müller", "Müller, Ada (u501)"):
+        assert found(roster, "folders", exact=(name,)) == [ada], name
+    assert found(roster, "canvas", "müllerada", ("501",)) == [ada]
+    assert found(roster, "canvas", "team7", ("501",)) == [ada], "Canvas's own number, and a group's name"
+    assert found(roster, "canvas", "delacruzstudent", ("777",)) == [roster.students[1].id]
+    assert found(roster, "canvas", "nobody", ("777",)) == []
 
 
 def test_moodle_worksheet(tmp_path: Path) -> None:
     roster = roster_of(tmp_path, MOODLE, "utf-8-sig")
     assert [one.id for one in roster.students] == ["0007", "772"]
-    assert found(roster, exact=("771",), name="Somebody Else") == ["0007"]
-    assert found(roster, name="Two Student") == ["772"]
+    assert found(roster, "moodle", "Student Other", ("771",)) == ["0007"]
+    assert found(roster, "moodle", "Two Student", ("999",)) == ["772"]
+    assert found(roster, "moodle", "Group 1-Student Two", ("999",)) == ["772"]
     assert roster.students[0].columns["Identifier"] == "Participant 771"
 
 
 def test_github_classroom_roster(tmp_path: Path) -> None:
     roster = roster_of(tmp_path, GITHUB)
-    assert found(roster, exact=("scan-octo-one", "octo-one", "one")) == ["s0001"]
+    assert found(roster, "github", exact=("Octo-One",)) == ["s0001"]
+    for other in ("one", "x-octo-one", "octo-one-x", "s0001"):  # a login may be called like another's id
+        assert found(roster, "github", exact=(other,)) == [], other
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -69,14 +76,15 @@ def test_a_plain_roster_in_any_dress(tmp_path: Path, delimiter: str, encoding: s
     text = "id,name,email\r\ns0001,Student Ünö,one@example.org\r\n\r\ns0002,Student Two,two@example.org\r\n"
     roster = roster_of(tmp_path, text.replace(",", delimiter), encoding)
     assert [(one.id, one.name) for one in roster.students] == [("s0001", "Student Ünö"), ("s0002", "Student Two")]
-    assert found(roster, name="uno student") == ["s0001"]
-    assert found(roster, exact=("ONE@example.org",)) == ["s0001"]
+    assert found(roster, "folders", exact=("uno student",)) == ["s0001"]
+    assert found(roster, "folders", exact=("ONE@example.org",)) == ["s0001"]
 
 
 def test_two_of_one_name_are_told_apart_by_an_id_only(tmp_path: Path) -> None:
     roster = roster_of(tmp_path, "id,name\ns1,Student Same\ns2,Student Same\n")
-    assert found(roster, name="Student Same") == ["s1", "s2"]
-    assert found(roster, exact=("s2",), name="Student Same") == ["s2"]
+    assert found(roster, "folders", exact=("Student Same",)) == ["s1", "s2"]
+    assert found(roster, "folders", exact=("s2",)) == ["s2"]
+    assert found(roster, "moodle", "Student Same", ("77",)) == ["s1", "s2"]
 
 
 @pytest.mark.parametrize(
@@ -117,3 +125,35 @@ def test_no_bytes_break_the_reader(tmp_path_factory: pytest.TempPathFactory, dat
     except UsageError as error:
         told = str(error)
     assert "\n" not in told
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        ("Name;Vorname;Matrikelnummer;E-Mail-Adresse", "Berg;Ann;00123;ann@example.org"),
+        ("Vorname;Nachname;Matr.-Nr.;E-Mail", "Ann;Berg;00123;ann@example.org"),
+        ("ID;Vollständiger Name;Matrikelnummer;E-Mail-Adresse", "Teilnehmer/in 771;Ann Berg;00123;ann@example.org"),
+        ("Nom,Prénom,Numéro d'étudiant,Adresse de courriel", "Berg,Ann,00123,ann@example.org"),
+        ("Prénom et nom,N° étudiant,Adresse e-mail", "Ann Berg,00123,ann@example.org"),
+        ("Nombre,Apellido(s),Número de ID,Dirección de correo", "Ann,Berg,00123,ann@example.org"),
+        ("Cognome,Nome,Matricola,Indirizzo email", "Berg,Ann,00123,ann@example.org"),
+        ("Nome,Apelido(s),Número de identificação,Endereço de e-mail", "Ann,Berg,00123,ann@example.org"),
+        ("Họ và tên,MSSV,Thư điện tử", "Ann Berg,00123,ann@example.org"),
+    ],
+)
+def test_headers_in_other_languages_keep_names(header: str, row: str, tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text(f"{header}\n{row}\n", encoding="utf-8-sig")
+    (student,) = read_roster(tmp_path / "roster.csv").students
+    assert (student.name, student.email) == ("Ann Berg", "ann@example.org")
+    assert student.person().is_called("00123")
+    if "771" in row:
+        assert student.person().is_called("771")
+
+
+def test_a_name_beside_a_first_name_is_the_last_name_only_where_no_column_has_that(tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text(
+        'Name,Vorname,Nachname\nAnn Berg,Ann,Berg\n"Dal, Bob",Bob,Dal\n', encoding="utf-8"
+    )
+    assert [student.name for student in read_roster(tmp_path / "roster.csv").students] == ["Ann Berg", "Dal, Bob"]
+    (tmp_path / "other.csv").write_text('Name,Vorname\nAnn Berg,Ann\n"Dal, Bob",Bob\n', encoding="utf-8")
+    assert [student.name for student in read_roster(tmp_path / "other.csv").students] == ["Ann Berg", "Bob Dal"]

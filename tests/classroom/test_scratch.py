@@ -69,6 +69,6 @@ def test_a_link_of_somebody_elses_making_is_not_followed(temporary: Path) -> Non
     (temporary / "elsewhere").mkdir()
     (temporary / "elsewhere/precious").mkdir()
     (temporary / f"scanlab-{os.getuid()}").symlink_to(temporary / "elsewhere")
-    with pytest.raises(KitError, match="belongs to somebody else: set TMPDIR"), scratch():
+    with pytest.raises(KitError, match="belongs to another user: set TMPDIR"), scratch():
         pass
     assert (temporary / "elsewhere/precious").exists()

@@ -1,13 +1,13 @@
 // Which kernels' blocks are known to be apart before they run, and that such launches give the same on any number of
 // host threads.
-#include "vgpu/core/affine_accesses.hpp"
+#include "vgpu/core/decode/affine_accesses.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <numeric>
 
-#include "vgpu/core/device.hpp"
-#include "vgpu/core/image.hpp"
+#include "vgpu/core/decode/image.hpp"
+#include "vgpu/core/run/device.hpp"
 
 using namespace scanlab;
 

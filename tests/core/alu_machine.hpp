@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "vgpu/core/alu.hpp"
-#include "vgpu/core/warp.hpp"
+#include "vgpu/core/alu/alu.hpp"
+#include "vgpu/core/warp/warp.hpp"
 #include "vgpu/ptx/module.hpp"
 
 namespace scanlab::vgpu::test {

@@ -1,5 +1,5 @@
 // Integer, bit, comparison, selection and move instructions against values worked out from the PTX manual.
-#include "vgpu/core/alu.hpp"
+#include "vgpu/core/alu/alu.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,5 +1,5 @@
 // Counts by the formulas of the CUDA documentation, on kernels small enough to count by hand.
-#include "vgpu/checks/counters.hpp"
+#include "vgpu/checks/cost/counters.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

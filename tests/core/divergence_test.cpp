@@ -2,7 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "kernel.hpp"
-#include "vgpu/checks/counters.hpp"
+#include "vgpu/checks/cost/counters.hpp"
 
 using namespace scanlab;
 using test::Kernel;

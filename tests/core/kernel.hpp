@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "vgpu/core/device.hpp"
+#include "vgpu/core/run/device.hpp"
 
 namespace scanlab::test {
 

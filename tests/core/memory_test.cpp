@@ -1,5 +1,5 @@
 // Device memory: allocations stand alone, and a stale pointer stays a stale pointer.
-#include "vgpu/core/memory.hpp"
+#include "vgpu/core/memory/memory.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>

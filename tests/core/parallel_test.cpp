@@ -1,5 +1,5 @@
 // A launch gives the same on any number of host threads: memory, counts, instructions, faults.
-#include "vgpu/core/parallel.hpp"
+#include "vgpu/core/run/parallel.hpp"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "kernel.hpp"
-#include "vgpu/checks/counters.hpp"
+#include "vgpu/checks/cost/counters.hpp"
 
 using namespace scanlab;
 using test::Kernel;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernel.hpp"
-#include "vgpu/checks/counters.hpp"
+#include "vgpu/checks/cost/counters.hpp"
 
 namespace scanlab::test {
 

@@ -1,5 +1,5 @@
 // The line of blocks that wait for each other, told access by access.
-#include "vgpu/checks/waits.hpp"
+#include "vgpu/checks/cost/waits.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 

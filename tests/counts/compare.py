@@ -23,7 +23,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "grader/python"))
 
 from scanlab.bootstrap.cuda import PTX_FLAGS  # noqa: E402
-from scanlab.toolchain import product, toolchain  # noqa: E402
+from scanlab.judging.toolchain import product, toolchain  # noqa: E402
 
 SKIPPED = 77
 TIMEOUT = 120.0

@@ -13,15 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from conftest import REPOSITORY
-from scanlab import packing, skeleton
-from scanlab.course import make_bundle, pack
-from scanlab.course.code_windows import Pieces, comments
-from scanlab.course.leaks import Secrets, leaks
+from conftest import REPOSITORY, uncommented_example
+from scanlab import packing
+from scanlab.course.bundle import make_bundle, pack
+from scanlab.course.bundle.code_windows import Pieces, comments
+from scanlab.course.bundle.leaks import Secrets, leaks
+from scanlab.course.bundle.rubric_text import rubric_text
 from scanlab.course.read import Read, read_course
-from scanlab.course.rubric_text import rubric_text
 from scanlab.errors import UsageError, WorkError
-from scanlab.labs import Lab, all_labs, read_rubric
+from scanlab.labs import skeleton
+from scanlab.labs.folders import Lab, all_labs
+from scanlab.labs.rubric_file import read_rubric
 from scanlab.packing import File
 
 SECRET = "correct horse battery staple"
@@ -81,7 +83,7 @@ def files(read: Read, secrets: Secrets) -> dict[str, File]:
 
 
 def region(lab: str, number: int = 0) -> str:
-    return skeleton.REGION.findall((REPOSITORY / f"solutions/{lab}/scan.cu").read_text())[number]
+    return skeleton.regions((REPOSITORY / f"solutions/{lab}/scan.cu").read_text())[number]
 
 
 # ---- what is in it ---------------------------------------------------------------------------------------------------
@@ -95,12 +97,13 @@ def test_a_rubric_has_the_visible_checks_only(files: dict[str, File], tmp_path: 
     (tmp_path / "lab.toml").write_bytes(files["labs/02_kogge_stone/lab.toml"].content)
     rubric = read_rubric(tmp_path / "lab.toml")
     by_name = {check.name: check for check in rubric.check}
-    correct, counted = ["inclusive_affine", "exclusive", "exclusive_affine"], ["barriers", "bank_conflicts", "sectors"]
-    assert list(by_name) == [*correct, *counted, "host_copies", "speed"]
+    kits = Lab(REPOSITORY / "labs/02_kogge_stone").rubric.check
+    assert list(by_name) == [check.name for check in kits if check.name not in ("inclusive", "additions")]
     assert by_name["barriers"].points == 7
-    assert by_name["barriers"].needs is None  # it needed inclusive, which students do not see
-    kit = REPOSITORY / "labs/04_brent_kung/lab.toml"
-    assert files["labs/04_brent_kung/lab.toml"].content == kit.read_bytes()
+    (orphan, *_) = (check.name for check in kits if check.needs == "inclusive")
+    assert by_name[orphan].needs is None  # it needed inclusive, which students do not see
+    (tmp_path / "lab.toml").write_bytes(files["labs/04_brent_kung/lab.toml"].content)
+    assert read_rubric(tmp_path / "lab.toml") == Lab(REPOSITORY / "labs/04_brent_kung").rubric
 
 
 def test_its_labs_are_skeletons_also_where_they_are_filled_in_here(
@@ -292,10 +295,11 @@ def test_a_lab_that_is_filled_in_is_no_skeleton(files: dict[str, File], secrets:
 def test_a_rubric_with_a_hidden_check_is_found(secrets: Secrets) -> None:
     name = "labs/02_kogge_stone/lab.toml"
     kit = (REPOSITORY / name).read_bytes()
+    line = kit.splitlines().index(b'name = "inclusive"') + 1
     told = [leak.text() for leak in leaks({name: File(kit)}, secrets)]
     assert f"{name}: has the check additions, which is hidden" in told
     assert f"{name}: has the check inclusive, which is after due date" in told
-    assert f"{name}:14: has the name of the check inclusive of 02_kogge_stone, which is after due date" in told
+    assert f"{name}:{line}: has the name of the check inclusive of 02_kogge_stone, which is after due date" in told
 
 
 def test_a_lab_that_was_not_asked_for_is_found(secrets: Secrets) -> None:
@@ -327,6 +331,51 @@ def test_a_bundle_is_written(tmp_path: Path, read: Read) -> None:
     assert made.remarks == ()
     assert zipfile.ZipFile(tmp_path / "x.zip").testzip() is None
     assert list(tmp_path.iterdir()) == [tmp_path / "x.zip"]
+
+
+def test_the_kits_own_example_is_packed_with_all_that_it_has_in_comments(tmp_path: Path) -> None:
+    (tmp_path / "x.seed").write_text(SECRET)
+    (tmp_path / "course.toml").write_text(uncommented_example("x.seed"))
+    made = make_bundle.make(tmp_path / "x.zip", tmp_path / "course.toml", None)
+    assert made.labs == "01, 02"
+    assert "2 checks are not in it: hidden, or shown after the due date" in made.remarks
+    with zipfile.ZipFile(tmp_path / "x.zip") as archive:
+        every = {name: archive.read(name) for name in archive.namelist()}
+    assert not [name for name, content in every.items() if b"odd_sizes" in content]
+
+
+PUBLISHED = """
+title = "T"
+[[lab]]
+name = "01"
+[[lab.check]]
+name = "bank_conflicts"
+title = "no bank conflicts"
+kind = "count"
+visibility = "hidden"
+entry = "inclusive_scan"
+element = "float"
+points = 5
+n = 1024
+counter = "bank_conflict_replays"
+at_most = "n * log2(n) - (n - 1)"
+explain = "{explain}"
+[[lab]]
+name = "02"
+"""
+
+
+def test_what_the_kit_itself_publishes_is_nobodys_secret(tmp_path: Path) -> None:
+    path = tmp_path / "course.toml"
+    explain = " ".join(Lab(REPOSITORY / "labs/02_kogge_stone").rubric.check[6].explain.split())
+    path.write_text(PUBLISHED.format(explain=explain))
+    make_bundle.make(tmp_path / "x.zip", path, None)
+    read = read_course(path)
+    secrets = Secrets([read.course.lab(lab.name) for lab in read.course.labs], read)
+    told = {"handouts/x.md": File(b"line\nthe check bank_conflicts"), "labs/01_sequential/lab.toml": File(b"")}
+    assert "has the name of the check bank_conflicts" in leaks(told, secrets)[0].what  # more than the committed file
+    mine = b'[[check]]\nname = "bank_conflicts"\n'
+    assert [leak for leak in leaks({"labs/01_sequential/lab.toml": File(mine)}, secrets) if leak.line == 2]
 
 
 def test_what_another_skeleton_gives_is_told() -> None:

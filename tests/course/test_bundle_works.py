@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from conftest import REPOSITORY
-from scanlab.course import make_bundle
+from scanlab.course.bundle import make_bundle
+from scanlab.errors import KitError
+from scanlab.judging.toolchain import toolchain
 from scanlab.paths import build_folder
 
 BUILT = build_folder() / "grader/autograder/judge"
@@ -45,12 +47,13 @@ points = 4
 class Bundle:
     """An unpacked bundle, and how to run its command line."""
 
-    def __init__(self, root: Path, build: Path) -> None:
+    def __init__(self, root: Path, build: Path, nvcc: Path) -> None:
         self.root = root
         self.environment = {
             **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
             "SCANLAB_BUILD": str(build),
             "SCANLAB_PYTHON": sys.executable,
+            "CUDACXX": str(nvcc),  # which may be in the kit's own .venv
             "NO_COLOR": "1",
         }
 
@@ -77,7 +80,10 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     build = folder / "build"
     build.mkdir()
     (build / "grader").symlink_to(build_folder().resolve() / "grader")
-    made = Bundle(folder / "scanlab", build)
+    try:
+        made = Bundle(folder / "scanlab", build, toolchain().nvcc)
+    except KitError as error:
+        pytest.skip(str(error))
     done = subprocess.run(
         [sys.executable, "-c", PREPARE],
         env={**made.environment, "PYTHONPATH": str(made.root / "grader/python"), "SCANLAB_NO_SETUP": "1"},
@@ -85,8 +91,6 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
         text=True,
         timeout=120,
     )
-    if "no nvcc" in done.stderr:
-        pytest.skip("no nvcc")
     assert done.returncode == 0, done.stderr
     return made
 

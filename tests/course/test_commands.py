@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import REPOSITORY
+from conftest import REPOSITORY, uncommented_example
 from scanlab.bundle import refusal
 
 
@@ -45,21 +45,16 @@ def test_all_that_the_example_says_in_comments_is_understood(tmp_path: Path) -> 
     from scanlab.course.example import example
     from scanlab.course.read import read_course
 
-    text = example("x.seed").replace('secret_seed_file = "x.seed"\n', "")
-    lines = []
-    for line in text.splitlines():
-        said = line.removeprefix("# ")
-        is_toml = said.startswith("[") or ("= " in said and said.split("=")[0].strip().replace("_", "").isalpha())
-        lines.append(said if line.startswith("# ") and is_toml else line)
-    kept = [line for line in lines if not line.startswith("points = 5 ")]
-    (tmp_path / "course.toml").write_text("\n".join(kept))
+    (tmp_path / "x.seed").write_text("correct horse battery staple")
+    text, whole = example("x.seed"), uncommented_example("x.seed")
+    (tmp_path / "course.toml").write_text(whole)
     found = read_course(tmp_path / "course.toml").course
     assert found.labs[1].visibility["odd_sizes"] == "hidden"
     assert found.students[0].attempts == 12
     assert found.attempts("01_sequential").count == "best"
-    assert len([line for line in lines if not line.startswith("#")]) > len(
-        [line for line in text.splitlines() if not line.startswith("#")]
-    )
+    commented = [line for line in text.splitlines() if line.startswith("# ") and "= " in line]
+    assert len(commented) > 20
+    assert not [line for line in whole.splitlines() if line.startswith(("# [", "# name", "# hours", "# points ="))]
 
 
 def test_nothing_is_written_over(tmp_path: Path) -> None:

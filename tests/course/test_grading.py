@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
+import made_results
 from conftest import Write
-from scanlab import judge
 from scanlab.classroom import grading
 from scanlab.classroom.records import Class, HandedIn, Student, Submission
 from scanlab.classroom.store import Store, Unit
 from scanlab.course import seed_for
 from scanlab.course.read import Read
+from scanlab.judging import judge
+from scanlab.judging.result import LabResult
 
 LAB = "02_kogge_stone"
 SHA = "a" * 64
@@ -42,9 +44,8 @@ def class_of(read: Read, *submissions: Submission) -> Class:
     return Class(title="T", device="vgpu", seed=read.seed, labs=(LAB,), submissions=submissions, course=view)
 
 
-def result(points: float) -> dict[str, Any]:
-    numbers = {"points": points, "max_points": 120, "not_run_points": 15}
-    return {"schema": "scanlab-result", "version": 1, "lab": LAB, "verdict": "pass", "checks": [], **numbers}
+def result(points: float) -> LabResult:
+    return made_results.result(made_results.check(max_points=120, points=points, not_run_points=15), lab=LAB)
 
 
 @pytest.mark.parametrize(
@@ -80,8 +81,9 @@ def test_the_judge_gets_the_courses_rubric_and_a_seed_of_the_files_own(
 ) -> None:
     told: list[Any] = []
 
-    def grade(submissions: list[judge.Submission], options: Any, *_: Any) -> list[dict[str, Any]]:
-        told.append((submissions[0].lab.rubric.check[4].points, options.seed))
+    def grade(submissions: list[judge.Submission], options: Any, *_: Any) -> list[LabResult]:
+        points = {check.name: check.points for check in submissions[0].lab.rubric.check}
+        told.append((points["additions"], options.seed))
         return [result(1)]
 
     monkeypatch.setattr(judge, "grade", grade)

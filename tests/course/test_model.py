@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+import made_results
 from conftest import Write
+from made_results import finding
 from scanlab.classroom.records import Class
 from scanlab.course import NO_COURSE, Course, Sight, lab_of, seed_for
 from scanlab.errors import UsageError
-from scanlab.labs import find_lab
+from scanlab.judging.result import CheckResult
+from scanlab.labs.folders import find_lab
 
 TEXT = """
 title = "T"
@@ -46,7 +49,7 @@ def test_a_course_comes_back_from_class_json(course: Write) -> None:
     view = json.loads(json.dumps(found.public_view()))
     assert Course.of(view) == found
     assert lab_of(view, LAB).rubric == found.lab(LAB).rubric
-    assert lab_of(view, LAB).rubric.check[4].points == 4
+    assert {check.name: check.points for check in lab_of(view, LAB).rubric.check}["additions"] == 4
 
 
 def test_a_dst_zone_survives_class_json(course: Write) -> None:
@@ -158,36 +161,35 @@ def test_a_files_seed_was_worked_out_by_hand() -> None:
     assert seed_for({"secret_seed": True}, 5, LAB, "c" * 64) == int.from_bytes(made[:8], "little")
 
 
-def check(name: str, verdict: str = "pass", headline: str = "") -> dict[str, object]:
-    cause = {"headline": headline, "details": ["x"]} if headline else None
-    return {"name": name, "title": f"the title of {name}", "verdict": verdict, "points": 1, "cause": cause}
+def check(name: str, verdict: str = "pass", headline: str = "") -> CheckResult:
+    cause = made_results.cause(headline, details=("x",)) if headline else None
+    return made_results.check(name, verdict, 1, title=f"the title of {name}", cause=cause)
 
 
 def test_a_student_sees_no_word_of_hidden_checks(course: Write) -> None:
     found = course(TEXT).course
-    result = {
-        "points": 3,
-        "checks": [
-            check("inclusive", "fail", "inclusive scan of floats, n = 1025"),
-            check("additions", "fail", "count at n = 4711"),
-            check("barriers"),
-            check("sectors", "skipped", 'not run: it needs "the title of additions", which did not pass'),
-        ],
-        "findings": [
-            {"text": "a race", "checks": ["inclusive", "additions"]},
-            {"text": "cost at n = 4711", "checks": ["additions"]},
-        ],
-        "findings_total": 7,
-    }
+    result = made_results.result(
+        check("inclusive", "fail", "inclusive scan of floats, n = 1025"),
+        check("additions", "fail", "count at n = 4711"),
+        check("barriers"),
+        check("sectors", "skipped", 'not run: it needs "the title of additions", which did not pass'),
+        points=3,
+        findings=(
+            finding("race.shared", text="a race", checks=("inclusive", "additions")),
+            finding("cost.additions", text="cost at n = 4711", checks=("additions",)),
+        ),
+        findings_total=7,
+    )
     seen = Sight(found).result(LAB, result)
-    assert [one["name"] for one in seen["checks"]] == ["inclusive", "sectors"]
-    assert seen["findings"] == [{"text": "a race", "checks": ["inclusive"]}]
-    assert (seen["points"], seen["findings_total"]) == (3, 1)
-    assert seen["checks"][1]["cause"]["headline"] == "not run: it needs a check that did not pass"
+    assert [one.name for one in seen.checks] == ["inclusive", "sectors"]
+    assert [(one.text, one.checks) for one in seen.findings] == [("a race", ("inclusive",))]
+    assert (seen.points, seen.findings_total) == (3, 1)
+    assert seen.checks[1].cause
+    assert seen.checks[1].cause.headline == "not run: it needs a check that did not pass"
     for word in ("additions", "4711", "barriers"):
-        assert word not in json.dumps(seen)
+        assert word not in seen.by_name()
     later = Sight(found, is_due=True).result(LAB, result)
-    assert [one["name"] for one in later["checks"]] == ["inclusive", "barriers", "sectors"]
+    assert [one.name for one in later.checks] == ["inclusive", "barriers", "sectors"]
     assert Sight().result(LAB, result) == result
 
 
@@ -196,7 +198,7 @@ def test_a_student_sees_no_word_of_hidden_checks(course: Write) -> None:
     [
         (None, 7, None),
         (None, 11, 11),
-        ('title = "T"', 7, None),
+        ('title = "T"', 1 << 50, 1 << 50),  # nothing is said of one: each class has its own
         ('title = "T"\nseed = 11', 11, None),
         ('title = "T"\nseed = 11', 12, 12),  # another was named for grading
         (TEXT, 1 << 50, 1 << 50),
@@ -209,12 +211,9 @@ def test_which_seed_is_secret(course: Write, text: str | None, seed: int, secret
 
 
 def test_a_secret_seed_is_in_no_part_of_a_result() -> None:
-    result = {
-        "seed": 11,
-        "checks": [check("inclusive", "fail", "n = 1, seed 11")],
-        "again": "check 02 --seed 11 --n 111",
-    }
-    told = json.dumps(Sight(secret_seed=11).result(LAB, result))
+    cause = made_results.cause("n = 1, seed 11", next="check 02 --seed 11 --n 111")
+    result = made_results.result(made_results.check("inclusive", "fail", cause=cause), seed=11)
+    told = Sight(secret_seed=11).result(LAB, result).by_name()
     assert "n = 1, a secret seed" in told
     assert "check 02 --n 111" in told
     assert '"seed"' not in told

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scanlab.compile import build_program
-from scanlab.toolchain import product
+from scanlab.judging.compile import build_program
+from scanlab.judging.toolchain import product
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = REPOSITORY / "handouts/reading_findings.md"

@@ -27,8 +27,8 @@
 #include <vector>
 
 #include "damage.hpp"
-#include "vgpu/checks/counters.hpp"
-#include "vgpu/core/device.hpp"
+#include "vgpu/checks/cost/counters.hpp"
+#include "vgpu/core/run/device.hpp"
 #include "vgpu/ptx/fatbin.hpp"
 
 namespace {

@@ -20,10 +20,9 @@ assert _spec.loader
 stand_ins = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(stand_ins)  # puts the package on the path as well
 sys.path.insert(0, str(REPOSITORY / "tests"))
-if "not_run_points" not in stand_ins.JUDGE:
-    stand_ins.JUDGE = stand_ins.JUDGE.replace('"checks": checks}', '"not_run_points": 0, "checks": checks}')
 fake_build = stand_ins.fake_build
 
+import made_results  # noqa: E402
 from scanlab.classroom.records import (  # noqa: E402
     Class,
     Deduction,
@@ -35,46 +34,41 @@ from scanlab.classroom.records import (  # noqa: E402
     Verdict,
 )
 from scanlab.classroom.store import Store  # noqa: E402
+from scanlab.judging.result import CheckResult  # noqa: E402
 
 SEQUENTIAL, KOGGE_STONE = "01_sequential", "02_kogge_stone"
 NASTY = "\x1b[31mred\x1b[0m </script><b>&amp; =cmd|' /C calc'!A0 \x00\x07\u202e \ud800 \ufffe done"
 """What a learner's program may print: terminal escapes, tags, a formula, control marks, half a character."""
 
 
-def check(name: str, points: float, most: float, title: str = "", **more: Any) -> dict[str, Any]:
-    """One check of the judge's result, as grader/autograder/README.md describes it."""
-    passed = points == most
-    cause = None if passed else {
+def check(name: str, points: float, most: float, title: str = "", **why: Any) -> CheckResult:
+    """One check of the judge's result; `why` changes the cause of one that failed."""
+    if points == most:
+        return made_results.check(name, "pass", most, title=title or f"check {name}")
+    known = {
         "headline": "inclusive scan of floats, n = 1025, seed 7", "rationale": "the last section is never written",
-        "expected": "523776", "actual": "y[1024] = 0", "where": None, "details": ["1 of 1025 wrong"],
+        "expected": "523776", "actual": "y[1024] = 0", "details": ("1 of 1025 wrong",),
         "next": "grader/scanlab check 02 --n 1025 --seed 7", "id": "wrong.last_section",
     }  # fmt: skip
-    return {
-        "name": name, "title": title or f"check {name}", "verdict": "pass" if passed else "fail", "points": points,
-        "max_points": most, "not_run_points": 0, "cause": cause, "counts": None, "times": None, "findings": [],
-        "findings_total": 0, **more,
-    }  # fmt: skip
+    cause = made_results.cause(**(known | why))
+    return made_results.check(name, "fail", most, title=title or f"check {name}", points=points, cause=cause)
 
 
-def skipped(name: str, most: float) -> dict[str, Any]:
-    cause = {"headline": "needs inclusive, which did not pass"}
-    return check(name, 0, most) | {"verdict": "skipped", "cause": cause}
+def skipped(name: str, most: float, headline: str = "needs inclusive, which did not pass") -> CheckResult:
+    cause = made_results.cause(headline)
+    return made_results.check(name, "skipped", most, title=f"check {name}", cause=cause)
 
 
-def not_run(name: str) -> dict[str, Any]:
-    return check(name, 0, 0) | {"verdict": "skipped", "cause": {"headline": "not run: no GPU"}, "not_run_points": 15}
+def not_run(name: str) -> CheckResult:
+    return skipped(name, 0, "not run: no GPU").model_copy(update={"not_run_points": 15})
 
 
-def grade(lab: str, checks: Iterable[dict[str, Any]], off: float = 0, verdict: Verdict | None = None) -> LabGrade:
+def grade(lab: str, checks: Iterable[CheckResult], off: float = 0, verdict: Verdict | None = None) -> LabGrade:
     """What a lab got; `off` points were taken off."""
     told = list(checks)
-    points, most = (sum(one[field] for one in told) for field in ("points", "max_points"))
+    points, most = sum(one.points for one in told), sum(one.max_points for one in told)
     judged = verdict or ("pass" if points == most else "fail")
-    result = {
-        "schema": "scanlab-result", "version": 1, "lab": lab, "title": lab, "device": "a stand-in", "seed": 7,
-        "verdict": judged, "points": points, "max_points": most, "not_run_points": 15, "checks": told,
-        "findings": [], "findings_total": 0,
-    }  # fmt: skip
+    result = made_results.result(*told, lab=lab, title=lab, verdict=judged, not_run_points=15)
     return LabGrade(
         lab=lab, sha256="0" * 64, verdict=judged, points=points - off, max_points=most, not_run_points=15,
         deductions=(Deduction(reason="2 days late at 5 points a day", points=off),) if off else (), result=result,
@@ -89,8 +83,8 @@ def nothing(lab: str) -> LabGrade:
 
 
 def kit_fault(lab: str) -> LabGrade:
-    cause = {"headline": "the judge was killed by signal 9", "details": []}
-    broken = check("build", 0, 100) | {"verdict": "error", "cause": cause}
+    cause = made_results.cause("the judge was killed by signal 9")
+    broken = made_results.check("build", "error", 100, cause=cause)
     return grade(lab, [broken], verdict="error")
 
 
@@ -103,7 +97,7 @@ def student(at: int, **more: Any) -> Student:
 
 
 def record(key: str, who: Student | None, *labs: LabGrade, **more: Any) -> Record:
-    worst = ("error", "fail", "timeout", "inconclusive", "pass")
+    worst = ("error", "pending", "fail", "timeout", "inconclusive", "pass")
     given: dict[str, Any] = {
         "key": key, "student": who, "origin": f"{key}.zip", "submitted_at": "2026-10-05T14:00:00+02:00", "attempt": 1,
         "device": "vgpu", "verdict": min((lab.verdict for lab in labs), key=worst.index),

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from xml.etree import ElementTree
@@ -29,8 +30,8 @@ from conftest import (
 )
 from made_course import made_course, showing
 from scanlab.foreign_text import replaced
-from scanlab.gradebooks import autolab, classroom50, gradescope, prairielearn
 from scanlab.gradebooks.model import Options
+from scanlab.gradebooks.systems import autolab, classroom50, gradescope, prairielearn
 from scanlab.gradebooks.text import cell, number, shorten, whole_numbers
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -115,8 +116,8 @@ MODELS = {"gradescope": Gradescope, "classroom50": Classroom50, "prairielearn": 
 
 
 def nasty_labs() -> list[Any]:
-    broken = check("inclusive", 0.005, 60, NASTY)
-    broken["cause"] |= {"headline": NASTY, "details": [NASTY * 3], "actual": NASTY, "rationale": NASTY}
+    why = {"headline": NASTY, "details": (NASTY * 3,), "actual": NASTY, "rationale": NASTY}
+    broken = check("inclusive", 0.005, 60, NASTY, **why)
     partial = check("barriers", 22.333333, 40)
     return [grade(SEQUENTIAL, [broken, partial], off=3.3333), nothing(KOGGE_STONE)]
 
@@ -293,9 +294,7 @@ def test_points_that_are_no_numbers_are_refused(
 
 
 def test_prairielearn_keeps_its_megabyte() -> None:
-    checks = [check(f"c{at}", 0, 1) for at in range(120)]
-    for one in checks:
-        one["cause"]["details"] = ["x" * 15_000]
+    checks = [check(f"c{at}", 0, 1, details=("x" * 15_000,)) for at in range(120)]
     text = prairielearn.one(record("s0001", None, grade(KOGGE_STONE, checks)), Options())
     assert len(text.encode()) <= 1_000_000
     assert len(PrairieLearn.model_validate_json(text).tests) == 120
@@ -305,13 +304,12 @@ def test_prairielearn_keeps_its_megabyte() -> None:
 def test_what_cannot_be_read_costs_no_attempt() -> None:
     told = PrairieLearn.model_validate_json(prairielearn.one(record("s0001", None, nothing(KOGGE_STONE)), Options()))
     assert (told.gradable, told.score, told.format_errors) == (False, None, ["nothing was handed in"])
-    broken = check("build", 0, 100)
-    broken["cause"] |= {"headline": "scan.cu is empty", "id": "file"}
+    broken = check("build", 0, 100, headline="scan.cu is empty", id="file")
     told = PrairieLearn.model_validate_json(
         prairielearn.one(record("s0001", None, grade(KOGGE_STONE, [broken])), Options())
     )
     assert not told.gradable
-    broken["cause"]["id"] = "compile"
+    broken = check("build", 0, 100, headline="scan.cu is empty", id="compile")
     told = PrairieLearn.model_validate_json(
         prairielearn.one(record("s0001", None, grade(KOGGE_STONE, [broken])), Options())
     )
@@ -320,7 +318,7 @@ def test_what_cannot_be_read_costs_no_attempt() -> None:
 
 def test_hidden_checks_stay_hidden(tmp_path: Path, scanlab: Scanlab) -> None:
     secret = check("barriers", 0, 40, "the secret check")
-    labs = grade(KOGGE_STONE, [check("inclusive", 60, 60), secret, skipped("sectors", 0) | {"max_points": 10}])
+    labs = grade(KOGGE_STONE, [check("inclusive", 60, 60), secret, skipped("sectors", 10)])
     store = write_store(
         tmp_path / "results",
         [record("s0001", student(1), labs)],
@@ -333,6 +331,18 @@ def test_hidden_checks_stay_hidden(tmp_path: Path, scanlab: Scanlab) -> None:
         assert "check inclusive" in text
         assert "secret check" not in text
         assert "check sectors" not in text
+        assert "barriers" not in text
+        assert "hidden" not in text
+    text = scanlab("export", store, "--format", "junit").stdout.decode()
+    suite = ElementTree.fromstring(text)[0]
+    assert [case.get("name") for case in suite.iter("testcase")] == ["check inclusive"]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("1", "0", "0")
+    assert "secret" not in text
+    told50 = json.loads(scanlab("export", store, "--format", "classroom50", "--key", "s0001").stdout)
+    assert [(test["test-name"], test["score"]) for test in told50["tests"]] == [
+        ("02_kogge_stone: check inclusive", 60),
+        ("02_kogge_stone: checks that are not shown", 0),
+    ]
     rows = csv.DictReader(io.StringIO(scanlab("export", store, "--format", "nbgrader").stdout.decode()))
     assert [row["duedate"] for row in rows] == ["2026-10-05 22:00:00"]
 
@@ -350,8 +360,7 @@ def test_an_unknown_visibility_is_refused(tmp_path: Path, scanlab: Scanlab) -> N
 
 
 def test_a_check_that_waits_does_not_name_a_hidden_one(tmp_path: Path, scanlab: Scanlab) -> None:
-    waits = skipped("sectors", 40)
-    waits["cause"]["headline"] = 'not run: it needs "the secret check", which did not pass'
+    waits = skipped("sectors", 40, 'not run: it needs "the secret check", which did not pass')
     labs = grade(KOGGE_STONE, [check("barriers", 0, 60, "the secret check"), waits])
     made = [record("s0001", None, labs)]
     store = write_store(tmp_path / "results", made, course=showing(KOGGE_STONE, barriers="hidden"))
@@ -367,8 +376,8 @@ def test_a_check_that_waits_does_not_name_a_hidden_one(tmp_path: Path, scanlab: 
 
 @pytest.mark.parametrize("name", ["gradescope", "autolab", "prairielearn", "classroom50"])
 def test_a_secret_seed_is_not_told(name: str, tmp_path: Path, scanlab: Scanlab) -> None:
-    broken = check("inclusive", 0, 100)
-    broken["cause"] |= {"headline": "n = 5, seed 987654321", "next": "grader/scanlab check 02 --n 5 --seed 987654321"}
+    again = "grader/scanlab check 02 --n 5 --seed 987654321"
+    broken = check("inclusive", 0, 100, headline="n = 5, seed 987654321", next=again)
     made = record("s0001", None, grade(KOGGE_STONE, [broken]))
     store = write_store(tmp_path / "results", [made], seed=987654321)
     told = scanlab("export", store, "--format", name, "--key", "s0001").stdout.decode()

@@ -23,8 +23,9 @@ from conftest import (
 from made_course import made_course
 from scanlab.classroom.records import Record
 from scanlab.errors import UsageError
-from scanlab.gradebooks import canvas, csv_cells, moodle
+from scanlab.gradebooks import csv_cells
 from scanlab.gradebooks.model import Export, Gradebook, Options
+from scanlab.gradebooks.systems import canvas, moodle
 
 BOM = b"\xef\xbb\xbf"
 CANVAS = (GOLDEN / "canvas_before.csv").read_bytes()

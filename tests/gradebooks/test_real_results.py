@@ -10,13 +10,14 @@ from scanlab.gradebooks.feedback import lines
 from scanlab.gradebooks.formats import FORMATS
 from scanlab.gradebooks.hand_in import HandIn, Settings, grade
 from scanlab.gradebooks.model import Export, Options
+from scanlab.labs.corpora import text_of
 from scanlab.paths import build_folder
 from test_formats import MODELS
 
 PARTS = ("grader/autograder/judge", ".scanlab-toolchain.json")
 HANDED_IN = {
     SEQUENTIAL: REPOSITORY / "solutions/01_sequential/scan.cu",
-    KOGGE_STONE: REPOSITORY / "tests/mutants/02_kogge_stone/no_barriers.cu",
+    KOGGE_STONE: REPOSITORY / "tests/mutants/02_kogge_stone/no_barriers.diff",
 }
 
 
@@ -26,8 +27,8 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Record, Options]:
         pytest.skip(f"the kit is not built: no {missing[0]} in {build_folder()}")
     folder: Path = tmp_path_factory.mktemp("handed_in")
     for lab, path in HANDED_IN.items():
-        (folder / f"{lab}.cu").write_bytes(path.read_bytes())
-    return grade(Settings(platform="autolab", labs=tuple(HANDED_IN)), HandIn(folder, student=student(1)))
+        (folder / f"{lab}.cu").write_text(text_of(path))
+    return grade(Settings(platform="autolab", labs=tuple(HANDED_IN)), HandIn(folder, students=[student(1)]))
 
 
 def test_the_record_is_the_judges(graded: tuple[Record, Options]) -> None:

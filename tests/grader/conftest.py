@@ -21,7 +21,7 @@ settings.load_profile("scanlab")
 PACKAGE = REPOSITORY / "grader/python"
 sys.path[:0] = [str(PACKAGE), str(REPOSITORY / "tests")]
 
-from stand_ins import write_archive, write_program  # noqa: E402
+from stand_ins import RESULT_OF, write_archive, write_program  # noqa: E402
 
 NVCC = """
     import pathlib, subprocess, sys
@@ -62,18 +62,11 @@ JUDGE = """
         time.sleep(600)
     verdict = {"PASSES": "pass", "FAILS": "fail", "FAULTS": "error"}[asked]
     cause = None if verdict == "pass" else {
-        "headline": f"inclusive scan of floats, n = 1025, seed {plan['seed']}",
+        "id": "wrong.last_section", "headline": f"inclusive scan of floats, n = 1025, seed {plan['seed']}",
         "rationale": "the last, partial section is never written", "expected": "523776", "actual": "y[1024] = 0",
         "where": {"file": plan["source"], "line": 31, "kernel": "k", "block": [1, 0, 0], "thread": [0, 0, 0]},
         "details": ["1 of 1025 wrong"], "next": plan["again"] + " --n 1025 --seed 7"}
-    checks = [{"name": c["name"], "title": c["title"], "verdict": verdict, "max_points": c["points"], "cause": cause,
-               "points": c["points"] if verdict == "pass" else 0, "counts": None, "seconds": 0.25}
-              for c in plan["checks"]]
-    total = sum(c["points"] for c in plan["checks"])
-    result_file.write_text(json.dumps({
-        "schema": "scanlab-result", "version": 1, "lab": plan["lab"], "title": plan["title"], "device": "a stand-in",
-        "seed": plan["seed"], "verdict": verdict, "points": total if verdict == "pass" else 0, "max_points": total,
-        "checks": checks}))
+    result_file.write_text(json.dumps(result_of(plan, verdict, cause)))
     sys.exit({"pass": 0, "fail": 1, "error": 3}[verdict])
 """
 
@@ -91,7 +84,7 @@ def fake_build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A build folder whose nvcc, judge and vgpu-run are small scripts."""
     build = tmp_path_factory.mktemp("build")
     write_program(build / "nvcc", NVCC)
-    write_program(build / "grader/autograder/judge", JUDGE)
+    write_program(build / "grader/autograder/judge", RESULT_OF + JUDGE)
     write_program(build / "grader/vgpu/server/vgpu-run", VGPU_RUN)
     write_archive(build / "grader/cudart/libcudart_vgpu.a", "int main() { return 7; }")
     for element in ("float", "affine"):

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from scanlab import labs, skeleton
 from scanlab.bench import contenders
 from scanlab.bench.contenders import Contender, choose
 from scanlab.errors import UsageError, WorkError
+from scanlab.labs import folders, skeleton
+from scanlab.labs.rubric_file import COMMON
 from scanlab.paths import LABS, SOLUTIONS
 
 pytestmark = pytest.mark.usefixtures("kit")
@@ -20,7 +21,8 @@ def kit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("04_brent_kung", "06_hierarchical"):
         shutil.copytree(LABS / name, tmp_path / "labs" / name)
         shutil.copytree(SOLUTIONS / name, tmp_path / "solutions" / name)
-    monkeypatch.setattr(labs, "LABS", tmp_path / "labs")
+    shutil.copy(LABS / COMMON, tmp_path / "labs")
+    monkeypatch.setattr(folders, "LABS", tmp_path / "labs")
     monkeypatch.setattr(contenders, "SOLUTIONS", tmp_path / "solutions")
     return tmp_path
 
@@ -82,19 +84,14 @@ def test_a_file_is_compared_whatever_it_is(kit: Path, monkeypatch: pytest.Monkey
 
 def test_what_is_no_scan_is_left_out_with_a_note(kit: Path) -> None:
     rubric = kit / "labs/06_hierarchical/lab.toml"
-    text = rubric.read_text().replace('entries = ["inclusive_scan", "exclusive_scan"]', 'entries = ["compact"]')
-    rubric.write_text(
-        text.replace('entry = "inclusive_scan"', 'entry = "compact"').replace(
-            'entry = "exclusive_scan"', 'entry = "compact"'
-        )
-    )
+    rubric.write_text((LABS / "10_compaction/lab.toml").read_text())
     assert choose([])[1] == ["06_hierarchical is not in the table: it is no scan"]
     with pytest.raises(UsageError, match="06_hierarchical is no scan"):
         choose(["06"])
 
 
-@pytest.mark.parametrize("lab", labs.all_labs(), ids=lambda lab: lab.name)
-def test_the_kits_skeletons_are_untouched_and_its_solutions_are_not(lab: labs.Lab) -> None:
+@pytest.mark.parametrize("lab", folders.all_labs(), ids=lambda lab: lab.name)
+def test_the_kits_skeletons_are_untouched_and_its_solutions_are_not(lab: folders.Lab) -> None:
     solution = (SOLUTIONS / lab.name / "scan.cu").read_text()
     assert not skeleton.untouched(solution)
     assert skeleton.untouched(skeleton.pristine(lab)[0])

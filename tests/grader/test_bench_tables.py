@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import Scanlab
+from needs import skip_without
 from scanlab.bench import page, plot, tables
 from scanlab.bench.result import DeviceFacts, Point, Result, Row, gb_a_second, read_result
 from scanlab.errors import KitError, UsageError
+from scanlab.on_demand import PLOTS
 
 N = 10_000_000
 
@@ -171,7 +173,7 @@ def test_the_page_is_markdown_with_links_beside_it(times: Result, tmp_path: Path
 
 @pytest.mark.parametrize("quantity", ["speed", "time"])
 def test_the_picture_names_every_line(times: Result, tmp_path: Path, quantity: plot.Quantity) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not here: grader/python/requirements-plot.txt has it")
+    skip_without(PLOTS)
     import matplotlib as mpl
 
     mpl.rcParams["svg.fonttype"] = "none"  # words stay words
@@ -279,7 +281,7 @@ def test_matplotlib_is_installed_where_it_may_be(tmp_path: Path, monkeypatch: py
     installed: list[Path] = []
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     monkeypatch.setattr("scanlab.bootstrap.environment.inside", lambda: True)
-    monkeypatch.setattr("scanlab.bootstrap.environment.pip_install", lambda path, _: installed.append(path))
+    monkeypatch.setattr("scanlab.bootstrap.environment.pip_install", lambda paths, _: installed.extend(paths))
     monkeypatch.setenv("SCANLAB_NO_SETUP", "1")
     plot.prepare([])  # nothing to draw, nothing needed
     with pytest.raises(KitError, match=r"needs matplotlib.*pip install -r .*requirements-plot\.txt"):
@@ -287,5 +289,4 @@ def test_matplotlib_is_installed_where_it_may_be(tmp_path: Path, monkeypatch: py
     assert installed == []
     monkeypatch.delenv("SCANLAB_NO_SETUP")
     plot.prepare([tmp_path / "a.svg"])
-    assert installed == [plot.REQUIREMENTS]
-    assert plot.REQUIREMENTS.is_file()
+    assert installed == [PLOTS.requirements]

@@ -1,11 +1,13 @@
 """What programs with a known verdict are expected to get, from canned results."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from scanlab import corpora
+import made_results
+from made_results import check, finding
+from scanlab.judging.result import LabResult
+from scanlab.labs import corpora
 
 FIRST_LINE = "// expect: fail inclusive,exclusive race.shared | no barrier\n"
 
@@ -24,11 +26,9 @@ def program(tmp_path: Path, first_lines: str = FIRST_LINE, device: str = "vgpu")
     return found
 
 
-def result(*ids: str, verdict: str = "fail", weight: str = "mistake") -> dict[str, Any]:
-    checks = [{"name": name, "verdict": verdict, "cause": {}} for name in ("inclusive", "exclusive")]
-    checks = [{**check, "cause": {"headline": "tried"}} for check in checks]
-    findings = [{"id": name, "weight": weight} for name in ids]
-    return {"verdict": verdict, "points": 10, "max_points": 10, "checks": checks, "findings": findings}
+def result(*ids: str, verdict: str = "fail", weight: str = "mistake") -> LabResult:
+    checks = [check(name, verdict) for name in ("inclusive", "exclusive")]
+    return made_results.result(*checks, findings=tuple(finding(name, weight=weight) for name in ids))
 
 
 def test_the_first_mistake_has_to_be_the_expected_one(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_row_counts_what_became_of_programs(tmp_path: Path) -> None:
 
 
 def test_every_wrong_program_names_its_finding() -> None:
-    for path in corpora.MUTANTS.glob("[01]*/*.cu"):
+    for path in (path for folder in corpora.MUTANTS.glob("[01]*") for path in corpora.programs_in(folder)):
         found = corpora.read(path)
         assert found, path
         assert found.is_right or found.finding, path

@@ -1,5 +1,6 @@
 """A file is written whole or not at all."""
 
+import json
 import os
 import threading
 from pathlib import Path
@@ -104,3 +105,9 @@ def test_what_cannot_be_written_is_an_os_error(place: str, tmp_path: Path) -> No
     with pytest.raises(OSError, match=r"No such file|Is a directory"):
         files.replace(tmp_path / place, "x")
     assert names(tmp_path) == []
+
+
+def test_a_name_that_is_no_utf_8_can_be_written(tmp_path: Path) -> None:
+    name = os.fsdecode(b"scan\xff.cu")
+    files.replace(tmp_path / "x.json", json.dumps({"name": name}, ensure_ascii=False))
+    assert json.loads((tmp_path / "x.json").read_text()) == {"name": name}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanlab.formulas import FormulaError, evaluate
+from scanlab.labs.formulas import FormulaError, evaluate
 
 AT_1024 = {"n": 1024, "sections": 1}
 

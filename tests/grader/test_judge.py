@@ -3,15 +3,16 @@
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from scanlab import judge
-from scanlab.compile import CompileError
+from made_results import result
 from scanlab.errors import KitError
-from scanlab.labs import Lab, find_lab
-from scanlab.plan import Options
+from scanlab.judging import judge
+from scanlab.judging.compile import CompileError
+from scanlab.judging.plan import Options, Plan, make_plan
+from scanlab.judging.result import LabResult
+from scanlab.labs.folders import Lab, find_lab
 
 GPU = Options(device="gpu")
 
@@ -21,7 +22,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.built: list[tuple[str, str]] = []
-        self.plans: list[dict[str, Any]] = []
+        self.plans: list[Plan] = []
         self.at_once = self.most_at_once = 0
         self.builds_left = 0
         self.lock = threading.Lock()
@@ -33,7 +34,7 @@ class Recorder:
             self.built.append((path.parent.parent.name, element))
         return Path(f"/{path.parent.parent.name}/{element}")
 
-    def run_judge(self, plan: dict[str, Any]) -> dict[str, Any]:
+    def run_judge(self, plan: Plan) -> LabResult:
         with self.lock:
             self.plans.append(plan)
             self.at_once += 1
@@ -41,7 +42,7 @@ class Recorder:
         time.sleep(0.05)
         with self.lock:
             self.at_once -= 1
-        return {"lab": plan["lab"], "verdict": "pass"}
+        return result(lab=plan.lab)
 
 
 @pytest.fixture(autouse=True)
@@ -65,21 +66,22 @@ def without_solution(lab: Lab, folder: Path) -> Lab:
     """Return a copy of the lab in a folder of another name, for which there is no solution."""
     copy = folder / "labs/77_copy"
     copy.mkdir(parents=True)
-    (copy / "lab.toml").write_text((lab.folder / "lab.toml").read_text())
+    for name in ("common.toml", f"{lab.name}/lab.toml"):
+        (copy.parent / name.replace(lab.name, copy.name)).write_text((lab.folder.parent / name).read_text())
     return Lab(copy)
 
 
 def test_on_a_gpu_the_reference_solution_comes_along(recorder: Recorder, handed_in: judge.Submission) -> None:
     judge.grade([handed_in], GPU)
     assert sorted(recorder.built) == [("mine", "affine"), ("mine", "float"), ("solutions", "float")]
-    assert recorder.plans[0]["runners"] == {"float": "/mine/float", "affine": "/mine/affine"}
-    assert recorder.plans[0]["reference"] == {"float": "/solutions/float"}
+    assert recorder.plans[0].runners == {"float": "/mine/float", "affine": "/mine/affine"}
+    assert recorder.plans[0].reference == {"float": "/solutions/float"}
 
 
 def test_on_the_virtual_gpu_it_is_not_even_compiled(recorder: Recorder, handed_in: judge.Submission) -> None:
     judge.grade([handed_in], Options())
     assert ("solutions", "float") not in recorder.built
-    assert recorder.plans[0]["reference"] == {}
+    assert recorder.plans[0].reference == {}
 
 
 def test_a_copy_of_the_kit_without_solutions_times_nothing(
@@ -87,7 +89,7 @@ def test_a_copy_of_the_kit_without_solutions_times_nothing(
 ) -> None:
     lab = without_solution(handed_in.lab, tmp_path)
     judge.grade([judge.Submission(lab, handed_in.path)], GPU)
-    assert recorder.plans[0]["reference"] == {}
+    assert recorder.plans[0].reference == {}
     correct = sum(check.points for check in lab.rubric.check if check.kind == "correctness")
     assert (lab.max_points("gpu"), lab.max_points("vgpu")) == (correct, 100)
     assert lab.not_run_points("gpu") == 115 - correct
@@ -113,11 +115,11 @@ def test_a_gpu_has_one_judge_at_a_time(recorder: Recorder, handed_in: judge.Subm
 def test_a_file_that_does_not_compile_has_the_devices_points_to_lose(handed_in: judge.Submission) -> None:
     handed_in.path.write_text("// BROKEN\n")
     for options in (Options(), GPU):
-        result = judge.grade([handed_in], options)[0]
-        assert result["points"] == 0
-        assert result["max_points"] == handed_in.lab.max_points(options.device)
-        assert result["max_points"] + result["not_run_points"] == 115
-        assert sum(check["max_points"] for check in result["checks"]) == result["max_points"]
+        got = judge.grade([handed_in], options)[0]
+        assert got.points == 0
+        assert got.max_points == handed_in.lab.max_points(options.device)
+        assert got.max_points + got.not_run_points == 115
+        assert sum(check.max_points for check in got.checks) == got.max_points
 
 
 def test_the_judge_gets_the_time_that_its_checks_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +132,8 @@ def test_the_judge_gets_the_time_that_its_checks_may_take(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(judge, "run_group", run_group)
     monkeypatch.setattr(judge, "product", lambda name: Path(name))
-    checks = [{}, {"seconds": 60}]
+    plan = make_plan(find_lab("02"), "scan.cu", "again", {}, GPU)
     with pytest.raises(KitError):
-        judge.run_judge({"lab": "x", "device": "gpu", "limits": {"seconds": 10}, "checks": checks})
-    assert limits == [judge.GRACE + judge.CLOCK_FACTOR * (10 + 10) + 60]
+        judge.run_judge(plan)
+    checks = len(plan.checks)  # one of them is timed
+    assert limits == [judge.GRACE + judge.CLOCK_FACTOR * checks * plan.limits.seconds + 60]

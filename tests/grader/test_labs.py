@@ -1,5 +1,8 @@
 """Labs by name, and what a broken lab.toml says."""
 
+import shutil
+import tomllib
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -7,9 +10,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scanlab import plan as plans
+from scanlab import cli
 from scanlab.errors import KitError, ScanlabError, UsageError
-from scanlab.labs import Lab, all_labs, find_lab, read_rubric
+from scanlab.judging import judge
+from scanlab.judging import plan as plans
+from scanlab.judging.result import LabResult
+from scanlab.labs import folders
+from scanlab.labs.folders import Lab, all_labs, find_lab
+from scanlab.labs.rubric import CorrectnessCheck, Limits, Rubric
+from scanlab.labs.rubric_file import read_rubric
 
 RUBRIC = """\
 title = "A lab"
@@ -107,20 +116,20 @@ def test_the_kits_own_rubrics_are_whole() -> None:
         plan = plans.make_plan(lab, "scan.cu", "again", {}, plans.Options())
         assert lab.max_points("vgpu") == 100, lab.name
         assert len(lab.rubric.hint) >= 2, lab.name
-        assert all(isinstance(check.get("at_most", 0), int | float | None) for check in plan["checks"])
+        assert len(plan.checks) == len(lab.rubric.check)
 
 
 def test_without_a_section_the_whole_array_is_one_scan(tmp_path: Path) -> None:
     (tmp_path / "lab.toml").write_text(RUBRIC.replace("section = 1024\n", ""))
     plan = plans.make_plan(Lab(tmp_path), "scan.cu", "again", {}, plans.Options())
-    assert plan["section"] == 0
+    assert plan.section == 0
 
 
 def test_a_check_may_name_another_virtual_gpu(tmp_path: Path) -> None:
     (tmp_path / "lab.toml").write_text(RUBRIC.replace("sizes = [0, 1]", 'sizes = [0, 1]\nprofile = "h200"'))
     plan = plans.make_plan(Lab(tmp_path), "scan.cu", "again", {}, plans.Options())
-    assert plan["profile"] == "small"
-    assert [check["profile"] for check in plan["checks"][:2]] == ["h200", None]
+    assert plan.profile == "small"
+    assert [check.profile for check in plan.checks[:2]] == ["h200", None]
 
 
 def test_a_gpu_is_asked_for_more_sizes(tmp_path: Path) -> None:
@@ -130,9 +139,8 @@ def test_a_gpu_is_asked_for_more_sizes(tmp_path: Path) -> None:
         (plans.Options(device="gpu"), [0, 1, 67108864]),
         (plans.Options(device="gpu", n=5), [5]),
     ):
-        check = plans.make_plan(Lab(tmp_path), "scan.cu", "again", {}, options)["checks"][0]
-        assert check["sizes"] == sizes
-        assert "gpu_sizes" not in check
+        check = plans.make_plan(Lab(tmp_path), "scan.cu", "again", {}, options).checks[0]
+        assert check.sizes == sizes
 
 
 def test_a_timing_check_is_planned_as_it_stands(tmp_path: Path) -> None:
@@ -141,9 +149,9 @@ def test_a_timing_check_is_planned_as_it_stands(tmp_path: Path) -> None:
     plan = plans.make_plan(
         lab, "scan.cu", "again", {}, plans.Options(device="gpu", n=5), {"float": Path("/solutions/float")}
     )
-    assert plan["reference"] == {"float": "/solutions/float"}
-    check = plan["checks"][2]
-    assert (check["n"], check["full"], check["none"], check["seconds"]) == (65536, 1.25, 3, 60)
+    assert plan.reference == {"float": "/solutions/float"}
+    check = plan.checks[2]
+    assert (check.n, check.full, check.none, check.seconds) == (65536, 1.25, 3, 60)
     assert plans.timed_elements(lab, "gpu") == ["float"]
     assert plans.timed_elements(lab, "vgpu") == []
 
@@ -166,13 +174,21 @@ def test_points_are_those_that_the_device_can_give(tmp_path: Path, monkeypatch: 
         ("full = 1.25", "full = 0.9", "lab.toml:43: check[3].full: Input should be greater than or equal to 1"),
         ("n = 65536", "n = 0", "check[3].n: Input should be greater than or equal to 1"),
         ("n = 65536", 'n = 65536\ncounter = "launches"', "check[3].counter: Extra inputs are not permitted"),
-        ('title = "A lab"\n', "title = A lab\n", "lab.toml:1: not TOML"),
+        ('title = "A lab"\n', "title = A lab\n", "lab.toml:1: not TOML: invalid value"),
+        ("none = 3", "none = ", "lab.toml:44: not TOML: "),
+        ("none = 3", 'none = "', "lab.toml:44: not TOML: "),
+        ("section = 1024", f"section = {'1' * 5000}", "lab.toml:4: not TOML: a number is too long"),
+        ("sizes = [0, 1]", f"sizes = {'[' * 9000}", "lab.toml:20: not TOML: brackets within brackets, too deep"),
         ("seconds = 10", "", "lab.toml:7: limits.seconds: Field required"),
         ("seconds = 10", "seconds = -1", "lab.toml:8: limits.seconds: Input should be greater than 0"),
         ("points = 20", 'points = "20"', "lab.toml:19: check[1].points: Input should be a valid integer"),
         ("points = 10", "pionts = 10", "check[2].pionts: Extra inputs are not permitted"),
         ('kind = "count"', 'kind = "cuont"', "lab.toml:23: check[2]: "),
-        ("n * log2(n)", "m * log2(n)", "lab.toml:23: check[2]: at_most: unknown name 'm'; known are n, sections"),
+        (
+            "n * log2(n)",
+            "m * log2(n)",
+            "lab.toml:23: check[2]: at_most: unknown name 'm'; known are n, section, sections",
+        ),
         ("n * log2(n)", "log2(0)", "at_most: 'log2(0)' has no value at n = 1024"),
         (
             'needs = "inclusive"',
@@ -203,6 +219,124 @@ def test_a_broken_rubric_names_line_and_field(tmp_path: Path, old: str, new: str
     assert message in str(caught.value)
 
 
+SHARED = """\
+entries = ["shared_entry"]
+
+[limits]
+seconds = 60
+output_bytes = 65536
+
+[each.correctness]
+element = "float"
+operation = "inclusive"
+entry = "shared_entry"
+sizes = [7]
+schedules = ["random"]
+
+[each.count]
+entry = "shared_entry"
+element = "float"
+n = 64
+
+[[check]]
+name = "first"
+kind = "correctness"
+title = "the shared title"
+schedules = ["reversed"]
+repeats = 3
+
+[[check]]
+name = "nobody_has_it"
+kind = "count"
+"""
+LEAN = """\
+title = "A lab"
+summary = "."
+handout = "."
+
+[limits]
+seconds = 5
+warp_instructions = 1000
+
+[each.correctness]
+sizes = [1, 2]
+
+[[check]]
+name = "first"
+points = 10
+
+[[check]]
+name = "second"
+kind = "correctness"
+title = "its own title"
+points = 20
+sizes = [3]
+"""
+
+
+def shared_rubric(folder: Path, lean: str = LEAN, shared: str = SHARED) -> Rubric:
+    (folder / "02_lab").mkdir()
+    (folder / "common.toml").write_text(shared)
+    (folder / "02_lab/lab.toml").write_text(lean)
+    return read_rubric(folder / "02_lab/lab.toml")
+
+
+def test_a_rubric_takes_from_common_toml_what_it_does_not_say(tmp_path: Path) -> None:
+    rubric = shared_rubric(tmp_path)
+    assert rubric.entries == ["shared_entry"]
+    assert rubric.limits == Limits(seconds=5, warp_instructions=1000, output_bytes=65536)
+    first, second = rubric.check
+    assert isinstance(first, CorrectnessCheck)
+    assert isinstance(second, CorrectnessCheck)
+    assert (first.title, first.points, first.repeats) == ("the shared title", 10, 3)
+    assert first.schedules == ["reversed"]  # a check of its name before one of its kind
+    assert first.sizes == [1, 2]  # the lab's before what labs share
+    assert (second.sizes, second.schedules, second.repeats) == ([3], ["random"], 1)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("shared", 'element = "float"\nop', 'element = "flaot"\nop', "common.toml:8: check[1].element: Input should"),
+        ("shared", "repeats = 3", "repeats = 0", "common.toml:24: check[1].repeats: Input should be greater"),
+        ("shared", "output_bytes = 65536", "output_bytes = 0", "common.toml:5: limits.output_bytes: Input should"),
+        ("shared", "output_bytes = 65536", "output_bits = 65536", "common.toml:5: limits.output_bits: Extra inputs"),
+        ("shared", 'entries = ["shared_entry"]', "entries = []", "common.toml:1: entries: List should have at least"),
+        ("shared", "[each.count]", "[each.counts]", "common.toml:14: each: known are [each.correctness], [each.count]"),
+        ("shared", "[each.count]", "[count", "common.toml:14: not TOML: "),
+        ("lean", "[each.correctness]", "[[each.correctness]]", "02_lab/lab.toml:9: each: known are"),
+        ("lean", "[1, 2]", "[1, -2]", "02_lab/lab.toml:10: check[1].sizes[2]: Input should be greater"),
+        ("lean", "sizes = [3]", "sizes = [-3]", "02_lab/lab.toml:21: check[2].sizes[1]: Input should be greater"),
+        ("lean", "points = 10\n", "", "02_lab/lab.toml:12: check[1].points: Field required"),
+        ("lean", 'name = "first"', "name = [1]", "02_lab/lab.toml:12: check[1]: "),
+    ],
+)
+def test_what_is_wrong_is_named_where_it_was_written(
+    tmp_path: Path, file: str, old: str, new: str, message: str
+) -> None:
+    texts = {"lean": LEAN, "shared": SHARED}
+    assert texts[file].count(old) == 1
+    texts[file] = texts[file].replace(old, new)
+    with pytest.raises(KitError) as caught:
+        shared_rubric(tmp_path, **texts)
+    assert message in str(caught.value)
+
+
+def test_labs_repeat_nothing_that_they_share() -> None:
+    shared = tomllib.loads((folders.LABS / "common.toml").read_text())
+    named = {check["name"]: check for check in shared["check"]}
+    taken = set()
+    for lab in all_labs():
+        own = tomllib.loads((lab.folder / "lab.toml").read_text())
+        for check in own["check"]:
+            taken.add(check["name"])
+            kind = check.get("kind", named.get(check["name"], {}).get("kind"))
+            before = shared["each"][kind] | named.get(check["name"], {}) | own.get("each", {}).get(kind, {})
+            again = {key for key in check.keys() & before.keys() if key != "name" and check[key] == before[key]}
+            assert not again, (lab.name, check["name"])
+    assert named.keys() <= taken
+
+
 def test_a_rubric_that_is_no_text_or_not_there_is_named(tmp_path: Path) -> None:
     file = tmp_path / "lab.toml"
     with pytest.raises(KitError, match=r"lab\.toml: cannot read it"):
@@ -212,10 +346,149 @@ def test_a_rubric_that_is_no_text_or_not_there_is_named(tmp_path: Path) -> None:
         read_rubric(file)
 
 
+def of_kinds(plan: plans.Plan) -> tuple[list[plans.PlannedCorrectness], list[plans.PlannedCount]]:
+    correctness = [check for check in plan.checks if isinstance(check, plans.PlannedCorrectness)]
+    return correctness, [check for check in plan.checks if isinstance(check, plans.PlannedCount)]
+
+
 def test_n_and_schedule_narrow_the_correctness_checks_alone() -> None:
     lab = find_lab("02")
     plan = plans.make_plan(lab, "scan.cu", "again", {}, plans.Options(n=0, schedule="random"))
-    assert {
-        (check["sizes"][0], check["schedules"][0]) for check in plan["checks"] if check["kind"] == "correctness"
-    } == {(0, "random")}
-    assert {check["n"] for check in plan["checks"] if check["kind"] == "count"} == {1024}
+    correctness, counts = of_kinds(plan)
+    assert {(check.sizes[0], check.schedules[0]) for check in correctness} == {(0, "random")}
+    low, high = next(check.range for check in lab.rubric.check if check.kind == "count")
+    # Where its limits mean nothing a count keeps a size of its own, and makes the call itself.
+    assert all(low <= call.n <= high for check in counts for call in check.calls)
+    assert {check.among for check in counts} == {None}
+    assert not any(check.extra for check in correctness)
+    plan = plans.make_plan(lab, "scan.cu", "again", {}, plans.Options(n=low + 1))
+    assert {call.n for check in of_kinds(plan)[1] for call in check.calls} == {low + 1}
+
+
+def planned(number: str, seed: int) -> tuple[list[plans.PlannedCorrectness], list[plans.PlannedCount]]:
+    """Return the correctness checks and the counts of a lab's plan."""
+    return of_kinds(plans.make_plan(find_lab(number), "scan.cu", "again", {}, plans.Options(seed=seed)))
+
+
+@pytest.mark.parametrize("lab", all_labs(), ids=lambda lab: lab.name)
+def test_work_is_counted_among_the_correctness_runs_at_places_that_the_seed_decides(lab: Lab) -> None:
+    announced = {check.name: set(check.sizes) for check in lab.rubric.check if check.kind == "correctness"}
+    sizes: set[int] = set()
+    for seed in range(20):
+        assert planned(lab.number, seed) == planned(lab.number, seed)
+        correctness, counts = planned(lab.number, seed)
+        made = {check.name: check for check in correctness}
+        for check in counts:
+            host = made[check.among]  # each has one: none is made in a process of its own
+            assert (host.entry, host.element, host.profile) == (check.entry, check.element, check.profile)
+            extra = [(call.n, call.schedule) for call in host.extra]
+            for call in check.calls:
+                is_own = call.n in host.sizes and call.schedule in host.schedules
+                assert is_own or (call.n, call.schedule) in extra
+                assert call.repeat < host.repeats
+            assert any(call.n not in announced[host.name] for call in check.calls)
+            sizes |= {call.n for call in check.calls}
+        # No check is known by its sizes: all have some that no rubric names.
+        assert all({call.n for call in check.extra} - announced[check.name] for check in correctness)
+    assert len(sizes) > 20
+
+
+@pytest.mark.parametrize("lab", all_labs()[1:], ids=lambda lab: lab.name)
+def test_points_for_the_algorithm_need_work_that_blocks_and_threads_share(lab: Lab) -> None:
+    needs = {check.name: check.needs for check in lab.rubric.check}
+
+    def needed(name: str | None) -> list[str]:
+        return [name, *needed(needs[name])] if name else []
+
+    for check in lab.rubric.check:
+        if check.kind == "count" and check.name not in ("busiest_block", "host_copies"):
+            assert {"busiest_block", "busiest_warp"} <= set(needed(check.name)), check.name
+
+
+@pytest.fixture
+def labs_of_mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The kit's labs, copied, to be broken."""
+    folder = tmp_path / "labs"
+    shutil.copytree(folders.LABS, folder)
+    for module in (folders, cli):
+        monkeypatch.setattr(module, "LABS", folder)
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def _break_toml(lab: Path) -> str:
+    text = (lab / "lab.toml").read_text().splitlines()
+    (lab / "lab.toml").write_text("\n".join([*text[:2], "title = ", *text[3:]]))
+    return "lab.toml:3: not TOML"
+
+
+def _misspell(lab: Path) -> str:
+    text = (lab / "lab.toml").read_text()
+    (lab / "lab.toml").write_text(text.replace("\npoints = ", "\npionts = ", 1))
+    return f"lab.toml:{text[: text.index('points = ')].count(chr(10)) + 1}: check[1].pionts: Extra inputs"
+
+
+def _take_toml_away(lab: Path) -> str:
+    (lab / "lab.toml").unlink()
+    return "lab.toml: cannot read it: No such file"
+
+
+def _make_toml_a_folder(lab: Path) -> str:
+    (lab / "lab.toml").unlink()
+    (lab / "lab.toml").mkdir()
+    return "lab.toml: cannot read it: Is a directory"
+
+
+def _make_toml_binary(lab: Path) -> str:
+    (lab / "lab.toml").write_bytes(b"\x00\xff")
+    return "lab.toml: not UTF-8 (byte 1)"
+
+
+@pytest.mark.parametrize("spoil", [_break_toml, _misspell, _take_toml_away, _make_toml_a_folder, _make_toml_binary])
+def test_a_broken_lab_is_reported_and_the_others_work(
+    labs_of_mine: Path, capsys: pytest.CaptureFixture[str], spoil: Callable[[Path], str]
+) -> None:
+    whole = [lab.name for lab in all_labs()]
+    told = spoil(labs_of_mine / "02_kogge_stone")
+    assert cli.main(["list"]) == 0
+    said = capsys.readouterr()
+    rows = dict(line.split(maxsplit=1) for line in said.out.splitlines())
+    assert [*rows] == whole
+    assert rows["02_kogge_stone"] == "broken: it cannot be graded"
+    assert rows["03_double_buffer"].startswith("Kogge-Stone")
+    assert told in said.err
+    assert cli.main(["hint", "03"]) == 0
+    assert cli.main(["hint", "02"]) == 3
+    said = capsys.readouterr()
+    assert told in said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_lab_without_its_file_is_listed_with_what_brings_it_back(
+    labs_of_mine: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (labs_of_mine / "02_kogge_stone/scan.cu").unlink()
+    assert cli.main(["list"]) == 0
+    said = capsys.readouterr()
+    assert len(said.out.splitlines()) == len(all_labs())
+    assert "02_kogge_stone/scan.cu does not exist; `grader/scanlab reset 02` brings the skeleton back" in said.err
+    assert said.err.count("\n") == 1
+
+
+def test_of_one_persons_folder_a_broken_lab_is_not_graded_and_the_others_are(
+    labs_of_mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = _break_toml(labs_of_mine / "02_kogge_stone")
+    graded: list[str] = []
+
+    def grade(submissions: list[judge.Submission], options: plans.Options, *_: object) -> list[LabResult]:
+        graded.extend(one.lab.name for one in submissions)
+        return [judge.failed(one, options, "stand-in", []) for one in submissions]
+
+    monkeypatch.setattr(judge, "grade", grade)
+    for name in ("01_sequential", "02_kogge_stone"):
+        (tmp_path / "mine" / name).mkdir(parents=True)
+        (tmp_path / "mine" / name / "scan.cu").write_text("// mine\n")
+    assert cli.main(["grade", "mine"]) == 3
+    assert graded == ["01_sequential"]
+    assert told in capsys.readouterr().err

@@ -5,49 +5,38 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanlab import report
+import made_results
+from made_results import finding, part, times
+from scanlab.judging import report
+from scanlab.judging.result import Cause, CheckResult, LabResult, SeenFinding, Where
 
 
-def cause(**changes: Any) -> dict[str, Any]:
-    return {
+def cause(**changes: Any) -> Cause:
+    known = {
         "headline": "inclusive scan of floats, n = 1025, seed 7",
         "rationale": "the last, partial section is never written",
         "expected": "523776",
         "actual": "y[1024] = 0",
-        "where": None,
-        "details": ["1 of 1025 wrong"],
+        "details": ("1 of 1025 wrong",),
         "next": "grader/scanlab check 02 --n 1025 --seed 7",
-        **changes,
     }
+    return made_results.cause(**(known | changes))
 
 
-def check(verdict: str = "fail", **changes: Any) -> dict[str, Any]:
-    return {
-        "name": "inclusive",
+def check(verdict: str = "fail", **changes: Any) -> CheckResult:
+    known = {
         "title": "inclusive scan",
-        "verdict": verdict,
-        "points": 0,
         "max_points": 20,
-        "cause": cause() if verdict == "fail" else None,
-        "counts": None,
-        "seconds": 0.5,
-        **changes,
-    }
-
-
-def result(*checks: dict[str, Any], verdict: str = "fail") -> dict[str, Any]:
-    return {
-        "schema": "scanlab-result",
-        "version": 1,
-        "lab": "02_kogge_stone",
-        "title": "Kogge-Stone",
-        "device": "small",
-        "seed": 7,
-        "verdict": verdict,
         "points": 0,
-        "max_points": 100,
-        "checks": list(checks),
+        "cause": cause() if verdict == "fail" else None,
+        "seconds": 0.5,
     }
+    return made_results.check(verdict=verdict, **(known | changes))
+
+
+def result(*checks: CheckResult, verdict: str = "fail", **changes: Any) -> LabResult:
+    known = {"device": "small", "points": 0, "max_points": 100, "not_run_points": 0}
+    return made_results.result(*checks, verdict=verdict, **(known | changes))
 
 
 def text(lines: list[report.Line]) -> str:
@@ -65,7 +54,7 @@ def test_a_fail_has_headline_facts_and_next_step() -> None:
 
 
 def test_a_headline_may_name_its_own_kind() -> None:
-    race = check(cause=cause(headline="RACE: shared XY[5], block 0", actual="", expected="", details=["a", "b\nc"]))
+    race = check(cause=cause(headline="RACE: shared XY[5], block 0", actual="", expected="", details=("a", "b\nc")))
     lines = text(report.cause_lines("02_kogge_stone", race)).splitlines()
     assert lines[:4] == ["RACE 02_kogge_stone: shared XY[5], block 0", "  a", "  b", "  c"]
 
@@ -75,9 +64,10 @@ def test_advice_is_not_a_command() -> None:
 
 
 def test_a_place_shows_what_is_known() -> None:
-    where = {"file": "scan.cu", "line": 31, "kernel": "k", "block": [1, 0, 0], "thread": [3, 2, 0]}
+    where = Where(file="scan.cu", line=31, kernel="k", block=(1, 0, 0), thread=(3, 2, 0))
     assert report.where_text(where) == "scan.cu:31, kernel k, block 1, thread (3, 2, 0)"
-    assert report.where_text({**where, "line": 0, "kernel": "", "block": None}) == "scan.cu, thread (3, 2, 0)"
+    less = where.model_copy(update={"line": 0, "kernel": "", "block": None})
+    assert report.where_text(less) == "scan.cu, thread (3, 2, 0)"
     assert report.where_text(None) == ""
 
 
@@ -95,7 +85,7 @@ def test_one_mistake_is_explained_once() -> None:
     assert "and 1 more of 3 checks" in shown
 
 
-def not_run(why: str, not_run_points: int, **changes: Any) -> dict[str, Any]:
+def not_run(why: str, not_run_points: int, **changes: Any) -> CheckResult:
     changes = {"title": "as fast", "max_points": 0, "not_run_points": not_run_points, **changes}
     return check("skipped", cause=cause(headline=f"not run: {why}"), **changes)
 
@@ -112,34 +102,34 @@ def test_a_check_whose_need_failed_still_costs_its_points() -> None:
 
 
 def test_the_total_says_what_was_not_run_and_why() -> None:
-    passed = {**result(check("pass"), not_run("no GPU", 15), verdict="pass"), "points": 100}
+    passed = result(check("pass"), not_run("no GPU", 15), verdict="pass", points=100)
     assert text(report.result_lines(passed, checks=False)) == (
         "PASS 02_kogge_stone: Kogge-Stone, 100 of 100 points, 15 more not run: no GPU (small, seed 7)"
     )
     counted = [not_run("counted on the virtual GPU only", value) for value in (10, 35)]
-    passed = {**result(*counted, not_run("no reference solution here", 15), verdict="pass"), "max_points": 55}
+    passed = result(*counted, not_run("no reference solution here", 15), verdict="pass", max_points=55)
     assert (
         "0 of 55 points, 45 more not run: counted on the virtual GPU only, 15 more not run: no reference solution here"
     ) in text(report.result_lines(passed, checks=False))
 
 
 def test_a_timed_check_shows_its_ratio() -> None:
-    timed = check("pass", title="as fast", points=15, max_points=15, times={"ratio": 1.0234, "rounds": 11})
+    timed = check("pass", title="as fast", points=15, max_points=15, times=times(1.0234))
     assert text(report.result_lines(result(timed), checks=True)).startswith(
         "  pass           15/15  as fast (ratio 1.02)\n"
     )
-    unmeasured = check("inconclusive", title="as fast", times={"rounds": 0}, cause=cause())
+    unmeasured = check("inconclusive", title="as fast", times=times(), cause=cause())
     assert "  inconclusive    0/20  as fast\n" in text(report.result_lines(result(unmeasured), checks=True))
 
 
 def test_a_table_has_a_column_for_what_was_not_run() -> None:
-    passed = {**result(check("pass"), verdict="pass"), "points": 100, "not_run_points": 15}
+    passed = result(check("pass"), verdict="pass", points=100, not_run_points=15)
     assert report.table_rows([passed, result(check())]) == [
         ("02_kogge_stone", "pass", "100/100", "15", "0.5"),
         ("02_kogge_stone", "fail", "0/100", "", "0.5"),
     ]
     total = report.summary([passed, passed], "vgpu", 7)
-    assert (total["points"], total["max_points"], total["not_run_points"]) == (200, 200, 30)
+    assert (total.points, total.max_points, total.not_run_points) == (200, 200, 30)
 
 
 def test_points_have_no_useless_fraction() -> None:
@@ -148,43 +138,39 @@ def test_points_have_no_useless_fraction() -> None:
 
 @given(st.text(max_size=40), st.text(max_size=40), st.lists(st.text(max_size=40), max_size=3))
 def test_any_text_is_shown_whole_and_indented(headline: str, rationale: str, details: list[str]) -> None:
-    made = report.cause_lines("lab", check(cause=cause(headline=headline, rationale=rationale, details=details)))
+    made = report.cause_lines("lab", check(cause=cause(headline=headline, rationale=rationale, details=tuple(details))))
     assert all(line.startswith("  ") for line, _ in made[1:])
     assert made[0][0].split(" ")[1] == "lab:"
 
 
 def test_a_grade_is_as_bad_as_its_worst_lab() -> None:
     def verdict(*verdicts: str) -> str:
-        return report.summary([result(verdict=each) for each in verdicts], "vgpu", 7)["verdict"]
+        return report.summary([result(verdict=each) for each in verdicts], "vgpu", 7).verdict
 
     assert verdict("pass", "pass") == "pass"
     assert verdict("pass", "timeout") == "timeout"
     assert verdict("timeout", "fail", "pass") == "fail"
 
 
-def race(**changes: Any) -> dict[str, Any]:
-    parts = [
-        {"does": does, "who": "", "file": "scan.cu", "line": line, "block": None, "thread": [thread, 0, 0]}
-        for does, line, thread in (("read", 29, 6), ("write", 31, 5))
-    ]
-    return {
-        "id": "race.shared",
-        "weight": "mistake",
+def race(**changes: Any) -> SeenFinding:
+    known = {
+        "its_id": "race.shared",
         "headline": "RACE (write-after-read): shared s_xy[5], kernel k, block 0",
         "kernel": "k",
         "variable": "s_xy",
         "kind": "write-after-read",
-        "parts": parts,
-        "facts": ["read  by thread 6   scan.cu:29", "write by thread 5   scan.cu:31"],
+        "parts": [part("read", 29, 6), part("write", 31, 5)],
+        "facts": ("read  by thread 6   scan.cu:29", "write by thread 5   scan.cu:31"),
         "advice": "no barrier separates them",
-        **changes,
     }
+    return finding(**(known | changes))
 
 
-def raced(name: str, *findings: dict[str, Any]) -> dict[str, Any]:
-    details = [*findings[0]["facts"], "the output happened to be right"]
-    told = cause(actual=findings[0]["headline"], expected="", details=details, rationale=findings[0]["advice"])
-    return check(name=name, cause=told, findings=list(findings))
+def raced(name: str, *findings: SeenFinding) -> CheckResult:
+    first = findings[0]
+    details = (*first.facts, "the output happened to be right")
+    told = cause(actual=first.headline, expected="", details=details, rationale=first.advice)
+    return check(name=name, cause=told, findings=findings)
 
 
 def test_a_race_is_told_with_its_lines_and_where_it_was_seen() -> None:
@@ -201,30 +187,30 @@ def test_a_race_is_told_with_its_lines_and_where_it_was_seen() -> None:
 
 def test_one_mistake_behind_several_checks_is_shown_once() -> None:
     other = race(headline="RACE (write-after-read): shared s_xy[9], kernel k, block 3")  # the same two lines
-    told = {**result(raced("inclusive", race()), raced("exclusive", other)), "findings": [race()]}
+    told = result(raced("inclusive", race()), raced("exclusive", other), findings=(race(),))
     shown = text(report.result_lines(told, checks=False))
     assert shown.count("RACE") == 1
-    assert "and 1 more of 2 checks; mend this first" in shown
+    assert "and 1 more of 2 checks; fix this first" in shown
 
 
 def test_a_second_mistake_is_shown_and_the_rest_counted() -> None:
-    findings = [race(), *(race(variable=f"s_{number}") for number in range(4))]
-    told = {**result(raced("inclusive", *findings)), "findings": findings}
+    findings = (race(), *(race(variable=f"s_{number}") for number in range(4)))
+    told = result(raced("inclusive", *findings), findings=findings)
     shown = text(report.result_lines(told, checks=False))
     assert shown.count("RACE") == report.SHOWN_CAUSES
     assert shown.count("again:") == 1
-    assert "and 2 more findings; mend this first" in shown
+    assert "and 2 more findings; fix this first" in shown
 
 
 def test_a_wrong_output_beside_a_race_is_no_second_report() -> None:
-    wrong = race(id="wrong.other", headline="y[5] = 1, expected 2", parts=[])
-    told = {**result(raced("inclusive", race(), wrong)), "findings": [race(), wrong]}
+    wrong = race(its_id="wrong.other", headline="y[5] = 1, expected 2", parts=[])
+    told = result(raced("inclusive", race(), wrong), findings=(race(), wrong))
     assert text(report.result_lines(told, checks=False)).count("02_kogge_stone:") == 2  # the race and the verdict
 
 
 def test_advice_comes_after_the_verdict_of_whoever_has_passed() -> None:
-    advice = [race(weight="advice", headline=f"LEAK: memory {number}", id="leak") for number in range(3)]
-    passed = {**result(check("pass", findings=advice), verdict="pass"), "findings": advice}
+    advice = tuple(race(weight="advice", headline=f"LEAK: memory {number}", its_id="leak") for number in range(3))
+    passed = result(check("pass", findings=advice), verdict="pass", findings=advice)
     lines = text(report.result_lines(passed, checks=False)).splitlines()
     assert lines[0].startswith("PASS 02_kogge_stone")
     assert [line for line in lines if line.startswith("LEAK")] == [
@@ -232,5 +218,5 @@ def test_advice_comes_after_the_verdict_of_whoever_has_passed() -> None:
         "LEAK 02_kogge_stone: memory 1",
     ]
     assert lines[-1] == "  and 1 more of these (--json FILE has all)"
-    failed = {**result(check()), "findings": advice}
+    failed = result(check(), findings=advice)
     assert "LEAK" not in text(report.result_lines(failed, checks=False))

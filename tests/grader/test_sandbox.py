@@ -8,17 +8,19 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from scanlab import compile as compiling
-from scanlab import driver, process, sandbox
-from scanlab.compile import CompileError, CompileTimeoutError, ForbiddenHeaderError
+from scanlab import process
 from scanlab.errors import KitError
-from scanlab.labs import all_labs, find_lab
-from scanlab.plan import Options, make_plan
-from scanlab.toolchain import Toolchain
+from scanlab.judging import compile as compiling
+from scanlab.judging import driver, sandbox
+from scanlab.judging.compile import CompileError, CompileTimeoutError, ForbiddenHeaderError
+from scanlab.judging.plan import Options, make_plan
+from scanlab.judging.toolchain import Toolchain
+from scanlab.labs.folders import all_labs, find_lab
 
 ENTER = Path(os.environ.get("SCANLAB_BUILD", sandbox.ROOT / "build"), "grader/runner/enter")
 """Looked up before any test names another build folder."""
@@ -49,6 +51,7 @@ def test_without_bubblewrap_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
     manager.write_text("#!/bin/sh\n")
     manager.chmod(0o755)
     monkeypatch.setenv("PATH", str(manager.parent))
+    monkeypatch.setenv("SCANLAB_NO_SETUP", "1")
     with pytest.raises(KitError, match=r"needs bubblewrap.*sudo apt-get install -y bubblewrap") as refused:
         sandbox.require()
     assert "--no-sandbox" in str(refused.value)
@@ -85,8 +88,8 @@ def test_a_plan_has_a_launcher_only_for_what_others_have_written() -> None:
     plain, boxed = (
         make_plan(lab, "scan.cu", "", {}, Options(is_sandboxed=is_sandboxed)) for is_sandboxed in (False, True)
     )
-    assert plain["launcher"] == []
-    words = boxed["launcher"]
+    assert plain.launcher == []
+    words = boxed.launcher
     assert sandbox.PROGRAM in words
     assert sandbox.STATUS in words
     assert {"--unshare-net", "--unshare-pid", "--die-with-parent", "--new-session"} <= set(words)
@@ -219,7 +222,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def refused(source: Path, made: Path, forbidden: tuple[str, ...] = ("cub/*", "thrust/*")) -> str:
     with pytest.raises(ForbiddenHeaderError) as error:
-        compiling._refuse_headers(source, made, forbidden)
+        compiling._refuse_ready_made(source, made, forbidden)
     return str(error.value)
 
 
@@ -228,9 +231,9 @@ def test_a_forbidden_header_is_told_with_its_line(made: Path, tmp_path: Path) ->
     source.write_text('#include "scanlab.cuh"\n\n  #  include <cub/block/block_scan.cuh>\n')
     cub = tmp_path / "cuda/include/cub/block/block_scan.cuh"
     (made.parent / "included.json").write_text(json.dumps(["/usr/include/stdio.h", str(cub)]))
-    assert "scan.cu:3: #include <cub/block/block_scan.cuh>" in refused(source, made)
-    compiling._refuse_headers(source, made, ())
-    compiling._refuse_headers(source, made, ("thrust/*",))
+    assert "scan.cu:3: <cub/block/block_scan.cuh>: write" in refused(source, made)
+    compiling._refuse_ready_made(source, made, ())
+    compiling._refuse_ready_made(source, made, ("thrust/*",))
 
 
 def test_a_header_by_a_macro_or_in_the_devices_pass_only_is_found(made: Path, tmp_path: Path) -> None:
@@ -238,17 +241,75 @@ def test_a_header_by_a_macro_or_in_the_devices_pass_only_is_found(made: Path, tm
     source.write_text("#include LIBRARY\n")
     cub = tmp_path / "cuda/include/cub/cub.cuh"
     (made.parent / "included.json").write_text(json.dumps([str(cub)]))
-    assert "<cub/cub.cuh> is included by way of" in refused(source, made)
+    assert "scan.cu: <cub/cub.cuh>: write" in refused(source, made)
     (made.parent / "included.json").write_text("[]")
-    made.write_bytes(b'\0\0.target sm_80\n.file\t2 "' + os.fsencode(cub) + b'"\n\0')
-    assert "<cub/cub.cuh> is included by way of" in refused(source, made)
+    made.write_bytes(ptx(cub))
+    assert "scan.cu:9: cub::BlockScan (<cub/cub.cuh>): write" in refused(source, made)
+
+
+def ptx(header: Path, *, reduce: Path | None = None) -> bytes:
+    """Return an object whose kernel calls cub::BlockScan::Sum of `header`, in line 9; by way of `reduce`, if given."""
+    name = ",".join(str(code) for code in b"_ZN3cub9BlockScanIfE3SumEv\0")
+    way = "inlined_at 1 9 5" if reduce is None else "inlined_at 3 7 1"
+    between = "" if reduce is None else "\t.loc\t3 7 1, function_name $L__info_string0, inlined_at 1 9 5\n"
+    text = (
+        f"\0\0.version 9.0\n.visible .entry _Z1kPf(\n{{\n\t.loc\t1 9 5\n{between}"
+        f"\t.loc\t2 30 5, function_name $L__info_string0, {way}\n}}\n"
+        f'.file\t1 "/submission/scan.cu"\n.file\t2 "{header}"\n.file\t3 "{reduce or "/x"}"\n'
+        f"$L__info_string0:\n.b8 {name}\n\0\0"
+    )
+    return text.encode()
+
+
+def test_only_scans_of_cooperative_groups_are_forbidden(made: Path, tmp_path: Path) -> None:
+    source = tmp_path / "scan.cu"
+    source.write_text("#include <cooperative_groups.h>\n")
+    details = tmp_path / "cuda/include/cooperative_groups/details"
+    (made.parent / "included.json").write_text(json.dumps([str(details / "coalesced_scan.h")]))
+    forbidden = ("cub/*", *compiling.ONLY_CODE)
+    compiling._refuse_ready_made(source, made, forbidden)
+    made.write_bytes(ptx(details / "coalesced_scan.h", reduce=details / "coalesced_reduce.h"))
+    compiling._refuse_ready_made(source, made, forbidden)
+    made.write_bytes(ptx(details / "coalesced_scan.h", reduce=details / "invoke.h"))
+    assert "scan.cu:9: " in refused(source, made, forbidden)
+    made.write_bytes(ptx(details / "../details/scan.h"))
+    assert "<cooperative_groups/details/scan.h>" in refused(source, made, forbidden)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#line 7",
+        ' # line 7 "x"',
+        "%:line 7",
+        "??=line 7",
+        "#li\\\nne 7",
+        "#/**/line/**/7",
+        "/* a\n b */ /**/ #line 7",
+        '# 12 "other.cu" 3',
+        "#12",
+        'const char* s = R"(\n/*\n)";\n#line 7',
+    ],
+)
+def test_lines_that_lie_are_refused(text: str, tmp_path: Path) -> None:
+    source = tmp_path / "scan.cu"
+    source.write_text(f"int a;\n{text}\n")
+    with pytest.raises(CompileError, match=r"scan\.cu:[2-5]: a #line directive"):
+        compiling._refuse_line_directives(source, source.read_bytes())
+
+
+@pytest.mark.parametrize(
+    "text", ["#define line 7", "// #line 7", "#pragma unroll 4", "/* # 1. load */", "int line = 7;", "#lines"]
+)
+def test_lines_that_do_not_lie_are_not(text: str, tmp_path: Path) -> None:
+    compiling._refuse_line_directives(tmp_path / "scan.cu", text.encode())
 
 
 def test_a_learners_own_folder_may_be_called_as_a_library_is(made: Path, tmp_path: Path) -> None:
     source = tmp_path / "scan.cu"
     source.write_text('#include "cub/mine.cuh"\n')
     (made.parent / "included.json").write_text(json.dumps([str(tmp_path / "cub/mine.cuh")]))
-    compiling._refuse_headers(source, made, ("cub/*",))
+    compiling._refuse_ready_made(source, made, ("cub/*",))
 
 
 def test_every_lab_asks_for_a_scan_of_ones_own() -> None:
@@ -296,16 +357,57 @@ def test_the_same_text_is_compiled_once_wherever_it_lies(nvcc: Path, folder: Pat
     assert compiled("s0002", "// the same") == one
     assert compiled("s0003", "// another")[0] != one[0]
     assert one[0].read_text() == "/submission\n// the same"
-    assert len(list(nvcc.iterdir())) == 2
+    assert len([path for path in nvcc.iterdir() if path.is_dir()]) == 2
+
+
+def test_an_entry_in_part_is_made_again(nvcc: Path, folder: Path) -> None:
+    source = handed_in(folder, "s0001", "// x")
+    made = compiling.compile_object(source, "vgpu", is_sandboxed=True)
+    assert made.is_relative_to(nvcc)
+    whole = made.read_bytes()
+    for damage in (b"", whole[:5], whole + b"planted"):
+        made.chmod(0o644)
+        made.write_bytes(damage)
+        assert compiling.compile_object(source, "vgpu", is_sandboxed=True).read_bytes() == whole
+    made.unlink()
+    assert compiling.compile_object(source, "vgpu", is_sandboxed=True).read_bytes() == whole
+
+
+def test_judges_that_race_get_the_same_entry(nvcc: Path, folder: Path) -> None:
+    source = handed_in(folder, "s0001", "// x")
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: compiling.compile_object(source, "vgpu", is_sandboxed=True), range(8)))
+    assert len(set(made)) == 1
+    assert made[0].read_text() == "/submission\n// x"
+    assert not list(nvcc.glob("making-*"))
+
+
+def test_a_cache_that_others_can_write_is_emptied(nvcc: Path, folder: Path) -> None:
+    made = compiling.compile_object(handed_in(folder, "s0001", "// x"), "vgpu", is_sandboxed=True)
+    nvcc.chmod(0o777)
+    (nvcc / "planted").symlink_to("/etc")
+    compiling._cache()
+    assert list(nvcc.iterdir()) == []
+    assert nvcc.stat().st_mode & 0o777 == 0o700
+    assert Path("/etc/passwd").exists()
+    assert not made.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_somebody_elses_cache_is_not_used(nvcc: Path, folder: Path) -> None:
+    nvcc.mkdir()
+    os.chown(nvcc, 54321, 54321)
+    with pytest.raises(KitError, match="belongs to another user"):
+        compiling.compile_object(handed_in(folder, "s0001", "// x"), "vgpu", is_sandboxed=True)
 
 
 def test_what_a_compiler_leaves_beside_the_object_is_not_taken(nvcc: Path, folder: Path) -> None:
     made = compiling.compile_object(handed_in(folder, "s0001", "// x"), "vgpu", is_sandboxed=True)
     assert made.is_relative_to(nvcc)
     assert sorted(path.name for path in made.parent.iterdir()) == [
-        "headers.d", "headers.json", "included.json", "object.o"
+        "headers.d", "included.json", "object.o", "sums.json"
     ]  # fmt: skip
-    assert (made.parent / "headers.json").read_text() == "{}"
+    assert (made.parent / "included.json").read_text() == "[]"
     assert made.stat().st_uid == os.getuid()
 
 

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from scanlab.errors import KitError
-from scanlab.labs import find_lab
-from scanlab.sanitize import Call, calls, find_tool
-from scanlab.sanitizer_report import findings
+from scanlab.judging.result import Part
+from scanlab.judging.sanitize import Call, calls, find_tool
+from scanlab.judging.sanitizer_report import findings
+from scanlab.labs.folders import find_lab
 
 OUTSIDE = """\
 ========= COMPUTE-SANITIZER
@@ -87,57 +88,55 @@ OTHERS = """\
 def test_accesses_outside_an_allocation_are_one_finding_with_its_place() -> None:
     """Two reports of the same line are told once."""
     (finding,) = findings(OUTSIDE)
-    assert finding["id"] == "bounds.global"
-    assert finding["weight"] == "mistake"
-    assert finding["kernel"] == "oob_global"
-    assert finding["count"] == 2
-    assert finding["parts"] == [
-        {"does": "write", "file": "wrong.cu", "line": 4, "block": [1, 0, 0], "thread": [36, 0, 0]}
-    ]
-    assert finding["text"].splitlines()[:3] == [
+    assert finding.id == "bounds.global"
+    assert finding.weight == "mistake"
+    assert finding.kernel == "oob_global"
+    assert finding.count == 2
+    assert finding.parts == (Part(does="write", who="", file="wrong.cu", line=4, block=(1, 0, 0), thread=(36, 0, 0)),)
+    assert finding.text.splitlines()[:3] == [
         "WRITE of 4 bytes outside every allocation, kernel oob_global",
         "  write by thread 36 of block 1   wrong.cu:4",
         "  1 byte after an allocation of 400 bytes",
     ]
-    assert "0x" not in finding["text"]
+    assert "0x" not in finding.text
 
 
 def test_races_name_both_lines_and_the_learners_kernel() -> None:
     """A header of the toolkit is not where the kernel is; a warning is a race within a warp."""
     copy, warp = findings(RACES)
-    assert (copy["id"], copy["kind"], copy["kernel"], copy["count"]) == (
+    assert (copy.id, copy.kind, copy.kernel, copy.count) == (
         "race.shared",
         "async copy and read",
         "copy_ahead<int>",
         512,
     )
-    assert [(part["file"], part["line"]) for part in copy["parts"]] == [
+    assert [(part.file, part.line) for part in copy.parts] == [
         ("cuda_pipeline_helpers.h", 190),
         ("races.cu", 65),
     ]
-    assert warp["kind"] == "warp-synchronous"
-    assert "__syncwarp" in warp["advice"]
+    assert warp.kind == "warp-synchronous"
+    assert "__syncwarp" in warp.advice
 
 
 def test_a_launch_that_was_refused_names_the_kernel() -> None:
     """The kernel is the first frame of the host's stack."""
     (finding,) = findings(REFUSED)
-    assert finding["id"] == "launch.failed"
-    assert finding["headline"] == "LAUNCH of oob_global: cudaErrorInvalidValue (invalid argument)"
+    assert finding.id == "launch.failed"
+    assert finding.headline == "LAUNCH of oob_global: cudaErrorInvalidValue (invalid argument)"
 
 
 def test_what_follows_from_a_fault_is_not_told_again() -> None:
     """cudaDeviceSynchronize fails because the kernel did."""
     (finding,) = findings(TRAP)
-    assert finding["id"] == "trap"
-    assert "by thread (0, 2, 0)" in finding["text"]
+    assert finding.id == "trap"
+    assert "by thread (0, 2, 0)" in finding.text
 
 
 def test_each_kind_of_report_has_its_id() -> None:
     """Reading what nobody wrote is advice, for the value may go nowhere."""
     found = findings(OTHERS)
-    assert [finding["id"] for finding in found] == ["bounds.shared", "misaligned", "uninitialised.global"]
-    assert [finding["weight"] for finding in found] == ["mistake", "mistake", "advice"]
+    assert [finding.id for finding in found] == ["bounds.shared", "misaligned", "uninitialised.global"]
+    assert [finding.weight for finding in found] == ["mistake", "mistake", "advice"]
 
 
 @pytest.mark.parametrize("text", ["", "no error\n", "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"])
@@ -162,6 +161,6 @@ def test_a_missing_tool_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, tmp_p
         nvcc = tmp_path / "nvcc"
 
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("scanlab.sanitize.toolchain", Tools)
+    monkeypatch.setattr("scanlab.judging.sanitize.toolchain", Tools)
     with pytest.raises(KitError, match="needs compute-sanitizer"):
         find_tool()

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from conftest import REPOSITORY
-from scanlab.bootstrap import apt, build, cuda, environment
+from scanlab import on_demand, suite
+from scanlab.bootstrap import apt, build, cuda, environment, steps
 from scanlab.bootstrap.console import SetupError
+from scanlab.errors import KitError
+from scanlab.on_demand import Extra, Need, Packages
 from stand_ins import write_program
 
 DEB822 = """\
@@ -111,10 +114,10 @@ def test_os_release_is_read_with_and_without_quotes() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["requirements.txt", "requirements-nvcc.txt", "requirements-dev.txt", "requirements-slurm.txt"]
+    "path", sorted((REPOSITORY / "grader/python").glob("requirements*.txt")), ids=lambda path: path.name
 )
-def test_every_requirement_is_pinned_by_hash_and_none_by_address(name: str) -> None:
-    text = (REPOSITORY / "grader/python" / name).read_text()
+def test_every_requirement_is_pinned_by_hash_and_none_by_address(path: Path) -> None:
+    text = path.read_text()
     entries = [
         entry for entry in text.replace("\\\n", " ").splitlines() if entry and not entry.lstrip().startswith("#")
     ]
@@ -230,3 +233,123 @@ def test_a_build_folder_of_another_kit_is_not_taken_over(tmp_path: Path, monkeyp
     with pytest.raises(SetupError, match=r"SCANLAB_BUILD: .*/build was built for the kit in .*/other; name another"):
         build.prepare("nvcc")
     assert kept.exists()
+
+
+# ---- what only one command, or the tests, need -----------------------------------------------------------------------
+
+HERE = Packages("json", "nothing", "requirements.txt", ("json",))
+ABSENT = Packages("a snake", "charming", "requirements-plot.txt", ("no_such_snake",))
+OTHER = Packages("a frog", "kissing", "requirements-slurm.txt", ("no_such_frog",))
+HEADERS = Packages("headers", "programs", "requirements-tests-cuda.txt", headers=("no_such.h",))
+TOOL = Need("a tool", "digging", "no-such-tool", "no-such-tool", "no-such-tool", ("no-such-tool",))
+SPADE = Need("a spade", "digging", "no-such-spade", "no-such-spade", "no-such-spade", ("no-such-spade",))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
+    """Return what apt and pip are asked for, by stand-ins that can install no spade and no frog."""
+    made: list[list[str]] = []
+    there: set[str] = set()
+
+    def install(names: list[str]) -> None:
+        made.append(names)
+        if {"no-such-spade", "requirements-slurm.txt"} & set(names):
+            raise SetupError("it is sold out")
+        there.update(names)
+
+    monkeypatch.setattr(apt, "install", lambda needs: install([need.apt for need in needs]) if needs else None)
+    monkeypatch.setattr(apt, "may_install", lambda: True)
+    monkeypatch.setattr(environment, "pip_install", lambda paths, _: install([path.name for path in paths]))
+    monkeypatch.setattr(environment, "inside", lambda: True)
+    monkeypatch.setattr(Need, "is_here", lambda need: need.apt in there)
+    monkeypatch.setattr(Packages, "is_here", lambda extra: extra is HERE or extra.pins in there)
+    monkeypatch.setattr("scanlab.bootstrap.console.STATE", tmp_path)
+    monkeypatch.delenv("SCANLAB_NO_SETUP", raising=False)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("extra", "files"), [(HERE, []), (ABSENT, [["requirements-plot.txt"]]), (TOOL, [["no-such-tool"]])]
+)
+def test_what_a_command_needs_is_installed_once(asked: list[list[str]], extra: Extra, files: list[list[str]]) -> None:
+    on_demand.provide(extra, "this test")
+    on_demand.provide(extra, "this test")
+    assert asked == files
+
+
+@pytest.mark.parametrize(("extra", "line"), [(ABSENT, "pip install -r "), (TOOL, "no-such-tool")])
+@pytest.mark.parametrize("is_own", [True, False])
+def test_where_nothing_may_be_installed_the_line_to_type_is_said(
+    asked: list[list[str]], monkeypatch: pytest.MonkeyPatch, extra: Extra, line: str, is_own: bool
+) -> None:
+    if is_own:
+        monkeypatch.setenv("SCANLAB_NO_SETUP", "1")
+    else:
+        monkeypatch.setattr(environment, "inside", lambda: False)
+    with pytest.raises(KitError, match=rf"this test needs {extra.name}, which .* lacks; type: .*{line}"):
+        on_demand.provide(extra, "this test")
+    assert asked == []
+
+
+def test_what_fails_to_install_is_a_kit_fault(asked: list[list[str]]) -> None:
+    with pytest.raises(KitError, match="sold out"):
+        on_demand.provide(SPADE, "this test")
+    assert asked == [["no-such-spade"]]
+
+
+def test_what_cannot_be_had_for_the_tests_costs_nothing_else(
+    asked: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(on_demand, "FOR_TESTS", (TOOL, HERE, SPADE, OTHER, ABSENT, HEADERS))
+    monkeypatch.setattr(on_demand, "_nvcc_is_of_wheels", lambda: False)
+    on_demand.provide_for_tests()
+    assert asked == [
+        ["no-such-tool", "no-such-spade"],
+        ["no-such-tool"],
+        ["no-such-spade"],
+        ["requirements-slurm.txt", "requirements-plot.txt"],
+        ["requirements-slurm.txt"],
+        ["requirements-plot.txt"],
+    ]
+    skipped = [line for line in capsys.readouterr().err.splitlines() if "are skipped; type: " in line]
+    assert [line.partition(" need ")[2].partition(" (")[0] for line in skipped] == ["a spade", "a frog", "headers"]
+    assert "CUDA toolkit" in skipped[-1]
+
+
+def test_where_nothing_may_be_installed_the_tests_say_what_is_skipped(
+    asked: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(on_demand, "FOR_TESTS", (TOOL, HERE, ABSENT))
+    monkeypatch.setenv("SCANLAB_NO_SETUP", "1")
+    on_demand.provide_for_tests()
+    tool, snake = capsys.readouterr().err.splitlines()
+    assert asked == []
+    assert "a tool (digging)" in tool
+    assert snake.endswith("-m pip install -r grader/python/requirements-plot.txt")
+
+
+def test_every_skip_is_told_with_its_reason() -> None:
+    results = [
+        {"name": "python - scanlab:a", "result": "OK", "stdout": "3 passed\n"},
+        {"name": "b", "result": "OK", "stdout": "..s\nSKIPPED [2] tests/x.py:12: no snake; type: get one\n1 passed"},
+        {"name": "gpu - scanlab:d", "result": "SKIP", "stdout": "not run: no GPU\n"},
+        {"name": "e", "result": "SKIP"},
+    ]
+    assert suite.skips(results) == ["b: no snake; type: get one", "d: no GPU", "e: it does not say why"]
+
+
+@pytest.mark.parametrize(
+    ("words", "builds"),
+    [
+        (["trace", "02"], True),
+        (["report", "results"], False),
+        (["report", "results", "--traces"], True),
+        (["course", "check", "--prove"], True),
+        (["course", "check"], False),
+        (["check", "--help"], False),
+        (["list"], False),
+        ([], False),
+    ],
+)
+def test_what_runs_kernels_is_built_first(words: list[str], builds: bool) -> None:
+    assert steps._needs_build(words) == builds

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from conftest import REPOSITORY
-from scanlab import skeleton
-from scanlab.labs import Lab, all_labs
+from scanlab.labs import skeleton
+from scanlab.labs.folders import Lab, all_labs
 
 BEFORE = '// what it does\n#include "scanlab.cuh"\nvoid f() {\n  // >>> your code\n'
 AFTER = "  // <<< your code\n}\n"
@@ -18,7 +18,7 @@ SOLUTION = f"{BEFORE}  done();\n{AFTER}"
 @pytest.mark.parametrize("lab", all_labs(), ids=lambda lab: lab.name)
 def test_skeleton_and_solution_are_the_same_outside_the_regions(lab: Lab) -> None:
     solution = (REPOSITORY / "solutions" / lab.name / "scan.cu").read_text()
-    assert skeleton.REGION.search(solution), "no region is marked"
+    assert skeleton.regions(solution), "no region is marked"
     assert "TODO" not in solution
     text, origin = skeleton.pristine(lab)
     assert origin.startswith("commit ") or not skeleton._commits(lab.source), "no committed skeleton fits the solution"

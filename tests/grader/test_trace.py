@@ -12,8 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import Scanlab
+from made_results import cause, finding, part
+from scanlab.judging.result import Finding
 from scanlab.trace import sums
-from scanlab.trace.model import Launch, Trace
+from scanlab.trace.accesses import Access, Accesses, TracedArray, TracedLaunch
+from scanlab.trace.model import Failure, Launch, Place, Trace
 from scanlab.trace.record import Options, make_trace
 from scanlab.trace.rows import MOST_ROWS, drawing_of
 from scanlab.trace.sums import ELEMENTS, Decoder, Sum
@@ -34,15 +37,15 @@ class Block:
         self.inputs = self.elements.inputs(n)
         self.memory: dict[tuple[int, int], sums.Value] = {(0, i): x for i, x in enumerate(self.inputs)}
         self.barriers: list[int] = []
-        self.accesses: list[list[Any]] = []
-        self.races: list[dict[str, Any]] = []
-        self.failure: dict[str, Any] | None = None
+        self.accesses: list[Access] = []
+        self.races: list[Finding] = []
+        self.failure: Failure | None = None
         self.arrays = ["d_x, the input", "s_xy", "d_y, the output", "s_other"]
 
     def access(self, does: str, thread: int, array: int, element: int, line: int) -> None:
         size = self.elements.bytes
-        value = list(self.memory[array, element])
-        self.accesses.append([does, len(self.barriers), 0, thread, array, element * size, size, line, value])
+        value = self.memory[array, element]
+        self.accesses.append(Access(does, len(self.barriers), 0, thread, array, element * size, size, line, value))
 
     def read(self, thread: int, array: int, element: int, line: int) -> sums.Value:
         self.access("read", thread, array, element, line)
@@ -66,22 +69,23 @@ class Block:
     def trace(self) -> Trace:
         size = self.elements.bytes
         counts = [self.n, SECTION, self.n, SECTION]
-        launch = {
-            "kernel": "scan_kernel",
-            "grid": [1, 1, 1],
-            "block": [SECTION, 1, 1],
-            "has_block": True,
-            "has_shuffles": False,
-            "arrays": [
-                {"name": name, "space": "shared" if name.startswith("s_") else "global", "bytes": count * size}
-                for name, count in zip(self.arrays, counts, strict=True)
-            ],
-            "places": [{"file": "scan.cu", "line": line} for line in range(100)],
-            "barriers": self.barriers,
-            "accesses": self.accesses,
-            "left_out": 0,
-        }
-        told = {"launches": [launch], "races": self.races, "failure": self.failure, "printed": ""}
+        arrays = tuple(
+            TracedArray(name=name, space="shared" if name.startswith("s_") else "global", bytes=count * size)
+            for name, count in zip(self.arrays, counts, strict=True)
+        )
+        launch = TracedLaunch(
+            kernel="scan_kernel",
+            grid=(1, 1, 1),
+            block=(SECTION, 1, 1),
+            has_block=True,
+            has_shuffles=False,
+            arrays=arrays,
+            places=tuple(Place(file="scan.cu", line=line) for line in range(100)),
+            barriers=tuple(self.barriers),
+            accesses=tuple(self.accesses),
+            left_out=0,
+        )
+        told = Accesses(launches=(launch,), races=tuple(self.races), failure=self.failure, printed="")
         decoder = Decoder(self.elements, self.inputs)
         return make_trace(told, decoder, Path("scan.cu"), None, Options(n=self.n))
 
@@ -252,9 +256,11 @@ def test_a_sum_that_came_by_registers_has_no_wire() -> None:
     assert "1 value came by registers: no wire leads there" in trace.launches[0].notes
 
 
-def race(first: tuple[str, int], second: tuple[str, int]) -> dict[str, Any]:
-    parts = [{"does": does, "file": "scan.cu", "line": line} for does, line in (first, second)]
-    return {"kernel": "scan_kernel", "variable": "s_xy", "parts": parts, "text": "RACE (write-after-read): s_xy[0]"}
+def race(*steps: tuple[str, int]) -> Finding:
+    parts = [part(does, line) for does, line in steps]
+    text = "RACE (write-after-read): s_xy[0]"
+    seen = finding("race.shared", parts, kernel="scan_kernel", variable="s_xy", text=text)
+    return Finding(**{name: value for name, value in seen if name != "checks"})
 
 
 def racing(n: int = 4) -> Trace:
@@ -291,8 +297,8 @@ def test_races_are_seen_without_colour_and_are_red_in_the_picture() -> None:
 def test_a_call_that_ends_badly_is_drawn_as_far_as_it_came() -> None:
     block = Block(4)
     block.load()
-    cause = {"headline": "inclusive scan", "actual": "read of 8 bytes outside shared array s_xy", "expected": ""}
-    block.failure = {"verdict": "fail", "cause": {**cause, "where": None, "details": [], "rationale": "", "next": ""}}
+    told = cause("inclusive scan", actual="read of 8 bytes outside shared array s_xy")
+    block.failure = Failure(verdict="fail", cause=told)
     trace = block.trace()
     assert drawn(trace) == [["0", "1", "2", "3"]]
     for text in (plain(lines(trace, 80)), svg(trace)):
@@ -317,7 +323,7 @@ def test_numbers_are_shown_as_numbers() -> None:
     block = Block(2)
     block.load()
     for thread, count in ((0, 3), (1, -4)):
-        block.accesses.append(["write", 0, 0, thread, 3, 4 * thread, 4, 50, [count & sums.WORD]])
+        block.accesses.append(Access("write", 0, 0, thread, 3, 4 * thread, 4, 50, (count & sums.WORD,)))
     block.store()
     rows = {row.array.name: row for row in drawing_of(block.trace().launches[0]).rows}
     assert [cell.text for cell in rows["s_other"].cells.values()] == ["3", "-4"]

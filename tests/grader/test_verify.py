@@ -1,14 +1,16 @@
 """`verify` finds what is wrong with a lab, and says it."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from scanlab import verify
+import made_results
+from made_results import check
 from scanlab.errors import KitError
-from scanlab.labs import Lab, all_labs, base_of
-from scanlab.plan import Options
+from scanlab.judging.plan import Options
+from scanlab.judging.result import Cause, LabResult
+from scanlab.labs import verify
+from scanlab.labs.folders import Lab, all_labs, base_of
 
 OPENING = '// what it does\n#include "scanlab.cuh"\n'
 SKELETON = OPENING + "void f() {\n  // >>> your code\n  // TODO(1): think\n  // <<< your code\n}\n"
@@ -31,14 +33,11 @@ points = 100
 sizes = [1]
 schedules = ["in_order"]
 """
-CAUSE = {"headline": "y[0] = 0, expected 1"}
+CAUSE = made_results.cause("y[0] = 0, expected 1")
 
 
-def result(
-    verdict: str, points: float, *, name: str = "inclusive", cause: dict[str, str] | None = None
-) -> dict[str, Any]:
-    check = {"name": name, "verdict": verdict, "cause": cause}
-    return {"verdict": verdict, "points": points, "max_points": 100, "checks": [check]}
+def result(verdict: str, points: float, *, name: str = "inclusive", cause: Cause | None = None) -> LabResult:
+    return made_results.result(check(name, verdict, 100, points=points, cause=cause))
 
 
 FAILS = result("fail", 0, cause=CAUSE)
@@ -54,7 +53,7 @@ def verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     def run(
         *pairs: tuple[str, str],
-        results: tuple[dict[str, Any], dict[str, Any]] = (FAILS, PASSES),
+        results: tuple[LabResult, LabResult] = (FAILS, PASSES),
         builds_on: dict[str, str] | None = None,
         only: slice = slice(None),
         keys: str = "",
@@ -106,7 +105,7 @@ def test_texts_that_do_not_fit_are_shown(verified, given: str, solution: str, fa
         ((PASSES, PASSES), "the skeleton gets pass, and should get fail"),
         ((result("fail", 0), PASSES), "fails without a cause"),
         (
-            (result("fail", 0, name="build", cause={"headline": "nvcc says no"}), PASSES),
+            (result("fail", 0, name="build", cause=made_results.cause("nvcc says no")), PASSES),
             "does not compile: nvcc says no",
         ),
         ((result("timeout", 0, cause=CAUSE), PASSES), "the skeleton gets timeout"),

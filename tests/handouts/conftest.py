@@ -8,7 +8,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGE = REPOSITORY / "grader/python"
-sys.path.insert(0, str(PACKAGE))
+sys.path[:0] = [str(PACKAGE), str(REPOSITORY / "tests")]
 os.environ["PYTHONPATH"] = str(PACKAGE)
 
 MESON_SKIP = 77

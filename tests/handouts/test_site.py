@@ -10,12 +10,13 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from needs import skip_without
 from scanlab.errors import KitError
 from scanlab.handouts import site
+from scanlab.on_demand import HANDOUTS
 from texts import LABS, PROGRAMS, REPOSITORY, name
 
-for module in site.MODULES:
-    pytest.importorskip(module, reason=f"{module} is not here: grader/python/requirements-handouts.txt has it")
+skip_without(HANDOUTS)
 
 
 class Page(HTMLParser):

@@ -10,7 +10,8 @@ import typer.main
 
 from scanlab.cli import app
 from scanlab.errors import UsageError
-from scanlab.labs import all_labs, find_lab, read_rubric
+from scanlab.labs.folders import all_labs, find_lab
+from scanlab.labs.rubric_file import read_rubric
 from texts import HANDOUTS, LABS, PROGRAMS, REPOSITORY, TEXTS, codes, commands, links, name, tables
 
 each_text = pytest.mark.parametrize("path", TEXTS, ids=name)
@@ -247,6 +248,54 @@ def test_copied_code_is_found() -> None:
     assert fault.startswith("3: three lines of ")
     assert len(copy_faults("Text\n\n" + "\n".join(f"        {line}" for line in block.splitlines()))) == 1
     assert copy_faults(f"```cuda\n{lines[at]}\n{lines[at + 1]}\n```\n") == []
+
+
+FOLDED = re.compile(r"^<details>\n.*?^</details>$", re.MULTILINE | re.DOTALL)
+EXCERPT = re.compile(
+    r"^```\{literalinclude\} \.\./solutions/(?P<lab>\w+)/scan\.cu\n(?P<options>(?::.*\n)*)```$", re.MULTILINE
+)
+PATTERN = re.compile(r'^:(start-at|start-after|end-at|end-before): *"?(.*?)"?$', re.MULTILINE)
+
+
+def excerpt(program: list[str], options: str) -> list[str]:
+    """Return the lines of a program that a literalinclude with these options shows."""
+    asked = dict(PATTERN.findall(options))
+    begin, end = asked.get("start-at") or asked["start-after"], asked.get("end-at") or asked["end-before"]
+    first = next(i for i, line in enumerate(program) if begin in line) + ("start-after" in asked)
+    last = next(i for i, line in enumerate(program[first:], first) if end in line) + ("end-at" in asked)
+    return program[first:last]
+
+
+def open_solutions(text: str) -> Faults:
+    """Excerpts of what a learner has to write, that are in sight before the reader asks for them."""
+    faults = []
+    folds = [range(*found.span()) for found in FOLDED.finditer(text)]
+    for found in EXCERPT.finditer(text):
+        solution = (REPOSITORY / "solutions" / found["lab"] / "scan.cu").read_text(encoding="utf-8").splitlines()
+        given = set(steady((REPOSITORY / "labs" / found["lab"] / "scan.cu").read_text(encoding="utf-8")))
+        secret = [line for line in steady("\n".join(excerpt(solution, found["options"]))) if line not in given]
+        if secret and not any(found.start() in fold for fold in folds):
+            faults.append(f"{text.count(chr(10), 0, found.start()) + 1}: shows {secret[0]!r}: put it into <details>")
+    return faults
+
+
+@each_lab
+def test_no_solution_stands_in_the_readers_way(path: Path) -> None:
+    agree(path, open_solutions)
+
+
+def test_a_solution_in_sight_is_found() -> None:
+    block = (
+        "```{literalinclude} ../solutions/02_kogge_stone/scan.cu\n"
+        ':start-after: "// >>> your code"\n:end-before: "// <<< your code"\n```'
+    )
+    (fault,) = open_solutions(f"# A\n\n{block}\n")
+    assert fault.startswith("3: shows 'for (int stride = 1;")
+    assert open_solutions(f"# A\n\n<details>\n<summary>S</summary>\n\n{block}\n\n</details>\n") == []
+    given = block.replace('after: "// >>> your code"', 'at: "s_xy[t] = t"').replace(
+        'before: "// <<< your code"', 'at: "s_xy[t] = t"'
+    )
+    assert open_solutions(given) == []
 
 
 # ---- labs and rubrics -----------------------------------------------------------------------------------------------

@@ -12,9 +12,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "grader/python"))
 
-from scanlab.judge import Submission, grade
-from scanlab.labs import all_labs
-from scanlab.plan import Options
+from scanlab.judging.judge import Submission, grade
+from scanlab.judging.plan import Options
+from scanlab.labs.folders import all_labs
 
 
 def main() -> int:
@@ -31,8 +31,8 @@ def main() -> int:
         if i != j and (abs(i - j) == 1 or not asked.neighbours)
     ]
     results = grade([Submission(labs[i], labs[j].solution) for i, j in pairs], Options(device=asked.device))
-    points = {pair: f"{result['points']:g}" for pair, result in zip(pairs, results, strict=True)}
-    full = [pair for pair, result in zip(pairs, results, strict=True) if result["points"] >= result["max_points"]]
+    points = {pair: f"{result.points:g}" for pair, result in zip(pairs, results, strict=True)}
+    full = [pair for pair, result in zip(pairs, results, strict=True) if result.points >= result.max_points]
     print(f"{'as':22}" + "".join(f"{lab.name[:2]:>5}" for lab in labs) + "   solution of")
     for i, lab in enumerate(labs):
         print(f"{lab.name:22}" + "".join(f"{points.get((i, j), ''):>5}" for j in range(len(labs))))

@@ -12,25 +12,24 @@ Exit 0 when every expectation is met, 1 when one is not, 77 when there is no GPU
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "grader/python"))
 
-from scanlab.corpora import disappointments, mistakes, read, sample  # noqa: E402
-from scanlab.driver import has_gpu  # noqa: E402
-from scanlab.judge import grade  # noqa: E402
-from scanlab.plan import Options  # noqa: E402
+from scanlab.judging.driver import has_gpu  # noqa: E402
+from scanlab.judging.judge import grade  # noqa: E402
+from scanlab.judging.plan import Options  # noqa: E402
+from scanlab.judging.result import LabResult  # noqa: E402
+from scanlab.labs.corpora import disappointments, mistakes, programs_in, read, sample  # noqa: E402
 
 SKIPPED = 77
 
 
-def told(result: dict[str, Any]) -> str:
+def told(result: LabResult) -> str:
     """Return in one line what a learner is told first."""
-    causes = (check["cause"] for check in result["checks"] if check["verdict"] not in ("pass", "skipped"))
-    cause = next(filter(None, causes), None)
+    cause = next((check.failure for check in result.failed_checks), None)
     ids = ", ".join(dict.fromkeys(mistakes(result)))
-    return f"[{ids}] {cause['headline']}: {cause['actual']} {cause['rationale']}" if cause else "every check passed"
+    return f"[{ids}] {cause.headline}: {cause.actual} {cause.rationale}" if cause else "every check passed"
 
 
 def main() -> int:
@@ -40,7 +39,7 @@ def main() -> int:
     parser.add_argument("--device", choices=["vgpu", "gpu"], default="vgpu")
     parser.add_argument("--sample", action="store_true")
     asked = parser.parse_args()
-    paths = sorted((HERE / asked.folder).glob("*.cu"))
+    paths = programs_in(HERE / asked.folder) if (HERE / asked.folder).is_dir() else []
     if not paths:
         parser.error(f"no mutants in tests/mutants/{asked.folder}")
     mutants = [read(path, asked.device) for path in paths]

@@ -5,18 +5,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import made_results
 from made_course import made_course, showing
 from scanlab.classroom.grading import make_record
 from scanlab.classroom.records import Class, HandedIn, Problem, Student, Submission
 from scanlab.classroom.store import Store, Unit
+from scanlab.judging.result import Cause, CheckResult, LabResult, SeenFinding
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 KOGGE_STONE = "02_kogge_stone"
 DOUBLE_BUFFER = "03_double_buffer"
 PLAIN = '#include "scanlab.cuh"\n\n__global__ void kernel(float* s) {\n  float sum = s[1];\n  s[0] = sum;\n}\n'
 """Line 4 reads and line 5 writes."""
-
-Json = dict[str, Any]
 
 
 def file_of(lab: str) -> str:
@@ -28,40 +28,21 @@ def finding(
     lines: Sequence[tuple[str, int]] = (),
     lab: str = KOGGE_STONE,
     *,
-    checks: Sequence[str] = ("inclusive",),
-    weight: str = "mistake",
-    headline: str = "",
     facts: Sequence[str] = (),
-    advice: str = "put a barrier between them",
-    count: int = 1,
-    kind: str = "",
-) -> Json:
+    **more: Any,
+) -> SeenFinding:
     """A finding as the judge tells it; thread n does what the n-th line says."""
-    parts = [
-        {"does": does, "who": "", "file": file_of(lab), "line": line, "block": None, "thread": [at, 0, 0]}
-        for at, (does, line) in enumerate(lines)
-    ]
-    return {
-        "id": its_id,
-        "weight": weight,
-        "headline": headline or f"HEADLINE of {its_id}",
-        "kernel": "kernel",
-        "variable": "s",
-        "element": None,
-        "kind": kind,
-        "block": [0, 0, 0],
-        "parts": parts,
-        "facts": list(facts)
-        or [f"{does} by thread {at}   {file_of(lab)}:{line}" for at, (does, line) in enumerate(lines)],
-        "details": [],
-        "advice": advice,
-        "count": count,
-        "text": "",
-        "checks": list(checks),
+    parts = [made_results.part(does, line, at, file_of(lab)) for at, (does, line) in enumerate(lines)]
+    known = {
+        "block": (0, 0, 0),
+        "facts": tuple(facts)
+        or tuple(f"{does} by thread {at}   {file_of(lab)}:{line}" for at, (does, line) in enumerate(lines)),
+        "advice": "put a barrier between them",
     }
+    return made_results.finding(its_id, parts, **(known | more))
 
 
-def race(lab: str = KOGGE_STONE, **more: Any) -> Json:
+def race(lab: str = KOGGE_STONE, **more: Any) -> SeenFinding:
     return finding("race.shared", [("read", 4), ("write", 5)], lab, **more)
 
 
@@ -70,65 +51,25 @@ def check(
     verdict: str = "pass",
     most: float = 10,
     *,
-    points: float | None = None,
-    cause: Json | None = None,
-    title: str = "",
+    cause: Cause | None = None,
     not_run: float = 0,
-    counts: Mapping[str, float] | None = None,
-    times: Mapping[str, float] | None = None,
-) -> Json:
-    got = points if points is not None else most if verdict == "pass" else 0
-    return {
-        "name": name,
-        "title": title or f"title of {name}",
-        "verdict": verdict,
-        "points": got,
-        "max_points": most,
-        "not_run_points": not_run,
-        "cause": cause if cause or verdict == "pass" else why("it failed"),
-        "counts": counts,
-        "times": times,
-        "findings": [],
-        "findings_total": 0,
-        "output_hash": None,
-    }
+    **more: Any,
+) -> CheckResult:
+    known = {"not_run_points": not_run} | ({"cause": cause} if cause else {})
+    return made_results.check(name, verdict, most, **(known | more))
 
 
-def why(headline: str, its_id: str = "", again: str = "") -> Json:
-    return {
-        "headline": headline,
-        "rationale": "",
-        "expected": "",
-        "actual": "",
-        "where": None,
-        "details": [],
-        "next": again,
-        "id": its_id,
-    }
+def why(headline: str, its_id: str = "", again: str = "") -> Cause:
+    return made_results.cause(headline, id=its_id, next=again)
 
 
-def result(checks: Sequence[Json], findings: Sequence[Json] = (), lab: str = KOGGE_STONE, **more: Any) -> Json:
-    verdicts = [one["verdict"] for one in checks]
-    worst = next((one for one in ("error", "fail", "timeout", "inconclusive") if one in verdicts), "pass")
-    return {
-        "schema": "scanlab-result",
-        "version": 1,
-        "lab": lab,
-        "title": lab,
-        "device": "a stand-in",
-        "seed": 7,
-        "verdict": worst,
-        "points": sum(one["points"] for one in checks),
-        "max_points": sum(one["max_points"] for one in checks),
-        "not_run_points": sum(one["not_run_points"] for one in checks),
-        "checks": list(checks),
-        "findings": list(findings),
-        "findings_total": len(findings),
-        **more,
-    }
+def result(
+    checks: Sequence[CheckResult], findings: Sequence[SeenFinding] = (), lab: str = KOGGE_STONE, **more: Any
+) -> LabResult:
+    return made_results.result(*checks, findings=tuple(findings), lab=lab, **more)
 
 
-def hiding(check: str, word: str = "hidden", lab: str = KOGGE_STONE) -> Json:
+def hiding(check: str, word: str = "hidden", lab: str = KOGGE_STONE) -> dict[str, Any]:
     """A course, as class.json has it, that shows a check to some only."""
     return showing(lab, "2026-10-06T00:00:00+02:00", **{check: word})
 
@@ -145,7 +86,7 @@ class Classroom:
     def hand_in(
         self,
         key: str,
-        graded: Mapping[str, tuple[str | bytes, Json]],
+        graded: Mapping[str, tuple[str | bytes, LabResult]],
         *,
         name: str | None = None,
         is_known: bool = True,
@@ -159,7 +100,9 @@ class Classroom:
             sha256 = hashlib.sha256(data).hexdigest()
             self.store.source(sha256).parent.mkdir(parents=True, exist_ok=True)
             self.store.source(sha256).write_bytes(data)
-            self.store.write_graded(Unit(lab, sha256), got, {"seconds": 1.0, "cpu_seconds": 1.0})
+            self.store.write_graded(
+                Unit(lab, sha256), got.model_copy(update={"lab": lab}), {"seconds": 1.0, "cpu_seconds": 1.0}
+            )
             files.append(HandedIn(lab=lab, name="scan.cu", sha256=sha256))
         student = Student(id=key, name=name or f"Student {key}") if is_known else None
         self.submissions.append(
@@ -216,7 +159,7 @@ def hostile_class(folder: Path) -> Store:
         submitted_at="2026-11-01T10:00:00+01:00",
     )
     lines = "".join(f"// line {at}\n" for at in range(1, 20_001)) + "oops;\n"
-    broken = finding("compile", facts=[f"{file_of(KOGGE_STONE)}(20001): error: {HOSTILE}"], checks=["build"])
+    broken = finding("compile", facts=[f"{file_of(KOGGE_STONE)}(20001): error: {HOSTILE}"], checks=("build",))
     room.hand_in(
         "s0002", {KOGGE_STONE: (lines, result([check("build", "fail", 100)], [broken]))}, name="Student \u05d0\u05d1"
     )
@@ -224,10 +167,10 @@ def hostile_class(folder: Path) -> Store:
     room.hand_in("s0004", {}, problems=[Problem(name=HOSTILE, reason=HOSTILE)])
     fault = result([check("build", "error", 100, cause=why(HOSTILE, "kit"))])
     room.hand_in("s0005", {KOGGE_STONE: (PLAIN + "// 5\n", fault)})
-    timed = check("speed", "pass", 15, times={"ratio": 1.04, "ratio_low": 1.0, "ratio_high": 1.1})
+    timed = check("speed", "pass", 15, times=made_results.times(1.04, 1.0, 1.1))
     room.hand_in("s0006", {DOUBLE_BUFFER: (PLAIN, result([check("inclusive"), timed], lab=DOUBLE_BUFFER))})
     room.hand_in("other-1", {KOGGE_STONE: (PLAIN, result([check("inclusive")]))}, is_known=False, origin=HOSTILE)
-    hidden = finding("bounds.shared", [("read", 900)], checks=["sectors"])
+    hidden = finding("bounds.shared", [("read", 900)], checks=("sectors",))
     failed = result([check("inclusive"), check("sectors", "fail")], [hidden])
     room.hand_in("s0008", {KOGGE_STONE: ("int a;\n" * 1000, failed)})
     return room.write([Student(id="s0007", name=HOSTILE)], [Problem(name=HOSTILE, reason=HOSTILE)])

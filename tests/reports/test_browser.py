@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-for module in ("jinja2", "markupsafe", "pygments"):
-    pytest.importorskip(module, reason=f"{module} is not here: grader/python/requirements-reports.txt has it")
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="Playwright is not here: grader/python/requirements-dev.txt has it"
-)
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-if CHROMIUM is None:
-    pytest.skip("Chromium is not here: apt-get install chromium", allow_module_level=True)
+from needs import skip_without
+from scanlab.on_demand import CHROMIUM, PLAYWRIGHT, REPORTS
+
+skip_without(REPORTS, PLAYWRIGHT, CHROMIUM)
+
+from playwright import sync_api as playwright
 
 from classes import KOGGE_STONE, PLAIN, Classroom, check, hostile_class, race, result
 from scanlab.reports.make import Wanted, make
@@ -30,8 +28,9 @@ def browser() -> Iterator[Any]:
     with playwright.sync_playwright() as started:
         # Chromium's own sandbox needs what a container's root does not have; the pages are this test's own.
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        program = next(filter(None, map(shutil.which, CHROMIUM.programs)))
         try:
-            launched = started.chromium.launch(executable_path=CHROMIUM, args=arguments, timeout=60_000)
+            launched = started.chromium.launch(executable_path=program, args=arguments, timeout=60_000)
         except playwright.Error as error:
             pytest.skip(f"Chromium does not start here: {str(error).splitlines()[0]}")
         yield launched

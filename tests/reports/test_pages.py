@@ -10,8 +10,10 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-for module in ("jinja2", "markupsafe", "pygments"):
-    pytest.importorskip(module, reason=f"{module} is not here: grader/python/requirements-reports.txt has it")
+from needs import skip_without
+from scanlab.on_demand import REPORTS
+
+skip_without(REPORTS)
 
 from classes import HOSTILE, hostile_class
 from scanlab.reports.make import Wanted, make

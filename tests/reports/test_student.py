@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
-for module in ("jinja2", "markupsafe", "pygments"):
-    pytest.importorskip(module, reason=f"{module} is not here: grader/python/requirements-reports.txt has it")
+from needs import skip_without
+from scanlab.on_demand import REPORTS
+
+skip_without(REPORTS)
 
 from markupsafe import Markup
 
+import made_results
 from classes import (
     DOUBLE_BUFFER,
     KOGGE_STONE,
@@ -29,6 +32,7 @@ from made_course import made_course
 from scanlab.classroom.records import Deduction, Problem
 from scanlab.classroom.store import Store
 from scanlab.course import Sight
+from scanlab.judging.result import CountLimits
 from scanlab.reports.pictures import Picture
 from scanlab.reports.render import student_html
 from scanlab.reports.student_page import StudentPage, student_page
@@ -65,13 +69,13 @@ def test_a_line_that_reads_and_writes_says_so(tmp_path: Path) -> None:
 
 
 def test_lines_of_other_files_are_not_marked(tmp_path: Path) -> None:
-    elsewhere = finding("race.shared", [("read", 4)])
-    elsewhere["parts"][0]["file"] = "labs/scanlab.cuh"
+    part = made_results.part("read", 4, file="labs/scanlab.cuh")
+    elsewhere = made_results.finding("race.shared", [part])
     assert marks_of(one_page(tmp_path, [check("inclusive", "fail")], [elsewhere])) == {}
 
 
 def test_findings_that_tell_the_same_are_told_once(tmp_path: Path) -> None:
-    twice = [race(count=3), race(count=4, checks=["exclusive"])]
+    twice = [race(count=3), race(count=4, checks=("exclusive",))]
     page = one_page(tmp_path, [check("inclusive", "fail"), check("exclusive", "fail")], twice)
     (one,) = page.labs[0].mistakes
     assert (one.seen, one.others, one.checks) == (7, 1, ["inclusive", "exclusive"])
@@ -82,7 +86,7 @@ def test_the_command_that_shows_it_again_is_that_of_its_check(tmp_path: Path) ->
         check("inclusive", "fail", cause=why("n = 3", "wrong.other", "grader/scanlab check 02 --n 3")),
         check("exclusive", "fail", cause=why("n = 5", "race.shared", "grader/scanlab check 02 --n 5")),
     ]
-    page = one_page(tmp_path, checks, [race(checks=["inclusive", "exclusive"])])
+    page = one_page(tmp_path, checks, [race(checks=("inclusive", "exclusive"))])
     assert page.labs[0].mistakes[0].again == "grader/scanlab check 02 --n 5"
     assert page.labs[0].again == "grader/scanlab check 02 --n 5"
 
@@ -105,7 +109,7 @@ def secret(folder: Path, course: Mapping[str, Any]) -> Store:
     hidden = check("barriers", "fail", 30, points=12, cause=cause, title=SECRET_TITLE, counts={"barriers": 4321})
     waits = check("additions", "skipped", 10, cause=why(f'not run: it needs "{SECRET_TITLE}", which did not pass'))
     shown = check("inclusive", "pass", 20)
-    found = race(checks=["barriers"], headline=SECRET_HEADLINE)
+    found = race(checks=("barriers",), headline=SECRET_HEADLINE)
     room.hand_in("a", {KOGGE_STONE: (PLAIN, result([shown, hidden, waits], [found]))})
     return room.write()
 
@@ -151,7 +155,7 @@ def test_a_finding_of_a_hidden_check_and_of_another_is_shown_as_the_others(tmp_p
     room = Classroom(tmp_path, course=hiding("barriers"))
     hidden = check("barriers", "fail", cause=why(SECRET_HEADLINE, "race.shared", SECRET_COMMAND))
     shown = check("inclusive", "fail", cause=why("n = 3", "race.shared", "grader/scanlab check 02 --n 3"))
-    found = race(checks=["barriers", "inclusive"])
+    found = race(checks=("barriers", "inclusive"))
     room.hand_in("a", {KOGGE_STONE: (PLAIN, result([hidden, shown], [found]))})
     html = student_html(page_of(room.write(), "a"))
     assert SECRET_HEADLINE not in html
@@ -179,11 +183,12 @@ def test_what_a_course_says_of_its_seed_holds(course: Mapping[str, Any], shown: 
     assert ("990017" in student_html(page)) is shown
 
 
-def test_the_limits_are_those_of_the_course(tmp_path: Path) -> None:
+def test_the_limits_are_those_that_the_check_was_graded_by(tmp_path: Path) -> None:
     course = made_course('[[lab]]\nname = "02"\n[[lab.check]]\nname = "barriers"\nat_most = "3 * n"\nat_least = 5')
-    page = one_page(tmp_path, [check("barriers", counts={"barriers": 30})], course=course)
-    gauge = page.labs[0].checks[0].gauge
-    assert (gauge.low, gauge.high) == (5, 3072)
+    for limits, low, high in ((CountLimits(n=2048, at_least=5, at_most=6144), 5, 6144), (None, None, None)):
+        made = check("barriers", counts={"barriers": 30}, limits=limits)
+        gauge = one_page(tmp_path / str(high), [made], course=course).labs[0].checks[0].gauge
+        assert (gauge.low, gauge.high) == (low, high), "of the call that it is of, not of the rubric's n"
 
 
 def test_the_seed_that_everybody_has_is_shown(tmp_path: Path) -> None:
@@ -206,24 +211,26 @@ def test_nothing_of_another_student_is_in_a_page(tmp_path: Path) -> None:
 
 
 def test_counts_stand_beside_their_limits(tmp_path: Path) -> None:
-    page = one_page(tmp_path, [check("barriers", "fail", counts={"barriers": 30, "additions": 1})])
+    limits = CountLimits(n=1024, at_least=18, at_most=22)
+    page = one_page(tmp_path, [check("barriers", "fail", counts={"barriers": 30, "additions": 1}, limits=limits)])
     gauge = page.labs[0].checks[0].gauge
-    assert (gauge.value, gauge.low, gauge.high) == (30, 18, 22)  # 2 log2(1024) ± 2
+    assert (gauge.value, gauge.low, gauge.high) == (30, 18, 22)
     assert 0 < gauge.at(18) < gauge.at(22) < gauge.at(30) < 100
     assert "allowed are 18 to 22" in student_html(page)
 
 
 def test_what_a_check_waits_for_is_said(tmp_path: Path) -> None:
-    page = one_page(tmp_path, [check("inclusive", "fail"), check("barriers", "skipped")])
+    page = one_page(tmp_path, [check("inclusive", "fail"), check("busiest_block", "skipped")])
     assert page.labs[0].checks[1].remark == "waits for: inclusive scan of each section, floats"
 
 
 def test_a_hidden_check_that_others_wait_for_is_not_named(tmp_path: Path) -> None:
     title = "inclusive scan of each section, floats"
-    checks = [check("inclusive", "fail", title=title), check("barriers", "skipped", cause=why(f'it needs "{title}"'))]
+    cause = why(f'it needs "{title}"')
+    checks = [check("inclusive", "fail", title=title), check("busiest_block", "skipped", cause=cause)]
     page = one_page(tmp_path, checks, course=hiding("inclusive"))
     assert [(row.title, row.remark) for row in page.labs[0].checks] == [
-        ("title of barriers", "waits for another check")
+        ("title of busiest_block", "waits for another check")
     ]
     assert title not in student_html(page)
 

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-for module in ("jinja2", "markupsafe", "pygments"):
-    pytest.importorskip(module, reason=f"{module} is not here: grader/python/requirements-reports.txt has it")
+from needs import skip_without
+from scanlab.on_demand import REPORTS
+
+skip_without(REPORTS)
 
 from scanlab.foreign_text import replaced, spelled_out
 from scanlab.reports.findings import Mark, Told

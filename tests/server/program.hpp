@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "vgpu/core/device.hpp"
+#include "vgpu/core/run/device.hpp"
 #include "vgpu/server/protocol.hpp"
 #include "vgpu/server/session.hpp"
 
@@ -87,18 +87,9 @@ class Program {
 
   /// A reply with a descriptor, when it has one.
   bool receive(wire::Reply& reply, int& with) {
-    iovec piece{&reply, sizeof reply};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &piece;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    if (recvmsg(fd, &message, MSG_WAITALL) != static_cast<ssize_t>(sizeof reply)) return false;
+    if (!wire::receive_all(fd, &reply, sizeof reply, with)) return false;
     answer.resize(reply.payload_bytes);
-    if (!wire::receive_all(fd, answer.data(), answer.size())) return false;
-    if (const cmsghdr* head = CMSG_FIRSTHDR(&message)) std::memcpy(&with, CMSG_DATA(head), sizeof with);
-    return true;
+    return wire::receive_all(fd, answer.data(), answer.size());
   }
 
   int fd = -1;

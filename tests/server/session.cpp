@@ -1,15 +1,19 @@
 #include <fcntl.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <csignal>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "program.hpp"
 
 using namespace scanlab;
 using server::Program;
+using server::SessionOptions;
 using server::wire::Op;
 using server::wire::Request;
 
@@ -59,6 +63,21 @@ TEST_CASE("a program gets the device's facts, allocates, and copies there and ba
   CHECK(traffic.bytes_to_device == 1000);
   CHECK(traffic.copies_to_host == 1);
   CHECK(traffic.bytes_to_host == 990);
+}
+
+TEST_CASE("a signal interrupts no greeting") {
+  struct sigaction act {
+  }, before{};
+  act.sa_handler = [](int) {};  // without SA_RESTART: calls that wait end with EINTR
+  REQUIRE(sigaction(SIGALRM, &act, &before) == 0);
+  itimerval often{{0, 50}, {0, 50}}, never{};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  vgpu::Device device(profile());
+  unsigned greeted = 0;
+  for (int i = 0; i < 200; ++i) greeted += Program(device).greet();
+  setitimer(ITIMER_REAL, &never, nullptr);
+  sigaction(SIGALRM, &before, nullptr);
+  CHECK(greeted == 200);
 }
 
 TEST_CASE("a copy in many pieces counts as one") {
@@ -185,6 +204,133 @@ TEST_CASE("shared memory is the same bytes for the program and the device, until
   CHECK(fill(base, 1, 9) == server::wire::error::invalid_value);
   CHECK(bytes[0] == std::byte{42});
   munmap(bytes - offset, offset + 10000);
+  close(shared);
+}
+
+namespace {
+
+SessionOptions counting() {
+  SessionOptions options;
+  options.counts_data_flow = true;
+  return options;
+}
+
+/// What has gone to the host and back since the last time.
+std::pair<std::uint64_t, std::uint64_t> flow(Program& program) {
+  const auto hold = program.session->lock();
+  const server::DataFlow flow = program.session->traffic(hold).flow;
+  program.session->reset_traffic(hold);
+  return {flow.bytes_out(), flow.bytes_in()};
+}
+
+}  // namespace
+
+TEST_CASE("every byte that goes to the host is counted, and what comes back after it") {
+  vgpu::Device device(profile());
+  Program program(device, counting());
+  REQUIRE(program.greet());
+  const vgpu::Address base = program.allocate(4000), other = program.allocate(4000);
+  flow(program);
+  const auto ask = [&](Op op, std::uint64_t bytes) {
+    Request made = request(op);
+    made.to = op == Op::copy_to_host ? 0 : base;
+    made.from = op == Op::copy_to_host ? base : op == Op::copy_on_device ? other : 0;
+    made.bytes = bytes;
+    CHECK(program.ask(made)->error == 0);
+  };
+  using Flow = std::pair<std::uint64_t, std::uint64_t>;
+  ask(Op::copy_to_device, 4000);
+  ask(Op::fill, 4000);
+  ask(Op::copy_on_device, 4000);
+  CHECK(flow(program) == Flow{0, 0});  // it cannot depend on what the device has
+  ask(Op::copy_to_device, 4000);
+  ask(Op::copy_to_host, 3000);
+  CHECK(flow(program) == Flow{3000, 0});
+  ask(Op::copy_to_host, 100);
+  ask(Op::copy_to_device, 2000);
+  for (int k = 0; k < 10; ++k) ask(Op::fill, 1);
+  for (int k = 0; k < 10; ++k) ask(Op::copy_on_device, 1);
+  const auto [out, in] = flow(program);
+  CHECK(out == 100);
+  CHECK(in >= 2000 + 10 + 10);  // each set is a value, each copy on the device a choice
+  CHECK(flow(program) == Flow{0, 0});
+}
+
+TEST_CASE("what host and device share is counted by what each has written, also when it is gone") {
+  vgpu::Device device(profile());
+  Program program(device, counting());
+  REQUIRE(program.greet());
+  const vgpu::Address own = program.allocate(10000), base = program.allocate(10000);
+  const auto ask = [&](Op op, vgpu::Address to, vgpu::Address from, std::uint64_t bytes, int value = 0) {
+    Request made = request(op);
+    made.to = to;
+    made.from = from;
+    made.bytes = bytes;
+    made.value = static_cast<std::uint64_t>(value);
+    CHECK(program.ask(made)->error == 0);
+  };
+  ask(Op::fill, own, 0, 10000, 5);
+  const int shared = program.share(base);
+  REQUIRE(shared >= 0);
+  const std::uint64_t offset = base % vgpu::page_bytes;
+  auto* bytes = static_cast<std::byte*>(mmap(nullptr, offset + 10000, PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0));
+  REQUIRE(bytes != MAP_FAILED);
+  bytes += offset;
+  CHECK(bytes[9999] == vgpu::poison);
+  flow(program);
+
+  ask(Op::copy_on_device, base, own, 8000);
+  CHECK(bytes[7999] == std::byte{5});
+  CHECK(bytes[8000] == vgpu::poison);
+  CHECK(flow(program).first == 8000);
+  ask(Op::copy_on_device, base, own, 8000);  // nothing new
+  CHECK(flow(program).first == 0);
+
+  // Only what the host has written comes back, and that to its byte's sector.
+  ask(Op::copy_on_device, base + 8000, own, 1000);
+  std::fill(bytes, bytes + 640, std::byte{9});
+  ask(Op::copy_on_device, own, base, 10000);
+  std::byte seen[2] = {};
+  {
+    const auto hold = program.session->lock();
+    CHECK(device.memory().read(seen, own + 639, 2));
+  }
+  CHECK(seen[0] == std::byte{9});
+  CHECK(seen[1] == std::byte{5});
+  const auto [out, in] = flow(program);
+  CHECK(out >= 1000);
+  CHECK(out <= 1000 + 64);
+  CHECK(in >= 640);
+  CHECK(in <= 640 + 64);
+
+  // A share counts in the call in which it is freed, and no more then.
+  {
+    const auto hold = program.session->lock();
+    CHECK(program.session->traffic(hold).shared == 1);
+  }
+  ask(Op::copy_on_device, base, own, 640);
+  ask(Op::reset, 0, 0, 0);
+  {
+    const auto hold = program.session->lock();
+    CHECK(program.session->traffic(hold).shared == 1);
+  }
+  flow(program);
+  const auto hold = program.session->lock();
+  CHECK(program.session->traffic(hold).shared == 0);
+  munmap(bytes - offset, offset + 10000);
+  close(shared);
+}
+
+TEST_CASE("memory that host and device share has a limit of its own where it is counted") {
+  vgpu::Device device(profile());
+  SessionOptions options = counting();
+  options.max_shared_bytes = 10000;
+  Program program(device, options);
+  REQUIRE(program.greet());
+  const vgpu::Address first = program.allocate(6000), second = program.allocate(6000);
+  const int shared = program.share(first);
+  CHECK(shared >= 0);
+  CHECK(program.share(second) == -1);
   close(shared);
 }
 

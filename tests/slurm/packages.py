@@ -67,7 +67,10 @@ def find(folder: Path) -> Slurm:
 def _unpack(folder: Path) -> None:
     """Fetch Debian's packages and unpack them into `folder`/root."""
     if os.environ.get("SCANLAB_NO_SETUP"):
-        raise NoSlurmError("slurmctld, slurmd and munge are not installed, and SCANLAB_NO_SETUP forbids fetching them")
+        raise NoSlurmError(
+            "slurmctld, slurmd and munge are not installed, and SCANLAB_NO_SETUP forbids fetching them; "
+            f"type: sudo apt-get install -y {' '.join(PACKAGES)}"
+        )
     if shutil.which("apt-get") is None or shutil.which("dpkg") is None:
         raise NoSlurmError("slurmctld, slurmd and munge are not installed, and this machine has no apt-get")
     print(f"scanlab: fetching Debian's {', '.join(PACKAGES)} into {folder} (nothing is installed) …", flush=True)
@@ -88,6 +91,8 @@ def _unpack(folder: Path) -> None:
             _run(["dpkg", "--extract", str(package), str(making)], f"unpacking {package.name}")
         if not making.is_dir():
             raise NoSlurmError("apt-get fetched no package, although Slurm's programs are not on this machine's PATH")
+        for program in making.glob("usr/*bin/*-wlm"):  # update-alternatives would; slurmctld looks at its own name
+            program.with_name(program.name.removesuffix("-wlm")).symlink_to(program.name)
         making.rename(folder / "root")
 
 
@@ -109,8 +114,7 @@ def _unpacked(root: Path) -> Slurm:
     plugins = next(iter(sorted(root.glob("usr/lib/*/slurm-wlm"))), None)
     programs = {}
     for name in PROGRAMS:
-        # Debian picks slurmctld-wlm by update-alternatives, which has not run here.
-        places = [root / place / variant for place in ("usr/sbin", "usr/bin") for variant in (name, f"{name}-wlm")]
+        places = [root / place / name for place in ("usr/sbin", "usr/bin")]
         programs[name] = next((place for place in places if place.is_file()), Path())
     lacking = [name for name, place in programs.items() if place == Path()]
     if lacking or plugins is None:

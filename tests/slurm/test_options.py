@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from conftest import make_class, unit
+from needs import skip_without
 from scanlab.errors import KitError, UsageError
 from scanlab.executors import slurm_jobs, slurm_queue
 from scanlab.executors.slurm import SlurmExecutor
 from scanlab.executors.slurm_jobs import LimitError
 from scanlab.executors.slurm_options import SlurmOptions, parse_minutes, read_options
 from scanlab.executors.slurm_queue import Queue, QueueError, TaskState
+from scanlab.on_demand import SUBMITIT
 from stand_ins import write_program
 
 
@@ -170,7 +172,9 @@ def test_a_refusal_is_told_from_a_limit_and_from_silence(text: str, kind: type[E
 
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device: str, *options: str) -> list[str]:
     """Return the #SBATCH lines of the script that would be submitted."""
-    submitit = pytest.importorskip("submitit", reason="submitit is not here: grader/python/requirements-slurm.txt")
+    skip_without(SUBMITIT)
+    import submitit
+
     store = make_class(tmp_path / "class", [("01_sequential", "// a\n"), ("01_sequential", "// b\n")])
     taken_in = store.read_class().model_copy(update={"device": device})
     write_program(tmp_path / "bin/srun", "")

@@ -22,14 +22,16 @@ from conftest import (
     wait_until,
 )
 from scanlab.classroom.store import Store
+from scanlab.judging.result import Cause
+from scanlab.labs.corpora import text_of
 from stand_ins import write_program
 
 RIGHT = ("01_sequential", "02_kogge_stone", "03_double_buffer")
 WRONG = (
-    "01_sequential/one_too_few.cu",
-    "01_sequential/swapped_operands.cu",
-    "02_kogge_stone/no_second_barrier.cu",
-    "02_kogge_stone/last_section_missing.cu",
+    "01_sequential/one_too_few.diff",
+    "01_sequential/swapped_operands.diff",
+    "02_kogge_stone/no_second_barrier.diff",
+    "02_kogge_stone/last_section_missing.diff",
 )
 
 
@@ -39,11 +41,12 @@ def told(lines: list[str]) -> Counter[str]:
 
 
 def tasks(cluster: Cluster, store: Store) -> list[tuple[str, str, str]]:
-    """Return (task, state, node) of all tasks of a results folder that Slurm still knows."""
+    """Return (task, state, node) of all tasks of a results folder that Slurm still knows, first submitted first."""
     rows = cluster.ask(
         *("squeue", "--noheader", "--array", "--states=all", f"--name={job_name(store)}", "--format=%i|%T|%N")
     )
-    return [(task, state, node) for task, state, node in (row.split("|") for row in rows.splitlines())]
+    found = [(task, state, node) for task, state, node in (row.split("|") for row in rows.splitlines())]
+    return sorted(found, key=lambda row: [int(part) for part in row[0].split("_")])
 
 
 def wait_for_running(cluster: Cluster, store: Store, count: int) -> None:
@@ -60,7 +63,7 @@ def test_results_are_the_same_bytes_as_those_made_here(
     cluster: Cluster, start: Start, real_build: Path, tmp_path: Path
 ) -> None:
     right = [(lab, (REPOSITORY / "solutions" / lab / "scan.cu").read_text()) for lab in RIGHT]
-    wrong = [(name.split("/")[0], (REPOSITORY / "tests/mutants" / name).read_text()) for name in WRONG]
+    wrong = [(name.split("/")[0], text_of(REPOSITORY / "tests/mutants" / name)) for name in WRONG]
     handed_in = [*right, *wrong, ("01_sequential", "this is no CUDA;\n")]
     here, there = make_class(tmp_path / "here", handed_in), make_class(tmp_path / "there", handed_in)
     first, _ = finish(start(here, real_build, "here"))
@@ -86,6 +89,12 @@ def test_a_task_that_is_killed_loses_the_unit_in_hand_and_that_one_is_tried_agai
     assert graded(standin_build) == Counter({"PASSES 1": 1, "PASSES 2": 1, "KILLS ONCE": 2, "PASSES 4": 1})
 
 
+def fault_of(store: Store, key: str) -> Cause:
+    result = store.read_record(key).labs[0].result
+    assert result
+    return result.kit_faults[0]
+
+
 def test_a_unit_that_always_ends_its_task_is_an_error_of_the_kit_and_costs_no_other(
     cluster: Cluster, start: Start, standin_build: Path, tmp_path: Path
 ) -> None:
@@ -96,21 +105,15 @@ def test_a_unit_that_always_ends_its_task_is_an_error_of_the_kit_and_costs_no_ot
     assert graded(standin_build) == Counter(counts)
     record = store.read_record("s0001")
     assert (record.verdict, record.points) == ("error", 0)
-    result = record.labs[0].result
-    assert result is not None
-    cause = result["checks"][0]["cause"]
-    assert cause["headline"].startswith("not graded after 2 tries: Slurm task ")
+    cause = fault_of(store, "s0001")
+    assert cause.headline.startswith("not graded after 2 tries: Slurm task ")
     ids = {task.split("_")[0] for task, _, _ in tasks(cluster, store)}
-    assert cause["headline"].split("Slurm task ")[1].split()[0].split("_")[0] in ids
-    log = next(word for word in cause["details"][0].split() if word.startswith("slurm/jobs/"))
+    assert cause.headline.split("Slurm task ")[1].split()[0].split("_")[0] in ids
+    log = next(word for word in cause.details[0].split() if word.startswith("slurm/jobs/"))
     assert (store.folder / log.rstrip(":,")).is_file()
-    assert any(line.startswith("submitit INFO") for line in cause["details"][1:])
-    judged = store.read_record("s0003").labs[0].result
-    assert judged is not None
-    assert "the judge ended with exit code 3" in judged["checks"][0]["cause"]["headline"]
-    crashed = store.read_record("s0005").labs[0].result
-    assert crashed is not None
-    assert "the process that graded the file was killed by SIGKILL" in crashed["checks"][0]["cause"]["details"][0]
+    assert any(line.startswith("submitit INFO") for line in cause.details[1:])
+    assert "the judge ended with exit code 3" in fault_of(store, "s0003").headline
+    assert "the process that graded the file was killed by SIGKILL" in fault_of(store, "s0005").details[0]
 
 
 def test_when_a_node_dies_the_other_one_finishes(
@@ -213,9 +216,7 @@ def test_tasks_build_nothing_and_say_that_the_build_is_old(
     assert told(lines) == Counter({"error": 2})
     expected = f"{standin_build} is not made from the sources in {REPOSITORY}"
     assert expected in said
-    result = store.read_record("s0002").labs[0].result
-    assert result is not None
-    assert expected in result["checks"][0]["cause"]["details"][0]
+    assert expected in fault_of(store, "s0002").details[0]
     assert graded(standin_build) == Counter()
     _, said = finish(start(store, standin_build), 3)
     assert "the build is not made from the sources as they are" in said

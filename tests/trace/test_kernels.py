@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scanlab.labs import all_labs, find_lab
+from scanlab.labs.folders import all_labs, find_lab
 from scanlab.trace.model import Trace
 from scanlab.trace.record import Options, record
 from scanlab.trace.rows import drawing_of
@@ -87,7 +87,7 @@ def test_every_solution_gives_a_trace_without_a_fault(lab: str, entry: str) -> N
     for n in (0, 1, 16):
         trace = trace_of(lab, n, entry)
         assert trace.failure is None
-        assert trace.races == []
+        assert trace.races == ()
         assert plain(lines(trace, 80))
         assert svg(trace).endswith("</svg>\n")
         last = {
@@ -124,7 +124,7 @@ def test_what_shuffles_pass_is_said_to_be_missing() -> None:
 def test_a_missing_barrier_is_drawn_as_a_race(tmp_path: Path) -> None:
     barrier = "__syncthreads();  // write-after-read"
     trace = wrong(tmp_path, "02", (barrier, "// write-after-read"))
-    assert "write-after-read" in {race["kind"] for race in trace.races}
+    assert "write-after-read" in {race.kind for race in trace.races}
     step = drawing_of(trace.launches[0]).rows[1]
     assert all(step.cells[p].race for p in range(8))
     assert any(wire.race for wire in drawing_of(trace.launches[0]).wires)
@@ -152,8 +152,8 @@ def test_a_fault_stands_below_what_came_before(tmp_path: Path) -> None:
     trace = wrong(tmp_path, "02", ("if (t >= stride) sum", "sum"))
     assert drawn(trace) == [[str(p) for p in range(8)]]
     assert trace.failure is not None
-    assert "read of 8 bytes outside shared array s_xy" in trace.failure.cause["actual"]
-    assert trace.failure.cause["id"] == "bounds.shared"
+    assert "read of 8 bytes outside shared array s_xy" in trace.failure.cause.actual
+    assert trace.failure.cause.id == "bounds.shared"
     told = plain(lines(trace, 80)).splitlines()
     assert any(line.startswith("FAIL 02_kogge_stone: inclusive scan of affine maps") for line in told[-8:])
 

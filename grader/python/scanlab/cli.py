@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer.core import TyperGroup
@@ -23,10 +23,12 @@ from scanlab.reports.commands import report as reports_command
 from scanlab.trace.commands import trace
 
 if TYPE_CHECKING:
-    from scanlab.judge import Submission
-    from scanlab.labs import Lab
-    from scanlab.plan import Options
-    from scanlab.report import Line
+    from scanlab.judging.judge import Submission
+    from scanlab.judging.plan import Options
+    from scanlab.judging.report import Line
+    from scanlab.judging.result import Grade, LabResult
+    from scanlab.judging.sanitize import ToolFinding
+    from scanlab.labs.folders import Lab
 
 LARGEST_N = 1 << 30
 CLASS_ADVICE = "; for a class's submissions add --out DIR"
@@ -84,7 +86,13 @@ _program_arguments: list[str] = []
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code: 0 pass, 1 the work failed, 2 usage, 3 the kit's own fault."""
-    own = list(arguments)
+    from scanlab.terminal import harmless_output
+
+    with harmless_output():
+        return _main(list(arguments))
+
+
+def _main(own: list[str]) -> int:
     if own[:1] == ["run"] and "--" in own:
         at = own.index("--")
         own, _program_arguments[:] = own[:at], own[at + 1 :]
@@ -119,29 +127,30 @@ def _print(lines: Sequence["Line"]) -> None:
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         print("\n".join(text for text, _ in lines), flush=True)
         return
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False, soft_wrap=True)
+    from scanlab.terminal import console as console_of
+
+    console = console_of(highlight=False, soft_wrap=True)
     for text, style in lines:
         console.print(Text(text, style=style))
 
 
-def _grade(submissions: list["Submission"], options: "Options") -> list[dict[str, Any]]:
+def _grade(submissions: list["Submission"], options: "Options") -> list["LabResult"]:
     """Grade with a line of progress on a terminal's stderr."""
-    from scanlab.judge import grade as run_grade
+    from scanlab.judging.judge import grade as run_grade
 
     if not sys.stderr.isatty():
         return run_grade(submissions, options)
-    from rich.console import Console
+    from scanlab.terminal import console as console_of
 
-    with Console(stderr=True).status("compiling and checking …") as status:
+    with console_of(stderr=True).status("compiling and checking …") as status:
         count = 0
 
-        def done(result: dict[str, Any]) -> None:
+        def done(result: "LabResult") -> None:
             nonlocal count
             count += 1
-            status.update(f"{result['lab']} done, {count} of {len(submissions)} …")
+            status.update(f"{result.lab} done, {count} of {len(submissions)} …")
 
         return run_grade(submissions, options, done)
 
@@ -149,12 +158,22 @@ def _grade(submissions: list["Submission"], options: "Options") -> list[dict[str
 @app.command("list")
 def list_labs() -> None:
     """List the labs in their order."""
-    from scanlab.labs import all_labs
+    from scanlab.labs.folders import all_labs
 
     labs = all_labs()
     width = max(len(lab.name) for lab in labs)
     for lab in labs:
-        print(f"{lab.name:<{width}}  {lab.rubric.title}: {lab.rubric.summary}")
+        broken = lab.broken()
+        told = "broken: it cannot be graded" if broken else f"{lab.rubric.title}: {lab.rubric.summary}"
+        print(f"{lab.name:<{width}}  {told}", flush=True)
+        if broken:
+            _complain(broken)
+        elif not lab.source.exists():
+            _complain(_lacks_source(lab))
+
+
+def _lacks_source(lab: "Lab") -> str:
+    return f"{shown(lab.source)} does not exist; `grader/scanlab reset {lab.number}` brings the skeleton back"
 
 
 @app.command()
@@ -170,16 +189,16 @@ def check(
     ] = False,
     sandbox: Annotated[
         bool,
-        typer.Option("--sandbox", help="compile and run it in the sandbox: for a file that somebody else has written"),
+        typer.Option("--sandbox", help="compile and run it in the sandbox: for a file that another person has written"),
     ] = False,
     json_file: JsonOption = None,
 ) -> None:
     """Check your work on one lab."""
-    from scanlab import report
-    from scanlab.compile import read_source
-    from scanlab.judge import Submission
-    from scanlab.labs import find_lab
-    from scanlab.plan import Options
+    from scanlab.judging import report
+    from scanlab.judging.compile import read_source
+    from scanlab.judging.judge import Submission
+    from scanlab.judging.plan import Options
+    from scanlab.labs.folders import find_lab
 
     if sanitize and device is not DeviceName.gpu:
         raise errors.UsageError(
@@ -187,9 +206,7 @@ def check(
         )
     found = find_lab(lab)
     if file is None and not found.source.exists():
-        raise errors.UsageError(
-            f"{shown(found.source)} does not exist; `grader/scanlab reset {found.number}` brings the skeleton back"
-        )
+        raise errors.UsageError(_lacks_source(found))
     submission = Submission(found, file or found.source)
     read_source(submission.path)
     options = Options(device.value, n, seed, schedule.value if schedule else None, sandbox)
@@ -197,23 +214,26 @@ def check(
     _print(report.result_lines(result, checks=True))
     is_clean = True
     if sanitize:
-        result["sanitizer"], is_clean = _sanitize(submission, n, seed)
-    write_json(json_file, result)
-    raise typer.Exit(errors.PASSED if result["verdict"] == "pass" and is_clean else errors.FAILED)
+        from scanlab.judging.sanitize import SanitizedResult
+
+        findings, is_clean = _sanitize(submission, n, seed)
+        result = SanitizedResult(**dict(result), sanitizer=tuple(findings))
+    write_json(json_file, result.model_dump(mode="json"))
+    raise typer.Exit(errors.PASSED if result.verdict == "pass" and is_clean else errors.FAILED)
 
 
-def _sanitize(submission: "Submission", n: int | None, seed: int) -> tuple[list[dict[str, Any]], bool]:
+def _sanitize(submission: "Submission", n: int | None, seed: int) -> tuple[list["ToolFinding"], bool]:
     """Print and return what compute-sanitizer finds, and whether none of it is a mistake."""
-    from scanlab.compile import CompileError
-    from scanlab.sanitize import TOOLS, sanitize
+    from scanlab.judging.compile import CompileError
+    from scanlab.judging.sanitize import TOOLS, sanitize
 
     try:
         findings = sanitize(submission.path, submission.lab, n, seed)
     except CompileError:
         return [], False  # which the check has said
     for finding in findings:
-        _print([(finding["text"], "")])
-    mistakes = [finding for finding in findings if finding["weight"] == "mistake"]
+        _print([(finding.text, "")])
+    mistakes = [finding for finding in findings if finding.weight == "mistake"]
     told = "nothing" if not findings else f"{len(mistakes)} mistakes" if len(mistakes) != 1 else "1 mistake"
     _print([(f"compute-sanitizer ({', '.join(TOOLS)}) found {told}", "")])
     return findings, not mistakes
@@ -227,7 +247,8 @@ def grade(
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="of a class: where the results go")] = None,
     device: Annotated[DeviceName | None, typer.Option(help="the virtual GPU, or this machine's own  [vgpu]")] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, max=LARGEST_SEED, help="chooses inputs and random schedules  [7]")
+        int | None,
+        typer.Option(min=0, max=LARGEST_SEED, help="chooses inputs and random schedules  [7; of a class a secret one]"),
     ] = None,
     json_file: JsonOption = None,
     lab: Annotated[list[str] | None, typer.Option("--lab", help="of a class: grade these labs only")] = None,
@@ -235,6 +256,23 @@ def grade(
         Path | None, typer.Option(metavar="CSV", help="of a class: who is in it; an export of Canvas, Moodle … will do")
     ] = None,
     course: Annotated[Path | None, typer.Option(metavar="TOML", help="of a class: the course's rules")] = None,
+    times: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CSV|archive", help="of a class: who handed in when (identifier,time,lab)"),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="KIND", help="of a class: moodle, canvas, gradescope, github[:PREFIX] or folders"
+        ),
+    ] = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option(metavar="CSV", help="of a class: who hands in together; a column `group` in the roster"),
+    ] = None,
+    answers: Annotated[
+        Path | None, typer.Option(metavar="TOML", help="of a class: instead of the results' answers.toml")
+    ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, max=1024, help="of a class: so many files at a time")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="of a class: go on, with what is new")] = False,
     only: Annotated[list[str] | None, typer.Option(metavar="KEY", help="of a class: grade these again")] = None,
@@ -262,7 +300,8 @@ def grade(
 
     class_options = {
         "--lab": lab, "--roster": roster, "--course": course, "--jobs": jobs, "--resume": resume, "--only": only,
-        "--executor": executor is not ExecutorName.local, "--slurm": slurm,
+        "--executor": executor is not ExecutorName.local, "--slurm": slurm, "--times": times, "--from": source,
+        "--groups": groups, "--answers": answers,
     }  # fmt: skip
     if out is None:
         if given := [name for name, value in class_options.items() if value]:
@@ -275,36 +314,40 @@ def grade(
         raise errors.UsageError("--slurm says how jobs are made: add --executor slurm")
     request = Request(
         submissions, out, lab or [], roster, course, device.value if device else None, seed, jobs, resume, only or [],
-        not no_sandbox, (slurm or []) if executor is ExecutorName.slurm else None,
+        not no_sandbox, (slurm or []) if executor is ExecutorName.slurm else None, times or [], source, groups, answers,
     )  # fmt: skip
     raise typer.Exit(grade_a_class(request))
 
 
 def _grade_one_person(folder: Path, device: DeviceName, seed: int, json_file: Path | None) -> None:
     """Grade a folder shaped like solutions/, print a table and end the command."""
-    from scanlab import report
-    from scanlab.judge import failed
-    from scanlab.plan import Options
+    from scanlab.judging import report
+    from scanlab.judging.judge import failed
+    from scanlab.judging.plan import Options
 
-    submissions, missing = _submissions(folder)
+    handed_in, absent = _submissions(folder)
+    broken = [told for one in (*handed_in, *absent) if (told := one.lab.broken())]
+    submissions, missing = ([one for one in some if not one.lab.broken()] for some in (handed_in, absent))
     options = Options(device.value, None, seed)
     graded = _grade(submissions, options)
-    absent = [failed(submission, options, f"{shown(submission.path)} is not there", []) for submission in missing]
-    results = sorted([*graded, *absent], key=lambda result: result["lab"])
+    lacking = [failed(submission, options, f"{shown(submission.path)} is not there", []) for submission in missing]
+    results = sorted([*graded, *lacking], key=lambda result: result.lab)
     for result in results:
-        if result["verdict"] != "pass":
+        if result.verdict != "pass":
             _print(report.result_lines(result, checks=False))
             print()
     total = report.summary(results, device.value, seed)
     _print_table(results, total)
-    write_json(json_file, total)
-    raise typer.Exit(errors.PASSED if total["verdict"] == "pass" else errors.FAILED)
+    write_json(json_file, total.model_dump(mode="json"))
+    if broken:
+        raise errors.KitError("\n".join(["not graded, for the kit's own fault:", *broken]))
+    raise typer.Exit(errors.PASSED if total.verdict == "pass" else errors.FAILED)
 
 
 def _submissions(folder: Path) -> tuple[list["Submission"], list["Submission"]]:
     """Return what `folder` hands in, and what it lacks. Raises UsageError when it is no such folder."""
-    from scanlab.judge import Submission
-    from scanlab.labs import FOLDER, all_labs
+    from scanlab.judging.judge import Submission
+    from scanlab.labs.folders import FOLDER, all_labs
 
     if not folder.exists():
         raise errors.UsageError(f"{shown(folder)} does not exist")
@@ -336,24 +379,24 @@ def _submissions(folder: Path) -> tuple[list["Submission"], list["Submission"]]:
     )
 
 
-def _print_table(results: list[dict[str, Any]], total: dict[str, Any]) -> None:
-    from rich.console import Console
+def _print_table(results: list["LabResult"], total: "Grade") -> None:
     from rich.table import Table
 
-    from scanlab import report
+    from scanlab.judging import report
+    from scanlab.terminal import console as console_of
 
     table = Table(box=None, pad_edge=False)
     table.add_column("lab", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     table.add_column("points", justify="right", no_wrap=True)
-    table.add_column("not run" if total["not_run_points"] else "", justify="right", no_wrap=True)
+    table.add_column("not run" if total.not_run_points else "", justify="right", no_wrap=True)
     table.add_column("seconds", justify="right", no_wrap=True)
     for result, row in zip(results, report.table_rows(results), strict=True):
         name, verdict, *numbers = row
-        style = report.STYLES.get(result["verdict"], "")
+        style = report.STYLES.get(result.verdict, "")
         table.add_row(name, f"[{style}]{verdict}[/]" if style else verdict, *numbers)
-    table.add_row("together", total["verdict"], *report.points_columns(total), "")
-    Console(highlight=False, width=None if sys.stdout.isatty() else 100).print(table)
+    table.add_row("together", total.verdict, *report.points_columns(total), "")
+    console_of(highlight=False, width=None if sys.stdout.isatty() else 100).print(table)
 
 
 @app.command()
@@ -362,7 +405,7 @@ def hint(
     level: Annotated[int, typer.Option(min=1, help="1 asks a question; the last shows the shape of the code")] = 1,
 ) -> None:
     """Show a hint; each level tells more."""
-    from scanlab.labs import find_lab
+    from scanlab.labs.folders import find_lab
 
     found = find_lab(lab)
     hints = found.rubric.hint
@@ -380,8 +423,8 @@ def hint(
 @app.command()
 def reset(lab: LabArgument) -> None:
     """Put a lab's skeleton back; your file is kept beside it."""
-    from scanlab import skeleton
-    from scanlab.labs import find_lab
+    from scanlab.labs import skeleton
+    from scanlab.labs.folders import find_lab
 
     found = find_lab(lab)
     kept, origin = skeleton.reset(found)
@@ -400,9 +443,9 @@ def verify(
     ] = False,
 ) -> None:
     """Prove that skeletons and solutions keep what the labs promise (for those who write labs)."""
-    from scanlab.labs import all_labs, find_lab
-    from scanlab.plan import Options
-    from scanlab.verify import verify as verify_labs
+    from scanlab.judging.plan import Options
+    from scanlab.labs.folders import all_labs, find_lab
+    from scanlab.labs.verify import verify as verify_labs
 
     ladder = all_labs()
     chosen = {find_lab(lab).name for lab in labs or ()}
@@ -423,10 +466,10 @@ def verify(
 
 def _verify_corpora(labs: "Sequence[Lab]", options: "Options") -> int:
     """Grade the programs of `labs` whose verdicts are known, print what became of them, and return the exit code."""
-    from rich.console import Console
     from rich.table import Table
 
-    from scanlab.corpora import Row, run_corpora
+    from scanlab.labs.corpora import Row, run_corpora
+    from scanlab.terminal import console as console_of
 
     rows, faults = run_corpora(labs, options)
     for fault in faults:
@@ -439,7 +482,7 @@ def _verify_corpora(labs: "Sequence[Lab]", options: "Options") -> int:
         table.add_row(*row.texts())
         total += row
     table.add_row(*total.texts())
-    Console(highlight=False, width=None if sys.stdout.isatty() else 100).print(table)
+    console_of(highlight=False, width=None if sys.stdout.isatty() else 100).print(table)
     return errors.FAILED if faults else errors.PASSED
 
 
@@ -465,8 +508,8 @@ def run(
 
     Files that use each other's device functions or variables need --nvcc-flag=-rdc=true, as with nvcc.
     """
-    from scanlab.compile import CompileError, build_program, read_source
-    from scanlab.toolchain import product
+    from scanlab.judging.compile import CompileError, build_program, read_source
+    from scanlab.judging.toolchain import product
 
     for path in files:
         read_source(path)
@@ -517,7 +560,7 @@ def run_suite(
 @app.command()
 def version() -> None:
     """Print the versions of the kit and of what it uses."""
-    from scanlab.toolchain import toolchain
+    from scanlab.judging.toolchain import toolchain
 
     print(f"scanlab {__version__}")
     print(f"python  {sys.version.split()[0]} ({sys.executable})")

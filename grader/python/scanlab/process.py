@@ -126,10 +126,23 @@ class Interrupted(BaseException):
         self.signal = number
 
 
+PATIENCE = 45.0
+"""Seconds: cancelling a cluster's jobs may take 20."""
+
+
+def _end(number: int) -> None:
+    time.sleep(PATIENCE)
+    os._exit(128 + number)
+
+
 def stop_on_signals() -> None:
-    """Make SIGINT, SIGTERM and SIGHUP kill what runs and raise Interrupted in the main thread."""
+    """Make SIGINT, SIGTERM and SIGHUP kill what runs and raise Interrupted in the main thread.
+
+    Whatever threads still do then, the process ends within PATIENCE seconds.
+    """
 
     def stop(number: int, _: object) -> None:
+        threading.Thread(target=_end, args=(number,), daemon=True).start()
         kill_all()
         raise Interrupted(number)
 

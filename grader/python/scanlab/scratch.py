@@ -49,7 +49,7 @@ def _parent() -> Path:
     path.mkdir(mode=0o700, exist_ok=True)
     about = path.lstat()
     if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
-        raise KitError(f"{path} belongs to somebody else: set TMPDIR to a folder of your own")
+        raise KitError(f"{path} belongs to another user: set TMPDIR to a folder of your own")
     return path
 
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "vgpu/core/observer.hpp"
+#include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::bench {
 

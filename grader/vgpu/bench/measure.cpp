@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "vgpu/checks/check_suite.hpp"
-#include "vgpu/checks/counters.hpp"
-#include "vgpu/checks/global_races.hpp"
-#include "vgpu/checks/shared_races.hpp"
-#include "vgpu/core/device.hpp"
-#include "vgpu/core/parallel.hpp"
+#include "vgpu/checks/cost/counters.hpp"
+#include "vgpu/checks/global/global_races.hpp"
+#include "vgpu/checks/shared/shared_races.hpp"
+#include "vgpu/core/run/device.hpp"
+#include "vgpu/core/run/parallel.hpp"
 
 namespace scanlab::bench {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "vgpu/bench/command.hpp"
 #include "vgpu/bench/timing.hpp"
-#include "vgpu/core/observer.hpp"
+#include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::bench {
 

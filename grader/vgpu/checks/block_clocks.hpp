@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "vgpu/core/inst.hpp"
+#include "vgpu/core/decode/inst.hpp"
 
 namespace scanlab::vgpu {
 

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "vgpu/checks/block_clocks.hpp"
-#include "vgpu/core/observer.hpp"
+#include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::vgpu {
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "vgpu/core/observer.hpp"
+#include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::vgpu {
 

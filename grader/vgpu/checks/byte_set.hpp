@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdint>
 
-#include "vgpu/core/claims.hpp"
-#include "vgpu/core/memory.hpp"
+#include "vgpu/core/memory/claims.hpp"
+#include "vgpu/core/memory/memory.hpp"
 
 namespace scanlab::vgpu {
 

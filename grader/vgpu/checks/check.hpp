@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vgpu/checks/finding.hpp"
-#include "vgpu/core/observer.hpp"
+#include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::vgpu {
 

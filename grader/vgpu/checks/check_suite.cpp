@@ -4,11 +4,11 @@
 #include <iterator>
 #include <utility>
 
-#include "vgpu/checks/divergent_barriers.hpp"
 #include "vgpu/checks/finding_order.hpp"
-#include "vgpu/checks/global_races.hpp"
-#include "vgpu/checks/shared_races.hpp"
-#include "vgpu/checks/uninitialised.hpp"
+#include "vgpu/checks/global/global_races.hpp"
+#include "vgpu/checks/shared/divergent_barriers.hpp"
+#include "vgpu/checks/shared/shared_races.hpp"
+#include "vgpu/checks/uninitialised/uninitialised.hpp"
 
 namespace scanlab::vgpu {
 CheckSuite::CheckSuite(Device& device) : device_(device) {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "vgpu/checks/check.hpp"
-#include "vgpu/checks/stream_races.hpp"
-#include "vgpu/core/device.hpp"
+#include "vgpu/checks/streams/stream_races.hpp"
+#include "vgpu/core/run/device.hpp"
 
 namespace scanlab::vgpu {
 

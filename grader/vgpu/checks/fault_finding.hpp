@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vgpu/checks/finding.hpp"
-#include "vgpu/core/fault.hpp"
+#include "vgpu/core/run/fault.hpp"
 
 namespace scanlab::vgpu {
 

@@ -34,7 +34,7 @@ std::vector<Step> steps_of(const Finding& finding) {
   for (const Finding::Part& part : finding.parts) steps.emplace_back(part.does, part.where.file, part.where.line);
   if (std::ranges::any_of(finding.parts, [](const Finding::Part& part) { return !part.who.empty(); })) {
     std::ranges::sort(steps);
-    steps.erase(std::ranges::unique(steps).begin(), steps.end());
+    steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
   }
   return steps;
 }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "vgpu/core/fault.hpp"
-#include "vgpu/core/observer.hpp"
+#include "vgpu/core/run/fault.hpp"
+#include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::vgpu {
 

@@ -1,29 +1,21 @@
 #include "vgpu/checks/finding_order.hpp"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <string_view>
 #include <tuple>
+
+#include "finding_ranks.hpp"
 
 namespace scanlab::vgpu {
 namespace {
 
-/// Ids, or families of them. Whatever is read too early, for lack of a barrier or a fence, may be unwritten as well: so
-/// the order of accesses comes before unwritten memory.
-constexpr std::array<std::string_view, 27> most_basic_first = {
-    "unsupported", "compile", "entry",     "launch.failed", "host_pointer", "use_after_free", "bounds",
-    "misaligned",  "warp",    "barrier",   "race.shared",   "fence",        "race.global",    "uninitialised",
-    "deadlock",    "endless", "assertion", "trap",          "crash",        "output",         "cuda",
-    "runner",      "input",   "wrong",     "launch",        "cost",         "leak",
-};
-
-bool names(std::string_view entry, std::string_view id) {
-  return id.starts_with(entry) && (id.size() == entry.size() || id[entry.size()] == '.');
-}
-
 std::size_t rank(const Finding& finding) {
-  const auto entry = std::ranges::find_if(most_basic_first, [&](auto name) { return names(name, finding.id); });
-  return static_cast<std::size_t>(entry - most_basic_first.begin());
+  const std::string_view id = finding.id;
+  const auto row = std::ranges::find_if(finding_ranks, [&](const FindingRank& one) {
+    return id == one.id || (one.id.ends_with('.') && id.starts_with(one.id));
+  });
+  return row == std::end(finding_ranks) ? std::size(finding_ranks) : row->rank;
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "vgpu/checks/block_clocks.hpp"
-#include "vgpu/core/inst.hpp"
+#include "vgpu/core/decode/inst.hpp"
 
 namespace scanlab::vgpu {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "vgpu/checks/finding.hpp"
-#include "vgpu/core/fault.hpp"
-#include "vgpu/core/observer.hpp"
+#include "vgpu/core/run/fault.hpp"
+#include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::vgpu {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "vgpu/core/observer.hpp"
+#include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::vgpu {
 

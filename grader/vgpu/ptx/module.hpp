@@ -2,11 +2,12 @@
 //
 // The tree keeps PTX's own vocabulary (PTX ISA, chapters 4 to 7) and resolves only what needs no knowledge of single
 // instructions: registers become indices, labels become instruction indices. Whether an instruction exists is the
-// decoder's business (core/decode.hpp).
+// decoder's business (core/decode).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -131,6 +132,7 @@ struct Instruction {
   std::uint32_t ptx_line = 0;  ///< 1-based line in the PTX text
 
   bool has(std::string_view modifier) const;
+  bool has_any(std::initializer_list<std::string_view> some) const;
   /// "add.rn.f32", for messages.
   std::string spelling() const;
 };

@@ -282,6 +282,10 @@ bool Instruction::has(std::string_view modifier) const {
   return std::find(modifiers.begin(), modifiers.end(), modifier) != modifiers.end();
 }
 
+bool Instruction::has_any(std::initializer_list<std::string_view> some) const {
+  return std::ranges::any_of(some, [&](std::string_view modifier) { return has(modifier); });
+}
+
 std::string Instruction::spelling() const {
   std::string result = opcode;
   for (const std::string& modifier : modifiers) result += "." + modifier;

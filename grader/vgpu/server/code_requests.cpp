@@ -1,5 +1,6 @@
 // Requests about code: modules, kernels and launches.
 #include <algorithm>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -122,6 +123,8 @@ std::int32_t Requests::load_module(std::span<const std::byte> fatbin, Answer& an
     modules_.emplace(answer.reply.id, module);
     module_bytes_.emplace(answer.reply.id, fatbin.size());
     modules_bytes_ += fatbin.size();
+    // The program's own, which was there before the data: it is loaded with the first launch.
+    if (std::exchange(has_loaded_, true)) traffic.flow.comes(DataFlow::In::code, fatbin.size());
     if (!without_ptx.empty()) without_ptx_.emplace(answer.reply.id, std::move(without_ptx));
     return wire::error::success;
   } catch (const ptx::LinkError& problem) {
@@ -194,6 +197,28 @@ std::int32_t Requests::check_launch(const Request& request) {
                                                    : refuse_launch(std::move(result), launch.kernel);
 }
 
+std::uint64_t Requests::news_of(const Request& request, std::span<const std::byte> parameters) {
+  constexpr std::size_t word = 4, most_kernels = 64;
+  const std::uint64_t shape[] = {request.grid[0],  request.grid[1],  request.grid[2],       request.block[0],
+                                 request.block[1], request.block[2], request.dynamic_shared};
+  std::vector<std::byte> now(sizeof shape + (parameters.size() + word - 1) / word * word);
+  std::memcpy(now.data(), shape, sizeof shape);
+  if (!parameters.empty()) std::memcpy(now.data() + sizeof shape, parameters.data(), parameters.size());
+  const bool is_kept = last_launches_.contains(request.id) || last_launches_.size() < most_kernels;
+  std::vector<std::byte> before = is_kept ? std::move(last_launches_[request.id]) : std::vector<std::byte>();
+  if (before.empty()) {
+    constexpr std::uint64_t one_thread[] = {1, 1, 1, 1, 1, 1, 0};
+    static_assert(sizeof one_thread == sizeof shape);
+    before.resize(now.size());
+    std::memcpy(before.data(), one_thread, sizeof one_thread);
+  }
+  std::uint64_t bytes = 1;
+  for (std::size_t at = 0; at < now.size(); at += word)
+    if (std::memcmp(now.data() + at, before.data() + at, word) != 0) bytes += word;
+  if (is_kept) last_launches_[request.id] = std::move(now);
+  return bytes;
+}
+
 std::int32_t Requests::launch(const Request& request, std::span<const std::byte> parameters) {
   vgpu::LaunchRequest launch = launch_request(request);
   if (parameters.size() != kernels_.at(request.id).attributes.parameter_bytes)
@@ -204,6 +229,8 @@ std::int32_t Requests::launch(const Request& request, std::span<const std::byte>
   if (result.status != LaunchResult::Status::ok && (result.status != LaunchResult::Status::fault || unsupported))
     return refuse_launch(std::move(result), launch.kernel);
   ++traffic.launches;
+  traffic.flow.launched();
+  if (options_.counts_data_flow) traffic.flow.comes(DataFlow::In::parameters, news_of(request, parameters));
   if (result.status == LaunchResult::Status::fault) {
     Fault fault = result.fault.value_or(Fault{});
     if (!result.fault) fault.headline = result.message;

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace scanlab::server::wire {
@@ -181,6 +183,48 @@ inline bool receive_all(int fd, void* data, std::size_t bytes) {
     bytes -= static_cast<std::size_t>(got);
   }
   return true;
+}
+
+/// A message with room for one descriptor beside its bytes.
+struct WithDescriptor {
+  WithDescriptor(void* data, std::size_t bytes) : piece{data, bytes} {
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+  }
+  WithDescriptor(const WithDescriptor&) = delete;
+  WithDescriptor& operator=(const WithDescriptor&) = delete;
+
+  iovec piece;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+};
+
+/// Sends all of it, and a descriptor; false when the other side is gone. A signal interrupts nothing.
+inline bool send_all(int fd, const void* data, std::size_t bytes, int descriptor) {
+  WithDescriptor with(const_cast<void*>(data), bytes);
+  cmsghdr* head = CMSG_FIRSTHDR(&with.message);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(head), &descriptor, sizeof descriptor);
+  ssize_t sent = -1;
+  do sent = ::sendmsg(fd, &with.message, MSG_NOSIGNAL);
+  while (sent < 0 && errno == EINTR);
+  return sent > 0 && send_all(fd, static_cast<const char*>(data) + sent, bytes - static_cast<std::size_t>(sent));
+}
+
+/// Waits for all of it, and for the descriptor that may come with its first byte: `descriptor` stays as it is without.
+inline bool receive_all(int fd, void* data, std::size_t bytes, int& descriptor) {
+  WithDescriptor with(data, bytes);
+  ssize_t got = -1;
+  do got = ::recvmsg(fd, &with.message, MSG_CMSG_CLOEXEC);
+  while (got < 0 && errno == EINTR);
+  if (got <= 0) return false;
+  const cmsghdr* head = CMSG_FIRSTHDR(&with.message);
+  if (head && head->cmsg_type == SCM_RIGHTS) std::memcpy(&descriptor, CMSG_DATA(head), sizeof descriptor);
+  return receive_all(fd, static_cast<char*>(data) + got, bytes - static_cast<std::size_t>(got));
 }
 
 }  // namespace scanlab::server::wire

@@ -17,6 +17,9 @@ using wire::Request;
 
 namespace {
 
+/// What a place in memory, with a value or another place, can tell the device: bytes.
+constexpr std::uint64_t bytes_of_a_choice = 8;
+
 /// What a GPU of the profile's kind would take for a copy; only ratios matter, but they should be sensible.
 constexpr double event_ns = 500, copy_latency_ns = 6000, host_bytes_per_ns = 20, device_latency_ns = 2500;
 
@@ -30,7 +33,7 @@ Answer::~Answer() {
 }
 
 Requests::Requests(vgpu::Device& device, SessionOptions options)
-    : device_(device), options_(std::move(options)), staging_(options_.staging_bytes) {
+    : device_(device), options_(std::move(options)), staging_(options_.staging_bytes), shares_(device.memory()) {
   previous_print_ = std::move(device_.print);
   device_.print = [this](std::string_view text) { keep_output(text); };
 }
@@ -42,6 +45,7 @@ Requests::~Requests() {
 
 void Requests::keep_output(std::string_view text) {
   traffic.output_bytes += text.size();
+  if (options_.on_output) return options_.on_output(text);
   const std::size_t room = options_.output_bytes - std::min(options_.output_bytes, output_.size() - output_read_);
   const std::size_t kept = std::min(room, text.size());
   output_.append(text.substr(0, kept));
@@ -53,7 +57,14 @@ void Requests::note_fault(Fault fault) {
   if (faults.size() < options_.max_faults) faults.push_back(std::move(fault));
 }
 
+void Requests::reset_traffic() {
+  traffic = {};
+  traffic.shared = shared_.size();
+  last_launches_.clear();
+}
+
 void Requests::reset() {
+  shares_.clear();
   for (const auto& [base, bytes] : allocations_) device_.memory().free(base);
   device_.memory().reset_heap();
   allocations_.clear();
@@ -137,6 +148,7 @@ std::int32_t Requests::allocate(const Request& request, Answer& answer) {
       throw ProtocolError("an unknown kind of memory");
   }
   if (base == 0) return wire::error::memory_allocation;
+  traffic.flow.leaves(DataFlow::Out::addresses, sizeof base);
   ++next_allocation_;
   allocations_.emplace(base, request.bytes);
   allocated_bytes_ += request.bytes;
@@ -168,10 +180,16 @@ std::int32_t Requests::share(const Request& request, std::string_view name, Answ
     answer.reply.address = variable->address;
     answer.reply.bytes = variable->size;
   }
-  answer.send_fd = device_.memory().share(answer.reply.address);
+  if (!options_.counts_data_flow)
+    answer.send_fd = device_.memory().share(answer.reply.address);
+  else if (answer.reply.bytes <= options_.max_shared_bytes - shares_.bytes())
+    answer.send_fd = shares_.add(answer.reply.address);
   answer.owns_fd = answer.send_fd >= 0;
-  if (answer.owns_fd) shared_.insert(answer.reply.address);
-  return answer.owns_fd ? wire::error::success : wire::error::memory_allocation;
+  if (!answer.owns_fd) return wire::error::memory_allocation;
+  shared_.insert(answer.reply.address);
+  ++traffic.shared;
+  traffic.flow.leaves(DataFlow::Out::shares, shares_.give());
+  return wire::error::success;
 }
 
 std::int32_t Requests::release(const Request& request) {
@@ -180,6 +198,7 @@ std::int32_t Requests::release(const Request& request) {
   allocated_bytes_ -= found->second;
   allocations_.erase(found);
   shared_.erase(request.to);
+  shares_.remove(request.to);
   ++traffic.releases;
   return device_.memory().free(request.to) ? wire::error::success : wire::error::invalid_value;
 }
@@ -199,6 +218,7 @@ std::int32_t Requests::copy(const Request& request) {
     if (!done) return wire::error::invalid_value;
     ++traffic.copies_on_device;
     traffic.bytes_on_device += bytes;
+    traffic.flow.comes(DataFlow::In::device_copies, bytes_of_a_choice);
     advance_device_side(2 * bytes);
     return wire::error::success;
   }
@@ -211,6 +231,12 @@ std::int32_t Requests::copy(const Request& request) {
   const bool continued = goes_on(request.op, start, bytes);
   (to_device ? traffic.copies_to_device : traffic.copies_to_host) += continued ? 0 : 1;
   (to_device ? traffic.bytes_to_device : traffic.bytes_to_host) += bytes;
+  if (to_device) {
+    traffic.flow.comes(DataFlow::In::copies, bytes);
+  } else {
+    traffic.flow.leaves(DataFlow::Out::copies, bytes);
+    if (request.to != 0) shares_.expect(request.to, start, bytes);
+  }
   device_.advance_ns((continued ? 0 : copy_latency_ns) + static_cast<double>(bytes) / host_bytes_per_ns);
   return wire::error::success;
 }
@@ -220,6 +246,7 @@ std::int32_t Requests::fill(const Request& request) {
     return wire::error::invalid_value;
   ++traffic.fills;
   traffic.bytes_filled += request.bytes;
+  traffic.flow.comes(DataFlow::In::sets, bytes_of_a_choice);
   advance_device_side(request.bytes);
   return wire::error::success;
 }
@@ -266,9 +293,17 @@ void Requests::handle(const Request& request, std::span<const std::byte> payload
   if (request.op != Op::hello && !greeted_) throw ProtocolError("no greeting");
   if (request.op != Op::copy_to_device && request.op != Op::copy_to_host) last_copy_.may_continue = false;
   if (answered_by_fault(request, answer)) return;
-  if (options_.work) tell_before(request);
+  if (options_.work) report_before(request);
+  const bool uses_memory = request.op == Op::launch || request.op == Op::fill || request.op == Op::copy_to_device ||
+                           request.op == Op::copy_to_host || request.op == Op::copy_on_device;
+  if (uses_memory) traffic.flow.comes(DataFlow::In::shares, shares_.take());
   carry_out(request, payload, answer);
-  if (options_.work) tell_after(request, answer.reply);
+  if (uses_memory) {
+    const std::uint64_t given = shares_.give();
+    // What the host has just put there itself is no news to it.
+    if (request.op == Op::launch || request.op == Op::copy_on_device) traffic.flow.leaves(DataFlow::Out::shares, given);
+  }
+  if (options_.work) report_after(request, answer.reply);
 }
 
 void Requests::carry_out(const Request& request, std::span<const std::byte> payload, Answer& answer) {
@@ -282,6 +317,7 @@ void Requests::carry_out(const Request& request, std::span<const std::byte> payl
       break;
     case Op::unload_module: {
       device_.unload(module_of(request.id));
+      shares_.drop_freed();
       modules_.erase(request.id);
       modules_bytes_ -= module_bytes_.extract(request.id).mapped();
       without_ptx_.erase(request.id);
@@ -355,10 +391,12 @@ void Requests::carry_out(const Request& request, std::span<const std::byte> payl
       break;
     case Op::event_time: {
       const auto found = events_.find(request.id);
-      if (found == events_.end())
+      if (found == events_.end()) {
         reply.error = wire::error::invalid_value;
-      else
+      } else {
         reply.time = found->second;
+        traffic.flow.leaves(DataFlow::Out::times, sizeof reply.time);
+      }
       break;
     }
     case Op::drop_event:

@@ -13,10 +13,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "vgpu/core/device.hpp"
-#include "vgpu/core/work.hpp"
+#include "vgpu/core/run/device.hpp"
+#include "vgpu/core/run/work.hpp"
 #include "vgpu/server/protocol.hpp"
 #include "vgpu/server/session.hpp"
+#include "vgpu/server/shares.hpp"
 #include "vgpu/server/staging.hpp"
 
 namespace scanlab::server {
@@ -62,8 +63,8 @@ class Requests {
   /// Device printf's text that the program has not fetched.
   std::uint64_t unread_output_bytes() const { return output_.size() - output_read_; }
 
-  /// Allocations and variables that the program has mapped into its own memory.
-  std::uint64_t shared() const { return shared_.size(); }
+  /// Counts anew. What is shared with the host already counts again.
+  void reset_traffic();
   /// See Session::live_allocations.
   std::vector<std::string> live_allocations() const;
 
@@ -104,9 +105,11 @@ class Requests {
   void handle(const wire::Request& request, std::span<const std::byte> payload, Answer& answer);
   void carry_out(const wire::Request& request, std::span<const std::byte> payload, Answer& answer);
   /// What the listener to the program's work has to know of a request; called before and after it.
-  void tell_before(const wire::Request& request);
-  void tell_after(const wire::Request& request, const wire::Reply& reply);
-  void tell_host_wait(const wire::Request& request);
+  void report_before(const wire::Request& request);
+  void report_after(const wire::Request& request, const wire::Reply& reply);
+  void report_host_wait(const wire::Request& request);
+  /// How much a launch can tell the device: what differs from the kernel's last one, and which kernel it is.
+  std::uint64_t news_of(const wire::Request& request, std::span<const std::byte> parameters);
   /// Frees what the program allocated and unloads its modules.
   void reset();
   void keep_output(std::string_view text);
@@ -128,7 +131,10 @@ class Requests {
   std::map<vgpu::Address, std::uint64_t> allocations_;  ///< base → bytes
   std::uint64_t allocated_bytes_ = 0;                   ///< of them all
   std::set<vgpu::Address> shared_;                      ///< those of them, and variables, that the host sees as well
-  std::unordered_map<std::uint64_t, double> events_;    ///< when they were recorded, in ns
+  Shares shares_;                                       ///< the same, where the flow of data is counted
+  std::unordered_map<std::uint64_t, std::vector<std::byte>> last_launches_;  ///< by kernel, of this call
+  bool has_loaded_ = false;                                                  ///< a module
+  std::unordered_map<std::uint64_t, double> events_;                         ///< when they were recorded, in ns
   std::uint64_t next_id_ = 1, next_allocation_ = 1;
   std::int32_t pending_error_ = 0;  ///< of a kernel that was stopped
   bool surfaced_ = false;           ///< a call has returned it: now every call does

@@ -118,19 +118,7 @@ struct Session::Impl {
   bool send(Answer& answer) {
     answer.reply.payload_bytes = static_cast<std::uint32_t>(answer.payload.size());
     if (answer.send_fd >= 0) {
-      iovec piece{&answer.reply, sizeof answer.reply};
-      alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-      msghdr message{};
-      message.msg_iov = &piece;
-      message.msg_iovlen = 1;
-      message.msg_control = control;
-      message.msg_controllen = sizeof control;
-      cmsghdr* head = CMSG_FIRSTHDR(&message);
-      head->cmsg_level = SOL_SOCKET;
-      head->cmsg_type = SCM_RIGHTS;
-      head->cmsg_len = CMSG_LEN(sizeof(int));
-      std::memcpy(CMSG_DATA(head), &answer.send_fd, sizeof(int));
-      if (sendmsg(fd, &message, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof answer.reply)) return false;
+      if (!wire::send_all(fd, &answer.reply, sizeof answer.reply, answer.send_fd)) return false;
     } else if (!wire::send_all(fd, &answer.reply, sizeof answer.reply)) {
       return false;
     }
@@ -219,14 +207,12 @@ void Session::reset_traffic() {
 
 Traffic Session::traffic(const std::unique_lock<std::mutex>& held) const {
   if (!held.owns_lock() || held.mutex() != &impl_->mutex) throw std::logic_error("the session is not locked");
-  Traffic traffic = impl_->requests.traffic;
-  traffic.shared = impl_->requests.shared();
-  return traffic;
+  return impl_->requests.traffic;
 }
 
 void Session::reset_traffic(const std::unique_lock<std::mutex>& held) {
   if (!held.owns_lock() || held.mutex() != &impl_->mutex) throw std::logic_error("the session is not locked");
-  impl_->requests.traffic = {};
+  impl_->requests.reset_traffic();
 }
 
 std::string Session::closed_because() const {

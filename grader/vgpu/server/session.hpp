@@ -8,10 +8,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "vgpu/core/device.hpp"
-#include "vgpu/core/work.hpp"
+#include "vgpu/core/run/device.hpp"
+#include "vgpu/core/run/work.hpp"
+#include "vgpu/server/data_flow.hpp"
 
 namespace scanlab::server {
 
@@ -26,9 +28,10 @@ struct Traffic {
   std::uint64_t fills = 0, bytes_filled = 0;
   std::uint64_t allocations = 0, bytes_allocated = 0, releases = 0;
   std::uint64_t synchronisations = 0;
-  std::uint64_t shared = 0;          ///< allocations and variables that the host sees without a copy, at this moment
+  std::uint64_t shared = 0;          ///< allocations and variables that the host could see without a copy at any time
   std::uint64_t output_bytes = 0;    ///< of device printf
   std::uint64_t output_dropped = 0;  ///< bytes of it beyond SessionOptions::output_bytes
+  DataFlow flow;                     ///< with SessionOptions::counts_data_flow
 };
 
 struct SessionOptions {
@@ -41,6 +44,13 @@ struct SessionOptions {
   std::size_t max_modules = 4096, max_kernels = 65536, max_allocations = 1u << 20, max_events = 1u << 20;
   /// Called in the serving thread, with the session's lock held, when a kernel is stopped or a module cannot be used.
   std::function<void(const vgpu::Fault&)> on_fault;
+  /// Gets device printf's text at once, in the serving thread, with the session's lock held; the program then never
+  /// does.
+  std::function<void(std::string_view)> on_output;
+  /// Counts what goes between host and device (Traffic::flow). What they share is brought up to date between launches
+  /// only: a kernel and the host cannot talk while it runs.
+  bool counts_data_flow = false;
+  std::uint64_t max_shared_bytes = ~std::uint64_t{0};  ///< of all memory that is shared so at the same time
   vgpu::WorkListener* work = nullptr;  ///< is told of the program's streams, in the serving thread; not owned
 };
 

@@ -23,10 +23,10 @@
 #include <vector>
 
 #include "vgpu/checks/check_suite.hpp"
-#include "vgpu/checks/counters.hpp"
-#include "vgpu/checks/line_costs.hpp"
-#include "vgpu/core/device.hpp"
-#include "vgpu/core/parallel.hpp"
+#include "vgpu/checks/cost/counters.hpp"
+#include "vgpu/checks/cost/line_costs.hpp"
+#include "vgpu/core/run/device.hpp"
+#include "vgpu/core/run/parallel.hpp"
 #include "vgpu/server/protocol.hpp"
 #include "vgpu/server/session.hpp"
 

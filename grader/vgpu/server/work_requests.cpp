@@ -59,7 +59,7 @@ const char* call_of(const Request& request) {
 
 }  // namespace
 
-void Requests::tell_before(const Request& request) {
+void Requests::report_before(const Request& request) {
   // cudaMalloc and cudaFree make all streams wait (CUDA's guide, on the allocator in the order of streams). A module is
   // unloaded, and the device reset, when all is done.
   const bool is_for_all = request.op == Op::unload_module || request.op == Op::reset ||
@@ -81,7 +81,7 @@ void Requests::tell_before(const Request& request) {
   options_.work->work_begin(work);
 }
 
-void Requests::tell_host_wait(const Request& request) {
+void Requests::report_host_wait(const Request& request) {
   switch (static_cast<wire::HostWait>(request.value)) {
     case wire::HostWait::none:
       return;
@@ -95,10 +95,10 @@ void Requests::tell_host_wait(const Request& request) {
   throw ProtocolError("an unknown wait");
 }
 
-void Requests::tell_after(const Request& request, const wire::Reply& reply) {
+void Requests::report_after(const Request& request, const wire::Reply& reply) {
   vgpu::WorkListener& listener = *options_.work;
   if (is_work(request)) listener.work_end();
-  if (request.op == Op::synchronise || request.op == Op::note_host_wait) tell_host_wait(request);
+  if (request.op == Op::synchronise || request.op == Op::note_host_wait) report_host_wait(request);
   if (reply.error != wire::error::success) return;
   switch (request.op) {
     case Op::record_event:

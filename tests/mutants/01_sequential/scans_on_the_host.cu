@@ -1,4 +1,4 @@
-// expect: fail additions,host_copies cost.additions | right, but the device does nothing
+// expect: fail inclusive host.scan | right, but the device does nothing
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-// expect: fail threads cost.threads | right, but one block takes tile after tile and carries the number on
+// expect: fail busiest_block cost.busiest_block | right, but one block takes tile after tile and carries the number on
 
 #include "scanlab.cuh"
 

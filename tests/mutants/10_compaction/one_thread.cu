@@ -1,4 +1,4 @@
-// expect: fail threads,sectors,split_sectors cost.global_sectors | right, but one thread moves one element after the
+// expect: fail busiest_block cost.busiest_block | right, but one thread moves one element after the
 // other
 
 #include "scanlab.cuh"

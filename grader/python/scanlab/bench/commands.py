@@ -165,9 +165,9 @@ def _progress() -> Iterator[Callable[[str], None]]:
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    from rich.console import Console
+    from scanlab.terminal import console as console_of
 
-    with Console(stderr=True).status("…") as status:
+    with console_of(stderr=True).status("…") as status:
         yield status.update
 
 
@@ -185,15 +185,16 @@ def _print_result(result: "Result") -> None:
 
 
 def _print_table(table: "Table") -> None:
-    from rich.console import Console
     from rich.table import Table as RichTable
+
+    from scanlab.terminal import console as console_of
 
     shown = RichTable(box=None, pad_edge=False)
     for at, name in enumerate(table.columns):
         shown.add_column(name, no_wrap=True, justify="left" if at < table.names else "right")
     for row in table.rows:
         shown.add_row(*row)
-    console = Console(highlight=False, markup=False, width=WIDE)
+    console = console_of(highlight=False, markup=False, width=WIDE)
     with console.capture() as captured:
         console.print(shown)
     # A terminal that is too narrow wraps the lines; nothing is cut off.
@@ -222,12 +223,12 @@ def bench_vgpu(
 
 
 def _print_bench(result: dict[str, Any]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from scanlab.bench import engine
+    from scanlab.terminal import console as console_of
 
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+    console = console_of(highlight=False, width=None if sys.stdout.isatty() else 120)
     table = Table(box=None, pad_edge=False)
     for name in engine.COLUMNS:
         table.add_column(name, no_wrap=True, justify="left" if name in ("kernel", "observers") else "right")

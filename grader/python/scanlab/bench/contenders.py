@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scanlab.bench.result import Role
-from scanlab.compile import read_source
 from scanlab.errors import UsageError
-from scanlab.labs import Lab, all_labs, find_lab
+from scanlab.judging.compile import read_source
+from scanlab.labs.folders import Lab, all_labs, find_lab
+from scanlab.labs.skeleton import untouched
 from scanlab.paths import ROOT, SOLUTIONS, shown
-from scanlab.skeleton import untouched
 
 FOLDER = ROOT / "grader/bench"
 TIMER = FOLDER / "timer.cu"

@@ -3,15 +3,17 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Literal
 
-from scanlab import plan as plans
 from scanlab.bench.contenders import Contender
 from scanlab.bench.result import ELEMENT_BYTES, SCHEMA, VERSION, DeviceFacts, Entry, Point, Result, Row
 from scanlab.bench.times import SECTION, first_error
-from scanlab.compile import CompileError, build_runner, prune
 from scanlab.errors import KitError, ScanlabError
-from scanlab.judge import run_judge
+from scanlab.judging import plan as plans
+from scanlab.judging.compile import CompileError, build_runner, prune
+from scanlab.judging.judge import run_judge
+from scanlab.judging.result import Cause, CheckResult, LabResult
+from scanlab.labs.rubric import Limits
 from scanlab.process import Interrupted, kill_all
 
 TABLE_N = 1 << 20
@@ -20,7 +22,7 @@ LARGEST_N = 1 << 24
 TRIAL_N = 5137
 """Several sections and a partial one."""
 SECTOR_BYTES = 32
-LIMITS = {"seconds": 300.0, "warp_instructions": 4_000_000_000, "output_bytes": 1 << 16}
+LIMITS = Limits(seconds=300.0, warp_instructions=4_000_000_000, output_bytes=1 << 16)
 ENTRIES: tuple[Entry, ...] = ("inclusive", "exclusive")
 
 
@@ -91,7 +93,7 @@ def _count(contender: Contender, sizes: Sequence[int]) -> Row:
 def _scans_sections(contender: Contender, program: str) -> bool:
     """Return whether a file scans sections on their own: whether that is what comes out where it makes a difference."""
     result = run_judge(_plan(contender, program, SECTION, [TRIAL_N], ENTRIES[:1]))
-    return result["verdict"] == "pass"
+    return result.verdict == "pass"
 
 
 def _least(n: int) -> dict[str, float]:
@@ -107,61 +109,58 @@ def _not_built(row: Row, sizes: Sequence[int], text: str) -> Row:
 
 def _plan(
     contender: Contender, program: str, section: int, sizes: Sequence[int], entries: Sequence[Entry]
-) -> dict[str, Any]:
+) -> plans.Plan:
     """Return a plan for the judge: a check that counts, and limits nothing, for each size and entry."""
-    return {
-        "version": plans.VERSION,
-        "lab": contender.name,
-        "title": contender.name,
-        "device": "vgpu",
-        "profile": plans.DEFAULT_PROFILE,
-        "seed": plans.DEFAULT_SEED,
-        "section": section,
-        "block_size": 0,
-        "source": contender.source,
-        "again": "",
-        "limits": LIMITS,
-        "runners": {"float": program},
-        "checks": [
-            {
-                "name": f"{entry}_{n}",
-                "title": f"{entry}, n = {n}",
-                "kind": "count",
-                "entry": f"{entry}_scan",
-                "operation": entry,
-                "element": "float",
-                "points": 0,
-                "n": n,
-                "counter": "launches",
-                "at_least": 0,
-            }
+    return plans.Plan(
+        lab=contender.name,
+        title=contender.name,
+        device="vgpu",
+        seed=plans.DEFAULT_SEED,
+        section=section,
+        source=contender.source,
+        again="",
+        limits=LIMITS,
+        runners={"float": program},
+        reference={},
+        launcher=[],
+        checks=[
+            plans.PlannedCount(
+                name=f"{entry}_{n}",
+                title=f"{entry}, n = {n}",
+                entry=f"{entry}_scan",
+                element="float",
+                points=0,
+                counter="launches",
+                among=None,
+                calls=[plans.CountedCall(n=n, schedule="lockstep", repeat=0, at_least=0, at_most=None)],
+            )
             for n in sizes
             for entry in entries
         ],
-    }
+    )
 
 
-def _points(result: dict[str, Any], sizes: Sequence[int]) -> list[Point]:
+def _points(result: LabResult, sizes: Sequence[int]) -> list[Point]:
     """Return what the judge has found, in the order of the plan's checks."""
     which = [(n, entry) for n in sizes for entry in ENTRIES]
     points = []
-    for (n, entry), check in zip(which, result["checks"], strict=True):
-        if check["verdict"] == "pass":
-            points.append(Point(n=n, entry=entry, status="ok", counts=check["counts"]))
+    for (n, entry), check in zip(which, result.checks, strict=True):
+        if check.verdict == "pass":
+            points.append(Point(n=n, entry=entry, status="ok", counts=check.counts))
         else:
-            points.append(Point(n=n, entry=entry, status=_status(check), text=_text(check["cause"] or {})))
+            text = _text(check.cause) if check.cause else ""
+            points.append(Point(n=n, entry=entry, status=_status(check), text=text))
     return points
 
 
-def _status(check: dict[str, Any]) -> Any:
-    if check["verdict"] == "timeout":
+def _status(check: CheckResult) -> Literal["no_end", "wrong", "error"]:
+    if check.verdict == "timeout":
         return "no_end"
-    return "wrong" if (check["cause"] or {}).get("expected") else "error"
+    return "wrong" if check.cause and check.cause.expected else "error"
 
 
-def _text(cause: dict[str, Any]) -> str:
+def _text(cause: Cause) -> str:
     """Return a cause in one line: what was got, or else why."""
-    actual, expected = cause.get("actual"), cause.get("expected")
-    if actual and expected:
-        return f"{actual}, expected {expected}"
-    return str(cause.get("rationale") or actual or cause.get("headline") or "").splitlines()[0]
+    if cause.actual and cause.expected:
+        return f"{cause.actual}, expected {cause.expected}"
+    return (cause.rationale or cause.actual or cause.headline).partition("\n")[0]

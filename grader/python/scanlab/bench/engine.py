@@ -18,10 +18,10 @@ from pydantic import BaseModel, Field, PositiveFloat, PositiveInt, ValidationErr
 from scanlab.bootstrap.build import ninja_command
 from scanlab.bootstrap.console import SetupError, run_step
 from scanlab.errors import USAGE, KitError, UsageError
+from scanlab.judging.toolchain import product
 from scanlab.paths import ROOT, build_folder
 from scanlab.process import run_group
 from scanlab.scratch import scratch
-from scanlab.toolchain import product
 
 FOLDER = "grader/vgpu/bench"
 TARGET = "bench-vgpu"

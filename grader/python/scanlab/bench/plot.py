@@ -8,10 +8,9 @@ from typing import Any, Literal
 from scanlab.bench.result import Result, Row, gb_a_second
 from scanlab.bench.tables import size_name
 from scanlab.errors import UsageError
-from scanlab.on_demand import provide
-from scanlab.paths import ROOT, shown
+from scanlab.on_demand import PLOTS, provide
+from scanlab.paths import shown
 
-REQUIREMENTS = ROOT / "grader/python/requirements-plot.txt"
 KINDS = (".svg", ".png")
 Quantity = Literal["speed", "time"]
 
@@ -32,7 +31,7 @@ def prepare(paths: Sequence[Path]) -> None:
         if path.suffix.lower() not in KINDS:
             raise UsageError(f"--plot {shown(path)}: a picture's name ends with .svg or .png")
     if paths:
-        provide(["matplotlib"], REQUIREMENTS, "matplotlib", "--plot")
+        provide(PLOTS, "--plot")
 
 
 def draw(result: Result, paths: Sequence[Path], quantity: Quantity = "speed") -> None:

@@ -17,11 +17,11 @@ from typing import Any
 from scanlab.bench.contenders import TIMER, Contender
 from scanlab.bench.result import SCHEMA, VERSION, DeviceFacts, Entry, Point, Result, Row
 from scanlab.bench.timer import NoAnswerError, Timer, TimerError
-from scanlab.compile import CompileError, Source, compile_object, link, prune
 from scanlab.errors import KitError, ScanlabError
-from scanlab.labs import Device
+from scanlab.judging.compile import CompileError, Source, compile_object, link, prune
+from scanlab.judging.toolchain import product
+from scanlab.labs.folders import Device
 from scanlab.process import Interrupted, kill_all
-from scanlab.toolchain import product
 
 SECTION = 1024
 """Elements of a section, where a lab scans sections."""

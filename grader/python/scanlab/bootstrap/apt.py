@@ -23,20 +23,41 @@ BACKPORTS_FILE = "scanlab-backports"
 
 @dataclass(frozen=True)
 class Need:
-    """Something the build needs: a name, why, and what the package is called for apt, dnf and pacman."""
+    """Something of the system's: a name, why, what the package is called for apt, dnf and pacman, and its programs.
+
+    Any of `programs` on PATH shows that it is here.
+    """
 
     name: str
     why: str
     apt: str
     dnf: str
     pacman: str
+    programs: tuple[str, ...] = ()
+
+    def is_here(self) -> bool:
+        """Return whether one of its programs is on PATH."""
+        return any(shutil.which(program) for program in self.programs)
+
+    def by_hand(self) -> str:
+        """Return the line that installs it."""
+        for manager, line in (
+            ("apt-get", f"sudo apt-get install -y {self.apt}"),
+            ("dnf", f"sudo dnf install -y {self.dnf}"),
+            ("pacman", f"sudo pacman -S --needed {self.pacman}"),
+        ):
+            if shutil.which(manager):
+                return line
+        return f"install the package {self.apt}"
 
 
 GXX = Need("g++", "compiles the virtual GPU, and nvcc needs it", "g++", "gcc-c++", "gcc")
 PKG_CONFIG = Need("pkg-config", "finds libraries", "pkg-config", "pkgconf-pkg-config", "pkgconf")
 FMT = Need("fmt", "formats messages", "libfmt-dev", "fmt-devel", "fmt")
 JSON = Need("nlohmann_json", "reads and writes results", "nlohmann-json3-dev", "json-devel", "nlohmann-json")
-BUBBLEWRAP = Need("bubblewrap", "the sandbox in which a class is graded", "bubblewrap", "bubblewrap", "bubblewrap")
+BUBBLEWRAP = Need(
+    "bubblewrap", "the sandbox for other people's files", "bubblewrap", "bubblewrap", "bubblewrap", ("bwrap",)
+)
 CATCH2 = Need("Catch2 3", "the judge and the tests", "libcatch2-dev", "catch-devel", "catch2")
 
 
@@ -48,11 +69,6 @@ def distribution(text: str) -> dict[str, str]:
 
 def _subproject(name: str) -> bool:
     return (ROOT / "subprojects" / name).is_dir() or (ROOT / "subprojects" / f"{name}.wrap").is_file()
-
-
-def missing_for_sandbox() -> list[Need]:
-    """Return what this machine lacks for grading other people's files."""
-    return [] if shutil.which("bwrap") else [BUBBLEWRAP]
 
 
 def missing(*, with_venv: bool, with_build: bool) -> list[Need]:
@@ -196,6 +212,11 @@ def _as_root() -> list[str] | None:
     if os.geteuid() == 0:
         return []
     return ["sudo", "-n"] if succeeds(["sudo", "-n", "true"]) else None
+
+
+def may_install() -> bool:
+    """Return whether `install` can do so here without a question."""
+    return shutil.which("apt-get") is not None and _as_root() is not None
 
 
 def _line_to_type(packages: Iterable[str], backports: tuple[str, str] | None) -> str:

@@ -1,9 +1,11 @@
 """What the set-up says, and how it runs other programs."""
 
+import fcntl
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from scanlab.paths import STATE
@@ -71,3 +73,16 @@ def run_step(
     if code != 0:
         shown = f"{tail}\n" if tail else ""
         raise SetupError(f"{shown}{what} failed (exit code {code}); the whole output is in {LOG}")
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Keep a second set-up waiting until this one is through."""
+    STATE.mkdir(exist_ok=True)
+    with (STATE / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another scanlab is setting up; waiting for it …")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from scanlab import files
@@ -70,14 +71,11 @@ def _current_version() -> str:
     return folders[0].parent.name.removeprefix("python") if folders and os.access(venv_python(), os.X_OK) else ""
 
 
-def pip_install(requirements: Path, what: str) -> None:
-    """Install a hash-pinned requirements file. The machine's own pip settings (PIP_*, pip.conf) apply."""
+def pip_install(requirements: Sequence[Path], what: str) -> None:
+    """Install hash-pinned requirements files. The machine's own pip settings (PIP_*, pip.conf) apply."""
     command = [str(venv_python()), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
-    run_step(
-        [*command, "--require-hashes", "--only-binary", ":all:", "-r", str(requirements)],
-        f"installing {what}",
-        live=True,
-    )
+    command += ["--require-hashes", "--only-binary", ":all:"]
+    run_step([*command, *(f"--requirement={path}" for path in requirements)], f"installing {what}", live=True)
 
 
 def prepare() -> None:
@@ -100,7 +98,7 @@ def prepare() -> None:
             raise SetupError(f"cannot write {VENV}: {error.strerror}") from error
     READY.unlink(missing_ok=True)
     say(f"installing {count} pinned Python packages into .venv: the command line's, Meson and Ninja, pytest …")
-    pip_install(REQUIREMENTS, "the pinned Python packages")
+    pip_install([REQUIREMENTS], "the pinned Python packages")
     version = subprocess.run(
         [str(venv_python()), "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
         capture_output=True,

@@ -3,22 +3,22 @@
 1. `.venv` with the pinned packages   2. system packages   3. nvcc   4. the C++ build
 """
 
-import fcntl
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from scanlab.bootstrap import build, cuda, environment
-from scanlab.bootstrap.console import LOG, SetupError, say
+from scanlab.bootstrap.console import LOG, SetupError, alone, say
 from scanlab.bootstrap.environment import read_json, write_json
 from scanlab.bundle import refusal
-from scanlab.paths import ROOT, STATE, VENV, toolchain_file
+from scanlab.paths import ROOT, VENV, toolchain_file
 
-BUILDING_COMMANDS = frozenset({"bench", "check", "grade", "inside", "prepare", "run", "test", "verify"})
+BUILDING_COMMANDS = frozenset({"bench", "check", "grade", "inside", "prepare", "run", "test", "trace", "verify"})
 """The commands that need nvcc and the C++ parts; the others need the virtual environment alone."""
+BUILDING_OPTIONS = {"course": "--prove", "report": "--traces"}
+"""Commands that need them with an option."""
 
 
 def _may_install() -> bool:
@@ -27,7 +27,7 @@ def _may_install() -> bool:
 
 def _needs_build(arguments: Sequence[str]) -> bool:
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    builds = bool(own) and (own[0] in BUILDING_COMMANDS or (own[0] == "course" and "--prove" in own))
+    builds = bool(own) and (own[0] in BUILDING_COMMANDS or BUILDING_OPTIONS.get(own[0]) in own)
     return builds and "--help" not in own and not refusal(own)
 
 
@@ -53,7 +53,7 @@ def _find_toolchain() -> dict[str, object]:
         for reason in refused:
             say(reason)
         say("no nvcc 12.x or 13.x on this machine: installing NVIDIA's compiler (about 150 MB) into .venv …")
-        environment.pip_install(environment.NVCC_REQUIREMENTS, "NVIDIA's compiler")
+        environment.pip_install([environment.NVCC_REQUIREMENTS], "NVIDIA's compiler")
         in_venv = cuda.wheel_nvcc(VENV)
         complaint = cuda.try_compile(in_venv) if in_venv else "the wheels hold no nvcc"
         if in_venv is None or complaint:
@@ -76,24 +76,11 @@ def _find_toolchain() -> dict[str, object]:
     }
 
 
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Keep a second first use waiting until this one is through."""
-    STATE.mkdir(exist_ok=True)
-    with (STATE / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("another scanlab is setting up; waiting for it …")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def _set_up(arguments: Sequence[str], needs_build: bool) -> None:
     """Do what is missing. Replaces this process when it does not yet run the environment's interpreter."""
     from scanlab.bootstrap import apt
 
-    with _alone():
+    with alone():
         fresh = not LOG.exists()
         if fresh:
             say("first use: setting up (once; a few minutes)")
@@ -112,20 +99,8 @@ def _set_up(arguments: Sequence[str], needs_build: bool) -> None:
             tools = _find_toolchain()
             build.prepare(str(tools["nvcc"]))
             write_json(toolchain_file(), tools)
-            if _may_install() and arguments[0] in ("test", "prepare"):
-                _install_sandbox()
         if fresh:
             say("set up.")
-
-
-def _install_sandbox() -> None:
-    """Install bubblewrap, where nobody has to be asked; where it cannot be had, whoever needs it says so."""
-    from scanlab.bootstrap import apt
-
-    try:
-        apt.install(apt.missing_for_sandbox())
-    except SetupError as error:
-        say(f"there will be no sandbox: {error}")
 
 
 def _hand_over(arguments: Sequence[str]) -> None:

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from scanlab.classroom.intake.take_in import absent
 from scanlab.classroom.records import Class, HandedIn, Submission
+from scanlab.course.matching import as_written
 
 Identity = tuple[str, str, str | None]
 
@@ -25,7 +27,10 @@ class Added:
 
 
 def add(known: Class, now: Class) -> Added:
-    """Return the class `known` with what is new in `now`; its labs, device, seed and course stay."""
+    """Return the class `known` with what is new in `now`; its labs, device, seed and course stay.
+
+    `now` was taken in with `known` at hand: who was there before has the same key.
+    """
     before = {one.key: one for one in known.submissions}
     submissions = dict(before)
     again = []
@@ -34,11 +39,14 @@ def add(known: Class, now: Class) -> Added:
         submissions[one.key] = _more(old, one, known.labs) if old else one
         if old and submissions[one.key] is not old:
             again.append(one.key)
-    present = {one.student.id for one in submissions.values() if one.student}
+    every = tuple(sorted(submissions.values(), key=lambda one: one.key))
+    missing, claimed = absent(every, {one.id: one for one in (*known.students(), *now.students())}.values())
     taken_in = known.model_copy(
         update={
-            "submissions": tuple(sorted(submissions.values(), key=lambda one: one.key)),
-            "missing": tuple(student for student in now.missing if student.id not in present),
+            "submissions": every,
+            "missing": missing,
+            "claimed": claimed,
+            "has_roster": known.has_roster or now.has_roster,
             "ignored": (*known.ignored, *(problem for problem in now.ignored if problem not in known.ignored)),
         }
     )
@@ -46,19 +54,47 @@ def add(known: Class, now: Class) -> Added:
 
 
 def _more(old: Submission, now: Submission, labs: Sequence[str]) -> Submission:
-    """Return a submission with the attempts and problems of `now` that are new; `old` itself where none are."""
+    """Return a submission with the attempts, problems and questions of `now` that are new; `old` where none are."""
     files = [file for lab in labs for file in _attempts(_at(old, lab), _at(now, lab))]
+    known = {question.id for question in old.questions}
+    questions = [question for question in now.questions if question.id not in known]
     problems = [problem for problem in now.problems if problem not in old.problems]
-    if len(files) == len(old.files) and not problems:
+    if len(files) == len(old.files) and not problems and not questions:
         return old
     newest = now if len(files) > len(old.files) else old
     return newest.model_copy(
         update={
             "student": old.student or now.student,
+            "claims": () if old.student else now.claims,
+            "group": old.group or now.group,
+            "owners": tuple(dict.fromkeys((*old.owners, *now.owners))),
             "files": tuple(files),
             "problems": (*old.problems, *problems),
+            "questions": (*old.questions, *questions),
         }
     )
+
+
+def merged(old: Submission, more: Submission, labs: Sequence[str]) -> Submission:
+    """Return a student's submission with another that turned out to be theirs.
+
+    Its attempts come last, as far as no times say otherwise.
+    """
+    known = {_identity(file) for file in old.files}
+    files = in_order([*old.files, *(file for file in more.files if _identity(file) not in known)], labs)
+    return old.model_copy(
+        update={
+            "owners": tuple(dict.fromkeys((*old.owners, *more.owners))),
+            "files": tuple(files),
+            "problems": (*old.problems, *(problem for problem in more.problems if problem not in old.problems)),
+            "questions": (*old.questions, *(one for one in more.questions if one not in old.questions)),
+        }
+    )
+
+
+def in_order(files: Sequence[HandedIn], labs: Sequence[str]) -> list[HandedIn]:
+    """Return files lab by lab, each lab's attempts by their times where all have one."""
+    return [file for lab in labs for file in _by_time([file for file in files if file.lab == lab])]
 
 
 def _attempts(old: Sequence[HandedIn], now: Sequence[HandedIn]) -> list[HandedIn]:
@@ -68,7 +104,11 @@ def _attempts(old: Sequence[HandedIn], now: Sequence[HandedIn]) -> list[HandedIn
         new = list(now[len(old) :])
     else:
         new = [file for file in now if _identity(file) not in known]
-    every = [*old, *new]
+    return _by_time([*old, *new])
+
+
+def _by_time(files: Sequence[HandedIn]) -> list[HandedIn]:
+    every = list(files)
     if all(file.submitted_at for file in every):
         every.sort(key=lambda file: file.submitted_at or "")
     # A text that is handed in again right after itself is no other attempt.
@@ -90,7 +130,7 @@ def differences(known: Class, now: Class) -> list[str]:
         for what, one, other in (
             ("the device", known.device, now.device),
             ("the labs", " ".join(known.labs), " ".join(now.labs)),
-            ("the course file", known.course, now.course),
+            ("the course file", as_written(known.course), as_written(now.course)),
         )
         if one != other
     ]
@@ -102,10 +142,8 @@ def differences(known: Class, now: Class) -> list[str]:
         if known.kit.get(part) != now.kit.get(part)
     ]
     by_key = {one.key: one for one in known.submissions}
-    keys = {one.key for one in now.submissions}
-    gone = {one.origin: one for one in known.submissions if one.key not in keys}
     for one in now.submissions:
-        old = by_key.get(one.key) or gone.get(one.origin)
+        old = by_key.get(one.key)
         if old and _who(old) != _who(one):
             lines.append(f"the roster: {one.origin} is {_who(old)} then, {_who(one)} now")
     return lines

@@ -15,7 +15,7 @@ class Attempts:
         self.files = [file for file in submission.files if file.lab == lab]
         """The oldest first."""
         course = Course.of(taken_in.course)
-        self._rule = rule_for(course, lab, submission.student)
+        self._rule = rule_for(course, lab, submission)
         self._numbers = _numbers(self.files, submission.attempt)
         self._times = [moment(file.submitted_at, course.zone if course else "") for file in self.files]
         self._ignored = counting(self._rule, self._tries([0.0] * len(self.files))).ignored

@@ -15,12 +15,13 @@ from scanlab.classroom import grading, workers
 from scanlab.classroom.progress import REDRAW, Progress, Running, State
 from scanlab.classroom.records import Class, Submission, Verdict
 from scanlab.classroom.store import Store, Unit, dump
-from scanlab.compile import COMPILE_TIMEOUT
 from scanlab.course import lab_of
 from scanlab.errors import KitError, UsageError
 from scanlab.executors.interface import Executor
-from scanlab.judge import GRACE, longest
-from scanlab.labs import CorrectnessCheck, Lab
+from scanlab.judging.compile import COMPILE_TIMEOUT
+from scanlab.judging.judge import GRACE, longest
+from scanlab.labs.folders import Lab
+from scanlab.labs.rubric import CorrectnessCheck, CountCheck
 from scanlab.paths import build_folder, shown
 from scanlab.scratch import scratch
 
@@ -142,7 +143,7 @@ class _Run:
 
     def _verdict(self, unit: Unit) -> Verdict | None:
         result = self.store.read_graded(unit)
-        return result["verdict"] if result else None
+        return result.verdict if result else None
 
     def _is_due(self, unit: Unit, verdict: Verdict | None) -> bool:
         if self.settings.only:
@@ -256,8 +257,8 @@ class _Run:
 
 def _headline(store: Store, unit: Unit) -> str:
     result = store.read_graded(unit)
-    cause = next((check["cause"] for check in result["checks"] if check["cause"]), None) if result else None
-    return cause["headline"] if cause else "the kit failed"
+    causes = result.kit_faults if result else []
+    return causes[0].headline if causes else "the kit failed"
 
 
 def _work(lab: Lab) -> int:
@@ -266,8 +267,8 @@ def _work(lab: Lab) -> int:
     for check in lab.rubric.check:
         if isinstance(check, CorrectnessCheck):
             total += sum(max(n, SMALLEST_CHECK) for n in check.sizes) * len(check.schedules) * check.repeats
-        elif check.kind == "count":
-            total += max(check.n, SMALLEST_CHECK)
+        elif isinstance(check, CountCheck):
+            total += max(check.range[1], SMALLEST_CHECK)
     return total
 
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scanlab import errors, sandbox
+from scanlab import errors
+from scanlab.foreign_text import LONGEST_TEXT, plain
+from scanlab.judging import sandbox
 from scanlab.paths import shown
 from scanlab.process import Interrupted
 
@@ -15,10 +17,10 @@ if TYPE_CHECKING:
     from scanlab.classroom.additions import Added
     from scanlab.classroom.batch import Outcome
     from scanlab.classroom.intake.take_in import TakenIn
-    from scanlab.classroom.records import Class, Problem
+    from scanlab.classroom.records import Class, Problem, Student
     from scanlab.classroom.store import Store
     from scanlab.executors.interface import Executor
-    from scanlab.labs import Device
+    from scanlab.labs.folders import Device
 
 MOST_LISTED = 20
 
@@ -40,6 +42,12 @@ class Request:
     is_sandboxed: bool
     slurm: Sequence[str] | None = None
     """What `--slurm` says of the jobs; None: graded on this machine."""
+    times: Sequence[str] = ()
+    """What `--times` says: CSV files, or `archive`."""
+    source: str | None = None
+    """What `--from` says: which platform's export it is."""
+    groups: Path | None = None
+    answers: Path | None = None
 
 
 def grade_a_class(request: Request) -> int:
@@ -65,14 +73,23 @@ def grade_a_class(request: Request) -> int:
             added = add(known, taken.taken_in)
             _require_nothing_new(added, request)
             taken = replace(taken, taken_in=added.taken_in)
+        taken, gone = _answer(request, store, taken)
+        taken, remarks = _apply_course(request, taken)
         _require_known(request.only, taken.taken_in)
-        _tell_intake(taken)
+        _tell_intake(store, taken)
         if known is not None:
             _tell_added(store, known, added)
+        for remark in remarks:
+            print(f"  {remark}", flush=True)
         if taken.taken_in != known:
             for sha256, data in taken.sources.items():
                 store.write_source(sha256, data)
+            for sha256, data in taken.kept.items():
+                store.write_kept(sha256, data)
             store.write_class(taken.taken_in)
+            for key in gone:
+                store.remove_record(key)
+        _ask(store, taken.taken_in)
         settings = Settings(request.jobs or cores(), request.is_sandboxed, frozenset(request.only), executor)
         try:
             with Progress() as progress:
@@ -80,7 +97,7 @@ def grade_a_class(request: Request) -> int:
         except (Interrupted, errors.KitError):
             _tell_stopped(request, store, taken.taken_in)
             raise
-    _tell_end(request, store, taken.taken_in, outcome)
+    _tell_end(store, taken.taken_in, outcome)
     return errors.KIT_FAULT if outcome.errors else errors.PASSED
 
 
@@ -114,7 +131,7 @@ def _check_folder(request: Request, store: "Store") -> bool:
                 "again with --only KEY, or name another --out"
             )
         return True
-    left_by_intake = {".lock", "sources"}  # a run that was killed before it knew the class
+    left_by_intake = {".lock", "sources", "kept"}  # a run that was killed before it knew the class
     try:
         others = [path.name for path in folder.iterdir() if path.name not in left_by_intake] if folder.exists() else []
     except OSError as error:
@@ -125,29 +142,99 @@ def _check_folder(request: Request, store: "Store") -> bool:
 
 
 def _take_in(request: Request, known: "Class | None") -> "TakenIn":
-    from scanlab.classroom.intake.roster import Roster, read_roster
+    from scanlab.classroom.intake.roster import Roster, read_groups, read_roster
+    from scanlab.classroom.intake.schemes import Source
     from scanlab.classroom.intake.take_in import Wanted, take_in
     from scanlab.classroom.kit import kit_for
     from scanlab.course.read import read_course
-    from scanlab.labs import all_labs, find_lab
-    from scanlab.plan import DEFAULT_SEED
+    from scanlab.course.seeds import random_seed
+    from scanlab.labs.folders import all_labs, find_lab
 
     roster = read_roster(request.roster) if request.roster else None
-    if known is not None and roster is None and (students := known.students()):
-        roster = Roster(students)
+    if known is not None and known.has_roster and roster is None:
+        groups = {name: tuple(_student(known, one) for one in ids) for name, ids in known.groups.items()}
+        roster = Roster(known.students(), groups)
+    if request.groups:
+        if roster is None:
+            raise errors.UsageError("--groups names students of the roster: give it with --roster")
+        roster = read_groups(request.groups, roster)
     read = read_course(request.course) if request.course else None
     asked = {find_lab(lab).name for lab in request.labs} or {lab.name for lab in (read.course.labs if read else ())}
     labs = tuple(lab.name for lab in all_labs() if lab.name in asked)
     if known is not None and (not labs or (read is None and not request.labs)):
         labs = known.labs
     device = request.device or (known.device if known else "vgpu")
-    seeds = (request.seed, read.seed if read else None, known.seed if known else None)
-    seed = next((seed for seed in seeds if seed is not None), DEFAULT_SEED)
+    named = read.seed if read and read.names_seed else None
+    seeds = (request.seed, named, known.seed if known else None)
+    seed = next((seed for seed in seeds if seed is not None), None)
     course = read.course.public_view() if read else known.course if known else {}
-    wanted = Wanted(labs, device, seed, read.course.title if read else "", course)
-    taken = take_in(request.pile, wanted, roster)
-    kit = kit_for(taken.taken_in.labs, device)
-    return type(taken)(taken.taken_in.model_copy(update={"kit": kit}), taken.sources, taken.other_labs)
+    source = Source.parse(request.source) if request.source else None
+    title = read.course.title if read else ""
+    wanted = Wanted(labs, device, random_seed() if seed is None else seed, title, course, source=source)
+    taken = take_in(request.pile, wanted, roster, known)
+    taken_in = taken.taken_in.model_copy(update={"kit": kit_for(taken.taken_in.labs, device)})
+    return replace(taken, taken_in=taken_in)
+
+
+def _student(known: "Class", student_id: str) -> "Student":
+    return next(student for student in known.students() if student.id == student_id)
+
+
+def _answer(request: Request, store: "Store", taken: "TakenIn") -> "tuple[TakenIn, tuple[str, ...]]":
+    """Return the class with its questions answered, and the keys of what has become part of another submission."""
+    from scanlab.classroom.answers import NAME, apply, read_answers
+
+    path = request.answers or store.folder / NAME
+    if request.answers is None and not path.exists():
+        return taken, ()
+
+    def kept(sha256: str) -> bytes:
+        try:
+            return taken.kept[sha256] if sha256 in taken.kept else store.kept(sha256).read_bytes()
+        except OSError as error:
+            raise errors.UsageError(f"{shown(store.kept(sha256))}: cannot read it: {error.strerror}") from error
+
+    answered = apply(taken.taken_in, read_answers(path), kept)
+    return replace(taken, taken_in=answered.taken_in, sources={**taken.sources, **answered.sources}), answered.gone
+
+
+def _ask(store: "Store", taken_in: "Class") -> None:
+    """Write the open questions into the results folder, beside those that are there."""
+    from scanlab.classroom.answers import NAME, template
+    from scanlab.classroom.store import write_atomically
+
+    path = store.folder / NAME
+    try:
+        before = path.read_text(encoding="utf-8-sig") if path.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.UsageError(f"{shown(path)}: cannot read it as UTF-8 text; save it so, or remove it") from error
+    text = template(taken_in, before, lambda sha256: store.kept(sha256).stat().st_size)
+    if text != before:
+        write_atomically(path, text)
+
+
+def _apply_course(request: Request, taken: "TakenIn") -> "tuple[TakenIn, list[str]]":
+    """Return the class with whom its course means, and with times, and what a person should know of both, a line each.
+
+    Raises UsageError where a table of the course means nobody, or several, a table of times cannot be read, and where a
+    grade depends on what nobody has decided.
+    """
+    from scanlab.classroom.times import time_lines, with_times
+    from scanlab.course import Course
+    from scanlab.course.matching import in_class
+    from scanlab.course.read import read_course
+
+    read = read_course(request.course) if request.course else None
+    taken_in, unknown = in_class(taken.taken_in, read, has_roster=bool(taken.taken_in.students()))
+    remarks = []
+    if unknown:
+        them = f"{len(unknown)} table{'' if len(unknown) == 1 else 's'} of the course"
+        remarks.append(f"nobody in this export is called so, of {them}: {_listed(unknown)}; --roster CSV checks them")
+    found = Course.of(taken_in.course)
+    if request.times or found.last_due_of_all():
+        taken_in, told = with_times(taken_in, found, request.pile, request.times)
+        remarks += [*told.lines(), *time_lines(taken_in, found)]
+    return replace(taken, taken_in=taken_in), remarks
 
 
 def _require_same(known: "Class", now: "Class", request: Request) -> None:
@@ -187,7 +274,9 @@ def _complain(text: str) -> None:
     print(f"scanlab: {text}", file=sys.stderr, flush=True)
 
 
-def _tell_intake(taken: "TakenIn") -> None:
+def _tell_intake(store: "Store", taken: "TakenIn") -> None:
+    """Print, before anything is graded, what was taken in, and what a person has to decide."""
+    from scanlab.classroom.answers import NAME
     from scanlab.classroom.grading import units, units_of
 
     taken_in = taken.taken_in
@@ -195,9 +284,31 @@ def _tell_intake(taken: "TakenIn") -> None:
     numbers = " ".join(name[:2] for name in taken_in.labs)
     different = len(units(taken_in))
     same = f", {different} different" if different != files else ""
-    print(f"{taken_in.title}: {_count(len(taken_in.submissions), 'submission')}, labs {numbers}, {files} files{same}")
+    count = _count(len(taken_in.submissions), "submission")
+    print(f"{plain(taken_in.title)}: {count}, labs {numbers}, {files} files{same}")
     if taken.other_labs:
         print(f"  {_count(taken.other_labs, 'file')} of other labs: not graded")
+    if taken.wrapper:
+        print(
+            f"  all lies in the folder {_shown(taken.wrapper)}, which is taken for the export's own;"
+            " if it is a student's: --from folders"
+        )
+    answers = shown(store.folder / NAME)
+    if pending := taken_in.pending():
+        print(f"  {len(pending)} pending: no grade until {answers} says what they are: {_listed([*pending])}")
+    asked = {
+        one.key
+        for one in taken_in.submissions
+        for question in one.questions
+        if question.kind != "who" and not question.answer
+    }
+    if later := sorted(asked - pending.keys()):
+        told = f"{_count(len(later), 'later hand-in')} beside a grade, which stands until {answers} says more"
+        print(f"  {told}: {_listed(later)}")
+    if claims := [one for one in taken_in.submissions if one.claims]:
+        told = [f"{one.key} ({_shown(one.origin)}) may be {_listed([*one.claims])}" for one in claims]
+        print(f"  {len(claims)} claimed: graded, and nobody's until {answers} says whose:")
+        _lines([f"  {line}" for line in told])
     sys.stdout.flush()
 
 
@@ -220,6 +331,11 @@ def _command(request: Request) -> str:
         words += ["--lab", lab]
     words += ["--roster", shown(request.roster)] if request.roster else []
     words += ["--course", shown(request.course)] if request.course else []
+    for times in request.times:
+        words += ["--times", times]
+    words += ["--from", request.source] if request.source else []
+    words += ["--groups", shown(request.groups)] if request.groups else []
+    words += ["--answers", shown(request.answers)] if request.answers else []
     words += ["--executor", "slurm"] if request.slurm is not None else []
     for option in request.slurm or ():
         words += ["--slurm", option]
@@ -234,7 +350,7 @@ def _tell_stopped(request: Request, store: "Store", taken_in: "Class") -> None:
     _complain(f"{done} of {len(every)} files are graded and kept; to go on, type:\n  {_command(request)}")
 
 
-def _tell_end(request: Request, store: "Store", taken_in: "Class", outcome: "Outcome") -> None:
+def _tell_end(store: "Store", taken_in: "Class", outcome: "Outcome") -> None:
     from scanlab.classroom.progress import duration
 
     counts: Counter[str] = Counter()
@@ -245,7 +361,9 @@ def _tell_end(request: Request, store: "Store", taken_in: "Class", outcome: "Out
         else:
             ungraded.append(submission.key)
     told = ", ".join(
-        f"{counts[name]} {name}" for name in ("pass", "fail", "timeout", "inconclusive", "error") if counts[name]
+        f"{counts[name]} {name}"
+        for name in ("pass", "fail", "timeout", "inconclusive", "pending", "error")
+        if counts[name]
     )
     print(f"graded {_count(sum(counts.values()), 'submission')}: {told or 'none'}")
     share = outcome.cpu_seconds / outcome.seconds if outcome.seconds else 0
@@ -255,7 +373,7 @@ def _tell_end(request: Request, store: "Store", taken_in: "Class", outcome: "Out
     )
     if ungraded:
         print(f"  not graded yet: {_listed(ungraded)}")
-    _tell_people(request, taken_in)
+    _tell_people(taken_in)
     if outcome.errors:
         print(f"the kit failed to grade {_count(len(outcome.errors), 'file')}; --resume tries again:")
         _lines(
@@ -273,7 +391,7 @@ def _first_of(taken_in: "Class", sha256: str) -> str:
     return next(one.key for one in taken_in.submissions if any(file.sha256 == sha256 for file in one.files))
 
 
-def _tell_people(request: Request, taken_in: "Class") -> None:
+def _tell_people(taken_in: "Class") -> None:
     """Print what a person has to look at: what could not be taken, who is not known, who is missing."""
     costly = [
         f"{one.key}: {_problem(problem)}"
@@ -290,18 +408,34 @@ def _tell_people(request: Request, taken_in: "Class") -> None:
         for lab, count in Counter(file.lab for file in one.files).items()
         if count > 1
     ]
+    changed = [f"{one.key} {file.name}: {file.taken_as}" for one in taken_in.submissions for file in one.files]
+    changed = [line for line in changed if not line.endswith(": ")]
+    if changed:
+        print(f"taken, though not as it should be ({len(changed)}):")
+        _lines(changed)
     if several:
         print(f"handed in several times ({len(several)}; `attempts` in the results says which counts):")
         _lines(several)
-    if request.roster:
-        unmatched = [f"{one.key} ({one.origin})" for one in taken_in.submissions if one.student is None]
+    if taken_in.has_roster:
+        unmatched = [
+            f"{one.key} ({one.origin})" for one in taken_in.submissions if one.student is None and not one.claims
+        ]
         if unmatched:
             print(f"not on the roster ({len(unmatched)}): {_listed(unmatched)}")
         if taken_in.missing:
             print(f"handed nothing in ({len(taken_in.missing)}): {_listed([one.id for one in taken_in.missing])}")
+        if taken_in.claimed:
+            told = _listed([one.id for one in taken_in.claimed])
+            print(f"no grade until it is said which submission is theirs ({len(taken_in.claimed)}): {told}")
     if taken_in.ignored:
         print(f"belongs to nobody ({len(taken_in.ignored)}):")
         _lines([_problem(problem) for problem in taken_in.ignored])
+
+
+def _shown(name: str) -> str:
+    from scanlab.classroom.intake.items import printable
+
+    return printable(name)
 
 
 def _problem(problem: "Problem") -> str:
@@ -310,11 +444,11 @@ def _problem(problem: "Problem") -> str:
 
 def _lines(lines: Sequence[str]) -> None:
     for line in lines[:MOST_LISTED]:
-        print(f"  {line}")
+        print(f"  {plain(line, LONGEST_TEXT)}")
     if len(lines) > MOST_LISTED:
         print(f"  and {len(lines) - MOST_LISTED} more: see class.json")
 
 
 def _listed(words: Sequence[str]) -> str:
     more = f" and {len(words) - MOST_LISTED} more" if len(words) > MOST_LISTED else ""
-    return ", ".join(words[:MOST_LISTED]) + more
+    return ", ".join(map(plain, words[:MOST_LISTED])) + more

@@ -5,17 +5,17 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
-from scanlab import judge
-from scanlab import plan as plans
 from scanlab.classroom.attempts import Attempts, graded_files
 from scanlab.classroom.records import WORST_FIRST, Class, LabGrade, Record, Submission, Verdict
 from scanlab.classroom.store import Store, Unit
-from scanlab.compile import build_runner
 from scanlab.course import deductions, lab_of, seed_for
 from scanlab.errors import KitError, UsageError, WorkError
-from scanlab.plan import Options
+from scanlab.judging import judge
+from scanlab.judging import plan as plans
+from scanlab.judging.compile import build_runner
+from scanlab.judging.plan import Options
+from scanlab.judging.result import LabResult
 from scanlab.process import reap_orphans
 from scanlab.scratch import scratch
 
@@ -56,8 +56,8 @@ def grade_unit(store: Store, taken_in: Class, unit: Unit, *, is_sandboxed: bool 
         result = _faulty(store, taken_in, unit, str(error))
     reap_orphans()
     usage = {"seconds": time.monotonic() - began, "cpu_seconds": _cpu_seconds() - used}
-    store.write_graded(unit, _without_times(result), usage)
-    return result["verdict"]
+    store.write_graded(unit, result, usage)
+    return result.verdict
 
 
 def compile_unit(store: Store, taken_in: Class, unit: Unit, *, is_sandboxed: bool = True) -> None:
@@ -78,18 +78,15 @@ def compile_unit(store: Store, taken_in: Class, unit: Unit, *, is_sandboxed: boo
 
 def write_fault(store: Store, taken_in: Class, unit: Unit, message: str, usage: dict[str, float]) -> None:
     """Write that the kit failed to grade a unit; a result that is there stays."""
-    result = _faulty(store, taken_in, unit, message)
-    store.write_graded(unit, _without_times(result), usage)
+    store.write_graded(unit, _faulty(store, taken_in, unit, message), usage)
 
 
-def _faulty(store: Store, taken_in: Class, unit: Unit, message: str) -> dict[str, Any]:
+def _faulty(store: Store, taken_in: Class, unit: Unit, message: str) -> LabResult:
     """Return the result of a unit that the kit could not grade, in the judge's own form."""
     submission = judge.Submission(lab_of(taken_in.course, unit.lab), store.source(unit.sha256), is_a_copy=True)
     options = options_for(taken_in, unit)
     headline, *details = message.splitlines() or ["the kit failed"]
-    result = judge.failed(submission, options, headline, details, "kit")
-    result["verdict"] = result["checks"][0]["verdict"] = "error"
-    return result
+    return judge.failed(submission, options, headline, details, "kit", "error")
 
 
 @contextmanager
@@ -107,11 +104,6 @@ def _cpu_seconds() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def _without_times(result: dict[str, Any]) -> dict[str, Any]:
-    checks = [{key: value for key, value in check.items() if key != "seconds"} for check in result["checks"]]
-    return {**result, "checks": checks}
-
-
 def make_record(store: Store, taken_in: Class, submission: Submission) -> Record:
     """Return what a submission got: a function of the class and of its graded units.
 
@@ -121,23 +113,14 @@ def make_record(store: Store, taken_in: Class, submission: Submission) -> Record
     problems = {problem.lab: f"{problem.name}: {problem.reason}" for problem in reversed(submission.problems)}
     labs = []
     for name in taken_in.labs:
-        if name in handed_in:
+        if question := submission.open_question(name):
+            headline = f"waits for an answer: {question.text}"
+            labs.append(_without_file(taken_in, name, "pending", headline))
+        elif name in handed_in:
             labs.append(_counted(store, taken_in, submission, name))
         else:
             headline = problems.get(name) or problems.get(None) or "nothing was handed in"
-            lab = lab_of(taken_in.course, name)
-            device = taken_in.device
-            labs.append(
-                LabGrade(
-                    lab=name,
-                    sha256=None,
-                    verdict="fail",
-                    points=0,
-                    max_points=lab.max_points(device),
-                    not_run_points=lab.not_run_points(device),
-                    headline=headline,
-                )
-            )
+            labs.append(_without_file(taken_in, name, "fail", headline))
     counting = [one for lab in labs for one in lab.attempts if not one.reason]
     return Record(
         key=submission.key,
@@ -155,6 +138,22 @@ def make_record(store: Store, taken_in: Class, submission: Submission) -> Record
         labs=tuple(labs),
         problems=submission.problems,
         metadata=submission.metadata,
+        claims=submission.claims,
+        group=submission.group,
+        taken_as=tuple(dict.fromkeys(f"{file.name}: {file.taken_as}" for file in submission.files if file.taken_as)),
+    )
+
+
+def _without_file(taken_in: Class, name: str, verdict: Verdict, headline: str) -> LabGrade:
+    lab = lab_of(taken_in.course, name)
+    return LabGrade(
+        lab=name,
+        sha256=None,
+        verdict=verdict,
+        points=0,
+        max_points=lab.max_points(taken_in.device),
+        not_run_points=lab.not_run_points(taken_in.device),
+        headline=headline,
     )
 
 
@@ -184,10 +183,11 @@ def _after_deductions(
         taken_in.course,
         grade.lab,
         submitted_at,
-        submission.student,
+        submission,
         points=grade.points,
         max_points=grade.max_points,
         attempt=beyond,
+        is_marked_late=submission.metadata.get("late") == "yes",
     )
     left = round(grade.points - sum(one.points for one in taken), 2) if taken else grade.points
     return grade.model_copy(update={"points": left, "deductions": taken})
@@ -200,9 +200,9 @@ def _graded(store: Store, unit: Unit) -> LabGrade:
     return LabGrade(
         lab=unit.lab,
         sha256=unit.sha256,
-        verdict=result["verdict"],
-        points=result["points"],
-        max_points=result["max_points"],
-        not_run_points=result.get("not_run_points", 0),
+        verdict=result.verdict,
+        points=result.points,
+        max_points=result.max_points,
+        not_run_points=result.not_run_points,
         result=result,
     )

@@ -2,12 +2,11 @@
 
 import hashlib
 from collections.abc import Iterable
-from pathlib import Path
 
 from scanlab import __version__
-from scanlab.labs import Device, find_lab
+from scanlab.judging.toolchain import product
+from scanlab.labs.folders import Device, find_lab
 from scanlab.paths import LABS
-from scanlab.toolchain import product
 
 SHOWN = 16
 
@@ -18,10 +17,10 @@ def kit_for(labs: Iterable[str], device: Device) -> dict[str, str]:
     Raises KitError when the kit is not built.
     """
     judge = product("grader/autograder/judge-gpu" if device == "gpu" else "grader/autograder/judge")
-    parts = {"scanlab": __version__, "judge": _hash(judge), "scanlab.cuh": _hash(LABS / "scanlab.cuh")}
-    parts |= {name: _hash(find_lab(name).folder / "lab.toml") for name in labs}
-    return parts
+    parts = {"scanlab": __version__, "judge": _hash(judge.read_bytes())}
+    parts["scanlab.cuh"] = _hash((LABS / "scanlab.cuh").read_bytes())
+    return parts | {name: _hash(find_lab(name).rubric.model_dump_json().encode()) for name in labs}
 
 
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:SHOWN]
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:SHOWN]

@@ -52,10 +52,11 @@ class Progress:
 
     def __enter__(self) -> "Progress":
         if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-            from rich.console import Console
             from rich.live import Live
 
-            self._live = Live(console=Console(stderr=True, highlight=False), auto_refresh=False, transient=True)
+            from scanlab.terminal import console as console_of
+
+            self._live = Live(console=console_of(stderr=True, highlight=False), auto_refresh=False, transient=True)
             self._live.start()
         return self
 

@@ -4,19 +4,24 @@ Nothing here depends on when, where or how fast a submission was graded, so that
 run took is in `usage/` (see `store.py`).
 """
 
+import json
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_serializer
 
-from scanlab.labs import Device
+from scanlab.judging.result import CheckResult, LabResult
+from scanlab.labs.folders import Device
+from scanlab.people import Person, person, platform_ids
 
 CLASS_SCHEMA = "scanlab-class"
 SUBMISSION_SCHEMA = "scanlab-submission"
 VERSION = 1
 
-Verdict = Literal["pass", "fail", "timeout", "inconclusive", "error"]
-WORST_FIRST: tuple[Verdict, ...] = ("error", "fail", "timeout", "inconclusive", "pass")
+Verdict = Literal["pass", "fail", "timeout", "inconclusive", "error", "pending"]
+"""`pending`: a person has to decide first (`Question`); `error`: the kit's own fault. Neither is ever a grade."""
+WORST_FIRST: tuple[Verdict, ...] = ("error", "pending", "fail", "timeout", "inconclusive", "pass")
+NO_GRADE: frozenset[Verdict] = frozenset({"error", "pending"})
 
 Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=120)]
 """Names one submission in file names: letters, digits, dot, dash and underscore."""
@@ -38,6 +43,20 @@ class Student(Model):
     email: str = ""
     login: str = ""
     columns: Mapping[str, str] = {}
+    identifiers: tuple[str, ...] = ()
+    """What an export calls them beside all that: a platform's own number, say."""
+
+    def person(self, *more: str) -> Person:
+        """Return who this is, with all that identifies them, and `more` that an export tells."""
+        return person(self.id, self.name, (self.email, self.login, *self.identifiers, *more), self.columns)
+
+
+class Group(Model):
+    """Several people who have handed something in together: each gets the grade."""
+
+    name: str
+    members: tuple[str, ...]
+    """For people: their names, in the export's or the roster's order."""
 
 
 class HandedIn(Model):
@@ -52,6 +71,10 @@ class HandedIn(Model):
     """As `Submission.submitted_at`, where several were handed in at different times."""
     attempt: int | None = None
     """Its number, where its name or the platform tells."""
+    origin: str = ""
+    """As `Submission.origin`: a group's file has one origin, and stands with each of its members."""
+    taken_as: str = ""
+    """What was done to read it, in a few words; empty where it was taken as it came."""
 
 
 class Problem(Model):
@@ -63,6 +86,35 @@ class Problem(Model):
     """One clear line."""
     lab: str | None = None
     """The lab that it costs, where that can be told."""
+
+
+class Candidate(Model):
+    """A file that may be meant. Its bytes are `kept/SHA256` in the results folder."""
+
+    name: str
+    sha256: str
+    origin: str = ""
+    submitted_at: str | None = None
+    attempt: int | None = None
+
+
+class Question(Model):
+    """What the kit does not decide: which file is meant, what one is, or whose a submission is.
+
+    Until it is answered (`answers.toml`) the labs that it concerns have no grade.
+    """
+
+    id: str
+    """The same whenever the same pile is read: the questions' names in `answers.toml`."""
+    kind: Literal["file", "lab", "who"]
+    """Which file is a lab's; which lab a file is; whose a submission is."""
+    text: str
+    """One clear line."""
+    lab: str | None = None
+    """The lab that waits for the answer; None: those without a file."""
+    candidates: tuple[Candidate, ...] = ()
+    answer: str = ""
+    """As it was given; empty: the question is open."""
 
 
 class Submission(Model):
@@ -81,6 +133,24 @@ class Submission(Model):
     problems: tuple[Problem, ...] = ()
     metadata: Mapping[str, str] = {}
     """What else the platform's export says of it, such as Gradescope's submission id or Moodle's participant."""
+    owners: tuple[str, ...] = ()
+    """As whom the export knows it, by which it is found again: `moodle 771`, or a folder's name as it is."""
+    claims: tuple[str, ...] = ()
+    """Ids of those on the roster who may be meant; it counts for none of them until that is answered."""
+    group: Group | None = None
+    questions: tuple[Question, ...] = ()
+
+    def person(self) -> Person:
+        """Return who has handed it in, with all that the roster and the export know of them."""
+        more = platform_ids(self.metadata)
+        return self.student.person(*more) if self.student else person(self.key, self.origin, more)
+
+    def open_question(self, lab: str) -> Question | None:
+        """Return the question for whose answer a lab waits; one that is graded does not wait for a later attempt."""
+        if any(file.lab == lab for file in self.files):
+            return None
+        asked = (one for one in self.questions if one.kind != "who" and not one.answer)
+        return next((one for one in asked if one.lab in (lab, None)), None)
 
 
 class Class(Model):
@@ -98,6 +168,13 @@ class Class(Model):
     submissions: tuple[Submission, ...]
     missing: tuple[Student, ...] = ()
     """On the roster, and handed nothing in."""
+    claimed: tuple[Student, ...] = ()
+    """On the roster, and known only from submissions that may be theirs (`Submission.claims`): no grade yet."""
+    source: Mapping[str, str] = {}
+    """What kind of export the first pile was: `kind`, and GitHub's `prefix`."""
+    has_roster: bool = False
+    groups: Mapping[str, tuple[str, ...]] = {}
+    """The ids of those who hand in together by the roster, by their groups' names."""
     ignored: tuple[Problem, ...] = ()
     """What belongs to no submission: never dropped in silence."""
     course: Mapping[str, Any] = {}
@@ -109,7 +186,12 @@ class Class(Model):
 
     def students(self) -> tuple[Student, ...]:
         """Return the roster's students; none when there was no roster."""
-        return (*(one.student for one in self.submissions if one.student), *self.missing)
+        return (*(one.student for one in self.submissions if one.student), *self.missing, *self.claimed)
+
+    def pending(self) -> dict[str, tuple[str, ...]]:
+        """Return the labs that wait for an answer, by the keys of the submissions that have any."""
+        found = {one.key: tuple(lab for lab in self.labs if one.open_question(lab)) for one in self.submissions}
+        return {key: labs for key, labs in found.items() if labs}
 
 
 class Deduction(Model):
@@ -146,10 +228,20 @@ class LabGrade(Model):
     deductions: tuple[Deduction, ...] = ()
     headline: str = ""
     """Why there is no result, in one line; empty where there is one."""
-    result: Mapping[str, Any] | None = None
-    """The judge's result (`grader/autograder/README.md`, schema scanlab-result), without its `seconds`."""
+    result: LabResult | None = None
+    """What the judge says, without its `seconds`."""
     attempts: tuple[Attempt, ...] = ()
     """All, the oldest first, where there are several: the grade is that of the one that counts."""
+
+    @field_serializer("result")
+    def _by_name(self, result: LabResult | None) -> Any:
+        """Return it with its keys in the order of their names, as in `graded/`."""
+        return result and json.loads(result.by_name())
+
+    @property
+    def checks(self) -> tuple[CheckResult, ...]:
+        """Return the judge's checks; none where there was no file."""
+        return self.result.checks if self.result else ()
 
     @property
     def which_attempt(self) -> str:
@@ -177,6 +269,10 @@ class Record(Model):
     labs: tuple[LabGrade, ...]
     problems: tuple[Problem, ...] = ()
     metadata: Mapping[str, str] = {}
+    claims: tuple[str, ...] = ()
+    group: Group | None = None
+    taken_as: tuple[str, ...] = ()
+    """What was done to read a file that was not as it should be, a line each."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
 

@@ -3,6 +3,8 @@
 class.json                  who handed in what (records.Class); written before anything is graded, and again when late
                             hand-ins are added (`additions.py`): what was in it stays
 sources/SHA256.cu           each file that is graded, once
+kept/SHA256                 the bytes of each file that waits for an answer, or has got one (`answers.py`)
+answers.toml                the questions, and what a person has answered
 graded/LAB/SHA256.json      what the judge says of it (schema scanlab-result, without `seconds`): the unit of work.
                             Identical files are graded once, and a run that was killed goes on where one is missing
 usage/LAB/SHA256.json       what grading it took: {"seconds": wall clock, "cpu_seconds": of all its processes}
@@ -14,16 +16,19 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from scanlab import files
 from scanlab.classroom.records import Class, Record
 from scanlab.errors import KitError, UsageError
+from scanlab.judging.result import CheckResult, LabResult
 from scanlab.paths import shown
 
 Model = TypeVar("Model", bound=BaseModel)
+ROUNDING = 0.01
+"""Points by which a sum may differ from its parts."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class Store:
 
     def sweep(self) -> None:
         """Remove the half-written files that a killed run has left; nobody else may be writing."""
-        for folder in (self.folder, *(self.folder / name for name in ("sources", "results"))):
+        for folder in (self.folder, *(self.folder / name for name in ("sources", "kept", "results"))):
             files.remove_unfinished(folder)
         for name in ("graded", "usage"):
             for folder in (self.folder / name).glob("*/"):
@@ -75,6 +80,16 @@ class Store:
         if not path.exists():
             write_atomically(path, data.decode("utf-8"))
 
+    def kept(self, sha256: str) -> Path:
+        """Return where the bytes of a file lie that waits for an answer."""
+        return self.folder / "kept" / sha256
+
+    def write_kept(self, sha256: str, data: bytes) -> None:
+        """Write the bytes of a file that waits for an answer, if they are not there yet."""
+        path = self.kept(sha256)
+        if not path.exists():
+            write_atomically(path, data)
+
     def graded(self, unit: Unit) -> Path:
         """Return where the judge's result of a unit lies."""
         return self.folder / "graded" / unit.lab / f"{unit.sha256}.json"
@@ -91,22 +106,22 @@ class Store:
                 return usage
         return {}
 
-    def read_graded(self, unit: Unit) -> dict[str, Any] | None:
-        """Return the judge's result of a unit, or None when there is none, or a damaged one."""
-        with suppress(OSError, ValueError):
-            result = json.loads(self.graded(unit).read_text(encoding="utf-8"))
-            if isinstance(result, dict) and result.get("schema") == "scanlab-result":
+    def read_graded(self, unit: Unit) -> LabResult | None:
+        """Return the judge's result of a unit, or None when there is none, or a damaged one: it is graded again."""
+        with suppress(OSError, ValidationError, OverflowError):
+            result = LabResult.model_validate_json(self.graded(unit).read_bytes())
+            if _is_sound(result, unit):
                 return result
         return None
 
-    def write_graded(self, unit: Unit, result: dict[str, Any], usage: dict[str, float]) -> None:
+    def write_graded(self, unit: Unit, result: LabResult, usage: dict[str, float]) -> None:
         """Write a unit's result and what it took. The kit's own fault never replaces a result that is there."""
-        if result["verdict"] == "error":
+        if result.verdict == "error":
             earlier = self.read_graded(unit)
-            if earlier is not None and earlier["verdict"] != "error":
+            if earlier is not None and earlier.verdict != "error":
                 return
         write_atomically(self.usage(unit), json.dumps(usage) + "\n", is_lasting=False)
-        write_atomically(self.graded(unit), json.dumps(result, ensure_ascii=False, sort_keys=True) + "\n")
+        write_atomically(self.graded(unit), result.without_times().by_name() + "\n")
 
     # ---- results -----------------------------------------------------------------------------------------------------
 
@@ -123,6 +138,10 @@ class Store:
         for submission in self.read_class().submissions:
             yield self.read_record(submission.key)
 
+    def remove_record(self, key: str) -> None:
+        """Remove the result of a submission that has become part of another."""
+        self.result(key).unlink(missing_ok=True)
+
     def write_record(self, record: Record) -> None:
         """Write what a submission got."""
         write_atomically(self.result(record.key), dump(record))
@@ -133,7 +152,7 @@ def dump(model: BaseModel) -> str:
     return json.dumps(model.model_dump(mode="json", by_alias=True), ensure_ascii=False, indent=1) + "\n"
 
 
-def write_atomically(path: Path, text: str, is_lasting: bool = True) -> None:
+def write_atomically(path: Path, text: str | bytes, is_lasting: bool = True) -> None:
     """Write a file of the folder whole (`files.replace`), and make its folder. It is lasting: the grades are in it.
 
     Raises KitError, with its name, when it cannot be written.
@@ -143,6 +162,20 @@ def write_atomically(path: Path, text: str, is_lasting: bool = True) -> None:
         files.replace(path, text, is_lasting=is_lasting)
     except OSError as error:
         raise KitError(f"cannot write {shown(path)}: {error.strerror}") from error
+
+
+def _is_sound(result: LabResult, unit: Unit) -> bool:
+    """Return whether a task, on whatever machine, has written what a judge says of this unit."""
+    if result.lab != unit.lab or not result.checks:
+        return False
+    if not _has_points(result) or not all(_has_points(check) for check in result.checks):
+        return False
+    points, most = sum(check.points for check in result.checks), sum(check.max_points for check in result.checks)
+    return abs(points - result.points) < ROUNDING and abs(most - result.max_points) < ROUNDING
+
+
+def _has_points(part: LabResult | CheckResult) -> bool:
+    return 0 <= part.points <= part.max_points + ROUNDING
 
 
 def _read(path: Path, model: type[Model], advice: str) -> Model:

@@ -1,7 +1,7 @@
 """`course` and `pack`: what the course asks for, and what its students get."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,9 @@ from scanlab.paths import shown
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from scanlab.course.model import Course
     from scanlab.course.read import Read
+    from scanlab.judging.result import LabResult
 
 course = typer.Typer(
     help="What the course asks for: points, limits, due dates, who sees what (course.toml).", no_args_is_help=True
@@ -25,6 +27,9 @@ DEFAULT = Path("course.toml")
 def check(
     file: CourseArgument = DEFAULT,
     prove: Annotated[bool, typer.Option("--prove", help="grade the solutions by the course's rubrics")] = False,
+    roster: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="who is in the class: whom the tables of single students mean")
+    ] = None,
     device: DeviceOption = DeviceName.vgpu,
     json_file: JsonOption = None,
 ) -> None:
@@ -33,7 +38,7 @@ def check(
     from scanlab.course.read import read_course
 
     read = read_course(file)
-    found = read.course
+    found = matched(read, roster)
     _show(_table(["lab", "due", "points", "weight", "not visible", "late work"], meaning.lab_rows(found)))
     changed = meaning.changes(found)
     if changed:
@@ -45,6 +50,9 @@ def check(
         for line in meaning.student_lines(found):
             print(f"  {line}")
     print(f"\n{found.title}: {_summary(read)}")
+    if found.students and roster is None:
+        count = f"{len(found.students)} table{'' if len(found.students) == 1 else 's'} [[student]]"
+        print(f"note: whom {count} mean{'s' if len(found.students) == 1 else ''} was not checked: add --roster CSV")
     for remark in meaning.remarks(found):
         print(f"note: {remark}")
     faults: list[str] = []
@@ -52,6 +60,17 @@ def check(
         faults = _prove(read, device)
     write_json(json_file, {**found.public_view(), "faults": faults} if prove else found.public_view())
     raise typer.Exit(errors.FAILED if faults else errors.PASSED)
+
+
+def matched(read: "Read", roster: Path | None) -> "Course":
+    """Return the course with whom its tables of single students mean. Raises UsageError where that is nobody."""
+    if roster is None:
+        return read.course
+    from scanlab.classroom.intake.roster import read_roster
+    from scanlab.course.matching import matched, places_of
+
+    students = read_roster(roster).students
+    return matched(read.course, students, (), is_whole=True, place=places_of(read))[0]
 
 
 def _summary(read: "Read") -> str:
@@ -71,8 +90,8 @@ def _summary(read: "Read") -> str:
 def _prove(read: "Read", device: DeviceName) -> list[str]:
     from scanlab.course.prove import prove
 
-    def done(result: dict[str, Any]) -> None:
-        print(f"  {result['lab']}: {result['verdict']}, {result['points']:g} of {result['max_points']:g}", flush=True)
+    def done(result: "LabResult") -> None:
+        print(f"  {result.lab}: {result.verdict}, {result.points:g} of {result.max_points:g}", flush=True)
 
     print("\nThe solutions, by this course's rubrics:")
     _, faults = prove(read.course, read.seed, device.value, done)
@@ -98,9 +117,9 @@ def _table(titles: list[str], rows: list[list[str]]) -> "Table":
 def _show(table: "Table") -> None:
     import sys
 
-    from rich.console import Console
+    from scanlab.terminal import console as console_of
 
-    Console(highlight=False, width=None if sys.stdout.isatty() else 140).print(table)
+    console_of(highlight=False, width=None if sys.stdout.isatty() else 140).print(table)
 
 
 @course.command()
@@ -145,7 +164,7 @@ def pack(
     labs: Annotated[str | None, typer.Option("--labs", metavar="01,02", help="these only")] = None,
 ) -> None:
     """Make the students' copy of the kit, without solutions, and prove that nothing leaks."""
-    from scanlab.course.make_bundle import make
+    from scanlab.course.bundle.make_bundle import make
 
     made = make(out, file, labs)
     for remark in made.remarks:

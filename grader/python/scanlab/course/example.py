@@ -19,6 +19,7 @@ percent = 10 # of the points that a lab is worth, for each day that has begun; o
 # of = "earned" # of the points that were won
 grace_minutes = 15 # nothing is taken off until then
 maximum = 50 # no more than this is taken off
+# late_marker = "one_unit" # what costs work that Canvas marks LATE, not saying by how much; or "in_time", "no_points"
 # cut_off_hours = 168 # after that, work does not count
 
 # [attempts]
@@ -35,7 +36,6 @@ due = 2027-04-15T23:59:00
 [[lab]]
 name = "02_kogge_stone"
 due = 2027-04-22T23:59:00
-# visibility = "after_due_date" # of all checks: "visible", "hidden"
 # seconds = 60 # that one check may take
 
 # A check of the kit, changed. What is left out stays as it is.
@@ -47,11 +47,16 @@ points = 15
 [[lab.check]]
 name = "barriers"
 points = 5
+# visibility = "after_due_date" # or "hidden", "visible"; in [[lab]] it is of all checks that say nothing themselves
+
+# [[lab.check]]
+# name = "bank_conflicts"
+# enabled = false # switched off: not run, and worth nothing
 
 # A check of the course's own has a kind, and the keys of that kind: see any labs/NN_name/lab.toml.
 # [[lab.check]]
 # name = "odd_sizes"
-# title = "sizes that nobody has told"
+# title = "sizes that no page names"
 # kind = "correctness"
 # visibility = "hidden"
 # entry = "inclusive_scan"
@@ -63,7 +68,7 @@ points = 5
 
 # What holds for one student.
 # [[student]]
-# id = "their id" # as in the roster; or the login or e-mail address there
+# id = "their id" # or login, e-mail address, or any other identifier that the roster or the export knows
 # excused = ["01"]
 # attempts = 12
 # [[student.extension]]

@@ -23,8 +23,11 @@ def deductions(
     points: float,
     max_points: float,
     attempt: int | None = None,
+    is_marked_late: bool = False,
 ) -> tuple[Deduction, ...]:
     """Return what is taken off the `points` that a student won in a lab, of `max_points`; never more than all of them.
+
+    `is_marked_late` says that a platform has marked it so, without a time: then the course's `late_marker` decides.
 
     `course` may be a class's `course` mapping. Without a time of submission nothing is late; a deduction of 0 says so.
 
@@ -40,6 +43,8 @@ def deductions(
     if found is None or found.late is None or due is None:
         return ()
     submitted = moment(submitted_at, known.zone)
+    if submitted is None and is_marked_late:
+        return _marked(found.late, known.is_extended(lab, student), points, max_points)
     if submitted is None:
         return (Deduction(reason="when it was handed in is not known: taken as in time", points=0),)
     return _late(found.late, due, submitted, known.is_extended(lab, student), points, max_points)
@@ -61,6 +66,22 @@ def moment(submitted_at: str | datetime | None, zone: str) -> datetime | None:
     return submitted_at
 
 
+def _marked(late: Late, is_extended: bool, points: float, max_points: float) -> tuple[Deduction, ...]:
+    """Return what is taken off where a platform says that it is late, and not by how much."""
+    said = "marked late by the platform, which does not say by how much"
+    if is_extended or late.late_marker in (None, "in_time"):
+        why = "extended, and" if is_extended else "the course"
+        return (
+            Deduction(
+                reason=f"{said}: {why} taken as in time" if is_extended else f"{said}: in time, by {why}", points=0
+            ),
+        )
+    if late.late_marker == "no_points" or late.cut_off_hours == 0:
+        return (Deduction(reason=f"{said}: it does not count", points=points),)
+    reason, taken = _rated(late, 1, points, max_points)
+    return (Deduction(reason=f"{said}: {reason}", points=min(points, round(taken, 2))),)
+
+
 def _late(
     late: Late, due: Due, submitted: datetime, is_extended: bool, points: float, max_points: float
 ) -> tuple[Deduction, ...]:
@@ -72,10 +93,15 @@ def _late(
     if late.cut_off_hours is not None and over > timedelta(hours=late.cut_off_hours):
         after = f"more than {late.cut_off_hours:g} h late" if late.cut_off_hours else "late"
         return (Deduction(reason=f"{after}, which does not count: {at}", points=points),)
-    rate = late.percent or late.points
-    if rate is None:
+    if (late.percent or late.points) is None:
         return ()
-    units = begun(late, due, submitted)
+    reason, taken = _rated(late, begun(late, due, submitted), points, max_points)
+    return (Deduction(reason=f"{reason}: {at}", points=min(points, round(taken, 2))),)
+
+
+def _rated(late: Late, units: int, points: float, max_points: float) -> tuple[str, float]:
+    """Return what is taken off for so many days or hours that have begun, and the rate in words."""
+    rate = late.percent or late.points or 0.0
     taken = rate * units
     capped = late.maximum is not None and taken > late.maximum
     taken = min(taken, late.maximum) if late.maximum is not None else taken
@@ -83,8 +109,7 @@ def _late(
     if late.percent:
         taken = taken / 100 * (max_points if late.of == "maximum" else points)
     limit = f", at most {late.maximum:g}{' %' if late.percent else ''}" if capped else ""
-    reason = f"{units} {late.per}{'' if units == 1 else 's'} late at {rate:g} {unit} a {late.per}{limit}: {at}"
-    return (Deduction(reason=reason, points=min(points, round(taken, 2))),)
+    return f"{units} {late.per}{'' if units == 1 else 's'} late at {rate:g} {unit} a {late.per}{limit}", taken
 
 
 def begun(late: Late, due: Due, submitted: datetime) -> int:

@@ -6,7 +6,8 @@ from typing import Any
 
 from scanlab.course.model import Course, CourseLab
 from scanlab.course.tables import Late
-from scanlab.labs import Rubric, find_lab
+from scanlab.labs.folders import find_lab
+from scanlab.labs.rubric import Rubric
 
 ALL_KINDS = ("correctness", "count", "timing")
 LONGEST = 60
@@ -84,6 +85,8 @@ def _changes(course: Course, lab: CourseLab) -> list[Change]:
         if was != value:
             found.append(Change(lab.name, "", key, _text(was), _text(value)))
     known = {check.name: check for check in kits.check}
+    left = {check.name for check in ours.check}
+    found += [Change(lab.name, name, "enabled", "true", "false") for name in known if name not in left]
     for check in ours.check:
         if check.name not in known:
             found.append(Change(lab.name, check.name, check.kind, "", f"{check.title} ({check.points} points)"))
@@ -115,7 +118,8 @@ def student_lines(course: Course) -> list[str]:
         for one in terms.extensions:
             until = one.due.at.strftime("until %Y-%m-%d %H:%M %z") if one.due else f"{one.hours:g} h more"
             facts.append(f"{until} for {one.lab or 'all labs'}")
-        lines.append(f"{terms.id}: {'; '.join(facts) or 'nothing of their own'}")
+        who = f" ({terms.found[1]})" if terms.found and terms.found[1] != terms.id else ""
+        lines.append(f"{terms.id}{who}: {'; '.join(facts) or 'nothing of their own'}")
     return lines
 
 

@@ -12,15 +12,19 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from scanlab.classroom.records import Student
+from scanlab.classroom.records import Record, Student, Submission
+from scanlab.course.seeds import SMALLEST
 from scanlab.course.tables import Attempts, Handouts, Late, Visibility
 from scanlab.errors import UsageError
-from scanlab.labs import Lab, Rubric, find_lab
-from scanlab.plan import DEFAULT_SEED
+from scanlab.judging.plan import DEFAULT_SEED
+from scanlab.labs.folders import Lab, find_lab
+from scanlab.labs.rubric import Rubric
+from scanlab.people import folded
 
 SCHEMA = "scanlab-course"
-Who = Student | str | None
-"""A student: their row of the roster, or their id there; None: nobody knows who it is."""
+Who = Student | Submission | Record | str | None
+"""A student: their row of the roster, what they have handed in or got, or the id that course.toml gives them; None: any
+student of whom course.toml says nothing."""
 
 
 class Model(BaseModel):
@@ -73,9 +77,22 @@ class Terms(Model):
     """What holds for one student only."""
 
     id: str
+    """As course.toml has it."""
     excused: tuple[str, ...] = ()
     attempts: int | None = None
     extensions: tuple[Extension, ...] = ()
+    found: tuple[Literal["student", "submission"], str] | None = None
+    """Whom it means in a class (`matching.py`): a student, by their id on the roster, or a submission that the roster
+    does not know, by its key. None: in no class, or nobody there."""
+
+    def means(self, who: Who) -> bool:
+        """Return whether this is about a student. Without a class to look in, any identifier of theirs will do."""
+        if isinstance(who, str) or who is None:
+            return who is not None and folded(who) == folded(self.id)
+        student = who if isinstance(who, Student) else who.student
+        if self.found:
+            return self.found == (("student", student.id) if student else ("submission", getattr(who, "key", "")))
+        return student is not None and student.person().is_called(self.id)
 
 
 class Course(Model):
@@ -143,12 +160,17 @@ class Course(Model):
     # ---- students ----------------------------------------------------------------------------------------------------
 
     def terms(self, student: Who) -> Terms | None:
-        """Return what holds for this student only, by their id, else their login, else their e-mail address."""
-        names = (
-            (student,) if isinstance(student, str) else (student.id, student.login, student.email) if student else ()
+        """Return what holds for this student only; None: nothing. Of several tables about them all hold."""
+        about = [terms for terms in self.students if terms.means(student)]
+        if len(about) < 2:
+            return about[0] if about else None
+        return about[0].model_copy(
+            update={
+                "excused": tuple(lab for terms in about for lab in terms.excused),
+                "attempts": max((terms.attempts for terms in about if terms.attempts), default=None),
+                "extensions": tuple(one for terms in about for one in terms.extensions),
+            }
         )
-        by_id = {terms.id: terms for terms in self.students}
-        return next((by_id[name] for name in names if name in by_id), None)
 
     def excused(self, lab: str, student: Who) -> bool:
         """Return whether a lab does not count for a student."""
@@ -173,6 +195,10 @@ class Course(Model):
         """Return when a lab is due for the last of all students; None: it never is."""
         dates = [self.due(lab, one) for one in (None, *(terms.id for terms in self.students))]
         return max((one.at for one in dates if one), default=None)
+
+    def last_due_of_all(self) -> datetime | None:
+        """Return when the last of all labs is due for the last student; None: nothing ever is."""
+        return max((one for lab in self.labs if (one := self.last_due(lab.name))), default=None)
 
     def is_extended(self, lab: str, student: Who) -> bool:
         """Return whether a student has more time than the others."""
@@ -204,10 +230,12 @@ def lab_of(view: Mapping[str, Any], name: str) -> Lab:
 def seed_for(view: Mapping[str, Any], seed: int, lab: str, sha256: str) -> int:
     """Return the seed of one file's data: a class's own `seed`, or, where that is secret, one made from it.
 
+    Without a course a seed is secret when it cannot be tried out: a class's own, which is random.
+
     A made one holds for this file and this lab alone, and nothing leads back from it: a result may name it, and its
     student can run the very case again, but a file that was fitted to its data is another file, with other data.
     """
-    if not view.get("secret_seed"):
+    if not (view.get("secret_seed") if view else seed >= SMALLEST):
         return seed
     made = hmac.new(seed.to_bytes(16, "little"), f"{lab} {sha256}".encode(), hashlib.sha256).digest()
     return int.from_bytes(made[:8], "little")

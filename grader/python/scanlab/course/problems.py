@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from scanlab.course.places import Place, line_of
 from scanlab.course.tables import TABLES
 from scanlab.errors import UsageError
 from scanlab.paths import shown
+from scanlab.toml_text import Place, line_of
 
 KINDS = ("correctness", "count", "timing")
 ARRAYS = ("lab", "check", "student", "extension")

@@ -1,8 +1,6 @@
 """Read course.toml. Everything that is wrong with it is told at once, each with its line and key."""
 
 import difflib
-import re
-import tomllib
 import zoneinfo
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,27 +10,23 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from scanlab import plan
+from scanlab.classroom.progress import duration
 from scanlab.course import seeds
 from scanlab.course.model import Course, CourseLab, Due, Extension, Terms
-from scanlab.course.places import Place, line_of, places
 from scanlab.course.problems import KINDS, Problems, choice, toml
-from scanlab.course.tables import (
-    CheckTable,
-    CourseTable,
-    ExtensionTable,
-    LabTable,
-    OwnCheck,
-    StudentTable,
-    Visibility,
-)
+from scanlab.course.tables import CheckTable, CourseTable, ExtensionTable, LabTable, OwnCheck, StudentTable, Visibility
 from scanlab.errors import UsageError
-from scanlab.labs import Check, Lab, Rubric, all_labs
+from scanlab.judging import plan
+from scanlab.labs.folders import Lab, all_labs
+from scanlab.labs.rubric import Check, Rubric
 from scanlab.paths import shown
+from scanlab.toml_text import Place, TomlError, line_of, places, read_toml
 
 CHECKS: tuple[Any, ...] = get_args(get_args(Check)[0])
 """The models of the kinds of checks."""
-OF_THE_COURSE = ("name", "visibility")
+MOST_SECONDS = 3600
+"""Of processor time: a lab that takes longer for each file cannot be meant."""
+OF_THE_COURSE = ("name", "visibility", "enabled")
 """What a check's table says that is no part of a rubric's check."""
 
 
@@ -43,12 +37,20 @@ class Read:
     course: Course
     path: Path
     seed: int
-    """The seed of a class that is graded by this course: secret where the course's is."""
+    """The seed of a class that is graded by this course: secret where the course's is.
+
+    Where the course names none (`names_seed`), each class makes one; this one is for proofs.
+    """
     secret: str | int | None
     """The secret seed as it is written."""
     own_checks: Mapping[str, tuple[str, ...]]
     """The checks that the course adds, by lab."""
     lines: Mapping[Place, int] = field(repr=False)
+
+    @property
+    def names_seed(self) -> bool:
+        """Return whether the file says with which seed a class is graded, in public or in secret."""
+        return self.secret is not None or not self.course.secret_seed
 
 
 def read_course(path: Path) -> Read:
@@ -64,12 +66,9 @@ class _Reader:
         self.path = path
         text = _text(path)
         try:
-            self.data = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            at = re.search(r"at line (\d+)", str(error))
-            line = int(at.group(1)) if at else text.count("\n") + 1
-            said = re.sub(r" \(at .*\)$", "", str(error))
-            raise UsageError(f"{shown(path)}:{line}: not TOML: {said[0].lower()}{said[1:]}") from error
+            self.data = read_toml(text)
+        except TomlError as error:
+            raise UsageError(f"{shown(path)}:{error.line}: not TOML: {error}") from error
         self.lines = places(text)
         self.problems = Problems(path, self.lines)
         self.wrong = self.problems.note
@@ -93,7 +92,7 @@ class _Reader:
         course = Course(
             title=table.title,
             zone=zone,
-            secret_seed=secret is not None,
+            secret_seed=table.seed is None,  # where nothing is said, each class makes a secret seed of its own
             seed=table.seed if table.seed is not None else plan.DEFAULT_SEED,
             handouts=table.handouts,
             labs=tuple(labs),
@@ -165,6 +164,8 @@ class _Reader:
             self.wrong(place, f"{toml(value)} is no date with a time; write one such as {example}")
         elif not isinstance(value, datetime):
             self.wrong(place, f"has to be a date with a time, without quotes, such as {example}, not {toml(value)}")
+        elif not 2000 <= value.year < 2200:
+            self.wrong(place, f"{toml(value)} is in the year {value.year}: is that meant?")
         elif value.tzinfo is not None:
             return Due(at=value)
         elif not zone:
@@ -211,6 +212,12 @@ class _Reader:
             rubric, visibility, added = self._rubric(lab, kit, ("lab", i))
             late = lab.late or table.late
             due = self._due(lab.due, zone, ("lab", i, "due"))
+            release = self._due(lab.release, zone, ("lab", i, "release"))
+            if due and release and due.at <= release.at:
+                self.wrong(("lab", i, "due"), f"{name} is due no later than it is released, {toml(lab.release)}")
+            if lab.points is not None and lab.points != (sum_of := rubric.max_points()):
+                said = f"the checks of {name} that need no GPU add up to {sum_of}"
+                self.wrong(("lab", i, "points"), f"{said}, not to {lab.points}; change it, or the checks' own points")
             if lab.late and lab.due is None:
                 self.wrong(("lab", i, "late"), f"{name} has no due date, so nothing is late; give due")
             found.append(
@@ -243,6 +250,7 @@ class _Reader:
         visibility = {check["name"]: lab.visibility for check in checks}
         seen: dict[str, int] = {}
         own: list[str] = []
+        off: dict[str, Place] = {}
         for j, written in enumerate(lab.check):
             here: Place = (*place, "check", j)
             name = written.get("name")
@@ -254,13 +262,18 @@ class _Reader:
                 continue
             if isinstance(name, str):
                 seen[name] = j
+            if written.get("enabled") is False and isinstance(name, str):
+                off[name] = (*here, "enabled")
             if "kind" in written:
                 chosen = self._visibility(written, lab.visibility, here)
+                if not isinstance(written.get("enabled", True), bool):
+                    self.wrong((*here, "enabled"), f"has to be true or false, not {toml(written['enabled'])}")
                 if name in at:
                     self.wrong((*here, "name"), f"{kit.name} has a check {name} already; leave out kind to change it")
                     continue
                 origins[len(checks)] = here
-                checks.append(_whole({key: value for key, value in written.items() if key != "visibility"}))
+                kept = {key: value for key, value in written.items() if key == "name" or key not in OF_THE_COURSE}
+                checks.append(_whole(kept))
                 if isinstance(name, str):
                     own.append(name)
                     visibility[name] = chosen
@@ -278,7 +291,44 @@ class _Reader:
             origins[i] = here
             visibility[changed.name] = changed.visibility or lab.visibility
             self._change(checks[i], changed, here)
-        return self._validated(data, origins, kit, place), visibility, tuple(own)
+        rubric = self._without(self._validated(data, origins, kit, place), off, place)
+        if rubric != kit.rubric:
+            self._no_hours(rubric, {checks[i]["name"]: here for i, here in origins.items()}, place)
+        names = {check.name for check in rubric.check}
+        return (
+            rubric,
+            {name: seen_by for name, seen_by in visibility.items() if name in names},
+            tuple(name for name in own if name in names),
+        )
+
+    def _no_hours(self, rubric: Rubric, origins: Mapping[str, Place], place: Place) -> None:
+        """Note the checks that take longer than they may, and a lab that takes hours, whoever has written the file."""
+        seconds = {check.name: plan.least_seconds(check) for check in rubric.check}
+        for name, takes in seconds.items():
+            where = origins.get(name, place)
+            keys = [(*where, key) for key in ("sizes", "n", "repeats", "schedules") if (*where, key) in self.lines]
+            at = next(iter(keys), where if (*place, "seconds") not in self.lines else (*place, "seconds"))
+            if takes > rubric.limits.seconds:
+                least = duration(takes) if takes > 10 else f"{takes:.2g} s"
+                said = f"{name} takes {least} of processor time or more, and a check may take"
+                self.wrong(at, f"{said} {rubric.limits.seconds:g} s; take fewer or smaller sizes, or raise seconds")
+            elif takes > MOST_SECONDS or (takes == max(seconds.values()) and sum(seconds.values()) > MOST_SECONDS):
+                total = duration(sum(seconds.values()))
+                self.wrong(at, f"each file of this lab takes {total} or more to grade; take fewer or smaller sizes")
+
+    def _without(self, rubric: Rubric, off: Mapping[str, Place], place: Place) -> Rubric:
+        """Return a rubric without the checks that are switched off; a problem is noted where another needs one."""
+        left = [check for check in rubric.check if check.name not in off]
+        is_needed = False
+        for name, where in off.items():
+            if waiting := [check.name for check in left if name in check.needed]:
+                said = f"{', '.join(waiting)} {'needs' if len(waiting) == 1 else 'need'} {name} to pass"
+                self.wrong(where, f"{said}; write points = 0, and it runs for no points, or switch them off as well")
+                is_needed = True
+        if not left:
+            self.wrong(place, "all checks are switched off: leave this lab out of the course")
+            return rubric
+        return rubric.model_copy(update={"check": left}) if off and not is_needed else rubric
 
     def _visibility(self, written: dict[str, Any], default: Visibility, here: Place) -> Visibility:
         chosen = written.get("visibility", default)
@@ -310,8 +360,9 @@ class _Reader:
                     self.problems.explain_one(problem, (*origins[loc[1]], *loc[2:]), [*models, OwnCheck])
                 else:  # of the rubric as a whole: the check that it names
                     named = [at for i, at in origins.items() if f"check {data['check'][i]['name']!r}" in problem["msg"]]
-                    key = next((key for key in ("needs", "entry") if f" {key} " in problem["msg"]), None)
                     at = named[0] if named else place
+                    keys = [key for key in ("needs", "entry", "at_most", "at_least") if f" {key} " in problem["msg"]]
+                    key = next((key for key in keys if (*at, key) in self.lines), next(iter(keys), None))
                     self.problems.explain_one(problem, (*at, key) if named and key else at, [])
             return kit.rubric
 

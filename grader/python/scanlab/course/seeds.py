@@ -32,6 +32,11 @@ def class_seed(secret: str | int) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
 
+def random_seed() -> int:
+    """Return a class's own seed, which nobody knows and which cannot be tried out."""
+    return secrets.randbits(64) | SMALLEST
+
+
 def make_file(path: Path) -> None:
     """Write a new secret to a file that only its owner may read. Raises UsageError where there is one already."""
     try:

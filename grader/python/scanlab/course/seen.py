@@ -4,15 +4,13 @@ Pages and gradebooks ask here, so that what one of them hides the other does not
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 from scanlab.classroom.records import Class
 from scanlab.course.model import NO_COURSE, Course
 from scanlab.course.tables import Visibility
-
-Result = Mapping[str, Any]
+from scanlab.judging.result import CheckResult, LabResult
 
 
 @dataclass(frozen=True)
@@ -47,49 +45,42 @@ class Sight:
         seen = self.of_check(lab, check)
         return seen == "visible" or (seen == "after_due_date" and self.is_due)
 
-    def without_seed(self, value: Any) -> Any:
-        """Return a JSON value, such as a result or a text of it, without the secret seed."""
-        return value if self.secret_seed is None else _hide(value, self.secret_seed)
+    def without_seed(self, text: str) -> str:
+        """Return a text without the secret seed."""
+        seed = self.secret_seed
+        if seed is None:
+            return text
+        return re.sub(rf"\bseed {seed}\b", "a secret seed", re.sub(rf" --seed[ =]{seed}\b", "", text))
 
-    def discreet(self, lab: str, result: Result) -> dict[str, Any]:
+    def discreet(self, lab: str, result: LabResult) -> LabResult:
         """Return a judge's result with all its checks, none of which names one that is not shown, or a secret seed."""
-        titles = [check["title"] for check in result["checks"] if not self.shows(lab, check["name"])]
-        checks = [_without_titles(check, titles) for check in result["checks"]]
-        return self.without_seed({**result, "checks": checks})
+        titles = [check.title for check in result.checks if not self.shows(lab, check.name)]
+        checks = tuple(_without_titles(check, titles) for check in result.checks)
+        seed = None if result.seed == self.secret_seed else result.seed
+        return result.model_copy(update={"checks": checks, "seed": seed}).with_texts(self.without_seed)
 
-    def result(self, lab: str, result: Result) -> dict[str, Any]:
+    def result(self, lab: str, result: LabResult) -> LabResult:
         """Return a judge's result as a student may see it: without the checks that are not shown, and their findings.
 
         The points stay what they are: they are the student's.
         """
         told = self.discreet(lab, result)
-        shown = {check["name"] for check in told["checks"] if self.shows(lab, check["name"])}
-        seen = {**told, "checks": [check for check in told["checks"] if check["name"] in shown]}
-        if "findings" in told:
-            seen["findings"] = [
-                {**one, "checks": names}
-                for one in told["findings"]
-                if (names := [name for name in one.get("checks", ()) if name in shown])
-            ]
-            # Of the findings that the judge counts and leaves out, nobody knows whose they are.
-            total = told.get("findings_total", len(told["findings"]))
-            seen["findings_total"] = total if len(shown) == len(told["checks"]) else len(seen["findings"])
-        return seen
+        checks = tuple(check for check in told.checks if self.shows(lab, check.name))
+        shown = {check.name for check in checks}
+        findings = tuple(
+            one.model_copy(update={"checks": names})
+            for one in told.findings
+            if (names := tuple(name for name in one.checks if name in shown))
+        )
+        # Of the findings that the judge counts and leaves out, nobody knows whose they are.
+        total = told.findings_total if len(checks) == len(told.checks) else len(findings)
+        return told.model_copy(update={"checks": checks, "findings": findings, "findings_total": total})
 
 
-def _without_titles(check: Result, titles: list[str]) -> dict[str, Any]:
+def _without_titles(check: CheckResult, titles: Collection[str]) -> CheckResult:
     """Return a check that does not say which check it waits for, where that is one of those with `titles`."""
-    cause = check.get("cause")
-    if check["verdict"] != "skipped" or not cause or not any(title in cause["headline"] for title in titles):
-        return dict(check)
-    return {**check, "cause": {**cause, "headline": "not run: it needs a check that did not pass", "details": []}}
-
-
-def _hide(value: Any, seed: int) -> Any:
-    if isinstance(value, dict):
-        return {key: _hide(item, seed) for key, item in value.items() if (key, item) != ("seed", seed)}
-    if isinstance(value, list):
-        return [_hide(item, seed) for item in value]
-    if not isinstance(value, str):
-        return value
-    return re.sub(rf"\bseed {seed}\b", "a secret seed", re.sub(rf" --seed[ =]{seed}\b", "", value))
+    cause = check.cause
+    if check.verdict != "skipped" or not cause or not any(title in cause.headline for title in titles):
+        return check
+    unsaid = {"headline": "not run: it needs a check that did not pass", "details": ()}
+    return check.model_copy(update={"cause": cause.model_copy(update=unsaid)})

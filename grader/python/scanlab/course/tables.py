@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from scanlab.labs import Profile, Schedule, Text
+from scanlab.labs.rubric import Profile, Schedule, Text
 
 Visibility = Literal["visible", "hidden", "after_due_date"]
 Handouts = Literal["without_solutions", "full", "none"]
@@ -12,12 +12,14 @@ Points = Annotated[int, Field(ge=0, le=100_000)]
 Size = Annotated[int, Field(ge=0, le=1 << 30)]
 Formula = Annotated[str, StringConstraints(min_length=1)] | int
 LARGEST_SEED = (1 << 64) - 1
+LONGEST_HOURS = 10 * 366 * 24
+LONGEST_MINUTES = 60 * LONGEST_HOURS
 
 
 class Table(BaseModel):
     """A table of course.toml: a key that it does not know is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Late(Table):
@@ -27,9 +29,10 @@ class Late(Table):
     points: float | None = Field(default=None, gt=0)
     per: Literal["day", "hour"] = "day"
     of: Literal["maximum", "earned"] = "maximum"
-    grace_minutes: int = Field(default=0, ge=0)
+    grace_minutes: int = Field(default=0, ge=0, le=LONGEST_MINUTES)
     maximum: float | None = Field(default=None, gt=0)
-    cut_off_hours: float | None = Field(default=None, ge=0)
+    late_marker: Literal["in_time", "one_unit", "no_points"] | None = None
+    cut_off_hours: float | None = Field(default=None, ge=0, le=LONGEST_HOURS)
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
@@ -47,7 +50,7 @@ class Attempts(Table):
 
     count: Literal["last", "best"] = "last"
     at_most: int | None = Field(default=None, ge=1)
-    minutes_between: int = Field(default=0, ge=0)
+    minutes_between: int = Field(default=0, ge=0, le=LONGEST_MINUTES)
 
 
 class CheckTable(Table):
@@ -55,6 +58,7 @@ class CheckTable(Table):
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     visibility: Visibility | None = None
+    enabled: bool | None = None
     points: Points | None = None
     title: Text | None = None
     explain: str | None = None
@@ -64,7 +68,7 @@ class CheckTable(Table):
     gpu_sizes: list[Size] | None = None
     schedules: Annotated[list[Schedule], Field(min_length=1)] | None = None
     repeats: int | None = Field(default=None, ge=1)
-    n: Size | None = None
+    n: Size | Annotated[list[Size], Field(min_length=2, max_length=2)] | None = None
     at_most: Formula | None = None
     at_least: Formula | None = None
     full: float | None = None
@@ -76,6 +80,7 @@ class OwnCheck(Table):
     """What the table of a check of the course's own may say beside what a rubric's check has."""
 
     visibility: Visibility | None = None
+    enabled: bool | None = None
 
 
 class LabTable(Table):
@@ -83,6 +88,9 @@ class LabTable(Table):
 
     name: Text
     title: Text | None = None
+    points: Points | None = None
+    """What all its checks that need no GPU have to add up to; nothing is changed by it."""
+    release: Any = None
     due: Any = None
     weight: float = Field(default=1.0, ge=0)
     visibility: Visibility = "visible"
@@ -99,7 +107,7 @@ class ExtensionTable(Table):
 
     lab: Text | None = None
     due: Any = None
-    hours: float | None = Field(default=None, gt=0)
+    hours: float | None = Field(default=None, gt=0, le=LONGEST_HOURS)
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:

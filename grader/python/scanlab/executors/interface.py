@@ -26,4 +26,4 @@ class Executor(Protocol):
 def verdict_of(store: Store, unit: Unit) -> Verdict | None:
     """Return what a unit got, or None when it has no result that can be read."""
     result = store.read_graded(unit)
-    return None if result is None else result["verdict"]
+    return result.verdict if result else None

@@ -1,6 +1,7 @@
 """Grade a class on a Slurm cluster: submit tasks of several units each, see what they leave, submit that again."""
 
 import hashlib
+import re
 import shutil
 import signal
 import threading
@@ -23,14 +24,15 @@ from scanlab.executors.slurm_jobs import Jobs, LimitError, Submitted
 from scanlab.executors.slurm_options import SlurmOptions
 from scanlab.executors.slurm_queue import Queue, QueueError, TaskState, max_array
 from scanlab.executors.slurm_task import Notice, Notices
+from scanlab.judging.toolchain import toolchain
 from scanlab.process import Interrupted
-from scanlab.toolchain import toolchain
 
 LEAST_UNITS, MOST_UNITS = 4, 32
 """A task has so many units where the user does not say: starting one takes about as long as grading one."""
 LOG_LINES = 6
 """So many lines of a lost task's log are told."""
 LINE_LENGTH = 300
+NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,255}")
 WAITING = ("PENDING", "CONFIGURING")
 
 
@@ -140,7 +142,7 @@ class SlurmExecutor:
             shutil.rmtree(store.folder / "slurm", ignore_errors=True)
         if run.dropped:
             count = _count(len(run.dropped), "file")
-            raise KitError(f"somebody cancelled jobs on Slurm: {count} not graded; the same with --resume goes on")
+            raise KitError(f"jobs on Slurm were cancelled: {count} not graded; the same with --resume goes on")
 
     def _chunks(self, units: Sequence[Unit]) -> list[tuple[Unit, ...]]:
         size = self.options.units_per_task
@@ -274,7 +276,7 @@ class SlurmExecutor:
         if task.state.state not in ("FAILED", "BOOT_FAIL", "NODE_FAIL"):
             return
         node = notice.node if notice else task.state.node
-        if node and "," not in node and "[" not in node:
+        if NODE.fullmatch(node):  # it goes into a line of sbatch's
             run.jobs.exclude.add(node)
         fault = (notice.fault if notice else "") or _said(task) or _no_log(run, task)
         if node not in run.told:

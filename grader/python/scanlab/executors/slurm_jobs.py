@@ -11,19 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scanlab import judge
 from scanlab.classroom.records import Class
 from scanlab.classroom.store import Unit
-from scanlab.compile import COMPILE_TIMEOUT
 from scanlab.course import lab_of
 from scanlab.errors import KitError, UsageError
 from scanlab.executors import slurm_task
 from scanlab.executors.slurm_options import SlurmOptions
 from scanlab.executors.slurm_queue import words
-from scanlab.on_demand import provide
+from scanlab.judging import judge
+from scanlab.judging.compile import COMPILE_TIMEOUT
+from scanlab.on_demand import SUBMITIT, provide
 from scanlab.paths import ROOT, build_folder
 
-REQUIREMENTS = ROOT / "grader/python/requirements-slurm.txt"
 NOTICE_SECONDS = 120
 """So long before its time limit a task is told to begin no further unit."""
 LIMIT_WORDS = ("job submit limit", "MaxSubmitJob", "too many", "Job count", "unable to accept job")
@@ -59,7 +58,7 @@ class Jobs:
 
         Raises KitError when submitit is missing and cannot be installed.
         """
-        provide(["submitit"], REQUIREMENTS, "submitit", "--executor slurm")
+        provide(SUBMITIT, "--executor slurm")
         self.results, self.how = results, dict(how)
         self.folder = results / "slurm/jobs"
         self.exclude: set[str] = set()

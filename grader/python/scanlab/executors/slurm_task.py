@@ -17,15 +17,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scanlab import sandbox
 from scanlab.bootstrap import build, cuda
 from scanlab.classroom.grading import grade_unit
 from scanlab.classroom.store import Store, Unit, write_atomically
 from scanlab.errors import KIT_FAULT, KitError, ScanlabError
 from scanlab.executors.interface import verdict_of
+from scanlab.judging import sandbox
+from scanlab.judging.toolchain import product, toolchain
 from scanlab.paths import ROOT, build_folder
 from scanlab.process import Interrupted, stop_on_signals
-from scanlab.toolchain import product, toolchain
 
 PR_SET_PDEATHSIG = 1
 CLOSING = signal.SIGUSR2

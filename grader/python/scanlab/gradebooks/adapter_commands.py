@@ -39,9 +39,12 @@ def adapter(
     course: Annotated[
         Path | None, typer.Option("--course", metavar="FILE", help="a course.toml, which says how work is graded")
     ] = None,
+    roster: Annotated[
+        Path | None, typer.Option("--roster", metavar="CSV", help="checks whom the course's tables of students mean")
+    ] = None,
     device: DeviceOption = DeviceName.vgpu,
     seed: Annotated[
-        int | None, typer.Option(min=0, max=LARGEST_SEED, help="of the data; without it the course's, or 7")
+        int | None, typer.Option(min=0, max=LARGEST_SEED, help="of the data; without it the course's, or a random one")
     ] = None,
     title: Annotated[str, typer.Option(help="the assignment's name, for people")] = "",
     problem: ProblemOption = None,
@@ -53,14 +56,17 @@ def adapter(
     Its README.md says what to do with it. It holds no solutions and no tests. With --course the points, limits and
     hidden checks are the course's, and without --lab its labs are graded.
     """
+    from scanlab.course.commands import matched
     from scanlab.course.model import NO_COURSE
     from scanlab.course.read import read_course
+    from scanlab.course.seeds import random_seed
     from scanlab.gradebooks.adapter import ADAPTER, make, part_of_course
     from scanlab.gradebooks.hand_in import Settings
-    from scanlab.labs import find_lab
-    from scanlab.plan import DEFAULT_SEED
+    from scanlab.labs.folders import find_lab
 
     read = read_course(course) if course else None
+    if read:
+        matched(read, roster)
     names = [find_lab(lab).name for lab in labs or ()] or [lab.name for lab in (read.course.labs if read else ())]
     if not names:
         raise errors.UsageError("name the labs to grade: --lab 02, more than once for more")
@@ -71,7 +77,7 @@ def adapter(
         platform=platform.value,
         labs=chosen,
         device=device.value,
-        seed=next(one for one in (seed, read.seed if read else None, DEFAULT_SEED) if one is not None),
+        seed=seed if seed is not None else read.seed if read and read.names_seed else random_seed(),
         title=title,
         problems=problem_names(problem or ()),
         course=part_of_course(read.course, platform.value, chosen) if read else None,
@@ -81,6 +87,8 @@ def adapter(
     print(f"{shown(out)}: {count} files for {platform.value}, {', '.join(settings.labs)}")
     kinds = ("correctness", "count") if settings.device == "vgpu" else ("correctness",)  # without solutions: no times
     rubrics = [(settings.course or NO_COURSE).lab(lab).rubric for lab in settings.labs]
+    if settings.course and settings.course.students and roster is None:
+        print("note: whom the course's [[student]] tables mean was not checked: add --roster CSV")
     print(f"give the assignment {sum(rubric.max_points(kinds) for rubric in rubrics)} points")
     where = ADAPTERS_README.format(platform=platform.value)
     print(f"next: {where if out.suffix == '.zip' else shown(out / 'README.md')}")
@@ -106,7 +114,7 @@ def inside(
     """
     from scanlab.gradebooks.hand_in import Settings, read_settings
     from scanlab.gradebooks.platforms import PLATFORMS
-    from scanlab.labs import find_lab
+    from scanlab.labs.folders import find_lab
 
     if (settings is None) == (not labs):
         raise errors.UsageError("name the settings with --settings FILE, or the labs with --lab")
@@ -124,7 +132,12 @@ def inside(
 
 def prepare() -> None:
     """Set everything up, so that the first submission need not wait for it."""
-    from scanlab.toolchain import product
+    from scanlab.judging.toolchain import product
+    from scanlab.on_demand import BUBBLEWRAP, provide
 
     product("grader/autograder/judge")
+    try:
+        provide(BUBBLEWRAP, "the sandbox")
+    except errors.KitError as error:  # an image may be for --no-sandbox
+        print(f"scanlab: there will be no sandbox: {error}", file=sys.stderr)
     print("scanlab is ready", file=sys.stderr)

@@ -14,7 +14,7 @@ from scanlab.paths import shown
 if TYPE_CHECKING:
     from scanlab.classroom.records import Record
     from scanlab.classroom.store import Store
-    from scanlab.gradebooks.model import Format, Options
+    from scanlab.gradebooks.model import Export, Format, Options
 
 
 class FormatName(StrEnum):
@@ -67,6 +67,9 @@ def export(
         list[str] | None, typer.Option("--without", metavar="KEY", help="leave a submission out")
     ] = None,
     problem: ProblemOption = None,
+    database: Annotated[
+        Path | None, typer.Option("--database", metavar="FILE", help="nbgrader: its gradebook.db, to be filled in")
+    ] = None,
     classroom: Annotated[str, typer.Option(help="classroom50: the classroom's short name")] = "",
     assignment: Annotated[str, typer.Option(help="classroom50: the assignment's slug")] = "",
 ) -> None:
@@ -81,6 +84,10 @@ def export(
 
     format_ = FORMATS[form.value]
     _check(format_, out, key, gradebook, column, feedback)
+    if database is not None and (format_.name != "nbgrader" or out is not None):
+        raise errors.UsageError(
+            "--database is for --format nbgrader, which then writes no other file: leave --out away"
+        )
     require_other(out, gradebook)
     options = Options(
         scale=scale.value,
@@ -92,12 +99,16 @@ def export(
         problems=problem_names(problem or ()),
     )
     store = Store(results)
-    if format_.one is not None:
+    if database is not None:
+        faulty = _write_database(store, labs or (), without or (), options, database)
+    elif format_.one is not None:
         faulty = _write_each(format_, store, labs or (), without or (), options, key, out)
     else:
         faulty = _write_whole(format_, store, labs or (), without or (), options, gradebook, out)
     if faulty:
-        said = "told as errors, without a score" if format_.shows_faults else "left out: no score is written for them"
+        said = (
+            "reported as errors, without a score" if format_.shows_faults else "left out: no score is written for them"
+        )
         told = "".join(f"\n  {record.key}: {_why(record)}" for record in faulty)
         _say(f"{len(faulty)} could not be graded by the kit's own fault, and are {said}{told}")
         _say("grade them again with --resume")
@@ -106,7 +117,7 @@ def export(
 
 def problem_names(given: Sequence[str]) -> dict[str, str]:
     """Return what labs are called on the platform, from LAB=NAME. Raises UsageError for anything else."""
-    from scanlab.labs import find_lab
+    from scanlab.labs.folders import find_lab
 
     names = {}
     for text in given:
@@ -147,6 +158,8 @@ def _write_each(
     assert format_.one is not None
     if key is not None:
         record, merged = select_one(store, key, labs, options)
+        if record.verdict == "pending":
+            raise errors.UsageError(f"--key {key}: waits for an answer in answers.toml, so that there is no score")
         if record.verdict == "error":
             return (record,)
         write(out, format_.one(record, merged).encode())
@@ -156,6 +169,7 @@ def _write_each(
     if chosen.excused:
         _say(f"excused, and without a file: {', '.join(record.key for record in chosen.excused)}")
     files = {f"{record.key}{format_.suffix}": format_.one(record, chosen.options) for record in chosen.records}
+    _say_pending(chosen)
     make_folder(out)
     for name, text in files.items():
         write(out / name, text.encode())
@@ -174,6 +188,7 @@ def _write_whole(
     chosen = select(store, labs, without, options)
     written = format_.whole(chosen, read_gradebook(gradebook) if gradebook else None)
     write(out, written.content)
+    _say_pending(chosen)
     for note in written.notes:
         _say(note)
     if out is not None:
@@ -181,15 +196,34 @@ def _write_whole(
     return chosen.faulty
 
 
+def _say_pending(chosen: "Export") -> None:
+    """Say who has no score because a person has to answer something first."""
+    if chosen.pending or chosen.claimed:
+        names = [record.key for record in chosen.pending] + [student.id for student in chosen.claimed]
+        _say(f"pending, and without a score until answers.toml says more: {', '.join(names)}")
+
+
+def _write_database(
+    store: "Store", labs: Sequence[str], without: Sequence[str], options: "Options", database: Path
+) -> Sequence["Record"]:
+    from scanlab.gradebooks.selection import select
+    from scanlab.gradebooks.systems.nbgrader_database import fill
+
+    chosen = select(store, labs, without, options)
+    for note in fill(chosen, database):
+        _say(note)
+    _say_pending(chosen)
+    _say(f"wrote {shown(database)}")
+    return chosen.faulty
+
+
 def _why(record: "Record") -> str:
     """Return what the kit says of its own fault."""
-    from scanlab.gradebooks.selection import checks
     from scanlab.gradebooks.text import one_line
 
     for lab in record.labs:
-        for check in checks(lab):
-            if check["verdict"] == "error":
-                return f"{lab.lab}: {one_line((check.get('cause') or {}).get('headline') or 'no reason is known')}"
+        for cause in lab.result.kit_faults if lab.result else ():
+            return f"{lab.lab}: {one_line(cause.headline) or 'no reason is known'}"
     return "no reason is known"
 
 

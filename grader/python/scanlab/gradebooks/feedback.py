@@ -1,16 +1,17 @@
 """What a learner is told of a result, as plain text."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
 
-from scanlab import report
 from scanlab.classroom.records import LabGrade, Record
 from scanlab.course.tables import Visibility
 from scanlab.foreign_text import replaced
 from scanlab.gradebooks.model import Options
-from scanlab.gradebooks.selection import checks
+from scanlab.gradebooks.selection import others
 from scanlab.gradebooks.text import number, one_line
+from scanlab.judging import report
+from scanlab.judging.result import CheckResult
 
 SHOWN_CAUSES = 3
 """So many are told in full where all checks are told in one text."""
@@ -37,8 +38,8 @@ class Line:
 def lines(record: Record, options: Options) -> Iterator[Line]:
     """Yield the checks of a submission that were run, in the labs' order."""
     for lab in record.labs:
-        told = options.sight.discreet(lab.lab, lab.result)["checks"] if lab.result else []
-        ran = [check for check in told if check["max_points"] > 0 or check["verdict"] != "skipped"]
+        told = options.sight.discreet(lab.lab, lab.result).checks if lab.result else ()
+        ran = [check for check in told if check.max_points > 0 or check.verdict != "skipped"]
         if not ran:
             yield Line(
                 lab.lab, "hand_in", "a file that can be graded", lab.points, lab.max_points, lab.verdict,
@@ -47,21 +48,37 @@ def lines(record: Record, options: Options) -> Iterator[Line]:
             continue
         for check in ran:
             yield Line(
-                lab.lab, check["name"], one_line(check["title"]), check["points"], check["max_points"],
-                check["verdict"], check["verdict"] == "pass", options.sight.of_check(lab.lab, check["name"]),
-                explain(lab.lab, check),
+                lab.lab, check.name, one_line(check.title), check.points, check.max_points, check.verdict,
+                check.verdict == "pass", options.sight.of_check(lab.lab, check.name), explain(lab.lab, check),
             )  # fmt: skip
 
 
-def explain(lab: str, check: Mapping[str, Any]) -> str:
+NOT_SHOWN = "checks that are not shown"
+
+
+def student_lines(record: Record, options: Options) -> Iterator[Line]:
+    """Yield the checks that everybody may see, and for the others of a lab one line: neither names nor how many.
+
+    For platforms that show all that they are given, and whose score is the sum of the lines.
+    """
+    for _, group in groupby(lines(record, options), lambda line: line.lab):
+        told = list(group)
+        yield from (line for line in told if line.shown == "visible")
+        if others := [line for line in told if line.shown != "visible"]:
+            points, most = (sum(getattr(line, name) for line in others) for name in ("points", "max_points"))
+            passed = points >= most
+            verdict = "pass" if passed else "fail"
+            yield Line(others[0].lab, "not_shown", NOT_SHOWN, points, most, verdict, passed, "visible", "")
+
+
+def explain(lab: str, check: CheckResult) -> str:
     """Return why a check did not pass, with the next step; empty for a pass."""
-    if check["verdict"] == "pass":
+    if check.verdict == "pass":
         return ""
-    if check["verdict"] == "skipped" or not check.get("cause"):
-        cause = check.get("cause") or {}
-        return one_line(cause.get("headline") or "not run: a check that it needs did not pass")
-    told = [text for text, _ in report.cause_lines(lab, dict(check))]
-    return replaced("\n".join(told))
+    if not check.failure:
+        why = check.cause.headline if check.cause else ""
+        return one_line(why or "not run: a check that it needs did not pass")
+    return replaced("\n".join(text for text, _ in report.cause_lines(lab, check)))
 
 
 def causes(record: Record, options: Options) -> list[str]:
@@ -72,7 +89,7 @@ def causes(record: Record, options: Options) -> list[str]:
     for line in failed[:SHOWN_CAUSES]:
         told += ["", f"{line.lab[:2]} {line.title}: {line.verdict}", *(f"  {text}" for text in line.text.splitlines())]
     if len(failed) > SHOWN_CAUSES:
-        told += ["", f"and {len(failed) - SHOWN_CAUSES} more checks; mend this first"]
+        told += ["", f"and {len(failed) - SHOWN_CAUSES} more checks; fix this first"]
     return told
 
 
@@ -82,25 +99,28 @@ def overview(record: Record, options: Options) -> list[str]:
     for lab in record.labs:
         which = f" ({lab.which_attempt} counts)" if lab.which_attempt else ""
         title = f"{lab.lab}, {options.sight.course.lab(lab.lab).rubric.title}"
-        told.append(f"{title}: {lab.verdict}, {number(lab.points)} of {number(lab.max_points)} points{which}")
+        points = "" if lab.verdict == "pending" else f", {number(lab.points)} of {number(lab.max_points)} points{which}"
+        told.append(f"{title}: {lab.verdict}{points}")
         told += [f"  {number(-taken.points)}: {one_line(taken.reason)}" for taken in lab.deductions]
         if lab.headline and lab.result is None:
             told.append(f"  {one_line(lab.headline)}")
         if lab.not_run_points:
             told.append(f"  not run here: checks worth {number(lab.not_run_points)} more points")
+    told += [f"taken: {one_line(line)}" for line in record.taken_as]
+    if together := others(record):
+        told.append(f"handed in together with {one_line(', '.join(together))}")
     known = {lab.headline for lab in record.labs}
-    others = [
+    rest = [
         problem
         for problem in record.problems
         if problem.reason not in known and f"{problem.name}: {problem.reason}" not in known
     ]
-    told += [f"not taken: {one_line(problem.name)}: {one_line(problem.reason)}" for problem in others]
-    return options.sight.without_seed(told)
+    told += [f"not taken: {one_line(problem.name)}: {one_line(problem.reason)}" for problem in rest]
+    return [options.sight.without_seed(line) for line in told]
 
 
 def is_unreadable(lab: LabGrade) -> bool:
     """Return whether there was nothing to grade: no file, or one that cannot be read as a text."""
     if lab.result is None:
         return True
-    causes = [check.get("cause") or {} for check in checks(lab)]
-    return bool(causes) and all(cause.get("id") in UNREAD for cause in causes)
+    return bool(lab.checks) and all(check.cause and check.cause.id in UNREAD for check in lab.checks)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from scanlab import sandbox
 from scanlab.classroom import grading
 from scanlab.classroom.intake.take_in import take_one
 from scanlab.classroom.records import Class, HandedIn, Problem, Record, Student, Submission
@@ -14,11 +13,11 @@ from scanlab.classroom.store import Store
 from scanlab.course import Course, Sight
 from scanlab.errors import KitError
 from scanlab.gradebooks.model import Options
-from scanlab.gradebooks.selection import checks
 from scanlab.gradebooks.text import one_line
-from scanlab.labs import Device, find_lab
+from scanlab.judging import sandbox
+from scanlab.judging.plan import DEFAULT_SEED
+from scanlab.labs.folders import Device, find_lab
 from scanlab.paths import shown
-from scanlab.plan import DEFAULT_SEED
 from scanlab.scratch import scratch
 
 KEY = "submission"
@@ -47,7 +46,8 @@ class HandIn:
 
     folder: Path
     origin: str = "submission"
-    student: Student | None = None
+    students: Sequence[Student] = ()
+    """Who has handed it in, as far as the platform says; several are a group, which gets one result."""
     submitted_at: str | None = None
     attempt: int | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
@@ -78,7 +78,7 @@ def grade(settings: Settings, hand_in: HandIn) -> tuple[Record, Options]:
             store.write_source(sha256, data)
         submission = Submission(
             key=KEY,
-            student=hand_in.student,
+            student=next(iter(hand_in.students), None),
             origin=hand_in.origin,
             submitted_at=hand_in.submitted_at,
             attempt=hand_in.attempt,
@@ -98,15 +98,18 @@ def grade(settings: Settings, hand_in: HandIn) -> tuple[Record, Options]:
             sandbox.require()
         for unit in grading.units(taken_in):
             grading.grade_unit(store, taken_in, unit, is_sandboxed=settings.is_sandboxed)
-        record = grading.make_record(store, taken_in, submission)
+        # A platform takes one result for a group: that of the member to whom the course leaves most.
+        members = [submission.model_copy(update={"student": student}) for student in hand_in.students] or [submission]
+        records = [grading.make_record(store, taken_in, member) for member in members]
+        record = max(records, key=lambda one: one.points)
     if record.verdict == "error":
         raise KitError(_fault(record))
     return record, Options(problems=settings.problems, sight=Sight.of(taken_in))
 
 
 def _fault(record: Record) -> str:
-    causes = [check.get("cause") or {} for lab in record.labs for check in checks(lab) if check["verdict"] == "error"]
-    told = [line for cause in causes[:1] for line in (cause.get("headline", ""), *(cause.get("details") or []))]
+    causes = [cause for lab in record.labs if lab.result for cause in lab.result.kit_faults]
+    told = [line for cause in causes[:1] for line in (cause.headline, *cause.details)]
     return "\n  ".join(["the kit's own fault, and no score", *map(one_line, filter(None, told))])
 
 

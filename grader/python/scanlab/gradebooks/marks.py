@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scanlab import report
 from scanlab.classroom.records import Record
 from scanlab.errors import UsageError
 from scanlab.gradebooks.csv_cells import Row, Sheet
 from scanlab.gradebooks.model import Export
 from scanlab.gradebooks.text import number, one_line
+from scanlab.judging import report
 
-VALUE = re.compile(r"\s*[+-]?\d+(?:[.,]\d+)?\s*")
-COUNTED = re.compile(r"\s*\d+,\d+\s*")
+VALUE = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
+COUNTED = re.compile(r"\d+,\d+")
 MOST_LINES = 50
 """So many reasons are listed; the others are counted."""
 
@@ -47,12 +47,12 @@ def _some(names: Sequence[str], most: int = 5) -> str:
 
 def value(text: str) -> float | None:
     """Return the number in a cell, with a decimal point or comma; None where there is none."""
-    return float(text.strip().replace(",", ".")) if VALUE.fullmatch(text) else None
+    return float(text.strip().replace(",", ".")) if VALUE.fullmatch(text.strip()) else None
 
 
 def has_decimal_comma(texts: Iterable[str]) -> bool:
     """Return whether numbers are written with a decimal comma here."""
-    return any(COUNTED.fullmatch(text) for text in texts)
+    return any(COUNTED.fullmatch(text.strip()) for text in texts)
 
 
 def match(

@@ -43,6 +43,10 @@ class Export:
     """Those that the kit itself could not grade: never a score."""
     missing: tuple[Student, ...] = ()
     """On the roster, and handed nothing in."""
+    pending: tuple[Record, ...] = ()
+    """Those that wait for a person's answer: never a score."""
+    claimed: tuple[Student, ...] = ()
+    """On the roster, and of whom nobody has said yet which submission is theirs: never a score."""
     excused: tuple[Record, ...] = ()
     """Those for whom none of the labs counts."""
     options: Options = Options()

@@ -13,9 +13,9 @@ from typing import Any
 
 from scanlab.classroom.records import Student
 from scanlab.errors import UsageError
-from scanlab.gradebooks import autolab, classroom50, github, gradescope, prairielearn
 from scanlab.gradebooks.hand_in import HandIn, Settings, grade
 from scanlab.gradebooks.output import make_folder, write
+from scanlab.gradebooks.systems import autolab, classroom50, github, gradescope, prairielearn
 from scanlab.gradebooks.text import one_line
 from scanlab.paths import shown
 
@@ -31,7 +31,7 @@ def in_gradescope(settings: Settings, _: Path | None) -> None:
     hand_in = HandIn(
         root / "submission",
         origin=f"submission {data['id']}" if "id" in data else "submission",
-        student=_student(users[0]) if users else None,
+        students=[student for user in users if (student := student_of(user))],
         submitted_at=_time(data.get("created_at")),
         attempt=len(earlier) + 1 if isinstance(earlier, list) else None,
         metadata={"gradescope_submission": str(data["id"])} if "id" in data else {},
@@ -41,9 +41,15 @@ def in_gradescope(settings: Settings, _: Path | None) -> None:
     write(root / "results/results.json", text.encode())
 
 
-def _student(user: Mapping[str, Any]) -> Student:
-    email = one_line(str(user.get("email") or ""))
-    return Student(id=email or str(user.get("id", "")), name=one_line(str(user.get("name") or email)), email=email)
+def student_of(user: Mapping[str, Any]) -> Student | None:
+    """Return one of Gradescope's users with all that identifies them; None where nothing does."""
+    email, sid, own = (one_line(str(user.get(key) or "")) for key in ("email", "sid", "id"))
+    name = one_line(str(user.get("name") or email))
+    if not (email or sid or own):
+        return None
+    return Student(
+        id=email or sid or own, name=name or sid or own, email=email, identifiers=tuple(filter(None, (sid, own)))
+    )
 
 
 def in_autolab(settings: Settings, folder: Path | None) -> None:

@@ -1,16 +1,15 @@
 """Choose what of a results folder is exported."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from scanlab.classroom.records import Class, LabGrade, Record
+from scanlab.classroom.records import NO_GRADE, Class, Record
 from scanlab.classroom.store import Store
 from scanlab.course import Course, Sight
 from scanlab.errors import UsageError
 from scanlab.gradebooks.model import Export, Options
-from scanlab.labs import find_lab
+from scanlab.labs.folders import find_lab
 from scanlab.paths import shown
 
 
@@ -33,12 +32,24 @@ def select(store: Store, labs: Sequence[str], without: Sequence[str], options: O
     return Export(
         title=taken_in.title,
         labs=chosen,
-        records=tuple(record for record in records if record.labs and record.verdict != "error"),
+        records=tuple(record for record in records if record.labs and not has_no_grade(record)),
+        pending=tuple(record for record in records if record.verdict != "error" and has_no_grade(record)),
+        claimed=taken_in.claimed,
         excused=tuple(record for record in records if not record.labs),
         faulty=tuple(record for record in records if record.verdict == "error"),
         missing=taken_in.missing,
         options=replace(options, sight=sight),
     )
+
+
+def has_no_grade(record: Record) -> bool:
+    """Return whether a submission has no grade for anybody: the kit has failed, or an answer is waited for.
+
+    Of one that may be several people's, the platform's own number may still say whose row it is.
+    """
+    numbers = ("canvas_user", "moodle_participant")
+    is_claim = bool(record.claims) and not any(record.metadata.get(name) for name in numbers)
+    return record.verdict in NO_GRADE or is_claim
 
 
 def select_one(store: Store, key: str, labs: Sequence[str], options: Options) -> tuple[Record, Options]:
@@ -56,9 +67,17 @@ def select_one(store: Store, key: str, labs: Sequence[str], options: Options) ->
     return record, replace(options, sight=sight)
 
 
+def others(record: Record) -> list[str]:
+    """Return the names of those with whom somebody has handed something in."""
+    if record.group is None:
+        return []
+    own = record.student.name if record.student else record.metadata.get("member", "")
+    return [name for name in record.group.members if name != own]
+
+
 def _counting(record: Record, labs: Sequence[str], course: Course) -> Record:
     """Return what a submission got for those of `labs` from which the course does not excuse the student."""
-    return record.cut(course.counting(labs, record.student))
+    return record.cut(course.counting(labs, record))
 
 
 def _labs(taken_in: Class, wanted: Sequence[str]) -> tuple[str, ...]:
@@ -72,12 +91,6 @@ def _sound(record: Record, store: Store) -> Record:
     numbers = [record.points, record.max_points]
     for lab in record.labs:
         numbers += [lab.points, lab.max_points, *(deduction.points for deduction in lab.deductions)]
-        numbers += [check[field] for check in checks(lab) for field in ("points", "max_points")]
-    if not all(isinstance(value, int | float) and math.isfinite(value) for value in numbers):
+    if not all(map(math.isfinite, numbers)):
         raise UsageError(f"{shown(store.result(record.key))}: its points are no numbers; grade it with --resume")
     return record
-
-
-def checks(lab: LabGrade) -> list[Mapping[str, Any]]:
-    """Return the judge's checks of a lab; none where there was no file."""
-    return list((lab.result or {}).get("checks", []))

@@ -7,9 +7,10 @@ import csv
 import io
 from collections.abc import Sequence
 
-from scanlab.classroom.records import Record
+from scanlab.classroom.records import NO_GRADE, Record, Verdict
 from scanlab.course import Course
 from scanlab.gradebooks.model import Export, Format, Gradebook, Written
+from scanlab.gradebooks.selection import others
 from scanlab.gradebooks.text import cell, number
 
 COLUMNS = (
@@ -27,15 +28,15 @@ def whole(export: Export, _: Gradebook | None) -> Written:
     weighted = ["percent"] if len({lab.weight for lab in course.labs if lab.name in export.labs}) > 1 else []
     lab_columns = [f"{lab} {column}" for lab in export.labs for column in LAB_COLUMNS]
     writer.writerow([*COLUMNS, *weighted, *lab_columns, "problems"])
-    for record in sorted((*export.records, *export.faulty), key=lambda record: record.key):
+    for record in sorted((*export.records, *export.faulty, *export.pending), key=lambda record: record.key):
         writer.writerow(_row(record, export.labs, course if weighted else None))
     empty = len(weighted) + len(lab_columns)
     for record in export.excused:
         known = [record.student.id, record.student.name, record.student.email] if record.student else [""] * 3
         writer.writerow([record.key, *map(cell, known), "", "", "excused", "", "", "", "", *[""] * empty, ""])
-    for student in export.missing:
+    for student, what in (*((one, "missing") for one in export.missing), *((one, "pending") for one in export.claimed)):
         known = [student.id, student.name, student.email]
-        writer.writerow(["", *map(cell, known), "", "", "missing", "", "", "", "", *[""] * empty, ""])
+        writer.writerow(["", *map(cell, known), "", "", what, "", "", "", "", *[""] * empty, ""])
     return Written(sink.getvalue().encode())
 
 
@@ -49,19 +50,22 @@ def _row(record: Record, labs: Sequence[str], weighted_by: Course | None) -> lis
     got = {lab.lab: lab for lab in record.labs}
     if weighted_by:
         grades = {name: (lab.points, lab.max_points) for name, lab in got.items()}
-        percent = None if record.verdict == "error" else weighted_by.weighted_percent(grades, record.student)
+        percent = None if record.verdict in NO_GRADE else weighted_by.weighted_percent(grades, record)
         row.append("" if percent is None else f"{percent:.2f}")
     for name in labs:
         lab = got.get(name)
         row += [lab.verdict, *_numbers(lab.verdict, lab.points, lab.max_points)] if lab else ["excused", "", ""]
     told = [f"{problem.name}: {problem.reason}" for problem in record.problems]
+    told += [f"may be {name}: graded, and counts for nobody yet" for name in record.claims]
+    told += list(record.taken_as)
+    told += [f"together with {name}" for name in others(record)]
     told += [lab.headline for lab in record.labs if lab.headline]
     told += [f"{lab.lab}: {lab.which_attempt} counts" for lab in record.labs if lab.which_attempt]
     return [*row, cell("; ".join(dict.fromkeys(told)))]
 
 
-def _numbers(verdict: str, points: float, most: float) -> list[str]:
-    return ["" if verdict == "error" else str(number(points)), str(number(most))]
+def _numbers(verdict: Verdict, points: float, most: float) -> list[str]:
+    return ["" if verdict in NO_GRADE else str(number(points)), str(number(most))]
 
 
 FORMAT = Format("csv", whole=whole, shows_faults=True)

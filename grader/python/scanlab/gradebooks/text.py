@@ -44,11 +44,22 @@ def number(value: float, places: int = 2) -> float | int:
 
 
 def dump_json(value: Any, indent: int | None = 2) -> str:
-    """Return strict JSON (no NaN) in which no text can end a `<script>` or begin a tag of a page that holds it."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    """Return strict JSON (no NaN) in which no text can end a `<script>` or begin a tag of a page that holds it.
+
+    No text in it has a character that a terminal obeys, or that turns others round.
+    """
+    text = json.dumps(_harmless(value), ensure_ascii=False, allow_nan=False, indent=indent)
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return text
+
+
+def _harmless(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_harmless(key): _harmless(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_harmless(item) for item in value]
+    return replaced(value) if isinstance(value, str) else value
 
 
 def whole_numbers(values: Iterable[float], total: int) -> list[int]:

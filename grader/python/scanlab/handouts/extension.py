@@ -20,7 +20,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
 
-from scanlab.labs import all_labs, base_of
+from scanlab.labs.folders import all_labs, base_of
+from scanlab.labs.rubric_file import COMMON
 
 PROGRAMS = ("labs/*.cuh", "labs/*/scan.cu", "solutions/*/scan.cu")
 """What gets a page of its own, below the repository, which is the handouts' parent folder."""
@@ -61,6 +62,7 @@ class Rungs(SphinxDirective):
             if not self.arguments[0] <= lab.number <= self.arguments[1] or not handout.is_file():
                 continue
             self.env.note_dependency(lab.folder / "lab.toml")
+            self.env.note_dependency(lab.folder.parent / COMMON)
             base, before = base_of(lab, ladder), ladder[ladder.index(lab) - 1]
             on = "" if base in (None, before) else f" Builds on lab {base.number}."
             summary = lab.rubric.summary

@@ -7,14 +7,12 @@ import tempfile
 from pathlib import Path
 
 from scanlab.errors import KitError, UsageError
-from scanlab.on_demand import provide
+from scanlab.on_demand import HANDOUTS, provide
 from scanlab.paths import ROOT, STATE, shown
 from scanlab.process import run_group
 
 SOURCE = ROOT / "handouts"
 DEFAULT = STATE / "handouts"
-REQUIREMENTS = ROOT / "grader/python/requirements-handouts.txt"
-MODULES = ("sphinx", "myst_parser", "furo")
 MARK = ".scanlab-site"
 """The file in a site that names what else at the top of the folder belongs to it, one a line."""
 SECONDS = 300
@@ -30,7 +28,7 @@ def build(out: Path = DEFAULT, source: Path = SOURCE) -> Path:
     """
     out = out.absolute()
     _refuse(out)
-    provide(MODULES, REQUIREMENTS, "Sphinx, MyST and furo", "handouts")
+    provide(HANDOUTS, "handouts")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as scratch:

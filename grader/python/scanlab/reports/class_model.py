@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scanlab.classroom.records import Class, Problem
+from scanlab.classroom.answers import open_questions
+from scanlab.classroom.records import Class, Problem, Question
 from scanlab.reports.likeness import Group
 
 
@@ -213,6 +214,12 @@ class ClassPage:
     """(key, lab, what) of the kit's own faults."""
     problems: Sequence[tuple[str, Problem]]
     names: Mapping[str, str]
+
+    @property
+    def questions(self) -> Sequence[tuple[str, Question]]:
+        """Return the open questions that keep a grade back, with the submissions' keys."""
+        claims = {one.key for one in self.taken_in.submissions if one.claims}
+        return [pair for pair in open_questions(self.taken_in) if pair[1].kind != "who" or pair[0] in claims]
 
     @property
     def unmatched(self) -> Sequence[SubmissionRow]:

@@ -2,12 +2,14 @@
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from scanlab.classroom.records import Class, LabGrade, Problem, Record
+from scanlab.classroom.records import NO_GRADE, Class, LabGrade, Problem, Record
 from scanlab.course import Course
+from scanlab.judging.result import LabResult
+from scanlab.labs.skeleton import untouched
 from scanlab.reports.class_model import (
     EXCUSED,
     Bin,
@@ -29,7 +31,6 @@ from scanlab.reports.rubrics import Rubrics
 from scanlab.reports.source import WHOLE, read_text, split
 from scanlab.reports.student_page import name_of as name_of_student
 from scanlab.reports.text import field as one_line
-from scanlab.skeleton import untouched
 
 BINS = 10
 FINDINGS = 12
@@ -42,8 +43,6 @@ STUCK = 2
 """Labs with the same finding: its cause is not understood yet."""
 LARGEST_SHAPED = 200_000
 """Characters of a file that is compared with others by its shape."""
-
-Result = Mapping[str, Any]
 
 
 def class_page(taken_in: Class, records: Iterable[Record], source: Callable[[str], Path]) -> ClassPage:
@@ -81,7 +80,7 @@ def class_page(taken_in: Class, records: Iterable[Record], source: Callable[[str
 def distribution_of(rows: Sequence[SubmissionRow]) -> Distribution:
     """Return how the points are spread. A submission with a fault of the kit's has no final points and is left out."""
     rows = [row for row in rows if not row.is_excused]
-    final = [row for row in rows if row.verdict != "error" and row.max_points]
+    final = [row for row in rows if row.verdict not in NO_GRADE and row.max_points]
     values = [row.percent for row in final]
     counts = Counter(min(int(value * BINS // 100), BINS - 1) if value > 0 else 0 for value in values)
     width = 100 // BINS
@@ -119,12 +118,12 @@ class _Gathered:
         self._told: dict[tuple[str, str], _Pile] = {}
         self._stuck: dict[str, list[str]] = {}
         self._broken: dict[str, list[str]] = {}
-        self._times: dict[tuple[str, str], list[tuple[str, Result]]] = {}
+        self._times: dict[tuple[str, str], list[Time]] = {}
         self._lines: dict[str, list[str]] = {}
 
     def add(self, whole: Record) -> None:
         labs = [grade.lab for grade in whole.labs]
-        record = whole.cut(self.rubrics.course.counting(labs, whole.student))
+        record = whole.cut(self.rubrics.course.counting(labs, whole))
         self.rows.append(_row(record, labs))
         self.problems += [(record.key, problem) for problem in record.problems]
         labs_of: dict[str, set[str]] = {}
@@ -134,19 +133,20 @@ class _Gathered:
             stat.expected += 1
             if grade.sha256 is None or grade.result is None:
                 continue
-            self._file(record.key, grade.lab, grade.sha256)
-            self._count(stat, grade)
+            self._file(record, grade.lab, grade.sha256)
+            self._count(stat, grade, grade.result)
             mistakes, advice = told(grade.result, self.rubrics.source(grade.lab))
             for one in mistakes:
                 labs_of.setdefault(one.id, set()).add(grade.lab)
             for one in [*mistakes, *advice]:
                 pile = self._told.setdefault((one.weight, one.id), _Pile(one))
                 pile.add(record.key, grade.lab, one, self._lines_of(grade.sha256), self.rubrics.source(grade.lab))
-            self._judged(record.key, grade)
+            self._judged(record.key, grade.lab, grade.result)
         self._stuck[record.key] = [one for one, labs in sorted(labs_of.items()) if len(labs) >= STUCK]
 
-    def _file(self, key: str, lab: str, sha256: str) -> None:
-        self.handed_in.append(HandIn(key, lab, sha256))
+    def _file(self, record: Record, lab: str, sha256: str) -> None:
+        group = f"{record.group.name} {' '.join(record.group.members)}" if record.group else ""
+        self.handed_in.append(HandIn(record.key, lab, sha256, group))
         if sha256 not in self.texts:
             text, _, trouble = read_text(self.source(sha256))
             self.texts[sha256] = "" if trouble else text
@@ -156,33 +156,30 @@ class _Gathered:
             self._lines[sha256] = split(self.texts[sha256])
         return self._lines[sha256]
 
-    def _count(self, stat: LabStat, grade: LabGrade) -> None:
-        result = grade.result or {}
+    def _count(self, stat: LabStat, grade: LabGrade, result: LabResult) -> None:
         stat.handed_in += 1
         stat.points += grade.points
         stat.full += grade.points >= grade.max_points
-        is_judged = [check["name"] for check in result["checks"]] != ["build"]
+        is_judged = [check.name for check in result.checks] != ["build"]
         stat.built += is_judged
-        for check in result["checks"] if is_judged else ():
-            one = stat.checks.setdefault(check["name"], CheckStat(check["name"], one_line(check["title"]), 0))
-            one.max_points = max(one.max_points, check["max_points"])
-            one.points += check["points"]
-            one.verdicts[check["verdict"]] += 1
-            if check["verdict"] == "skipped" and not check["max_points"] and check.get("cause"):
-                one.obstacle = one_line(check["cause"]["headline"])
+        for check in result.checks if is_judged else ():
+            one = stat.checks.setdefault(check.name, CheckStat(check.name, one_line(check.title), 0))
+            one.max_points = max(one.max_points, check.max_points)
+            one.points += check.points
+            one.verdicts[check.verdict] += 1
+            if check.verdict == "skipped" and check.not_run_points and check.cause:
+                one.obstacle = one_line(check.cause.headline)
 
-    def _judged(self, key: str, grade: LabGrade) -> None:
-        result = grade.result or {}
-        if grade.verdict == "error":
-            what = next(
-                (check["cause"]["headline"] for check in result["checks"] if check["verdict"] == "error"), "unknown"
-            )
-            self.faults.append((key, grade.lab, one_line(what)))
-        for check in result["checks"]:
-            if check["name"] == "build" and check["verdict"] == "fail":
-                self._broken.setdefault(key, []).append(grade.lab)
-            if (check.get("times") or {}).get("ratio") is not None:
-                self._times.setdefault((grade.lab, one_line(check["title"])), []).append((key, check["times"]))
+    def _judged(self, key: str, lab: str, result: LabResult) -> None:
+        if result.verdict == "error":
+            what = next((cause.headline for cause in result.kit_faults), "unknown")
+            self.faults.append((key, lab, one_line(what)))
+        for check in result.checks:
+            if check.name == "build" and check.verdict == "fail":
+                self._broken.setdefault(key, []).append(lab)
+            if check.times and check.times.ratio is not None:
+                time = Time(0, key, check.times.ratio, check.times.ratio_low, check.times.ratio_high)
+                self._times.setdefault((lab, one_line(check.title)), []).append(time)
 
     def groups(self, weight: str) -> list[FindingGroup]:
         """Return the findings of this weight, those of most students first."""
@@ -196,6 +193,8 @@ class _Gathered:
             if row.is_excused:
                 continue
             reasons = []
+            if row.verdict == "pending":
+                continue
             if all(cell.points is None for cell in row.cells):
                 reasons.append("nothing that can be graded")
             elif row.verdict != "error" and row.percent < LOW:
@@ -212,11 +211,8 @@ class _Gathered:
         """Return the times, check by check; equal ratios share a rank."""
         found = []
         for (lab, title), times in sorted(self._times.items()):
-            ratios = sorted(one["ratio"] for _, one in times)
-            ranked = [
-                Time(ratios.index(one["ratio"]) + 1, key, one["ratio"], one.get("ratio_low"), one.get("ratio_high"))
-                for key, one in times
-            ]
+            ratios = sorted(one.ratio for one in times)
+            ranked = [replace(one, rank=ratios.index(one.ratio) + 1) for one in times]
             found.append(Ranking(lab, title, sorted(ranked, key=lambda time: (time.rank, time.key))))
         return found
 
@@ -228,7 +224,7 @@ class _Pile:
         self.first = first
         self.keys: dict[str, None] = {}
         self.labs: set[str] = set()
-        self.lines: dict[tuple[Any, ...], dict[str, LineExample]] = {}
+        self.lines: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, LineExample]] = {}
 
     def add(self, key: str, lab: str, one: Told, lines: Sequence[str], source: str) -> None:
         self.keys[key] = None
@@ -275,7 +271,7 @@ def _row(record: Record, labs: Iterable[str]) -> SubmissionRow:
 
 def _cell(grade: LabGrade) -> Cell:
     if grade.sha256 is None:
-        return Cell(None, 0, grade.verdict, "none")
+        return Cell(None, 0, grade.verdict, "pending" if grade.verdict == "pending" else "none")
     share = grade.points / grade.max_points if grade.max_points else 0.0
     mark = {"error": "kit error", "timeout": "timeout", "inconclusive": "unclear"}.get(grade.verdict, "")
     return Cell(grade.points, share, grade.verdict, mark)

@@ -1,28 +1,17 @@
 """Which files are the same, and which would be but for names, comments and layout: a hint to look, and no verdict."""
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-TOKEN = re.compile(
-    r"""(?P<skip>//(?:[^\n\\]|\\.)*|/\*.*?\*/|\s+|\\\n)"""
-    r"""|(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
-    r"""|(?P<name>[A-Za-z_]\w*)"""
-    r"""|(?P<number>\.?\d(?:[\w.']|[eEpP][+-])*)"""
-    r"""|(?P<other>.)""",
-    re.DOTALL | re.VERBOSE,
-)
+from scanlab.reports.tokens import KEYWORDS, tokens
+
 WORDS = """
-alignas auto bool break case char class const constexpr continue default delete do double else enum extern false
-float for goto if inline int long namespace new nullptr operator private public reinterpret_cast return short signed
-sizeof static static_assert static_cast struct switch template this true typedef typename union unsigned using void
-volatile while include define ifdef ifndef endif pragma __global__ __device__ __host__ __shared__ __constant__
-__restrict__ __launch_bounds__ __forceinline__ __syncthreads __syncwarp __threadfence __threadfence_block
+include define ifdef ifndef endif pragma __syncthreads __syncwarp __threadfence __threadfence_block
 __shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync __ballot_sync __popc threadIdx blockIdx blockDim gridDim
 warpSize x y z min max atomicAdd cudaMalloc cudaFree cudaMemcpy cudaMemset Element identity
 """
-KEPT = frozenset(WORDS.split())
+KEPT = KEYWORDS.union(WORDS.split())
 """Names that say what a program does; the others may be called anything."""
 
 
@@ -30,11 +19,10 @@ def shape(text: str) -> str:
     """Return a digest of a CUDA program that comments, layout and the choice of names do not change."""
     names: dict[str, str] = {}
     parts = []
-    for found in TOKEN.finditer(text):
-        word = found.group()
-        if found.lastgroup == "skip":
+    for kind, word in tokens(text):
+        if kind in ("comment", "space"):
             continue
-        if found.lastgroup == "name" and word not in KEPT:
+        if kind == "name" and word not in KEPT:
             word = names.setdefault(word, f"#{len(names)}")
         parts.append(word)
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
@@ -47,6 +35,8 @@ class HandIn:
     key: str
     lab: str
     sha256: str
+    group: str = ""
+    """Those who hand in together are expected to have the same file."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +79,7 @@ def _groups(
     for (lab, _), members in together.items():
         keys = tuple(dict.fromkeys(one.key for one in members))
         files = len({one.sha256 for one in members})
-        if len(keys) > 1 and files >= least_files:
+        owners = {one.group or f"\0{one.key}" for one in members}
+        if len(owners) > 1 and files >= least_files:
             groups.append(Group(lab, keys, files, references.get(lab, "") == shapes.get(members[0].sha256)))
     return sorted(groups, key=lambda group: (group.is_reference, -len(group.keys), group.lab, group.keys))

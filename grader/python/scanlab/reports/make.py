@@ -11,11 +11,9 @@ from scanlab.classroom.records import Class
 from scanlab.classroom.store import Store, write_atomically
 from scanlab.course import Sight
 from scanlab.errors import UsageError
-from scanlab.on_demand import provide
-from scanlab.paths import ROOT, shown
+from scanlab.on_demand import REPORTS, provide
+from scanlab.paths import shown
 
-REQUIREMENTS = ROOT / "grader/python/requirements-reports.txt"
-MODULES = ("jinja2", "markupsafe", "pygments")
 INDEX = "index.html"
 STUDENTS = "students"
 MARK = '<meta name="generator" content="scanlab report">'
@@ -49,7 +47,7 @@ def make(store: Store, out: Path, wanted: Wanted, done: Callable[[int, int], Non
 
     Raises UsageError for an unknown key, a folder that cannot be used, or results that are not complete.
     """
-    provide(MODULES, REQUIREMENTS, "Jinja2 and Pygments", "report")
+    provide(REPORTS, "report")
     taken_in = store.read_class()
     keys = [submission.key for submission in taken_in.submissions]
     if unknown := [key for key in wanted.keys if key not in set(keys)]:

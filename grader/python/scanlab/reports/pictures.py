@@ -13,7 +13,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from scanlab.errors import ScanlabError
-from scanlab.labs import Lab
+from scanlab.labs.folders import Lab
 from scanlab.paths import shown
 from scanlab.reports.rubrics import Rubrics
 from scanlab.reports.text import field as one_line

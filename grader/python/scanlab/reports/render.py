@@ -10,7 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from scanlab.foreign_text import spelled_out
-from scanlab.report import points
+from scanlab.judging.report import points
 from scanlab.reports.class_model import ClassPage
 from scanlab.reports.class_page import FINDINGS, LOW
 from scanlab.reports.student_page import StudentPage
@@ -40,7 +40,12 @@ def class_html(page: ClassPage, linked: Collection[str]) -> str:
             has_attempts=any(row.attempt for row in page.rows),
             has_times=any(row.submitted_at for row in page.rows),
             has_alerts=bool(
-                page.faults or page.unmatched or page.problems or page.taken_in.missing or page.taken_in.ignored
+                page.questions
+                or page.faults
+                or page.unmatched
+                or page.problems
+                or page.taken_in.missing
+                or page.taken_in.ignored
             ),
         )
     )

@@ -3,12 +3,10 @@
 A results folder may name a lab that this kit does not have any more; its pages are made all the same.
 """
 
-import math
-
-from scanlab import formulas
 from scanlab.course import NO_COURSE, Course
 from scanlab.errors import ScanlabError
-from scanlab.labs import Check, CountCheck, Lab, Rubric, find_lab
+from scanlab.labs.folders import Lab, find_lab
+from scanlab.labs.rubric import Check, Rubric
 from scanlab.paths import shown
 
 
@@ -48,14 +46,3 @@ class Rubrics:
         """Return a check of a lab's rubric."""
         rubric = self.rubric(lab)
         return next((one for one in rubric.check if one.name == check), None) if rubric else None
-
-    def limits(self, lab: str, check: CountCheck) -> tuple[float | None, float | None]:
-        """Return the least and the most that a count may be; None: no such limit."""
-        rubric = self.rubric(lab)
-        sections = math.ceil(check.n / rubric.section) if rubric and rubric.section else 1
-        names = {"n": check.n, "sections": sections}
-        low, high = (
-            formulas.evaluate(formula, names) if formula is not None else None
-            for formula in (check.at_least, check.at_most)
-        )
-        return low, high

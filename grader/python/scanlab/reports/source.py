@@ -9,6 +9,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from scanlab.foreign_text import spelled_out
+from scanlab.reports import tokens
 from scanlab.reports.findings import Role, Told
 from scanlab.reports.text import LINE
 
@@ -150,11 +151,8 @@ def coloured(text: str) -> tuple[Markup, ...]:
 
 def _pieces(text: str, count: int) -> list[list[tuple[str, str]]]:
     """Return each line's pieces, (class, text)."""
-    from pygments.lexers.c_like import CudaLexer
-
     lines: list[list[tuple[str, str]]] = [[]]
-    for kind, value in CudaLexer(stripnl=False, ensurenl=False).get_tokens(text):
-        cls = _class(kind)
+    for cls, value in tokens.coloured(text):
         for at, piece in enumerate(value.split("\n")):
             if at:
                 lines.append([])
@@ -163,16 +161,6 @@ def _pieces(text: str, count: int) -> list[list[tuple[str, str]]]:
             elif piece:
                 lines[-1].append((cls, piece))
     return lines[:count] + [[] for _ in range(count - len(lines))]
-
-
-@lru_cache(maxsize=256)
-def _class(kind: object) -> str:
-    from pygments.token import Comment, Keyword, Number, String
-
-    for parent, cls in ((Comment.Preproc, "p"), (Comment, "c"), (Keyword, "k"), (String, "s"), (Number, "m")):
-        if kind in parent:
-            return cls
-    return ""
 
 
 def _html(pieces: list[tuple[str, str]], length: int) -> Markup:

@@ -1,13 +1,14 @@
 """What a student's page says: their own verdicts, findings and lines, and nothing of anybody else."""
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from scanlab.classroom.records import Class, LabGrade, Record
+from scanlab.classroom.records import NO_GRADE, Class, LabGrade, Record
 from scanlab.course import Sight
-from scanlab.labs import CountCheck
+from scanlab.gradebooks.selection import others
+from scanlab.judging.result import CheckResult
+from scanlab.labs.rubric import CountCheck
 from scanlab.reports.findings import Told, told
 from scanlab.reports.pictures import Picture
 from scanlab.reports.rubrics import Rubrics
@@ -113,17 +114,27 @@ class StudentPage:
     @property
     def next_labs(self) -> Sequence[LabPart]:
         """Return the first labs that are not done, those that the kit could not grade left out."""
-        return [lab for lab in self.labs if not lab.is_done and lab.grade.verdict != "error"][:STEPS]
+        return [lab for lab in self.labs if not lab.is_done and lab.grade.verdict not in NO_GRADE][:STEPS]
 
     @property
     def left(self) -> int:
         """Return how many labs are not done, beyond `next_labs`."""
-        return sum(not lab.is_done and lab.grade.verdict != "error" for lab in self.labs) - len(self.next_labs)
+        return sum(not lab.is_done and lab.grade.verdict not in NO_GRADE for lab in self.labs) - len(self.next_labs)
 
     @property
     def faults(self) -> Sequence[LabPart]:
         """Return the labs that the kit could not grade."""
         return [lab for lab in self.labs if lab.grade.verdict == "error"]
+
+    @property
+    def pending(self) -> Sequence[LabPart]:
+        """Return the labs that wait for the teacher's answer."""
+        return [lab for lab in self.labs if lab.grade.verdict == "pending"]
+
+    @property
+    def together_with(self) -> Sequence[str]:
+        """Return the names of those with whom it was handed in."""
+        return [field(name, 120) for name in others(self.record)]
 
 
 def name_of(record: Record) -> str:
@@ -146,8 +157,8 @@ def student_page(
     """
     rubrics = Rubrics(sight.course)
     known = [grade.lab for grade in record.labs]
-    record = record.cut(sight.course.counting(known, record.student))
-    excused = [rubrics.title(lab) for lab in known if sight.course.excused(lab, record.student)]
+    record = record.cut(sight.course.counting(known, record))
+    excused = [rubrics.title(lab) for lab in known if sight.course.excused(lab, record)]
     labs = [_lab(grade, rubrics, source, sight, draw) for grade in record.labs]
     problems = [(field(problem.name, 200), field(problem.reason)) for problem in record.problems]
     return StudentPage(field(taken_in.title, 200), record, name_of(record), labs, excused, problems)
@@ -162,9 +173,9 @@ def _lab(
 ) -> LabPart:
     rubric = rubrics.rubric(grade.lab)
     result = sight.result(grade.lab, grade.result) if grade.result else None
-    visible = result["checks"] if result else []
-    names = {check["name"] for check in visible}
-    hidden = [check for check in (grade.result or {}).get("checks", ()) if check["name"] not in names]
+    visible = result.checks if result else ()
+    names = {check.name for check in visible}
+    hidden = [check for check in grade.checks if check.name not in names]
     mistakes, advice = told(result, rubrics.source(grade.lab)) if result else ([], [])
     shown = [*mistakes[:MISTAKES], *advice[:ADVICE]]
     for number, one in enumerate(shown, 1):
@@ -176,8 +187,8 @@ def _lab(
         handout=rubric.handout if rubric else "",
         checks=[_check(rubrics, grade.lab, check, names) for check in visible],
         hidden=len(hidden),
-        hidden_points=sum(check["points"] for check in hidden),
-        hidden_max_points=sum(check["max_points"] for check in hidden),
+        hidden_points=sum(check.points for check in hidden),
+        hidden_max_points=sum(check.max_points for check in hidden),
         mistakes=mistakes[:MISTAKES],
         more_mistakes=len(mistakes[MISTAKES:]),
         advice=advice[:ADVICE],
@@ -190,31 +201,31 @@ def _lab(
     )
 
 
-def _check(rubrics: Rubrics, lab: str, check: Mapping[str, Any], visible: Container[str]) -> CheckRow:
-    wanted = rubrics.check(lab, check["name"])
+def _check(rubrics: Rubrics, lab: str, check: CheckResult, visible: Container[str]) -> CheckRow:
+    wanted = rubrics.check(lab, check.name)
     gauge = None
-    if isinstance(wanted, CountCheck) and check.get("counts") and wanted.counter in check["counts"]:
-        gauge = Gauge(check["counts"][wanted.counter], *rubrics.limits(lab, wanted))
+    if isinstance(wanted, CountCheck) and check.counts and wanted.counter in check.counts:
+        low, high = (check.limits.at_least, check.limits.at_most) if check.limits else (None, None)
+        gauge = Gauge(check.counts[wanted.counter], low, high)
     return CheckRow(
-        title=field(check["title"]),
-        verdict=check["verdict"],
-        points=check["points"],
-        max_points=check["max_points"],
-        not_run_points=check["not_run_points"],
+        title=field(check.title),
+        verdict=check.verdict,
+        points=check.points,
+        max_points=check.max_points,
+        not_run_points=check.not_run_points,
         remark=_remark(rubrics, lab, check, visible),
         gauge=gauge,
     )
 
 
-def _remark(rubrics: Rubrics, lab: str, check: Mapping[str, Any], visible: Container[str]) -> str:
-    times = check.get("times") or {}
-    if times.get("ratio") is not None:
-        return f"{times['ratio']:.2f} times as long as the reference solution"
-    if check["verdict"] != "skipped":
+def _remark(rubrics: Rubrics, lab: str, check: CheckResult, visible: Container[str]) -> str:
+    if check.ratio is not None:
+        return f"{check.ratio:.2f} times as long as the reference solution"
+    if check.verdict != "skipped":
         return ""
-    if not check["max_points"]:
-        return field((check.get("cause") or {}).get("headline", "not run"))
-    wanted = rubrics.check(lab, check["name"])
+    if not check.max_points:
+        return field(check.cause.headline if check.cause else "not run")
+    wanted = rubrics.check(lab, check.name)
     needed = rubrics.check(lab, wanted.needs) if wanted and wanted.needs else None
     if needed and needed.name in visible:
         return f"waits for: {needed.title}"

@@ -17,7 +17,7 @@ from scanlab.paths import shown
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from scanlab.labs import Lab
+    from scanlab.labs.folders import Lab
 
 LARGEST_N = 4096
 """Elements; of a large n no more than the first positions are drawn."""
@@ -48,7 +48,7 @@ def trace(
 
     It runs on the virtual GPU. Exit code 1 says that the call did not end well, or that threads race.
     """
-    from scanlab.compile import CompileError, read_source
+    from scanlab.judging.compile import CompileError, read_source
     from scanlab.trace.record import Options, record
     from scanlab.trace.svg import svg
     from scanlab.trace.terminal import lines
@@ -72,7 +72,7 @@ def trace(
 
 def _subject(what: str, file: Path | None) -> tuple["Lab | None", Path]:
     """Return the lab, where there is one, and the file. Raises UsageError for what is neither."""
-    from scanlab.labs import FOLDER, find_lab
+    from scanlab.labs.folders import FOLDER, find_lab
 
     if what.endswith(".cu"):
         if file is not None:
@@ -107,8 +107,8 @@ def _print(found: Sequence["Text"]) -> None:
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         print(plain(found), flush=True)
         return
-    from rich.console import Console
+    from scanlab.terminal import console as console_of
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = console_of(highlight=False, soft_wrap=True)
     for line in found:
         console.print(line)

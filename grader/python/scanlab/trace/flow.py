@@ -9,8 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations, permutations, product
-from typing import Any
 
+from scanlab.judging.result import Finding
+from scanlab.trace.accesses import Access, TracedArray, TracedLaunch
+from scanlab.trace.model import Place
 from scanlab.trace.sums import Decoder, Sum, Value, joined
 
 POISON = (0xFEFE_FEFE, 0xFFFF_FFFF)
@@ -85,27 +87,10 @@ class Flow:
     writes: list[WriteFact]
 
 
-@dataclass(frozen=True)
-class _Access:
-    does: str
-    step: tuple[int, int]
-    thread: int
-    array: int
-    offset: int
-    place: int
-    words: Value | None
-    bytes: int
-
-
-def flow_of(launch: dict[str, Any], decoder: Decoder) -> Flow:
-    """Return the flow of a launch, as the tracer's JSON has it."""
-    accesses = [
-        _Access(
-            does, (barriers, syncs), thread, array, offset, place, tuple(words) if words is not None else None, size
-        )
-        for does, barriers, syncs, thread, array, offset, size, place, words in launch["accesses"]
-    ]
-    arrays = _arrays(launch["arrays"], accesses, decoder)
+def flow_of(launch: TracedLaunch, decoder: Decoder) -> Flow:
+    """Return the flow of a launch."""
+    accesses = launch.accesses
+    arrays = _arrays(launch.arrays, accesses, decoder)
     steps = sorted({access.step for access in accesses})
     number = {step: at for at, step in enumerate(steps)}
     follow = _Follow(arrays, decoder)
@@ -115,8 +100,8 @@ def flow_of(launch: dict[str, Any], decoder: Decoder) -> Flow:
     return Flow(steps, arrays, follow.reads, follow.writes)
 
 
-def _arrays(facts: Sequence[dict[str, Any]], accesses: Sequence[_Access], decoder: Decoder) -> list[ArrayFacts]:
-    by_array: defaultdict[int, list[_Access]] = defaultdict(list)
+def _arrays(facts: Sequence[TracedArray], accesses: Sequence[Access], decoder: Decoder) -> list[ArrayFacts]:
+    by_array: defaultdict[int, list[Access]] = defaultdict(list)
     for access in accesses:
         by_array[access.array].append(access)
     found = []
@@ -125,18 +110,18 @@ def _arrays(facts: Sequence[dict[str, Any]], accesses: Sequence[_Access], decode
         own = by_array[at]
         is_elements = all(access.offset % unit == 0 and access.bytes % unit == 0 for access in own)
         if is_elements:
-            trial = ArrayFacts("", "", fact["bytes"], unit, True)
+            trial = ArrayFacts("", "", fact.bytes, unit, True)
             values = {value for access in own for _, value in _elements(access, trial) if value is not None}
-            is_elements = any(decoder.known(value) is not None for value in values) and fact["bytes"] >= unit
+            is_elements = any(decoder.known(value) is not None for value in values) and fact.bytes >= unit
         if not is_elements:
             unit = min((access.bytes for access in own), default=4)
             unit = min(unit, 4)
-        name = fact["name"].split(",")[0].split(" (")[0]
-        found.append(ArrayFacts(name, fact["space"], fact["bytes"], unit, is_elements))
+        name = fact.name.split(",")[0].split(" (")[0]
+        found.append(ArrayFacts(name, fact.space, fact.bytes, unit, is_elements))
     return found
 
 
-def _elements(access: _Access, array: ArrayFacts) -> Iterator[tuple[int, Value | None]]:
+def _elements(access: Access, array: ArrayFacts) -> Iterator[tuple[int, Value | None]]:
     """Give the elements that an access touches, with their values."""
     words = max(array.unit // 4, 1)
     for k in range(max(access.bytes // array.unit, 1)):
@@ -157,7 +142,7 @@ class _Follow:
         self.fresh: defaultdict[int, list[ReadFact]] = defaultdict(list)  # by thread, since its last write
         self.met: defaultdict[int, list[ReadFact]] = defaultdict(list)  # by thread, before
 
-    def take(self, access: _Access, step: int, at: Position, value: Value | None) -> None:
+    def take(self, access: Access, step: int, at: Position, value: Value | None) -> None:
         if access.does != "write":
             writer = self.current.get(at)
             if value is not None and writer is not None:
@@ -172,7 +157,7 @@ class _Follow:
         if access.does != "read":
             self._write(access, step, at, value)
 
-    def _write(self, access: _Access, step: int, at: Position, value: Value | None) -> None:
+    def _write(self, access: Access, step: int, at: Position, value: Value | None) -> None:
         thread = access.thread
         write = WriteFact(len(self.writes), step, thread, at, access.place, value, previous=self.current.get(at))
         fresh, met = self.fresh.pop(thread, []), self.met[thread]
@@ -270,17 +255,17 @@ def is_poison(value: Value | None) -> bool:
     return value is not None and bool(value) and all(word == value[0] for word in value) and value[0] in POISON
 
 
-def mark_races(flow: Flow, races: Sequence[dict[str, Any]], places: Sequence[dict[str, Any]], kernel: str) -> None:
+def mark_races(flow: Flow, races: Sequence[Finding], places: Sequence[Place], kernel: str) -> None:
     """Mark the reads and writes that race, by the lines and the array that the race check names.
 
     The check gives one example for a pair of lines; here it is every position that both lines touch between the same
     barriers, in different threads.
     """
     for race in races:
-        if race["kernel"] != kernel or len(race["parts"]) != 2:
+        if race.kernel != kernel or len(race.parts) != 2:
             continue
-        lines = [(part["file"], part["line"]) for part in race["parts"]]
-        for facts in _touches(flow, race["variable"]).values():
+        lines = [(part.file, part.line) for part in race.parts]
+        for facts in _touches(flow, race.variable).values():
             first = [fact for fact in facts if _line(fact, places) == lines[0]]
             second = [fact for fact in facts if _line(fact, places) == lines[1]]
             for one, other in product(first, second):
@@ -288,8 +273,8 @@ def mark_races(flow: Flow, races: Sequence[dict[str, Any]], places: Sequence[dic
                     one.race = other.race = True
 
 
-def _line(fact: ReadFact | WriteFact, places: Sequence[dict[str, Any]]) -> tuple[str, int]:
-    return places[fact.place]["file"], places[fact.place]["line"]
+def _line(fact: ReadFact | WriteFact, places: Sequence[Place]) -> tuple[str, int]:
+    return places[fact.place].file, places[fact.place].line
 
 
 def _touches(flow: Flow, variable: str) -> dict[tuple[Position, int], list[ReadFact | WriteFact]]:

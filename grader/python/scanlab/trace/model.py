@@ -3,9 +3,11 @@
 Positions, threads, blocks and barriers are counted from 0, launches and lines of a file from 1.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from scanlab.judging.result import Cause, CheckVerdict, Finding, Model
 
 SCHEMA = "scanlab-trace"
 VERSION = 1
@@ -17,7 +19,7 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
 
-class Place(Part):
+class Place(Model):
     """A line of the learner's; 0: unknown."""
 
     file: str
@@ -121,11 +123,11 @@ class Launch(Part):
     notes: list[str]
 
 
-class Failure(Part):
+class Failure(Model):
     """How the call ended when it did not end well: a verdict and a cause, as in a check's result."""
 
-    verdict: str
-    cause: dict[str, Any]
+    verdict: CheckVerdict
+    cause: Cause
 
 
 class Trace(Part):
@@ -141,7 +143,7 @@ class Trace(Part):
     block: int
     schedule: str
     launches: list[Launch]
-    races: list[dict[str, Any]]
+    races: tuple[Finding, ...]
     failure: Failure | None
     printed: str
     notes: list[str]

@@ -5,27 +5,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scanlab import sandbox
-from scanlab.compile import build_runner, prune
+from pydantic import ValidationError
+
 from scanlab.errors import KitError
-from scanlab.judge import longest, with_shown_paths
-from scanlab.labs import Lab
+from scanlab.judging import sandbox
+from scanlab.judging.compile import build_runner, prune
+from scanlab.judging.judge import longest, with_shown_paths
+from scanlab.judging.result import first_problem
+from scanlab.judging.toolchain import product
+from scanlab.labs.folders import Lab
 from scanlab.paths import ROOT, shown
 from scanlab.process import run_group
 from scanlab.scratch import scratch
-from scanlab.toolchain import product
-from scanlab.trace.model import Failure, Launch, Trace
+from scanlab.trace.accesses import Accesses
+from scanlab.trace.model import Launch, Trace
 from scanlab.trace.sums import ELEMENTS, Decoder
 from scanlab.trace.view import launch_of
 
 PLAN_VERSION = 1
-ACCESSES = ("scanlab-accesses", 1)
 MOST_ACCESSES = 100_000
 """Of one launch; a section of a thousand elements has some ten thousand."""
 WARP_INSTRUCTIONS = 2_000_000
 SECONDS = 10.0
-NAMING_FILES = frozenset({"places", "races", "failure"})
-"""What the tracer tells with names of files; the rest is long."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +73,16 @@ def record(lab: Lab | None, path: Path, options: Options) -> Trace:
         "seconds": SECONDS,
         "warp_instructions": WARP_INSTRUCTIONS,
     }
-    told = _run(plan)
-    for part in (told, *told["launches"]):
-        part |= {key: with_shown_paths(part[key], path) for key in NAMING_FILES & part.keys()}
+    told = _run(plan).with_files(with_shown_paths(path))
     return make_trace(told, Decoder(elements, inputs), path, lab, options)
 
 
-def make_trace(told: dict[str, Any], decoder: Decoder, path: Path, lab: Lab | None, options: Options) -> Trace:
+def make_trace(told: Accesses, decoder: Decoder, path: Path, lab: Lab | None, options: Options) -> Trace:
     """Make a trace of what the tracer has told."""
-    failure = Failure(**told["failure"]) if told["failure"] else None
     launches: list[Launch] = []
-    for number, raw in enumerate(told["launches"], 1):
+    for number, raw in enumerate(told.launches, 1):
         if options.launch in (0, number):
-            launches.append(launch_of(raw, number, decoder, told["races"], failure is not None))
+            launches.append(launch_of(raw, number, decoder, told.races, told.failure is not None))
     return Trace(
         lab=lab.name if lab else "",
         source=shown(path),
@@ -94,16 +92,16 @@ def make_trace(told: dict[str, Any], decoder: Decoder, path: Path, lab: Lab | No
         block=options.block,
         schedule=options.schedule,
         launches=launches,
-        races=told["races"],
-        failure=failure,
-        printed=told["printed"],
+        races=told.races,
+        failure=told.failure,
+        printed=told.printed,
         notes=_notes(told, options, decoder),
     )
 
 
-def _notes(told: dict[str, Any], options: Options, decoder: Decoder) -> list[str]:
+def _notes(told: Accesses, options: Options, decoder: Decoder) -> list[str]:
     found = []
-    count = len(told["launches"])
+    count = len(told.launches)
     if not count:
         found.append("no kernel was launched")
     elif options.launch > count:
@@ -113,7 +111,7 @@ def _notes(told: dict[str, Any], options: Options, decoder: Decoder) -> list[str
     return found
 
 
-def _run(plan: dict[str, Any]) -> dict[str, Any]:
+def _run(plan: dict[str, Any]) -> Accesses:
     with scratch() as folder:
         plan_file, result_file = folder / "plan.json", folder / "accesses.json"
         plan_file.write_text(json.dumps(plan))
@@ -127,9 +125,8 @@ def _run(plan: dict[str, Any]) -> dict[str, Any]:
         if finished.code != 0:
             raise KitError(f"the tracer ended with code {finished.code}: {finished.output.strip()}")
         try:
-            told = json.loads(result_file.read_text())
-        except (OSError, ValueError) as error:
+            return Accesses.model_validate_json(result_file.read_bytes())
+        except OSError as error:
             raise KitError("the tracer wrote nothing that can be read") from error
-    if (told.get("schema"), told.get("version")) != ACCESSES:
-        raise KitError("the tracer wrote what this version cannot read")
-    return told
+        except ValidationError as error:
+            raise KitError(f"the tracer wrote what this version cannot read: {first_problem(error)}") from error

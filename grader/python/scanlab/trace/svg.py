@@ -219,7 +219,7 @@ class _Picture:
         for note in self.trace.notes:
             self.remark(note, GREY)
         for race in self.trace.races:
-            for line in race["text"].splitlines():
+            for line in race.text.splitlines():
                 self.remark(line, RED)
         for line, _ in failure_lines(self.trace):
             self.remark(line, RED)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rich.text import Text
 
-from scanlab.report import cause_lines
+from scanlab.judging import report
 from scanlab.trace.model import Launch, Trace, Write
 from scanlab.trace.rows import Cell, DrawnRow, drawing_of
 
@@ -24,7 +24,7 @@ def lines(trace: Trace, width: int) -> list[Text]:
         found += _launch(trace, launch, width)
     found += [_text(f"note: {note}", "") for note in trace.notes]
     if trace.races:
-        found += [_text(line, RACE if at == 0 else "") for race in trace.races for at, line in _numbered(race["text"])]
+        found += [_text(line, RACE if at == 0 else "") for race in trace.races for at, line in _numbered(race.text)]
     if trace.failure:
         found += [_text(line, style) for line, style in failure_lines(trace)]
     if trace.printed.strip():
@@ -36,8 +36,8 @@ def failure_lines(trace: Trace) -> list[tuple[str, str]]:
     """Return how the call ended, as `check` would tell it, with styles."""
     if trace.failure is None:
         return []
-    check = {"verdict": trace.failure.verdict, "cause": trace.failure.cause, "title": trace.entry}
-    return cause_lines(trace.lab or trace.source, check)
+    cause = trace.failure.cause
+    return report.failure_lines(trace.lab or trace.source, trace.failure.verdict, cause.headline or trace.entry, cause)
 
 
 def _numbered(text: str) -> Iterable[tuple[int, str]]:

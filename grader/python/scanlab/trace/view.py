@@ -5,11 +5,12 @@ A block has hundreds of threads and positions, and n is small: most of them hold
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
+from scanlab.judging.result import Finding
 from scanlab.trace import sums
+from scanlab.trace.accesses import TracedLaunch
 from scanlab.trace.flow import ArrayFacts, Flow, Position, ReadFact, WriteFact, flow_of, is_poison, mark_races
-from scanlab.trace.model import Array, Interval, Launch, Place, Read, Row, Source, Write
+from scanlab.trace.model import Array, Interval, Launch, Read, Row, Source, Write
 from scanlab.trace.sums import Decoder
 
 MOST_POSITIONS = 32
@@ -27,15 +28,13 @@ Shown = Mapping[int, tuple[int, int]]
 """The first and the last position that is shown, by an array's number."""
 
 
-def launch_of(
-    raw: dict[str, Any], number: int, decoder: Decoder, races: Sequence[dict[str, Any]], failed: bool
-) -> Launch:
+def launch_of(raw: TracedLaunch, number: int, decoder: Decoder, races: Sequence[Finding], failed: bool) -> Launch:
     """Return a launch as it is shown.
 
     `races` are the race check's findings; `failed` says that the call did not end well.
     """
     flow = flow_of(raw, decoder)
-    mark_races(flow, races, raw["places"], raw["kernel"])
+    mark_races(flow, races, raw.places, raw.kernel)
     shown = _shown(flow, failed)
     reads = [read for read in flow.reads if _is_shown(read.at, shown)]
     writes = [write for write in flow.writes if _is_shown(write.at, shown)]
@@ -43,18 +42,18 @@ def launch_of(
         if write.total is None and write.value is not None and flow.arrays[write.at[0]].is_elements:
             write.total = decoder.decode(write.value)
     view = _View(raw, flow, shown, decoder)
-    threads = raw["block"][0] * raw["block"][1] * raw["block"][2]
+    threads = raw.block[0] * raw.block[1] * raw.block[2]
     busy = {write.thread for write in writes if flow.arrays[write.at[0]].size > 1}
     return Launch(
         number=number,
-        kernel=raw["kernel"],
-        grid=tuple(raw["grid"]),
-        block_size=tuple(raw["block"]),
-        traced=raw["has_block"],
+        kernel=raw.kernel,
+        grid=raw.grid,
+        block_size=raw.block,
+        traced=raw.has_block,
         arrays=[view.array(at) for at in range(len(flow.arrays)) if at in shown or flow.arrays[at].space == "shared"],
         before=view.before(reads),
         intervals=view.intervals(reads, writes),
-        idle_threads=threads - len(busy) if raw["has_block"] else 0,
+        idle_threads=threads - len(busy) if raw.has_block else 0,
         notes=view.notes(writes),
     )
 
@@ -126,7 +125,7 @@ def _is_shown(at: Position, shown: Shown) -> bool:
 class _View:
     """Turns the facts that are shown into the trace's objects."""
 
-    def __init__(self, raw: dict[str, Any], flow: Flow, shown: Shown, decoder: Decoder) -> None:
+    def __init__(self, raw: TracedLaunch, flow: Flow, shown: Shown, decoder: Decoder) -> None:
         self.raw, self.flow, self.shown, self.decoder = raw, flow, shown, decoder
 
     def array(self, at: int) -> Array:
@@ -146,12 +145,12 @@ class _View:
         for step in sorted(by_step):
             barriers, syncs = self.flow.steps[step]
             cells |= {write.at: self.text(write) for write in by_step[step][1]}
-            begins = self.raw["barriers"][barriers - 1] if barriers else None
+            begins = self.raw.barriers[barriers - 1] if barriers else None
             found.append(
                 Interval(
                     barriers=barriers,
                     warp_syncs=syncs,
-                    begins=None if begins is None else Place(**self.raw["places"][begins]),
+                    begins=None if begins is None else self.raw.places[begins],
                     reads=[self.read(read) for read in by_step[step][0]],
                     writes=[self.write(write) for write in by_step[step][1]],
                     holds=self.rows(cells),
@@ -215,7 +214,7 @@ class _View:
         return NOT_A_SUM if total is None else sums.short(total)
 
     def line(self, fact: ReadFact | WriteFact) -> int:
-        return int(self.raw["places"][fact.place]["line"])
+        return self.raw.places[fact.place].line
 
     def notes(self, writes: Sequence[WriteFact]) -> list[str]:
         found = self._odd(writes)
@@ -226,7 +225,7 @@ class _View:
                 found.append(f"{left} more position{'s' if left > 1 else ''} of {array.name}: not drawn")
         by_registers = [write for write in writes if write.total and not write.sources]
         if by_registers:
-            by = "shuffles, or were added up in registers" if self.raw["has_shuffles"] else "registers"
+            by = "shuffles, or were added up in registers" if self.raw.has_shuffles else "registers"
             many = len(by_registers) > 1
             found.append(
                 f"{len(by_registers)} value{'s' if many else ''} came by {by}: "
@@ -237,8 +236,8 @@ class _View:
         ]
         if hidden:
             found.append(f"other data than elements is not drawn: {', '.join(hidden)}")
-        if self.raw["left_out"]:
-            found.append(f"it goes on: {self.raw['left_out']} more accesses were not recorded")
+        if self.raw.left_out:
+            found.append(f"it goes on: {self.raw.left_out} more accesses were not recorded")
         return found
 
     def _odd(self, writes: Sequence[WriteFact]) -> list[str]:

@@ -48,70 +48,98 @@ CENTRAL_ENTRY = b"PK\x01\x02"
 ENCRYPTED = 0x1
 
 
+MOST_NESTED = 2
+"""One student's archive may hold another, which holds the work; what lies deeper is not opened."""
+
+
 class DamagedError(Exception):
     """An archive that cannot be read, or not to its end; the text says why."""
 
 
-def expand(file: IO[bytes], place: Parts, is_pile: bool = False) -> Iterator[Item]:
+class TooMuchError(DamagedError):
+    """An archive that unpacks to more than anybody's work: a person need not open it either."""
+
+
+class Budget:
+    """What may still be unpacked of one student's archives, however they lie in each other."""
+
+    def __init__(self) -> None:
+        self.bytes, self.files = LARGEST_UNPACKED, MOST_MEMBERS
+
+    def take(self, size: int) -> None:
+        """Take off the bytes of a member. Raises DamagedError when too many have been unpacked."""
+        self.bytes -= size
+        if self.bytes < 0:
+            raise TooMuchError(f"unpacks to more than {bytes_text(LARGEST_UNPACKED)}: the rest is not read")
+
+    def take_file(self) -> None:
+        """Take off a member. Raises DamagedError when there were too many."""
+        self.files -= 1
+        if self.files < 0:
+            raise TooMuchError(f"holds more than {MOST_MEMBERS:,} files: the rest is not read")
+
+
+def expand(
+    file: IO[bytes], place: Parts, is_pile: bool = False, depth: int = 1, budget: Budget | None = None
+) -> Iterator[Item]:
     """Yield what an archive holds, each member's place under `place`.
 
-    One student's archive inside the pile (`is_pile` false) may hold no further archives. The pile itself may: they are
-    opened in turn. A damaged archive's last item says so.
+    The pile (`is_pile`) may hold students' archives, and each of those MOST_NESTED - 1 further ones in each other, all
+    of them within one `budget`. A damaged archive's last item says so.
     """
     try:
-        yield from _members(file, place, is_pile)
+        yield from _members(file, place, is_pile, depth, budget or Budget())
     except DamagedError as error:
-        yield Item(place, refused=str(error))
+        yield Item(place, refused=str(error), is_doubtful=not isinstance(error, TooMuchError))
 
 
-def _members(file: IO[bytes], place: Parts, is_pile: bool) -> Iterator[Item]:
+def _members(file: IO[bytes], place: Parts, is_pile: bool, depth: int, budget: Budget) -> Iterator[Item]:
     head = file.read(8)
     file.seek(0)
     kind = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "tar")
-    count, any_member = 0, False
-    most = MOST_FILES if is_pile else MOST_MEMBERS
-    reader = _zip_members(file, is_pile) if kind == "zip" else _tar_members(file, kind, is_pile)
-    for item in reader:
-        any_member = True
-        if is_junk(item.parts):
-            continue
-        count += 1
-        if count > most:
-            raise DamagedError(f"holds more than {most:,} files: the rest is not read")
+    count = 0
+    within = None if is_pile else budget
+    reader = _zip_members(file, within) if kind == "zip" else _tar_members(file, kind, within)
+    for count, item in enumerate(reader, 1):
+        if within:
+            within.take_file()
+        elif count > MOST_FILES:
+            raise TooMuchError(f"holds more than {MOST_FILES:,} files: the rest is not read")
         placed = replace(item, parts=(*place, *item.parts))
-        yield from _opened(placed, may_open=is_pile)
-    if not any_member:
+        yield from _opened(placed, *((1, Budget()) if is_pile else (depth + 1, budget)))
+    if not count:
         yield Item(place, is_folder=True)
 
 
-def _opened(item: Item, may_open: bool) -> Iterator[Item]:
-    """Yield an item, or what it holds where it is an archive that may be opened."""
+def _opened(item: Item, depth: int, budget: Budget) -> Iterator[Item]:
+    """Yield an item, or what it holds where it is an archive, the `depth`-th in each other, that may be opened."""
     name = item.parts[-1] if item.parts else ""
     if item.refused or item.is_folder or not suffix_of(name):
         if not item.refused and name.casefold().endswith(OTHER_ARCHIVES):
-            item = replace(item, data=None, refused="only zip and tar archives are read")
+            item = replace(item, data=None, refused="only zip and tar archives are read", is_doubtful=True)
         yield item
-    elif not may_open:
-        yield Item(item.parts, item.size, refused="an archive in an archive is not opened")
+    elif depth > MOST_NESTED:
+        refused = f"lies in {depth - 1} archives, each in the next: it is not opened"
+        yield Item(item.parts, item.size, refused=refused, is_doubtful=True)
     elif item.data is not None:
-        yield from expand(io.BytesIO(item.data), item.parts)
+        yield from expand(io.BytesIO(item.data), item.parts, depth=depth, budget=budget)
 
 
 # ---- zip -------------------------------------------------------------------------------------------------------------
 
 
-def _zip_members(file: IO[bytes], is_pile: bool) -> Iterator[Item]:
-    if not is_pile and (listed := _listed(file)) > 4 * MOST_MEMBERS:
-        raise DamagedError(f"lists {listed:,} files; an archive of one student has at most {MOST_MEMBERS:,}")
+def _zip_members(file: IO[bytes], budget: Budget | None) -> Iterator[Item]:
+    if budget and (listed := _listed(file)) > 4 * MOST_MEMBERS:
+        raise TooMuchError(f"lists {listed:,} files; an archive of one student has at most {MOST_MEMBERS:,}")
     try:
         archive = zipfile.ZipFile(file)
     except Exception as error:  # what a hostile archive makes the library raise is not foreseen
         raise DamagedError(f"is no zip archive that can be read: {_said(error)}") from error
-    left = LARGEST_UNPACKED
     with archive:
         for info in archive.infolist():
-            item = _zip_member(archive, info, left, is_pile)
-            left -= len(item.data or b"") if not is_pile else 0
+            item = _zip_member(archive, info, budget)
+            if budget:
+                budget.take(len(item.data or b""))
             if item.parts or item.refused:
                 yield item
 
@@ -126,16 +154,17 @@ def _listed(file: IO[bytes]) -> int:
     return count
 
 
-def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, left: int, is_pile: bool) -> Item:
+def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: Budget | None) -> Item:
     """Return one member; without parts where there is nothing to tell of it."""
     parts, refused = safe_parts(info.orig_filename)
     if refused:
         return Item((), info.file_size, refused=refused, label=printable(info.orig_filename))
-    if not parts or is_junk(parts):
+    mode = info.external_attr >> 16
+    is_folder = info.is_dir() or stat.S_ISDIR(mode)
+    if not parts or is_junk(parts, is_folder):
         return Item(())
     name, modified = parts[-1], _zip_time(info)
-    mode = info.external_attr >> 16
-    if info.is_dir() or stat.S_ISDIR(mode):
+    if is_folder:
         return Item(parts, is_folder=True)
     refused = (
         _not_plain(mode) or ("is encrypted" if info.flag_bits & ENCRYPTED else "") or too_large(name, info.file_size)
@@ -143,15 +172,16 @@ def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, left: int, is_p
     if not refused and info.file_size > max(LARGEST_SOURCE, HIGHEST_RATIO * info.compress_size):
         refused = f"unpacks {bytes_text(info.compress_size)} to {bytes_text(info.file_size)}: not read"
     if refused or not is_wanted(name):
-        return Item(parts, info.file_size, modified=modified, refused=refused)
+        is_doubtful = bool(info.flag_bits & ENCRYPTED) and is_wanted(name)
+        return Item(parts, info.file_size, modified=modified, refused=refused, is_doubtful=is_doubtful)
     limit = _limit(name)
-    if not is_pile and limit > left:
+    if budget and min(limit, info.file_size) > budget.bytes:
         return Item(parts, info.file_size, refused=f"the archive unpacks to more than {bytes_text(LARGEST_UNPACKED)}")
     try:
         with archive.open(info) as member:
             data = member.read(limit + 1)
     except Exception as error:  # see above
-        return Item(parts, info.file_size, refused=f"cannot be unpacked: {_said(error)}")
+        return Item(parts, info.file_size, refused=f"cannot be unpacked: {_said(error)}", is_doubtful=True)
     if len(data) > limit:
         return Item(parts, len(data), refused=f"has more than {bytes_text(limit)}, though it claims less")
     return Item(parts, len(data), data, modified)
@@ -178,26 +208,24 @@ def _limit(name: str) -> int:
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that ends with DamagedError after `most` bytes."""
+    """A stream that ends with TooMuchError where the budget ends."""
 
-    def __init__(self, stream: IO[bytes], most: int | None) -> None:
-        self.stream, self.left = stream, most
+    def __init__(self, stream: IO[bytes], budget: Budget | None) -> None:
+        self.stream, self.budget = stream, budget
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
         data = self.stream.read(size if size >= 0 else 1 << 20)
-        if self.left is not None:
-            self.left -= len(data)
-            if self.left < 0:
-                raise DamagedError(f"unpacks to more than {bytes_text(LARGEST_UNPACKED)}: the rest is not read")
+        if self.budget:
+            self.budget.take(len(data))
         return data
 
 
-def _tar_members(file: IO[bytes], kind: str, is_pile: bool) -> Iterator[Item]:
+def _tar_members(file: IO[bytes], kind: str, budget: Budget | None) -> Iterator[Item]:
     with _unpacked(file, kind) as stream:
-        bounded = _Bounded(stream, None if is_pile else LARGEST_UNPACKED)
+        bounded = _Bounded(stream, budget)
         last = ""
         try:
             with tarfile.open(fileobj=bounded, mode="r|", errors="surrogateescape") as archive:
@@ -218,7 +246,7 @@ def _tar_member(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Item:
     parts, refused = safe_parts(info.name)
     if refused:
         return Item((), info.size, refused=refused, label=printable(info.name))
-    if not parts or is_junk(parts):
+    if not parts or is_junk(parts, info.isdir()):
         return Item(())
     if info.isdir():
         return Item(parts, is_folder=True)

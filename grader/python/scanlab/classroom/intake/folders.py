@@ -46,7 +46,7 @@ def _walk(folder: Path, place: Parts) -> Iterator[Item]:
         yield Item(place, is_folder=True)
     for entry in entries:
         parts = (*place, entry.name)
-        if is_junk((entry.name,)):
+        if is_junk((entry.name,), entry.is_dir()):
             continue
         if misleads(entry.name):
             yield Item(parts, refused="its name has control characters")
@@ -64,7 +64,7 @@ def _file(path: Path, parts: Parts) -> Iterator[Item]:
     name = parts[-1]
     if not is_wanted(name):
         refused = "only zip and tar archives are read" if name.casefold().endswith(OTHER_ARCHIVES) else ""
-        yield Item(parts, refused=refused)
+        yield Item(parts, refused=refused, is_doubtful=bool(refused))
         return
     try:
         # A link that takes the file's place meanwhile is not followed, and a pipe does not block.

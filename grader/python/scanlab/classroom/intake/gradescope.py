@@ -8,20 +8,25 @@ from typing import Any
 
 from scanlab.classroom.intake.items import METADATA, printable
 from scanlab.errors import UsageError
-from scanlab.on_demand import provide
-from scanlab.paths import ROOT
+from scanlab.on_demand import YAML, provide
 
-REQUIREMENTS = ROOT / "grader/python/requirements-gradescope.txt"
 TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))? ?(Z|UTC|[+-]\d\d:?\d\d)?")
+
+
+@dataclass(frozen=True)
+class Submitter:
+    """One person, as Gradescope knows them."""
+
+    name: str
+    ids: tuple[str, ...]
+    """The student id and the address, as far as there are any."""
 
 
 @dataclass(frozen=True)
 class About:
     """What is told of one submission; a group has several people."""
 
-    names: tuple[str, ...]
-    ids: tuple[str, ...]
-    """Student ids and addresses, person by person."""
+    people: tuple[Submitter, ...]
     submitted_at: str | None
 
 
@@ -30,7 +35,7 @@ def read_metadata(data: bytes) -> dict[str, About]:
 
     Raises UsageError when it is no such file.
     """
-    provide(["yaml"], REQUIREMENTS, "PyYAML", f"reading Gradescope's {METADATA}")
+    provide(YAML, f"reading Gradescope's {METADATA}")
     import yaml
 
     # Every value is a text: a student id 00123 keeps its zeros, and no tag makes an object.
@@ -49,12 +54,12 @@ def read_metadata(data: bytes) -> dict[str, About]:
 def _about(entry: Mapping[str, Any]) -> About:
     submitters = entry.get(":submitters")
     people = [person for person in submitters if isinstance(person, dict)] if isinstance(submitters, list) else []
-    ids = [str(person.get(key) or "") for person in people for key in (":sid", ":email")]
-    return About(
-        tuple(str(person.get(":name") or "") for person in people),
-        tuple(text for text in ids if text),
-        iso_time(str(entry.get(":created_at") or "")),
-    )
+    return About(tuple(map(_submitter, people)), iso_time(str(entry.get(":created_at") or "")))
+
+
+def _submitter(person: Mapping[str, Any]) -> Submitter:
+    ids = [str(person.get(key) or "").strip() for key in (":sid", ":email")]
+    return Submitter(str(person.get(":name") or "").strip(), tuple(text for text in ids if text))
 
 
 def iso_time(text: str) -> str | None:

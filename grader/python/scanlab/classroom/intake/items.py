@@ -33,10 +33,13 @@ SHOWN = 160
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".tar.zst", ".tzst")
 OTHER_ARCHIVES = (".rar", ".7z", ".gz", ".xz", ".bz2", ".zst", ".lz", ".cab")
+TEXTS = (".cu", ".txt", ".cpp", ".cc", ".cxx", ".c++", ".c", ".cuda")
+"""Endings of texts that are read: programs, and what editors and mail programs make of them."""
 METADATA = "submission_metadata.yml"
 HIDES_ORDER = re.compile(f"[{TURNING}]")
 """Marks that show a text from right to left: `uc.exe` as `exe.cu`."""
-JUNK = {"__macosx", ".ds_store", "thumbs.db", "desktop.ini", ".git", ".github", ".svn", ".vscode", ".idea"}
+JUNK_FOLDERS = {"__macosx", ".git", ".github", ".svn", ".vscode", ".idea"}
+JUNK_FILES = {".ds_store", "thumbs.db", "desktop.ini", ".git"}  # a .git that is a file stands for one elsewhere
 
 Parts = tuple[str, ...]
 
@@ -51,13 +54,15 @@ class Item:
     parts: Parts
     size: int = 0
     data: bytes | None = None
-    """Its bytes, for what is looked into (.cu files, metadata); None for anything else."""
+    """Its bytes, for what is looked into (programs, metadata); None for anything else."""
     modified: float | None = None
     """Seconds since 1970, where it is known. Used only to tell a newer attempt from an older one."""
     refused: str = ""
     """Why it is not taken, in a few words; empty for what is fine."""
     is_folder: bool = False
     """An empty folder or archive: nothing else would tell that it is there."""
+    is_doubtful: bool = False
+    """It was refused, and a person could all the same make something of it: a damaged archive, say."""
     label: str = ""
     """What a member of an archive is called that has no place: its name was refused."""
 
@@ -82,9 +87,15 @@ def misleads(name: str) -> bool:
     return HIDES_ORDER.search(name) is not None or any(unicodedata.category(letter) == "Cc" for letter in name)
 
 
-def is_junk(parts: Parts) -> bool:
-    """Return whether a file is what desktops and version control leave beside people's work."""
-    return any(part.casefold() in JUNK or part.startswith("._") for part in parts)
+def is_junk(parts: Parts, is_folder: bool = False) -> bool:
+    """Return whether a file, or a folder, is what desktops and version control leave beside people's work.
+
+    What macOS puts beside a file begins with `._`; a folder of such a name is somebody's own.
+    """
+    *around, name = (part.casefold() for part in parts)
+    if is_folder:
+        around.append(name)
+    return not JUNK_FOLDERS.isdisjoint(around) or (not is_folder and (name in JUNK_FILES or name.startswith("._")))
 
 
 def suffix_of(name: str) -> str:
@@ -96,6 +107,11 @@ def suffix_of(name: str) -> str:
 def is_source(name: str) -> bool:
     """Return whether a name is a CUDA file's."""
     return PurePosixPath(name).suffix.casefold() == ".cu"
+
+
+def is_text(name: str) -> bool:
+    """Return whether a name is that of a text which may be a CUDA program under another name: `scan.cu.txt`."""
+    return name.casefold().endswith(TEXTS)
 
 
 def bytes_text(count: int) -> str:
@@ -128,7 +144,7 @@ def safe_parts(name: str) -> tuple[Parts, str]:
 
 def too_large(name: str, size: int) -> str:
     """Return why a file of `size` bytes is not read, or an empty text."""
-    if is_source(name) and size > LARGEST_SOURCE:
+    if is_text(name) and size > LARGEST_SOURCE:
         return f"has {bytes_text(size)}; a lab's file has at most {bytes_text(LARGEST_SOURCE)}"
     if suffix_of(name) and size > LARGEST_ARCHIVE:
         return f"has {bytes_text(size)}; an archive of one student has at most {bytes_text(LARGEST_ARCHIVE)}"
@@ -137,4 +153,4 @@ def too_large(name: str, size: int) -> str:
 
 def is_wanted(name: str) -> bool:
     """Return whether a file is looked into."""
-    return is_source(name) or bool(suffix_of(name)) or name == METADATA
+    return is_text(name) or bool(suffix_of(name)) or name == METADATA

@@ -3,19 +3,33 @@
 import re
 from collections.abc import Sequence
 
-from scanlab.classroom.intake.items import is_source
+from scanlab.classroom.intake.items import TEXTS, is_text
 
 AGAIN = re.compile(r"(?:-\d{1,3}| ?\(\d{1,3}\))$")
 """What Canvas and browsers add to a name that is there already."""
-
+CANVAS_AGAIN = re.compile(r"-(?P<count>\d{1,3})(?P<endings>(?:\.\w+)*)$")
 
 SKELETONS = ("grader", "skeletons")
-"""Where the students' copy of the kit keeps its skeletons a second time (`course/pack.py`)."""
+"""Where the students' copy of the kit keeps its skeletons a second time (`course/bundle/pack.py`)."""
 
 
 def is_skeleton(parts: Sequence[str]) -> bool:
     """Return whether a file is the kit's copy of a skeleton: who hands in the whole kit has not written it."""
     return any(tuple(parts[at : at + 2]) == SKELETONS for at in range(len(parts)))
+
+
+def again(name: str) -> tuple[str, int]:
+    """Return the name that Canvas was given, and how often it had it before: `scan_01.cu` and 1 for `scan_01-1.cu`."""
+    found = CANVAS_AGAIN.search(name)
+    return (name[: found.start()] + found["endings"], int(found["count"])) if found else (name, 0)
+
+
+def as_source(name: str) -> str:
+    """Return what a file would be called if its ending were that of a lab's file: `scan.cu` for `scan.cu.txt`."""
+    stem = name
+    while ending := next((one for one in TEXTS if stem.casefold().endswith(one) and len(stem) > len(one)), ""):
+        stem = stem[: -len(ending)]
+    return f"{stem}.cu"
 
 
 class LabNames:
@@ -33,9 +47,9 @@ class LabNames:
 
     def of_file(self, parts: Sequence[str]) -> str | None:
         """Return the lab that a file's place says: NN_slug/scan.cu, scan_NN.cu, NN_slug.cu, slug.cu or NN.cu."""
-        if not is_source(parts[-1]):
+        if not is_text(parts[-1]):
             return None
-        stem = _stem(parts[-1])
+        stem = _stem(as_source(parts[-1]))
         if found := self._files.get(stem) or self._numbers.get(stem):
             return found
         if stem == "scan":
@@ -47,13 +61,15 @@ class LabNames:
 
         A file that is named after a lab alone has nothing before it; one that names no lab keeps its whole name.
         """
-        stem, plain = name[:-3], _stem(name)
+        stem = as_source(name)[:-3]
+        base = AGAIN.sub("", stem)
+        plain = _plain(base)
         for known in sorted(self._files, key=len, reverse=True):
             if plain == known:
                 return "", name
             if plain.endswith(f"_{known}"):
-                return stem[: len(plain) - len(known) - 1], f"{known}.cu"
-        return AGAIN.sub("", stem), name
+                return base[: len(base) - len(known) - 1], f"{known}{name[len(stem) :]}"
+        return base, name
 
 
 def _stem(name: str) -> str:

@@ -3,98 +3,129 @@
 import csv
 import io
 import re
-import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scanlab.classroom.intake.header_words import OTHER_LANGUAGES
 from scanlab.classroom.intake.items import printable
 from scanlab.classroom.records import Student
 from scanlab.errors import UsageError
 from scanlab.paths import shown
+from scanlab.people import EMAIL_COLUMNS, ID_COLUMNS, IDENTIFYING, LOGIN_COLUMNS, PARTICIPANT, People, folded, letters
 
-ROLES = {
-    "id": (
-        "id studentid studentnumber studentno sid idnumber sisuserid identifier matriculationnumber matrikelnummer "
-        "rosteridentifier"
-    ),
-    "name": "name fullname studentname student displayname",
-    "first": "firstname givenname forename first",
-    "last": "lastname surname familyname last",
-    "email": "email emailaddress mail",
-    "login": "login loginid username githubusername github sisloginid user userid",
+ROLES: Mapping[str, Sequence[str]] = {
+    "id": ID_COLUMNS,
+    "name": ["name", "fullname", "studentname", "student", "displayname"],
+    "first": ["firstname", "givenname", "forename", "first"],
+    "last": ["lastname", "surname", "familyname", "last"],
+    "email": EMAIL_COLUMNS,
+    "login": LOGIN_COLUMNS,
+    "group": ["group", "groupname", "team", "teamname", "gruppe", "gruppenname"],
 }
 """What a column is called, in small letters and digits only, by what it tells."""
-PARTICIPANT = re.compile(r"Participant (\d+)")
+GITHUB_COLUMNS = ("githubusername", "github", "githublogin")
+CANVAS_COLUMNS = ("sisuserid", "sisloginid", "section")
 HEADER = "id,name,email,login"
-
-
-@dataclass(frozen=True)
-class Hints:
-    """What an export says of who has handed something in."""
-
-    name: str = ""
-    """A person's name in any order, with or without spaces."""
-    exact: tuple[str, ...] = ()
-    """Ids, logins or addresses, the surest first."""
-    words: tuple[str, ...] = ()
-    """Parts of a folder's name that may be an id or a login."""
+WORDS = re.compile(r"[\s_,;()\[\]]+")
+NO_GROUP = ("", "-", "none", "no group", "keine")
 
 
 @dataclass
 class Roster:
-    """The students, and how to find one."""
+    """The students, and how to find one. An identifier is compared whole; a name's words may stand in any order."""
 
     students: tuple[Student, ...] = ()
-    _exact: dict[str, set[int]] = field(default_factory=dict)
-    _names: dict[str, set[int]] = field(default_factory=dict)
+    groups: Mapping[str, tuple[Student, ...]] = field(default_factory=dict)
+    """Those who hand in together, by the group's name."""
+    _people: People = field(init=False)
+    _by_key: dict[str, Student] = field(init=False)
+    _names: dict[str, list[Student]] = field(init=False)
+    _logins: dict[str, list[Student]] = field(init=False)
+    _platform: dict[tuple[str, str], list[Student]] = field(init=False)
+    """By what only that platform can mean: its own number in a roster that it has made."""
 
     def __post_init__(self) -> None:
-        for at, student in enumerate(self.students):
-            for text in _identifiers(student):
-                self._exact.setdefault(text, set()).add(at)
+        self._people = People([student.person() for student in self.students])
+        self._by_key = {student.id: student for student in self.students}
+        self._names, self._logins, self._platform = {}, {}, {}
+        for student in self.students:
+            cells = {letters(column): cell.strip() for column, cell in reversed(student.columns.items())}
             for text in _names_of(student):
-                self._names.setdefault(text, set()).add(at)
+                self._names.setdefault(text, []).append(student)
+            logins = [cells[column] for column in GITHUB_COLUMNS if cells.get(column)] or [student.login]
+            for login in {folded(text) for text in logins if text}:
+                self._logins.setdefault(login, []).append(student)
+            numbers = {
+                "moodle": next((found[1] for cell in cells.values() if (found := PARTICIPANT.fullmatch(cell))), "")
+            }
+            if "id" in cells and any(column in cells for column in CANVAS_COLUMNS):
+                numbers["canvas"] = cells["id"]
+            numbers["canvas"] = cells.get("canvasuserid") or numbers.get("canvas", "")
+            for platform, number in numbers.items():
+                if number:
+                    self._platform.setdefault((platform, number), []).append(student)
 
-    def find(self, hints: Hints) -> list[Student]:
-        """Return who is meant: one student, none, or all between whom the hints do not decide."""
-        for text in hints.exact:
-            if found := self._exact.get(text.casefold().strip()):
-                return self._of(found)
-        if hints.name and (found := self._by_name(hints.name)):
-            return self._of(found)
-        by_word = [self._exact[word.casefold()] for word in hints.words if word.casefold() in self._exact]
-        return self._of(set().union(*by_word)) if by_word else []
+    def exactly(self, texts: Iterable[str]) -> list[Student]:
+        """Return those who are called so by an identifier: one, none, or all between whom the texts do not decide."""
+        found = {one.key: self._by_key[one.key] for text in texts for one in self._people.find(text)}
+        return list(found.values())
 
-    def _by_name(self, name: str) -> set[int]:
-        return self._names.get(_letters(name)) or self._names.get(_sorted_words(name)) or set()
+    def by_login(self, login: str) -> list[Student]:
+        """Return whose login on GitHub this is, by the roster's own column for it where there is one."""
+        return self._logins.get(folded(login), [])
 
-    def _of(self, found: Iterable[int]) -> list[Student]:
-        return [self.students[at] for at in sorted(found)]
+    def by_number(self, platform: str, number: str) -> list[Student]:
+        """Return whose number on a platform this is, by a roster that names the platform's own numbers."""
+        return self._platform.get((platform, number), [])
+
+    def by_name(self, name: str) -> list[Student]:
+        """Return those of this name, written in any order and with or without spaces."""
+        return (self._names.get(letters(name)) or self._names.get(_sorted_words(name)) or []) if name else []
+
+    def by_stem(self, stem: str) -> list[Student]:
+        """Return after whom a folder is named: an identifier, a name, or both together and nothing else."""
+        if found := self.exactly([stem]) or self.by_name(stem):
+            return found
+        words = [word for word in WORDS.split(stem) if word]
+        named = {student.id: student for word in words for student in self.exactly([word])}
+        if len(named) != 1:
+            return []
+        student = next(iter(named.values()))
+        known = {letters(word) for word in re.split(r"[\s_,.\-]+", student.name)} | {letters(student.name)}
+        who = student.person()
+        return [student] if all(who.is_called(word) or letters(word) in known for word in words) else []
+
+    def agrees(self, platform: str, number: str, name: str) -> bool:
+        """Return whether somebody has this name, and the number as well where the roster has the platform's."""
+        named = {student.id for student in self.by_name(name)}
+        numbered = {student.id for student in self.by_number(platform, number)}
+        return bool(named & numbered) if numbered else bool(named)
+
+    def group_of(self, student: Student) -> str:
+        """Return the name of a student's group, or an empty text."""
+        return next((name for name, members in self.groups.items() if student in members), "")
 
 
-def read_roster(path: Path) -> Roster:
+def read_roster(path: Path, groups: Path | None = None) -> Roster:
     """Read a roster: an export of Canvas, Moodle, Gradescope or GitHub Classroom, or a plain `id,name,email,login`.
+
+    A column `group` says who hands in together; so does the file `groups`, such as Canvas's export of groups, whose
+    rows name a group and a student by any identifier.
 
     Raises UsageError, one clear line with the line's number, for a file that is no roster.
     """
-    rows = _rows(path)
-    header_at, header = next(((line, row) for line, row in rows if any(row)), (0, []))
-    if not header:
-        raise UsageError(f"{shown(path)} is empty; its first line has to name the columns, such as {HEADER}")
-    names = _unique([cell.strip() for cell in header])
+    names, rows = _table(path, HEADER)
     roles = _roles(names)
     if not roles.keys() & {"id", "name", "last", "email", "login"}:
         listed = printable(", ".join(names))
-        raise UsageError(f"{shown(path)}:{header_at}: no column names students (there are: {listed}); such as {HEADER}")
+        raise UsageError(
+            f"{shown(path)}:{rows[0][0]}: no column names students (there are: {listed}); such as {HEADER}"
+        )
     students: list[Student] = []
     lines: dict[str, int] = {}
-    for line, row in rows[rows.index((header_at, header)) + 1 :]:
-        if not any(cell.strip() for cell in row):
-            continue
-        if len(row) > len(names) and any(cell.strip() for cell in row[len(names) :]):
-            raise UsageError(f"{shown(path)}:{line}: {len(row)} cells, but the header names {len(names)} columns")
-        columns = dict(zip(names, [*row, *[""] * len(names)], strict=False))
+    together: dict[str, list[Student]] = {}
+    for line, columns in rows[1:]:
         student = _student(columns, roles)
         if student is None:
             continue
@@ -103,9 +134,73 @@ def read_roster(path: Path) -> Roster:
             raise UsageError(f"{shown(path)}:{line}: the id {printable(student.id)!r} stands in line {first} already")
         lines[student.id.casefold()] = line
         students.append(student)
+        if (group := columns.get(roles.get("group", ""), "").strip()).casefold() not in NO_GROUP:
+            together.setdefault(group, []).append(student)
     if not students:
         raise UsageError(f"{shown(path)} names no students below its first line")
-    return Roster(tuple(students))
+    roster = Roster(tuple(students), {name: tuple(members) for name, members in together.items()})
+    return read_groups(groups, roster) if groups else roster
+
+
+def read_groups(path: Path, roster: Roster) -> Roster:
+    """Return the roster with the groups of a file: a row names a group and a student.
+
+    Raises UsageError, with the line's number, for a row whose student the roster does not know, or not for certain.
+    """
+    names, rows = _table(path, "group,id")
+    roles = _roles(names)
+    if "group" not in roles:
+        listed = printable(", ".join(names))
+        raise UsageError(f"{shown(path)}:{rows[0][0]}: no column names groups (there are: {listed}); such as group,id")
+    others = [name for name in names if letters(name) in IDENTIFYING or name == roles.get("name")]
+    others = others or [name for name in names if name != roles["group"]]
+    together: dict[str, list[Student]] = {}
+    for line, columns in rows[1:]:
+        group = columns[roles["group"]].strip()
+        if group.casefold() in NO_GROUP:
+            continue
+        canvas = next((columns[name].strip() for name in names if letters(name) == "canvasuserid"), "")
+        cells = [columns[name].strip() for name in others if columns[name].strip()]
+        found = roster.by_number("canvas", canvas) if canvas else []
+        found = found or _common(roster.exactly([cell]) for cell in cells) or _common(map(roster.by_name, cells))
+        if len(found) != 1:
+            told = printable(", ".join(cells)) or "an empty row"
+            why = "is nobody on the roster" if not found else "may be several on the roster"
+            raise UsageError(f"{shown(path)}:{line}: {told} {why}")
+        if (other := next((name for name, members in together.items() if found[0] in members), group)) != group:
+            raise UsageError(f"{shown(path)}:{line}: {found[0].id} is in the group {printable(other)!r} already")
+        together.setdefault(group, []).append(found[0])
+    return Roster(roster.students, {name: tuple(members) for name, members in together.items()})
+
+
+def _common(found: Iterable[Sequence[Student]]) -> list[Student]:
+    every = {student.id: student for students in found for student in students}
+    return list(every.values())
+
+
+def _table(path: Path, example: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    """Return the columns' names, and each row that is not empty with its line; the first is the header's."""
+    rows = _rows(path)
+    at, header = next(((line, row) for line, row in rows if any(row)), (0, []))
+    if not header:
+        raise UsageError(f"{shown(path)} is empty; its first line has to name the columns, such as {example}")
+    names = _unique([cell.strip() for cell in header])
+    table = [(at, dict.fromkeys(names, ""))]
+    for line, row in rows[rows.index((at, header)) + 1 :]:
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) > len(names) and any(cell.strip() for cell in row[len(names) :]):
+            raise UsageError(f"{shown(path)}:{line}: {len(row)} cells, but the header names {len(names)} columns")
+        table.append((line, dict(zip(names, [*row, *[""] * len(names)], strict=False))))
+    return names, table
+
+
+def read_csv(path: Path) -> list[tuple[int, list[str]]]:
+    """Return the rows of a CSV file with the lines that they end in; `,`, `;` or tabs, UTF-8 or UTF-16.
+
+    Raises UsageError, one clear line, for a file that is none.
+    """
+    return _rows(path)
 
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:
@@ -146,9 +241,9 @@ def _unique(names: Sequence[str]) -> list[str]:
 def _roles(names: Sequence[str]) -> dict[str, str]:
     """Return which column tells what."""
     roles: dict[str, str] = {}
-    plain = {_letters(name): name for name in reversed(names)}
+    plain = {letters(name): name for name in reversed(names)}
     for role, known in ROLES.items():
-        for text in known.split():
+        for text in (*known, *OTHER_LANGUAGES.get(role, ())):
             if text in plain:
                 roles.setdefault(role, plain[text])
     return roles
@@ -165,10 +260,14 @@ def _student(columns: dict[str, str], roles: dict[str, str]) -> Student | None:
         return None
     if not name:
         name = f"{first} {last}".strip()
+    elif (
+        first and not last and "," not in name and letters(first) not in letters(name)
+    ):  # "Name" and "Vorname": the first is the surname
+        last, name = name, f"{first} {name}"
     elif not last and name.count(",") == 1:
         last, first = (part.strip() for part in name.split(","))
         name = f"{first} {last}".strip()
-    moodle = next((columns[key].strip() for key in columns if _letters(key) == "identifier"), "")
+    moodle = next((columns[key].strip() for key in columns if letters(key) == "identifier"), "")
     participant = PARTICIPANT.fullmatch(moodle)
     known = cell("id") or moodle
     if participant and known in ("", moodle):
@@ -188,29 +287,12 @@ def _student(columns: dict[str, str], roles: dict[str, str]) -> Student | None:
     )
 
 
-def _identifiers(student: Student) -> set[str]:
-    """Return the texts that stand for one student alone, in small letters."""
-    texts = {student.id, student.email, student.login, student.email.split("@")[0]}
-    every = {text for names in (ROLES["id"], ROLES["login"]) for text in names.split()}
-    for column, cell in student.columns.items():
-        if _letters(column) in {*every, "integrationid", "githubid"}:
-            participant = PARTICIPANT.fullmatch(cell.strip())
-            texts.add(participant[1] if participant else cell)
-    return {text.casefold().strip() for text in texts if text.strip()}
-
-
 def _names_of(student: Student) -> set[str]:
     first, last = student.first_name, student.last_name
-    texts = {_letters(student.name), _sorted_words(student.name), _letters(first + last), _letters(last + first)}
+    texts = {letters(student.name), _sorted_words(student.name), letters(first + last), letters(last + first)}
     return {text for text in texts if text}
 
 
-def _letters(text: str) -> str:
-    """Return a text's letters and digits alone, small and without accents: Canvas and people drop the others."""
-    plain = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(letter for letter in plain if letter.isalnum())
-
-
 def _sorted_words(text: str) -> str:
-    words = (_letters(word) for word in re.split(r"[\s,_.\-]+", text))
+    words = (letters(word) for word in re.split(r"[\s,_.\-]+", text))
     return " ".join(sorted(word for word in words if word))

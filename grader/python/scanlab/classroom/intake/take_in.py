@@ -3,25 +3,33 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scanlab.classroom.intake import texts
 from scanlab.classroom.intake.archives import expand
 from scanlab.classroom.intake.folders import walk
-from scanlab.classroom.intake.items import ARCHIVES, Item, is_source, printable
-from scanlab.classroom.intake.labfiles import LabNames, is_skeleton
-from scanlab.classroom.intake.roster import Hints, Roster
-from scanlab.classroom.intake.schemes import Handing, Placed, sort_out
-from scanlab.classroom.records import Class, HandedIn, Problem, Student, Submission
+from scanlab.classroom.intake.items import ARCHIVES, Item, is_source, is_text, printable
+from scanlab.classroom.intake.labfiles import LabNames, again, as_source, is_skeleton
+from scanlab.classroom.intake.roster import Roster
+from scanlab.classroom.intake.schemes import Handing, Known, Placed, Source, sort_out
+from scanlab.classroom.intake.whose import SHARED, Owned, decide
+from scanlab.classroom.records import Candidate, Class, HandedIn, Problem, Question, Student, Submission
 from scanlab.errors import UsageError, WorkError
-from scanlab.labs import Device, all_labs
+from scanlab.labs.folders import Device, all_labs
+from scanlab.labs.skeleton import untouched
 from scanlab.paths import shown
 
-ATTEMPT = re.compile(r"(?:attempt|try|version|submission)[\s_-]*(\d{1,4})", re.IGNORECASE)
+ATTEMPT = re.compile(r"(?:attempt|try|version|submission)[\s_-]{0,3}(\d{1,4})", re.IGNORECASE)
 LONGEST_KEY = 100
 MOST_LISTED = 5
+MOST_CANDIDATES = 20
+RESERVED = frozenset(
+    {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))}
+)
+"""Names that Windows keeps for devices."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,8 @@ class Wanted:
     title: str = ""
     course: Mapping[str, Any] = field(default_factory=dict)
     kit: Mapping[str, str] = field(default_factory=dict)
+    source: Source | None = None
+    """What kind of export the pile is; None: that is found out."""
 
 
 @dataclass(frozen=True)
@@ -45,36 +55,53 @@ class TakenIn:
     sources: Mapping[str, bytes]
     other_labs: int
     """Files of labs that are not graded here."""
+    kept: Mapping[str, bytes] = field(default_factory=dict)
+    """The bytes of files that wait for an answer, by their hashes."""
+    wrapper: str = ""
+    """The folder around everything that was taken for the export's own, where only its look says so."""
 
 
-def take_in(pile: Path, wanted: Wanted, roster: Roster | None = None) -> TakenIn:
+def take_in(pile: Path, wanted: Wanted, roster: Roster | None = None, known: Class | None = None) -> TakenIn:
     """Take a class in from a folder or an archive; nothing is written anywhere.
+
+    `known` is the class as it was before, where there is one: whoever has handed in before keeps their key and what
+    they have.
 
     Raises UsageError or WorkError, one clear line, when the pile cannot be read or holds no submissions.
     """
     names = LabNames([lab.name for lab in all_labs()])
-    sorted_out = sort_out(_items(pile), names)
+    before = Source(known.source["kind"], known.source.get("prefix", "")) if known and known.source else None
+    held = {one.student.id: one.owners for one in known.submissions if one.student} if known else {}
+    owners = frozenset(owner for one in known.submissions for owner in one.owners) if known else frozenset()
+    sorted_out = sort_out(_items(pile), names, Known(roster, wanted.source, before, owners))
     if not sorted_out.handings:
         raise WorkError(f"{shown(pile)} holds no submissions{_reasons(sorted_out.ignored)}")
-    sources: dict[str, bytes] = {}
-    groups = _groups(sorted_out.handings, roster)
-    chosen = wanted.labs or _labs_present(groups, names)
+    found = decide(sorted_out.handings, roster, held, _settled(known))
+    chosen = wanted.labs or _labs_present(sorted_out.handings, names)
     if not chosen:
         raise UsageError(
             f"{shown(pile)}: no file's name says which lab it is, such as 02_kogge_stone/scan.cu or scan_02.cu; "
             "name the lab with --lab"
         )
-    taken = [_Person(group, names, chosen) for group in groups]
-    keys = _keys(person.group for person in taken)
-    submissions = tuple(person.submission(key, sources) for person, key in zip(taken, keys, strict=True))
-    present = {person.group.student.id for person in taken if person.group.student}
+    texts_of = Texts()
+    taken = [_Person(one, names, chosen) for one in found]
+    keys = keys_for([person.owned for person in taken], known)
+    submissions = tuple(
+        person.submission(key, texts_of, has_roster=roster is not None) for person, key in zip(taken, keys, strict=True)
+    )
+    submissions = tuple(sorted(submissions, key=lambda one: one.key))
+    missing, claimed = absent(submissions, roster.students if roster else ())
     taken_in = Class(
         title=wanted.title or printable(_title(pile)),
         device=wanted.device,
         seed=wanted.seed,
         labs=chosen,
-        submissions=tuple(sorted(submissions, key=lambda one: one.key)),
-        missing=tuple(student for student in roster.students if student.id not in present) if roster else (),
+        submissions=submissions,
+        missing=missing,
+        claimed=claimed,
+        source={"kind": sorted_out.source.kind, "prefix": sorted_out.source.prefix},
+        has_roster=roster is not None,
+        groups={name: tuple(one.id for one in members) for name, members in (roster.groups if roster else {}).items()},
         ignored=tuple(
             problem if problem.name else problem.model_copy(update={"name": pile.name})
             for problem in sorted_out.ignored
@@ -82,22 +109,62 @@ def take_in(pile: Path, wanted: Wanted, roster: Roster | None = None) -> TakenIn
         course=wanted.course,
         kit=wanted.kit,
     )
-    return TakenIn(taken_in, sources, sum(person.other_labs for person in taken))
+    others = sum({id(handing): person.others_of(handing) for person in taken for handing in person.handings}.values())
+    return TakenIn(taken_in, texts_of.sources, others, texts_of.kept, sorted_out.wrapper)
+
+
+def _settled(known: Class | None) -> dict[str, Student | None]:
+    """Return what was answered of whose a submission is, by its owner."""
+    return {
+        owner: one.student
+        for one in (known.submissions if known else ())
+        for owner in one.owners
+        if any(question.id == _who_id(owner) and question.answer for question in one.questions)
+    }
+
+
+def _who_id(owner: str, name: str = "") -> str:
+    return question_id("who", owner.removeprefix(SHARED), name)
+
+
+def absent(
+    submissions: Iterable[Submission], students: Iterable[Student]
+) -> tuple[tuple[Student, ...], tuple[Student, ...]]:
+    """Return those of the roster who have handed nothing in, and those of whom that is not decided."""
+    every = list(submissions)
+    present = {one.student.id for one in every if one.student}
+    claimed = {student for one in every for student in one.claims} - present
+    left = [student for student in students if student.id not in present]
+    return (
+        tuple(student for student in left if student.id not in claimed),
+        tuple(student for student in left if student.id in claimed),
+    )
 
 
 def take_one(folder: Path, labs: Sequence[str]) -> tuple[tuple[HandedIn, ...], tuple[Problem, ...], dict[str, bytes]]:
     """Take in what one person has handed in, in a folder of it: by the same rules as a class.
 
-    Return the files for `labs`, what could not be taken, and the files' texts by their hashes. Raises UsageError when
-    the folder cannot be read.
+    Return the files for `labs`, what could not be taken, and the files' texts by their hashes. What waits for an answer
+    in a class is not taken: here its student can hand in again. Raises UsageError when the folder cannot be read.
     """
     names = LabNames([lab.name for lab in all_labs()])
-    handing = Handing("plain", printable(folder.name), Hints())
+    handing = Handing("folders", "folder", printable(folder.name))
     for item in sorted(walk(folder), key=lambda item: item.parts):
         handing.put(Placed(item.parts or (folder.name,), item), names)
-    person = _Person(_Group([handing], None), names, labs)
-    sources: dict[str, bytes] = {}
-    return person.handed_in(sources), tuple(person.problems), sources
+    person = _Person(Owned([handing], ("folder",)), names, labs)
+    read = Texts()
+    files = person.handed_in(read)
+    asked = [
+        Problem(name=printable(folder.name), reason=question.text, lab=question.lab)
+        for question in person.questions(read)
+        if not any(problem.name in question.text or problem.reason in question.text for problem in person.problems)
+    ]
+    return files, (*person.problems, *asked), read.sources
+
+
+def pile_items(pile: Path) -> Iterable[Item]:
+    """Return all that lies in a pile. Raises UsageError when it cannot be read."""
+    return _items(pile)
 
 
 def _items(pile: Path) -> Iterable[Item]:
@@ -131,70 +198,65 @@ def _title(pile: Path) -> str:
 # ---- whose it is -----------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Group:
-    """All that one person has handed in."""
-
-    handings: list[Handing]
-    student: Student | None
-    doubt: str = ""
-    """Why nobody of the roster is named."""
-
-
-def _groups(handings: Iterable[Handing], roster: Roster | None) -> list[_Group]:
-    groups: dict[tuple[str, ...], _Group] = {}
-    for at, handing in enumerate(handings):
-        found = roster.find(handing.hints) if roster else []
-        if len(found) == 1:
-            groups.setdefault(("student", found[0].id), _Group([], found[0])).handings.append(handing)
-            continue
-        doubt = ""
-        if found:
-            listed = ", ".join(printable(student.id) for student in found[:MOST_LISTED])
-            doubt = f"may be {listed}{' …' if len(found) > MOST_LISTED else ''}: the roster does not decide"
-        key = ("alone", handing.hints.exact[0]) if _is_known(handing.hints) and not doubt else ("alone", str(at), "")
-        groups.setdefault(key, _Group([], None, doubt)).handings.append(handing)
-    return list(groups.values())
-
-
-def _is_known(hints: Hints) -> bool:
-    return bool(hints.exact and hints.exact[0])
-
-
-def _labs_present(groups: Iterable[_Group], names: LabNames) -> tuple[str, ...]:
-    present = {
-        names.of_file(placed.parts)
-        for group in groups
-        for handing in group.handings
-        for placed in handing.files
-        if not is_skeleton(placed.parts)
-    }
-    present |= {
-        problem.lab for group in groups for handing in group.handings for problem in handing.problems if problem.lab
-    }
+def _labs_present(handings: Iterable[Handing], names: LabNames) -> tuple[str, ...]:
+    present: set[str | None] = set()
+    for handing in handings:
+        present |= {names.of_file(placed.parts) for placed in handing.files if _may_be_program(placed)}
+        present |= {problem.lab for problem in handing.problems}
     return tuple(name for name in names.names if name in present)
 
 
-def _keys(groups: Iterable[_Group]) -> list[str]:
-    """Return a name for each submission that file systems of all kinds can tell from the others."""
-    taken: set[str] = set()
+def _may_be_program(placed: Placed) -> bool:
+    """Return whether a file is called as a program, or looks like one; it is no copy of a skeleton."""
+    name = placed.parts[-1]
+    return not is_skeleton(placed.parts) and (
+        is_source(name) or (is_text(name) and texts.looks_like_code(placed.item.data or b""))
+    )
+
+
+def keys_for(owned: Sequence[Owned], known: Class | None) -> list[str]:
+    """Return a name for each submission that file systems of all kinds can tell from the others.
+
+    Who has handed in before keeps theirs; no two are the same, whatever their names are.
+    """
+    by_student = {one.student.id: one.key for one in known.submissions if one.student} if known else {}
+    by_owner = {
+        owner: one.key for one in known.submissions if not one.group for owner in one.owners
+    } if known else {}  # fmt: skip
+    taken = {one.key.casefold() for one in known.submissions} if known else set()
     keys = []
-    for group in groups:
-        text = group.student.id if group.student else _stem(group.handings[0])
-        plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-        base = re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip(".-_")[:LONGEST_KEY].rstrip(".-_") or "submission"
-        key, count = base, 1
-        while key.casefold() in taken:
-            count += 1
-            key = f"{base}-{count}"
+    for one in owned:
+        key = by_student.get(one.student.id) if one.student else None
+        if key is None and not one.group:
+            key = next((by_owner[owner] for owner in one.owners if owner in by_owner), None)
+        if key is None and known and one.group and one.student is None:
+            key = next((old.key for old in known.submissions if _is_same_member(old, one)), None)
+        if key is None or key in keys:
+            key = _new_key(one, taken)
         taken.add(key.casefold())
         keys.append(key)
     return keys
 
 
+def _is_same_member(old: Submission, one: Owned) -> bool:
+    """Return whether a group's member whom no roster knows is one of those before."""
+    return old.student is None and old.metadata.get("member") == one.name and not set(one.owners).isdisjoint(old.owners)
+
+
+def _new_key(one: Owned, taken: Collection[str]) -> str:
+    text = one.student.id if one.student else one.name or _stem(one.handings[0])
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    base = re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip(".-_")[:LONGEST_KEY].rstrip(".-_") or "submission"
+    key, count = base, 1
+    while key.casefold() in taken or key.casefold().partition(".")[0] in RESERVED:
+        count += 1
+        key = f"{base}-{count}" if base.casefold().partition(".")[0] not in RESERVED else f"submission-{base}-{count}"
+    return key
+
+
 def _stem(handing: Handing) -> str:
-    if handing.scheme in ("canvas", "moodle"):
-        return f"{handing.hints.name or 'anonymous'}-{handing.hints.exact[0]}"
+    if handing.kind in ("canvas", "moodle") and handing.who:
+        return f"{handing.who[0].name or 'anonymous'}-{handing.who[0].exact[0]}"
     ending = next((ending for ending in ARCHIVES if handing.origin.casefold().endswith(ending)), "")
     return handing.origin[: len(handing.origin) - len(ending)]
 
@@ -202,12 +264,21 @@ def _stem(handing: Handing) -> str:
 # ---- what it is ------------------------------------------------------------------------------------------------------
 
 
+@dataclass
+class Texts:
+    """The files' texts, by the hashes of their bytes: those that are graded, and those that wait for an answer."""
+
+    sources: dict[str, bytes] = field(default_factory=dict)
+    kept: dict[str, bytes] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
-class _Candidate:
+class _File:
     """A file that may be a lab's, and what tells which of several is the newest."""
 
     handing: Handing
     placed: Placed
+    read: texts.Read
 
     @property
     def name(self) -> str:
@@ -219,8 +290,17 @@ class _Candidate:
         return self.placed.item.name()
 
     @property
-    def data(self) -> bytes:
+    def raw(self) -> bytes:
         return self.placed.item.data or b""
+
+    @property
+    def data(self) -> bytes:
+        return self.read.data or self.raw
+
+    @property
+    def is_called_program(self) -> bool:
+        """Return whether its name is a program's; else it is another text."""
+        return is_source(self.placed.parts[-1])
 
     def is_in_folder_of(self, lab: str, names: LabNames) -> bool:
         """Return whether the file lies in a folder that is called like a lab."""
@@ -228,144 +308,245 @@ class _Candidate:
 
     def is_scan(self) -> bool:
         """Return whether the file is called as each lab's own is."""
-        return self.placed.parts[-1].casefold() == "scan.cu"
+        return as_source(self.placed.parts[-1]).casefold() == "scan.cu"
+
+    def is_untouched(self) -> bool:
+        """Return whether nobody has begun with it."""
+        return untouched(self.data.decode("utf-8", "replace"))
 
     def ages(self) -> tuple[str | None, int | None, int | None, float | None]:
         """Return what rises with time: when it came, which attempt, Canvas's number, the file's own time."""
         words = (self.handing.origin, *self.placed.parts[:-1])
         attempt = next((int(found[1]) for word in words if (found := ATTEMPT.search(word))), None)
-        if self.handing.scheme == "gradescope":
+        if self.handing.kind == "gradescope":
             attempt = None  # the folder's number is the submission's
         return self.handing.submitted_at, attempt, self.placed.order or None, self.placed.item.modified
+
+    def candidate(self, kept: dict[str, bytes]) -> Candidate:
+        """Return the file as one that may be meant; its bytes are put into `kept`."""
+        digest = hashlib.sha256(self.raw).hexdigest()
+        kept[digest] = self.raw
+        at, number, *_ = self.ages()
+        return Candidate(
+            name=self.full_name, sha256=digest, origin=self.handing.origin, submitted_at=at, attempt=number
+        )
+
+    def handed_in(self, lab: str, sources: dict[str, bytes]) -> HandedIn:
+        """Return the file as one that is graded; its text is put into `sources`."""
+        digest = hashlib.sha256(self.data).hexdigest()
+        sources[digest] = self.data
+        at, number, *_ = self.ages()
+        return HandedIn(
+            lab=lab, name=self.name, sha256=digest, submitted_at=at, attempt=number, origin=self.handing.origin,
+            taken_as=taken_as(self.placed.parts[-1], self.read.done),
+        )  # fmt: skip
+
+
+def taken_as(name: str, done: str) -> str:
+    """Return what was done to take a file that was not as it should be; empty where nothing was."""
+    plain = as_source(name)
+    return "; ".join(
+        text for text in (f"taken for {printable(plain)}" if plain.casefold() != name.casefold() else "", done) if text
+    )
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question in the making."""
+
+    lab: str | None
+    text: str
+    files: tuple[_File, ...] = ()
+    kind: str = "file"
 
 
 class _Person:
     """One person's files, sorted by lab."""
 
-    def __init__(self, group: _Group, names: LabNames, chosen: Sequence[str]) -> None:
-        self.group = group
+    def __init__(self, owned: Owned, names: LabNames, chosen: Sequence[str]) -> None:
+        self.owned, self.handings, self.names = owned, owned.handings, names
         self.chosen = chosen
         self.problems: list[Problem] = []
-        self.files: dict[str, list[_Candidate]] = {}
+        self.files: dict[str, list[_File]] = {}
         """The attempts at each lab, the oldest first."""
-        self.other_labs = 0
-        found: dict[str, list[_Candidate]] = {}
-        unnamed: list[_Candidate] = []
-        for handing in group.handings:
+        self.asked: list[_Asked] = []
+        found: dict[str, list[_File]] = {}
+        unnamed: list[_File] = []
+        for handing in self.handings:
             self.problems += [problem for problem in handing.problems if problem.lab is None or problem.lab in chosen]
             for placed in handing.files:
-                if is_skeleton(placed.parts):
+                if not _may_be_program(placed):
                     continue
-                candidate = _Candidate(handing, placed)
+                file = _File(handing, placed, texts.read(placed.item.data or b""))
                 lab = names.of_file(placed.parts)
                 if lab in chosen:
-                    found.setdefault(str(lab), []).append(candidate)
-                elif lab is not None:
-                    self.other_labs += 1
-                elif is_source(placed.parts[-1]):
-                    unnamed.append(candidate)
-        for lab in chosen:  # any name will do in a lab's own folder
-            if lab not in found and (inside := [one for one in unnamed if one.is_in_folder_of(lab, names)]):
-                found[lab] = inside
+                    found.setdefault(str(lab), []).append(file)
+                elif lab is None:
+                    unnamed.append(file)
+        self._take(found, unnamed)
+        self._ask_for_refused()
+
+    def others_of(self, handing: Handing) -> int:
+        """Return how many files are of labs that are not graded."""
+        labs = [self.names.of_file(placed.parts) for placed in handing.files if _may_be_program(placed)]
+        return sum(lab is not None and lab not in self.chosen for lab in labs)
+
+    def _take(self, found: dict[str, list[_File]], unnamed: list[_File]) -> None:
+        for lab in self.chosen:  # any name will do in a lab's own folder
+            if lab not in found and (inside := [one for one in unnamed if one.is_in_folder_of(lab, self.names)]):
+                found[lab] = _programs(inside)
                 unnamed = [one for one in unnamed if one not in inside]
-        if len(chosen) == 1:  # and where one lab is graded; what then lies beside its file need say nothing
+        if len(self.chosen) == 1:  # and where one lab is graded; what then lies beside its file need say nothing
             if not found and unnamed:
-                found[chosen[0]] = [one for one in unnamed if one.is_scan()] or unnamed
+                found[self.chosen[0]] = [one for one in unnamed if one.is_scan()] or _programs(unnamed)
             unnamed = []
-        for lab in chosen:
+        for lab in self.chosen:
             if lab in found:
                 self._choose(lab, found[lab])
-        for candidate in unnamed:
-            advice = f"name it {chosen[0]}/scan.cu or scan_{chosen[0][:2]}.cu"
-            self.problems.append(Problem(name=candidate.name, reason=f"does not say which lab it is: {advice}"))
+        wait = [lab for lab in self.chosen if lab not in found]
+        for file in _programs(unnamed):
+            advice = f"name it {self.chosen[0]}/scan.cu or scan_{self.chosen[0][:2]}.cu"
+            reason = f"does not say which lab it is: {advice}"
+            if wait and not file.is_untouched() and (not file.read.fault or file.read.is_doubtful):
+                self.asked.append(_Asked(None, f"{file.name} does not say which lab it is", (file,), "lab"))
+            self.problems.append(Problem(name=file.name, reason=reason))
 
-    def _choose(self, lab: str, candidates: list[_Candidate]) -> None:
-        """Take the files for one lab as attempts, or none where nothing tells which is the newest."""
-        usable = []
-        for candidate in candidates:
-            if fault := _fault(candidate.data):
-                self.problems.append(Problem(name=candidate.name, reason=fault, lab=lab))
-            else:
-                usable.append(candidate)
-        if not usable:
-            return
-        attempts = _in_order(usable)
-        if attempts is None:
-            listed = ", ".join(candidate.full_name for candidate in usable[:MOST_LISTED])
+    def _choose(self, lab: str, files: list[_File]) -> None:
+        """Take the files for one lab as attempts, or ask which is meant where nothing tells it."""
+        usable, doubtful = [], []
+        for file in files:
+            if file.read.fault:
+                self.problems.append(Problem(name=file.name, reason=file.read.fault, lab=lab))
+            if not file.read.fault:
+                usable.append(file)
+            elif file.read.is_doubtful:
+                doubtful.append(file)
+        begun = [file for file in usable if not file.is_untouched()]
+        usable = begun if begun and _is_one_handing(usable) else usable  # beside work, the kit's own file is none
+        attempts = _in_order(usable) if usable else []
+        if doubtful and not usable:
+            self.asked.append(_Asked(lab, f"{doubtful[0].name} {doubtful[0].read.fault}", tuple(doubtful)))
+        elif attempts is None:
+            listed = ", ".join(file.full_name for file in usable[:MOST_LISTED])
             reason = f"{len(usable)} files may be this lab's, and nothing says which is meant: {listed}"
             self.problems.append(Problem(name=lab, reason=reason, lab=lab))
+            self.asked.append(_Asked(lab, reason, tuple(usable)))
+        elif attempts:
+            self.files[lab] = attempts
+
+    def _ask_for_refused(self) -> None:
+        """Ask for what a person could open, where a lab has no file."""
+        if all(lab in self.files or any(one.lab == lab for one in self.asked) for lab in self.chosen):
             return
-        self.files[lab] = attempts
+        for handing in self.handings:
+            for placed in handing.refused:
+                name = placed.item.label or printable("/".join(placed.parts))
+                lab = self.names.of_file(placed.parts) if placed.parts else None
+                if lab is None or (lab in self.chosen and lab not in self.files):
+                    self.asked.append(_Asked(lab, f"{name} {placed.item.refused}"))
 
-    def handed_in(self, sources: dict[str, bytes]) -> tuple[HandedIn, ...]:
-        """Return the files that may be graded; their texts are put into `sources`."""
-        files = []
-        for lab in self.chosen:
-            for one in self.files.get(lab, ()):
-                digest = hashlib.sha256(one.data).hexdigest()
-                sources[digest] = one.data
-                at, number, *_ = one.ages()
-                files.append(HandedIn(lab=lab, name=one.name, sha256=digest, submitted_at=at, attempt=number))
-        return tuple(files)
+    def handed_in(self, read: Texts) -> tuple[HandedIn, ...]:
+        """Return the files that may be graded; their texts are put into `read`."""
+        return tuple(file.handed_in(lab, read.sources) for lab in self.chosen for file in self.files.get(lab, ()))
 
-    def submission(self, key: str, sources: dict[str, bytes]) -> Submission:
-        """Return what is graded; the files' texts are put into `sources`."""
-        files = self.handed_in(sources)
-        newest = next((self.files[file.lab][-1].handing for file in files), self.group.handings[-1])
-        problems = list(self.problems)
+    def questions(self, read: Texts) -> list[Question]:
+        """Return what has to be asked; the bytes of the files that may be meant are put into `read`."""
+        questions = []
+        for one in self.asked:
+            candidates = tuple(file.candidate(read.kept) for file in one.files[:MOST_CANDIDATES])
+            owner = self.owned.owners[0].removeprefix(SHARED)
+            words = (owner, one.lab or "", *(f"{file.name} {file.sha256}" for file in candidates))
+            identity = question_id(*words, *([] if candidates else [one.text]))
+            questions.append(
+                Question(id=identity, kind=one.kind, lab=one.lab, text=one.text, candidates=candidates)  # type: ignore[arg-type]
+            )
+        return questions
+
+    def submission(self, key: str, read: Texts, has_roster: bool) -> Submission:
+        """Return what is graded; the files' texts are put into `read`."""
+        files = self.handed_in(read)
+        newest = next((self.files[file.lab][-1].handing for file in files), self.handings[-1])
+        problems, questions = list(self.problems), self.questions(read)
         if not files and not problems:
-            problems.append(Problem(name=newest.origin, reason=_nothing_in(self.group.handings)))
-        if self.group.doubt:
-            problems.append(Problem(name=newest.origin, reason=self.group.doubt))
-        times = [handing.submitted_at for handing in self.group.handings if handing.submitted_at]
+            problems.append(Problem(name=newest.origin, reason=_nothing_in(self.handings)))
+        claims = tuple(student.id for student in self.owned.claims)
+        if claims:
+            listed = ", ".join(map(printable, claims[:MOST_LISTED])) + (" …" if len(claims) > MOST_LISTED else "")
+            told = f"may be {listed}, and {self.owned.why}"
+        if has_roster and self.owned.student is None:
+            text = f"{newest.origin} {told if claims else 'is nobody on the roster'}: whose is it?"
+            questions.append(Question(id=_who_id(self.owned.owners[0], self.owned.name), kind="who", text=text))
+        times = [handing.submitted_at for handing in self.handings if handing.submitted_at]
         attempts = [candidates[-1].ages()[1] for candidates in self.files.values()]
+        member = {"member": self.owned.name} if self.owned.name else {}
         return Submission(
             key=key,
-            student=self.group.student,
+            student=self.owned.student,
             origin=newest.origin,
             submitted_at=newest.submitted_at or (max(times) if times else None),
             attempt=max((attempt for attempt in attempts if attempt is not None), default=None),
             files=files,
             problems=tuple(problems),
-            metadata={"scheme": newest.scheme, **newest.metadata},
+            metadata={"scheme": newest.kind, **_own(newest, self.owned), **member},
+            owners=self.owned.owners,
+            claims=claims,
+            group=self.owned.group,
+            questions=tuple(questions),
         )
 
 
-def _in_order(candidates: Sequence[_Candidate]) -> list[_Candidate] | None:
+def _own(handing: Handing, owned: Owned) -> Mapping[str, str]:
+    """Return what an export says of a submission; of a group's, not the number of the one who has uploaded it."""
+    if owned.group is None:
+        return handing.metadata
+    numbers = ("canvas_user", "moodle_participant", "gradescope_sid", "github_login")
+    return {name: text for name, text in handing.metadata.items() if name not in numbers}
+
+
+def question_id(*words: str) -> str:
+    """Return what a question is called: the same for the same words, in a form that TOML takes for a bare key."""
+    return "q" + hashlib.sha256("\0".join(words).encode("utf-8", "backslashreplace")).hexdigest()[:9]
+
+
+def _programs(files: Sequence[_File]) -> list[_File]:
+    """Return the files that are called programs, else the texts that look like one."""
+    return [file for file in files if file.is_called_program] or list(files)
+
+
+def _is_one_handing(files: Sequence[_File]) -> bool:
+    return all(file.handing is files[0].handing for file in files)
+
+
+def _replace_each_other(files: Sequence[_File]) -> bool:
+    """Return whether Canvas has named these for one another: name.cu, and name-1.cu when it was handed in again.
+
+    Files of different names came together, and their numbers say no more than which was sent first. Where the names'
+    numbers do not rise with Canvas's, the student has chosen the names.
+    """
+    named = [(file.placed.order, *again(file.placed.parts[0])) for file in files]
+    numbers = [number for *_, number in sorted(named)]
+    return len({name for _, name, _ in named}) == 1 and numbers == sorted(numbers)
+
+
+def _in_order(files: Sequence[_File]) -> list[_File] | None:
     """Return the attempts, the oldest first, or None where several differ and nothing tells which is the newest.
 
     A text that is handed in again right after itself is no other attempt.
     """
-    if all(candidate.data == candidates[0].data for candidate in candidates):
-        return [candidates[0]]
-    is_one_handing = all(candidate.handing is candidates[0].handing for candidate in candidates)
-    for at, ages in enumerate(zip(*(candidate.ages() for candidate in candidates), strict=True)):
-        if is_one_handing and at == 3:
+    if all(file.data == files[0].data for file in files):
+        return [files[0]]
+    is_one_handing = _is_one_handing(files)
+    for at, ages in enumerate(zip(*(file.ages() for file in files), strict=True)):
+        if is_one_handing and (at == 3 or (at == 2 and not _replace_each_other(files))):
             break  # files beside each other are no attempts: the one that was saved last need not be meant
         if None in ages or len({*ages}) == 1:
             continue
-        rising = sorted(candidates, key=lambda candidate: candidate.ages()[at])  # type: ignore[arg-type, return-value]
-        of_latest = [candidate for candidate in rising if candidate.ages()[at] == rising[-1].ages()[at]]
-        if any(candidate.data != rising[-1].data for candidate in of_latest):
+        rising = sorted(files, key=lambda file: file.ages()[at])  # type: ignore[arg-type, return-value]
+        of_latest = [file for file in rising if file.ages()[at] == rising[-1].ages()[at]]
+        if any(file.data != rising[-1].data for file in of_latest):
             return None
         return [one for place, one in enumerate(rising) if place == 0 or one.data != rising[place - 1].data]
     return None
-
-
-def _fault(data: bytes) -> str:
-    """Return why a text cannot be a lab's file, or an empty text."""
-    if not data.strip():
-        return "is empty"
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "is UTF-16 text: save it as UTF-8"
-    if b"\0" in data:
-        return "is a binary file, no text"
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        return f"is not UTF-8 text (line {line}, byte {data[error.start]:#04x}): save it as UTF-8"
-    return ""
 
 
 def _nothing_in(handings: Iterable[Handing]) -> str:

@@ -1,0 +1,177 @@
+#include "autograder/check/correctness.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autograder/check/other_runs.hpp"
+#include "autograder/check/shrinking.hpp"
+#include "autograder/check/trial.hpp"
+#include "autograder/findings.hpp"
+#include "autograder/hash.hpp"
+#include "autograder/process/submission.hpp"
+#include "vgpu/checks/finding_order.hpp"
+
+namespace scanlab::grade {
+
+namespace {
+
+using Order = vgpu::Schedule::Order;
+
+/// Elements that show that something is wrong, but hardly what.
+constexpr std::size_t few_elements = 64;
+
+/// Wrong outputs of few elements that more elements may tell apart.
+std::vector<std::string> causes_to_see_with_more_elements(Operation entry) {
+  std::vector<std::string> ids = {"wrong.other", "wrong.last_element", "wrong.first_element", "wrong.nothing_added"};
+  if (has_count(entry)) ids.push_back("wrong.unwritten");
+  return ids;
+}
+
+/// One correctness check up to its first failure.
+class CorrectnessCheck {
+ public:
+  CorrectnessCheck(const Plan& plan, const CheckPlan& check, Device& device, CountedCalls& counted)
+      : plan_(plan),
+        check_(check),
+        device_(device),
+        counted_(counted),
+        limit_(plan.limits.seconds, device.counted_time()),
+        submission_(plan, device, check.element, limit_),
+        orders_(check.schedules) {
+    // A GPU orders its warps itself: there, the first schedule's calls are made, on the same data.
+    if (!device.is_virtual()) orders_.resize(1);
+  }
+
+  void run(CheckResult& result) {
+    result.verdict = Verdict::pass;
+    for (const auto& [n, orders] : orders_by_size()) {
+      std::unique_ptr<Trial> trial = make_trial(plan_, check_, device_, n);
+      const bool is_own_size = std::ranges::binary_search(check_.sizes, n);
+      for (const Order order : orders) {
+        for (unsigned repeat = 0; repeat < check_.repeats; ++repeat) {
+          const Case which{n, repeat, order, order};
+          const auto counted = counted_.find({n, order, repeat});
+          const bool is_counted = device_.is_virtual() && counted != counted_.end();
+          const Counting counting = is_counted ? Counting::on : Counting::off;
+          const bool is_hashed = is_own_size && order == orders_.front();
+          TrialResult tried = trial->run(submission_, which, counting, is_hashed ? outputs_hash_ : 0);
+          if (is_hashed) outputs_hash_ = tried.output_hash;
+          if (tried.failure) return end_with_failure(std::move(trial), which, std::move(tried), result);
+          if (is_counted) counted->second = {std::move(tried.counts), std::move(tried.costs)};
+          add_findings(tried, result);
+        }
+      }
+      right_sizes_.insert(n);
+    }
+    report_findings(result);
+    result.output_hash = outputs_hash_;
+  }
+
+ private:
+  /// The check's sizes and the others, rising, each with its schedules.
+  std::map<std::size_t, std::vector<Order>> orders_by_size() const {
+    std::map<std::size_t, std::vector<Order>> sizes;
+    for (const std::size_t n : check_.sizes) sizes[n] = orders_;
+    for (const PlannedCall& call : check_.extra) {
+      std::vector<Order>& orders = sizes[call.n];
+      const bool is_needed = device_.is_virtual() || orders.empty();
+      if (is_needed && std::ranges::find(orders, call.order) == orders.end()) orders.push_back(call.order);
+    }
+    return sizes;
+  }
+
+  /// Looks for the smallest case that fails alike, and for what its cause is.
+  void end_with_failure(std::unique_ptr<Trial> trial, Case which, TrialResult tried, CheckResult& result) {
+    CallPosition position = submission_.calls_answered() <= 1 ? CallPosition::first : CallPosition::later;
+    if (device_.is_virtual() && tried.failure->verdict == Verdict::fail) {
+      submission_.restart();  // one process at a time
+      Shrinking shrinking(plan_, check_, device_, limit_, which.order, right_sizes_);
+      const std::string id = tried.failure->cause.id;
+      if (std::optional<Replayed> found = shrinking.smallest(which.n, id)) {
+        if (found->which.n != which.n) trial = make_trial(plan_, check_, device_, found->which.n);
+        which = found->which;
+        tried = std::move(found->tried);
+        position = which.repeat == 0 ? CallPosition::first : CallPosition::later;
+        explain_by_more_elements(shrinking, which.n, tried);
+        if (const std::string sizes = shrinking.meaning_of_sizes(); !sizes.empty()) explain_by_sizes(tried, sizes);
+      } else {
+        tried.failure->cause.next = again_command(plan_);  // this case alone is right
+      }
+    }
+    if (tried.is_wrong_output) {
+      explain_by_other_runs(tried.failure->cause, submission_, *trial, device_, which, position);
+      rename_finding(tried);
+    }
+    result.verdict = tried.failure->verdict;
+    add_findings(tried, result);
+    report_findings(result);
+    result.cause = std::move(tried.failure->cause);
+  }
+
+  void explain_by_more_elements(Shrinking& shrinking, std::size_t n, TrialResult& tried) const {
+    const std::vector<std::string> unclear = causes_to_see_with_more_elements(check_.entry);
+    Cause& cause = tried.failure->cause;
+    if (!tried.is_wrong_output || n > few_elements || std::ranges::find(unclear, cause.id) == unclear.end()) return;
+    if (const std::optional<Replayed> found = shrinking.larger(n, unclear)) {
+      const Cause& better = found->tried.failure->cause;
+      explain_anew(cause, better.id, fmt::format("with n = {}: {}", found->which.n, better.rationale));
+    }
+  }
+
+  /// What the sizes say is more than that some place is wrong, and less than a plain reason.
+  static void explain_by_sizes(TrialResult& tried, const std::string& sizes) {
+    Cause& cause = tried.failure->cause;
+    const bool names_places_only = cause.id == "wrong.other" || cause.id == "wrong.unwritten";
+    if (tried.is_wrong_output && names_places_only) {
+      explain_anew(cause, "wrong.size", sizes);
+    } else {
+      cause.details.push_back(sizes);
+    }
+  }
+
+  /// The cause may have got another id since the finding was made.
+  static void rename_finding(TrialResult& tried) {
+    std::erase_if(tried.findings, [](const vgpu::Finding& finding) { return finding.id.starts_with("wrong."); });
+    tried.findings.push_back(finding_of(tried.failure->cause));
+    vgpu::sort_most_basic_first(tried.findings);
+  }
+
+  void add_findings(const TrialResult& tried, CheckResult& result) {
+    for (const vgpu::Finding& finding : tried.findings) findings_.add(finding);
+    result.findings_total += tried.findings_total - tried.findings.size();  // those that the trial has left out
+  }
+
+  void report_findings(CheckResult& result) const {
+    result.findings = findings_.list();
+    result.findings_total += findings_.total();
+    vgpu::sort_most_basic_first(result.findings);
+  }
+
+  const Plan& plan_;
+  const CheckPlan& check_;
+  Device& device_;
+  CountedCalls& counted_;
+  TimeLimit limit_;
+  Submission submission_;
+  std::vector<Order> orders_;
+  std::set<std::size_t> right_sizes_;  ///< under all schedules
+  vgpu::FindingList findings_;
+  std::uint64_t outputs_hash_ = hash_start;  ///< under the first schedule
+};
+
+}  // namespace
+
+void check_correctness(const Plan& plan, const CheckPlan& check, Device& device, CountedCalls& counted,
+                       CheckResult& result) {
+  CorrectnessCheck(plan, check, device, counted).run(result);
+}
+
+}  // namespace scanlab::grade

@@ -1,0 +1,118 @@
+#include "autograder/check/counts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "autograder/check/trial.hpp"
+#include "autograder/hash.hpp"
+#include "autograder/process/submission.hpp"
+#include "vgpu/checks/cost/counters.hpp"
+
+namespace scanlab::grade {
+
+namespace {
+
+/// Limits come from formulas, so a count equal to one must not fail by the last bit.
+constexpr double slack = 1e-9;
+
+std::string number(double value) {
+  return std::floor(value) == value ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+}
+
+/// Counts are whole: "at most 9217" for 9217.4.
+std::string limits_text(const CheckPlan& check, const CountedCall& call) {
+  const bool whole = !check.counter.ends_with("_efficiency");
+  const auto most = [&] { return number(whole ? std::floor(*call.at_most + slack) : *call.at_most); };
+  const auto least = [&] { return number(whole ? std::ceil(*call.at_least - slack) : *call.at_least); };
+  if (call.at_most && call.at_least) {
+    return least() == most() ? "exactly " + most() : fmt::format("{} to {}", least(), most());
+  }
+  return call.at_most ? "at most " + most() : "at least " + least();
+}
+
+/// The lines that such a count is the sum of, by the id of their findings; empty: it is not told by line.
+std::string_view lines_of(std::string_view counter) {
+  if (counter == "bank_conflict_replays") return "cost.bank_conflicts";
+  if (counter == "global_sectors") return "cost.uncoalesced";
+  if (counter == "barriers") return "cost.barrier";
+  return counter.ends_with("_efficiency") ? "cost.divergence" : "";
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \n\t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \n\t") + 1 - first);
+}
+
+}  // namespace
+
+bool is_counter(std::string_view name) {
+  // Those that Counts has not: see virtual_device.cpp.
+  constexpr std::array<std::string_view, 4> others = {"chained_waits", "host_copies", "busiest_warp", "busiest_block"};
+  if (std::ranges::find(others, name) != others.end()) return true;
+  const auto counts = vgpu::Counts().named();
+  return std::any_of(counts.begin(), counts.end(), [&](const auto& count) { return count.first == name; });
+}
+
+void check_count(const Plan& plan, const CheckPlan& check, Device& device, const CountedCalls& counted,
+                 CheckResult& result) {
+  TimeLimit limit(plan.limits.seconds, device.counted_time());
+  Submission submission(plan, device, check.element, limit);
+  result.verdict = Verdict::pass;
+  for (const CountedCall& call : check.calls) {
+    const Case which{call.n, call.repeat, call.order, call.order};
+    Counted made;
+    const auto found = counted.find(call);
+    const bool was_made = found != counted.end() && !found->second.counts.empty();
+    if (!was_made) {
+      TrialResult tried = make_trial(plan, check, device, call.n)->run(submission, which, Counting::on, hash_start);
+      made = {std::move(tried.counts), std::move(tried.costs)};
+      if (tried.failure) {
+        result.counts = std::move(made.counts);
+        result.verdict = tried.failure->verdict;
+        result.cause = std::move(tried.failure->cause);
+        result.cause->details.insert(result.cause->details.begin(), "only the work of a right result is counted");
+        return;
+      }
+    }
+    const Counted& seen = was_made ? found->second : made;
+    const auto count = std::ranges::find(seen.counts, check.counter, &std::pair<std::string, double>::first);
+    if (count == seen.counts.end()) throw KitFault("the virtual GPU does not count " + check.counter);
+    const double value = count->second;
+    const double margin = slack * std::max(1.0, std::fabs(value));
+    const bool is_too_much = call.at_most && value > *call.at_most + margin;
+    const bool is_within = !is_too_much && (!call.at_least || value >= *call.at_least - margin);
+    // What people read of a check that passes are the first call's.
+    if (!result.counts || !is_within) {
+      result.counts = seen.counts;
+      result.limits = {call.n, call.at_least, call.at_most};
+    }
+    if (is_within) continue;
+
+    result.verdict = Verdict::fail;
+    Cause cause;
+    cause.id = "cost." + check.counter;
+    cause.headline = fmt::format("{} of {}, n = {}", check.counter, entry_name(check.entry), call.n);
+    cause.actual = fmt::format("{} = {}", check.counter, number(value));
+    cause.expected = limits_text(check, call);
+    cause.rationale = std::string(trimmed(check.explain));
+    if (cause.rationale.empty()) {
+      cause.rationale = is_too_much ? "the result is right, but it took more work than it should"
+                                    : "the result is right, but this work is missing";
+    }
+    for (const vgpu::Finding& line : seen.costs) {
+      if (line.id != lines_of(check.counter)) continue;
+      cause.details.push_back(fmt::format("{}  {}", vgpu::place_text(line.parts.front().where), line.headline));
+      result.findings.push_back(line);
+      ++result.findings_total;
+    }
+    cause.next = again_command(plan, call.n);
+    result.cause = std::move(cause);
+    return;
+  }
+}
+
+}  // namespace scanlab::grade

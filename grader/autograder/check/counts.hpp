@@ -1,0 +1,32 @@
+// A count check: how much work one call makes, counted on the virtual GPU, against limits.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "autograder/device/device.hpp"
+#include "autograder/plan.hpp"
+#include "autograder/result.hpp"
+
+namespace scanlab::grade {
+
+/// True for the counters that lab.toml may name, "additions", "host_copies" …
+bool is_counter(std::string_view name);
+
+/// What has been counted in calls of a correctness check.
+struct Counted {
+  std::vector<std::pair<std::string, double>> counts;
+  std::vector<vgpu::Finding> costs;
+};
+using CountedCalls = std::map<PlannedCall, Counted>;
+
+/// Sets the result's verdict, cause and counts; points are the caller's. `counted` has the calls that the check `among`
+/// which this one counts has made. The others are made here, on the device, which is a virtual one: it counts.
+/// Throws KitFault.
+void check_count(const Plan& plan, const CheckPlan& check, Device& device, const CountedCalls& counted,
+                 CheckResult& result);
+
+}  // namespace scanlab::grade

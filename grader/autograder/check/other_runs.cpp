@@ -1,0 +1,113 @@
+#include "autograder/check/other_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "autograder/hash.hpp"
+
+namespace scanlab::grade {
+
+namespace {
+
+using Order = vgpu::Schedule::Order;
+
+constexpr const char *left_over_id = "wrong.stale_scratch", *unordered_id = "wrong.order";
+constexpr const char* meaning_of_left_over =
+    "right as the first call of a process, wrong as a later one: something is left over from an earlier call "
+    "(a __device__ or static variable, or memory that is not set anew)";
+/// A real GPU orders its warps as it likes, so a race may be mistaken for the other.
+constexpr const char* meaning_of_left_over_or_race =
+    "either something is left over from an earlier call (a __device__ or static variable, or memory that is not set "
+    "anew), or a barrier is missing and it went well by luck; check without --device gpu, where warps run in several "
+    "orders";
+constexpr const char* meaning_of_race =
+    "the result depends on the order in which blocks and warps run, so a barrier is missing between a write and a "
+    "read of data that threads share, or two threads write the same element, or a place depends on who comes first";
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  }
+  return text;
+}
+
+/// One failed case, and what runs it again.
+class OtherRuns {
+ public:
+  OtherRuns(Submission& submission, Trial& trial, const Case& failed, CallPosition position)
+      : submission_(submission), trial_(trial), failed_(failed), position_(position) {}
+
+  void explain_by_schedules(Cause& cause) {
+    if (position_ == CallPosition::later && !run_alone(failed_).failure) {
+      return explain_anew(cause, left_over_id, meaning_of_left_over);
+    }
+    std::vector<std::string> right, wrong;
+    std::set<std::uint64_t> outputs;
+    std::vector<Order> orders = {Order::in_order, Order::reversed, Order::random};
+    if (failed_.order == Order::lockstep) orders.insert(orders.begin(), Order::lockstep);
+    for (const Order order : orders) {
+      Case other = failed_;
+      other.order = order;
+      const TrialResult tried = run_alone(other);
+      // Large arrays take longer under these schedules: no time left is no other result.
+      if (tried.failure && tried.failure->verdict == Verdict::timeout) break;
+      (tried.failure ? wrong : right).push_back(vgpu::name_of(order));
+      if (!tried.failure || tried.is_wrong_output) outputs.insert(tried.mistake);
+    }
+    if (!right.empty() && !wrong.empty()) {
+      explain_anew(cause, unordered_id,
+                   fmt::format("the same data is right under {} and wrong under {}: {}", joined(right), joined(wrong),
+                               meaning_of_race));
+    } else if (outputs.size() > 1) {
+      explain_anew(cause, unordered_id,
+                   fmt::format("the same data gives other results under other schedules: {}", meaning_of_race));
+    }
+  }
+
+  void explain_by_repetition(Cause& cause) {
+    constexpr int times = 5;
+    int right = 0;
+    std::set<std::uint64_t> outputs;
+    for (int i = 0; i < times; ++i) {
+      const TrialResult tried = run_alone(failed_);
+      right += !tried.failure;
+      if (!tried.failure || tried.is_wrong_output) outputs.insert(tried.mistake);
+    }
+    if (right == times && position_ == CallPosition::later) {
+      explain_anew(cause, left_over_id,
+                   fmt::format("right {} times as the first call of a process, wrong as a later one: {}", times,
+                               meaning_of_left_over_or_race));
+    } else if (right > 0 || outputs.size() > 1) {
+      explain_anew(cause, unordered_id,
+                   fmt::format("run {} times more on the same data, {} results were right and {} were different: {}",
+                               times, right, outputs.size(), meaning_of_race));
+    }
+  }
+
+ private:
+  /// In a fresh process, or what one run leaves behind would look like another schedule's result.
+  TrialResult run_alone(const Case& which) {
+    submission_.restart();
+    return trial_.run(submission_, which, Counting::off, hash_start);
+  }
+
+  Submission& submission_;
+  Trial& trial_;
+  const Case failed_;
+  const CallPosition position_;
+};
+
+}  // namespace
+
+void explain_by_other_runs(Cause& cause, Submission& submission, Trial& trial, const Device& device, const Case& failed,
+                           CallPosition position) {
+  OtherRuns runs(submission, trial, failed, position);
+  device.is_virtual() ? runs.explain_by_schedules(cause) : runs.explain_by_repetition(cause);
+}
+
+}  // namespace scanlab::grade

@@ -1,0 +1,213 @@
+#include "autograder/check/trial.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "autograder/check/inputs.hpp"
+#include "autograder/device/host_traffic.hpp"
+#include "autograder/findings.hpp"
+#include "autograder/hash.hpp"
+#include "autograder/process/messages.hpp"
+#include "vgpu/checks/finding_order.hpp"
+
+namespace scanlab::grade {
+
+namespace {
+
+constexpr std::size_t shown_lines = 10;
+
+std::uint64_t data_seed(const Plan& plan, const CheckPlan& check, const Case& which) {
+  std::uint64_t seed = mix(plan.seed, name_of(check.element));
+  seed = mix(seed, entry_name(check.entry));
+  seed = mix(seed, which.n);
+  seed = mix(seed, vgpu::name_of(which.data_order));
+  return mix(seed, which.repeat);
+}
+
+template <typename T>
+class TypedTrial : public Trial {
+ public:
+  TypedTrial(const Plan& plan, const CheckPlan& check, Device& device, std::size_t n)
+      : plan_(plan),
+        check_(check),
+        device_(device),
+        task_(make_task<T>(plan, check)),
+        n_(n),
+        x_(device, n * sizeof(T), fmt::format("d_x, the input ({})", elements_text(n))),
+        y_(device, n * sizeof(T), fmt::format("d_y, the output ({})", elements_text(n))) {
+    if (has_count(check.entry)) kept_.emplace(device, sizeof(std::int32_t), "d_kept, the number of kept elements");
+  }
+
+  TrialResult run(Submission& submission, const Case& which, Counting counting, std::uint64_t hash) override {
+    const std::uint64_t seed = data_seed(plan_, check_, which);
+    const std::vector<T> x = task_->input(which, seed);
+    device_.write(x_, x.data());
+    device_.blank(y_, unwritten_byte);
+    if (kept_) device_.blank(*kept_, unwritten_count_byte);
+
+    const vgpu::Schedule schedule{which.order, mix(seed, "schedule")};
+    CallReport report = submission.call(check_.entry, arguments(), schedule, counting);
+    TrialResult result;
+    result.counts = std::move(report.counts);
+    result.costs = std::move(report.costs);
+    result.output_hash = hash;
+    if (report.failure) {
+      result.failure = std::move(report.failure);
+      Cause& cause = result.failure->cause;
+      if (!cause.next.empty()) cause.details.push_back(cause.next);
+    } else {
+      // Taken at once: whatever the submission does later is too late.
+      const Outputs<T> outputs = read_outputs();
+      result.output_hash = hash_bytes(hash, outputs.y.data(), task_->relevant(x) * sizeof(T));
+      if (kept_) result.output_hash = hash_bytes(result.output_hash, &outputs.kept, sizeof outputs.kept);
+      add_undefined_values(x, report);
+      result.failure = memory_failure(x);
+      if (!result.failure) {
+        if (std::optional<Mistake> mistake = task_->mistake(x, outputs)) {
+          result.failure = Failure{Verdict::fail, std::move(mistake->cause)};
+          result.is_wrong_output = true;
+          result.mistake = mistake->fingerprint;
+        }
+      }
+    }
+    result.findings = std::move(report.findings);
+    result.findings_total = report.findings_total;
+    settle(result);
+    if (result.failure) complete(*result.failure, submission, which);
+    return result;
+  }
+
+ private:
+  /// A mistake that was found fails the call, whatever the output; and what is most basic is the cause.
+  static void settle(TrialResult& result) {
+    std::vector<vgpu::Finding>& findings = result.findings;
+    const auto is_own = [&](const vgpu::Finding& finding) { return finding.id == result.failure->cause.id; };
+    if (result.failure && result.failure->verdict != Verdict::error && std::ranges::none_of(findings, is_own)) {
+      findings.push_back(finding_of(result.failure->cause));
+      ++result.findings_total;
+      vgpu::sort_most_basic_first(findings);
+    }
+    if (findings.empty() || findings.front().weight != vgpu::Finding::Weight::mistake) return;
+    if (result.failure && is_own(findings.front())) return;
+    Cause cause = cause_of(findings.front());
+    if (!result.failure && cause.id == scan_on_host_id) {
+      // right everywhere, and not made where it has to be
+    } else if (!result.failure) {
+      cause.details.push_back("the output happened to be right: it need not be, with another schedule or on a GPU");
+    } else if (result.is_wrong_output) {
+      cause.details.push_back(
+          fmt::format("{}, expected {}", result.failure->cause.actual, result.failure->cause.expected));
+    } else {
+      cause.details.push_back(result.failure->cause.actual.empty() ? result.failure->cause.rationale
+                                                                   : result.failure->cause.actual);
+    }
+    result.failure = Failure{result.failure ? result.failure->verdict : Verdict::fail, std::move(cause)};
+    result.is_wrong_output = false;
+  }
+
+  /// What has got into the outputs, though nobody has written it.
+  void add_undefined_values(const std::vector<T>& x, CallReport& report) {
+    const auto add = [&](const Buffer& buffer, std::size_t bytes) {
+      if (std::optional<vgpu::Finding> finding = device_.undefined_value(buffer, bytes)) {
+        report.findings.push_back(*std::move(finding));
+        ++report.findings_total;
+      }
+    };
+    add(y_, task_->relevant(x) * sizeof(T));
+    if (kept_) add(*kept_, sizeof(std::int32_t));
+    vgpu::sort_most_basic_first(report.findings);
+  }
+
+  Arguments arguments() const {
+    Arguments arguments{x_, y_, std::nullopt, n_};
+    if (kept_) arguments.kept = *kept_;
+    return arguments;
+  }
+
+  Outputs<T> read_outputs() const {
+    Outputs<T> outputs;
+    outputs.y.resize(n_);
+    device_.read(y_, outputs.y.data());
+    if (kept_) device_.read(*kept_, &outputs.kept);
+    return outputs;
+  }
+
+  /// Where, what was printed, and how to run it again.
+  void complete(Failure& failure, Submission& submission, const Case& which) const {
+    Cause& cause = failure.cause;
+    cause.headline = headline_of(plan_, check_, device_, which);
+    if (const auto lines = first_lines(submission.output(), shown_lines); !lines.empty()) {
+      cause.details.push_back("the program printed:");
+      for (const std::string& line : lines) cause.details.push_back("  " + line);
+    }
+    cause.next = again_command(plan_, device_, which);
+  }
+
+  /// The input changed, or memory around the buffers did.
+  std::optional<Failure> memory_failure(const std::vector<T>& x) const {
+    std::vector<T> now(n_);
+    device_.read(x_, now.data());
+    for (std::size_t i = 0; i < n_; ++i) {
+      if (std::memcmp(&now[i], &x[i], sizeof(T)) == 0) continue;
+      Failure failure;
+      failure.cause.id = "input.changed";
+      failure.cause.rationale = "the input was changed: d_x is for reading only";
+      failure.cause.actual = fmt::format("x[{}] = {}", i, text_of(now[i]));
+      failure.cause.expected = text_of(x[i]);
+      failure.cause.where = place_of(plan_, i);
+      return failure;
+    }
+    std::vector<std::pair<Buffer, const char*>> buffers = {{x_, "d_x"}, {y_, "d_y"}};
+    if (kept_) buffers.emplace_back(*kept_, "d_kept");
+    for (const auto& [buffer, name] : buffers) {
+      const std::optional<std::string> damage = device_.damaged_guard(buffer);
+      if (!damage) continue;
+      Failure failure;
+      failure.cause.id = "bounds.global";
+      failure.cause.rationale = fmt::format("a write outside {}: {}", name, *damage);
+      failure.cause.details.push_back("every thread must compare its index with n before it writes");
+      return failure;
+    }
+    return std::nullopt;
+  }
+
+  const Plan& plan_;
+  const CheckPlan& check_;
+  Device& device_;
+  std::unique_ptr<Task<T>> task_;
+  std::size_t n_;
+  OwnedBuffer x_, y_;
+  std::optional<OwnedBuffer> kept_;
+};
+
+}  // namespace
+
+std::unique_ptr<Trial> make_trial(const Plan& plan, const CheckPlan& check, Device& device, std::size_t n) {
+  if (check.element == ElementType::floats) return std::make_unique<TypedTrial<float>>(plan, check, device, n);
+  return std::make_unique<TypedTrial<Affine>>(plan, check, device, n);
+}
+
+std::string headline_of(const Plan& plan, const CheckPlan& check, const Device& device, const Case& which) {
+  return fmt::format("{} of {}, n = {}, seed {}{}{}", noun_of(check.operation),
+                     check.element == ElementType::floats ? "floats" : "affine maps", which.n, plan.seed,
+                     device.is_virtual() ? fmt::format(", schedule {}", vgpu::name_of(which.order)) : std::string(),
+                     which.repeat == 0 ? std::string() : fmt::format(", call {}", which.repeat + 1));
+}
+
+std::string again_command(const Plan& plan, const Device& device, const Case& which) {
+  if (plan.again.empty()) return {};
+  return fmt::format("{} --n {} --seed {}{}", plan.again, which.n, plan.seed,
+                     device.is_virtual() ? fmt::format(" --schedule {}", vgpu::name_of(which.order)) : std::string());
+}
+
+std::string again_command(const Plan& plan, std::size_t n) {
+  return plan.again.empty() ? std::string() : fmt::format("{} --n {} --seed {}", plan.again, n, plan.seed);
+}
+
+std::string again_command(const Plan& plan) {
+  return plan.again.empty() ? std::string() : fmt::format("{} --seed {}", plan.again, plan.seed);
+}
+
+}  // namespace scanlab::grade

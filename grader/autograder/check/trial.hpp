@@ -1,0 +1,49 @@
+// One call of an entry on fresh data, with everything that can be checked afterwards.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autograder/check/task.hpp"
+#include "autograder/device/device.hpp"
+#include "autograder/plan.hpp"
+#include "autograder/process/submission.hpp"
+
+namespace scanlab::grade {
+
+struct TrialResult {
+  std::optional<Failure> failure;       ///< complete but for the diagnosis by other runs
+  bool is_wrong_output = false;         ///< … and all that is known is that the output's values are wrong
+  std::vector<vgpu::Finding> findings;  ///< the most basic first; the failure's own is the first one
+  std::uint64_t findings_total = 0;     ///< with those that were left out
+  std::uint64_t output_hash = 0;        ///< of what is looked at of the outputs, seeded with the hash given
+  std::uint64_t mistake = 0;            ///< the wrong output's Mistake::fingerprint; 0: all is right
+  std::vector<std::pair<std::string, double>> counts;
+  std::vector<vgpu::Finding> costs;  ///< the lines that cost most, where work was counted
+};
+
+/// Calls of one check at one size. The memory is the same for all of them, and is filled anew before each.
+class Trial {
+ public:
+  virtual ~Trial() = default;
+  virtual TrialResult run(Submission& submission, const Case& which, Counting counting, std::uint64_t hash) = 0;
+};
+
+/// Allocates for n elements; all arguments outlive it.
+std::unique_ptr<Trial> make_trial(const Plan& plan, const CheckPlan& check, Device& device, std::size_t n);
+
+/// "inclusive scan of floats, n = 1025, seed 7, schedule reversed"
+std::string headline_of(const Plan& plan, const CheckPlan& check, const Device& device, const Case& which);
+/// "grader/scanlab check 02 --n 1025 --seed 7 --schedule reversed"
+std::string again_command(const Plan& plan, const Device& device, const Case& which);
+/// … under all schedules: "grader/scanlab check 02 --n 1025 --seed 7".
+std::string again_command(const Plan& plan, std::size_t n);
+/// … of all cases: "grader/scanlab check 02 --seed 7".
+std::string again_command(const Plan& plan);
+
+}  // namespace scanlab::grade

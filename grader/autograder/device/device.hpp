@@ -1,0 +1,126 @@
+// A device as the judge uses it: memory that the judge owns, lent to a runner for the length of a call.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autograder/process/time_limit.hpp"
+#include "autograder/result.hpp"
+#include "runner/protocol.hpp"
+#include "vgpu/core/run/schedule.hpp"
+
+namespace scanlab::grade {
+
+/// Device memory of the judge's.
+struct Buffer {
+  std::uint64_t address = 0;
+  std::size_t bytes = 0;
+};
+
+/// What could have carried data between a runner's host code and the device during one call.
+struct HostTraffic {
+  std::uint64_t bytes_out = 0, bytes_in = 0;  ///< from the device to the host, and back
+  std::string out, in;                        ///< by what: "4096 by copies to the host (cudaMemcpy)"
+};
+
+/// What the device saw of a runner during one call.
+struct CallReport {
+  std::optional<Failure> failure;  ///< a fault: verdict `fail`, `timeout`, or `error` for what the device cannot do
+  std::vector<std::pair<std::string, double>> counts;  ///< by counter's name; empty unless counting was asked for
+  std::vector<vgpu::Finding> findings;                 ///< of the device's checks and its faults; a real GPU has none
+  std::uint64_t findings_total = 0;                    ///< with those that were left out
+  std::vector<vgpu::Finding> costs;                    ///< the lines that cost most, where work was counted
+  HostTraffic traffic;                                 ///< on a real GPU nothing is known of it
+  std::string output;                                  ///< what kernels have printed
+  bool is_flooded = false;                             ///< they have printed more than they may
+};
+
+enum class Counting { off, on };
+
+/// One runner's way to the device. The judge alone uses the device except between begin_call() and end_call().
+class Connection {
+ public:
+  virtual ~Connection() = default;
+  /// A descriptor that the runner inherits under `runner::vgpu_variable`, or -1. Closed by release_fd().
+  virtual int fd() const { return -1; }
+  virtual void release_fd() {}
+  /// Lets the runner use the device under `schedule`, until `limit`, which outlives the call, is out.
+  virtual void begin_call(const vgpu::Schedule& schedule, Counting counting, const TimeLimit& limit) = 0;
+  /// Takes the device back, once everything that the runner has submitted has run.
+  virtual CallReport end_call() = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  /// For people: "scanlab virtual GPU (small), 4 multiprocessors".
+  virtual std::string description() const = 0;
+  /// True when the order of warps is chosen by a schedule, and work is counted.
+  virtual bool is_virtual() const = 0;
+  /// What the limit of a check counts here.
+  TimeLimit::Counts counted_time() const {
+    return is_virtual() ? TimeLimit::Counts::processor_time : TimeLimit::Counts::clock;
+  }
+  /// Nothing but the first `n` elements of a buffer may be touched; how a violation shows depends on the device: as a
+  /// fault, or afterwards in damaged_guard(). `label` names the memory in messages. Throws KitFault when there is none.
+  virtual Buffer allocate(std::size_t bytes, const std::string& label) = 0;
+  virtual void free(const Buffer& buffer) = 0;
+  virtual void write(const Buffer& to, const void* from) = 0;  ///< all of it
+  virtual void read(const Buffer& from, void* to) = 0;         ///< all of it
+  virtual void fill(const Buffer& to, unsigned char byte) = 0;
+  /// The same, for memory that a program is to write: reading it first is reading what nobody has written.
+  virtual void blank(const Buffer& to, unsigned char byte) { fill(to, byte); }
+  /// The first value in the first `bytes` of a buffer that comes from memory which nobody has written; nothing when
+  /// there is none, or when the device does not tell.
+  virtual std::optional<vgpu::Finding> undefined_value(const Buffer&, std::size_t /*bytes*/) { return std::nullopt; }
+  /// "16 bytes after the end were overwritten", when the bytes around a buffer are not what they were.
+  virtual std::optional<std::string> damaged_guard(const Buffer&) { return std::nullopt; }
+  virtual runner::DevicePointer share(const Buffer& buffer) = 0;
+  virtual std::unique_ptr<Connection> connect(std::size_t output_limit) = 0;
+
+  // What timing checks need; a virtual device is never timed.
+
+  /// All of `from` to `to`, which is as large, within the device. Done when it returns.
+  virtual void copy(const Buffer& to, const Buffer& from) {
+    std::vector<unsigned char> bytes(from.bytes);
+    read(from, bytes.data());
+    write(to, bytes.data());
+  }
+  /// The same for bytes [first, last) of each row of `row` bytes; the last row may be shorter.
+  virtual void copy_columns(const Buffer& to, const Buffer& from, std::size_t row, std::size_t first,
+                            std::size_t last) {
+    std::vector<unsigned char> bytes(last - first);
+    for (std::size_t at = first; at < to.bytes; at += row) {
+      const std::size_t there = std::min(bytes.size(), to.bytes - at);
+      read({from.address + at, there}, bytes.data());
+      write({to.address + at, there}, bytes.data());
+    }
+  }
+  /// Bytes that the device's largest cache holds; 0: it has none, or does not tell.
+  virtual std::size_t cache_bytes() const { return 0; }
+  /// Why the device runs slower than it could at this moment; empty: it does not. Nothing when it does not tell.
+  virtual std::optional<std::vector<std::string>> slowdowns() { return std::nullopt; }
+};
+
+/// Memory that is freed at the end of its scope.
+class OwnedBuffer {
+ public:
+  OwnedBuffer(Device& device, std::size_t bytes, const std::string& label)
+      : device_(device), buffer_(device.allocate(bytes, label)) {}
+  ~OwnedBuffer() { device_.free(buffer_); }
+  OwnedBuffer(const OwnedBuffer&) = delete;
+  OwnedBuffer& operator=(const OwnedBuffer&) = delete;
+  operator const Buffer&() const { return buffer_; }
+
+ private:
+  Device& device_;
+  Buffer buffer_;
+};
+
+}  // namespace scanlab::grade

@@ -1,0 +1,351 @@
+#include "autograder/device/virtual_device.hpp"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "autograder/device/leaks.hpp"
+#include "autograder/findings.hpp"
+#include "vgpu/checks/check_suite.hpp"
+#include "vgpu/checks/cost/counters.hpp"
+#include "vgpu/checks/cost/line_costs.hpp"
+#include "vgpu/checks/cost/spread.hpp"
+#include "vgpu/checks/cost/waits.hpp"
+#include "vgpu/checks/fault_finding.hpp"
+#include "vgpu/checks/finding_order.hpp"
+#include "vgpu/checks/uninitialised/uninitialised.hpp"
+#include "vgpu/core/run/device.hpp"
+#include "vgpu/core/run/parallel.hpp"
+#include "vgpu/server/session.hpp"
+
+namespace scanlab::grade {
+
+namespace {
+
+/// Raises a flag and calls a function when a limit is out, from a thread of its own: the judge's may be waiting for the
+/// device.
+class Alarm {
+ public:
+  explicit Alarm(std::function<void()> when_out)
+      : when_out_(std::move(when_out)), thread_([this](std::stop_token stop) { run(stop); }) {}
+
+  void arm(const TimeLimit& limit) {
+    const std::lock_guard lock(mutex_);
+    limit_ = &limit;
+    changed_.notify_all();
+  }
+  void disarm() {
+    const std::lock_guard lock(mutex_);
+    limit_ = nullptr;
+  }
+  /// Stays up once it is up.
+  void raise() { raised_ = true; }
+  const volatile bool* flag() const { return &raised_; }
+
+ private:
+  void run(std::stop_token stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+      if (limit_ == nullptr) {
+        changed_.wait(lock, stop, [this] { return limit_ != nullptr; });
+      } else if (limit_->out() != TimeLimit::Out::nothing) {
+        raised_ = true;
+        limit_ = nullptr;
+        when_out_();
+      } else {
+        changed_.wait_for(lock, stop, look_interval, [this] { return limit_ == nullptr; });
+      }
+    }
+  }
+
+  static constexpr std::chrono::milliseconds look_interval{20};
+
+  std::function<void()> when_out_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  const TimeLimit* limit_ = nullptr;  ///< null: nothing to look after
+  volatile bool raised_ = false;      // the engine polls it through vgpu::Device::cancel
+  std::jthread thread_;               // last: it uses all of the above
+};
+
+Failure failure_of(const vgpu::Fault& fault, const TimeLimit& limit) {
+  Failure failure;
+  failure.cause = cause_of(vgpu::to_finding(fault));
+  switch (fault.kind) {
+    case vgpu::Fault::Kind::budget:
+      failure.verdict = Verdict::timeout;
+      if (limit.out() != TimeLimit::Out::nothing) {
+        failure.cause.actual =
+            fmt::format("the kernel was still running after {}, the limit of a check", text_of(limit));
+      }
+      break;
+    case vgpu::Fault::Kind::unsupported:
+      failure.verdict = Verdict::error;  // the virtual GPU's gap, not the submission's mistake
+      break;
+    default:
+      break;
+  }
+  return failure;
+}
+
+/// The session with one runner: served by a thread of its own, which uses the device only while a call is on.
+class VirtualConnection : public Connection {
+ public:
+  /// `checks` is null where nobody looks for mistakes.
+  VirtualConnection(vgpu::Device& device, vgpu::CheckSuite* checks, std::size_t output_limit, int judge_fd,
+                    int runner_fd)
+      : device_(device),
+        checks_(checks),
+        output_limit_(output_limit),
+        runner_fd_(runner_fd),
+        session_(device, judge_fd, options()),
+        gate_(session_.lock()),
+        alarm_([this] { session_.stop(); }) {
+    device_.cancel = alarm_.flag();
+    server_ = std::thread([this] { session_.serve(); });
+  }
+
+  ~VirtualConnection() override {
+    release_fd();
+    alarm_.raise();
+    session_.stop();
+    if (gate_.owns_lock()) gate_.unlock();  // serve() may be waiting for it
+    server_.join();
+    device_.cancel = nullptr;
+    stop_counting();
+  }
+
+  int fd() const override { return runner_fd_; }
+
+  void release_fd() override {
+    if (runner_fd_ >= 0) close(runner_fd_);
+    runner_fd_ = -1;
+  }
+
+  void begin_call(const vgpu::Schedule& schedule, Counting counting, const TimeLimit& limit) override {
+    limit_ = &limit;
+    device_.schedule = schedule;
+    faults_.clear();
+    output_.clear();
+    if (checks_ != nullptr) checks_->reset();
+    if (counting == Counting::on) {
+      counters_.reset();
+      device_.attach(&counters_);
+      line_costs_.reset();
+      device_.attach(&line_costs_);
+      spread_.reset();
+      device_.attach(&spread_);
+      follows_waits_ = schedule.order == vgpu::Schedule::Order::random;
+      waits_.reset();
+      if (follows_waits_) device_.attach(&waits_);
+      is_counting_ = true;
+    }
+    alarm_.arm(limit);
+    session_.reset_traffic(gate_);  // before anything of the call, also what a thread has asked for in advance
+    gate_.unlock();
+  }
+
+  CallReport end_call() override {
+    session_.drain();  // what was launched and not waited for belongs to this call
+    const std::string internal_error = session_.internal_error(), closed_because = session_.closed_because();
+    gate_ = session_.lock();
+    const server::Traffic traffic = session_.traffic(gate_);
+    alarm_.disarm();
+    const bool followed_waits = follows_waits_, was_counting = stop_counting();
+    if (!internal_error.empty()) throw KitFault("the virtual GPU failed: " + internal_error);
+
+    CallReport report;
+    report.output = std::move(output_);
+    report.is_flooded = is_flooded_;
+    report.traffic = {traffic.flow.bytes_out(), traffic.flow.bytes_in(), traffic.flow.out_text(),
+                      traffic.flow.in_text()};
+    if (is_flooded_) faults_.clear();  // the kernel was stopped for that
+    if (was_counting) {
+      report.counts = counters_.counts().named();
+      if (followed_waits) report.counts.emplace_back("chained_waits", static_cast<double>(waits_.longest()));
+      report.counts.emplace_back("busiest_warp", static_cast<double>(spread_.busiest_warp()));
+      report.counts.emplace_back("busiest_block", static_cast<double>(spread_.busiest_block()));
+      // Memory that the host sees needs no copy to be read there.
+      report.counts.emplace_back("host_copies", static_cast<double>(traffic.copies_to_host + traffic.shared));
+      using Cost = vgpu::LineCosts::Cost;
+      for (const Cost cost : {Cost::bank_conflicts, Cost::sectors, Cost::divergence, Cost::barriers})
+        for (vgpu::Finding& line : line_costs_.findings(cost)) report.costs.push_back(std::move(line));
+    }
+    if (checks_ != nullptr) add_findings(report, traffic);
+    if (!faults_.empty()) {
+      report.failure = failure_of(faults_.front(), *limit_);
+    } else if (!closed_because.empty()) {
+      report.failure = Failure{};
+      report.failure->cause.id = "runner.changed";
+      report.failure->cause.rationale = "the program did not talk to the virtual GPU as the CUDA runtime does";
+      report.failure->cause.details = {closed_because};
+      report.failure->cause.next = "use the device through CUDA's functions only";
+    }
+    return report;
+  }
+
+ private:
+  void add_findings(CallReport& report, const server::Traffic& traffic) {
+    vgpu::CheckSuite::Findings found = checks_->findings();
+    report.findings = std::move(found.list);
+    report.findings_total = found.total;
+    const auto add = [&](vgpu::Finding finding) {
+      report.findings.push_back(std::move(finding));
+      ++report.findings_total;
+    };
+    if (!faults_.empty()) add(vgpu::to_finding(faults_.front()));  // the others follow from it
+    if (std::optional<vgpu::Finding> leak = leaks_.call(traffic.allocations, traffic.releases)) add(*std::move(leak));
+    vgpu::sort_most_basic_first(report.findings);
+  }
+
+  server::SessionOptions options() {
+    server::SessionOptions options;
+    if (checks_ != nullptr) options.work = checks_->work();
+    // This process pays for them: far more than any lab needs, and less than any machine has.
+    options.max_module_bytes = options.max_modules_bytes = 16u << 20;
+    options.max_allocated_bytes = 1u << 30;
+    options.max_shared_bytes = 256u << 20;
+    options.counts_data_flow = true;
+    // Not by way of the program, which could read there what the device has. As on_fault, under the gate.
+    options.on_output = [this](std::string_view text) {
+      const std::size_t room = output_limit_ - output_.size();
+      output_.append(text.substr(0, room));
+      if (text.size() <= room) return;
+      is_flooded_ = true;
+      alarm_.raise();  // it prints without end, perhaps
+      session_.stop();
+    };
+    // Called by the serving thread under the gate, as faults_ is only used by whoever holds it.
+    options.on_fault = [this](const vgpu::Fault& fault) {
+      if (faults_.size() < most_faults) faults_.push_back(fault);
+    };
+    return options;
+  }
+
+  bool stop_counting() {
+    if (is_counting_) {
+      device_.detach(&counters_);
+      device_.detach(&line_costs_);
+      device_.detach(&spread_);
+    }
+    if (std::exchange(follows_waits_, false)) device_.detach(&waits_);
+    return std::exchange(is_counting_, false);
+  }
+
+  static constexpr std::size_t most_faults = 8;
+
+  vgpu::Device& device_;
+  vgpu::CheckSuite* checks_;
+  std::size_t output_limit_;  ///< bytes that kernels may print in a call
+  Leaks leaks_;
+  int runner_fd_;
+  vgpu::Counters counters_;
+  vgpu::LineCosts line_costs_;
+  vgpu::Spread spread_;
+  vgpu::Waits waits_;
+  const TimeLimit* limit_ = nullptr;  ///< of the call
+  bool is_counting_ = false;
+  bool follows_waits_ = false;  ///< counting, and under a schedule that runs blocks side by side
+  std::vector<vgpu::Fault> faults_;
+  std::string output_;  ///< of kernels, in this call
+  bool is_flooded_ = false;
+  server::Session session_;
+  std::unique_lock<std::mutex> gate_;  ///< held except during a call
+  Alarm alarm_;
+  std::thread server_;
+};
+
+class VirtualDevice : public Device {
+ public:
+  VirtualDevice(std::string name, const vgpu::DeviceProfile& profile, std::uint64_t warp_instructions,
+                Checking checking, const std::vector<vgpu::Observer*>& observers)
+      : name_(std::move(name)), device_(profile) {
+    if (checking == Checking::on) checks_.emplace(device_);
+    for (vgpu::Observer* observer : observers) device_.attach(observer);
+    device_.max_warp_instructions = warp_instructions;
+    device_.threads = vgpu::default_threads();
+    device_.print = [](std::string_view) {};  // device printf outside a session: nobody to show it to
+  }
+
+  std::string description() const override {
+    return fmt::format("scanlab virtual GPU ({}), {} multiprocessors", name_, device_.profile().multiprocessors);
+  }
+
+  bool is_virtual() const override { return true; }
+
+  Buffer allocate(std::size_t bytes, const std::string& label) override {
+    const vgpu::Address address = device_.memory().allocate(bytes, label);
+    if (address == 0) throw KitFault(fmt::format("the virtual GPU has no {} bytes left for {}", bytes, label));
+    return {address, bytes};
+  }
+
+  // A failing call means that a submission has freed the judge's memory; the session allows it only its own.
+  void free(const Buffer& buffer) override { device_.memory().free(buffer.address); }
+  void write(const Buffer& to, const void* from) override {
+    if (!device_.memory().write(to.address, from, to.bytes)) throw lost();
+  }
+  void read(const Buffer& from, void* to) override {
+    if (!device_.memory().read(to, from.address, from.bytes)) throw lost();
+  }
+  void fill(const Buffer& to, unsigned char byte) override {
+    if (!device_.memory().fill(to.address, std::byte{byte}, to.bytes)) throw lost();
+  }
+
+  void blank(const Buffer& to, unsigned char byte) override {
+    fill(to, byte);
+    if (checks_) checks_->uninitialised().forget(to.address, to.bytes);
+  }
+  std::optional<vgpu::Finding> undefined_value(const Buffer& buffer, std::size_t bytes) override {
+    return checks_ ? checks_->uninitialised().undefined_value(buffer.address, bytes) : std::nullopt;
+  }
+
+  runner::DevicePointer share(const Buffer& buffer) override {
+    runner::DevicePointer pointer;
+    pointer.how = runner::DevicePointer::How::address;
+    pointer.address = buffer.address;
+    return pointer;
+  }
+
+  std::unique_ptr<Connection> connect(std::size_t output_limit) override {
+    int fds[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
+      throw KitFault(fmt::format("no socket for the virtual GPU: {}", std::strerror(errno)));
+    }
+    return std::make_unique<VirtualConnection>(device_, checks_ ? &*checks_ : nullptr, output_limit, fds[0], fds[1]);
+  }
+
+ private:
+  static KitFault lost() { return KitFault("memory of the check is gone from the virtual GPU"); }
+
+  std::string name_;  ///< of the profile; programs are told another, of a GPU
+  vgpu::Device device_;
+  std::optional<vgpu::CheckSuite> checks_;  ///< for the device's whole life: it sees what the judge writes, too
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_virtual_device(const std::string& profile, std::uint64_t warp_instructions,
+                                            Checking checking, const std::vector<vgpu::Observer*>& observers) {
+  try {
+    return std::make_unique<VirtualDevice>(profile, vgpu::profile_by_name(profile), warp_instructions, checking,
+                                           observers);
+  } catch (const std::invalid_argument& error) {
+    throw KitFault(error.what());
+  }
+}
+
+}  // namespace scanlab::grade

@@ -1,0 +1,21 @@
+// The virtual GPU, inside the judge's own process.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "autograder/device/device.hpp"
+#include "vgpu/core/run/observer.hpp"
+
+namespace scanlab::grade {
+
+/// Whether the device looks for mistakes in what kernels do, which takes time.
+enum class Checking { off, on };
+
+/// `profile` as vgpu::profile_by_name knows it (KitFault otherwise); at most `warp_instructions` a launch. `observers`,
+/// which outlive the device, listen to every launch.
+std::unique_ptr<Device> make_virtual_device(const std::string& profile, std::uint64_t warp_instructions,
+                                            Checking checking, const std::vector<vgpu::Observer*>& observers = {});
+
+}  // namespace scanlab::grade

@@ -1,9 +1,0 @@
-#include "autograder/cuda_device.hpp"
-
-namespace scanlab::grade {
-
-std::unique_ptr<Device> make_cuda_device() {
-  throw KitFault("this judge is built without NVIDIA's CUDA runtime; a real GPU needs the program judge-gpu");
-}
-
-}  // namespace scanlab::grade

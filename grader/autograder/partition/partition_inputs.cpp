@@ -1,0 +1,113 @@
+#include "autograder/partition/partition_inputs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "autograder/check/inputs.hpp"
+
+namespace scanlab::grade {
+
+namespace {
+
+using Flags = std::vector<char>;
+
+void fill_by_chance(Flags& flags, std::size_t begin, std::size_t end, std::uint64_t sixteenths, Random& random) {
+  for (std::size_t i = begin; i < end; ++i) flags[i] = random.below(16) < sixteenths;
+}
+
+void fill_runs(Flags& flags, std::size_t begin, std::size_t end, Random& random) {
+  bool kept = random.below(2) == 0;
+  while (begin < end) {
+    const std::size_t next = std::min<std::size_t>(end, begin + 1 + random.below(100));
+    std::fill(flags.begin() + static_cast<std::ptrdiff_t>(begin), flags.begin() + static_cast<std::ptrdiff_t>(next),
+              kept);
+    begin = next;
+    kept = !kept;
+  }
+}
+
+/// Stretches that end anywhere: sections and warps begin and end within all patterns. Each pattern comes as often as
+/// the others, in a random order, so that the share of kept elements is close to a half.
+void fill_mixture(Flags& flags, Random& random) {
+  constexpr int runs = -1;
+  std::array kinds = {0, 1, 8, 8, 15, 16, runs};  // chances in sixteenths
+  const std::size_t longest = std::clamp<std::size_t>(flags.size() / 4, 32, 2048);
+  std::size_t next = kinds.size();
+  for (std::size_t begin = 0; begin < flags.size();) {
+    if (next == kinds.size()) {
+      for (std::size_t i = kinds.size(); i > 1; --i) std::swap(kinds[i - 1], kinds[random.below(i)]);
+      next = 0;
+    }
+    const std::size_t end = std::min<std::size_t>(flags.size(), begin + 1 + random.below(longest));
+    const int kind = kinds[next++];
+    if (kind == runs) {
+      fill_runs(flags, begin, end, random);
+    } else {
+      fill_by_chance(flags, begin, end, static_cast<std::uint64_t>(kind), random);
+    }
+    begin = end;
+  }
+}
+
+std::vector<float> elements_of(const Flags& flags, std::uint64_t seed, Random& random, float) {
+  std::vector<float> x = magnitude_floats(flags.size(), seed);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = std::copysign(x[i], flags[i] ? 1.0f : -1.0f);
+    if (!flags[i] && random.below(4) == 0) x[i] = identity<float>();
+  }
+  return x;
+}
+
+std::vector<Affine> elements_of(const Flags& flags, std::uint64_t seed, Random& random, Affine) {
+  std::vector<Affine> x = affine_maps(flags.size(), seed);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i].b = flags[i] ? x[i].b | 1u : x[i].b & ~1u;
+    if (!flags[i] && random.below(4) == 0) x[i] = identity<Affine>();
+  }
+  return x;
+}
+
+}  // namespace
+
+std::vector<char> kept_flags(std::size_t n, Pattern pattern, std::uint64_t seed) {
+  Random random(seed);
+  Flags flags(n, pattern == Pattern::all || pattern == Pattern::all_but_one);
+  switch (pattern) {
+    case Pattern::mixture:
+      fill_mixture(flags, random);
+      break;
+    case Pattern::half:
+      fill_by_chance(flags, 0, n, 8, random);
+      break;
+    case Pattern::few:
+      fill_by_chance(flags, 0, n, 1, random);
+      break;
+    case Pattern::most:
+      fill_by_chance(flags, 0, n, 15, random);
+      break;
+    case Pattern::runs:
+      fill_runs(flags, 0, n, random);
+      break;
+    case Pattern::one:
+    case Pattern::all_but_one:
+      if (n > 0) flags[random.below(n)] ^= 1;
+      break;
+    case Pattern::none:
+    case Pattern::all:
+      break;
+  }
+  return flags;
+}
+
+template <typename T>
+std::vector<T> partition_input(std::size_t n, Pattern pattern, std::uint64_t seed) {
+  Random random(mix(seed, "identities"));
+  return elements_of(kept_flags(n, pattern, mix(seed, "flags")), seed, random, T());
+}
+
+template std::vector<float> partition_input(std::size_t, Pattern, std::uint64_t);
+template std::vector<Affine> partition_input(std::size_t, Pattern, std::uint64_t);
+
+}  // namespace scanlab::grade

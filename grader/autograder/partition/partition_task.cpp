@@ -1,0 +1,100 @@
+#include "autograder/partition/partition_task.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "autograder/hash.hpp"
+#include "autograder/partition/partition_diagnosis.hpp"
+
+namespace scanlab::grade {
+
+namespace {
+
+template <typename T>
+class PartitionTask : public Task<T> {
+ public:
+  explicit PartitionTask(Others others) : others_(others) {}
+
+  std::vector<T> input(const Case& which, std::uint64_t seed) const override {
+    return partition_input<T>(which.n, pattern_of(which), seed);
+  }
+
+  std::size_t relevant(std::span<const T> x) const override {
+    if (others_ == Others::behind) return x.size();
+    return static_cast<std::size_t>(std::count_if(x.begin(), x.end(), [](T element) { return is_kept(element); }));
+  }
+
+  std::optional<Mistake> mistake(std::span<const T> x, const Outputs<T>& outputs) const override {
+    const Partition<T> right = partition_of(x, others_);
+    const bool is_count_right = std::cmp_equal(outputs.kept, right.kept);
+    const PartitionEvidence<T> evidence{x, outputs.y, outputs.kept, others_, right};
+    Cause cause;
+    const std::size_t first = first_wrong(evidence);
+    if (first < right.y.size()) {
+      cause = elements_cause(evidence, first);
+      if (!is_count_right) {
+        cause.details.push_back(fmt::format("*d_kept = {}, expected {}", text_of_count(outputs.kept), right.kept));
+      }
+    } else if (!is_count_right) {
+      cause.actual = fmt::format("*d_kept = {}", text_of_count(outputs.kept));
+      cause.expected = fmt::to_string(right.kept);
+      set_diagnosis(cause, recognise_count(evidence));
+      cause.details.push_back("the elements of d_y are right");
+    } else {
+      return std::nullopt;
+    }
+    cause.details.push_back(
+        fmt::format("of {}, {} {} to be kept", elements_text(x.size()), right.kept, right.kept == 1 ? "is" : "are"));
+    const std::uint64_t of_elements = hash_bytes(hash_start, outputs.y.data(), right.y.size() * sizeof(T));
+    return Mistake{std::move(cause), hash_bytes(of_elements, &outputs.kept, sizeof outputs.kept)};
+  }
+
+ private:
+  static void set_diagnosis(Cause& cause, Diagnosis diagnosis) {
+    cause.id = std::move(diagnosis.id);
+    cause.rationale = std::move(diagnosis.text);
+  }
+
+  static std::string text_of_count(std::int32_t count) {
+    return count == unwritten_count ? "unwritten" : fmt::to_string(count);
+  }
+
+  static Cause elements_cause(const PartitionEvidence<T>& e, std::size_t first) {
+    std::size_t wrong = 0, last = first;
+    for (std::size_t i = first; i < e.right.y.size(); ++i) {
+      if (e.y[i] == e.right.y[i]) continue;
+      ++wrong;
+      last = i;
+    }
+    Cause cause;
+    cause.actual = fmt::format("y[{}] = {}", first, text_of(e.y[first]));
+    cause.expected = text_of(e.right.y[first]);
+    set_diagnosis(cause, recognise_partition(e));
+    cause.details.push_back(wrong_text(wrong, e.right.y.size(), last));
+    return cause;
+  }
+
+  Others others_;
+};
+
+}  // namespace
+
+Pattern pattern_of(const Case& which) {
+  constexpr std::array others = {Pattern::half, Pattern::none,        Pattern::few,  Pattern::all,
+                                 Pattern::runs, Pattern::all_but_one, Pattern::most, Pattern::one};
+  if (which.repeat == 0) return Pattern::mixture;
+  return others[(which.n + which.repeat + static_cast<std::size_t>(which.data_order)) % others.size()];
+}
+
+template <typename T>
+std::unique_ptr<Task<T>> make_partition_task(Others others) {
+  return std::make_unique<PartitionTask<T>>(others);
+}
+
+template std::unique_ptr<Task<float>> make_partition_task(Others);
+template std::unique_ptr<Task<Affine>> make_partition_task(Others);
+
+}  // namespace scanlab::grade

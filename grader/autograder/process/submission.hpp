@@ -1,0 +1,56 @@
+// A submission as something that can be called: its process is started when it is needed, and anew after a fault.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "autograder/device/device.hpp"
+#include "autograder/plan.hpp"
+#include "autograder/process/runner_process.hpp"
+
+namespace scanlab::grade {
+
+/// What an entry is called with.
+struct Arguments {
+  Buffer x, y;
+  std::optional<Buffer> kept;  ///< one int, of entries that have d_kept
+  std::size_t n = 0;           ///< elements
+};
+
+class Submission {
+ public:
+  /// All must outlive the submission. Its calls end when `limit`, which may be others' as well, is out.
+  Submission(const Plan& plan, Device& device, ElementType element, TimeLimit& limit);
+  ~Submission();
+
+  /// Calls the entry once. The report's failure covers everything that can be seen without the output:
+  /// faults, CUDA errors, and the ways in which a process can end. Its headline is empty.
+  CallReport call(Operation entry, const Arguments& arguments, const vgpu::Schedule& schedule,
+                  Counting counting = Counting::off);
+
+  /// Ends the process; the next call starts a fresh one.
+  void restart();
+  /// Calls that this process has answered.
+  unsigned calls_answered() const { return calls_; }
+  /// What the last call has printed, for the details of a failure.
+  std::string output();
+
+ private:
+  RunnerProcess::Options options_for(const std::filesystem::path& program) const;
+  void start();
+  /// Can a runner of the kit's own open the device memory of this call?
+  bool can_open_memory(runner::Call call);
+
+  const Plan& plan_;
+  Device& device_;
+  ElementType element_;
+  TimeLimit& limit_;
+  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<RunnerProcess> process_;
+  std::string last_output_;
+  std::string device_output_;  ///< what kernels have printed in the last call
+  unsigned calls_ = 0;
+};
+
+}  // namespace scanlab::grade

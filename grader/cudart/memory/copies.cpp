@@ -1,0 +1,354 @@
+// Copies and sets, by pointer and by symbol.
+#include <cstring>
+#include <iterator>
+
+#include "cudart/sides.hpp"
+
+namespace scanlab::cudart {
+
+using wire::Op;
+using wire::Request;
+
+namespace {
+
+const char* name_of(cudaMemcpyKind kind) {
+  switch (kind) {
+    case cudaMemcpyHostToHost:
+      return "cudaMemcpyHostToHost";
+    case cudaMemcpyHostToDevice:
+      return "cudaMemcpyHostToDevice";
+    case cudaMemcpyDeviceToHost:
+      return "cudaMemcpyDeviceToHost";
+    case cudaMemcpyDeviceToDevice:
+      return "cudaMemcpyDeviceToDevice";
+    default:
+      return "cudaMemcpyDefault";
+  }
+}
+
+/// Pinned memory is read and written in this process: its bounds are checked here.
+cudaError_t check_bounds(const Client& state, const void* pointer, std::size_t bytes) {
+  Address base = 0;
+  const AllocationNote* note = state.allocation_of(pointer, &base);
+  if (note == nullptr || on_device(state, pointer)) return cudaSuccess;
+  return bytes <= note->bytes - (address_of(pointer) - base) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+/// Does the pointer fit the side that `kind` claims? Memory that both sides can use fits both.
+bool fits(const Client& state, const void* pointer, bool device_claimed) {
+  return in_device_window(pointer) == device_claimed || is_shared(state, pointer);
+}
+
+cudaError_t check_kind(const Client& state, const void* to, const void* from, cudaMemcpyKind kind) {
+  bool to_device = false, from_device = false;
+  switch (kind) {
+    case cudaMemcpyDefault:
+      return cudaSuccess;
+    case cudaMemcpyHostToHost:
+      break;
+    case cudaMemcpyHostToDevice:
+      to_device = true;
+      break;
+    case cudaMemcpyDeviceToHost:
+      from_device = true;
+      break;
+    case cudaMemcpyDeviceToDevice:
+      to_device = from_device = true;
+      break;
+    default:
+      return cudaErrorInvalidMemcpyDirection;
+  }
+  const bool to_fits = fits(state, to, to_device);
+  if (to_fits && fits(state, from, from_device)) return cudaSuccess;
+  const void* wrong = to_fits ? from : to;
+  say("copy refused: its kind is %s, but the %s is a %s pointer (the destination is the first argument)", name_of(kind),
+      to_fits ? "source" : "destination", in_device_window(wrong) ? "device" : "host");
+  return cudaErrorInvalidValue;
+}
+
+/// Says which allocation a device range leaves.
+cudaError_t explain(Client& state, cudaError_t error, const char* what, const void* pointer, std::size_t bytes) {
+  if (error != cudaErrorInvalidValue || state.sticky != cudaSuccess) return error;
+  auto next = state.allocations.upper_bound(address_of(pointer));
+  if (next == state.allocations.begin()) {
+    say("%s of %zu bytes refused: its device pointer belongs to no allocation", what, bytes);
+    return error;
+  }
+  --next;
+  const std::uint64_t offset = address_of(pointer) - next->first;
+  say("%s of %zu bytes refused: it begins at byte %llu of %s and does not lie within it", what, bytes,
+      static_cast<unsigned long long>(offset), next->second.label.c_str());
+  return error;
+}
+
+/// Where pinned or registered memory lies in the device's window; 0 for other memory of the host.
+Address device_alias(const Client& state, const void* host) {
+  if (in_device_window(host)) return address_of(host);
+  const void* begin = nullptr;
+  const Registration* registration = registration_of(state, host, &begin);
+  if (registration == nullptr || registration->device == 0) return 0;
+  return registration->device + (address_of(host) - address_of(begin));
+}
+
+bool is_pageable(const Client& state, const void* host) {
+  return !in_device_window(host) && registration_of(state, host) == nullptr;
+}
+
+/// When the call returns, as CUDA documents it ("API synchronization behavior"): which of its work the host knows to
+/// be done. Here it is done in any case.
+std::uint32_t host_waits(const Client& state, const void* to, const void* from, Waits waits) {
+  const bool to_device = on_device(state, to), from_device = on_device(state, from);
+  const bool is_managed = is_shared(state, to) || is_shared(state, from);
+  if (waits == Waits::no)
+    return wire::flag_by_async | (from_device && !to_device && is_pageable(state, to) ? wire::flag_host_waits : 0);
+  if (to_device && from_device) return is_managed ? wire::flag_host_waits : 0;
+  // Pageable memory has been staged, but may be still on its way.
+  return to_device && is_pageable(state, from) ? wire::flag_host_has_waited : wire::flag_host_waits;
+}
+
+cudaError_t copy(Client& state, void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, Waits waits) {
+  if (bytes == 0) return waits == Waits::yes ? state.synchronise() : cudaSuccess;
+  if (to == nullptr || from == nullptr) return cudaErrorInvalidValue;
+  if (const cudaError_t error = check_kind(state, to, from, kind); error != cudaSuccess) return error;
+  for (const void* side : {static_cast<const void*>(to), from})
+    if (check_bounds(state, side, bytes) != cudaSuccess)
+      return explain(state, cudaErrorInvalidValue, "copy", side, bytes);
+  const std::uint32_t flags = flags_of(waits) | host_waits(state, to, from, waits);
+  const bool to_device = on_device(state, to), from_device = on_device(state, from);
+  // A kernel that still runs may write to pinned or registered memory, which is read in this process.
+  if (!from_device) state.drain();
+  if (to_device && from_device) {
+    Request request;
+    request.op = Op::copy_on_device;
+    request.flags = flags;
+    request.to = address_of(to);
+    request.from = address_of(from);
+    request.bytes = bytes;
+    return explain(state, state.submit(request), "copy on the device", to, bytes);
+  }
+  if (to_device)
+    return explain(state, state.copy_to_device(address_of(to), from, bytes, flags, device_alias(state, from)),
+                   "copy to the device", to, bytes);
+  if (from_device)
+    return explain(state, state.copy_to_host(to, address_of(from), bytes, flags, device_alias(state, to)),
+                   "copy to the host", from, bytes);
+  if (waits == Waits::yes)
+    if (const cudaError_t error = state.synchronise(); error != cudaSuccess) return error;
+  state.note(Client::wait_for_all());  // between two places of the host it is done when the call returns
+  std::memmove(to, from, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t fill(Client& state, void* to, int value, std::size_t bytes, Waits waits) {
+  if (bytes == 0) return cudaSuccess;
+  if (!in_device_window(to)) {
+    if (to != nullptr) say("cudaMemset takes a device pointer, and this is a host pointer (use memset)");
+    return cudaErrorInvalidValue;
+  }
+  Request request;
+  request.op = Op::fill;
+  // cudaMemset returns before it is done, but for memory that the host sees.
+  request.flags = waits == Waits::no ? wire::flag_by_async : is_shared(state, to) ? wire::flag_host_waits : 0;
+  request.to = address_of(to);
+  request.bytes = bytes;
+  request.value = static_cast<unsigned char>(value);
+  return explain(state, state.submit(request), "cudaMemset", to, bytes);
+}
+
+cudaError_t copy_rows(Client& state, void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                      std::size_t width, std::size_t height, cudaMemcpyKind kind, Waits waits) {
+  // The documented error; for a single row CUDA 13.0 was seen to return the other one, on an H200.
+  if (width > to_pitch || width > from_pitch) return height == 1 ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue;
+  if (width == to_pitch && width == from_pitch) return copy(state, to, from, width * height, kind, waits);
+  for (std::size_t row = 0; row < height; ++row) {
+    const cudaError_t error = copy(state, static_cast<char*>(to) + row * to_pitch,
+                                   static_cast<const char*>(from) + row * from_pitch, width, kind, waits);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t fill_rows(Client& state, void* to, std::size_t pitch, int value, std::size_t width, std::size_t height,
+                      Waits waits) {
+  if (width > pitch) return cudaErrorInvalidValue;
+  for (std::size_t row = 0; row < height; ++row)
+    if (const cudaError_t error = fill(state, static_cast<char*>(to) + row * pitch, value, width, waits);
+        error != cudaSuccess)
+      return error;
+  return cudaSuccess;
+}
+
+cudaError_t copy_box(Client& state, const cudaMemcpy3DParms& box, Waits waits) {
+  if (box.srcArray != nullptr || box.dstArray != nullptr) {
+    say("CUDA arrays are not supported by the virtual GPU yet");
+    return cudaErrorNotSupported;
+  }
+  const auto corner = [](const cudaPitchedPtr& base, const cudaPos& at, std::size_t z) {
+    return static_cast<char*>(base.ptr) + ((at.z + z) * base.ysize + at.y) * base.pitch + at.x;
+  };
+  for (std::size_t z = 0; z < box.extent.depth; ++z) {
+    const cudaError_t error =
+        copy_rows(state, corner(box.dstPtr, box.dstPos, z), box.dstPtr.pitch, corner(box.srcPtr, box.srcPos, z),
+                  box.srcPtr.pitch, box.extent.width, box.extent.height, box.kind, waits);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t fill_box(Client& state, const cudaPitchedPtr& to, int value, const cudaExtent& extent, Waits waits) {
+  for (std::size_t z = 0; z < extent.depth; ++z) {
+    char* slice = static_cast<char*>(to.ptr) + z * to.pitch * to.ysize;
+    const cudaError_t error = fill_rows(state, slice, to.pitch, value, extent.width, extent.height, waits);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+/// cudaMemcpyToSymbol and …FromSymbol: the variable's part [offset, offset + bytes).
+cudaError_t symbol_part(Client& state, const void* symbol, std::size_t bytes, std::size_t offset, void*& address) {
+  Variable* variable = state.find_variable(symbol);
+  if (variable == nullptr) return cudaErrorInvalidSymbol;
+  if (const cudaError_t error = state.resolve(*variable); error != cudaSuccess) return error;
+  if (offset > variable->bytes || bytes > variable->bytes - offset) {
+    say("copy refused: %zu bytes at offset %zu do not lie within the %llu bytes of the symbol", bytes, offset,
+        static_cast<unsigned long long>(variable->bytes));
+    return cudaErrorInvalidValue;
+  }
+  address = reinterpret_cast<void*>(variable->address + offset);
+  return cudaSuccess;
+}
+
+cudaError_t copy_to_symbol(Client& state, const void* symbol, const void* from, std::size_t bytes, std::size_t offset,
+                           cudaMemcpyKind kind, Waits waits) {
+  void* to = nullptr;
+  if (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost) return cudaErrorInvalidMemcpyDirection;
+  if (const cudaError_t error = symbol_part(state, symbol, bytes, offset, to); error != cudaSuccess) return error;
+  return copy(state, to, from, bytes, kind, waits);
+}
+
+cudaError_t copy_from_symbol(Client& state, void* to, const void* symbol, std::size_t bytes, std::size_t offset,
+                             cudaMemcpyKind kind, Waits waits) {
+  void* from = nullptr;
+  if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost) return cudaErrorInvalidMemcpyDirection;
+  if (const cudaError_t error = symbol_part(state, symbol, bytes, offset, from); error != cudaSuccess) return error;
+  return copy(state, to, from, bytes, kind, waits);
+}
+
+}  // namespace
+}  // namespace scanlab::cudart
+
+using namespace scanlab::cudart;
+
+extern "C" {
+
+cudaError_t CUDARTAPI cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return submit(nullptr, cudaGraphNodeTypeMemcpy,
+                [=](Client& state, cudaStream_t) { return copy(state, to, from, bytes, kind, Waits::yes); });
+}
+
+cudaError_t CUDARTAPI cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                                      cudaStream_t stream) {
+  return submit(stream, cudaGraphNodeTypeMemcpy,
+                [=](Client& state, cudaStream_t) { return copy(state, to, from, bytes, kind, Waits::no); });
+}
+
+cudaError_t CUDARTAPI cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
+  return cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, nullptr);
+}
+
+cudaError_t CUDARTAPI cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
+                                          cudaStream_t stream) {
+  if (to_device != 0 || from_device != 0) return record(cudaErrorInvalidDevice);
+  return submit(stream, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
+    return copy(state, to, from, bytes, cudaMemcpyDeviceToDevice, Waits::no);
+  });
+}
+
+cudaError_t CUDARTAPI cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                                   size_t height, cudaMemcpyKind kind) {
+  return submit(nullptr, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
+    return copy_rows(state, to, to_pitch, from, from_pitch, width, height, kind, Waits::yes);
+  });
+}
+
+cudaError_t CUDARTAPI cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                                        size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  return submit(stream, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
+    return copy_rows(state, to, to_pitch, from, from_pitch, width, height, kind, Waits::no);
+  });
+}
+
+cudaError_t CUDARTAPI cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset,
+                                         cudaMemcpyKind kind) {
+  return submit(nullptr, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
+    return copy_to_symbol(state, symbol, from, bytes, offset, kind, Waits::yes);
+  });
+}
+
+cudaError_t CUDARTAPI cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset,
+                                           cudaMemcpyKind kind) {
+  return submit(nullptr, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
+    return copy_from_symbol(state, to, symbol, bytes, offset, kind, Waits::yes);
+  });
+}
+
+cudaError_t CUDARTAPI cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset,
+                                              cudaMemcpyKind kind, cudaStream_t stream) {
+  return submit(stream, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
+    return copy_to_symbol(state, symbol, from, bytes, offset, kind, Waits::no);
+  });
+}
+
+cudaError_t CUDARTAPI cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset,
+                                                cudaMemcpyKind kind, cudaStream_t stream) {
+  return submit(stream, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
+    return copy_from_symbol(state, to, symbol, bytes, offset, kind, Waits::no);
+  });
+}
+
+cudaError_t CUDARTAPI cudaMemset(void* to, int value, size_t bytes) {
+  return submit(nullptr, cudaGraphNodeTypeMemset,
+                [=](Client& state, cudaStream_t) { return fill(state, to, value, bytes, Waits::yes); });
+}
+
+cudaError_t CUDARTAPI cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  return submit(stream, cudaGraphNodeTypeMemset,
+                [=](Client& state, cudaStream_t) { return fill(state, to, value, bytes, Waits::no); });
+}
+
+cudaError_t CUDARTAPI cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
+  return submit(nullptr, cudaGraphNodeTypeMemset, [=](Client& state, cudaStream_t) {
+    return fill_rows(state, to, pitch, value, width, height, Waits::yes);
+  });
+}
+
+cudaError_t CUDARTAPI cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height,
+                                        cudaStream_t stream) {
+  return submit(stream, cudaGraphNodeTypeMemset, [=](Client& state, cudaStream_t) {
+    return fill_rows(state, to, pitch, value, width, height, Waits::no);
+  });
+}
+
+cudaError_t CUDARTAPI cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) {
+  return submit(nullptr, cudaGraphNodeTypeMemset,
+                [=](Client& state, cudaStream_t) { return fill_box(state, to, value, extent, Waits::yes); });
+}
+
+cudaError_t CUDARTAPI cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream) {
+  return submit(stream, cudaGraphNodeTypeMemset,
+                [=](Client& state, cudaStream_t) { return fill_box(state, to, value, extent, Waits::no); });
+}
+
+cudaError_t CUDARTAPI cudaMemcpy3D(const cudaMemcpy3DParms* box) {
+  if (box == nullptr) return record(cudaErrorInvalidValue);
+  return submit(nullptr, cudaGraphNodeTypeMemcpy,
+                [box = *box](Client& state, cudaStream_t) { return copy_box(state, box, Waits::yes); });
+}
+
+cudaError_t CUDARTAPI cudaMemcpy3DAsync(const cudaMemcpy3DParms* box, cudaStream_t stream) {
+  if (box == nullptr) return record(cudaErrorInvalidValue);
+  return submit(stream, cudaGraphNodeTypeMemcpy,
+                [box = *box](Client& state, cudaStream_t) { return copy_box(state, box, Waits::no); });
+}
+
+}  // extern "C"

@@ -1,0 +1,176 @@
+// Events: recorded in the device's order, with the device's own time.
+#include <algorithm>
+
+#include "cudart/call.hpp"
+
+namespace scanlab::cudart {
+namespace {
+
+using wire::Op;
+using wire::Request;
+
+bool has_ended(const Client& state, const CUevent_st& event) {
+  return state.done(event.sent) && std::all_of(event.host_calls.begin(), event.host_calls.end(),
+                                               [](const auto& host_call) { return host_call->done; });
+}
+
+/// What a captured event stands for is a place in a graph: nobody can wait for it outside.
+cudaError_t check(const Client& state, cudaEvent_t event) {
+  if (!state.valid(event)) return cudaErrorInvalidResourceHandle;
+  return event->capture ? cudaErrorCapturedEvent : cudaSuccess;
+}
+
+cudaError_t time_of(Client& state, const CUevent_st& event, double& ns) {
+  Request request;
+  request.op = Op::event_time;
+  request.id = event.id;
+  const wire::Reply reply = state.exchange(request);
+  ns = reply.time;
+  return static_cast<cudaError_t>(reply.error);
+}
+
+cudaError_t record_event(Client& state, cudaEvent_t event, cudaStream_t stream) {
+  event->recorded = true;
+  event->capture.reset();
+  if (Capture* capture = state.capture_of(stream)) {
+    event->capture = state.at(stream).capture;
+    event->clock = capture->clocks[&state.at(stream)];
+    return cudaSuccess;
+  }
+  event->host_calls = state.host_functions_before(stream);
+  // Behind host functions that have not ended it is recorded again when the last of them, which is the last to run,
+  // ends.
+  if (!event->host_calls.empty()) event->host_calls.back()->events.push_back(event->id);
+  Request request;
+  request.op = Op::record_event;
+  request.id = event->id;
+  state.work_in(stream);
+  state.post(request, {});
+  event->sent = state.sent();
+  state.note_work(stream);
+  return cudaSuccess;
+}
+
+}  // namespace
+}  // namespace scanlab::cudart
+
+using namespace scanlab::cudart;
+namespace wire = scanlab::server::wire;
+
+extern "C" {
+
+cudaError_t CUDARTAPI cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  return call([&](Client& state) -> cudaError_t {
+    const unsigned known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+    if (event == nullptr || (flags & ~known)) return cudaErrorInvalidValue;
+    if ((flags & cudaEventInterprocess) && !(flags & cudaEventDisableTiming)) return cudaErrorInvalidValue;
+    *event = new CUevent_st{flags, state.next_id++, false, 0, {}, {}, {}};
+    state.events.insert(*event);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t CUDARTAPI cudaEventCreate(cudaEvent_t* event) {
+  return cudaEventCreateWithFlags(event, cudaEventDefault);
+}
+
+cudaError_t CUDARTAPI cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return call([&](Client& state) -> cudaError_t {
+    if (!state.valid(event) || !state.valid(stream)) return cudaErrorInvalidResourceHandle;
+    return record_event(state, event, stream);
+  });
+}
+
+cudaError_t CUDARTAPI cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+  if (flags & ~unsigned{cudaEventRecordExternal}) return record(cudaErrorInvalidValue);
+  return cudaEventRecord(event, stream);
+}
+
+cudaError_t CUDARTAPI cudaEventSynchronize(cudaEvent_t event) {
+  return call([&](Client& state) -> cudaError_t {
+    if (const cudaError_t error = check(state, event); error != cudaSuccess) return error;
+    if (!event->recorded) return cudaSuccess;
+    const HostCalls before = event->host_calls;  // another thread may record the event meanwhile
+    const std::uint64_t requests = event->sent;
+    state.note(Client::wait_for(*event));
+    state.await(before);
+    return state.synchronise(requests, Client::Wait());
+  });
+}
+
+cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t event) {
+  return call([&](Client& state) -> cudaError_t {
+    if (const cudaError_t error = check(state, event); error != cudaSuccess) return error;
+    if (!event->recorded) return cudaSuccess;
+    if (!has_ended(state, *event)) return cudaErrorNotReady;
+    if (state.done(state.sent())) return state.synchronise(Client::wait_for(*event));
+    state.note(Client::wait_for(*event));
+    return cudaSuccess;
+  });
+}
+
+// Everything but host functions is done by the order of submission.
+cudaError_t CUDARTAPI cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+  return call([&](Client& state) -> cudaError_t {
+    if (!state.valid(stream) || !state.valid(event)) return cudaErrorInvalidResourceHandle;
+    if (flags & ~unsigned{cudaEventWaitExternal}) return cudaErrorInvalidValue;
+    CUstream_st& waiting = state.at(stream);
+    if (event->capture) {
+      // The stream joins the capture, and knows what the event knows.
+      if (&waiting == &state.legacy_stream) return cudaErrorStreamCaptureImplicit;
+      if (waiting.capture && waiting.capture != event->capture) {
+        waiting.capture->invalidated = event->capture->invalidated = true;
+        return cudaErrorStreamCaptureMerge;
+      }
+      waiting.capture = event->capture;
+      CaptureClock& clock = waiting.capture->clocks[&waiting];
+      for (const auto& [other, nodes] : event->clock) clock[other] = std::max(clock[other], nodes);
+      return cudaSuccess;
+    }
+    if (waiting.capture && event->recorded) {
+      waiting.capture->invalidated = true;
+      return cudaErrorStreamCaptureIsolation;
+    }
+    waiting.sent = std::max(waiting.sent, event->sent);
+    if (event->recorded) {
+      wire::Request request;
+      request.op = wire::Op::wait_event;
+      request.id = event->id;
+      state.work_in(stream);
+      state.post(request, {});
+    }
+    for (const auto& host_call : event->host_calls)
+      if (!host_call->done) waiting.host_calls.push_back(host_call);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t CUDARTAPI cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  return call([&](Client& state) -> cudaError_t {
+    if (milliseconds == nullptr) return cudaErrorInvalidValue;
+    if (const cudaError_t error = check(state, start); error != cudaSuccess) return error;
+    if (const cudaError_t error = check(state, end); error != cudaSuccess) return error;
+    if (!start->recorded || !end->recorded || ((start->flags | end->flags) & cudaEventDisableTiming))
+      return cudaErrorInvalidResourceHandle;
+    if (!has_ended(state, *start) || !has_ended(state, *end)) return cudaErrorNotReady;
+    for (const cudaEvent_t event : {start, end}) state.note(Client::wait_for(*event));
+    double from = 0, to = 0;
+    if (const cudaError_t error = time_of(state, *start, from); error != cudaSuccess) return error;
+    if (const cudaError_t error = time_of(state, *end, to); error != cudaSuccess) return error;
+    *milliseconds = static_cast<float>((to - from) / 1e6);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t CUDARTAPI cudaEventDestroy(cudaEvent_t event) {
+  return call([&](Client& state) -> cudaError_t {
+    if (state.events.erase(event) == 0) return cudaErrorInvalidResourceHandle;
+    wire::Request request;
+    request.op = wire::Op::drop_event;
+    request.id = event->id;
+    delete event;
+    return state.submit(request);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,214 @@
+// Graphs made by stream capture: what is submitted becomes nodes, which a launch runs in the order of their capture.
+// Graphs that a program builds node by node (cudaGraphAdd…) are not supported.
+#include <algorithm>
+#include <utility>
+
+#include "cudart/call.hpp"
+
+namespace scanlab::cudart {
+
+cudaError_t Capture::add(cudaStream_t stream, cudaGraphNodeType type,
+                         std::function<cudaError_t(Client&, cudaStream_t)> work) {
+  if (invalidated) return cudaErrorStreamCaptureInvalidated;
+  graph.nodes.push_back(std::make_shared<GraphNode>(GraphNode{type, std::move(work)}));
+  clocks[stream][stream] = graph.nodes.size();
+  return cudaSuccess;
+}
+
+Capture* Client::capture_of(cudaStream_t stream) {
+  return at(stream).capture.get();
+}
+
+cudaError_t Client::refuse_implicit_capture(cudaStream_t stream) {
+  if (&at(stream) != &legacy_stream) return cudaSuccess;
+  cudaError_t error = cudaSuccess;
+  const auto look_at = [&](CUstream_st& other) {
+    if (!other.capture) return;
+    other.capture->invalidated = true;
+    error = cudaErrorStreamCaptureImplicit;
+  };
+  for_each_blocking_stream(look_at);
+  return error;
+}
+
+cudaError_t Client::refuse_during_capture(cudaStream_t stream) {
+  Capture* capture = capture_of(stream);
+  if (capture == nullptr) return refuse_implicit_capture(stream);
+  capture->invalidated = true;
+  return cudaErrorStreamCaptureUnsupported;
+}
+
+cudaError_t Client::refuse_during_capture() {
+  cudaError_t error = cudaSuccess;
+  const auto look_at = [&](cudaStream_t stream) {
+    Capture* capture = stream->capture.get();
+    if (capture == nullptr || capture->mode == cudaStreamCaptureModeRelaxed) return;
+    if (capture->mode == cudaStreamCaptureModeThreadLocal && capture->thread != std::this_thread::get_id()) return;
+    capture->invalidated = true;
+    error = cudaErrorStreamCaptureUnsupported;
+  };
+  for (const cudaStream_t stream : per_thread_streams) look_at(stream);
+  for (const cudaStream_t stream : streams) look_at(stream);
+  return error;
+}
+
+namespace {
+
+/// Ends the capture that began in `stream`; its graph, or the error.
+cudaError_t end_capture(Client& state, cudaStream_t stream, Graph& graph) {
+  const std::shared_ptr<Capture> capture = state.at(stream).capture;
+  if (!capture) return cudaErrorIllegalState;
+  if (capture->origin != &state.at(stream)) return cudaErrorStreamCaptureUnmatched;
+  cudaError_t error = capture->invalidated ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
+  CaptureClock& known = capture->clocks[capture->origin];
+  for (auto& [other, clock] : capture->clocks) {
+    // The origin has to have waited for the last node of every stream that it made join.
+    if (error == cudaSuccess && known[other] < clock[other]) error = cudaErrorStreamCaptureUnjoined;
+  }
+  for (auto& [other, clock] : capture->clocks)
+    if (state.valid(other)) state.at(other).capture.reset();
+  if (error == cudaSuccess) graph = std::move(capture->graph);
+  return error;
+}
+
+cudaError_t instantiate(cudaGraphExec_t* executable, cudaGraph_t graph) {
+  return call([&](Client& state) -> cudaError_t {
+    if (executable == nullptr || !state.graphs.contains(graph)) return cudaErrorInvalidValue;
+    *executable = new CUgraphExec_st{*graph};
+    state.executable_graphs.insert(*executable);
+    return cudaSuccess;
+  });
+}
+
+cudaStreamCaptureStatus status_of(const Capture* capture) {
+  if (capture == nullptr) return cudaStreamCaptureStatusNone;
+  return capture->invalidated ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
+}
+
+}  // namespace
+}  // namespace scanlab::cudart
+
+using namespace scanlab::cudart;
+
+extern "C" {
+
+cudaError_t CUDARTAPI cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+  return call([&](Client& state) -> cudaError_t {
+    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+    CUstream_st& own = state.at(stream);
+    if (&own == &state.legacy_stream) return cudaErrorStreamCaptureUnsupported;
+    if (own.capture) return cudaErrorIllegalState;
+    own.capture = std::make_shared<Capture>();
+    own.capture->origin = &own;
+    own.capture->mode = mode;
+    own.capture->thread = std::this_thread::get_id();
+    own.capture->clocks[&own];
+    return cudaSuccess;
+  });
+}
+
+cudaError_t CUDARTAPI cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  if (graph != nullptr) *graph = nullptr;
+  return call([&](Client& state) -> cudaError_t {
+    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+    if (graph == nullptr) return cudaErrorInvalidValue;
+    Graph captured;
+    if (const cudaError_t error = end_capture(state, stream, captured); error != cudaSuccess) return error;
+    *graph = new CUgraph_st{std::move(captured)};
+    state.graphs.insert(*graph);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t CUDARTAPI cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  return call([&](Client& state) -> cudaError_t {
+    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+    if (status == nullptr) return cudaErrorInvalidValue;
+    *status = status_of(state.capture_of(stream));
+    return cudaSuccess;
+  });
+}
+
+cudaError_t CUDARTAPI cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  static thread_local cudaStreamCaptureMode current = cudaStreamCaptureModeGlobal;
+  return call([&](Client&) -> cudaError_t {
+    if (mode == nullptr) return cudaErrorInvalidValue;
+    std::swap(*mode, current);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t CUDARTAPI cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+  return instantiate(executable, graph);
+}
+
+cudaError_t CUDARTAPI cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                                    unsigned long long) {
+  return instantiate(executable, graph);
+}
+
+cudaError_t CUDARTAPI cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {
+  return call([&](Client& state) -> cudaError_t {
+    if (!state.executable_graphs.contains(executable)) return cudaErrorInvalidValue;
+    return state.valid(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+  });
+}
+
+cudaError_t CUDARTAPI cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  Graph graph;
+  const cudaError_t found = call([&](Client& state) -> cudaError_t {
+    if (!state.executable_graphs.contains(executable)) return cudaErrorInvalidValue;
+    graph = *executable;
+    return cudaSuccess;
+  });
+  if (found != cudaSuccess) return found;
+  return submit(stream, cudaGraphNodeTypeGraph, [graph](Client& state, cudaStream_t on) {
+    for (const auto& node : graph.nodes) {
+      state.await_host_functions(on);
+      state.work_in(on);
+      if (const cudaError_t error = node->run(state, on); error != cudaSuccess) return error;
+    }
+    return cudaSuccess;
+  });
+}
+
+cudaError_t CUDARTAPI cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
+  return call([&](Client& state) -> cudaError_t {
+    if (!state.graphs.contains(graph) || count == nullptr) return cudaErrorInvalidValue;
+    const std::size_t all = graph->nodes.size();
+    if (nodes == nullptr) {
+      *count = all;
+      return cudaSuccess;
+    }
+    for (std::size_t i = 0; i < *count; ++i)
+      nodes[i] = i < all ? reinterpret_cast<cudaGraphNode_t>(const_cast<GraphNode*>(graph->nodes[i].get())) : nullptr;
+    *count = std::min(*count, all);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t CUDARTAPI cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
+  return call([&](Client&) -> cudaError_t {
+    if (node == nullptr || type == nullptr) return cudaErrorInvalidValue;
+    *type = reinterpret_cast<const GraphNode*>(node)->type;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t CUDARTAPI cudaGraphDestroy(cudaGraph_t graph) {
+  return call([&](Client& state) -> cudaError_t {
+    if (state.graphs.erase(graph) == 0) return cudaErrorInvalidValue;
+    delete graph;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t CUDARTAPI cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  return call([&](Client& state) -> cudaError_t {
+    if (state.executable_graphs.erase(executable) == 0) return cudaErrorInvalidValue;
+    delete executable;
+    return cudaSuccess;
+  });
+}
+
+}  // extern "C"

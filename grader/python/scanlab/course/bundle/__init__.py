@@ -1,0 +1,1 @@
+"""The students' copy of the kit."""

@@ -1,0 +1,1 @@
+"""Each system that takes grades, in a file of its own."""

@@ -1,0 +1,548 @@
+"""Compile CUDA programs for the virtual GPU or a real one, and keep what was compiled.
+
+An object is kept under the hash of what it was made from: the file's name and text, nvcc and the flags, and the names
+and texts of the headers that it included, which a list of their own, under the hash of the rest, names. The program
+linked from it is kept under the objects and libraries. So an entry never changes: who has found one can use it while
+others compile. Beside it lie the hashes of its files: one that a stopped machine has left in part is made again.
+
+What was compiled in the sandbox is kept apart from what was not: outside of it a file may have included anything. There
+every file has the same name, so that where it lies matters to nothing: who hands in a text that somebody else has
+handed in gets the same object. An entry is a function of what its name is the hash of, and is put together here, from
+copies of what the compiler wrote: a file can spoil none but its own.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Self
+
+from scanlab.bootstrap.cuda import PTX_FLAGS
+from scanlab.errors import KitError, UsageError, WorkError
+from scanlab.foreign_text import LONGEST_LINE, cut, replaced
+from scanlab.judging import driver, ready_made, sandbox
+from scanlab.judging.toolchain import Toolchain, product, toolchain
+from scanlab.labs.folders import Device
+from scanlab.labs.rubric import ONLY_CODE
+from scanlab.paths import LABS, ROOT, STATE, shown
+from scanlab.process import run_group
+
+CACHE = STATE / "cache"
+SANDBOXED_SOURCE = Path("/submission/scan.cu")
+"""What each file is called in the sandbox."""
+MAKING, LIST, SUMS = "making-", ".headers.json", "sums.json"
+"""How what is not yet an entry begins, how the list of an object's headers ends, and a file with an entry's hashes."""
+CACHE_ENTRIES = 768
+"""So many objects, programs and lists are kept, of half a megabyte each: a class has six of each different file."""
+YOUNG = 600.0
+"""Seconds after its last use in which an entry is not dropped: somebody may be about to run it."""
+COMPILE_TIMEOUT = 300.0
+ELEMENT_FLAGS = {"float": (), "affine": ("-DSCANLAB_ELEMENT_AFFINE",)}
+DEVICE_FLAGS = {"vgpu": PTX_FLAGS, "gpu": ("-arch=native", "-lineinfo", "-cudart", "static")}
+DEVICE_LINK_FLAGS = {
+    # With -cudart none nvcc refuses to link device code; the virtual GPU does without NVIDIA's device runtime.
+    "vgpu": (*PTX_FLAGS[: PTX_FLAGS.index("-cudart")], "-cudadevrt", "none"),
+    "gpu": ("-arch=native",),
+}
+OBJECT = re.compile(rf"{re.escape(str(CACHE))}/\w{{32}}/object\.o: ")
+RELOCATABLE = b"__cudaRegisterLinkedBinary_"
+"""Begins a symbol that every object made with -rdc=true needs, and that linking the device code defines."""
+OLD_NAMES = re.compile(rb"\bcudaThread(Synchronize|Exit|[GS]etLimit|[GS]etCacheConfig)\b")
+"""Functions that older textbooks use and that the headers of CUDA 13 no longer declare; OLD_NAMES_HEADER does."""
+OLD_NAMES_HEADER = ROOT / "grader/cudart/old_names.cuh"
+NO_OLD_NAMES = (13, 0)
+SYSTEM_LIBRARIES = ("-lpthread", "-ldl", "-lrt")
+
+
+class CompileError(WorkError):
+    """The learner's file does not compile; the text is nvcc's own."""
+
+    what = "does not compile"
+
+
+class CompileTimeoutError(CompileError):
+    """Compiling it takes longer than it may."""
+
+    what = "does not compile in time"
+
+
+class ForbiddenHeaderError(CompileError):
+    """It uses a library that does what the lab asks for."""
+
+    what = "includes what this lab asks you to write"
+
+
+class LinkError(CompileError):
+    """It compiles, and uses something that is nowhere defined; the text is the linker's."""
+
+    what = "does not link"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file to compile, and with which extra flags."""
+
+    path: Path
+    flags: tuple[str, ...] = ()
+
+
+def read_source(path: Path) -> bytes:
+    """Return the text of a file that is to be compiled.
+
+    Raises UsageError or WorkError, one clear line, for a file that is missing, unreadable, empty, a folder, or not
+    UTF-8.
+    """
+    name = shown(path)
+    if path.is_dir():
+        raise UsageError(f"{name} is a folder; name a file in it")
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError as error:
+        raise UsageError(f"{name} does not exist") from error
+    except OSError as error:
+        raise WorkError(f"{name}: cannot read it: {error.strerror}") from error
+    if not text.strip():
+        raise WorkError(f"{name} is empty; `grader/scanlab reset LAB` brings a lab's skeleton back")
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = text[: error.start].count(b"\n") + 1
+        raise WorkError(
+            f"{name}:{line}: not UTF-8 text (byte {text[error.start]:#04x}); save the file as UTF-8"
+        ) from error
+    return text
+
+
+def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False) -> Path:
+    """Compile one file and return the object, from the cache where nothing has changed.
+
+    In the sandbox it can include nothing but the system's headers, CUDA's and `labs/*.cuh`, and is called
+    SANDBOXED_SOURCE, also in the object.
+
+    Raises CompileError with nvcc's messages, which name the file as the learner would type it.
+    """
+    tools = toolchain()
+    text = read_source(source.path)
+    if is_sandboxed:
+        name, cwd = str(SANDBOXED_SOURCE), SANDBOXED_SOURCE.parent
+    else:
+        name = shown(source.path)
+        cwd = Path.cwd() if source.path.absolute().is_relative_to(Path.cwd()) else ROOT
+    flags = ["-std=c++17", "-I", str(LABS), *DEVICE_FLAGS[device], *source.flags]
+    if tools.release >= NO_OLD_NAMES and OLD_NAMES.search(text):
+        flags += ["-include", str(OLD_NAMES_HEADER)]
+    kind = "sandboxed object" if is_sandboxed else "object, included.json"
+    variables = [f"{variable}={os.environ.get(variable)}" for variable in sandbox.COMPILER_VARIABLES]
+    native = driver.capabilities() if device == "gpu" else []  # nodes that share a cache may have different GPUs
+    key = _hash(kind, text, str(cwd), name, tools.identity, *flags, *variables, *native)
+    entry = _known_object(key)
+    if entry and _is_whole(entry):
+        _touch(entry)
+        return entry / "object.o"
+    with _Making() as making:
+        folder = making.folder
+        headers = folder / "headers.d"
+
+        def command(to: Path) -> list[str]:
+            outputs = ["-MD", "-MF", str(to / "headers.d"), "-c", name, "-o", str(to / "object.o")]
+            return [str(tools.nvcc), *flags, *outputs]
+
+        if is_sandboxed:
+            given = [*sorted(LABS.glob("*.cuh")), OLD_NAMES_HEADER]
+            with _outbox(folder, "object.o", "headers.d") as outbox:
+                try:
+                    _run_sandboxed(command(outbox), cwd, given, outbox, device, {SANDBOXED_SOURCE: source.path})
+                except CompileError as error:
+                    raise type(error)(str(error).replace(name, shown(source.path))) from error
+        else:
+            _run(command(folder), cwd)
+        names = _included(headers.read_text(errors="surrogateescape"), cwd)
+        listed = json.dumps([str(path) for path in names])
+        (folder / "included.json").write_text(listed)
+        entry = making.keep_as(_object_name(key, names))
+        making.write(f"{key}{LIST}", listed)
+    return entry / "object.o"
+
+
+def link(
+    objects: Sequence[Path], device: Device, libraries: Sequence[Path] = (), *, is_sandboxed: bool = False
+) -> Path:
+    """Link objects with `libraries` and the device's CUDA runtime; return the program.
+
+    Raises LinkError with the linker's messages: a symbol that the program lacks is the program's fault.
+    """
+    tools = toolchain()
+    if device == "vgpu":
+        libraries = [*libraries, product("grader/cudart/libcudart_vgpu.a")]
+    stamps = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in libraries]
+    contents = [path.read_bytes() for path in objects]
+    name = _hash("sandboxed program" if is_sandboxed else "program", device, tools.identity, *contents, *stamps)
+    entry = _cache() / name
+    if _is_whole(entry):
+        _touch(entry)
+        return entry / "program"
+    with _Making() as making:
+        folder = making.folder
+        given = [*libraries, *_members(libraries)]
+
+        def run(command: list[str], name: str) -> None:
+            """Run a command, which ends with the file that it makes: `name`."""
+            if is_sandboxed:
+                with _outbox(folder, name) as outbox:
+                    _run_sandboxed([*command, str(outbox / name)], ROOT, [*objects, *given], outbox, device)
+            else:
+                _run([*command, str(folder / name)], ROOT)
+
+        try:
+            runtime = _runtime(tools, device)
+            relocatable = [path for path, content in zip(objects, contents, strict=True) if RELOCATABLE in content]
+            if relocatable:
+                joined = folder / "device_code.o"
+                run([str(tools.nvcc), *DEVICE_LINK_FLAGS[device], "-dlink", *map(str, relocatable), "-o"], joined.name)
+                objects = [*objects, joined]
+                runtime = [*_device_runtime(tools, device), *runtime]
+            command = ["g++", *map(str, objects), *map(str, libraries), *runtime, *SYSTEM_LIBRARIES]
+            run([*command, "-o"], "program")
+        except CompileTimeoutError:
+            raise
+        except CompileError as error:
+            raise LinkError(OBJECT.sub("", str(error))) from error
+        return making.keep_as(name) / "program"
+
+
+def _members(libraries: Sequence[Path]) -> list[Path]:
+    """Return the folders in which the members of thin archives lie: Meson's static libraries."""
+    folders = [library.with_name(f"{library.name}.p") for library in libraries]
+    return [folder for folder in folders if folder.is_dir()]
+
+
+def _runtime(tools: Toolchain, device: Device) -> list[str]:
+    return [] if device == "vgpu" else [_cuda_library(tools, "libcudart_static.a")]
+
+
+def _device_runtime(tools: Toolchain, device: Device) -> list[str]:
+    return [] if device == "vgpu" else [_cuda_library(tools, "libcudadevrt.a")]
+
+
+def _cuda_library(tools: Toolchain, name: str) -> str:
+    for folder in tools.libraries:
+        if (folder / name).is_file():
+            return str(folder / name)
+    raise KitError(f"{name} is in none of {', '.join(map(str, tools.libraries))}: is CUDA whole?")
+
+
+def build_runner(
+    path: Path, element: str, device: Device, *, is_sandboxed: bool, forbidden: Sequence[str] = ()
+) -> Path:
+    """Compile a submission for one element and link it with the runner; return the program.
+
+    Whoever calls says whether the file is somebody else's and has to be compiled in the sandbox.
+
+    Raises CompileError, also for a `#line` directive; ForbiddenHeaderError for code of a header whose name fits one of
+    the patterns `forbidden` ("cub/*").
+    """
+    _refuse_line_directives(path, read_source(path))
+    made = compile_object(Source(path, ELEMENT_FLAGS[element]), device, is_sandboxed=is_sandboxed)
+    if forbidden:
+        # An object for a GPU has no PTX, and so no line table to read: that of the same file for the virtual one.
+        read = made
+        if device == "gpu":
+            read = compile_object(Source(path, ELEMENT_FLAGS[element]), "vgpu", is_sandboxed=is_sandboxed)
+        _refuse_ready_made(path, read, forbidden)
+    return link([made], device, [product(f"grader/runner/librunner_{element}.a")], is_sandboxed=is_sandboxed)
+
+
+def _refuse_ready_made(path: Path, made: Path, forbidden: Sequence[str]) -> None:
+    """Raise ForbiddenHeaderError, with the learner's line, when an object has code of a forbidden header in it."""
+    if not forbidden:
+        return
+    source = read_source(path).decode()
+    names = json.loads((made.parent / "included.json").read_text())
+    libraries = [pattern for pattern in forbidden if pattern not in ONLY_CODE]
+    found = ready_made.included(names, source, libraries, _is_cudas)
+    found = found or ready_made.compiled(made.read_bytes(), source, forbidden, _is_cudas)
+    if found:
+        place = f"{shown(path)}:{found.line}" if found.line else shown(path)
+        raise ForbiddenHeaderError(f"{place}: {found}: write the scan yourself")
+
+
+def _refuse_line_directives(path: Path, text: bytes) -> None:
+    """Raise CompileError when lines of a file would be called others: messages, and the line table, would lie."""
+    if line := ready_made.line_directive(text.decode()):
+        raise CompileError(f"{shown(path)}:{line}: a #line directive makes messages name wrong lines: remove it")
+
+
+def _is_cudas(file: str) -> bool:
+    """Return whether a header is CUDA's or the system's; a learner's own folder may be called as a library is."""
+    tools = toolchain()
+    toolkit = [tools.nvcc.resolve().parent.parent, *(folder.parent for folder in tools.libraries)]
+    if ready_made.is_below(file, toolkit):
+        return True
+    return ready_made.is_below(file, [Path("/usr")]) and not ready_made.is_below(file, [ROOT])
+
+
+def build_program(paths: Sequence[Path], device: Device, flags: Sequence[str]) -> Path:
+    """Compile and link a program of its own, one compiler a file at the same time; return it."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(lambda path: compile_object(Source(path, tuple(flags)), device), paths))
+    program = link(objects, device)
+    prune()
+    return program
+
+
+def _run(command: list[str], cwd: Path) -> None:
+    """Run a compiler or linker. Raises CompileError with what it said when it fails."""
+    tool = Path(command[0]).name
+    try:
+        done = run_group(command, COMPILE_TIMEOUT, cwd)
+    except FileNotFoundError as error:
+        raise KitError(f"{command[0]} is gone: start the command again with grader/scanlab") from error
+    if done.code is None:
+        raise CompileTimeoutError(f"{tool} did not end within {COMPILE_TIMEOUT:.0f} s")
+    if done.code != 0:
+        raise CompileError(_told(done.output) or f"{tool} failed with exit code {done.code} and no message")
+
+
+SANDBOX_TIMEOUT = 8.0 * sandbox.COMPILER_CPU
+"""Seconds of wall clock: more than all of a compiler's programs can use up, one after the other, on a busy machine."""
+
+
+def _run_sandboxed(
+    command: list[str],
+    cwd: Path,
+    reads: Sequence[Path],
+    writes: Path,
+    device: Device,
+    placed: Mapping[Path, Path] = MappingProxyType({}),
+) -> None:
+    """Run a compiler or linker in the sandbox; arguments as of `sandbox.run_compiler`.
+
+    Raises CompileError with what it said when it fails, and when a limit stops it: that is the file's doing
+    (CompileTimeoutError for processor time). A compiler that has time left and does not end is the machine's: KitError.
+    """
+    tool = Path(command[0]).name
+    try:
+        done = sandbox.run_compiler(command, cwd, toolchain(), reads, writes, device, SANDBOX_TIMEOUT, placed)
+    except FileNotFoundError as error:
+        raise KitError(f"{error.filename} is gone: start the command again with grader/scanlab") from error
+    if done.code == 0:
+        return
+    said = _told(done.output)
+    if done.code is None:
+        raise KitError(f"{tool} did not end within {SANDBOX_TIMEOUT:.0f} s: this machine is too busy")
+    if done.code == -signal.SIGXCPU or CPU_LIMIT.search(done.output):
+        raise CompileTimeoutError(f"{tool} used up the {sandbox.COMPILER_CPU} s of processor time that a file may take")
+    if done.code == -signal.SIGXFSZ or FILE_LIMIT.search(done.output):
+        raise CompileError(f"{tool} wrote more than the {sandbox.COMPILER_FILE >> 20} MiB that a file may take")
+    if done.is_out_of_memory or MEMORY_LIMIT.search(done.output):
+        raise CompileError(
+            f"{tool} needs more than the {sandbox.COMPILER_MEMORY >> 30} GiB of memory that a file may take"
+        )
+    raise CompileError(said or f"{tool} failed with exit code {done.code} and no message")
+
+
+CPU_LIMIT = re.compile(rf"signal {int(signal.SIGXCPU)}\b|CPU time limit exceeded", re.IGNORECASE)
+FILE_LIMIT = re.compile(rf"signal {int(signal.SIGXFSZ)}\b|[Ff]ile size limit exceeded|File too large|No space left")
+MEMORY_LIMIT = re.compile(
+    r"out of memory|memory exhausted|[Cc]annot allocate memory|std::bad_alloc|LLVM ERROR: [^\n]{0,200}alloc"
+)
+
+
+WORD = re.compile(r"[^\s:\"']+")
+TEMPORARY = re.compile(r"/(?:tmpxft_[0-9a-f]{1,16}_[0-9a-f]{1,16}-\d{1,9}_|cc\w{6}(?=\.\w))")
+"""How the names of a compiler's own files begin, in their folder: differently each time."""
+
+
+def _told(output: str) -> str:
+    """Return a compiler's message for people: whatever a file made it say, lines of a length that can be read."""
+    text = WORD.sub(_without_temporary, cut(output.strip()))
+    return "\n".join(cut(replaced(line), LONGEST_LINE) for line in text.splitlines())
+
+
+def _without_temporary(word: re.Match[str]) -> str:
+    """Return a word, such as a path, without the folder and the changing part of a compiler's own file in it."""
+    name = word.group()
+    ends = [found.end() for found in TEMPORARY.finditer(name)]
+    return name[: name.index("/")] + name[ends[-1] :] if ends else name
+
+
+@contextmanager
+def _outbox(entry: Path, *names: str) -> Iterator[Path]:
+    """Make a folder into which a compiler in the sandbox may write, and copy what it was to make into `entry`.
+
+    Raises CompileError when it has made anything but plain files of these names. They are copied, so that nobody who
+    wrote there can change them afterwards.
+    """
+    outbox = entry / "outbox"
+    outbox.mkdir()
+    try:
+        yield outbox
+        for name in names:
+            _copy_out(outbox / name, entry / name)
+    finally:
+        shutil.rmtree(outbox, ignore_errors=True)
+
+
+def _copy_out(made: Path, to: Path) -> None:
+    try:
+        descriptor = os.open(made, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise CompileError(f"the compiler made no {made.name}") from error
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise CompileError(f"the compiler made no {made.name}")
+        with to.open("xb") as copy:
+            shutil.copyfileobj(file, copy)
+    to.chmod(0o755)  # the runner's user is another one
+
+
+# ---- the cache -----------------------------------------------------------------------------------------------------
+
+
+def _hash(*parts: str | bytes) -> str:
+    total = hashlib.sha256()
+    for part in parts:
+        data = part.encode(errors="surrogateescape") if isinstance(part, str) else part
+        total.update(len(data).to_bytes(8, "little") + data)
+    return total.hexdigest()[:32]
+
+
+def _included(rule: str, cwd: Path) -> list[Path]:
+    """Return the files in nvcc's make rule, without the first, the source."""
+    names = rule.replace("\\\n", " ").split(":", 1)[-1].replace("\\ ", "\0").split()
+    return [(cwd / name.replace("\0", " ")).resolve() for name in names[1:]]
+
+
+def _header_hashes(paths: Sequence[Path]) -> dict[str, str]:
+    """Return the hash of every header that is not the system's or CUDA's own.
+
+    What is no plain file, such as /dev/null, never counts as unchanged.
+    """
+    kept = [path for path in paths if not path.is_relative_to("/usr") and not _is_cuda(path)]
+    return {str(path): _hash(path.read_bytes()) if path.is_file() else "" for path in kept}
+
+
+def _is_cuda(path: Path) -> bool:
+    return any(path.is_relative_to(folder.parent) for folder in toolchain().libraries)
+
+
+def _cache() -> Path:
+    """Return the cache's folder, which nobody else can write.
+
+    What is in it is run, and a grade comes of it. Where others could have written, all of it is dropped. Raises
+    KitError when it belongs to another user (but for root and whoever the kit belongs to), or cannot be made.
+    """
+    try:
+        CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)
+        about = CACHE.stat()
+        if about.st_uid not in (os.geteuid(), 0, ROOT.stat().st_uid):
+            raise KitError(f"{shown(CACHE)} belongs to another user: remove it, or use a copy of the kit of your own")
+        if about.st_mode & 0o022:
+            CACHE.chmod(0o700)
+            for entry in CACHE.iterdir():
+                _drop(entry)
+    except OSError as error:
+        raise KitError(f"cannot use {shown(CACHE)}: {error.strerror}") from error
+    return CACHE
+
+
+def _drop(entry: Path) -> None:
+    if entry.is_dir() and not entry.is_symlink():
+        shutil.rmtree(entry, ignore_errors=True)
+    else:
+        entry.unlink(missing_ok=True)
+
+
+def _object_name(key: str, names: Sequence[Path]) -> str:
+    """Return the name of the entry of an object, made from these headers as they are now."""
+    return _hash(key, json.dumps(_header_hashes(names)))
+
+
+def _known_object(key: str) -> Path | None:
+    """Return the entry of an object if it has been made from the headers as they are now."""
+    try:
+        names = [Path(name) for name in json.loads((_cache() / f"{key}{LIST}").read_text())]
+        if "" in _header_hashes(names).values():
+            return None
+        return CACHE / _object_name(key, names)
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _is_whole(entry: Path) -> bool:
+    """Return whether an entry's files are those that were put there: a machine that stopped may have lost some."""
+    try:
+        known = json.loads((entry / SUMS).read_text())
+        return bool(known) and all(_hash((entry / name).read_bytes()) == digest for name, digest in known.items())
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _touch(entry: Path) -> None:
+    with suppress(OSError):  # a cache that cannot be written still serves
+        os.utime(entry)
+
+
+class _Making:
+    """A folder that vanishes with the block, unless it has become an entry of the cache."""
+
+    def __enter__(self) -> Self:
+        try:
+            self.folder = Path(tempfile.mkdtemp(prefix=MAKING, dir=_cache()))
+        except OSError as error:
+            raise KitError(f"cannot write {shown(CACHE)}: {error.strerror}") from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def keep_as(self, name: str) -> Path:
+        """Make the folder an entry, and return it: that of another process, which is the same, where there is one."""
+        files = [path for path in self.folder.iterdir() if path.is_file() and not path.is_symlink()]
+        sums = {path.name: _hash(path.read_bytes()) for path in files}
+        (self.folder / SUMS).write_text(json.dumps(sums))
+        entry = CACHE / name
+        try:
+            with suppress(OSError):
+                self.folder.rename(entry)
+                return entry
+            if not _is_whole(entry):  # out of the way; nobody uses it
+                entry.rename(CACHE / f"{MAKING}broken-{os.urandom(8).hex()}")
+                self.folder.rename(entry)
+        except OSError as error:
+            if not _is_whole(entry):  # nor has another process made it meanwhile
+                raise KitError(f"cannot write {shown(CACHE)}: {error.strerror}") from error
+        return entry
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the cache, all of it at once."""
+        handle, made = tempfile.mkstemp(prefix=MAKING, dir=CACHE)
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        Path(made).replace(CACHE / name)
+
+
+def prune() -> None:
+    """Drop the entries used longest ago, beyond CACHE_ENTRIES, and what an interrupted compiler left."""
+    now = time.time()
+    aged = []
+    for entry in CACHE.iterdir() if CACHE.is_dir() else ():
+        try:
+            aged.append((now - entry.stat().st_mtime, entry))
+        except OSError:
+            continue  # another process has dropped it
+    aged.sort()
+    for position, (age, entry) in enumerate(aged):
+        if age > YOUNG and (position >= CACHE_ENTRIES or entry.name.startswith(MAKING)):
+            _drop(entry)

@@ -1,0 +1,305 @@
+"""Have the judge grade submissions: build the runners, run the judge, take its result."""
+
+import json
+import os
+import shlex
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from scanlab.errors import KitError, UsageError, WorkError
+from scanlab.judging import plan as plans
+from scanlab.judging import sandbox
+from scanlab.judging.compile import (
+    SANDBOXED_SOURCE,
+    CompileError,
+    CompileTimeoutError,
+    ForbiddenHeaderError,
+    build_runner,
+    prune,
+    read_source,
+)
+from scanlab.judging.gpu_lock import alone_on
+from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, first_problem
+from scanlab.judging.toolchain import product
+from scanlab.labs.folders import Lab
+from scanlab.labs.rubric import TimingCheck
+from scanlab.paths import ROOT, shown
+from scanlab.process import kill_all, run_group
+from scanlab.scratch import scratch
+
+GRACE = 30.0
+"""Seconds that the judge gets beyond its checks' own limits."""
+CLOCK_FACTOR = 4.0
+"""A check ends after so many times its limit, which is processor time, by the clock (`TimeLimit::clock_factor`)."""
+MESSAGE_LINES = 40
+"""So many lines of a compiler's message are shown."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A file that is handed in for a lab."""
+
+    lab: Lab
+    path: Path
+    is_a_copy: bool = False
+    """Of a learner's lab: people are told of it as if it were the lab's own file, in which they look for it."""
+
+    @property
+    def name(self) -> str:
+        """Return what people call the file."""
+        return shown(self.lab.source) if self.is_a_copy else shown(self.path)
+
+    def again(self, options: plans.Options) -> str:
+        """Return the command that checks this file again."""
+        words = ["grader/scanlab", "check", self.lab.number]
+        if not self.is_a_copy and self.path.resolve() != self.lab.source.resolve():
+            words.append(shown(self.path))
+        if options.device != "vgpu":
+            words += ["--device", options.device]
+        return shlex.join(words)
+
+
+def grade(
+    submissions: Sequence[Submission], options: plans.Options, done: Callable[[LabResult], None] = lambda _: None
+) -> list[LabResult]:
+    """Grade `submissions` side by side and return their results in the same order; `done` is told of each.
+
+    A file that cannot be read or compiled is a `fail` like any other.
+
+    Raises KitError when the kit, not the work, is at fault. Then everything that this process runs is ended, and it can
+    start no other program: whoever goes on has to grade in a process of its own.
+    """
+    for submission in submissions:
+        _ = submission.lab.rubric  # a broken lab.toml is told before anything is compiled
+    if options.is_sandboxed:
+        sandbox.require()
+    workers = os.cpu_count() or 1
+    is_timed = options.device == "gpu"  # then nothing else may run: no other judge, and no compiler
+    with ThreadPoolExecutor(workers) as builders, ThreadPoolExecutor(1 if is_timed else workers) as judges:
+        try:
+            builds = [_start_builds(builders, submission, options) for submission in submissions]
+            if is_timed:
+                wait([future for build in builds for future in build.all()])
+            judged = [
+                judges.submit(_grade_one, submission, build, options)
+                for submission, build in zip(submissions, builds, strict=True)
+            ]
+            results = []
+            for future in judged:
+                results.append(future.result())
+                done(results[-1])
+        except BaseException:
+            kill_all()
+            builders.shutdown(wait=False, cancel_futures=True)
+            judges.shutdown(wait=False, cancel_futures=True)
+            raise
+    prune()
+    return results
+
+
+@dataclass(frozen=True)
+class _Builds:
+    """The programs of one submission and of the solution that it is timed against, by element, while they are made."""
+
+    runners: dict[str, Future[Path]]
+    reference: dict[str, Future[Path]]
+    unreadable: WorkError | UsageError | None = None
+
+    def all(self) -> list[Future[Path]]:
+        return [*self.runners.values(), *self.reference.values()]
+
+
+def _start_builds(pool: ThreadPoolExecutor, submission: Submission, options: plans.Options) -> _Builds:
+    try:
+        read_source(submission.path)
+    except (WorkError, UsageError) as error:
+        return _Builds({}, {}, error)
+
+    lab = submission.lab
+    forbidden, is_sandboxed = lab.rubric.forbidden_headers, options.is_sandboxed
+    timed = plans.timed_elements(lab, options.device) if lab.solution.exists() else []
+    runners = {
+        element: pool.submit(
+            build_runner, submission.path, element, options.device, forbidden=forbidden, is_sandboxed=is_sandboxed
+        )
+        for element in plans.elements(lab)
+    }
+    return _Builds(
+        runners,
+        {name: pool.submit(build_runner, lab.solution, name, options.device, is_sandboxed=False) for name in timed},
+    )
+
+
+def _reference(builds: _Builds, lab: Lab) -> dict[str, Path]:
+    """Return the reference solution's programs. Raises KitError when it cannot be read or compiled."""
+    try:
+        return {element: build.result() for element, build in builds.reference.items()}
+    except (WorkError, UsageError) as error:
+        what = f"{error.what}:\n" if isinstance(error, CompileError) else "cannot be used: "
+        raise KitError(f"the reference solution of {lab.name} {what}{error}") from error
+
+
+def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) -> LabResult:
+    as_shown = with_shown_paths(submission.path, submission.name)
+    if builds.unreadable:
+        lines = [as_shown(line) for line in str(builds.unreadable).splitlines()]
+        return failed(submission, options, lines[0], lines[1:])
+    try:
+        runners = {element: build.result() for element, build in builds.runners.items()}
+    except CompileError as error:
+        lines = str(error).splitlines()
+        if len(lines) > MESSAGE_LINES:
+            lines = [*lines[:MESSAGE_LINES], f"… {len(lines) - MESSAGE_LINES} more lines"]
+        lines = [as_shown(line) for line in lines]
+        headline = f"{submission.name} {error.what}"
+        if isinstance(error, CompileTimeoutError):
+            return failed(submission, options, headline, lines, "compile", "timeout")
+        finding = "header.forbidden" if isinstance(error, ForbiddenHeaderError) else "compile"
+        return failed(submission, options, headline, lines, finding)
+    reference = _reference(builds, submission.lab)
+    again = submission.again(options)
+    plan = plans.make_plan(submission.lab, submission.name, again, runners, options, reference)
+    return run_judge(plan).with_texts(as_shown)
+
+
+def with_shown_paths(source: Path, name: str = "") -> Callable[[str], str]:
+    """Return what makes of a text one that names files as people do, which the compiler knows by their whole paths.
+
+    `source` is called `name`, if it has one, else as a learner would type it.
+    """
+    called = name or shown(source)
+    known = (str(SANDBOXED_SOURCE), str(source.resolve()), shown(source))
+
+    def changed(text: str) -> str:
+        for path in known:
+            text = text.replace(path, called)
+        return text.replace(f"{ROOT}/", "")
+
+    return changed
+
+
+def longest(seconds: float, rounds: Sequence[float]) -> float:
+    """Return within how many seconds by the clock a judge ends, whatever a submission does.
+
+    `seconds` is the limit of a check; `rounds` has, for each check, for how long it begins rounds (0: it is not timed).
+    """
+    # A call of the last round may take as long as any.
+    return GRACE + sum(CLOCK_FACTOR * seconds + begins for begins in rounds)
+
+
+def run_judge(plan: plans.Plan) -> LabResult:
+    """Run the judge on a plan and return its result.
+
+    Raises KitError when it reports the kit's own fault, crashes, does not end, or writes what is no result.
+    """
+    rounds = [check.seconds if isinstance(check, TimingCheck) else 0 for check in plan.checks]
+    limit = longest(plan.limits.seconds, rounds)
+    with scratch() as folder, sandbox.in_a_group(plan.launcher, plan.device) as launcher:
+        plan_file, result_file = folder / "plan.json", folder / "result.json"
+        told = plan.model_copy(update={"launcher": launcher}).model_dump(mode="json")
+        plan_file.write_text(json.dumps(told))
+        judge = product("grader/autograder/judge-gpu" if plan.device == "gpu" else "grader/autograder/judge")
+        command = [str(judge), "--plan", str(plan_file), "--result", str(result_file), "--die-with-parent"]
+        try:
+            with alone_on(plan.device):
+                finished = run_group(command, limit, ROOT)
+        except OSError as error:
+            raise KitError(f"cannot start the judge: {error.strerror}") from error
+        if finished.code is None:
+            raise KitError(f"{plan.lab}: the judge did not end within {limit:.0f} s")
+        result, problem = _read(result_file)
+    said = "".join(f"\n  {line}" for line in finished.output.strip().splitlines()[-MESSAGE_LINES:])
+    if finished.code not in (0, 1):
+        ended = (
+            f"was killed by signal {-finished.code}" if finished.code < 0 else f"ended with exit code {finished.code}"
+        )
+        raise KitError(f"{plan.lab}: the judge {ended}{_faults(result) or said}")
+    if result is None:
+        raise KitError(f"{plan.lab}: the judge wrote no result that this version can read: {problem}{said}")
+    if result.verdict == "error" or (result.verdict == "pass") != (finished.code == 0):
+        raise KitError(f"{plan.lab}: the judge's result and its exit code disagree{_faults(result) or said}")
+    return result
+
+
+def _read(file: Path) -> tuple[LabResult | None, str]:
+    """Return the judge's result, or None and why it is none."""
+    try:
+        return LabResult.model_validate_json(file.read_bytes()), ""
+    except OSError as error:
+        return None, error.strerror or "it cannot be read"
+    except ValidationError as error:
+        return None, first_problem(error)
+
+
+def _faults(result: LabResult | None) -> str:
+    """Return what a result says about the kit's own faults, a line each."""
+    causes = result.kit_faults if result else []
+    return "".join(f"\n  {' — '.join(filter(None, (cause.headline, cause.rationale)))}" for cause in causes)
+
+
+def failed(
+    submission: Submission,
+    options: plans.Options,
+    headline: str,
+    details: Sequence[str],
+    finding_id: str = "file",
+    verdict: Literal["fail", "timeout", "error"] = "fail",
+) -> LabResult:
+    """Return the result of a submission that never reached the judge, in the judge's own form."""
+    lab, told = submission.lab, tuple(details)
+    finding = Finding(
+        id=finding_id,
+        weight="mistake",
+        headline=headline,
+        kernel="",
+        variable="",
+        element=None,
+        kind="",
+        block=None,
+        parts=(),
+        facts=told,
+        details=told,
+        advice="",
+        count=1,
+        text="\n  ".join([headline, *told]),
+    )
+    check = CheckResult(
+        name="build",
+        title="the file compiles",
+        verdict=verdict,
+        points=0,
+        max_points=lab.max_points(options.device),
+        not_run_points=lab.not_run_points(options.device),
+        cause=Cause(
+            id=finding_id,
+            headline=headline,
+            rationale="",
+            expected="",
+            actual="",
+            where=None,
+            details=told,
+            next=submission.again(options),
+        ),
+        counts=None,
+        seconds=0,
+        findings=(finding,),
+        findings_total=1,
+    )
+    return LabResult(
+        lab=lab.name,
+        title=lab.rubric.title,
+        device=options.device,
+        seed=options.seed,
+        verdict=verdict,
+        points=check.points,
+        max_points=check.max_points,
+        not_run_points=check.not_run_points,
+        checks=(check,),
+        findings=(SeenFinding(**dict(finding), checks=(check.name,)),),
+        findings_total=1,
+    )

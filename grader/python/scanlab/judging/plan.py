@@ -1,0 +1,272 @@
+"""The plan: what the judge is told to check, with every formula evaluated."""
+
+import math
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from scanlab.judging import sandbox
+from scanlab.judging.result import Model, Number
+from scanlab.labs import formulas
+from scanlab.labs.folders import Device, Lab
+from scanlab.labs.rubric import (
+    Check,
+    CheckBase,
+    CorrectnessCheck,
+    CountCheck,
+    Counter,
+    Limits,
+    Operation,
+    Profile,
+    Rubric,
+    Schedule,
+    TimingCheck,
+    limits,
+)
+from scanlab.paths import build_folder
+
+DEFAULT_SEED = 7
+LEAST_AN_ELEMENT = 1e-7
+"""Seconds of processor time. Measured with the solutions on 3 million elements: 5e-7 to 14e-7."""
+COUNTED_ORDER: Schedule = "lockstep"
+SIDE_BY_SIDE: Schedule = "random"
+COUNTED_SIDE_BY_SIDE = ("busiest_block", "chained_waits")
+"""Counters of what blocks do beside each other. The others are counted where blocks run one after the other."""
+SAME_WORK: dict[Schedule, tuple[Schedule, ...]] = {"lockstep": ("lockstep", "in_order"), "random": ("random",)}
+LARGE = 1 << 18
+"""Elements. Beyond it one call is counted, not several: they take long."""
+UNANNOUNCED = 8192
+"""Elements that a correctness check's call of a size that only the seed knows has at most."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line changes.
+
+    `n` (elements) and `schedule` narrow the correctness checks to one case. A count is taken at `n` too where its
+    limits mean something there; otherwise, as a time always does, it keeps a size of its own.
+    """
+
+    device: Device = "vgpu"
+    n: int | None = None
+    seed: int = DEFAULT_SEED
+    schedule: Schedule | None = None
+    is_sandboxed: bool = False
+    """Compile and run in the sandbox: what other people have written, as opposed to one's own work on one's own
+    machine."""
+
+    @property
+    def is_narrow(self) -> bool:
+        """Return whether the correctness checks make the calls that were asked for, and no others."""
+        return self.n is not None or self.schedule is not None
+
+
+class PlannedCall(Model):
+    """A call of a correctness check beside those of its sizes and schedules."""
+
+    n: int
+    schedule: Schedule
+
+
+class CountedCall(PlannedCall):
+    """A call whose work is counted, and what the counter may say of it."""
+
+    repeat: int
+    at_least: Number | None
+    at_most: Number | None
+
+
+class PlannedCorrectness(CheckBase):
+    """A correctness check with the calls that it makes here."""
+
+    kind: Literal["correctness"] = "correctness"
+    operation: Operation
+    sizes: list[int]
+    schedules: list[Schedule]
+    repeats: int
+    extra: list[PlannedCall]
+
+
+class PlannedCount(CheckBase):
+    """A count with the calls that it looks at."""
+
+    kind: Literal["count"] = "count"
+    counter: Counter
+    among: str | None
+    """The correctness check that makes them; None: this one does."""
+    calls: list[CountedCall]
+
+
+PlannedCheck = PlannedCorrectness | PlannedCount | TimingCheck
+
+
+class Plan(Model):
+    """plan.json, as `grader/autograder/plan.hpp` describes it; the fields stand in the order of the JSON."""
+
+    version: Literal[1] = 1
+    lab: str
+    title: str
+    device: Device
+    profile: Profile = "small"
+    seed: int
+    section: int
+    block_size: int = 0
+    source: str
+    again: str
+    limits: Limits
+    runners: dict[str, str]
+    reference: dict[str, str]
+    launcher: list[str]
+    honest_runner: str = ""
+    checks: list[PlannedCheck]
+
+
+@dataclass(frozen=True, order=True)
+class Call:
+    """One call of a correctness check."""
+
+    n: int
+    schedule: Schedule
+    repeat: int = 0
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The calls that a count looks at, and the correctness check that makes them; None: they are made for it alone."""
+
+    among: str | None
+    calls: tuple[Call, ...]
+
+
+def make_plan(
+    lab: Lab,
+    source: str,
+    again: str,
+    runners: Mapping[str, Path],
+    options: Options,
+    reference: Mapping[str, Path] | None = None,
+) -> Plan:
+    """Return the plan for a lab.
+
+    `source` is the file's name as a person knows it, `again` the command that checks it again, `runners` maps each
+    element's name to its program, and `reference` those that are timed to the reference solution's.
+    """
+    rubric = lab.rubric
+    counts = {check.name: _counts(rubric, check, options) for check in rubric.check if isinstance(check, CountCheck)}
+    return Plan(
+        lab=lab.name,
+        title=rubric.title,
+        device=options.device,
+        seed=options.seed,
+        section=rubric.section,
+        block_size=rubric.block_size or 0,
+        source=source,
+        again=again,
+        limits=rubric.limits,
+        runners={element: str(path) for element, path in runners.items()},
+        reference={element: str(path) for element, path in (reference or {}).items()},
+        launcher=sandbox.runner_command(options.device) if options.is_sandboxed else [],
+        honest_runner=str(build_folder() / "grader/runner/honest-runner") if options.device == "gpu" else "",
+        checks=[_planned(rubric, check, counts, options) for check in rubric.check],
+    )
+
+
+def least_seconds(check: Check) -> float:
+    """Return what a check takes of processor time on the virtual GPU, for any right program, at the very least."""
+    if isinstance(check, CorrectnessCheck):
+        return LEAST_AN_ELEMENT * sum(check.sizes) * len(check.schedules) * check.repeats
+    return LEAST_AN_ELEMENT * check.range[0] if isinstance(check, CountCheck) else 0.0
+
+
+def elements(lab: Lab) -> list[str]:
+    """Return the elements that the lab's checks need, in the order of first use."""
+    return list(dict.fromkeys(check.element for check in lab.rubric.check))
+
+
+def timed_elements(lab: Lab, device: Device) -> list[str]:
+    """Return the elements for which the lab times the reference solution on this device."""
+    timed = [check.element for check in lab.rubric.check if isinstance(check, TimingCheck)]
+    return list(dict.fromkeys(timed)) if device == "gpu" else []
+
+
+def _planned(rubric: Rubric, check: Check, counts: Mapping[str, Counts], options: Options) -> PlannedCheck:
+    if isinstance(check, TimingCheck):
+        return check
+    common = {name: getattr(check, name) for name in CheckBase.model_fields}
+    if isinstance(check, CountCheck):
+        made = counts[check.name]
+        calls = []
+        for call in made.calls:
+            low, high = limits(check, rubric.section, call.n)
+            calls.append(CountedCall(n=call.n, schedule=call.schedule, repeat=call.repeat, at_least=low, at_most=high))
+        return PlannedCount(**common, counter=check.counter, among=made.among, calls=calls)
+    sizes = check.sizes + check.gpu_sizes if options.device == "gpu" else check.sizes
+    extra = {Call(call.n, call.schedule) for one in counts.values() if one.among == check.name for call in one.calls}
+    if not options.is_narrow:
+        extra.add(_unannounced(check, options.seed))
+    return PlannedCorrectness(
+        **common,
+        operation=check.operation,
+        sizes=sizes if options.n is None else [options.n],
+        schedules=check.schedules if options.schedule is None else [options.schedule],
+        repeats=check.repeats,
+        extra=[PlannedCall(n=call.n, schedule=call.schedule) for call in sorted(extra)],
+    )
+
+
+def _unannounced(check: CorrectnessCheck, seed: int) -> Call:
+    """Return a call of a size that no rubric names, as those that are counted have: each check has some."""
+    secret = random.Random(f"{seed} {check.name}")
+    return Call(_unnamed(secret, 1, min(max(*check.sizes, 1), UNANNOUNCED), check), COUNTED_ORDER)
+
+
+def _unnamed(secret: random.Random, low: int, high: int, check: CorrectnessCheck | None) -> int:
+    """Return a size that the check does not name, where its range has one."""
+    named = {*check.sizes, *check.gpu_sizes} if check else set()
+    n = secret.randint(low, high)
+    while n in named and not named.issuperset(range(low, high + 1)):
+        n = secret.randint(low, high)
+    return n
+
+
+def _counts(rubric: Rubric, check: CountCheck, options: Options) -> Counts:
+    """Return which calls a count looks at.
+
+    Those of sizes that only the seed knows, and some of the sizes that the rubric names. Equal ranges have equal calls,
+    so that several counts look at the same ones.
+    """
+    low, high = check.range
+    order: Schedule = SIDE_BY_SIDE if check.counter in COUNTED_SIDE_BY_SIDE else COUNTED_ORDER
+    host = rubric.counted_among(check)
+    if host is None or options.is_narrow:
+        asked = options.n if options.n is not None and low <= options.n <= high else None
+        sizes = [asked] if asked is not None else _secret_sizes(rubric, check, options.seed, 1)
+        return Counts(None, tuple(_call(n, order, host, options.seed) for n in sizes))
+    sizes = _secret_sizes(rubric, check, options.seed, 1 if order == SIDE_BY_SIDE or high > LARGE else 2)
+    secret = random.Random(f"{options.seed} {host.name} {order} {low} {high} announced")
+    # By index as in lockstep, blocks run one after the other, and the work is the same.
+    known: Schedule | None = next((own for own in host.schedules if own in SAME_WORK[order]), None)
+    announced = [n for n in host.sizes if low <= n <= high and known is not None]
+    calls = [_call(n, order, host, options.seed) for n in sizes]
+    calls += [_call(n, known or order, host, options.seed) for n in secret.sample(announced, min(1, len(announced)))]
+    return Counts(host.name, tuple(sorted(set(calls))))
+
+
+def _secret_sizes(rubric: Rubric, check: CountCheck, seed: int, count: int) -> list[int]:
+    """Return sizes in the check's range: any, and one of whole sections if there is a second."""
+    low, high = check.range
+    secret = random.Random(f"{seed} {check.entry} {check.element} {low} {high}")
+    section = rubric.section or formulas.USUAL_SECTION
+    first, last = math.ceil(low / section), high // section
+    any_size = _unnamed(secret, low, high, rubric.counted_among(check))
+    whole = section * secret.randint(first, last) if first <= last else any_size
+    return [any_size, whole][:count]
+
+
+def _call(n: int, order: Schedule, host: CorrectnessCheck | None, seed: int) -> Call:
+    # How many elements a compaction keeps, and so what it costs, depends on the repeat: the first keeps half of them.
+    is_any = host is not None and host.operation in ("inclusive", "exclusive")
+    repeat = random.Random(f"{seed} {n} {order}").randrange(host.repeats) if host and is_any else 0
+    return Call(n, order, repeat)

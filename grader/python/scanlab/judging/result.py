@@ -1,0 +1,246 @@
+"""The result of one lab: what the judge writes and all others read (`grader/autograder/README.md`).
+
+The fields stand in the order of the JSON. Numbers that are whole stay whole, so that a result is written as it was
+read. A field has a default where the first results of this version have no such key.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+Number = int | float
+Index = tuple[int, int, int]
+"""A block's or a thread's x, y and z."""
+CheckVerdict = Literal["pass", "fail", "timeout", "skipped", "inconclusive", "error"]
+LabVerdict = Literal["pass", "fail", "timeout", "inconclusive", "error"]
+Weight = Literal["mistake", "advice"]
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+LeftOut = Field(default=None, exclude_if=_is_none)
+"""Of a field whose key is left out where it is None."""
+
+
+class Model(BaseModel):
+    """Data that is never changed: a key that it does not know, or a value of another type, is an error."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        allow_inf_nan=False,
+        populate_by_name=True,
+        serialize_by_alias=True,
+    )
+
+    def with_texts(self, changed: Callable[[str], str]) -> Self:
+        """Return it with each of its texts as `changed` makes it."""
+        return self.model_copy(update={name: _with_texts(value, changed) for name, value in self})
+
+
+def _with_texts(value: object, changed: Callable[[str], str]) -> object:
+    if isinstance(value, Model):
+        return value.with_texts(changed)
+    if isinstance(value, tuple):
+        return tuple(_with_texts(item, changed) for item in value)
+    return changed(value) if isinstance(value, str) else value
+
+
+def index_text(index: Index) -> str:
+    """Return a block's or thread's index: 5 where y and z are 0, else (5, 1, 0)."""
+    return str(index[0]) if not any(index[1:]) else f"({', '.join(map(str, index))})"
+
+
+def first_problem(error: ValidationError) -> str:
+    """Return what is wrong first, and where, in one line."""
+    problem = error.errors()[0]
+    place = ".".join(str(part) for part in problem["loc"] if part not in ("int", "float"))
+    return f"{place}: {problem['msg']}" if place else problem["msg"]
+
+
+class Where(Model):
+    """A place in a submission; what is not known is empty, 0 or None."""
+
+    file: str
+    line: int
+    kernel: str
+    block: Index | None
+    thread: Index | None
+
+
+class Cause(Model):
+    """Why a check did not pass."""
+
+    id: str = ""
+    """What it is called as a finding: race.shared."""
+    headline: str
+    """What was tried."""
+    rationale: str
+    """What it means."""
+    expected: str
+    actual: str
+    where: Where | None
+    details: tuple[str, ...]
+    """A fact a line."""
+    next: str
+    """A command that shows it again."""
+
+
+class Part(Model):
+    """Who takes part in a finding: an access, a barrier, a call."""
+
+    does: str
+    """write, read, atomic …"""
+    who: str
+    """Where it is not one thread: `blocks 0 to 7: threads 0 to 31`."""
+    file: str
+    line: int
+    block: Index | None
+    thread: Index | None
+
+
+class Finding(Model):
+    """A mistake, or advice."""
+
+    id: str
+    weight: Weight
+    headline: str
+    kernel: str
+    variable: str
+    element: int | None
+    kind: str
+    block: Index | None
+    parts: tuple[Part, ...]
+    facts: tuple[str, ...]
+    """The parts and the details as people read them, a line each."""
+    details: tuple[str, ...]
+    advice: str
+    count: int
+    text: str
+    """All of it as people read it."""
+
+
+class SeenFinding(Finding):
+    """A finding with the names of the checks that came upon it."""
+
+    checks: tuple[str, ...]
+
+
+class CountLimits(Model):
+    """What a count was compared with, at n elements."""
+
+    n: int
+    at_least: Number | None
+    at_most: Number | None
+
+
+class Times(Model):
+    """What a timing check has measured; the first five only where there were rounds enough."""
+
+    ratio: Number | None = LeftOut
+    """Of the submission's time to the reference solution's."""
+    ratio_low: Number | None = LeftOut
+    ratio_high: Number | None = LeftOut
+    submission_seconds: Number | None = LeftOut
+    reference_seconds: Number | None = LeftOut
+    reference_alone_seconds: Number
+    copy_seconds: Number
+    bytes: Number
+    rounds: Number
+    repeated_rounds: Number
+
+
+class CheckResult(Model):
+    """What one check of the rubric found."""
+
+    name: str
+    title: str
+    verdict: CheckVerdict
+    points: Number
+    max_points: Number
+    not_run_points: Number = 0
+    """What it is worth where it can be run; its `max_points` is 0 then."""
+    cause: Cause | None
+    counts: dict[str, Number] | None
+    limits: CountLimits | None = None
+    times: Times | None = None
+    seconds: Number | None = LeftOut
+    """None where it was left out: how long it took is no part of a grade."""
+    output_hash: str | None = None
+    findings: tuple[Finding, ...] = ()
+    findings_total: int = 0
+    """With those that were left out."""
+
+    @property
+    def is_not_run(self) -> bool:
+        """Return whether the check could not be run here, and so costs nothing."""
+        return self.verdict == "skipped" and self.max_points == 0
+
+    @property
+    def failure(self) -> Cause | None:
+        """Return why it did not pass; None where it passed, or was not run."""
+        return None if self.verdict in ("pass", "skipped") else self.cause
+
+    @property
+    def ratio(self) -> Number | None:
+        """Return the measured time as a ratio to the reference solution's."""
+        return self.times.ratio if self.times else None
+
+
+class LabResult(Model):
+    """What one submission got for one lab."""
+
+    schema_: Literal["scanlab-result"] = Field(default="scanlab-result", alias="schema")
+    version: Literal[1] = 1
+    lab: str
+    title: str
+    device: str
+    seed: int | None = Field(exclude_if=_is_none)
+    """None where it is kept secret."""
+    verdict: LabVerdict
+    points: Number
+    max_points: Number
+    not_run_points: Number = 0
+    checks: tuple[CheckResult, ...]
+    findings: tuple[SeenFinding, ...] = ()
+    """Each once, the most basic first."""
+    findings_total: int = 0
+
+    @property
+    def failed_checks(self) -> list[CheckResult]:
+        """Return the checks that say why they did not pass."""
+        return [check for check in self.checks if check.failure]
+
+    @property
+    def kit_faults(self) -> list[Cause]:
+        """Return what the kit says of its own faults."""
+        return [check.cause for check in self.checks if check.verdict == "error" and check.cause]
+
+    def without_times(self) -> Self:
+        """Return it without how long its checks took."""
+        checks = tuple(check.model_copy(update={"seconds": None}) for check in self.checks)
+        return self.model_copy(update={"checks": checks})
+
+    def by_name(self) -> str:
+        """Return its JSON on one line, the keys in the order of their names."""
+        return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, sort_keys=True)
+
+
+class Grade(Model):
+    """What a person got for several labs: `grade FOLDER --json`."""
+
+    schema_: Literal["scanlab-grade"] = Field(default="scanlab-grade", alias="schema")
+    version: Literal[1] = 1
+    device: str
+    seed: int
+    verdict: LabVerdict
+    """The worst of the labs'."""
+    points: Number
+    max_points: Number
+    not_run_points: Number
+    labs: tuple[LabResult, ...]

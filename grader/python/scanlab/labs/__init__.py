@@ -1,0 +1,1 @@
+"""The labs: folders and rubrics, skeletons and solutions, and the programs with a known verdict."""

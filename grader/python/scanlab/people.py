@@ -1,0 +1,122 @@
+"""People, and all that identifies each: what a roster, an export or a course file may call them.
+
+An identifier is compared whole, whatever its case; never by a part of it. A person's name is none: two may have the
+same. Nothing here knows of classes or courses: both stand on it.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+PARTICIPANT = re.compile(
+    r"(?:Participante?|Partecipante|Teilnehmer(?:[/:*_]?-?in)?|Teilnehmende/?r?|Người tham gia|Thành viên) ?(\d+)"
+)
+"""Moodle's `Identifier`, in several languages; the platform's own number is what stands behind it."""
+
+ID_COLUMNS = [
+    "id",
+    "studentid",
+    "studentnumber",
+    "studentno",
+    "sid",
+    "idnumber",
+    "sisuserid",
+    "identifier",
+    "matriculationnumber",
+    "matriculation",
+    "matrikelnummer",
+    "matrikelnr",
+    "matrnr",
+    "matrikel",
+    "rosteridentifier",
+]
+LOGIN_COLUMNS = [
+    "login",
+    "loginid",
+    "username",
+    "githubusername",
+    "github",
+    "sisloginid",
+    "user",
+    "userid",
+    "benutzername",
+    "benutzerkennung",
+    "kennung",
+    "anmeldename",
+    "nutzername",
+]
+EMAIL_COLUMNS = ["email", "emailaddress", "mail", "emailadresse", "mailadresse"]
+OTHER_COLUMNS = ["integrationid", "githubid", "canvasuserid"]
+IDENTIFYING = frozenset((*ID_COLUMNS, *LOGIN_COLUMNS, *EMAIL_COLUMNS, *OTHER_COLUMNS))
+"""Columns of a roster that identify a person, by their `letters`; the surest first in each tuple."""
+
+PLATFORM_IDS = ("canvas_user", "moodle_participant", "gradescope_sid", "email", "github_login", "platform_user")
+"""What an export's metadata tells of a person, by its name in `records.Submission.metadata`."""
+
+
+def folded(text: str) -> str:
+    """Return an identifier as it is compared: case, kinds of Unicode composition and outer blanks do not count."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).strip()
+
+
+def letters(text: str) -> str:
+    """Return a text's letters and digits alone, small and without accents: platforms and people drop the others."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(letter for letter in plain if letter.isalnum())
+
+
+@dataclass(frozen=True)
+class Person:
+    """One person: `key` names them in files and results, `identifiers` are all texts that mean them alone."""
+
+    key: str
+    name: str = ""
+    identifiers: frozenset[str] = frozenset()
+    """Folded, see `person`."""
+
+    def is_called(self, text: str) -> bool:
+        """Return whether an identifier is this person's."""
+        return folded(text) in self.identifiers
+
+
+def person(
+    key: str, name: str = "", identifiers: Iterable[str] = (), columns: Mapping[str, str] | None = None
+) -> Person:
+    """Return a person with the identifiers given, and those that the columns of a roster's row have."""
+    texts = [key, *identifiers]
+    for column, cell in (columns or {}).items():
+        if letters(column) in IDENTIFYING:
+            participant = PARTICIPANT.fullmatch(cell.strip())
+            texts += [cell, participant[1]] if participant else [cell]
+    return Person(key, name, frozenset(small for text in texts if (small := folded(text))))
+
+
+def platform_ids(metadata: Mapping[str, str]) -> list[str]:
+    """Return what an export says of who has handed something in, from a submission's metadata."""
+    return [metadata[name] for name in PLATFORM_IDS if metadata.get(name)]
+
+
+@dataclass(frozen=True)
+class People:
+    """All people that are known, and who is meant by an identifier."""
+
+    everybody: Sequence[Person]
+    _by_identifier: Mapping[str, Sequence[Person]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        index: dict[str, list[Person]] = {}
+        for one in self.everybody:
+            for text in one.identifiers:
+                index.setdefault(text, []).append(one)
+        object.__setattr__(self, "_by_identifier", index)
+
+    def find(self, text: str) -> Sequence[Person]:
+        """Return everybody whose identifier `text` is: one person, none, or several whom it does not tell apart."""
+        return tuple(self._by_identifier.get(folded(text), ()))
+
+    def __iter__(self) -> Iterator[Person]:
+        return iter(self.everybody)
+
+    def __len__(self) -> int:
+        return len(self.everybody)

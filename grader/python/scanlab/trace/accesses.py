@@ -1,0 +1,79 @@
+"""What the tracer (grader/tracer) has seen, as it writes it: schema `scanlab-accesses`, version 1."""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple, Self
+
+from pydantic import Field
+
+from scanlab.judging.result import Finding, Index, Model
+from scanlab.trace.model import Failure, Place
+from scanlab.trace.sums import Value
+
+
+class Access(NamedTuple):
+    """A thread has read or written, or both in one step."""
+
+    does: str
+    barriers: int
+    """So many of the block came before …"""
+    warp_syncs: int
+    """… and so many of the warp since the last."""
+    thread: int
+    array: int
+    offset: int
+    """In bytes, as their number."""
+    bytes: int
+    place: int
+    words: Value | None
+
+    @property
+    def step(self) -> tuple[int, int]:
+        """Return between which barriers and synchronisations it was."""
+        return self.barriers, self.warp_syncs
+
+
+class TracedArray(Model):
+    """A shared variable, or an allocation of global memory."""
+
+    name: str
+    space: Literal["shared", "global"]
+    bytes: int
+
+
+class TracedLaunch(Model):
+    """A kernel launch, with the accesses of one of its blocks."""
+
+    kernel: str
+    grid: Index
+    block: Index
+    has_block: bool
+    """Whether it is one of the grid's, and has begun."""
+    has_shuffles: bool
+    arrays: tuple[TracedArray, ...]
+    places: tuple[Place, ...]
+    barriers: tuple[int, ...]
+    """The place of each."""
+    accesses: tuple[Access, ...]
+    left_out: int
+    """So many more accesses were not recorded."""
+
+
+class Accesses(Model):
+    """All launches of a call, and how it ended."""
+
+    schema_: Literal["scanlab-accesses"] = Field(default="scanlab-accesses", alias="schema")
+    version: Literal[1] = 1
+    launches: tuple[TracedLaunch, ...]
+    races: tuple[Finding, ...]
+    failure: Failure | None
+    printed: str
+
+    def with_files(self, changed: Callable[[str], str]) -> Self:
+        """Return it with each text that may name a file as `changed` makes it; the rest is long."""
+        launches = tuple(
+            launch.model_copy(update={"places": tuple(place.with_texts(changed) for place in launch.places)})
+            for launch in self.launches
+        )
+        races = tuple(race.with_texts(changed) for race in self.races)
+        failure = self.failure and self.failure.with_texts(changed)
+        return self.model_copy(update={"launches": launches, "races": races, "failure": failure})

@@ -1,0 +1,35 @@
+// What one request of a warp costs the memory: sectors of global memory, passes over the banks of shared memory.
+#pragma once
+
+#include "vgpu/core/run/observer.hpp"
+
+namespace scanlab::vgpu {
+
+inline constexpr unsigned banks = 32;
+inline constexpr unsigned bank_bytes = 4;
+inline constexpr unsigned sector_bytes = 32;
+
+/// Passes over the banks that a request takes: the most different 4-byte words in any bank. A request of 8 or 16 bytes
+/// a lane is carried out in halves or quarters of the warp, so that each moves at most 128 bytes (CUDA C++ Programming
+/// Guide, "Shared memory").
+unsigned passes(const Access& access);
+
+/// Passes that a request of this width takes without conflicts: one for each group of lanes that takes part.
+unsigned passes_without_conflict(const Access& access);
+
+/// Sectors that a request touches.
+unsigned sectors(const Access& access);
+
+/// Elements side by side, or one for all lanes: these never share a bank.
+inline bool is_row(const Access& a) {
+  return a.is_affine() && (a.stride == a.bytes || a.stride == 0);
+}
+
+/// True when all requests of the run cost the same: a shift by whole sectors, or whole rounds of the banks, changes
+/// nothing.
+inline bool cost_the_same(const AccessRun& run) {
+  return run.step % (banks * bank_bytes) == 0 ||
+         (run.step % sector_bytes == 0 && run.first.space != ptx::StateSpace::shared);
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,139 @@
+#include "vgpu/checks/cost/step_tracer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <ranges>
+
+#include "vgpu/core/memory/stored.hpp"
+#include "vgpu/core/run/grid.hpp"
+#include "vgpu/core/run/report.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+bool is_same(const SourcePlace& a, const SourcePlace& b) {
+  return a.line == b.line && a.file == b.file;
+}
+
+bool uses_shuffles(const KernelInfo& kernel) {
+  const auto is_shuffle = [](const ptx::Instruction& i) { return i.opcode == "shfl"; };
+  return std::ranges::any_of(kernel.module->functions, [&](const ptx::Function& f) {
+    return (!f.is_entry || f.name == kernel.name) && std::ranges::any_of(f.instructions, is_shuffle);
+  });
+}
+
+}  // namespace
+
+void StepTracer::kernel_begin(const KernelInfo& kernel) {
+  kernel_ = std::make_unique<const KernelInfo>(kernel);
+  arrays_.clear();
+  places_.clear();
+  TracedLaunch launch;
+  launch.kernel = ptx::source_name(kernel.name);
+  launch.grid = kernel.grid;
+  launch.block = kernel.block;
+  launch.has_shuffles = uses_shuffles(kernel);
+  launches_.push_back(std::move(launch));
+}
+
+void StepTracer::kernel_end() {
+  kernel_.reset();
+}
+
+void StepTracer::block_begin(std::uint64_t block, std::uint32_t) {
+  if (block != block_) return;
+  launches_.back().has_block = true;
+  warp_syncs_.assign((kernel_->block.count() + warp_size - 1) / warp_size, 0);
+}
+
+void StepTracer::load(const Access& access) {
+  add(access, TracedAccess::Does::read);
+}
+
+void StepTracer::store(const Access& access) {
+  add(access, TracedAccess::Does::write);
+}
+
+void StepTracer::atomic(const Access& access) {
+  add(access, TracedAccess::Does::atomic);
+}
+
+void StepTracer::barrier_complete(const Actor& who, std::uint32_t, Meeting) {
+  if (who.block != block_) return;
+  launches_.back().barriers.push_back(place_of(who.line));
+  std::ranges::fill(warp_syncs_, 0);
+}
+
+void StepTracer::warp_sync(const Actor& who, Mask) {
+  if (who.block == block_) ++warp_syncs_[who.warp];
+}
+
+void StepTracer::add(const Access& access, TracedAccess::Does does) {
+  if (access.who.block != block_) return;
+  TracedLaunch& launch = launches_.back();
+  if (launch.accesses.size() >= most_accesses_) {
+    launch.left_out += static_cast<unsigned>(std::popcount(access.mask));
+    return;
+  }
+  for (Mask lanes = access.mask; lanes; lanes &= lanes - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+    const std::optional<Found> found = find(access, lane);
+    if (!found) continue;
+    TracedAccess a;
+    a.does = does;
+    a.interval = static_cast<std::uint32_t>(launch.barriers.size());
+    a.warp_syncs = warp_syncs_[access.who.warp];
+    a.thread = access.who.warp * warp_size + lane;
+    a.array = found->array;
+    a.place = place_of(access.who.line);
+    a.bytes = access.bytes;
+    a.offset = found->offset;
+    std::optional<LaneValue> value;
+    if (does == TracedAccess::Does::read) value = value_loaded(access, lane);
+    if (does == TracedAccess::Does::write) value = value_stored(access, lane);
+    a.has_value = value.has_value();
+    if (value) std::memcpy(a.value.data(), value->data(), sizeof a.value);
+    launch.accesses.push_back(a);
+  }
+}
+
+template <class Make>
+std::uint32_t StepTracer::array_of(std::uint64_t key, Make make) {
+  std::vector<TracedArray>& all = launches_.back().arrays;
+  const auto [known, is_new] = arrays_.try_emplace(key, static_cast<std::uint32_t>(all.size()));
+  if (is_new) all.push_back(make());
+  return known->second;
+}
+
+/// The array at that address; nothing for memory of another kind, and for an access that is about to be a fault.
+std::optional<StepTracer::Found> StepTracer::find(const Access& access, unsigned lane) {
+  const std::uint64_t address = access.at(lane), bytes = access.bytes;
+  if (access.space == ptx::StateSpace::shared) {
+    const auto holds = [&](const SharedVariable& v) {
+      return address >= v.offset && address + bytes <= v.offset + v.size;
+    };
+    const auto variable = std::ranges::find_if(kernel_->shared, holds);
+    if (variable == kernel_->shared.end()) return std::nullopt;
+    const auto array = [&] { return TracedArray{variable->name, access.space, variable->size}; };
+    return Found{array_of(variable->offset, array), address - variable->offset};
+  }
+  if (access.space != ptx::StateSpace::global || !access.block) return std::nullopt;
+  const Allocation* const memory = access.block->grid->memory->find(address, bytes);
+  if (!memory) return std::nullopt;
+  const auto array = [&] { return TracedArray{memory->label, access.space, memory->size}; };
+  return Found{array_of(memory->base, array), address - memory->base};
+}
+
+std::uint32_t StepTracer::place_of(std::uint32_t line) {
+  const auto [known, is_new] = places_.try_emplace(line, 0);
+  if (!is_new) return known->second;
+  std::vector<SourcePlace>& all = launches_.back().places;
+  SourcePlace place = own_place(*kernel_->module, line);
+  const auto same = std::ranges::find_if(all, [&](const SourcePlace& p) { return is_same(p, place); });
+  known->second = static_cast<std::uint32_t>(same - all.begin());
+  if (same == all.end()) all.push_back(std::move(place));
+  return known->second;
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,161 @@
+#include "vgpu/checks/global/block_view.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace scanlab::vgpu {
+namespace {
+
+template <class Visit>
+void for_each_lane_of(Mask lanes, Visit visit) {
+  for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
+}  // namespace
+
+void BlockView::begin(std::uint64_t block, unsigned threads, unsigned levels) {
+  block_ = block;
+  levels_ = levels;
+  interval_ = 1;
+  sync_.begin_block(threads);
+  common_ = {};
+  is_apart_ = false;
+  const unsigned warps = (threads + warp_size - 1) / warp_size;
+  own_.clear();
+  own_.resize(warps);
+  block_fenced_.assign(warps, 0);
+  seen_.clear();
+}
+
+Mask BlockView::unordered(std::uint64_t block, std::uint32_t warp, Mask lanes, Moment when, unsigned thread) const {
+  if (block == block_) {
+    if (interval_of(when) < interval_) return 0;
+    lanes = clocks().unordered(warp, lanes, stamp_of(when), thread);
+    if (!lanes) return 0;
+  }
+  return sight(thread).known.unknown(block, warp, lanes, when);
+}
+
+void BlockView::fence(unsigned warp, Mask lanes, Access::Scope scope) {
+  if (scope == Access::Scope::block) {
+    block_fenced_[warp] |= lanes;
+  } else {
+    publish(warp, lanes);
+    settle(warp, lanes);
+  }
+  sync_.fence(warp, lanes);
+}
+
+void BlockView::complete(std::uint32_t id, Observer::Meeting meeting) {
+  if (is_apart_) unite();
+  if (!sync_.complete(id, meeting)) return;
+  sync_.begin_interval();
+  ++interval_;
+}
+
+void BlockView::meet(unsigned warp, Mask lanes) {
+  sync_.meet(warp, lanes);
+  if (!is_apart_ || !own_[warp]) return;
+  OfWarp& of = *own_[warp];
+  const auto first = static_cast<unsigned>(std::countr_zero(lanes));
+  bool is_same = true;
+  for_each_lane_of(lanes, [&](unsigned l) {
+    is_same = is_same && of[l].known.is_same(of[first].known) && of[l].settled.is_same(of[first].settled);
+  });
+  if (is_same) return;
+  Sight all = of[first];
+  for_each_lane_of(lanes & (lanes - 1), [&](unsigned l) {
+    all.known.add(of[l].known);
+    all.settled.add(of[l].settled);
+  });
+  for_each_lane_of(lanes, [&](unsigned l) { of[l] = all; });
+}
+
+void BlockView::strong_access(const Access& a, BlockSync::Touches touches) {
+  if (a.phase)
+    sync_.mbarrier(a);
+  else
+    sync_.strong_access(a, touches);
+  // Who synchronises in shared memory passes on all it knows, whatever the details.
+  if (is_apart_ && a.space == ptx::StateSpace::shared) unite();
+}
+
+void BlockView::publish(unsigned warp, Mask lanes) {
+  OfWarp& of = own(warp);
+  if (clocks().is_known_in(warp, 0)) {
+    const OfBlock known = own_knowledge(warp, lanes);
+    const Sight before = of[static_cast<unsigned>(std::countr_zero(lanes))];
+    Sight after = before;
+    after.known.add(block_, known, levels_);
+    for_each_lane_of(lanes, [&](unsigned l) {
+      if (of[l].known.is_same(before.known))
+        of[l].known = after.known;
+      else
+        of[l].known.add(block_, known, levels_);
+    });
+    return;
+  }
+  for_each_lane_of(lanes, [&](unsigned l) { of[l].known.add(block_, own_knowledge(warp, Mask{1} << l), levels_); });
+}
+
+void BlockView::acquire(unsigned thread, const GridClock& clock) {
+  if (!clock.is_empty()) own(thread / warp_size)[thread % warp_size].known.add(clock);
+}
+
+void BlockView::settle(unsigned warp, Mask lanes) {
+  for_each_lane_of(lanes, [&](unsigned l) {
+    const Sight& s = sight(warp * warp_size + l);
+    if (!s.settled.is_same(s.known)) {
+      Sight& to = own(warp)[l];
+      to.settled = to.known;
+    }
+  });
+}
+
+void BlockView::see(unsigned thread, std::uint64_t block, const SeenFlag& flag) {
+  OfBlock of;
+  of.flag = flag;
+  own(thread / warp_size)[thread % warp_size].known.add(block, of, levels_);
+}
+
+bool BlockView::has_seen(unsigned thread, std::uint64_t order) {
+  if (seen_.empty()) seen_.assign(clocks().threads(), 0);
+  return std::exchange(seen_[thread], order) == order;
+}
+
+BlockView::OfWarp& BlockView::own(unsigned warp) {
+  is_apart_ = true;
+  if (!own_[warp]) {
+    own_[warp] = std::make_unique<OfWarp>();
+    own_[warp]->fill(common_);
+  }
+  return *own_[warp];
+}
+
+void BlockView::unite() {
+  for (auto& of : own_) {
+    if (!of) continue;
+    for (const Sight& s : *of) {
+      common_.known.add(s.known);
+      common_.settled.add(s.settled);
+    }
+    of.reset();
+  }
+  is_apart_ = false;
+}
+
+/// What has happened before what these lanes do now, in this block. Lanes that do the same together count as one: each
+/// has made visible what is its own.
+OfBlock BlockView::own_knowledge(unsigned warp, Mask lanes) const {
+  OfBlock known;
+  known.before = moment(interval_, 0);
+  BlockClocks::Row row;
+  clocks().release(warp * warp_size + static_cast<unsigned>(std::countr_zero(lanes)), row);
+  for (unsigned thread = 0; thread < row.size(); ++thread)
+    if (row[thread]) known.add({thread / warp_size, Mask{1} << thread % warp_size, moment(interval_, row[thread])});
+  known.add({warp, lanes, now(warp)});
+  return known;
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,77 @@
+// An access to global memory as its race check remembers it, and what it finds.
+#pragma once
+
+#include <cstdint>
+
+#include "vgpu/checks/footprint.hpp"
+#include "vgpu/checks/global/grid_clock.hpp"
+#include "vgpu/core/run/observer.hpp"
+
+namespace scanlab::vgpu {
+
+/// How an access touches global memory. Strong ones (PTX: relaxed, acquire, release; volatile; atomics) do not race
+/// with each other, unless one has the scope of a block and the other is another block's.
+struct GlobalHow {
+  How::Kind kind = How::Kind::read;
+  bool is_strong = false;
+  bool is_for_block = false;  ///< a strong one whose scope is the block
+  bool is_for_host = false;   ///< a strong one whose scope is the whole system: the host may take part
+
+  bool writes() const { return kind != How::Kind::read; }
+  bool reads() const { return kind == How::Kind::read || kind == How::Kind::atomic; }
+  bool operator==(const GlobalHow&) const = default;
+};
+
+/// Strong accesses of two blocks, or of two launches.
+inline bool can_race(GlobalHow a, GlobalHow b) {
+  if (!a.writes() && !b.writes()) return false;
+  return !a.is_strong || !b.is_strong || a.is_for_block || b.is_for_block;
+}
+
+/// Who accesses, how, and when.
+struct PastAccess {
+  Moment when = 0;
+  std::uint64_t order = 0;  ///< among all accesses of the launch
+  std::uint32_t block = 0;
+  std::uint32_t line = 0;  ///< index into ptx::Module::lines
+  std::uint32_t warp = 0;
+  Mask lanes = 0;
+  GlobalHow how;
+  std::uint8_t bytes = 0;  ///< of a lane
+};
+
+inline bool can_race(const PastAccess& a, const PastAccess& b) {
+  return can_race(a.how, b.how) && (a.block != b.block || !a.how.is_strong || !b.how.is_strong);
+}
+
+/// Two accesses to the same bytes of global memory that nothing orders, or only nearly.
+struct GlobalConflict {
+  enum class Cause : std::uint8_t {
+    unordered,
+    lanes_of_one,  ///< two lanes of one store, with different values
+    no_fence,      ///< a flag was set behind the earlier one and seen before the later one, but there was no fence
+    reader_fence,  ///< as before, with the writer's fence, and without the reader's
+  };
+  struct Side {
+    std::uint32_t line = 0;
+    std::uint32_t block = 0;
+    unsigned thread = 0;
+    GlobalHow how;
+  };
+  Cause cause = Cause::unordered;
+  Side earlier, later;
+  std::uint64_t address = 0;  ///< of the first byte that both touch
+  std::uint32_t bytes = 0;    ///< of the smaller access
+  SeenFlag flag;              ///< for no_fence; else one that was set too early, if any
+  const Block* at = nullptr;  ///< of the engine: for the names of what lies in memory
+};
+
+class GlobalConflictSink {
+ public:
+  virtual ~GlobalConflictSink() = default;
+  virtual void conflict(const GlobalConflict&) = 0;
+  /// A thread has read a word by that line, and then applied an atomic to it: a look in advance, which decides nothing.
+  virtual void looked_ahead(std::uint32_t line) = 0;
+};
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,276 @@
+#include "vgpu/checks/global/global_races.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "vgpu/checks/race.hpp"
+#include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/run/grid.hpp"
+#include "vgpu/core/run/report.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+bool is_global(const Access& a) {
+  return a.space == ptx::StateSpace::global;
+}
+
+bool is_of_toolkit(const ptx::Module& module, std::uint32_t line) {
+  const auto places = places_of(module, line);
+  return !places.empty() && of_toolkit(places.front());
+}
+
+const Allocation* allocation_at(const GlobalConflict& c) {
+  return c.at ? c.at->grid->memory->find(c.address, 1) : nullptr;
+}
+
+const char* does(GlobalHow how) {
+  switch (how.kind) {
+    case How::Kind::read:
+      return name_of(Race::Does::read);
+    case How::Kind::write:
+      return name_of(Race::Does::write);
+    case How::Kind::atomic:
+      return name_of(Race::Does::atomic);
+    case How::Kind::copy:
+      return name_of(Race::Does::copy);
+  }
+  return "?";
+}
+
+Race::Hazard hazard_of(const GlobalConflict& c) {
+  using Hazard = Race::Hazard;
+  if (c.cause != GlobalConflict::Cause::lanes_of_one && c.earlier.block == c.later.block &&
+      c.earlier.thread / warp_size == c.later.thread / warp_size)
+    return Hazard::warp_synchronous;
+  if (!c.later.how.writes()) return Hazard::read_after_write;
+  return c.earlier.how.writes() ? Hazard::write_after_write : Hazard::write_after_read;
+}
+
+/// Which of several threads tell most about two lines: those of different blocks, then of different warps.
+unsigned distance_of(const GlobalConflict& c) {
+  if (c.earlier.block != c.later.block) return 2;
+  return c.earlier.thread / warp_size != c.later.thread / warp_size;
+}
+
+std::string advice_on_race(const GlobalConflict& c) {
+  using Hazard = Race::Hazard;
+  if (c.cause == GlobalConflict::Cause::lanes_of_one)
+    return "one store by both: which of their values remains is left open";
+  if (c.earlier.how.is_strong && c.later.how.is_strong)
+    return "an atomic with the scope of a block is atomic only for the threads of its block: use the form without "
+           "_block";
+  if (c.earlier.how.is_strong || c.later.how.is_strong) {
+    const GlobalHow plain = c.earlier.how.is_strong ? c.later.how : c.earlier.how;
+    if (plain.writes())
+      return "one of them is atomic or volatile, the other is a plain write, and nothing orders them: either may come "
+             "first; write the first value before the launch (cudaMemset), or make both atomic";
+    return "one of them is atomic or volatile, the other is a plain read, which the compiler may move in front of a "
+           "loop: "
+           "make it volatile or atomic (cuda::atomic_ref)";
+  }
+  const Hazard hazard = hazard_of(c);
+  if (hazard == Hazard::warp_synchronous)
+    return "both threads are of one warp, whose lanes need not go in step: only __syncwarp() orders them";
+  const bool is_in_block = c.earlier.block == c.later.block;
+  const char* const what =
+      hazard == Hazard::read_after_write   ? "the read may come first, and find what was there before"
+      : hazard == Hazard::write_after_read ? "the write may come first, and the read find the new value"
+                                           : "either value may remain";
+  if (is_in_block) return fmt::format("no barrier separates them: {}", what);
+  return fmt::format(
+      "blocks run in any order, and nothing here makes one wait for the other: {}; let another kernel do the second "
+      "part, "
+      "combine the values with atomics, or pass them on with a fence and an atomic flag",
+      what);
+}
+
+}  // namespace
+
+GlobalRaces::GlobalRaces() : shadow_(static_cast<GlobalConflictSink&>(*this)) {}
+GlobalRaces::~GlobalRaces() = default;
+
+void GlobalRaces::kernel_begin(const KernelInfo& kernel) {
+  kernel_ = std::make_shared<KernelInfo>(kernel);
+  levels_ = GridClock::levels_for(kernel.grid.count());
+  shadow_.begin_launch();
+  found_.clear();
+  looks_.clear();
+  has_fence_ = has_fence_for_host_ = false;
+}
+
+void GlobalRaces::kernel_end() {
+  for (const auto& [key, found] : found_)
+    if (!is_accepted(found.example)) findings_.add(describe(key, found));
+  found_.clear();
+  if (at_end) at_end(*kernel_);
+  kernel_.reset();
+}
+
+void GlobalRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
+  if (blocks_.size() <= slot) blocks_.resize(slot + 1);
+  if (!blocks_[slot]) blocks_[slot] = std::make_unique<BlockView>();
+  blocks_[slot]->begin(block, static_cast<unsigned>(kernel_->block.count()), levels_);
+}
+
+void GlobalRaces::loads(const AccessRun& run) {
+  if (is_global(run.first)) return touch(run, How::Kind::read);
+  if (run.first.order == Access::Order::weak) return;
+  for (unsigned k = 0; k < run.count; ++k) block_of(run.first.who).strong_access(run.of(k), BlockSync::Touches::reads);
+}
+
+void GlobalRaces::stores(const AccessRun& run) {
+  if (is_global(run.first)) return touch(run, How::Kind::write);
+  if (run.first.order == Access::Order::weak) return;
+  for (unsigned k = 0; k < run.count; ++k) block_of(run.first.who).strong_access(run.of(k), BlockSync::Touches::writes);
+}
+
+void GlobalRaces::atomic(const Access& a) {
+  if (is_global(a)) return touch({a, 1, 0}, How::Kind::atomic);
+  block_of(a.who).strong_access(a, BlockSync::Touches::updates);
+}
+
+void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
+  using enum BlockSync::Touches;
+  const Access& a = run.first;
+  BlockView& block = block_of(a.who);
+  GlobalHow how;
+  how.kind = kind;
+  how.is_strong = kind == How::Kind::atomic || a.order != Access::Order::weak;
+  how.is_for_block = how.is_strong && a.scope == Access::Scope::block;
+  how.is_for_host = how.is_strong && (a.scope == Access::Scope::system || a.order == Access::Order::volatile_);
+  has_fence_ |= !how.is_for_block && a.order >= Access::Order::acquire;
+  const bool releases = a.order == Access::Order::release || a.order == Access::Order::acq_rel;
+  if (releases && !how.is_for_block)
+    for (unsigned k = 0; k < run.count; ++k) block.publish(a.who.warp + k, run.lanes_of(k));
+  shadow_.access(run, how, block);
+  if (!how.is_strong) return;
+  for (unsigned k = 0; k < run.count; ++k)
+    block.strong_access(run.of(k), kind == How::Kind::atomic ? updates : kind == How::Kind::write ? writes : reads);
+}
+
+void GlobalRaces::fence(const Actor& who, Mask lanes, Access::Scope scope) {
+  has_fence_ |= scope != Access::Scope::block;
+  has_fence_for_host_ |= scope == Access::Scope::system;
+  block_of(who).fence(who.warp, lanes, scope);
+}
+
+void GlobalRaces::barrier_arrive(const Actor& who, Mask lanes, std::uint32_t id, Arrival how) {
+  block_of(who).arrive(who.warp, lanes, id, how);
+}
+
+void GlobalRaces::barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) {
+  block_of(who).complete(id, meeting);
+}
+
+void GlobalRaces::warp_sync(const Actor& who, Mask lanes) {
+  block_of(who).meet(who.warp, lanes);
+}
+
+void GlobalRaces::conflict(const GlobalConflict& c) {
+  std::string name = "global memory";
+  std::uint64_t offset = 0;
+  if (const Allocation* const a = allocation_at(c)) {
+    // The heap's memory goes from thread to thread through malloc() and free(), which nobody tells of.
+    if (a->on_heap) return;
+    name = a->label;
+    offset = c.address - a->base;
+  }
+  GlobalConflict example = c;
+  example.at = nullptr;
+  const auto [known, is_new] =
+      found_.try_emplace({c.earlier.line, c.later.line, std::move(name), c.cause}, Found{example, offset / c.bytes, 0});
+  Found& found = known->second;
+  if (distance_of(example) > distance_of(found.example)) {
+    found.example = example;
+    found.element = offset / c.bytes;
+  }
+  ++found.count;
+}
+
+/// Conflicts of code that is known to be right.
+bool GlobalRaces::is_accepted(const GlobalConflict& c) const {
+  using Kind = How::Kind;
+  const ptx::Module& module = *kernel_->module;
+  if (c.cause == Cause::reader_fence) return is_of_toolkit(module, c.later.line);
+  // A loop around a compare-and-swap begins with a plain read, and checks what it has found.
+  const auto is_look = [&](const GlobalConflict::Side& a, const GlobalConflict::Side& b) {
+    return a.how.kind == Kind::read && b.how.kind == Kind::atomic && looks_.contains(a.line);
+  };
+  return is_look(c.earlier, c.later) || is_look(c.later, c.earlier);
+}
+
+Finding GlobalRaces::describe(const Key& key, const Found& found) const {
+  const GlobalConflict& c = found.example;
+  const bool is_race = c.cause == Cause::unordered || c.cause == Cause::lanes_of_one;
+  const bool is_in_block = c.earlier.block == c.later.block;
+  Finding f;
+  f.kernel = ptx::source_name(kernel_->name);
+  // Allocations without a name of their own differ by a number from launch to launch.
+  const std::string& label = std::get<2>(key);
+  f.variable = label.substr(0, label.find(" #"));
+  f.element = found.element;
+  f.grid_size = kernel_->grid;
+  f.block_size = kernel_->block;
+  f.count = found.count;
+  f.has_block = is_in_block;
+  if (is_in_block) set_index(f.block, c.earlier.block, f.grid_size);
+  const auto part = [&](std::string what, std::uint32_t line, std::uint32_t block, unsigned thread) {
+    Finding::Part p;
+    p.does = std::move(what);
+    p.where = own_place(*kernel_->module, line);
+    p.has_thread = true;
+    set_index(p.thread, thread, f.block_size);
+    p.has_block = !is_in_block;
+    set_index(p.block, block, f.grid_size);
+    return p;
+  };
+  const Finding::Part earlier = part(does(c.earlier.how), c.earlier.line, c.earlier.block, c.earlier.thread),
+                      later = part(does(c.later.how), c.later.line, c.later.block, c.later.thread);
+  const std::string where = fmt::format("element {} of {}, kernel {}{}", *f.element, label, f.kernel,
+                                        is_in_block ? fmt::format(", block {}", index_text(f.block, f.grid_size)) : "");
+  if (is_race) {
+    f.id = "race.global";
+    f.kind = name_of(hazard_of(c));
+    f.headline = fmt::format("RACE ({}): {}", f.kind, where);
+    f.parts = {earlier, later};
+    f.advice = advice_on_race(c);
+    if (c.cause == Cause::unordered && c.flag.when && !is_in_block && c.earlier.how.writes())
+      f.advice = fmt::format(
+          "the flag, set in line {} and seen in line {}, is set before the value is written: write the value first, "
+          "then "
+          "__threadfence(), then set the flag",
+          own_place(*kernel_->module, c.flag.set_line).line, own_place(*kernel_->module, c.flag.seen_line).line);
+    return f;
+  }
+  f.id = "fence.missing";
+  if (c.cause == Cause::reader_fence) {
+    f.weight = Finding::Weight::advice;
+    f.kind = "reader";
+    f.headline = fmt::format("FENCE (advice): {}", where);
+    f.parts = {earlier, later};
+    f.advice = fmt::format(
+        "the writer has a fence between value and flag, the reader has none between flag and value: a __threadfence() "
+        "before line {} (or reading the flag with an acquire) keeps the value from being read first",
+        later.where.line);
+    return f;
+  }
+  f.kind = "writer";
+  f.headline = fmt::format("FENCE MISSING: {}", where);
+  const Finding::Part set = part("flag set", c.flag.set_line, c.earlier.block, c.flag.set_by),
+                      seen = part("flag seen", c.flag.seen_line, c.flag.seen_in, c.flag.seen_by);
+  f.parts = {earlier, set, seen, later};
+  if (c.flag.has_block_fence)
+    f.details.push_back(
+        "__threadfence_block() and the scope of a block order memory for threads of the same block only");
+  f.advice = fmt::format(
+      "the flag may be visible to other blocks before the value is: put __threadfence() between line {} and line {}, "
+      "or "
+      "set the flag with a release (cuda::atomic_ref, memory_order_release)",
+      earlier.where.line, set.where.line);
+  return f;
+}
+
+}  // namespace scanlab::vgpu

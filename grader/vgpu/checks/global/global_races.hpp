@@ -1,0 +1,82 @@
+// The checks race.global and fence.missing: attached to a device, they find accesses to global memory that nothing
+// orders, and among them the values that are passed on behind a flag without a fence. They are found by what orders
+// the accesses, not by what the values became: under every schedule in which both happen.
+//
+// The launches of a device run one after the other here. What different streams may do at the same time is looked at
+// afterwards (stream_races.hpp), with what each launch has touched.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "vgpu/checks/check.hpp"
+#include "vgpu/checks/global/block_view.hpp"
+#include "vgpu/checks/global/global_shadow.hpp"
+#include "vgpu/core/run/observer.hpp"
+
+namespace scanlab::vgpu {
+
+/// One finding for each kernel, pair of lines, allocation and cause, in the order of kernels and lines.
+class GlobalRaces : public Check, private GlobalConflictSink {
+ public:
+  GlobalRaces();
+  ~GlobalRaces() override;
+
+  std::uint32_t interests() const override { return warp_syncs | counted_arrivals; }
+  void kernel_begin(const KernelInfo& kernel) override;
+  void kernel_end() override;
+  void block_begin(std::uint64_t block, std::uint32_t slot) override;
+  void load(const Access& access) override { loads({access, 1, 0}); }
+  void store(const Access& access) override { stores({access, 1, 0}); }
+  void loads(const AccessRun& run) override;
+  void stores(const AccessRun& run) override;
+  void atomic(const Access& access) override;
+  void fence(const Actor& who, Mask lanes, Access::Scope scope) override;
+  void barrier_arrive(const Actor& who, Mask lanes, std::uint32_t id, Arrival how) override;
+  void barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) override;
+  void warp_sync(const Actor& who, Mask lanes) override;
+
+  /// Called at the end of each launch; then what follows can be asked of it.
+  std::function<void(const KernelInfo&)> at_end;
+  /// All that it has touched.
+  void collect(AccessedSpans& touches) const { shadow_.collect(touches); }
+  /// Lines of its plain reads behind which an atomic decides.
+  const std::set<std::uint32_t>& looks() const { return looks_; }
+  /// Threads of it have ordered accesses for others: other blocks; the host.
+  bool has_fence() const { return has_fence_; }
+  bool has_fence_for_host() const { return has_fence_for_host_; }
+
+ private:
+  using Cause = GlobalConflict::Cause;
+  /// Both lines, name of the memory, cause.
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::string, Cause>;
+  /// The first that was seen of those that tell most, and how many there are.
+  struct Found {
+    GlobalConflict example;
+    std::uint64_t element = 0;
+    std::uint64_t count = 0;
+  };
+
+  void conflict(const GlobalConflict& c) override;
+  void looked_ahead(std::uint32_t line) override { looks_.insert(line); }
+  void touch(const AccessRun& run, How::Kind kind);
+  bool is_accepted(const GlobalConflict& c) const;
+  Finding describe(const Key& key, const Found& found) const;
+  BlockView& block_of(const Actor& who) { return *blocks_[who.slot]; }
+
+  std::shared_ptr<const KernelInfo> kernel_;  ///< while it runs
+  unsigned levels_ = 1;
+  std::vector<std::unique_ptr<BlockView>> blocks_;  ///< by resident place
+  GlobalShadow shadow_;
+  std::map<Key, Found> found_;     ///< in this launch
+  std::set<std::uint32_t> looks_;  ///< in this launch
+  bool has_fence_ = false, has_fence_for_host_ = false;
+};
+
+}  // namespace scanlab::vgpu

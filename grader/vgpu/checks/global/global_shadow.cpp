@@ -1,0 +1,329 @@
+#include "vgpu/checks/global/global_shadow.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+#include "vgpu/core/memory/memory.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+/// Rows whose lanes lie further apart are looked at one by one.
+constexpr std::int64_t most_stride = 64;
+/// Of reads of the same place by different blocks a chunk keeps so many: the first and the latest, or only that.
+constexpr unsigned most_readers = 2, most_readers_in_a_crowd = 1, crowd = 14;
+/// Rows to which one of the next warp may belong.
+constexpr std::size_t last_rows = 4;
+
+template <class Visit>
+void for_each_lane_of(Mask lanes, Visit visit) {
+  for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
+}  // namespace
+
+void GlobalShadow::begin_launch() {
+  rows_.clear();
+  nodes_.clear();
+  cells_used_ = 0;
+  order_ = 0;
+  if (++launch_ != 0) return;
+  parts_.clear();
+  launch_ = 1;
+}
+
+GlobalShadow::Chunk& GlobalShadow::chunk_at(std::uint64_t address) {
+  const std::uint64_t number = (address - global_window) / chunk_bytes, part = number / chunks_a_part;
+  if (parts_.size() <= part) parts_.resize(part + 1);
+  if (!parts_[part]) parts_[part] = std::make_unique<Part>();
+  Chunk& chunk = (*parts_[part])[number % chunks_a_part];
+  if (chunk.launch != launch_) {
+    chunk.launch = launch_;
+    chunk.count = 0;
+    chunk.cells = none;
+  }
+  return chunk;
+}
+
+GlobalShadow::Cell& GlobalShadow::cell_at(std::uint64_t address) {
+  Chunk& chunk = chunk_at(address);
+  if (chunk.cells == none) open(chunk, address / chunk_bytes * chunk_bytes);
+  return (*cells_[chunk.cells])[address / word_bytes % words];
+}
+
+// --- rows ------------------------------------------------------------------------------------------------------------
+
+void GlobalShadow::access(const AccessRun& run, GlobalHow how, BlockView& block) {
+  const Access& a = run.first;
+  if (!a.mask) return;
+  if (!run.is_whole()) {
+    access({a, 1, 0}, how, block);
+    return access(run.rest(), how, block);
+  }
+  Row row;
+  row.past.when = block.now(a.who.warp);
+  row.past.order = ++order_;
+  row.past.block = static_cast<std::uint32_t>(a.who.block);
+  row.past.line = a.who.line;
+  row.past.warp = a.who.warp;
+  row.past.lanes = a.mask;
+  row.past.how = how;
+  row.past.bytes = static_cast<std::uint8_t>(a.bytes);
+  const bool is_even = a.is_affine() && (run.step == a.stride * std::int64_t{warp_size} || run.count == 1);
+  if (run.count > 1 && (how.is_strong || !is_even || !block.clocks().is_even() || block.is_apart())) {
+    for (unsigned k = 0; k < run.count; ++k) access({run.of(k), 1, 0}, how, block);
+    return;
+  }
+  if (how.kind == How::Kind::write && !(a.is_affine() && std::abs(a.stride) >= a.bytes)) compare_lanes(a, row.past);
+  if (how.is_strong) return one_by_one(a, a.mask, row.past, block);
+  row.after_block_fence = how.writes() && block.has_block_fence(a.who.warp, a.mask);
+  if (how.writes())
+    row.visible = block.sight(a.who.warp * warp_size + static_cast<unsigned>(std::countr_zero(a.mask))).known;
+  if (a.is_affine() && std::abs(a.stride) <= most_stride) {
+    row.count = run.count;
+    row.first = a.first;
+    row.stride = a.stride;
+    row.step = run.step;
+    return enter(row, run, block);
+  }
+  std::array<Row, 4> rows;
+  rows.fill(row);
+  unsigned count = 0;
+  if (!make_rows(a, rows, count) || (how.writes() && do_overlap(rows, count)))
+    return one_by_one(a, a.mask, row.past, block);
+  for (unsigned k = 0; k < count; ++k) enter(rows[k], run, block);
+}
+
+/// Cuts lanes into rows. False when they are too many.
+bool GlobalShadow::make_rows(const Access& a, std::array<Row, 4>& rows, unsigned& count) const {
+  for (Mask left = a.mask; left;) {
+    if (count == rows.size()) return false;
+    const auto begin = static_cast<unsigned>(std::countr_zero(left));
+    Row& row = rows[count++];
+    Mask taken = left & -left;
+    row.stride = 0;
+    if (const Mask rest = left & (left - 1)) {
+      const auto next = static_cast<unsigned>(std::countr_zero(rest));
+      const auto distance = static_cast<std::int64_t>(a.at(next) - a.at(begin));
+      if (distance % (next - begin) == 0) row.stride = distance / (next - begin);
+      if (std::abs(row.stride) > most_stride) row.stride = 0;
+    }
+    row.first = a.at(begin) - static_cast<std::uint64_t>(row.stride) * begin;
+    for (Mask m = left & (left - 1); m; m &= m - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(m));
+      if (a.at(l) != row.at(0, l)) break;
+      taken |= m & -m;
+    }
+    row.past.lanes = taken;
+    left &= ~taken;
+  }
+  return true;
+}
+
+void GlobalShadow::set_range(Row& row) {
+  const auto low_lane = static_cast<unsigned>(std::countr_zero(row.past.lanes)),
+             high_lane = 31 - static_cast<unsigned>(std::countl_zero(row.past.lanes));
+  const auto [low, high] = std::minmax(
+      {row.at(0, low_lane), row.at(0, high_lane), row.at(row.count - 1, low_lane), row.at(row.count - 1, high_lane)});
+  row.low = low;
+  row.high = high + row.past.bytes;
+}
+
+/// Lanes of one store are compared with each other as such.
+bool GlobalShadow::do_overlap(std::array<Row, 4>& rows, unsigned count) {
+  for (unsigned k = 0; k < count; ++k) {
+    set_range(rows[k]);
+    for (unsigned m = 0; m < k; ++m)
+      if (rows[k].low < rows[m].high && rows[m].low < rows[k].high) return true;
+  }
+  return false;
+}
+
+void GlobalShadow::enter(Row& row, const AccessRun& run, BlockView& block) {
+  set_range(row);
+  std::uint32_t number = extend_last(row, block);
+  const bool extends = number != none;
+  if (!extends) {
+    number = static_cast<std::uint32_t>(rows_.size());
+    rows_.push_back(row);
+  }
+  bool is_kept = false;
+  for (std::uint64_t begin = row.low / chunk_bytes * chunk_bytes; begin < row.high; begin += chunk_bytes) {
+    Chunk& chunk = chunk_at(begin);
+    if (place(row, number, chunk, block)) {
+      is_kept |= chunk.count > 0 && chunk.rows[chunk.count - 1] == number;
+      continue;
+    }
+    if (chunk.cells == none) open(chunk, begin);
+    for (unsigned k = 0; k < row.count; ++k) {
+      Mask inside = 0;
+      for_each_lane_of(row.past.lanes, [&](unsigned l) {
+        if (row.at(k, l) - begin < chunk_bytes) inside |= Mask{1} << l;
+      });
+      if (!inside) continue;
+      PastAccess past = row.past;
+      past.warp += k;
+      past.lanes = inside;
+      one_by_one(run.of(k), inside, past, block);
+    }
+  }
+  if (!extends) {
+    if (!is_kept) rows_.pop_back();
+    return;
+  }
+  Row& longer = rows_[number];
+  longer.count += row.count;
+  longer.low = std::min(longer.low, row.low);
+  longer.high = std::max(longer.high, row.high);
+}
+
+/// The number of a row of which this one is the next warp.
+std::uint32_t GlobalShadow::extend_last(const Row& row, const BlockView& block) {
+  if (row.count != 1 || row.past.lanes != full_mask || block.is_apart()) return none;
+  const std::size_t oldest = rows_.size() - std::min(rows_.size(), last_rows);
+  for (std::size_t k = rows_.size(); k-- > oldest;) {
+    const Row& to = rows_[k];
+    const PastAccess &a = to.past, &b = row.past;
+    if (a.line == b.line && a.block == b.block && a.warp + to.count == b.warp && a.when == b.when &&
+        a.lanes == full_mask && a.how == b.how && a.bytes == b.bytes && to.stride == row.stride &&
+        to.at(to.count, 0) + (to.count == 1 ? static_cast<std::uint64_t>(to.stride) * warp_size : 0) == row.first &&
+        (to.count == 1 || to.step == to.stride * std::int64_t{warp_size}) && to.visible.is_same(row.visible) &&
+        to.after_block_fence == row.after_block_fence) {
+      rows_[k].step = to.stride * std::int64_t{warp_size};
+      return static_cast<std::uint32_t>(k);
+    }
+  }
+  return none;
+}
+
+/// Remembers the row in the chunk. False when its lanes have to be looked at one by one.
+bool GlobalShadow::place(const Row& row, std::uint32_t number, Chunk& chunk, BlockView& block) {
+  if (chunk.cells != none) return false;
+  unsigned readers = 0, latest = 0;
+  bool is_there = false;
+  for (unsigned k = 0; k < chunk.count; ++k) {
+    is_there |= chunk.rows[k] == number;
+    if (chunk.rows[k] == number) continue;
+    Row& other = rows_[chunk.rows[k]];
+    if (!are_apart(other, row, block)) return false;
+    const PastAccess &a = other.past, &b = row.past;
+    if (a.how.writes() || b.how.writes() || a.line != b.line || other.first != row.first ||
+        other.stride != row.stride || other.step != row.step || other.count != row.count || a.lanes != b.lanes ||
+        a.bytes != b.bytes)
+      continue;
+    if (a.block == b.block && a.warp == b.warp) {
+      other.past.when = b.when;
+      return true;
+    }
+    ++readers;
+    latest = k;
+  }
+  if (is_there) return true;
+  if (readers >= (chunk.count < crowd ? most_readers : most_readers_in_a_crowd)) {
+    rows_[chunk.rows[latest]].past = row.past;
+    return true;
+  }
+  if (chunk.count == Chunk::most_rows) return false;
+  chunk.rows[chunk.count++] = number;
+  return true;
+}
+
+/// False when that cannot be told from the rows.
+bool GlobalShadow::are_apart(const Row& a, const Row& b, const BlockView& block) const {
+  if (a.high <= b.low || b.high <= a.low || !can_race(a.past, b.past)) return true;
+  if (a.past.block != b.past.block)
+    return !block.is_apart() && block.sight(0).settled.knows_all(a.past.block, a.past.when);
+  if (interval_of(a.past.when) < interval_of(b.past.when)) return true;
+  // Of the same block, since its last barrier: apart when threads touch only what is theirs.
+  const auto is_even = [](const Row& r) {
+    return r.stride != 0 && (r.count == 1 || r.step == r.stride * std::int64_t{warp_size});
+  };
+  if (!is_even(a) || !is_even(b) || (a.stride != b.stride && !a.is_single() && !b.is_single())) return false;
+  const std::int64_t stride = a.is_single() ? b.stride : a.stride, distance = std::abs(stride);
+  const auto origin = [&](const Row& r) {
+    if (!r.is_single()) return static_cast<std::int64_t>(r.first) - stride * (r.past.warp * std::int64_t{warp_size});
+    const auto lane = static_cast<unsigned>(std::countr_zero(r.past.lanes));
+    return static_cast<std::int64_t>(r.at(0, lane)) - stride * (r.past.warp * std::int64_t{warp_size} + lane);
+  };
+  const std::int64_t shift = origin(a) - origin(b);
+  if (shift == 0) return a.past.bytes <= distance && b.past.bytes <= distance;
+  const std::int64_t within = (shift % distance + distance) % distance;
+  return within >= b.past.bytes && within + a.past.bytes <= distance;
+}
+
+// --- what the launch has touched -------------------------------------------------------------------------------------
+
+// Of accesses that are alike rows and cells keep only some, but nothing of where they went.
+void GlobalShadow::collect(AccessedSpans& touches) const {
+  for (const Row& row : rows_) {
+    const AccessSite site{row.past.how, row.past.line, row.past.bytes};
+    const Mask lanes = row.past.lanes;
+    const auto first = static_cast<unsigned>(std::countr_zero(lanes));
+    const auto count = static_cast<unsigned>(std::popcount(lanes));
+    if (lanes == full_mask && row.step == row.stride * std::int64_t{warp_size}) {
+      touches.add(row.first, row.stride, std::uint64_t{row.count} * warp_size, site.bytes, site);
+      continue;
+    }
+    // Every lane, every second one, …
+    const unsigned gap = count > 1 ? static_cast<unsigned>(std::countr_zero(lanes & (lanes - 1))) - first : 1;
+    Mask regular = 0;
+    for (unsigned k = 0; k < count && first + k * gap < warp_size; ++k) regular |= Mask{1} << (first + k * gap);
+    for (unsigned k = 0; k < row.count; ++k) {
+      if (regular == lanes)
+        touches.add(row.at(k, first), row.stride * gap, count, site.bytes, site);
+      else
+        for_each_lane_of(lanes, [&](unsigned lane) { touches.add(row.at(k, lane), 0, 1, site.bytes, site); });
+    }
+  }
+  // Words side by side are mostly touched in the same site.
+  std::uint64_t begin = 0, end = 0;
+  AccessSite site;
+  for (std::uint32_t c = 0; c < cells_used_; ++c)
+    for (std::uint64_t word = 0; word < words; ++word) {
+      // Nodes lie in the order of accesses, which may be any.
+      if (const std::uint32_t ahead = (*cells_[c])[(word + 16) % words].first; ahead != none) {
+        __builtin_prefetch(&nodes_[ahead]);
+        __builtin_prefetch(&nodes_[ahead].bytes);
+      }
+      for (std::uint32_t n = (*cells_[c])[word].first; n != none; n = nodes_[n].next) {
+        const Node& node = nodes_[n];
+        const std::uint64_t at = cells_at_[c] + word * word_bytes + static_cast<unsigned>(std::countr_zero(node.bytes));
+        const AccessSite own{node.past.how, node.past.line, node.past.bytes};
+        if (at != end || own != site) {
+          touches.add(begin, 0, 1, end - begin, site);
+          begin = at;
+          site = own;
+        }
+        end = at + static_cast<unsigned>(std::popcount(node.bytes));
+      }
+    }
+  touches.add(begin, 0, 1, end - begin, site);
+}
+
+/// From here on the chunk's words are looked at one by one.
+void GlobalShadow::open(Chunk& chunk, std::uint64_t begin) {
+  if (cells_used_ == cells_.size()) cells_.push_back(std::make_unique<Cells>());
+  cells_at_.resize(cells_.size());
+  cells_[cells_used_]->fill({});
+  cells_at_[cells_used_] = begin;
+  chunk.cells = cells_used_++;
+  for (unsigned n = 0; n < chunk.count; ++n) {
+    const Row& row = rows_[chunk.rows[n]];
+    for (unsigned k = 0; k < row.count; ++k)
+      for_each_lane_of(row.past.lanes, [&](unsigned l) {
+        const std::uint64_t address = row.at(k, l);
+        if (address - begin >= chunk_bytes) return;
+        PastAccess past = row.past;
+        past.warp += k;
+        past.lanes = Mask{1} << l;
+        for (std::uint64_t word = address / word_bytes * word_bytes; word < address + past.bytes; word += word_bytes) {
+          const auto bytes = past.bytes < word_bytes ? ((1u << past.bytes) - 1) << address % word_bytes : 0xFu;
+          keep({word, static_cast<std::uint8_t>(bytes), past.lanes}, past, row.visible, row.is_single(),
+               row.after_block_fence);
+        }
+      });
+  }
+}
+
+}  // namespace scanlab::vgpu

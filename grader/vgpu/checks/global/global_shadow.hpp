@@ -1,0 +1,123 @@
+// Shadow of global memory: who has accessed what in this launch.
+//
+// Most accesses are rows of consecutive elements, many warps at once, of memory that no other block touches. So a row
+// is remembered as a whole, in each chunk of memory in which it lies, and is compared with the few others there: apart,
+// or ordered, or the same thread's. Only where that cannot be told from the rows, or there are too many, or addresses
+// follow no pattern, the chunk's words are looked at one by one, from then on.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "vgpu/checks/global/accessed_spans.hpp"
+#include "vgpu/checks/global/block_view.hpp"
+#include "vgpu/checks/global/global_access.hpp"
+#include "vgpu/core/run/observer.hpp"
+
+namespace scanlab::vgpu {
+
+class GlobalShadow {
+ public:
+  explicit GlobalShadow(GlobalConflictSink& sink) : sink_(sink) {}
+
+  /// Everything is forgotten.
+  void begin_launch();
+  /// An access to global memory, about to happen.
+  void access(const AccessRun& run, GlobalHow how, BlockView& block);
+  /// All that this launch has touched so far.
+  void collect(AccessedSpans& touches) const;
+
+ private:
+  static constexpr std::uint32_t none = ~0u;
+  static constexpr std::uint64_t word_bytes = 4, chunk_bytes = 1024, words = chunk_bytes / word_bytes;
+
+  /// Lane l of the k-th warp from `past.warp` on touches first + k * step + l * stride.
+  struct Row {
+    PastAccess past;
+    std::uint32_t count = 1;
+    std::uint64_t first = 0;
+    std::int64_t stride = 0, step = 0;
+    std::uint64_t low = 0, high = 0;  ///< all bytes lie in [low, high)
+    bool after_block_fence = false;
+    GridClock visible;  ///< what a write makes known to those who see it
+
+    std::uint64_t at(unsigned k, unsigned lane) const {
+      return first + static_cast<std::uint64_t>(step) * k + static_cast<std::uint64_t>(stride) * lane;
+    }
+    bool is_single() const { return count == 1 && (past.lanes & (past.lanes - 1)) == 0; }
+  };
+
+  /// One access to a word.
+  struct Node {
+    PastAccess past;
+    std::uint8_t bytes = 0;  ///< of the word, a bit each
+    bool is_by_one = false;  ///< by one lane only: as one sets a flag
+    bool after_block_fence = false;
+    std::uint32_t next = none;
+    GridClock visible;
+  };
+  struct Cell {
+    std::uint32_t first = none;       ///< node, the latest first
+    std::uint32_t last_write = none;  ///< among them
+  };
+  using Cells = std::array<Cell, words>;
+
+  struct Chunk {
+    static constexpr unsigned most_rows = 28;
+    std::uint32_t launch = 0;
+    std::uint32_t count = 0;
+    std::uint32_t cells = none;
+    std::uint32_t rows[most_rows] = {};
+  };
+  static constexpr std::uint64_t chunks_a_part = 1024;
+  using Part = std::array<Chunk, chunks_a_part>;
+
+  /// A word, the bytes of it that lanes access, and these lanes.
+  struct Piece {
+    std::uint64_t word = 0;  ///< its address
+    std::uint8_t bytes = 0;
+    Mask lanes = 0;
+  };
+
+  Chunk& chunk_at(std::uint64_t address);
+  Cell& cell_at(std::uint64_t address);
+
+  bool make_rows(const Access& a, std::array<Row, 4>& rows, unsigned& count) const;
+  static void set_range(Row& row);
+  static bool do_overlap(std::array<Row, 4>& rows, unsigned count);
+  void enter(Row& row, const AccessRun& run, BlockView& block);
+  bool place(const Row& row, std::uint32_t number, Chunk& chunk, BlockView& block);
+  bool are_apart(const Row& earlier, const Row& later, const BlockView& block) const;
+  std::uint32_t extend_last(const Row& row, const BlockView& block);
+  void open(Chunk& chunk, std::uint64_t begin);
+
+  void one_by_one(const Access& a, Mask lanes, const PastAccess& past, BlockView& block);
+  void compare_lanes(const Access& a, const PastAccess& past);
+  void compare(const Access& a, const Piece& piece, const PastAccess& past, const BlockView& block);
+  bool compare_with(const Cell& cell, const Node& node, const Access& a, const Piece& piece, unsigned lane,
+                    const PastAccess& past, const BlockView& block);
+  bool is_harmless(const Cell& cell, const Node& node, unsigned thread, const Access& a, const Piece& piece,
+                   unsigned lane, const PastAccess& past) const;
+  bool comes_after_in_word(const Cell& cell, const Node& node, const Piece& piece, unsigned thread,
+                           const PastAccess& past, const BlockView& block) const;
+  bool has_touched(const Cell& cell, std::uint8_t bytes, How::Kind kind, std::uint32_t line, std::uint32_t block,
+                   unsigned thread) const;
+  void see_last_write(const Piece& piece, const PastAccess& past, BlockView& block);
+  void keep(const Piece& piece, const PastAccess& past, const GridClock& visible, bool is_by_one,
+            bool after_block_fence);
+
+  GlobalConflictSink& sink_;
+  std::uint32_t launch_ = 0;
+  std::uint64_t order_ = 0;
+  std::vector<std::unique_ptr<Part>> parts_;  ///< of global memory
+  std::vector<Row> rows_;
+  std::vector<std::unique_ptr<Cells>> cells_;  ///< the first `cells_used_` are in use
+  std::vector<std::uint64_t> cells_at_;        ///< the address where each begins
+  std::uint32_t cells_used_ = 0;
+  std::vector<Node> nodes_;
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace scanlab::vgpu

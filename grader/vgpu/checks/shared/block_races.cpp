@@ -1,0 +1,257 @@
+#include "vgpu/checks/shared/block_races.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+#include "vgpu/core/memory/stored.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+using Piece = AccessShadow::Piece;
+constexpr std::uint64_t word_bytes = AccessShadow::word_bytes;
+
+/// The words that lanes touch at `at(lane)`; lanes side by side with the same address share theirs.
+template <class At>
+void cut(Mask lanes, std::uint32_t bytes, At at, std::vector<Piece>& pieces) {
+  pieces.clear();
+  std::uint64_t last = ~std::uint64_t{0};
+  std::size_t begin = 0;
+  for (Mask m = lanes; m; m &= m - 1) {
+    const std::uint64_t address = at(static_cast<unsigned>(std::countr_zero(m)));
+    if (address == last) {
+      for (std::size_t k = begin; k < pieces.size(); ++k) pieces[k].lanes |= m & -m;
+      continue;
+    }
+    last = address;
+    begin = pieces.size();
+    // Accesses are aligned: one below four bytes lies in a word, others are whole words.
+    const auto word = static_cast<std::uint32_t>(address / word_bytes);
+    if (bytes < word_bytes) {
+      pieces.push_back({word, static_cast<std::uint8_t>(((1u << bytes) - 1) << address % word_bytes), m & -m});
+      continue;
+    }
+    for (std::uint32_t k = 0; k < bytes / word_bytes; ++k) pieces.push_back({word + k, 0xF, m & -m});
+  }
+}
+
+bool has_lanes_apart(const Access& a) {
+  return a.is_affine() && static_cast<std::uint64_t>(std::abs(a.stride)) >= a.bytes;
+}
+bool has_threads_apart(const AccessRun& run) {
+  return has_lanes_apart(run.first) && run.step == run.first.stride * static_cast<std::int64_t>(warp_size);
+}
+
+}  // namespace
+
+void BlockRaces::begin(std::uint64_t block, unsigned threads, std::uint64_t window_bytes) {
+  block_ = block;
+  threads_ = threads;
+  window_bytes_ = window_bytes;
+  sync_.begin_block(threads);
+  log_.clear();
+  copies_.clear();
+  has_fenced_.assign((threads + warp_size - 1) / warp_size, 0);
+  is_idle_ = true;
+  in_shadow_ = has_shadow_ = false;
+}
+
+void BlockRaces::begin_interval() {
+  if (is_idle_) return;
+  sync_.begin_interval();
+  log_.clear();
+  if (in_shadow_) shadow_.begin_interval();
+  is_idle_ = true;
+  in_shadow_ = false;
+}
+
+void BlockRaces::fence(unsigned warp, Mask lanes) {
+  has_fenced_[warp] |= lanes;
+  if (!is_idle_) sync_.fence(warp, lanes);
+}
+
+How BlockRaces::how_of(const Access& a, How::Kind kind) const {
+  using enum How::Strength;
+  if (kind == How::Kind::atomic) return {kind, strong};
+  if (a.order == Access::Order::weak) return {kind, weak};
+  const bool is_unfenced =
+      kind == How::Kind::write && a.order == Access::Order::volatile_ && (a.mask & ~has_fenced_[a.who.warp]) != 0;
+  return {kind, is_unfenced ? unfenced : strong};
+}
+
+void BlockRaces::access(const AccessRun& run, How::Kind kind) {
+  is_idle_ = false;
+  const Access& a = run.first;
+  const How how = how_of(a, kind);
+  const BlockClocks& clocks = sync_.clocks();
+  // Rows that are one entry of the log: warps at the same time, whose writes do not meet.
+  const bool is_one = run.count == 1 || (clocks.is_even() && copies_.is_empty() && !in_shadow_ &&
+                                         (kind == How::Kind::read || has_threads_apart(run)));
+  if (is_one) {
+    enter(run, how);
+  } else {
+    for (unsigned k = 0; k < run.count; ++k) {
+      AccessRun one;
+      one.first = run.of(k);
+      enter(one, how);
+    }
+  }
+  if (a.order != Access::Order::weak || kind == How::Kind::atomic) synchronise(a, kind);
+}
+
+void BlockRaces::enter(const AccessRun& run, How how) {
+  const Access& a = run.first;
+  const Footprint what{a.who.line,
+                       a.mask,
+                       sync_.clocks().now(a.who.warp),
+                       static_cast<std::uint8_t>(a.who.warp),
+                       how,
+                       static_cast<std::uint8_t>(a.bytes)};
+  if (!copies_.is_empty()) compare_with_copies(a, what);
+  if (how.kind == How::Kind::copy) copies_.add(a, what);
+  if (how.kind == How::Kind::write && !has_lanes_apart(a)) compare_lanes(a, what);
+  if (!in_shadow_) {
+    if (log_.add(run, what, sync_.clocks())) return;
+    move_log_to_shadow();
+  }
+  for (unsigned k = 0; k < run.count; ++k) enter_shadow(run.of(k), what.of_warp(what.warp + k, run.lanes_of(k)));
+}
+
+void BlockRaces::move_log_to_shadow() {
+  if (!has_shadow_) shadow_.begin_block(static_cast<unsigned>(has_fenced_.size()), window_bytes_);
+  has_shadow_ = in_shadow_ = true;
+  log_.for_each([&](Footprint what, auto at) {
+    cut(what.lanes, what.bytes, at, pieces_);
+    for (const Piece& piece : pieces_) shadow_.keep(piece, what, nullptr);
+  });
+  log_.clear();
+}
+
+/// Threads that write the same value do not harm each other, nor what they read back: whichever write comes last, it is
+/// the same. CUDA defines so for the lanes of one store ("one of the writes"), and code relies on it for others too. If
+/// some of the values were different, these writes would race.
+bool BlockRaces::is_harmless(const Access& a, Footprint what, unsigned lane, Footprint earlier, unsigned thread,
+                             std::uint64_t address, std::uint32_t bytes) const {
+  const BlockClocks& clocks = sync_.clocks();
+  if (!what.how.writes())
+    return shadow_.has_written(address, earlier.line, earlier.how, what.warp * warp_size + lane, clocks);
+  if (what.how.kind != How::Kind::write) return false;
+  if (!earlier.how.writes() && !shadow_.has_written(address, what.line, what.how, thread, clocks)) return false;
+  const auto count = static_cast<unsigned>(std::bit_width(bytes)) - static_cast<unsigned>(std::countr_zero(bytes));
+  return !changes_memory(a, lane, address - a.at(lane), count);
+}
+
+void BlockRaces::enter_shadow(const Access& a, Footprint what) {
+  cut(
+      a.mask, a.bytes, [&](unsigned lane) { return a.at(lane); }, pieces_);
+  const auto report = [&](Footprint earlier, unsigned thread, unsigned lane, std::uint64_t address,
+                          std::uint32_t bytes) {
+    if (is_harmless(a, what, lane, earlier, thread, address, bytes)) return false;
+    Conflict c;
+    c.earlier = {earlier.line, thread, earlier.how};
+    c.later = {what.line, what.warp * warp_size + lane, what.how};
+    c.address = address;
+    c.bytes = std::min(earlier.bytes, what.bytes);
+    c.block = block_;
+    sink_.conflict(c);
+    return true;
+  };
+  for (const Piece& piece : pieces_) shadow_.check(piece, what, sync_.clocks(), report);
+  for (const Piece& piece : pieces_) shadow_.keep(piece, what, &sync_.clocks());
+}
+
+/// Lanes of one store to the same place: one of their values remains, it is left open which.
+void BlockRaces::compare_lanes(const Access& a, Footprint what) {
+  // A lane for each hash of an address; aligned elements of one size are the same or apart.
+  constexpr unsigned places = 128;
+  constexpr std::uint8_t nobody = 0xFF;
+  std::uint8_t lane_at[places];
+  std::fill_n(lane_at, places, nobody);
+  for (Mask m = a.mask; m; m &= m - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(m));
+    auto k = static_cast<unsigned>(a.at(lane) / a.bytes % places);
+    while (lane_at[k] != nobody && a.at(lane_at[k]) != a.at(lane)) k = (k + 1) % places;
+    if (lane_at[k] == nobody) {
+      lane_at[k] = static_cast<std::uint8_t>(lane);
+      continue;
+    }
+    const unsigned first = lane_at[k];
+    if (!stores_differ(a, first, lane)) continue;
+    Conflict c;
+    c.between = Conflict::Between::lanes_of_one;
+    c.earlier = {what.line, a.who.warp * warp_size + first, what.how};
+    c.later = {what.line, a.who.warp * warp_size + lane, what.how};
+    c.address = a.at(lane);
+    c.bytes = a.bytes;
+    c.block = block_;
+    sink_.conflict(c);
+    return;
+  }
+}
+
+void BlockRaces::compare_with_copies(const Access& a, Footprint what) {
+  std::uint64_t low = ~std::uint64_t{0}, high = 0;
+  for (Mask m = a.mask; m; m &= m - 1) {
+    const std::uint64_t at = a.at(static_cast<unsigned>(std::countr_zero(m)));
+    low = std::min(low, at);
+    high = std::max(high, at + a.bytes);
+  }
+  copies_.for_each_near(low, high, [&](const PendingCopies::Copy& copy) {
+    for (Mask m = a.mask; m; m &= m - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(m));
+      for (Mask n = copy.what.lanes; n; n &= n - 1) {
+        const auto other = static_cast<unsigned>(std::countr_zero(n));
+        const std::uint64_t at = a.at(lane), there = copy.address[other];
+        if (at + a.bytes <= there || there + copy.what.bytes <= at) continue;
+        Conflict c;
+        c.between = Conflict::Between::copy;
+        c.earlier = {copy.what.line, copy.what.warp * warp_size + other, copy.what.how};
+        c.later = {what.line, what.warp * warp_size + lane, what.how};
+        c.address = std::max(at, there);
+        c.bytes = std::min(copy.what.bytes, what.bytes);
+        c.block = block_;
+        sink_.conflict(c);
+        return;
+      }
+    }
+  });
+}
+
+/// The copies are complete, for the thread that waited: as if it wrote now. Who has touched their bytes meanwhile has
+/// been compared with them.
+void BlockRaces::wait(unsigned warp, Mask lanes, std::uint32_t left) {
+  if (copies_.is_empty()) return;
+  for (const PendingCopies::Copy& copy : copies_.take(warp, lanes, left)) {
+    std::uint64_t address[warp_size];
+    std::copy(copy.address.begin(), copy.address.end(), address);
+    AccessRun run;
+    run.first.who.warp = warp;
+    run.first.who.line = copy.what.line;
+    run.first.mask = copy.what.lanes;
+    run.first.bytes = copy.what.bytes;
+    run.first.address = address;
+    is_idle_ = false;
+    Footprint what = copy.what;
+    what.stamp = sync_.clocks().now(warp);
+    if (!in_shadow_) {
+      if (log_.add(run, what, sync_.clocks())) continue;
+      move_log_to_shadow();
+    }
+    cut(
+        what.lanes, what.bytes, [&](unsigned lane) { return address[lane]; }, pieces_);
+    for (const Piece& piece : pieces_) shadow_.keep(piece, what, &sync_.clocks());
+  }
+}
+
+void BlockRaces::synchronise(const Access& a, How::Kind kind) {
+  using enum BlockSync::Touches;
+  if (a.phase) {
+    if (a.is_async) wait(a.who.warp, a.mask, Observer::wait_for_all);
+    sync_.mbarrier(a);
+  } else {
+    sync_.strong_access(a, kind == How::Kind::atomic ? updates : kind == How::Kind::write ? writes : reads);
+  }
+}
+
+}  // namespace scanlab::vgpu

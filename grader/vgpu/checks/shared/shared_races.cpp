@@ -1,0 +1,206 @@
+#include "vgpu/checks/shared/shared_races.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "vgpu/checks/shared_array.hpp"
+#include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/run/report.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+bool is_shared(const Access& a) {
+  return a.space == ptx::StateSpace::shared;
+}
+/// May an access to other memory order accesses to shared memory?
+bool may_synchronise(const Access& a) {
+  return a.space == ptx::StateSpace::global && a.order != Access::Order::weak;
+}
+
+Race::Hazard hazard_of(const Conflict& c) {
+  using Hazard = Race::Hazard;
+  if (c.between == Conflict::Between::accesses && c.earlier.thread / warp_size == c.later.thread / warp_size)
+    return Hazard::warp_synchronous;
+  if (!c.later.how.writes()) return Hazard::read_after_write;
+  return c.earlier.how.writes() ? Hazard::write_after_write : Hazard::write_after_read;
+}
+
+Race::Does does(How how) {
+  switch (how.kind) {
+    case How::Kind::read:
+      return Race::Does::read;
+    case How::Kind::write:
+      return Race::Does::write;
+    case How::Kind::atomic:
+      return Race::Does::atomic;
+    case How::Kind::copy:
+      return Race::Does::copy;
+  }
+  return Race::Does::read;
+}
+
+/// Atomics that a GPU does not have are loops of the toolkit around a compare-and-swap, and begin with a plain read.
+bool is_loop_of_toolkit(const Conflict& c, const ptx::Module& module) {
+  using Kind = How::Kind;
+  const auto is_pair = [](const Conflict::Side& a, const Conflict::Side& b) {
+    return a.how.kind == Kind::read && b.how.kind == Kind::atomic;
+  };
+  if (!is_pair(c.earlier, c.later) && !is_pair(c.later, c.earlier)) return false;
+  const auto is_of_toolkit = [&](std::uint32_t line) {
+    const auto places = places_of(module, line);
+    return !places.empty() && of_toolkit(places.front());
+  };
+  return is_of_toolkit(c.earlier.line) && is_of_toolkit(c.later.line);
+}
+
+}  // namespace
+
+SharedRaces::SharedRaces() = default;
+SharedRaces::~SharedRaces() = default;
+
+std::uint32_t SharedRaces::interests() const {
+  return window_bytes_ ? warp_syncs | counted_arrivals | plain_shared : 0;
+}
+
+void SharedRaces::kernel_begin(const KernelInfo& kernel) {
+  kernel_ = std::make_shared<KernelInfo>(kernel);
+  window_bytes_ = 0;
+  for (const SharedVariable& v : kernel.shared)
+    if (v.size) window_bytes_ = v.offset + v.size;
+  found_.clear();
+}
+
+void SharedRaces::kernel_end() {
+  join_warps();
+  for (const auto& [key, found] : found_) findings_.add(to_finding(describe(key, found)));
+  found_.clear();
+  kernel_.reset();
+}
+
+/// Two lines that race across warps mostly do so within one as well, and the same barrier cures both: told once.
+void SharedRaces::join_warps() {
+  for (auto it = found_.begin(); it != found_.end();) {
+    const auto& [earlier, later, array, hazard] = it->first;
+    const auto across = found_.lower_bound({earlier, later, array, Race::Hazard{}});  // the least of the hazards
+    if (hazard == Race::Hazard::warp_synchronous && across != it) {
+      across->second.count += it->second.count;
+      it = found_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+}
+
+void SharedRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
+  if (!window_bytes_) return;
+  if (blocks_.size() <= slot) blocks_.resize(slot + 1);
+  if (!blocks_[slot]) blocks_[slot] = std::make_unique<BlockRaces>(static_cast<ConflictSink&>(*this));
+  blocks_[slot]->begin(block, static_cast<unsigned>(kernel_->block.count()), window_bytes_);
+}
+
+void SharedRaces::load(const Access& a) {
+  if (is_shared(a)) return loads({a, 1, 0});
+  if (may_synchronise(a) && window_bytes_) block_of(a.who).global_access(a, BlockSync::Touches::reads);
+}
+
+void SharedRaces::store(const Access& a) {
+  if (is_shared(a)) return stores({a, 1, 0});
+  if (may_synchronise(a) && window_bytes_) block_of(a.who).global_access(a, BlockSync::Touches::writes);
+}
+
+void SharedRaces::loads(const AccessRun& run) {
+  if (is_shared(run.first))
+    block_of(run.first.who).access(run, How::Kind::read);
+  else if (may_synchronise(run.first))
+    Observer::loads(run);
+}
+
+void SharedRaces::stores(const AccessRun& run) {
+  if (is_shared(run.first))
+    block_of(run.first.who).access(run, run.first.is_async ? How::Kind::copy : How::Kind::write);
+  else if (may_synchronise(run.first))
+    Observer::stores(run);
+}
+
+void SharedRaces::atomic(const Access& a) {
+  if (is_shared(a))
+    block_of(a.who).access({a, 1, 0}, How::Kind::atomic);
+  else if (may_synchronise(a) && window_bytes_)
+    block_of(a.who).global_access(a, BlockSync::Touches::updates);
+}
+
+void SharedRaces::fence(const Actor& who, Mask lanes, Access::Scope) {
+  if (window_bytes_) block_of(who).fence(who.warp, lanes);
+}
+
+void SharedRaces::barrier_arrive(const Actor& who, Mask lanes, std::uint32_t id, Arrival how) {
+  if (window_bytes_) block_of(who).arrive(who.warp, lanes, id, how);
+}
+
+void SharedRaces::barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) {
+  if (window_bytes_) block_of(who).complete(id, meeting);
+}
+
+void SharedRaces::warp_sync(const Actor& who, Mask lanes) {
+  if (window_bytes_) block_of(who).meet(who.warp, lanes);
+}
+
+void SharedRaces::async_commit(const Actor& who, Mask lanes) {
+  if (window_bytes_) block_of(who).commit(who.warp, lanes);
+}
+
+void SharedRaces::async_wait(const Actor& who, Mask lanes, std::uint32_t left) {
+  if (window_bytes_) block_of(who).wait(who.warp, lanes, left);
+}
+
+void SharedRaces::conflict(const Conflict& c) {
+  if (is_loop_of_toolkit(c, *kernel_->module)) return;
+  add({c.earlier.line, c.later.line, array_at(*kernel_, c.address), hazard_of(c)}, {c, 1});
+}
+
+void SharedRaces::add(const Key& key, const Found& found) {
+  const auto [known, is_new] = found_.try_emplace(key, found);
+  if (is_new) return;
+  if (found.example.block < known->second.example.block) known->second.example = found.example;
+  known->second.count += found.count;
+}
+
+Race SharedRaces::describe(const Key& key, const Found& found) const {
+  const Conflict& c = found.example;
+  const SharedVariable& array = kernel_->shared[std::get<2>(key)];
+  Race r;
+  r.hazard = std::get<3>(key);
+  r.kernel = ptx::source_name(kernel_->name);
+  r.array = array.name;
+  r.element_bytes = c.bytes;
+  r.element = (c.address - array.offset) / c.bytes;
+  r.grid_size = kernel_->grid;
+  r.block_size = kernel_->block;
+  set_index(r.block, c.block, r.grid_size);
+  const auto side = [&](const Conflict::Side& from) {
+    Race::Side to;
+    to.does = does(from.how);
+    to.where = own_place(*kernel_->module, from.line);
+    set_index(to.thread, from.thread, r.block_size);
+    return to;
+  };
+  r.earlier = side(c.earlier);
+  r.later = side(c.later);
+  r.is_one_store = c.between == Conflict::Between::lanes_of_one;
+  r.count = found.count;
+  return r;
+}
+
+std::unique_ptr<Observer> SharedRaces::fork() const {
+  auto made = std::make_unique<SharedRaces>();
+  made->kernel_ = kernel_;
+  made->window_bytes_ = window_bytes_;
+  return made;
+}
+
+void SharedRaces::join(Observer& fork) {
+  for (const auto& [key, found] : static_cast<SharedRaces&>(fork).found_) add(key, found);
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,63 @@
+// The check race.shared: attached to a device, it finds the races on shared memory in what the kernels do. They are
+// found by what orders the accesses, not by what the values became: under every schedule in which both happen.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "vgpu/checks/check.hpp"
+#include "vgpu/checks/race.hpp"
+#include "vgpu/checks/shared/block_races.hpp"
+#include "vgpu/core/run/observer.hpp"
+
+namespace scanlab::vgpu {
+
+/// One finding for each kernel, pair of lines, array and hazard, in the order of kernels and lines.
+class SharedRaces : public Check, private ConflictSink {
+ public:
+  SharedRaces();
+  ~SharedRaces() override;
+
+  std::uint32_t interests() const override;
+  void kernel_begin(const KernelInfo& kernel) override;
+  void kernel_end() override;
+  void block_begin(std::uint64_t block, std::uint32_t slot) override;
+  void load(const Access& access) override;
+  void store(const Access& access) override;
+  void loads(const AccessRun& run) override;
+  void stores(const AccessRun& run) override;
+  void atomic(const Access& access) override;
+  void fence(const Actor& who, Mask lanes, Access::Scope scope) override;
+  void barrier_arrive(const Actor& who, Mask lanes, std::uint32_t id, Arrival how) override;
+  void barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) override;
+  void warp_sync(const Actor& who, Mask lanes) override;
+  void async_commit(const Actor& who, Mask lanes) override;
+  void async_wait(const Actor& who, Mask lanes, std::uint32_t left) override;
+  std::unique_ptr<Observer> fork() const override;
+  void join(Observer& fork) override;
+
+ private:
+  /// Both lines, number of the array, hazard.
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, Race::Hazard>;
+  /// The one of the lowest block, and how many there are.
+  struct Found {
+    Conflict example;
+    std::uint64_t count = 0;
+  };
+
+  void conflict(const Conflict& c) override;
+  void add(const Key& key, const Found& found);
+  void join_warps();
+  Race describe(const Key& key, const Found& found) const;
+  BlockRaces& block_of(const Actor& who) { return *blocks_[who.slot]; }
+
+  std::shared_ptr<const KernelInfo> kernel_;         ///< while it runs
+  std::uint64_t window_bytes_ = 0;                   ///< of its shared memory; 0: it has none, and nothing is looked at
+  std::vector<std::unique_ptr<BlockRaces>> blocks_;  ///< by resident place
+  std::map<Key, Found> found_;                       ///< in this launch
+};
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,337 @@
+#include "vgpu/checks/streams/stream_races.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "vgpu/checks/race.hpp"
+#include "vgpu/core/run/report.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+/// What is kept in all: pieces of work, and spans.
+constexpr std::size_t most_kept = 1u << 15, most_kept_touches = 1u << 20;
+/// Work that touches the same again and again is kept once, as far as it is among the latest of its stream.
+constexpr std::size_t latest = 4;
+/// Arrays in which work may be found to race with another stream.
+constexpr std::size_t most_arrays = 8;
+
+std::string name_of(const Stream& stream) {
+  if (stream.is_legacy()) return "the default stream";
+  return fmt::format("{} #{}", stream.is_per_thread ? "the default stream of thread" : "stream", stream.number);
+}
+
+std::string full_name_of(const Stream& stream) {
+  return name_of(stream) + (stream.is_non_blocking ? " (cudaStreamNonBlocking)" : "");
+}
+
+Race::Hazard hazard_of(const AccessedSpan& earlier, const AccessedSpan& later) {
+  if (!later.site.how.writes()) return Race::Hazard::read_after_write;
+  return earlier.site.how.writes() ? Race::Hazard::write_after_write : Race::Hazard::write_after_read;
+}
+
+const char* may_happen(Race::Hazard hazard) {
+  switch (hazard) {
+    case Race::Hazard::read_after_write:
+      return "the read may come first, and find what was there before";
+    case Race::Hazard::write_after_read:
+      return "the write may come first, and the read find the new value";
+    default:
+      return "either value may remain";
+  }
+}
+
+constexpr std::string_view frees = "cudaFreeAsync", allocates = "cudaMallocAsync";
+
+}  // namespace
+
+bool StreamRaces::Done::is_same_as(const Done& other) const {
+  return kernel == other.kernel && std::string_view(work.call) == other.work.call && work.host == other.work.host &&
+         has_fence == other.has_fence && talks_to_host == other.talks_to_host && touches == other.touches;
+}
+
+StreamRaces::StreamRaces(Memory& memory, GlobalRaces& launches) : memory_(memory), launches_(launches) {
+  memory_.listen(this);
+  launches_.at_end = [this](const KernelInfo& kernel) { launched(kernel); };
+}
+
+StreamRaces::~StreamRaces() {
+  launches_.at_end = nullptr;
+  memory_.ignore(this);
+}
+
+void StreamRaces::reset() {
+  findings_.clear();
+  left_out_.clear();
+  host_waited_for_all();
+}
+
+std::string StreamRaces::left_out() const {
+  return order_.streams() > 1 ? left_out_ : std::string();
+}
+
+void StreamRaces::give_up(const char* why) {
+  left_out_ = why;
+  is_lost_ = true;
+  now_.reset();
+  done_.clear();
+  kept_ = kept_touches_ = 0;
+}
+
+// --- the order -------------------------------------------------------------------------------------------------------
+
+void StreamRaces::recorded(std::uint64_t event, const Stream& stream) {
+  if (!order_.record(event, stream)) give_up("there are too many events or streams to follow");
+}
+
+void StreamRaces::waits(const Stream& stream, std::uint64_t event) {
+  if (!order_.wait(stream, event)) give_up("there are too many streams to follow");
+}
+
+void StreamRaces::host_waited(const Stream& stream) {
+  order_.host_waits(stream);
+  forget_known();
+}
+
+void StreamRaces::host_waited(std::uint64_t event) {
+  order_.host_waits(event);
+  forget_known();
+}
+
+void StreamRaces::host_waited_for_all() {
+  order_.host_waits_for_all();
+  done_.clear();
+  kept_ = kept_touches_ = 0;
+}
+
+void StreamRaces::forget_known() {
+  for (std::deque<Done>& line : done_)
+    while (!line.empty() && order_.is_known_to_host(line.front().place)) {
+      --kept_;
+      kept_touches_ -= line.front().touches.size();
+      line.pop_front();
+    }
+}
+
+// --- a piece of work -------------------------------------------------------------------------------------------------
+
+void StreamRaces::work_begin(const Work& work) {
+  now_.reset();
+  released_.reset();
+  if (is_lost_) return;
+  Done done;
+  done.work = work;
+  if (!order_.submit(work.stream, work.host, done.place)) return give_up("there are too many streams to follow");
+  now_ = std::move(done);
+  touches_.clear();
+  if (work.read_too) touch(work.read_too, work.bytes_too, How::Kind::read);
+  if (work.written_too) touch(work.written_too, work.bytes_too, How::Kind::write);
+}
+
+void StreamRaces::touch(Address address, std::uint64_t bytes, How::Kind kind) {
+  if (!now_) return;
+  AccessSite site;
+  site.how.kind = kind;
+  touches_.add(address, 0, 1, bytes, site);
+}
+
+void StreamRaces::copied(Address to, Address from, std::uint64_t bytes) {
+  touch(from, bytes, How::Kind::read);
+  touch(to, bytes, How::Kind::write);
+}
+
+/// cudaMallocAsync: before it, in the order of its stream, there is no such memory.
+void StreamRaces::allocated(const Allocation& a) {
+  if (now_ && now_->work.call == allocates) touch(a.base, a.size, How::Kind::write);
+}
+
+void StreamRaces::released(const Allocation& a) {
+  if (!now_ || now_->work.call != frees) return;
+  touch(a.base, a.size, How::Kind::write);
+  released_ = a;
+}
+
+void StreamRaces::launched(const KernelInfo& kernel) {
+  if (!now_) return;
+  now_->kernel = kernel.name;
+  now_->module = kernel.module;
+  now_->has_fence = launches_.has_fence();
+  launches_.collect(touches_);
+  for (const std::uint32_t line : launches_.looks()) looks_.emplace(kernel.module, line);
+}
+
+void StreamRaces::work_end() {
+  if (!now_) return;
+  if (touches_.is_too_large()) {
+    left_out_ = fmt::format("kernel {} touches too many separate places", ptx::source_name(now_->kernel.c_str()));
+    touches_.clear();
+  }
+  now_->touches = touches_.list();
+  if (now_->module) {
+    // Which order host and kernel agree on is theirs.
+    now_->talks_to_host = std::ranges::any_of(now_->touches, [&](const AccessedSpan& t) {
+      if (!t.site.how.is_for_host && !(launches_.has_fence_for_host() && t.site.how.writes())) return false;
+      const Allocation* const a = memory_.find(t.span.begin, 1);
+      return a && (a->shared || a->on_host);
+    });
+  }
+  now_->reach.reserve(now_->touches.size());
+  Address reach = 0;
+  for (const AccessedSpan& t : now_->touches) now_->reach.push_back(reach = std::max(reach, t.span.end));
+  if (!now_->touches.empty()) {
+    for (std::size_t line = 0; line < done_.size(); ++line) {
+      if (line == now_->place.line) continue;
+      std::vector<Address> reported;
+      for (auto earlier = done_[line].rbegin(); earlier != done_[line].rend(); ++earlier) {
+        if (order_.comes_after(earlier->place)) break;
+        compare_with(*earlier, reported);
+      }
+    }
+    keep();
+  }
+  now_.reset();
+  forget_known();
+}
+
+void StreamRaces::keep() {
+  if (order_.is_known_to_host(now_->place)) return;
+  const std::size_t line = now_->place.line;
+  if (done_.size() <= line) done_.resize(line + 1);
+  std::deque<Done>& done = done_[line];
+  const auto oldest = done.end() - static_cast<std::ptrdiff_t>(std::min(done.size(), latest));
+  // Whatever races with the earlier of two alike races with the later one too.
+  if (const auto alike = std::find_if(oldest, done.end(), [&](const Done& d) { return d.is_same_as(*now_); });
+      alike != done.end()) {
+    --kept_;
+    kept_touches_ -= alike->touches.size();
+    done.erase(alike);
+  }
+  ++kept_;
+  kept_touches_ += now_->touches.size();
+  done.push_back(*std::move(now_));
+  if (kept_ <= most_kept && kept_touches_ <= most_kept_touches) return;
+  left_out_ = "the host waits for nothing for too long: the earliest work was forgotten";
+  for (std::deque<Done>& all : done_)
+    for (std::size_t half = (all.size() + 1) / 2; half > 0; --half) {
+      --kept_;
+      kept_touches_ -= all.front().touches.size();
+      all.pop_front();
+    }
+}
+
+// --- two pieces of work ----------------------------------------------------------------------------------------------
+
+/// The later kernel may have waited for a flag of the earlier one: it looks, with a fence, where that one, with a
+/// fence, has set something. Then threads order themselves.
+bool StreamRaces::is_by_flags(const Done& earlier) const {
+  if (!earlier.has_fence || !now_->has_fence) return false;
+  for (const AccessedSpan& look : now_->touches) {
+    if (!look.site.how.is_strong || look.site.how.writes()) continue;
+    for (const AccessedSpan& set : earlier.touches)
+      if (set.site.how.is_strong && set.site.how.writes() && first_common_byte(look.span, set.span)) return true;
+  }
+  return false;
+}
+
+bool StreamRaces::may_race(const Done& earlier, const AccessedSpan& first, const AccessedSpan& second) const {
+  const auto site = [&](const Done& done, const AccessedSpan& touch) {
+    GlobalHow how = touch.site.how;
+    how.is_strong |= !how.writes() && done.module && looks_.contains({done.module, touch.site.line});
+    return how;
+  };
+  return can_race(first.site.how, second.site.how) && can_race(site(earlier, first), site(*now_, second));
+}
+
+void StreamRaces::compare_with(Done& earlier, std::vector<Address>& reported) {
+  if (earlier.reach.back() <= now_->touches.front().span.begin ||
+      now_->reach.back() <= earlier.touches.front().span.begin || earlier.talks_to_host || now_->talks_to_host)
+    return;
+  std::optional<bool> by_flags;
+  for (const AccessedSpan& later : now_->touches) {
+    const auto from = std::ranges::upper_bound(earlier.reach, later.span.begin) - earlier.reach.begin();
+    for (auto first = earlier.touches.begin() + from;
+         first != earlier.touches.end() && first->span.begin < later.span.end; ++first) {
+      if (!may_race(earlier, *first, later)) continue;
+      const std::optional<Address> byte = first_common_byte(first->span, later.span);
+      if (!byte) continue;
+      if (!by_flags) by_flags = is_by_flags(earlier);
+      if (*by_flags || reported.size() == most_arrays) return;
+      const Allocation* const array = released_ && released_->contains(*byte, 1) ? &*released_ : memory_.find(*byte, 1);
+      // The heap's memory goes from thread to thread by ways that nobody tells of.
+      if (!array || array->on_heap || std::ranges::find(reported, array->base) != reported.end()) continue;
+      reported.push_back(array->base);
+      const std::pair pair(now_->place.line, array->base);
+      if (std::ranges::find(earlier.reported, pair) != earlier.reported.end()) continue;
+      earlier.reported.push_back(pair);
+      findings_.add(describe(earlier, *first, later, *array, *byte));
+    }
+  }
+}
+
+Finding StreamRaces::describe(const Done& earlier, const AccessedSpan& first, const AccessedSpan& second,
+                              const Allocation& array, Address byte) const {
+  const Done& later = *now_;
+  const auto is = [](const Done& done, std::string_view call) { return done.kernel.empty() && done.work.call == call; };
+  const auto name = [](const Done& done) {
+    return done.kernel.empty() ? std::string(done.work.call) : "kernel " + ptx::source_name(done.kernel.c_str());
+  };
+  const auto part = [&](const Done& done, const AccessedSpan& touch) {
+    Finding::Part p;
+    p.who = fmt::format("{} in {}", name(done), full_name_of(done.work.stream));
+    p.does = is(done, frees)                            ? "frees it"
+             : is(done, allocates)                      ? "allocates it"
+             : touch.site.how.kind == How::Kind::atomic ? "updates it atomically"
+             : touch.site.how.writes()                  ? "writes it"
+                                                        : "reads it";
+    if (done.module)
+      p.where = own_place(*done.module, touch.site.line);
+    else
+      p.is_call = true;
+    return p;
+  };
+  const Race::Hazard hazard = hazard_of(first, second);
+  Finding f;
+  f.id = "race.global";
+  f.kind = name_of(hazard);
+  f.kernel = later.kernel.empty() && earlier.kernel.empty()
+                 ? std::string()
+                 : ptx::source_name((later.kernel.empty() ? earlier : later).kernel.c_str());
+  f.variable = array.label.substr(0, array.label.find(" #"));
+  // Copies count bytes: the other side knows how large an element is.
+  const std::uint32_t bytes = earlier.module && later.module ? std::min(first.site.bytes, second.site.bytes)
+                                                             : std::max(first.site.bytes, second.site.bytes);
+  f.element = (byte - array.base) / bytes;
+  f.headline = fmt::format("RACE ({}): {} {} of {}, {} and {} in two streams", f.kind,
+                           earlier.module || later.module ? "element" : "byte", *f.element, array.label, name(earlier),
+                           name(later));
+  f.parts = {part(earlier, first), part(later, second)};
+  const std::string a = name_of(earlier.work.stream), b = name_of(later.work.stream);
+  const std::string what = is(later, frees)         ? "it may be freed while it is still in use"
+                           : is(earlier, allocates) ? "it may be used before it is there"
+                                                    : may_happen(hazard);
+  if (earlier.work.host == Work::Host::has_waited) {
+    f.weight = Finding::Weight::advice;
+    f.headline.replace(0, f.headline.find(':'), "RACE (advice)");
+    f.advice = fmt::format(
+        "cudaMemcpy from pageable memory may return while its last bytes are still on their way, and {} does not wait "
+        "for {}: synchronise in between (cudaStreamSynchronize), or copy in {}",
+        b, a, b);
+    return f;
+  }
+  if (order_.has_waited_too_early(earlier.place)) {
+    f.details.push_back(fmt::format("{} waits for an event of {} that was recorded before this", b, a));
+    f.advice = fmt::format("so {}: call cudaEventRecord behind the first of the two", what);
+    return f;
+  }
+  const bool is_about_default = earlier.work.stream.is_legacy() || later.work.stream.is_legacy();
+  f.advice = fmt::format(
+      "{} does not wait for {}{}: {}; put cudaEventRecord and cudaStreamWaitEvent between the two, or a "
+      "synchronisation, or use one stream for both",
+      b, a, is_about_default ? ", as one of them is cudaStreamNonBlocking" : "", what);
+  return f;
+}
+
+}  // namespace scanlab::vgpu

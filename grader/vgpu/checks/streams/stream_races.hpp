@@ -1,0 +1,105 @@
+// The check race.global between pieces of work: launches, copies and sets that touch the same memory, and that nothing
+// orders, since they are in different streams. Here all work runs in the order in which it was submitted; a GPU may run
+// what is not ordered in any order, or at the same time.
+//
+// Each piece of work leaves what it has touched, a few spans mostly, and is compared with what came before and is not
+// known to be done (stream_order.hpp). What the host has waited for is forgotten, so that a program of one stream
+// compares nothing.
+//
+// Where the order cannot be known nothing is said. A kernel that talks to the host while it runs, or that waits for a
+// flag of another one, is not compared with it; a graph counts as one stream; what the host itself does to memory that
+// it shares with kernels is not seen.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vgpu/checks/finding.hpp"
+#include "vgpu/checks/global/accessed_spans.hpp"
+#include "vgpu/checks/global/global_races.hpp"
+#include "vgpu/checks/streams/stream_order.hpp"
+#include "vgpu/core/run/work.hpp"
+
+namespace scanlab::vgpu {
+
+class StreamRaces : public WorkListener, private MemoryListener {
+ public:
+  /// `launches` hears of the same launches, and tells what they touch.
+  StreamRaces(Memory& memory, GlobalRaces& launches);
+  ~StreamRaces() override;
+  StreamRaces(const StreamRaces&) = delete;
+  StreamRaces& operator=(const StreamRaces&) = delete;
+
+  const FindingList& findings() const { return findings_; }
+  /// Forgets the findings; what has been submitted so far counts as done.
+  void reset();
+  /// Why some work of several streams was not compared, as one line; empty: all was.
+  std::string left_out() const;
+
+  void work_begin(const Work& work) override;
+  void work_end() override;
+  void recorded(std::uint64_t event, const Stream& stream) override;
+  void waits(const Stream& stream, std::uint64_t event) override;
+  void host_waited(const Stream& stream) override;
+  void host_waited(std::uint64_t event) override;
+  void host_waited_for_all() override;
+  void dropped(const Stream& stream) override { order_.drop(stream); }
+  void dropped(std::uint64_t event) override { order_.drop(event); }
+
+ private:
+  /// A piece of work, and what it has touched.
+  struct Done {
+    Work work;
+    StreamOrder::Place place;
+    std::string kernel;  ///< mangled; empty: a call
+    const ptx::Module* module = nullptr;
+    std::vector<AccessedSpan> touches;  ///< by rising first byte
+    std::vector<Address> reach;         ///< for each touch the last byte of it and of all before it, + 1
+    bool has_fence = false;
+    bool talks_to_host = false;
+    /// Later work by its line, and the arrays: what comes behind the first of it that races comes behind this too.
+    std::vector<std::pair<std::size_t, Address>> reported;
+
+    bool is_same_as(const Done& other) const;
+  };
+
+  void released(const Allocation& a) override;
+  void written(Address address, std::uint64_t bytes) override { touch(address, bytes, How::Kind::write); }
+  void copied(Address to, Address from, std::uint64_t bytes) override;
+  void read(Address address, std::uint64_t bytes) override { touch(address, bytes, How::Kind::read); }
+  void allocated(const Allocation& a) override;
+
+  void launched(const KernelInfo& kernel);
+  void touch(Address address, std::uint64_t bytes, How::Kind kind);
+  /// `reported`: the arrays of which a race with the same stream has been reported; what comes behind the latest work
+  /// of a stream comes behind all of it.
+  void compare_with(Done& earlier, std::vector<Address>& reported);
+  bool may_race(const Done& earlier, const AccessedSpan& first, const AccessedSpan& second) const;
+  bool is_by_flags(const Done& earlier) const;
+  Finding describe(const Done& earlier, const AccessedSpan& first, const AccessedSpan& second, const Allocation& array,
+                   Address byte) const;
+  void keep();
+  void forget_known();
+  void give_up(const char* why);
+
+  Memory& memory_;
+  GlobalRaces& launches_;
+  FindingList findings_;
+  StreamOrder order_;
+  std::optional<Done> now_;  ///< the work that is being done
+  AccessedSpans touches_;    ///< its
+  std::optional<Allocation> released_;
+  std::vector<std::deque<Done>> done_;  ///< by line of the order; what the host may not know of yet
+  std::size_t kept_ = 0, kept_touches_ = 0;
+  /// Lines of plain reads behind which an atomic decides, in any launch.
+  std::set<std::pair<const ptx::Module*, std::uint32_t>> looks_;
+  std::string left_out_;
+  bool is_lost_ = false;  ///< the order is not known any more
+};
+
+}  // namespace scanlab::vgpu

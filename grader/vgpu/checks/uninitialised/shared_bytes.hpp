@@ -1,0 +1,53 @@
+// The shared memory of a block: which of its bytes somebody has written.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "vgpu/checks/byte_bits.hpp"
+#include "vgpu/core/run/observer.hpp"
+
+namespace scanlab::vgpu {
+
+class SharedBytes {
+ public:
+  void begin(const KernelInfo& kernel);
+  void write(std::uint64_t first, std::uint64_t bytes);
+  void write(const AccessRun& run);
+  /// Has every byte of the access been written?
+  bool has_all(const AccessRun& run);
+  /// Told at once. Has every byte of the access been written? Perhaps not, when it is false.
+  bool surely_has(const AccessRun& run) const {
+    if (left_ == 0) return true;
+    const Extent e = extent_of(run);
+    return e.begin >= known_.begin && e.end <= known_.end;
+  }
+  bool has_all(std::uint64_t first, std::uint64_t bytes) const;
+  std::uint64_t which(std::uint64_t first, unsigned bytes) const;
+
+ private:
+  /// Elements of `bytes`, each `stride` behind the one before: what columns and fields leave behind.
+  struct Strided {
+    std::uint64_t begin = 0, count = 0;
+    std::int64_t stride = 1;
+    std::uint32_t bytes = 0;
+    /// Where the next element would be.
+    std::uint64_t end() const { return begin + count * static_cast<std::uint64_t>(stride); }
+    /// Are they of one pattern, without a gap between them?
+    bool touches(const Strided& other) const;
+  };
+
+  static std::optional<Strided> strided_of(const AccessRun& run);
+  bool is_in_comb(const AccessRun& run) const;
+  void add_to_combs(const AccessRun& run);
+  bool has_each(const AccessRun& run) const;
+
+  std::vector<std::uint64_t> written_;
+  std::uint64_t left_ = 0;               ///< bytes of arrays that nobody has written
+  Extent known_;                         ///< all of these bytes have been written: of a tile, mostly all that is used
+  std::array<Strided, 8> strided_ = {};  ///< these have been written too
+};
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,270 @@
+#include "vgpu/checks/uninitialised/uninitialised.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "vgpu/checks/byte_bits.hpp"
+#include "vgpu/checks/shared_array.hpp"
+#include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/run/report.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+/// A kernel with so many trials in vain gets fewer of them, where they are expensive.
+constexpr unsigned most_in_vain = 8;
+constexpr std::uint64_t expensive = 1'000'000;  // warp instructions
+
+Finding::Part part(const KernelInfo& kernel, const char* does, std::uint32_t line, std::uint32_t thread) {
+  Finding::Part p;
+  p.does = does;
+  p.where = own_place(*kernel.module, line);
+  p.has_thread = true;
+  set_index(p.thread, thread, kernel.block);
+  return p;
+}
+
+/// "element 5 of cudaMalloc #3 (4096 bytes)"
+std::string element_of(const Allocation& a, std::uint64_t element, std::uint64_t bytes) {
+  return a.size == bytes ? a.label : fmt::format("element {} of {}", element, a.label);
+}
+
+}  // namespace
+
+Uninitialised::Uninitialised(Memory& memory) : memory_(memory), footprint_(memory, defined_) {
+  memory_.listen(this);
+}
+
+Uninitialised::~Uninitialised() {
+  memory_.ignore(this);
+}
+
+void Uninitialised::forget(Address address, std::uint64_t bytes) {
+  defined_.remove(address, bytes);
+  computed_.remove(address, bytes);
+  padding_.remove(address, bytes);
+}
+
+// --- the host --------------------------------------------------------------------------------------------------------
+
+void Uninitialised::allocated(const Allocation& a) {
+  if (a.on_host) defined_.add(a.base, a.size);
+}
+
+void Uninitialised::released(const Allocation& a) {
+  defined_.forget(a.base, a.size);
+  computed_.forget(a.base, a.size);
+  padding_.forget(a.base, a.size);
+  footprint_.forget(a.base, a.size);
+  origins_.forget(a.base, a.size);
+}
+
+void Uninitialised::shared(const Allocation& a) {
+  defined_.add(a.base, a.size);
+}
+
+void Uninitialised::written(Address address, std::uint64_t bytes) {
+  defined_.add(address, bytes);
+}
+
+void Uninitialised::copied(Address to, Address from, std::uint64_t bytes) {
+  defined_.copy(to, from, bytes);
+  computed_.copy(to, from, bytes);
+  padding_.copy(to, from, bytes);
+  origins_.copy(to, from, bytes);
+}
+
+void Uninitialised::read(Address address, std::uint64_t bytes) {
+  if (origins_.empty()) return;
+  const std::optional<Address> first = first_undefined(address, bytes, Padding::is_ignored);
+  Origin* const origin = first ? origins_.find(*first) : nullptr;
+  if (origin && !std::exchange(origin->was_reported, true)) findings_.add(origin->finding);
+}
+
+std::optional<Finding> Uninitialised::undefined_value(Address address, std::uint64_t bytes) {
+  const std::optional<Address> first = first_undefined(address, bytes, Padding::counts);
+  const Origin* const origin = first ? origins_.find(*first) : nullptr;
+  return origin ? std::optional(origin->finding) : std::nullopt;
+}
+
+std::optional<Address> Uninitialised::first_undefined(Address address, std::uint64_t bytes, Padding padding) const {
+  for (std::uint64_t at = 0; at < bytes; at += 64) {
+    const auto count = static_cast<unsigned>(std::min<std::uint64_t>(64, bytes - at));
+    std::uint64_t found = computed_.which(address + at, count) & ~defined_.which(address + at, count);
+    if (found && padding == Padding::is_ignored) found &= ~padding_.which(address + at, count);
+    if (found) return address + at + static_cast<unsigned>(std::countr_zero(found));
+  }
+  return {};
+}
+
+// --- kernels ---------------------------------------------------------------------------------------------------------
+
+void Uninitialised::kernel_begin(const KernelInfo& kernel) {
+  kernel_ = kernel;
+  generation_ = memory_.generation();
+  footprint_.begin(kernel.grid.count());
+  suspects_.clear();
+}
+
+void Uninitialised::block_begin(std::uint64_t, std::uint32_t slot) {
+  if (blocks_.size() <= slot) blocks_.resize(slot + 1);
+  blocks_[slot].shared.begin(kernel_);
+  blocks_[slot].is_suspect = false;
+}
+
+void Uninitialised::suspect(const Actor& who) {
+  if (!std::exchange(blocks_[who.slot].is_suspect, true)) suspects_.push_back(who.block);
+}
+
+void Uninitialised::loads(const AccessRun& run) {
+  const Actor& who = run.first.who;
+  if (run.first.space == ptx::StateSpace::shared) {
+    if (!blocks_[who.slot].shared.has_all(run)) suspect(who);
+  } else if (run.first.space == ptx::StateSpace::global) {
+    for_each_span(run, [&](Address first, std::uint64_t bytes) {
+      footprint_.read(who.block, first, bytes);
+      if (!defined_.has_all(first, bytes)) suspect(who);
+    });
+  }
+}
+
+void Uninitialised::stores(const AccessRun& run) {
+  const Actor& who = run.first.who;
+  if (run.first.space == ptx::StateSpace::shared) {
+    blocks_[who.slot].shared.write(run);
+  } else if (run.first.space == ptx::StateSpace::global) {
+    for_each_span(run, [&](Address first, std::uint64_t bytes) {
+      footprint_.write(who.block, first, bytes);
+      defined_.add(first, bytes);
+    });
+  }
+}
+
+void Uninitialised::atomic(const Access& access) {
+  load(access);
+  store(access);
+}
+
+void Uninitialised::may_replay(Replay& replay) {
+  // What a kernel allocates would lie elsewhere in another run.
+  if (suspects_.empty() || footprint_.is_too_large() || memory_.generation() != generation_) return;
+  Patience& patience = patience_[kernel_.name];
+  if (patience.pass > 0) {
+    --patience.pass;
+    return;
+  }
+  std::ranges::sort(suspects_);
+  Trial trial(replay, kernel_, defined_, footprint_, std::move(suspects_));
+  suspects_.clear();
+  trial.run();
+  if (!trial.arrivals().empty()) {
+    patience.in_vain = 0;
+  } else if (trial.spent() > expensive && ++patience.in_vain > most_in_vain) {
+    patience.pass = std::uint64_t{1} << std::min(patience.in_vain - most_in_vain, 20u);
+  }
+  for (const auto& [number, bits] : trial.undefined()) {
+    const auto padding = trial.padding().find(number);
+    for (std::uint64_t k = 0; k < ByteSet::words_a_page; ++k) {
+      defined_.page(number)[k] &= ~bits[k];
+      computed_.page(number)[k] |= bits[k];
+      padding_.page(number)[k] &= ~bits[k];
+      if (padding != trial.padding().end()) padding_.page(number)[k] |= padding->second[k];
+    }
+  }
+  for (const Trial::Arrival& arrival : trial.arrivals()) {
+    if (arrival.at != Trial::Arrival::At::memory) {
+      findings_.add(finding_of(arrival));
+      continue;
+    }
+    const Allocation* const array = memory_.find(arrival.address, arrival.bytes);
+    if (!array) continue;
+    Origin origin;
+    origin.begin = array->base;
+    origin.end = array->base + array->size;
+    origin.finding = finding_of(arrival);
+    if (array->shared || array->on_host) {
+      // The host reads it without asking, and may write it.
+      if (first_undefined(array->base, array->size, Padding::is_ignored)) findings_.add(origin.finding);
+      defined_.add(array->base, array->size);
+    } else {
+      origins_.add(std::move(origin));
+    }
+  }
+}
+
+Finding Uninitialised::finding_of(const Trial::Arrival& arrival) {
+  using At = Trial::Arrival::At;
+  const BlankRead& from = arrival.from;
+  const std::string kernel = ptx::source_name(kernel_.name);
+  const auto does = [&] {
+    return arrival.at == At::branch ? "branch" : arrival.at == At::address ? "access" : "write";
+  }();
+  Finding::Part arrives = part(kernel_, does, arrival.line, arrival.thread);
+  if (arrival.fault) {
+    arrives.where = arrival.fault->where;
+    std::ranges::copy(arrival.fault->thread, arrives.thread);
+  }
+  Finding f;
+  const Origin* const earlier = from.space == ptx::StateSpace::global ? origins_.find(from.address) : nullptr;
+  if (earlier && computed_.has(from.address)) {
+    // What it reads has been stored, but comes from what nobody has written.
+    f = earlier->finding;
+    f.details.back() = fmt::format(
+        "kernel {} reads what comes from it in {}, and {}", kernel, place_text(own_place(*kernel_.module, from.line)),
+        arrival.at == At::memory ? "stores in " + place_text(arrives.where) + " what it makes of it"
+                                 : fmt::format("the {} in {} depends on it", does, place_text(arrives.where)));
+  } else {
+    f.kernel = kernel;
+    f.has_block = true;
+    f.grid_size = kernel_.grid;
+    f.block_size = kernel_.block;
+    set_index(f.block, from.block, kernel_.grid);
+    std::string what;
+    if (from.space == ptx::StateSpace::shared) {
+      const SharedVariable& array = kernel_.shared[array_at(kernel_, from.address)];
+      f.id = shared_id;
+      f.variable = array.name;
+      f.element = (from.address - array.offset) / from.bytes;
+      what = fmt::format("shared {}[{}]", array.name, *f.element);
+      f.advice =
+          "give every element that is read a value first: 0, or whatever changes no result, where there is no input";
+    } else {
+      const Allocation* const array = memory_.find(from.address, from.bytes);
+      f.id = global_id;
+      f.variable = array ? array->label : "memory";
+      f.element = array ? (from.address - array->base) / from.bytes : 0;
+      what = array ? element_of(*array, *f.element, from.bytes) : f.variable;
+      f.advice = "cudaMalloc does not clear memory: cudaMemset it, or let a kernel write it, before it is read";
+    }
+    f.headline = fmt::format("UNINITIALISED: {}, kernel {}, block {}", what, kernel, index_text(f.block, f.grid_size));
+    f.parts = {part(kernel_, "read", from.line, from.thread)};
+    if (arrival.block != from.block) {
+      arrives.has_block = true;
+      set_index(arrives.block, arrival.block, kernel_.grid);
+    }
+    f.parts.push_back(std::move(arrives));
+    f.details = {"nobody has written it before it is read"};
+  }
+  f.kind = arrival.at == At::branch ? "branch" : arrival.at == At::address ? "address" : "result";
+  switch (arrival.at) {
+    case At::branch:
+      f.details.push_back("which way the branch goes depends on it");
+      break;
+    case At::address:
+      f.details.push_back("where the access goes depends on it");
+      if (arrival.fault) f.details.push_back("with something else there: " + arrival.fault->headline);
+      break;
+    case At::memory:
+      if (const Allocation* const array = memory_.find(arrival.address, arrival.bytes))
+        f.details.push_back(
+            fmt::format("{} holds a value that depends on it",
+                        element_of(*array, (arrival.address - array->base) / arrival.bytes, arrival.bytes)));
+      break;
+  }
+  return f;
+}
+
+}  // namespace scanlab::vgpu

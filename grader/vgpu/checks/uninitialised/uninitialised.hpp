@@ -1,0 +1,91 @@
+// The checks uninitialised.shared and uninitialised.global: a value that nobody has written is read, and matters. It
+// decides a branch, becomes part of an address, or gets into a result that the host looks at.
+//
+// While kernels run, only reads of bytes that nobody has written are noticed: a bit a byte of memory. Most of them are
+// harmless (the padding of a tile, an element whose sum nobody stores), so that a launch with such reads is tried again
+// with something else there (trial.hpp): only what then differs depends on them. Bytes of global memory that differ
+// count as undefined from then on, so that values are followed through kernels and copies.
+//
+// Registers and local memory are not looked at, nor memory that the host may write at any time (managed and pinned),
+// nor what a kernel with malloc() reads. Host threads do not share a launch with this check attached.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vgpu/checks/check.hpp"
+#include "vgpu/checks/uninitialised/launch_footprint.hpp"
+#include "vgpu/checks/uninitialised/origins.hpp"
+#include "vgpu/checks/uninitialised/rerun.hpp"
+#include "vgpu/checks/uninitialised/shared_bytes.hpp"
+#include "vgpu/checks/uninitialised/trial.hpp"
+
+namespace scanlab::vgpu {
+
+class Uninitialised : public Check, private MemoryListener {
+ public:
+  static constexpr const char* shared_id = "uninitialised.shared";
+  static constexpr const char* global_id = "uninitialised.global";
+
+  /// Memory that is allocated from now on is unwritten at first.
+  explicit Uninitialised(Memory& memory);
+  ~Uninitialised() override;
+
+  /// From now on these bytes count as never written, whatever the host has put there.
+  void forget(Address address, std::uint64_t bytes);
+  /// The first value in these bytes that a kernel has computed from what nobody had written; nothing when there is
+  /// none. What the host copies (Memory::read) becomes one of the findings by itself, but for what may be the padding
+  /// of structs: here it counts.
+  std::optional<Finding> undefined_value(Address address, std::uint64_t bytes);
+
+  std::uint32_t interests() const override { return plain_shared; }
+  void kernel_begin(const KernelInfo& kernel) override;
+  void may_replay(Replay& replay) override;
+  void block_begin(std::uint64_t block, std::uint32_t slot) override;
+  void load(const Access& access) override { loads({access, 1, 0}); }
+  void store(const Access& access) override { stores({access, 1, 0}); }
+  void loads(const AccessRun& run) override;
+  void stores(const AccessRun& run) override;
+  void atomic(const Access& access) override;
+
+ private:
+  struct ResidentBlock {
+    SharedBytes shared;
+    bool is_suspect = false;
+  };
+  /// Trials of a kernel that have shown nothing: the next launches need none.
+  struct Patience {
+    unsigned in_vain = 0;
+    std::uint64_t pass = 0;
+  };
+
+  void allocated(const Allocation& a) override;
+  void released(const Allocation& a) override;
+  void shared(const Allocation& a) override;
+  void written(Address address, std::uint64_t bytes) override;
+  void copied(Address to, Address from, std::uint64_t bytes) override;
+  void read(Address address, std::uint64_t bytes) override;
+
+  void suspect(const Actor& who);
+  Finding finding_of(const Trial::Arrival& arrival);
+  /// The host looks at padding when it copies structs, and thinks nothing of it.
+  enum class Padding : std::uint8_t { counts, is_ignored };
+  std::optional<Address> first_undefined(Address address, std::uint64_t bytes, Padding padding) const;
+
+  Memory& memory_;
+  ByteSet defined_;
+  ByteSet computed_;  ///< of what is not defined: what kernels have stored
+  ByteSet padding_;   ///< of this: what looks like the padding of structs
+  LaunchFootprint footprint_;
+  Origins origins_;
+  KernelInfo kernel_;
+  std::uint64_t generation_ = 0;  ///< of memory, when the launch began
+  std::vector<ResidentBlock> blocks_;
+  std::vector<std::uint64_t> suspects_;
+  std::map<std::string, Patience> patience_;
+};
+
+}  // namespace scanlab::vgpu

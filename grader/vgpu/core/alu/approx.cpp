@@ -1,0 +1,156 @@
+// The approximate functions (PTX ISA: div, rcp, sqrt and rsqrt with .approx, div.full, ex2, lg2, sin, cos, tanh).
+//
+// PTX bounds their errors and fixes special values; here they are correctly rounded from f64 (the trigonometric ones up
+// to the host library's error), which every bound allows. They need not have a GPU's bits.
+#include <cmath>
+#include <limits>
+
+#include "vgpu/core/alu/float_formats.hpp"
+#include "vgpu/core/alu/forms.hpp"
+
+namespace scanlab::vgpu {
+
+namespace {
+
+template <class T>
+f32 rounded(T x) {
+  return static_cast<f32>(x);
+}
+
+/// div.approx is a·(1/b): for |b| above 2^126 the reciprocal is 0, so that the quotient is 0, or NaN for an infinite a.
+struct DivideApprox {
+  f32 operator()(f32 a, f32 b) const {
+    const f32 magnitude = std::fabs(b);
+    const bool vanishes = magnitude > 0x1p126f && magnitude <= std::numeric_limits<f32>::max();
+    return vanishes ? a * std::copysign(0.0f, b) : a / b;
+  }
+};
+struct DivideFull {
+  f32 operator()(f32 a, f32 b) const { return a / b; }
+};
+struct Reciprocal {
+  f32 operator()(f32 a) const { return 1.0f / a; }
+};
+struct SquareRoot {
+  f32 operator()(f32 a) const { return std::sqrt(a); }
+};
+struct ReciprocalRoot {
+  f32 operator()(f32 a) const { return rounded(1.0 / std::sqrt(f64{a})); }
+  f64 operator()(f64 a) const { return 1.0 / std::sqrt(a); }
+};
+struct PowerOfTwo {
+  static constexpr bool is_costly = true;
+  f32 operator()(f32 a) const { return rounded(std::exp2(f64{a})); }
+};
+struct BinaryLogarithm {
+  static constexpr bool is_costly = true;
+  f32 operator()(f32 a) const { return rounded(std::log2(f64{a})); }
+};
+struct Sine {
+  static constexpr bool is_costly = true;
+  f32 operator()(f32 a) const { return rounded(std::sin(f64{a})); }
+};
+struct Cosine {
+  static constexpr bool is_costly = true;
+  f32 operator()(f32 a) const { return rounded(std::cos(f64{a})); }
+};
+struct HyperbolicTangent {
+  static constexpr bool is_costly = true;
+  f32 operator()(f32 a) const { return rounded(std::tanh(f64{a})); }
+};
+
+template <class Op>
+struct IsCostly {};
+template <class Op>
+requires(is_costly<Op>()) struct IsCostly<Op> {
+  static constexpr bool is_costly = true;
+};
+
+template <class Op, bool ftz>
+struct Approx : IsCostly<Op> {
+  template <class... T>
+  auto operator()(T... operands) const {
+    return canonical(flushed_if<ftz>(Op{}(flushed_if<ftz>(operands)...)));
+  }
+};
+
+/// The 16-bit forms, through f32.
+template <class Op, class H, bool ftz>
+struct ApproxHalf {
+  static constexpr bool is_costly = true;
+  H operator()(H a) const {
+    const bool is_subnormal = (static_cast<u16>(a) & (std::is_same_v<H, f16> ? 0x7c00u : 0x7f80u)) == 0;
+    const H result = narrow<H>(Op{}(ftz && is_subnormal ? std::copysign(0.0f, widen(a)) : widen(a)));
+    const u16 bits = static_cast<u16>(result);
+    const bool result_is_subnormal = (bits & (std::is_same_v<H, f16> ? 0x7c00u : 0x7f80u)) == 0;
+    return ftz && result_is_subnormal ? static_cast<H>(bits & 0x8000u) : result;
+  }
+};
+template <class Op, class H, bool ftz>
+struct ApproxPair {
+  static constexpr bool is_costly = true;
+  u32 operator()(u32 a) const {
+    const ApproxHalf<Op, H, ftz> op;
+    const u32 low = static_cast<u16>(op(static_cast<H>(static_cast<u16>(a))));
+    const u32 high = static_cast<u16>(op(static_cast<H>(static_cast<u16>(a >> 16))));
+    return low | high << 16;
+  }
+};
+
+/// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 look at the upper 32 bits of the operand only and give the upper 32 bits
+/// of a result whose lower half is zero.
+f64 upper_half(f64 x) {
+  return std::bit_cast<f64>(std::bit_cast<u64>(x) & 0xffffffff00000000ull);
+}
+/// The nearest such number.
+f64 rounded_to_upper_half(f64 x) {
+  const u64 bits = std::bit_cast<u64>(x);
+  return std::isfinite(x) ? upper_half(std::bit_cast<f64>(bits + 0x80000000ull)) : x;
+}
+struct GrossReciprocal {
+  f64 operator()(f64 a) const { return canonical(rounded_to_upper_half(flushed(1.0 / flushed(upper_half(a))))); }
+};
+struct GrossReciprocalRoot {
+  f64 operator()(f64 a) const { return canonical(rounded_to_upper_half(1.0 / std::sqrt(flushed(upper_half(a))))); }
+};
+
+template <class Op, std::size_t... k>
+[[gnu::cold]] void add_f32(Forms& forms, const std::string& name, std::index_sequence<k...>) {
+  forms.lanes<Approx<Op, false>, f32, Repeat<f32, k>...>(name + ".f32");
+  forms.lanes<Approx<Op, true>, f32, Repeat<f32, k>...>(name + ".ftz.f32");
+}
+
+Forms approx_forms() {
+  Forms forms;
+  add_f32<DivideApprox>(forms, "div.approx", TwoSources{});
+  add_f32<DivideFull>(forms, "div.full", TwoSources{});
+  add_f32<Reciprocal>(forms, "rcp.approx", OneSource{});
+  add_f32<SquareRoot>(forms, "sqrt.approx", OneSource{});
+  add_f32<ReciprocalRoot>(forms, "rsqrt.approx", OneSource{});
+  add_f32<PowerOfTwo>(forms, "ex2.approx", OneSource{});
+  add_f32<BinaryLogarithm>(forms, "lg2.approx", OneSource{});
+  add_f32<Sine>(forms, "sin.approx", OneSource{});
+  add_f32<Cosine>(forms, "cos.approx", OneSource{});
+  forms.lanes<Approx<HyperbolicTangent, false>, f32, f32>("tanh.approx.f32");
+  forms.lanes<Approx<ReciprocalRoot, false>, f64, f64>("rsqrt.approx.f64");
+  forms.lanes<GrossReciprocal, f64, f64>("rcp.approx.ftz.f64");
+  forms.lanes<GrossReciprocalRoot, f64, f64>("rsqrt.approx.ftz.f64");
+  forms.lanes<ApproxHalf<PowerOfTwo, f16, false>, f16, f16>("ex2.approx.f16");
+  forms.lanes<ApproxPair<PowerOfTwo, f16, false>, u32, u32>("ex2.approx.f16x2");
+  forms.lanes<ApproxHalf<PowerOfTwo, bf16, true>, bf16, bf16>("ex2.approx.ftz.bf16");
+  forms.lanes<ApproxPair<PowerOfTwo, bf16, true>, u32, u32>("ex2.approx.ftz.bf16x2");
+  forms.lanes<ApproxHalf<HyperbolicTangent, f16, false>, f16, f16>("tanh.approx.f16");
+  forms.lanes<ApproxPair<HyperbolicTangent, f16, false>, u32, u32>("tanh.approx.f16x2");
+  forms.lanes<ApproxHalf<HyperbolicTangent, bf16, false>, bf16, bf16>("tanh.approx.bf16");
+  forms.lanes<ApproxPair<HyperbolicTangent, bf16, false>, u32, u32>("tanh.approx.bf16x2");
+  return forms;
+}
+
+}  // namespace
+
+std::optional<AluSelection> select_approx(const ptx::Instruction& instruction) {
+  static const Forms forms = approx_forms();
+  return forms.find(instruction);
+}
+
+}  // namespace scanlab::vgpu

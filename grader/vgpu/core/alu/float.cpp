@@ -1,0 +1,328 @@
+// f32 and f64 arithmetic that IEEE 754 defines to the last bit (PTX ISA, Floating Point Instructions).
+//
+// Directed roundings are the host's own, switched for the 32 lanes of one instruction (RoundingScope). The remaining
+// forms of div, rcp and sqrt are in approx.cpp.
+#include <cmath>
+
+#include "vgpu/core/alu/float_formats.hpp"
+#include "vgpu/core/alu/forms.hpp"
+
+namespace scanlab::vgpu {
+
+namespace {
+
+struct Add {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+struct Subtract {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a - b;
+  }
+};
+struct Multiply {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a * b;
+  }
+};
+struct FusedMultiplyAdd {
+  template <class T>
+  T operator()(T a, T b, T c) const {
+    return std::fma(a, b, c);
+  }
+};
+struct Divide {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a / b;
+  }
+};
+struct Reciprocal {
+  template <class T>
+  T operator()(T a) const {
+    return T{1} / a;
+  }
+};
+struct SquareRoot {
+  template <class T>
+  T operator()(T a) const {
+    return std::sqrt(a);
+  }
+};
+
+/// Of several f64 operands that are NaN the second is kept, else the first, else the third (seen on an H200); the
+/// host's choice is the compiler's.
+inline f64 with_payload(f64 result, f64 a, f64 b) {
+  return b != b ? b : a != a ? a : result;
+}
+inline f64 with_payload(f64 result, f64 a, f64 b, f64 c) {
+  return b != b ? b : c != c ? c : a != a ? a : result;
+}
+
+/// Whether .ftz flushes a product or a quotient although it rounds up to the smallest normal number: a result counts as
+/// subnormal when it is below that number rounded to 24 bits whatever its exponent (seen on an H200). Found out 64
+/// binades further up; an overflow there is never about a small result.
+inline bool is_tiny(Multiply, f32 a, f32 b) {
+  return std::fabs(a * 0x1p64f * b) < 0x1p-62f;
+}
+inline bool is_tiny(Divide, f32 a, f32 b) {
+  return std::fabs(a * 0x1p64f / b) < 0x1p-62f;
+}
+inline bool is_tiny(FusedMultiplyAdd, f32 a, f32 b, f32 c) {
+  return std::fabs(std::fma(a * 0x1p64f, b, c * 0x1p64f)) < 0x1p-62f;
+}
+
+template <class Op, class... Others>
+inline constexpr bool is_one_of = (std::is_same_v<Op, Others> || ...);
+template <class Op>
+inline constexpr bool may_be_tiny = is_one_of<Op, Multiply, Divide, FusedMultiplyAdd>;
+template <class Op>
+inline constexpr bool keeps_payload = is_one_of<Op, Add, Subtract, Multiply, FusedMultiplyAdd>;
+
+/// An IEEE operation with PTX's modifiers.
+template <class Op, Rounding to, bool ftz = false, bool sat = false>
+struct Rounded {
+  static constexpr Rounding rounding = to;
+  template <class... T>
+  auto operator()(T... operands) const {
+    auto result = flushed_if<ftz>(Op{}(flushed_if<ftz>(operands)...));
+    using Result = decltype(result);
+    if constexpr (ftz && may_be_tiny<Op> && std::is_same_v<Result, f32>)
+      result = is_tiny(Op{}, flushed(operands)...) ? std::copysign(0.0f, result) : result;
+    if constexpr (keeps_payload<Op> && std::is_same_v<Result, f64>) result = with_payload(result, operands...);
+    if constexpr (sat)
+      return saturated(result);
+    else
+      return canonical(result);
+  }
+};
+
+// min and max: of a number and a NaN the number; -0 is less than +0. With .NaN any NaN wins. With .xorsign.abs the
+// magnitudes are compared and the signs multiplied.
+
+enum class NanRule : u8 { number, nan };
+enum class SignRule : u8 { plain, xorsign_abs };
+
+template <class T>
+T bits_as(Unsigned<T> bits) {
+  return std::bit_cast<T>(bits);
+}
+template <class T>
+Unsigned<T> bits(T x) {
+  return std::bit_cast<Unsigned<T>>(x);
+}
+template <class T>
+inline constexpr Unsigned<T> sign_bit = Unsigned<T>{1} << (bits_of<T> - 1);
+
+struct Less {
+  /// Of equal numbers only the zeros differ, and -0 has a bit more.
+  template <class T>
+  T operator()(T a, T b) const {
+    const T smaller = a < b ? a : b;
+    return a == b ? bits_as<T>(bits(a) | bits(b)) : smaller;
+  }
+};
+struct Greater {
+  template <class T>
+  T operator()(T a, T b) const {
+    const T larger = a > b ? a : b;
+    return a == b ? bits_as<T>(bits(a) & bits(b)) : larger;
+  }
+};
+template <class Pick, bool ftz = false, NanRule nan_rule = NanRule::number, SignRule sign_rule = SignRule::plain>
+struct Extreme {
+  template <class T>
+  T operator()(T a, T b) const {
+    a = flushed_if<ftz>(a);
+    b = flushed_if<ftz>(b);
+    const Unsigned<T> sign = (bits(a) ^ bits(b)) & sign_bit<T>;
+    if constexpr (sign_rule == SignRule::xorsign_abs) {
+      a = bits_as<T>(bits(a) & ~sign_bit<T>);
+      b = bits_as<T>(bits(b) & ~sign_bit<T>);
+    }
+    const T picked = Pick{}(a, b);
+    const bool a_is_number = a == a, b_is_number = b == b;
+    T result = a_is_number ? (b_is_number ? picked : a) : b;
+    if constexpr (nan_rule == NanRule::nan) result = a_is_number ? (b_is_number ? picked : b) : a;
+    if constexpr (sign_rule == SignRule::xorsign_abs) result = bits_as<T>(bits(result) | sign);
+    return canonical(result);
+  }
+};
+
+/// The sign of a NaN stays (f64), or is the canonical one's (f32).
+template <bool ftz>
+struct Absolute {
+  template <class T>
+  T operator()(T a) const {
+    return canonical(a == a ? bits_as<T>(bits(flushed_if<ftz>(a)) & ~sign_bit<T>) : a);
+  }
+};
+template <bool ftz>
+struct Negate {
+  template <class T>
+  T operator()(T a) const {
+    return canonical(a == a ? bits_as<T>(bits(flushed_if<ftz>(a)) ^ sign_bit<T>) : a);
+  }
+};
+/// copysign: the sign of a on the magnitude of b.
+struct CopySign {
+  template <class T>
+  T operator()(T a, T b) const {
+    return bits_as<T>((bits(a) & sign_bit<T>) | (bits(b) & ~sign_bit<T>));
+  }
+};
+
+// --- testp -----------------------------------------------------------------------------------------------------------
+
+template <class T>
+Unsigned<T> magnitude(T x) {
+  return bits(x) & ~sign_bit<T>;
+}
+template <class T>
+Unsigned<T> infinity = std::bit_cast<Unsigned<T>>(std::numeric_limits<T>::infinity());
+template <class T>
+Unsigned<T> smallest_normal = std::bit_cast<Unsigned<T>>(std::numeric_limits<T>::min());
+
+struct IsFinite {
+  template <class T>
+  bool operator()(T x) const {
+    return magnitude(x) < infinity<T>;
+  }
+};
+struct IsInfinite {
+  template <class T>
+  bool operator()(T x) const {
+    return magnitude(x) == infinity<T>;
+  }
+};
+struct IsNumber {
+  template <class T>
+  bool operator()(T x) const {
+    return magnitude(x) <= infinity<T>;
+  }
+};
+struct IsNotANumber {
+  template <class T>
+  bool operator()(T x) const {
+    return magnitude(x) > infinity<T>;
+  }
+};
+/// Zeros count as normal.
+struct IsNormal {
+  template <class T>
+  bool operator()(T x) const {
+    return magnitude(x) == 0 || (magnitude(x) >= smallest_normal<T> && magnitude(x) < infinity<T>);
+  }
+};
+struct IsSubnormal {
+  template <class T>
+  bool operator()(T x) const {
+    return magnitude(x) != 0 && magnitude(x) < smallest_normal<T>;
+  }
+};
+
+template <class Test, class T>
+const Inst* test(Warp& warp, const Inst* inst) {
+  const T* const a = lanes_at<T>(warp, inst->op[1]);
+  Mask passed = 0;
+  for (unsigned lane = 0; lane < warp_size; ++lane) passed |= static_cast<Mask>(Test{}(a[lane])) << lane;
+  write_predicate(warp, inst->op[0], passed);
+  return proceed(warp, inst + 1);
+}
+
+// --- the forms -------------------------------------------------------------------------------------------------------
+
+/// Visits the four roundings with their modifiers.
+template <class Visit>
+void for_roundings(Visit visit) {
+  visit.template operator()<Rounding::nearest>(".rn");
+  visit.template operator()<Rounding::zero>(".rz");
+  visit.template operator()<Rounding::down>(".rm");
+  visit.template operator()<Rounding::up>(".rp");
+}
+
+enum class Saturation : u8 { none, offered };
+
+/// opcode{.rnd}{.ftz}.f32 and opcode{.rnd}.f64; opcode{.rnd}{.ftz}.sat.f32 where it is offered.
+template <class Op, Rounding to, std::size_t... k>
+void add_arithmetic(Forms& forms, const std::string& name, std::index_sequence<k...>, Saturation saturation,
+                    bool is_addition) {
+  forms.lanes<Rounded<Op, to>, f32, Repeat<f32, k>...>(name + ".f32", is_addition);
+  forms.lanes<Rounded<Op, to, true>, f32, Repeat<f32, k>...>(name + ".ftz.f32", is_addition);
+  forms.lanes<Rounded<Op, to>, f64, Repeat<f64, k>...>(name + ".f64", is_addition);
+  if (saturation == Saturation::none) return;
+  forms.lanes<Rounded<Op, to, false, true>, f32, Repeat<f32, k>...>(name + ".sat.f32", is_addition);
+  forms.lanes<Rounded<Op, to, true, true>, f32, Repeat<f32, k>...>(name + ".ftz.sat.f32", is_addition);
+}
+/// add, sub, mul: also without a rounding, where `rounding` is empty.
+template <Rounding to>
+void add_basic(Forms& forms, const std::string& rounding) {
+  add_arithmetic<Add, to>(forms, "add" + rounding, TwoSources{}, Saturation::offered, true);
+  add_arithmetic<Subtract, to>(forms, "sub" + rounding, TwoSources{}, Saturation::offered, true);
+  add_arithmetic<Multiply, to>(forms, "mul" + rounding, TwoSources{}, Saturation::offered, false);
+}
+
+template <class Pick>
+void add_extremes(Forms& forms, const std::string& name) {
+  const auto add = [&]<bool ftz>(const std::string& prefix) {
+    using enum NanRule;
+    using enum SignRule;
+    forms.lanes<Extreme<Pick, ftz>, f32, f32, f32>(prefix + ".f32");
+    forms.lanes<Extreme<Pick, ftz, nan>, f32, f32, f32>(prefix + ".NaN.f32");
+    forms.lanes<Extreme<Pick, ftz, number, xorsign_abs>, f32, f32, f32>(prefix + ".xorsign.abs.f32");
+    forms.lanes<Extreme<Pick, ftz, nan, xorsign_abs>, f32, f32, f32>(prefix + ".NaN.xorsign.abs.f32");
+  };
+  add.template operator()<false>(name);
+  add.template operator()<true>(name + ".ftz");
+  forms.lanes<Extreme<Pick>, f64, f64, f64>(name + ".f64");
+}
+
+template <class Test>
+void add_test(Forms& forms, const std::string& property) {
+  forms.add("testp." + property + ".f32", test<Test, f32>, {ptx::Type::pred, ptx::Type::f32});
+  forms.add("testp." + property + ".f64", test<Test, f64>, {ptx::Type::pred, ptx::Type::f64});
+}
+
+Forms float_forms() {
+  Forms forms;
+  for_roundings([&]<Rounding to>(const std::string& rounding) {
+    add_basic<to>(forms, rounding);
+    add_arithmetic<FusedMultiplyAdd, to>(forms, "fma" + rounding, ThreeSources{}, Saturation::offered, true);
+    add_arithmetic<FusedMultiplyAdd, to>(forms, "mad" + rounding, ThreeSources{}, Saturation::offered, true);
+    add_arithmetic<Divide, to>(forms, "div" + rounding, TwoSources{}, Saturation::none, false);
+    add_arithmetic<Reciprocal, to>(forms, "rcp" + rounding, OneSource{}, Saturation::none, false);
+    add_arithmetic<SquareRoot, to>(forms, "sqrt" + rounding, OneSource{}, Saturation::none, false);
+  });
+  // Without a rounding they round to nearest. ptxas may contract such a mul and add; here that is never done.
+  add_basic<Rounding::nearest>(forms, "");
+  add_extremes<Less>(forms, "min");
+  add_extremes<Greater>(forms, "max");
+  forms.lanes<Absolute<false>, f32, f32>("abs.f32");
+  forms.lanes<Absolute<true>, f32, f32>("abs.ftz.f32");
+  forms.lanes<Absolute<false>, f64, f64>("abs.f64");
+  forms.lanes<Negate<false>, f32, f32>("neg.f32");
+  forms.lanes<Negate<true>, f32, f32>("neg.ftz.f32");
+  forms.lanes<Negate<false>, f64, f64>("neg.f64");
+  forms.lanes<CopySign, f32, f32, f32>("copysign.f32");
+  forms.lanes<CopySign, f64, f64, f64>("copysign.f64");
+  add_test<IsFinite>(forms, "finite");
+  add_test<IsInfinite>(forms, "infinite");
+  add_test<IsNumber>(forms, "number");
+  add_test<IsNotANumber>(forms, "notanumber");
+  add_test<IsNormal>(forms, "normal");
+  add_test<IsSubnormal>(forms, "subnormal");
+  return forms;
+}
+
+}  // namespace
+
+std::optional<AluSelection> select_float(const ptx::Instruction& instruction) {
+  static const Forms forms = float_forms();
+  return forms.find(instruction);
+}
+
+}  // namespace scanlab::vgpu

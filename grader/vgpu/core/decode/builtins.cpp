@@ -1,0 +1,259 @@
+#include "vgpu/core/decode/builtins.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "vgpu/core/memory/addressing.hpp"
+#include "vgpu/core/run/raise.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+/// Argument `k` of the call, for one lane.
+template <class T>
+T argument(Warp& w, const Program::Call& call, std::size_t k, unsigned lane) {
+  T value{};
+  if (k < call.arguments.size()) {
+    const Program::Slot& slot = call.arguments[k];
+    std::memcpy(&value, w.registers + slot.offset + lane * slot.size, std::min<std::size_t>(sizeof(T), slot.size));
+  }
+  return value;
+}
+
+template <class T>
+void set_result(Warp& w, const Program::Call& call, unsigned lane, T value) {
+  if (call.results.empty()) return;
+  const Program::Slot& slot = call.results[0];
+  std::memcpy(w.registers + slot.offset + lane * slot.size, &value, std::min<std::size_t>(sizeof(T), slot.size));
+}
+
+const std::byte* generic_byte(Warp& w, unsigned lane, std::uint64_t address, std::uint32_t bytes) {
+  const Resolved r = resolve(address);
+  return check_lane(w, r.space, AccessKind::read, lane, r.address, bytes);
+}
+
+/// Bytes of text that one printf of one thread makes at most; also of a string that is read, a width and a precision: a
+/// program's numbers must not choose how much memory this process takes.
+constexpr std::size_t most_text = 64 * 1024;
+/// … and of each text of a failed assertion, which goes into messages.
+constexpr std::size_t most_assertion_text = 500;
+
+std::string text_at(Warp& w, unsigned lane, std::uint64_t address, std::size_t limit = most_text) {
+  std::string text;
+  while (text.size() < limit) {
+    const auto c = static_cast<char>(*generic_byte(w, lane, address + text.size(), 1));
+    if (!c) break;
+    text += c;
+  }
+  return text;
+}
+
+/// Reads the arguments of printf as the device ABI lays them out: one after the other, each at its own alignment.
+class PrintArguments {
+ public:
+  PrintArguments(Warp& w, unsigned lane, std::uint64_t address) : w_(w), lane_(lane), address_(address) {}
+  template <class T>
+  T next() {
+    offset_ = (offset_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
+    T value;
+    std::memcpy(&value, generic_byte(w_, lane_, address_ + offset_, sizeof(T)), sizeof(T));
+    offset_ += sizeof(T);
+    return value;
+  }
+
+ private:
+  Warp& w_;
+  unsigned lane_;
+  std::uint64_t address_, offset_ = 0;
+};
+
+/// A conversion whose width and precision are at most most_text.
+std::string clamped(const std::string& spec) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::string result;
+  for (std::size_t k = 0; k < spec.size();) {
+    if (!is_digit(spec[k]) || spec[k] == '0') {  // a leading 0 is a flag
+      result += spec[k++];
+      continue;
+    }
+    std::size_t number = 0;
+    for (; k < spec.size() && is_digit(spec[k]); ++k)
+      number = std::min(most_text, number * 10 + static_cast<std::size_t>(spec[k] - '0'));
+    result += std::to_string(number);
+  }
+  return result;
+}
+
+template <class T>
+void append(std::string& out, const std::string& conversion, T value) {
+  const std::string spec = clamped(conversion);
+  char buffer[512];
+  const int n = std::snprintf(buffer, sizeof buffer, spec.c_str(), value);
+  if (n < 0) return;
+  if (static_cast<std::size_t>(n) < sizeof buffer) {
+    out.append(buffer, static_cast<std::size_t>(n));
+    return;
+  }
+  std::string large(static_cast<std::size_t>(n) + 1, '\0');
+  std::snprintf(large.data(), large.size(), spec.c_str(), value);
+  large.pop_back();
+  out += large;
+}
+
+std::string format(Warp& w, unsigned lane, const std::string& pattern, std::uint64_t arguments, int& count) {
+  std::string out;
+  PrintArguments args(w, lane, arguments);
+  for (std::size_t k = 0; k < pattern.size() && out.size() < most_text; ++k) {
+    if (pattern[k] != '%') {
+      out += pattern[k];
+      continue;
+    }
+    std::string spec = "%";
+    std::size_t j = k + 1;
+    bool is_long = false, is_known = true;
+    for (; j < pattern.size(); ++j) {
+      const char c = pattern[j];
+      if (c == '*' && spec.back() == '.') {
+        is_known = false;
+      } else if (c == '*') {
+        spec += std::to_string(args.next<std::int32_t>());
+        ++count;
+      } else if (std::strchr("-+ #0123456789.", c)) {
+        spec += c;
+      } else if (c == 'l') {
+        is_long = true;
+      } else if (c == 'z' || c == 't' || c == 'j') {
+        is_known = false;
+      } else if (c != 'h') {
+        break;
+      }
+    }
+    if (j >= pattern.size() || spec.size() > 64) {
+      out += pattern.substr(k);
+      break;
+    }
+    if (!is_known) {  // %zu and %.*f are not CUDA's: printed as they stand, as on a GPU
+      out += pattern.substr(k, j - k + 1);
+      k = j;
+      continue;
+    }
+    const char conversion = pattern[j];
+    k = j;
+    if (conversion == '%') {
+      out += '%';
+      continue;
+    }
+    ++count;
+    switch (conversion) {
+      case 'd':
+      case 'i':
+      case 'u':
+      case 'x':
+      case 'X':
+      case 'o':
+        if (is_long)
+          append(out, spec + "ll" + conversion, static_cast<long long>(args.next<std::int64_t>()));
+        else
+          append(out, spec + conversion, args.next<std::int32_t>());
+        break;
+      case 'c':
+        append(out, spec + 'c', args.next<std::int32_t>());
+        break;
+      case 'f':
+      case 'F':
+      case 'e':
+      case 'E':
+      case 'g':
+      case 'G':
+      case 'a':
+      case 'A':
+        append(out, spec + conversion, args.next<double>());
+        break;
+      case 'p':
+        append(out, spec + 'p', reinterpret_cast<void*>(args.next<std::uint64_t>()));
+        break;
+      case 's':
+        append(out, spec + 's', text_at(w, lane, args.next<std::uint64_t>()).c_str());
+        break;
+      default:
+        out += spec + conversion;
+        --count;
+    }
+  }
+  if (out.size() > most_text) out.resize(most_text);
+  return out;
+}
+
+const Inst* print(Warp& w, const Inst* i) {
+  w.pc = i;
+  const Program::Call& call = w.frame->program->calls[i->aux];
+  for (Mask m = w.active; m; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    int count = 0;
+    const std::string pattern = text_at(w, l, argument<std::uint64_t>(w, call, 0, l));
+    const std::string text = format(w, l, pattern, argument<std::uint64_t>(w, call, 1, l), count);
+    const auto& sink = *w.block->grid->print;
+    if (sink)
+      sink(text);
+    else
+      std::fwrite(text.data(), 1, text.size(), stdout);
+    set_result(w, call, l, count);
+  }
+  return i + 1;
+}
+
+const Inst* fail_assertion(Warp& w, const Inst* i) {
+  w.pc = i;
+  const Program::Call& call = w.frame->program->calls[i->aux];
+  const auto l = static_cast<unsigned>(std::countr_zero(w.active));
+  const std::string message = text_at(w, l, argument<std::uint64_t>(w, call, 0, l), most_assertion_text);
+  const std::string file = text_at(w, l, argument<std::uint64_t>(w, call, 1, l), most_assertion_text);
+  FaultException f;
+  f.lane = l;
+  f.fault.kind = Fault::Kind::assertion;
+  f.fault.headline = fmt::format("assertion `{}` failed", message);
+  f.fault.details.push_back(fmt::format("{}:{}", file, argument<std::uint32_t>(w, call, 2, l)));
+  throw f;
+}
+
+const Inst* allocate(Warp& w, const Inst* i) {
+  w.pc = i;
+  const Program::Call& call = w.frame->program->calls[i->aux];
+  for (Mask m = w.active; m; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    const auto bytes = argument<std::uint64_t>(w, call, 0, l);
+    const Address address = bytes ? w.block->grid->memory->allocate_on_heap(bytes) : 0;
+    set_result(w, call, l, address);
+  }
+  return i + 1;
+}
+
+const Inst* deallocate(Warp& w, const Inst* i) {
+  w.pc = i;
+  const Program::Call& call = w.frame->program->calls[i->aux];
+  Grid& grid = *w.block->grid;
+  for (Mask m = w.active; m; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    const auto address = argument<std::uint64_t>(w, call, 0, l);
+    if (address && !grid.memory->free_on_heap(address))
+      raise(Fault::Kind::trap, l, "free() of a pointer that malloc() did not return, or that has been freed");
+    for (Range& r : grid.ranges) r = {};
+  }
+  return i + 1;
+}
+
+}  // namespace
+
+Handler select_builtin(std::string_view name) {
+  if (name == "vprintf") return print;
+  if (name == "__assertfail" || name == "__assert_fail") return fail_assertion;
+  if (name == "malloc") return allocate;
+  if (name == "free") return deallocate;
+  return nullptr;
+}
+
+}  // namespace scanlab::vgpu

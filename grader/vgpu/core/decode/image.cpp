@@ -1,0 +1,260 @@
+#include "vgpu/core/decode/image.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <new>
+#include <unordered_set>
+
+#include "vgpu/core/decode/builtins.hpp"
+#include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/decode/opcodes.hpp"
+#include "vgpu/core/run/fault.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+std::uint64_t round_up(std::uint64_t n, std::uint64_t to) {
+  return (n + to - 1) / to * to;
+}
+
+/// Distance between two shared arrays; larger than the strides by which teaching kernels miss.
+constexpr std::uint64_t shared_gap = 8192;
+
+void names_in(const ptx::Operand& o, std::unordered_set<std::string>& names) {
+  if (!o.name.empty()) names.insert(o.name);
+  for (const ptx::Operand& e : o.elements) names_in(e, names);
+}
+
+bool calls_indirectly(const ptx::Function& f) {
+  return std::any_of(f.instructions.begin(), f.instructions.end(), [](const ptx::Instruction& in) {
+    const auto is_register = [](const ptx::Operand& o) { return o.kind == ptx::Operand::Kind::reg; };
+    return in.opcode == "call" && std::any_of(in.operands.begin(), in.operands.end(), is_register);
+  });
+}
+
+/// What an indirect call may reach: every symbol whose address is taken anywhere in the module, since a function
+/// pointer may also come from the host or from another kernel.
+std::unordered_set<std::string> addresses_taken(const ptx::Module& module) {
+  std::unordered_set<std::string> names;
+  for (const ptx::Variable& v : module.variables)
+    for (const ptx::Relocation& to : v.relocations) names.insert(to.symbol);
+  for (const ptx::Function& f : module.functions)
+    for (const ptx::Instruction& in : f.instructions)
+      if (in.opcode == "mov")
+        for (const ptx::Operand& o : in.operands) names_in(o, names);
+  return names;
+}
+
+/// Every symbol that `kernel` and the functions it reaches mention, and these functions.
+struct Reach {
+  std::vector<const ptx::Function*> functions;
+  std::unordered_set<std::string> names;
+};
+
+Reach reach(const ptx::Module& module, const ptx::Function& kernel) {
+  Reach r;
+  std::unordered_set<const ptx::Function*> seen{&kernel};
+  std::deque<const ptx::Function*> todo{&kernel};
+  const auto follow = [&](const std::string& name) {
+    if (const ptx::Function* f = module.find_function(name); f && f->is_defined && seen.insert(f).second)
+      todo.push_back(f);
+  };
+  while (!todo.empty()) {
+    const ptx::Function* f = todo.front();
+    todo.pop_front();
+    r.functions.push_back(f);
+    std::unordered_set<std::string> names;
+    for (const ptx::Instruction& in : f->instructions)
+      for (const ptx::Operand& o : in.operands) names_in(o, names);
+    for (const std::string& name : names) follow(name);
+    if (calls_indirectly(*f))
+      for (const std::string& name : addresses_taken(module)) follow(name);
+    r.names.merge(names);
+  }
+  return r;
+}
+
+[[noreturn]] void refuse(const ptx::Function& function, const std::string& why) {
+  FaultException f;
+  f.fault.kind = Fault::Kind::unsupported;
+  f.fault.headline = fmt::format("{} {}", ptx::source_name(function.name), why);
+  throw f;
+}
+
+/// Sizes beyond these are damage, not code; and with them every offset within a frame fits its type.
+constexpr std::uint64_t most_local_bytes = 512 * 1024;  // a thread, as on GPUs
+constexpr std::uint64_t most_frame_bytes = 2 << 20;     // registers and arguments of a thread
+
+void check_sizes(const ptx::Function& function) {
+  std::uint64_t local = 0, frame = 0;
+  const auto add = [](std::uint64_t& sum, const ptx::Variable& v, std::uint64_t most) {
+    sum += std::min<std::uint64_t>(v.align, most) + std::min(v.size, most);  // so it cannot wrap around
+  };
+  for (const ptx::Register& r : function.registers) frame += std::uint64_t{ptx::size_of(r.type)} + 2;
+  for (const ptx::Variable& v : function.variables) {
+    if (v.space == ptx::StateSpace::local) add(local, v, most_local_bytes + 1);
+    if (v.space == ptx::StateSpace::param) add(frame, v, most_frame_bytes);
+  }
+  for (const auto* variables : {&function.parameters, &function.returns})
+    for (const ptx::Variable& v : *variables) add(frame, v, most_frame_bytes);
+  if (local > most_local_bytes)
+    refuse(function, fmt::format("has more than {} bytes of local memory a thread", most_local_bytes));
+  if (frame > most_frame_bytes) refuse(function, "has too many registers, or too large arguments");
+}
+
+/// Everything that the kernel reaches has to be there: what the linker of a GPU program would have refused.
+void check_defined(const ptx::Module& module, const Reach& reached) {
+  const auto missing = [](const std::string& name) {
+    FaultException f;
+    f.fault.kind = Fault::Kind::unsupported;
+    if (name.starts_with("__cudaCDP2") || name.starts_with("cudaLaunchDevice")) {
+      f.fault.headline = "device code launches kernels or calls CUDA's runtime, which the virtual GPU cannot do";
+      f.fault.advice = "launch kernels from the host, or check on a real GPU with --device gpu";
+    } else {
+      f.fault.headline = fmt::format("{} is declared, but defined nowhere in this program", ptx::demangle(name));
+      f.fault.advice = "if another file defines it, give all files to one command, with nvcc's -rdc=true";
+    }
+    throw f;
+  };
+  for (const ptx::Variable& v : module.variables)
+    if (v.is_extern && v.space != ptx::StateSpace::shared && reached.names.contains(v.name)) missing(v.name);
+  for (const ptx::Function& f : module.functions)
+    if (!f.is_defined && reached.names.contains(f.name) && !select_builtin(f.name)) missing(f.name);
+}
+
+bool may_loop(const ptx::Function& f) {
+  const auto n = static_cast<std::int64_t>(f.instructions.size());
+  for (std::int64_t k = 0; k < n; ++k) {
+    const ptx::Instruction& in = f.instructions[static_cast<std::size_t>(k)];
+    if (in.opcode == "brx") return true;
+    if (in.opcode == "bra" && !in.operands.empty() && in.operands[0].target <= k) return true;
+  }
+  return false;
+}
+
+/// See Image::separable.
+bool is_separable(const Reach& reached) {
+  if (reached.names.contains("vprintf") || reached.names.contains("malloc") || reached.names.contains("free"))
+    return false;
+  return std::none_of(reached.functions.begin(), reached.functions.end(), [](const ptx::Function* f) {
+    return std::any_of(f->instructions.begin(), f->instructions.end(), ties_blocks);
+  });
+}
+
+/// Places every shared variable; returns names by mangled name.
+std::unordered_map<std::string, SharedVariable> lay_out_shared(Image& image, const Reach& reached) {
+  std::unordered_map<std::string, SharedVariable> by_name;
+  std::uint64_t packed = 0, gaps = shared_gap;
+  const auto place = [&](const ptx::Variable& v) {
+    if (v.space != ptx::StateSpace::shared || v.is_extern || by_name.count(v.name)) return;
+    packed = round_up(packed, std::max<std::uint32_t>(1, v.align));
+    SharedVariable s{ptx::source_name(v.name), packed + gaps, v.size};
+    packed += v.size;
+    gaps += shared_gap;
+    image.shared.push_back(s);
+    by_name.emplace(v.name, std::move(s));
+  };
+  for (const ptx::Variable& v : image.module->variables)
+    if (reached.names.count(v.name)) place(v);
+  for (const ptx::Function* f : reached.functions)
+    for (const ptx::Variable& v : f->variables) place(v);
+  image.static_shared = packed;
+
+  // The dynamic array begins where the static ones end; every extern array is that same array.
+  image.dynamic_offset = round_up(packed, 16) + gaps;
+  bool has_dynamic = false;
+  for (const ptx::Variable& v : image.module->variables)
+    if (v.space == ptx::StateSpace::shared && v.is_extern) {
+      const SharedVariable s{ptx::source_name(v.name), image.dynamic_offset, 0};
+      by_name.emplace(v.name, s);
+      if (!has_dynamic && reached.names.count(v.name)) {
+        image.shared.push_back(s);
+        has_dynamic = true;
+      }
+    }
+  return by_name;
+}
+
+}  // namespace
+
+void LaneBytes::resize(std::size_t wanted) {
+  size = wanted;
+  bytes.reset(static_cast<std::byte*>(::operator new[](size, std::align_val_t{64})));
+  std::memset(bytes.get(), 0, size);
+}
+
+const Program* Image::function_at(Address address) const {
+  if (address < function_address(0) || (address - function_address(0)) % 16 != 0) return nullptr;
+  const std::size_t index = (address - function_address(0)) / 16;
+  if (index >= module->functions.size()) return nullptr;
+  const auto it = by_function.find(&module->functions[index]);
+  return it == by_function.end() ? nullptr : it->second;
+}
+
+std::uint32_t layout_parameters(const ptx::Function& kernel, std::vector<std::uint32_t>& offsets) {
+  std::uint64_t at = 0;
+  offsets.clear();
+  for (const ptx::Variable& p : kernel.parameters) {
+    const std::uint64_t align = std::max<std::uint64_t>(p.align, p.type == ptx::Type::b8 ? 1 : ptx::size_of(p.type));
+    at = round_up(at, std::max<std::uint64_t>(1, align));
+    offsets.push_back(static_cast<std::uint32_t>(at));
+    at += p.size;
+  }
+  return static_cast<std::uint32_t>(at);
+}
+
+std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function& kernel, const SymbolTable& symbols,
+                                  const ImageOptions& options) {
+  auto image = std::make_unique<Image>();
+  image->module = &module;
+  image->kernel = &kernel;
+  image->watched = options.watched;
+  image->fine_grain = options.fine_grain;
+  image->row_lanes = options.row_lanes;
+  image->convergent = !options.fine_grain;
+  image->parameter_bytes = layout_parameters(kernel, image->parameter_offsets);
+  const Reach reached = reach(module, kernel);
+  for (const ptx::Function* f : reached.functions) check_sizes(*f);
+  check_defined(module, reached);
+  const auto shared = lay_out_shared(*image, reached);
+  image->separable = is_separable(reached);
+  image->loops = reached.functions.size() > 1 || may_loop(kernel);
+  if (image->separable && reached.functions.size() == 1)
+    image->affine_accesses.emplace(kernel, image->parameter_offsets, symbols);
+
+  std::deque<Program*> todo;
+  DecodeContext context;
+  context.module = &module;
+  context.image = image.get();
+  context.symbols = &symbols;
+  context.program_of = [&](const ptx::Function& f) -> const Program* {
+    const auto [it, is_new] = image->by_function.try_emplace(&f, nullptr);
+    if (is_new) {
+      Program& p = *image->programs.emplace_back(std::make_unique<Program>());
+      p.source = &f;
+      p.image = image.get();
+      it->second = &p;
+      todo.push_back(&p);
+    }
+    return it->second;
+  };
+  context.shared_variable = [&](const std::string& name) -> const SharedVariable* {
+    const auto it = shared.find(name);
+    return it == shared.end() ? nullptr : &it->second;
+  };
+  // Another kernel can only be mentioned: no function calls it.
+  for (const ptx::Function* f : reached.functions)
+    if (!f->is_entry || f == &kernel) context.program_of(*f);
+  while (!todo.empty()) {
+    Program* p = todo.front();
+    todo.pop_front();
+    decode(*p, context);
+  }
+  image->entry = image->by_function.at(&kernel);
+  return image;
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,146 @@
+// A kernel made ready to run: its code and that of every function it reaches, decoded, and the layout of shared memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "vgpu/core/decode/affine_accesses.hpp"
+#include "vgpu/core/decode/inst.hpp"
+#include "vgpu/core/decode/symbols.hpp"
+#include "vgpu/core/memory/memory.hpp"
+#include "vgpu/core/run/observer.hpp"
+#include "vgpu/core/run/profile.hpp"
+#include "vgpu/core/warp/convergent.hpp"
+#include "vgpu/ptx/module.hpp"
+
+namespace scanlab::vgpu {
+
+struct Image;
+
+/// Bytes aligned for lane vectors.
+struct LaneBytes {
+  struct Deleter {
+    void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{64}); }
+  };
+  std::unique_ptr<std::byte[], Deleter> bytes;
+  std::size_t size = 0;
+  void resize(std::size_t bytes);  ///< all 0; what was there is gone
+};
+
+/// An instruction of convergent code, for all warps of a block in lockstep (lockstep.hpp).
+struct Step {
+  StepHandler run = nullptr;
+  const Inst* inst = nullptr;    ///< in convergent code
+  const Step* to = nullptr;      ///< where a jump goes
+  const Inst* alone = nullptr;   ///< copies of `inst`, and of what belongs to it, to run for one warp
+  std::uint32_t count = 0;       ///< instructions at `alone`
+  std::uint8_t pairs = 0;        ///< bit k: op[k] is a Pair
+  bool is_addition = false;      ///< as in LockstepForm
+  std::uint16_t column[8] = {};  ///< the pair of op[k]
+};
+
+/// A kernel's code for blocks in lockstep.
+struct LockstepCode {
+  std::vector<Step> steps;          ///< one for each instruction of convergent code
+  std::vector<Inst> alone;          ///< behind Step::alone
+  std::vector<OperandRef> columns;  ///< where in a warp's frame the pair of each column is
+};
+
+/// A decoded function.
+struct Program {
+  /// A .param variable of the function, kept in the frame: `size` bytes a lane, lane after lane.
+  struct Slot {
+    std::uint32_t offset = 0;  ///< of lane 0, from the frame's registers
+    std::uint32_t size = 0;    ///< bytes a lane
+  };
+  /// A call in the code: what goes where.
+  struct Call {
+    const Program* callee = nullptr;  ///< null for an indirect call
+    OperandRef target = 0;            ///< register with the function's address, indirect
+    std::vector<Slot> arguments, results;
+  };
+
+  /// A place of the frame that holds the same bits in every lane from the beginning.
+  struct Constant {
+    OperandRef place = 0;
+    std::uint32_t bytes = 0;  ///< of all lanes
+    std::uint32_t lane_bytes = 0;
+    std::uint64_t bits = 0;
+  };
+
+  /// A place of the frame that is 0 whenever a call begins: its value may be read before it is written.
+  struct Blank {
+    OperandRef place = 0;
+    std::uint32_t bytes = 0;  ///< of all lanes
+  };
+
+  const ptx::Function* source = nullptr;
+  const Image* image = nullptr;
+  std::vector<Inst> code;        ///< for any warp
+  std::vector<Inst> convergent;  ///< for warps with all lanes active (convergent.hpp); only of kernels, may be empty
+  std::vector<Leave> leaves;
+  std::vector<WayBack> ways_back;
+  LockstepCode lockstep;  ///< of convergent code
+  std::vector<Constant> constants;
+  std::vector<Blank> blanks;
+  std::uint32_t frame_bytes = 0;
+  std::uint64_t local_bytes = 0;  ///< a lane
+  std::vector<Slot> parameters, returns;
+  std::vector<Call> calls;
+  std::vector<std::vector<const Inst*>> jump_tables;
+};
+
+struct Image {
+  const ptx::Module* module = nullptr;
+  const ptx::Function* kernel = nullptr;
+  const Program* entry = nullptr;
+  Watched watched = Watched::nothing;
+  bool fine_grain = false;  ///< a turn may end before every access to memory
+  /// A warp is a row of the block, 32 neighbours in x with the same y and z; or, at 16, 8, 4 or 2, it is several rows
+  /// of so many, one y behind the other and of the same z; at 1, nothing is known of it.
+  std::uint8_t row_lanes = 1;
+  bool convergent = false;  ///< there is code for warps that stay together
+  bool loops = false;       ///< a block may live long: there are loops or calls in the code
+  bool separable = false;   ///< nothing in the code says that blocks work together, or must come in their order
+  std::optional<AffineAccesses> affine_accesses;  ///< of a separable kernel that calls nothing
+  std::vector<std::unique_ptr<Program>> programs;
+  std::unordered_map<const ptx::Function*, Program*> by_function;
+  std::vector<SharedVariable> shared;  ///< by rising offset; the dynamic array, when there is one, is the last
+  std::uint64_t static_shared = 0;     ///< bytes as a GPU would count them
+  std::uint64_t dynamic_offset = 0;    ///< address of the dynamic array
+  std::uint32_t ranges = 0;            ///< memory instructions that remember what they hit (grid.hpp)
+  std::vector<std::uint32_t> parameter_offsets;
+  std::uint32_t parameter_bytes = 0;
+
+  /// The decoded function behind a function pointer, or null.
+  const Program* function_at(Address address) const;
+};
+
+/// What an image is made for; the fields are those of Image.
+struct ImageOptions {
+  Watched watched = Watched::nothing;
+  bool fine_grain = false;
+  std::uint8_t row_lanes = 1;
+  auto operator<=>(const ImageOptions&) const = default;
+};
+
+/// Decodes `kernel` and everything it can call. Throws FaultException (unsupported) naming the first instruction or
+/// symbol that is not known, with its source line.
+std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function& kernel, const SymbolTable& symbols,
+                                  const ImageOptions& options);
+
+/// Offsets of kernel parameters in the parameter buffer; returns the buffer's size.
+std::uint32_t layout_parameters(const ptx::Function& kernel, std::vector<std::uint32_t>& offsets);
+
+/// Address of the k-th function of a module, as function pointers hold it.
+inline Address function_address(std::size_t index) {
+  return code_window + 64 + 16 * index;
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,319 @@
+#include "vgpu/core/memory/addressing.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "vgpu/core/run/raise.hpp"
+#include "vgpu/core/warp/lanes.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+const char* verb(AccessKind touch) {
+  switch (touch) {
+    case AccessKind::read:
+      return "read";
+    case AccessKind::write:
+      return "write";
+    case AccessKind::atomic:
+      return "atomic operation";
+  }
+  return "access";
+}
+
+const char* plural(std::uint64_t n) {
+  return n == 1 ? "" : "s";
+}
+
+std::string byte_count(std::uint64_t n) {
+  return fmt::format("{} byte{}", n, plural(n));
+}
+
+/// Does the label of an allocation say its size, as "cudaMalloc #2 (2048 bytes)" and "malloc(40) in the kernel" do?
+bool says_size(std::string_view name, std::uint64_t size) {
+  return name.find(fmt::format("({}", size)) != name.npos || name.find(fmt::format(", {} byte", size)) != name.npos;
+}
+
+/// "4 bytes past the end of s_xy, which has 4096 bytes".
+std::string missed(std::string_view name, std::uint64_t size, std::int64_t distance) {
+  const std::string target =
+      says_size(name, size) ? std::string(name) : fmt::format("{}, which has {}", name, byte_count(size));
+  if (distance < 0)
+    return fmt::format("{} before the beginning of {}", byte_count(static_cast<std::uint64_t>(-distance)), target);
+  const auto beyond = static_cast<std::uint64_t>(distance - 1);
+  if (beyond == 0) return fmt::format("just past the end of {}", target);
+  return fmt::format("{} past the end of {}", byte_count(beyond), target);
+}
+
+/// How far an address is from eight bytes of poison: a pointer that was read from unwritten memory, and an index or a
+/// member's offset added to it. Nothing when it is too far for that.
+std::optional<std::int64_t> distance_from_poison(std::uint64_t address) {
+  constexpr std::uint64_t pointer = 0x0101010101010101 * static_cast<std::uint64_t>(poison);
+  constexpr std::int64_t limit = std::int64_t{1} << 40;
+  const auto distance = static_cast<std::int64_t>(address - pointer);
+  if (distance <= -limit || distance >= limit) return {};
+  return distance;
+}
+
+struct Explanation {
+  std::string id;        ///< the fault's
+  std::string target;    ///< "shared array s_xy"
+  std::string variable;  ///< "s_xy"
+  std::vector<std::string> details;
+  std::string advice;
+};
+
+Explanation explain_shared(Warp& w, std::uint64_t address) {
+  const Image& image = *w.block->grid->image;
+  Explanation e;
+  e.id = "bounds.shared";
+  e.target = "every shared array";
+  if (image.shared.empty()) {
+    e.details.push_back("the kernel has no shared memory");
+    return e;
+  }
+  // A 32-bit address that wrapped below zero is meant as a negative offset.
+  const auto near = static_cast<std::int64_t>(static_cast<std::int32_t>(static_cast<std::uint32_t>(address)));
+  const SharedVariable* best = nullptr;
+  std::uint64_t best_size = 0;
+  std::int64_t best_distance = 0;
+  for (const SharedVariable& v : image.shared) {
+    const std::uint64_t size = v.offset == image.dynamic_offset ? w.block->grid->dynamic_shared : v.size;
+    const auto base = static_cast<std::int64_t>(v.offset);
+    const std::int64_t d = near < base ? near - base
+                           : near >= base + static_cast<std::int64_t>(size)
+                               ? near - base - static_cast<std::int64_t>(size) + 1
+                               : 1;
+    if (!best || std::llabs(d) < std::llabs(best_distance)) {
+      best = &v;
+      best_size = size;
+      best_distance = d;
+    }
+  }
+  e.target = fmt::format("shared array {}", best->name);
+  e.variable = best->name;
+  e.details.push_back(missed(best->name, best_size, best_distance));
+  if (best->offset == image.dynamic_offset && best_size == 0)
+    e.advice =
+        "the array is dynamic: pass its size in bytes as the third launch parameter, <<<blocks, threads, bytes>>>";
+  else
+    e.advice = best_distance < 0 ? "guard the access: only threads whose index stays at or above 0 may make it"
+                                 : "guard the access, or make the array larger";
+  return e;
+}
+
+Explanation explain_poison(std::int64_t distance) {
+  Explanation e;
+  e.id = "uninitialised.pointer";
+  e.target = "every allocation";
+  std::string detail = "the address comes from memory that nobody has written (poison)";
+  if (distance != 0)
+    detail += fmt::format(", {} {}", byte_count(static_cast<std::uint64_t>(std::llabs(distance))),
+                          distance > 0 ? "further on" : "before it");
+  e.details.push_back(std::move(detail));
+  e.advice = "write the pointer before it is read: every entry of a table of pointers, every pointer in a struct";
+  return e;
+}
+
+Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) {
+  Explanation e;
+  e.id = "bounds.global";
+  e.target = "every allocation";
+  const Placement p = w.block->grid->memory->place(address, bytes);
+  if (address < 4096) {
+    e.target = "global memory: a null pointer";
+    e.details.push_back(address == 0 ? "the address is null"
+                                     : fmt::format("the address is {} after null", byte_count(address)));
+    e.advice = "check that the pointer was allocated and passed to the kernel";
+  } else if (const StateSpace meant = resolve(address).space; meant == StateSpace::shared) {
+    e.details.push_back("the address is one of a block's shared memory, used as one of global memory");
+    e.advice = "a pointer to shared memory is of use only in its own block: copy the data to global memory instead";
+  } else if (meant == StateSpace::local) {
+    e.details.push_back("the address is one of a thread's local memory, used as one of global memory");
+    e.advice = "a pointer to a local variable is of use only in its own thread: copy the data to global memory instead";
+  } else if (!p.allocation) {
+    e.id = "host_pointer";
+    e.details.push_back("the address is no device memory: is it a host pointer, or an uninitialised one?");
+    e.advice = "pass pointers from cudaMalloc to the kernel";
+  } else if (p.allocation->freed) {
+    e.id = "use_after_free";
+    e.target = "live memory";
+    e.variable = p.allocation->label;
+    e.details.push_back(fmt::format("the address lies in {}, which has been freed", p.allocation->label));
+    e.advice = "free memory only after its last use";
+  } else if (p.distance == 0 && p.allocation->is_constant) {
+    e.target = "writable memory";
+    e.variable = p.allocation->label;
+    e.details.push_back(fmt::format("the address lies in {}, which device code can only read", p.allocation->label));
+    e.advice = "write constant memory from the host, with cudaMemcpyToSymbol";
+  } else {
+    e.target = e.variable = p.allocation->label;
+    e.details.push_back(missed(p.allocation->label, p.allocation->size, p.distance));
+    e.advice =
+        p.allocation->label.starts_with("cudaMalloc")
+            ? "guard the access by the number of elements, or allocate more: cudaMalloc counts bytes, not elements"
+            : "guard the access by the number of elements: the last block may have threads without an element";
+  }
+  return e;
+}
+
+}  // namespace
+
+void raise_bad_access(Warp& w, StateSpace space, AccessKind touch, unsigned lane, std::uint64_t address,
+                      std::uint32_t bytes) {
+  FaultException f;
+  f.lane = lane;
+  f.fault.does = touch == AccessKind::atomic ? "atomic" : verb(touch);
+  const std::optional<std::int64_t> from_poison = distance_from_poison(address);
+  if (!from_poison && address % std::bit_floor(bytes) != 0 && space != StateSpace::generic) {
+    f.fault.kind = Fault::Kind::misaligned;
+    f.fault.headline = fmt::format("misaligned {} of {}", verb(touch), byte_count(bytes));
+    f.fault.details.push_back(
+        fmt::format("the address is {} past a multiple of {}", byte_count(address % bytes), bytes));
+    f.fault.advice = fmt::format("an access of {0} bytes needs an address that is a multiple of {0}", bytes);
+    throw f;
+  }
+  f.fault.kind = Fault::Kind::out_of_bounds;
+  Explanation e;
+  if (from_poison) space = StateSpace::global;
+  switch (space) {
+    case StateSpace::shared:
+      e = explain_shared(w, address);
+      break;
+    case StateSpace::local:
+      e.id = "bounds.local";
+      e.target = "the thread's local arrays";
+      e.details.push_back(fmt::format("local address {}, of {} in use", address, w.frame->local_top()));
+      e.advice = "an index of a local array is out of its range";
+      break;
+    case StateSpace::param:
+      e.id = "bounds.param";
+      e.target = "the kernel's parameters";
+      e.details.push_back(
+          fmt::format("parameter offset {}, of {}", address, byte_count(w.block->grid->parameters.size())));
+      break;
+    case StateSpace::constant:
+    default:
+      e = from_poison ? explain_poison(*from_poison) : explain_global(w, address, bytes);
+      break;
+  }
+  f.fault.id = std::move(e.id);
+  f.fault.variable = std::move(e.variable);
+  f.fault.headline = fmt::format("{} of {} outside {}", verb(touch), byte_count(bytes), e.target);
+  f.fault.details = std::move(e.details);
+  f.fault.advice = std::move(e.advice);
+  throw f;
+}
+
+void grow_local(Warp& w, std::uint64_t bytes) {
+  const std::uint64_t stride = std::max<std::uint64_t>(std::bit_ceil(bytes), 256);
+  constexpr std::uint64_t limit = 512 * 1024;  // a thread, as on GPUs
+  if (stride > limit)
+    raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)),
+          fmt::format("stack overflow: more than {} bytes of local memory in one thread", limit),
+          "is a recursive device function missing its end?");
+  std::vector<std::byte> larger(stride * warp_size, poison);
+  for (unsigned l = 0; l < warp_size; ++l)
+    if (w.local_stride) std::memcpy(larger.data() + l * stride, w.local.data() + l * w.local_stride, w.local_stride);
+  w.local.swap(larger);
+  w.local_stride = stride;
+}
+
+std::byte* check_lane(Warp& w, StateSpace space, AccessKind touch, unsigned lane, std::uint64_t address,
+                      std::uint32_t bytes, Range* hit) {
+  Grid& grid = *w.block->grid;
+  const bool aligned = address % bytes == 0;
+  switch (space) {
+    case StateSpace::shared: {
+      if (!aligned) break;
+      for (const SharedVariable& v : grid.image->shared) {
+        const std::uint64_t size = v.offset == grid.image->dynamic_offset ? grid.dynamic_shared : v.size;
+        if (address >= v.offset && address - v.offset + bytes <= size) {
+          if (hit) *hit = {v.offset, size};
+          return w.block->shared.data() + address;
+        }
+      }
+      break;
+    }
+    case StateSpace::local:
+      if (!aligned || address < local_start || address + bytes > w.frame->local_top()) break;
+      if (touch != AccessKind::read) w.local_written = std::max(w.local_written, address + bytes);
+      return local_host(w, lane, address);
+    case StateSpace::param:
+      if (aligned && touch == AccessKind::read && address <= grid.parameters.size() &&
+          bytes <= grid.parameters.size() - address)
+        return const_cast<std::byte*>(grid.parameters.data()) + address;
+      break;
+    default: {
+      if (!aligned) break;
+      const Allocation* found = grid.memory->find(address, bytes);
+      if (!found || (found->is_constant && touch != AccessKind::read)) break;
+      if (hit) *hit = {found->base, found->size};
+      return grid.memory->host(address);
+    }
+  }
+  raise_bad_access(w, space, touch, lane, address, bytes);
+}
+
+template <StateSpace Space>
+View view(Warp& w, const Inst* i, AccessKind touch, const Addresses& a, std::uint32_t bytes) {
+  Range& range = range_of(w, i);
+  View v;
+  v.base = host_base_of<Space>(*w.block);
+  // Whether [low, last + bytes) lies in the array that was hit last.
+  const auto inside = [&](std::uint64_t low, std::uint64_t last) {
+    return low >= range.begin && last - range.begin <= range.bytes && range.bytes - (last - range.begin) >= bytes;
+  };
+  const std::uint64_t first = a.of[0];
+  if (w.active == full_mask) {
+    std::uint64_t different = 0;
+    SCANLAB_LANES_INDEPENDENT
+    for (unsigned l = 0; l < warp_size; ++l) different |= a.of[l] ^ (first + std::uint64_t{l} * bytes);
+    v.consecutive = different == 0;
+    // Within the array that was hit last? A borrow shows in the highest bit, as no address has it.
+    if (!v.consecutive && range.bytes >= bytes) {
+      const std::uint64_t begin = range.begin, last_begin = range.bytes - bytes;
+      std::uint64_t outside = 0, all_bits = 0;
+      SCANLAB_LANES_INDEPENDENT
+      for (unsigned l = 0; l < warp_size; ++l) {
+        const std::uint64_t into = a.of[l] - begin;
+        outside |= into | (last_begin - into);
+        all_bits |= a.of[l];
+      }
+      if (outside >> 63 == 0 && all_bits % bytes == 0) return v;
+    }
+  }
+  std::uint64_t low = first, last = a.of[warp_size - 1], bits = first;
+  if (!v.consecutive || last < first) {
+    low = ~0ull;
+    last = bits = 0;
+    for (Mask m = w.active; m; m &= m - 1) {
+      const std::uint64_t x = a.of[std::countr_zero(m)];
+      low = std::min(low, x);
+      last = std::max(last, x);
+      bits |= x;
+    }
+  }
+  if (bits % bytes == 0) {
+    if (inside(low, last)) return v;
+    // Another array than last time: look it up by one lane.
+    const auto l = static_cast<unsigned>(std::countr_zero(w.active));
+    check_lane(w, Space, touch, l, a.of[l], bytes, &range);
+    if (inside(low, last)) return v;
+  }
+  for (Mask m = w.active; m; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    check_lane(w, Space, touch, l, a.of[l], bytes);
+  }
+  return v;
+}
+
+template View view<StateSpace::global>(Warp&, const Inst*, AccessKind, const Addresses&, std::uint32_t);
+template View view<StateSpace::constant>(Warp&, const Inst*, AccessKind, const Addresses&, std::uint32_t);
+template View view<StateSpace::shared>(Warp&, const Inst*, AccessKind, const Addresses&, std::uint32_t);
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,302 @@
+#include "vgpu/core/memory/mbarrier.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vgpu/core/memory/addressing.hpp"
+#include "vgpu/core/run/raise.hpp"
+#include "vgpu/core/warp/lanes.hpp"
+#include "vgpu/core/warp/sleeping.hpp"
+#include "vgpu/core/warp/splits.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+constexpr std::uint32_t most_arrivals = (1u << 20) - 1;  // PTX's limit of a count
+
+/// A barrier object, and the state that an arrival returns: PTX leaves the bits open. `mark` tells an object from
+/// poisoned, zeroed or overwritten memory.
+struct Object {
+  static constexpr std::uint64_t valid = 0xB;
+  std::uint64_t pending : 20 = 0;   ///< arrivals that the current phase still waits for
+  std::uint64_t expected : 20 = 0;  ///< arrivals of each later phase
+  std::uint64_t phase : 20 = 0;     ///< of which PTX sees the lowest bit
+  std::uint64_t mark : 4 = 0;
+};
+static_assert(sizeof(Object) == 8);
+
+/// The object of one lane, in host memory. Objects are read and written through copies, as all of device memory.
+class Place {
+ public:
+  Place(Warp& w, const Inst* i, unsigned lane) : lane_(lane) {
+    w.pc = i;
+    const auto form = std::bit_cast<MbarrierForm>(i->aux);
+    std::uint64_t at = 0;
+    if (form.address_is_64)
+      at = w.lanes<std::uint64_t>(i->op[7])[lane] + i->imm;
+    else
+      at = static_cast<std::uint32_t>(w.lanes<std::uint32_t>(i->op[7])[lane] + i->imm);
+    if (form.is_generic) {
+      const Resolved r = resolve(at);
+      if (r.space != StateSpace::shared)
+        raise(Fault::Kind::trap, lane, "an mbarrier object outside shared memory", "declare it __shared__");
+      at = r.address;
+    }
+    address = at;
+    host_ = check_lane(w, StateSpace::shared, AccessKind::atomic, lane, at, sizeof(Object));
+  }
+  void init(std::uint32_t count) const {
+    Object o;
+    o.pending = o.expected = count;
+    o.mark = Object::valid;
+    write(o);
+  }
+  /// The object; it has to be one.
+  Object read() const {
+    Object o;
+    std::memcpy(&o, host_, sizeof o);
+    if (o.mark != Object::valid)
+      raise(Fault::Kind::trap, lane_, "an mbarrier object that is not initialised",
+            "one thread initialises it, init(&barrier, count), and a __syncthreads() lets the others see it");
+    return o;
+  }
+  void write(const Object& o) const { std::memcpy(host_, &o, sizeof o); }
+
+  std::uint64_t address = 0;
+
+ private:
+  unsigned lane_;
+  std::byte* host_ = nullptr;
+};
+
+std::uint32_t count_of(Warp& w, const Inst* i, unsigned lane) {
+  const std::uint32_t count = w.lanes<std::uint32_t>(i->op[1])[lane];
+  if (count == 0 || count > most_arrivals)
+    raise(Fault::Kind::trap, lane, "a count of an mbarrier that is 0 or above 1048575 (2^20 - 1)");
+  return count;
+}
+
+enum class Copies : std::uint8_t { none, arrive };
+
+/// `phase`: at which each lane arrives, or which it saw complete.
+void report(Warp& w, const Inst* i, Mask mask, const std::uint64_t* address, AccessKind touch, Access::Order order,
+            const std::uint64_t* phase = nullptr, Copies copies = Copies::none) {
+  if (!is_observed(w)) return;
+  Access a;
+  a.phase = phase;
+  a.is_async = copies == Copies::arrive;
+  a.who = actor_of(w, i);
+  a.space = StateSpace::shared;
+  a.mask = mask;
+  a.bytes = sizeof(Object);
+  a.address = address;
+  a.order = order;
+  a.scope = Access::Scope::block;
+  for (Observer* o : w.block->grid->observers) touch == AccessKind::atomic ? o->atomic(a) : o->store(a);
+}
+
+const Inst* init(Warp& w, const Inst* i) {
+  Addresses at;
+  for_each_lane(w.active, [&](unsigned l) {
+    const Place place(w, i, l);
+    at.of[l] = place.address;
+    place.init(count_of(w, i, l));
+  });
+  ++w.block->grid->epoch;
+  report(w, i, w.active, at.of, AccessKind::write, Access::Order::weak);
+  return i + 1;
+}
+
+const Inst* invalidate(Warp& w, const Inst* i) {
+  Addresses at;
+  for_each_lane(w.active, [&](unsigned l) {
+    const Place place(w, i, l);
+    at.of[l] = place.address;
+    place.read();
+    place.write({});
+  });
+  ++w.block->grid->epoch;
+  report(w, i, w.active, at.of, AccessKind::write, Access::Order::weak);
+  return i + 1;
+}
+
+/// `count` arrivals. The last one of a phase begins the next.
+void arrive(Object& o, std::uint32_t count, unsigned lane) {
+  if (count > o.pending)
+    raise(Fault::Kind::trap, lane, "more arrivals at an mbarrier than the phase waits for",
+          "the count given to init() is that of the threads that arrive in each phase");
+  o.pending -= count;
+  if (o.pending != 0) return;
+  ++o.phase;
+  o.pending = o.expected;
+}
+
+enum class Completion : std::uint8_t { allowed, forbidden };
+
+/// mbarrier.arrive and arrive_drop: the result is the object before.
+template <Completion completion>
+const Inst* arrive(Warp& w, const Inst* i) {
+  const auto form = std::bit_cast<MbarrierForm>(i->aux);
+  std::uint64_t* result = w.lanes<std::uint64_t>(i->op[0]);
+  Addresses at, phase;
+  for_each_lane(w.active, [&](unsigned l) {
+    const Place place(w, i, l);
+    at.of[l] = place.address;
+    Object o = place.read();
+    const Object before = o;
+    phase.of[l] = o.phase + 1u;
+    const std::uint32_t count = count_of(w, i, l);
+    if (completion == Completion::forbidden && count == o.pending)
+      raise(Fault::Kind::trap, l, "mbarrier.arrive.noComplete ends a phase, which it must not");
+    if (form.drops) {
+      if (count > o.expected) raise(Fault::Kind::trap, l, "more threads leave an mbarrier than it expects");
+      o.expected -= count;
+    }
+    arrive(o, count, l);
+    place.write(o);
+    result[l] = std::bit_cast<std::uint64_t>(before);
+  });
+  ++w.block->grid->epoch;
+  report(w, i, w.active, at.of, AccessKind::atomic, Access::Order::release, phase.of);
+  return i + 1;
+}
+
+/// cp.async.mbarrier.arrive.noinc: an arrival once the thread's copies are complete, which they are when issued.
+const Inst* arrive_after_copies(Warp& w, const Inst* i) {
+  Addresses at, phase;
+  for_each_lane(w.active, [&](unsigned l) {
+    const Place place(w, i, l);
+    at.of[l] = place.address;
+    Object o = place.read();
+    phase.of[l] = o.phase + 1u;
+    arrive(o, 1, l);
+    place.write(o);
+  });
+  ++w.block->grid->epoch;
+  report(w, i, w.active, at.of, AccessKind::atomic, Access::Order::release, phase.of, Copies::arrive);
+  return i + 1;
+}
+
+/// The same without .noinc: the arrival is expected beyond the object's count, so that together nothing changes.
+const Inst* touch_after_copies(Warp& w, const Inst* i) {
+  Addresses at, phase;
+  for_each_lane(w.active, [&](unsigned l) {
+    const Place place(w, i, l);
+    at.of[l] = place.address;
+    phase.of[l] = place.read().phase + 1u;
+  });
+  report(w, i, w.active, at.of, AccessKind::atomic, Access::Order::release, phase.of, Copies::arrive);
+  return i + 1;
+}
+
+const Inst* pending_count(Warp& w, const Inst* i) {
+  std::uint32_t* count = w.lanes<std::uint32_t>(i->op[0]);
+  const std::uint64_t* state = w.lanes<std::uint64_t>(i->op[1]);
+  for_each_lane(w.active, [&](unsigned l) { count[l] = std::bit_cast<Object>(state[l]).pending; });
+  return i + 1;
+}
+
+// --- waiting ---------------------------------------------------------------------------------------------------------
+
+/// Looks in a row that find a phase unfinished while nobody writes, before the lanes count as waiting in vain.
+constexpr std::uint32_t most_looks = 1024;
+
+enum class By : std::uint8_t { state, parity };
+
+/// mbarrier.test_wait: true when the phase of the state, or the one with that parity, is complete.
+template <By by>
+const Inst* test_wait(Warp& w, const Inst* i) {
+  Addresses at, phase;
+  Mask complete = 0;
+  for_each_lane(w.active, [&](unsigned l) {
+    const Place place(w, i, l);
+    at.of[l] = place.address;
+    const Object o = place.read();
+    bool is_complete;
+    if constexpr (by == By::parity) {
+      is_complete = ((w.lanes<std::uint32_t>(i->op[1])[l] ^ o.phase) & 1u) != 0;
+      phase.of[l] = o.phase;  // the one before
+    } else {
+      const auto asked = std::bit_cast<Object>(w.lanes<std::uint64_t>(i->op[1])[l]).phase;
+      is_complete = asked != o.phase;
+      phase.of[l] = asked + 1u;
+    }
+    complete |= Mask{is_complete} << l;
+  });
+  if (complete) report(w, i, complete, at.of, AccessKind::atomic, Access::Order::acquire, phase.of);
+  if (complete != w.active) {
+    if (complete == 0 && waits_in_vain(w, most_looks)) return set_aside_until_write(w, i);
+    note_poll(w);
+  }
+  Mask& p = w.predicate(i->op[0]);
+  p = (p & ~w.active) | complete;
+  return i + 1;
+}
+
+}  // namespace
+
+bool is_mbarrier_wait(const Inst* i) {
+  return i->run == test_wait<By::state> || i->run == test_wait<By::parity>;
+}
+
+std::optional<MbarrierSelection> select_mbarrier(const ptx::Instruction& in) {
+  // The words without those that say where the object lies, and without the order that PTX has anyway.
+  const bool waits = in.has("test_wait");
+  std::string words;
+  for (const std::string& m : in.modifiers)
+    if (m != "shared" && m != "shared::cta" && m != "cta" && m != (waits ? "acquire" : "release"))
+      words += words.empty() ? m : "." + m;
+  using Kind = ptx::Operand::Kind;
+  struct Form {
+    const char* words;
+    Handler run;
+    bool drops;
+    const char* operands;  ///< r: destination, a: address, s: 32-bit source, t: a state
+  };
+  static const Form forms[] = {
+      {"init.b64", init, false, "as"},
+      {"inval.b64", invalidate, false, "a"},
+      {"arrive.b64", arrive<Completion::allowed>, false, "ra"},
+      {"arrive.noComplete.b64", arrive<Completion::forbidden>, false, "ras"},
+      {"arrive_drop.b64", arrive<Completion::allowed>, true, "ra"},
+      {"arrive_drop.noComplete.b64", arrive<Completion::forbidden>, true, "ras"},
+      {"test_wait.b64", test_wait<By::state>, false, "rat"},
+      {"test_wait.parity.b64", test_wait<By::parity>, false, "ras"},
+      {"pending_count.b64", pending_count, false, "rt"},
+  };
+  static const Form copy_forms[] = {
+      {"async.mbarrier.arrive.b64", touch_after_copies, false, "a"},
+      {"async.mbarrier.arrive.noinc.b64", arrive_after_copies, false, "a"},
+  };
+  const auto select = [&](const auto& table) -> std::optional<MbarrierSelection> {
+    for (const Form& form : table) {
+      const std::string_view operands = form.operands;
+      if (words != form.words || in.operands.size() != operands.size()) continue;
+      MbarrierSelection s;
+      s.run = form.run;
+      s.drops = form.drops;
+      for (int k = 0; k < static_cast<int>(operands.size()); ++k) {
+        const char kind = operands[static_cast<std::size_t>(k)];
+        const bool is_address = in.operands[static_cast<std::size_t>(k)].kind == Kind::address;
+        if (is_address != (kind == 'a')) return std::nullopt;
+        if (kind == 'a') s.address = k;
+        if (kind == 'r') s.result = k;
+        if (kind == 's' || kind == 't') s.source = k;
+        if (kind == 't') s.type = ptx::Type::b64;
+        if (waits) s.result_type = ptx::Type::pred;
+        if (form.run == pending_count) s.result_type = ptx::Type::b32;
+      }
+      return s;
+    }
+    return std::nullopt;
+  };
+  if (in.opcode == "mbarrier") return select(forms);
+  if (in.opcode == "cp") return select(copy_forms);
+  return std::nullopt;
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,550 @@
+// Loads and stores of convergent code: the addresses of a warp are a Pair, so they are checked once.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "vgpu/core/memory/claims.hpp"
+#include "vgpu/core/memory/lane_access.hpp"
+#include "vgpu/core/memory/narrow_rows.hpp"
+#include "vgpu/core/warp/lockstep_lanes.hpp"
+#include "vgpu/core/warp/pairs.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+/// Where the lanes of a row lie: that of lane 0, and how far each is from the one before.
+struct Row {
+  std::uint64_t first;
+  std::int64_t stride;
+};
+template <AddressWidth Width>
+Row row_of(Warp& w, const Inst* i) {
+  const Pair& p = *w.lanes<Pair>(i->op[7]);
+  const std::uint64_t first = p.value + i->imm;
+  return {Width == AddressWidth::bits32 ? static_cast<std::uint32_t>(first) : first, p.stride};
+}
+/// False where a warp accesses several rows (Pair::jump).
+bool is_one_row(Warp& w, const Inst* i) {
+  return w.lanes<Pair>(i->op[7])->jump == 0;
+}
+
+/// The addresses of all lanes, as the registers would hold them.
+template <AddressWidth Width>
+void spread_addresses(Warp& w, const Inst* i, Addresses& a) {
+  Pair p = *w.lanes<Pair>(i->op[7]);
+  p.value += i->imm;
+  spread(a.of, p, row_lanes_of(w));
+  if constexpr (Width == AddressWidth::bits32)
+    for (std::uint64_t& x : a.of) x = static_cast<std::uint32_t>(x);
+}
+
+/// To whom of the claims and the observers a handler tells its accesses.
+template <StateSpace Space, Watched watched>
+inline constexpr bool claims_from = Space == StateSpace::global&& watched != Watched::nothing;
+template <Watched watched>
+inline constexpr bool observed = watched == Watched::everything;
+
+template <class T, StateSpace Space>
+void observe_row(Warp& w, const Inst* i, const Row& r, AccessKind touch) {
+  Access a = access_of(w, i, Space, w.active, sizeof(T), nullptr);
+  a.first = r.first;
+  a.stride = r.stride;
+  report(w, a, touch);
+}
+
+/// Tells of 32 elements side by side that have been found valid, before they are read or written.
+template <class T, StateSpace Space, Watched watched>
+void report_whole_row(Warp& w, const Inst* i, const Row& r, AccessKind touch) {
+  if constexpr (claims_from<Space, watched>)
+    if (Claims* const claims = w.block->grid->claims) {
+      constexpr std::uint64_t bytes = warp_size * sizeof(T);
+      touch == AccessKind::read ? claims->read(r.first, bytes) : claims->write(r.first, bytes);
+    }
+  if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, touch);
+}
+
+/// The same for one element that all lanes read.
+template <class T, StateSpace Space, Watched watched>
+void report_one_element(Warp& w, const Inst* i, const Row& r) {
+  if constexpr (claims_from<Space, watched>)
+    if (Claims* const claims = w.block->grid->claims) claims->read(r.first, sizeof(T));
+  if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, AccessKind::read);
+}
+
+/// The same for any row.
+template <class T, StateSpace Space, Watched watched>
+void report_row(Warp& w, const Inst* i, const Row& r, AccessKind touch) {
+  if constexpr (claims_from<Space, watched>)
+    if (Claims* const claims = w.block->grid->claims) {
+      const auto at = [&](unsigned l) { return r.first + static_cast<std::uint64_t>(r.stride) * l; };
+      touch == AccessKind::read ? claims->read_lanes(w.active, sizeof(T), at)
+                                : claims->write_lanes(w.active, sizeof(T), at);
+    }
+  if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, touch);
+}
+
+/// Do the elements of the active lanes, some at least, all lie in `range`, aligned? `r.first` then becomes what their
+/// addresses count from, which is no address when that of lane 0, which is not active, has wrapped at 32 bits.
+template <class T, AddressWidth Width>
+bool lies_within(const Range& range, Row& r, Mask active) {
+  // A stride this large leaves every array, and the products below their type.
+  constexpr std::int64_t far = std::int64_t{1} << 40;
+  if (r.stride >= far || r.stride <= -far) return false;
+  const int low = std::countr_zero(active), high = 31 - std::countl_zero(active);
+  const std::int64_t span = r.stride * (high - low);
+  std::uint64_t at_low = r.first + static_cast<std::uint64_t>(r.stride * low);
+  if constexpr (Width == AddressWidth::bits32) at_low = static_cast<std::uint32_t>(at_low);
+  if ((at_low | static_cast<std::uint64_t>(r.stride)) % sizeof(T)) return false;
+  const std::uint64_t into = at_low - range.begin + static_cast<std::uint64_t>(std::min<std::int64_t>(span, 0));
+  const std::uint64_t bytes = static_cast<std::uint64_t>(span < 0 ? -span : span) + sizeof(T);
+  if (into > range.bytes || bytes > range.bytes - into) return false;
+  r.first = at_low - static_cast<std::uint64_t>(r.stride * low);
+  return true;
+}
+
+/// Host memory of lane 0, when the row is one of a whole warp, aligned, and in the array that was hit last.
+template <class T, StateSpace Space, AddressWidth Width>
+std::byte* host_of(Warp& w, const Inst* i, Row r) {
+  const bool is_within =
+      w.active == full_mask && is_one_row(w, i) && lies_within<T, Width>(range_of(w, i), r, full_mask);
+  return is_within ? host_base_of<Space>(*w.block) + r.first : nullptr;
+}
+
+/// Rows whose elements are not side by side.
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+[[gnu::noinline]] const Inst* load_any_row(Warp& w, const Inst* i) {
+  const Row r = row_of<Width>(w, i);
+  if (const std::byte* from = host_of<T, Space, Width>(w, i, r)) {
+    report_row<T, Space, watched>(w, i, r, AccessKind::read);
+    T* const to = w.lanes<T>(i->op[0]);
+    collect_lanes(to, [&](unsigned l) { return from + static_cast<std::int64_t>(l) * r.stride; });
+    return proceed(w, i + 1);
+  }
+  w.pc = i;
+  Addresses a;
+  spread_addresses<Width>(w, i, a);
+  load_lanes<T, Space, watched>(w, i, a, 1);
+  return i + 1;
+}
+
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+[[gnu::noinline]] const Inst* store_any_row(Warp& w, const Inst* i) {
+  const Row r = row_of<Width>(w, i);
+  if (std::byte* to = host_of<T, Space, Width>(w, i, r)) {
+    report_row<T, Space, watched>(w, i, r, AccessKind::write);
+    const T* const from = w.lanes<T>(i->op[0]);
+    for (unsigned l = 0; l < warp_size; ++l, to += r.stride) std::memcpy(to, &from[l], sizeof(T));
+    ++w.block->grid->epoch;
+    return proceed(w, i + 1);
+  }
+  w.pc = i;
+  Addresses a;
+  spread_addresses<Width>(w, i, a);
+  store_lanes<T, Space, watched>(w, i, a, 1);
+  return i + 1;
+}
+
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+const Inst* load_row(Warp& w, const Inst* i) {
+  const Row r = row_of<Width>(w, i);
+  const std::byte* const from = r.stride == sizeof(T) && is_one_row(w, i) && w.active == full_mask
+                                    ? row<Space>(w, i, r.first, sizeof(T))
+                                    : nullptr;
+  if (!from) return load_any_row<T, Space, Width, watched>(w, i);
+  report_whole_row<T, Space, watched>(w, i, r, AccessKind::read);
+  copy_lanes<T>(w.lanes<T>(i->op[0]), from);
+  return proceed(w, i + 1);
+}
+
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+const Inst* store_row(Warp& w, const Inst* i) {
+  const Row r = row_of<Width>(w, i);
+  std::byte* const to = r.stride == sizeof(T) && is_one_row(w, i) && w.active == full_mask
+                            ? row<Space>(w, i, r.first, sizeof(T))
+                            : nullptr;
+  if (!to) return store_any_row<T, Space, Width, watched>(w, i);
+  report_whole_row<T, Space, watched>(w, i, r, AccessKind::write);
+  copy_lanes<T>(to, w.lanes<T>(i->op[0]));
+  ++w.block->grid->epoch;
+  return proceed(w, i + 1);
+}
+
+/// All lanes read the same element: so does the warp, once.
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+const Inst* load_uniform(Warp& w, const Inst* i) {
+  const Row r = row_of<Width>(w, i);
+  const std::byte* host = r.first % sizeof(T) ? nullptr : reach<Space>(w, i, r.first, sizeof(T));
+  if (!host) [[unlikely]] {
+    w.pc = i;
+    host = check_lane(w, Space, AccessKind::read, static_cast<unsigned>(std::countr_zero(w.active)), r.first, sizeof(T),
+                      &range_of(w, i));
+  }
+  report_one_element<T, Space, watched>(w, i, r);
+  std::memcpy(w.lanes<T>(i->op[0]), host, sizeof(T));
+  return proceed(w, i + 1);
+}
+
+/// The rows of a block's warps in lockstep.
+template <class T, StateSpace Space, AddressWidth Width>
+class RowsOf {
+ public:
+  static constexpr std::uint64_t row_bytes = warp_size * sizeof(T);
+
+  RowsOf(Lockstep& l, const Step* s)
+      : l_(l),
+        addresses_(l.column(s->column[7])),
+        offset_(s->inst->imm),
+        range_(l.block.grid->ranges[s->inst->op[6]]),
+        last_(range_.bytes < row_bytes ? 0 : range_.bytes - row_bytes + 1),
+        base_(host_base_of<Space>(l.block)) {}
+
+  Row row(unsigned k) const {
+    const std::uint64_t first = addresses_.value[k] + offset_;
+    return {Width == AddressWidth::bits32 ? static_cast<std::uint32_t>(first) : first, addresses_.stride[k]};
+  }
+
+  /// Host memory of the row of warp `k`, when all its lanes are active and side by side in the array that was hit last;
+  /// else null.
+  std::byte* whole(unsigned k, const Row& r) const {
+    const bool is_whole = l_.active[k] == full_mask && r.stride == sizeof(T) && r.first % sizeof(T) == 0;
+    return is_whole && r.first - range_.begin < last_ ? base_ + r.first : nullptr;
+  }
+
+  /// Rows of neighbouring warps that go on evenly from lane to lane and from warp to warp. All but the first warp and
+  /// the last have all lanes active.
+  struct Even {
+    unsigned from = 0, end = 0;  ///< warps
+    Row first;                   ///< of warp `from`
+    std::byte* host = nullptr;   ///< of its lane 0, which need not be active
+    std::int64_t step() const { return first.stride * static_cast<std::int64_t>(warp_size); }
+  };
+
+  /// True when all rows together are even, no two lanes touch the same, and all lie in the array that was hit last.
+  bool is_even(Even& e) const {
+    const unsigned some = l_.full + l_.partial_count;
+    const unsigned from = l_.first, end = l_.last + 1;
+    if (some == 0 || end - from != some) return false;
+    for (unsigned k = 0; k < l_.partial_count; ++k)
+      if (l_.partial[k] != from && l_.partial[k] != end - 1) return false;
+    e = {from, end, row(from), nullptr};
+    const std::int64_t stride = e.first.stride;
+    if (stride == 0 || stride % static_cast<std::int64_t>(sizeof(T)) || e.first.first % sizeof(T)) return false;
+    // Over whole vectors of warps, so that there are no ends: nobody is active behind the last.
+    constexpr unsigned width = 4;
+    std::uint64_t differences = 0, expected = addresses_.value[from] - from * static_cast<std::uint64_t>(e.step());
+    for (unsigned k = 0; k < l_.count; k += width)
+      for (unsigned n = k; n < k + width; ++n, expected += static_cast<std::uint64_t>(e.step()))
+        differences |= ((addresses_.value[n] - expected) | static_cast<std::uint64_t>(addresses_.stride[n] - stride)) &
+                       (l_.active[n] ? ~std::uint64_t{0} : 0);
+    if (differences || range_.bytes < sizeof(T)) return false;
+    const auto at = [&](unsigned lane) { return e.first.first + static_cast<std::uint64_t>(stride) * lane; };
+    const unsigned first_lane = static_cast<unsigned>(std::countr_zero(l_.active[from])),
+                   last_lane =
+                       (some - 1) * warp_size + 31 - static_cast<unsigned>(std::countl_zero(l_.active[end - 1]));
+    if (std::max(at(first_lane) - range_.begin, at(last_lane) - range_.begin) > range_.bytes - sizeof(T)) return false;
+    e.host = base_ + e.first.first;
+    return true;
+  }
+
+  /// The same for lane 0 of any row whose active lanes lie in the array; `r.first` may change as lies_within has it.
+  [[gnu::noinline]] std::byte* any(unsigned k, Row& r) const {
+    return lies_within<T, Width>(range_, r, l_.active[k]) ? base_ + r.first : nullptr;
+  }
+
+ private:
+  const Lockstep& l_;
+  const Column& addresses_;
+  const std::uint64_t offset_;
+  const Range range_;  ///< as it was: a warp that runs alone meanwhile may hit another array
+  const std::uint64_t last_;
+  const HostBase base_;
+};
+
+/// What the observers are told before the rows are moved.
+template <class T, StateSpace Space, AddressWidth Width>
+struct ReportedRows {
+  Row row[most_warps];
+  std::byte* host[most_warps];  ///< as RowsOf::any has it
+
+  ReportedRows(Lockstep& l, const Step* s) {
+    const RowsOf<T, Space, Width> rows(l, s);
+    for (unsigned k = 0; k < l.count; ++k) {
+      host[k] = nullptr;
+      if (!l.active[k]) continue;
+      row[k] = rows.row(k);
+      host[k] = rows.whole(k, row[k]);
+      if (!host[k]) host[k] = rows.any(k, row[k]);
+    }
+  }
+
+  /// False when the rows of two warps may overlap.
+  bool are_apart(const Lockstep& l) const {
+    std::int64_t low = 0, high = 0;
+    bool rises = true, falls = true, is_first = true;
+    for (unsigned k = 0; k < l.count; ++k) {
+      if (!host[k]) continue;
+      const auto at = [&](int lane) { return static_cast<std::int64_t>(row[k].first) + row[k].stride * lane; };
+      const auto [from, to] = std::minmax({at(std::countr_zero(l.active[k])), at(31 - std::countl_zero(l.active[k]))});
+      if (!is_first) {
+        rises &= from >= high;
+        falls &= to + static_cast<std::int64_t>(sizeof(T)) <= low;
+      }
+      is_first = false;
+      low = from;
+      high = to + static_cast<std::int64_t>(sizeof(T));
+    }
+    return rises || falls;
+  }
+
+  /// Tells the observers, of warps with all lanes together where their rows follow each other evenly.
+  void report(Lockstep& l, const Step* s, AccessKind touch) const {
+    for (unsigned k = 0; k < l.count; ++k) {
+      if (!host[k]) continue;
+      AccessRun& run = l.reported;
+      run.count = 1;
+      run.step = 0;
+      describe(run.first, l.warp(k), s->inst, Space, l.active[k], sizeof(T), nullptr);
+      run.first.first = row[k].first;
+      run.first.stride = row[k].stride;
+      const auto follows = [&](unsigned n) {
+        return n < l.count && host[n] && l.active[n] == full_mask && row[n].stride == row[k].stride &&
+               static_cast<std::int64_t>(row[n].first - row[n - 1].first) == run.step;
+      };
+      if (l.active[k] == full_mask && k + 1 < l.count) {
+        run.step = static_cast<std::int64_t>(row[k + 1].first - row[k].first);
+        while (follows(k + 1)) ++run.count, ++k;
+      }
+      report_run(*l.block.grid, run, touch);
+    }
+  }
+};
+
+template <class T>
+void load_row_of(T* to, const std::byte* from, std::int64_t stride, Mask active) {
+  if (active != full_mask)
+    for_each_lane(active,
+                  [&](unsigned l) { std::memcpy(&to[l], from + static_cast<std::int64_t>(l) * stride, sizeof(T)); });
+  else if (stride == sizeof(T))
+    copy_lanes<T>(to, from);
+  else
+    collect_lanes(to, [&](unsigned l) { return from + static_cast<std::int64_t>(l) * stride; });
+}
+
+template <class T>
+void store_row_of(std::byte* to, const T* from, std::int64_t stride, Mask active) {
+  if (active == full_mask && stride == sizeof(T))
+    copy_lanes<T>(to, from);
+  else
+    for_each_lane(active,
+                  [&](unsigned l) { std::memcpy(to + static_cast<std::int64_t>(l) * stride, &from[l], sizeof(T)); });
+}
+
+/// Tells the claims of this host thread of the rows of all warps, those side by side at once. What is no such row tells
+/// of itself.
+template <class T, StateSpace Space, AddressWidth Width>
+void claim_rows(Claims& claims, Lockstep& l, const RowsOf<T, Space, Width>& rows, AccessKind touch) {
+  constexpr std::uint64_t row_bytes = warp_size * sizeof(T);
+  std::uint64_t first = 0, bytes = 0;
+  const auto report = [&] {
+    if (bytes) touch == AccessKind::read ? claims.read(first, bytes) : claims.write(first, bytes);
+    bytes = 0;
+  };
+  for (unsigned k = 0; k < l.count; ++k) {
+    if (!l.active[k]) continue;
+    Row r = rows.row(k);
+    if (rows.whole(k, r)) {
+      if (r.first != first + bytes || bytes + row_bytes > page_bytes) {
+        report();
+        first = r.first;
+      }
+      bytes += row_bytes;
+    } else if (rows.any(k, r)) {
+      const auto at = [&](unsigned lane) { return r.first + static_cast<std::uint64_t>(r.stride) * lane; };
+      touch == AccessKind::read ? claims.read_lanes(l.active[k], sizeof(T), at)
+                                : claims.write_lanes(l.active[k], sizeof(T), at);
+    }
+  }
+  report();
+}
+
+/// Moves the rows of all warps by `move(k, host memory of lane 0, stride)`; what is no such row is left to the warp.
+template <class T, StateSpace Space, AddressWidth Width, Watched watched, class MoveWhole, class Move>
+void move_rows(Lockstep& l, const Step* s, AccessKind touch, MoveWhole move_whole, Move move) {
+  const RowsOf<T, Space, Width> rows(l, s);
+  if constexpr (claims_from<Space, watched>)
+    if (Claims* const claims = l.block.grid->claims) claim_rows(*claims, l, rows, touch);
+  for (unsigned k = 0; k < l.count; ++k) {
+    if (!l.active[k]) continue;
+    Row r = rows.row(k);
+    if (std::byte* const whole = rows.whole(k, r))
+      move_whole(k, whole);
+    else if (std::byte* const host = rows.any(k, r))
+      move(k, host, r.stride);
+    else
+      run_alone(l, s, k);
+  }
+}
+template <class T, StateSpace Space, AddressWidth Width, class MoveWhole, class Move>
+void move_reported_rows(Lockstep& l, const Step* s, AccessKind touch, MoveWhole move_whole, Move move) {
+  const RowsOf<T, Space, Width> of_block(l, s);
+  if constexpr (Space == StateSpace::global)
+    if (Claims* const claims = l.block.grid->claims) claim_rows(*claims, l, of_block, touch);
+  if (typename RowsOf<T, Space, Width>::Even e; of_block.is_even(e)) {  // mostly
+    const auto report = [&](unsigned from, unsigned count) {
+      AccessRun& run = l.reported;
+      run.count = count;
+      run.step = count > 1 ? e.step() : 0;
+      describe(run.first, l.warp(from), s->inst, Space, l.active[from], sizeof(T), nullptr);
+      run.first.first = e.first.first + static_cast<std::uint64_t>(e.step()) * (from - e.from);
+      run.first.stride = e.first.stride;
+      report_run(*l.block.grid, run, touch);
+    };
+    const unsigned count = e.end - e.from, uneven_end = count > 1 && l.active[e.end - 1] != full_mask;
+    report(e.from, count - uneven_end);
+    if (uneven_end) report(e.end - 1, 1);
+    std::byte* host = e.host;
+    for (unsigned k = e.from; k < e.end; ++k, host += e.step()) {
+      if (l.active[k] == full_mask && e.first.stride == sizeof(T))
+        move_whole(k, host);
+      else
+        move(k, host, e.first.stride);
+    }
+    return;
+  }
+  const ReportedRows<T, Space, Width> rows(l, s);
+  if constexpr (Space == StateSpace::shared)
+    if (touch == AccessKind::write && !rows.are_apart(l)) {
+      // Who is told of a store may look at what it replaces: so each is told and done before the next.
+      for (unsigned k = 0; k < l.count; ++k)
+        if (l.active[k]) run_alone(l, s, k);
+      return;
+    }
+  rows.report(l, s, touch);
+  for (unsigned k = 0; k < l.count; ++k) {
+    if (rows.host[k])
+      move(k, rows.host[k], rows.row[k].stride);
+    else if (l.active[k])
+      run_alone(l, s, k);
+  }
+}
+
+/// Warps that access several rows each: `move(rows, before)`, where `before(k)` tells of warp k; or every warp does it
+/// by itself.
+template <class T, StateSpace Space, AddressWidth Width, Watched watched, class Move>
+[[gnu::noinline]] const Step* move_several_rows(Lockstep& l, const Step* s, AccessKind touch, Move move) {
+  NarrowRows r;
+  if (!find_narrow_rows(l, s, Width, sizeof(T), r)) return each_alone(l, s);
+  if constexpr (claims_from<Space, watched>)
+    if (Claims* const claims = l.block.grid->claims) claim_narrow_rows(*claims, l, r, touch);
+  if constexpr (observed<watched>) {
+    if (!l.block.grid->listeners(Space, Access::Order::weak).empty()) {
+      move(r, NarrowRowsReporter(l, s, Space, r, touch));
+      return s + 1;
+    }
+  }
+  move(r, [](unsigned) {});
+  return s + 1;
+}
+
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+const Step* load_several_rows(Lockstep& l, const Step* s) {
+  return move_several_rows<T, Space, Width, watched>(
+      l, s, AccessKind::read, [&](const NarrowRows& r, const auto& before) {
+        load_narrow_rows<T>(l, r, host_base_of<Space>(l.block), s->inst->op[0], before);
+      });
+}
+
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+const Step* store_several_rows(Lockstep& l, const Step* s) {
+  return move_several_rows<T, Space, Width, watched>(
+      l, s, AccessKind::write, [&](const NarrowRows& r, const auto& before) {
+        store_narrow_rows<T>(l, r, host_base_of<Space>(l.block), s->inst->op[0], before);
+        ++l.block.grid->epoch;
+      });
+}
+
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+const Step* load_rows(Lockstep& l, const Step* s) {
+  if (l.row_lanes < warp_size && l.column(s->column[7]).jumps(l.count))
+    return load_several_rows<T, Space, Width, watched>(l, s);
+  const OperandRef to = s->inst->op[0];
+  const auto load = [&, to](unsigned k, const std::byte* from, std::int64_t stride) {
+    load_row_of(lanes_at<T>(l, k, to), from, stride, l.active[k]);
+  };
+  const auto load_whole = [&, to](unsigned k, const std::byte* from) { copy_lanes<T>(lanes_at<T>(l, k, to), from); };
+  if constexpr (observed<watched>)
+    move_reported_rows<T, Space, Width>(l, s, AccessKind::read, load_whole, load);
+  else
+    move_rows<T, Space, Width, watched>(l, s, AccessKind::read, load_whole, load);
+  return s + 1;
+}
+
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+const Step* store_rows(Lockstep& l, const Step* s) {
+  if (l.row_lanes < warp_size && l.column(s->column[7]).jumps(l.count))
+    return store_several_rows<T, Space, Width, watched>(l, s);
+  const OperandRef from = s->inst->op[0];
+  const auto store = [&, from](unsigned k, std::byte* to, std::int64_t stride) {
+    store_row_of(to, lanes_at<T>(l, k, from), stride, l.active[k]);
+  };
+  const auto store_whole = [&, from](unsigned k, std::byte* to) { copy_lanes<T>(to, lanes_at<T>(l, k, from)); };
+  if constexpr (observed<watched>)
+    move_reported_rows<T, Space, Width>(l, s, AccessKind::write, store_whole, store);
+  else
+    move_rows<T, Space, Width, watched>(l, s, AccessKind::write, store_whole, store);
+  ++l.block.grid->epoch;
+  return s + 1;
+}
+
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+RowHandlers pick_row(RowKind kind) {
+  switch (kind) {
+    case RowKind::load:
+      return {&load_row<T, Space, Width, watched>, &load_rows<T, Space, Width, watched>};
+    case RowKind::load_uniform:
+      return {&load_uniform<T, Space, Width, watched>, &each_alone};
+    case RowKind::store:
+      return {&store_row<T, Space, Width, watched>, &store_rows<T, Space, Width, watched>};
+  }
+  return {};
+}
+template <StateSpace Space, AddressWidth Width, Watched watched>
+RowHandlers pick_row(std::uint32_t bytes, RowKind kind) {
+  switch (bytes) {
+    case 2:
+      return pick_row<std::uint16_t, Space, Width, watched>(kind);
+    case 4:
+      return pick_row<std::uint32_t, Space, Width, watched>(kind);
+    case 8:
+      return pick_row<std::uint64_t, Space, Width, watched>(kind);
+    default:
+      return {};
+  }
+}
+
+template <StateSpace Space, AddressWidth Width>
+RowHandlers pick_row(std::uint32_t bytes, RowKind kind, Watched watched) {
+  if (watched == Watched::everything) return pick_row<Space, Width, Watched::everything>(bytes, kind);
+  if constexpr (Space == StateSpace::global)
+    if (watched == Watched::global) return pick_row<Space, Width, Watched::global>(bytes, kind);
+  return pick_row<Space, Width, Watched::nothing>(bytes, kind);
+}
+
+template <StateSpace Space>
+RowHandlers pick_row(AddressWidth width, std::uint32_t bytes, RowKind kind, Watched watched) {
+  return width == AddressWidth::bits32 ? pick_row<Space, AddressWidth::bits32>(bytes, kind, watched)
+                                       : pick_row<Space, AddressWidth::bits64>(bytes, kind, watched);
+}
+
+}  // namespace
+
+RowHandlers select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind,
+                       Watched watched) {
+  if (form.count != 1 || form.bytes != form.lane_bytes || form.order != static_cast<std::uint32_t>(Access::Order::weak))
+    return {};
+  if (space == StateSpace::global) return pick_row<StateSpace::global>(width, form.bytes, kind, watched);
+  if (space == StateSpace::shared) return pick_row<StateSpace::shared>(width, form.bytes, kind, watched);
+  return {};
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,163 @@
+// Blocks and call frames come into being, and go.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "vgpu/core/run/grid.hpp"
+#include "vgpu/core/run/raise.hpp"
+#include "vgpu/core/warp/lockstep.hpp"
+#include "vgpu/core/warp/splits.hpp"
+
+namespace scanlab::vgpu {
+
+/// Calls within calls: a thread of a GPU has at most 512 KiB of stack, and hardly a call that takes less than 32 bytes.
+constexpr std::uint32_t most_depth = 16384;
+/// Frames of a block's warps together, so that a recursion without end in all of them is stopped before memory is full.
+/// Threads that have parted have frames of their own: 1024 of them may be 128 calls deep.
+constexpr std::size_t most_frames = 131072;
+
+/// The same register of a block's warps is read in turn: the frames begin at different sets of the first cache, which
+/// lie so many bytes apart before they repeat.
+constexpr std::size_t cache_colours = 4096;
+static std::size_t colour_of(const std::byte* address, std::size_t frame) {
+  // Not one after the other: a load that follows a store waits when the two agree in the lowest 12 bits.
+  constexpr std::size_t step = 11 * warp_size * sizeof(std::uint32_t);
+  return (frame * step - reinterpret_cast<std::uintptr_t>(address)) % cache_colours;
+}
+
+[[noreturn]] static void raise_overflow(Mask members, std::uint32_t depth) {
+  raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(members)),
+        fmt::format("stack overflow: more than {} calls within calls", depth),
+        "is a recursive device function missing its end?");
+}
+
+Block::Block() = default;
+Block::~Block() = default;
+
+Frame* enter_frame(Block& block, const Program& program, Frame* caller, const Inst* call, Mask members) {
+  if (caller && caller->depth >= most_depth) raise_overflow(members, caller->depth);
+  Frame* frame = nullptr;
+  for (std::size_t k = block.spare_frames.size(); k-- > 0;)
+    if (block.spare_frames[k]->capacity >= program.frame_bytes) {
+      frame = block.spare_frames[k];
+      block.spare_frames.erase(block.spare_frames.begin() + static_cast<std::ptrdiff_t>(k));
+      break;
+    }
+  if (!frame) {
+    if (caller && block.frames.size() >= most_frames) raise_overflow(members, caller->depth);
+    frame = block.frames.emplace_back(std::make_unique<Frame>()).get();
+    frame->capacity = std::max<std::size_t>(64, program.frame_bytes);
+    frame->memory.resize(frame->capacity + (caller ? 0 : cache_colours));
+    frame->registers = frame->memory.bytes.get();
+    if (!caller) frame->registers += colour_of(frame->registers, block.frames.size());
+  }
+  if (frame->program != &program) {
+    std::memset(frame->registers, 0, program.frame_bytes);
+    for (const Program::Constant& c : program.constants)
+      for (std::uint32_t at = 0; at < c.bytes; at += c.lane_bytes)
+        std::memcpy(frame->registers + c.place + at, &c.bits, c.lane_bytes);
+  } else {
+    for (const Program::Blank& b : program.blanks) std::memset(frame->registers + b.place, 0, b.bytes);
+  }
+  frame->program = &program;
+  frame->caller = caller;
+  frame->call = call;
+  frame->members = members;
+  frame->depth = caller ? caller->depth + 1 : 0;
+  frame->local_base = caller ? caller->local_top() + call_bytes : local_start;
+  frame->allocated_local = 0;
+  return frame;
+}
+
+void leave_frame(Block& block, Frame* frame) {
+  block.spare_frames.push_back(frame);
+}
+
+/// Nothing is left of what an earlier block has written to local memory.
+static void forget_local(Warp& w) {
+  for (unsigned l = 0; l < warp_size; ++l)
+    std::memset(w.local.data() + l * w.local_stride, static_cast<int>(poison),
+                std::min(w.local_written, w.local_stride));
+  w.local_written = 0;
+}
+
+void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t slot) {
+  const Program& entry = *grid.image->entry;
+  const bool same_shape = block.grid == &grid;  // the place held another block of this grid before
+  block.grid = &grid;
+  block.index = index;
+  block.slot = slot;
+  block.id.x = static_cast<std::uint32_t>(index % grid.size.x);
+  block.id.y = static_cast<std::uint32_t>(index / grid.size.x % grid.size.y);
+  block.id.z = static_cast<std::uint32_t>(index / grid.size.x / grid.size.y);
+  const auto threads = static_cast<std::uint32_t>(grid.block_size.count());
+  block.live = threads;
+  for (Barrier& b : block.barriers) b = {};
+  block.barriers_in_use = 0;
+  block.rejoins = false;
+  block.short_runs = 0;
+  const std::uint64_t shared = grid.image->dynamic_offset + grid.dynamic_shared;
+  block.shared.resize(shared + 16);
+  for (const SharedVariable& v : grid.image->shared)
+    std::memset(block.shared.data() + v.offset, static_cast<int>(poison),
+                v.offset == grid.image->dynamic_offset ? grid.dynamic_shared : v.size);
+  if (grid.prepare_shared) grid.prepare_shared(index, block.shared);
+
+  const auto has_local = [](const Warp& w) { return w.local_written != 0; };
+  block.is_as_before = std::exchange(block.frames_stay, false) && same_shape && entry.blanks.empty() &&
+                       std::none_of(block.warps.begin(), block.warps.end(), has_local);
+  if (block.is_as_before) {
+    for (Warp& w : block.warps) {
+      w.alive = w.active = full_mask;
+      w.stop = Stop::none;
+      w.pc = entry.convergent.data();
+    }
+  }
+  block.warps.resize((threads + warp_size - 1) / warp_size);
+  for (std::uint32_t k = 0; k < block.warps.size() && !block.is_as_before; ++k) {
+    Warp& w = block.warps[k];
+    const std::uint32_t first = k * warp_size, lanes = std::min(warp_size, threads - first);
+    w.block = &block;
+    w.ranges = grid.ranges.data();
+    w.id = k;
+    w.alive = lanes == warp_size ? full_mask : (Mask{1} << lanes) - 1;
+    w.active = w.alive;
+    w.pending_key = ~0u;
+    w.carry = 0;
+    w.stop = Stop::none;
+    w.spin = {};
+    w.local_stride = std::min<std::uint64_t>(w.local_stride, w.local.size() / warp_size);
+    if (w.local_written) forget_local(w);
+    for (unsigned l = 0; l < warp_size && !same_shape; ++l) {
+      const std::uint32_t t = first + l;
+      w.tid[0][l] = t % grid.block_size.x;
+      w.tid[1][l] = t / grid.block_size.x % grid.block_size.y;
+      w.tid[2][l] = t / grid.block_size.x / grid.block_size.y;
+    }
+    Frame* frame = enter_frame(block, entry, nullptr, nullptr, w.alive);
+    w.waiting.clear();
+    const bool together = w.alive == full_mask && !entry.convergent.empty();
+    w.pc = together ? entry.convergent.data() : entry.code.data();
+    w.frame = frame;
+    w.registers = frame->registers;
+    w.depth_key = depth_key(0);
+    const std::uint64_t local = local_start + entry.local_bytes;
+    if (w.local_stride < local) {
+      w.local_stride = std::bit_ceil(std::max<std::uint64_t>(local, 256));
+      w.local.assign(w.local_stride * warp_size, poison);
+    }
+  }
+  block.running = true;
+  for (Observer* o : grid.observers) o->block_begin(index, slot);
+}
+
+void end_block(Block& block) {
+  block.running = false;
+  for (Observer* o : block.grid->observers) o->block_end(block.index, block.slot);
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,139 @@
+// A simulated CUDA device: memory, modules and kernel launches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vgpu/core/memory/memory.hpp"
+#include "vgpu/core/run/fault.hpp"
+#include "vgpu/core/run/observer.hpp"
+#include "vgpu/core/run/profile.hpp"
+#include "vgpu/core/run/schedule.hpp"
+#include "vgpu/ptx/module.hpp"
+
+namespace scanlab::vgpu {
+
+struct LoadedModule;
+
+/// What the device knows of a kernel before it runs (cudaFuncGetAttributes).
+struct KernelAttributes {
+  std::uint64_t static_shared = 0;  ///< bytes
+  std::uint64_t local_bytes = 0;    ///< a thread
+  std::uint64_t constant_bytes = 0;
+  std::uint32_t max_threads = 1024;                               ///< a block
+  std::uint32_t registers = 0;                                    ///< virtual registers, an upper bound
+  std::vector<std::uint32_t> parameter_offsets, parameter_sizes;  ///< bytes, in the parameter buffer
+  std::uint32_t parameter_bytes = 0;                              ///< of the whole buffer
+};
+
+/// One kernel launch. `parameters` is the parameter buffer, laid out by KernelAttributes::parameter_offsets.
+struct LaunchRequest {
+  LoadedModule* module = nullptr;
+  std::string kernel;  ///< mangled name
+  Dim3 grid, block;
+  std::uint64_t dynamic_shared = 0;
+  std::uint64_t max_dynamic_shared = 0;  ///< set by cudaFuncSetAttribute; 0: the default of the profile
+  std::span<const std::byte> parameters;
+  bool cooperative = false;
+};
+
+struct LaunchResult {
+  enum class Status {
+    ok,
+    invalid_configuration,  ///< cudaErrorInvalidConfiguration: zero or too many blocks or threads
+    invalid_value,          ///< cudaErrorInvalidValue: too much dynamic shared memory
+    out_of_resources,       ///< cudaErrorLaunchOutOfResources: e.g. more threads than .maxntid
+    too_many_cooperative,   ///< cudaErrorCooperativeLaunchTooLarge
+    unknown_kernel,         ///< cudaErrorInvalidDeviceFunction
+    fault,                  ///< it ran and was stopped, or could not start (unsupported): see `fault`
+  };
+  Status status = Status::ok;
+  std::string message;  ///< one line, for a status that is not ok
+  std::optional<Fault> fault;
+  std::uint64_t warp_instructions = 0;
+  double simulated_ns = 0;  ///< the device's own time for this launch
+};
+
+class Team;
+
+/// How often blocks have run on several host threads at once (parallel.hpp).
+struct ParallelRounds {
+  std::uint64_t all = 0, undone = 0;
+  std::uint64_t apart = 0;  ///< those whose blocks were known to be apart
+};
+
+/// One device. Not thread safe. Everything it does is a function of (program, inputs, schedule, seed).
+class Device {
+ public:
+  explicit Device(DeviceProfile profile);
+  ~Device();
+
+  const DeviceProfile& profile() const { return profile_; }
+  Memory& memory() { return memory_; }
+
+  /// Parses a PTX module and places its variables in memory. Throws ptx::ParseError.
+  LoadedModule* load(std::string_view ptx) { return load(std::span(&ptx, 1)); }
+  /// The same for the files of one program (relocatable device code), which become one module. Throws ptx::LinkError
+  /// too.
+  LoadedModule* load(std::span<const std::string_view> files);
+  void unload(LoadedModule* module);
+  /// The address and size of a __device__ or __constant__ variable by its mangled name; nothing when there is none.
+  struct Symbol {
+    Address address = 0;
+    std::uint64_t size = 0;
+  };
+  std::optional<Symbol> symbol(const LoadedModule* module, std::string_view name) const;
+  /// Nothing when the module has no such kernel.
+  std::optional<KernelAttributes> attributes(const LoadedModule* module, std::string_view kernel) const;
+
+  /// Would this launch start? `parameters` are not looked at, and nothing runs. Status::fault: the code cannot be run.
+  LaunchResult check(const LaunchRequest& request);
+  /// Runs a kernel to its end (or its fault). Never hangs: see `max_warp_instructions`.
+  LaunchResult launch(const LaunchRequest& request);
+  /// Blocks of this kernel that one multiprocessor holds at once (cudaOccupancyMaxActiveBlocksPerMultiprocessor).
+  unsigned blocks_per_multiprocessor(const KernelAttributes& kernel, std::uint64_t threads,
+                                     std::uint64_t dynamic_shared) const;
+
+  /// Listens to every launch from now on; not owned.
+  void attach(Observer* observer);
+  void detach(Observer* observer);
+
+  Schedule schedule;
+  std::uint64_t max_warp_instructions = 4'000'000'000;  ///< a launch; beyond it: Fault::Kind::budget
+  std::function<void(std::string_view)> print;          ///< device printf; default: to stdout
+  unsigned threads = 1;                                 ///< of the host, for a launch; changes no result (parallel.hpp)
+  double least_parallel_ns = 1e6;                       ///< launches that take less stay on one thread
+  const volatile bool* cancel = nullptr;  ///< when it becomes true, the running launch stops (budget fault)
+
+  /// Of all launches. It depends on time, unlike everything that a launch gives.
+  const ParallelRounds& parallel_rounds() const { return parallel_rounds_; }
+
+  /// Time on the device's own clock since it was made, in ns: advanced by launches and copies.
+  double now_ns() const { return now_ns_; }
+  void advance_ns(double ns) { now_ns_ += ns; }
+
+ private:
+  struct Ready;
+  LaunchResult prepare(const LaunchRequest& request, Ready& ready);
+  /// May blocks of this launch run on several host threads, as far as can be told before they run?
+  bool may_part(const LaunchRequest& request) const;
+
+  DeviceProfile profile_;
+  Memory memory_;
+  std::vector<std::unique_ptr<LoadedModule>> modules_;
+  std::vector<Observer*> observers_;
+  std::unique_ptr<Team> team_;  ///< made when a launch first needs it,
+  unsigned team_threads_ = 0;   ///< for so many threads
+  ParallelRounds parallel_rounds_;
+  double now_ns_ = 0;
+  double timer_ns_ = 0;  ///< where %globaltimer stood at the end of the last launch: it never goes back
+};
+
+}  // namespace scanlab::vgpu

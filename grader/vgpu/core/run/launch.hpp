@@ -1,0 +1,49 @@
+// Runs a grid: which block and warp goes next, until all are done or it is proven that none can go on.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "vgpu/core/run/device.hpp"
+#include "vgpu/core/run/grid.hpp"
+
+namespace scanlab::vgpu {
+
+/// Somebody who may run blocks in place of the launch's own thread: see parallel.hpp.
+class Helper {
+ public:
+  virtual ~Helper() = default;
+  /// Called when no block runs, and the block that comes `next`-th in the schedule is the next to start. Runs some
+  /// blocks from there on, all to their ends, and returns the place of the first that it has not run; `next` when none.
+  virtual std::uint64_t run_from(std::uint64_t next) = 0;
+};
+
+struct RunLimits {
+  std::uint64_t max_warp_instructions = 0;
+  const volatile bool* cancel = nullptr;
+  unsigned resident_blocks = 1;  ///< alive at once
+  Helper* helper = nullptr;      ///< not for a random schedule
+};
+
+/// Runs every block of `grid`. Returns the fault that stopped it, complete with kernel, line, block and thread; or
+/// nothing. The result depends on (grid, schedule) alone.
+std::optional<Fault> run_grid(Grid& grid, const Schedule& schedule, const RunLimits& limits);
+
+/// Runs blocks of a grid one after the other, each alone.
+class BlockRunner {
+ public:
+  enum class Outcome : std::uint8_t {
+    ended,
+    slow,    ///< it lives so long that other blocks would have been started beside it
+    failed,  ///< it has faulted, waits for other blocks, or was cancelled: this is no longer of use
+  };
+  virtual ~BlockRunner() = default;
+  /// Runs the block that comes `k`-th in the schedule.
+  virtual Outcome run(std::uint64_t k) = 0;
+  /// Runs a slow block further. It fails when the instructions that it executes may depend on what runs beside it.
+  virtual Outcome go_on() = 0;
+};
+/// `grid` has to outlive it. The schedule must not be random.
+std::unique_ptr<BlockRunner> make_block_runner(Grid& grid, const Schedule& schedule, const RunLimits& limits);
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,157 @@
+// Hooks for checks: the core tells what happens, and knows nothing of who listens. Without observers it pays nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vgpu/core/decode/inst.hpp"
+#include "vgpu/core/memory/memory.hpp"
+#include "vgpu/ptx/module.hpp"
+
+namespace scanlab::vgpu {
+
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+  std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+};
+
+struct Block;
+class Replay;
+
+/// Where a shared variable lies. `offset` is its address: variables are kept apart by gaps in which every access is a
+/// fault, and each lies at the same bank as in the packed layout that a GPU would use.
+struct SharedVariable {
+  std::string name;  ///< as the learner wrote it
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
+struct KernelInfo {
+  const char* name = "";  ///< mangled
+  Dim3 grid, block;
+  std::uint64_t shared_bytes = 0;  ///< static and dynamic
+  const ptx::Module* module = nullptr;
+  std::vector<SharedVariable> shared;  ///< by rising offset; the dynamic array has the size of this launch
+};
+
+/// Who does something: a warp of a block, at a line (index into KernelInfo::module->lines).
+struct Actor {
+  std::uint64_t block = 0;  ///< linear index in the grid
+  std::uint32_t warp = 0;   ///< within the block
+  std::uint32_t slot = 0;   ///< resident place of the block: blocks alive at once have different ones
+  std::uint32_t line = 0;
+};
+
+/// One memory instruction of a warp. Lane l takes part when bit l of `mask` is set, at `at(l)`: an offset into the
+/// block's shared window for `shared`, a device address for `global` and `constant`.
+struct Access {
+  Actor who;
+  ptx::StateSpace space = ptx::StateSpace::global;
+  Mask mask = 0;
+  std::uint32_t bytes = 0;                 ///< a lane, all elements of a vector together
+  const std::uint64_t* address = nullptr;  ///< of each lane; null when they are `first` + lane * `stride`
+  std::uint64_t first = 0;
+  std::int64_t stride = 0;
+  enum class Order : std::uint8_t { weak, volatile_, relaxed, acquire, release, acq_rel } order = Order::weak;
+  enum class Scope : std::uint8_t { none, block, device, system } scope = Scope::none;
+  bool is_async = false;  ///< cp.async: done at any time until it is waited for; of an mbarrier: by such copies
+  const std::uint64_t* phase = nullptr;  ///< of each lane at an mbarrier, from 1: where it arrives, or saw it complete
+  const Block* block = nullptr;          ///< of a load or a store, for stored.hpp
+  const Inst* inst = nullptr;            ///< the same
+
+  bool is_affine() const { return !address; }
+  std::uint64_t at(unsigned lane) const {
+    return address ? address[lane] : first + static_cast<std::uint64_t>(stride) * lane;
+  }
+};
+
+/// Affine accesses of `count` warps of a block, one after the other by number, by the same instruction: each begins
+/// `step` bytes behind the one before. Only the first warp may have lanes that take no part.
+struct AccessRun {
+  Access first;
+  unsigned count = 1;
+  std::int64_t step = 0;
+
+  Mask lanes_of(unsigned k) const { return k ? full_mask : first.mask; }
+  Access of(unsigned k) const {
+    Access a = first;
+    a.who.warp += k;
+    a.first += static_cast<std::uint64_t>(step) * k;
+    a.mask = lanes_of(k);
+    return a;
+  }
+  /// Do the same lanes of all warps take part?
+  bool is_whole() const { return count == 1 || first.mask == full_mask; }
+  /// The warps behind the first one, of several.
+  AccessRun rest() const { return {of(1), count - 1, count > 2 ? step : 0}; }
+};
+
+/// Which accesses the handlers of an image tell, and to whom.
+enum class Watched : std::uint8_t {
+  nothing,
+  global,      ///< those to global memory, to the claims of the host thread (claims.hpp), if there are any
+  everything,  ///< these, and every event to the observers
+};
+
+class Observer {
+ public:
+  /// The events that are frequent and not cheap to tell; who does not want them saves their cost.
+  enum Interest : std::uint32_t {
+    branches = 1,
+    arrivals = 2,
+    warp_syncs = 4,
+    counted_arrivals = 8,  ///< arrivals at barriers that wait for a number of threads, not for all of the block
+    plain_shared = 16,     ///< weak loads and stores of shared memory, through registers
+    work = 32,             ///< instructions and additions
+    everything = ~0u
+  };
+  enum class Arrival : std::uint8_t { waits, goes_on };  ///< bar.sync, bar.arrive
+  enum class Meeting : std::uint8_t { all, counted };    ///< for whom a barrier has waited
+
+  virtual ~Observer() = default;
+  virtual std::uint32_t interests() const { return everything; }
+  virtual void kernel_begin(const KernelInfo&) {}
+  /// No block runs any more, and kernel_end is next: who has to see some of them again uses `replay` (replay.hpp).
+  virtual void may_replay(Replay& /*replay*/) {}
+  virtual void kernel_end() {}
+  virtual void block_begin(std::uint64_t /*block*/, std::uint32_t /*slot*/) {}
+  virtual void block_end(std::uint64_t /*block*/, std::uint32_t /*slot*/) {}
+  /// `count` warp instructions were executed with `mask` active.
+  virtual void executed(Mask /*mask*/, std::uint64_t /*count*/) {}
+  /// A floating-point addition (add, sub, fma) by the lanes of `mask` in each of `warps` warps.
+  virtual void addition(Mask /*mask*/, std::uint64_t /*warps*/) {}
+  virtual void load(const Access&) {}
+  virtual void store(const Access&) {}
+  /// The same for warps that go the same way; who can do better than one by one says how.
+  virtual void loads(const AccessRun& run) {
+    for (unsigned k = 0; k < run.count; ++k) load(run.of(k));
+  }
+  virtual void stores(const AccessRun& run) {
+    for (unsigned k = 0; k < run.count; ++k) store(run.of(k));
+  }
+  virtual void atomic(const Access&) {}
+  virtual void fence(const Actor&, Mask, Access::Scope) {}
+  /// Lanes arrive at barrier `id` of their block, and later the barrier completes (once a block).
+  virtual void barrier_arrive(const Actor&, Mask, std::uint32_t /*id*/, Arrival) {}
+  virtual void barrier_complete(const Actor&, std::uint32_t /*id*/, Meeting) {}
+  /// bar.warp.sync and the implicit synchronisation of shuffles and votes, once for each membermask: among its lanes,
+  /// which may have exited before.
+  virtual void warp_sync(const Actor&, Mask) {}
+  /// The copies (cp.async) that lanes have begun since the last time become a group; lanes have waited until all but
+  /// the latest `left` of their groups are complete, or for all copies.
+  virtual void async_commit(const Actor&, Mask) {}
+  virtual void async_wait(const Actor&, Mask, std::uint32_t /*left*/) {}
+  static constexpr std::uint32_t wait_for_all = ~0u;
+  /// A branch at which `taken` of the `active` lanes jump; divergent when both sides have lanes.
+  virtual void branch(const Actor&, Mask /*active*/, Mask /*taken*/) {}
+
+  /// An observer for some blocks of the launch, which another thread runs at the same time; null when this one has to
+  /// see all blocks, in their order, or their slots. It is told no kernel_begin or kernel_end.
+  virtual std::unique_ptr<Observer> fork() const { return nullptr; }
+  /// Takes over what `fork`, which fork() has made, has seen: blocks that came after those that this one has seen.
+  virtual void join(Observer& /*fork*/) {}
+};
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,376 @@
+#include "vgpu/core/run/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <tuple>
+
+#include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/memory/mbarrier.hpp"
+#include "vgpu/core/warp/warp_ops.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+constexpr std::size_t most_details = 8;
+constexpr std::size_t most_callers = 8;
+
+std::string at_line(const SourcePlace& p) {
+  if (p.line == 0) return "an unknown line (compile with -lineinfo)";
+  return fmt::format("{}:{}", p.file, p.line);
+}
+
+/// The learner's own line, and the kernel's, into which it was inlined; `places` from the innermost to the outermost.
+std::string at_own_line(const std::vector<SourcePlace>& places) {
+  if (places.empty()) return at_line({});
+  const auto own = std::ranges::find_if_not(places, of_toolkit);
+  if (own == places.end() || own == places.end() - 1) return at_line(places.back());
+  const SourcePlace& call = places.back();
+  return fmt::format("{}, called from {}", at_line(*own),
+                     call.file == own->file ? fmt::format("line {}", call.line) : at_line(call));
+}
+
+std::string triple(const unsigned (&v)[3], Dim3 of) {
+  if (of.y == 1 && of.z == 1) return std::to_string(v[0]);
+  if (of.z == 1) return fmt::format("({}, {})", v[0], v[1]);
+  return fmt::format("({}, {}, {})", v[0], v[1], v[2]);
+}
+
+/// Threads of one block that stand at the same place for the same reason.
+struct Group {
+  std::uint32_t count = 0, first = ~0u, last = 0;
+  bool at_mbarrier = false;
+};
+
+/// What a split waits for, and at which line.
+std::pair<Split::State, std::uint32_t> reason(const Split& s) {
+  if (s.state == Split::State::barrier) return {s.state, (s.pc - 1)->line};
+  return {s.state, s.pc->line};
+}
+
+/// What the same threads of one block or several do.
+struct Stand {
+  std::vector<std::uint64_t> blocks;  ///< by rising number
+  std::string who;                    ///< "threads 0 to 31"
+  std::string does;                   ///< "wait at the barrier"
+  std::string at;                     ///< " in scan.cu:16"
+  SourcePlace where;
+  bool spins = false;
+};
+
+struct Waiting {
+  std::vector<Stand> stands;
+  bool barrier = false, sync = false, spin = false, mbarrier = false, several_barriers = false;
+  bool torn_warp = false;  ///< all lanes that a warp has left wait for each other: nobody else can free them
+};
+
+/// Adds what threads of a block do to the others that do the same.
+void add_stand(std::vector<Stand>& stands, std::uint64_t block, Stand stand) {
+  const auto same = std::ranges::find_if(stands, [&](const Stand& other) {
+    return other.who == stand.who && other.does == stand.does && other.at == stand.at;
+  });
+  if (same == stands.end()) {
+    stand.blocks = {block};
+    stands.push_back(std::move(stand));
+  } else {
+    same->blocks.insert(std::ranges::upper_bound(same->blocks, block), block);
+  }
+}
+
+Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
+  Waiting result;
+  const ptx::Module& module = *grid.image->module;
+  for (const Block* block : running) {
+    const std::uint64_t number =
+        block->id.x + std::uint64_t{grid.size.x} * (block->id.y + std::uint64_t{grid.size.y} * block->id.z);
+    std::map<std::pair<Split::State, std::uint32_t>, Group> groups;
+    for (const Warp& w : block->warps) {
+      std::vector<Split> splits = w.waiting;
+      if (w.active && w.stop == Stop::barrier)
+        splits.push_back({w.barrier + 1, w.frame, w.active, Split::State::barrier, w.barrier_id});
+      else if (w.active)
+        splits.push_back({w.pc, w.frame, w.active, Split::State::ready, 0});
+      result.torn_warp |=
+          !splits.empty() && std::ranges::all_of(splits, [](const Split& s) { return s.state == Split::State::sync; });
+      for (const Split& s : splits) {
+        Group& g = groups[reason(s)];
+        g.count += static_cast<std::uint32_t>(std::popcount(s.mask));
+        g.first = std::min(g.first, w.id * warp_size + static_cast<std::uint32_t>(std::countr_zero(s.mask)));
+        g.last = std::max(g.last, w.id * warp_size + 31 - static_cast<std::uint32_t>(std::countl_zero(s.mask)));
+        g.at_mbarrier |= s.state == Split::State::spin && is_mbarrier_wait(s.pc);
+      }
+    }
+    unsigned barriers = 0;
+    for (const auto& [key, g] : groups) {
+      const auto& [state, line] = key;
+      const auto places = places_of(module, line);
+      Stand stand;
+      if (!places.empty()) stand.where = places.back();
+      stand.spins = state == Split::State::spin;
+      const bool one = g.count == 1;
+      const char* before = " at ";
+      switch (state) {
+        case Split::State::barrier:
+          stand.does = one ? "waits at the barrier" : "wait at the barrier";
+          before = " in ";
+          break;
+        case Split::State::sync:
+          stand.does = one ? "waits for other lanes of its warp" : "wait for other lanes of their warp";
+          before = " in ";
+          break;
+        case Split::State::spin:
+          stand.does = one ? "loops until memory changes" : "loop until memory changes";
+          if (g.at_mbarrier)
+            stand.does = one ? "waits for the phase of an mbarrier" : "wait for the phase of an mbarrier";
+          before = ", at ";
+          break;
+        case Split::State::ready:
+          stand.does = one ? "runs" : "run";
+          break;
+      }
+      result.barrier |= state == Split::State::barrier;
+      barriers += state == Split::State::barrier;
+      result.sync |= state == Split::State::sync;
+      result.spin |= state == Split::State::spin;
+      result.mbarrier |= g.at_mbarrier;
+      stand.who = one                               ? fmt::format("thread {}", g.first)
+                  : g.last - g.first + 1 == g.count ? fmt::format("threads {} to {}", g.first, g.last)
+                                                    : fmt::format("{} threads from {} to {}", g.count, g.first, g.last);
+      stand.at = before + at_own_line(places);
+      add_stand(result.stands, number, std::move(stand));
+    }
+    result.several_barriers |= barriers > 1;
+    const auto threads = static_cast<std::uint32_t>(grid.block_size.count());
+    if (block->live < threads) {
+      Stand ended;
+      ended.who = fmt::format("{} of {} threads", threads - block->live, threads);
+      ended.does = "have ended";
+      add_stand(result.stands, number, std::move(ended));
+    }
+  }
+  return result;
+}
+
+/// "block 3", "blocks 0 and 4", "blocks 0 to 7", "4 blocks from 0 to 7"
+std::string blocks_text(const std::vector<std::uint64_t>& blocks, Dim3 size) {
+  const auto name = [&](std::uint64_t number) {
+    const unsigned id[3] = {static_cast<unsigned>(number % size.x), static_cast<unsigned>(number / size.x % size.y),
+                            static_cast<unsigned>(number / size.x / size.y)};
+    return triple(id, size);
+  };
+  if (blocks.size() == 1) return "block " + name(blocks.front());
+  if (blocks.size() == 2) return fmt::format("blocks {} and {}", name(blocks.front()), name(blocks.back()));
+  if (blocks.back() - blocks.front() + 1 == blocks.size())
+    return fmt::format("blocks {} to {}", name(blocks.front()), name(blocks.back()));
+  return fmt::format("{} blocks from {} to {}", blocks.size(), name(blocks.front()), name(blocks.back()));
+}
+
+/// Those who wait for memory come first when it is they who wait for other blocks.
+void report(Fault& fault, std::vector<Stand> stands, const Grid& grid) {
+  if (fault.id == "deadlock.blocks")
+    std::stable_partition(stands.begin(), stands.end(), [](const Stand& stand) { return stand.spins; });
+  std::size_t left_out = 0;
+  for (Stand& stand : stands) {
+    if (fault.waiting.size() + fault.details.size() >= most_details) {
+      ++left_out;
+      continue;
+    }
+    const std::string who = fmt::format("{}: {}", blocks_text(stand.blocks, grid.size), stand.who);
+    std::string line = fmt::format("{} {}{}", who, stand.does, stand.at);
+    if (stand.at.empty()) {
+      fault.details.push_back(std::move(line));
+      continue;
+    }
+    WaitingThreads threads;
+    const std::uint64_t first = stand.blocks.front();
+    threads.block[0] = static_cast<unsigned>(first % grid.size.x);
+    threads.block[1] = static_cast<unsigned>(first / grid.size.x % grid.size.y);
+    threads.block[2] = static_cast<unsigned>(first / grid.size.x / grid.size.y);
+    threads.who = who;
+    threads.does = stand.does;
+    threads.where = stand.where;
+    threads.line = std::move(line);
+    fault.waiting.push_back(std::move(threads));
+  }
+  if (!fault.waiting.empty()) fault.where = fault.waiting.front().where;
+  if (left_out) fault.details.push_back(fmt::format("and {} more groups of threads", left_out));
+}
+
+void set_sizes(Fault& fault, const Grid& grid) {
+  const Dim3 grid_size = grid.size, block_size = grid.block_size;
+  std::ranges::copy(std::initializer_list<unsigned>{grid_size.x, grid_size.y, grid_size.z}, fault.grid_size);
+  std::ranges::copy(std::initializer_list<unsigned>{block_size.x, block_size.y, block_size.z}, fault.block_size);
+}
+
+/// atomicAdd and the like are lines of a header: the line that calls them is the learner's.
+void name_own_line(Fault& fault) {
+  const auto own = std::ranges::find_if_not(fault.called_from, of_toolkit);
+  if (!of_toolkit(fault.where) || own == fault.called_from.end()) return;
+  const std::string function = fault.where.function;
+  fault.where = *own;
+  if (fault.where.function.empty()) fault.where.function = function;
+  fault.called_from.erase(fault.called_from.begin(), own + 1);
+}
+
+}  // namespace
+
+bool of_toolkit(const SourcePlace& p) {
+  const auto has = [&](const char* part) { return p.file.find(part) != std::string::npos; };
+  return has("/include/") && (has("/targets/") || has("/cuda") || has("/nvidia/"));
+}
+
+void complete(Fault& fault, const Warp& w, const Inst* i, unsigned lane) {
+  const Grid& grid = *w.block->grid;
+  fault.kernel = ptx::source_name(grid.image->kernel->name);
+  const auto places = places_of(*grid.image->module, i->line);
+  if (!places.empty()) {
+    fault.where = places.front();
+    fault.called_from.assign(places.begin() + 1, places.end());
+  }
+  set_sizes(fault, grid);
+  fault.has_thread = true;
+  fault.block[0] = w.block->id.x;
+  fault.block[1] = w.block->id.y;
+  fault.block[2] = w.block->id.z;
+  for (unsigned k = 0; k < 3; ++k) fault.thread[k] = w.tid[k][lane];
+  // Functions that were called, not inlined: the lines of the calls.
+  std::size_t left_out = 0;
+  for (const Frame* f = w.frame; f && f->caller; f = f->caller) {
+    if (fault.called_from.size() >= most_callers) {
+      ++left_out;
+      continue;
+    }
+    for (SourcePlace& p : places_of(*grid.image->module, f->call->line)) fault.called_from.push_back(std::move(p));
+  }
+  if (left_out) fault.details.push_back(fmt::format("and {} more call{}", left_out, left_out == 1 ? "" : "s"));
+  name_own_line(fault);
+}
+
+SourcePlace own_place(const ptx::Module& module, std::uint32_t line) {
+  Fault f;
+  f.called_from = places_of(module, line);
+  if (f.called_from.empty()) return {};
+  f.where = f.called_from.front();
+  f.called_from.erase(f.called_from.begin());
+  name_own_line(f);
+  return f.where;
+}
+
+namespace {
+
+/// What the threads of a deadlock wait for, and what to do about it.
+struct Reading {
+  const char* id;
+  const char* advice;
+};
+
+Reading read_deadlock(const Waiting& w, bool has_unstarted) {
+  constexpr const char* all_come =
+      "every thread named in the mask of a *_sync call must reach that call; use the mask of the threads that do";
+  if (w.torn_warp) return {"warp.divergent", all_come};
+  if (w.spin && !w.mbarrier && has_unstarted)
+    return {"deadlock.blocks",
+            "a block may only wait for blocks that started before it: take the block's number from an atomic counter"};
+  if (w.mbarrier)
+    return {"deadlock.threads",
+            "a phase of an mbarrier (cuda::barrier) ends with as many arrivals as init() was given: count who arrives, "
+            "and who has ended without arrive_and_drop()"};
+  if (w.spin && w.barrier)
+    return {"deadlock.threads",
+            "the loop waits for a write that never comes: who could write waits at the barrier, or has ended"};
+  if (w.spin)
+    return {
+        "deadlock.threads",
+        "the loop ends only when another thread writes memory, and none does: check its condition, and which thread "
+        "should set what it reads"};
+  if (w.sync) return {"warp.divergent", all_come};
+  if (w.several_barriers)
+    return {"barrier.divergent",
+            "every thread of a block must reach the same __syncthreads(): move it out of the branch"};
+  return {"barrier.divergent", "every thread of a block must reach every __syncthreads(), or return before it"};
+}
+
+/// "36 blocks have not started, such as block 3: …"
+std::string unstarted_text(const Unstarted& blocks, Dim3 size) {
+  constexpr const char* why = "a block gets a place only when another ends";
+  const std::string first = blocks_text({blocks.lowest}, size);
+  if (blocks.count == 1) return fmt::format("{} has not started: {}", first, why);
+  return fmt::format("{} blocks have not started, such as {}: {}", blocks.count, first, why);
+}
+
+}  // namespace
+
+Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running, const Unstarted& unstarted) {
+  Fault f;
+  f.kind = Fault::Kind::deadlock;
+  f.kernel = ptx::source_name(grid.image->kernel->name);
+  set_sizes(f, grid);
+  f.headline = "deadlock: no thread can go on";
+  Waiting w = who_waits(grid, running);
+  const Reading reading = read_deadlock(w, unstarted.count > 0);
+  f.id = reading.id;
+  f.advice = reading.advice;
+  report(f, std::move(w.stands), grid);
+  if (unstarted.count) f.details.push_back(unstarted_text(unstarted, grid.size));
+  return f;
+}
+
+Fault report_endless(const Grid& grid, const std::vector<const Block*>& running, bool cancelled) {
+  Fault f;
+  f.kind = Fault::Kind::budget;
+  f.kernel = ptx::source_name(grid.image->kernel->name);
+  f.headline = cancelled ? "stopped: the time for this check is over"
+                         : fmt::format("stopped after {} warp instructions: an endless loop, or far too much work",
+                                       grid.executed);
+  set_sizes(f, grid);
+  Waiting w = who_waits(grid, running);
+  report(f, std::move(w.stands), grid);
+  f.advice = "check that the loop in that line comes to its end for every thread";
+  return f;
+}
+
+const char* name_of(Fault::Kind kind) {
+  switch (kind) {
+    case Fault::Kind::out_of_bounds:
+      return "out of bounds";
+    case Fault::Kind::misaligned:
+      return "misaligned";
+    case Fault::Kind::trap:
+      return "trap";
+    case Fault::Kind::assertion:
+      return "assertion";
+    case Fault::Kind::unsupported:
+      return "unsupported";
+    case Fault::Kind::deadlock:
+      return "deadlock";
+    case Fault::Kind::refused:
+      return "refused";
+    case Fault::Kind::budget:
+      return "endless";
+  }
+  return "?";
+}
+
+std::string Fault::text() const {
+  std::string out = kind == Kind::refused
+                        ? fmt::format("LAUNCH REFUSED: {}", headline)
+                        : fmt::format("FAULT in kernel {}: {}", kernel.empty() ? "?" : kernel, headline);
+  const auto triple_of = [](const unsigned(&v)[3]) { return fmt::format("({}, {}, {})", v[0], v[1], v[2]); };
+  if (where.line || has_thread) {
+    out += "\n  ";
+    if (where.line) out += fmt::format("at {}:{}", where.file, where.line);
+    if (!where.function.empty()) out += fmt::format(" in {}", where.function);
+    if (has_thread)
+      out += fmt::format("{}block {}, thread {}", where.line ? ", " : "", triple_of(block), triple_of(thread));
+  }
+  for (const SourcePlace& p : called_from)
+    if (p.line) out += fmt::format("\n  called from {}:{}", p.file, p.line);
+  for (const WaitingThreads& w : waiting) out += "\n  " + w.line;
+  for (const std::string& d : details) out += "\n  " + d;
+  if (!advice.empty()) out += "\n  next: " + advice;
+  return out;
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,51 @@
+// In which order a program's work may run: its streams, events, and what the host has waited for. Whoever serves the
+// program tells, checks listen. The device itself runs all work in the order in which it was submitted.
+#pragma once
+
+#include <cstdint>
+
+#include "vgpu/core/memory/memory.hpp"
+
+namespace scanlab::vgpu {
+
+/// A stream of the program.
+struct Stream {
+  std::uint32_t number = 0;  ///< 0: the legacy default stream; others by creation, per-thread ones by themselves
+  bool is_per_thread = false;
+  bool is_non_blocking = false;
+
+  bool is_legacy() const { return number == 0 && !is_per_thread; }
+  bool operator==(const Stream&) const = default;
+};
+
+/// A launch, a copy or a set, an allocation in the order of a stream.
+struct Work {
+  Stream stream;
+  const char* call = "";  ///< "cudaMemcpyAsync"; empty: a launch
+  enum class Host : std::uint8_t {
+    goes_on,
+    has_waited,  ///< the call returns when all that was before it is done, but perhaps before it is done itself
+    waits,       ///< the call returns when it is done
+  } host = Host::goes_on;
+  Address read_too = 0, written_too = 0;  ///< memory of the host that device code may use, at the copy's other end
+  std::uint64_t bytes_too = 0;
+};
+
+class WorkListener {
+ public:
+  virtual ~WorkListener() = default;
+  /// What memory and kernels tell between the two is this work's doing.
+  virtual void work_begin(const Work&) {}
+  virtual void work_end() {}
+  virtual void recorded(std::uint64_t /*event*/, const Stream&) {}
+  /// Later work of the stream comes after the event, as it was last recorded.
+  virtual void waits(const Stream&, std::uint64_t /*event*/) {}
+  /// Whatever is submitted from now on comes after the stream's work, after the event, after everything.
+  virtual void host_waited(const Stream&) {}
+  virtual void host_waited(std::uint64_t /*event*/) {}
+  virtual void host_waited_for_all() {}
+  virtual void dropped(const Stream&) {}
+  virtual void dropped(std::uint64_t /*event*/) {}
+};
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,194 @@
+#include "vgpu/core/warp/pair_comparisons.hpp"
+
+#include <bit>
+#include <limits>
+#include <type_traits>
+
+#include "vgpu/core/alu/comparisons.hpp"
+#include "vgpu/core/warp/lockstep.hpp"
+#include "vgpu/core/warp/pair_ranges.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+template <class Compare, class T>
+bool holds_for(T a, T b) {
+  bool result = false;
+  Compare{}(result, a, b);
+  return result;
+}
+
+/// The lanes for which it holds, of pairs without jumps. A comparison of neighbours that do not wrap is the same in all
+/// lanes when it is the same in the first and the last, or changes once between them.
+template <class Compare, class T>
+Mask lanes_where(const Pair& a, const Pair& b) {
+  if (a.stride == 0 && b.stride == 0)
+    return holds_for<Compare>(static_cast<T>(a.value), static_cast<T>(b.value)) ? full_mask : 0;
+  constexpr bool is_order = !std::is_same_v<Compare, Equal> && !std::is_same_v<Compare, NotEqual>;
+  std::int64_t a0 = 0, a31 = 0, b0 = 0, b31 = 0;
+  if (is_order && (a.stride == 0 || b.stride == 0) && ends_of<T>(a, a0, a31) && ends_of<T>(b, b0, b31)) {
+    const bool first = holds_for<Compare>(static_cast<T>(a0), static_cast<T>(b0));
+    const bool last = holds_for<Compare>(static_cast<T>(a31), static_cast<T>(b31));
+    if (first == last) return first ? full_mask : 0;
+  }
+  Mask mask = 0;
+  for (unsigned l = 0; l < warp_size; ++l) {
+    const auto x = static_cast<T>(a.value + static_cast<std::uint64_t>(a.stride) * l);
+    const auto y = static_cast<T>(b.value + static_cast<std::uint64_t>(b.stride) * l);
+    mask |= static_cast<Mask>(holds_for<Compare>(x, y)) << l;
+  }
+  return mask;
+}
+
+/// The same row by row.
+template <class Compare, class T>
+[[gnu::noinline]] Mask lanes_where_in_rows(const Pair& a, const Pair& b, unsigned row_lanes) {
+  const auto row_of = [&](const Pair& p, unsigned row) {
+    const std::int64_t step = plus(scaled(p.stride, row_lanes), p.jump);
+    return Pair{p.value + static_cast<std::uint64_t>(scaled(step, row)), p.stride};
+  };
+  const Mask of_row = full_mask >> (warp_size - row_lanes);
+  Mask mask = 0;
+  for (unsigned row = 0; row < warp_size / row_lanes; ++row)
+    mask |= (lanes_where<Compare, T>(row_of(a, row), row_of(b, row)) & of_row) << row * row_lanes;
+  return mask;
+}
+
+template <class Compare, class T>
+const Inst* compare_in_warp(Warp& w, const Inst* i) {
+  const Pair &a = pair_at(w, i->op[1]), &b = pair_at(w, i->op[2]);
+  const bool jumps = a.jump | b.jump;
+  write_predicate(w, i->op[0],
+                  jumps ? lanes_where_in_rows<Compare, T>(a, b, row_lanes_of(w)) : lanes_where<Compare, T>(a, b));
+  return proceed(w, i + 1);
+}
+
+/// The same for all warps, of rows of narrow blocks.
+template <class Compare, class T>
+[[gnu::noinline]] const Step* compare_rows(Lockstep& l, const Step* s) {
+  const Column &a = l.column(s->column[1]), &b = l.column(s->column[2]);
+  for (unsigned k = 0; k < l.count; ++k) {
+    if (!l.active[k]) continue;
+    Mask& to = predicate_at(l, k, s->inst->op[0]);
+    to ^= (to ^ lanes_where_in_rows<Compare, T>(a.of(k), b.of(k), l.row_lanes)) & l.active[k];
+  }
+  return s + 1;
+}
+
+/// x < y is y > x.
+template <class Compare>
+struct Mirrored {
+  using Type = Compare;
+};
+template <>
+struct Mirrored<Less> {
+  using Type = Greater;
+};
+template <>
+struct Mirrored<LessOrEqual> {
+  using Type = GreaterOrEqual;
+};
+template <>
+struct Mirrored<Greater> {
+  using Type = Less;
+};
+template <>
+struct Mirrored<GreaterOrEqual> {
+  using Type = LessOrEqual;
+};
+
+/// The lanes of a warp for which lane * stride compares so to `distance`; the stride is 1 << `shift`.
+template <class Compare>
+std::uint64_t lanes_that_are(std::int64_t distance, int shift) {
+  const auto below = [shift](std::int64_t bound) {
+    const std::int64_t most = std::int64_t{warp_size} << shift, rest = (std::int64_t{1} << shift) - 1;
+    const std::int64_t within = bound < 0 ? 0 : bound > most ? most : bound;
+    return (std::uint64_t{1} << ((within + rest) >> shift)) - 1;
+  };
+  if constexpr (std::is_same_v<Compare, Less>) return below(distance);
+  if constexpr (std::is_same_v<Compare, LessOrEqual>) return below(distance + 1);
+  if constexpr (std::is_same_v<Compare, Greater>) return ~below(distance + 1);
+  if constexpr (std::is_same_v<Compare, GreaterOrEqual>) return ~below(distance);
+  if constexpr (std::is_same_v<Compare, Equal>) return below(distance + 1) & ~below(distance);
+  if constexpr (std::is_same_v<Compare, NotEqual>) return ~below(distance + 1) | below(distance);
+}
+
+/// `a` is affine, by the same power of two in all warps, and `b` uniform: the lanes of each warp for which it holds.
+/// False when that is not so.
+template <class Compare, class T>
+bool compare_to_uniform(const Lockstep& l, const Column& a, const Column& b, std::uint64_t* where) {
+  const std::int64_t stride = a.stride[0];
+  if (stride <= 0 || (stride & (stride - 1))) return false;
+  const int shift = std::countr_zero(static_cast<std::uint64_t>(stride));
+  std::int64_t different = 0;
+  bool fits = true;
+  for (unsigned k = 0; k < l.count; ++k) {
+    const std::int64_t x = extended<T>(a.value[k]), y = extended<T>(b.value[k]);
+    different |= (a.stride[k] ^ stride) | b.stride[k];
+    fits &= x + (std::int64_t{warp_size - 1} << shift) <= std::int64_t{std::numeric_limits<T>::max()};
+    where[k] = lanes_that_are<Compare>(y - x, shift);
+  }
+  return !different && fits;
+}
+
+/// The lanes of each warp for which it holds, of pairs without jumps.
+template <class Compare, class T>
+void find_lanes_where(const Lockstep& l, const Column& a, const Column& b, std::uint64_t* where) {
+  std::int64_t strides = 0;
+  for (unsigned k = 0; k < l.count; ++k) strides |= a.stride[k] | b.stride[k];
+  if (!strides) {
+    for (unsigned k = 0; k < l.count; ++k)
+      where[k] = holds_for<Compare>(static_cast<T>(a.value[k]), static_cast<T>(b.value[k])) ? full_mask : 0;
+    return;
+  }
+  if constexpr (sizeof(T) == 4) {
+    if (compare_to_uniform<Compare, T>(l, a, b, where)) return;
+    if (compare_to_uniform<typename Mirrored<Compare>::Type, T>(l, b, a, where)) return;
+  }
+  for (unsigned k = 0; k < l.count; ++k) where[k] = l.active[k] ? lanes_where<Compare, T>(a.of(k), b.of(k)) : 0;
+}
+
+template <class Compare, class T>
+const Step* compare_columns(Lockstep& l, const Step* s) {
+  const Column &a = l.column(s->column[1]), &b = l.column(s->column[2]);
+  if (l.row_lanes < warp_size && (a.jumps(l.count) || b.jumps(l.count))) return compare_rows<Compare, T>(l, s);
+  alignas(64) std::uint64_t where[most_warps];
+  find_lanes_where<Compare, T>(l, a, b, where);
+  for (unsigned k = 0; k < l.count; ++k) {
+    Mask& to = predicate_at(l, k, s->inst->op[0]);
+    to ^= (to ^ static_cast<Mask>(where[k])) & l.active[k];
+  }
+  return s + 1;
+}
+
+template <class T>
+PairHandlers comparison(std::string_view word) {
+  if (word == "eq") return {compare_in_warp<Equal, T>, compare_columns<Equal, T>};
+  if (word == "ne") return {compare_in_warp<NotEqual, T>, compare_columns<NotEqual, T>};
+  if (word == "lt" || word == "lo") return {compare_in_warp<Less, T>, compare_columns<Less, T>};
+  if (word == "le" || word == "ls") return {compare_in_warp<LessOrEqual, T>, compare_columns<LessOrEqual, T>};
+  if (word == "gt" || word == "hi") return {compare_in_warp<Greater, T>, compare_columns<Greater, T>};
+  if (word == "ge" || word == "hs") return {compare_in_warp<GreaterOrEqual, T>, compare_columns<GreaterOrEqual, T>};
+  return {};
+}
+
+}  // namespace
+
+PairHandlers compare_pairs(std::string_view word, ptx::Type type) {
+  switch (type) {
+    case ptx::Type::b32:
+    case ptx::Type::u32:
+      return comparison<u32>(word);
+    case ptx::Type::s32:
+      return comparison<s32>(word);
+    case ptx::Type::b64:
+    case ptx::Type::u64:
+      return comparison<u64>(word);
+    case ptx::Type::s64:
+      return comparison<s64>(word);
+    default:
+      return {};
+  }
+}
+
+}  // namespace scanlab::vgpu

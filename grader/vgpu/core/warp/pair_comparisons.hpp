@@ -1,0 +1,15 @@
+// Comparisons of pairs (pairs.hpp): which lanes they hold for is told from the pairs, mostly without a look at each
+// lane.
+#pragma once
+
+#include <string_view>
+
+#include "vgpu/core/warp/pairs.hpp"
+
+namespace scanlab::vgpu {
+
+/// setp.WORD.TYPE of two pairs, op[1] and op[2], into the predicate op[0]; nothing for a comparison that is not known
+/// here.
+PairHandlers compare_pairs(std::string_view word, ptx::Type type);
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,447 @@
+#include "vgpu/core/warp/pairs.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "vgpu/core/alu/alu.hpp"
+#include "vgpu/core/memory/memory_ops.hpp"
+#include "vgpu/core/warp/convergent.hpp"
+#include "vgpu/core/warp/lanes.hpp"
+#include "vgpu/core/warp/lockstep.hpp"
+#include "vgpu/core/warp/pair_comparisons.hpp"
+#include "vgpu/core/warp/pair_ranges.hpp"
+#include "vgpu/core/warp/special.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+using ptx::Type;
+using Kind = ptx::Operand::Kind;
+
+/// A value, and one of the two ways in which it grows. All arithmetic is linear: a jump becomes what a stride would.
+struct Linear {
+  std::uint64_t value = 0;
+  std::int64_t growth = 0;
+};
+
+/// As a register of type T holds it.
+template <class T>
+Linear wrapped(std::uint64_t value, std::int64_t growth) {
+  return {static_cast<Unsigned<T>>(value), static_cast<Signed<T>>(static_cast<Unsigned<T>>(growth))};
+}
+
+// --- affine arithmetic: exact modulo 2^bits, as the lanes would have it ----------------------------------------------
+
+/// One operation: `of` gives the result from as many operands as it has parameters. One that may leave says by `fits`
+/// whether the result is a pair at all, which has rows of `row_lanes` lanes.
+template <class T>
+struct AddPairs {
+  static Linear of(const Linear& a, const Linear& b) { return wrapped<T>(a.value + b.value, plus(a.growth, b.growth)); }
+};
+
+template <class T>
+struct SubtractPairs {
+  static Linear of(const Linear& a, const Linear& b) {
+    return wrapped<T>(a.value - b.value, minus(a.growth, b.growth));
+  }
+};
+
+/// The second is uniform.
+template <class T>
+struct ScalePair {
+  static Linear of(const Linear& a, const Linear& by) {
+    return wrapped<T>(a.value * by.value, scaled(a.growth, by.value));
+  }
+};
+
+/// a * b + c; the second is uniform.
+template <class T>
+struct ScaleAndAddPairs {
+  static Linear of(const Linear& a, const Linear& by, const Linear& c) {
+    return wrapped<T>(a.value * by.value + c.value, plus(scaled(a.growth, by.value), c.growth));
+  }
+};
+
+template <class T>
+struct ShiftPairLeft {
+  static Linear of(const Linear& a, const Linear& b) {
+    // Bits that leave a narrow T are cut off by `wrapped`.
+    const std::uint64_t by = b.value & 0xffffffff, kept = by < 64 ? ~std::uint64_t{0} : 0;
+    const auto shifted = [&](std::uint64_t x) { return x << by % 64 & kept; };
+    return wrapped<T>(shifted(a.value), static_cast<std::int64_t>(shifted(static_cast<std::uint64_t>(a.growth))));
+  }
+};
+
+template <class T>
+struct CopyPair {
+  static Linear of(const Linear& a) { return wrapped<T>(a.value, a.growth); }
+};
+
+/// From T to 64 bits; affine only as long as no lane wraps.
+template <class T>
+struct WidenPair {
+  static bool fits(unsigned row_lanes, const Pair& a) { return is_within<T>(a, row_lanes); }
+  static Linear of(const Linear& a) { return {static_cast<std::uint64_t>(extended<T>(a.value)), a.growth}; }
+};
+
+/// mul.wide; the second is uniform.
+template <class T>
+struct ScaleWide {
+  static bool fits(unsigned row_lanes, const Pair& a, const Pair&) { return is_within<T>(a, row_lanes); }
+  static Linear of(const Linear& a, const Linear& by) {
+    const auto factor = static_cast<std::uint64_t>(extended<T>(by.value));
+    return {static_cast<std::uint64_t>(extended<T>(a.value)) * factor, scaled(a.growth, factor)};
+  }
+};
+
+/// mad.wide; the second is uniform.
+template <class T>
+struct ScaleWideAndAdd {
+  static bool fits(unsigned row_lanes, const Pair& a, const Pair&, const Pair&) { return is_within<T>(a, row_lanes); }
+  static Linear of(const Linear& a, const Linear& by, const Linear& c) {
+    return AddPairs<u64>::of(ScaleWide<T>::of(a, by), c);
+  }
+};
+
+Linear by_stride(const Pair& a) {
+  return {a.value, a.stride};
+}
+Linear by_jump(const Pair& a) {
+  return {a.value, a.jump};
+}
+
+template <class Op, std::size_t... k>
+const Inst* on_pairs(Warp& w, const Inst* i, std::index_sequence<k...>) {
+  if constexpr (requires { &Op::fits; })
+    if (!Op::fits(row_lanes_of(w), pair_at(w, i->op[k + 1])...)) [[unlikely]]
+      return leave(w, i);
+  const Linear result = Op::of(by_stride(pair_at(w, i->op[k + 1]))...);
+  const Linear jumps = Op::of(by_jump(pair_at(w, i->op[k + 1]))...);
+  pair_at(w, i->op[0]) = {result.value, result.growth, jumps.growth};
+  return proceed(w, i + 1);
+}
+
+template <class Op, std::size_t... k>
+const Step* on_columns(Lockstep& l, const Step* s, std::index_sequence<k...>) {
+  if constexpr (requires { &Op::fits; })
+    for (unsigned warp = 0; warp < l.count; ++warp)
+      if (l.active[warp] && !Op::fits(l.row_lanes, l.column(s->column[k + 1]).of(warp)...)) [[unlikely]]
+        return part(l, s);
+  Column& to = l.column(s->column[0]);
+  if (l.row_lanes < warp_size) {
+    // First: it depends on values, which the destination may hold.
+    SCANLAB_LANES_INDEPENDENT
+    for (unsigned warp = 0; warp < l.count; ++warp)
+      to.jump[warp] = Op::of(by_jump(l.column(s->column[k + 1]).of(warp))...).growth;
+  }
+  SCANLAB_LANES_INDEPENDENT
+  for (unsigned warp = 0; warp < l.count; ++warp) {
+    const Linear result = Op::of(by_stride(l.column(s->column[k + 1]).of(warp))...);
+    to.value[warp] = result.value;
+    to.stride[warp] = result.growth;
+  }
+  return s + 1;
+}
+
+template <std::size_t Sources>
+using Places = std::make_index_sequence<Sources>;
+
+template <class Op, std::size_t Sources>
+constexpr PairHandlers handlers_of() {
+  return {[](Warp& w, const Inst* i) { return on_pairs<Op>(w, i, Places<Sources>()); },
+          [](Lockstep& l, const Step* s) { return on_columns<Op>(l, s, Places<Sources>()); }};
+}
+
+const Inst* add_window_to_pair(Warp& w, const Inst* i) {
+  const Pair a = pair_at(w, i->op[1]);
+  pair_at(w, i->op[0]) = {a.value + i->imm, a.stride, a.jump};
+  return proceed(w, i + 1);
+}
+
+const Step* add_window_to_columns(Lockstep& l, const Step* s) {
+  const Column& a = l.column(s->column[1]);
+  Column& to = l.column(s->column[0]);
+  for (unsigned warp = 0; warp < l.count; ++warp)
+    to.set(warp, {a.value[warp] + s->inst->imm, a.stride[warp], a.jump[warp]});
+  return s + 1;
+}
+
+// --- selection -------------------------------------------------------------------------------------------------------
+
+template <class T>
+const Inst* choose_pair(Warp& w, const Inst* i) {
+  const bool first = (w.predicate(i->op[3]) & w.active) != 0;
+  *w.lanes<T>(i->op[0]) = *w.lanes<T>(i->op[first ? 1 : 2]);
+  return proceed(w, i + 1);
+}
+
+// --- tables ----------------------------------------------------------------------------------------------------------
+
+/// add.s32, add.u32 and add.b32 are one: of 4 or 8 bytes, or nothing for another type.
+template <template <class> class Op, std::size_t Sources>
+PairHandlers by_width(std::uint32_t bytes) {
+  if (bytes == 4) return handlers_of<Op<u32>, Sources>();
+  if (bytes == 8) return handlers_of<Op<u64>, Sources>();
+  return {};
+}
+/// The same where the sign matters.
+template <template <class> class Op, std::size_t Sources>
+PairHandlers by_sign(bool is_signed) {
+  return is_signed ? handlers_of<Op<s32>, Sources>() : handlers_of<Op<u32>, Sources>();
+}
+
+bool is_integer(Type type) {
+  return type != Type::none && type != Type::pred && !ptx::is_float(type);
+}
+
+class Selector {
+ public:
+  Selector(const ptx::Instruction& in, const ptx::Function& function, const std::vector<Shape>& shapes,
+           unsigned row_lanes)
+      : in_(in), function_(function), shapes_(shapes), row_lanes_(row_lanes) {
+    if (!in.modifiers.empty()) type_ = ptx::type_from_suffix(in.modifiers.back());
+    bytes_ = is_integer(type_) ? ptx::size_of(type_) : 0;
+  }
+
+  std::optional<PairSelection> select() const {
+    if (in_.guard >= 0 || in_.operands.empty()) return std::nullopt;
+    const ptx::Operand& to = in_.operands[0];
+    if (to.kind != Kind::reg || to.negated) return std::nullopt;
+    if (const auto special = select_special_register()) return special;
+    Shape most = Shape::uniform;
+    for (std::size_t k = 1; k < in_.operands.size(); ++k) most = std::max(most, shape(k));
+    if (most == Shape::varying) return std::nullopt;
+    if (const auto known = select_affine(most)) return known;
+    if (most == Shape::uniform) return select_uniform();
+    return std::nullopt;
+  }
+
+ private:
+  Shape shape(std::size_t k) const {
+    const ptx::Operand& o = in_.operands[k];
+    if (o.kind == Kind::integer || o.kind == Kind::floating || o.kind == Kind::symbol) return Shape::uniform;
+    if (o.kind != Kind::reg || o.reg < 0 || static_cast<std::size_t>(o.reg) >= shapes_.size()) return Shape::varying;
+    return shapes_[static_cast<std::size_t>(o.reg)];
+  }
+  std::uint32_t width(std::size_t k) const {
+    const ptx::Operand& o = in_.operands[k];
+    if (o.kind != Kind::reg) return 0;
+    return ptx::size_of(function_.registers[static_cast<std::size_t>(o.reg)].type);
+  }
+  /// Registers of the types that the instruction names: `d` bytes for the destination, `s` for each source but the last
+  /// ones, whose widths follow.
+  bool has_widths(std::uint32_t d, std::initializer_list<std::uint32_t> sources) const {
+    if (width(0) != d || in_.operands.size() != sources.size() + 1) return false;
+    std::size_t k = 1;
+    for (const std::uint32_t s : sources) {
+      const bool is_register = in_.operands[k].kind == Kind::reg;
+      if (is_register ? width(k) != s || in_.operands[k].negated : in_.operands[k].kind == Kind::floating) return false;
+      ++k;
+    }
+    return true;
+  }
+  bool words(std::initializer_list<std::string_view> before_type) const {
+    return in_.modifiers.size() == before_type.size() + 1 &&
+           std::equal(before_type.begin(), before_type.end(), in_.modifiers.begin());
+  }
+
+  std::optional<PairSelection> select_special_register() const {
+    if (in_.opcode != "mov" || in_.operands.size() != 2 || in_.operands[1].kind != Kind::special) return std::nullopt;
+    const auto s = select_special_pair(in_.operands[1].name, row_lanes_);
+    const auto ordinary = select_special(in_.operands[1].name);
+    if (!s || !ordinary || bytes_ != ptx::size_of(ordinary->type) || width(0) != bytes_) return std::nullopt;
+    PairSelection p;
+    p.run = s->run;
+    p.in_lockstep = s->in_lockstep;
+    p.imm = s->imm;
+    p.aux = s->aux;
+    p.result = s->is_affine ? Shape::affine : Shape::uniform;
+    return p;
+  }
+
+  std::optional<PairSelection> pairs(PairHandlers handlers, Shape result, std::vector<std::size_t> sources,
+                                     bool may_leave = false) const {
+    if (!handlers.run) return std::nullopt;
+    PairSelection p;
+    p.run = handlers.run;
+    p.in_lockstep = handlers.in_lockstep;
+    p.result = result;
+    p.sources = std::move(sources);
+    p.may_leave = may_leave;
+    return p;
+  }
+
+  /// a * b where one of them is uniform: that one comes second.
+  std::optional<std::vector<std::size_t>> factors() const {
+    if (shape(2) == Shape::uniform) return std::vector<std::size_t>{1, 2};
+    if (shape(1) == Shape::uniform) return std::vector<std::size_t>{2, 1};
+    return std::nullopt;
+  }
+
+  std::optional<PairSelection> select_affine(Shape most) const {
+    const std::string_view op = in_.opcode;
+    const std::uint32_t n = bytes_;
+    if (op == "cvta" && in_.operands.size() == 2 && width(0) == 8 && width(1) == 8) {
+      auto p = pairs({add_window_to_pair, add_window_to_columns}, most, {1});
+      p->is_window = true;
+      return p;
+    }
+    if (op == "mov" && words({}) && n >= 4 && has_widths(n, {n}) && most == Shape::affine)
+      return pairs(by_width<CopyPair, 1>(n), most, {1});
+    if (op == "add" && words({}) && has_widths(n, {n, n})) return pairs(by_width<AddPairs, 2>(n), most, {1, 2});
+    if (op == "sub" && words({}) && has_widths(n, {n, n})) return pairs(by_width<SubtractPairs, 2>(n), most, {1, 2});
+    if (op == "shl" && words({}) && has_widths(n, {n, 4}) && shape(2) == Shape::uniform)
+      return pairs(by_width<ShiftPairLeft, 2>(n), most, {1, 2});
+    if (op == "mul" && words({"lo"}) && has_widths(n, {n, n}))
+      if (auto f = factors()) return pairs(by_width<ScalePair, 2>(n), most, std::move(*f));
+    if (op == "mad" && words({"lo"}) && has_widths(n, {n, n, n}))
+      if (auto f = factors()) {
+        f->push_back(3);
+        return pairs(by_width<ScaleAndAddPairs, 3>(n), most, std::move(*f));
+      }
+    const bool is_signed = type_ == Type::s32;
+    if (n == 4 && (is_signed || type_ == Type::u32)) {
+      if (op == "mul" && words({"wide"}) && has_widths(8, {4, 4}))
+        if (auto f = factors()) return pairs(by_sign<ScaleWide, 2>(is_signed), most, std::move(*f), true);
+      if (op == "mad" && words({"wide"}) && has_widths(8, {4, 4, 8}))
+        if (auto f = factors()) {
+          f->push_back(3);
+          return pairs(by_sign<ScaleWideAndAdd, 3>(is_signed), most, std::move(*f), true);
+        }
+      if (op == "cvt" && (words({"s64"}) || words({"u64"})) && has_widths(8, {4}))
+        return pairs(by_sign<WidenPair, 1>(is_signed), most, {1}, true);
+    }
+    if (op == "cvt" && (words({"u32"}) || words({"s32"})) && n == 8 && has_widths(4, {8}))
+      return pairs(handlers_of<CopyPair<u32>, 1>(), most, {1});
+    if (op == "setp" && in_.modifiers.size() == 2 && has_widths(0, {n, n}) && n >= 4) {
+      auto p = pairs(compare_pairs(in_.modifiers[0], type_), most == Shape::uniform ? Shape::uniform : Shape::varying,
+                     {1, 2});
+      if (p) p->has_predicate_result = true;
+      return p;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<PairSelection> select_uniform() const {
+    const auto width_of_type = [&](Type t) { return std::max<std::uint32_t>(2, ptx::size_of(t)); };
+    if (in_.opcode == "selp" && in_.operands.size() == 4 && type_ != Type::none && !in_.operands[3].negated) {
+      PairSelection p;
+      p.in_lockstep = each_alone;
+      p.type[1] = p.type[2] = type_;
+      p.type[3] = Type::pred;
+      p.sources = {1, 2, 3};
+      switch (width_of_type(type_)) {
+        case 2:
+          p.run = choose_pair<u16>;
+          return p;
+        case 4:
+          p.run = choose_pair<u32>;
+          return p;
+        case 8:
+          p.run = choose_pair<u64>;
+          return p;
+        default:
+          return std::nullopt;
+      }
+    }
+    for (const ptx::Operand& o : in_.operands)
+      if (o.kind == Kind::symbol) return std::nullopt;
+    const auto alu = select_alu(in_, function_.registers);
+    if (!alu || !alu->run_first) return std::nullopt;
+    PairSelection p;
+    p.run = alu->run_first;
+    p.in_lockstep = alu->first_in_lockstep;
+    p.is_addition = alu->is_addition;
+    std::copy(std::begin(alu->type), std::end(alu->type), std::begin(p.type));
+    for (std::size_t k = 1; k < in_.operands.size(); ++k) p.sources.push_back(k);
+    return p;
+  }
+
+  const ptx::Instruction& in_;
+  const ptx::Function& function_;
+  const std::vector<Shape>& shapes_;
+  const unsigned row_lanes_;
+  Type type_ = Type::none;
+  std::uint32_t bytes_ = 0;
+};
+
+// --- spreading -------------------------------------------------------------------------------------------------------
+
+template <class T>
+void fill(T* to, T value) {
+  SCANLAB_LANES_INDEPENDENT
+  for (unsigned l = 0; l < warp_size; ++l) to[l] = value;
+}
+
+template <class T>
+const Inst* spread_uniform(Warp& w, const Inst* i) {
+  fill(lanes_at<T>(w, i->op[0]), *w.lanes<T>(i->op[1]));
+  return proceed(w, i + 1);
+}
+
+template <class T>
+const Inst* spread_affine(Warp& w, const Inst* i) {
+  T* const to = lanes_at<T>(w, i->op[0]);
+  const Pair a = pair_at(w, i->op[1]);
+  spread(to, a, row_lanes_of(w));
+  return proceed(w, i + 1);
+}
+
+template <class T, bool is_affine>
+const Step* spread_column(Lockstep& l, const Step* s) {
+  const Column& a = l.column(s->column[1]);
+  for (unsigned warp = 0; warp < l.count; ++warp) {
+    if (!l.active[warp]) continue;
+    T* const to = std::assume_aligned<64>(reinterpret_cast<T*>(l.registers[warp] + s->inst->op[0]));
+    if constexpr (is_affine)
+      spread(to, a.of(warp), l.row_lanes);
+    else
+      fill(to, static_cast<T>(a.value[warp]));
+  }
+  return s + 1;
+}
+
+}  // namespace
+
+std::optional<PairSelection> select_pairs(const ptx::Instruction& in, const ptx::Function& function,
+                                          const std::vector<Shape>& shapes, unsigned row_lanes) {
+  return Selector(in, function, shapes, row_lanes).select();
+}
+
+SpreadHandlers spread_handlers(std::uint32_t lane_bytes, Shape shape) {
+  if (lane_bytes == 2) return {spread_uniform<u16>, spread_column<u16, false>};
+  if (shape == Shape::uniform)
+    return lane_bytes == 4 ? SpreadHandlers{spread_uniform<u32>, spread_column<u32, false>}
+                           : SpreadHandlers{spread_uniform<u64>, spread_column<u64, false>};
+  return lane_bytes == 4 ? SpreadHandlers{spread_affine<u32>, spread_column<u32, true>}
+                         : SpreadHandlers{spread_affine<u64>, spread_column<u64, true>};
+}
+
+const Inst* clear_growth(Warp& w, const Inst* i) {
+  pair_at(w, i->op[0]).stride = pair_at(w, i->op[0]).jump = 0;
+  return proceed(w, i + 1);
+}
+
+const Inst* load_parameter_pair(Warp& w, const Inst* i) {
+  const MemoryForm form = form_of(i);
+  std::uint64_t value = 0;
+  std::memcpy(&value, w.block->grid->parameters.data() + i->imm, form.bytes);
+  value = extend(value, form);
+  std::memcpy(w.lanes<std::byte>(i->op[0]), &value, form.lane_bytes);
+  return proceed(w, i + 1);
+}
+
+const Step* load_parameter_column(Lockstep& l, const Step* s) {
+  const MemoryForm form = form_of(s->inst);
+  std::uint64_t value = 0;
+  std::memcpy(&value, l.block.grid->parameters.data() + s->inst->imm, form.bytes);
+  value = extend(value, form);
+  if (form.lane_bytes < 8) value &= (std::uint64_t{1} << 8 * form.lane_bytes) - 1;
+  Column& to = l.column(s->column[0]);
+  for (unsigned k = 0; k < l.count; ++k) to.set(k, {value});
+  return s + 1;
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,125 @@
+#include "vgpu/core/warp/splits.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "vgpu/core/warp/executing.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+void make_running(Warp& w, std::size_t at) {
+  const Split s = w.waiting[at];
+  w.waiting[at] = w.waiting.back();
+  w.waiting.pop_back();
+  w.active = s.mask;
+  w.frame = s.frame;
+  w.registers = s.frame->registers;
+  w.depth_key = depth_key(s.frame->depth);
+  w.pc = s.pc;
+  // Whoever stands at the same instruction of the same call comes along.
+  for (std::size_t k = 0; k < w.waiting.size();) {
+    const Split& other = w.waiting[k];
+    if (other.pc == s.pc && other.frame == s.frame && (other.state == Split::State::ready || other.state == s.state)) {
+      w.active |= other.mask;
+      w.waiting[k] = w.waiting.back();
+      w.waiting.pop_back();
+    } else {
+      ++k;
+    }
+  }
+  update_pending(w);
+  w.segment_start = w.budget;
+}
+
+}  // namespace
+
+namespace {
+thread_local Executing now_executing;
+}
+
+const Executing& executing() {
+  return now_executing;
+}
+
+void set_executing(const Executing& who) {
+  now_executing = who;
+}
+
+void report_executed(Warp& w) {
+  const std::int64_t count = w.segment_start - w.budget;
+  w.segment_start = w.budget;
+  if (count <= 0) return;
+  set_executing({w.block->index, w.id});
+  for (Observer* o : w.block->grid->of_work) o->executed(w.active, static_cast<std::uint64_t>(count));
+}
+
+void report_branch(const Warp& w, const Inst* i, Mask taken) {
+  for (Observer* o : w.block->grid->observers) o->branch(actor_of(w, i), w.active, taken);
+}
+
+void update_pending(Warp& w) {
+  w.pending_key = ~0u;
+  for (const Split& s : w.waiting)
+    if (s.state == Split::State::ready) w.pending_key = std::min(w.pending_key, s.key());
+}
+
+const Inst* run_next(Warp& w) {
+  std::size_t best = w.waiting.size();
+  for (std::size_t k = 0; k < w.waiting.size(); ++k) {
+    const Split& s = w.waiting[k];
+    if (s.state != Split::State::ready) continue;
+    if (best == w.waiting.size() || s.key() < w.waiting[best].key() ||
+        (s.key() == w.waiting[best].key() && s.pc < w.waiting[best].pc))
+      best = k;
+  }
+  if (best == w.waiting.size()) {
+    w.active = 0;
+    w.pending_key = ~0u;
+    w.stop = w.waiting.empty() ? Stop::done : Stop::waiting;
+    return nullptr;
+  }
+  make_running(w, best);
+  w.stop = Stop::none;
+  return w.pc;
+}
+
+const Inst* reconverge(Warp& w, const Inst* target) {
+  flush_executed(w);
+  w.waiting.push_back({target, w.frame, w.active, Split::State::ready, 0});
+  return run_next(w);
+}
+
+void set_aside(Warp& w, Mask lanes, const Inst* pc, Split::State state, std::uint32_t barrier_id) {
+  flush_executed(w);
+  w.active &= ~lanes;
+  w.waiting.push_back({pc, w.frame, lanes, state, barrier_id});
+  if (state == Split::State::ready) w.pending_key = std::min(w.pending_key, w.waiting.back().key());
+}
+
+void suspend(Warp& w, Split::State state) {
+  if (!w.active) return;
+  flush_executed(w);
+  w.waiting.push_back({w.pc, w.frame, w.active, state, 0});
+  w.active = 0;
+  update_pending(w);
+}
+
+void retire(Warp& w, Mask lanes) {
+  flush_executed(w);
+  w.active &= ~lanes;
+  w.alive &= ~lanes;
+  w.block->live -= static_cast<std::uint32_t>(std::popcount(lanes));
+  for (Frame* f = w.frame; f;) {
+    Frame* caller = f->caller;
+    f->members &= ~lanes;
+    if (!f->members) leave_frame(*w.block, f);
+    f = caller;
+  }
+  // Those who waited for the lanes that are gone look again.
+  for (Split& s : w.waiting)
+    if (s.state == Split::State::sync) s.state = Split::State::ready;
+  update_pending(w);
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,85 @@
+// Divergence and reconvergence: which lanes of a warp execute next.
+#pragma once
+
+#include "vgpu/core/run/grid.hpp"
+
+namespace scanlab::vgpu {
+
+inline constexpr std::uint32_t max_depth = 255;
+
+inline std::uint32_t depth_key(std::uint32_t depth) {
+  return (max_depth - (depth < max_depth ? depth : max_depth)) << 24;
+}
+
+inline std::uint32_t Split::key() const {
+  return depth_key(frame->depth) | pc->rank;
+}
+
+void report_executed(Warp& w);
+/// Tells observers of the instructions since `active` was last set. To be called before `active` changes.
+inline void flush_executed(Warp& w) {
+  if (is_observed(w)) [[unlikely]]
+    report_executed(w);
+}
+
+/// Tells observers of a branch at which `taken` of the active lanes jump.
+void report_branch(const Warp& w, const Inst* i, Mask taken);
+
+/// Goes on at `target` with all lanes that are there: merges splits that wait at it, or turns to a split whose turn is
+/// before. Handlers call it through go_to.
+const Inst* reconverge(Warp& w, const Inst* target);
+
+/// Counts the instructions that end with `i`.
+inline void charge(Warp& w, const Inst* i) {
+  w.budget -= charge_of(i);
+}
+
+/// Control flows to `target`, the first instruction of a basic block; what came before has been charged.
+inline const Inst* go_to(Warp& w, const Inst* target) {
+  if ((target->rank | w.depth_key) >= w.pending_key) [[unlikely]]
+    return reconverge(w, target);
+  if (w.budget <= 0) [[unlikely]] {
+    w.pc = target;
+    return nullptr;
+  }
+  return proceed(w, target);
+}
+
+/// Puts `lanes` of the running split aside at `pc`; they stay out of `active` from now on.
+void set_aside(Warp& w, Mask lanes, const Inst* pc, Split::State state, std::uint32_t barrier_id = 0);
+
+/// Runs the waiting split whose turn it is. nullptr, with Warp::stop set, when none can run.
+const Inst* run_next(Warp& w);
+
+/// Recomputes pending_key; to be called when splits became ready or were removed.
+void update_pending(Warp& w);
+
+/// The split that rests in place goes among the waiting ones.
+void suspend(Warp& w, Split::State state = Split::State::ready);
+
+/// Turns after which splits that wait for a running one get a turn although theirs is later in the code.
+inline constexpr std::uint64_t patience = 512;
+
+/// A split has looked at memory that others write (an atomic, a volatile load). When it looks again and again and
+/// nobody has written, it waits for somebody: its turn ends early, so that the others come to run.
+inline void note_poll(Warp& w) {
+  const std::uint32_t most_polls = w.pending_key != ~0u ? 4 : 16;
+  SpinWatch& s = w.spin;
+  if (s.poll_epoch != w.block->grid->epoch) {
+    s.poll_epoch = w.block->grid->epoch;
+    s.polls = 0;
+  }
+  if (++s.polls < most_polls) return;
+  s.polls = 0;
+  s.unwatched += 1 << 20;  // a sample is due
+  if (w.pending_key != ~0u) s.unyielding = patience + 1;
+  // Ends the quantum after this instruction, with what was executed counted as before.
+  w.quantum -= w.budget;
+  w.segment_start -= w.budget;
+  w.budget = 0;
+}
+
+/// Lanes exit for good: counts them off the block, frees their frames, and wakes those that waited for them.
+void retire(Warp& w, Mask lanes);
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,54 @@
+// What could carry data between a program's host code and the device, in bytes, each way: so that a judge knows whether
+// results can have been made on the host.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace scanlab::server {
+
+/// One call's. Counted on the server's side, since the program can change its own.
+class DataFlow {
+ public:
+  enum class Out {
+    copies,     ///< to the host
+    shares,     ///< what the device has written to memory that both use
+    times,      ///< of events: the device's clock says how long a kernel ran
+    addresses,  ///< of new memory behind what kernels have allocated
+    launches,   ///< a bit each, since the host can measure how long each takes
+  };
+  enum class In {
+    copies,
+    shares,         ///< what the host has written to memory that both use
+    parameters,     ///< what of a launch differs from the kernel's last one
+    sets,           ///< each is a value and a place
+    device_copies,  ///< each is two places: out of a table, any value
+    code,           ///< modules that a program loads
+  };
+
+  void leaves(Out way, std::uint64_t bytes) { out_[static_cast<std::size_t>(way)] += bytes; }
+  /// Not counted while hardly anything has left: it cannot depend on what the device has.
+  void comes(In way, std::uint64_t bytes) {
+    if (bytes_out() >= most_before) in_[static_cast<std::size_t>(way)] += bytes;
+  }
+  void launched() {
+    if (++launches_ % 8 == 0) leaves(Out::launches, 1);
+  }
+
+  std::uint64_t bytes_out() const;
+  std::uint64_t bytes_in() const;
+  /// "8196 by copies to the host, 16 by times of events"; the ways that carried most first.
+  std::string out_text() const;
+  std::string in_text() const;
+
+ private:
+  static constexpr std::uint64_t most_before = 64;
+
+  std::array<std::uint64_t, 5> out_{};
+  std::array<std::uint64_t, 6> in_{};
+  std::uint64_t launches_ = 0;
+};
+
+}  // namespace scanlab::server

@@ -1,0 +1,371 @@
+"""Whose each submission is: what a student can name decides nothing, and nobody's grade depends on another's names."""
+
+import random
+import string
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import conftest  # noqa: F401  (puts the package on the path)
+from scanlab.classroom.additions import add, differences
+from scanlab.classroom.intake.items import JUNK_FOLDERS, printable
+from scanlab.classroom.intake.roster import read_groups, read_roster
+from scanlab.classroom.intake.schemes import Source
+from scanlab.classroom.intake.take_in import TakenIn, Wanted, take_in
+from scanlab.classroom.records import Class
+from scanlab.errors import UsageError
+
+LAB = "01_sequential"
+CANVAS = "Student,ID,SIS User ID,SIS Login ID,Section\n"
+
+
+def put(path: Path, text: str = "// text\n") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def taken(pile: Path, roster: str = "", known: Class | None = None, source: str = "", groups: str = "") -> TakenIn:
+    people = read_roster(put(pile.parent / "roster.csv", roster)) if roster else None
+    if groups:
+        people = read_groups(put(pile.parent / "groups.csv", groups), people)
+    return take_in(pile, Wanted(source=Source.parse(source) if source else None), people, known)
+
+
+def texts(got: TakenIn) -> dict[str, list[str]]:
+    """What each is graded on: by the student's id, else by the origin in brackets."""
+    return {
+        one.student.id if one.student else f"({one.origin})": [got.sources[file.sha256].decode() for file in one.files]
+        for one in got.taken_in.submissions
+    }
+
+
+# ---- names that a student may choose ---------------------------------------------------------------------------------
+
+
+def test_a_file_named_like_another_participants_is_its_own_participants(tmp_path: Path) -> None:
+    pile = tmp_path / "pile"
+    put(pile / "Ann One_100_assignsubmission_file_scan_02.cu", "// ann\n")
+    put(pile / "Bob Two_200_assignsubmission_file_x_100_assignsubmission_file_scan_02.cu", "// bob\n")
+    put(pile / "Bob Two_200_assignsubmission_file_scan_01.cu", "// bob 1\n")
+    for roster in (
+        "",
+        "id,name\ns1,Ann One\ns2,Bob Two\n",
+        "Identifier,Full name\nParticipant 100,A\nParticipant 200,B\n",
+    ):
+        got = taken(pile, roster).taken_in
+        ann, bob = sorted(got.submissions, key=lambda one: one.metadata["moodle_participant"])
+        assert [file.lab for file in ann.files] == ["02_kogge_stone"]
+        assert [file.lab for file in bob.files] == [LAB]
+        assert [question.candidates[0].name for question in bob.questions if question.kind == "lab"] == [
+            "Bob Two_200_assignsubmission_file_x_100_assignsubmission_file_scan_02.cu"
+        ]
+        assert not [one for one in got.submissions if one.claims]
+
+
+def test_a_name_in_canvas_that_holds_another_students_number(tmp_path: Path) -> None:
+    pile = tmp_path / "pile"
+    put(pile / "oneann_100_7_scan_01.cu", "// ann\n")
+    put(pile / "x_100_9_two_200_8_scan_01.cu", "// two\n")  # Canvas takes `_100_` out of a name, but not `_100-_`
+    put(pile / "threebob_300_10_02_kogge_stone.cu", "// bob\n")  # a file whose name begins with a number
+    roster = CANVAS + '"One, Ann",100,s1,,A\n"x_100_9_two",200,s2,,A\n"Three, Bob",300,s3,,A\n'
+    assert sorted(texts(taken(pile, roster)).values()) == [["// ann\n"], ["// bob\n"], ["// two\n"]]
+    alone = taken(pile).taken_in
+    assert {one.metadata["canvas_user"] for one in alone.submissions} == {"100", "200", "300"}
+    assert all(len(one.files) == 1 for one in alone.submissions)
+
+
+def test_a_repository_of_x_ann_is_not_anns(tmp_path: Path) -> None:
+    pile = tmp_path / "pile"
+    for login in ("ann", "bob", "x-ann", "ann-x"):
+        put(pile / f"scan-{login}/scan_01.cu", f"// {login}\n")
+    got = texts(taken(pile, "id,name,github_username\ns1,Ann One,ann\ns2,Bob Two,Bob\ns3,Eve Three,\n"))
+    assert got == {
+        "s1": ["// ann\n"], "s2": ["// bob\n"], "(scan-x-ann)": ["// x-ann\n"], "(scan-ann-x)": ["// ann-x\n"]
+    }  # fmt: skip
+
+
+def test_one_repository_alone_says_nothing_of_its_prefix(tmp_path: Path) -> None:
+    put(tmp_path / "pile/scan-x-ann/scan_01.cu")
+    roster = "id,name,github_username\ns1,Ann One,ann\ns2,Bob Two,bob\n"
+    assert list(texts(taken(tmp_path / "pile", roster))) == ["(scan-x-ann)"]
+    assert list(texts(taken(tmp_path / "pile", roster, source="github:scan-x-"))) == ["s1"]
+    put(tmp_path / "first/scan-ann/scan_01.cu", "// ann\n")
+    put(tmp_path / "first/scan-bob/scan_01.cu", "// bob\n")
+    known = taken(tmp_path / "first", roster).taken_in
+    assert known.source == {"kind": "github", "prefix": "scan-"}
+    assert list(texts(taken(tmp_path / "pile", roster, known))) == ["(scan-x-ann)"]
+
+
+def test_a_login_is_not_looked_for_among_ids(tmp_path: Path) -> None:
+    for login in ("ann", "bob", "s2"):
+        put(tmp_path / f"pile/scan-{login}/scan_01.cu", f"// {login}\n")
+    got = texts(taken(tmp_path / "pile", "id,name,github_username\ns1,Ann One,ann\ns2,Bob Two,bob\n"))
+    assert got == {"s1": ["// ann\n"], "s2": ["// bob\n"], "(scan-s2)": ["// s2\n"]}
+
+
+@pytest.mark.parametrize("roster", ["", "id,name\nbob,Bob Two\nann,Ann One\ncal,Cal Three\n"])
+def test_a_late_pile_with_one_students_folder_is_no_wrapper(tmp_path: Path, roster: str) -> None:
+    for name in ("ann", "cal", "bob"):
+        put(tmp_path / f"pile/{name}/scan_01.cu", f"// {name}\n")
+    known = taken(tmp_path / "pile", roster).taken_in
+    late = tmp_path / "late"
+    put(late / "bob/ann/scan_01.cu", "// bob's, in a folder ann\n")
+    put(late / "bob/cal/old/scan_02.cu", "// bob's, in a folder cal\n")
+    now = taken(late, roster, known)
+    added = add(known, now.taken_in)
+    assert added.new == ()
+    assert added.again == ("bob",)
+    assert [one for one in added.taken_in.submissions if one.key != "bob"] == [
+        one for one in known.submissions if one.key != "bob"
+    ]
+
+
+def test_a_folder_around_the_export_is_a_wrapper_where_the_roster_or_the_export_says_so(tmp_path: Path) -> None:
+    for name in ("ann", "bob"):
+        put(tmp_path / f"pile/late ones/{name}/scan_01.cu", f"// {name}\n")
+    put(tmp_path / "moodle/submissions/Ann One_100_assignsubmission_file/scan_01.cu", "// ann\n")
+    roster = "id,name\nbob,Bob Two\nann,Ann One\n"
+    known = taken(tmp_path / "pile", roster).taken_in
+    assert [one.key for one in known.submissions] == ["ann", "bob"]
+    assert taken(tmp_path / "pile", roster, known).taken_in.submissions == known.submissions
+    assert list(texts(taken(tmp_path / "moodle", roster))) == ["ann"]
+    looks = taken(tmp_path / "pile")
+    assert looks.wrapper == "late ones"
+    assert list(texts(taken(tmp_path / "pile", source="folders"))) == ["(late ones)"]
+
+
+# ---- two that claim one student --------------------------------------------------------------------------------------
+
+
+def test_two_that_claim_one_student_are_both_kept_and_neither_counts(tmp_path: Path) -> None:
+    pile = tmp_path / "pile"
+    put(pile / "s1/scan_01.cu", "// by id\n")
+    put(pile / "ann@example.org/scan_01.cu", "// by address\n")
+    put(pile / "s2/scan_01.cu", "// bob\n")
+    roster = "id,name,email\ns1,Ann One,ann@example.org\ns2,Bob Two,bob@example.org\n"
+    got = taken(pile, roster)
+    assert texts(got) == {"(s1)": ["// by id\n"], "(ann@example.org)": ["// by address\n"], "s2": ["// bob\n"]}
+    assert [one.claims for one in got.taken_in.submissions if one.student is None] == [("s1",), ("s1",)]
+    assert [one.id for one in got.taken_in.claimed] == ["s1"]
+    assert got.taken_in.missing == ()
+
+
+def test_who_has_a_grade_keeps_it_when_another_claims_them(tmp_path: Path) -> None:
+    roster = "id,name,email\ns1,Ann One,ann@example.org\ns2,Bob Two,bob@example.org\n"
+    put(tmp_path / "pile/s1/scan_01.cu", "// ann\n")
+    put(tmp_path / "pile/s2/scan_01.cu", "// bob\n")
+    known = taken(tmp_path / "pile", roster).taken_in
+    put(tmp_path / "late/ann@example.org/scan_01.cu", "// another\n")
+    put(tmp_path / "late/Bob Two/scan_01.cu", "// and another\n")
+    now = taken(tmp_path / "late", roster, known).taken_in
+    assert differences(known, now) == []
+    added = add(known, now).taken_in
+    assert [one for one in added.submissions if one.student] == list(known.submissions)
+    assert sorted(one.claims for one in added.submissions if not one.student) == [("s1",), ("s2",)]
+    assert added.missing == added.claimed == ()
+
+
+def test_a_surer_identity_is_not_lost_to_a_name(tmp_path: Path) -> None:
+    put(tmp_path / "pile/Ann One_100_assignsubmission_file/scan_01.cu", "// ann\n")
+    put(tmp_path / "pile/Ann One_999_assignsubmission_file/scan_01.cu", "// another of that name\n")
+    roster = "Identifier,Full name,Status\nParticipant 100,Ann One,\nParticipant 200,Bob Two,\n"
+    got = taken(tmp_path / "pile", roster)
+    assert texts(got)["100"] == ["// ann\n"]
+    assert [one.claims for one in got.taken_in.submissions] == [(), ("100",)]
+
+
+def test_a_number_of_another_kind_is_nobodys_number(tmp_path: Path) -> None:
+    put(tmp_path / "pile/Bob Two_1_assignsubmission_file/scan_01.cu", "// bob\n")
+    put(tmp_path / "pile/Cal Three_2_assignsubmission_file/scan_01.cu", "// cal, who is on no roster\n")
+    got = taken(tmp_path / "pile", "id,name\n1,Ann One\n2,Bob Two\n")
+    assert texts(got) == {"2": ["// bob\n"], "(Cal Three_2_assignsubmission_file)": ["// cal, who is on no roster\n"]}
+    assert [one.id for one in got.taken_in.missing] == ["1"]
+
+
+# ---- found again by origin -------------------------------------------------------------------------------------------
+
+
+def results(got: Class) -> dict[str, tuple[str, ...]]:
+    return {one.key: tuple(file.sha256 for file in one.files) for one in got.submissions}
+
+
+def test_names_that_look_alike_keep_their_results(tmp_path: Path) -> None:
+    names = ["Ann  B", "Ann B", "ann b", "Ann-B", "Ann B.", "ANN B", "con", "nul.x", "COM1", "Ünö", "U\u0308no\u0308"]
+    for name in names:
+        put(tmp_path / f"pile/{name}/scan_01.cu", f"// {name}\n")
+    known = taken(tmp_path / "pile").taken_in
+    keys = [one.key for one in known.submissions]
+    assert len({key.casefold() for key in keys}) == len(names)
+    assert not {"con", "nul", "com1"} & {key.casefold().partition(".")[0] for key in keys}
+    for name in random.Random(1).sample(names, len(names)):  # each alone, as a late pile
+        late = tmp_path / f"late {name}"
+        put(late / f"{name}/scan_01.cu", f"// {name}\n")
+        put(late / f"{name}/scan_02.cu", f"// {name}, again\n")
+        now = taken(late, known=known).taken_in
+        assert [one.origin for one in now.submissions] == [printable(name)]
+        added = add(known, now)
+        assert added.new == ()
+        assert results(added.taken_in) == results(known)
+
+
+NAME = st.text(
+    st.sampled_from(string.ascii_letters + " .-_()0123456789äÄß\u0308日\u00a0'’&+"), min_size=1, max_size=12
+).filter(lambda name: name.strip(". ") and not name.casefold().endswith((".cu", ".txt", ".c", ".cc", ".tar", ".zip")))
+HOSTILE = st.sampled_from(
+    ["x_100_assignsubmission_file_", "ann_1_2_scan_01.cu.d", "submission_1", "anon_1_2_x", "scan-ann", "x-ann", "ann",
+     "Ann One", "s1", "01_sequential", "labs", "con", "ANN", "ann ", "s1 Ann One", "(s1)",
+     "Participant_1_assignsubmission_file"]
+)  # fmt: skip
+ROSTER = "id,name,email,login\ns1,Ann One,ann@example.org,ann\ns2,Bob Two,bob@example.org,bob\n"
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example({"0", "._"}, "", random.Random(1))
+@example({"0", "Thumbs.db"}, "", random.Random(1))
+@given(
+    st.sets(NAME | HOSTILE, min_size=2, max_size=6), st.sampled_from(["", ROSTER]), st.randoms(use_true_random=False)
+)
+def test_every_submission_appears_once_and_nobody_loses_anything(
+    tmp_path_factory: pytest.TempPathFactory, names: set[str], roster: str, rng: random.Random
+) -> None:
+    folder = tmp_path_factory.mktemp("class")
+    written: dict[str, str] = {}
+    for name in names:
+        if name not in (".", "..") and name.casefold() not in JUNK_FOLDERS:
+            written[name] = f"// the text of {name!r}\n"
+            put(folder / "pile" / name / "scan_01.cu", written[name])
+    first = taken(folder / "pile", roster, source="folders")
+    everything = [text for found in _texts(first) for text in found]
+    assert sorted(everything) == sorted(written.values()), "each file once, whosever it is"
+    assert len({one.key.casefold() for one in first.taken_in.submissions}) == len(first.taken_in.submissions)
+    # Whoever is given to a student alone is not changed by who else is there, nor by the order of the piles.
+    known = first.taken_in
+    order = [*written]
+    rng.shuffle(order)
+    for name in order:
+        late = folder / f"late {order.index(name)}"
+        put(late / name / "scan_01.cu", written[name])
+        added = add(known, taken(late, roster, known, source="folders").taken_in)
+        assert added.new == added.again == (), name
+        assert added.taken_in.submissions == known.submissions
+
+
+REST = st.sampled_from(
+    ["scan_01.cu", "x_100_assignsubmission_file_scan_01.cu", "_1_assignsubmission_file_/scan_01.cu", "1_2_scan_01.cu",
+     "LATE_1_2_scan_01.cu", "oneann_1_2_scan_01.cu", "text.html", "Ann One_1_assignsubmission_file/scan_01.cu",
+     "submission_1/scan_01.cu", "submission_metadata.yml", "01_sequential/scan.cu", "anon_1_2_scan_01.cu",
+     "link.html", "1_text.html", "LATE_1_text.html", "72_link.html"]
+)  # fmt: skip
+PEOPLE = [(1, "Ann One"), (2, "Bob Two"), (3, "Cal Three")]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.dictionaries(st.sampled_from(PEOPLE), REST, min_size=2), st.sampled_from(["moodle", "canvas"]), st.booleans())
+@example({(1, "Ann One"): "scan_01.cu", (2, "Bob Two"): "text.html"}, "canvas", True)
+def test_no_name_of_a_file_gives_it_to_another_participant(
+    tmp_path_factory: pytest.TempPathFactory, handed: dict[tuple[int, str], str], kind: str, has_roster: bool
+) -> None:
+    folder = tmp_path_factory.mktemp("export")
+    for (number, name), rest in handed.items():
+        squashed = "".join(reversed(name.casefold().split()))
+        own = f"{name}_{number}_assignsubmission_file_" if kind == "moodle" else f"{squashed}_{number}_7{number}_"
+        path = folder / "pile" / f"{own}{rest}"
+        if not path.exists() and not (kind == "canvas" and "/" in rest):
+            put(path, f"// {number}\n")
+    if not (folder / "pile").exists():
+        return
+    columns = "Identifier,Full name\n" if kind == "moodle" else CANVAS
+    rows = [
+        f"Participant {number},{name}\n"
+        if kind == "moodle"
+        else f'"{", ".join(reversed(name.split()))}",{number},,,A\n'
+        for number, name in PEOPLE
+    ]
+    try:
+        got = taken(folder / "pile", columns + "".join(rows) if has_roster else "")
+    except UsageError:
+        return  # no name says a lab
+    field = "moodle_participant" if kind == "moodle" else "canvas_user"
+    for one in got.taken_in.submissions:
+        assert not one.claims
+        for file in one.files:
+            assert got.sources[file.sha256].decode() == f"// {one.metadata[field]}\n"
+        if has_roster:
+            assert one.student
+            assert one.student.id == one.metadata[field]
+
+
+def _texts(got: TakenIn) -> list[list[str]]:
+    return [[got.sources[file.sha256].decode() for file in one.files] for one in got.taken_in.submissions]
+
+
+# ---- groups ----------------------------------------------------------------------------------------------------------
+
+
+def members(got: TakenIn) -> Mapping[str, tuple[str, ...]]:
+    return {key: tuple(found) for key, found in texts(got).items()}
+
+
+GROUPS = "id,name,email,group\ns1,Ann One,a@x.org,G 1\ns2,Bob Two,b@x.org,G 1\ns3,Cal Three,c@x.org,\n"
+
+
+@pytest.mark.parametrize("name", ["s1", "Bob Two", "G 1", "g1"])
+def test_a_group_of_the_roster_has_what_one_member_hands_in(tmp_path: Path, name: str) -> None:
+    put(tmp_path / f"pile/{name}/scan_01.cu", "// together\n")
+    put(tmp_path / "pile/s3/scan_01.cu", "// alone\n")
+    got = taken(tmp_path / "pile", GROUPS)
+    assert members(got) == {"s1": ("// together\n",), "s2": ("// together\n",), "s3": ("// alone\n",)}
+    assert [one.group.name if one.group else "" for one in got.taken_in.submissions] == ["G 1", "G 1", ""]
+    assert got.taken_in.missing == ()
+
+
+def test_moodles_and_canvas_groups(tmp_path: Path) -> None:
+    for name, number in (("Ann One", 1), ("Bob Two", 2)):
+        put(tmp_path / f"moodle/G 1-{name}_{number}_assignsubmission_file/scan_01.cu", "// together\n")
+    assert members(taken(tmp_path / "moodle", GROUPS)) == dict.fromkeys(("s1", "s2"), ("// together\n",))
+    put(tmp_path / "canvas/g1_502_9_scan_01.cu", "// together\n")
+    roster = CANVAS + '"One, Ann",501,s1,,A\n"Two, Bob",502,s2,,A\n"Three, Cal",503,s3,,A\n'
+    groups = "name,canvas_user_id,user_id,login_id,sections,group_name,canvas_group_id\n" + (
+        "Ann One,501,s1,,A,G 1,7\nBob Two,502,s2,,A,G 1,7\nCal Three,503,s3,,A,,\n"
+    )
+    got = taken(tmp_path / "canvas", roster, groups=groups)
+    assert sorted(one.student.name for one in got.taken_in.submissions if one.student) == ["Ann One", "Bob Two"]
+    assert all("canvas_user" not in one.metadata for one in got.taken_in.submissions), "it is one member's number"
+
+
+def test_a_groups_late_hand_in_is_everybodys(tmp_path: Path) -> None:
+    put(tmp_path / "pile/s1/scan_01.cu", "// first\n")
+    known = taken(tmp_path / "pile", GROUPS).taken_in
+    put(tmp_path / "late/s2/scan_01.cu", "// second\n")
+    added = add(known, taken(tmp_path / "late", GROUPS, known).taken_in)
+    assert added.again == ("s1", "s2")
+    assert [len(one.files) for one in added.taken_in.submissions] == [2, 2]
+    assert not [one for one in added.taken_in.submissions if one.claims]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("group,id\nG,s1\nG,nobody\n", "groups.csv:3: nobody is nobody on the roster"),
+        ("group,id\nG,s1\nH,s1\n", "groups.csv:3: s1 is in the group 'G' already"),
+        ("team of,id\nG,s1\n", "groups.csv:1: no column names groups"),
+    ],
+)
+def test_a_broken_file_of_groups_is_one_line(tmp_path: Path, text: str, told: str) -> None:
+    put(tmp_path / "pile/s1/scan_01.cu")
+    with pytest.raises(UsageError, match=told):
+        taken(tmp_path / "pile", GROUPS, groups=text)
+
+
+def test_german_headers(tmp_path: Path) -> None:
+    path = put(
+        tmp_path / "roster.csv", "Matrikelnummer;Nachname;Vorname;E-Mail-Adresse;Gruppe\n0012;Eins;Ann;a@x.org;A\n"
+    )
+    (student,) = read_roster(path).students
+    assert (student.id, student.name, student.email) == ("0012", "Ann Eins", "a@x.org")
+    path = put(tmp_path / "other.csv", "Name;Vorname;Matrikelnummer\nEins;Ann;0012\n")
+    assert read_roster(path).students[0].name == "Ann Eins"

@@ -1,0 +1,242 @@
+"""Cgroups: on a machine that has none, and in a small machine of its own (user-mode Linux) whose kernel has them.
+
+The small machine sees this one's files, has its own processes, and ends with the test. Debian and Ubuntu call the
+package user-mode-linux; without it these tests are skipped, and say so.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from needs import skip_without
+from scanlab.judging import cgroup
+from scanlab.on_demand import USER_MODE_LINUX
+from scanlab.paths import ROOT
+
+MACHINE = shutil.which("linux.uml") or ""
+SECONDS = 150
+ENTER = Path(os.environ.get("SCANLAB_BUILD", ROOT / "build"), "grader/runner/enter")
+
+INIT = """
+    mount -t proc proc /proc
+    mount -t sysfs sys /sys
+    mount -t cgroup2 none /sys/fs/cgroup
+    export PATH=/usr/local/cuda/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
+    export TMPDIR={folder} PYTHONPATH={package} PYTHONDONTWRITEBYTECODE=1 SCANLAB_BUILD={build} SCANLAB_NO_SETUP=1
+    cd {root}
+    {commands}
+    echo o > /proc/sysrq-trigger
+    sleep 10
+"""
+
+
+def run_in_a_machine(folder: Path, code: str, user: str = "") -> Any:
+    """Run Python code as root of a machine with cgroups, and return what it has put into `told`."""
+    skip_without(USER_MODE_LINUX)
+    if os.geteuid() != 0 or not ENTER.exists():
+        pytest.skip("not root, or the kit is not built")
+    end = f"import json, pathlib\npathlib.Path({str(folder / 'told.json')!r}).write_text(json.dumps(told))\n"
+    (folder / "code.py").write_text(f"{textwrap.dedent(code)}\n{end}")
+    python = sys.executable if not user else "/usr/bin/python3"
+    command = f"{user} {python} {folder}/code.py > {folder}/said 2>&1"
+    package = ROOT / "grader/python"
+    if user:  # who need not be allowed to read the kit's own folder
+        package = shutil.copytree(package, folder / "python", ignore=shutil.ignore_patterns("__pycache__"))
+    init = folder / "init"
+    text = INIT.format(folder=folder, package=package, build=ENTER.parents[2], root=ROOT, commands=command)
+    init.write_text(f"#!/bin/bash\n{textwrap.dedent(text)}")
+    init.chmod(0o755)
+    words = ["mem=3G", "rootfstype=hostfs", "rootflags=/", "rw", f"init={init}", "con=null", "con0=fd:0,fd:1", "quiet"]
+    with subprocess.Popen(
+        [MACHINE, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as machine:
+        try:
+            machine.wait(SECONDS)
+        finally:
+            machine.kill()
+    said = (folder / "said").read_text() if (folder / "said").exists() else "it did not start"
+    assert (folder / "told.json").exists(), said
+    return json.loads((folder / "told.json").read_text())
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> None:
+    cgroup.parent.cache_clear()
+
+
+def test_without_cgroups_there_is_no_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cgroup, "parent", lambda: None)
+    with cgroup.group(cgroup.Limits(1 << 30, 8)) as group:
+        assert group is None
+
+
+def test_a_folder_that_gives_no_memory_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "cgroup.procs").touch()
+    (tmp_path / "cgroup.subtree_control").write_text("hugetlb\n")
+    (tmp_path / "cgroup.subtree_control").chmod(0o400)
+    assert not cgroup._gives(tmp_path)
+    assert cgroup._make(tmp_path / "none", cgroup.Limits(1 << 30, 8)) is None
+
+
+def test_all_memory_of_a_group_is_limited_and_nothing_of_it_stays(tmp_path: Path) -> None:
+    told = run_in_a_machine(
+        tmp_path,
+        """
+        import fcntl, os, pathlib, subprocess, sys, time
+        from scanlab.judging import cgroup
+        told = {}
+        above = cgroup.parent()
+        told["above"] = str(above)
+        HUNGRY = {
+            "pages": "x = bytearray(200 << 20); print('GOT')",
+            "sockets": '''
+        import socket
+        kept = []
+        for _ in range(400):
+            one, other = socket.socketpair()
+            one.setblocking(False)
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)
+            try:
+                while True:
+                    one.send(bytes(1 << 16))
+            except BlockingIOError:
+                kept.append((one, other))
+        print("GOT")
+        ''',
+            "children": '''
+        import os, time
+        for _ in range(8):
+            if os.fork() == 0:
+                x = bytearray(30 << 20)
+                time.sleep(20)
+        print("GOT")
+        time.sleep(20)
+        ''',
+            "processes": '''
+        import os, time
+        for _ in range(100):
+            if os.fork() == 0:
+                time.sleep(20)
+        print("GOT")
+        ''',
+        }
+        for name, code in HUNGRY.items():
+            with cgroup.group(cgroup.Limits(100 << 20, 20)) as group:
+                command = [os.environ["SCANLAB_BUILD"] + "/grader/runner/enter", "--join", str(group.procs), "--"]
+                import textwrap
+                done = subprocess.Popen([*command, sys.executable, "-c", textwrap.dedent(code)],
+                                        stdout=open(os.environ["TMPDIR"] + "/out", "wb"), stderr=subprocess.STDOUT)
+                done.wait()
+                out = pathlib.Path(os.environ["TMPDIR"], "out").read_text()
+                print(name, done.returncode, out, flush=True)
+                told[name] = [done.returncode, out, group.is_out_of_memory(), group.folder.exists()]
+            told[name].append(group.folder.exists())
+        holder = subprocess.Popen([sys.executable, "-c", '''
+        import subprocess, sys, time
+        from scanlab.judging import cgroup
+        with cgroup.group(cgroup.Limits(100 << 20, 20)) as group:
+            child = subprocess.Popen(["sleep", "100"])
+            group.procs.write_text(str(child.pid))
+            print(group.folder, child.pid, flush=True)
+            time.sleep(100)
+        '''.replace("\\n        ", "\\n")], stdout=subprocess.PIPE, text=True)
+        folder, child = holder.stdout.readline().split()
+        time.sleep(1.5)
+        cgroup._sweep(above)
+        told["living"] = [os.path.exists(folder), os.path.exists(f"/proc/{child}")]
+        holder.kill()
+        holder.wait()
+        told["killed"] = [os.path.exists(folder), os.path.exists(f"/proc/{child}")]
+        cgroup._sweep(above)
+        told["swept"] = [os.path.exists(folder)]
+        """,
+    )
+    assert told["above"] == "/sys/fs/cgroup"
+    for name in ("pages", "sockets", "children"):
+        code, said, is_out_of_memory, existed, exists = told[name]
+        assert (code, is_out_of_memory, existed, exists) == (-9, True, True, False), name
+        assert "GOT" not in said or name == "children"
+    assert "GOT" not in told["processes"][1]
+    assert "BlockingIOError" in told["processes"][1]
+    assert told["living"] == [True, True]
+    assert told["killed"] == [True, True]
+    assert told["swept"] == [False]
+
+
+def test_a_user_to_whom_a_folder_was_given_has_groups(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    for above in tmp_path.parents[:2]:
+        above.chmod(0o755)
+    given = "/sys/fs/cgroup/given"
+    user = (
+        f"sh -c 'mkdir -p {given}/own && echo +memory +pids > /sys/fs/cgroup/cgroup.subtree_control && "
+        f"echo +memory +pids > {given}/cgroup.subtree_control && chown -R 1000 {given} && "
+        f'echo 0 > {given}/own/cgroup.procs && exec setpriv --reuid 1000 --regid 1000 --clear-groups "$@"\' --'
+    )
+    told = run_in_a_machine(
+        tmp_path,
+        """
+        from scanlab.judging import cgroup
+        told = [str(cgroup.parent())]
+        with cgroup.group(cgroup.Limits(1 << 28, 20)) as group:
+            told.append((group.folder / "memory.max").read_text().strip())
+        told.append(group.folder.exists())
+        """,
+        user,
+    )
+    assert told == ["/sys/fs/cgroup/given", str(1 << 28), False]
+
+
+def test_a_submission_is_compiled_and_run_in_a_group(tmp_path: Path) -> None:
+    told = run_in_a_machine(
+        tmp_path,
+        """
+        from pathlib import Path
+        from scanlab.judging import cgroup
+        from scanlab.judging import sandbox
+        from scanlab.process import run_group
+        from scanlab.judging.toolchain import Toolchain
+
+        out = Path.cwd() / ".scanlab" / "cgroup-test"
+        seen = []
+        made = cgroup._make
+
+        def make(above, limits):
+            found = made(above, limits)
+            seen.append(str(found[0]) if found else None)
+            return found
+
+        cgroup._make = make
+        sandbox.require()
+        with sandbox.in_a_group(["/bin/cat", "/proc/self/cgroup"], "vgpu") as command:
+            ran = run_group(command, 20).output
+        tools = Toolchain(Path("/usr/bin/true"), (13, 0), (), "none")
+        out.mkdir(parents=True, exist_ok=True)
+        compiled = sandbox.run_compiler(["/bin/sh", "-c", "cat /proc/self/cgroup || echo no proc"], Path("/tmp"), tools,
+                                        [], out, "vgpu", 60.0)
+        sandbox.COMPILER_GROUP = cgroup.Limits(64 << 20, 20)
+        big = sandbox.run_compiler(["/usr/bin/python3", "-c", "x = bytearray(200 << 20); print('GOT')"], Path("/tmp"),
+                                   tools, [], out, "vgpu", 60.0)
+        told = [seen, ran, compiled.code, compiled.output, big.is_out_of_memory, big.output,
+                [str(path) for path in cgroup.parent().glob("scanlab-*")]]
+        out.rmdir()
+        """,
+    )
+    seen, ran, code, said, is_out_of_memory, output, left = told
+    assert None not in seen
+    assert ran.strip().endswith(Path(seen[1]).name), told
+    assert (code, said.strip().splitlines()[-1]) == (0, "no proc"), told
+    assert is_out_of_memory, told
+    assert "GOT" not in output
+    assert left == []
