@@ -42,6 +42,7 @@ struct Setup {
   std::uint64_t max_warp_instructions = 10'000'000;
   vgpu::Observer* observer = nullptr;
   std::string label = "out";  ///< of the buffer, in messages
+  vgpu::FastPaths fast_paths = {};
 };
 
 inline Run run(const Kernel& kernel, const Setup& setup = {}) {
@@ -49,6 +50,7 @@ inline Run run(const Kernel& kernel, const Setup& setup = {}) {
   Run r;
   device.print = [&](std::string_view text) { r.printed += text; };
   device.schedule = setup.schedule;
+  device.fast_paths = setup.fast_paths;
   device.max_warp_instructions = setup.max_warp_instructions;
   if (setup.observer) device.attach(setup.observer);
   vgpu::LoadedModule* module = device.load(kernel.text());

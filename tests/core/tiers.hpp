@@ -12,7 +12,8 @@
 namespace scanlab::test {
 
 /// What `kernel` writes. Warps begin in lockstep, then each by itself in code for warps that stay together, and a
-/// random schedule runs the code for any warp alone: all give the same, with the same counts.
+/// random schedule runs the code for any warp alone: all give the same, with the same counts. So does every fast path
+/// switched off.
 inline std::vector<std::uint32_t> written(const Kernel& kernel, vgpu::Dim3 block, std::size_t words,
                                           unsigned blocks = 1) {
   using Order = vgpu::Schedule::Order;
@@ -35,6 +36,20 @@ inline std::vector<std::uint32_t> written(const Kernel& kernel, vgpu::Dim3 block
     // The same without anybody who listens.
     setup.observer = nullptr;
     CHECK(run(kernel, setup).out == r.out);
+  }
+  for (const vgpu::NamedFastPath& path : vgpu::fast_paths) {
+    INFO("without " << path.name);
+    vgpu::Counters counters;
+    Setup setup;
+    setup.grid.x = blocks;
+    setup.block = block;
+    setup.words = words;
+    setup.observer = &counters;
+    setup.fast_paths.*path.is_on = false;
+    CHECK(run(kernel, setup).out == out[3]);
+    CHECK(counters.counts().named() == counts[3]);
+    setup.observer = nullptr;
+    CHECK(run(kernel, setup).out == out[3]);
   }
   for (const int k : {0, 1, 2}) {
     CHECK(out[k] == out[3]);

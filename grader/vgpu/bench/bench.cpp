@@ -16,6 +16,7 @@ using namespace scanlab::bench;
 void list() {
   for (const Recipe& recipe : recipes()) fmt::print("{}\n", recipe.name);
   for (const ObserverSet& set : observer_sets()) fmt::print("--observers {}\n", set.name);
+  for (const scanlab::vgpu::NamedFastPath& path : scanlab::vgpu::fast_paths) fmt::print("--without {}\n", path.name);
 }
 
 const Program program{
@@ -27,6 +28,7 @@ const Program program{
     "  --repeat R          timed launches of each kernel under each set of observers (default 7)\n"
     "  --filter TEXT       only the kernels whose name contains it; may stand several times\n"
     "  --observers NAME    only this set of observers; may stand several times (default: all)\n"
+    "  --without PATH      times with this fast path switched off beside the others; may stand several times\n"
     "  --threads N         time launches on N threads of the host too (default: as many as there are processors)\n"
     "  --json FILE         write the times there; - is stdout, without the table\n"
     "  --list              print the names of the kernels and of the sets of observers\n"

@@ -37,6 +37,15 @@ void choose(std::string_view filter, std::vector<const Recipe*>& chosen) {
   if (!found) throw UsageError(fmt::format("no kernel's name contains \"{}\"; there are {}", filter, known));
 }
 
+const vgpu::NamedFastPath& path_called(std::string_view name) {
+  std::string known;
+  for (const vgpu::NamedFastPath& path : vgpu::fast_paths) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", path.name);
+    if (path.name == name) return path;
+  }
+  throw UsageError(fmt::format("no fast path is called \"{}\"; there are {}", name, known));
+}
+
 int complain(const Program& program, std::string_view text, Exit code) {
   if (!text.empty()) fmt::print(stderr, "{}: {}\n", program.name, text);
   if (code == Exit::usage) fmt::print(stderr, "{0}: see {0} --help\n", program.name);
@@ -53,9 +62,10 @@ Arguments parse(int argc, char** argv, const Program& program) {
       {"json", required_argument, nullptr, 'j'},
       {"list", no_argument, nullptr, 'l'},
       {"help", no_argument, nullptr, 'h'},
-      // Only vgpu-bench has the last two.
+      // Only vgpu-bench has the last three.
       {program.has_observers ? "observers" : nullptr, required_argument, nullptr, 'o'},
       {"threads", required_argument, nullptr, 't'},
+      {"without", required_argument, nullptr, 'w'},
       {nullptr, 0, nullptr, 0},
   };
   Arguments arguments;
@@ -72,6 +82,9 @@ Arguments parse(int argc, char** argv, const Program& program) {
         break;
       case 't':
         arguments.threads = number("threads", optarg, largest_threads);
+        break;
+      case 'w':
+        arguments.without.push_back(&path_called(optarg));
         break;
       case 'o':
         arguments.observers.push_back(optarg);

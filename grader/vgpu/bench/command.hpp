@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "vgpu/bench/cases.hpp"
+#include "vgpu/core/run/fast_paths.hpp"
 
 namespace scanlab::bench {
 
@@ -39,8 +40,9 @@ struct Arguments {
   unsigned threads = 0;                     ///< of the host, to compare with one; 0: as many as there are processors
   std::vector<const Recipe*> recipes;       ///< chosen by --filter, else all
   std::vector<std::string_view> observers;  ///< names, of --observers
-  std::string json;                         ///< a file, "-" for stdout, or empty
-  std::string kernels;                      ///< the file with the kernels
+  std::vector<const vgpu::NamedFastPath*> without;  ///< switched off for times of their own
+  std::string json;                                 ///< a file, "-" for stdout, or empty
+  std::string kernels;                              ///< the file with the kernels
 };
 
 struct Program {

@@ -24,6 +24,13 @@ std::vector<std::unique_ptr<vgpu::Observer>> make() {
   return made;
 }
 
+/// All fast paths but one, or all.
+vgpu::FastPaths paths_without(const vgpu::NamedFastPath* without) {
+  vgpu::FastPaths paths;
+  if (without) paths.*without->is_on = false;
+  return paths;
+}
+
 /// Attached for one launch.
 class Attached {
  public:
@@ -115,10 +122,11 @@ class Bench {
     if (checks == Checks::all) checks_.emplace(device);
   }
   void add(Case made) { prepared.emplace_back(device, module_, std::move(made)); }
-  /// Launches one of `prepared` while `set` listens.
-  std::uint64_t launch(std::size_t k, const ObserverSet& set, Sample& sample) {
-    auto observers = set.make();
+  /// Launches one of `prepared` as `series` has it.
+  std::uint64_t launch(std::size_t k, const Series& series, Sample& sample) {
+    auto observers = series.observers->make();
     const Attached attached(device, observers);
+    device.fast_paths = paths_without(series.without);
     return prepared[k].launch(sample);
   }
 
@@ -149,12 +157,12 @@ void warm_up(Benches& benches, std::size_t k, Measured& measured) {
     Prepared& prepared = bench.prepared[k];
     prepared.spoil();
     Sample ignored;
-    const std::uint64_t instructions = bench.launch(k, *series.observers, ignored);
-    verify(prepared.made(), prepared.output(), fmt::format("observers {}", series.observers->name));
+    const std::uint64_t instructions = bench.launch(k, series, ignored);
+    verify(prepared.made(), prepared.output(), fmt::format("observers {}", series.name()));
     if (measured.warp_instructions != 0 && instructions != measured.warp_instructions)
       throw WrongResult(fmt::format("{}: {} warp-instructions with observers {}, {} with {}", measured.name,
-                                    instructions, series.observers->name, measured.warp_instructions,
-                                    measured.series.front().observers->name));
+                                    instructions, series.name(), measured.warp_instructions,
+                                    measured.series.front().name()));
     measured.warp_instructions = instructions;
   }
   // The active lanes are a fact about the kernel, whichever observers are timed.
@@ -167,16 +175,17 @@ void warm_up(Benches& benches, std::size_t k, Measured& measured) {
 }
 
 /// The launch on several threads that is checked and not timed.
-void check_parallel(vgpu::Device& device, Prepared& prepared, const Measured& measured) {
-  device.threads = measured.parallel.threads;
+void check_parallel(vgpu::Device& device, Prepared& prepared, const Measured& measured, const Parallel& parallel) {
+  device.threads = parallel.threads;
+  device.fast_paths = paths_without(parallel.without);
   prepared.spoil();
   Sample ignored;
   const std::uint64_t instructions = prepared.launch(ignored);
   device.threads = 1;
-  verify(prepared.made(), prepared.output(), fmt::format("{} threads", measured.parallel.threads));
+  verify(prepared.made(), prepared.output(), fmt::format("{} threads", parallel.threads));
   if (instructions != measured.warp_instructions)
     throw WrongResult(fmt::format("{}: {} warp-instructions on {} threads, {} on one", measured.name, instructions,
-                                  measured.parallel.threads, measured.warp_instructions));
+                                  parallel.threads, measured.warp_instructions));
 }
 
 }  // namespace
@@ -191,6 +200,10 @@ const std::vector<ObserverSet>& observer_sets() {
       {"all", make<vgpu::Counters>, true},
   };
   return sets;
+}
+
+std::string Series::name() const {
+  return without ? fmt::format("{} without {}", observers->name, without->name) : observers->name;
 }
 
 double Parallel::ratio() const {
@@ -223,26 +236,32 @@ std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments,
     measured.title = made.title;
     measured.threads = made.threads();
     measured.block_threads = made.block.count();
-    for (const ObserverSet* observers : sets) measured.series.push_back({observers, {}});
-    warm_up(benches, all.size() - 1, measured);
-    if (threads > 1) {
-      measured.parallel.threads = threads;
-      check_parallel(benches.plain.device, benches.plain.prepared.back(), measured);
+    for (const ObserverSet* observers : sets) {
+      measured.series.push_back({observers, nullptr, {}});
+      for (const vgpu::NamedFastPath* without : arguments.without) measured.series.push_back({observers, without, {}});
     }
+    warm_up(benches, all.size() - 1, measured);
+    if (threads == 1) continue;
+    measured.parallel.push_back({nullptr, threads, {}, {}});
+    for (const vgpu::NamedFastPath* without : arguments.without)
+      if (without->is_parallel) measured.parallel.push_back({without, threads, {}, {}});
+    for (const Parallel& parallel : measured.parallel)
+      check_parallel(benches.plain.device, benches.plain.prepared.back(), measured, parallel);
   }
   vgpu::Device& device = benches.plain.device;
   for (unsigned round = 0; round < arguments.repeat; ++round) {
     for (std::size_t k = 0; k < all.size(); ++k) {
       for (Series& series : all[k].series)
-        benches.of(*series.observers).launch(k, *series.observers, series.samples.emplace_back());
-      if (threads == 1) continue;
-      Parallel& parallel = all[k].parallel;
-      for (auto* const samples : {&parallel.one, &parallel.several}) {
-        device.threads = samples == &parallel.one ? 1 : threads;
-        // The second of two, as in a program that launches again and again: the threads are awake.
-        Sample ignored;
-        benches.plain.prepared[k].launch(ignored);
-        benches.plain.prepared[k].launch(samples->emplace_back());
+        benches.of(*series.observers).launch(k, series, series.samples.emplace_back());
+      for (Parallel& parallel : all[k].parallel) {
+        device.fast_paths = paths_without(parallel.without);
+        for (auto* const samples : {&parallel.one, &parallel.several}) {
+          device.threads = samples == &parallel.one ? 1 : threads;
+          // The second of two, as in a program that launches again and again: the threads are awake.
+          Sample ignored;
+          benches.plain.prepared[k].launch(ignored);
+          benches.plain.prepared[k].launch(samples->emplace_back());
+        }
       }
       device.threads = 1;
     }

@@ -9,6 +9,7 @@
 
 #include "vgpu/bench/command.hpp"
 #include "vgpu/bench/timing.hpp"
+#include "vgpu/core/run/fast_paths.hpp"
 #include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::bench {
@@ -26,11 +27,15 @@ const std::vector<ObserverSet>& observer_sets();
 /// A case under one set of observers.
 struct Series {
   const ObserverSet* observers = nullptr;
+  const vgpu::NamedFastPath* without = nullptr;  ///< switched off, or null
   std::vector<Sample> samples;
+  /// "both", "both without rows".
+  std::string name() const;
 };
 
 /// Launches without observers, in turn on one thread of the host and on several.
 struct Parallel {
+  const vgpu::NamedFastPath* without = nullptr;
   unsigned threads = 0;
   std::vector<Sample> one, several;
   /// How many times faster the fastest launch is, on the clock.
@@ -42,7 +47,7 @@ struct Measured {
   std::uint64_t threads = 0, block_threads = 0, warp_instructions = 0;
   double active_lanes = 0;  ///< a warp-instruction
   std::vector<Series> series;
-  Parallel parallel;  ///< empty when there is only one thread
+  std::vector<Parallel> parallel;  ///< none when there is only one thread
 
   /// Nanoseconds of processor time a simulated thread; the fastest launch, and the one in the middle.
   double min_ns(const Series& s) const;

@@ -11,7 +11,10 @@ std::string table(const std::vector<Measured>& all, const Arguments& arguments) 
       "n = {}, {} launches each, processor time; ns a thread: min / median, M: million warp-instructions a second "
       "(median)\n{:<26}{:>9}{:>7}",
       arguments.n, arguments.repeat, "kernel", "threads", "lanes");
-  for (const Series& series : all.front().series) text += fmt::format("{:>17}{:>7}", series.observers->name, "M");
+  for (const Series& series : all.front().series) {
+    const std::string name = series.without ? fmt::format("-{}", series.without->name) : series.observers->name;
+    text += fmt::format("{:>17}{:>7}", name.substr(0, 17), "M");
+  }
   text += '\n';
   for (const Measured& measured : all) {
     text += fmt::format("{:<26}{:>9}{:>7.1f}", measured.title, measured.threads, measured.active_lanes);
@@ -22,14 +25,16 @@ std::string table(const std::vector<Measured>& all, const Arguments& arguments) 
     }
     text += '\n';
   }
-  const unsigned threads = all.front().parallel.threads;
-  if (threads <= 1) return text;
+  if (all.front().parallel.empty()) return text;
   text += fmt::format("\ntime on the clock, ms a launch behind another, fastest of {}\n{:<26}{:>12}{:>12}{:>8}\n",
-                      arguments.repeat, "kernel", "1 thread", fmt::format("{} threads", threads), "ratio");
+                      arguments.repeat, "kernel", "1 thread",
+                      fmt::format("{} threads", all.front().parallel.front().threads), "ratio");
   for (const Measured& measured : all) {
-    const Parallel& p = measured.parallel;
-    text += fmt::format("{:<26}{:>12.2f}{:>12.2f}{:>8.2f}\n", measured.title, min_wall_ns(p.one) * 1e-6,
-                        min_wall_ns(p.several) * 1e-6, p.ratio());
+    for (const Parallel& p : measured.parallel) {
+      text += fmt::format("{:<26}{:>12.2f}{:>12.2f}{:>8.2f}{}\n", measured.title, min_wall_ns(p.one) * 1e-6,
+                          min_wall_ns(p.several) * 1e-6, p.ratio(),
+                          p.without ? fmt::format("  without {}", p.without->name) : "");
+    }
   }
   return text;
 }
@@ -39,7 +44,7 @@ nlohmann::ordered_json json(const std::vector<Measured>& all, const Arguments& a
   for (const Measured& measured : all) {
     nlohmann::ordered_json observers = nlohmann::ordered_json::object();
     for (const Series& series : measured.series) {
-      observers[series.observers->name] = json(series.samples);
+      observers[series.name()] = json(series.samples);
     }
     cases.push_back({{"name", measured.name},
                      {"title", measured.title},
@@ -48,9 +53,9 @@ nlohmann::ordered_json json(const std::vector<Measured>& all, const Arguments& a
                      {"warp_instructions", measured.warp_instructions},
                      {"active_lanes", measured.active_lanes},
                      {"observers", observers}});
-    const Parallel& p = measured.parallel;
-    if (p.threads > 1)
-      cases.back()["parallel"] = {{"threads", p.threads}, {"one", json(p.one)}, {"several", json(p.several)}};
+    if (measured.parallel.empty()) continue;
+    const Parallel& p = measured.parallel.front();
+    cases.back()["parallel"] = {{"threads", p.threads}, {"one", json(p.one)}, {"several", json(p.several)}};
   }
   return {{"schema", "scanlab-vgpu-bench"},
           {"version", 1},

@@ -131,18 +131,18 @@ Forms approx_forms() {
   add_f32<BinaryLogarithm>(forms, "lg2.approx", OneSource{});
   add_f32<Sine>(forms, "sin.approx", OneSource{});
   add_f32<Cosine>(forms, "cos.approx", OneSource{});
-  forms.lanes<Approx<HyperbolicTangent, false>, f32, f32>("tanh.approx.f32");
-  forms.lanes<Approx<ReciprocalRoot, false>, f64, f64>("rsqrt.approx.f64");
-  forms.lanes<GrossReciprocal, f64, f64>("rcp.approx.ftz.f64");
-  forms.lanes<GrossReciprocalRoot, f64, f64>("rsqrt.approx.ftz.f64");
-  forms.lanes<ApproxHalf<PowerOfTwo, f16, false>, f16, f16>("ex2.approx.f16");
-  forms.lanes<ApproxPair<PowerOfTwo, f16, false>, u32, u32>("ex2.approx.f16x2");
-  forms.lanes<ApproxHalf<PowerOfTwo, bf16, true>, bf16, bf16>("ex2.approx.ftz.bf16");
-  forms.lanes<ApproxPair<PowerOfTwo, bf16, true>, u32, u32>("ex2.approx.ftz.bf16x2");
-  forms.lanes<ApproxHalf<HyperbolicTangent, f16, false>, f16, f16>("tanh.approx.f16");
-  forms.lanes<ApproxPair<HyperbolicTangent, f16, false>, u32, u32>("tanh.approx.f16x2");
-  forms.lanes<ApproxHalf<HyperbolicTangent, bf16, false>, bf16, bf16>("tanh.approx.bf16");
-  forms.lanes<ApproxPair<HyperbolicTangent, bf16, false>, u32, u32>("tanh.approx.bf16x2");
+  forms.rare<Approx<HyperbolicTangent, false>, f32, f32>("tanh.approx.f32");
+  forms.rare<Approx<ReciprocalRoot, false>, f64, f64>("rsqrt.approx.f64");
+  forms.rare<GrossReciprocal, f64, f64>("rcp.approx.ftz.f64");
+  forms.rare<GrossReciprocalRoot, f64, f64>("rsqrt.approx.ftz.f64");
+  forms.rare<ApproxHalf<PowerOfTwo, f16, false>, f16, f16>("ex2.approx.f16");
+  forms.rare<ApproxPair<PowerOfTwo, f16, false>, u32, u32>("ex2.approx.f16x2");
+  forms.rare<ApproxHalf<PowerOfTwo, bf16, true>, bf16, bf16>("ex2.approx.ftz.bf16");
+  forms.rare<ApproxPair<PowerOfTwo, bf16, true>, u32, u32>("ex2.approx.ftz.bf16x2");
+  forms.rare<ApproxHalf<HyperbolicTangent, f16, false>, f16, f16>("tanh.approx.f16");
+  forms.rare<ApproxPair<HyperbolicTangent, f16, false>, u32, u32>("tanh.approx.f16x2");
+  forms.rare<ApproxHalf<HyperbolicTangent, bf16, false>, bf16, bf16>("tanh.approx.bf16");
+  forms.rare<ApproxPair<HyperbolicTangent, bf16, false>, u32, u32>("tanh.approx.bf16x2");
   return forms;
 }
 

@@ -289,7 +289,7 @@ Forms bits_forms() {
     forms.lanes<Or, U, U, U>("or" + type);
     forms.lanes<Xor, U, U, U>("xor" + type);
     forms.lanes<Not, U, U>("not" + type);
-    forms.lanes<LogicalNot, U, U>("cnot" + type);
+    forms.rare<LogicalNot, U, U>("cnot" + type);
     forms.lanes<ShiftLeft, U, U, u32>("shl" + type);
     forms.lanes<ShiftRight, U, U, u32>("shr" + type);
     forms.lanes<ShiftRight, U, U, u32>("shr" + type_name<U>());
@@ -304,26 +304,26 @@ Forms bits_forms() {
   for_types<u32, s32, u64, s64>([&]<class T>() {
     const std::string type = type_name<T>();
     forms.lanes<ExtractField, T, T, u32, u32>("bfe" + type);
-    forms.lanes<FindHighest<false>, u32, T>("bfind" + type);
-    forms.lanes<FindHighest<true>, u32, T>("bfind.shiftamt" + type);
+    forms.rare<FindHighest<false>, u32, T>("bfind" + type);
+    forms.rare<FindHighest<true>, u32, T>("bfind.shiftamt" + type);
   });
   for_types<u32, u64>([&]<class U>() {
     const std::string type = bits_name<U>();
     forms.lanes<InsertField, U, U, U, u32, u32>("bfi" + type);
     forms.lanes<CountOnes, u32, U>("popc" + type);
     forms.lanes<CountLeadingZeros, u32, U>("clz" + type);
-    forms.lanes<Reverse, U, U>("brev" + type);
+    forms.rare<Reverse, U, U>("brev" + type);
   });
-  forms.lanes<FindNthSet, u32, u32, u32, s32>("fns.b32");
-  forms.lanes<ExtendField<Excess::clamp, u32>, u32, u32, u32>("szext.clamp.u32");
-  forms.lanes<ExtendField<Excess::clamp, s32>, u32, u32, u32>("szext.clamp.s32");
-  forms.lanes<ExtendField<Excess::wrap, u32>, u32, u32, u32>("szext.wrap.u32");
-  forms.lanes<ExtendField<Excess::wrap, s32>, u32, u32, u32>("szext.wrap.s32");
-  forms.lanes<MakeMask<Excess::clamp>, u32, u32, u32>("bmsk.clamp.b32");
-  forms.lanes<MakeMask<Excess::wrap>, u32, u32, u32>("bmsk.wrap.b32");
+  forms.rare<FindNthSet, u32, u32, u32, s32>("fns.b32");
+  forms.rare<ExtendField<Excess::clamp, u32>, u32, u32, u32>("szext.clamp.u32");
+  forms.rare<ExtendField<Excess::clamp, s32>, u32, u32, u32>("szext.clamp.s32");
+  forms.rare<ExtendField<Excess::wrap, u32>, u32, u32, u32>("szext.wrap.u32");
+  forms.rare<ExtendField<Excess::wrap, s32>, u32, u32, u32>("szext.wrap.s32");
+  forms.rare<MakeMask<Excess::clamp>, u32, u32, u32>("bmsk.clamp.b32");
+  forms.rare<MakeMask<Excess::wrap>, u32, u32, u32>("bmsk.wrap.b32");
 
   forms.lanes<Permute, u32, u32, u32, u32>("prmt.b32");
-  const auto mode = [&]<class Op>(Op, const char* spelling) { forms.lanes<Op, u32, u32, u32, u32>(spelling); };
+  const auto mode = [&]<class Op>(Op, const char* spelling) { forms.rare<Op, u32, u32, u32, u32>(spelling); };
   mode(PermuteMode<0x3210, 0x4321, 0x5432, 0x6543>{}, "prmt.b32.f4e");   // forward four of eight
   mode(PermuteMode<0x5670, 0x6701, 0x7012, 0x0123>{}, "prmt.b32.b4e");   // backward four
   mode(PermuteMode<0x0000, 0x1111, 0x2222, 0x3333>{}, "prmt.b32.rc8");   // one byte four times

@@ -1,32 +1,30 @@
-// setp: comparisons whose result is a predicate (PTX ISA, Comparison and Selection Instructions).
+// setp and set: comparisons whose result is a predicate or a value (PTX ISA, Comparison and Selection Instructions).
 #include "vgpu/core/alu/comparisons.hpp"
 
 namespace scanlab::vgpu {
 
 namespace {
 
-enum class Second : u8 { absent, present };  ///< a second destination, op[4]
+// --- setp
+// ---------------------------------------------------------------------------------------------------------------
 
-/// setp: p is the comparison combined with c, q its opposite combined with c.
-template <Logic logic, Sense sense, Second second>
-[[gnu::always_inline]] inline const Inst* set_predicates(Warp& warp, const Inst* inst, Mask holds) {
-  const Mask p = combined<logic, sense>(warp, inst, holds);
-  if constexpr (second == Second::present) {
-    const Mask q = combined<logic, sense>(warp, inst, ~holds);
-    write_predicate(warp, inst->op[0], p);
-    write_predicate(warp, inst->op[4], q);
-  } else {
-    write_predicate(warp, inst->op[0], p);
-  }
+template <class Compare, class T>
+const Inst* setp(Warp& warp, const Inst* inst) {
+  write_predicate(warp, inst->op[0], compared<Compare, T>(warp, inst));
   return proceed(warp, inst + 1);
 }
-template <class Compare, class T, bool ftz>
-const Inst* setp(Warp& warp, const Inst* inst) {
-  return set_predicates<Logic::none, Sense::plain, Second::absent>(warp, inst, compared<Compare, T, ftz>(warp, inst));
+/// p is the comparison combined with c, q its opposite combined with c.
+const Inst* set_predicates(Warp& warp, const Inst* inst, Mask holds) {
+  const auto form = std::bit_cast<CombinedForm>(inst->imm);
+  const Mask p = combined(warp, inst, form, holds);
+  const Mask q = combined(warp, inst, form, ~holds);
+  write_predicate(warp, inst->op[0], p);
+  if (form.value != 0) write_predicate(warp, inst->op[4], q);
+  return proceed(warp, inst + 1);
 }
-template <auto compare, Logic logic, Sense sense, Second second>
+template <auto compare>
 const Inst* setp_combined(Warp& warp, const Inst* inst) {
-  return set_predicates<logic, sense, second>(warp, inst, compare(warp, inst));
+  return set_predicates(warp, inst, compare(warp, inst));
 }
 
 /// setp of a pair: p is for the low half, q for the high one; each is combined with c.
@@ -40,68 +38,129 @@ const Inst* setp_pair(Warp& warp, const Inst* inst) {
   return proceed(warp, inst + 1);
 }
 
+// --- set
+// ----------------------------------------------------------------------------------------------------------------
+
+/// One value in the active lanes of op[0] where `which` is set, zero in the others.
+template <class U>
+[[gnu::noinline]] void write_where(Warp& warp, const Inst* inst, Mask which, U value) {
+  U* const to = lanes_at<U>(warp, inst->op[0]);
+  for (unsigned chunk = 0; chunk < VectorOf<U>::count; ++chunk) {
+    Vector<Signed<U>> chosen, active;
+    expand<Signed<U>>(chosen, which, chunk);
+    expand<Signed<U>>(active, warp.active, chunk);
+    Vector<U>& old = vector_at(to, chunk);
+    const Vector<U> values = Vector<U>{} + value;
+    old = active ? (chosen ? values : Vector<U>{}) : old;
+  }
+}
+template <auto compare, class U>
+const Inst* set(Warp& warp, const Inst* inst) {
+  const auto form = std::bit_cast<CombinedForm>(inst->imm);
+  write_where(warp, inst, combined(warp, inst, form, compare(warp, inst)), static_cast<U>(form.value));
+  return proceed(warp, inst + 1);
+}
+
+/// `value` in each half where its mask is set.
+[[gnu::noinline]] void write_pair_where(Warp& warp, const Inst* inst, Mask low, Mask high, u32 value) {
+  u32* const to = lanes_at<u32>(warp, inst->op[0]);
+  for_each_lane(warp.active, [&](unsigned lane) {
+    to[lane] = ((low >> lane) & 1u ? value : 0u) | ((high >> lane) & 1u ? value << 16 : 0u);
+  });
+}
+/// set of a pair.
+template <class Compare, class H, bool ftz>
+const Inst* set_pair(Warp& warp, const Inst* inst) {
+  const auto form = std::bit_cast<CombinedForm>(inst->imm);
+  const Mask low = combined(warp, inst, form, compared_half<Compare, H, ftz, 0>(warp, inst));
+  const Mask high = combined(warp, inst, form, compared_half<Compare, H, ftz, 1>(warp, inst));
+  write_pair_where(warp, inst, low, high, form.value);
+  return proceed(warp, inst + 1);
+}
+
 // --- the forms -------------------------------------------------------------------------------------------------------
 
-struct SetpForms {
-  LogicForms one;  ///< one destination
-  LogicForms two;  ///< p|q
+constexpr u32 one_f16 = 0x3c00, one_bf16 = 0x3f80, one_f32 = 0x3f800000;
+
+struct CompareForms {
+  LogicForms setp;
+  LogicForms setp_two;  ///< p|q
+  LogicForms set;
 };
 
-template <auto compare, Second second>
-constexpr Combinations setp_combinations() {
-  using enum Logic;
-  using enum Sense;
-  return {setp_combined<compare, none, plain, second>,
-          {setp_combined<compare, and_, plain, second>, setp_combined<compare, or_, plain, second>,
-           setp_combined<compare, xor_, plain, second>},
-          {setp_combined<compare, and_, negated, second>, setp_combined<compare, or_, negated, second>,
-           setp_combined<compare, xor_, negated, second>}};
-}
-[[gnu::cold]] void add_setp(SetpForms& forms, const std::string& compare, const std::string& tail,
-                            const Combinations& one, const Combinations& two, ptx::Type type) {
-  forms.one.add("setp." + compare, tail, one, ptx::Type::pred, type);
-  forms.two.add("setp." + compare, tail, two, ptx::Type::pred, type);
-}
+/// The handlers of one comparison of one type.
+struct CompareHandlers {
+  ptx::Type type;
+  Handler setp_bare;  ///< without logic, if there is one
+  Handler setp, set_u16, set_u32;
+  Handler setp_pair, set_pair;  ///< of two 16-bit numbers
+};
 template <class Compare, class T, bool ftz = false>
-[[gnu::cold]] void add_compare(SetpForms& forms, const char* compare, const std::string& tail) {
+constexpr CompareHandlers handlers_of() {
   constexpr auto mask = compared_apart<Compare, T, ftz>;
-  static constexpr Combinations one = [] {
-    Combinations handlers = setp_combinations<mask, Second::absent>();
-    handlers.bare = setp<Compare, T, ftz>;
-    return handlers;
-  }();
-  static constexpr Combinations two = setp_combinations<mask, Second::present>();
-  add_setp(forms, compare, tail, one, two, type_of<T>);
+  CompareHandlers made = {type_of<T>, nullptr, setp_combined<mask>, set<mask, u16>, set<mask, u32>, nullptr, nullptr};
+  if constexpr (std::is_enum_v<T>) {
+    made.setp_pair = setp_pair<Compare, T, ftz>;
+    made.set_pair = set_pair<Compare, T, ftz>;
+  } else if constexpr (!ftz) {
+    made.setp_bare = setp<Compare, T>;
+  }
+  return made;
 }
 
-SetpForms setp_forms() {
-  SetpForms forms;
-  for_integer_compares([&]<class Compare, class T>(const char* compare, const std::string& type) {
-    add_compare<Compare, T>(forms, compare, type);
-  });
-  for_float_compares([&]<class Compare>(const char* compare) {
-    add_compare<Compare, f32>(forms, compare, ".f32");
-    add_compare<Compare, f32, true>(forms, compare, ".ftz.f32");
-    add_compare<Compare, f64>(forms, compare, ".f64");
-    add_compare<Compare, f16>(forms, compare, ".f16");
-    add_compare<Compare, f16, true>(forms, compare, ".ftz.f16");
-    add_compare<Compare, bf16>(forms, compare, ".bf16");
-    const auto add_pair = [&](const std::string& tail, Handler run) {
-      forms.two.add(std::string("setp.") + compare, tail, run, 0, ptx::Type::pred, ptx::Type::f16x2);
-    };
-    add_pair(".f16x2", setp_pair<Compare, f16, false>);
-    add_pair(".ftz.f16x2", setp_pair<Compare, f16, true>);
-    add_pair(".bf16x2", setp_pair<Compare, bf16, false>);
-  });
-  return forms;
+/// `type` as it is written, with its dot; `flush` is ".ftz" or nothing.
+void add_compare(CompareForms& forms, const std::string& compare, const std::string& flush, const std::string& type,
+                 const CompareHandlers& run) {
+  const std::string setp = "setp." + compare, tail = flush + type;
+  forms.setp.add(setp, tail, run.setp, 0, ptx::Type::pred, run.type, run.setp_bare);
+  forms.setp_two.add(setp, tail, run.setp, 1, ptx::Type::pred, run.type);
+
+  const auto add_set = [&](const std::string& types, Handler handler, u32 value, ptx::Type d, ptx::Type s) {
+    forms.set.add("set." + compare, flush + types, handler, value, d, s);
+  };
+  add_set(".u32" + type, run.set_u32, ~u32{0}, ptx::Type::u32, run.type);
+  add_set(".s32" + type, run.set_u32, ~u32{0}, ptx::Type::s32, run.type);
+  if (!run.set_pair) {
+    add_set(".f32" + type, run.set_u32, one_f32, ptx::Type::f32, run.type);
+    add_set(".f16" + type, run.set_u16, one_f16, ptx::Type::f16, run.type);
+    return;
+  }
+  const u32 one = run.type == ptx::Type::f16 ? one_f16 : one_bf16;
+  forms.setp_two.add(setp, tail + "x2", run.setp_pair, 0, ptx::Type::pred, ptx::Type::f16x2);
+  add_set(type + type, run.set_u16, one, run.type, run.type);
+  add_set(".u16" + type, run.set_u16, 0xffff, ptx::Type::u16, run.type);
+  add_set(".s16" + type, run.set_u16, 0xffff, ptx::Type::s16, run.type);
+  add_set(type + "x2" + type + "x2", run.set_pair, one, ptx::Type::f16x2, ptx::Type::f16x2);
+  add_set(".u32" + type + "x2", run.set_pair, 0xffff, ptx::Type::u32, ptx::Type::f16x2);
+  add_set(".s32" + type + "x2", run.set_pair, 0xffff, ptx::Type::s32, ptx::Type::f16x2);
+}
+
+const CompareForms& compare_forms() {
+  static const CompareForms all = [] {
+    CompareForms forms;
+    for_integer_compares([&]<class Compare, class T>(const char* compare, const std::string& type) {
+      add_compare(forms, compare, "", type, handlers_of<Compare, T>());
+    });
+    for_float_compares([&]<class Compare>(const char* compare) {
+      add_compare(forms, compare, "", ".f32", handlers_of<Compare, f32>());
+      add_compare(forms, compare, ".ftz", ".f32", handlers_of<Compare, f32, true>());
+      add_compare(forms, compare, "", ".f64", handlers_of<Compare, f64>());
+      add_compare(forms, compare, "", ".f16", handlers_of<Compare, f16>());
+      add_compare(forms, compare, ".ftz", ".f16", handlers_of<Compare, f16, true>());
+      add_compare(forms, compare, "", ".bf16", handlers_of<Compare, bf16>());
+    });
+    return forms;
+  }();
+  return all;
 }
 
 }  // namespace
 
 std::optional<AluSelection> select_compare(const ptx::Instruction& instruction) {
-  if (instruction.opcode != "setp" || instruction.operands.empty()) return std::nullopt;
-  static const SetpForms forms = setp_forms();
-  if (instruction.operands[0].kind != ptx::Operand::Kind::pair) return forms.one.find(instruction);
+  if (instruction.operands.empty()) return std::nullopt;
+  if (instruction.opcode == "set") return compare_forms().set.find(instruction);
+  if (instruction.opcode != "setp") return std::nullopt;
+  if (instruction.operands[0].kind != ptx::Operand::Kind::pair) return compare_forms().setp.find(instruction);
   // p|q is looked up as p, in the table for it; p|_ is p, unless p is for one half and _ for the other.
   const std::vector<ptx::Operand>& pair = instruction.operands[0].elements;
   if (pair.size() != 2) return std::nullopt;
@@ -110,7 +169,7 @@ std::optional<AluSelection> select_compare(const ptx::Instruction& instruction) 
   const bool has_second = is_sink(pair[0]) || !is_sink(pair[1]) || instruction.modifiers.back().ends_with("x2");
   ptx::Instruction single = instruction;
   single.operands[0] = is_sink(pair[0]) ? pair[1] : pair[0];
-  auto selection = (has_second ? forms.two : forms.one).find(std::move(single));
+  auto selection = (has_second ? compare_forms().setp_two : compare_forms().setp).find(std::move(single));
   if (selection && has_second) selection->type[4] = ptx::Type::pred;
   return selection;
 }

@@ -95,25 +95,14 @@ template <class Compare, class T, bool ftz>
 
 /// How a comparison is combined with the predicate op[3].
 enum class Logic : u8 { none, and_, or_, xor_ };
-enum class Sense : u8 { plain, negated };    ///< of that predicate
-enum class Second : u8 { absent, present };  ///< a second destination, op[4]
+enum class Sense : u8 { plain, negated };  ///< of that predicate
 
-template <Logic logic, Sense sense>
-Mask combined(Warp& warp, const Inst* inst, Mask holds) {
-  if constexpr (logic == Logic::none) return holds;
-  const Mask given = warp.predicate(inst->op[3]);
-  const Mask other = sense == Sense::negated ? ~given : given;
-  if constexpr (logic == Logic::and_) return holds & other;
-  if constexpr (logic == Logic::or_) return holds | other;
-  return holds ^ other;
-}
-
-/// The same for handlers that find out at run time: what `Inst::imm` holds.
+/// What Inst::imm holds of a form.
 struct CombinedForm {
   Logic logic = Logic::none;
   Sense sense = Sense::plain;
   u16 unused = 0;
-  u32 value = 0;  ///< set: what is written where the comparison holds
+  u32 value = 0;  ///< set: what is written where the comparison holds; setp: 1 if there is a second destination, op[4]
 };
 static_assert(sizeof(CombinedForm) == sizeof(u64));
 
@@ -135,38 +124,21 @@ template <class Compare, class H, bool ftz, unsigned k>
   half_to_f32<H, ftz, k>(second, lanes_at<u32>(warp, inst->op[2]));
   return compared_as_f32<Compare>(first, second);
 }
-// --- what the tables of forms are made of
-// ------------------------------------------------------------------------------
-
-/// The handlers of one instruction and one comparison: without c, then with each logic.
-struct Combinations {
-  Handler bare;
-  Handler plain[3], negated[3];  ///< and, or, xor; null where there is none
-};
+// --- the forms -------------------------------------------------------------------------------------------------------
 
 /// Forms with op[3] as it is, and with op[3] negated.
 struct LogicForms {
   Forms plain, negated;
 
-  /// Adds head{.and|.or|.xor}tail, where d and s are the types of the destination and of a and b.
-  [[gnu::cold]] void add(const std::string& head, const std::string& tail, const Combinations& handlers, ptx::Type d,
-                         ptx::Type s) {
-    constexpr const char* names[] = {".and", ".or", ".xor"};
-    constexpr ptx::Type p = ptx::Type::pred;
-    plain.add(head + tail, handlers.bare, {d, s, s});
-    for (unsigned k = 0; k < 3; ++k) {
-      if (handlers.plain[k]) plain.add(head + names[k] + tail, handlers.plain[k], {d, s, s, p});
-      if (handlers.negated[k]) negated.add(head + names[k] + tail, handlers.negated[k], {d, s, s, p});
-    }
-  }
-  /// The same for one handler that finds the logic in Inst::imm.
+  /// Adds head{.and|.or|.xor}tail, where d and s are the types of the destination and of a and b; `bare` runs the one
+  /// without logic, if there is such a handler.
   [[gnu::cold]] void add(const std::string& head, const std::string& tail, Handler run, u32 value, ptx::Type d,
-                         ptx::Type s) {
+                         ptx::Type s, Handler bare = nullptr) {
     constexpr ptx::Type p = ptx::Type::pred;
     const auto imm = [value](Logic logic, Sense sense) {
       return std::bit_cast<u64>(CombinedForm{logic, sense, 0, value});
     };
-    plain.add(head + tail, run, {d, s, s}, false, imm(Logic::none, Sense::plain));
+    plain.add(head + tail, bare ? bare : run, {d, s, s}, false, imm(Logic::none, Sense::plain));
     for (const auto& [name, logic] : {std::pair{".and", Logic::and_}, {".or", Logic::or_}, {".xor", Logic::xor_}}) {
       plain.add(head + name + tail, run, {d, s, s, p}, false, imm(logic, Sense::plain));
       negated.add(head + name + tail, run, {d, s, s, p}, false, imm(logic, Sense::negated));

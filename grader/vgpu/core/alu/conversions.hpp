@@ -15,42 +15,48 @@ inline constexpr bool is_number_format =
 
 // --- two steps -------------------------------------------------------------------------------------------------------
 
-template <class Value>
-using Reader = void (*)(const void* lanes, Value* values);
-template <class Value>
-using Writer = void (*)(void* lanes, const Value* values, Mask active);
+/// The first step: values from the lanes of a register.
+using Reader = void (*)(const void* lanes, void* values);
+/// The second step: the active lanes of a register from values, rounded as asked.
+using Writer = void (*)(void* lanes, const void* values, Mask active, Rounding to);
 
 /// What holds every value of S exactly.
 template <class S>
 using ValueOf = std::conditional_t<is_number_format<S>, f64, std::conditional_t<std::is_same_v<S, u64>, u64, s64>>;
 
+/// Values of type ValueOf<S>.
 template <class S, class Register, bool ftz>
-[[gnu::noinline]] void read_values(const void* lanes, ValueOf<S>* values) {
+void read_values(const void* lanes, void* values) {
   const auto* const from = static_cast<const Register*>(lanes);
+  auto* const to = static_cast<ValueOf<S>*>(values);
   for (unsigned lane = 0; lane < warp_size; ++lane) {
     if constexpr (std::is_enum_v<S>)
-      values[lane] = widen(from[lane]);
+      to[lane] = widen(from[lane]);
     else if constexpr (std::is_floating_point_v<S>)
-      values[lane] = flushed_if<ftz>(from[lane]);
+      to[lane] = flushed_if<ftz>(from[lane]);
     else
-      values[lane] = static_cast<ValueOf<S>>(static_cast<S>(from[lane]));
+      to[lane] = static_cast<ValueOf<S>>(static_cast<S>(from[lane]));
   }
 }
 
-template <class Value, Reader<Value> read, Writer<Value> write>
-const Inst* convert(Warp& warp, const Inst* inst) {
-  alignas(64) Value values[warp_size];
-  read(warp.lanes<std::byte>(inst->op[1]), values);
-  write(warp.lanes<std::byte>(inst->op[0]), values, warp.active);
-  return proceed(warp, inst + 1);
-}
+/// A conversion in two steps; Inst::imm points to it.
+struct Steps {
+  Reader read;
+  Writer write;
+  Rounding to = Rounding::nearest;
+};
 
 // --- the forms -------------------------------------------------------------------------------------------------------
 
 /// The registers' widths belong to the key: cvt takes registers that are wider than the types.
 std::string convert_key(const std::string& spelling, ptx::Type d_register, ptx::Type s_register);
-void add_convert(Forms& forms, const std::string& modifiers, ptx::Type d, ptx::Type s, ptx::Type d_register,
-                 ptx::Type s_register, Handler run);
+
+/// From where to where: the types that cvt names, and those of the registers.
+struct Ends {
+  ptx::Type d, s, d_register, s_register;
+};
+void add_convert(Forms& forms, const std::string& modifiers, const Ends& ends, Handler run);
+void add_convert(Forms& forms, const std::string& modifiers, const Ends& ends, const Steps& steps);
 
 /// The conversions between integers, for the table of all.
 void add_integer_conversions(Forms& forms);

@@ -1,16 +1,20 @@
 // cvt from and to floating-point formats (PTX ISA, cvt), and the choice of every cvt.
+#include <bit>
 #include <cmath>
+#include <deque>
 #include <limits>
 
 #include "vgpu/core/alu/conversions.hpp"
 
 namespace scanlab::vgpu {
 
+using namespace std::string_literals;
+
 namespace {
 
 // --- values ----------------------------------------------------------------------------------------------------------
 
-/// .rni .rzi .rmi .rpi
+/// .rni .rzi .rmi .rpi; while the host rounds so, std::nearbyint does the same.
 template <Rounding to, class T>
 T integral(T x) {
   if constexpr (to == Rounding::nearest) return std::nearbyint(x);
@@ -64,9 +68,7 @@ struct WidenToF64 {
   f64 operator()(f32 a) const { return a; }
 };
 /// A NaN keeps its sign and the upper part of its payload, as on the host.
-template <Rounding to>
 struct NarrowToF32 {
-  static constexpr Rounding rounding = to;
   f32 operator()(f64 a) const { return static_cast<f32>(a); }
 };
 struct HalfToF32 {
@@ -84,7 +86,7 @@ H finished(f32 x) {
   constexpr bool relu = finish == Finish::relu || finish == Finish::relu_satfinite;
   constexpr bool satfinite = finish == Finish::satfinite || finish == Finish::relu_satfinite;
   if constexpr (relu) x = x <= 0.0f ? 0.0f : x;
-  const u32 bits = static_cast<u16>(narrow<H, to>(x));
+  const u32 bits = static_cast<u16>(narrow<H>(x, to));
   constexpr u32 infinity = std::is_same_v<H, f16> ? 0x7c00 : 0x7f80;
   return static_cast<H>(satfinite && (bits & 0x7fffu) == infinity ? bits - 1 : bits);
 }
@@ -125,50 +127,65 @@ struct NarrowToFiniteTf32 {
 enum class Limit : u8 { none, sat };
 
 /// To a floating-point format, rounded once.
-template <class D, Rounding to, Limit limit, bool ftz, class Value>
-D rounded_number(Value x) {
+template <class D, Limit limit, bool ftz, class Value>
+D rounded_number(Value x, Rounding to) {
   if constexpr (std::is_enum_v<D>) {
     f64 number;
     if constexpr (std::is_integral_v<Value>)
       number = to_odd_f64(x);
     else
       number = x;
-    return narrow<D, to>(limit == Limit::sat ? saturated(number) : number);
+    return narrow<D>(limit == Limit::sat ? saturated(number) : number, to);
   } else {
     const D number = flushed_if<ftz>(static_cast<D>(x));
     return limit == Limit::sat ? saturated(number) : canonical(number);
   }
 }
-template <class D, Rounding to, Limit limit, bool ftz, class Value>
-[[gnu::noinline]] void write_number(void* lanes, const Value* values, Mask active) {
+template <class D, Limit limit, bool ftz, class Value>
+void write_number(void* lanes, const void* values, Mask active, Rounding to) {
   alignas(64) D results[warp_size];
   {
     // 16-bit formats are rounded by integer arithmetic and need the host as it is.
-    const RoundingScope<std::is_enum_v<D> ? Rounding::nearest : to> scope(results);
-    for (unsigned lane = 0; lane < warp_size; ++lane) results[lane] = rounded_number<D, to, limit, ftz>(values[lane]);
+    const HostRounding scope(std::is_enum_v<D> ? Rounding::nearest : to, results);
+    for (unsigned lane = 0; lane < warp_size; ++lane)
+      results[lane] = rounded_number<D, limit, ftz>(static_cast<const Value*>(values)[lane], to);
   }
   merge(static_cast<D*>(lanes), results, active);
+}
+/// To integral numbers, as f64.
+void to_integral(f64* results, const void* values, Rounding to) {
+  const HostRounding scope(to, results);
+  for (unsigned lane = 0; lane < warp_size; ++lane)
+    results[lane] = std::nearbyint(static_cast<const f64*>(values)[lane]);
 }
 /// To an integral number of a floating-point format.
-template <class D, Rounding to, Limit limit, bool ftz>
-[[gnu::noinline]] void write_integral(void* lanes, const f64* values, Mask active) {
-  alignas(64) D results[warp_size];
-  for (unsigned lane = 0; lane < warp_size; ++lane) {
-    results[lane] = rounded_number<D, Rounding::nearest, limit, ftz>(integral<to>(values[lane]));
-  }
-  merge(static_cast<D*>(lanes), results, active);
+template <class D, Limit limit, bool ftz>
+void write_integral(void* lanes, const void* values, Mask active, Rounding to) {
+  alignas(64) f64 whole[warp_size];
+  to_integral(whole, values, to);
+  write_number<D, limit, ftz, f64>(lanes, whole, active, Rounding::nearest);
 }
-/// To an integer, clamped. `from_f64` tells what the source was, for NaN.
-template <class D, class Register, Rounding to, bool from_f64>
-[[gnu::noinline]] void write_integer(void* lanes, const f64* values, Mask active) {
+/// To an integer, clamped. `from_f64` says whether the source was one, for NaN.
+template <class D, class Register, bool from_f64>
+void write_integer(void* lanes, const void* values, Mask active, Rounding to) {
+  alignas(64) f64 whole[warp_size];
+  to_integral(whole, values, to);
   alignas(64) Register results[warp_size];
   for (unsigned lane = 0; lane < warp_size; ++lane) {
-    const f64 whole = integral<to>(values[lane]);
-    const D result = !from_f64 && sizeof(D) < 8 && whole != whole ? D{0} : clamped_integer<D>(whole);
-    results[lane] = static_cast<Register>(result);
+    const bool is_zero = !from_f64 && sizeof(D) < 8 && whole[lane] != whole[lane];
+    results[lane] = static_cast<Register>(is_zero ? D{0} : clamped_integer<D>(whole[lane]));
   }
   merge(static_cast<Register*>(lanes), results, active);
 }
+
+const Inst* convert(Warp& warp, const Inst* inst) {
+  const auto& steps = *std::bit_cast<const Steps*>(inst->imm);
+  alignas(64) u64 values[warp_size];  // or s64, or f64
+  steps.read(warp.lanes<std::byte>(inst->op[1]), values);
+  steps.write(warp.lanes<std::byte>(inst->op[0]), values, warp.active, steps.to);
+  return proceed(warp, inst + 1);
+}
+
 // --- the forms -------------------------------------------------------------------------------------------------------
 
 /// The integer types in registers of their own width (8 bits in 16), and the narrow ones also in 32 bits.
@@ -194,46 +211,66 @@ template <class Visit>
   visit.template operator()<Rounding::down>(2u);
   visit.template operator()<Rounding::up>(3u);
 }
-constexpr const char* number_rounding[] = {".rn", ".rz", ".rm", ".rp"};
-constexpr const char* integral_rounding[] = {".rni", ".rzi", ".rmi", ".rpi"};
+struct NamedRounding {
+  const char* name;
+  Rounding to;
+};
+constexpr NamedRounding number_roundings[] = {
+    {".rn", Rounding::nearest}, {".rz", Rounding::zero}, {".rm", Rounding::down}, {".rp", Rounding::up}};
+constexpr NamedRounding integral_roundings[] = {
+    {".rni", Rounding::nearest}, {".rzi", Rounding::zero}, {".rmi", Rounding::down}, {".rpi", Rounding::up}};
 
+/// `nearest` runs the common one, which rounds to nearest, if there is such a handler.
+void add_integer_to_number(Forms& forms, const Ends& ends, Reader read, Writer write, Writer write_sat,
+                           Handler nearest) {
+  for (const auto& [rounding, to] : number_roundings) {
+    // No integer becomes a subnormal number.
+    for (const char* flush : {"", ".ftz"}) {
+      if (*flush != 0 && ends.d != ptx::Type::f32) continue;
+      const std::string modifiers = std::string(rounding) + flush;
+      if (nearest && to == Rounding::nearest)
+        add_convert(forms, modifiers, ends, nearest);
+      else
+        add_convert(forms, modifiers, ends, Steps{read, write, to});
+      add_convert(forms, modifiers + ".sat", ends, Steps{read, write_sat, to});
+    }
+  }
+}
 template <class D, class S>
-[[gnu::cold]] void add_integer_to_number(Forms& forms) {
+void add_integer_to_number(Forms& forms) {
   using SType = typename S::Type;
   using SRegister = typename S::Register;
   using Value = ValueOf<SType>;
-  constexpr Reader<Value> read = read_values<SType, SRegister, false>;
-  constexpr ptx::Type d = type_of<D>, s = type_of<SType>, from = type_of<SRegister>;
-  for_roundings([&]<Rounding to>(unsigned k) {
-    Handler run = convert<Value, read, write_number<D, to, Limit::none, false, Value>>;
-    if constexpr (to == Rounding::nearest && sizeof(SType) == 4 && sizeof(SRegister) == 4 && !std::is_enum_v<D>) {
-      run = lanewise<NearestNumber<D>, D, SType>;
-    }
-    add_convert(forms, number_rounding[k], d, s, d, from, run);
-    const Handler sat = convert<Value, read, write_number<D, to, Limit::sat, false, Value>>;
-    add_convert(forms, std::string(number_rounding[k]) + ".sat", d, s, d, from, sat);
-    if constexpr (std::is_same_v<D, f32>) {  // no integer becomes a subnormal number
-      add_convert(forms, std::string(number_rounding[k]) + ".ftz", d, s, d, from, run);
-      add_convert(forms, std::string(number_rounding[k]) + ".ftz.sat", d, s, d, from, sat);
-    }
-  });
+  Handler nearest = nullptr;
+  if constexpr (sizeof(SType) == 4 && sizeof(SRegister) == 4 && !std::is_enum_v<D>)
+    nearest = lanewise<NearestNumber<D>, D, SType>;
+  add_integer_to_number(forms, {type_of<D>, type_of<SType>, type_of<D>, type_of<SRegister>},
+                        read_values<SType, SRegister, false>, write_number<D, Limit::none, false, Value>,
+                        write_number<D, Limit::sat, false, Value>, nearest);
 }
 
+/// `common` has a handler for each rounding, or none.
+void add_number_to_integer(Forms& forms, const Ends& ends, const std::string& flush, Reader read, Writer write,
+                           const Handler (&common)[4]) {
+  for (unsigned k = 0; k < 4; ++k) {
+    for (const char* sat : {"", ".sat"}) {  // it saturates anyway
+      const std::string modifiers = integral_roundings[k].name + flush + sat;
+      if (common[k])
+        add_convert(forms, modifiers, ends, common[k]);
+      else
+        add_convert(forms, modifiers, ends, Steps{read, write, integral_roundings[k].to});
+    }
+  }
+}
 template <class D, class S, bool ftz>
-[[gnu::cold]] void add_number_to_integer(Forms& forms) {
+void add_number_to_integer(Forms& forms) {
   using DType = typename D::Type;
   using DRegister = typename D::Register;
-  constexpr Reader<f64> read = read_values<S, S, ftz>;
-  constexpr ptx::Type d = type_of<DType>, s = type_of<S>, to_register = type_of<DRegister>;
-  for_roundings([&]<Rounding to>(unsigned k) {
-    Handler run = convert<f64, read, write_integer<DType, DRegister, to, std::is_same_v<S, f64>>>;
-    if constexpr (!ftz && sizeof(DType) == 4 && sizeof(DRegister) == 4 && std::is_floating_point_v<S>) {
-      run = lanewise<FloatToInteger<DType, to>, DType, S>;
-    }
-    const std::string modifiers = std::string(integral_rounding[k]) + (ftz ? ".ftz" : "");
-    add_convert(forms, modifiers, d, s, to_register, s, run);
-    add_convert(forms, modifiers + ".sat", d, s, to_register, s, run);  // it saturates anyway
-  });
+  Handler common[4] = {};
+  if constexpr (!ftz && sizeof(DType) == 4 && sizeof(DRegister) == 4 && std::is_floating_point_v<S>)
+    for_roundings([&]<Rounding to>(unsigned k) { common[k] = lanewise<FloatToInteger<DType, to>, DType, S>; });
+  add_number_to_integer(forms, {type_of<DType>, type_of<S>, type_of<DRegister>, type_of<S>}, ftz ? ".ftz" : "",
+                        read_values<S, S, ftz>, write_integer<DType, DRegister, std::is_same_v<S, f64>>, common);
 }
 
 /// Between floating-point formats. A rounding is written where D cannot hold every S; to the same format there may be
@@ -242,39 +279,43 @@ template <class D, class S, bool ftz>
 [[gnu::cold]] void add_number_to_number(Forms& forms) {
   // An H200 does not flush a subnormal f32 that becomes an f16, which shows where it rounds away from zero.
   constexpr bool flushes = ftz && !(std::is_enum_v<D> && std::is_same_v<S, f32>);
-  constexpr Reader<f64> read = read_values<S, S, flushes>;
-  constexpr ptx::Type d = type_of<D>, s = type_of<S>;
+  constexpr Reader read = read_values<S, S, flushes>;
+  constexpr Ends ends = {type_of<D>, type_of<S>, type_of<D>, type_of<S>};
   constexpr bool is_same = std::is_same_v<D, S>;
   constexpr bool is_exact = sizeof(D) > sizeof(S) || is_same;
-  const auto add = [&](const std::string& rounding, Handler plain, Handler sat) {
-    const std::string modifiers = rounding + (ftz ? ".ftz" : "");
-    add_convert(forms, modifiers, d, s, d, s, plain);
-    add_convert(forms, modifiers + ".sat", d, s, d, s, sat);
-  };
+  constexpr Writer write = write_number<D, Limit::none, ftz, f64>, write_sat = write_number<D, Limit::sat, ftz, f64>;
+  const std::string flush = ftz ? ".ftz" : "";
   if constexpr (is_exact) {
-    constexpr Rounding none = Rounding::nearest;
-    Handler plain = convert<f64, read, write_number<D, none, Limit::none, ftz, f64>>;
-    if constexpr (!ftz && std::is_same_v<D, f64> && std::is_same_v<S, f32>) plain = lanewise<WidenToF64, f64, f32>;
-    if constexpr (!ftz && std::is_same_v<D, f32> && std::is_enum_v<S>) plain = lanewise<HalfToF32, f32, S>;
-    add("", plain, convert<f64, read, write_number<D, none, Limit::sat, ftz, f64>>);
+    const auto add_plain = [&](const std::string& modifiers) {
+      if constexpr (!ftz && std::is_same_v<D, f64> && std::is_same_v<S, f32>)
+        add_convert(forms, modifiers, ends, lanewise<WidenToF64, f64, f32>);
+      else if constexpr (!ftz && std::is_same_v<D, f32> && std::is_enum_v<S>)
+        add_convert(forms, modifiers, ends, lanewise<HalfToF32, f32, S>);
+      else
+        add_convert(forms, modifiers, ends, Steps{read, write});
+    };
+    add_plain(flush);
+    add_convert(forms, flush + ".sat", ends, Steps{read, write_sat});
     if constexpr (!ftz && std::is_same_v<D, f32> && std::is_same_v<S, bf16>) {  // a rounding may be written, too
-      for (const char* rounding : number_rounding) add_convert(forms, rounding, d, s, d, s, plain);
+      for (const auto& rounding : number_roundings) add_plain(rounding.name);
     }
   } else {
     for_roundings([&]<Rounding to>(unsigned k) {
-      Handler plain = convert<f64, read, write_number<D, to, Limit::none, ftz, f64>>;
-      if constexpr (!ftz && std::is_same_v<D, f32>) plain = lanewise<NarrowToF32<to>, f32, f64>;
-      if constexpr (!ftz && std::is_enum_v<D> && std::is_same_v<S, f32>) {
-        plain = lanewise<NarrowToHalf<D, to, Finish::plain>, D, f32>;
-      }
-      add(number_rounding[k], plain, convert<f64, read, write_number<D, to, Limit::sat, ftz, f64>>);
+      const std::string modifiers = number_roundings[k].name + flush;
+      if constexpr (!ftz && std::is_same_v<D, f32> && to == Rounding::nearest)
+        add_convert(forms, modifiers, ends, lanewise<NarrowToF32, f32, f64>);
+      else if constexpr (!ftz && std::is_enum_v<D> && std::is_same_v<S, f32>)
+        add_convert(forms, modifiers, ends, lanewise<NarrowToHalf<D, to, Finish::plain>, D, f32>);
+      else
+        add_convert(forms, modifiers, ends, Steps{read, write, to});
+      add_convert(forms, modifiers + ".sat", ends, Steps{read, write_sat, to});
     });
   }
   if constexpr (is_same) {
-    for_roundings([&]<Rounding to>(unsigned k) {
-      add(integral_rounding[k], convert<f64, read, write_integral<D, to, Limit::none, ftz>>,
-          convert<f64, read, write_integral<D, to, Limit::sat, ftz>>);
-    });
+    for (const auto& [rounding, to] : integral_roundings) {
+      add_convert(forms, rounding + flush, ends, Steps{read, write_integral<D, Limit::none, ftz>, to});
+      add_convert(forms, rounding + flush + ".sat", ends, Steps{read, write_integral<D, Limit::sat, ftz>, to});
+    }
   }
 }
 
@@ -285,7 +326,7 @@ template <class H, Rounding to>
   constexpr ptx::Type pair = std::is_same_v<H, f16> ? ptx::Type::f16x2 : ptx::Type::bf16x2;
   const auto add = [&]<Finish finish>(const std::string& modifiers) {
     if (finish != Finish::plain) {
-      add_convert(forms, rounding + modifiers, h, f, h, f, lanewise<NarrowToHalf<H, to, finish>, H, f32>);
+      add_convert(forms, rounding + modifiers, {h, f, h, f}, lanewise<NarrowToHalf<H, to, finish>, H, f32>);
     }
     forms.add("cvt" + rounding + modifiers + name_of(pair) + ".f32",
               lanewise<NarrowToPair<H, to, finish>, u32, f32, f32>, {pair, f, f});
@@ -315,11 +356,9 @@ Forms convert_forms() {
   add_finished<f16, Rounding::zero>(forms, ".rz");
   add_finished<bf16, Rounding::nearest>(forms, ".rn");
   add_finished<bf16, Rounding::zero>(forms, ".rz");
-  add_convert(forms, ".rna", ptx::Type::tf32, ptx::Type::f32, ptx::Type::b32, ptx::Type::f32,
-              lanewise<NarrowToTf32, u32, f32>);
-  add_convert(forms, ".rna.satfinite", ptx::Type::tf32, ptx::Type::f32, ptx::Type::b32, ptx::Type::f32,
-              lanewise<NarrowToFiniteTf32, u32, f32>);
-
+  constexpr Ends to_tf32 = {ptx::Type::tf32, ptx::Type::f32, ptx::Type::b32, ptx::Type::f32};
+  add_convert(forms, ".rna", to_tf32, lanewise<NarrowToTf32, u32, f32>);
+  add_convert(forms, ".rna.satfinite", to_tf32, lanewise<NarrowToFiniteTf32, u32, f32>);
   return forms;
 }
 
@@ -364,10 +403,16 @@ std::string convert_key(const std::string& spelling, ptx::Type d_register, ptx::
   return spelling + " " + name_of(d_register) + name_of(s_register);
 }
 
-void add_convert(Forms& forms, const std::string& modifiers, ptx::Type d, ptx::Type s, ptx::Type d_register,
-                 ptx::Type s_register, Handler run) {
-  const std::string spelling = "cvt" + modifiers + name_of(d) + name_of(s);
-  forms.add(convert_key(spelling, d_register, s_register), run, {d_register, s_register});
+static AluSelection& add(Forms& forms, const std::string& modifiers, const Ends& ends, Handler run) {
+  const std::string spelling = "cvt" + modifiers + name_of(ends.d) + name_of(ends.s);
+  return forms.add(convert_key(spelling, ends.d_register, ends.s_register), run, {ends.d_register, ends.s_register});
+}
+void add_convert(Forms& forms, const std::string& modifiers, const Ends& ends, Handler run) {
+  add(forms, modifiers, ends, run);
+}
+void add_convert(Forms& forms, const std::string& modifiers, const Ends& ends, const Steps& steps) {
+  static std::deque<Steps> all;  // handlers have their addresses
+  add(forms, modifiers, ends, convert).imm = std::bit_cast<u64>(&all.emplace_back(steps));
 }
 
 std::optional<AluSelection> select_convert(const ptx::Instruction& instruction, Registers registers) {

@@ -31,9 +31,10 @@ D clamped(S x) {
 }
 
 template <class D, class Register, class Value>
-[[gnu::noinline]] void write_clamped(void* lanes, const Value* values, Mask active) {
+void write_clamped(void* lanes, const void* values, Mask active, Rounding) {
   alignas(64) Register results[warp_size];
-  for (unsigned lane = 0; lane < warp_size; ++lane) results[lane] = static_cast<Register>(clamped<D>(values[lane]));
+  for (unsigned lane = 0; lane < warp_size; ++lane)
+    results[lane] = static_cast<Register>(clamped<D>(static_cast<const Value*>(values)[lane]));
   merge(static_cast<Register*>(lanes), results, active);
 }
 
@@ -78,25 +79,24 @@ template <class D, class S>
   } else {
     extend = lanewise<Extend<SType, DRegister>, DRegister, SRegister>;
   }
-  using Value = ValueOf<SType>;
-  constexpr ptx::Type d = type_of<DType>, s = type_of<SType>, to = type_of<DRegister>, from = type_of<SRegister>;
-  add_convert(forms, "", d, s, to, from, extend);
-  add_convert(forms, ".sat", d, s, to, from,
-              convert<Value, read_values<SType, SRegister, false>, write_clamped<DType, DRegister, Value>>);
+  constexpr Ends ends = {type_of<DType>, type_of<SType>, type_of<DRegister>, type_of<SRegister>};
+  add_convert(forms, "", ends, extend);
+  add_convert(forms, ".sat", ends,
+              Steps{read_values<SType, SRegister, false>, write_clamped<DType, DRegister, ValueOf<SType>>});
 }
 
 }  // namespace
 
 void add_integer_conversions(Forms& forms) {
   for_integers([&]<class D>() { for_integers([&]<class S>() { add_integer_to_integer<D, S>(forms); }); });
-  forms.lanes<PackIntegers<16, false>, u32, s32, s32>("cvt.pack.sat.u16.s32");
-  forms.lanes<PackIntegers<16, true>, u32, s32, s32>("cvt.pack.sat.s16.s32");
-  forms.lanes<PackIntegers<8, false>, u32, s32, s32, u32>("cvt.pack.sat.u8.s32.b32");
-  forms.lanes<PackIntegers<8, true>, u32, s32, s32, u32>("cvt.pack.sat.s8.s32.b32");
-  forms.lanes<PackIntegers<4, false>, u32, s32, s32, u32>("cvt.pack.sat.u4.s32.b32");
-  forms.lanes<PackIntegers<4, true>, u32, s32, s32, u32>("cvt.pack.sat.s4.s32.b32");
-  forms.lanes<PackIntegers<2, false>, u32, s32, s32, u32>("cvt.pack.sat.u2.s32.b32");
-  forms.lanes<PackIntegers<2, true>, u32, s32, s32, u32>("cvt.pack.sat.s2.s32.b32");
+  forms.rare<PackIntegers<16, false>, u32, s32, s32>("cvt.pack.sat.u16.s32");
+  forms.rare<PackIntegers<16, true>, u32, s32, s32>("cvt.pack.sat.s16.s32");
+  forms.rare<PackIntegers<8, false>, u32, s32, s32, u32>("cvt.pack.sat.u8.s32.b32");
+  forms.rare<PackIntegers<8, true>, u32, s32, s32, u32>("cvt.pack.sat.s8.s32.b32");
+  forms.rare<PackIntegers<4, false>, u32, s32, s32, u32>("cvt.pack.sat.u4.s32.b32");
+  forms.rare<PackIntegers<4, true>, u32, s32, s32, u32>("cvt.pack.sat.s4.s32.b32");
+  forms.rare<PackIntegers<2, false>, u32, s32, s32, u32>("cvt.pack.sat.u2.s32.b32");
+  forms.rare<PackIntegers<2, true>, u32, s32, s32, u32>("cvt.pack.sat.s2.s32.b32");
 }
 
 }  // namespace scanlab::vgpu

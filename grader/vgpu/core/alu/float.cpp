@@ -1,6 +1,6 @@
 // f32 and f64 arithmetic that IEEE 754 defines to the last bit (PTX ISA, Floating Point Instructions).
 //
-// Directed roundings are the host's own, switched for the 32 lanes of one instruction (RoundingScope). The remaining
+// Directed roundings are the host's own, switched for the 32 lanes of one instruction (HostRounding). The remaining
 // forms of div, rcp and sqrt are in approx.cpp.
 #include <cmath>
 
@@ -84,9 +84,8 @@ template <class Op>
 inline constexpr bool keeps_payload = is_one_of<Op, Add, Subtract, Multiply, FusedMultiplyAdd>;
 
 /// An IEEE operation with PTX's modifiers.
-template <class Op, Rounding to, bool ftz = false, bool sat = false>
-struct Rounded {
-  static constexpr Rounding rounding = to;
+template <class Op, bool ftz = false, bool sat = false>
+struct Modified {
   template <class... T>
   auto operator()(T... operands) const {
     auto result = flushed_if<ftz>(Op{}(flushed_if<ftz>(operands)...));
@@ -236,34 +235,42 @@ const Inst* test(Warp& warp, const Inst* inst) {
 
 // --- the forms -------------------------------------------------------------------------------------------------------
 
-/// Visits the four roundings with their modifiers.
-template <class Visit>
-void for_roundings(Visit visit) {
-  visit.template operator()<Rounding::nearest>(".rn");
-  visit.template operator()<Rounding::zero>(".rz");
-  visit.template operator()<Rounding::down>(".rm");
-  visit.template operator()<Rounding::up>(".rp");
-}
-
 enum class Saturation : u8 { none, offered };
 
-/// opcode{.rnd}{.ftz}.f32 and opcode{.rnd}.f64; opcode{.rnd}{.ftz}.sat.f32 where it is offered.
-template <class Op, Rounding to, std::size_t... k>
-void add_arithmetic(Forms& forms, const std::string& name, std::index_sequence<k...>, Saturation saturation,
+struct NamedRounding {
+  const char* name;
+  Rounding to;
+};
+constexpr NamedRounding directed_roundings[] = {
+    {".rz", Rounding::zero}, {".rm", Rounding::down}, {".rp", Rounding::up}};
+
+/// opcode.rnd{.ftz}.f32 and opcode.rnd.f64; opcode.rnd{.ftz}.sat.f32 where it is offered.
+template <class Op, std::size_t... k>
+void add_arithmetic(Forms& forms, const std::string& opcode, std::index_sequence<k...>, Saturation saturation,
                     bool is_addition) {
-  forms.lanes<Rounded<Op, to>, f32, Repeat<f32, k>...>(name + ".f32", is_addition);
-  forms.lanes<Rounded<Op, to, true>, f32, Repeat<f32, k>...>(name + ".ftz.f32", is_addition);
-  forms.lanes<Rounded<Op, to>, f64, Repeat<f64, k>...>(name + ".f64", is_addition);
+  const auto add = [&]<class T, bool ftz, bool sat>(const std::string& tail) {
+    using Operation = Modified<Op, ftz, sat>;
+    forms.lanes<Operation, T, Repeat<T, k>...>(opcode + ".rn" + tail, is_addition);
+    for (const auto& [rounding, to] : directed_roundings)
+      forms.rounded<Operation, T, Repeat<T, k>...>(opcode + rounding + tail, to, is_addition);
+  };
+  add.template operator()<f32, false, false>(".f32");
+  add.template operator()<f32, true, false>(".ftz.f32");
+  add.template operator()<f64, false, false>(".f64");
   if (saturation == Saturation::none) return;
-  forms.lanes<Rounded<Op, to, false, true>, f32, Repeat<f32, k>...>(name + ".sat.f32", is_addition);
-  forms.lanes<Rounded<Op, to, true, true>, f32, Repeat<f32, k>...>(name + ".ftz.sat.f32", is_addition);
+  add.template operator()<f32, false, true>(".sat.f32");
+  add.template operator()<f32, true, true>(".ftz.sat.f32");
 }
-/// add, sub, mul: also without a rounding, where `rounding` is empty.
-template <Rounding to>
-void add_basic(Forms& forms, const std::string& rounding) {
-  add_arithmetic<Add, to>(forms, "add" + rounding, TwoSources{}, Saturation::offered, true);
-  add_arithmetic<Subtract, to>(forms, "sub" + rounding, TwoSources{}, Saturation::offered, true);
-  add_arithmetic<Multiply, to>(forms, "mul" + rounding, TwoSources{}, Saturation::offered, false);
+/// add, sub, mul: also without a rounding, which is to nearest. ptxas may contract such a mul and add; here that is
+/// never done.
+template <class Op>
+void add_basic(Forms& forms, const std::string& opcode, bool is_addition) {
+  add_arithmetic<Op>(forms, opcode, TwoSources{}, Saturation::offered, is_addition);
+  forms.lanes<Modified<Op>, f32, f32, f32>(opcode + ".f32", is_addition);
+  forms.lanes<Modified<Op, true>, f32, f32, f32>(opcode + ".ftz.f32", is_addition);
+  forms.lanes<Modified<Op>, f64, f64, f64>(opcode + ".f64", is_addition);
+  forms.lanes<Modified<Op, false, true>, f32, f32, f32>(opcode + ".sat.f32", is_addition);
+  forms.lanes<Modified<Op, true, true>, f32, f32, f32>(opcode + ".ftz.sat.f32", is_addition);
 }
 
 template <class Pick>
@@ -272,9 +279,9 @@ void add_extremes(Forms& forms, const std::string& name) {
     using enum NanRule;
     using enum SignRule;
     forms.lanes<Extreme<Pick, ftz>, f32, f32, f32>(prefix + ".f32");
-    forms.lanes<Extreme<Pick, ftz, nan>, f32, f32, f32>(prefix + ".NaN.f32");
-    forms.lanes<Extreme<Pick, ftz, number, xorsign_abs>, f32, f32, f32>(prefix + ".xorsign.abs.f32");
-    forms.lanes<Extreme<Pick, ftz, nan, xorsign_abs>, f32, f32, f32>(prefix + ".NaN.xorsign.abs.f32");
+    forms.rare<Extreme<Pick, ftz, nan>, f32, f32, f32>(prefix + ".NaN.f32");
+    forms.rare<Extreme<Pick, ftz, number, xorsign_abs>, f32, f32, f32>(prefix + ".xorsign.abs.f32");
+    forms.rare<Extreme<Pick, ftz, nan, xorsign_abs>, f32, f32, f32>(prefix + ".NaN.xorsign.abs.f32");
   };
   add.template operator()<false>(name);
   add.template operator()<true>(name + ".ftz");
@@ -289,16 +296,14 @@ void add_test(Forms& forms, const std::string& property) {
 
 Forms float_forms() {
   Forms forms;
-  for_roundings([&]<Rounding to>(const std::string& rounding) {
-    add_basic<to>(forms, rounding);
-    add_arithmetic<FusedMultiplyAdd, to>(forms, "fma" + rounding, ThreeSources{}, Saturation::offered, true);
-    add_arithmetic<FusedMultiplyAdd, to>(forms, "mad" + rounding, ThreeSources{}, Saturation::offered, true);
-    add_arithmetic<Divide, to>(forms, "div" + rounding, TwoSources{}, Saturation::none, false);
-    add_arithmetic<Reciprocal, to>(forms, "rcp" + rounding, OneSource{}, Saturation::none, false);
-    add_arithmetic<SquareRoot, to>(forms, "sqrt" + rounding, OneSource{}, Saturation::none, false);
-  });
-  // Without a rounding they round to nearest. ptxas may contract such a mul and add; here that is never done.
-  add_basic<Rounding::nearest>(forms, "");
+  add_basic<Add>(forms, "add", true);
+  add_basic<Subtract>(forms, "sub", true);
+  add_basic<Multiply>(forms, "mul", false);
+  add_arithmetic<FusedMultiplyAdd>(forms, "fma", ThreeSources{}, Saturation::offered, true);
+  add_arithmetic<FusedMultiplyAdd>(forms, "mad", ThreeSources{}, Saturation::offered, true);
+  add_arithmetic<Divide>(forms, "div", TwoSources{}, Saturation::none, false);
+  add_arithmetic<Reciprocal>(forms, "rcp", OneSource{}, Saturation::none, false);
+  add_arithmetic<SquareRoot>(forms, "sqrt", OneSource{}, Saturation::none, false);
   add_extremes<Less>(forms, "min");
   add_extremes<Greater>(forms, "max");
   forms.lanes<Absolute<false>, f32, f32>("abs.f32");
@@ -307,8 +312,8 @@ Forms float_forms() {
   forms.lanes<Negate<false>, f32, f32>("neg.f32");
   forms.lanes<Negate<true>, f32, f32>("neg.ftz.f32");
   forms.lanes<Negate<false>, f64, f64>("neg.f64");
-  forms.lanes<CopySign, f32, f32, f32>("copysign.f32");
-  forms.lanes<CopySign, f64, f64, f64>("copysign.f64");
+  forms.rare<CopySign, f32, f32, f32>("copysign.f32");
+  forms.rare<CopySign, f64, f64, f64>("copysign.f64");
   add_test<IsFinite>(forms, "finite");
   add_test<IsInfinite>(forms, "infinite");
   add_test<IsNumber>(forms, "number");

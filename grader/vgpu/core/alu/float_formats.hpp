@@ -65,25 +65,23 @@ inline f32 widen(bf16 h) {
 }
 
 /// Whether a magnitude that was cut off has to be one larger: `rest` was cut off and `half` is half of the last place.
-template <Rounding rounding>
-inline u32 rounds_away(u32 kept, u32 rest, u32 half, bool negative) {
-  if constexpr (rounding == Rounding::nearest) return rest > half || (rest == half && (kept & 1u)) ? 1u : 0u;
-  if constexpr (rounding == Rounding::up) return rest != 0 && !negative ? 1u : 0u;
-  if constexpr (rounding == Rounding::down) return rest != 0 && negative ? 1u : 0u;
+[[gnu::always_inline]] inline u32 rounds_away(u32 kept, u32 rest, u32 half, bool negative, Rounding to) {
+  if (to == Rounding::nearest) return rest > half || (rest == half && (kept & 1u)) ? 1u : 0u;
+  if (to == Rounding::up) return rest != 0 && !negative ? 1u : 0u;
+  if (to == Rounding::down) return rest != 0 && negative ? 1u : 0u;
   return 0;
 }
 
 /// Rounds to a 16-bit format, once. Overflow gives infinity or the largest number as the rounding asks; NaN the
 /// canonical.
-template <class H, Rounding rounding = Rounding::nearest>
-[[gnu::always_inline]] inline H narrow(f32 x) {
+template <class H>
+[[gnu::always_inline]] inline H narrow(f32 x, Rounding to = Rounding::nearest) {
   const u32 bits = std::bit_cast<u32>(x), magnitude = bits & 0x7fffffffu;
   const bool negative = (bits >> 31) != 0;
   u32 result;
   if constexpr (std::is_same_v<H, bf16>) {
     const u32 kept = magnitude >> 16;
-    result =
-        kept + (magnitude < 0x7f800000u ? rounds_away<rounding>(kept, magnitude & 0xffffu, 0x8000u, negative) : 0u);
+    result = kept + (magnitude < 0x7f800000u ? rounds_away(kept, magnitude & 0xffffu, 0x8000u, negative, to) : 0u);
   } else {
     // A normal half keeps 10 of the 23 bits; below, each exponent loses one more, until nothing but a rest is left.
     const u32 exponent = magnitude >> 23;
@@ -92,9 +90,9 @@ template <class H, Rounding rounding = Rounding::nearest>
     const u32 fraction = (magnitude & 0x007fffffu) | (magnitude != 0 ? 0x00800000u : 0u);
     const u32 number = exponent >= 113u ? magnitude - 0x38000000u : fraction;
     const u32 kept = number >> shift;
-    const u32 rounded = kept + rounds_away<rounding>(kept, number & ((1u << shift) - 1), 1u << (shift - 1), negative);
-    const bool to_infinity = rounding == Rounding::nearest || (rounding == Rounding::up && !negative) ||
-                             (rounding == Rounding::down && negative);
+    const u32 rounded = kept + rounds_away(kept, number & ((1u << shift) - 1), 1u << (shift - 1), negative, to);
+    const bool to_infinity =
+        to == Rounding::nearest || (to == Rounding::up && !negative) || (to == Rounding::down && negative);
     const u32 overflowed = to_infinity || magnitude == 0x7f800000u ? 0x7c00u : 0x7bffu;
     result = magnitude >= 0x47800000u || rounded >= 0x7c00u ? overflowed : rounded;
   }
@@ -120,9 +118,9 @@ template <class H, Rounding rounding = Rounding::nearest>
   if ((error < 0 || error > 0) && (bits & 1u) == 0) bits += (error > 0) == (sum > 0) ? u64{1} : ~u64{0};
   return std::bit_cast<f64>(bits);
 }
-template <class H, Rounding rounding = Rounding::nearest>
-[[gnu::always_inline]] inline H narrow(f64 x) {
-  return narrow<H, rounding>(to_odd_f32(x));
+template <class H>
+[[gnu::always_inline]] inline H narrow(f64 x, Rounding to = Rounding::nearest) {
+  return narrow<H>(to_odd_f32(x), to);
 }
 
 }  // namespace scanlab::vgpu

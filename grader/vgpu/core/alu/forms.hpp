@@ -85,13 +85,27 @@ class Forms {
   AluSelection& add(std::string spelling, Handler run, std::initializer_list<ptx::Type> types, bool is_addition = false,
                     std::uint64_t imm = 0);
 
-  /// Adds the form that computes `Op` lane by lane from S... to D.
+  /// Adds the form that computes `Op` lane by lane from S... to D. What is common has four handlers: for a warp, for
+  /// operands that are equal in all lanes, and both for a block in lockstep. Results of 16 bits are not common.
   template <class Op, class D, class... S>
   void lanes(std::string spelling, bool is_addition = false) {
     AluSelection& made = add(std::move(spelling), lanewise<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition);
-    made.run_first = first_lane<Op, D, S...>;
-    made.in_lockstep = lanewise_in_lockstep<Op, D, S...>;
-    made.first_in_lockstep = first_lane_in_lockstep<Op, D, S...>;
+    if constexpr (sizeof(D) > 2) {
+      made.run_first = first_lane<Op, D, S...>;
+      made.in_lockstep = lanewise_in_lockstep<Op, D, S...>;
+      made.first_in_lockstep = first_lane_in_lockstep<Op, D, S...>;
+    }
+  }
+  /// The same with one handler, for each warp by itself: what is rare costs the kit's build, and gains nothing.
+  template <class Op, class D, class... S>
+  void rare(std::string spelling, bool is_addition = false) {
+    add(std::move(spelling), lanewise<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition);
+  }
+  /// The same while the host rounds in that direction.
+  template <class Op, class D, class... S>
+  void rounded(std::string spelling, Rounding to, bool is_addition = false) {
+    add(std::move(spelling), lanewise_rounded<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition,
+        static_cast<std::uint64_t>(to));
   }
 
   /// The selection, when the instruction is spelt like a form and has as many operands, all of them registers or

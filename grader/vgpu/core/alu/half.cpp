@@ -48,7 +48,7 @@ template <Rounding rounding = Rounding::nearest>
 struct FusedMultiplyAdd {
   template <class H>
   H operator()(H a, H b, H c) const {
-    return narrow<H, rounding>(odd_sum(f64{widen(a)} * f64{widen(b)}, f64{widen(c)}));
+    return narrow<H>(odd_sum(f64{widen(a)} * f64{widen(b)}, f64{widen(c)}), rounding);
   }
 };
 
@@ -132,8 +132,8 @@ struct Pairwise {
 template <class Op, class H, std::size_t... k>
 [[gnu::cold]] void add_both(Forms& forms, const std::string& name, std::index_sequence<k...>,
                             bool is_addition = false) {
-  forms.lanes<Op, H, Repeat<H, k>...>(name + type_name<H>(), is_addition);
-  forms.lanes<Pairwise<Op, H>, u32, Repeat<u32, k>...>(name + type_name<H>() + "x2", is_addition);
+  forms.rare<Op, H, Repeat<H, k>...>(name + type_name<H>(), is_addition);
+  forms.rare<Pairwise<Op, H>, u32, Repeat<u32, k>...>(name + type_name<H>() + "x2", is_addition);
 }
 
 /// opcode{.rn}{.ftz}{.sat}; bf16 has neither .ftz nor .sat.

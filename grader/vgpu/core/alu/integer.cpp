@@ -181,31 +181,31 @@ Forms integer_forms() {
     forms.lanes<Remainder, T, T, T>("rem" + type);
     forms.lanes<Minimum, T, T, T>("min" + type);
     forms.lanes<Maximum, T, T, T>("max" + type);
-    forms.lanes<AddDistance, T, T, T, T>("sad" + type);
+    forms.rare<AddDistance, T, T, T, T>("sad" + type);
   });
   for_types<s16, s32, s64>([&]<class T>() {
     forms.lanes<Absolute, T, T>("abs" + type_name<T>());
     forms.lanes<Negate, Unsigned<T>, Unsigned<T>>("neg" + type_name<T>());
   });
-  forms.lanes<SaturatedAdd, s32, s32, s32>("add.sat.s32");
-  forms.lanes<SaturatedSubtract, s32, s32, s32>("sub.sat.s32");
-  forms.lanes<Relu<Minimum>, s32, s32, s32>("min.relu.s32");
-  forms.lanes<Relu<Maximum>, s32, s32, s32>("max.relu.s32");
+  forms.rare<SaturatedAdd, s32, s32, s32>("add.sat.s32");
+  forms.rare<SaturatedSubtract, s32, s32, s32>("sub.sat.s32");
+  forms.rare<Relu<Minimum>, s32, s32, s32>("min.relu.s32");
+  forms.rare<Relu<Maximum>, s32, s32, s32>("max.relu.s32");
   for_types<u32, s32>([&]<class T>() {
-    forms.lanes<Multiply24Low, T, T, T>("mul24.lo" + type_name<T>());
-    forms.lanes<Multiply24High, T, T, T>("mul24.hi" + type_name<T>());
-    forms.lanes<MultiplyAdd24<Multiply24Low>, T, T, T, T>("mad24.lo" + type_name<T>());
-    forms.lanes<MultiplyAdd24<Multiply24High>, T, T, T, T>("mad24.hi" + type_name<T>());
+    forms.rare<Multiply24Low, T, T, T>("mul24.lo" + type_name<T>());
+    forms.rare<Multiply24High, T, T, T>("mul24.hi" + type_name<T>());
+    forms.rare<MultiplyAdd24<Multiply24Low>, T, T, T, T>("mad24.lo" + type_name<T>());
+    forms.rare<MultiplyAdd24<Multiply24High>, T, T, T, T>("mad24.hi" + type_name<T>());
   });
-  forms.lanes<SaturatedMultiplyAdd24High, s32, s32, s32, s32>("mad24.hi.sat.s32");
+  forms.rare<SaturatedMultiplyAdd24High, s32, s32, s32, s32>("mad24.hi.sat.s32");
   for_types<u16, s16>([&]<class T>() {
     const std::string type = type_name<T>() + "x2";
-    forms.lanes<Halves<Add, u16>, u32, u32, u32>("add" + type);
-    forms.lanes<Halves<Minimum, T>, u32, u32, u32>("min" + type);
-    forms.lanes<Halves<Maximum, T>, u32, u32, u32>("max" + type);
+    forms.rare<Halves<Add, u16>, u32, u32, u32>("add" + type);
+    forms.rare<Halves<Minimum, T>, u32, u32, u32>("min" + type);
+    forms.rare<Halves<Maximum, T>, u32, u32, u32>("max" + type);
   });
-  forms.lanes<Halves<Relu16<Minimum>, s16>, u32, u32, u32>("min.relu.s16x2");
-  forms.lanes<Halves<Relu16<Maximum>, s16>, u32, u32, u32>("max.relu.s16x2");
+  forms.rare<Halves<Relu16<Minimum>, s16>, u32, u32, u32>("min.relu.s16x2");
+  forms.rare<Halves<Relu16<Maximum>, s16>, u32, u32, u32>("max.relu.s16x2");
   return forms;
 }
 

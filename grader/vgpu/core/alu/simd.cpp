@@ -74,9 +74,9 @@ struct Fields {
 
 template <class Op, class D, class A, class B>
 [[gnu::cold]] void add_fields(Forms& forms, const std::string& name, const std::string& types) {
-  forms.lanes<Fields<Op, D, A, B, Mode::merge>, u32, u32, u32, u32>(name + types);
-  forms.lanes<Fields<Op, D, A, B, Mode::sat>, u32, u32, u32, u32>(name + types + ".sat");
-  forms.lanes<Fields<Op, D, A, B, Mode::add>, u32, u32, u32, u32>(name + types + ".add");
+  forms.rare<Fields<Op, D, A, B, Mode::merge>, u32, u32, u32, u32>(name + types);
+  forms.rare<Fields<Op, D, A, B, Mode::sat>, u32, u32, u32, u32>(name + types + ".sat");
+  forms.rare<Fields<Op, D, A, B, Mode::add>, u32, u32, u32, u32>(name + types + ".add");
 }
 /// Operands of one signedness, results of the same: what the intrinsics use.
 template <class Op>
@@ -89,16 +89,16 @@ template <class Op>
 
 Forms simd_forms() {
   Forms forms;
-  forms.lanes<DotBytes<u8, u8>, u32, u32, u32, u32>("dp4a.u32.u32");
-  forms.lanes<DotBytes<u8, s8>, u32, u32, u32, u32>("dp4a.u32.s32");
-  forms.lanes<DotBytes<s8, u8>, u32, u32, u32, u32>("dp4a.s32.u32");
-  forms.lanes<DotBytes<s8, s8>, u32, u32, u32, u32>("dp4a.s32.s32");
+  forms.rare<DotBytes<u8, u8>, u32, u32, u32, u32>("dp4a.u32.u32");
+  forms.rare<DotBytes<u8, s8>, u32, u32, u32, u32>("dp4a.u32.s32");
+  forms.rare<DotBytes<s8, u8>, u32, u32, u32, u32>("dp4a.s32.u32");
+  forms.rare<DotBytes<s8, s8>, u32, u32, u32, u32>("dp4a.s32.s32");
   for_types<u16, s16>([&]<class A>() {
     for_types<u8, s8>([&]<class B>() {
       const std::string types =
           std::string(std::is_signed_v<A> ? ".s32" : ".u32") + (std::is_signed_v<B> ? ".s32" : ".u32");
-      forms.lanes<DotHalves<A, B, 0>, u32, u32, u32, u32>("dp2a.lo" + types);
-      forms.lanes<DotHalves<A, B, 2>, u32, u32, u32, u32>("dp2a.hi" + types);
+      forms.rare<DotHalves<A, B, 0>, u32, u32, u32, u32>("dp2a.lo" + types);
+      forms.rare<DotHalves<A, B, 2>, u32, u32, u32, u32>("dp2a.hi" + types);
     });
   });
   add_video<Add>(forms, "vadd");

@@ -173,13 +173,13 @@ Forms wide_forms() {
   Forms forms;
   for_types<u16, s16, u32, s32, u64, s64>([&]<class T>() {
     forms.lanes<MultiplyHigh, T, T, T>("mul.hi" + type_name<T>());
-    forms.lanes<MultiplyAddHigh, T, T, T, T>("mad.hi" + type_name<T>());
+    forms.rare<MultiplyAddHigh, T, T, T, T>("mad.hi" + type_name<T>());
   });
   for_types<u16, s16, u32, s32>([&]<class T>() {
     forms.lanes<MultiplyWide, Twice<T>, T, T>("mul.wide" + type_name<T>());
     forms.lanes<MultiplyAddWide, Twice<T>, T, T, Twice<T>>("mad.wide" + type_name<T>());
   });
-  forms.lanes<SaturatedMultiplyAddHigh, s32, s32, s32, s32>("mad.hi.sat.s32");
+  forms.rare<SaturatedMultiplyAddHigh, s32, s32, s32, s32>("mad.hi.sat.s32");
   for_types<u16, s16, u32, s32, u64, s64>([&]<class T>() {
     using U = Unsigned<T>;
     const std::string type = type_name<T>();

@@ -22,7 +22,7 @@ void Decoder::make_convergent() {
   const auto rule = [&](const ptx::Instruction& in, const std::vector<Shape>& shapes) {
     return shape_given_by(in, shapes);
   };
-  const Uniformity uniformity(function_, flow_, liveness_, rule);
+  const Uniformity uniformity(function_, flow_, liveness_, rule, context_.image->fast.masked_regions);
   uniformity_ = &uniformity;
   // The first pass only finds out which registers have to be there lane by lane too.
   needs_lanes_.assign(function_.registers.size(), false);
@@ -70,6 +70,7 @@ Shape Decoder::shape_of_load(const ptx::Instruction& in, const std::vector<Shape
 
 Decoder::RowHandler Decoder::row_handler(const ptx::Instruction& in, const Operand& address, ptx::StateSpace space,
                                          RowKind kind) const {
+  if (!context_.image->fast.rows) return {};
   const bool is_narrow = address.reg >= 0 && frame_.lane_bytes_of(address.reg) == 4;
   const auto width = is_narrow ? AddressWidth::bits32 : AddressWidth::bits64;
   const auto s = select_memory(in, function_.registers, space, width, context_.image->watched);

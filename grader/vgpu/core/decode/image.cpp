@@ -214,7 +214,8 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   image->watched = options.watched;
   image->fine_grain = options.fine_grain;
   image->row_lanes = options.row_lanes;
-  image->convergent = !options.fine_grain;
+  image->fast = options.fast;
+  image->convergent = !options.fine_grain && options.fast.pairs;
   image->parameter_bytes = layout_parameters(kernel, image->parameter_offsets);
   const Reach reached = reach(module, kernel);
   for (const ptx::Function* f : reached.functions) check_sizes(*f);
@@ -222,7 +223,7 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   const auto shared = lay_out_shared(*image, reached);
   image->separable = is_separable(reached);
   image->loops = reached.functions.size() > 1 || may_loop(kernel);
-  if (image->separable && reached.functions.size() == 1)
+  if (image->separable && reached.functions.size() == 1 && options.fast.independent_blocks)
     image->affine_accesses.emplace(kernel, image->parameter_offsets, symbols);
 
   std::deque<Program*> todo;

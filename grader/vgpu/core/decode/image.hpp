@@ -14,6 +14,7 @@
 #include "vgpu/core/decode/inst.hpp"
 #include "vgpu/core/decode/symbols.hpp"
 #include "vgpu/core/memory/memory.hpp"
+#include "vgpu/core/run/fast_paths.hpp"
 #include "vgpu/core/run/observer.hpp"
 #include "vgpu/core/run/profile.hpp"
 #include "vgpu/core/warp/convergent.hpp"
@@ -105,6 +106,7 @@ struct Image {
   /// A warp is a row of the block, 32 neighbours in x with the same y and z; or, at 16, 8, 4 or 2, it is several rows
   /// of so many, one y behind the other and of the same z; at 1, nothing is known of it.
   std::uint8_t row_lanes = 1;
+  FastPaths fast;           ///< those that may be taken
   bool convergent = false;  ///< there is code for warps that stay together
   bool loops = false;       ///< a block may live long: there are loops or calls in the code
   bool separable = false;   ///< nothing in the code says that blocks work together, or must come in their order
@@ -127,6 +129,7 @@ struct ImageOptions {
   Watched watched = Watched::nothing;
   bool fine_grain = false;
   std::uint8_t row_lanes = 1;
+  FastPaths fast;
   auto operator<=>(const ImageOptions&) const = default;
 };
 

@@ -16,9 +16,9 @@ bool is_maskable(const ptx::Instruction& in) {
 }  // namespace
 
 Uniformity::Uniformity(const ptx::Function& function, const ControlFlow& flow, const Liveness& liveness,
-                       const Rule& rule)
+                       const Rule& rule, bool may_mask)
     : function_(function), flow_(flow), liveness_(liveness) {
-  find_regions();
+  if (may_mask) find_regions();
   find_shapes(rule);
 }
 

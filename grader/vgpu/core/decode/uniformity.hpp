@@ -38,7 +38,9 @@ class Uniformity {
   /// The shape that an instruction gives to what it defines, from those of its sources.
   using Rule = std::function<Shape(const ptx::Instruction&, const std::vector<Shape>&)>;
 
-  Uniformity(const ptx::Function& function, const ControlFlow& flow, const Liveness& liveness, const Rule& rule);
+  /// Without masked regions, unless it `may_mask`.
+  Uniformity(const ptx::Function& function, const ControlFlow& flow, const Liveness& liveness, const Rule& rule,
+             bool may_mask);
 
   const std::vector<Shape>& shapes() const { return shapes_; }
   Shape shape_of(std::int32_t reg) const { return shapes_[static_cast<std::size_t>(reg)]; }

@@ -106,8 +106,8 @@ inline void claim_narrow_rows(Claims& claims, const Lockstep& l, const NarrowRow
 
 /// Visits the warps with active lanes: `before(k)`, `move(k, host memory of lane 0)`.
 template <class Before, class Move>
-[[gnu::always_inline]] inline void for_each_warp(const Lockstep& l, const NarrowRows& r, HostBase base, Before before,
-                                                 Move move) {
+[[gnu::always_inline]] inline void for_each_warp(const Lockstep& l, const NarrowRows& r, HostBase base,
+                                                 const Before& before, Move move) {
   for (unsigned k = 0; k < l.count; ++k) {
     if (!l.active[k]) continue;
     before(k);
@@ -117,7 +117,7 @@ template <class Before, class Move>
 
 /// Rows of whole vectors, `lanes` long, whose elements are side by side, or one and the same.
 template <class T, unsigned lanes, class Before>
-void load_vector_rows(Lockstep& l, const NarrowRows& r, HostBase base, OperandRef to, Before before) {
+void load_vector_rows(Lockstep& l, const NarrowRows& r, HostBase base, OperandRef to, const Before& before) {
   constexpr unsigned chunks = lanes / VectorOf<T>::width;
   const std::int64_t step = r.step;
   if (r.stride == 0)
@@ -140,7 +140,7 @@ void load_vector_rows(Lockstep& l, const NarrowRows& r, HostBase base, OperandRe
 
 /// Loads the rows of all warps; `before(k)` is called before those of warp k.
 template <class T, class Before>
-void load_narrow_rows(Lockstep& l, const NarrowRows& r, HostBase base, OperandRef to, Before before) {
+void load_narrow_rows(Lockstep& l, const NarrowRows& r, HostBase base, OperandRef to, const Before& before) {
   if (r.is_contiguous() || r.stride == 0) {
     if constexpr (VectorOf<T>::width <= 16)
       if (r.lanes == 16) return load_vector_rows<T, 16>(l, r, base, to, before);
@@ -155,7 +155,7 @@ void load_narrow_rows(Lockstep& l, const NarrowRows& r, HostBase base, OperandRe
 
 /// The same for stores.
 template <class T, class Before>
-void store_narrow_rows(Lockstep& l, const NarrowRows& r, HostBase base, OperandRef from, Before before) {
+void store_narrow_rows(Lockstep& l, const NarrowRows& r, HostBase base, OperandRef from, const Before& before) {
   for_each_warp(l, r, base, before, [&](unsigned k, std::byte* to) {
     const T* values = lanes_at<T>(l, k, from);
     for (unsigned lane = 0; lane < warp_size; lane += r.lanes, to += r.step, values += r.lanes) {

@@ -530,20 +530,19 @@ RowHandlers pick_row(std::uint32_t bytes, RowKind kind, Watched watched) {
   return pick_row<Space, Width, Watched::nothing>(bytes, kind);
 }
 
-template <StateSpace Space>
-RowHandlers pick_row(AddressWidth width, std::uint32_t bytes, RowKind kind, Watched watched) {
-  return width == AddressWidth::bits32 ? pick_row<Space, AddressWidth::bits32>(bytes, kind, watched)
-                                       : pick_row<Space, AddressWidth::bits64>(bytes, kind, watched);
-}
-
 }  // namespace
 
 RowHandlers select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind,
                        Watched watched) {
   if (form.count != 1 || form.bytes != form.lane_bytes || form.order != static_cast<std::uint32_t>(Access::Order::weak))
     return {};
-  if (space == StateSpace::global) return pick_row<StateSpace::global>(width, form.bytes, kind, watched);
-  if (space == StateSpace::shared) return pick_row<StateSpace::shared>(width, form.bytes, kind, watched);
+  // nvcc has global addresses of 64 bits, shared ones of 32, and of 64 where a pointer was generic.
+  using enum AddressWidth;
+  if (space == StateSpace::global && width == bits64)
+    return pick_row<StateSpace::global, bits64>(form.bytes, kind, watched);
+  if (space == StateSpace::shared && width == bits64)
+    return pick_row<StateSpace::shared, bits64>(form.bytes, kind, watched);
+  if (space == StateSpace::shared) return pick_row<StateSpace::shared, bits32>(form.bytes, kind, watched);
   return {};
 }
 

@@ -200,6 +200,8 @@ LaunchResult Device::prepare(const LaunchRequest& request, Ready& ready) {
   options.watched = !observers_.empty() ? Watched::everything : ready.parts ? Watched::global : Watched::nothing;
   options.fine_grain = schedule.order == Schedule::Order::random;
   options.row_lanes = row_lanes_in(block);
+  options.fast = fast_paths;
+  if (options.row_lanes < warp_size && !fast_paths.narrow_rows) options.row_lanes = 1;
   const auto key = std::make_pair(request.kernel, options);
   std::unique_ptr<Image>& image = m.images[key];
   if (!image) {
@@ -278,10 +280,11 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   limits.max_warp_instructions = max_warp_instructions;
   limits.cancel = cancel;
   limits.resident_blocks = ready.resident;
-  if (ready.parts) {
+  const bool apart =
+      ready.parts && image->affine_accesses && image->affine_accesses->blocks_are_apart({parameters, grid, block});
+  if (ready.parts && (apart || fast_paths.speculative_blocks)) {
     if (team_threads_ != threads) team_ = std::make_unique<Team>(threads);
     team_threads_ = threads;
-    const bool apart = image->affine_accesses && image->affine_accesses->blocks_are_apart({parameters, grid, block});
     ParallelRun parallel(*team_, g, schedule, limits, {least_parallel_ns, apart});
     limits.helper = &parallel;
     result.fault = run_grid(g, schedule, limits);

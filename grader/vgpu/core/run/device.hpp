@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "vgpu/core/memory/memory.hpp"
+#include "vgpu/core/run/fast_paths.hpp"
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/observer.hpp"
 #include "vgpu/core/run/profile.hpp"
@@ -110,6 +111,7 @@ class Device {
   std::function<void(std::string_view)> print;          ///< device printf; default: to stdout
   unsigned threads = 1;                                 ///< of the host, for a launch; changes no result (parallel.hpp)
   double least_parallel_ns = 1e6;                       ///< launches that take less stay on one thread
+  FastPaths fast_paths;                                 ///< change no result
   const volatile bool* cancel = nullptr;  ///< when it becomes true, the running launch stops (budget fault)
 
   /// Of all launches. It depends on time, unlike everything that a launch gives.

@@ -113,7 +113,7 @@ class GridRun : public BlockRunner {
     if (!slots_[slot]) slots_[slot] = std::make_unique<Block>();
     Block& block = *slots_[slot];
     start_block(block, grid_, block_at(next_++), slot);
-    block.woken = block.rejoins = schedule_.order == Schedule::Order::lockstep;
+    block.woken = block.rejoins = schedule_.order == Schedule::Order::lockstep && grid_.image->fast.lockstep;
     return true;
   }
 

@@ -180,19 +180,18 @@ enum class Rounding : u8 { nearest, zero, down, up };
 
 /// The host rounds that way while this lives. Floating-point work has to lie between loads and stores that the compiler
 /// cannot move over the change: operands come from lane arrays, results go to lane arrays, and `fence` names the array.
-template <Rounding rounding>
-class RoundingScope {
+class HostRounding {
  public:
-  explicit RoundingScope(void* results) : results_(results) {
-    set(rounding);
+  HostRounding(Rounding to, void* results) : results_(results) {
+    set(to);
     fence();
   }
-  ~RoundingScope() {
+  ~HostRounding() {
     fence();
     set(Rounding::nearest);
   }
-  RoundingScope(const RoundingScope&) = delete;
-  RoundingScope& operator=(const RoundingScope&) = delete;
+  HostRounding(const HostRounding&) = delete;
+  HostRounding& operator=(const HostRounding&) = delete;
 
  private:
   void fence() { asm volatile("" : : "r"(results_) : "memory"); }
@@ -207,18 +206,6 @@ class RoundingScope {
   }
   void* results_;
 };
-template <>
-class RoundingScope<Rounding::nearest> {
- public:
-  explicit RoundingScope(void*) {}
-};
-
-/// How the host has to round while `Op` computes.
-template <class Op>
-constexpr Rounding rounding_of() {
-  if constexpr (requires { Op::rounding; }) return Op::rounding;
-  return Rounding::nearest;
-}
 
 // --- handlers --------------------------------------------------------------------------------------------------------
 
@@ -235,7 +222,6 @@ namespace detail {
 template <class Op, class D, class... S>
 [[gnu::always_inline]] inline void compute_all(D* results, const S*... sources) {
   D* const to = std::assume_aligned<64>(results);
-  const RoundingScope<rounding_of<Op>()> scope(to);
   SCANLAB_LANES_INDEPENDENT
   for (unsigned lane = 0; lane < warp_size; ++lane) to[lane] = Op{}(sources[lane]...);
 }
@@ -250,7 +236,6 @@ template <class Op, class D, class... S, std::size_t... k>
 template <class Op, class D, class... S>
 [[gnu::noinline]] void compute_active(D* to, Mask active, const S*... sources) {
   if constexpr (is_costly<Op>()) {
-    const RoundingScope<rounding_of<Op>()> scope(to);
     for_each_lane(active, [&](unsigned lane) { to[lane] = Op{}(sources[lane]...); });
   } else {
     alignas(64) D results[warp_size];
@@ -283,12 +268,24 @@ const Inst* lanewise(Warp& warp, const Inst* inst) {
   return detail::every_lane<Op, D, S...>(warp, inst, std::index_sequence_for<S...>{});
 }
 
-/// The same for lane 0 alone, of operands that need not be aligned: what is equal in all lanes is computed once.
+/// The same while the host rounds as Inst::imm says.
+template <class Op, class D, class... S>
+const Inst* lanewise_rounded(Warp& warp, const Inst* inst) {
+  alignas(64) D results[warp_size];
+  [&]<std::size_t... k>(std::index_sequence<k...>) {
+    const HostRounding scope(static_cast<Rounding>(inst->imm), results);
+    detail::compute_all<Op>(results, static_cast<const S*>(lanes_at<S>(warp, inst->op[k + 1]))...);
+  }
+  (std::index_sequence_for<S...>{});
+  merge(lanes_at<D>(warp, inst->op[0]), results, warp.active);
+  return proceed(warp, inst + 1);
+}
+
+/// lanewise for lane 0 alone, of operands that need not be aligned: what is equal in all lanes is computed once.
 template <class Op, class D, class... S>
 const Inst* first_lane(Warp& warp, const Inst* inst) {
   [&]<std::size_t... k>(std::index_sequence<k...>) {
     D* const to = warp.lanes<D>(inst->op[0]);
-    const RoundingScope<rounding_of<Op>()> scope(to);
     *to = Op{}(*warp.lanes<S>(inst->op[k + 1])...);
   }
   (std::index_sequence_for<S...>{});

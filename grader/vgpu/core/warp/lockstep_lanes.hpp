@@ -53,7 +53,6 @@ const Step* first_lane_in_lockstep(Lockstep& l, const Step* s) {
     // The lowest bytes of a value are its lane.
     const std::uint64_t* const from[] = {l.column(s->column[n + 1]).value...};
     Column& to = l.column(s->column[0]);
-    const RoundingScope<rounding_of<Op>()> scope(to.value);
     for (unsigned k = 0; k < l.count; ++k) {
       const D result = Op{}(lane_of<S>(from[n][k])...);
       to.value[k] = value_of_lane(result);
