@@ -35,7 +35,7 @@ std::string to_text(const Cause& cause);
 /// As a result has it.
 nlohmann::ordered_json to_json(const Cause& cause);
 
-/// Tells the cause by another id and a better rationale; what was the rationale becomes the first detail.
+/// Gives the cause another id and a better rationale; what was the rationale becomes the first detail.
 void explain_anew(Cause& cause, std::string id, std::string rationale);
 
 }  // namespace scanlab::grade

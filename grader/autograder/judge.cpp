@@ -40,7 +40,7 @@ Cause not_run_cause(const std::string& reason) {
   return cause;
 }
 
-/// Of a check that costs no points: nobody could have won them here.
+/// Of a check that costs no points: they could not have been won here.
 CheckResult not_run(const CheckPlan& check, const std::string& reason) {
   CheckResult result = empty_result(check);
   result.not_run_points = check.points;

@@ -82,7 +82,7 @@ struct Plan {
   /// The command that starts a runner, here a sandbox's; empty: the runner itself. In its words "{program}" stands for
   /// the runner's path, and "{status}" for a descriptor to which 'r' is written when the runner is about to begin.
   std::vector<std::string> launcher;
-  /// A runner whose answers can be believed (runner/honest.cpp), on a GPU; empty: there is none.
+  /// A runner whose answers can be trusted (runner/honest.cpp), on a GPU; empty: there is none.
   std::filesystem::path honest_runner;
   std::vector<CheckPlan> checks;
 };

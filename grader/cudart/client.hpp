@@ -173,7 +173,7 @@ class Client {
   void take_back(const void* host, const Registration& registration);
 
   bool valid(cudaStream_t stream) const;
-  /// Tells the device that nothing more is submitted to this stream.
+  /// Notifies the device that nothing more is submitted to this stream.
   void drop(const CUstream_st& stream);
   bool valid(cudaEvent_t event) const { return events.contains(event); }
   /// The stream behind a handle; cudaStreamPerThread is another one in each thread.
@@ -251,7 +251,7 @@ void watch_host_accesses();
 /// The thread's last error, as cudaGetLastError gives it.
 extern thread_local cudaError_t last_error;
 
-/// A launch by <<<>>> was refused, and nobody has asked for its error since.
+/// A launch by <<<>>> was refused, and its error has not been asked for since.
 extern thread_local bool has_unread_launch_error;
 
 inline cudaError_t record(cudaError_t error) {

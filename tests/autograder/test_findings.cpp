@@ -83,7 +83,7 @@ TEST_CASE("a deadlock tells who waits where", "[findings]") {
   fault.kernel = "k";
   fault.headline = "deadlock: no thread can go on";
   vgpu::WaitingThreads waiting;
-  waiting.who = "blocks 1 to 64: thread 0";
+  waiting.which = "blocks 1 to 64: thread 0";
   waiting.does = "loops until memory changes";
   waiting.where = {"scan.cu", 33, 1, {}};
   fault.waiting = {waiting};
@@ -93,7 +93,7 @@ TEST_CASE("a deadlock tells who waits where", "[findings]") {
         "  blocks 1 to 64: thread 0 loops until memory changes   scan.cu:33\n"
         "  block 0 has not started");
   vgpu::Fault larger = fault;  // in a larger grid
-  larger.waiting[0].who = "blocks 1 to 200: thread 0";
+  larger.waiting[0].which = "blocks 1 to 200: thread 0";
   CHECK(vgpu::reads_the_same(vgpu::to_finding(fault), vgpu::to_finding(larger)));
   larger.waiting[0].where.line = 34;
   CHECK_FALSE(vgpu::reads_the_same(vgpu::to_finding(fault), vgpu::to_finding(larger)));

@@ -32,10 +32,10 @@ TEST_CASE("scratch memory that is made level by level in the first calls is no l
 
 TEST_CASE("calls that allocate nothing tell nothing about the others") {
   Leaks leaks;
-  unsigned told = 0;
+  unsigned reported = 0;
   for (int call = 0; call < 8; ++call) {
-    told += leaks.call(1, 0).has_value();
+    reported += leaks.call(1, 0).has_value();
     CHECK_FALSE(leaks.call(0, 0));
   }
-  CHECK(told == 1);
+  CHECK(reported == 1);
 }

@@ -50,10 +50,10 @@ std::string diagnosis(Others others, std::size_t n, const Program<T>& program, P
   program(attempt);
   const Partition<T> right = partition_of<T>(attempt.x, others);
   const PartitionEvidence<T> evidence{attempt.x, attempt.y, attempt.count, others, right};
-  const auto told = [](const Diagnosis& found) { return found.id + ": " + found.text; };
-  if (first_wrong(evidence) < right.y.size()) return told(recognise_partition(evidence));
+  const auto text_of = [](const Diagnosis& found) { return found.id + ": " + found.text; };
+  if (first_wrong(evidence) < right.y.size()) return text_of(recognise_partition(evidence));
   REQUIRE(attempt.count != static_cast<std::int64_t>(right.kept));
-  return told(recognise_count(evidence));
+  return text_of(recognise_count(evidence));
 }
 
 /// A program that puts each kept element x[i], one after the other, to the place that `place` gives.

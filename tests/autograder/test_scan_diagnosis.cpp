@@ -114,14 +114,15 @@ TEST_CASE("what a hierarchical scan adds to its sections is recognised", "[diagn
     });
   };
   for (const Kind kind : {Kind::inclusive, Kind::exclusive}) {
-    const auto told = [&](const std::function<Affine(const Section&)>& result) {
+    const auto diagnosis_for = [&](const std::function<Affine(const Section&)>& result) {
       return diagnosed(kind, 2500, result);
     };
-    CHECK_THAT(told([](const Section& s) { return s.own; }), ContainsSubstring("is scanned on its own"));
-    CHECK_THAT(told([](const Section& s) { return combine(s.own, s.before); }), ContainsSubstring("swapped"));
-    CHECK_THAT(told([](const Section& s) { return combine(s.through, s.own); }),
+    CHECK_THAT(diagnosis_for([](const Section& s) { return s.own; }), ContainsSubstring("is scanned on its own"));
+    CHECK_THAT(diagnosis_for([](const Section& s) { return combine(s.own, s.before); }), ContainsSubstring("swapped"));
+    CHECK_THAT(diagnosis_for([](const Section& s) { return combine(s.through, s.own); }),
                ContainsSubstring("a section's own sum"));
-    CHECK_THAT(told([](const Section& s) { return combine(s.previous, s.own); }), ContainsSubstring("the one section"));
+    CHECK_THAT(diagnosis_for([](const Section& s) { return combine(s.previous, s.own); }),
+               ContainsSubstring("the one section"));
   }
 }
 

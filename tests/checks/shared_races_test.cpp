@@ -368,13 +368,13 @@ TEST_CASE("forks of the check see what it would have seen") {
     o.block_begin(block, 0);
     vgpu::Access a;
     a.space = ptx::StateSpace::shared;
-    a.who.block = block;
+    a.actor.block = block;
     a.mask = vgpu::full_mask;
     a.bytes = 4;
     a.first = 8192;
     a.stride = 4;
     o.store(a);
-    a.who.warp = 1;
+    a.actor.warp = 1;
     o.load(a);
   };
   const auto later = check.fork(), earlier = check.fork();

@@ -19,7 +19,7 @@ class Memory {
  private:
   static vgpu::Access access(std::uint64_t block, std::uint64_t word) {
     vgpu::Access a;
-    a.who.block = block;
+    a.actor.block = block;
     a.mask = 1;
     a.bytes = 4;
     a.first = 4 * word;
@@ -116,9 +116,9 @@ TEST_CASE("shared memory is not looked at, and a reset forgets") {
   a.mask = 1;
   a.bytes = 4;
   memory.waits().load(a);
-  a.who.block = 1;
+  a.actor.block = 1;
   memory.waits().store(a);
-  a.who.block = 0;
+  a.actor.block = 0;
   memory.waits().load(a);
   CHECK(memory.longest() == 0);
 }

@@ -28,7 +28,7 @@ using Order = vgpu::Schedule::Order;
 /// Elements that show that something is wrong, but hardly what.
 constexpr std::size_t few_elements = 64;
 
-/// Wrong outputs of few elements that more elements may tell apart.
+/// Wrong outputs of few elements that more elements may distinguish.
 std::vector<std::string> causes_to_see_with_more_elements(Operation entry) {
   std::vector<std::string> ids = {"wrong.other", "wrong.last_element", "wrong.first_element", "wrong.nothing_added"};
   if (has_count(entry)) ids.push_back("wrong.unwritten");

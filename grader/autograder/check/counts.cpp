@@ -33,7 +33,7 @@ std::string limits_text(const CheckPlan& check, const CountedCall& call) {
   return call.at_most ? "at most " + most() : "at least " + least();
 }
 
-/// The lines that such a count is the sum of, by the id of their findings; empty: it is not told by line.
+/// The lines that such a count is the sum of, by the id of their findings; empty: it is not reported by line.
 std::string_view lines_of(std::string_view counter) {
   if (counter == "bank_conflict_replays") return "cost.bank_conflicts";
   if (counter == "global_sectors") return "cost.uncoalesced";

@@ -8,7 +8,8 @@
 
 namespace scanlab::grade {
 
-/// Tells memory that each call leaves behind from memory that is kept for the next call. For one program's calls.
+/// Distinguishes memory that each call leaves behind from memory that is kept for the next call. For one program's
+/// calls.
 class Leaks {
  public:
   /// So many device allocations have been made and freed in a call. A finding as soon as it is plain that it goes on

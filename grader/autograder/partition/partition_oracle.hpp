@@ -11,7 +11,7 @@ namespace scanlab::grade {
 
 /// What becomes of the elements that are not kept.
 enum class Others {
-  dropped,  ///< compaction: nobody looks at what stands behind the kept ones
+  dropped,  ///< compaction: what stands behind the kept ones is not looked at
   behind,   ///< split: they follow the kept ones, in their order
 };
 

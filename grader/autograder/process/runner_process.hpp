@@ -69,12 +69,12 @@ class RunnerProcess {
   /// Throws KitFault when it is the launcher that has ended, or hangs, and the runner has never begun.
   void check_launcher();
   void kill_all();
-  /// Tells the limit what the processes have used since the last time.
+  /// Adds what the processes have used since the last time to the limit's count.
   void count_time();
 
   Options options_;
   TimeLimit& limit_;
-  double counted_ = 0;  ///< seconds of processor time that the limit has been told of
+  double counted_ = 0;  ///< seconds of processor time that the limit has counted
   pid_t pid_ = -1;
   Clock::time_point started_ = Clock::now();
   Clock::time_point look_due_ = started_;  ///< when the use of time and memory is looked at next

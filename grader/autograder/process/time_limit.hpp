@@ -12,7 +12,7 @@ using Clock = std::chrono::steady_clock;
 /// The limit of one check's calls, all of them together. Of a submission on the virtual GPU it is processor time: its
 /// own processes' and the virtual GPU's, which works in this process while a call is on. So a busy machine makes no
 /// timeout of a pass. What sleeps or waits uses none, and ends by the clock, at `clock_factor` times as much. On a GPU
-/// the clock alone counts: nothing else tells how long a kernel takes.
+/// the clock alone counts: nothing else shows how long a kernel takes.
 ///
 /// The functions may be called by several threads at once.
 class TimeLimit {

@@ -14,7 +14,7 @@ bool has_ended(const Client& state, const CUevent_st& event) {
                                                [](const auto& host_call) { return host_call->done; });
 }
 
-/// What a captured event stands for is a place in a graph: nobody can wait for it outside.
+/// What a captured event stands for is a place in a graph: it cannot be waited for outside.
 cudaError_t check(const Client& state, cudaEvent_t event) {
   if (!state.valid(event)) return cudaErrorInvalidResourceHandle;
   return event->capture ? cudaErrorCapturedEvent : cudaSuccess;

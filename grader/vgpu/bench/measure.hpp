@@ -13,7 +13,7 @@
 
 namespace scanlab::bench {
 
-/// Who listens while a kernel runs.
+/// The observers that listen while a kernel runs.
 struct ObserverSet {
   const char* name;  ///< as in --observers and in the JSON
   std::function<std::vector<std::unique_ptr<vgpu::Observer>>()> make;

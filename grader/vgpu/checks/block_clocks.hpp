@@ -2,8 +2,8 @@
 //
 // Clocks count within an interval between two barriers of the whole block: what came before it has happened before
 // everything in it. A stamp is the time of a warp's clock, which goes on whenever a lane of it makes known what it has
-// done. Mostly nobody knows anything of another warp, and lanes know the same of each other, so that one number a warp
-// is enough; a table of lanes, and then one of all threads, is made where threads synchronise in parts.
+// done. Mostly no warp knows anything of another, and lanes know the same of each other, so that one number a warp is
+// enough; a table of lanes, and then one of all threads, is made where threads synchronise in parts.
 #pragma once
 
 #include <array>

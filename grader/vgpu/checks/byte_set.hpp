@@ -1,4 +1,4 @@
-// A set of bytes of global memory: those that somebody has given a value, say.
+// A set of bytes of global memory: those that have been given a value, say.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What a check tells a learner: what is wrong, where, who takes part, and what to do about it.
+// What a check reports to a learner: what is wrong, where, which threads take part, and what to do about it.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,13 @@ struct Finding {
     advice,   ///< it is right, and could be better; never a failure
   };
 
-  /// Somebody's part in it: an access, a barrier, a call. Printed as "write by thread 5   scan.cu:31".
+  /// One part in it: an access, a barrier, a call. Printed as "write by thread 5   scan.cu:31".
   struct Part {
     std::string does;  ///< "write", "read", "atomic" …
     SourcePlace where;
     bool has_thread = false, has_block = false;  ///< a block is given where it is not the finding's own
     unsigned thread[3] = {0, 0, 0}, block[3] = {0, 0, 0};
-    std::string who;       ///< where it is not one thread: "blocks 0 to 7: threads 0 to 31", "kernel k in stream #1"
+    std::string actors;    ///< where it is not one thread: "blocks 0 to 7: threads 0 to 31", "kernel k in stream #1"
     bool is_call = false;  ///< by a call of the host, whose line is not known
   };
 
@@ -50,7 +50,7 @@ struct Finding {
   std::string text() const;
 };
 
-/// True when both tell a learner the same: they differ in who and how often at most.
+/// True when both say the same to a learner: they differ in the threads and how often at most.
 bool reads_the_same(const Finding& a, const Finding& b);
 
 /// "mistake", "advice"

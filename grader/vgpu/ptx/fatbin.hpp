@@ -15,7 +15,8 @@ struct PtxImage {
   std::string text;  ///< without the trailing zero
 };
 
-/// The bytes are no fat binary, are damaged, or hold no PTX that can be read (the message says which, and what to do).
+/// The bytes are not a fat binary, are damaged, or hold no PTX that can be read (the message says which, and what to
+/// do).
 struct FatbinError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

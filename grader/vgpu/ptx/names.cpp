@@ -207,7 +207,7 @@ std::string_view strip_local_prefix(std::string_view name) {
   return name;
 }
 
-/// Without the counter that the compiler appends to tell copies apart: "xy$1", "xy$$2".
+/// Without the counter that the compiler appends to distinguish copies: "xy$1", "xy$$2".
 std::string_view strip_copy_number(std::string_view name) {
   std::size_t end = name.size();
   while (end > 0 && is_digit(name[end - 1])) --end;

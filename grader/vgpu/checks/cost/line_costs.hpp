@@ -1,8 +1,8 @@
 // Where the work is: which lines of the learner's source make shared memory take extra passes, move more of global
 // memory than they use, send the lanes of a warp apart, or stand at a barrier.
 //
-// These are costs and no mistakes: the best solution of a lab may have them. So they are told where somebody has asked
-// for costs: with a count that is beyond its limit, and with `run --counters`.
+// These are costs, not mistakes: the best solution of a lab may have them. So they are reported only where costs were
+// asked for: with a count that is beyond its limit, and with `run --counters`.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ class LineCosts : public Observer {
   void loads(const AccessRun& run) override { requests(run); }
   void stores(const AccessRun& run) override { requests(run); }
   void atomic(const Access& access) override { request(access, 1); }
-  void branch(const Actor& who, Mask active, Mask taken) override;
-  void barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) override;
+  void branch(const Actor& actor, Mask active, Mask taken) override;
+  void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
   std::unique_ptr<Observer> fork() const override;
   void join(Observer& fork) override;
 

@@ -108,14 +108,14 @@ void AccessedSpans::tidy_all() {
 
 std::vector<AccessedSpan> AccessedSpans::list() {
   tidy_all();
-  std::vector<AccessedSpan> touches;
-  touches.reserve(count_);
+  std::vector<AccessedSpan> result;
+  result.reserve(count_);
   for (std::size_t k = 0; k < used_; ++k)
     for (const std::vector<Span>* spans : {&groups_[k].even, &groups_[k].strided})
-      for (const Span& span : *spans) touches.push_back({span, groups_[k].site});
+      for (const Span& span : *spans) result.push_back({span, groups_[k].site});
   const auto begin = [](const AccessedSpan& t) { return t.span.begin; };
-  if (!std::ranges::is_sorted(touches, {}, begin)) std::ranges::stable_sort(touches, {}, begin);
-  return touches;
+  if (!std::ranges::is_sorted(result, {}, begin)) std::ranges::stable_sort(result, {}, begin);
+  return result;
 }
 
 void AccessedSpans::clear() {

@@ -28,7 +28,7 @@ inline bool can_race(GlobalHow a, GlobalHow b) {
   return !a.is_strong || !b.is_strong || a.is_for_block || b.is_for_block;
 }
 
-/// Who accesses, how, and when.
+/// Which lanes access it, how, and when.
 struct PastAccess {
   Moment when = 0;
   std::uint64_t order = 0;  ///< among all accesses of the launch

@@ -37,15 +37,15 @@ class GlobalRaces : public Check, private GlobalConflictSink {
   void loads(const AccessRun& run) override;
   void stores(const AccessRun& run) override;
   void atomic(const Access& access) override;
-  void fence(const Actor& who, Mask lanes, Access::Scope scope) override;
-  void barrier_arrive(const Actor& who, Mask lanes, std::uint32_t id, Arrival how) override;
-  void barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) override;
-  void warp_sync(const Actor& who, Mask lanes) override;
+  void fence(const Actor& actor, Mask lanes, Access::Scope scope) override;
+  void barrier_arrive(const Actor& actor, Mask lanes, std::uint32_t id, Arrival how) override;
+  void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
+  void warp_sync(const Actor& actor, Mask lanes) override;
 
   /// Called at the end of each launch; then what follows can be asked of it.
   std::function<void(const KernelInfo&)> at_end;
   /// All that it has touched.
-  void collect(AccessedSpans& touches) const { shadow_.collect(touches); }
+  void collect(AccessedSpans& spans) const { shadow_.collect(spans); }
   /// Lines of its plain reads behind which an atomic decides.
   const std::set<std::uint32_t>& looks() const { return looks_; }
   /// Threads of it have ordered accesses for others: other blocks; the host.
@@ -56,7 +56,7 @@ class GlobalRaces : public Check, private GlobalConflictSink {
   using Cause = GlobalConflict::Cause;
   /// Both lines, name of the memory, cause.
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::string, Cause>;
-  /// The first that was seen of those that tell most, and how many there are.
+  /// The first that was seen of those that say most, and how many there are.
   struct Found {
     GlobalConflict example;
     std::uint64_t element = 0;
@@ -68,7 +68,7 @@ class GlobalRaces : public Check, private GlobalConflictSink {
   void touch(const AccessRun& run, How::Kind kind);
   bool is_accepted(const GlobalConflict& c) const;
   Finding describe(const Key& key, const Found& found) const;
-  BlockView& block_of(const Actor& who) { return *blocks_[who.slot]; }
+  BlockView& block_of(const Actor& actor) { return *blocks_[actor.slot]; }
 
   std::shared_ptr<const KernelInfo> kernel_;  ///< while it runs
   unsigned levels_ = 1;

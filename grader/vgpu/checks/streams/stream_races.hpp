@@ -29,7 +29,7 @@ namespace scanlab::vgpu {
 
 class StreamRaces : public WorkListener, private MemoryListener {
  public:
-  /// `launches` hears of the same launches, and tells what they touch.
+  /// `launches` observes the same launches, and knows what they touch.
   StreamRaces(Memory& memory, GlobalRaces& launches);
   ~StreamRaces() override;
   StreamRaces(const StreamRaces&) = delete;
@@ -58,8 +58,8 @@ class StreamRaces : public WorkListener, private MemoryListener {
     StreamOrder::Place place;
     std::string kernel;  ///< mangled; empty: a call
     const ptx::Module* module = nullptr;
-    std::vector<AccessedSpan> touches;  ///< by rising first byte
-    std::vector<Address> reach;         ///< for each touch the last byte of it and of all before it, + 1
+    std::vector<AccessedSpan> spans;  ///< by rising first byte
+    std::vector<Address> reach;       ///< for each span the last byte of it and of all before it, + 1
     bool has_fence = false;
     bool talks_to_host = false;
     /// Later work by its line, and the arrays: what comes behind the first of it that races comes behind this too.
@@ -92,10 +92,10 @@ class StreamRaces : public WorkListener, private MemoryListener {
   FindingList findings_;
   StreamOrder order_;
   std::optional<Done> now_;  ///< the work that is being done
-  AccessedSpans touches_;    ///< its
+  AccessedSpans spans_;      ///< its
   std::optional<Allocation> released_;
   std::vector<std::deque<Done>> done_;  ///< by line of the order; what the host may not know of yet
-  std::size_t kept_ = 0, kept_touches_ = 0;
+  std::size_t kept_ = 0, kept_spans_ = 0;
   /// Lines of plain reads behind which an atomic decides, in any launch.
   std::set<std::pair<const ptx::Module*, std::uint32_t>> looks_;
   std::string left_out_;

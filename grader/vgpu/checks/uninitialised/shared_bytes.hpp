@@ -1,4 +1,4 @@
-// The shared memory of a block: which of its bytes somebody has written.
+// The shared memory of a block: which of its bytes have been written.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ class SharedBytes {
   void write(const AccessRun& run);
   /// Has every byte of the access been written?
   bool has_all(const AccessRun& run);
-  /// Told at once. Has every byte of the access been written? Perhaps not, when it is false.
+  /// Known at once. Has every byte of the access been written? Perhaps even when it is false.
   bool surely_has(const AccessRun& run) const {
     if (left_ == 0) return true;
     const Extent e = extent_of(run);
@@ -40,12 +40,12 @@ class SharedBytes {
   };
 
   static std::optional<Strided> strided_of(const AccessRun& run);
-  bool is_in_comb(const AccessRun& run) const;
-  void add_to_combs(const AccessRun& run);
+  bool is_in_strided(const AccessRun& run) const;
+  void add_to_strided(const AccessRun& run);
   bool has_each(const AccessRun& run) const;
 
   std::vector<std::uint64_t> written_;
-  std::uint64_t left_ = 0;               ///< bytes of arrays that nobody has written
+  std::uint64_t left_ = 0;               ///< bytes of arrays that have not been written
   Extent known_;                         ///< all of these bytes have been written: of a tile, mostly all that is used
   std::array<Strided, 8> strided_ = {};  ///< these have been written too
 };

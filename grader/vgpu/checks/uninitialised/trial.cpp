@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t most_in_a_run = 20'000'000;
 /// And those for finding out where a value comes from, in all.
 constexpr std::uint64_t most_to_explain = 40'000'000;
-/// Arrays that are told of, of those in which a launch leaves undefined values.
+/// Arrays that are reported, of those in which a launch leaves undefined values.
 constexpr std::size_t most_arrays = 4;
 
 /// Large as a number of any type, so that it is seen behind a maximum, a comparison or a sum: a float of 1e36, a half

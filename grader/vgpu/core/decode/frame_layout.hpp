@@ -44,7 +44,7 @@ class FrameLayout {
   OperandRef pair_constant(std::uint64_t value);
   /// A register that no instruction of the program names.
   OperandRef temporary(std::uint32_t bytes_a_lane) { return take(bytes_a_lane * warp_size); }
-  /// Where results go that nobody wants.
+  /// Where results go that nothing reads.
   OperandRef trash();
   /// The place of a .param variable of the frame, or null.
   const Program::Slot* slot(const std::string& name) const;

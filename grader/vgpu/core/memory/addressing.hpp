@@ -32,16 +32,16 @@ inline void gather(Warp& w, const Inst* i, Addresses& a) {
   }
 }
 
-/// Verb of a message.
+/// What an access does; also the verb of a message.
 enum class AccessKind : std::uint8_t { read, write, atomic };
 
 /// Throws the fault for lane `lane` of an access that is out of bounds or misaligned.
-[[noreturn]] void raise_bad_access(Warp& w, StateSpace space, AccessKind touch, unsigned lane, std::uint64_t address,
+[[noreturn]] void raise_bad_access(Warp& w, StateSpace space, AccessKind kind, unsigned lane, std::uint64_t address,
                                    std::uint32_t bytes);
 
 /// Checks one address of `space`; throws when it is not valid. Returns the host address of that byte, and in `hit` the
 /// array in which it lies, if that is shared or global.
-std::byte* check_lane(Warp& w, StateSpace space, AccessKind touch, unsigned lane, std::uint64_t address,
+std::byte* check_lane(Warp& w, StateSpace space, AccessKind kind, unsigned lane, std::uint64_t address,
                       std::uint32_t bytes, Range* hit = nullptr);
 
 /// Space of a generic address, and the address within it.
@@ -79,7 +79,7 @@ struct View {
   std::byte* at(std::uint64_t address) const { return base + address; }
 };
 template <StateSpace Space>
-View view(Warp& w, const Inst* i, AccessKind touch, const Addresses& a, std::uint32_t bytes);
+View view(Warp& w, const Inst* i, AccessKind kind, const Addresses& a, std::uint32_t bytes);
 
 extern template View view<StateSpace::global>(Warp&, const Inst*, AccessKind, const Addresses&, std::uint32_t);
 extern template View view<StateSpace::constant>(Warp&, const Inst*, AccessKind, const Addresses&, std::uint32_t);

@@ -1,4 +1,4 @@
-// The values of loads and stores: for observers, which are told of both before they happen.
+// The values of loads and stores: for observers, to which both are reported before they happen.
 #pragma once
 
 #include <array>

@@ -38,13 +38,13 @@ struct Barrier {
   std::uint32_t arrived = 0;
   std::uint32_t expected = 0;  ///< threads named in the instruction; 0: all live threads of the block
   std::uint32_t count = 0;     ///< bar.red: threads whose predicate is true
-  bool reduces = false;        ///< bar.red: those who wait get a result
+  bool reduces = false;        ///< bar.red: the threads that wait get a result
   const Inst* last = nullptr;  ///< the latest arrival
   const Warp* last_warp = nullptr;
 };
 
 inline constexpr unsigned barriers_per_block = 16;
-/// Local memory of the kernel begins here, so that a null pointer is no local address.
+/// Local memory of the kernel begins here, so that a null pointer is not a local address.
 inline constexpr std::uint64_t local_start = 64;
 /// Local memory that a call takes besides its variables, as a return address does: endless recursion overflows the
 /// stack.
@@ -114,7 +114,7 @@ struct Grid {
       if (o->interests() & Observer::work) of_work.push_back(o);
     }
   }
-  /// Who is told of loads and stores of this kind.
+  /// The observers of loads and stores of this kind.
   std::span<Observer* const> listeners(ptx::StateSpace space, Access::Order order) const {
     return space == ptx::StateSpace::shared && order == Access::Order::weak ? of_plain_shared : observers;
   }

@@ -176,13 +176,13 @@ class GridRun : public BlockRunner {
     for (auto it = w.waiting.begin(); it != w.waiting.end(); ++it)
       if (it->state == Split::State::ready && (latest == w.waiting.end() || it->key() > latest->key())) latest = it;
     if (latest == w.waiting.end()) return run_next(w);
-    // The others are out of sight for this turn, so that none of them takes over at the next branch.
+    // The others are hidden for this turn, so that none of them takes over at the next branch.
     for (Split& s : w.waiting)
       if (&s != &*latest && s.state == Split::State::ready) s.state = Split::State::spin;
     return run_next(w);
   }
 
-  /// True when the running split is proven to repeat itself until somebody else writes memory.
+  /// True when the running split is proven to repeat itself until another thread writes memory.
   bool watch(Warp& w, std::int64_t used) {
     SpinWatch& s = w.spin;
     const bool others_wait = w.pending_key != ~0u;
@@ -257,7 +257,7 @@ class GridRun : public BlockRunner {
     return Outcome::ended;
   }
 
-  /// Whoever waits for memory to change is woken by the writes of other blocks too, and may execute more then.
+  /// A thread that waits for memory to change is woken by the writes of other blocks too, and may execute more then.
   bool is_sensitive(const Block& block) const {
     return is_sensitive_ || std::any_of(block.warps.begin(), block.warps.end(), [](const Warp& w) {
              return w.spin.poll_epoch != SpinWatch{}.poll_epoch || w.spin.waits > 0;

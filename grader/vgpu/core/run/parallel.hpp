@@ -54,7 +54,7 @@ struct ParallelOptions {
 /// The helper of one launch.
 class ParallelRun : public Helper {
  public:
-  /// The image of `grid` tells its global accesses, and each of the observers can be forked.
+  /// The image of `grid` reports its global accesses, and each of the observers can be forked.
   ParallelRun(Team& team, Grid& grid, const Schedule& schedule, const RunLimits& limits,
               const ParallelOptions& options);
   ~ParallelRun() override;

@@ -259,8 +259,8 @@ void release_barriers(Block& block) {
   for (Observer* o : w.block->grid->observers) o->barrier_arrive(actor_of(w, i), w.active, id, arrival);
 }
 
-/// Lanes arrive by another instruction than lanes of the same warp that wait already: told to all observers, whether
-/// they want arrivals or not.
+/// Lanes arrive by another instruction than lanes of the same warp that wait already: reported to all observers,
+/// whether they want arrivals or not.
 [[gnu::noinline]] static void report_mixed(Warp& w, const Inst* i, std::uint32_t id) {
   for (const Split& s : w.waiting) {
     if (s.state != Split::State::barrier || s.barrier_id != id || s.pc - 1 == i) continue;

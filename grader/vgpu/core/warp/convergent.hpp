@@ -19,7 +19,7 @@ using StepHandler = const Step* (*)(Lockstep&, const Step*);
 struct LockstepForm {
   StepHandler run = nullptr;  ///< null: the warps part before it
   std::uint8_t pairs = 0;     ///< bit k: op[k] is a Pair
-  bool is_addition = false;   ///< `run` has to tell the observers
+  bool is_addition = false;   ///< `run` has to report it to the observers
 };
 
 /// A register that convergent code keeps as a Pair, and its lanes.

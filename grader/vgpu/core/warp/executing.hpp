@@ -1,4 +1,4 @@
-// Whose instructions and additions the observers are told of.
+// The warp whose instructions and additions are reported to the observers.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,6 @@ struct Executing {
 
 /// Valid inside Observer::executed, on the thread that calls it. Few observers ask, so it is no parameter.
 const Executing& executing();
-void set_executing(const Executing& who);
+void set_executing(const Executing& current);
 
 }  // namespace scanlab::vgpu

@@ -51,7 +51,7 @@ void recount(Lockstep& l) {
   for_each_lane(some & ~full, [&](unsigned k) { l.partial[l.partial_count++] = static_cast<std::uint8_t>(k); });
 }
 
-/// Instructions of each warp by all its lanes, since this thread last told the observers.
+/// Instructions of each warp by all its lanes, since this thread last reported them to the observers.
 alignas(64) thread_local std::uint64_t full_work[most_warps];
 
 /// Counts the instructions that end with `i` for every warp with active lanes.

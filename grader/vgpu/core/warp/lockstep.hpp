@@ -69,7 +69,7 @@ struct Lockstep {
   std::uint8_t partial[most_warps];  ///< warps with some lanes active
   std::uint64_t executed = 0;        ///< warp instructions since the block entered
   std::uint64_t full_executed = 0;   ///< of these, by all lanes
-  std::uint64_t full_additions = 0;  ///< by all lanes, that the observers have not been told of
+  std::uint64_t full_additions = 0;  ///< by all lanes, not yet reported to the observers
   std::uint64_t limit = 0;           ///< of `executed`
   AccessRun reported;                ///< to be filled and reported: to make one costs more than to fill it
 };
@@ -93,7 +93,7 @@ void run_in_lockstep(Block& block);
 /// The warps part before this step.
 const Step* part(Lockstep& l, const Step* s);
 
-/// Tells the observers of an addition by all active lanes.
+/// Reports an addition by all active lanes to the observers.
 void report_additions(Lockstep& l);
 
 /// Runs the step's instruction for warp `k` by itself.

@@ -46,7 +46,7 @@ enum class Special : std::uint64_t {
   dynamic_smem_size,
   workspace_low,
   workspace_high,
-  nothing,  ///< counters that nobody has set up, and what the driver leaves empty
+  nothing,  ///< counters that were never set up, and what the driver leaves empty
 };
 
 struct Name {

@@ -50,8 +50,8 @@ struct Split {
   std::uint32_t key() const;
 };
 
-/// Finds loops that cannot end by themselves: a split whose registers repeat while nobody writes memory (Brent's cycle
-/// detection over samples at the ends of quanta).
+/// Finds loops that cannot end by themselves: a split whose registers repeat while no thread writes memory (Brent's
+/// cycle detection over samples at the ends of quanta).
 struct SpinWatch {
   std::uint64_t epoch = ~0ull;  ///< Grid::epoch when the watch began
   std::uint64_t samples = 0;
