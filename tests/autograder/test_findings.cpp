@@ -63,7 +63,7 @@ TEST_CASE("a fault of each kind is a mistake with an id", "[findings]") {
   }
 }
 
-TEST_CASE("a bad access is told with its place, its thread and its array", "[findings]") {
+TEST_CASE("a bad access is reported with its place, its thread and its array", "[findings]") {
   CHECK(vgpu::to_finding(bad_write()).text() ==
         "FAULT: write of 4 bytes outside shared array s_xy, kernel k, block 2\n"
         "  write by thread 7   scan.cu:14\n"
@@ -76,7 +76,7 @@ TEST_CASE("a bad access is told with its place, its thread and its array", "[fin
   CHECK((*cause.where->thread)[0] == 7);
 }
 
-TEST_CASE("a deadlock tells who waits where", "[findings]") {
+TEST_CASE("a deadlock says which threads wait where", "[findings]") {
   vgpu::Fault fault;
   fault.kind = Kind::deadlock;
   fault.id = "deadlock.blocks";

@@ -4,7 +4,7 @@
 
 using scanlab::grade::Leaks;
 
-TEST_CASE("memory that each call leaves behind is told once, after four such calls") {
+TEST_CASE("memory that each call leaves behind is reported once, after four such calls") {
   Leaks leaks;
   for (int call = 0; call < 3; ++call) CHECK_FALSE(leaks.call(2, 1));
   const auto found = leaks.call(2, 1);
@@ -20,7 +20,7 @@ TEST_CASE("memory that is freed within the call, or kept for the next, is no lea
   for (int call = 0; call < 20; ++call) {
     CHECK_FALSE(freed.call(3, 3));
     CHECK_FALSE(kept.call(call == 0, 0));
-    CHECK_FALSE(grown.call(1, call > 0));  // made anew for a longer array, and the old one freed
+    CHECK_FALSE(grown.call(1, call > 0));  // allocated again for a longer array, and the old one freed
   }
 }
 
@@ -30,7 +30,7 @@ TEST_CASE("scratch memory that is made level by level in the first calls is no l
   for (int call = 0; call < 20; ++call) CHECK_FALSE(leaks.call(1, 1));
 }
 
-TEST_CASE("calls that allocate nothing tell nothing about the others") {
+TEST_CASE("calls that allocate nothing say nothing about the others") {
   Leaks leaks;
   unsigned reported = 0;
   for (int call = 0; call < 8; ++call) {

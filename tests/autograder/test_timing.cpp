@@ -135,7 +135,7 @@ TEST_CASE("less time than a copy of the array takes is a failure", "[timing]") {
   CHECK_THAT(result.cause->rationale, ContainsSubstring("faster than the memory allows"));
 }
 
-TEST_CASE("who begins before the clock does, has not seen the whole input", "[timing]") {
+TEST_CASE("a program that begins before the clock does has not seen the whole input", "[timing]") {
   const CheckResult result = time("begins_early", "steady", {.cache_bytes = 100'000'000});
   CHECK(result.verdict == Verdict::fail);
   REQUIRE(result.cause);

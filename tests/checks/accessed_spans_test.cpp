@@ -70,7 +70,7 @@ TEST_CASE("two spans have the bytes in common that their sets have") {
   CHECK(apart > 1000);
 }
 
-TEST_CASE("touches keep all bytes and no others, whatever the order in which they come") {
+TEST_CASE("spans keep all bytes and no others, whatever the order in which they come") {
   for (unsigned seed = 1; seed <= 300; ++seed) {
     Numbers numbers(seed);
     vgpu::AccessedSpans spans;
@@ -122,7 +122,7 @@ struct NoSink : vgpu::GlobalConflictSink {
 
 }  // namespace
 
-TEST_CASE("the shadow of a launch tells exactly what was touched") {
+TEST_CASE("the shadow of a launch shows exactly what was touched") {
   for (unsigned seed = 1; seed <= 200; ++seed) {
     Numbers numbers(seed);
     NoSink sink;

@@ -215,7 +215,7 @@ TEST_CASE("a fence before the barrier is for its own thread's writes only") {
   CHECK(g.found() == Found{"fence.missing writer 1 2 3 5"});
 }
 
-TEST_CASE("who has not met the reader of the flag does not know") {
+TEST_CASE("a thread that has not met the reader of the flag does not know") {
   Grid g;
   g.store(a, value);
   g.fence(a);
@@ -266,7 +266,7 @@ TEST_CASE("the last block to count knows what all have written") {
   }
 }
 
-TEST_CASE("what has been read before a flag may be written by who has seen it") {
+TEST_CASE("what has been read before a flag may be written by a thread that has seen it") {
   Grid g;
   g.load(a, value);
   g.barrier(0);
@@ -293,7 +293,7 @@ TEST_CASE("an atomic of the block races with that of another block") {
   CHECK(g.found() == Found{"race.global write-after-write 1 3", "race.global write-after-write 2 3"});
 }
 
-TEST_CASE("a look before a compare-and-swap is no race") {
+TEST_CASE("a look before a compare-and-swap is not a race") {
   Grid g;
   g.load(a, value);
   g.load(b, value);

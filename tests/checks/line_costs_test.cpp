@@ -56,7 +56,7 @@ std::vector<unsigned> lines_of(const std::vector<vgpu::Finding>& findings) {
 
 }  // namespace
 
-TEST_CASE("lines with bank conflicts are told, those with the most extra passes first") {
+TEST_CASE("lines with bank conflicts are reported, those with the most extra passes first") {
   vgpu::LineCosts costs;
   costs.kernel_begin(kernel());
   costs.load(shared(3, 4));                // side by side
@@ -75,7 +75,7 @@ TEST_CASE("lines with bank conflicts are told, those with the most extra passes 
   CHECK(costs.findings(Cost::sectors).empty());
 }
 
-TEST_CASE("lines that move more sectors than their bytes fill are told") {
+TEST_CASE("lines that move more sectors than their bytes fill are reported") {
   vgpu::LineCosts costs;
   costs.kernel_begin(kernel());
   costs.load(global(3, 4));             // 128 bytes in 4 sectors
@@ -89,7 +89,7 @@ TEST_CASE("lines that move more sectors than their bytes fill are told") {
   CHECK_THAT(found[1].headline, ContainsSubstring("16 sectors of 32 bytes for 256 bytes, 2.0 times"));
 }
 
-TEST_CASE("branches that send lanes two ways are told, by how many lanes go apart") {
+TEST_CASE("branches that send lanes two ways are reported, by how many lanes diverge") {
   vgpu::LineCosts costs;
   costs.kernel_begin(kernel());
   vgpu::Actor actor;
@@ -107,7 +107,7 @@ TEST_CASE("branches that send lanes two ways are told, by how many lanes go apar
   CHECK(found[0].headline == "DIVERGENCE: 1 of 2 branches send the lanes of a warp two ways, kernel k");
 }
 
-TEST_CASE("barriers are told by how many times a block stands at them, over all launches") {
+TEST_CASE("barriers are reported by how many times a block stands at them, over all launches") {
   vgpu::LineCosts costs;
   vgpu::Actor actor;
   for (int launch = 0; launch < 2; ++launch) {

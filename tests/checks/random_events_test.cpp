@@ -1,4 +1,4 @@
-// Random sequences of what a block can do, told to the race check and to the naive one: they have to find the same.
+// Random sequences of what a block can do, given to the race check and to the naive one: they have to find the same.
 #include <fmt/format.h>
 
 #include <catch2/catch_test_macros.hpp>

@@ -159,7 +159,7 @@ TEST_CASE("a barrier of some lanes orders these") {
   CHECK(races(of(code, "32")) == Found{"warp-synchronous s_x[8] write 8:4 read 0:8"});
 }
 
-TEST_CASE("a barrier with a count orders those who take part") {
+TEST_CASE("a barrier with a count orders the threads that take part") {
   // Of three warps the first two meet at barrier 1.
   const std::string code =
       "\nst.shared.u32 [%r4], %r1;\nsetp.lt.u32 %p3, %r1, 64;\n@!%p3 bra $over;\nbar.sync 1, 64;\n"
@@ -176,7 +176,7 @@ TEST_CASE("a barrier with a count orders those who take part") {
   CHECK(races("\nst.shared.u32 [%r4], %r1;\nbar.sync 2, 64;\nld.shared.u32 %r7, [%r4+128];").empty());
 }
 
-TEST_CASE("who arrives and goes on is ordered before those who wait, up to the arrival") {
+TEST_CASE("a thread that arrives and goes on is ordered before those that wait, up to the arrival") {
   const std::string produce = "\n@!%p2 bra $consume;\nst.shared.u32 [%r4], %r1;\nbar.arrive 1, 64;\n",
                     consume = "bra $end;\n$consume:\nbar.sync 1, 64;\nld.shared.u32 %r7, [%r4+-128];\n$end:";
   CHECK(races(produce + consume).empty());
@@ -266,7 +266,7 @@ TEST_CASE("a copy is complete for its thread when it has waited, for others behi
   CHECK(races(copy + second + "ld.shared.u32 %r7, [%r4+640];").size() == 1);
 }
 
-TEST_CASE("the phases of an mbarrier order who arrives before who waits") {
+TEST_CASE("the phases of an mbarrier order threads that arrive before threads that wait") {
   // Warp 0 fills s_x and arrives; warp 1 waits for the phase and reads.
   const std::string init =
       "\n@%p1 mbarrier.init.shared.b64 [s_flag], 32;\nbar.sync 0;\n@!%p2 bra $consume;\n"
@@ -305,7 +305,7 @@ TEST_CASE("many accesses between two barriers go over into shadow memory") {
   CHECK(!races(code + "st.shared.u32 [%r4+2048], %r1;", 128).empty());
 }
 
-TEST_CASE("the race of the lowest block is told, whoever runs it") {
+TEST_CASE("the race of the lowest block is reported, whichever thread runs it") {
   Setup setup;
   setup.grid.x = 50;
   setup.block = {8, 4, 2};

@@ -56,7 +56,7 @@ int main(int, char** argv) {
   cudaDeviceSynchronize();
 
   if (wanted == "no_event") {
-    // The event is recorded, and nobody waits for it.
+    // The event is recorded, and nothing waits for it.
     fill<<<n / block, block, 0, one>>>(d_x, 1);
     cudaEventRecord(done, one);
     add<<<n / block, block, 0, two>>>(d_y, d_x);

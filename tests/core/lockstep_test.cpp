@@ -56,7 +56,7 @@ add.u32 %r11, %r10, %r3;
 }
 
 TEST_CASE("warps that skip a side wait for those that run it") {
-  // Threads below 40: warp 0 whole, a part of warp 1, nobody of the others; within, odd and even ones.
+  // Threads below 40: warp 0 whole, a part of warp 1, no thread of the others; within, odd and even ones.
   const Kernel k{R"(
 mov.u32 %r1, %tid.x;
 mov.u32 %r2, 1;

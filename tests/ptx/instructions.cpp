@@ -108,7 +108,7 @@ TEST_CASE("addresses have a register, a symbol or neither as their base") {
   CHECK(address(7).name == "k_param_1");
 }
 
-TEST_CASE("vectors, pairs, sinks, symbols, negated predicates and special registers are told apart") {
+TEST_CASE("vectors, pairs, sinks, symbols, negated predicates and special registers are distinguished") {
   const Function f = parse_body(R"(
     .shared .b8 s[64];
     mov.b64 {%r1, _}, %rd1;
@@ -260,7 +260,7 @@ TEST_CASE("registers may have a part behind them, or be negated") {
   CHECK_THAT(body_error("add.s32 %r1, -unknown, 1;"), ContainsSubstring("expected"));
 }
 
-TEST_CASE("comments, pragmas and empty statements are no instructions") {
+TEST_CASE("comments, pragmas and empty statements are not instructions") {
   const Function f = parse_body("// begin inline asm\n;;{ /* ret; */ } .pragma \"nounroll\";\nret; // }");
   CHECK(f.instructions.size() == 1);
   CHECK(f.instructions[0].ptx_line == 7);

@@ -13,8 +13,7 @@ namespace {
 
 using namespace grade;
 
-// ---- runner: actions of a program that never writes an output (tests/autograder/fuzz_runner.cpp)
-// ------------------------
+// ---- runner: actions of a program that never writes an output (tests/autograder/fuzz_runner.cpp) --------------------
 
 constexpr std::size_t action_bytes = 16, most_actions = 32;
 
@@ -80,8 +79,7 @@ std::string change_runner(std::string input, const std::vector<std::string>& oth
   return change_records(std::move(input), action_bytes, others, random);
 }
 
-// ---- plan
-// -------------------------------------------------------------------------------------------------------------
+// ---- plan -----------------------------------------------------------------------------------------------------------
 
 void run_plan(Bytes input) {
   try {
