@@ -25,7 +25,7 @@ struct Cause {
   std::string expected;   ///< "523776"
   std::string actual;     ///< "y[1024] = 0"
   std::optional<Where> where;
-  std::vector<std::string> details;  ///< a fact a line
+  std::vector<std::string> details;  ///< one fact per line
   std::string next;                  ///< a command to type, or advice
   std::string id = {};               ///< what it is called as a finding: "race.shared", "cost.additions"
 };

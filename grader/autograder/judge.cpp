@@ -48,7 +48,7 @@ CheckResult not_run(const CheckPlan& check, const std::string& reason) {
   return result;
 }
 
-/// A check that did not pass has a finding first that says why: also one whose cause is no device's.
+/// A check that did not pass has a finding first that says why: also one whose cause no device has reported.
 void put_cause_first_among_findings(const CheckPlan& check, CheckResult& result) {
   if (!result.cause || result.verdict == Verdict::skipped) return;
   if (result.cause->id.empty()) result.cause->id = check.kind == CheckPlan::Kind::timing ? "cost.time" : "kit";

@@ -216,7 +216,7 @@ class Client {
   int fd_ = -1;
   std::byte* staging_ = nullptr;
   std::size_t staging_bytes_ = 0;
-  std::uint64_t* done_ = nullptr;  ///< the server's count, behind the staging buffer
+  std::uint64_t* done_ = nullptr;  ///< the server's count, after the staging buffer
   std::uint64_t sent_ = 0;
   std::uint64_t stream_ = 0;                          ///< that of the next requests
   std::deque<std::shared_ptr<HostCall>> host_queue_;  ///< the first one may be running

@@ -76,7 +76,7 @@ class CorrectnessCheck {
   }
 
  private:
-  /// The check's sizes and the others, rising, each with its schedules.
+  /// The check's sizes and the others, ascending, each with its schedules.
   std::map<std::size_t, std::vector<Order>> orders_by_size() const {
     std::map<std::size_t, std::vector<Order>> sizes;
     for (const std::size_t n : check_.sizes) sizes[n] = orders_;
@@ -88,7 +88,7 @@ class CorrectnessCheck {
     return sizes;
   }
 
-  /// Looks for the smallest case that fails alike, and for what its cause is.
+  /// Looks for the smallest case that fails the same way, and for its cause.
   void end_with_failure(std::unique_ptr<Trial> trial, Case which, TrialResult tried, CheckResult& result) {
     CallPosition position = submission_.calls_answered() <= 1 ? CallPosition::first : CallPosition::later;
     if (device_.is_virtual() && tried.failure->verdict == Verdict::fail) {

@@ -54,7 +54,7 @@ class OtherRuns {
       Case other = failed_;
       other.order = order;
       const TrialResult tried = run_alone(other);
-      // Large arrays take longer under these schedules: no time left is no other result.
+      // Large arrays take longer under these schedules: running out of time is not another result.
       if (tried.failure && tried.failure->verdict == Verdict::timeout) break;
       (tried.failure ? wrong : right).push_back(vgpu::name_of(order));
       if (!tried.failure || tried.is_wrong_output) outputs.insert(tried.mistake);

@@ -20,8 +20,8 @@ struct Replayed {
   TrialResult tried;
 };
 
-/// Runs one check's cases alone, each in a fresh process, and keeps in mind which sizes are right. Stops when that
-/// is enough work, which does not depend on time: what is found until then holds.
+/// Runs one check's cases alone, each in a fresh process, and remembers which sizes are right. Stops when that is
+/// enough work, which does not depend on time: what is found until then holds.
 class Shrinking {
  public:
   /// All of them outlive it. `passed` are the sizes that the check has found right so far.

@@ -25,7 +25,7 @@ struct Ending {
     flooded,        ///< printed more than its limit
     memory,         ///< all of its processes together use more memory than they may
     device_memory,  ///< it has made this process, which the virtual GPU is in, use more than it may
-    garbled,        ///< wrote something that is no answer into the judge's socket
+    garbled,        ///< wrote something that is not an answer into the judge's socket
   };
   How how = How::exited;
   int code = 0;

@@ -45,7 +45,7 @@ std::uint64_t secret_number() {
   return (std::uint64_t{device()} << 32) | device();
 }
 
-/// A program with memory of its own, which is no other program's business.
+/// A program with memory of its own, which no other program uses.
 struct Lane {
   Lane(Plan own_plan, Device& device, const CheckPlan& check, double seconds)
       : plan(std::move(own_plan)),

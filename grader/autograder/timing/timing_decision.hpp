@@ -22,7 +22,7 @@ double points_at(const TimeLimits& limits, double ratio);
 struct Timings {
   double copy = 0;             ///< of an array to another in the device's memory; the judge's own, median
   double reference_alone = 0;  ///< the reference solution's time before the submission was started, median
-  std::vector<double> submission, reference;  ///< one call of each a round
+  std::vector<double> submission, reference;  ///< one call of each per round
   std::size_t repeated = 0;                   ///< rounds that do not count: the device had slowed itself down
   std::vector<std::string> slowdowns;         ///< … because of this, each reason once
   bool slowdowns_known = true;                ///< false: the device does not report them

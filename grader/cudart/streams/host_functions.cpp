@@ -1,7 +1,7 @@
 // Host functions in the order of their streams: a thread of the runtime's own runs them, as the driver's does.
 //
 // One thread for all streams is enough: CUDA lets host functions of independent streams run one after the other. The
-// calling thread goes on at once; a thread that submits work behind a host function waits for it (submit in call.hpp).
+// calling thread goes on at once; a thread that submits work after a host function waits for it (submit in call.hpp).
 #include <algorithm>
 #include <thread>
 

@@ -21,7 +21,7 @@ cudaError_t create(cudaStream_t* stream, unsigned flags, int priority) {
 
 constexpr int greatest_priority = -5;
 
-/// Before a look at the thread's last error: an absent device is found out then too. A sticky error is not recorded
+/// Before a look at the thread's last error: an absent device is detected then too. A sticky error is not recorded
 /// here: a thread gets it once for each call that it was the answer to (seen with CUDA 13.0 on an H200).
 void note_absent_device() {
   if (in_host_function) {

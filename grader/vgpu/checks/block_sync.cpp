@@ -116,7 +116,7 @@ void BlockSync::arrive_at_mbarrier(const Access& a) {
 
 void BlockSync::mbarrier(const Access& a) {
   if (releases(a)) return arrive_at_mbarrier(a);
-  // Mostly all lanes wait for the same.
+  // Usually all lanes wait for the same.
   for (Mask left = a.mask; left;) {
     const auto first = static_cast<unsigned>(std::countr_zero(left));
     Mask same = 0;

@@ -40,11 +40,11 @@ struct Finding {
   unsigned block[3] = {0, 0, 0};
   Dim3 grid_size, block_size;
   std::vector<Part> parts;           ///< in the order in which they happened
-  std::vector<std::string> details;  ///< a fact a line
+  std::vector<std::string> details;  ///< one fact per line
   std::string advice;                ///< what it means, and one next step
   std::uint64_t count = 1;           ///< how often it was seen
 
-  /// The parts and the details as people read them, a line each.
+  /// The parts and the details as people read them, one line each.
   std::vector<std::string> facts() const;
   /// All of it as people read it, several lines, without a trailing newline.
   std::string text() const;

@@ -118,7 +118,7 @@ struct Operand {
   std::uint64_t bits = 0;
   std::int64_t offset = 0;
   std::string name;
-  std::string part;  ///< what stands behind a register, "h1"; empty for the whole
+  std::string part;  ///< what stands after a register, "h1"; empty for the whole
   std::vector<Operand> elements;
 };
 

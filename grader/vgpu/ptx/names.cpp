@@ -160,7 +160,7 @@ bool expands_little(std::string_view mangled) {
   return true;
 }
 
-/// "12abc…" → the identifier of that length behind the number; empty when there is none.
+/// "12abc…" → the identifier of that length after the number; empty when there is none.
 std::string_view identifier_at(std::string_view text, std::size_t at) {
   std::size_t length = 0;
   const std::size_t first = at;

@@ -61,7 +61,7 @@ enum class HostWait : std::uint64_t { none, stream, event, all };
 /// How `allocate` names the memory in messages.
 enum class Allocate : std::uint64_t { ordinary, managed, pinned, registered };
 
-/// Where the number of requests that the server has carried out lies, behind a staging buffer of so many bytes.
+/// Where the number of requests that the server has carried out lies, after a staging buffer of this many bytes.
 constexpr std::size_t progress_offset(std::size_t staging_bytes) {
   return (staging_bytes + 63) / 64 * 64;
 }

@@ -1,5 +1,5 @@
 // The buffer that copies travel through: a sealed memfd, so that the program that maps it cannot shrink it under us.
-// Behind it lies a page with the number of requests that have been carried out, so that the program can see, without
+// After it lies a page with the number of requests that have been carried out, so that the program can see, without
 // asking, whether what it has sent is done.
 #pragma once
 

@@ -116,7 +116,7 @@ void LineCosts::join(Observer& fork) {
 
 namespace {
 
-/// What a line costs beyond what it needs; 0: nothing that is worth a word.
+/// What a line costs beyond what it needs; 0: nothing worth reporting.
 std::uint64_t excess(const auto& line, Cost cost) {
   switch (cost) {
     case Cost::bank_conflicts:

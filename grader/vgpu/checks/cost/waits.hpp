@@ -1,4 +1,4 @@
-// How long the line of blocks is in which each waits for the one before it.
+// The length of the line of blocks in which each waits for the one before it.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 //
 // Within the block the rules are those for shared memory (block_sync.hpp). Between blocks, the PTX memory model has it
 // that what a thread has done, and all that has happened before that, becomes visible to others by a fence with the
-// scope of the device (or a release), and a store or an atomic behind it that another thread sees. It is the same
+// scope of the device (or a release), and a store or an atomic after it that another thread sees. It is the same
 // whether the thread that fences is the one that stores: a fence, a barrier of the block, and then a store by another
 // thread will do, as will writes of all threads, a barrier, and a fence of one. Any thread that sees the store knows.
 // That the reader needs a fence too is PTX's rule, but much correct code has none there: that is only kept apart
@@ -71,7 +71,7 @@ class BlockView {
   using OfWarp = std::array<Knowledge, warp_size>;
 
   OfWarp& own(unsigned warp);
-  /// Whatever one thread knows all know from now on.
+  /// From now on all threads know whatever one of them knows.
   void unite();
   OfBlock own_knowledge(unsigned warp, Mask lanes) const;
 

@@ -49,7 +49,7 @@ struct GlobalConflict {
   enum class Cause : std::uint8_t {
     unordered,
     lanes_of_one,  ///< two lanes of one store, with different values
-    no_fence,      ///< a flag was set behind the earlier one and seen before the later one, but there was no fence
+    no_fence,      ///< a flag was set after the earlier one and seen before the later one, but there was no fence
     reader_fence,  ///< as before, with the writer's fence, and without the reader's
   };
   struct Side {

@@ -143,7 +143,7 @@ bool GlobalShadow::is_harmless(const Cell& cell, const Node& node, unsigned thre
   return !changes_memory(a, lane, from, count);
 }
 
-/// A plain access behind a strong one of its own thread (or one that is known to it), which came after the other in the
+/// A plain access after a strong one of its own thread (or one that is known to it), which came after the other in the
 /// order of this word: the last block to count resets the counter.
 bool GlobalShadow::comes_after_in_word(const Cell& cell, const Node& node, const Piece& piece, unsigned thread,
                                        const PastAccess& past, const BlockView& block) const {

@@ -1,6 +1,6 @@
 // The checks race.global and fence.missing: attached to a device, they find accesses to global memory that nothing
-// orders, and among them the values that are passed on behind a flag without a fence. They are found by what orders
-// the accesses, not by what the values became: under every schedule in which both happen.
+// orders, and among them the values that are passed on by a flag without a fence. They are found by what orders the
+// accesses, not by what the values became: under every schedule in which both happen.
 //
 // The launches of a device run one after the other here. What different streams may do at the same time is looked at
 // afterwards (stream_races.hpp), with what each launch has touched.
@@ -46,7 +46,7 @@ class GlobalRaces : public Check, private GlobalConflictSink {
   std::function<void(const KernelInfo&)> at_end;
   /// All that it has touched.
   void collect(AccessedSpans& spans) const { shadow_.collect(spans); }
-  /// Lines of its plain reads behind which an atomic decides.
+  /// Lines of its plain reads after which an atomic decides.
   const std::set<std::uint32_t>& looks() const { return looks_; }
   /// Threads of it have ordered accesses for others: other blocks; the host.
   bool has_fence() const { return has_fence_; }

@@ -11,7 +11,8 @@ namespace {
 
 /// Rows whose lanes lie further apart are looked at one by one.
 constexpr std::int64_t most_stride = 64;
-/// Of reads of the same place by different blocks a chunk keeps so many: the first and the latest, or only that.
+/// Of reads of the same place by different blocks a chunk keeps this many: the first and the latest, or only the
+/// latest.
 constexpr unsigned most_readers = 2, most_readers_when_nearly_full = 1, nearly_full = 14;
 /// Rows to which one of the next warp may belong.
 constexpr std::size_t last_rows = 4;
@@ -254,7 +255,7 @@ bool GlobalShadow::are_apart(const Row& a, const Row& b, const BlockView& block)
 
 // --- what the launch has touched -------------------------------------------------------------------------------------
 
-// Of accesses that are alike rows and cells keep only some, but nothing of where they went.
+// Of similar accesses, rows and cells keep only some, but they lose no place that was accessed.
 void GlobalShadow::collect(AccessedSpans& spans) const {
   for (const Row& row : rows_) {
     const AccessSite site{row.past.how, row.past.line, row.past.bytes};
@@ -276,7 +277,7 @@ void GlobalShadow::collect(AccessedSpans& spans) const {
         for_each_lane_of(lanes, [&](unsigned lane) { spans.add(row.at(k, lane), 0, 1, site.bytes, site); });
     }
   }
-  // Words side by side are mostly touched in the same site.
+  // Words side by side are usually touched in the same way.
   std::uint64_t begin = 0, end = 0;
   AccessSite site;
   for (std::uint32_t c = 0; c < cells_used_; ++c)

@@ -23,7 +23,7 @@ bool is_row(const Access& a, std::int64_t& first, std::int64_t& stride) {
   if (a.mask == full_mask) {
     first = at(0);
     stride = at(1) - first;
-    // Mostly a look at a few lanes is enough.
+    // Usually a look at a few lanes is enough.
     if (at(2) - at(1) != stride || at(warp_size - 1) - first != stride * (warp_size - 1)) return false;
     std::uint64_t different = 0, expected = a.address[0];
     for (unsigned l = 0; l < warp_size; ++l, expected += static_cast<std::uint64_t>(stride))

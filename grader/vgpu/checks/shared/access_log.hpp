@@ -42,7 +42,7 @@ class AccessLog {
   static constexpr std::uint32_t none = ~0u;
   using Addresses = std::array<std::uint32_t, warp_size>;
 
-  /// The warps from `what.warp` on, of which each begins `step` bytes behind the one before. `what.lanes` are those of
+  /// The warps from `what.warp` on, of which each begins `step` bytes after the one before. `what.lanes` are those of
   /// the first; the others' all take part.
   struct Entry {
     Footprint what;

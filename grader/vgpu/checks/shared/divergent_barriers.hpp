@@ -1,7 +1,7 @@
 // The check barrier.divergent: the threads of a warp that meet at a barrier stand at different __syncthreads().
 //
 // A GPU counts arrivals, not lines, so the block goes on: but some threads are a barrier ahead of the others from there
-// on. Whole warps that meet from different lines are no such finding: programs whose warps have different roles are
+// on. Whole warps that meet from different lines are not reported: programs whose warps have different roles are
 // written like that, and GPUs promise as much. Where no thread arrives any more the device itself reports a deadlock,
 // under the same id.
 #pragma once
@@ -47,7 +47,7 @@ class DivergentBarriers : public Check {
 
   std::shared_ptr<const KernelInfo> kernel_;  ///< while it runs
   std::vector<std::vector<Arrived>>
-      arrived_;                     ///< at the block's own barrier, by resident place: an entry a line and warp
+      arrived_;                     ///< at the block's own barrier, by resident place: an entry per line and warp
   std::map<Lines, Example> found_;  ///< in this launch
 };
 

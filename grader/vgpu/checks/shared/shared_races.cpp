@@ -78,7 +78,7 @@ void SharedRaces::kernel_end() {
   kernel_.reset();
 }
 
-/// Two lines that race across warps mostly do so within one as well, and the same barrier fixes both: reported once.
+/// Two lines that race across warps usually do so within one as well, and the same barrier fixes both: reported once.
 void SharedRaces::join_warps() {
   for (auto it = found_.begin(); it != found_.end();) {
     const auto& [earlier, later, array, hazard] = it->first;

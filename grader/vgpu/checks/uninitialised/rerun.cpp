@@ -19,7 +19,7 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
 }
 
 /// Elements of a lane's access: those of a vector are read one by one. A copy that does not go through registers may
-/// move any number of elements; they are words mostly.
+/// move any number of elements; usually they are words.
 std::uint32_t element_bytes(const Access& a) {
   if (a.inst) return a.bytes / std::max(1u, std::uint32_t{form_of(a.inst).count});
   return std::min(a.bytes, 4u);

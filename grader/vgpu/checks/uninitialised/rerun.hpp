@@ -50,7 +50,7 @@ class Rerun : public Observer {
  public:
   Rerun(const KernelInfo& kernel, Memory& memory, ByteSet& defined);
 
-  // What is wanted; to be said before the run.
+  // What is wanted; to be set before the run.
   Trace* record = nullptr;
   const Trace* compare_with = nullptr;
   std::vector<BlankRead>* blank_reads = nullptr;  ///< the first of each element, at most `most_reads`

@@ -84,7 +84,7 @@ bool SharedBytes::Strided::touches(const Strided& other) const {
          static_cast<std::int64_t>(begin - other.begin) % stride == 0;
 }
 
-/// The lanes of the run as a strided, when they are apart, and go on evenly without gaps.
+/// The lanes of the run as one Strided, when they are apart, and evenly spaced without gaps.
 std::optional<SharedBytes::Strided> SharedBytes::strided_of(const AccessRun& run) {
   const Access& a = run.first;
   if (!a.is_affine() || std::abs(a.stride) <= a.bytes || (run.count > 1 && run.step != a.stride * warp_size))

@@ -28,7 +28,7 @@ class SharedBytes {
   std::uint64_t which(std::uint64_t first, unsigned bytes) const;
 
  private:
-  /// Elements of `bytes`, each `stride` behind the one before: what columns and fields leave behind.
+  /// Elements of `bytes`, each `stride` after the one before: what columns and fields leave behind.
   struct Strided {
     std::uint64_t begin = 0, count = 0;
     std::int64_t stride = 1;
@@ -46,7 +46,7 @@ class SharedBytes {
 
   std::vector<std::uint64_t> written_;
   std::uint64_t left_ = 0;               ///< bytes of arrays that have not been written
-  Extent known_;                         ///< all of these bytes have been written: of a tile, mostly all that is used
+  Extent known_;                         ///< all of these bytes have been written: of a tile, usually all that is used
   std::array<Strided, 8> strided_ = {};  ///< these have been written too
 };
 

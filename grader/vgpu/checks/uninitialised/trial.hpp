@@ -19,7 +19,7 @@ namespace scanlab::vgpu {
 
 class Trial {
  public:
-  /// `blocks`: those that have read unwritten memory, by rising index.
+  /// `blocks`: those that have read unwritten memory, by ascending index.
   Trial(const Replay& replay, const KernelInfo& kernel, ByteSet& defined, LaunchFootprint& footprint,
         std::vector<std::uint64_t> blocks);
 

@@ -1,8 +1,8 @@
 // The checks uninitialised.shared and uninitialised.global: a value that was never written is read, and matters. It
 // decides a branch, becomes part of an address, or gets into a result that the host looks at.
 //
-// While kernels run, only reads of bytes that were never written are noticed: a bit a byte of memory. Most of them are
-// harmless (the padding of a tile, an element whose sum is never stored), so that a launch with such reads is tried
+// While kernels run, only reads of bytes that were never written are noticed: one bit per byte of memory. Most of them
+// are harmless (the padding of a tile, an element whose sum is never stored), so that a launch with such reads is tried
 // again with something else there (trial.hpp): only what then differs depends on them. Bytes of global memory that
 // differ count as undefined from then on, so that values are followed through kernels and copies.
 //

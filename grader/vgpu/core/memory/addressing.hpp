@@ -71,8 +71,8 @@ inline HostBase host_base_of(const Block& block) {
     return block.grid->memory->host_base();
 }
 
-/// Host memory behind a warp's addresses in global, constant or shared space: that of lane l is `at(of[l])`.
-/// All active lanes have been checked. `consecutive`: all 32 lanes are active and lie side by side.
+/// Host memory at a warp's addresses in global, constant or shared space: that of lane l is `at(of[l])`. All active
+/// lanes have been checked. `consecutive`: all 32 lanes are active and lie side by side.
 struct View {
   HostBase base;
   bool consecutive = false;
@@ -133,7 +133,7 @@ inline std::byte* local_host(Warp& w, unsigned lane, std::uint64_t address) {
   return w.local.data() + lane * w.local_stride + address;
 }
 
-/// Makes room for `bytes` of local memory a lane; what is there stays.
+/// Makes room for `bytes` of local memory per lane; what is there stays.
 void grow_local(Warp& w, std::uint64_t bytes);
 
 }  // namespace scanlab::vgpu

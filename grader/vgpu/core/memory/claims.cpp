@@ -158,7 +158,7 @@ bool Claims::set_apart() {
   for (const std::uint64_t page : now_.touched) {
     const std::uint8_t mine = now_.pages[page], earlier = before_.pages[page];
     if (!((mine | earlier) & is_written)) {
-      // Mostly no block ever writes there, and what is read need not be kept apart.
+      // Usually no block ever writes there, and what is read need not be kept apart.
       before_.touch(page, was_read);
       now_.touched[kept++] = page;
       continue;

@@ -1,5 +1,5 @@
 // Which global memory the blocks that one host thread runs have read and written, and what it held before: so that
-// blocks can run on several host threads at once, and it is proven afterwards that none saw what another did.
+// blocks can run on several host threads at once, and it is verified afterwards that none saw what another did.
 #pragma once
 
 #include <atomic>

@@ -42,7 +42,7 @@ inline void report(Warp& w, const Access& a, AccessKind kind) {
   for (Observer* o : w.block->grid->listeners(a.space, a.order)) kind == AccessKind::read ? o->load(a) : o->store(a);
 }
 
-/// The same for warps that go the same way.
+/// The same for warps that take the same path.
 inline void report_run(const Grid& grid, const AccessRun& run, AccessKind kind) {
   for (Observer* o : grid.listeners(run.first.space, run.first.order))
     kind == AccessKind::read ? o->loads(run) : o->stores(run);
@@ -107,7 +107,7 @@ void take_lanes(T* to, const std::byte* from, const Offset* offset) {
   collect_lanes(to, [&](unsigned l) { return from + offset[l]; });
 }
 
-/// Loads `count` elements a lane from the addresses of all active lanes.
+/// Loads `count` elements per lane from the addresses of all active lanes.
 template <class T, StateSpace Space, Watched watched>
 void load_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count) {
   const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));

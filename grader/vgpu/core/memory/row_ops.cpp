@@ -229,7 +229,7 @@ class RowsOf {
     e = {from, end, row(from), nullptr};
     const std::int64_t stride = e.first.stride;
     if (stride == 0 || stride % static_cast<std::int64_t>(sizeof(T)) || e.first.first % sizeof(T)) return false;
-    // Over whole vectors of warps, so that there are no ends: no lane is active behind the last.
+    // Over whole vectors of warps, so that there are no ends: no lane is active after the last.
     constexpr unsigned width = 4;
     std::uint64_t differences = 0, expected = addresses_.value[from] - from * static_cast<std::uint64_t>(e.step());
     for (unsigned k = 0; k < l_.count; k += width)
@@ -296,7 +296,7 @@ struct ReportedRows {
     return rises || falls;
   }
 
-  /// Reports to the observers, warps with all lanes together where their rows follow each other evenly.
+  /// Reports to the observers: warps with all lanes together, where their rows follow each other evenly.
   void report(Lockstep& l, const Step* s, AccessKind kind) const {
     for (unsigned k = 0; k < l.count; ++k) {
       if (!host[k]) continue;

@@ -49,7 +49,7 @@ struct Fault {
   unsigned grid_size[3] = {1, 1, 1}, block_size[3] = {1, 1, 1};  ///< of the launch
   std::string headline;                 ///< one line: "write of 4 bytes outside shared array s_xy"
   std::vector<WaitingThreads> waiting;  ///< of a deadlock or an endless loop
-  std::vector<std::string> details;  ///< a fact a line: "s_xy[1024]: 4 bytes after its last element", "8 threads …"
+  std::vector<std::string> details;  ///< one fact per line: "s_xy[1024]: 4 bytes after its last element", "8 threads …"
   std::string advice;                ///< one next step
 
   /// The report as people read it, several lines, without a trailing newline.

@@ -24,9 +24,9 @@ struct Frame {
   Mask members = 0;            ///< lanes that have not returned
   std::uint32_t depth = 0;
   std::uint64_t local_base = 0;       ///< offset of its local variables in each lane's local memory
-  std::uint64_t allocated_local = 0;  ///< bytes behind them that alloca has added
+  std::uint64_t allocated_local = 0;  ///< bytes after them that alloca has added
   std::byte* registers = nullptr;
-  std::size_t capacity = 0;  ///< bytes behind `registers`
+  std::size_t capacity = 0;  ///< bytes at `registers`
   LaneBytes memory;          ///< owns them
 
   /// Where its local memory ends.
@@ -71,8 +71,8 @@ struct Block {
   bool woken = false;            ///< a barrier was released since the scheduler last looked
   bool frames_stay = false;      ///< the last block here left its warps' frames in place
   bool is_as_before = false;     ///< and this one begins with them
-  bool rejoins = false;          ///< its warps go in lockstep where they stand together
-  std::uint32_t short_runs = 0;  ///< how often they parted soon
+  bool rejoins = false;          ///< its warps run in lockstep where they stand together
+  std::uint32_t short_runs = 0;  ///< how often they soon diverged
   std::unique_ptr<Lockstep> lockstep;
 
   Block();

@@ -34,7 +34,7 @@ struct KernelInfo {
   Dim3 grid, block;
   std::uint64_t shared_bytes = 0;  ///< static and dynamic
   const ptx::Module* module = nullptr;
-  std::vector<SharedVariable> shared;  ///< by rising offset; the dynamic array has the size of this launch
+  std::vector<SharedVariable> shared;  ///< by ascending offset; the dynamic array has the size of this launch
 };
 
 /// What executes an instruction: a warp of a block, at a line (index into KernelInfo::module->lines).
@@ -69,7 +69,7 @@ struct Access {
 };
 
 /// Affine accesses of `count` warps of a block, one after the other by number, by the same instruction: each begins
-/// `step` bytes behind the one before. Only the first warp may have lanes that take no part.
+/// `step` bytes after the one before. Only the first warp may have lanes that take no part.
 struct AccessRun {
   Access first;
   unsigned count = 1;
@@ -85,7 +85,7 @@ struct AccessRun {
   }
   /// Do the same lanes of all warps take part?
   bool is_whole() const { return count == 1 || first.mask == full_mask; }
-  /// The warps behind the first one, of several.
+  /// The warps after the first one, of several.
   AccessRun rest() const { return {of(1), count - 1, count > 2 ? step : 0}; }
 };
 
@@ -126,7 +126,7 @@ class Observer {
   virtual void addition(Mask /*mask*/, std::uint64_t /*warps*/) {}
   virtual void load(const Access&) {}
   virtual void store(const Access&) {}
-  /// The same for warps that go the same way; an observer that can do better than one by one overrides them.
+  /// The same for warps that take the same path; an observer that can do better than one by one overrides them.
   virtual void loads(const AccessRun& run) {
     for (unsigned k = 0; k < run.count; ++k) load(run.of(k));
   }
@@ -135,7 +135,7 @@ class Observer {
   }
   virtual void atomic(const Access&) {}
   virtual void fence(const Actor&, Mask, Access::Scope) {}
-  /// Lanes arrive at barrier `id` of their block, and later the barrier completes (once a block).
+  /// Lanes arrive at barrier `id` of their block, and later the barrier completes (once per block).
   virtual void barrier_arrive(const Actor&, Mask, std::uint32_t /*id*/, Arrival) {}
   virtual void barrier_complete(const Actor&, std::uint32_t /*id*/, Meeting) {}
   /// bar.warp.sync and the implicit synchronisation of shuffles and votes, once for each membermask: among its lanes,

@@ -27,7 +27,7 @@ class Replay {
 
   struct Run {
     Observer* observer = nullptr;           ///< gets everything but kernel_begin and kernel_end
-    std::span<const std::uint64_t> blocks;  ///< by index, rising; none: all
+    std::span<const std::uint64_t> blocks;  ///< by index, ascending; none: all
     std::uint64_t max_warp_instructions = 0;
     /// See Grid::prepare_shared.
     std::function<void(std::uint64_t block, std::span<std::byte> window)> prepare_shared;

@@ -52,7 +52,7 @@ std::pair<Split::State, std::uint32_t> reason(const Split& s) {
 
 /// What the same threads of one block or several do.
 struct Stand {
-  std::vector<std::uint64_t> blocks;  ///< by rising number
+  std::vector<std::uint64_t> blocks;  ///< by ascending number
   std::string which;                  ///< "threads 0 to 31"
   std::string does;                   ///< "wait at the barrier"
   std::string at;                     ///< " in scan.cu:16"

@@ -141,7 +141,7 @@ const Inst* call_indirect(Warp& w, const Inst* i) {
     if (w.active >> l & 1 && address[l] == address[first]) same |= Mask{1} << l;
   const Program* callee = w.frame->program->image->function_at(address[first]);
   if (!callee) raise(Fault::Kind::trap, first, "call through a pointer that is no device function");
-  // Lanes that call something else execute this instruction again, in their turn. Only a checkpoint is behind.
+  // Lanes that call something else execute this instruction again, in their turn. Only a checkpoint has been passed.
   if (same != w.active) set_aside(w, w.active & ~same, i, Split::State::ready);
   charge(w, i);
   return enter(w, i, *callee, c);

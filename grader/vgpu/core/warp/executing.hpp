@@ -10,7 +10,7 @@ struct Executing {
   std::uint32_t warp = 0;   ///< within the block
 };
 
-/// Valid inside Observer::executed, on the thread that calls it. Few observers ask, so it is no parameter.
+/// Valid inside Observer::executed, on the thread that calls it. Few observers ask, so it is not a parameter.
 const Executing& executing();
 void set_executing(const Executing& current);
 

@@ -5,7 +5,7 @@
 
 namespace scanlab::vgpu {
 
-/// nanosleep: op[0] holds the nanoseconds. The device's clock goes on by as many, and the warp's turn ends.
+/// nanosleep: op[0] holds the nanoseconds. The device's clock advances by as many, and the warp's turn ends.
 const Inst* sleep(Warp& w, const Inst* i);
 
 /// To be called when the running lanes have looked in vain for something that only a write to memory can bring. After

@@ -54,7 +54,7 @@ const Inst* run_next(Warp& w);
 /// Recomputes pending_key; to be called when splits became ready or were removed.
 void update_pending(Warp& w);
 
-/// The split that rests in place goes among the waiting ones.
+/// The split that rests in place joins the waiting ones.
 void suspend(Warp& w, Split::State state = Split::State::ready);
 
 /// Turns after which splits that wait for a running one get a turn although theirs is later in the code.

@@ -76,7 +76,7 @@ inline bool assemble(Warp& w, const Inst* i, const Inst*& next) {
   return true;
 }
 
-/// Once for each membermask among the `lanes` that go on. Lanes that have exited are not waited for, and are behind
+/// Once for each membermask among the `lanes` that go on. Lanes that have exited are not waited for, and come after
 /// everything.
 void report_sync(const Warp& w, const Inst* i, Mask lanes, const std::uint32_t* members) {
   while (lanes) {
@@ -303,7 +303,7 @@ const Inst* warp_barrier(Warp& w, const Inst* i) {
     if (is_observed(w, Observer::warp_syncs)) report_sync(w, i, ready);
     return proceed(w, i + 1);
   }
-  // The others whose masks are complete now go on behind their own barriers.
+  // The others whose masks are complete now go on after their own barriers.
   std::uint32_t masks[warp_size];
   std::copy_n(members, warp_size, masks);
   Mask released = ready;
