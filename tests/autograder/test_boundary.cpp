@@ -82,7 +82,7 @@ CheckResult judge_launched(const char* behaviour, std::vector<std::string> launc
   return judge(launched(std::move(launcher)), *device);
 }
 
-/// A launcher in the form of the sandbox's; the runner learns its behaviour by the way of what a sandbox lets through.
+/// A launcher in the form of the sandbox's; the runner learns its behaviour by way of what a sandbox lets through.
 std::vector<std::string> shell(const std::string& script) {
   return {"/bin/sh", "-c", script, "launcher", "{program}", "{status}"};
 }

@@ -54,7 +54,7 @@ CheckResult judge(const char* behaviour, const Plan& plan = make_plan(), Pretend
   return result;
 }
 
-/// Processes of this one's that still run.
+/// Children of this process that still run.
 std::size_t children_left() {
   std::size_t count = 0;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -159,7 +159,7 @@ TEST_CASE("on a GPU the clock counts", "[judging]") {
   CHECK_THAT(result.cause->rationale, ContainsSubstring("no answer within 0.2 s by the clock"));
 }
 
-TEST_CASE("a machine that is slow for others makes no timeout", "[judging]") {
+TEST_CASE("a machine that others slow down does not cause a timeout", "[judging]") {
   Plan plan = make_plan();  // as if it had no processor for most of its time: it sleeps
   plan.limits.seconds = 0.3;
   plan.checks[0].sizes = {33};
@@ -254,7 +254,7 @@ TEST_CASE("a compaction is judged by its elements and their number", "[judging]"
     CHECK(judge("right", plan).verdict == Verdict::pass);
     CHECK(judge("backwards", plan).verdict == Verdict::fail);
   }
-  const CheckResult garbage = judge("leaves_garbage", plan);  // behind the kept elements, where nothing is compared
+  const CheckResult garbage = judge("leaves_garbage", plan);  // after the kept elements, where nothing is compared
   CHECK(garbage.verdict == Verdict::pass);
   CHECK(garbage.output_hash == judge("right", plan, Pretend::gpu).output_hash);
 

@@ -15,7 +15,7 @@ TEST_CASE("memory that each call leaves behind is reported once, after four such
   for (int call = 0; call < 10; ++call) CHECK_FALSE(leaks.call(2, 1));
 }
 
-TEST_CASE("memory that is freed within the call, or kept for the next, is no leak") {
+TEST_CASE("memory that is freed within the call, or kept for the next, is not a leak") {
   Leaks freed, kept, grown;
   for (int call = 0; call < 20; ++call) {
     CHECK_FALSE(freed.call(3, 3));
@@ -24,7 +24,7 @@ TEST_CASE("memory that is freed within the call, or kept for the next, is no lea
   }
 }
 
-TEST_CASE("scratch memory that is made level by level in the first calls is no leak") {
+TEST_CASE("scratch memory that is made level by level in the first calls is not a leak") {
   Leaks leaks;
   for (int call = 0; call < 3; ++call) CHECK_FALSE(leaks.call(1, 0));
   for (int call = 0; call < 20; ++call) CHECK_FALSE(leaks.call(1, 1));

@@ -116,7 +116,7 @@ TEST_CASE("memory that is not the submission's to write is looked at", "[timing]
   CHECK_THAT(result.cause->rationale, ContainsSubstring("a write outside d_y"));
 }
 
-TEST_CASE("a submission that ends is no kit's fault", "[timing]") {
+TEST_CASE("a submission that ends is not the kit's fault", "[timing]") {
   const CheckResult result = time("crash");
   CHECK(result.verdict == Verdict::fail);
   CHECK_THAT(result.cause->rationale, ContainsSubstring("segmentation fault"));

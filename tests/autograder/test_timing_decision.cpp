@@ -17,7 +17,7 @@ namespace {
 
 constexpr TimeLimits limits{1.25, 3, 15};
 
-/// The reference takes 1 ms a round, a copy 0.1 ms; the submission takes these many ms.
+/// The reference takes 1 ms per round, a copy 0.1 ms; the submission takes this many ms.
 Timings timings_of(std::vector<double> milliseconds) {
   Timings timings;
   timings.copy = 1e-4;
@@ -88,7 +88,7 @@ TEST_CASE("a clear ratio is worth its points, and passes within the limit alone"
   CHECK(decision.points == 0);
 }
 
-TEST_CASE("what is just beyond the limit has not all points", "[timing]") {
+TEST_CASE("what is just beyond the limit does not get all points", "[timing]") {
   const Decision decision = decide(limits, around(1.2501, 0.0001));
   CHECK(decision.verdict() == Verdict::fail);
   CHECK(decision.points < 15);

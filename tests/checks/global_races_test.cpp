@@ -1,5 +1,5 @@
 // Races on global memory and missing fences, from sequences of events: by hand, and random ones that are compared with
-// a check that is slow and simple enough to be believed.
+// a check that is slow and simple enough to be trusted.
 #include "vgpu/checks/global/global_races.hpp"
 
 #include <fmt/format.h>
@@ -164,11 +164,11 @@ TEST_CASE("a flag passes a value on when a fence stands before it") {
   CHECK(run(nothing, relaxed, acquire) == Found{"fence.missing writer 1 2 3 4"});
   CHECK(run(fence_of_block, relaxed, relaxed) == Found{"fence.missing writer 1 2 3 4"});
   CHECK(run(fence, relaxed, relaxed, false) == Found{"fence.missing reader 1 4"});
-  // The plain flag itself is one; the value behind it is not named too.
+  // The plain flag itself is one; the value after it is not named too.
   CHECK(run(fence, weak, volatile_) == Found{"race.global read-after-write 2 3"});
 }
 
-TEST_CASE("a release or a flag with the scope of a block is none for other blocks") {
+TEST_CASE("a release or a flag with the scope of a block does not count for other blocks") {
   Grid g;
   g.store(a, value);
   g.store(a, flag, release, Scope::block);

@@ -1,5 +1,5 @@
 // The race check as its definition has it: a vector clock for each thread, and for each byte every access. Slow, and
-// simple enough to be believed; the check proper is compared with it.
+// simple enough to be trusted; the check proper is compared with it.
 #pragma once
 
 #include <algorithm>

@@ -27,7 +27,7 @@ namespace {
 
 using namespace scanlab;
 
-/// Attached behind the two, so that a launch has ended for both.
+/// Attached after the two, so that a launch has ended for both.
 class Comparison : public vgpu::Observer {
  public:
   Comparison(vgpu::SharedRaces& check, test::NaiveRaces& naive) : check_(check), naive_(naive) {}

@@ -132,7 +132,7 @@ TEST_CASE("all threads may write the same and read it back") {
         Found{"warp-synchronous s_flag[0] write 0:1 read 1:2"});
 }
 
-TEST_CASE("lanes of a warp go in step only behind a warp's barrier") {
+TEST_CASE("lanes of a warp are in step only after a warp's barrier") {
   CHECK(races("\nst.shared.u32 [%r4], %r1;\nld.shared.u32 %r7, [%r4+4];", 32) ==
         Found{"warp-synchronous s_x[1] write 1:1 read 0:2"});
   CHECK(races("\nst.volatile.shared.u32 [%r4], %r1;\nld.volatile.shared.u32 %r7, [%r4+4];", 32) ==
@@ -140,7 +140,7 @@ TEST_CASE("lanes of a warp go in step only behind a warp's barrier") {
   CHECK(races("\nst.shared.u32 [%r4], %r1;\nbar.warp.sync -1;\nld.shared.u32 %r7, [%r4+4];", 32).empty());
   CHECK(races("\nst.shared.u32 [%r4], %r1;\nshfl.sync.idx.b32 %r8, %r1, 0, 31, -1;\nld.shared.u32 %r7, [%r4+4];", 32)
             .empty());
-  // A warp's barrier is none for other warps.
+  // A warp's barrier does not count for other warps.
   CHECK(races("\nst.shared.u32 [%r4], %r1;\nbar.warp.sync -1;\nld.shared.u32 %r7, [%r4+128];") ==
         Found{"read-after-write s_x[32] write 32:1 read 0:3"});
 }
@@ -210,7 +210,7 @@ TEST_CASE("a flag in global memory orders too") {
   CHECK(races(code).empty());
 }
 
-TEST_CASE("atomics race with what is none") {
+TEST_CASE("atomics race with accesses that are not atomic") {
   CHECK(races("\natom.shared.add.u32 %r7, [s_flag], 1;").empty());
   CHECK(races("\natom.shared.add.u32 %r7, [s_flag], 1;\nbar.sync 0;\nld.shared.u32 %r7, [s_flag];").empty());
   CHECK(races("\n@%p2 atom.shared.add.u32 %r7, [s_flag], 1;\n@!%p2 ld.shared.u32 %r7, [s_flag];").size() == 1);
@@ -232,7 +232,7 @@ TEST_CASE("bytes count, not words") {
             .empty());
 }
 
-TEST_CASE("threads that have exited are behind a barrier") {
+TEST_CASE("threads that have exited count as having arrived at a barrier") {
   CHECK(races("\nst.shared.u32 [%r4], %r1;\n@%p2 exit;\nbar.sync 0;\nld.shared.u32 %r7, [%r4+-128];").empty());
   CHECK(races("\nst.shared.u32 [%r4], %r1;\nsetp.gt.u32 %p3, %r5, 15;\n@%p3 exit;\nbar.warp.sync -1;\n"
               "ld.shared.u32 %r7, [%r4+64];")
@@ -248,7 +248,7 @@ TEST_CASE("a block that is not whole warps, and guards at its tail") {
         Found{"write-after-read s_x[32] read 0:3 write 32:1"});
 }
 
-TEST_CASE("a copy is complete for its thread when it has waited, for others behind a barrier") {
+TEST_CASE("a copy is complete for its thread when it has waited, for others after a barrier") {
   const std::string copy = "\ncp.async.ca.shared.global [%r4], [%out], 4;\ncp.async.commit_group;\n";
   const std::string own = "ld.shared.u32 %r7, [%r4];", other = "ld.shared.u32 %r7, [%r4+128];";
   CHECK(races(copy + own, 32) == Found{"read-after-write s_x[0] async copy 0:1 read 0:3"});

@@ -195,7 +195,7 @@ void double_buffer(const Streams& s, int* d_x, int* d_y, int* h_pinned) {
   }
 }
 
-// Neighbours, but never the same element: every second, every fourth and the one behind it, in any order.
+// Neighbours, but never the same element: every second, every fourth and the one after it, in any order.
 void elements_in_turn(const Streams& s, int* d_x) {
   fill_every<<<grid, block, 0, s.one>>>(d_x, 2, 1);
   fill_every<<<grid, block, 0, s.two>>>(d_x + 1, 4, 2);

@@ -117,7 +117,7 @@ TEST_CASE("threads are counted over all launches, also those with nothing to do"
   CHECK(counters.counts().threads == 3 * 40 + 64);
 }
 
-TEST_CASE("fences are those that reach other blocks, alone or with an access, once a warp") {
+TEST_CASE("fences are those that reach other blocks, alone or with an access, once per warp") {
   const auto fences = [](const char* instruction) {
     return counts_of({std::string("mov.u32 %r1, 1;\n") + instruction + "\nret;\n"}, 64).fences;
   };

@@ -99,7 +99,7 @@ TEST_CASE("streams of bytes that are not requests do no harm") {
   }
 }
 
-TEST_CASE("a program that says half a request and falls silent can be stopped") {
+TEST_CASE("a program that sends half a request and falls silent can be stopped") {
   vgpu::Device device(profile());
   for (std::size_t bytes : {std::size_t{1}, sizeof(Request) - 1, sizeof(Request), sizeof(Request) + 5}) {
     Program program(device, options());

@@ -65,7 +65,7 @@ TEST_CASE("a program gets the device's facts, allocates, and copies there and ba
   CHECK(traffic.bytes_to_host == 990);
 }
 
-TEST_CASE("a signal interrupts no greeting") {
+TEST_CASE("a signal does not interrupt a greeting") {
   struct sigaction act {
   }, before{};
   act.sa_handler = [](int) {};  // without SA_RESTART: calls that wait end with EINTR

@@ -1,7 +1,7 @@
 // What orders the accesses of a block's threads, after the PTX memory model ("Memory Consistency Model" of the PTX
 // ISA), passed on to the clocks:
-// - A barrier of the whole block, which begins an interval. Threads that have exited are behind it, as they are not
-//   waited for.
+// - A barrier of the whole block, which begins an interval. Threads that have exited count as having arrived, as they
+//   are not waited for.
 // - A barrier of some threads (bar.sync and bar.arrive with a count): a thread that waits knows what all did before
 //   they arrived.
 // - bar.warp.sync, among the lanes of its membermask. Shuffles, votes and their like promise no order of memory; but

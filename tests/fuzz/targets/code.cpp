@@ -176,7 +176,7 @@ void run_kernels(Bytes input) {
   const std::string text = text_of(input.subspan(header_bytes));
   const bool is_checked = (how.flags & 12) != 4;
   const Ran first = run_once(text, how, is_checked, 1);
-  // On several threads of the host nothing comes out otherwise.
+  // On several threads of the host the result is the same.
   if ((how.flags & 12) == 4 && run_once(text, how, is_checked, 2) != first) broken("threads change a result");
 }
 

@@ -76,8 +76,8 @@ inline bool assemble(Warp& w, const Inst* i, const Inst*& next) {
   return true;
 }
 
-/// Once for each membermask among the `lanes` that go on. Lanes that have exited are not waited for, and come after
-/// everything.
+/// Once for each membermask among the `lanes` that go on. Lanes that have exited are not waited for, and count as
+/// having arrived.
 void report_sync(const Warp& w, const Inst* i, Mask lanes, const std::uint32_t* members) {
   while (lanes) {
     const std::uint32_t mask = members[std::countr_zero(lanes)];
