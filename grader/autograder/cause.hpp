@@ -36,6 +36,6 @@ std::string to_text(const Cause& cause);
 nlohmann::ordered_json to_json(const Cause& cause);
 
 /// Gives the cause another id and a better rationale; what was the rationale becomes the first detail.
-void explain_anew(Cause& cause, std::string id, std::string rationale);
+void replace_explanation(Cause& cause, std::string id, std::string rationale);
 
 }  // namespace scanlab::grade

@@ -154,9 +154,10 @@ void Judge::explain_by_floats(const CheckPlan& check, CheckResult& result) const
     }
     std::erase_if(result.findings, [&](const vgpu::Finding& finding) { return finding.id == cause.id; });
     --result.findings_total;  // the same one under its new id is added with the cause
-    explain_anew(cause, "wrong.operand_order",
-                 "floats come out right and affine maps do not: the operands of an addition are swapped. Write earlier "
-                 "+ later, with what is from further left on the left");
+    replace_explanation(
+        cause, "wrong.operand_order",
+        "floats come out right and affine maps do not: the operands of an addition are swapped. Write earlier "
+        "+ later, with what is from further left on the left");
     return;
   }
 }

@@ -122,7 +122,7 @@ class CorrectnessCheck {
     if (!tried.is_wrong_output || n > few_elements || std::ranges::find(unclear, cause.id) == unclear.end()) return;
     if (const std::optional<Replayed> found = shrinking.larger(n, unclear)) {
       const Cause& better = found->tried.failure->cause;
-      explain_anew(cause, better.id, fmt::format("with n = {}: {}", found->which.n, better.rationale));
+      replace_explanation(cause, better.id, fmt::format("with n = {}: {}", found->which.n, better.rationale));
     }
   }
 
@@ -131,7 +131,7 @@ class CorrectnessCheck {
     Cause& cause = tried.failure->cause;
     const bool names_places_only = cause.id == "wrong.other" || cause.id == "wrong.unwritten";
     if (tried.is_wrong_output && names_places_only) {
-      explain_anew(cause, "wrong.size", sizes);
+      replace_explanation(cause, "wrong.size", sizes);
     } else {
       cause.details.push_back(sizes);
     }

@@ -18,7 +18,8 @@ class SharedBytes {
   void write(const AccessRun& run);
   /// Has every byte of the access been written?
   bool has_all(const AccessRun& run);
-  /// Known at once. Has every byte of the access been written? Perhaps even when it is false.
+  /// True when it is known at once that every byte of the access has been written; it may have been when this is false
+  /// too.
   bool surely_has(const AccessRun& run) const {
     if (left_ == 0) return true;
     const Extent e = extent_of(run);
