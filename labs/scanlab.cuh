@@ -73,7 +73,7 @@ constexpr int shift = kind == Kind::exclusive ? 1 : 0;
 
 // What a lab defines and the grader calls, on the host. d_x and d_y point to n elements each in the device's memory and
 // never overlap; n may be 0; d_x must not change. Launch on the default stream and return: the grader synchronises.
-// These names with any other parameters would be other functions, which nobody calls: the grader then says that the
+// These names with any other parameters would be other functions, which are never called: the grader then says that the
 // entry is missing.
 void inclusive_scan(const Element* d_x, Element* d_y, int n);
 void exclusive_scan(const Element* d_x, Element* d_y, int n);

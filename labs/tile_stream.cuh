@@ -19,8 +19,8 @@
 
 namespace scanlab {
 
-// Completes when so many arrivals have been made as it was initialised with, and then begins anew: it has phases. Who
-// waits names the phase by its parity. What the arriving threads wrote before is visible to those who waited.
+// Completes after as many arrivals as it was initialised with, and then begins again: it has phases. A thread that
+// waits names the phase by its parity. What the arriving threads wrote before is visible to those that waited.
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
 
 // Whose turn it is: goes round `stages` stages; `parity` is that of the phase in which their barriers are.
@@ -88,7 +88,7 @@ __device__ void store_tile(T* d_to, const T* s_from, int count) {
   __syncwarp();  // all lanes have read what they store
 }
 
-// Makes what this thread wrote to shared memory visible to the copy engine, which is no thread and sees no barriers.
+// Makes what this thread wrote to shared memory visible to the copy engine, which is not a thread and sees no barriers.
 __device__ inline void hand_over_writes() {
 #ifdef SCANLAB_BULK_STORES
   cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);

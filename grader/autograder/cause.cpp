@@ -65,7 +65,7 @@ std::string to_text(const Cause& cause) {
   return text;
 }
 
-void explain_anew(Cause& cause, std::string id, std::string rationale) {
+void replace_explanation(Cause& cause, std::string id, std::string rationale) {
   cause.id = std::move(id);
   cause.details.insert(cause.details.begin(), std::move(cause.rationale));
   cause.rationale = std::move(rationale);

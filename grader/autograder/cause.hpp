@@ -25,7 +25,7 @@ struct Cause {
   std::string expected;   ///< "523776"
   std::string actual;     ///< "y[1024] = 0"
   std::optional<Where> where;
-  std::vector<std::string> details;  ///< a fact a line
+  std::vector<std::string> details;  ///< one fact per line
   std::string next;                  ///< a command to type, or advice
   std::string id = {};               ///< what it is called as a finding: "race.shared", "cost.additions"
 };
@@ -35,7 +35,7 @@ std::string to_text(const Cause& cause);
 /// As a result has it.
 nlohmann::ordered_json to_json(const Cause& cause);
 
-/// Tells the cause by another id and a better rationale; what was the rationale becomes the first detail.
-void explain_anew(Cause& cause, std::string id, std::string rationale);
+/// Gives the cause another id and a better rationale; what was the rationale becomes the first detail.
+void replace_explanation(Cause& cause, std::string id, std::string rationale);
 
 }  // namespace scanlab::grade

@@ -1,4 +1,4 @@
-// 64-bit FNV-1a: tells one output from another.
+// 64-bit FNV-1a: distinguishes one output from another.
 #pragma once
 
 #include <cstddef>

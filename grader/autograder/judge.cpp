@@ -40,7 +40,7 @@ Cause not_run_cause(const std::string& reason) {
   return cause;
 }
 
-/// Of a check that costs no points: nobody could have won them here.
+/// Of a check that costs no points: they could not have been won here.
 CheckResult not_run(const CheckPlan& check, const std::string& reason) {
   CheckResult result = empty_result(check);
   result.not_run_points = check.points;
@@ -48,7 +48,7 @@ CheckResult not_run(const CheckPlan& check, const std::string& reason) {
   return result;
 }
 
-/// A check that did not pass has a finding first that says why: also one whose cause is no device's.
+/// A check that did not pass has a finding first that says why: also one whose cause no device has reported.
 void put_cause_first_among_findings(const CheckPlan& check, CheckResult& result) {
   if (!result.cause || result.verdict == Verdict::skipped) return;
   if (result.cause->id.empty()) result.cause->id = check.kind == CheckPlan::Kind::timing ? "cost.time" : "kit";
@@ -154,9 +154,10 @@ void Judge::explain_by_floats(const CheckPlan& check, CheckResult& result) const
     }
     std::erase_if(result.findings, [&](const vgpu::Finding& finding) { return finding.id == cause.id; });
     --result.findings_total;  // the same one under its new id is added with the cause
-    explain_anew(cause, "wrong.operand_order",
-                 "floats come out right and affine maps do not: the operands of an addition are swapped. Write earlier "
-                 "+ later, with what is from further left on the left");
+    replace_explanation(
+        cause, "wrong.operand_order",
+        "floats come out right and affine maps do not: the operands of an addition are swapped. Write earlier "
+        "+ later, with what is from further left on the left");
     return;
   }
 }

@@ -24,7 +24,7 @@ const char* entry_name(Operation entry);
 const char* parameters_of(Operation entry);
 /// True when the function has a third pointer, d_kept, to the number of kept elements.
 bool has_count(Operation entry);
-/// The same function, as the runner is told of it.
+/// The same function, as the runner's protocol names it.
 runner::Entry runner_entry(Operation entry);
 
 }  // namespace scanlab::grade

@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t largest_n = 1u << 30;
 
-/// A JSON object at a known place. Every getter remembers its key; finish() refuses the keys nobody asked for.
+/// A JSON object at a known place. Every getter remembers its key; finish() refuses the keys that were not asked for.
 class Object {
  public:
   Object(const Json& json, std::string path) : json_(json), path_(std::move(path)) {

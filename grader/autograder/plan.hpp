@@ -48,10 +48,10 @@ struct CheckPlan {
   std::string explain;  ///< shown when the check fails; may be empty
   std::string profile;  ///< of the virtual GPU; empty: the plan's
   // correctness
-  std::vector<std::size_t> sizes;  ///< rising
+  std::vector<std::size_t> sizes;  ///< ascending
   std::vector<vgpu::Schedule::Order> schedules;
   unsigned repeats = 1;            ///< calls for each size and schedule
-  std::vector<PlannedCall> extra;  ///< sizes that come besides, each under this one schedule; their `repeat` is 0
+  std::vector<PlannedCall> extra;  ///< further sizes, each under this one schedule; their `repeat` is 0
   // count
   std::string counter;
   std::vector<CountedCall> calls;  ///< in the check's order; each has to keep its limits
@@ -82,7 +82,7 @@ struct Plan {
   /// The command that starts a runner, here a sandbox's; empty: the runner itself. In its words "{program}" stands for
   /// the runner's path, and "{status}" for a descriptor to which 'r' is written when the runner is about to begin.
   std::vector<std::string> launcher;
-  /// A runner whose answers can be believed (runner/honest.cpp), on a GPU; empty: there is none.
+  /// A runner whose answers can be trusted (runner/honest.cpp), on a GPU; empty: there is none.
   std::filesystem::path honest_runner;
   std::vector<CheckPlan> checks;
 };
@@ -91,7 +91,7 @@ struct Plan {
 std::optional<Where> place_of(const Plan& plan, std::size_t i);
 
 /// Throws KitFault that names the place: "checks[2].sizes[0]: expected a whole number from 0 to 1073741824, got -1".
-/// Unknown keys are errors: a misspelt limit must not be silently no limit.
+/// Unknown keys are errors: a misspelt limit must not silently mean no limit.
 Plan parse_plan(std::string_view json);
 Plan read_plan(const std::filesystem::path& path);
 

@@ -28,7 +28,7 @@ cudaError_t call(Body&& body) {
 }
 
 /// Submits work to a stream: `work(Client&, cudaStream_t)` → cudaError_t runs at once, when the host functions that are
-/// before it have ended; on a stream that is being captured it becomes a node of the graph. It holds values, no
+/// before it have ended; on a stream that is being captured it becomes a node of the graph. It holds values, not
 /// references, since a graph outlives the call.
 ///
 /// At once, in the order in which all streams' work is submitted, is an order that CUDA allows: work never comes before

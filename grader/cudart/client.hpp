@@ -173,7 +173,7 @@ class Client {
   void take_back(const void* host, const Registration& registration);
 
   bool valid(cudaStream_t stream) const;
-  /// Tells the device that nothing more is submitted to this stream.
+  /// Notifies the device that nothing more is submitted to this stream.
   void drop(const CUstream_st& stream);
   bool valid(cudaEvent_t event) const { return events.contains(event); }
   /// The stream behind a handle; cudaStreamPerThread is another one in each thread.
@@ -216,7 +216,7 @@ class Client {
   int fd_ = -1;
   std::byte* staging_ = nullptr;
   std::size_t staging_bytes_ = 0;
-  std::uint64_t* done_ = nullptr;  ///< the server's count, behind the staging buffer
+  std::uint64_t* done_ = nullptr;  ///< the server's count, after the staging buffer
   std::uint64_t sent_ = 0;
   std::uint64_t stream_ = 0;                          ///< that of the next requests
   std::deque<std::shared_ptr<HostCall>> host_queue_;  ///< the first one may be running
@@ -251,7 +251,7 @@ void watch_host_accesses();
 /// The thread's last error, as cudaGetLastError gives it.
 extern thread_local cudaError_t last_error;
 
-/// A launch by <<<>>> was refused, and nobody has asked for its error since.
+/// A launch by <<<>>> was refused, and its error has not been asked for since.
 extern thread_local bool has_unread_launch_error;
 
 inline cudaError_t record(cudaError_t error) {

@@ -17,7 +17,7 @@ int as_int(T value) {
 
 constexpr int warp_size = 32;
 constexpr int async_engines = 3;
-// Where such a device might be plugged in; any identity does, if it says nothing about who asks.
+// Where such a device might be plugged in; any identity does, if it says nothing about the program that asks.
 constexpr int pci_bus = 7;
 constexpr char pci_text[] = "0000:07:00.0";
 constexpr unsigned char uuid[16] = {0x8f, 0x3a, 0x51, 0xc6, 0x0d, 0x72, 0x54, 0xe9,

@@ -25,7 +25,7 @@ bool same(const LaunchShape& a, const LaunchShape& b) {
          a.cooperative == b.cooperative;
 }
 
-/// The parameters as the kernel expects them, one behind the other.
+/// The parameters as the kernel expects them, one after the other.
 cudaError_t pack(const Function& function, void** arguments, std::span<std::byte> parameters) {
   std::fill(parameters.begin(), parameters.end(), std::byte{0});
   for (std::size_t i = 0; i < function.places.size(); ++i) {

@@ -1,12 +1,11 @@
-// The last step into the sandbox: what bubblewrap starts, and what becomes the program that nobody trusts.
+// The last step into the sandbox: what bubblewrap starts, and what becomes the program that is not trusted.
 //     enter [--user ID] [--processes N] [--memory BYTES] [--address BYTES] [--cpu SECONDS] [--file BYTES] [--open N]
 //           [--scratch BYTES] [--status FD] [--keep N] [--gpu] -- PROGRAM [ARGUMENT …]
 //     enter --join FILE -- PROGRAM [ARGUMENT …]
 // The second form, outside of the sandbox, puts itself into the cgroup whose cgroup.procs is FILE and becomes PROGRAM.
 // The first takes another user's identity for good, sets the limits, forbids the system calls that open other ways out,
 // and closes every descriptor from N on (without --keep: from 3 on). Then it writes 'r' to the status descriptor and
-// becomes PROGRAM; without that letter, or with another after it, nobody's program has run and the fault is the
-// sandbox's.
+// becomes PROGRAM; without that letter, or with another after it, no program has run and the fault is the sandbox's.
 //
 // bubblewrap itself cannot do these: a count of processes holds for a user that is not root (setrlimit(2)), a new user
 // namespace inside would be a way to file systems without a limit, and it has no option for the number of files in
@@ -99,13 +98,13 @@ constexpr unsigned refused[] = {
     442 /* mount_setattr */,
     // other processes
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, 438 /* pidfd_getfd */, 440 /* process_madvise */,
-    // memory that outlives whoever has it mapped
+    // memory that outlives the processes that have it mapped
     SYS_shmget, SYS_msgget, SYS_semget,
     // parts of the kernel that no scan needs
     SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_open_by_handle_at,
     SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_swapon, SYS_swapoff, SYS_reboot, SYS_acct,
     SYS_quotactl, SYS_syslog, 425 /* io_uring_setup */, 426 /* io_uring_enter */, 427 /* io_uring_register */};
-/// Refused where there is no GPU: kernel memory that nobody's limit counts.
+/// Refused where there is no GPU: kernel memory that no limit counts.
 constexpr unsigned refused_without_gpu[] = {SYS_memfd_create,  SYS_socket,        SYS_socketpair,
                                             SYS_epoll_create1, SYS_inotify_init1, SYS_fanotify_init,
 #if defined(__x86_64__)

@@ -4,7 +4,7 @@
 #include "runner/protocol.hpp"
 #include "scanlab.cuh"
 
-// Weak: a submission without one of them still links, and whoever calls it can say which is missing.
+// Weak: a submission without one of them still links, and its caller can say which is missing.
 __attribute__((weak)) void inclusive_scan(const Element* d_x, Element* d_y, int n);
 __attribute__((weak)) void exclusive_scan(const Element* d_x, Element* d_y, int n);
 __attribute__((weak)) void compact(const Element* d_x, Element* d_y, int* d_kept, int n);

@@ -23,7 +23,7 @@ enum class Entry : std::uint32_t { inclusive_scan = 0, exclusive_scan = 1, compa
 struct DevicePointer {
   enum class How : std::uint32_t {
     address,  ///< `address` is good as it is (the virtual GPU)
-    ipc,      ///< cudaIpcOpenMemHandle(`handle`) + `offset` (a GPU); `allocation` tells handles apart
+    ipc,      ///< cudaIpcOpenMemHandle(`handle`) + `offset` (a GPU); `allocation` distinguishes handles
   };
   How how = How::address;
   std::uint32_t allocation = 0;  ///< equal numbers mean equal handles: opened once

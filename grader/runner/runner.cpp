@@ -121,7 +121,7 @@ int judge_fd = -1;
 struct sigaction previous_segv, previous_bus;
 volatile std::uint32_t current_serial = 0;
 
-/// Host code has used memory that it must not: the judge is told which, and the process ends as it would have.
+/// Host code has used memory that it must not: that is reported to the judge, and the process ends as it would have.
 void on_bad_access(int signal, siginfo_t* info, void*) {
   if (info->si_code > 0) {  // not sent by a program
     Done done;

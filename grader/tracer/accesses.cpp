@@ -30,7 +30,7 @@ Json row(const TracedAccess& a) {
   Json value = nullptr;
   if (a.has_value) {
     value = Json::array();
-    // A number of 1 or 2 bytes has a word of its own; the bytes behind it are 0.
+    // A number of 1 or 2 bytes has a word of its own; the bytes after it are 0.
     for (std::uint32_t k = 0; 4 * k < a.bytes; ++k) value.push_back(a.value[k]);
   }
   return {name_of(a.does), a.interval, a.warp_syncs, a.thread, a.array, a.offset, a.bytes, a.place, std::move(value)};

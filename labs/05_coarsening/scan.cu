@@ -31,7 +31,7 @@ __global__ void coarsened_kernel(const Element* d_x, Element* d_y, int n) {
   const int first = blockIdx.x * section_size;  // the section's place in the whole array
   __shared__ Element s_xy[section_size], s_sums[block_size];
 
-  // Neighbours read neighbours (coalesced), whoever will scan them. Tail guard: beyond d_x[n - 1] there is nothing to
+  // Neighbours read neighbours (coalesced), whichever scans them. Tail guard: beyond d_x[n - 1] there is nothing to
   // read. There, and before a section's first element, stands the identity.
   for (int p = t; p < section_size; p += block_size) {
     s_xy[p] = p >= shift<kind> && first + p < n ? d_x[first + p - shift<kind>] : identity();
@@ -44,7 +44,7 @@ __global__ void coarsened_kernel(const Element* d_x, Element* d_y, int n) {
   //
   // TODO(2): phase 2 (about 2 lines). After phase 1 the last element of a run is the sum of the whole run. Put it into
   //          this thread's place of s_sums, and let the block scan these sums with scan_sums. Which barriers has that
-  //          function already, and for whom?
+  //          function already, and for which threads?
   //
   // TODO(3): phase 3 (about 3 lines). Each thread has to add what all runs before its own sum up to, to each element of
   //          its run. Where does that stand now, and for which thread does it not exist?

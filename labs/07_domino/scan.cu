@@ -34,7 +34,7 @@ struct Chain {
 // Waits for the sum of everything before this section, passes on what it is with the section's own total, returns it.
 // For one thread of the block.
 __device__ Element pass_on(Chain chain, int section, Element total) {
-  Element before = identity();  // of the first section, which waits for nobody
+  Element before = identity();  // of the first section, which waits for no other
   // >>> your code
   // TODO(1): the chain (about 9 lines), with chain.d_flags and chain.d_prefixes. Every section but the first waits
   //          until the flag of the section before is set, then reads that section's prefix. Write this section's own
@@ -57,7 +57,7 @@ __global__ void section_kernel(const Element* d_x, Element* d_y, Chain chain, in
   // <<< your code
   const int first = s_section * section_size;  // the section's place in the whole array
 
-  // Neighbours read neighbours (coalesced), whoever will scan them. Tail guard: beyond d_x[n - 1] there is nothing to
+  // Neighbours read neighbours (coalesced), whichever scans them. Tail guard: beyond d_x[n - 1] there is nothing to
   // read. There, and before the array's first element, stands the identity.
   for (int p = t; p < section_size; p += block_size) {
     const int i = first + p;
@@ -92,7 +92,7 @@ void launch_scan(const Element* d_x, Element* d_y, int n) {
   if (n == 0) return;  // nothing to scan, and a grid of no blocks is an invalid configuration
   // >>> your code
   // TODO(5): the host's side (about 10 lines). How many sections are there? Allocate what Chain points to, set to zero
-  //          what has to be (in every call anew), launch one block a section, and free what you allocated.
+  //          what has to be (again in every call), launch one block a section, and free what you allocated.
   // <<< your code
 }
 

@@ -1,5 +1,5 @@
 // Computes both scans of the whole array, of any length, in one launch, and nearly as fast as a copy takes.
-// New since 08: a tile says at once what it sums up to, and whoever needs what is before a tile looks back over many.
+// New since 08: a tile says at once what it sums up to, and what is before a tile is found by a look back over many.
 // Run: grader/scanlab check 11 (your own work), grader/scanlab grade solutions (the reference solutions)
 // Handout: handouts/11_look_back.md
 
@@ -72,7 +72,7 @@ struct Sum {
 struct Board {
   int* d_taken;      // how many tiles have been taken by a block, 0 at first
   Status* d_status;  // of each tile
-  unsigned call;     // differs from call to call, so that nobody has to clear the statuses; never 0
+  unsigned call;     // differs from call to call, so that the statuses need not be cleared; never 0
 };
 
 // Writes a tile's status: its aggregate, or its inclusive prefix. For one thread.
@@ -91,7 +91,7 @@ __device__ Sum read(Board board, int tile) {
   // >>> your code
   // TODO(2): load what publish() stores (about 12 lines), as it was stored, and take it apart again. The sum is known
   //          when its tags are those of this call. An Element of two words has two tags: what may have happened
-  //          between the two loads? Such a sum is not known either; whoever needs it reads again.
+  //          between the two loads? Such a sum is not known either; a lane that needs it reads again.
   // <<< your code
   return sum;
 }
@@ -132,7 +132,7 @@ struct Work {
 };
 
 // One warp: takes tiles, loads them, and stores them when they have been scanned. Not by blockIdx.x: blocks start in
-// any order. Whoever took an earlier tile is working on it or on one before it, so waiting for its status ends.
+// any order. A block with an earlier tile is working on it or on one before it, so waiting for its status ends.
 __device__ void move_tiles(Stage* s_stages, Work work) {
   const int lane = threadIdx.x % warp_size;
   const bool one_each = work.tiles == gridDim.x;  // otherwise a block asks until none is left, once more for each stage
@@ -214,8 +214,8 @@ __device__ void place_tiles(Stage* s_stages, Work work) {
     stage.published.wait_parity(turn.parity);
     const Element before = look_back(work.board, stage.tile, known_tile, known_prefix);
     // >>> your code
-    // TODO(4): now the tile's inclusive prefix is known (about 3 lines). Who has to learn it, and what may this warp
-    //          keep for its next look-back?
+    // TODO(4): now the tile's inclusive prefix is known (about 3 lines). Which warps have to learn it, and what may
+    //          this warp keep for its next look-back?
     // <<< your code
     __syncwarp();  // all lanes have read what they need before lane 0 hands the stage on
     if (lane == 0) {
@@ -265,7 +265,7 @@ __global__ void __launch_bounds__(block_size, 1) scan_kernel(Work work) {
       init(&stage.scanned, warps);
     }
   }
-  __syncthreads();  // makes the barriers visible to those who use them
+  __syncthreads();  // makes the barriers visible to the threads that use them
   switch (threadIdx.x / warp_size) {
     case look_back_warp:
       return place_tiles(s_stages, work);
@@ -276,7 +276,7 @@ __global__ void __launch_bounds__(block_size, 1) scan_kernel(Work work) {
   }
 }
 
-// The scratch memory, which is kept from call to call. It is made anew when a longer array comes, and when the calls'
+// The scratch memory, which is kept from call to call. It is made again when a longer array comes, and when the calls'
 // numbers are used up, as half of a tag is all they have.
 Board board_for(int tiles) {
   constexpr unsigned most_calls = (1u << 31) - 1;

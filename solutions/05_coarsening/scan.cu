@@ -31,7 +31,7 @@ __global__ void coarsened_kernel(const Element* d_x, Element* d_y, int n) {
   const int first = blockIdx.x * section_size;  // the section's place in the whole array
   __shared__ Element s_xy[section_size], s_sums[block_size];
 
-  // Neighbours read neighbours (coalesced), whoever will scan them. Tail guard: beyond d_x[n - 1] there is nothing to
+  // Neighbours read neighbours (coalesced), whichever scans them. Tail guard: beyond d_x[n - 1] there is nothing to
   // read. There, and before a section's first element, stands the identity.
   for (int p = t; p < section_size; p += block_size) {
     s_xy[p] = p >= shift<kind> && first + p < n ? d_x[first + p - shift<kind>] : identity();

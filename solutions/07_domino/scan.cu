@@ -34,10 +34,10 @@ struct Chain {
 // Waits for the sum of everything before this section, passes on what it is with the section's own total, returns it.
 // For one thread of the block.
 __device__ Element pass_on(Chain chain, int section, Element total) {
-  Element before = identity();  // of the first section, which waits for nobody
+  Element before = identity();  // of the first section, which waits for no other
   // >>> your code
   if (section > 0) {
-    while (atomicAdd(&chain.d_flags[section - 1], 0) == 0) {  // an atomic: asks the memory anew each time
+    while (atomicAdd(&chain.d_flags[section - 1], 0) == 0) {  // an atomic: reads the memory again each time
     }
     __threadfence();  // flag before prefix: what its block wrote before setting the flag is visible to this thread
     before = chain.d_prefixes[section - 1];
@@ -57,13 +57,13 @@ __global__ void section_kernel(const Element* d_x, Element* d_y, Chain chain, in
   __shared__ Element s_before, s_xy[section_size], s_sums[block_size];
 
   // >>> your code
-  // Not blockIdx.x: blocks start in any order. Whoever took an earlier section is running, so waiting for it ends.
+  // Not blockIdx.x: blocks start in any order. Blocks with earlier sections are running, so waiting for them ends.
   if (t == 0) s_section = atomicAdd(chain.d_taken, 1);
   __syncthreads();  // makes the section's number visible to the whole block
   // <<< your code
   const int first = s_section * section_size;  // the section's place in the whole array
 
-  // Neighbours read neighbours (coalesced), whoever will scan them. Tail guard: beyond d_x[n - 1] there is nothing to
+  // Neighbours read neighbours (coalesced), whichever scans them. Tail guard: beyond d_x[n - 1] there is nothing to
   // read. There, and before the array's first element, stands the identity.
   for (int p = t; p < section_size; p += block_size) {
     const int i = first + p;

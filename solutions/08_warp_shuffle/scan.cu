@@ -52,9 +52,9 @@ struct Chain {
 // Waits for the sum of everything before this section, passes on what it is with the section's own total, returns it.
 // For one thread of the block.
 __device__ Element pass_on(Chain chain, int section, Element total) {
-  Element before = identity();  // of the first section, which waits for nobody
+  Element before = identity();  // of the first section, which waits for no other
   if (section > 0) {
-    while (atomicAdd(&chain.d_flags[section - 1], 0) == 0) {  // an atomic: asks the memory anew each time
+    while (atomicAdd(&chain.d_flags[section - 1], 0) == 0) {  // an atomic: reads the memory again each time
     }
     __threadfence();  // flag before prefix: what its block wrote before setting the flag is visible to this thread
     before = chain.d_prefixes[section - 1];
@@ -71,7 +71,7 @@ __global__ void section_kernel(const Element* d_x, Element* d_y, Chain chain, in
   const int t = threadIdx.x, lane = t % warp_size, warp = t / warp_size;
   __shared__ int s_section;
 
-  // Not blockIdx.x: blocks start in any order. Whoever took an earlier section is running, so waiting for it ends.
+  // Not blockIdx.x: blocks start in any order. Blocks with earlier sections are running, so waiting for them ends.
   if (t == 0) s_section = atomicAdd(chain.d_taken, 1);
   __syncthreads();  // makes the section's number visible to the whole block
   const int first = s_section * section_size + warp * rows * warp_size + lane;  // this lane's place in the first row

@@ -31,9 +31,9 @@ struct Chain {
 // Waits for the number of elements kept before this section, passes on what it is with the section's own total, returns
 // it. For one thread of the block.
 __device__ int pass_on(Chain chain, int section, int total) {
-  int before = 0;  // of the first section, which waits for nobody
+  int before = 0;  // of the first section, which waits for no other
   if (section > 0) {
-    while (atomicAdd(&chain.d_flags[section - 1], 0) == 0) {  // an atomic: asks the memory anew each time
+    while (atomicAdd(&chain.d_flags[section - 1], 0) == 0) {  // an atomic: reads the memory again each time
     }
     __threadfence();  // flag before prefix: what its block wrote before setting the flag is visible to this thread
     before = chain.d_prefixes[section - 1];
@@ -55,7 +55,7 @@ __global__ void count_kernel(const Element* d_x, int* d_kept, int n) {
     if (i < n && keep(d_x[i])) ++count;  // tail guard: beyond d_x[n - 1] there is nothing to count
   }
   count = scan_row(count);                                                 // of the last lane: the whole warp's
-  if (threadIdx.x % warp_size == warp_size - 1) atomicAdd(d_kept, count);  // a sum does not depend on who comes first
+  if (threadIdx.x % warp_size == warp_size - 1) atomicAdd(d_kept, count);  // a sum does not depend on which comes first
   // <<< your code
 }
 
@@ -66,7 +66,7 @@ __global__ void section_kernel(const Element* d_x, Element* d_y, int* d_kept, Ch
   const int t = threadIdx.x, lane = t % warp_size, warp = t / warp_size;
   __shared__ int s_section;
 
-  // Not blockIdx.x: blocks start in any order. Whoever took an earlier section is running, so waiting for it ends.
+  // Not blockIdx.x: blocks start in any order. Blocks with earlier sections are running, so waiting for them ends.
   if (t == 0) s_section = atomicAdd(chain.d_taken, 1);
   __syncthreads();  // makes the section's number visible to the whole block
   const int first = s_section * section_size + warp * rows * warp_size + lane;  // this lane's place in the first row

@@ -1,5 +1,5 @@
 // Computes both scans of the whole array, of any length, in one launch, and nearly as fast as a copy takes.
-// New since 08: a tile says at once what it sums up to, and whoever needs what is before a tile looks back over many.
+// New since 08: a tile says at once what it sums up to, and what is before a tile is found by a look back over many.
 // Run: grader/scanlab check 11 (your own work), grader/scanlab grade solutions (the reference solutions)
 // Handout: handouts/11_look_back.md
 
@@ -72,7 +72,7 @@ struct Sum {
 struct Board {
   int* d_taken;      // how many tiles have been taken by a block, 0 at first
   Status* d_status;  // of each tile
-  unsigned call;     // differs from call to call, so that nobody has to clear the statuses; never 0
+  unsigned call;     // differs from call to call, so that the statuses need not be cleared; never 0
 };
 
 // Writes a tile's status: its aggregate, or its inclusive prefix. For one thread.
@@ -125,7 +125,7 @@ __device__ Element look_back(Board board, int tile, int known_tile, Element know
       const unsigned known = __ballot_sync(all_lanes, sum.is_known);
       first = prefixes != 0 ? 31 - __clz(prefixes) : 0;
       if (known >> first == all_lanes >> first) break;
-      if (!sum.is_known) sum = look();  // an aggregate that is known will do: nobody waits for it to become a prefix
+      if (!sum.is_known) sum = look();  // an aggregate that is known will do: no lane waits for it to become a prefix
     }
     before = of_last_lane(scan_row(lane >= first ? sum.element : identity())) + before;
     if (prefixes != 0) break;
@@ -155,7 +155,7 @@ struct Work {
 };
 
 // One warp: takes tiles, loads them, and stores them when they have been scanned. Not by blockIdx.x: blocks start in
-// any order. Whoever took an earlier tile is working on it or on one before it, so waiting for its status ends.
+// any order. A block with an earlier tile is working on it or on one before it, so waiting for its status ends.
 __device__ void move_tiles(Stage* s_stages, Work work) {
   const int lane = threadIdx.x % warp_size;
   const bool one_each = work.tiles == gridDim.x;  // otherwise a block asks until none is left, once more for each stage
@@ -289,7 +289,7 @@ __global__ void __launch_bounds__(block_size, 1) scan_kernel(Work work) {
       init(&stage.scanned, warps);
     }
   }
-  __syncthreads();  // makes the barriers visible to those who use them
+  __syncthreads();  // makes the barriers visible to the threads that use them
   switch (threadIdx.x / warp_size) {
     case look_back_warp:
       return place_tiles(s_stages, work);
@@ -300,7 +300,7 @@ __global__ void __launch_bounds__(block_size, 1) scan_kernel(Work work) {
   }
 }
 
-// The scratch memory, which is kept from call to call. It is made anew when a longer array comes, and when the calls'
+// The scratch memory, which is kept from call to call. It is made again when a longer array comes, and when the calls'
 // numbers are used up, as half of a tag is all they have.
 Board board_for(int tiles) {
   constexpr unsigned most_calls = (1u << 31) - 1;

@@ -1,5 +1,5 @@
 // A runner that answers the judge, and the virtual GPU, with anything at any time, by FUZZ_SEED or by the bytes (in
-// hex) of FUZZ_DEEDS. It never writes an output: whatever it says, it cannot be right.
+// hex) of FUZZ_ACTIONS. It never writes an output: whatever it says, it cannot be right.
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -67,7 +67,7 @@ void ask_the_device(Random& random) {
 }
 
 void misbehave(Random& random) {
-  for (auto deeds = 1 + random() % 4; deeds > 0; --deeds) {
+  for (auto actions = 1 + random() % 4; actions > 0; --actions) {
     const Done done = some_answer(random);
     switch (random() % 14) {
       case 0:
@@ -126,11 +126,11 @@ void misbehave(Random& random) {
 }  // namespace
 
 int main() {
-  std::vector<std::uint8_t> deeds;
-  const char* text = std::getenv("FUZZ_DEEDS");
+  std::vector<std::uint8_t> actions;
+  const char* text = std::getenv("FUZZ_ACTIONS");
   for (; text != nullptr && text[0] != '\0' && text[1] != '\0'; text += 2)
-    deeds.push_back(static_cast<std::uint8_t>(std::stoi(std::string(text, 2), nullptr, 16)));
-  Random random = deeds.empty() ? Random(static_cast<std::uint64_t>(number_of("FUZZ_SEED"))) : Random(deeds);
+    actions.push_back(static_cast<std::uint8_t>(std::stoi(std::string(text, 2), nullptr, 16)));
+  Random random = actions.empty() ? Random(static_cast<std::uint64_t>(number_of("FUZZ_SEED"))) : Random(actions);
   if (random() % 3 == 0) misbehave(random);
   Done ready;
   ready.status = Done::Status::ready;

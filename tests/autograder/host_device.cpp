@@ -40,7 +40,7 @@ class HostConnection : public Connection {
     finding.id = id;
     finding.weight = vgpu::Finding::Weight::advice;
     finding.headline = "this line";
-    finding.parts.push_back({.does = "access", .where = {"scan.cu", number, 0, ""}, .who = ""});
+    finding.parts.push_back({.does = "access", .where = {"scan.cu", number, 0, ""}, .actors = ""});
     return finding;
   }
 

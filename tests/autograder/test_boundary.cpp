@@ -82,7 +82,7 @@ CheckResult judge_launched(const char* behaviour, std::vector<std::string> launc
   return judge(launched(std::move(launcher)), *device);
 }
 
-/// A launcher in the form of the sandbox's; the runner learns its behaviour by the way of what a sandbox lets through.
+/// A launcher in the form of the sandbox's; the runner learns its behaviour by way of what a sandbox lets through.
 std::vector<std::string> shell(const std::string& script) {
   return {"/bin/sh", "-c", script, "launcher", "{program}", "{status}"};
 }
@@ -107,7 +107,7 @@ TEST_CASE("a runner is started by its launcher", "[boundary]") {
   CHECK(judge_launched("input", shell(good)).cause->id == "input.changed");
 }
 
-TEST_CASE("a launcher tells a signal as a shell does", "[boundary]") {
+TEST_CASE("a launcher reports a signal as a shell does", "[boundary]") {
   // Not by exec: the shell waits for the program.
   const CheckResult result =
       judge_launched("crash", shell("export BEHAVIOUR=$CUDA_BEHAVIOUR; printf r >&5; \"$1\" 5>&-; exit $?"));
@@ -122,7 +122,7 @@ TEST_CASE("a launcher that does not start the runner is the kit's fault", "[boun
   CHECK_THROWS_AS(judge_launched("right", shell("exec sleep 60")), KitFault);
 }
 
-TEST_CASE("a launcher that is started with no time left is no fault of the kit's", "[boundary]") {
+TEST_CASE("a launcher that is started with no time left is not a fault of the kit", "[boundary]") {
   Plan plan = launched(shell("exec sleep 60"));
   plan.limits.seconds = 0.1;
   const std::unique_ptr<Device> device = make_host_device(Pretend::virtual_gpu);

@@ -63,7 +63,7 @@ TEST_CASE("a fault of each kind is a mistake with an id", "[findings]") {
   }
 }
 
-TEST_CASE("a bad access is told with its place, its thread and its array", "[findings]") {
+TEST_CASE("a bad access is reported with its place, its thread and its array", "[findings]") {
   CHECK(vgpu::to_finding(bad_write()).text() ==
         "FAULT: write of 4 bytes outside shared array s_xy, kernel k, block 2\n"
         "  write by thread 7   scan.cu:14\n"
@@ -76,14 +76,14 @@ TEST_CASE("a bad access is told with its place, its thread and its array", "[fin
   CHECK((*cause.where->thread)[0] == 7);
 }
 
-TEST_CASE("a deadlock tells who waits where", "[findings]") {
+TEST_CASE("a deadlock says which threads wait where", "[findings]") {
   vgpu::Fault fault;
   fault.kind = Kind::deadlock;
   fault.id = "deadlock.blocks";
   fault.kernel = "k";
   fault.headline = "deadlock: no thread can go on";
   vgpu::WaitingThreads waiting;
-  waiting.who = "blocks 1 to 64: thread 0";
+  waiting.which = "blocks 1 to 64: thread 0";
   waiting.does = "loops until memory changes";
   waiting.where = {"scan.cu", 33, 1, {}};
   fault.waiting = {waiting};
@@ -93,7 +93,7 @@ TEST_CASE("a deadlock tells who waits where", "[findings]") {
         "  blocks 1 to 64: thread 0 loops until memory changes   scan.cu:33\n"
         "  block 0 has not started");
   vgpu::Fault larger = fault;  // in a larger grid
-  larger.waiting[0].who = "blocks 1 to 200: thread 0";
+  larger.waiting[0].which = "blocks 1 to 200: thread 0";
   CHECK(vgpu::reads_the_same(vgpu::to_finding(fault), vgpu::to_finding(larger)));
   larger.waiting[0].where.line = 34;
   CHECK_FALSE(vgpu::reads_the_same(vgpu::to_finding(fault), vgpu::to_finding(larger)));

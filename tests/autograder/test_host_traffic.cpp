@@ -16,7 +16,7 @@ HostTraffic traffic(std::uint64_t out, std::uint64_t in) {
 
 }  // namespace
 
-TEST_CASE("data that goes to the host and comes back is a mistake, in one direction it is none") {
+TEST_CASE("data that goes to the host and comes back is a mistake, in one direction it is not") {
   const std::uint64_t all = 2049 * 4;
   CHECK(scan_on_host(traffic(all, all), 2049));
   CHECK(!scan_on_host(traffic(all, 0), 2049));

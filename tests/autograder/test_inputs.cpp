@@ -24,7 +24,7 @@ TEST_CASE("the sections' length decides how large integers may be", "[inputs]") 
   CHECK(*std::max_element(x.begin(), x.end()) == 9);
 }
 
-TEST_CASE("inputs have both signs and are no palindrome", "[inputs]") {
+TEST_CASE("inputs have both signs and are not palindromes", "[inputs]") {
   for (const Family family : {Family::integers, Family::magnitudes}) {
     const std::vector<float> x = make_input<float>(1024, 1024, family, 7);
     const auto negative = std::count_if(x.begin(), x.end(), [](float value) { return value < 0; });

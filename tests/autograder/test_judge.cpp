@@ -64,7 +64,7 @@ TEST_CASE("a check whose need is not met costs its points", "[judge]") {
   CHECK(result.not_run_points == 0);
 }
 
-TEST_CASE("what nobody asked for is not run", "[judge]") {
+TEST_CASE("what was not asked for is not run", "[judge]") {
   Judge judge(plan_for(Plan::Device::vgpu));
   judge.run(2);
   const Result result = judge.result();

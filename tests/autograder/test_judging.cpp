@@ -54,7 +54,7 @@ CheckResult judge(const char* behaviour, const Plan& plan = make_plan(), Pretend
   return result;
 }
 
-/// Processes of this one's that still run.
+/// Children of this process that still run.
 std::size_t children_left() {
   std::size_t count = 0;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -79,7 +79,7 @@ TEST_CASE("a right submission passes, with the same outputs on both kinds of dev
 
 TEST_CASE("the thread of a wrong element is one that the block has", "[judging]") {
   Plan plan = make_plan();
-  plan.section = 2048;  // "right" begins anew at y[1024]
+  plan.section = 2048;  // "right" starts again at y[1024]
   plan.checks[0].sizes = {2000};
   CheckResult result = judge("right", plan);
   REQUIRE((result.cause && result.cause->where && result.cause->where->thread));
@@ -99,7 +99,7 @@ TEST_CASE("affine maps are judged by their own runner", "[judging]") {
   CHECK_THAT(result.cause->rationale, ContainsSubstring("from one section into the next"));
 }
 
-TEST_CASE("a wrong result is told with its place, values and the next command", "[judging]") {
+TEST_CASE("a wrong result is reported with its place, values and the next command", "[judging]") {
   const CheckResult result = judge("carries");
   REQUIRE(result.verdict == Verdict::fail);
   CHECK(result.cause->headline == "inclusive scan of floats, n = 1025, seed 7, schedule in_order");
@@ -159,7 +159,7 @@ TEST_CASE("on a GPU the clock counts", "[judging]") {
   CHECK_THAT(result.cause->rationale, ContainsSubstring("no answer within 0.2 s by the clock"));
 }
 
-TEST_CASE("a machine that is slow for others makes no timeout", "[judging]") {
+TEST_CASE("a machine that others slow down does not cause a timeout", "[judging]") {
   Plan plan = make_plan();  // as if it had no processor for most of its time: it sleeps
   plan.limits.seconds = 0.3;
   plan.checks[0].sizes = {33};
@@ -201,7 +201,7 @@ TEST_CASE("a changed input and a write beyond the output fail", "[judging]") {
   CHECK_THAT(result.cause->rationale, ContainsSubstring("a write outside d_y"));
 }
 
-TEST_CASE("what an earlier call has left behind is told from a plain mistake", "[judging]") {
+TEST_CASE("what an earlier call has left behind is distinguished from a plain mistake", "[judging]") {
   const CheckResult result = judge("leftover");
   CHECK(result.verdict == Verdict::fail);
   CHECK_THAT(result.cause->rationale, ContainsSubstring("left over from an earlier call"));
@@ -254,7 +254,7 @@ TEST_CASE("a compaction is judged by its elements and their number", "[judging]"
     CHECK(judge("right", plan).verdict == Verdict::pass);
     CHECK(judge("backwards", plan).verdict == Verdict::fail);
   }
-  const CheckResult garbage = judge("leaves_garbage", plan);  // behind the kept elements, where nobody looks
+  const CheckResult garbage = judge("leaves_garbage", plan);  // after the kept elements, where nothing is compared
   CHECK(garbage.verdict == Verdict::pass);
   CHECK(garbage.output_hash == judge("right", plan, Pretend::gpu).output_hash);
 
@@ -300,7 +300,7 @@ TEST_CASE("counts are compared with their limits, once the result is right", "[j
   REQUIRE(result.counts);
   CHECK(result.counts->front().second == 1023);
 
-  CHECK(result.cause->details.empty());  // additions are not told by line
+  CHECK(result.cause->details.empty());  // additions are not reported by line
 
   check.counter = "barriers";
   result = judge("right", plan);
@@ -404,13 +404,13 @@ TEST_CASE("a failure is shrunk to the smallest size, and its command shows the s
   CHECK(to_text(*replayed.cause) == to_text(*result.cause));
 }
 
-TEST_CASE("what fails only after other calls is told to be checked as a whole", "[judging]") {
+TEST_CASE("what fails only after other calls comes with the advice to check it as a whole", "[judging]") {
   const CheckResult result = judge("leftover");
   REQUIRE(result.cause);
   CHECK(result.cause->next == "grader/scanlab check 02 --seed 7");
 }
 
-TEST_CASE("a program that is right for whole sections only is told so", "[judging]") {
+TEST_CASE("that a program is right for whole sections only is reported", "[judging]") {
   const CheckResult result = judge("whole_sections");
   REQUIRE(result.cause);
   const std::string text = to_text(*result.cause);

@@ -24,7 +24,7 @@ TEST_CASE("a GPU that slows itself down says why", "[nvml]") {
   CHECK(slowdowns("80") == Texts{"hardware slowdown: power brake"});
 }
 
-TEST_CASE("an idle GPU, chosen clocks and an ordinary power limit are no slowdown", "[nvml]") {
+TEST_CASE("an idle GPU, chosen clocks and an ordinary power limit are not slowdowns", "[nvml]") {
   CHECK(slowdowns("1") == Texts{});
   CHECK(slowdowns("117") == Texts{});
 }

@@ -50,10 +50,10 @@ std::string diagnosis(Others others, std::size_t n, const Program<T>& program, P
   program(attempt);
   const Partition<T> right = partition_of<T>(attempt.x, others);
   const PartitionEvidence<T> evidence{attempt.x, attempt.y, attempt.count, others, right};
-  const auto told = [](const Diagnosis& found) { return found.id + ": " + found.text; };
-  if (first_wrong(evidence) < right.y.size()) return told(recognise_partition(evidence));
+  const auto text_of = [](const Diagnosis& found) { return found.id + ": " + found.text; };
+  if (first_wrong(evidence) < right.y.size()) return text_of(recognise_partition(evidence));
   REQUIRE(attempt.count != static_cast<std::int64_t>(right.kept));
-  return told(recognise_count(evidence));
+  return text_of(recognise_count(evidence));
 }
 
 /// A program that puts each kept element x[i], one after the other, to the place that `place` gives.
@@ -175,7 +175,7 @@ TEST_CASE("the first call of a size meets a mixture, the others every pattern", 
   CHECK(seen.size() == 8);
 }
 
-TEST_CASE("elements at wrong places are told by where they went", "[partition]") {
+TEST_CASE("elements at wrong places are reported by where they went", "[partition]") {
   using A = Attempt<float>;
   const auto compacted = [](const std::function<std::size_t(const A&, std::size_t)>& place, std::size_t n = 3000) {
     return diagnosis<float>(Others::dropped, n, keeps_at<float>(place));
@@ -204,7 +204,7 @@ TEST_CASE("elements at wrong places are told by where they went", "[partition]")
              ContainsSubstring("what the first section of 1024 elements keep is right"));
 }
 
-TEST_CASE("elements that should have been dropped, or come from elsewhere, are told", "[partition]") {
+TEST_CASE("elements that should have been dropped, or come from elsewhere, are reported", "[partition]") {
   using A = Attempt<Affine>;
   CHECK_THAT(diagnosis<Affine>(Others::dropped, 200,
                                [](A& a) {
@@ -222,7 +222,7 @@ TEST_CASE("elements that should have been dropped, or come from elsewhere, are t
              ContainsSubstring("no element of d_x"));
 }
 
-TEST_CASE("an order that is not stable is told with a pair", "[partition]") {
+TEST_CASE("an order that is not stable is reported with a pair", "[partition]") {
   const std::string text = diagnosis<float>(Others::dropped, 100, [](Attempt<float>& a) {
     keeps_at<float>(right_place<float>)(a);
     std::swap(a.y[2], a.y[5]);
@@ -231,7 +231,7 @@ TEST_CASE("an order that is not stable is told with a pair", "[partition]") {
   CHECK_THAT(text, ContainsSubstring("stands at y[5]"));
 }
 
-TEST_CASE("a split's others at wrong places are told", "[partition]") {
+TEST_CASE("a split's others at wrong places are reported", "[partition]") {
   using A = Attempt<float>;
   const auto split = [](const std::function<std::size_t(const A&, std::size_t)>& others) {
     return diagnosis<float>(Others::behind, 3000, splits_at<float>(right_place<float>, others));
@@ -261,7 +261,7 @@ TEST_CASE("a split's others at wrong places are told", "[partition]") {
   const auto spoilt = [](const std::function<void(A&, std::size_t)>& spoil) {
     return diagnosis<float>(Others::behind, 3000, [&](A& a) {
       splits_at<float>(right_place<float>, right_place_of_other<float>)(a);
-      std::size_t at = a.kept(0, 3000) + 10;  // an element that is no identity, and so can be told from the others
+      std::size_t at = a.kept(0, 3000) + 10;  // an element that is not an identity, and so differs from the others
       while (a.y[at] == 0 || a.y[at + 1] == 0) ++at;
       spoil(a, at);
     });
@@ -271,7 +271,7 @@ TEST_CASE("a split's others at wrong places are told", "[partition]") {
   CHECK_THAT(spoilt([](A& a, std::size_t at) { a.y[at] = 5; }), ContainsSubstring("kept elements are right; y["));
 }
 
-TEST_CASE("a wrong number is told by what it is the number of", "[partition]") {
+TEST_CASE("a wrong number is reported by what it is the number of", "[partition]") {
   using A = Attempt<float>;
   const auto counted = [](const std::function<std::size_t(const A&)>& count, Pattern pattern = Pattern::most) {
     return diagnosis<float>(Others::dropped, 3000, counts<float>(count), pattern);

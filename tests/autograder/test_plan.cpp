@@ -137,7 +137,7 @@ TEST_CASE("a plan with a mistake is refused, and the message names the place", "
   CHECK_THAT(refusal([](Json& j) { j = Json::array(); }), ContainsSubstring("expected an object"));
 }
 
-TEST_CASE("text that is no JSON, or no file, is refused", "[plan]") {
+TEST_CASE("text that is not JSON, or not a file, is refused", "[plan]") {
   CHECK_THROWS_WITH(parse_plan("{"), ContainsSubstring("not JSON"));
   CHECK_THROWS_WITH(parse_plan("[1e999]"), ContainsSubstring("not JSON"));
   CHECK_THROWS_AS(read_plan("/nonexistent/plan.json"), KitFault);

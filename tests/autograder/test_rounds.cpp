@@ -120,7 +120,7 @@ TEST_CASE("a device that is always slowed down ends the check", "[rounds]") {
   CHECK(decide(limits, timings).verdict() == Verdict::inconclusive);
 }
 
-TEST_CASE("a device that does not tell changes nothing else", "[rounds]") {
+TEST_CASE("a device that does not report slowdowns changes nothing else", "[rounds]") {
   ScriptedBench bench;
   bench.slowdown = [](std::size_t) { return std::nullopt; };
   Timings timings = fresh();

@@ -44,7 +44,7 @@ using Maps = std::vector<Affine>;
 
 }  // namespace
 
-TEST_CASE("outputs that are not written are told by where", "[diagnosis]") {
+TEST_CASE("outputs that are not written are reported by where they are", "[diagnosis]") {
   CHECK_THAT(diagnosis<float>(1025, inclusive, [](const Floats&, Floats& y) { wipe(y, 0, 1025); }),
              ContainsSubstring("nothing is ever written"));
   CHECK_THAT(diagnosis<float>(2500, inclusive, [](const Floats&, Floats& y) { wipe(y, 2048, 2500); }),
@@ -114,14 +114,15 @@ TEST_CASE("what a hierarchical scan adds to its sections is recognised", "[diagn
     });
   };
   for (const Kind kind : {Kind::inclusive, Kind::exclusive}) {
-    const auto told = [&](const std::function<Affine(const Section&)>& result) {
+    const auto diagnosis_for = [&](const std::function<Affine(const Section&)>& result) {
       return diagnosed(kind, 2500, result);
     };
-    CHECK_THAT(told([](const Section& s) { return s.own; }), ContainsSubstring("is scanned on its own"));
-    CHECK_THAT(told([](const Section& s) { return combine(s.own, s.before); }), ContainsSubstring("swapped"));
-    CHECK_THAT(told([](const Section& s) { return combine(s.through, s.own); }),
+    CHECK_THAT(diagnosis_for([](const Section& s) { return s.own; }), ContainsSubstring("is scanned on its own"));
+    CHECK_THAT(diagnosis_for([](const Section& s) { return combine(s.own, s.before); }), ContainsSubstring("swapped"));
+    CHECK_THAT(diagnosis_for([](const Section& s) { return combine(s.through, s.own); }),
                ContainsSubstring("a section's own sum"));
-    CHECK_THAT(told([](const Section& s) { return combine(s.previous, s.own); }), ContainsSubstring("the one section"));
+    CHECK_THAT(diagnosis_for([](const Section& s) { return combine(s.previous, s.own); }),
+               ContainsSubstring("the one section"));
   }
 }
 
@@ -192,7 +193,7 @@ TEST_CASE("missing steps, warps on their own and reversed scans are recognised",
              ContainsSubstring("from right to left"));
 }
 
-TEST_CASE("other mistakes are told by their places", "[diagnosis]") {
+TEST_CASE("other mistakes are recognised by their places", "[diagnosis]") {
   const auto add_from = [](std::size_t first) {
     return [first](const Floats&, Floats& y) {
       for (std::size_t i = first; i < y.size(); ++i) y[i] += static_cast<float>(i);
@@ -216,7 +217,7 @@ TEST_CASE("other mistakes are told by their places", "[diagnosis]") {
              ContainsSubstring("only the last element of a section"));
 }
 
-TEST_CASE("a number made from unwritten memory is told", "[diagnosis]") {
+TEST_CASE("a number made from unwritten memory is recognised", "[diagnosis]") {
   CHECK_THAT(diagnosis<float>(100, inclusive,
                               [](const Floats&, Floats& y) { y[3] = std::numeric_limits<float>::quiet_NaN(); }),
              ContainsSubstring("had not been written yet"));

@@ -117,7 +117,7 @@ TEST_CASE("gamma is infinite where the analysis says nothing", "[oracle]") {
   CHECK(std::isinf(gamma(0x1p24, 0x1p-24)));
 }
 
-TEST_CASE("what the judge wrote into an output is told from any result", "[oracle]") {
+TEST_CASE("what the judge wrote into an output is distinguished from any result", "[oracle]") {
   float value;
   std::memset(&value, unwritten_byte, sizeof value);
   CHECK(std::isnan(value));

@@ -116,7 +116,7 @@ TEST_CASE("memory that is not the submission's to write is looked at", "[timing]
   CHECK_THAT(result.cause->rationale, ContainsSubstring("a write outside d_y"));
 }
 
-TEST_CASE("a submission that ends is no kit's fault", "[timing]") {
+TEST_CASE("a submission that ends is not the kit's fault", "[timing]") {
   const CheckResult result = time("crash");
   CHECK(result.verdict == Verdict::fail);
   CHECK_THAT(result.cause->rationale, ContainsSubstring("segmentation fault"));
@@ -135,7 +135,7 @@ TEST_CASE("less time than a copy of the array takes is a failure", "[timing]") {
   CHECK_THAT(result.cause->rationale, ContainsSubstring("faster than the memory allows"));
 }
 
-TEST_CASE("who begins before the clock does, has not seen the whole input", "[timing]") {
+TEST_CASE("a program that begins before the clock does has not seen the whole input", "[timing]") {
   const CheckResult result = time("begins_early", "steady", {.cache_bytes = 100'000'000});
   CHECK(result.verdict == Verdict::fail);
   REQUIRE(result.cause);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr TimeLimits limits{1.25, 3, 15};
 
-/// The reference takes 1 ms a round, a copy 0.1 ms; the submission takes these many ms.
+/// The reference takes 1 ms per round, a copy 0.1 ms; the submission takes this many ms.
 Timings timings_of(std::vector<double> milliseconds) {
   Timings timings;
   timings.copy = 1e-4;
@@ -88,7 +88,7 @@ TEST_CASE("a clear ratio is worth its points, and passes within the limit alone"
   CHECK(decision.points == 0);
 }
 
-TEST_CASE("what is just beyond the limit has not all points", "[timing]") {
+TEST_CASE("what is just beyond the limit does not get all points", "[timing]") {
   const Decision decision = decide(limits, around(1.2501, 0.0001));
   CHECK(decision.verdict() == Verdict::fail);
   CHECK(decision.points < 15);
@@ -136,7 +136,7 @@ TEST_CASE("rounds compare what ran side by side: a device that speeds up does no
   CHECK(decision.interval->high == Approx(2));
 }
 
-TEST_CASE("faster than a copy is no time of a scan", "[timing]") {
+TEST_CASE("faster than a copy is not a time of a scan", "[timing]") {
   CHECK(decide(limits, around(0.09, 0.001)).verdict() == Verdict::pass);
   const Timings timings = around(0.079, 0.001);
   const Decision decision = decide(limits, timings);
@@ -149,7 +149,7 @@ TEST_CASE("faster than a copy is no time of a scan", "[timing]") {
   CHECK_THAT(cause.rationale, ContainsSubstring("faster than the memory allows"));
 }
 
-TEST_CASE("a reference solution that is held up beside the submission is no measure", "[timing]") {
+TEST_CASE("a reference solution that is held up beside the submission is not a measure", "[timing]") {
   Timings timings = around(1, 0.01);
   timings.reference_alone = 0.6e-3;
   const Decision decision = decide(limits, timings);
@@ -164,7 +164,7 @@ TEST_CASE("a reference solution that is held up beside the submission is no meas
   CHECK(decide(limits, timings).verdict() == Verdict::fail);
 }
 
-TEST_CASE("too few rounds are told by what took the time", "[timing]") {
+TEST_CASE("too few rounds are explained by what took the time", "[timing]") {
   Timings timings = timings_of({3000, 3000});
   CHECK(decide(limits, timings).verdict() == Verdict::timeout);
   CHECK_THAT(cause_of(timings).rationale, ContainsSubstring("only 2 of 6 rounds fitted into 60 s, and most of that"));
@@ -181,7 +181,7 @@ TEST_CASE("too few rounds are told by what took the time", "[timing]") {
                                "hot)"));
 }
 
-TEST_CASE("a slow submission is told the ratio, the limits, all times, and what usually costs it", "[timing]") {
+TEST_CASE("a slow submission gets the ratio, the limits, all times, and what usually costs it", "[timing]") {
   const Cause cause = cause_of(around(1.83, 0.05));
   CHECK(cause.headline == "time of inclusive_scan, n = 67108864");
   CHECK(cause.actual == "1.83 times the reference solution's time (95 % interval 1.79 to 1.87)");
@@ -197,11 +197,11 @@ TEST_CASE("a slow submission is told the ratio, the limits, all times, and what 
   CHECK(cause.next == "grader/scanlab check 02 --device gpu --seed 9");
 }
 
-TEST_CASE("a ratio is shown so that it can be told from the limit", "[timing]") {
+TEST_CASE("a ratio is shown so that it differs from the limit", "[timing]") {
   CHECK_THAT(cause_of(around(1.2503, 0)).actual, ContainsSubstring("1.2503 times"));
 }
 
-TEST_CASE("arrays within the cache, and a device that does not tell, are mentioned", "[timing]") {
+TEST_CASE("arrays within the cache, and a device that does not report slowdowns, are mentioned", "[timing]") {
   Timings timings = around(2, 0.01);
   timings.slowdowns_known = false;
   CHECK_THAT(details_of(cause_of(timings)), ContainsSubstring("does not report whether it slows itself down"));

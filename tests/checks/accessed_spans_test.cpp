@@ -70,47 +70,47 @@ TEST_CASE("two spans have the bytes in common that their sets have") {
   CHECK(apart > 1000);
 }
 
-TEST_CASE("touches keep all bytes and no others, whatever the order in which they come") {
+TEST_CASE("spans keep all bytes and no others, whatever the order in which they come") {
   for (unsigned seed = 1; seed <= 300; ++seed) {
     Numbers numbers(seed);
-    vgpu::AccessedSpans touches;
+    vgpu::AccessedSpans spans;
     std::map<std::uint32_t, std::set<Address>> expected, got;
     for (std::uint64_t k = 1 + numbers.below(30); k > 0; --k) {
       const Address first = base + 400 + numbers.below(50);
       const auto stride = static_cast<std::int64_t>(numbers.below(25)) - 12;
       const std::uint64_t count = 1 + numbers.below(10), length = 1 + numbers.below(8);
       const auto line = static_cast<std::uint32_t>(numbers.below(3));
-      touches.add(first, stride, count, length, writes(line));
+      spans.add(first, stride, count, length, writes(line));
       for (std::uint64_t n = 0; n < count; ++n)
         for (std::uint64_t byte = 0; byte < length; ++byte)
           expected[line].insert(first + static_cast<std::uint64_t>(stride) * n + byte);
     }
-    for (const vgpu::AccessedSpan& t : touches.list()) got[t.site.line].merge(bytes_of(t.span));
+    for (const vgpu::AccessedSpan& t : spans.list()) got[t.site.line].merge(bytes_of(t.span));
     REQUIRE(got == expected);
   }
 }
 
 TEST_CASE("rows side by side are one span, forwards and backwards, and so are regular steps") {
-  vgpu::AccessedSpans touches;
-  for (unsigned k = 0; k < 100; ++k) touches.add(base + 128 * k, 4, 32, 4, writes(1));
-  CHECK(touches.list().size() == 1);
-  touches.clear();
-  for (unsigned k = 100; k-- > 0;) touches.add(base + 128 * k, 4, 32, 4, writes(1));
-  CHECK(touches.list().size() == 1);
-  touches.clear();
-  for (unsigned k = 0; k < 100; ++k) touches.add(base + 256 * k, 8, 32, 4, writes(1));
-  const auto every_second = touches.list();
+  vgpu::AccessedSpans spans;
+  for (unsigned k = 0; k < 100; ++k) spans.add(base + 128 * k, 4, 32, 4, writes(1));
+  CHECK(spans.list().size() == 1);
+  spans.clear();
+  for (unsigned k = 100; k-- > 0;) spans.add(base + 128 * k, 4, 32, 4, writes(1));
+  CHECK(spans.list().size() == 1);
+  spans.clear();
+  for (unsigned k = 0; k < 100; ++k) spans.add(base + 256 * k, 8, 32, 4, writes(1));
+  const auto every_second = spans.list();
   REQUIRE(every_second.size() == 1);
   CHECK(every_second[0].span == Span{base, base + 256 * 100 - 4, 8, 4});
 }
 
 TEST_CASE("too many separate places are noticed, and what only looks like them is not") {
-  vgpu::AccessedSpans touches;
+  vgpu::AccessedSpans spans;
   // Backwards in steps of seven rows: one array in the end.
-  for (std::uint64_t k = 0; k < 700'000; ++k) touches.add(base + 4 * (k * 7 % 700'001), 0, 1, 4, writes(1));
-  CHECK_FALSE(touches.is_too_large());
-  for (std::uint64_t k = 0; k < 700'000; ++k) touches.add(base + k * k % 1'000'003 * 8, 0, 1, 4, writes(2));
-  CHECK(touches.is_too_large());
+  for (std::uint64_t k = 0; k < 700'000; ++k) spans.add(base + 4 * (k * 7 % 700'001), 0, 1, 4, writes(1));
+  CHECK_FALSE(spans.is_too_large());
+  for (std::uint64_t k = 0; k < 700'000; ++k) spans.add(base + k * k % 1'000'003 * 8, 0, 1, 4, writes(2));
+  CHECK(spans.is_too_large());
 }
 
 namespace {
@@ -122,7 +122,7 @@ struct NoSink : vgpu::GlobalConflictSink {
 
 }  // namespace
 
-TEST_CASE("the shadow of a launch tells exactly what was touched") {
+TEST_CASE("the shadow of a launch shows exactly what was touched") {
   for (unsigned seed = 1; seed <= 200; ++seed) {
     Numbers numbers(seed);
     NoSink sink;
@@ -137,7 +137,7 @@ TEST_CASE("the shadow of a launch tells exactly what was touched") {
         std::uint64_t lanes[32];
         vgpu::AccessRun run;
         vgpu::Access& a = run.first;
-        a.who = {b, static_cast<std::uint32_t>(numbers.below(2)), b, static_cast<std::uint32_t>(numbers.below(4))};
+        a.actor = {b, static_cast<std::uint32_t>(numbers.below(2)), b, static_cast<std::uint32_t>(numbers.below(4))};
         a.bytes = 1u << numbers.below(5);
         a.mask = numbers.below(2) ? vgpu::full_mask : static_cast<vgpu::Mask>(numbers.below(1ull << 32)) | 1;
         a.first = base + 4096 + 16 * numbers.below(200);
@@ -155,12 +155,12 @@ TEST_CASE("the shadow of a launch tells exactly what was touched") {
         for (unsigned w = 0; w < run.count; ++w)
           for (unsigned lane = 0; lane < 32; ++lane)
             for (unsigned byte = 0; run.lanes_of(w) >> lane & 1 && byte < a.bytes; ++byte)
-              expected[{a.who.line, how.writes()}].insert(run.of(w).at(lane) + byte);
+              expected[{a.actor.line, how.writes()}].insert(run.of(w).at(lane) + byte);
       }
     }
-    vgpu::AccessedSpans touches;
-    shadow.collect(touches);
-    for (const vgpu::AccessedSpan& t : touches.list()) got[{t.site.line, t.site.how.writes()}].merge(bytes_of(t.span));
+    vgpu::AccessedSpans spans;
+    shadow.collect(spans);
+    for (const vgpu::AccessedSpan& t : spans.list()) got[{t.site.line, t.site.how.writes()}].merge(bytes_of(t.span));
     REQUIRE(got == expected);
   }
 }

@@ -1,5 +1,5 @@
 // Races on global memory and missing fences, from sequences of events: by hand, and random ones that are compared with
-// a check that is slow and simple enough to be believed.
+// a check that is slow and simple enough to be trusted.
 #include "vgpu/checks/global/global_races.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ const ptx::Module& module_with_lines() {
   return made;
 }
 
-struct Who {
+struct ThreadId {
   unsigned block = 0, thread = 0;
 };
 
@@ -52,16 +52,16 @@ class Grid {
     });
   }
 
-  void load(Who who, unsigned word, Access::Order order = weak, Scope scope = Scope::device) {
-    const Access a = access(who, word, order, scope);
+  void load(ThreadId id, unsigned word, Access::Order order = weak, Scope scope = Scope::device) {
+    const Access a = access(id, word, order, scope);
     each([&](Observer& o) { o.load(a); });
   }
-  void store(Who who, unsigned word, Access::Order order = weak, Scope scope = Scope::device) {
-    const Access a = access(who, word, order, scope);
+  void store(ThreadId id, unsigned word, Access::Order order = weak, Scope scope = Scope::device) {
+    const Access a = access(id, word, order, scope);
     each([&](Observer& o) { o.store(a); });
   }
-  void atomic(Who who, unsigned word, Access::Order order = relaxed, Scope scope = Scope::device) {
-    const Access a = access(who, word, order, scope);
+  void atomic(ThreadId id, unsigned word, Access::Order order = relaxed, Scope scope = Scope::device) {
+    const Access a = access(id, word, order, scope);
     each([&](Observer& o) { o.atomic(a); });
   }
   /// All threads of the block: thread t at `word` + t * `stride`.
@@ -77,14 +77,14 @@ class Grid {
       for (unsigned k = 0; k < 2; ++k) writes ? o.store(run.of(k)) : o.load(run.of(k));
     });
   }
-  void fence(Who who, Scope scope = Scope::device) {
-    each([&](Observer& o) { o.fence(actor(who), Mask{1} << who.thread % 32, scope); });
+  void fence(ThreadId id, Scope scope = Scope::device) {
+    each([&](Observer& o) { o.fence(actor(id), Mask{1} << id.thread % 32, scope); });
   }
   void barrier(unsigned block) {
     each([&](Observer& o) { o.barrier_complete(actor({block, 0}), 0, Observer::Meeting::all); });
   }
-  void warp_sync(Who who, Mask lanes = vgpu::full_mask) {
-    each([&](Observer& o) { o.warp_sync(actor(who), lanes); });
+  void warp_sync(ThreadId id, Mask lanes = vgpu::full_mask) {
+    each([&](Observer& o) { o.warp_sync(actor(id), lanes); });
   }
 
   /// "race.global read-after-write 1 2": the id, the kind, and the lines of the parts.
@@ -102,12 +102,12 @@ class Grid {
   unsigned line() const { return line_; }
 
  private:
-  static vgpu::Actor actor(Who who) { return {who.block, who.thread / 32, who.block, 0}; }
-  Access access(Who who, unsigned word, Access::Order order, Scope scope) {
+  static vgpu::Actor actor(ThreadId id) { return {id.block, id.thread / 32, id.block, 0}; }
+  Access access(ThreadId id, unsigned word, Access::Order order, Scope scope) {
     Access a;
-    a.who = actor(who);
-    a.who.line = ++line_;
-    a.mask = Mask{1} << who.thread % 32;
+    a.actor = actor(id);
+    a.actor.line = ++line_;
+    a.mask = Mask{1} << id.thread % 32;
     a.bytes = 4;
     a.first = memory + 4 * word;
     a.order = order;
@@ -126,7 +126,7 @@ class Grid {
 
 using Found = std::set<std::string>;
 constexpr unsigned value = 0, flag = 512;
-constexpr Who a{0, 0}, b{1, 0}, c{2, 0};
+constexpr ThreadId a{0, 0}, b{1, 0}, c{2, 0};
 
 }  // namespace
 
@@ -164,11 +164,11 @@ TEST_CASE("a flag passes a value on when a fence stands before it") {
   CHECK(run(nothing, relaxed, acquire) == Found{"fence.missing writer 1 2 3 4"});
   CHECK(run(fence_of_block, relaxed, relaxed) == Found{"fence.missing writer 1 2 3 4"});
   CHECK(run(fence, relaxed, relaxed, false) == Found{"fence.missing reader 1 4"});
-  // The plain flag itself is one; the value behind it is not named too.
+  // The plain flag itself is one; the value after it is not named too.
   CHECK(run(fence, weak, volatile_) == Found{"race.global read-after-write 2 3"});
 }
 
-TEST_CASE("a release or a flag with the scope of a block is none for other blocks") {
+TEST_CASE("a release or a flag with the scope of a block does not count for other blocks") {
   Grid g;
   g.store(a, value);
   g.store(a, flag, release, Scope::block);
@@ -215,7 +215,7 @@ TEST_CASE("a fence before the barrier is for its own thread's writes only") {
   CHECK(g.found() == Found{"fence.missing writer 1 2 3 5"});
 }
 
-TEST_CASE("who has not met the reader of the flag does not know") {
+TEST_CASE("a thread that has not met the reader of the flag does not know") {
   Grid g;
   g.store(a, value);
   g.fence(a);
@@ -254,10 +254,10 @@ TEST_CASE("a chain of blocks passes on what each has seen") {
 TEST_CASE("the last block to count knows what all have written") {
   for (const bool has_fence : {true, false}) {
     Grid g;
-    for (const Who who : {a, b, c}) {
-      g.store(who, value + who.block);
-      if (has_fence) g.fence(who);
-      g.atomic(who, flag);
+    for (const ThreadId id : {a, b, c}) {
+      g.store(id, value + id.block);
+      if (has_fence) g.fence(id);
+      g.atomic(id, flag);
     }
     g.fence(c);
     for (unsigned k = 0; k < 3; ++k) g.load(c, value + k);
@@ -266,7 +266,7 @@ TEST_CASE("the last block to count knows what all have written") {
   }
 }
 
-TEST_CASE("what has been read before a flag may be written by who has seen it") {
+TEST_CASE("what has been read before a flag may be written by a thread that has seen it") {
   Grid g;
   g.load(a, value);
   g.barrier(0);
@@ -293,7 +293,7 @@ TEST_CASE("an atomic of the block races with that of another block") {
   CHECK(g.found() == Found{"race.global write-after-write 1 3", "race.global write-after-write 2 3"});
 }
 
-TEST_CASE("a look before a compare-and-swap is no race") {
+TEST_CASE("a look before a compare-and-swap is not a race") {
   Grid g;
   g.load(a, value);
   g.load(b, value);
@@ -329,7 +329,7 @@ TEST_CASE("a launch knows nothing of the one before") {
     check.kernel_begin(info);
     check.block_begin(block, 0);
     Access access;
-    access.who = {block, 0, 0, 1};
+    access.actor = {block, 0, 0, 1};
     access.mask = 1;
     access.bytes = 4;
     access.first = memory;
@@ -352,7 +352,7 @@ class Naive : public Observer {
     bool writes, reads, is_strong;
   };
   struct Word {
-    std::vector<AccessedSpan> touches;
+    std::vector<AccessedSpan> accesses;
     Clock released, released_in_block;
     unsigned last = 0;
     bool is_written = false;
@@ -364,26 +364,26 @@ class Naive : public Observer {
   void load(const Access& x) override { touch(x, false, true); }
   void store(const Access& x) override { touch(x, true, false); }
   void atomic(const Access& x) override { touch(x, true, true); }
-  void fence(const vgpu::Actor& who, Mask lanes, Scope scope) override {
-    each(who, lanes, [&](unsigned t, unsigned) {
+  void fence(const vgpu::Actor& actor, Mask lanes, Scope scope) override {
+    each(actor, lanes, [&](unsigned t, unsigned) {
       join(in_block_[t], own(t));
       if (scope != Scope::block) join(published_[t], own(t));
       ++time_[t];
     });
   }
-  void barrier_complete(const vgpu::Actor& who, std::uint32_t, Meeting) override {
-    meet(who.block * threads, (who.block + 1) * threads, vgpu::full_mask);
+  void barrier_complete(const vgpu::Actor& actor, std::uint32_t, Meeting) override {
+    meet(actor.block * threads, (actor.block + 1) * threads, vgpu::full_mask);
   }
-  void warp_sync(const vgpu::Actor& who, Mask lanes) override {
-    const auto first = static_cast<unsigned>(who.block * threads + who.warp * 32);
+  void warp_sync(const vgpu::Actor& actor, Mask lanes) override {
+    const auto first = static_cast<unsigned>(actor.block * threads + actor.warp * 32);
     meet(first, first + 32, lanes);
   }
 
  private:
   template <class Visit>
-  static void each(const vgpu::Actor& who, Mask lanes, Visit visit) {
+  static void each(const vgpu::Actor& actor, Mask lanes, Visit visit) {
     for (unsigned l = 0; l < 32; ++l)
-      if (lanes >> l & 1) visit(static_cast<unsigned>(who.block * threads + who.warp * 32 + l), l);
+      if (lanes >> l & 1) visit(static_cast<unsigned>(actor.block * threads + actor.warp * 32 + l), l);
   }
   static void join(Clock& to, const Clock& from) {
     for (const auto& [t, time] : from) to[t] = std::max(to[t], time);
@@ -405,19 +405,19 @@ class Naive : public Observer {
 
   void touch(const Access& x, bool writes, bool reads) {
     const bool is_strong = x.order != weak;
-    each(x.who, x.mask, [&](unsigned t, unsigned l) {
+    each(x.actor, x.mask, [&](unsigned t, unsigned l) {
       Word& word = words_[x.at(l)];
-      for (const AccessedSpan& then : word.touches) {
+      for (const AccessedSpan& then : word.accesses) {
         if (!(then.writes || writes) || (then.is_strong && is_strong) || knows(t, then)) continue;
         const bool is_behind =
-            then.is_strong && then.writes && std::ranges::any_of(word.touches, [&](const AccessedSpan& m) {
+            then.is_strong && then.writes && std::ranges::any_of(word.accesses, [&](const AccessedSpan& m) {
               return m.is_strong && m.reads && m.line > then.line && knows(t, m);
             });
         if (is_behind) continue;
-        (then.writes || then.thread / threads == t / threads ? races : optional).insert({then.line, x.who.line});
+        (then.writes || then.thread / threads == t / threads ? races : optional).insert({then.line, x.actor.line});
       }
     });
-    each(x.who, x.mask, [&](unsigned t, unsigned l) {
+    each(x.actor, x.mask, [&](unsigned t, unsigned l) {
       Word& word = words_[x.at(l)];
       if (reads && word.is_written) {
         join(known_[t], word.released);
@@ -426,7 +426,7 @@ class Naive : public Observer {
       }
       if (is_strong && (x.order == release || x.order == acq_rel))
         join(published_[t], own(t)), join(in_block_[t], own(t));
-      word.touches.push_back({t, ++time_[t], x.who.line, writes, reads, is_strong});
+      word.accesses.push_back({t, ++time_[t], x.actor.line, writes, reads, is_strong});
       if (!writes) return;
       word.released = published_[t];
       word.released_in_block = in_block_[t];
@@ -450,9 +450,9 @@ TEST_CASE("random events: whatever is found is a race, and where there are races
     Naive naive;
     Grid g(3, {&naive});
     const unsigned count = 4 + below(30);
-    const auto who = [&] { return Who{below(3), below(2) * 32 + below(2)}; };
+    const auto any_thread = [&] { return ThreadId{below(3), below(2) * 32 + below(2)}; };
     for (unsigned k = 0; k < count; ++k) {
-      const Who w = who();
+      const ThreadId w = any_thread();
       switch (below(10)) {
         case 0:
           below(2) ? g.store(w, value + below(4) * 16) : g.load(w, value + below(4) * 16);

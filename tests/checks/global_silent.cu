@@ -320,7 +320,7 @@ __global__ void polled_by_all(Args a) {
   if (b == 0 && threadIdx.x == 0) flag[0] = 1;
   while (flag[0] == 0) {
   }
-  flag[1] = b;  // whoever comes last
+  flag[1] = b;  // of the block that comes last
 }
 
 __global__ void appended(Args a) {

@@ -33,7 +33,7 @@ const vgpu::KernelInfo& kernel() {
 
 Access row(std::uint32_t line, ptx::StateSpace space, std::int64_t stride, std::uint32_t bytes = 4) {
   Access a;
-  a.who.line = line;
+  a.actor.line = line;
   a.space = space;
   a.mask = vgpu::full_mask;
   a.bytes = bytes;
@@ -56,7 +56,7 @@ std::vector<unsigned> lines_of(const std::vector<vgpu::Finding>& findings) {
 
 }  // namespace
 
-TEST_CASE("lines with bank conflicts are told, those with the most extra passes first") {
+TEST_CASE("lines with bank conflicts are reported, those with the most extra passes first") {
   vgpu::LineCosts costs;
   costs.kernel_begin(kernel());
   costs.load(shared(3, 4));                // side by side
@@ -75,7 +75,7 @@ TEST_CASE("lines with bank conflicts are told, those with the most extra passes 
   CHECK(costs.findings(Cost::sectors).empty());
 }
 
-TEST_CASE("lines that move more sectors than their bytes fill are told") {
+TEST_CASE("lines that move more sectors than their bytes fill are reported") {
   vgpu::LineCosts costs;
   costs.kernel_begin(kernel());
   costs.load(global(3, 4));             // 128 bytes in 4 sectors
@@ -89,34 +89,34 @@ TEST_CASE("lines that move more sectors than their bytes fill are told") {
   CHECK_THAT(found[1].headline, ContainsSubstring("16 sectors of 32 bytes for 256 bytes, 2.0 times"));
 }
 
-TEST_CASE("branches that send lanes two ways are told, by how many lanes go apart") {
+TEST_CASE("branches that send lanes two ways are reported, by how many lanes diverge") {
   vgpu::LineCosts costs;
   costs.kernel_begin(kernel());
-  vgpu::Actor who;
-  who.line = 7;
-  costs.branch(who, vgpu::full_mask, vgpu::full_mask);
-  costs.branch(who, vgpu::full_mask, 0);
-  who.line = 8;
-  costs.branch(who, vgpu::full_mask, 1);
-  who.line = 9;
-  costs.branch(who, vgpu::full_mask, 0xFFFF);
-  costs.branch(who, 0xFF, 0xFF);
+  vgpu::Actor actor;
+  actor.line = 7;
+  costs.branch(actor, vgpu::full_mask, vgpu::full_mask);
+  costs.branch(actor, vgpu::full_mask, 0);
+  actor.line = 8;
+  costs.branch(actor, vgpu::full_mask, 1);
+  actor.line = 9;
+  costs.branch(actor, vgpu::full_mask, 0xFFFF);
+  costs.branch(actor, 0xFF, 0xFF);
   costs.kernel_end();
   const auto found = costs.findings(Cost::divergence);
   CHECK(lines_of(found) == std::vector<unsigned>{9, 8});
   CHECK(found[0].headline == "DIVERGENCE: 1 of 2 branches send the lanes of a warp two ways, kernel k");
 }
 
-TEST_CASE("barriers are told by how many times a block stands at them, over all launches") {
+TEST_CASE("barriers are reported by how many times a block stands at them, over all launches") {
   vgpu::LineCosts costs;
-  vgpu::Actor who;
+  vgpu::Actor actor;
   for (int launch = 0; launch < 2; ++launch) {
     costs.kernel_begin(kernel());
     for (int block = 0; block < 2; ++block) {
-      who.line = 3;
-      costs.barrier_complete(who, 0, vgpu::Observer::Meeting::all);
-      who.line = 4;
-      for (int k = 0; k < 10; ++k) costs.barrier_complete(who, 0, vgpu::Observer::Meeting::all);
+      actor.line = 3;
+      costs.barrier_complete(actor, 0, vgpu::Observer::Meeting::all);
+      actor.line = 4;
+      for (int k = 0; k < 10; ++k) costs.barrier_complete(actor, 0, vgpu::Observer::Meeting::all);
     }
     costs.kernel_end();
   }

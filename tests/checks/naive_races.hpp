@@ -1,5 +1,5 @@
 // The race check as its definition has it: a vector clock for each thread, and for each byte every access. Slow, and
-// simple enough to be believed; the check proper is compared with it.
+// simple enough to be trusted; the check proper is compared with it.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class NaiveRaces : public vgpu::Observer {
     std::vector<Clock> of;  ///< each thread's
     std::vector<bool> has_fenced;
     std::map<unsigned, unsigned> syncs;  ///< how often lanes of a warp have made known what they did
-    std::map<std::uint64_t, std::vector<AccessedSpan>> touches;  ///< by byte
+    std::map<std::uint64_t, std::vector<AccessedSpan>> accesses;  ///< by byte
     std::map<std::uint32_t, Clock> barriers;
     std::map<std::uint32_t, std::set<unsigned>> waiting;
     std::map<std::uint64_t, Clock> released;
@@ -77,24 +77,24 @@ class NaiveRaces : public vgpu::Observer {
   void store(const vgpu::Access& a) override { access(a, a.is_async ? How::Kind::copy : How::Kind::write); }
   void atomic(const vgpu::Access& a) override { access(a, How::Kind::atomic); }
 
-  void fence(const vgpu::Actor& who, Mask lanes, vgpu::Access::Scope) override {
-    Block& b = blocks_[who.slot];
-    each(who, lanes, [&](unsigned t, unsigned) {
+  void fence(const vgpu::Actor& actor, Mask lanes, vgpu::Access::Scope) override {
+    Block& b = blocks_[actor.slot];
+    each(actor, lanes, [&](unsigned t, unsigned) {
       b.has_fenced[t] = true;
       b.fenced[t] = {};
       release(b, t, b.fenced[t]);
     });
   }
 
-  void barrier_arrive(const vgpu::Actor& who, Mask lanes, std::uint32_t id, Arrival how) override {
-    Block& b = blocks_[who.slot];
-    each(who, lanes, [&](unsigned t, unsigned) {
+  void barrier_arrive(const vgpu::Actor& actor, Mask lanes, std::uint32_t id, Arrival how) override {
+    Block& b = blocks_[actor.slot];
+    each(actor, lanes, [&](unsigned t, unsigned) {
       release(b, t, b.barriers[id]);
       if (how == Arrival::waits) b.waiting[id].insert(t);
     });
   }
-  void barrier_complete(const vgpu::Actor& who, std::uint32_t id, Meeting meeting) override {
-    Block& b = blocks_[who.slot];
+  void barrier_complete(const vgpu::Actor& actor, std::uint32_t id, Meeting meeting) override {
+    Block& b = blocks_[actor.slot];
     if (meeting == Meeting::all) {
       Clock all;
       for (unsigned t = 0; t < b.of.size(); ++t) release(b, t, all);
@@ -106,39 +106,39 @@ class NaiveRaces : public vgpu::Observer {
     b.waiting.erase(id);
     forget(b);
   }
-  void warp_sync(const vgpu::Actor& who, Mask lanes) override {
-    Block& b = blocks_[who.slot];
+  void warp_sync(const vgpu::Actor& actor, Mask lanes) override {
+    Block& b = blocks_[actor.slot];
     unsigned count = 0;
-    each(who, lanes, [&](unsigned, unsigned) { ++count; });
+    each(actor, lanes, [&](unsigned, unsigned) { ++count; });
     if (count < 2) return;
     Clock all;
-    each(who, lanes, [&](unsigned t, unsigned) { release(b, t, all); });
-    each(who, lanes, [&](unsigned t, unsigned) { join(b.of[t], all); });
+    each(actor, lanes, [&](unsigned t, unsigned) { release(b, t, all); });
+    each(actor, lanes, [&](unsigned t, unsigned) { join(b.of[t], all); });
   }
 
-  void async_commit(const vgpu::Actor& who, Mask lanes) override {
-    each(who, lanes, [&](unsigned t, unsigned) {
-      for (Copy& c : blocks_[who.slot].copies) c.commits += c.thread == t;
+  void async_commit(const vgpu::Actor& actor, Mask lanes) override {
+    each(actor, lanes, [&](unsigned t, unsigned) {
+      for (Copy& c : blocks_[actor.slot].copies) c.commits += c.thread == t;
     });
   }
-  void async_wait(const vgpu::Actor& who, Mask lanes, std::uint32_t left) override {
-    Block& b = blocks_[who.slot];
+  void async_wait(const vgpu::Actor& actor, Mask lanes, std::uint32_t left) override {
+    Block& b = blocks_[actor.slot];
     std::erase_if(b.copies, [&](const Copy& c) {
-      const bool waits = c.thread / vgpu::warp_size == who.warp && (lanes >> c.thread % vgpu::warp_size & 1);
+      const bool waits = c.thread / vgpu::warp_size == actor.warp && (lanes >> c.thread % vgpu::warp_size & 1);
       if (!waits || (left != wait_for_all && c.commits <= left)) return false;
       const How how{How::Kind::copy, How::Strength::weak};
       for (std::uint64_t k = 0; k < c.bytes; ++k)
-        b.touches[c.address + k].push_back({c.thread, b.of[c.thread][c.thread], c.line, how, syncs_of(b, c.thread)});
+        b.accesses[c.address + k].push_back({c.thread, b.of[c.thread][c.thread], c.line, how, syncs_of(b, c.thread)});
       return true;
     });
   }
 
  private:
   template <class Visit>
-  void each(const vgpu::Actor& who, Mask lanes, Visit visit) {
+  void each(const vgpu::Actor& actor, Mask lanes, Visit visit) {
     for (; lanes; lanes &= lanes - 1) {
       const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-      const unsigned thread = who.warp * vgpu::warp_size + lane;
+      const unsigned thread = actor.warp * vgpu::warp_size + lane;
       if (thread < kernel_.block.count()) visit(thread, lane);
     }
   }
@@ -156,15 +156,15 @@ class NaiveRaces : public vgpu::Observer {
   void access(const vgpu::Access& a, How::Kind kind) {
     const bool is_shared = a.space == ptx::StateSpace::shared;
     if (!is_shared && a.space != ptx::StateSpace::global) return;
-    Block& b = blocks_[a.who.slot];
+    Block& b = blocks_[a.actor.slot];
     if (is_shared) {
       if (kind == How::Kind::write) compare_lanes(a);
       // All lanes at once: none is before another.
       for (const bool keeps : {false, true})
-        each(a.who, a.mask, [&](unsigned t, unsigned lane) { touch_all(b, a, t, lane, how_of(b, a, kind), keeps); });
+        each(a.actor, a.mask, [&](unsigned t, unsigned lane) { access_all(b, a, t, lane, how_of(b, a, kind), keeps); });
     }
     if (a.order == vgpu::Access::Order::weak && kind != How::Kind::atomic) return;
-    each(a.who, a.mask, [&](unsigned t, unsigned lane) { synchronise(b, a, kind, t, lane); });
+    each(a.actor, a.mask, [&](unsigned t, unsigned lane) { synchronise(b, a, kind, t, lane); });
   }
 
   How how_of(const Block& b, const vgpu::Access& a, How::Kind kind) {
@@ -172,21 +172,21 @@ class NaiveRaces : public vgpu::Observer {
     if (kind == How::Kind::atomic) return {kind, strong};
     if (a.order == vgpu::Access::Order::weak) return {kind, weak};
     bool have_fenced = true;
-    each(a.who, a.mask, [&](unsigned t, unsigned) { have_fenced &= b.has_fenced[t]; });
+    each(a.actor, a.mask, [&](unsigned t, unsigned) { have_fenced &= b.has_fenced[t]; });
     if (kind == How::Kind::write && a.order == vgpu::Access::Order::volatile_ && !have_fenced) return {kind, unfenced};
     return {kind, strong};
   }
 
-  void touch_all(Block& b, const vgpu::Access& a, unsigned t, unsigned lane, How how, bool keeps) {
+  void access_all(Block& b, const vgpu::Access& a, unsigned t, unsigned lane, How how, bool keeps) {
     const std::uint64_t at = a.at(lane);
-    if (how.kind == How::Kind::copy && keeps) b.copies.push_back({t, a.who.line, at, a.bytes, 0});
+    if (how.kind == How::Kind::copy && keeps) b.copies.push_back({t, a.actor.line, at, a.bytes, 0});
     for (std::uint64_t k = 0; k < a.bytes; ++k) {
       if (!keeps)
         for (const Copy& c : b.copies)
-          if (at + k >= c.address && at + k < c.address + c.bytes) report(at + k, c.line, a.who.line);
-      const AccessedSpan now{t, b.of[t][t], a.who.line, how, syncs_of(b, t)};
+          if (at + k >= c.address && at + k < c.address + c.bytes) report(at + k, c.line, a.actor.line);
+      const AccessedSpan now{t, b.of[t][t], a.actor.line, how, syncs_of(b, t)};
       if (keeps)
-        b.touches[at + k].push_back(now);
+        b.accesses[at + k].push_back(now);
       else
         compare(b, at + k, now, how.kind == How::Kind::write && !changes_memory(a, lane, k, 1));
     }
@@ -194,7 +194,7 @@ class NaiveRaces : public vgpu::Observer {
 
   /// `is_same`: it writes what is there.
   void compare(Block& b, std::uint64_t byte, const AccessedSpan& now, bool is_same) {
-    for (const AccessedSpan& then : b.touches[byte]) {
+    for (const AccessedSpan& then : b.accesses[byte]) {
       if (then.thread == now.thread || b.of[now.thread][then.thread] >= then.time) continue;
       if (!vgpu::can_race(then.how, now.how) || (then.how.writes() && is_same)) continue;
       if (!now.how.writes() && has_written(b, byte, now.thread, then)) continue;
@@ -206,7 +206,7 @@ class NaiveRaces : public vgpu::Observer {
 
   /// By the same line as `other`, and no lane of its warp has synchronised since.
   static bool has_written(Block& b, std::uint64_t byte, unsigned thread, const AccessedSpan& other) {
-    return std::ranges::any_of(b.touches[byte], [&](const AccessedSpan& own) {
+    return std::ranges::any_of(b.accesses[byte], [&](const AccessedSpan& own) {
       return own.thread == thread && own.line == other.line && own.how == other.how &&
              own.syncs == b.syncs[thread / vgpu::warp_size];
     });
@@ -224,10 +224,10 @@ class NaiveRaces : public vgpu::Observer {
   }
 
   void compare_lanes(const vgpu::Access& a) {
-    each(a.who, a.mask, [&](unsigned, unsigned lane) {
-      each(a.who, a.mask, [&](unsigned, unsigned other) {
+    each(a.actor, a.mask, [&](unsigned, unsigned lane) {
+      each(a.actor, a.mask, [&](unsigned, unsigned other) {
         if (other < lane && a.at(other) == a.at(lane) && stores_differ(a, other, lane))
-          report(a.at(lane), a.who.line, a.who.line);
+          report(a.at(lane), a.actor.line, a.actor.line);
       });
     });
   }
@@ -239,7 +239,7 @@ class NaiveRaces : public vgpu::Observer {
                releases = a.order == Order::release || a.order == Order::acq_rel;
     if (a.phase) {
       const std::uint64_t phase = a.phase[lane];
-      if (a.is_async) async_wait(a.who, Mask{1} << lane, wait_for_all);
+      if (a.is_async) async_wait(a.actor, Mask{1} << lane, wait_for_all);
       for (auto& [of, clock] : b.phases[at].arrived)
         if (acquires && of <= phase) join(b.of[t], clock);
       if (releases) release(b, t, b.phases[at].arrived[phase]);
@@ -254,11 +254,11 @@ class NaiveRaces : public vgpu::Observer {
 
   /// Accesses that have happened before whatever any thread does next cannot race any more.
   void forget(Block& b) {
-    for (auto& [byte, touches] : b.touches)
-      std::erase_if(touches, [&](const AccessedSpan& then) {
+    for (auto& [byte, accesses] : b.accesses)
+      std::erase_if(accesses, [&](const AccessedSpan& then) {
         return std::ranges::all_of(b.of, [&](const Clock& c) { return c[then.thread] >= then.time; });
       });
-    std::erase_if(b.touches, [](const auto& of_byte) { return of_byte.second.empty(); });
+    std::erase_if(b.accesses, [](const auto& of_byte) { return of_byte.second.empty(); });
   }
 
   void report(std::uint64_t byte, std::uint32_t earlier, std::uint32_t later) {

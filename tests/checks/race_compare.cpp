@@ -27,7 +27,7 @@ namespace {
 
 using namespace scanlab;
 
-/// Attached behind the two, so that a launch has ended for both.
+/// Attached after the two, so that a launch has ended for both.
 class Comparison : public vgpu::Observer {
  public:
   Comparison(vgpu::SharedRaces& check, test::NaiveRaces& naive) : check_(check), naive_(naive) {}
@@ -49,11 +49,11 @@ class Comparison : public vgpu::Observer {
   unsigned long launches = 0, racy = 0, races = 0, differences = 0;
 
  private:
-  void print(const std::set<test::Verdict>& those, const std::set<test::Verdict>& others, const char* who) {
+  void print(const std::set<test::Verdict>& those, const std::set<test::Verdict>& others, const char* source) {
     for (const test::Verdict& v : those) {
       if (others.contains(v)) continue;
       const auto& [kernel, array, earlier, later] = v;
-      fmt::print("{}: kernel {}, array {}, {} and {}\n", who, kernel, array, earlier, later);
+      fmt::print("{}: kernel {}, array {}, {} and {}\n", source, kernel, array, earlier, later);
       ++differences;
     }
   }

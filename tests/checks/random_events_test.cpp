@@ -1,4 +1,4 @@
-// Random sequences of what a block can do, told to the race check and to the naive one: they have to find the same.
+// Random sequences of what a block can do, given to the race check and to the naive one: they have to find the same.
 #include <fmt/format.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -84,7 +84,7 @@ class Block {
     }
   }
 
-  Actor who() {
+  Actor any_actor() {
     Actor a;
     a.warp = below(warps());
     a.line = 1 + below(lines);
@@ -105,10 +105,10 @@ class Block {
 
   void plain() {
     Access a;
-    a.who = who();
+    a.actor = any_actor();
     a.space = ptx::StateSpace::shared;
     a.bytes = std::array{1u, 2u, 4u, 4u, 4u, 8u, 16u}[below(7)];
-    a.mask = some_lanes(a.who.warp);
+    a.mask = some_lanes(a.actor.warp);
     const unsigned places = array_bytes / a.bytes;
     const bool writes = one_in(2);
     std::uint64_t address[32];
@@ -125,9 +125,9 @@ class Block {
       }
       default: {  // the thread's own, or shifted by some
         const unsigned shift = below(3) ? 0 : below(5);
-        for (unsigned l = 0; l < 32; ++l) address[l] = window + a.bytes * ((32 * a.who.warp + l + shift) % places);
+        for (unsigned l = 0; l < 32; ++l) address[l] = window + a.bytes * ((32 * a.actor.warp + l + shift) % places);
         a.address = address;
-        if ((32 * a.who.warp + 31 + shift) < places && one_in(2)) {
+        if ((32 * a.actor.warp + 31 + shift) < places && one_in(2)) {
           a.address = nullptr;
           a.first = address[0];
           a.stride = a.bytes;
@@ -142,7 +142,7 @@ class Block {
       if (one_in(2)) run.first.mask <<= below(32);
       if (one_in(4)) run.first.mask &= vgpu::full_mask >> below(32);
       if (!run.first.mask) run.first.mask = 1;
-      run.first.who.warp = 0;
+      run.first.actor.warp = 0;
       run.first.first = window + 4 * below(8);
       run.first.stride = 4;
       run.count = warps();
@@ -163,7 +163,7 @@ class Block {
   }
 
   void warp_sync() {
-    const Actor a = who();
+    const Actor a = any_actor();
     const Mask lanes = mix_.has_parts ? some_lanes(a.warp) : lanes_of(a.warp);
     each([&](Observer& o) { o.warp_sync(a, lanes); });
   }
@@ -171,7 +171,7 @@ class Block {
   /// Some warps, or some lanes of them, wait; others may have arrived before.
   void counted_barrier() {
     const std::uint32_t id = 1 + below(2);
-    Actor a = who();
+    Actor a = any_actor();
     if (one_in(2)) {
       const Mask lanes = some_lanes(a.warp);
       return each([&](Observer& o) { o.barrier_arrive(a, lanes, id, Observer::Arrival::goes_on); });
@@ -186,10 +186,10 @@ class Block {
 
   void flag() {
     Access a;
-    a.who = who();
-    a.mask = Mask{1} << below(16) & lanes_of(a.who.warp);
+    a.actor = any_actor();
+    a.mask = Mask{1} << below(16) & lanes_of(a.actor.warp);
     if (!a.mask) a.mask = 1;
-    if (one_in(3)) return each([&](Observer& o) { o.fence(a.who, a.mask, Access::Scope::block); });
+    if (one_in(3)) return each([&](Observer& o) { o.fence(a.actor, a.mask, Access::Scope::block); });
     a.space = one_in(3) ? ptx::StateSpace::global : ptx::StateSpace::shared;
     a.bytes = 4;
     a.first = (a.space == ptx::StateSpace::global ? vgpu::global_window : window) + 4 * below(2);
@@ -204,8 +204,8 @@ class Block {
 
   void copy() {
     Access a;
-    a.who = who();
-    a.mask = some_lanes(a.who.warp);
+    a.actor = any_actor();
+    a.mask = some_lanes(a.actor.warp);
     const std::uint32_t left = one_in(3) ? Observer::wait_for_all : below(2);
     switch (below(3)) {
       case 0:
@@ -216,16 +216,16 @@ class Block {
         a.is_async = true;
         return each([&](Observer& o) { o.store(a); });
       case 1:
-        return each([&](Observer& o) { o.async_commit(a.who, a.mask); });
+        return each([&](Observer& o) { o.async_commit(a.actor, a.mask); });
       default:
-        return each([&](Observer& o) { o.async_wait(a.who, a.mask, left); });
+        return each([&](Observer& o) { o.async_wait(a.actor, a.mask, left); });
     }
   }
 
   void mbarrier() {
     Access a;
-    a.who = who();
-    a.mask = some_lanes(a.who.warp);
+    a.actor = any_actor();
+    a.mask = some_lanes(a.actor.warp);
     a.space = ptx::StateSpace::shared;
     a.bytes = 8;
     a.first = barrier_object;

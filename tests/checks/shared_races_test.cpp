@@ -132,7 +132,7 @@ TEST_CASE("all threads may write the same and read it back") {
         Found{"warp-synchronous s_flag[0] write 0:1 read 1:2"});
 }
 
-TEST_CASE("lanes of a warp go in step only behind a warp's barrier") {
+TEST_CASE("lanes of a warp are in step only after a warp's barrier") {
   CHECK(races("\nst.shared.u32 [%r4], %r1;\nld.shared.u32 %r7, [%r4+4];", 32) ==
         Found{"warp-synchronous s_x[1] write 1:1 read 0:2"});
   CHECK(races("\nst.volatile.shared.u32 [%r4], %r1;\nld.volatile.shared.u32 %r7, [%r4+4];", 32) ==
@@ -140,7 +140,7 @@ TEST_CASE("lanes of a warp go in step only behind a warp's barrier") {
   CHECK(races("\nst.shared.u32 [%r4], %r1;\nbar.warp.sync -1;\nld.shared.u32 %r7, [%r4+4];", 32).empty());
   CHECK(races("\nst.shared.u32 [%r4], %r1;\nshfl.sync.idx.b32 %r8, %r1, 0, 31, -1;\nld.shared.u32 %r7, [%r4+4];", 32)
             .empty());
-  // A warp's barrier is none for other warps.
+  // A warp's barrier does not count for other warps.
   CHECK(races("\nst.shared.u32 [%r4], %r1;\nbar.warp.sync -1;\nld.shared.u32 %r7, [%r4+128];") ==
         Found{"read-after-write s_x[32] write 32:1 read 0:3"});
 }
@@ -159,7 +159,7 @@ TEST_CASE("a barrier of some lanes orders these") {
   CHECK(races(of(code, "32")) == Found{"warp-synchronous s_x[8] write 8:4 read 0:8"});
 }
 
-TEST_CASE("a barrier with a count orders those who take part") {
+TEST_CASE("a barrier with a count orders the threads that take part") {
   // Of three warps the first two meet at barrier 1.
   const std::string code =
       "\nst.shared.u32 [%r4], %r1;\nsetp.lt.u32 %p3, %r1, 64;\n@!%p3 bra $over;\nbar.sync 1, 64;\n"
@@ -176,7 +176,7 @@ TEST_CASE("a barrier with a count orders those who take part") {
   CHECK(races("\nst.shared.u32 [%r4], %r1;\nbar.sync 2, 64;\nld.shared.u32 %r7, [%r4+128];").empty());
 }
 
-TEST_CASE("who arrives and goes on is ordered before those who wait, up to the arrival") {
+TEST_CASE("a thread that arrives and goes on is ordered before those that wait, up to the arrival") {
   const std::string produce = "\n@!%p2 bra $consume;\nst.shared.u32 [%r4], %r1;\nbar.arrive 1, 64;\n",
                     consume = "bra $end;\n$consume:\nbar.sync 1, 64;\nld.shared.u32 %r7, [%r4+-128];\n$end:";
   CHECK(races(produce + consume).empty());
@@ -210,7 +210,7 @@ TEST_CASE("a flag in global memory orders too") {
   CHECK(races(code).empty());
 }
 
-TEST_CASE("atomics race with what is none") {
+TEST_CASE("atomics race with accesses that are not atomic") {
   CHECK(races("\natom.shared.add.u32 %r7, [s_flag], 1;").empty());
   CHECK(races("\natom.shared.add.u32 %r7, [s_flag], 1;\nbar.sync 0;\nld.shared.u32 %r7, [s_flag];").empty());
   CHECK(races("\n@%p2 atom.shared.add.u32 %r7, [s_flag], 1;\n@!%p2 ld.shared.u32 %r7, [s_flag];").size() == 1);
@@ -232,7 +232,7 @@ TEST_CASE("bytes count, not words") {
             .empty());
 }
 
-TEST_CASE("threads that have exited are behind a barrier") {
+TEST_CASE("threads that have exited count as having arrived at a barrier") {
   CHECK(races("\nst.shared.u32 [%r4], %r1;\n@%p2 exit;\nbar.sync 0;\nld.shared.u32 %r7, [%r4+-128];").empty());
   CHECK(races("\nst.shared.u32 [%r4], %r1;\nsetp.gt.u32 %p3, %r5, 15;\n@%p3 exit;\nbar.warp.sync -1;\n"
               "ld.shared.u32 %r7, [%r4+64];")
@@ -248,7 +248,7 @@ TEST_CASE("a block that is not whole warps, and guards at its tail") {
         Found{"write-after-read s_x[32] read 0:3 write 32:1"});
 }
 
-TEST_CASE("a copy is complete for its thread when it has waited, for others behind a barrier") {
+TEST_CASE("a copy is complete for its thread when it has waited, for others after a barrier") {
   const std::string copy = "\ncp.async.ca.shared.global [%r4], [%out], 4;\ncp.async.commit_group;\n";
   const std::string own = "ld.shared.u32 %r7, [%r4];", other = "ld.shared.u32 %r7, [%r4+128];";
   CHECK(races(copy + own, 32) == Found{"read-after-write s_x[0] async copy 0:1 read 0:3"});
@@ -266,7 +266,7 @@ TEST_CASE("a copy is complete for its thread when it has waited, for others behi
   CHECK(races(copy + second + "ld.shared.u32 %r7, [%r4+640];").size() == 1);
 }
 
-TEST_CASE("the phases of an mbarrier order who arrives before who waits") {
+TEST_CASE("the phases of an mbarrier order threads that arrive before threads that wait") {
   // Warp 0 fills s_x and arrives; warp 1 waits for the phase and reads.
   const std::string init =
       "\n@%p1 mbarrier.init.shared.b64 [s_flag], 32;\nbar.sync 0;\n@!%p2 bra $consume;\n"
@@ -305,7 +305,7 @@ TEST_CASE("many accesses between two barriers go over into shadow memory") {
   CHECK(!races(code + "st.shared.u32 [%r4+2048], %r1;", 128).empty());
 }
 
-TEST_CASE("the race of the lowest block is told, whoever runs it") {
+TEST_CASE("the race of the lowest block is reported, whichever thread runs it") {
   Setup setup;
   setup.grid.x = 50;
   setup.block = {8, 4, 2};
@@ -368,13 +368,13 @@ TEST_CASE("forks of the check see what it would have seen") {
     o.block_begin(block, 0);
     vgpu::Access a;
     a.space = ptx::StateSpace::shared;
-    a.who.block = block;
+    a.actor.block = block;
     a.mask = vgpu::full_mask;
     a.bytes = 4;
     a.first = 8192;
     a.stride = 4;
     o.store(a);
-    a.who.warp = 1;
+    a.actor.warp = 1;
     o.load(a);
   };
   const auto later = check.fork(), earlier = check.fork();

@@ -1,4 +1,4 @@
-// The tracer tells what one block does: each access with its thread, array, offset, value, line and barrier interval.
+// The tracer shows what one block does: each access with its thread, array, offset, value, line and barrier interval.
 #include "vgpu/checks/cost/step_tracer.hpp"
 
 #include <fmt/format.h>
@@ -116,7 +116,7 @@ TEST_CASE("beyond the limit accesses are counted only") {
   CHECK(tracer.launches().at(0).left_out == 63 + 64);
 }
 
-TEST_CASE("what came before a fault is told") {
+TEST_CASE("what came before a fault is reported") {
   StepTracer tracer(0, many);
   const auto run = test::run({R"(
 .shared .align 4 .b8 s_x[128];
@@ -162,7 +162,7 @@ ret;
   CHECK(steps == std::vector<std::pair<unsigned, unsigned>>{{0, 0}, {0, 1}, {1, 0}});
 }
 
-TEST_CASE("vectors are told whole, and what an atomic leaves is not known") {
+TEST_CASE("vectors are reported whole, and what an atomic leaves is not known") {
   StepTracer tracer(0, many);
   test::run({R"(
 .shared .align 8 .b8 s_x[512];

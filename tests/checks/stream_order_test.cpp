@@ -70,7 +70,7 @@ TEST_CASE("an event passes on what its stream has done, and nothing later") {
   CHECK_FALSE(p.follows(free_two, after_all));
 }
 
-TEST_CASE("an event that is recorded in front of all work of its stream is noticed") {
+TEST_CASE("an event that is recorded before all work of its stream is noticed") {
   Program p;
   REQUIRE(p.record(1, one));
   const auto first = p.work(one);

@@ -56,7 +56,7 @@ int main(int, char** argv) {
   cudaDeviceSynchronize();
 
   if (wanted == "no_event") {
-    // The event is recorded, and nobody waits for it.
+    // The event is recorded, and nothing waits for it.
     fill<<<n / block, block, 0, one>>>(d_x, 1);
     cudaEventRecord(done, one);
     add<<<n / block, block, 0, two>>>(d_y, d_x);
@@ -105,7 +105,7 @@ int main(int, char** argv) {
     cudaMemcpyAsync(h_pinned, d_x, bytes, cudaMemcpyDeviceToHost, one);
     cudaMemcpyAsync(d_y, h_pinned, bytes, cudaMemcpyHostToDevice, two);
   } else if (wanted == "pageable") {
-    // Advice only; with a real mistake behind it, as every run is to end with one.
+    // Advice only; with a real mistake after it, as every run is to end with one.
     cudaMemcpy(d_x, h_x, bytes, cudaMemcpyHostToDevice);
     add<<<n / block, block, 0, free_one>>>(d_y, d_x);
     fill<<<n / block, block, 0, one>>>(d_y, 1);

@@ -54,7 +54,7 @@ __global__ void consume(int* d_y, const int* d_x, int* d_flag) {
   *d_y = *d_x;
 }
 
-__global__ void tell_host(int* d_x, int* mailbox) {
+__global__ void notify_host(int* d_x, int* mailbox) {
   *d_x = 9;
   __threadfence_system();
   *static_cast<volatile int*>(mailbox) = 1;
@@ -175,7 +175,7 @@ void CUDART_CB called(void*) {
   is_called = true;
 }
 
-// The host function tells this thread that the kernel has ended.
+// The host function notifies this thread that the kernel has ended.
 void host_functions(const Streams& s, int* d_x, int* d_y) {
   is_called = false;
   fill<<<grid, block, 0, s.free_one>>>(d_x, 1);
@@ -195,7 +195,7 @@ void double_buffer(const Streams& s, int* d_x, int* d_y, int* h_pinned) {
   }
 }
 
-// Neighbours, but never the same element: every second, every fourth and the one behind it, in any order.
+// Neighbours, but never the same element: every second, every fourth and the one after it, in any order.
 void elements_in_turn(const Streams& s, int* d_x) {
   fill_every<<<grid, block, 0, s.one>>>(d_x, 2, 1);
   fill_every<<<grid, block, 0, s.two>>>(d_x + 1, 4, 2);
@@ -256,7 +256,7 @@ void flags(const Streams& s, int* d_x, int* d_y, int* mailbox) {
   consume<<<1, 1, 0, s.two>>>(d_y, d_x, d_x + 1);
   cudaDeviceSynchronize();
   *mailbox = 0;
-  tell_host<<<1, 1, 0, s.free_one>>>(d_x, mailbox);
+  notify_host<<<1, 1, 0, s.free_one>>>(d_x, mailbox);
   while (*static_cast<volatile int*>(mailbox) == 0) {
   }
   add<<<1, 1, 0, s.free_two>>>(d_y, d_x);

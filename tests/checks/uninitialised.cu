@@ -1,4 +1,4 @@
-// Values that nobody has written, and that matter: each kernel has one such mistake, which --check names.
+// Values that were never written, and that matter: each kernel has one such mistake, which --check names.
 // test: vgpu-run --check
 // test: runs shared global stale carried
 // test: exit 4
@@ -127,7 +127,7 @@ int main(int, char** arguments) {
   float* const d_x = array_of<float>(4 * block, 1);
   int* const d_i = array_of<int>(4 * block, 1);
   if (!std::strcmp(what, "shared")) {
-    // Each has an output of its own: what is undefined in it says who has put it there.
+    // Each has an output of its own: what is undefined in it says which kernel has put it there.
     float* d_y[4];
     for (float*& d : d_y) d = array_of<float>(4 * block, 0);
     never_loaded<<<1, block>>>(d_y[0]);
@@ -153,7 +153,7 @@ int main(int, char** arguments) {
     flags<<<4, 1>>>(d_flag, d_y);
     table<<<1, block>>>(d_where, d_y);
   } else if (!std::strcmp(what, "stale")) {
-    // What was there before the memory was freed is nobody's any more.
+    // What was there before the memory was freed belongs to nothing any more.
     for (int call = 0; call < 2; ++call) {
       float* d_scratch;
       cudaMalloc(&d_scratch, block * sizeof(float));

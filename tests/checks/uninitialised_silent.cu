@@ -1,4 +1,4 @@
-// Correct programs that read what nobody has written, and use nothing of it; and memory that is written in ways that
+// Correct programs that read what was never written, and use nothing of it; and memory that is written in ways that
 // are easily overlooked. --check keeps silent. test: vgpu-run --check test: vgpu
 #include <cooperative_groups.h>
 #include <cuda_pipeline.h>
@@ -11,7 +11,7 @@ constexpr int block = 128;
 
 // --- shared memory ---------------------------------------------------------------------------------------------------
 
-// As in Hwu, Kirk and El Hajj: no identity behind the end, whose sums nobody stores.
+// As in Hwu, Kirk and El Hajj: no identity past the end, whose sums are never stored.
 __global__ void brent_kung(const float* d_x, float* d_y, int n) {
   __shared__ float s_xy[2 * block];
   const unsigned i = 2 * blockIdx.x * blockDim.x + threadIdx.x;

@@ -138,7 +138,7 @@ TEST_CASE("a journal brings pages back with what was known of them") {
   CHECK(defined.has_all(across, 4));
 }
 
-TEST_CASE("nobody sees what is written to shared memory in seclusion") {
+TEST_CASE("no other process sees what is written to shared memory in seclusion") {
   Memory memory(1 << 20);
   const Address a = memory.allocate(100);
   const int fd = memory.share(a);
@@ -260,7 +260,7 @@ TEST_CASE("shared memory knows what has been written, however the lanes lie") {
 }
 
 TEST_CASE("a launch that is tried again leaves everything as it was") {
-  // Every block reads shared memory that nobody has written, for nothing, and adds to what is there.
+  // Every block reads shared memory that was never written, for nothing, and adds to what is there.
   const std::string body = begin + R"(
 ld.volatile.shared.u32 %r10, [%r4];
 and.b32 %r10, %r10, 0;

@@ -1,4 +1,4 @@
-// Two launches that the device refuses, and nobody asks for an error: what --check tells at the end.
+// Two launches that the device refuses, and no call asks for an error: what --check reports at the end.
 // test: vgpu-run --check
 // test: exit 4
 // test: vgpu

@@ -74,7 +74,7 @@ std::string word(const std::string& base) {
 
 }  // namespace
 
-TEST_CASE("blocks are apart that write their own part of what nobody reads") {
+TEST_CASE("blocks that write their own part of what is never read are apart") {
   const std::pair<const char*, std::string> kernels[] = {
       {"vector addition",
        "add.s64 %rd1, %in, %offset;\nld.global.f32 %f1, [%rd1];\nadd.f32 %f2, %f1, %f1;\n"

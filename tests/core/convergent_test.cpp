@@ -73,8 +73,8 @@ add.u32 %r2, %r2, 1000;
   }
 }
 
-TEST_CASE("a warp that parted comes back behind a barrier with what its lanes hold") {
-  // Lane t goes round t % 4 times, and %r2 differs; behind the barrier %r5 is uniform again, and %r6 affine.
+TEST_CASE("a warp that has diverged comes back after a barrier with what its lanes hold") {
+  // Lane t loops t % 4 times, and %r2 differs; after the barrier %r5 is uniform again, and %r6 affine.
   const Kernel k{R"(
 .shared .align 4 .b8 s_x[512];
 mov.u32 %r1, %tid.x;

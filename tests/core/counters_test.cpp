@@ -82,7 +82,7 @@ ret;
   CHECK(c.launches == 1);
 }
 
-TEST_CASE("arriving and waiting at an mbarrier is no atomic") {
+TEST_CASE("arriving and waiting at an mbarrier is not an atomic") {
   const Kernel k{R"(
 .shared .align 8 .b64 barrier;
 mov.u32 %r1, barrier;
@@ -117,7 +117,7 @@ TEST_CASE("threads are counted over all launches, also those with nothing to do"
   CHECK(counters.counts().threads == 3 * 40 + 64);
 }
 
-TEST_CASE("fences are those that reach other blocks, alone or with an access, once a warp") {
+TEST_CASE("fences are those that reach other blocks, alone or with an access, once per warp") {
   const auto fences = [](const char* instruction) {
     return counts_of({std::string("mov.u32 %r1, 1;\n") + instruction + "\nret;\n"}, 64).fences;
   };
@@ -133,7 +133,7 @@ TEST_CASE("fences are those that reach other blocks, alone or with an access, on
   CHECK(fences("atom.global.add.u32 %r2, [%out], 1;") == 0);
 }
 
-TEST_CASE("additions that a guard keeps all lanes from are none, and nothing added is no waste") {
+TEST_CASE("additions that a guard keeps all lanes from do not count, and nothing added is not a waste") {
   const Kernel k{R"(
 mov.u32 %r1, %tid.x;
 setp.ge.u32 %p1, %r1, 64;

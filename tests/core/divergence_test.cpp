@@ -33,8 +33,8 @@ $L_end:
   CHECK(counters.counts().thread_instructions == 10 * 32 + 4 * 16);
 }
 
-TEST_CASE("lanes that leave a loop early wait for the others behind it") {
-  // Lane t goes round t + 1 times; the store behind the loop is one request of 32 lanes.
+TEST_CASE("lanes that leave a loop early wait for the others after it") {
+  // Lane t loops t + 1 times; the store after the loop is one request of 32 lanes.
   const Kernel k{R"(
 mov.u32 %r1, %tid.x;
 mov.u32 %r2, 0;
@@ -118,7 +118,7 @@ mov.u32 %r3, 7;
 }
 
 TEST_CASE("a shuffle waits for the lanes that its mask names") {
-  // Both halves reach the same shuffle on different ways; each lane gets its neighbour's value.
+  // Both halves reach the same shuffle on different paths; each lane gets its neighbour's value.
   const Kernel k{R"(
 mov.u32 %r1, %tid.x;
 mov.u32 %r2, 1000;
@@ -195,7 +195,7 @@ ld.param.b32 %r2, [retval0];
 }
 
 TEST_CASE("lanes that come to a call one after the other meet at the warp operations inside it") {
-  // The loads in the loop look like waiting, so lanes that are behind the loop get turns meanwhile.
+  // The loads in the loop look like waiting, so lanes that are past the loop get turns meanwhile.
   const Kernel k{R"(
 mov.u32 %r1, %tid.x;
 and.b32 %r2, %r1, 31;

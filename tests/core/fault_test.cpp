@@ -1,4 +1,4 @@
-// What stops a kernel is told with its place; what cannot end is proven, not waited for.
+// What stops a kernel is reported with its place; what cannot end is proven, not waited for.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -90,7 +90,7 @@ ret;
   CHECK(test::run(k, setup).result.status == Status::ok);
 }
 
-TEST_CASE("a misaligned access is told as such") {
+TEST_CASE("a misaligned access is reported as such") {
   const Kernel k{"ld.global.u32 %r1, [%out+2];\nret;\n"};
   const auto r = test::run(k);
   CHECK(fault_of(r).kind == Kind::misaligned);
@@ -129,7 +129,7 @@ TEST_CASE("addresses of shared and local memory that are used as global ones are
              ContainsSubstring("the address is one of a thread's local memory, used as one of global memory"));
 }
 
-TEST_CASE("the size of what was missed is told once") {
+TEST_CASE("the size of what was missed is reported once") {
   const auto detail = [](const char* label) {
     Setup setup;
     setup.label = label;
@@ -288,7 +288,7 @@ TEST_CASE("variables of sizes that no GPU has are refused before anything runs")
   CHECK(test::run(shared).result.status == Status::invalid_value);
 }
 
-TEST_CASE("a kernel is no function that another could call") {
+TEST_CASE("a kernel is not a function that another could call") {
   const std::string other =
       ".visible .entry other(.param .u64 a, .param .u64 b)\n{\n.reg .b64 %rd<3>;\n"
       "ld.param.u64 %rd1, [b];\nret;\n}\n";

@@ -114,7 +114,7 @@ TEST_CASE("16-bit sums carry into the next") {
                   "madc.lo.u16 %h1, %h0, %h0, 5;\ncvt.u32.u16 %r1, %h1;\n") == 7);
 }
 
-TEST_CASE("a destination that nobody wants may be left out") {
+TEST_CASE("a destination that is not wanted may be left out") {
   const std::string select = "selp.u32 %r1, 1, 2, %p2;\n";
   CHECK(result_of("setp.eq.u32 _|%p2, 3, 3;\n" + select) == 2);
   CHECK(result_of("setp.lt.u32 %p2|_, 3, 4;\n" + select) == 1);

@@ -1,4 +1,4 @@
-// Blocks whose warps go the same way, side by side: what they give and count is what the warps would by themselves.
+// Blocks whose warps take the same path, side by side: what they give and count is what the warps would by themselves.
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
@@ -20,8 +20,8 @@ std::string store_at_index(const std::string& value) {
 
 }  // namespace
 
-TEST_CASE("warps that disagree on a branch part, and go on together behind a barrier") {
-  // Warp w goes round w times.
+TEST_CASE("warps that disagree on a branch leave lockstep, and go on together after a barrier") {
+  // Warp w loops w times.
   const Kernel k{R"(
 .shared .align 4 .b8 s_x[4096];
 mov.u32 %r1, %tid.x;
@@ -56,7 +56,7 @@ add.u32 %r11, %r10, %r3;
 }
 
 TEST_CASE("warps that skip a side wait for those that run it") {
-  // Threads below 40: warp 0 whole, a part of warp 1, nobody of the others; within, odd and even ones.
+  // Threads below 40: warp 0 whole, a part of warp 1, no thread of the others; within, odd and even ones.
   const Kernel k{R"(
 mov.u32 %r1, %tid.x;
 mov.u32 %r2, 1;
@@ -89,7 +89,7 @@ add.u32 %r2, %r2, 1000;
   }
 }
 
-TEST_CASE("a block may part within the first or the second side of a branch") {
+TEST_CASE("a block may leave lockstep within the first or the second side of a branch") {
   // tid + base wraps in one warp only, and there it is widened lane by lane: on the side of the odd or the even blocks.
   const Kernel k{R"(
 mov.u32 %r1, %tid.x;
@@ -193,7 +193,7 @@ selp.u32 %r12, %r9, %r11, %p2;
   }
 }
 
-TEST_CASE("some blocks part and others do not, one after the other in the same place") {
+TEST_CASE("some blocks leave lockstep and others do not, one after the other in the same place") {
   const Kernel k{R"(
 mov.u32 %r1, %tid.x;
 mov.u32 %r2, %ctaid.x;

@@ -81,7 +81,7 @@ TEST_CASE("a guarded test_wait tests for its lanes only") {
   for (unsigned t = 0; t < 32; ++t) CHECK(r.out[t] == t % 2);
 }
 
-TEST_CASE("a phase that nobody completes is a deadlock, also when the loop reads the clock") {
+TEST_CASE("a phase that no thread completes is a deadlock, also when the loop reads the clock") {
   const std::string head = object +
                            "mov.u32 %r1, %tid.x;\n"
                            "setp.eq.u32 %p1, %r1, 0;\n"
@@ -133,7 +133,7 @@ TEST_CASE("a wait with a time limit ends when the limit is over") {
   for (unsigned t = 0; t < 32; ++t) CHECK(r.out[t] == 2);
 }
 
-TEST_CASE("a barrier that is not initialised, not in shared memory, or arrived at too often is told as that") {
+TEST_CASE("a barrier that is not initialised, not in shared memory, or arrived at too often is reported as that") {
   const auto headline_of = [](const std::string& body) {
     const Run r = run(kernel_of(object + body));
     REQUIRE(r.result.fault);
@@ -169,7 +169,7 @@ TEST_CASE("what sm_80 does not have is refused by name") {
   }
 }
 
-TEST_CASE("a loop that sleeps and looks is a deadlock when nobody can write; a loop that only sleeps is not") {
+TEST_CASE("a loop that sleeps and looks is a deadlock when no thread can write; a loop that only sleeps is not") {
   const Kernel looks = kernel_of(
       "mov.u32 %r2, 1;\n"
       "again: ld.volatile.global.u32 %r1, [%out];\n"

@@ -37,7 +37,7 @@ class Model {
       std::copy(std::begin(known), std::end(known), thread.r);
     }
     put("mov.u32 %r0, %tid.x;\nmov.u32 %r1, %tid.y;\nmov.u32 %r2, %tid.z;\nmov.u32 %r3, %laneid;\nmov.u32 %r4, 12;");
-    // One value a warp, by which pairs grow differently from warp to warp.
+    // One value per warp, by which pairs grow differently from warp to warp.
     put("mov.u32 %r12, %warpid;");
     // Each block has its own part of the output; the second one goes where the first has found the arrays.
     put("mov.u32 %r11, %ctaid.x;\nmul.wide.u32 %rd1, %r11, " + number(4 * words()) + ";\nadd.s64 %out, %out, %rd1;");
@@ -112,7 +112,7 @@ class Model {
       put("selp.u32 %r22, 3, 8, %p1;");
       return take_in("%r22", [&](Thread& t) { return taken(t) ? 3u : 8u; });
     }
-    // Lanes part and meet again.
+    // Lanes diverge and meet again.
     const std::string end = "$L_end" + number(labels_++);
     put("@%p1 bra " + end + ";\nmad.lo.u32 %r20, %r20, 5, " + reg(b) + ";\n" + end + ":");
     each([&](Thread& t) {

@@ -495,7 +495,7 @@ TEST_CASE("a kernel whose blocks are entangled is found out once") {
   CHECK(o.rounds.undone <= 1);
 }
 
-TEST_CASE("more threads than blocks are no trouble") {
+TEST_CASE("more threads than blocks do no harm") {
   Launch launch = independent()[0].second;
   launch.grid.x = 5;
   check_same(outcome(launch, 1, Order::in_order), outcome(launch, 16, Order::in_order));

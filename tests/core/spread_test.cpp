@@ -82,7 +82,7 @@ TEST_CASE("launches come one after the other, and what they take adds up") {
 
 TEST_CASE("a block is as busy as it has words, each counted once") {
   for (const Order order : {Order::lockstep, Order::reversed, Order::random}) {
-    CHECK(spread_of(one_reads(99, 0), 128, 8, order).busiest_block() == 128);  // nobody reads
+    CHECK(spread_of(one_reads(99, 0), 128, 8, order).busiest_block() == 128);  // no thread reads
     CHECK(spread_of(one_reads(3, 1000), 128, 8, order).busiest_block() == 1000);
     CHECK(spread_of(one_reads(0, 64), 128, 8, order).busiest_block() == 128);  // these it writes anyway
   }
@@ -97,7 +97,7 @@ TEST_CASE("a block that waits reads one word, however often it looks") {
   CHECK(spread_of(waits, 32, 2, Order::random).busiest_block() == 1);
 }
 
-TEST_CASE("instructions of a block that reads many sections are told for one") {
+TEST_CASE("instructions of a block that reads many sections are reported per section") {
   const std::uint64_t one = spread_of(one_reads(0, 2048), 32).busiest_warp(),
                       ten = spread_of(one_reads(0, 20480), 32).busiest_warp();
   CHECK(ten <= one);

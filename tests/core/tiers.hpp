@@ -33,7 +33,7 @@ inline std::vector<std::uint32_t> written(const Kernel& kernel, vgpu::Dim3 block
     REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
     out[k] = r.out;
     counts[k] = counters.counts().named();
-    // The same without anybody who listens.
+    // The same without an observer.
     setup.observer = nullptr;
     CHECK(run(kernel, setup).out == r.out);
   }

@@ -1,4 +1,4 @@
-// The line of blocks that wait for each other, told access by access.
+// The line of blocks that wait for each other, reported access by access.
 #include "vgpu/checks/cost/waits.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -19,7 +19,7 @@ class Memory {
  private:
   static vgpu::Access access(std::uint64_t block, std::uint64_t word) {
     vgpu::Access a;
-    a.who.block = block;
+    a.actor.block = block;
     a.mask = 1;
     a.bytes = 4;
     a.first = 4 * word;
@@ -42,7 +42,7 @@ TEST_CASE("a chain of blocks is as long as its waits") {
   CHECK(memory.longest() == blocks - 1);
 }
 
-TEST_CASE("waiting for many who have not waited is one wait") {
+TEST_CASE("waiting for many that have not waited is one wait") {
   Memory memory;
   constexpr std::uint64_t blocks = 10;
   for (std::uint64_t b = 0; b < blocks; ++b) {
@@ -69,7 +69,7 @@ TEST_CASE("what is there when it is first read was not waited for, but its write
   CHECK(memory.longest() == 2);
 }
 
-TEST_CASE("who does something else between two reads has not waited") {
+TEST_CASE("a warp that does something else between two reads has not waited") {
   Memory memory;
   for (std::uint64_t round = 0; round < 5; ++round) {
     for (std::uint64_t b = 0; b < 3; ++b) {
@@ -116,9 +116,9 @@ TEST_CASE("shared memory is not looked at, and a reset forgets") {
   a.mask = 1;
   a.bytes = 4;
   memory.waits().load(a);
-  a.who.block = 1;
+  a.actor.block = 1;
   memory.waits().store(a);
-  a.who.block = 0;
+  a.actor.block = 0;
   memory.waits().load(a);
   CHECK(memory.longest() == 0);
 }

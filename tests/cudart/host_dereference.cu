@@ -1,5 +1,5 @@
 // test: signal SIGSEGV
-// A host function reads device memory: the program dies, as on a GPU, and is told why.
+// A host function reads device memory: the program dies, as on a GPU, and a message says why.
 #include <cstdio>
 
 __attribute__((noinline)) float first_element(const float* x) {

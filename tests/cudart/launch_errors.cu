@@ -16,7 +16,7 @@ __global__ void with_shared(int* x) {
   if (threadIdx.x == 0) *x = s[blockDim.x - 1];
 }
 
-// CUDA 12 tells refused launches apart (cudaErrorInvalidConfiguration, cudaErrorLaunchOutOfResources), CUDA 13 does
+// CUDA 12 distinguishes refused launches (cudaErrorInvalidConfiguration, cudaErrorLaunchOutOfResources), CUDA 13 does
 // not.
 static const char* name(cudaError_t error) {
   const bool refused = error == cudaErrorInvalidConfiguration || error == cudaErrorLaunchOutOfResources ||

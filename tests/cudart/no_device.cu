@@ -1,6 +1,6 @@
 // test: vgpu
 // test: alone
-// Started by itself, a program linked for the virtual GPU finds no device, and is told how to start.
+// Started by itself, a program linked for the virtual GPU finds no device, and a message says how to start.
 #include <cstdio>
 
 __global__ void kernel() {}

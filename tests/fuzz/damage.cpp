@@ -169,13 +169,13 @@ void exchange_words(std::string& text, const std::vector<std::string>&, Random& 
   const auto [begin, end] = some_word(text, random);
   text.replace(begin, end - begin, word);
 }
-/// A place near `at`, so mostly in the same function.
+/// A place near `at`, so usually in the same function.
 std::size_t near(const std::string& text, std::size_t at, Random& random) {
   const std::size_t begin = at < 600 ? 0 : at - 600;
   return begin + random() % std::min<std::size_t>(1200, text.size() - begin);
 }
 
-/// Registers stand where others stood, of whatever type.
+/// Registers take the place of others, of whatever type.
 void exchange_registers(std::string& text, const std::vector<std::string>&, Random& random) {
   const auto register_at = [&](std::size_t at) {
     const std::size_t begin = text.find('%', at);
@@ -189,7 +189,7 @@ void exchange_registers(std::string& text, const std::vector<std::string>&, Rand
   if (from.empty() || to.empty()) return;
   text.replace(static_cast<std::size_t>(to.data() - text.data()), to.size(), std::string(from));
 }
-/// The line of an instruction at or behind `at`; empty when there is none nearby.
+/// The line of an instruction at or after `at`; empty when there is none nearby.
 std::pair<std::size_t, std::size_t> instruction_at(const std::string& text, std::size_t at) {
   for (int lines = 0; lines < 20 && at < text.size(); ++lines) {
     const auto [begin, end] = line_at(text, at);
@@ -271,7 +271,7 @@ std::string damaged_text(std::string text, const std::vector<std::string>& other
 
 std::string damaged_binary(std::string bytes, Random& random) {
   for (auto count = 1 + random() % 4; count > 0 && !bytes.empty(); --count) {
-    // Mostly among the headers, which are at the beginning.
+    // Usually among the headers, which are at the beginning.
     const std::size_t at =
         random() % 2 == 0 ? random() % std::min<std::size_t>(bytes.size(), 128) : random() % bytes.size();
     switch (random() % 6) {

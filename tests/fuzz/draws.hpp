@@ -9,7 +9,7 @@ namespace scanlab::fuzz {
 using Bytes = std::span<const std::uint8_t>;
 
 /// Numbers drawn from an input, two bytes each; when it has come to its end, from a generator that the input seeds. So
-/// that one request, or one deed of a runner, changes when its own bytes do and no other.
+/// that one request, or one action of a runner, changes when its own bytes do and no other.
 class Draws {
  public:
   explicit Draws(Bytes input) : input_(input) {

@@ -72,7 +72,7 @@ TEST_CASE("every PTX image comes back in order, without padding, and machine cod
   CHECK(images[1].text == "second");
 }
 
-TEST_CASE("fat binaries of several object files lie behind each other with padding between") {
+TEST_CASE("fat binaries of several object files lie one after the other with padding between") {
   const std::string one = fatbin_bytes(image_bytes({}));
   CHECK(read(one + std::string(24, '\0') + one + std::string(8, '\0')).size() == 2);
   CHECK_THAT(error_of(one + "rubbish that goes on"), ContainsSubstring("no fat binary"));

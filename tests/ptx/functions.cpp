@@ -25,7 +25,7 @@ TEST_CASE("the version and the target are read with what nvcc adds to them") {
   CHECK(module.target_sm == c.sm);
 }
 
-TEST_CASE("a text that is no PTX says so") {
+TEST_CASE("a text that is not PTX is reported as such") {
   CHECK_THAT(error_of(""), ContainsSubstring("no '.version'"));
   CHECK_THAT(error_of("int main() {}"), ContainsSubstring("expected a directive, found 'int'"));
   CHECK_THAT(error_of(".version 9"), ContainsSubstring("version"));

@@ -108,7 +108,7 @@ TEST_CASE("addresses have a register, a symbol or neither as their base") {
   CHECK(address(7).name == "k_param_1");
 }
 
-TEST_CASE("vectors, pairs, sinks, symbols, negated predicates and special registers are told apart") {
+TEST_CASE("vectors, pairs, sinks, symbols, negated predicates and special registers are distinguished") {
   const Function f = parse_body(R"(
     .shared .b8 s[64];
     mov.b64 {%r1, _}, %rd1;
@@ -172,7 +172,7 @@ TEST_CASE("names of sibling scopes are separate, and inner names hide outer ones
   CHECK_THAT(body_error(".reg .b32 t; .reg .b32 t;"), ContainsSubstring("declared twice"));
 }
 
-TEST_CASE("branches go to labels before and behind them") {
+TEST_CASE("branches go to labels before and after them") {
   const Function f = parse_body("again: @%p1 bra done; bra.uni again; done: ret; end:");
   CHECK(f.labels.at("again") == 0);
   CHECK(f.labels.at("done") == 2);
@@ -244,7 +244,7 @@ TEST_CASE("a call of any form has returns, callee, arguments and perhaps a proto
   CHECK(shape(5) == std::vector<std::size_t>{0, 0, 4});
 }
 
-TEST_CASE("registers may have a part behind them, or be negated") {
+TEST_CASE("registers may have a part after them, or be negated") {
   const Function f =
       parse_body("vmad.s32.u32.u32 %r1, -%r2.b3, %r3.h1, 7; vadd4.u32.u32.u32 %r1.b20, %r2.b7531, %r3, %r1;");
   REQUIRE(f.instructions.size() == 2);
@@ -260,7 +260,7 @@ TEST_CASE("registers may have a part behind them, or be negated") {
   CHECK_THAT(body_error("add.s32 %r1, -unknown, 1;"), ContainsSubstring("expected"));
 }
 
-TEST_CASE("comments, pragmas and empty statements are no instructions") {
+TEST_CASE("comments, pragmas and empty statements are not instructions") {
   const Function f = parse_body("// begin inline asm\n;;{ /* ret; */ } .pragma \"nounroll\";\nret; // }");
   CHECK(f.instructions.size() == 1);
   CHECK(f.instructions[0].ptx_line == 7);

@@ -91,7 +91,7 @@ TEST_CASE("of weak definitions one stays, and a strong one wins") {
     CHECK(linked(texts).find_function("f")->instructions.at(0).opcode == "trap");
 }
 
-TEST_CASE("two strong definitions, and declarations that do not fit, are told by name") {
+TEST_CASE("two strong definitions, and declarations that do not fit, are reported by name") {
   const auto fails = [](const std::string& a, const std::string& b, const std::string& message) {
     CHECK_THROWS_MATCHES(linked({a, b}), LinkError, MessageMatches(ContainsSubstring(message)));
   };

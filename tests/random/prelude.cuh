@@ -50,7 +50,7 @@ __constant__ Record c_records[4];
 // ---- values
 // ----------------------------------------------------------------------------------------------------------
 
-// The payload and the sign of a NaN are nobody's promise.
+// The payload and the sign of a NaN are not specified.
 __device__ inline u32 bits(f32 x) {
   return x != x ? 0x7fffffffu : __float_as_uint(x);
 }

@@ -44,7 +44,7 @@ void check_honest_program(vgpu::Device& device) {
 
 }  // namespace
 
-TEST_CASE("requests with wild values on a real module harm nobody") {
+TEST_CASE("requests with wild values on a real module do no harm") {
   const unsigned seed = 11;
   CAPTURE(seed);
   Random random(seed);
@@ -75,7 +75,7 @@ TEST_CASE("requests with wild values on a real module harm nobody") {
   CHECK(sent > 3000);
 }
 
-TEST_CASE("streams of bytes that are no requests harm nobody") {
+TEST_CASE("streams of bytes that are not requests do no harm") {
   const unsigned seed = 12;
   CAPTURE(seed);
   Random random(seed);
@@ -99,7 +99,7 @@ TEST_CASE("streams of bytes that are no requests harm nobody") {
   }
 }
 
-TEST_CASE("a program that says half a request and falls silent can be stopped") {
+TEST_CASE("a program that sends half a request and falls silent can be stopped") {
   vgpu::Device device(profile());
   for (std::size_t bytes : {std::size_t{1}, sizeof(Request) - 1, sizeof(Request), sizeof(Request) + 5}) {
     Program program(device, options());
@@ -145,7 +145,7 @@ TEST_CASE("many connections come and go, some in the middle of a reply") {
   check_honest_program(device);
 }
 
-TEST_CASE("a program that asks and never reads what it is told can be stopped") {
+TEST_CASE("a program that asks and never reads the answers can be stopped") {
   vgpu::Device device(profile());
   Program program(device, options());
   REQUIRE(program.greet());

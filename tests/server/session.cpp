@@ -65,7 +65,7 @@ TEST_CASE("a program gets the device's facts, allocates, and copies there and ba
   CHECK(traffic.bytes_to_host == 990);
 }
 
-TEST_CASE("a signal interrupts no greeting") {
+TEST_CASE("a signal does not interrupt a greeting") {
   struct sigaction act {
   }, before{};
   act.sa_handler = [](int) {};  // without SA_RESTART: calls that wait end with EINTR
@@ -387,7 +387,7 @@ TEST_CASE("a program that breaks the protocol loses its connection and nothing e
   vgpu::Device device(profile());
   Program program(device);
 
-  SECTION("bytes that are no request") {
+  SECTION("bytes that are not a request") {
     const std::string garbage(500, 'x');
     program.send(garbage.data(), garbage.size());
   }
@@ -520,7 +520,7 @@ TEST_CASE("random requests never harm the server") {
 
 namespace {
 
-/// Writes down what it is told, a word each.
+/// Writes down what is reported to it, a word each.
 struct Diary : vgpu::WorkListener {
   std::vector<std::string> lines;
 
@@ -547,7 +547,7 @@ struct Diary : vgpu::WorkListener {
 
 }  // namespace
 
-TEST_CASE("who listens to the work is told its streams, and what the host has waited for") {
+TEST_CASE("a listener to the work gets its streams, and what the host has waited for") {
   namespace wire = server::wire;
   vgpu::Device device(profile());
   Diary diary;

@@ -1,4 +1,4 @@
-// Loops over barriers in which a warp stands still, as far as its own registers tell: another one counts, and says
+// Loops over barriers in which a warp stands still, as far as its own registers show: another one counts, and says
 // after thousands of rounds that it is enough. By shared memory, by barriers that reduce, by numbered barriers.
 #include <cstdio>
 

@@ -9,7 +9,7 @@ using BlockBarrier = cuda::barrier<cuda::thread_scope_block>;
 
 constexpr int threads = 128;
 
-/// Each step adds the two neighbours; between its arrival and its wait a thread does what needs nobody else.
+/// Each step adds the two neighbours; between its arrival and its wait a thread does what needs no other thread.
 __global__ void split_arrival(const int* in, int* out, int steps) {
 #pragma nv_diag_suppress static_var_with_dynamic_init
   __shared__ BlockBarrier barrier;
@@ -23,9 +23,9 @@ __global__ void split_arrival(const int* in, int* out, int steps) {
     const int sum = s_values[(t + 1) % threads] + s_values[(t + threads - 1) % threads];
     auto read = barrier.arrive();
     own = own * 3 + step + t;
-    barrier.wait(std::move(read));  // everybody has read: the values may change
+    barrier.wait(std::move(read));  // all threads have read: the values may change
     s_values[t] = sum + (own & 7);
-    barrier.arrive_and_wait();  // everybody has written
+    barrier.arrive_and_wait();  // all threads have written
   }
   out[t] = s_values[t];
 }
@@ -74,7 +74,7 @@ __global__ void producer_consumer(const int* in, int* out, int n) {
   out[consumer] = sum;
 }
 
-/// Thread t takes part in t % 8 + 1 rounds, then leaves. Each round counts those who are there.
+/// Thread t takes part in t % 8 + 1 rounds, then leaves. Each round counts the threads that are there.
 __global__ void leave(int* present) {
   __shared__ BlockBarrier barrier;
   __shared__ int s_count[8];
@@ -121,7 +121,7 @@ struct Halve {
   __device__ void operator()() const { *value /= 2; }
 };
 
-/// The completion function runs once a phase, before anybody goes on.
+/// The completion function runs once a phase, before any thread goes on.
 __global__ void with_completion(int* out) {
   using Barrier = cuda::barrier<cuda::thread_scope_block, Halve>;
   __shared__ alignas(Barrier) unsigned char storage[sizeof(Barrier)];

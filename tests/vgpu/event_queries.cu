@@ -1,4 +1,4 @@
-// Events: what they tell of work, their times, and their errors.
+// Events: what they say about work, their times, and their errors.
 #include <cstdio>
 
 __global__ void spin(long long clocks) {

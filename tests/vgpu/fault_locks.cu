@@ -1,7 +1,7 @@
 // test: vgpu
 // test: runs order twice ticket
 // Deadlocks of locks: two blocks that take two locks in opposite order, each sure to have its first; one thread that
-// takes the same lock twice; a ticket that nobody serves since a thread left the queue.
+// takes the same lock twice; a ticket that is never served since a thread left the queue.
 #include <cstdio>
 #include <cstring>
 

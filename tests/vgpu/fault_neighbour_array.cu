@@ -1,7 +1,7 @@
 // test: vgpu
 // test: runs next member row
 // An index that leaves one array and lands in another: on a GPU nothing stops it and other data is overwritten. Here
-// arrays of cudaMalloc lie apart; within one allocation nothing can be told, as on a GPU.
+// arrays of cudaMalloc lie apart; within one allocation nothing can be detected, as on a GPU.
 #include <cstdio>
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // test: vgpu
 // test: runs float4 copy shared
-// Vector accesses that begin inside of an array and end outside: n is no multiple of 4; eight bytes of the last four; a
+// Vector accesses that begin inside an array and end outside: n is not a multiple of 4; eight bytes of the last four; a
 // 16-byte asynchronous copy into too short a buffer.
 #include <cstdio>
 #include <cstring>

@@ -2,8 +2,8 @@
 // test: runs branch tile half gone unnamed vote
 // Warp operations that wait for lanes which do not come: a full mask within a branch, a tile's collective in one half
 // of it, different masks in two halves, a mask that names lanes which have returned, and a vote in a loop that lanes
-// leave one by one while another warp waits at a barrier for what they would do next. And a mask that does not name who
-// calls.
+// leave one by one while another warp waits at a barrier for what they would do next. And a mask that leaves out the
+// caller.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 

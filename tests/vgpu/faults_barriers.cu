@@ -1,6 +1,6 @@
 // test: vgpu
 // test: runs too_few left drop_missing uninitialised too_many atomic_wait timed
-// Barriers in shared memory that nobody can pass, or that are used wrongly: each is told as what it is, at the
+// Barriers in shared memory that no thread can pass, or that are used wrongly: each is reported as what it is, at the
 // learner's line.
 #include <cstdint>
 #include <cstdio>
@@ -51,7 +51,7 @@ __global__ void too_many() {
   asm volatile("{.reg .b64 s; mbarrier.arrive.noComplete.shared.b64 s, [%0], 4;}" ::"r"(at) : "memory");
 }
 
-/// cuda::atomic waits in a loop that sleeps longer and longer; nobody ever writes.
+/// cuda::atomic waits in a loop that sleeps longer and longer; no thread ever writes.
 __global__ void atomic_wait() {
   __shared__ cuda::atomic<int, cuda::thread_scope_block> flag;
   if (threadIdx.x == 0) flag.store(0);
@@ -59,7 +59,7 @@ __global__ void atomic_wait() {
   flag.wait(0);
 }
 
-/// A wait with a limit of 50 ms ends by itself, though nobody arrives.
+/// A wait with a limit of 50 ms ends by itself, though no thread arrives.
 __global__ void timed() {
   __shared__ Barrier barrier;
   if (threadIdx.x == 0) init(&barrier, blockDim.x + 1);

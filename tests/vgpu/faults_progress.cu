@@ -2,7 +2,7 @@
 // test: vgpu-run --max-warp-instructions 20000000
 // test: schedules in_order
 // test: runs branch named spin loop mask recursion block_order lock assert trap
-// Kernels that never end, or that stop themselves, one classic bug a run. The report names who waits, and where.
+// Kernels that never end, or that stop themselves, one classic bug a run. The report names what waits, and where.
 #include <cassert>
 #include <cstdio>
 #include <cstring>
@@ -28,7 +28,7 @@ __global__ void barrier_of_a_few(int* x) {
   x[threadIdx.x] = 1;
 }
 
-// The next block's flag: nobody sets it.
+// The next block's flag: no thread sets it.
 __global__ void spin(volatile int* flag, int* x) {
   while (flag[blockIdx.x + 1] == 0) {
   }

@@ -26,11 +26,11 @@ static void CUDART_CB wait_for_release(void*) {
   while (!released) std::this_thread::yield();
 }
 
-static cudaError_t told = cudaErrorUnknown;
-static cudaStream_t told_stream = nullptr;
+static cudaError_t given = cudaErrorUnknown;
+static cudaStream_t given_stream = nullptr;
 static void CUDART_CB callback(cudaStream_t stream, cudaError_t status, void* argument) {
-  told = status;
-  told_stream = stream;
+  given = status;
+  given_stream = stream;
   *static_cast<int*>(argument) = order++;
 }
 
@@ -97,7 +97,7 @@ int main() {
   int place = -1;
   show("callback", cudaStreamAddCallback(stream, callback, &place, 0));
   show("stream", cudaStreamSynchronize(stream));
-  std::printf("told %s, its stream: %s, place %d\n", cudaGetErrorName(told), told_stream == stream ? "yes" : "no",
+  std::printf("told %s, its stream: %s, place %d\n", cudaGetErrorName(given), given_stream == stream ? "yes" : "no",
               place);
   show("no function", cudaLaunchHostFunc(stream, nullptr, nullptr));
   cudaGetLastError();

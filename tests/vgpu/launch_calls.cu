@@ -128,7 +128,7 @@ int main() {
                                       cudaSharedmemCarveoutMaxShared));
   cudaGetLastError();
 
-  // Occupancy: what fits, and what a program is told to take.
+  // Occupancy: what fits, and what a program is advised to take.
   int blocks = 0, grid = 0, block = 0;
   show("occupancy", cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, bounded, 256, 0));
   std::printf("two blocks at least: %s\n", yes(blocks >= 2));

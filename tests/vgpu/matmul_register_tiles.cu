@@ -1,5 +1,5 @@
 // Matrix products as a ladder of kernels: naive, tiled in shared memory with templates, and a tile of 4 x 4 results a
-// thread in registers with float4 loads. Shapes that are no multiple of a tile; small integers, so every order of
+// thread in registers with float4 loads. Shapes that are not multiples of a tile; small integers, so every order of
 // additions is exact.
 #include <cstdio>
 #include <cstdlib>

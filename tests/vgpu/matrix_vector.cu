@@ -1,5 +1,5 @@
 // Products of a matrix and a vector: a thread a row, a warp a row with read-only loads, a block a row, and columns with
-// atomics; widths that are no multiple of anything.
+// atomics; widths that are not a multiple of anything.
 #include <cassert>
 #include <cstdio>
 #include <memory>

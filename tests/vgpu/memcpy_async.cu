@@ -1,4 +1,4 @@
-// Copies from global to shared memory through cooperative groups and cuda::barrier: sizes that are no multiples of
+// Copies from global to shared memory through cooperative groups and cuda::barrier: sizes that are not multiples of
 // anything, misaligned sources, one thread's copies, several copies in flight.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>

@@ -34,7 +34,7 @@ __global__ void specialised(const int* in, int* out, int tiles) {
   }
 }
 
-// Each pair of warps reverses its 64 elements behind a barrier of its own, a different number of times.
+// Each pair of warps reverses its 64 elements after a barrier of its own, a different number of times.
 __global__ void pairs(int* data) {
   __shared__ int s[256];
   const int pair = threadIdx.x / 64, t = threadIdx.x % 64;

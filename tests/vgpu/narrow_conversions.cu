@@ -52,7 +52,7 @@ struct Format {
 };
 constexpr Format binary16 = {5, 10}, bfloat16 = {8, 7}, tf32 = {8, 10};
 
-/// The bits of `x` in another format. `is_nan` is told apart: a NaN's bits are not all specified.
+/// The bits of `x` in another format. `is_nan` is kept apart: a NaN's bits are not all specified.
 uint32_t rounded(float x, Format to, Rounding rounding) {
   uint32_t bits;
   std::memcpy(&bits, &x, 4);

@@ -2,31 +2,31 @@
 #include <cstdio>
 #include <cstring>
 
-constexpr unsigned everyone = 0xffffffffu;
+constexpr unsigned full_mask = 0xffffffffu;
 
 __global__ void by_kind(int* out) {
   const int lane = threadIdx.x % 32;
   int* row = out + lane;
-  row[0 * 32] = __shfl_sync(everyone, lane * 10, 5);
-  row[1 * 32] = __shfl_up_sync(everyone, lane, 3);
-  row[2 * 32] = __shfl_down_sync(everyone, lane, 3);
-  row[3 * 32] = __shfl_xor_sync(everyone, lane, 9);
-  row[4 * 32] = __shfl_sync(everyone, lane, lane * 7 + 64);  // the source lane is taken modulo the width
-  row[5 * 32] = __shfl_sync(everyone, lane, 2, 8);           // lane 2 of every eight
-  row[6 * 32] = __shfl_up_sync(everyone, lane, 2, 8);
-  row[7 * 32] = __shfl_down_sync(everyone, lane, 2, 8);
-  row[8 * 32] = __shfl_xor_sync(everyone, lane, 12, 8);  // a partner beyond the group, in higher lanes: own value
-  row[9 * 32] = __shfl_up_sync(everyone, lane, 32);      // a delta of 32 keeps every lane's own value
-  row[10 * 32] = __shfl_down_sync(everyone, lane, 32);
-  row[11 * 32] = __shfl_sync(everyone, lane, lane ^ 1, 2);
+  row[0 * 32] = __shfl_sync(full_mask, lane * 10, 5);
+  row[1 * 32] = __shfl_up_sync(full_mask, lane, 3);
+  row[2 * 32] = __shfl_down_sync(full_mask, lane, 3);
+  row[3 * 32] = __shfl_xor_sync(full_mask, lane, 9);
+  row[4 * 32] = __shfl_sync(full_mask, lane, lane * 7 + 64);  // the source lane is taken modulo the width
+  row[5 * 32] = __shfl_sync(full_mask, lane, 2, 8);           // lane 2 of every eight
+  row[6 * 32] = __shfl_up_sync(full_mask, lane, 2, 8);
+  row[7 * 32] = __shfl_down_sync(full_mask, lane, 2, 8);
+  row[8 * 32] = __shfl_xor_sync(full_mask, lane, 12, 8);  // a partner beyond the group, in higher lanes: own value
+  row[9 * 32] = __shfl_up_sync(full_mask, lane, 32);      // a delta of 32 keeps every lane's own value
+  row[10 * 32] = __shfl_down_sync(full_mask, lane, 32);
+  row[11 * 32] = __shfl_sync(full_mask, lane, lane ^ 1, 2);
 }
 
 __global__ void by_type(int* wrong) {
   const int lane = threadIdx.x;
-  const double d = __shfl_xor_sync(everyone, lane + 0.25, 1);
-  const long long l = __shfl_up_sync(everyone, (long long)lane << 40, 1);
-  const unsigned long long u = __shfl_down_sync(everyone, 0xF000000000000000ull + lane, 1);
-  const float f = __shfl_sync(everyone, lane * 0.5f, 31);
+  const double d = __shfl_xor_sync(full_mask, lane + 0.25, 1);
+  const long long l = __shfl_up_sync(full_mask, (long long)lane << 40, 1);
+  const unsigned long long u = __shfl_down_sync(full_mask, 0xF000000000000000ull + lane, 1);
+  const float f = __shfl_sync(full_mask, lane * 0.5f, 31);
   if (d != (lane ^ 1) + 0.25) atomicAdd(wrong, 1);
   if (l != (long long)(lane ? lane - 1 : 0) << 40) atomicAdd(wrong, 1);
   if (u != 0xF000000000000000ull + (lane < 31 ? lane + 1 : 31)) atomicAdd(wrong, 1);
@@ -54,7 +54,7 @@ __global__ void segment_scan(const int* in, int* out) {
   int value = in[i];
 #pragma unroll
   for (int d = 1; d < width; d *= 2) {
-    const int left = __shfl_up_sync(everyone, value, d, width);
+    const int left = __shfl_up_sync(full_mask, value, d, width);
     if (threadIdx.x % width >= d) value += left;
   }
   out[i] = value;
@@ -87,7 +87,7 @@ __global__ void block_scan(const float* in, float* out) {
   if (warp == 0) {
     float s = lane < blockDim.x / 32 ? sums[lane] : 0;
     for (int d = 1; d <= 16; d <<= 1) {
-      float y = __shfl_up_sync(everyone, s, d);
+      float y = __shfl_up_sync(full_mask, s, d);
       if (lane >= d) s += y;
     }
     sums[lane] = s;

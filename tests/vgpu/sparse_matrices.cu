@@ -104,7 +104,7 @@ int main() {
     std::vector<int> nnzPerRow(rows), perm(rows), iterPtr{0}, jdsCol;
     std::vector<float> jdsVal;
     for (int r = 0; r < rows; ++r) longest = std::max(longest, nnzPerRow[r] = ptr[r + 1] - ptr[r]);
-    std::vector<int> ellCol(rows * longest, -1000000);  // padding that nobody may follow
+    std::vector<int> ellCol(rows * longest, -1000000);  // padding that no thread may follow
     std::vector<float> ellVal(rows * longest);
     for (int r = 0; r < rows; ++r)
       for (int k = 0; k < nnzPerRow[r]; ++k)

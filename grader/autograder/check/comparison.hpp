@@ -16,7 +16,7 @@ struct Comparison {
   std::size_t last = 0;                                         ///< … and of the last
   bool ok() const { return wrong == 0; }
 
-  /// Element i is wrong, and comes behind all that have been added.
+  /// Element i is wrong, and comes after all that have been added.
   void add(std::size_t i) {
     if (wrong++ == 0) first = i;
     last = i;

@@ -28,7 +28,7 @@ using Order = vgpu::Schedule::Order;
 /// Elements that show that something is wrong, but hardly what.
 constexpr std::size_t few_elements = 64;
 
-/// Wrong outputs of few elements that more elements may tell apart.
+/// Wrong outputs of few elements that more elements may distinguish.
 std::vector<std::string> causes_to_see_with_more_elements(Operation entry) {
   std::vector<std::string> ids = {"wrong.other", "wrong.last_element", "wrong.first_element", "wrong.nothing_added"};
   if (has_count(entry)) ids.push_back("wrong.unwritten");
@@ -76,7 +76,7 @@ class CorrectnessCheck {
   }
 
  private:
-  /// The check's sizes and the others, rising, each with its schedules.
+  /// The check's sizes and the others, ascending, each with its schedules.
   std::map<std::size_t, std::vector<Order>> orders_by_size() const {
     std::map<std::size_t, std::vector<Order>> sizes;
     for (const std::size_t n : check_.sizes) sizes[n] = orders_;
@@ -88,7 +88,7 @@ class CorrectnessCheck {
     return sizes;
   }
 
-  /// Looks for the smallest case that fails alike, and for what its cause is.
+  /// Looks for the smallest case that fails the same way, and for its cause.
   void end_with_failure(std::unique_ptr<Trial> trial, Case which, TrialResult tried, CheckResult& result) {
     CallPosition position = submission_.calls_answered() <= 1 ? CallPosition::first : CallPosition::later;
     if (device_.is_virtual() && tried.failure->verdict == Verdict::fail) {
@@ -122,7 +122,7 @@ class CorrectnessCheck {
     if (!tried.is_wrong_output || n > few_elements || std::ranges::find(unclear, cause.id) == unclear.end()) return;
     if (const std::optional<Replayed> found = shrinking.larger(n, unclear)) {
       const Cause& better = found->tried.failure->cause;
-      explain_anew(cause, better.id, fmt::format("with n = {}: {}", found->which.n, better.rationale));
+      replace_explanation(cause, better.id, fmt::format("with n = {}: {}", found->which.n, better.rationale));
     }
   }
 
@@ -131,7 +131,7 @@ class CorrectnessCheck {
     Cause& cause = tried.failure->cause;
     const bool names_places_only = cause.id == "wrong.other" || cause.id == "wrong.unwritten";
     if (tried.is_wrong_output && names_places_only) {
-      explain_anew(cause, "wrong.size", sizes);
+      replace_explanation(cause, "wrong.size", sizes);
     } else {
       cause.details.push_back(sizes);
     }

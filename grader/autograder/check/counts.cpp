@@ -33,7 +33,7 @@ std::string limits_text(const CheckPlan& check, const CountedCall& call) {
   return call.at_most ? "at most " + most() : "at least " + least();
 }
 
-/// The lines that such a count is the sum of, by the id of their findings; empty: it is not told by line.
+/// The lines that such a count is the sum of, by the id of their findings; empty: it is not reported by line.
 std::string_view lines_of(std::string_view counter) {
   if (counter == "bank_conflict_replays") return "cost.bank_conflicts";
   if (counter == "global_sectors") return "cost.uncoalesced";
@@ -85,7 +85,7 @@ void check_count(const Plan& plan, const CheckPlan& check, Device& device, const
     const double margin = slack * std::max(1.0, std::fabs(value));
     const bool is_too_much = call.at_most && value > *call.at_most + margin;
     const bool is_within = !is_too_much && (!call.at_least || value >= *call.at_least - margin);
-    // What people read of a check that passes are the first call's.
+    // What people read about a check that passes is the first call's.
     if (!result.counts || !is_within) {
       result.counts = seen.counts;
       result.limits = {call.n, call.at_least, call.at_most};

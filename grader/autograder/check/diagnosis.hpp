@@ -1,4 +1,4 @@
-// What a wrong output tells of the program that wrote it.
+// What a wrong output shows about the program that wrote it.
 #pragma once
 
 #include <string>

@@ -44,7 +44,7 @@ class OtherRuns {
 
   void explain_by_schedules(Cause& cause) {
     if (position_ == CallPosition::later && !run_alone(failed_).failure) {
-      return explain_anew(cause, left_over_id, meaning_of_left_over);
+      return replace_explanation(cause, left_over_id, meaning_of_left_over);
     }
     std::vector<std::string> right, wrong;
     std::set<std::uint64_t> outputs;
@@ -54,18 +54,18 @@ class OtherRuns {
       Case other = failed_;
       other.order = order;
       const TrialResult tried = run_alone(other);
-      // Large arrays take longer under these schedules: no time left is no other result.
+      // Large arrays take longer under these schedules: running out of time is not another result.
       if (tried.failure && tried.failure->verdict == Verdict::timeout) break;
       (tried.failure ? wrong : right).push_back(vgpu::name_of(order));
       if (!tried.failure || tried.is_wrong_output) outputs.insert(tried.mistake);
     }
     if (!right.empty() && !wrong.empty()) {
-      explain_anew(cause, unordered_id,
-                   fmt::format("the same data is right under {} and wrong under {}: {}", joined(right), joined(wrong),
-                               meaning_of_race));
+      replace_explanation(cause, unordered_id,
+                          fmt::format("the same data is right under {} and wrong under {}: {}", joined(right),
+                                      joined(wrong), meaning_of_race));
     } else if (outputs.size() > 1) {
-      explain_anew(cause, unordered_id,
-                   fmt::format("the same data gives other results under other schedules: {}", meaning_of_race));
+      replace_explanation(cause, unordered_id,
+                          fmt::format("the same data gives other results under other schedules: {}", meaning_of_race));
     }
   }
 
@@ -79,13 +79,14 @@ class OtherRuns {
       if (!tried.failure || tried.is_wrong_output) outputs.insert(tried.mistake);
     }
     if (right == times && position_ == CallPosition::later) {
-      explain_anew(cause, left_over_id,
-                   fmt::format("right {} times as the first call of a process, wrong as a later one: {}", times,
-                               meaning_of_left_over_or_race));
+      replace_explanation(cause, left_over_id,
+                          fmt::format("right {} times as the first call of a process, wrong as a later one: {}", times,
+                                      meaning_of_left_over_or_race));
     } else if (right > 0 || outputs.size() > 1) {
-      explain_anew(cause, unordered_id,
-                   fmt::format("run {} times more on the same data, {} results were right and {} were different: {}",
-                               times, right, outputs.size(), meaning_of_race));
+      replace_explanation(
+          cause, unordered_id,
+          fmt::format("run {} times more on the same data, {} results were right and {} were different: {}", times,
+                      right, outputs.size(), meaning_of_race));
     }
   }
 

@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned most_replays = 40;
 /// Elements in all replays together, about two seconds' work: what is found must not depend on how fast a machine is.
 constexpr std::size_t most_elements = std::size_t{1} << 22;
-/// For programs that take far longer than their elements let expect.
+/// For programs that take far longer than their number of elements suggests.
 constexpr double most_seconds = 10;
 constexpr std::size_t warp = 32;
 constexpr std::size_t usual_section = 1024;

@@ -20,8 +20,8 @@ struct Replayed {
   TrialResult tried;
 };
 
-/// Runs one check's cases alone, each in a fresh process, and keeps in mind which sizes are right. Stops when that
-/// is enough work, which does not depend on time: what is found until then holds.
+/// Runs one check's cases alone, each in a fresh process, and remembers which sizes are right. Stops when that is
+/// enough work, which does not depend on time: what is found until then holds.
 class Shrinking {
  public:
   /// All of them outlive it. `passed` are the sizes that the check has found right so far.
@@ -31,7 +31,7 @@ class Shrinking {
   /// The failure called `id` at n elements or fewer: the smallest that was found. Nothing when it does not show alone.
   std::optional<Replayed> smallest(std::size_t n, const std::string& id);
 
-  /// What a larger size of the check tells of a wrong output that n elements cannot: a cause whose id is none of the
+  /// What a larger size of the check shows about a wrong output that n elements cannot: a cause whose id is none of the
   /// `unclear` ones.
   std::optional<Replayed> larger(std::size_t n, const std::vector<std::string>& unclear);
 

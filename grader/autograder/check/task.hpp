@@ -35,7 +35,7 @@ struct Outputs {
 /// What is wrong with outputs.
 struct Mistake {
   Cause cause;                    ///< all of it but the headline and the next step
-  std::uint64_t fingerprint = 0;  ///< tells wrong outputs apart, but not those that differ by rounding alone; not 0
+  std::uint64_t fingerprint = 0;  ///< distinguishes wrong outputs, but not those that differ by rounding alone; not 0
 };
 
 template <typename T>

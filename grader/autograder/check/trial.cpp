@@ -107,7 +107,7 @@ class TypedTrial : public Trial {
     result.is_wrong_output = false;
   }
 
-  /// What has got into the outputs, though nobody has written it.
+  /// What has got into the outputs, though nothing has written it.
   void add_undefined_values(const std::vector<T>& x, CallReport& report) {
     const auto add = [&](const Buffer& buffer, std::size_t bytes) {
       if (std::optional<vgpu::Finding> finding = device_.undefined_value(buffer, bytes)) {

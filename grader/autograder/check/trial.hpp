@@ -27,7 +27,7 @@ struct TrialResult {
   std::vector<vgpu::Finding> costs;  ///< the lines that cost most, where work was counted
 };
 
-/// Calls of one check at one size. The memory is the same for all of them, and is filled anew before each.
+/// Calls of one check at one size. The memory is the same for all of them, and is filled again before each.
 class Trial {
  public:
   virtual ~Trial() = default;

@@ -22,11 +22,11 @@ void check(cudaError_t error, const char* what) {
 }
 
 constexpr std::size_t guard_bytes = 4096;  // on each side of a buffer
-/// CUDA shares the block behind small allocations, and an IPC handle names the whole block: so take whole ones.
+/// Small allocations share one block of CUDA's, and an IPC handle names the whole block: so take whole ones.
 constexpr std::size_t slab_unit = 2u << 20;
 
 /// What the guards of slab `number` hold: nothing that a shifted or repeated write would leave behind, nor a copy of
-/// what lies behind another buffer.
+/// what lies after another buffer.
 std::vector<unsigned char> guard_of(std::uint32_t number) {
   std::mt19937 random(number);
   std::vector<unsigned char> bytes(guard_bytes);

@@ -74,10 +74,10 @@ class Device {
   virtual void write(const Buffer& to, const void* from) = 0;  ///< all of it
   virtual void read(const Buffer& from, void* to) = 0;         ///< all of it
   virtual void fill(const Buffer& to, unsigned char byte) = 0;
-  /// The same, for memory that a program is to write: reading it first is reading what nobody has written.
+  /// The same, for memory that a program is to write: reading it first is reading what was never written.
   virtual void blank(const Buffer& to, unsigned char byte) { fill(to, byte); }
-  /// The first value in the first `bytes` of a buffer that comes from memory which nobody has written; nothing when
-  /// there is none, or when the device does not tell.
+  /// The first value in the first `bytes` of a buffer that comes from memory that was never written; nothing when there
+  /// is none, or when the device does not report it.
   virtual std::optional<vgpu::Finding> undefined_value(const Buffer&, std::size_t /*bytes*/) { return std::nullopt; }
   /// "16 bytes after the end were overwritten", when the bytes around a buffer are not what they were.
   virtual std::optional<std::string> damaged_guard(const Buffer&) { return std::nullopt; }
@@ -102,9 +102,9 @@ class Device {
       write({to.address + at, there}, bytes.data());
     }
   }
-  /// Bytes that the device's largest cache holds; 0: it has none, or does not tell.
+  /// Bytes that the device's largest cache holds; 0: it has none, or does not report it.
   virtual std::size_t cache_bytes() const { return 0; }
-  /// Why the device runs slower than it could at this moment; empty: it does not. Nothing when it does not tell.
+  /// Why the device runs slower than it could at this moment; empty: it does not. Nothing when it does not report that.
   virtual std::optional<std::vector<std::string>> slowdowns() { return std::nullopt; }
 };
 

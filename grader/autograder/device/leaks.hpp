@@ -8,11 +8,12 @@
 
 namespace scanlab::grade {
 
-/// Tells memory that each call leaves behind from memory that is kept for the next call. For one program's calls.
+/// Distinguishes memory that each call leaves behind from memory that is kept for the next call. For one program's
+/// calls.
 class Leaks {
  public:
-  /// So many device allocations have been made and freed in a call. A finding as soon as it is plain that it goes on
-  /// like this, once.
+  /// Records how many device allocations a call has made and freed. Returns a finding, once, as soon as it is plain
+  /// that this goes on.
   std::optional<vgpu::Finding> call(std::uint64_t allocations, std::uint64_t releases);
 
  private:

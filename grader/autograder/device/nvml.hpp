@@ -21,7 +21,7 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
 
   /// Why the GPU has slowed itself down at this moment: "hardware slowdown: too hot" … Being idle, an ordinary power
-  /// limit, or clocks that somebody has chosen are no such reasons: these hold for both programs of a comparison alike.
+  /// limit, or clocks that were set on purpose do not count: these hold for both programs of a comparison alike.
   std::optional<std::vector<std::string>> slowdowns() const;
 
  private:

@@ -105,7 +105,7 @@ Failure failure_of(const vgpu::Fault& fault, const TimeLimit& limit) {
 /// The session with one runner: served by a thread of its own, which uses the device only while a call is on.
 class VirtualConnection : public Connection {
  public:
-  /// `checks` is null where nobody looks for mistakes.
+  /// `checks` is null where nothing looks for mistakes.
   VirtualConnection(vgpu::Device& device, vgpu::CheckSuite* checks, std::size_t output_limit, int judge_fd,
                     int runner_fd)
       : device_(device),
@@ -229,7 +229,7 @@ class VirtualConnection : public Connection {
       alarm_.raise();  // it prints without end, perhaps
       session_.stop();
     };
-    // Called by the serving thread under the gate, as faults_ is only used by whoever holds it.
+    // Called by the serving thread under the gate, as faults_ is only used while it is held.
     options.on_fault = [this](const vgpu::Fault& fault) {
       if (faults_.size() < most_faults) faults_.push_back(fault);
     };
@@ -278,7 +278,7 @@ class VirtualDevice : public Device {
     for (vgpu::Observer* observer : observers) device_.attach(observer);
     device_.max_warp_instructions = warp_instructions;
     device_.threads = vgpu::default_threads();
-    device_.print = [](std::string_view) {};  // device printf outside a session: nobody to show it to
+    device_.print = [](std::string_view) {};  // device printf outside a session: there is no reader
   }
 
   std::string description() const override {
@@ -331,7 +331,7 @@ class VirtualDevice : public Device {
  private:
   static KitFault lost() { return KitFault("memory of the check is gone from the virtual GPU"); }
 
-  std::string name_;  ///< of the profile; programs are told another, of a GPU
+  std::string name_;  ///< of the profile; programs see another, a GPU's
   vgpu::Device device_;
   std::optional<vgpu::CheckSuite> checks_;  ///< for the device's whole life: it sees what the judge writes, too
 };

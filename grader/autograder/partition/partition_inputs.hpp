@@ -1,4 +1,4 @@
-// Input data for compaction and split, by seed: elements that can be told apart, and patterns of those to keep.
+// Input data for compaction and split, by seed: elements that can be distinguished, and patterns of those to keep.
 #pragma once
 
 #include <cstddef>

@@ -11,14 +11,14 @@ namespace scanlab::grade {
 
 /// What becomes of the elements that are not kept.
 enum class Others {
-  dropped,  ///< compaction: nobody looks at what stands behind the kept ones
+  dropped,  ///< compaction: what stands after the kept ones is not looked at
   behind,   ///< split: they follow the kept ones, in their order
 };
 
 /// What d_y has to begin with, and what *d_kept has to be.
 template <typename T>
 struct Partition {
-  std::vector<T> y;      ///< the kept elements, and for a split the others behind them: then n in all
+  std::vector<T> y;      ///< the kept elements, and for a split the others after them: then n in all
   std::size_t kept = 0;  ///< how many elements are kept
 };
 

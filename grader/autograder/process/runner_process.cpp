@@ -102,7 +102,7 @@ std::set<pid_t>& live_runners() {
   return numbers;
 }
 
-/// Children of a process ("self": this one), by /proc; empty where the kernel does not tell.
+/// Children of a process ("self": this one), by /proc; empty where the kernel does not list them.
 std::vector<pid_t> children(const std::string& process = "self") {
   std::vector<pid_t> all;
   std::error_code ignored;
@@ -156,7 +156,7 @@ double processor_time(pid_t process) {
   return seconds;
 }
 
-/// The environment of a runner that has a launcher: nothing of whoever runs the judge but what chooses a GPU.
+/// The environment of a runner that has a launcher: nothing of the judge's own but what chooses a GPU.
 bool goes_into_sandbox(const char* variable) {
   return std::strncmp(variable, "CUDA_", 5) == 0;
 }
@@ -354,7 +354,7 @@ bool RunnerProcess::has_exited(Ending& ending) const {
   if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return false;
   ending.how = info.si_code == CLD_EXITED ? Ending::How::exited : Ending::How::signalled;
   ending.code = info.si_status;
-  // A launcher that has waited for the runner tells its signal as a shell does.
+  // A launcher that has waited for the runner reports its signal as a shell does.
   if (!options_.launcher.empty() && info.si_code == CLD_EXITED && ending.code > 128 && ending.code <= 128 + 64) {
     ending.how = Ending::How::signalled;
     ending.code -= 128;
@@ -387,7 +387,7 @@ void RunnerProcess::count_time() {
   for (const pid_t child : children()) {
     if (!live_runners().contains(child)) seconds += processor_time(child);
   }
-  // Time that nobody has waited for vanishes with its process; what was counted stays counted.
+  // Time that was not waited for vanishes with its process; what was counted stays counted.
   limit_.add(std::max(0.0, seconds - counted_));
   counted_ = std::max(counted_, seconds);
 }

@@ -25,7 +25,7 @@ struct Ending {
     flooded,        ///< printed more than its limit
     memory,         ///< all of its processes together use more memory than they may
     device_memory,  ///< it has made this process, which the virtual GPU is in, use more than it may
-    garbled,        ///< wrote something that is no answer into the judge's socket
+    garbled,        ///< wrote something that is not an answer into the judge's socket
   };
   How how = How::exited;
   int code = 0;
@@ -69,12 +69,12 @@ class RunnerProcess {
   /// Throws KitFault when it is the launcher that has ended, or hangs, and the runner has never begun.
   void check_launcher();
   void kill_all();
-  /// Tells the limit what the processes have used since the last time.
+  /// Adds what the processes have used since the last time to the limit's count.
   void count_time();
 
   Options options_;
   TimeLimit& limit_;
-  double counted_ = 0;  ///< seconds of processor time that the limit has been told of
+  double counted_ = 0;  ///< seconds of processor time that the limit has counted
   pid_t pid_ = -1;
   Clock::time_point started_ = Clock::now();
   Clock::time_point look_due_ = started_;  ///< when the use of time and memory is looked at next

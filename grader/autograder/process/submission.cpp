@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view launch_failed = "launch.failed";
 
-/// The error was still there when the entry returned: nobody had asked for it.
+/// The error was still there when the entry returned: the program had not asked for it.
 void report_unseen(CallReport& report) {
   const std::string text =
       "the entry went on and never asked for the error: SCANLAB_CUDA_CHECK(cudaGetLastError()) after a launch reports "

@@ -1,4 +1,4 @@
-// A submission as something that can be called: its process is started when it is needed, and anew after a fault.
+// A submission as something that can be called: its process is started when it is needed, and again after a fault.
 #pragma once
 
 #include <filesystem>

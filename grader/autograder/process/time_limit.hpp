@@ -10,9 +10,9 @@ namespace scanlab::grade {
 using Clock = std::chrono::steady_clock;
 
 /// The limit of one check's calls, all of them together. Of a submission on the virtual GPU it is processor time: its
-/// own processes' and the virtual GPU's, which works in this process while a call is on. So a busy machine makes no
-/// timeout of a pass. What sleeps or waits uses none, and ends by the clock, at `clock_factor` times as much. On a GPU
-/// the clock alone counts: nothing else tells how long a kernel takes.
+/// own processes' and the virtual GPU's, which works in this process while a call is on. So a busy machine does not
+/// turn a pass into a timeout. What sleeps or waits uses none, and ends by the clock, at `clock_factor` times as much.
+/// On a GPU the clock alone counts: nothing else shows how long a kernel takes.
 ///
 /// The functions may be called by several threads at once.
 class TimeLimit {
@@ -56,7 +56,7 @@ class TimeLimit {
   const Counts counts_;
   const Clock::time_point began_ = Clock::now();
   mutable std::mutex mutex_;
-  double used_ = 0;           ///< seconds of processor time, but for what is being worked now
+  double used_ = 0;           ///< seconds of processor time, except for work in progress
   double working_since_ = 0;  ///< this process's own processor time then
   bool is_working_ = false;
   mutable Out out_ = Out::nothing;

@@ -230,7 +230,7 @@ std::optional<Diagnosis> recognise_offsets(const Evidence<T>& e) {
 /// Mistakes in the steps of a scan whose strides double.
 template <typename T>
 std::optional<Diagnosis> recognise_steps(const Evidence<T>& e) {
-  constexpr std::size_t most = 1500;  // each element is summed up anew
+  constexpr std::size_t most = 1500;  // each element is summed up again
   const std::size_t n = e.y.size(), section = e.scan.section == 0 ? n : e.scan.section;
   if (n > most) return std::nullopt;
   const bool inclusive = e.scan.kind == Kind::inclusive;

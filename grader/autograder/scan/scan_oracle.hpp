@@ -69,7 +69,7 @@ std::vector<Range> ranges_of(Scan scan, std::size_t n);
 
 enum class Operands { in_order, swapped };  ///< earlier + later, or (a common mistake) later + earlier
 
-/// The sums of these ranges of `x`, one an output element. Fast when a range extends the one before it.
+/// The sums of these ranges of `x`, one per output element. Fast when a range extends the one before it.
 Reference<float> sums_of(std::span<const float> x, std::span<const Range> ranges, Operands operands);
 Reference<Affine> sums_of(std::span<const Affine> x, std::span<const Range> ranges, Operands operands);
 

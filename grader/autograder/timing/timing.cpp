@@ -39,13 +39,13 @@ Clock::time_point in_seconds(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-/// Nothing that a submission could know beforehand: whoever knows the data's seed need not read the data.
+/// Nothing that a submission could know beforehand: a program that knows the data's seed need not read the data.
 std::uint64_t secret_number() {
   std::random_device device;
   return (std::uint64_t{device()} << 32) | device();
 }
 
-/// A program with memory of its own, which is no other program's business.
+/// A program with memory of its own, which no other program uses.
 struct Lane {
   Lane(Plan own_plan, Device& device, const CheckPlan& check, double seconds)
       : plan(std::move(own_plan)),
@@ -224,7 +224,8 @@ class DeviceBench : public Bench {
     cause.next = again_command(plan_, device_, {.n = check_.n});
   }
 
-  /// The reference solution has been right alone; what goes wrong with it later is not measured, and nobody's failure.
+  /// The reference solution has been right alone; what goes wrong with it later is neither measured nor a failure of
+  /// the submission.
   static Failure beside_the_submission(Failure failure) {
     failure.verdict = Verdict::inconclusive;
     failure.cause.details.insert(failure.cause.details.begin(),

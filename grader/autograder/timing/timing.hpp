@@ -4,13 +4,13 @@
 // copy of the whole output in memory of its own, less what such a copy takes by itself. A runner that answers before
 // its work is done gains nothing by it: either the copy waits for the device, and the clock runs, or it does not, and
 // the copy lacks what was not yet written. (The last element alone would not do. Programs share a GPU in slices of
-// time, and copies can overtake kernels: while one element is read, the others may be missing, or come for free.) It
-// is this copy that is compared, element by element. Whatever the entry allocates and frees is in the time, for so it
-// is for whoever calls it.
+// time, and copies can overtake kernels: while one element is read, the others may be missing, or come for free.) It is
+// this copy that is compared, element by element. Whatever the entry allocates and frees is in the time, as it is for
+// any caller.
 //
-// What a call is given: data that nobody has seen. It depends on a number that the judge draws when it starts, waits in
-// memory that the program cannot reach, and is put into its input right before the call, after which the cache is
-// emptied. The output holds the unwritten byte. Input and output of the two programs are different memory.
+// What a call is given: data that no program has seen. It depends on a number that the judge draws when it starts,
+// waits in memory that the program cannot reach, and is put into its input right before the call, after which the cache
+// is emptied. The output holds the unwritten byte. Input and output of the two programs are different memory.
 #pragma once
 
 #include "autograder/device/device.hpp"

@@ -16,7 +16,7 @@ double least_bytes(const CheckPlan& check) {
   return 2.0 * static_cast<double>(check.n) * static_cast<double>(bytes_of(check.element));
 }
 
-/// Two decimals, or as many more as it takes to tell `ratio` from `limit`.
+/// Two decimals, or as many more as it takes to distinguish `ratio` from `limit`.
 std::string ratio_text(double ratio, double limit) {
   for (int decimals = 2;; ++decimals) {
     const std::string text = fmt::format("{:.{}f}", ratio, decimals);

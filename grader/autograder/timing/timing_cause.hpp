@@ -17,7 +17,7 @@ std::string timing_headline(const CheckPlan& check);
 
 /// "612 µs", "12.7 ms", "1.83 s": three digits of a time in seconds.
 std::string time_text(double seconds);
-/// "877 GB/s", "1.61 TB/s": three digits of a rate in bytes a second.
+/// "877 GB/s", "1.61 TB/s": three digits of a rate in bytes per second.
 std::string rate_text(double bytes_a_second);
 
 /// Why a check's decision is not `full`. `cache_bytes` is what the device's largest cache holds.

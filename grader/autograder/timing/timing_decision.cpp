@@ -73,7 +73,7 @@ Decision decide(const TimeLimits& limits, const Timings& timings) {
   }
   const double at_best = points_at(limits, decision.interval->low);
   const double at_worst = points_at(limits, decision.interval->high);
-  // Who is too slow even for a reference solution that was held up is too slow.
+  // A submission that is too slow even beside a reference solution that was held up is too slow.
   if (at_best > 0 && median(timings.reference) > most_disturbed * timings.reference_alone) {
     decision.outcome = Outcome::disturbed;
     return decision;

@@ -22,10 +22,10 @@ double points_at(const TimeLimits& limits, double ratio);
 struct Timings {
   double copy = 0;             ///< of an array to another in the device's memory; the judge's own, median
   double reference_alone = 0;  ///< the reference solution's time before the submission was started, median
-  std::vector<double> submission, reference;  ///< one call of each a round
+  std::vector<double> submission, reference;  ///< one call of each per round
   std::size_t repeated = 0;                   ///< rounds that do not count: the device had slowed itself down
   std::vector<std::string> slowdowns;         ///< … because of this, each reason once
-  bool slowdowns_known = true;                ///< false: the device does not tell
+  bool slowdowns_known = true;                ///< false: the device does not report them
   double spent = 0;                           ///< wall time of the whole check
 };
 
@@ -33,7 +33,7 @@ struct Timings {
 /// memory can do; the rest allows for what it leaves.
 inline constexpr double floor_of_copy = 0.8;
 /// The reference solution may take so many times longer beside the submission than alone: more than noise, and the
-/// submission uses the device while it is not its turn, or somebody else does.
+/// submission uses the device while it is not its turn, or another program does.
 inline constexpr double most_disturbed = 1.5;
 /// The result is settled when the points at both ends of the interval differ by no more than this part of all points.
 inline constexpr double clear_part = 0.2;

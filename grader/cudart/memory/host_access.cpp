@@ -1,4 +1,4 @@
-// Host code that dereferences a device pointer dies as it would on a GPU, but is told what it did.
+// Host code that dereferences a device pointer dies as it would on a GPU, but with a report of what it did.
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <elf.h>
@@ -75,7 +75,7 @@ bool function_at(Address pc, char* name, std::size_t size) {
   return false;
 }
 
-/// The innermost function of the program itself on the stack (a memcpy of the C library is not what anybody wrote).
+/// The innermost function of the program itself on the stack (a memcpy of the C library is not what the learner wrote).
 bool guilty_function(char* name, std::size_t size) {
   OwnCode code;
   dl_iterate_phdr(find_own_code, &code);

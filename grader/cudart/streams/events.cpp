@@ -14,7 +14,7 @@ bool has_ended(const Client& state, const CUevent_st& event) {
                                                [](const auto& host_call) { return host_call->done; });
 }
 
-/// What a captured event stands for is a place in a graph: nobody can wait for it outside.
+/// What a captured event stands for is a place in a graph: it cannot be waited for outside.
 cudaError_t check(const Client& state, cudaEvent_t event) {
   if (!state.valid(event)) return cudaErrorInvalidResourceHandle;
   return event->capture ? cudaErrorCapturedEvent : cudaSuccess;
@@ -38,7 +38,7 @@ cudaError_t record_event(Client& state, cudaEvent_t event, cudaStream_t stream) 
     return cudaSuccess;
   }
   event->host_calls = state.host_functions_before(stream);
-  // Behind host functions that have not ended it is recorded again when the last of them, which is the last to run,
+  // After host functions that have not ended it is recorded again when the last of them, which is the last to run,
   // ends.
   if (!event->host_calls.empty()) event->host_calls.back()->events.push_back(event->id);
   Request request;

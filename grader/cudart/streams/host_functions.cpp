@@ -1,7 +1,7 @@
 // Host functions in the order of their streams: a thread of the runtime's own runs them, as the driver's does.
 //
 // One thread for all streams is enough: CUDA lets host functions of independent streams run one after the other. The
-// calling thread goes on at once; whoever submits work behind a host function waits for it (submit in call.hpp).
+// calling thread goes on at once; a thread that submits work after a host function waits for it (submit in call.hpp).
 #include <algorithm>
 #include <thread>
 
@@ -27,7 +27,7 @@ void Client::run_host_functions() {
       wire::Request request;
       request.op = wire::Op::record_event;
       request.id = event;
-      request.value = 1;  // its place in the stream is told already
+      request.value = 1;  // its place in the stream is reported already
       post(request, {});
     }
     host_queue_.pop_front();
@@ -40,7 +40,7 @@ void Client::enqueue_host_function(cudaStream_t stream, std::shared_ptr<HostCall
     host_thread_started_ = true;
     std::thread([this] { run_host_functions(); }).detach();  // the client is never destroyed
   }
-  // It may tell the host at any time that what was before it is done: from here on that counts as known.
+  // It may notify the host at any time that what was before it is done: from here on that counts as known.
   note(wait_for(stream));
   at(stream).host_calls.push_back(host_call);
   host_queue_.push_back(std::move(host_call));
@@ -78,7 +78,7 @@ cudaError_t enqueue(cudaStream_t stream, HostCall host_call) {
     if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
     if (Capture* capture = state.capture_of(stream))
       return capture->add(&state.at(stream), cudaGraphNodeTypeHost, [shared](Client& client, cudaStream_t on) {
-        // Each launch of the graph calls it anew.
+        // Each launch of the graph calls it again.
         client.enqueue_host_function(on, std::make_shared<HostCall>(HostCall{shared->run, false, false, {}}));
         return cudaSuccess;
       });

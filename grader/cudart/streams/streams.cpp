@@ -21,8 +21,8 @@ cudaError_t create(cudaStream_t* stream, unsigned flags, int priority) {
 
 constexpr int greatest_priority = -5;
 
-/// Before a look at the thread's last error: an absent device is found out then too. A sticky error is not recorded
-/// here: a thread hears of it once for each call that it was the answer to (seen with CUDA 13.0 on an H200).
+/// Before a look at the thread's last error: an absent device is detected then too. A sticky error is not recorded
+/// here: a thread gets it once for each call that it was the answer to (seen with CUDA 13.0 on an H200).
 void note_absent_device() {
   if (in_host_function) {
     record(cudaErrorNotPermitted);
@@ -33,7 +33,7 @@ void note_absent_device() {
   record(connect(state));
 }
 
-/// Tells the device that the errors of refused launches have been asked for.
+/// Notifies the device that the errors of refused launches have been asked for.
 void note_error_read() {
   if (!std::exchange(has_unread_launch_error, false)) return;
   Client& state = client();

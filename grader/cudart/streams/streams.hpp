@@ -17,9 +17,9 @@ class Client;
 /// A host function that waits for its turn or runs, in a thread of the runtime's own.
 struct HostCall {
   std::function<void(cudaError_t)> run;
-  bool runs_after_errors = false;     ///< a callback is told the error; a host function is left out
+  bool runs_after_errors = false;     ///< a callback gets the error; a host function is left out
   bool done = false;                  ///< under Client::mutex
-  std::vector<std::uint64_t> events;  ///< recorded behind it, while it had not ended
+  std::vector<std::uint64_t> events;  ///< recorded after it, while it had not ended
 };
 using HostCalls = std::vector<std::shared_ptr<HostCall>>;
 

@@ -18,7 +18,7 @@ namespace scanlab::bench {
 /// for "there is nothing to run on".
 enum class Exit { passed = 0, wrong = 1, usage = 2, kit = 3, nothing_to_run_on = 77 };
 
-/// A wrong command line; an empty text when it has been told already.
+/// A wrong command line; an empty text when it has been reported already.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

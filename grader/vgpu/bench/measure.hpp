@@ -14,7 +14,7 @@
 
 namespace scanlab::bench {
 
-/// Who listens while a kernel runs.
+/// The observers that listen while a kernel runs.
 struct ObserverSet {
   const char* name;  ///< as in --observers and in the JSON
   std::function<std::vector<std::unique_ptr<vgpu::Observer>>()> make;
@@ -52,7 +52,7 @@ struct Measured {
   /// Nanoseconds of processor time a simulated thread; the fastest launch, and the one in the middle.
   double min_ns(const Series& s) const;
   double median_ns(const Series& s) const;
-  /// Million warp-instructions a second, from a time a thread.
+  /// Million warp-instructions per second, from a time per thread.
   double million_a_second(double ns_a_thread) const;
 };
 

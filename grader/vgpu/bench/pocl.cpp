@@ -47,7 +47,7 @@ std::string text(cl_int (*ask)(Object, unsigned, std::size_t, void*, std::size_t
 
 cl_platform_id pocl_platform() {
   cl_uint count = 0;
-  // Without any platform the loader gives an error, which is no fault here.
+  // Without any platform the loader gives an error, which is not a fault here.
   if (clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS) count = 0;
   std::vector<cl_platform_id> platforms(count);
   if (count > 0) check(clGetPlatformIDs(count, platforms.data(), nullptr), "clGetPlatformIDs");

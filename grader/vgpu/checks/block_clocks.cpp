@@ -66,7 +66,7 @@ void BlockClocks::meet(unsigned warp, Mask lanes) {
     for (Mask m = lanes; m; m &= m - 1)
       std::copy_n(joined, warp_size, &table[static_cast<unsigned>(std::countr_zero(m)) * warp_size]);
   } else if (is_together(warp) && lanes == all) {
-    // None of them has learnt anything since they last met, but what the others have done.
+    // None of them has learnt anything since they last met, except what the others have done.
     std::fill_n(wide_row(warp * warp_size) + warp * warp_size, std::popcount(all), clock_[warp]);
   } else {
     Row joined(threads_);

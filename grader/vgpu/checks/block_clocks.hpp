@@ -1,8 +1,8 @@
 // What each thread of a block knows of the others: which of their accesses have happened before what it does now.
 //
 // Clocks count within an interval between two barriers of the whole block: what came before it has happened before
-// everything in it. A stamp is the time of a warp's clock, which goes on whenever a lane of it makes known what it has
-// done. Mostly nobody knows anything of another warp, and lanes know the same of each other, so that one number a warp
+// everything in it. A stamp is the time of a warp's clock, which advances whenever a lane of it makes known what it has
+// done. Usually no warp knows anything of another, and lanes know the same of each other, so that one number per warp
 // is enough; a table of lanes, and then one of all threads, is made where threads synchronise in parts.
 #pragma once
 

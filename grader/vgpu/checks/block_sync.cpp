@@ -7,7 +7,7 @@
 namespace scanlab::vgpu {
 namespace {
 
-/// Phases of an mbarrier that somebody may still ask for.
+/// Phases of an mbarrier that a thread may still ask for.
 constexpr std::size_t most_phases = 8;
 
 using Row = BlockClocks::Row;
@@ -71,18 +71,18 @@ bool BlockSync::complete_counted(std::uint32_t id, Observer::Meeting meeting) {
   return false;
 }
 
-void BlockSync::strong_access(const Access& a, Touches touches) {
+void BlockSync::strong_access(const Access& a, Effect effect) {
   if (released_.empty() && fenced_.empty() && !releases(a)) return;
   // Global and shared addresses are apart by their windows.
-  for_each_thread(a.who.warp, a.mask, [&](unsigned thread, unsigned lane) {
+  for_each_thread(a.actor.warp, a.mask, [&](unsigned thread, unsigned lane) {
     const std::uint64_t location = a.at(lane);
     const auto there = released_.find(location);
-    if (touches != Touches::writes && there != released_.end()) clocks_.acquire(thread, there->second);
-    if (touches == Touches::reads) return;
+    if (effect != Effect::writes && there != released_.end()) clocks_.acquire(thread, there->second);
+    if (effect == Effect::reads) return;
     Row made;
     if (const auto fenced = fenced_.find(thread); fenced != fenced_.end()) made = fenced->second;
     if (releases(a)) clocks_.release(thread, made);
-    if (touches == Touches::updates) {
+    if (effect == Effect::updates) {
       if (!made.empty()) add(released_[location], made);
     } else if (!made.empty()) {
       released_[location] = std::move(made);
@@ -90,7 +90,7 @@ void BlockSync::strong_access(const Access& a, Touches touches) {
       released_.erase(there);
     }
   });
-  if (releases(a)) clocks_.tick(a.who.warp);
+  if (releases(a)) clocks_.tick(a.actor.warp);
 }
 
 const Row* BlockSync::completed(std::uint64_t location, std::uint64_t phase) const {
@@ -102,7 +102,7 @@ const Row* BlockSync::completed(std::uint64_t location, std::uint64_t phase) con
 }
 
 void BlockSync::arrive_at_mbarrier(const Access& a) {
-  for_each_thread(a.who.warp, a.mask, [&](unsigned thread, unsigned lane) {
+  for_each_thread(a.actor.warp, a.mask, [&](unsigned thread, unsigned lane) {
     const std::uint64_t phase = a.phase[lane];
     Phases& p = phases_.try_emplace(a.at(lane), Phases{phase, phase, {}, {}}).first->second;
     if (phase != p.phase) {
@@ -111,12 +111,12 @@ void BlockSync::arrive_at_mbarrier(const Access& a) {
     }
     clocks_.release(thread, p.released);
   });
-  clocks_.tick(a.who.warp);
+  clocks_.tick(a.actor.warp);
 }
 
 void BlockSync::mbarrier(const Access& a) {
   if (releases(a)) return arrive_at_mbarrier(a);
-  // Mostly all lanes wait for the same.
+  // Usually all lanes wait for the same.
   for (Mask left = a.mask; left;) {
     const auto first = static_cast<unsigned>(std::countr_zero(left));
     Mask same = 0;
@@ -124,7 +124,7 @@ void BlockSync::mbarrier(const Access& a) {
       const auto lane = static_cast<unsigned>(std::countr_zero(m));
       if (a.at(lane) == a.at(first) && a.phase[lane] == a.phase[first]) same |= m & -m;
     }
-    if (const Row* const row = completed(a.at(first), a.phase[first])) clocks_.acquire(a.who.warp, same, *row);
+    if (const Row* const row = completed(a.at(first), a.phase[first])) clocks_.acquire(a.actor.warp, same, *row);
     left &= ~same;
   }
 }

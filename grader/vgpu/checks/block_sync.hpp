@@ -1,17 +1,17 @@
 // What orders the accesses of a block's threads, after the PTX memory model ("Memory Consistency Model" of the PTX
-// ISA), told to the clocks:
-// - A barrier of the whole block, which begins an interval. Threads that have exited are behind it, as they are not
-//   waited for.
-// - A barrier of some threads (bar.sync and bar.arrive with a count): who waits knows what all did before they arrived.
+// ISA), passed on to the clocks:
+// - A barrier of the whole block, which begins an interval. Threads that have exited count as having arrived, as they
+//   are not waited for.
+// - A barrier of some threads (bar.sync and bar.arrive with a count): a thread that waits knows what all did before
+//   they arrived.
 // - bar.warp.sync, among the lanes of its membermask. Shuffles, votes and their like promise no order of memory; but
 //   they do make lanes wait for each other, working code relies on that, and no GPU is known to let it down. So they
 //   count as well, and what only they order is no race here.
 // - A release that another thread has seen: an atomic or a store with such an order, or a relaxed or volatile one
-// behind
-//   a fence. A scope of a block is the least there is, so every scope will do. PTX wants an acquire, or a fence, of who
-//   sees it too; but locks and flags without one are common, and work in shared memory, which has no caches to be
-//   stale. So to see it with an atomic, or a load that is relaxed or volatile, is enough here.
-// - The arrivals at an mbarrier for those who have seen the phase complete.
+//   behind a fence. A scope of a block is the least there is, so every scope will do. PTX wants an acquire, or a fence,
+//   of the thread that sees it too; but locks and flags without one are common, and work in shared memory, which has no
+//   caches to be stale. So to see it with an atomic, or a load that is relaxed or volatile, is enough here.
+// - The arrivals at an mbarrier, for threads that have seen the phase complete.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +42,9 @@ class BlockSync {
     return in_use_ >> id & 1 ? complete_counted(id, meeting) : meeting == Observer::Meeting::all;
   }
 
-  enum class Touches : std::uint8_t { reads, writes, updates };
+  enum class Effect : std::uint8_t { reads, writes, updates };
   /// A load, a store or an atomic that is more than weak, in shared or global memory.
-  void strong_access(const Access& access, Touches touches);
+  void strong_access(const Access& access, Effect effect);
   /// At an mbarrier: an arrival (release) or a phase seen complete (acquire).
   void mbarrier(const Access& access);
 

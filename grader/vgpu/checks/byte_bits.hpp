@@ -9,8 +9,8 @@
 
 namespace scanlab::vgpu {
 
-/// Visits the words that hold the bits [from, from + count), count > 0: visit(index, mask). Ends where it says false,
-/// and is then false.
+/// Visits the words that hold the bits [from, from + count), count > 0: visit(index, mask). Stops when that returns
+/// false, and then returns false.
 template <class Visit>
 bool for_each_word(std::uint64_t from, std::uint64_t count, Visit visit) {
   const std::uint64_t last = from + count - 1, end = last / 64;
@@ -67,7 +67,7 @@ void for_each_span(const AccessRun& run, Visit visit) {
   for (unsigned k = 0; k < run.count; ++k) for_each_span(run.of(k), visit);
 }
 
-/// The lowest byte that the run accesses, and the one behind the highest.
+/// The lowest byte that the run accesses, and the one after the highest.
 struct Extent {
   std::uint64_t begin = ~std::uint64_t{0}, end = 0;
 };

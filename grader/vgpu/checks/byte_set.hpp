@@ -1,4 +1,4 @@
-// A set of bytes of global memory: those that somebody has given a value, say.
+// A set of bytes of global memory: those that have been given a value, say.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace scanlab::vgpu {
 
-/// Empty at first. It takes an eighth of the memory that it has bytes of.
+/// Empty at first. It takes an eighth of the memory that it covers.
 class ByteSet {
  public:
   static constexpr std::uint64_t words_a_page = page_bytes / 64;

@@ -25,7 +25,7 @@ class CheckSuite {
 
   void reset();
   Uninitialised& uninitialised() { return *uninitialised_; }
-  /// To be told in which streams the work is.
+  /// To be notified of the streams in which the work is.
   WorkListener* work() { return &*streams_; }
   /// See StreamRaces::left_out.
   std::string left_out() const { return streams_->left_out(); }

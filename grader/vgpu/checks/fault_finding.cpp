@@ -66,7 +66,7 @@ Finding::Part part_of(const Fault& fault) {
 Finding::Part part_of(const WaitingThreads& waiting) {
   Finding::Part part;
   part.does = waiting.does;
-  part.who = waiting.who;
+  part.actors = waiting.which;
   part.where = waiting.where;
   part.has_block = true;
   std::ranges::copy(waiting.block, part.block);

@@ -15,8 +15,8 @@ namespace {
 /// "write by thread 5   scan.cu:31", "blocks 0 to 7: threads 0 to 31 wait at the barrier   scan.cu:16"
 std::string part_text(const Finding::Part& part, const Finding& finding, std::size_t width) {
   std::string text;
-  if (!part.who.empty()) {
-    text = fmt::format("{} {}", part.who, part.does);
+  if (!part.actors.empty()) {
+    text = fmt::format("{} {}", part.actors, part.does);
   } else {
     text = fmt::format("{:<{}}", part.does, width);
     if (part.has_thread) text += fmt::format(" by thread {}", index_text(part.thread, finding.block_size));
@@ -32,7 +32,7 @@ using Step = std::tuple<std::string_view, std::string_view, unsigned>;
 std::vector<Step> steps_of(const Finding& finding) {
   std::vector<Step> steps;
   for (const Finding::Part& part : finding.parts) steps.emplace_back(part.does, part.where.file, part.where.line);
-  if (std::ranges::any_of(finding.parts, [](const Finding::Part& part) { return !part.who.empty(); })) {
+  if (std::ranges::any_of(finding.parts, [](const Finding::Part& part) { return !part.actors.empty(); })) {
     std::ranges::sort(steps);
     steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
   }
@@ -89,7 +89,7 @@ nlohmann::ordered_json to_json(const Finding& finding) {
   Json parts = Json::array();
   for (const Finding::Part& part : finding.parts) {
     parts.push_back({{"does", part.does},
-                     {"who", part.who},
+                     {"who", part.actors},
                      {"file", part.where.file},
                      {"line", part.where.line},
                      {"block", part.has_block ? Json(part.block) : Json()},

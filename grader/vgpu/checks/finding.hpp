@@ -1,4 +1,4 @@
-// What a check tells a learner: what is wrong, where, who takes part, and what to do about it.
+// What a check reports to a learner: what is wrong, where, which threads take part, and what to do about it.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,13 @@ struct Finding {
     advice,   ///< it is right, and could be better; never a failure
   };
 
-  /// Somebody's part in it: an access, a barrier, a call. Printed as "write by thread 5   scan.cu:31".
+  /// One part in it: an access, a barrier, a call. Printed as "write by thread 5   scan.cu:31".
   struct Part {
     std::string does;  ///< "write", "read", "atomic" …
     SourcePlace where;
     bool has_thread = false, has_block = false;  ///< a block is given where it is not the finding's own
     unsigned thread[3] = {0, 0, 0}, block[3] = {0, 0, 0};
-    std::string who;       ///< where it is not one thread: "blocks 0 to 7: threads 0 to 31", "kernel k in stream #1"
+    std::string actors;    ///< where it is not one thread: "blocks 0 to 7: threads 0 to 31", "kernel k in stream #1"
     bool is_call = false;  ///< by a call of the host, whose line is not known
   };
 
@@ -40,25 +40,24 @@ struct Finding {
   unsigned block[3] = {0, 0, 0};
   Dim3 grid_size, block_size;
   std::vector<Part> parts;           ///< in the order in which they happened
-  std::vector<std::string> details;  ///< a fact a line
+  std::vector<std::string> details;  ///< one fact per line
   std::string advice;                ///< what it means, and one next step
   std::uint64_t count = 1;           ///< how often it was seen
 
-  /// The parts and the details as people read them, a line each.
+  /// The parts and the details as people read them, one line each.
   std::vector<std::string> facts() const;
   /// All of it as people read it, several lines, without a trailing newline.
   std::string text() const;
 };
 
-/// True when both tell a learner the same: they differ in who and how often at most.
+/// True when both say the same to a learner: they differ in the threads and how often at most.
 bool reads_the_same(const Finding& a, const Finding& b);
 
 /// "mistake", "advice"
 const char* name_of(Finding::Weight weight);
 
 /// With the keys id, weight, headline, kernel, variable, element, kind, block, parts (each with does, who, file, line,
-/// block and thread), facts, details, advice, count and text;
-/// what is not known is null or empty.
+/// block and thread), facts, details, advice, count and text; what is not known is null or empty.
 nlohmann::ordered_json to_json(const Finding& finding);
 
 /// "(3, 1)": as many numbers as the shape has dimensions; of a row the number alone.

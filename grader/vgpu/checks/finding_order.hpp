@@ -1,4 +1,4 @@
-// Which of several findings a learner should mend first.
+// Which of several findings a learner should fix first.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace scanlab::vgpu {
 
-/// True when `a` is to be mended before `b`: a mistake before advice; what others may follow from before them (memory
+/// True when `a` is to be fixed before `b`: a mistake before advice; what others may follow from before them (memory
 /// before order, order before results, results before cost).
 bool is_more_basic(const Finding& a, const Finding& b);
 

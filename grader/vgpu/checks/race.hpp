@@ -1,4 +1,4 @@
-// What the race check finds, told so that a learner can act on it.
+// What the race check finds, put so that a learner can act on it.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int deepest_operand = 4;
 
-// Registers that every thread has, PTX ISA chapter 10; each family once, without the digits and the ".x" behind it.
+// Registers that every thread has, PTX ISA chapter 10; each family once, without the digits and the ".x" after it.
 constexpr std::array<std::string_view, 39> special_registers = {
     "%aggr_smem_size",
     "%clock",
@@ -192,7 +192,7 @@ void BodyParser::declare_in_module(Variable variable, std::string_view name) {
   module_.variables.push_back(std::move(variable));
 }
 
-/// "name:", or a table behind it. False when an instruction begins here.
+/// "name:", or a table after it. False when an instruction begins here.
 bool BodyParser::label() {
   if (!cursor_.ahead().is(':')) return false;
   const std::string_view name = cursor_.take().text;

@@ -31,7 +31,7 @@ struct DeclarationHead {
   std::uint32_t vector_width = 1;  ///< 4 for .v4
 };
 
-/// `.global` → StateSpace::global …; nothing for a directive that is no state space.
+/// `.global` → StateSpace::global …; nothing for a directive that is not a state space.
 std::optional<StateSpace> state_space_from_directive(std::string_view name);
 
 /// Reads attributes, alignment and type; the state space has been read.

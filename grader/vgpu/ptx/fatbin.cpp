@@ -37,7 +37,7 @@ Bytes take(Bytes& bytes, std::uint64_t size, const char* what) {
   return taken;
 }
 
-/// Images of one fat binary; counts those that are no PTX in `others`.
+/// Images of one fat binary; counts those that are not PTX in `others`.
 void read_images(Bytes payload, std::vector<PtxImage>& images, std::size_t& others) {
   while (!payload.empty()) {
     if (payload.size() < image_header) throw FatbinError("damaged fat binary: an image's header is cut off");

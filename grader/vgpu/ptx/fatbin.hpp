@@ -15,7 +15,8 @@ struct PtxImage {
   std::string text;  ///< without the trailing zero
 };
 
-/// The bytes are no fat binary, are damaged, or hold no PTX that can be read (the message says which, and what to do).
+/// The bytes are not a fat binary, are damaged, or hold no PTX that can be read (the message says which, and what to
+/// do).
 struct FatbinError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -26,7 +27,7 @@ struct FatbinError : std::runtime_error {
 /// Throws FatbinError; compressed images are refused with the nvcc flag that avoids them (--no-compress).
 std::vector<PtxImage> read_fatbin(std::span<const std::byte> bytes);
 
-/// The fat binaries that lie one behind the other in `bytes`: the files of a program with relocatable device code.
+/// The fat binaries that lie one after the other in `bytes`: the files of a program with relocatable device code.
 /// Throws FatbinError.
 std::vector<std::span<const std::byte>> split_fatbins(std::span<const std::byte> bytes);
 

@@ -1,4 +1,4 @@
-// Makes one module of a program's several: relocatable device code, nvcc -rdc=true.
+// Makes one module out of a program's several: relocatable device code, nvcc -rdc=true.
 #pragma once
 
 #include <stdexcept>

@@ -47,7 +47,7 @@ enum class Type : std::uint8_t {
 std::uint32_t size_of(Type type);
 bool is_float(Type type);
 bool is_signed(Type type);
-/// `.u32` → Type::u32 …; `none` for a suffix that is no type.
+/// `.u32` → Type::u32 …; `none` for a suffix that is not a type.
 Type type_from_suffix(std::string_view suffix);
 
 /// A place in the learner's source, from `.loc`. `line` 0 means unknown. Inlined code has the chain of calls behind it:
@@ -118,7 +118,7 @@ struct Operand {
   std::uint64_t bits = 0;
   std::int64_t offset = 0;
   std::string name;
-  std::string part;  ///< what stands behind a register, "h1"; empty for the whole
+  std::string part;  ///< what stands after a register, "h1"; empty for the whole
   std::vector<Operand> elements;
 };
 
@@ -166,7 +166,7 @@ struct Module {
   const Function* find_function(std::string_view name) const;
 };
 
-/// The text is no PTX that this parser reads. `ptx_line` is 1-based.
+/// The text is not PTX that this parser reads. `ptx_line` is 1-based.
 struct ParseError : std::runtime_error {
   ParseError(const std::string& what, std::uint32_t line) : std::runtime_error(what), ptx_line(line) {}
   std::uint32_t ptx_line;

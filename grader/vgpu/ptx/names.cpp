@@ -160,7 +160,7 @@ bool expands_little(std::string_view mangled) {
   return true;
 }
 
-/// "12abc…" → the identifier of that length behind the number; empty when there is none.
+/// "12abc…" → the identifier of that length after the number; empty when there is none.
 std::string_view identifier_at(std::string_view text, std::size_t at) {
   std::size_t length = 0;
   const std::size_t first = at;
@@ -207,7 +207,7 @@ std::string_view strip_local_prefix(std::string_view name) {
   return name;
 }
 
-/// Without the counter that the compiler appends to tell copies apart: "xy$1", "xy$$2".
+/// Without the counter that the compiler appends to distinguish copies: "xy$1", "xy$$2".
 std::string_view strip_copy_number(std::string_view name) {
   std::size_t end = name.size();
   while (end > 0 && is_digit(name[end - 1])) --end;

@@ -13,7 +13,7 @@
 
 namespace scanlab::ptx {
 
-/// Tells equal names apart: "x", "x#2", "x#3" … PTX has no '#', so that no such name is taken already.
+/// Makes equal names distinct: "x", "x#2", "x#3" … PTX has no '#', so that no such name is taken already.
 class UniqueNames {
  public:
   std::string make(std::string_view name) {

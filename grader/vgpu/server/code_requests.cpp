@@ -143,7 +143,7 @@ std::int32_t Requests::load_module(std::span<const std::byte> fatbin, Answer& an
 std::int32_t Requests::find_kernel(const Request& request, std::string_view name, Answer& answer) {
   const auto attributes = device_.attributes(module_of(request.id), name);
   if (!attributes) {
-    const auto part = without_ptx_.extract(request.id);  // told once
+    const auto part = without_ptx_.extract(request.id);  // reported once
     return part.empty() ? wire::error::invalid_device_function : refuse_without_ptx(part.mapped());
   }
   if (kernels_.size() >= options_.max_kernels) return wire::error::memory_allocation;

@@ -16,7 +16,7 @@ class DataFlow {
     copies,     ///< to the host
     shares,     ///< what the device has written to memory that both use
     times,      ///< of events: the device's clock says how long a kernel ran
-    addresses,  ///< of new memory behind what kernels have allocated
+    addresses,  ///< of new memory, after what kernels have allocated
     launches,   ///< a bit each, since the host can measure how long each takes
   };
   enum class In {

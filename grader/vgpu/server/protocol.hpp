@@ -43,7 +43,7 @@ enum class Op : std::uint32_t {
   read_output,      ///< → bytes of device printf's text, at the start of the staging buffer
   memory_info,      ///< → bytes: free, value: all
   record_event,     ///< id: chosen by the program; remembers the device's own clock, after all that was asked before;
-                    ///< stream; value 1: its time only, its place in the stream was told before
+                    ///< stream; value 1: its time only, its place in the stream was reported before
   event_time,       ///< id → time: of the event's last record, in ns
   drop_event,       ///< id
   occupancy,        ///< id: kernel, bytes: threads, dynamic_shared → value: blocks a multiprocessor
@@ -61,7 +61,7 @@ enum class HostWait : std::uint64_t { none, stream, event, all };
 /// How `allocate` names the memory in messages.
 enum class Allocate : std::uint64_t { ordinary, managed, pinned, registered };
 
-/// Where the number of requests that the server has carried out lies, behind a staging buffer of so many bytes.
+/// Where the number of requests that the server has carried out lies, after a staging buffer of this many bytes.
 constexpr std::size_t progress_offset(std::size_t staging_bytes) {
   return (staging_bytes + 63) / 64 * 64;
 }
@@ -126,7 +126,7 @@ struct Reply {
   double time = 0;
 };
 
-/// The device as cudaGetDeviceProperties tells it; sizes in bytes.
+/// The device as cudaGetDeviceProperties describes it; sizes in bytes.
 struct DeviceFacts {
   char name[256] = {};
   std::uint32_t compute_major = 0, compute_minor = 0;

@@ -17,7 +17,7 @@ using wire::Request;
 
 namespace {
 
-/// What a place in memory, with a value or another place, can tell the device: bytes.
+/// What a place in memory, with a value or another place, can carry to the device: bytes.
 constexpr std::uint64_t bytes_of_a_choice = 8;
 
 /// What a GPU of the profile's kind would take for a copy; only ratios matter, but they should be sensible.
@@ -300,7 +300,7 @@ void Requests::handle(const Request& request, std::span<const std::byte> payload
   carry_out(request, payload, answer);
   if (uses_memory) {
     const std::uint64_t given = shares_.give();
-    // What the host has just put there itself is no news to it.
+    // What the host has just put there itself is not new to it.
     if (request.op == Op::launch || request.op == Op::copy_on_device) traffic.flow.leaves(DataFlow::Out::shares, given);
   }
   if (options_.work) report_after(request, answer.reply);

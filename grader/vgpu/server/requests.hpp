@@ -63,7 +63,7 @@ class Requests {
   /// Device printf's text that the program has not fetched.
   std::uint64_t unread_output_bytes() const { return output_.size() - output_read_; }
 
-  /// Counts anew. What is shared with the host already counts again.
+  /// Starts counting again. What is shared with the host already counts again.
   void reset_traffic();
   /// See Session::live_allocations.
   std::vector<std::string> live_allocations() const;
@@ -82,7 +82,7 @@ class Requests {
   };
 
   void hello(const wire::Request& request, Answer& answer);
-  /// A module that cannot be used: told like a fault of a kernel, since nobody else would tell why.
+  /// A module that cannot be used: reported like a fault of a kernel, since nothing else would say why.
   std::int32_t refuse_module(std::int32_t error, std::string headline, std::string advice);
   std::int32_t refuse_without_ptx(const std::string& why);
   std::int32_t load_module(std::span<const std::byte> fatbin, Answer& answer);
@@ -108,7 +108,7 @@ class Requests {
   void report_before(const wire::Request& request);
   void report_after(const wire::Request& request, const wire::Reply& reply);
   void report_host_wait(const wire::Request& request);
-  /// How much a launch can tell the device: what differs from the kernel's last one, and which kernel it is.
+  /// How much a launch can carry to the device: what differs from the kernel's last one, and which kernel it is.
   std::uint64_t news_of(const wire::Request& request, std::span<const std::byte> parameters);
   /// Frees what the program allocated and unloads its modules.
   void reset();

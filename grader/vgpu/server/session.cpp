@@ -74,7 +74,7 @@ struct Session::Impl {
       if (got == 0) return false;
       if (errno == EINTR) continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK) return false;
-      // Nothing is left to do: whoever asked before this recv has everything that was sent before.
+      // Nothing is left to do: a drain() that began before this recv has everything that was sent before.
       {
         const std::lock_guard hold(state);
         if (drains_done != wanted) {
@@ -138,7 +138,7 @@ struct Session::Impl {
       requests.answer(request, payload, answer);
       requests.staging().count_request();
     }
-    // Who asks for quiet where a reply is due gets it all the same.
+    // A request for quiet where a reply is due gets the reply all the same.
     return ((request.flags & wire::flag_quiet) && wire::may_be_quiet(request.op)) || send(answer);
   }
 

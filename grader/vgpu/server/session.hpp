@@ -1,4 +1,4 @@
-// One CUDA program's connection to a virtual GPU: answers its requests, and tells the judge what it did.
+// One CUDA program's connection to a virtual GPU: answers its requests, and reports to the judge what it did.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace scanlab::server {
 struct Traffic {
   std::uint64_t launches = 0;          ///< that started
   std::uint64_t refused_launches = 0;  ///< launch configuration errors
-  std::uint64_t unread_refusals = 0;   ///< those whose error the program has not asked for, if anybody could
+  std::uint64_t unread_refusals = 0;   ///< those whose error the program has not asked for, if it could
   std::uint64_t copies_to_device = 0, bytes_to_device = 0;
   std::uint64_t copies_to_host = 0, bytes_to_host = 0;
   std::uint64_t copies_on_device = 0, bytes_on_device = 0;
@@ -51,13 +51,13 @@ struct SessionOptions {
   /// only: a kernel and the host cannot talk while it runs.
   bool counts_data_flow = false;
   std::uint64_t max_shared_bytes = ~std::uint64_t{0};  ///< of all memory that is shared so at the same time
-  vgpu::WorkListener* work = nullptr;  ///< is told of the program's streams, in the serving thread; not owned
+  vgpu::WorkListener* work = nullptr;  ///< is notified of the program's streams, in the serving thread; not owned
 };
 
 /// Serves one program. The program is not trusted: a malformed request only closes its connection.
 ///
 /// Threads: serve() runs in one thread; everything else may be called from any other. The device is touched by serve()
-/// only while a request is handled, under lock(); so whoever holds lock() may use the device (memory, observers,
+/// only while a request is handled, under lock(); so a thread that holds lock() may use the device (memory, observers,
 /// schedule). Call drain() first to be sure that everything the program has submitted has run.
 class Session {
  public:
@@ -84,7 +84,7 @@ class Session {
   std::vector<vgpu::Fault> take_faults();
   Traffic traffic() const;
   void reset_traffic();
-  /// The same for whoever holds lock(): nothing that the program asks for comes between.
+  /// The same for a thread that holds lock(): nothing that the program asks for comes between.
   Traffic traffic(const std::unique_lock<std::mutex>& held) const;
   void reset_traffic(const std::unique_lock<std::mutex>& held);
   /// Why the connection was closed by this side ("request 7 has 12 bytes of unknown payload"); empty: it was not.

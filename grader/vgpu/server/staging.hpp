@@ -1,5 +1,5 @@
 // The buffer that copies travel through: a sealed memfd, so that the program that maps it cannot shrink it under us.
-// Behind it lies a page with the number of requests that have been carried out, so that the program can see, without
+// After it lies a page with the number of requests that have been carried out, so that the program can see, without
 // asking, whether what it has sent is done.
 #pragma once
 
@@ -20,7 +20,7 @@ class Staging {
   int fd() const { return fd_; }
   std::byte* data() const { return data_; }
   std::size_t size() const { return size_; }
-  /// Tells the program that one more of its requests is done. What it reads there is its own business.
+  /// Notifies the program that one more of its requests is done. What it reads there is its own business.
   void count_request() { std::atomic_ref(*done_).fetch_add(1, std::memory_order_release); }
 
  private:

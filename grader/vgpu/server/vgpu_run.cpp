@@ -326,13 +326,14 @@ int run(const Arguments& arguments) {
     return exit_usage;
   }
 
-  // The program's end of the connection is no proof of its end (it may have passed the socket on), so wait for both.
+  // The end of the connection does not prove that the program has ended (it may have passed the socket on): wait for
+  // both.
   int status = 0;
   std::thread reaper([&] {
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
     child_pid = 0;
-    if (WIFSIGNALED(status)) cancelled = true;  // nobody waits for its kernels any more
+    if (WIFSIGNALED(status)) cancelled = true;  // nothing waits for its kernels any more
     session.drain();
     session.stop();
   });

@@ -1,4 +1,4 @@
-// What requests say of the order of the program's work, for whoever listens to it.
+// What requests say about the order of the program's work, for the listener to it.
 #include "vgpu/server/requests.hpp"
 
 namespace scanlab::server {

@@ -61,8 +61,7 @@ void check_module(const ptx::Module& module) {
     if (line.file >= module.files.size()) broken("a file that does not exist");
 }
 
-// ---- ptx: one or several files, with '\f' between them, parsed, linked, decoded
-// --------------------------------------
+// ---- ptx: one or several files, with '\f' between them, parsed, linked, decoded -------------------------------------
 
 void run_ptx(Bytes input) {
   const std::string text = text_of(input);
@@ -95,8 +94,7 @@ void run_ptx(Bytes input) {
   }
 }
 
-// ---- kernels: 16 bytes that say how to launch, then PTX; run under all checks
-// -----------------------------------------
+// ---- kernels: 16 bytes that say how to launch, then PTX; run under all checks ---------------------------------------
 
 constexpr std::size_t header_bytes = 16;
 
@@ -178,7 +176,7 @@ void run_kernels(Bytes input) {
   const std::string text = text_of(input.subspan(header_bytes));
   const bool is_checked = (how.flags & 12) != 4;
   const Ran first = run_once(text, how, is_checked, 1);
-  // On several threads of the host nothing comes out otherwise.
+  // On several threads of the host the result is the same.
   if ((how.flags & 12) == 4 && run_once(text, how, is_checked, 2) != first) broken("threads change a result");
 }
 
@@ -191,8 +189,7 @@ std::string change_kernels(std::string input, const std::vector<std::string>& ot
   return input.substr(0, header_bytes) + changed_text(input.substr(header_bytes), others, random);
 }
 
-// ---- fatbin
-// -----------------------------------------------------------------------------------------------------------
+// ---- fatbin ---------------------------------------------------------------------------------------------------------
 
 void run_fatbin(Bytes input) {
   const auto bytes = std::as_bytes(input);

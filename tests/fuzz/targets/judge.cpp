@@ -13,10 +13,9 @@ namespace {
 
 using namespace grade;
 
-// ---- runner: deeds of a program that never writes an output (tests/autograder/fuzz_runner.cpp)
-// ------------------------
+// ---- runner: actions of a program that never writes an output (tests/autograder/fuzz_runner.cpp) --------------------
 
-constexpr std::size_t deed_bytes = 16, most_deeds = 32;
+constexpr std::size_t action_bytes = 16, most_actions = 32;
 
 std::string runner;
 
@@ -51,13 +50,13 @@ Plan make_plan() {
 }
 
 void run_runner(Bytes input) {
-  std::string deeds;
-  for (const std::uint8_t byte : input.first(std::min(input.size(), most_deeds * deed_bytes))) {
+  std::string actions;
+  for (const std::uint8_t byte : input.first(std::min(input.size(), most_actions * action_bytes))) {
     constexpr char digits[] = "0123456789abcdef";
-    deeds += digits[byte / 16];
-    deeds += digits[byte % 16];
+    actions += digits[byte / 16];
+    actions += digits[byte % 16];
   }
-  setenv("FUZZ_DEEDS", deeds.c_str(), 1);
+  setenv("FUZZ_ACTIONS", actions.c_str(), 1);
   const Plan plan = make_plan();
   const bool is_virtual = !input.empty() && input[0] % 2 == 0;
   const std::unique_ptr<Device> device =
@@ -77,11 +76,10 @@ void run_runner(Bytes input) {
 }
 
 std::string change_runner(std::string input, const std::vector<std::string>& others, Random& random) {
-  return change_records(std::move(input), deed_bytes, others, random);
+  return change_records(std::move(input), action_bytes, others, random);
 }
 
-// ---- plan
-// -------------------------------------------------------------------------------------------------------------
+// ---- plan -----------------------------------------------------------------------------------------------------------
 
 void run_plan(Bytes input) {
   try {

@@ -29,7 +29,7 @@ struct Target {
 
 extern const Target ptx_target, kernels_target, fatbin_target, session_target, runner_target, plan_target;
 
-/// What must always be so is not: libFuzzer keeps the input.
+/// Something that must always hold does not: libFuzzer keeps the input.
 [[noreturn]] inline void broken(const std::string& what) {
   std::fprintf(stderr, "BROKEN: %s\n", what.c_str());
   std::abort();

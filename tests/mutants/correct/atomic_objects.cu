@@ -11,7 +11,7 @@ using device_atomic = cuda::atomic<T, cuda::thread_scope_device>;
 struct Baton {
   device_atomic<int> taken{0};
   device_atomic<int> turn{0};
-  Element sum;  // of all tiles before `turn`: whoever's turn it is may read and write it
+  Element sum;  // of all tiles before `turn`: the block whose turn it is may read and write it
 };
 
 constexpr int threads = 128, items = section_size / threads;

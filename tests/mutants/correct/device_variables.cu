@@ -36,7 +36,7 @@ __global__ void domino(const Element* x, Element* y, int n, int shift, int call,
 
   if (t == 0) {
     section = atomicAdd(&g_ticket, 1);
-    // Whoever takes the last ticket puts the counter back for the next call: nobody asks for one after that.
+    // The thread that takes the last ticket resets the counter for the next call: none asks for one after that.
     if (section == sections - 1) atomicExch(&g_ticket, 0);
   }
   __syncthreads();
@@ -90,7 +90,7 @@ static void scan(const Element* x, Element* y, int n, int shift) {
   static int call = 0;
   if (n == 0) return;
   int sections = (n - 1) / section_size + 1;
-  if (++call == INT_MAX) {  // the numbers are used up: begin anew
+  if (++call == INT_MAX) {  // the numbers are used up: start again
     void* flags;
     SCANLAB_CUDA_CHECK(cudaGetSymbolAddress(&flags, g_flag));
     SCANLAB_CUDA_CHECK(cudaMemset(flags, 0, MAX_SECTIONS * sizeof(int)));

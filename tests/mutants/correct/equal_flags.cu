@@ -23,7 +23,7 @@ __global__ void count(const Element* x, int* d_kept, int n) {
   __syncthreads();
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
     if (!keep(x[i])) continue;
-    const auto kept = cg::coalesced_threads();  // whoever is here now: one of them adds for all
+    const auto kept = cg::coalesced_threads();  // the lanes that are here now: one of them adds for all
     if (kept.thread_rank() == 0) atomicAdd(&s_kept, (int)kept.size());
   }
   __syncwarp();

@@ -42,7 +42,7 @@ __device__ Element scan_group(Element element) {
 __device__ Element scan_warp(Element element) {
   const int lane = threadIdx.x % 32, group = lane / 8;
   element = scan_group<8>(element);
-  // Lane k of each group of four takes what group k sums up to; then everyone asks lane `group - 1`.
+  // Lane k of each group of four takes what group k sums up to; then every lane asks lane `group - 1`.
   const Element sums = scan_group<4>(Words(element).from(lane % 4 * 8 + 7, 32));
   const Element before = Words(sums).from(group - 1, 4);
   return group > 0 ? before + element : element;

@@ -44,7 +44,7 @@ __global__ void count_kernel(const Element* d_x, int* d_kept, Counts counts, int
     counts.d_before[blockIdx.x] = total;
     __threadfence();  // the count is there before this block is counted as done
     s_is_last = atomicInc(&blocks_done, gridDim.x - 1) == gridDim.x - 1;
-    __threadfence();  // and who is last sees the counts of all that were done before
+    __threadfence();  // and the last block sees the counts of all that were done before
   }
   __syncthreads();
   if (!s_is_last) return;

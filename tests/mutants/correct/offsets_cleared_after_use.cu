@@ -58,7 +58,7 @@ __global__ void scan_kernel(const float* in, float* out, int n, int shift) {
 
 __global__ void offset_kernel(float* out, int n) {
   const float offset = offsets[blockIdx.x];
-  __syncthreads();  // everyone has read it
+  __syncthreads();  // all threads have read it
   if (threadIdx.x == 0) offsets[blockIdx.x] = 0.0f;
   if (blockIdx.x == 0) return;  // the whole block
   for (int p = threadIdx.x; p < section_size; p += blockDim.x) {

@@ -85,7 +85,7 @@ __global__ void distribute(const Element* d_x, Element* d_y, int* d_kept, unsign
   }
 }
 
-/// Each thread swaps pairs that nobody else touches.
+/// Each thread swaps pairs that no other thread touches.
 __global__ void turn_round(Element* d_y, const int* d_kept, int n) {
   Element* const others = d_y + *d_kept;
   const int count = n - *d_kept;

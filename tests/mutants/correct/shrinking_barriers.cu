@@ -22,7 +22,7 @@ __global__ void two_trees(const Element* d_x, Element* d_y, int n) {
   }
   __syncthreads();
 
-  // Up: a level has half as many workers as the one below. Who has nothing more to do goes on to the other tree.
+  // Up: a level has half as many workers as the one below. Warps with nothing left to do go on to the other tree.
   for (int stride = 1, workers = threads; workers > 0; stride *= 2, workers /= 2) {
     if (t >= whole_warps(workers)) break;
     if (t < workers) {
@@ -32,7 +32,7 @@ __global__ void two_trees(const Element* d_x, Element* d_y, int n) {
     if (workers > 1) sync_first(whole_warps(workers), 1);  // the next level's workers are among these
   }
   // Down: each level's barrier also lets in those that have waited since they left the first tree. They find its sums
-  // complete: whoever wrote them has passed a barrier with one who is here.
+  // complete: the threads that wrote them have passed a barrier with one that is here.
   for (int stride = section_size / 4, workers = 1; stride > 0; stride /= 2, workers = 2 * workers + 1) {
     if (t >= whole_warps(workers)) continue;
     // A number for each count: later warps wait at theirs already, while the first ones still use others.

@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(tile::threads)
         for (int k = 0; k < tile::lanes; ++k) vectors[v].values[k] = i + k < n ? d_x[i + k] : identity();
       }
     }
-    // Each warp scans its vectors' sums, and tells the others; then each thread looks up what is before it.
+    // Each warp scans its vectors' sums, and publishes them; then each thread looks up what is before it.
 #pragma unroll
     for (int v = 0; v < tile::vectors; ++v) {
       Element sum = identity();

@@ -3,7 +3,7 @@
 
 #include "scanlab.cuh"
 
-constexpr unsigned everyone = ~0u;
+constexpr unsigned full_mask = ~0u;
 constexpr int in_a_row = 4;
 constexpr int block_size = section_size / in_a_row;
 constexpr int warps = block_size / 32;
@@ -14,11 +14,11 @@ struct alignas(in_a_row * sizeof(Element) > 16 ? 16 : in_a_row * sizeof(Element)
 
 #ifdef SCANLAB_ELEMENT_AFFINE
 __device__ Element from_below(Element e, int distance) {
-  return {__shfl_up_sync(everyone, e.a, distance), __shfl_up_sync(everyone, e.b, distance)};
+  return {__shfl_up_sync(full_mask, e.a, distance), __shfl_up_sync(full_mask, e.b, distance)};
 }
 #else
 __device__ Element from_below(Element e, int distance) {
-  return __shfl_up_sync(everyone, e, distance);
+  return __shfl_up_sync(full_mask, e, distance);
 }
 #endif
 

@@ -20,7 +20,7 @@ struct WarpExchange {
     for (int k = 0; k < kItems; ++k) cells[cell(k * kWarp + lane)] = items[k];
     __syncwarp();
     for (int k = 0; k < kItems; ++k) items[k] = cells[cell(lane * kItems + k)];
-    __syncwarp();  // everybody has read: the cells may be written again
+    __syncwarp();  // all lanes have read: the cells may be written again
   }
 
   __device__ void runs_to_rows(Element (&items)[kItems], int lane) {

@@ -49,7 +49,7 @@ __global__ void scan_kernel(const Element* d_x, Element* d_y, Message* d_message
   const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
   if (lane == 0) s_messages[warp].number = 0;
   while (true) {
-    __syncthreads();  // all messages have been read, so that they may be written anew
+    __syncthreads();  // all messages have been read, so that they may be written again
     if (threadIdx.x == 0) s_section = atomicAdd(d_taken, 1);
     __syncthreads();
     const int section = s_section, number = section + 1;

@@ -6,7 +6,7 @@
 namespace scanlab::vgpu {
 namespace {
 
-/// True when all words of a request of one word a lane lie within as many as there are banks: then no bank has two.
+/// True when all words of a request of one word per lane lie within as many as there are banks: then no bank has two.
 bool lies_in_one_row(const Access& a) {
   if (a.is_affine() || a.mask != full_mask || a.bytes > bank_bytes) return false;
   std::uint32_t low = ~0u, high = 0;
@@ -20,7 +20,7 @@ bool lies_in_one_row(const Access& a) {
 
 /// Most different words in any bank, of the lanes [first, end) of a request.
 unsigned most_words(const Access& a, unsigned first, unsigned end, unsigned words) {
-  // Mostly every bank is asked for one word.
+  // Usually every bank is asked for one word.
   std::uint64_t word_of[banks];
   std::uint32_t used = 0;
   bool conflicts = false;

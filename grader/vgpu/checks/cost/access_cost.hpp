@@ -10,8 +10,8 @@ inline constexpr unsigned bank_bytes = 4;
 inline constexpr unsigned sector_bytes = 32;
 
 /// Passes over the banks that a request takes: the most different 4-byte words in any bank. A request of 8 or 16 bytes
-/// a lane is carried out in halves or quarters of the warp, so that each moves at most 128 bytes (CUDA C++ Programming
-/// Guide, "Shared memory").
+/// per lane is carried out in halves or quarters of the warp, so that each moves at most 128 bytes (CUDA C++
+/// Programming Guide, "Shared memory").
 unsigned passes(const Access& access);
 
 /// Passes that a request of this width takes without conflicts: one for each group of lanes that takes part.

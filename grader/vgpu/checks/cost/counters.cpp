@@ -125,7 +125,7 @@ void Counters::stores(const AccessRun& run) {
 }
 
 void Counters::atomic(const Access& a) {
-  if (!a.phase) counts_.atomics += static_cast<unsigned>(std::popcount(a.mask));  // waiting at an mbarrier is none
+  if (!a.phase) counts_.atomics += static_cast<unsigned>(std::popcount(a.mask));  // waiting at an mbarrier is not one
   access(a);
 }
 

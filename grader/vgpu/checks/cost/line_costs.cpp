@@ -62,7 +62,7 @@ void LineCosts::kernel_end() {
 }
 
 void LineCosts::request(const Access& a, std::uint64_t times) {
-  Line& line = running_[a.who.line];
+  Line& line = running_[a.actor.line];
   if (a.space == ptx::StateSpace::shared) {
     line.requests += times;
     if (is_row(a)) return;
@@ -90,16 +90,16 @@ void LineCosts::requests(const AccessRun& run) {
   for (unsigned k = 0; k < run.count; ++k) request(run.of(k), 1);
 }
 
-void LineCosts::branch(const Actor& who, Mask active, Mask taken) {
-  Line& line = running_[who.line];
+void LineCosts::branch(const Actor& actor, Mask active, Mask taken) {
+  Line& line = running_[actor.line];
   ++line.branches;
   if (!taken || taken == active) return;
   ++line.divergent;
   line.lanes_apart += std::min(lanes(taken), lanes(active & ~taken));
 }
 
-void LineCosts::barrier_complete(const Actor& who, std::uint32_t, Meeting) {
-  ++running_[who.line].barriers;
+void LineCosts::barrier_complete(const Actor& actor, std::uint32_t, Meeting) {
+  ++running_[actor.line].barriers;
 }
 
 std::unique_ptr<Observer> LineCosts::fork() const {
@@ -116,7 +116,7 @@ void LineCosts::join(Observer& fork) {
 
 namespace {
 
-/// What a line costs beyond what it needs; 0: nothing that is worth a word.
+/// What a line costs beyond what it needs; 0: nothing worth reporting.
 std::uint64_t excess(const auto& line, Cost cost) {
   switch (cost) {
     case Cost::bank_conflicts:

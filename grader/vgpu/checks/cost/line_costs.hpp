@@ -1,8 +1,8 @@
 // Where the work is: which lines of the learner's source make shared memory take extra passes, move more of global
-// memory than they use, send the lanes of a warp apart, or stand at a barrier.
+// memory than they use, make the lanes of a warp diverge, or stand at a barrier.
 //
-// These are costs and no mistakes: the best solution of a lab may have them. So they are told where somebody has asked
-// for costs: with a count that is beyond its limit, and with `run --counters`.
+// These are costs, not mistakes: the best solution of a lab may have them. So they are reported only where costs were
+// asked for: with a count that is beyond its limit, and with `run --counters`.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class LineCosts : public Observer {
   enum class Cost : std::uint8_t { bank_conflicts, sectors, divergence, barriers };
 
   /// The lines that cost most, with the most expensive first: at most `most`, of all launches since the last reset. Of
-  /// bank conflicts and sectors only lines that have more than they need; of branches those that send lanes apart.
+  /// bank conflicts and sectors only lines that have more than they need; of branches those that diverge.
   std::vector<Finding> findings(Cost cost, std::size_t most = 3) const;
   void reset() {
     lines_.clear();
@@ -37,8 +37,8 @@ class LineCosts : public Observer {
   void loads(const AccessRun& run) override { requests(run); }
   void stores(const AccessRun& run) override { requests(run); }
   void atomic(const Access& access) override { request(access, 1); }
-  void branch(const Actor& who, Mask active, Mask taken) override;
-  void barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) override;
+  void branch(const Actor& actor, Mask active, Mask taken) override;
+  void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
   std::unique_ptr<Observer> fork() const override;
   void join(Observer& fork) override;
 
@@ -52,7 +52,7 @@ class LineCosts : public Observer {
     std::string array;                        ///< that it touches
     std::uint64_t global_requests = 0, sectors = 0, global_bytes = 0;
     std::uint64_t branches = 0, divergent = 0, lanes_apart = 0;  ///< the last: on the smaller sides of divergent ones
-    std::uint64_t barriers = 0;                                  ///< completed, once a block each
+    std::uint64_t barriers = 0;                                  ///< completed, each once per block
 
     bool is_used() const { return requests || global_requests || branches || barriers; }
     void add(const Line& other);

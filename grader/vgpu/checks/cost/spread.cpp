@@ -72,10 +72,10 @@ Spread::Running& Spread::running(std::uint64_t block) {
 }
 
 void Spread::executed(Mask, std::uint64_t count) {
-  const Executing& who = executing();
-  std::vector<std::uint64_t>& instructions = running(who.block).instructions;
-  if (instructions.size() <= who.warp) instructions.resize(who.warp + 1);
-  instructions[who.warp] += count;
+  const Executing& current = executing();
+  std::vector<std::uint64_t>& instructions = running(current.block).instructions;
+  if (instructions.size() <= current.warp) instructions.resize(current.warp + 1);
+  instructions[current.warp] += count;
 }
 
 void Spread::block_end(std::uint64_t block, std::uint32_t) {
@@ -96,7 +96,7 @@ void Spread::join(Observer& fork) {
 
 void Spread::touch(const Access& a) {
   if ((a.space != ptx::StateSpace::global && a.space != ptx::StateSpace::constant) || a.mask == 0) return;
-  Ranges& words = running(a.who.block).words;
+  Ranges& words = running(a.actor.block).words;
   const auto first = static_cast<unsigned>(std::countr_zero(a.mask));
   const auto last = 31 - static_cast<unsigned>(std::countl_zero(a.mask));
   const bool has_no_gap = std::popcount(a.mask) == static_cast<int>(last - first + 1);

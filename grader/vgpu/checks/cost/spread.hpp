@@ -26,7 +26,7 @@ class Ranges {
     std::uint64_t begin, end;
   };
   static constexpr std::size_t first_merge = 64;
-  std::vector<Range> ranges_;  ///< up to the last merge apart and rising
+  std::vector<Range> ranges_;  ///< up to the last merge apart and ascending
   std::size_t next_merge_ = first_merge;
 };
 
@@ -38,8 +38,9 @@ class Spread : public Observer {
   /// or written, if these are several times as many: a block that stays may scan many sections. Blocks have to run one
   /// after the other, as by index: then what a block waits for is there, and waiting takes few instructions.
   std::uint64_t busiest_warp() const { return warp_ + launch_warp_; }
-  /// Different 4-byte words of global memory that the block of each launch with most of them has read or written. To
-  /// look at a word again and again adds nothing. Blocks have to run side by side, or the first may take all the work.
+  /// Different 4-byte words of global memory that the block of each launch with most of them has read or written.
+  /// Looking at a word again and again adds nothing. Blocks have to run side by side, or the first may take all the
+  /// work.
   std::uint64_t busiest_block() const { return block_ + launch_block_; }
   static constexpr std::uint64_t section_words = 2048;  ///< 1024 floats in, 1024 out
   void reset();

@@ -59,18 +59,18 @@ void StepTracer::atomic(const Access& access) {
   add(access, TracedAccess::Does::atomic);
 }
 
-void StepTracer::barrier_complete(const Actor& who, std::uint32_t, Meeting) {
-  if (who.block != block_) return;
-  launches_.back().barriers.push_back(place_of(who.line));
+void StepTracer::barrier_complete(const Actor& actor, std::uint32_t, Meeting) {
+  if (actor.block != block_) return;
+  launches_.back().barriers.push_back(place_of(actor.line));
   std::ranges::fill(warp_syncs_, 0);
 }
 
-void StepTracer::warp_sync(const Actor& who, Mask) {
-  if (who.block == block_) ++warp_syncs_[who.warp];
+void StepTracer::warp_sync(const Actor& actor, Mask) {
+  if (actor.block == block_) ++warp_syncs_[actor.warp];
 }
 
 void StepTracer::add(const Access& access, TracedAccess::Does does) {
-  if (access.who.block != block_) return;
+  if (access.actor.block != block_) return;
   TracedLaunch& launch = launches_.back();
   if (launch.accesses.size() >= most_accesses_) {
     launch.left_out += static_cast<unsigned>(std::popcount(access.mask));
@@ -83,10 +83,10 @@ void StepTracer::add(const Access& access, TracedAccess::Does does) {
     TracedAccess a;
     a.does = does;
     a.interval = static_cast<std::uint32_t>(launch.barriers.size());
-    a.warp_syncs = warp_syncs_[access.who.warp];
-    a.thread = access.who.warp * warp_size + lane;
+    a.warp_syncs = warp_syncs_[access.actor.warp];
+    a.thread = access.actor.warp * warp_size + lane;
     a.array = found->array;
-    a.place = place_of(access.who.line);
+    a.place = place_of(access.actor.line);
     a.bytes = access.bytes;
     a.offset = found->offset;
     std::optional<LaneValue> value;

@@ -1,5 +1,5 @@
 // Step traces: what each thread of one block reads and writes, and in which barrier interval. It judges nothing; what
-// the values mean is for whoever asked (grader/tracer).
+// the values mean is for its caller (grader/tracer).
 #pragma once
 
 #include <array>
@@ -65,8 +65,8 @@ class StepTracer : public Observer {
   void load(const Access& access) override;
   void store(const Access& access) override;
   void atomic(const Access& access) override;
-  void barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) override;
-  void warp_sync(const Actor& who, Mask lanes) override;
+  void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
+  void warp_sync(const Actor& actor, Mask lanes) override;
 
  private:
   struct Found {

@@ -37,7 +37,7 @@ void Waits::read(const Access& access, Warp& warp) {
   each_word(access, [&](std::uint64_t word) {
     std::uint64_t& last = warp.read[word];
     const auto found = written_.find(word);
-    if (found != written_.end() && found->second.block != access.who.block) {
+    if (found != written_.end() && found->second.block != access.actor.block) {
       const bool waited = last != 0 && last < found->second.time;
       warp.place = std::max(warp.place, found->second.place + waited);
     }
@@ -48,23 +48,23 @@ void Waits::read(const Access& access, Warp& warp) {
 
 void Waits::write(const Access& access, const Warp& warp) {
   ++time_;
-  each_word(access, [&](std::uint64_t word) { written_[word] = {access.who.block, time_, warp.place}; });
+  each_word(access, [&](std::uint64_t word) { written_[word] = {access.actor.block, time_, warp.place}; });
 }
 
 void Waits::load(const Access& access) {
-  if (access.space == ptx::StateSpace::global) read(access, warp_of(access.who));
+  if (access.space == ptx::StateSpace::global) read(access, warp_of(access.actor));
 }
 
 void Waits::store(const Access& access) {
   if (access.space != ptx::StateSpace::global) return;
-  Warp& warp = warp_of(access.who);
+  Warp& warp = warp_of(access.actor);
   warp.read.clear();
   write(access, warp);
 }
 
 void Waits::atomic(const Access& access) {
   if (access.space != ptx::StateSpace::global) return;
-  Warp& warp = warp_of(access.who);
+  Warp& warp = warp_of(access.actor);
   read(access, warp);
   write(access, warp);
 }

@@ -1,4 +1,4 @@
-// How long the line of blocks is in which each waits for the one before it.
+// The length of the line of blocks in which each waits for the one before it.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace scanlab::vgpu {
 
-/// Follows who waits for whom through global memory. A warp has waited for another block's when it reads a word again
-/// and finds that the other has written it since. It stands one place further back in the line than the other stood
-/// when it wrote: so the longest line is the least number of waits that must come one after the other, in this run.
-/// Blocks have to run side by side for that, as under the random schedule.
+/// Follows which warp waits for which block through global memory. A warp has waited for another block's when it reads
+/// a word again and finds that the other has written it since. It stands one place further back in the line than the
+/// other stood when it wrote: so the longest line is the least number of waits that must come one after the other, in
+/// this run. Blocks have to run side by side for that, as under the random schedule.
 class Waits : public Observer {
  public:
   /// The longest line since the last reset.
@@ -34,7 +34,7 @@ class Waits : public Observer {
     std::unordered_map<std::uint64_t, std::uint64_t> read;  ///< when it last read a word, since it last stored one
   };
 
-  Warp& warp_of(const Actor& who) { return warps_[who.block << 6 | who.warp]; }
+  Warp& warp_of(const Actor& actor) { return warps_[actor.block << 6 | actor.warp]; }
   void read(const Access& access, Warp& warp);
   void write(const Access& access, const Warp& warp);
 

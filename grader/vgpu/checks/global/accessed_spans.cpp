@@ -7,7 +7,7 @@
 namespace scanlab::vgpu {
 namespace {
 
-/// Of a span, what lies in [low, high): the first byte.
+/// The first byte of a span that lies in [low, high).
 std::optional<Address> first_byte_in(const Span& s, Address low, Address high) {
   low = std::max(low, s.begin);
   high = std::min(high, s.end);
@@ -51,7 +51,7 @@ std::optional<Address> first_common_byte(const Span& a, const Span& b) {
   if (low >= high) return {};
   if (a.period == 0) return first_byte_in(b, low, high);
   if (b.period == 0) return first_byte_in(a, low, high);
-  // Piece by piece of the one with fewer of them, until the two stand to each other as at the beginning.
+  // Piece by piece of the one with fewer of them, until the two are offset as at the beginning.
   const Span &wide = a.period >= b.period ? a : b, &narrow = a.period >= b.period ? b : a;
   const std::uint64_t steps = narrow.period / std::gcd(wide.period, narrow.period);
   Address piece = low - (low - wide.begin) % wide.period;
@@ -85,7 +85,7 @@ void AccessedSpans::add(Address first, std::int64_t stride, std::uint64_t count,
   if (!spans.empty()) {
     Span& last = spans.back();
     if (join(last, span)) return;
-    Span joined = span;  // blocks may run by falling index
+    Span joined = span;  // blocks may run by descending index
     if (join(joined, last)) {
       last = joined;
       return;
@@ -108,14 +108,14 @@ void AccessedSpans::tidy_all() {
 
 std::vector<AccessedSpan> AccessedSpans::list() {
   tidy_all();
-  std::vector<AccessedSpan> touches;
-  touches.reserve(count_);
+  std::vector<AccessedSpan> result;
+  result.reserve(count_);
   for (std::size_t k = 0; k < used_; ++k)
     for (const std::vector<Span>* spans : {&groups_[k].even, &groups_[k].strided})
-      for (const Span& span : *spans) touches.push_back({span, groups_[k].site});
+      for (const Span& span : *spans) result.push_back({span, groups_[k].site});
   const auto begin = [](const AccessedSpan& t) { return t.span.begin; };
-  if (!std::ranges::is_sorted(touches, {}, begin)) std::ranges::stable_sort(touches, {}, begin);
-  return touches;
+  if (!std::ranges::is_sorted(result, {}, begin)) std::ranges::stable_sort(result, {}, begin);
+  return result;
 }
 
 void AccessedSpans::clear() {

@@ -39,14 +39,14 @@ struct AccessedSpan {
   bool operator==(const AccessedSpan&) const = default;
 };
 
-/// Puts together the touches of one piece of work.
+/// Collects the spans that one piece of work accesses.
 class AccessedSpans {
  public:
   /// `count` pieces of `length` bytes, `stride` after each other.
   void add(Address first, std::int64_t stride, std::uint64_t count, std::uint64_t length, const AccessSite& site);
   /// There are more spans than can be kept: the rest is missing.
   bool is_too_large() const { return is_too_large_; }
-  /// By rising first byte.
+  /// By ascending first byte.
   std::vector<AccessedSpan> list();
   void clear();
 

@@ -34,7 +34,7 @@ Mask BlockView::unordered(std::uint64_t block, std::uint32_t warp, Mask lanes, M
     lanes = clocks().unordered(warp, lanes, stamp_of(when), thread);
     if (!lanes) return 0;
   }
-  return sight(thread).known.unknown(block, warp, lanes, when);
+  return knowledge_of(thread).known.unknown(block, warp, lanes, when);
 }
 
 void BlockView::fence(unsigned warp, Mask lanes, Access::Scope scope) {
@@ -64,7 +64,7 @@ void BlockView::meet(unsigned warp, Mask lanes) {
     is_same = is_same && of[l].known.is_same(of[first].known) && of[l].settled.is_same(of[first].settled);
   });
   if (is_same) return;
-  Sight all = of[first];
+  Knowledge all = of[first];
   for_each_lane_of(lanes & (lanes - 1), [&](unsigned l) {
     all.known.add(of[l].known);
     all.settled.add(of[l].settled);
@@ -72,12 +72,12 @@ void BlockView::meet(unsigned warp, Mask lanes) {
   for_each_lane_of(lanes, [&](unsigned l) { of[l] = all; });
 }
 
-void BlockView::strong_access(const Access& a, BlockSync::Touches touches) {
+void BlockView::strong_access(const Access& a, BlockSync::Effect effect) {
   if (a.phase)
     sync_.mbarrier(a);
   else
-    sync_.strong_access(a, touches);
-  // Who synchronises in shared memory passes on all it knows, whatever the details.
+    sync_.strong_access(a, effect);
+  // A thread that synchronises in shared memory passes on all it knows, whatever the details.
   if (is_apart_ && a.space == ptx::StateSpace::shared) unite();
 }
 
@@ -85,8 +85,8 @@ void BlockView::publish(unsigned warp, Mask lanes) {
   OfWarp& of = own(warp);
   if (clocks().is_known_in(warp, 0)) {
     const OfBlock known = own_knowledge(warp, lanes);
-    const Sight before = of[static_cast<unsigned>(std::countr_zero(lanes))];
-    Sight after = before;
+    const Knowledge before = of[static_cast<unsigned>(std::countr_zero(lanes))];
+    Knowledge after = before;
     after.known.add(block_, known, levels_);
     for_each_lane_of(lanes, [&](unsigned l) {
       if (of[l].known.is_same(before.known))
@@ -105,9 +105,9 @@ void BlockView::acquire(unsigned thread, const GridClock& clock) {
 
 void BlockView::settle(unsigned warp, Mask lanes) {
   for_each_lane_of(lanes, [&](unsigned l) {
-    const Sight& s = sight(warp * warp_size + l);
+    const Knowledge& s = knowledge_of(warp * warp_size + l);
     if (!s.settled.is_same(s.known)) {
-      Sight& to = own(warp)[l];
+      Knowledge& to = own(warp)[l];
       to.settled = to.known;
     }
   });
@@ -136,7 +136,7 @@ BlockView::OfWarp& BlockView::own(unsigned warp) {
 void BlockView::unite() {
   for (auto& of : own_) {
     if (!of) continue;
-    for (const Sight& s : *of) {
+    for (const Knowledge& s : *of) {
       common_.known.add(s.known);
       common_.settled.add(s.settled);
     }

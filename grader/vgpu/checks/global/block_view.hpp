@@ -3,10 +3,11 @@
 //
 // Within the block the rules are those for shared memory (block_sync.hpp). Between blocks, the PTX memory model has it
 // that what a thread has done, and all that has happened before that, becomes visible to others by a fence with the
-// scope of the device (or a release), and a store or an atomic behind it that somebody sees. It is the same whether the
-// thread that fences is the one that stores: a fence, a barrier of the block, and then a store by another thread will
-// do, as will writes of all threads, a barrier, and a fence of one. Whoever sees the store knows. That the reader needs
-// a fence too is PTX's rule, but much correct code has none there: that is only kept apart (`settled`).
+// scope of the device (or a release), and a store or an atomic after it that another thread sees. It is the same
+// whether the thread that fences is the one that stores: a fence, a barrier of the block, and then a store by another
+// thread will do, as will writes of all threads, a barrier, and a fence of one. Any thread that sees the store knows.
+// That the reader needs a fence too is PTX's rule, but much correct code has none there: that is only kept apart
+// (`settled`).
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@ namespace scanlab::vgpu {
 class BlockView {
  public:
   /// What a thread knows of other blocks, and what of its own block it has made visible to them.
-  struct Sight {
+  struct Knowledge {
     GridClock known;
     GridClock settled;  ///< as much of it as has a fence on the reader's side too
   };
@@ -34,7 +35,7 @@ class BlockView {
   std::uint64_t block() const { return block_; }
   const BlockClocks& clocks() const { return sync_.clocks(); }
   Moment now(unsigned warp) const { return moment(interval_, clocks().now(warp)); }
-  const Sight& sight(unsigned thread) const {
+  const Knowledge& knowledge_of(unsigned thread) const {
     if (!is_apart_) return common_;
     const auto& own = own_[thread / warp_size];
     return own ? (*own)[thread % warp_size] : common_;
@@ -53,7 +54,7 @@ class BlockView {
   void complete(std::uint32_t id, Observer::Meeting meeting);
   void meet(unsigned warp, Mask lanes);
   /// In shared or global memory: what it orders within the block.
-  void strong_access(const Access& access, BlockSync::Touches touches);
+  void strong_access(const Access& access, BlockSync::Effect effect);
 
   /// A release by these lanes comes: what they have done becomes visible with it.
   void publish(unsigned warp, Mask lanes);
@@ -67,10 +68,10 @@ class BlockView {
   bool has_seen(unsigned thread, std::uint64_t order);
 
  private:
-  using OfWarp = std::array<Sight, warp_size>;
+  using OfWarp = std::array<Knowledge, warp_size>;
 
   OfWarp& own(unsigned warp);
-  /// Whatever one thread knows all know from now on.
+  /// From now on all threads know whatever one of them knows.
   void unite();
   OfBlock own_knowledge(unsigned warp, Mask lanes) const;
 
@@ -78,7 +79,7 @@ class BlockView {
   unsigned levels_ = 0;
   std::uint32_t interval_ = 1;  ///< grows at each barrier of the whole block
   BlockSync sync_;
-  Sight common_;
+  Knowledge common_;
   bool is_apart_ = false;
   std::vector<std::unique_ptr<OfWarp>> own_;  ///< of each warp whose lanes know something else; empty ones: they do not
   std::vector<Mask> block_fenced_;            ///< of each warp the lanes that have executed a fence for the block only

@@ -28,7 +28,7 @@ inline bool can_race(GlobalHow a, GlobalHow b) {
   return !a.is_strong || !b.is_strong || a.is_for_block || b.is_for_block;
 }
 
-/// Who accesses, how, and when.
+/// Which lanes access it, how, and when.
 struct PastAccess {
   Moment when = 0;
   std::uint64_t order = 0;  ///< among all accesses of the launch
@@ -49,7 +49,7 @@ struct GlobalConflict {
   enum class Cause : std::uint8_t {
     unordered,
     lanes_of_one,  ///< two lanes of one store, with different values
-    no_fence,      ///< a flag was set behind the earlier one and seen before the later one, but there was no fence
+    no_fence,      ///< a flag was set after the earlier one and seen before the later one, but there was no fence
     reader_fence,  ///< as before, with the writer's fence, and without the reader's
   };
   struct Side {

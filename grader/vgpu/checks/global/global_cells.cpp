@@ -50,7 +50,7 @@ void GlobalShadow::one_by_one(const Access& a, Mask lanes, const PastAccess& pas
     GridClock visible;
     if (past.how.writes())
       for_each_lane_of(piece.lanes, [&](unsigned lane) {
-        const GridClock& of = block.sight(past.warp * warp_size + lane).known;
+        const GridClock& of = block.knowledge_of(past.warp * warp_size + lane).known;
         if (!visible.is_same(of)) visible.add(of);
       });
     keep(piece, past, visible, is_by_one, after_block_fence);
@@ -102,7 +102,7 @@ bool GlobalShadow::compare_with(const Cell& cell, const Node& node, const Access
     const auto first = static_cast<unsigned>(std::countr_zero(racing));
     if (comes_after_in_word(cell, node, piece, thread, past, block)) return false;
     if (is_harmless(cell, node, then.warp * warp_size + first, a, piece, lane, past)) return false;
-    const OfBlock* const known = then.block == past.block ? nullptr : block.sight(thread).known.of(then.block);
+    const OfBlock* const known = then.block == past.block ? nullptr : block.knowledge_of(thread).known.of(then.block);
     if (known && known->lacks_fence(then.warp, racing, then.when, then.order)) {
       // What has been read before a flag is set cannot change any more: single-pass algorithms work in place that way.
       if (!then.how.writes()) return false;
@@ -113,7 +113,7 @@ bool GlobalShadow::compare_with(const Cell& cell, const Node& node, const Access
     }
   } else {
     if (then.block == past.block || past.how.writes() || past.how.is_strong || then.how.is_strong) return false;
-    racing = block.sight(thread).settled.unknown(then.block, then.warp, then.lanes, then.when);
+    racing = block.knowledge_of(thread).settled.unknown(then.block, then.warp, then.lanes, then.when);
     if (!racing) return false;
     c.cause = Cause::reader_fence;
   }
@@ -143,7 +143,7 @@ bool GlobalShadow::is_harmless(const Cell& cell, const Node& node, unsigned thre
   return !changes_memory(a, lane, from, count);
 }
 
-/// A plain access behind a strong one of its own thread (or one that is known to it), which came after the other in the
+/// A plain access after a strong one of its own thread (or one that is known to it), which came after the other in the
 /// order of this word: the last block to count resets the counter.
 bool GlobalShadow::comes_after_in_word(const Cell& cell, const Node& node, const Piece& piece, unsigned thread,
                                        const PastAccess& past, const BlockView& block) const {
@@ -213,7 +213,7 @@ void GlobalShadow::keep(const Piece& piece, const PastAccess& past, const GridCl
     const PastAccess& then = node.past;
     if (then.line != past.line || !(then.how == past.how) || node.bytes != piece.bytes || then.bytes != past.bytes)
       continue;
-    // Whoever races with what its own thread did before races with this too.
+    // Whatever races with what its own thread did before races with this too.
     if (then.block == past.block && then.warp == past.warp &&
         ((then.when == past.when && !past.how.writes()) || (then.lanes & ~piece.lanes) == 0)) {
       to = n;

@@ -49,7 +49,7 @@ Race::Hazard hazard_of(const GlobalConflict& c) {
   return c.earlier.how.writes() ? Hazard::write_after_write : Hazard::write_after_read;
 }
 
-/// Which of several threads tell most about two lines: those of different blocks, then of different warps.
+/// Which of several threads say most about two lines: those of different blocks, then of different warps.
 unsigned distance_of(const GlobalConflict& c) {
   if (c.earlier.block != c.later.block) return 2;
   return c.earlier.thread / warp_size != c.later.thread / warp_size;
@@ -118,24 +118,25 @@ void GlobalRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
 void GlobalRaces::loads(const AccessRun& run) {
   if (is_global(run.first)) return touch(run, How::Kind::read);
   if (run.first.order == Access::Order::weak) return;
-  for (unsigned k = 0; k < run.count; ++k) block_of(run.first.who).strong_access(run.of(k), BlockSync::Touches::reads);
+  for (unsigned k = 0; k < run.count; ++k) block_of(run.first.actor).strong_access(run.of(k), BlockSync::Effect::reads);
 }
 
 void GlobalRaces::stores(const AccessRun& run) {
   if (is_global(run.first)) return touch(run, How::Kind::write);
   if (run.first.order == Access::Order::weak) return;
-  for (unsigned k = 0; k < run.count; ++k) block_of(run.first.who).strong_access(run.of(k), BlockSync::Touches::writes);
+  for (unsigned k = 0; k < run.count; ++k)
+    block_of(run.first.actor).strong_access(run.of(k), BlockSync::Effect::writes);
 }
 
 void GlobalRaces::atomic(const Access& a) {
   if (is_global(a)) return touch({a, 1, 0}, How::Kind::atomic);
-  block_of(a.who).strong_access(a, BlockSync::Touches::updates);
+  block_of(a.actor).strong_access(a, BlockSync::Effect::updates);
 }
 
 void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
-  using enum BlockSync::Touches;
+  using enum BlockSync::Effect;
   const Access& a = run.first;
-  BlockView& block = block_of(a.who);
+  BlockView& block = block_of(a.actor);
   GlobalHow how;
   how.kind = kind;
   how.is_strong = kind == How::Kind::atomic || a.order != Access::Order::weak;
@@ -144,36 +145,36 @@ void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
   has_fence_ |= !how.is_for_block && a.order >= Access::Order::acquire;
   const bool releases = a.order == Access::Order::release || a.order == Access::Order::acq_rel;
   if (releases && !how.is_for_block)
-    for (unsigned k = 0; k < run.count; ++k) block.publish(a.who.warp + k, run.lanes_of(k));
+    for (unsigned k = 0; k < run.count; ++k) block.publish(a.actor.warp + k, run.lanes_of(k));
   shadow_.access(run, how, block);
   if (!how.is_strong) return;
   for (unsigned k = 0; k < run.count; ++k)
     block.strong_access(run.of(k), kind == How::Kind::atomic ? updates : kind == How::Kind::write ? writes : reads);
 }
 
-void GlobalRaces::fence(const Actor& who, Mask lanes, Access::Scope scope) {
+void GlobalRaces::fence(const Actor& actor, Mask lanes, Access::Scope scope) {
   has_fence_ |= scope != Access::Scope::block;
   has_fence_for_host_ |= scope == Access::Scope::system;
-  block_of(who).fence(who.warp, lanes, scope);
+  block_of(actor).fence(actor.warp, lanes, scope);
 }
 
-void GlobalRaces::barrier_arrive(const Actor& who, Mask lanes, std::uint32_t id, Arrival how) {
-  block_of(who).arrive(who.warp, lanes, id, how);
+void GlobalRaces::barrier_arrive(const Actor& actor, Mask lanes, std::uint32_t id, Arrival how) {
+  block_of(actor).arrive(actor.warp, lanes, id, how);
 }
 
-void GlobalRaces::barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) {
-  block_of(who).complete(id, meeting);
+void GlobalRaces::barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) {
+  block_of(actor).complete(id, meeting);
 }
 
-void GlobalRaces::warp_sync(const Actor& who, Mask lanes) {
-  block_of(who).meet(who.warp, lanes);
+void GlobalRaces::warp_sync(const Actor& actor, Mask lanes) {
+  block_of(actor).meet(actor.warp, lanes);
 }
 
 void GlobalRaces::conflict(const GlobalConflict& c) {
   std::string name = "global memory";
   std::uint64_t offset = 0;
   if (const Allocation* const a = allocation_at(c)) {
-    // The heap's memory goes from thread to thread through malloc() and free(), which nobody tells of.
+    // The heap's memory goes from thread to thread through malloc() and free(), which are not observed.
     if (a->on_heap) return;
     name = a->label;
     offset = c.address - a->base;

@@ -1,6 +1,6 @@
 // The checks race.global and fence.missing: attached to a device, they find accesses to global memory that nothing
-// orders, and among them the values that are passed on behind a flag without a fence. They are found by what orders
-// the accesses, not by what the values became: under every schedule in which both happen.
+// orders, and among them the values that are passed on by a flag without a fence. They are found by what orders the
+// accesses, not by what the values became: under every schedule in which both happen.
 //
 // The launches of a device run one after the other here. What different streams may do at the same time is looked at
 // afterwards (stream_races.hpp), with what each launch has touched.
@@ -37,16 +37,16 @@ class GlobalRaces : public Check, private GlobalConflictSink {
   void loads(const AccessRun& run) override;
   void stores(const AccessRun& run) override;
   void atomic(const Access& access) override;
-  void fence(const Actor& who, Mask lanes, Access::Scope scope) override;
-  void barrier_arrive(const Actor& who, Mask lanes, std::uint32_t id, Arrival how) override;
-  void barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) override;
-  void warp_sync(const Actor& who, Mask lanes) override;
+  void fence(const Actor& actor, Mask lanes, Access::Scope scope) override;
+  void barrier_arrive(const Actor& actor, Mask lanes, std::uint32_t id, Arrival how) override;
+  void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
+  void warp_sync(const Actor& actor, Mask lanes) override;
 
   /// Called at the end of each launch; then what follows can be asked of it.
   std::function<void(const KernelInfo&)> at_end;
   /// All that it has touched.
-  void collect(AccessedSpans& touches) const { shadow_.collect(touches); }
-  /// Lines of its plain reads behind which an atomic decides.
+  void collect(AccessedSpans& spans) const { shadow_.collect(spans); }
+  /// Lines of its plain reads after which an atomic decides.
   const std::set<std::uint32_t>& looks() const { return looks_; }
   /// Threads of it have ordered accesses for others: other blocks; the host.
   bool has_fence() const { return has_fence_; }
@@ -56,7 +56,7 @@ class GlobalRaces : public Check, private GlobalConflictSink {
   using Cause = GlobalConflict::Cause;
   /// Both lines, name of the memory, cause.
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::string, Cause>;
-  /// The first that was seen of those that tell most, and how many there are.
+  /// The first that was seen of those that say most, and how many there are.
   struct Found {
     GlobalConflict example;
     std::uint64_t element = 0;
@@ -68,7 +68,7 @@ class GlobalRaces : public Check, private GlobalConflictSink {
   void touch(const AccessRun& run, How::Kind kind);
   bool is_accepted(const GlobalConflict& c) const;
   Finding describe(const Key& key, const Found& found) const;
-  BlockView& block_of(const Actor& who) { return *blocks_[who.slot]; }
+  BlockView& block_of(const Actor& actor) { return *blocks_[actor.slot]; }
 
   std::shared_ptr<const KernelInfo> kernel_;  ///< while it runs
   unsigned levels_ = 1;

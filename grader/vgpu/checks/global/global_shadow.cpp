@@ -11,8 +11,9 @@ namespace {
 
 /// Rows whose lanes lie further apart are looked at one by one.
 constexpr std::int64_t most_stride = 64;
-/// Of reads of the same place by different blocks a chunk keeps so many: the first and the latest, or only that.
-constexpr unsigned most_readers = 2, most_readers_in_a_crowd = 1, crowd = 14;
+/// Of reads of the same place by different blocks a chunk keeps this many: the first and the latest, or only the
+/// latest.
+constexpr unsigned most_readers = 2, most_readers_when_nearly_full = 1, nearly_full = 14;
 /// Rows to which one of the next warp may belong.
 constexpr std::size_t last_rows = 4;
 
@@ -62,11 +63,11 @@ void GlobalShadow::access(const AccessRun& run, GlobalHow how, BlockView& block)
     return access(run.rest(), how, block);
   }
   Row row;
-  row.past.when = block.now(a.who.warp);
+  row.past.when = block.now(a.actor.warp);
   row.past.order = ++order_;
-  row.past.block = static_cast<std::uint32_t>(a.who.block);
-  row.past.line = a.who.line;
-  row.past.warp = a.who.warp;
+  row.past.block = static_cast<std::uint32_t>(a.actor.block);
+  row.past.line = a.actor.line;
+  row.past.warp = a.actor.warp;
   row.past.lanes = a.mask;
   row.past.how = how;
   row.past.bytes = static_cast<std::uint8_t>(a.bytes);
@@ -77,9 +78,9 @@ void GlobalShadow::access(const AccessRun& run, GlobalHow how, BlockView& block)
   }
   if (how.kind == How::Kind::write && !(a.is_affine() && std::abs(a.stride) >= a.bytes)) compare_lanes(a, row.past);
   if (how.is_strong) return one_by_one(a, a.mask, row.past, block);
-  row.after_block_fence = how.writes() && block.has_block_fence(a.who.warp, a.mask);
+  row.after_block_fence = how.writes() && block.has_block_fence(a.actor.warp, a.mask);
   if (how.writes())
-    row.visible = block.sight(a.who.warp * warp_size + static_cast<unsigned>(std::countr_zero(a.mask))).known;
+    row.visible = block.knowledge_of(a.actor.warp * warp_size + static_cast<unsigned>(std::countr_zero(a.mask))).known;
   if (a.is_affine() && std::abs(a.stride) <= most_stride) {
     row.count = run.count;
     row.first = a.first;
@@ -220,7 +221,7 @@ bool GlobalShadow::place(const Row& row, std::uint32_t number, Chunk& chunk, Blo
     latest = k;
   }
   if (is_there) return true;
-  if (readers >= (chunk.count < crowd ? most_readers : most_readers_in_a_crowd)) {
+  if (readers >= (chunk.count < nearly_full ? most_readers : most_readers_when_nearly_full)) {
     rows_[chunk.rows[latest]].past = row.past;
     return true;
   }
@@ -229,11 +230,11 @@ bool GlobalShadow::place(const Row& row, std::uint32_t number, Chunk& chunk, Blo
   return true;
 }
 
-/// False when that cannot be told from the rows.
+/// False when the rows do not show that.
 bool GlobalShadow::are_apart(const Row& a, const Row& b, const BlockView& block) const {
   if (a.high <= b.low || b.high <= a.low || !can_race(a.past, b.past)) return true;
   if (a.past.block != b.past.block)
-    return !block.is_apart() && block.sight(0).settled.knows_all(a.past.block, a.past.when);
+    return !block.is_apart() && block.knowledge_of(0).settled.knows_all(a.past.block, a.past.when);
   if (interval_of(a.past.when) < interval_of(b.past.when)) return true;
   // Of the same block, since its last barrier: apart when threads touch only what is theirs.
   const auto is_even = [](const Row& r) {
@@ -254,15 +255,15 @@ bool GlobalShadow::are_apart(const Row& a, const Row& b, const BlockView& block)
 
 // --- what the launch has touched -------------------------------------------------------------------------------------
 
-// Of accesses that are alike rows and cells keep only some, but nothing of where they went.
-void GlobalShadow::collect(AccessedSpans& touches) const {
+// Of similar accesses, rows and cells keep only some, but they lose no place that was accessed.
+void GlobalShadow::collect(AccessedSpans& spans) const {
   for (const Row& row : rows_) {
     const AccessSite site{row.past.how, row.past.line, row.past.bytes};
     const Mask lanes = row.past.lanes;
     const auto first = static_cast<unsigned>(std::countr_zero(lanes));
     const auto count = static_cast<unsigned>(std::popcount(lanes));
     if (lanes == full_mask && row.step == row.stride * std::int64_t{warp_size}) {
-      touches.add(row.first, row.stride, std::uint64_t{row.count} * warp_size, site.bytes, site);
+      spans.add(row.first, row.stride, std::uint64_t{row.count} * warp_size, site.bytes, site);
       continue;
     }
     // Every lane, every second one, …
@@ -271,12 +272,12 @@ void GlobalShadow::collect(AccessedSpans& touches) const {
     for (unsigned k = 0; k < count && first + k * gap < warp_size; ++k) regular |= Mask{1} << (first + k * gap);
     for (unsigned k = 0; k < row.count; ++k) {
       if (regular == lanes)
-        touches.add(row.at(k, first), row.stride * gap, count, site.bytes, site);
+        spans.add(row.at(k, first), row.stride * gap, count, site.bytes, site);
       else
-        for_each_lane_of(lanes, [&](unsigned lane) { touches.add(row.at(k, lane), 0, 1, site.bytes, site); });
+        for_each_lane_of(lanes, [&](unsigned lane) { spans.add(row.at(k, lane), 0, 1, site.bytes, site); });
     }
   }
-  // Words side by side are mostly touched in the same site.
+  // Words side by side are usually touched in the same way.
   std::uint64_t begin = 0, end = 0;
   AccessSite site;
   for (std::uint32_t c = 0; c < cells_used_; ++c)
@@ -291,14 +292,14 @@ void GlobalShadow::collect(AccessedSpans& touches) const {
         const std::uint64_t at = cells_at_[c] + word * word_bytes + static_cast<unsigned>(std::countr_zero(node.bytes));
         const AccessSite own{node.past.how, node.past.line, node.past.bytes};
         if (at != end || own != site) {
-          touches.add(begin, 0, 1, end - begin, site);
+          spans.add(begin, 0, 1, end - begin, site);
           begin = at;
           site = own;
         }
         end = at + static_cast<unsigned>(std::popcount(node.bytes));
       }
     }
-  touches.add(begin, 0, 1, end - begin, site);
+  spans.add(begin, 0, 1, end - begin, site);
 }
 
 /// From here on the chunk's words are looked at one by one.

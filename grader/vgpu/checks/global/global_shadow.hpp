@@ -1,9 +1,9 @@
-// Shadow of global memory: who has accessed what in this launch.
+// Shadow of global memory: which threads have accessed what in this launch.
 //
 // Most accesses are rows of consecutive elements, many warps at once, of memory that no other block touches. So a row
 // is remembered as a whole, in each chunk of memory in which it lies, and is compared with the few others there: apart,
-// or ordered, or the same thread's. Only where that cannot be told from the rows, or there are too many, or addresses
-// follow no pattern, the chunk's words are looked at one by one, from then on.
+// or ordered, or the same thread's. Only where the rows do not show that, or there are too many, or addresses follow no
+// pattern, the chunk's words are looked at one by one, from then on.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ class GlobalShadow {
   /// An access to global memory, about to happen.
   void access(const AccessRun& run, GlobalHow how, BlockView& block);
   /// All that this launch has touched so far.
-  void collect(AccessedSpans& touches) const;
+  void collect(AccessedSpans& spans) const;
 
  private:
   static constexpr std::uint32_t none = ~0u;
@@ -41,7 +41,7 @@ class GlobalShadow {
     std::int64_t stride = 0, step = 0;
     std::uint64_t low = 0, high = 0;  ///< all bytes lie in [low, high)
     bool after_block_fence = false;
-    GridClock visible;  ///< what a write makes known to those who see it
+    GridClock visible;  ///< what a write makes known to threads that see it
 
     std::uint64_t at(unsigned k, unsigned lane) const {
       return first + static_cast<std::uint64_t>(step) * k + static_cast<std::uint64_t>(stride) * lane;

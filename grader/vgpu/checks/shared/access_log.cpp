@@ -23,7 +23,7 @@ bool is_row(const Access& a, std::int64_t& first, std::int64_t& stride) {
   if (a.mask == full_mask) {
     first = at(0);
     stride = at(1) - first;
-    // Mostly a look at a few lanes is enough.
+    // Usually a look at a few lanes is enough.
     if (at(2) - at(1) != stride || at(warp_size - 1) - first != stride * (warp_size - 1)) return false;
     std::uint64_t different = 0, expected = a.address[0];
     for (unsigned l = 0; l < warp_size; ++l, expected += static_cast<std::uint64_t>(stride))
@@ -87,7 +87,7 @@ bool AccessLog::make(const AccessRun& run, Footprint what, Entry& e) {
   e.scattered = scattered_count_;
   std::uint32_t* const to = scattered_[scattered_count_++].data();
   for (unsigned l = 0; l < warp_size; ++l) to[l] = static_cast<std::uint32_t>(a.address[l]);
-  // Who takes no part has the address of one who does, so that the loop below need not ask.
+  // A lane that takes no part has the address of one that does, so that the loop below need not ask.
   for (Mask m = ~a.mask; m; m &= m - 1) to[std::countr_zero(m)] = to[std::countr_zero(a.mask)];
   std::uint32_t low = ~0u, high = 0;
   for (unsigned l = 0; l < warp_size; ++l) {

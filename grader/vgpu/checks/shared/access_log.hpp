@@ -1,8 +1,8 @@
 // The accesses of a block to shared memory since its threads last met, as long as it is plain that no two of them race.
 //
 // Most accesses are rows: thread t touches first + t * stride. Whether two rows meet anywhere but in the same thread is
-// one comparison, however many warps they have, and where nobody writes there is nothing to compare. What the log
-// cannot decide so, it does not take, and the shadow memory (access_shadow.hpp) has to.
+// one comparison, however many warps they have, and where no thread writes there is nothing to compare. What the log
+// cannot decide that way it does not take, and the shadow memory (access_shadow.hpp) has to.
 #pragma once
 
 #include <array>
@@ -42,12 +42,12 @@ class AccessLog {
   static constexpr std::uint32_t none = ~0u;
   using Addresses = std::array<std::uint32_t, warp_size>;
 
-  /// The warps from `what.warp` on, of which each begins `step` bytes behind the one before. `what.lanes` are those of
+  /// The warps from `what.warp` on, of which each begins `step` bytes after the one before. `what.lanes` are those of
   /// the first; the others' all take part.
   struct Entry {
     Footprint what;
     std::uint16_t count = 1;
-    std::uint32_t scattered = none;   ///< index of its addresses, when they are no row
+    std::uint32_t scattered = none;   ///< index of its addresses, when they are not a row
     std::uint32_t low = 0, high = 0;  ///< all bytes lie in [low, high)
     std::int64_t first = 0, stride = 0, step = 0;
 

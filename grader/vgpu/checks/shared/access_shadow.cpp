@@ -24,7 +24,7 @@ bool AccessShadow::absorb(Node& node, Footprint what, Mask lanes, const BlockClo
   const auto thread = what.warp * warp_size + static_cast<unsigned>(std::countr_zero(lanes));
   const auto add = [&](Mask& kept, BlockClocks::Stamp& stamp) {
     if (kept && stamp != what.stamp) {
-      // Of the lanes that were there none may be lost that somebody can still race with.
+      // Of the lanes that were there none may be lost that another thread can still race with.
       if (!clocks) return false;
       for (Mask m = lanes; m; m &= m - 1)
         if (clocks->unordered(what.warp, kept & ~lanes, stamp,

@@ -1,6 +1,6 @@
-// Shadow memory: for each word of a block's shared memory, who has accessed which of its bytes since the threads last
-// met. Of the accesses by one line the latest are kept: whoever races with one that happened before another of the same
-// line races with that one too.
+// Shadow memory: for each word of a block's shared memory, which threads have accessed which of its bytes since the
+// threads last met. Of the accesses by one line the latest are kept: what races with one that happened before another
+// of the same line races with that one too.
 #pragma once
 
 #include <bit>

@@ -76,7 +76,7 @@ How BlockRaces::how_of(const Access& a, How::Kind kind) const {
   if (kind == How::Kind::atomic) return {kind, strong};
   if (a.order == Access::Order::weak) return {kind, weak};
   const bool is_unfenced =
-      kind == How::Kind::write && a.order == Access::Order::volatile_ && (a.mask & ~has_fenced_[a.who.warp]) != 0;
+      kind == How::Kind::write && a.order == Access::Order::volatile_ && (a.mask & ~has_fenced_[a.actor.warp]) != 0;
   return {kind, is_unfenced ? unfenced : strong};
 }
 
@@ -102,10 +102,10 @@ void BlockRaces::access(const AccessRun& run, How::Kind kind) {
 
 void BlockRaces::enter(const AccessRun& run, How how) {
   const Access& a = run.first;
-  const Footprint what{a.who.line,
+  const Footprint what{a.actor.line,
                        a.mask,
-                       sync_.clocks().now(a.who.warp),
-                       static_cast<std::uint8_t>(a.who.warp),
+                       sync_.clocks().now(a.actor.warp),
+                       static_cast<std::uint8_t>(a.actor.warp),
                        how,
                        static_cast<std::uint8_t>(a.bytes)};
   if (!copies_.is_empty()) compare_with_copies(a, what);
@@ -165,14 +165,14 @@ void BlockRaces::enter_shadow(const Access& a, Footprint what) {
 void BlockRaces::compare_lanes(const Access& a, Footprint what) {
   // A lane for each hash of an address; aligned elements of one size are the same or apart.
   constexpr unsigned places = 128;
-  constexpr std::uint8_t nobody = 0xFF;
+  constexpr std::uint8_t no_lane = 0xFF;
   std::uint8_t lane_at[places];
-  std::fill_n(lane_at, places, nobody);
+  std::fill_n(lane_at, places, no_lane);
   for (Mask m = a.mask; m; m &= m - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(m));
     auto k = static_cast<unsigned>(a.at(lane) / a.bytes % places);
-    while (lane_at[k] != nobody && a.at(lane_at[k]) != a.at(lane)) k = (k + 1) % places;
-    if (lane_at[k] == nobody) {
+    while (lane_at[k] != no_lane && a.at(lane_at[k]) != a.at(lane)) k = (k + 1) % places;
+    if (lane_at[k] == no_lane) {
       lane_at[k] = static_cast<std::uint8_t>(lane);
       continue;
     }
@@ -180,8 +180,8 @@ void BlockRaces::compare_lanes(const Access& a, Footprint what) {
     if (!stores_differ(a, first, lane)) continue;
     Conflict c;
     c.between = Conflict::Between::lanes_of_one;
-    c.earlier = {what.line, a.who.warp * warp_size + first, what.how};
-    c.later = {what.line, a.who.warp * warp_size + lane, what.how};
+    c.earlier = {what.line, a.actor.warp * warp_size + first, what.how};
+    c.later = {what.line, a.actor.warp * warp_size + lane, what.how};
     c.address = a.at(lane);
     c.bytes = a.bytes;
     c.block = block_;
@@ -218,16 +218,16 @@ void BlockRaces::compare_with_copies(const Access& a, Footprint what) {
   });
 }
 
-/// The copies are complete, for the thread that waited: as if it wrote now. Who has touched their bytes meanwhile has
-/// been compared with them.
+/// The copies are complete, for the thread that waited: as if it wrote now. Accesses to their bytes meanwhile have been
+/// compared with them.
 void BlockRaces::wait(unsigned warp, Mask lanes, std::uint32_t left) {
   if (copies_.is_empty()) return;
   for (const PendingCopies::Copy& copy : copies_.take(warp, lanes, left)) {
     std::uint64_t address[warp_size];
     std::copy(copy.address.begin(), copy.address.end(), address);
     AccessRun run;
-    run.first.who.warp = warp;
-    run.first.who.line = copy.what.line;
+    run.first.actor.warp = warp;
+    run.first.actor.line = copy.what.line;
     run.first.mask = copy.what.lanes;
     run.first.bytes = copy.what.bytes;
     run.first.address = address;
@@ -245,9 +245,9 @@ void BlockRaces::wait(unsigned warp, Mask lanes, std::uint32_t left) {
 }
 
 void BlockRaces::synchronise(const Access& a, How::Kind kind) {
-  using enum BlockSync::Touches;
+  using enum BlockSync::Effect;
   if (a.phase) {
-    if (a.is_async) wait(a.who.warp, a.mask, Observer::wait_for_all);
+    if (a.is_async) wait(a.actor.warp, a.mask, Observer::wait_for_all);
     sync_.mbarrier(a);
   } else {
     sync_.strong_access(a, kind == How::Kind::atomic ? updates : kind == How::Kind::write ? writes : reads);

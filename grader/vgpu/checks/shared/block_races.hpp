@@ -42,8 +42,8 @@ class BlockRaces {
   /// An access to shared memory.
   void access(const AccessRun& run, How::Kind kind);
   /// One to global memory, which may synchronise threads of the block.
-  void global_access(const Access& a, BlockSync::Touches touches) {
-    if (!is_idle_) sync_.strong_access(a, touches);
+  void global_access(const Access& a, BlockSync::Effect effect) {
+    if (!is_idle_) sync_.strong_access(a, effect);
   }
   void fence(unsigned warp, Mask lanes);
   void arrive(unsigned warp, Mask lanes, std::uint32_t id, Observer::Arrival how) {

@@ -29,24 +29,24 @@ void DivergentBarriers::block_begin(std::uint64_t, std::uint32_t slot) {
   arrived_[slot].clear();
 }
 
-void DivergentBarriers::barrier_arrive(const Actor& who, Mask lanes, std::uint32_t id, Arrival how) {
+void DivergentBarriers::barrier_arrive(const Actor& actor, Mask lanes, std::uint32_t id, Arrival how) {
   if (id != own_barrier || how != Arrival::waits) return;
-  std::vector<Arrived>& arrived = arrived_[who.slot];
+  std::vector<Arrived>& arrived = arrived_[actor.slot];
   for (const Arrived& other : arrived)
-    if (other.line == who.line && other.thread / warp_size == who.warp) return;
-  arrived.push_back({who.line, who.warp * warp_size + static_cast<unsigned>(std::countr_zero(lanes))});
+    if (other.line == actor.line && other.thread / warp_size == actor.warp) return;
+  arrived.push_back({actor.line, actor.warp * warp_size + static_cast<unsigned>(std::countr_zero(lanes))});
 }
 
-void DivergentBarriers::barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) {
+void DivergentBarriers::barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) {
   if (id != own_barrier) return;
-  std::vector<Arrived>& arrived = arrived_[who.slot];
+  std::vector<Arrived>& arrived = arrived_[actor.slot];
   // nvcc may make two of one barrier: what counts is the learner's line.
   for (std::size_t k = 1; k < arrived.size() && meeting == Meeting::all; ++k) {
     const auto of_warp = std::ranges::find_if(
         arrived, [&](const Arrived& a) { return a.thread / warp_size == arrived[k].thread / warp_size; });
     const auto [first, other] = std::minmax(*of_warp, arrived[k], [](auto& a, auto& b) { return a.line < b.line; });
     if (is_same(own_place(*kernel_->module, first.line), own_place(*kernel_->module, other.line))) continue;
-    add({first.line, other.line}, {who.block, {first.thread, other.thread}, 1});
+    add({first.line, other.line}, {actor.block, {first.thread, other.thread}, 1});
   }
   arrived.clear();
 }

@@ -78,7 +78,7 @@ void SharedRaces::kernel_end() {
   kernel_.reset();
 }
 
-/// Two lines that race across warps mostly do so within one as well, and the same barrier cures both: told once.
+/// Two lines that race across warps usually do so within one as well, and the same barrier fixes both: reported once.
 void SharedRaces::join_warps() {
   for (auto it = found_.begin(); it != found_.end();) {
     const auto& [earlier, later, array, hazard] = it->first;
@@ -101,57 +101,57 @@ void SharedRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
 
 void SharedRaces::load(const Access& a) {
   if (is_shared(a)) return loads({a, 1, 0});
-  if (may_synchronise(a) && window_bytes_) block_of(a.who).global_access(a, BlockSync::Touches::reads);
+  if (may_synchronise(a) && window_bytes_) block_of(a.actor).global_access(a, BlockSync::Effect::reads);
 }
 
 void SharedRaces::store(const Access& a) {
   if (is_shared(a)) return stores({a, 1, 0});
-  if (may_synchronise(a) && window_bytes_) block_of(a.who).global_access(a, BlockSync::Touches::writes);
+  if (may_synchronise(a) && window_bytes_) block_of(a.actor).global_access(a, BlockSync::Effect::writes);
 }
 
 void SharedRaces::loads(const AccessRun& run) {
   if (is_shared(run.first))
-    block_of(run.first.who).access(run, How::Kind::read);
+    block_of(run.first.actor).access(run, How::Kind::read);
   else if (may_synchronise(run.first))
     Observer::loads(run);
 }
 
 void SharedRaces::stores(const AccessRun& run) {
   if (is_shared(run.first))
-    block_of(run.first.who).access(run, run.first.is_async ? How::Kind::copy : How::Kind::write);
+    block_of(run.first.actor).access(run, run.first.is_async ? How::Kind::copy : How::Kind::write);
   else if (may_synchronise(run.first))
     Observer::stores(run);
 }
 
 void SharedRaces::atomic(const Access& a) {
   if (is_shared(a))
-    block_of(a.who).access({a, 1, 0}, How::Kind::atomic);
+    block_of(a.actor).access({a, 1, 0}, How::Kind::atomic);
   else if (may_synchronise(a) && window_bytes_)
-    block_of(a.who).global_access(a, BlockSync::Touches::updates);
+    block_of(a.actor).global_access(a, BlockSync::Effect::updates);
 }
 
-void SharedRaces::fence(const Actor& who, Mask lanes, Access::Scope) {
-  if (window_bytes_) block_of(who).fence(who.warp, lanes);
+void SharedRaces::fence(const Actor& actor, Mask lanes, Access::Scope) {
+  if (window_bytes_) block_of(actor).fence(actor.warp, lanes);
 }
 
-void SharedRaces::barrier_arrive(const Actor& who, Mask lanes, std::uint32_t id, Arrival how) {
-  if (window_bytes_) block_of(who).arrive(who.warp, lanes, id, how);
+void SharedRaces::barrier_arrive(const Actor& actor, Mask lanes, std::uint32_t id, Arrival how) {
+  if (window_bytes_) block_of(actor).arrive(actor.warp, lanes, id, how);
 }
 
-void SharedRaces::barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) {
-  if (window_bytes_) block_of(who).complete(id, meeting);
+void SharedRaces::barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) {
+  if (window_bytes_) block_of(actor).complete(id, meeting);
 }
 
-void SharedRaces::warp_sync(const Actor& who, Mask lanes) {
-  if (window_bytes_) block_of(who).meet(who.warp, lanes);
+void SharedRaces::warp_sync(const Actor& actor, Mask lanes) {
+  if (window_bytes_) block_of(actor).meet(actor.warp, lanes);
 }
 
-void SharedRaces::async_commit(const Actor& who, Mask lanes) {
-  if (window_bytes_) block_of(who).commit(who.warp, lanes);
+void SharedRaces::async_commit(const Actor& actor, Mask lanes) {
+  if (window_bytes_) block_of(actor).commit(actor.warp, lanes);
 }
 
-void SharedRaces::async_wait(const Actor& who, Mask lanes, std::uint32_t left) {
-  if (window_bytes_) block_of(who).wait(who.warp, lanes, left);
+void SharedRaces::async_wait(const Actor& actor, Mask lanes, std::uint32_t left) {
+  if (window_bytes_) block_of(actor).wait(actor.warp, lanes, left);
 }
 
 void SharedRaces::conflict(const Conflict& c) {

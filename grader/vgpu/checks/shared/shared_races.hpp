@@ -30,12 +30,12 @@ class SharedRaces : public Check, private ConflictSink {
   void loads(const AccessRun& run) override;
   void stores(const AccessRun& run) override;
   void atomic(const Access& access) override;
-  void fence(const Actor& who, Mask lanes, Access::Scope scope) override;
-  void barrier_arrive(const Actor& who, Mask lanes, std::uint32_t id, Arrival how) override;
-  void barrier_complete(const Actor& who, std::uint32_t id, Meeting meeting) override;
-  void warp_sync(const Actor& who, Mask lanes) override;
-  void async_commit(const Actor& who, Mask lanes) override;
-  void async_wait(const Actor& who, Mask lanes, std::uint32_t left) override;
+  void fence(const Actor& actor, Mask lanes, Access::Scope scope) override;
+  void barrier_arrive(const Actor& actor, Mask lanes, std::uint32_t id, Arrival how) override;
+  void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
+  void warp_sync(const Actor& actor, Mask lanes) override;
+  void async_commit(const Actor& actor, Mask lanes) override;
+  void async_wait(const Actor& actor, Mask lanes, std::uint32_t left) override;
   std::unique_ptr<Observer> fork() const override;
   void join(Observer& fork) override;
 
@@ -52,7 +52,7 @@ class SharedRaces : public Check, private ConflictSink {
   void add(const Key& key, const Found& found);
   void join_warps();
   Race describe(const Key& key, const Found& found) const;
-  BlockRaces& block_of(const Actor& who) { return *blocks_[who.slot]; }
+  BlockRaces& block_of(const Actor& actor) { return *blocks_[actor.slot]; }
 
   std::shared_ptr<const KernelInfo> kernel_;         ///< while it runs
   std::uint64_t window_bytes_ = 0;                   ///< of its shared memory; 0: it has none, and nothing is looked at

@@ -13,7 +13,7 @@ namespace scanlab::vgpu {
 namespace {
 
 /// What is kept in all: pieces of work, and spans.
-constexpr std::size_t most_kept = 1u << 15, most_kept_touches = 1u << 20;
+constexpr std::size_t most_kept = 1u << 15, most_kept_spans = 1u << 20;
 /// Work that touches the same again and again is kept once, as far as it is among the latest of its stream.
 constexpr std::size_t latest = 4;
 /// Arrays in which work may be found to race with another stream.
@@ -50,7 +50,7 @@ constexpr std::string_view frees = "cudaFreeAsync", allocates = "cudaMallocAsync
 
 bool StreamRaces::Done::is_same_as(const Done& other) const {
   return kernel == other.kernel && std::string_view(work.call) == other.work.call && work.host == other.work.host &&
-         has_fence == other.has_fence && talks_to_host == other.talks_to_host && touches == other.touches;
+         has_fence == other.has_fence && talks_to_host == other.talks_to_host && spans == other.spans;
 }
 
 StreamRaces::StreamRaces(Memory& memory, GlobalRaces& launches) : memory_(memory), launches_(launches) {
@@ -78,7 +78,7 @@ void StreamRaces::give_up(const char* why) {
   is_lost_ = true;
   now_.reset();
   done_.clear();
-  kept_ = kept_touches_ = 0;
+  kept_ = kept_spans_ = 0;
 }
 
 // --- the order -------------------------------------------------------------------------------------------------------
@@ -104,14 +104,14 @@ void StreamRaces::host_waited(std::uint64_t event) {
 void StreamRaces::host_waited_for_all() {
   order_.host_waits_for_all();
   done_.clear();
-  kept_ = kept_touches_ = 0;
+  kept_ = kept_spans_ = 0;
 }
 
 void StreamRaces::forget_known() {
   for (std::deque<Done>& line : done_)
     while (!line.empty() && order_.is_known_to_host(line.front().place)) {
       --kept_;
-      kept_touches_ -= line.front().touches.size();
+      kept_spans_ -= line.front().spans.size();
       line.pop_front();
     }
 }
@@ -126,7 +126,7 @@ void StreamRaces::work_begin(const Work& work) {
   done.work = work;
   if (!order_.submit(work.stream, work.host, done.place)) return give_up("there are too many streams to follow");
   now_ = std::move(done);
-  touches_.clear();
+  spans_.clear();
   if (work.read_too) touch(work.read_too, work.bytes_too, How::Kind::read);
   if (work.written_too) touch(work.written_too, work.bytes_too, How::Kind::write);
 }
@@ -135,7 +135,7 @@ void StreamRaces::touch(Address address, std::uint64_t bytes, How::Kind kind) {
   if (!now_) return;
   AccessSite site;
   site.how.kind = kind;
-  touches_.add(address, 0, 1, bytes, site);
+  spans_.add(address, 0, 1, bytes, site);
 }
 
 void StreamRaces::copied(Address to, Address from, std::uint64_t bytes) {
@@ -159,29 +159,29 @@ void StreamRaces::launched(const KernelInfo& kernel) {
   now_->kernel = kernel.name;
   now_->module = kernel.module;
   now_->has_fence = launches_.has_fence();
-  launches_.collect(touches_);
+  launches_.collect(spans_);
   for (const std::uint32_t line : launches_.looks()) looks_.emplace(kernel.module, line);
 }
 
 void StreamRaces::work_end() {
   if (!now_) return;
-  if (touches_.is_too_large()) {
+  if (spans_.is_too_large()) {
     left_out_ = fmt::format("kernel {} touches too many separate places", ptx::source_name(now_->kernel.c_str()));
-    touches_.clear();
+    spans_.clear();
   }
-  now_->touches = touches_.list();
+  now_->spans = spans_.list();
   if (now_->module) {
     // Which order host and kernel agree on is theirs.
-    now_->talks_to_host = std::ranges::any_of(now_->touches, [&](const AccessedSpan& t) {
+    now_->talks_to_host = std::ranges::any_of(now_->spans, [&](const AccessedSpan& t) {
       if (!t.site.how.is_for_host && !(launches_.has_fence_for_host() && t.site.how.writes())) return false;
       const Allocation* const a = memory_.find(t.span.begin, 1);
       return a && (a->shared || a->on_host);
     });
   }
-  now_->reach.reserve(now_->touches.size());
+  now_->reach.reserve(now_->spans.size());
   Address reach = 0;
-  for (const AccessedSpan& t : now_->touches) now_->reach.push_back(reach = std::max(reach, t.span.end));
-  if (!now_->touches.empty()) {
+  for (const AccessedSpan& t : now_->spans) now_->reach.push_back(reach = std::max(reach, t.span.end));
+  if (!now_->spans.empty()) {
     for (std::size_t line = 0; line < done_.size(); ++line) {
       if (line == now_->place.line) continue;
       std::vector<Address> reported;
@@ -206,18 +206,18 @@ void StreamRaces::keep() {
   if (const auto alike = std::find_if(oldest, done.end(), [&](const Done& d) { return d.is_same_as(*now_); });
       alike != done.end()) {
     --kept_;
-    kept_touches_ -= alike->touches.size();
+    kept_spans_ -= alike->spans.size();
     done.erase(alike);
   }
   ++kept_;
-  kept_touches_ += now_->touches.size();
+  kept_spans_ += now_->spans.size();
   done.push_back(*std::move(now_));
-  if (kept_ <= most_kept && kept_touches_ <= most_kept_touches) return;
+  if (kept_ <= most_kept && kept_spans_ <= most_kept_spans) return;
   left_out_ = "the host waits for nothing for too long: the earliest work was forgotten";
   for (std::deque<Done>& all : done_)
     for (std::size_t half = (all.size() + 1) / 2; half > 0; --half) {
       --kept_;
-      kept_touches_ -= all.front().touches.size();
+      kept_spans_ -= all.front().spans.size();
       all.pop_front();
     }
 }
@@ -228,39 +228,39 @@ void StreamRaces::keep() {
 /// fence, has set something. Then threads order themselves.
 bool StreamRaces::is_by_flags(const Done& earlier) const {
   if (!earlier.has_fence || !now_->has_fence) return false;
-  for (const AccessedSpan& look : now_->touches) {
+  for (const AccessedSpan& look : now_->spans) {
     if (!look.site.how.is_strong || look.site.how.writes()) continue;
-    for (const AccessedSpan& set : earlier.touches)
+    for (const AccessedSpan& set : earlier.spans)
       if (set.site.how.is_strong && set.site.how.writes() && first_common_byte(look.span, set.span)) return true;
   }
   return false;
 }
 
 bool StreamRaces::may_race(const Done& earlier, const AccessedSpan& first, const AccessedSpan& second) const {
-  const auto site = [&](const Done& done, const AccessedSpan& touch) {
-    GlobalHow how = touch.site.how;
-    how.is_strong |= !how.writes() && done.module && looks_.contains({done.module, touch.site.line});
+  const auto site = [&](const Done& done, const AccessedSpan& accessed) {
+    GlobalHow how = accessed.site.how;
+    how.is_strong |= !how.writes() && done.module && looks_.contains({done.module, accessed.site.line});
     return how;
   };
   return can_race(first.site.how, second.site.how) && can_race(site(earlier, first), site(*now_, second));
 }
 
 void StreamRaces::compare_with(Done& earlier, std::vector<Address>& reported) {
-  if (earlier.reach.back() <= now_->touches.front().span.begin ||
-      now_->reach.back() <= earlier.touches.front().span.begin || earlier.talks_to_host || now_->talks_to_host)
+  if (earlier.reach.back() <= now_->spans.front().span.begin ||
+      now_->reach.back() <= earlier.spans.front().span.begin || earlier.talks_to_host || now_->talks_to_host)
     return;
   std::optional<bool> by_flags;
-  for (const AccessedSpan& later : now_->touches) {
+  for (const AccessedSpan& later : now_->spans) {
     const auto from = std::ranges::upper_bound(earlier.reach, later.span.begin) - earlier.reach.begin();
-    for (auto first = earlier.touches.begin() + from;
-         first != earlier.touches.end() && first->span.begin < later.span.end; ++first) {
+    for (auto first = earlier.spans.begin() + from; first != earlier.spans.end() && first->span.begin < later.span.end;
+         ++first) {
       if (!may_race(earlier, *first, later)) continue;
       const std::optional<Address> byte = first_common_byte(first->span, later.span);
       if (!byte) continue;
       if (!by_flags) by_flags = is_by_flags(earlier);
       if (*by_flags || reported.size() == most_arrays) return;
       const Allocation* const array = released_ && released_->contains(*byte, 1) ? &*released_ : memory_.find(*byte, 1);
-      // The heap's memory goes from thread to thread by ways that nobody tells of.
+      // The heap's memory goes from thread to thread by ways that are not observed.
       if (!array || array->on_heap || std::ranges::find(reported, array->base) != reported.end()) continue;
       reported.push_back(array->base);
       const std::pair pair(now_->place.line, array->base);
@@ -278,16 +278,16 @@ Finding StreamRaces::describe(const Done& earlier, const AccessedSpan& first, co
   const auto name = [](const Done& done) {
     return done.kernel.empty() ? std::string(done.work.call) : "kernel " + ptx::source_name(done.kernel.c_str());
   };
-  const auto part = [&](const Done& done, const AccessedSpan& touch) {
+  const auto part = [&](const Done& done, const AccessedSpan& accessed) {
     Finding::Part p;
-    p.who = fmt::format("{} in {}", name(done), full_name_of(done.work.stream));
-    p.does = is(done, frees)                            ? "frees it"
-             : is(done, allocates)                      ? "allocates it"
-             : touch.site.how.kind == How::Kind::atomic ? "updates it atomically"
-             : touch.site.how.writes()                  ? "writes it"
-                                                        : "reads it";
+    p.actors = fmt::format("{} in {}", name(done), full_name_of(done.work.stream));
+    p.does = is(done, frees)                               ? "frees it"
+             : is(done, allocates)                         ? "allocates it"
+             : accessed.site.how.kind == How::Kind::atomic ? "updates it atomically"
+             : accessed.site.how.writes()                  ? "writes it"
+                                                           : "reads it";
     if (done.module)
-      p.where = own_place(*done.module, touch.site.line);
+      p.where = own_place(*done.module, accessed.site.line);
     else
       p.is_call = true;
     return p;

@@ -2,7 +2,7 @@
 // orders, since they are in different streams. Here all work runs in the order in which it was submitted; a GPU may run
 // what is not ordered in any order, or at the same time.
 //
-// Each piece of work leaves what it has touched, a few spans mostly, and is compared with what came before and is not
+// Each piece of work leaves what it has touched, usually a few spans, and is compared with what came before and is not
 // known to be done (stream_order.hpp). What the host has waited for is forgotten, so that a program of one stream
 // compares nothing.
 //
@@ -29,7 +29,7 @@ namespace scanlab::vgpu {
 
 class StreamRaces : public WorkListener, private MemoryListener {
  public:
-  /// `launches` hears of the same launches, and tells what they touch.
+  /// `launches` observes the same launches, and knows what they touch.
   StreamRaces(Memory& memory, GlobalRaces& launches);
   ~StreamRaces() override;
   StreamRaces(const StreamRaces&) = delete;
@@ -58,11 +58,11 @@ class StreamRaces : public WorkListener, private MemoryListener {
     StreamOrder::Place place;
     std::string kernel;  ///< mangled; empty: a call
     const ptx::Module* module = nullptr;
-    std::vector<AccessedSpan> touches;  ///< by rising first byte
-    std::vector<Address> reach;         ///< for each touch the last byte of it and of all before it, + 1
+    std::vector<AccessedSpan> spans;  ///< by ascending first byte
+    std::vector<Address> reach;       ///< for each span the last byte of it and of all before it, + 1
     bool has_fence = false;
     bool talks_to_host = false;
-    /// Later work by its line, and the arrays: what comes behind the first of it that races comes behind this too.
+    /// Later work by its line, and the arrays: what comes after the first of it that races comes after this too.
     std::vector<std::pair<std::size_t, Address>> reported;
 
     bool is_same_as(const Done& other) const;
@@ -76,8 +76,8 @@ class StreamRaces : public WorkListener, private MemoryListener {
 
   void launched(const KernelInfo& kernel);
   void touch(Address address, std::uint64_t bytes, How::Kind kind);
-  /// `reported`: the arrays of which a race with the same stream has been reported; what comes behind the latest work
-  /// of a stream comes behind all of it.
+  /// `reported`: the arrays of which a race with the same stream has been reported; what comes after the latest work of
+  /// a stream comes after all of it.
   void compare_with(Done& earlier, std::vector<Address>& reported);
   bool may_race(const Done& earlier, const AccessedSpan& first, const AccessedSpan& second) const;
   bool is_by_flags(const Done& earlier) const;
@@ -92,11 +92,11 @@ class StreamRaces : public WorkListener, private MemoryListener {
   FindingList findings_;
   StreamOrder order_;
   std::optional<Done> now_;  ///< the work that is being done
-  AccessedSpans touches_;    ///< its
+  AccessedSpans spans_;      ///< its
   std::optional<Allocation> released_;
   std::vector<std::deque<Done>> done_;  ///< by line of the order; what the host may not know of yet
-  std::size_t kept_ = 0, kept_touches_ = 0;
-  /// Lines of plain reads behind which an atomic decides, in any launch.
+  std::size_t kept_ = 0, kept_spans_ = 0;
+  /// Lines of plain reads after which an atomic decides, in any launch.
   std::set<std::pair<const ptx::Module*, std::uint32_t>> looks_;
   std::string left_out_;
   bool is_lost_ = false;  ///< the order is not known any more

@@ -22,12 +22,12 @@ void LaunchFootprint::begin(std::uint64_t blocks) {
     pages_ = page_memory_.as<std::uint32_t>();
     launch_ = 1;
   }
-  nobody_ += blocks_ + 1;
+  several_blocks_ += blocks_ + 1;
   blocks_ = blocks;
-  if (nobody_ + blocks <= limit) return;
+  if (several_blocks_ + blocks <= limit) return;
   writer_memory_.reset(global_window_bytes / segment_bytes * sizeof(std::uint32_t));
   writers_ = writer_memory_.as<std::uint32_t>();
-  nobody_ = 1;
+  several_blocks_ = 1;
   if (blocks >= limit) is_too_large_ = true;
 }
 
@@ -48,16 +48,17 @@ void LaunchFootprint::read(std::uint64_t block, Address address, std::uint64_t b
   for (std::uint64_t page = from / page_bytes; page <= last / page_bytes; ++page) touch(page, is_read);
   if (blocks_work_together_) return;
   for (std::uint64_t s = from / segment_bytes; s <= last / segment_bytes; ++s)
-    if (writers_[s] >= nobody_ && writers_[s] != nobody_ + 1 + block) blocks_work_together_ = true;
+    if (writers_[s] >= several_blocks_ && writers_[s] != several_blocks_ + 1 + block) blocks_work_together_ = true;
 }
 
 void LaunchFootprint::write(std::uint64_t block, Address address, std::uint64_t bytes) {
   const std::uint64_t from = address - global_window, last = from + bytes - 1;
   for (std::uint64_t page = from / page_bytes; page <= last / page_bytes; ++page) touch(page, is_written);
   if (blocks_work_together_) return;
-  const auto mine = static_cast<std::uint32_t>(nobody_ + 1 + block);
+  const auto mine = static_cast<std::uint32_t>(several_blocks_ + 1 + block);
   for (std::uint64_t s = from / segment_bytes; s <= last / segment_bytes; ++s)
-    writers_[s] = writers_[s] < nobody_ || writers_[s] == mine ? mine : static_cast<std::uint32_t>(nobody_);
+    writers_[s] =
+        writers_[s] < several_blocks_ || writers_[s] == mine ? mine : static_cast<std::uint32_t>(several_blocks_);
 }
 
 void LaunchFootprint::forget(Address address, std::uint64_t bytes) {

@@ -16,7 +16,7 @@ class LaunchFootprint {
   LaunchFootprint(Memory& memory, ByteSet& defined);
 
   void begin(std::uint64_t blocks);
-  /// Accesses that have been found valid; to be told before they happen.
+  /// Accesses that have been found valid; to be reported before they happen.
   void read(std::uint64_t block, Address address, std::uint64_t bytes);
   void write(std::uint64_t block, Address address, std::uint64_t bytes);
   /// For addresses that are never used again.
@@ -38,9 +38,9 @@ class LaunchFootprint {
   PageJournal before_;
   ZeroPages page_memory_, writer_memory_;
   std::uint32_t* pages_;    ///< Use, and above it the number of the launch
-  std::uint32_t* writers_;  ///< by segment: less than `nobody_`; `nobody_`: several blocks; else + 1 + the block
+  std::uint32_t* writers_;  ///< by segment: below `several_blocks_`: no block; above it: + 1 + the block
   std::uint32_t launch_ = 0;
-  std::uint64_t nobody_ = 1, blocks_ = 0;
+  std::uint64_t several_blocks_ = 1, blocks_ = 0;
   bool blocks_work_together_ = false, is_too_large_ = false;
 };
 

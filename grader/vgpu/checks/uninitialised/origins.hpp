@@ -1,5 +1,5 @@
-// Where undefined values in global memory come from: so that it can be said when somebody looks at them, in another
-// kernel or on the host.
+// Where undefined values in global memory come from: so that it can be said when they are looked at, in another kernel
+// or on the host.
 #pragma once
 
 #include <cstdint>

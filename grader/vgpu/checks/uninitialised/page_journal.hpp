@@ -28,7 +28,7 @@ class PageJournal {
   Page& save(std::uint64_t number);
   /// Keeps the pages that a store is about to change, and which of their bytes it changes.
   void note_store(Address address, std::uint64_t bytes);
-  /// Memory and the journal change places: once, memory is as it was; twice, as it is now.
+  /// Swaps memory and the journal: once, memory is as it was; twice, as it is now.
   void swap();
 
   std::size_t size() const { return count_; }

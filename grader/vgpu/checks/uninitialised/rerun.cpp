@@ -19,7 +19,7 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
 }
 
 /// Elements of a lane's access: those of a vector are read one by one. A copy that does not go through registers may
-/// move any number of elements; they are words mostly.
+/// move any number of elements; usually they are words.
 std::uint32_t element_bytes(const Access& a) {
   if (a.inst) return a.bytes / std::max(1u, std::uint32_t{form_of(a.inst).count});
   return std::min(a.bytes, 4u);
@@ -53,8 +53,8 @@ void Rerun::atomic(const Access& access) {
   note_write(access);
 }
 
-void Rerun::branch(const Actor& who, Mask active, Mask taken) {
-  note(who, {taken, active, who.line, Event::Kind::branch}, nullptr);
+void Rerun::branch(const Actor& actor, Mask active, Mask taken) {
+  note(actor, {taken, active, actor.line, Event::Kind::branch}, nullptr);
 }
 
 void Rerun::note_read(const Access& a) {
@@ -64,28 +64,28 @@ void Rerun::note_read(const Access& a) {
   for (Mask m = a.mask; m; m &= m - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(m));
     for (std::uint64_t at = a.at(lane), end = at + a.bytes; at < end; at += bytes) {
-      const bool has_all = is_shared ? shared_[a.who.slot].has_all(at, bytes) : defined_.has_all(at, bytes);
+      const bool has_all = is_shared ? shared_[a.actor.slot].has_all(at, bytes) : defined_.has_all(at, bytes);
       if (has_all) continue;
       // Where some bytes of an element are written and others not, the others are the padding of a struct.
-      if (is_shared ? shared_[a.who.slot].which(at, bytes) : defined_.which(at, bytes)) continue;
+      if (is_shared ? shared_[a.actor.slot].which(at, bytes) : defined_.which(at, bytes)) continue;
       if (only) {
-        if (at != only->address || a.space != only->space || (is_shared && a.who.block != only->block)) continue;
+        if (at != only->address || a.space != only->space || (is_shared && a.actor.block != only->block)) continue;
       } else if (is_shared) {
-        std::vector<bool>& seen = seen_shared_[a.who.block];
+        std::vector<bool>& seen = seen_shared_[a.actor.block];
         if (seen.size() <= at) seen.resize(at + 1);
         if (seen[at]) continue;
         seen[at] = true;
       } else if (!seen_global_.try_emplace(at, true).second) {
         continue;
       }
-      blank_reads->push_back({a.space, at, bytes, a.who.line, a.who.warp * warp_size + lane, a.who.block});
+      blank_reads->push_back({a.space, at, bytes, a.actor.line, a.actor.warp * warp_size + lane, a.actor.block});
     }
   }
 }
 
 void Rerun::note_write(const Access& a) {
   if (a.space == ptx::StateSpace::shared) {
-    for_each_span(a, [&](std::uint64_t first, std::uint64_t bytes) { shared_[a.who.slot].write(first, bytes); });
+    for_each_span(a, [&](std::uint64_t first, std::uint64_t bytes) { shared_[a.actor.slot].write(first, bytes); });
     return;
   }
   if (a.space != ptx::StateSpace::global) return;
@@ -100,8 +100,8 @@ void Rerun::note_write(const Access& a) {
       const std::uint32_t bytes = element_bytes(a);
       const Address first = a.at(lane);
       if (look_for[k] < first || look_for[k] >= first + a.bytes) continue;
-      stores_[k] = {look_for[k] - (look_for[k] - first) % bytes, bytes, a.who.line, a.who.warp * warp_size + lane,
-                    a.who.block};
+      stores_[k] = {look_for[k] - (look_for[k] - first) % bytes, bytes, a.actor.line, a.actor.warp * warp_size + lane,
+                    a.actor.block};
     }
 }
 
@@ -109,17 +109,17 @@ void Rerun::note_event(const Access& a) {
   if (!record && !compare_with && !look_at) return;
   std::uint64_t hash = a.bytes;
   for (Mask m = a.mask; m; m &= m - 1) hash = mixed(hash, a.at(static_cast<unsigned>(std::countr_zero(m))));
-  note(a.who, {hash, a.mask, a.who.line, Event::Kind::access}, &a);
+  note(a.actor, {hash, a.mask, a.actor.line, Event::Kind::access}, &a);
 }
 
-void Rerun::note(const Actor& who, const Event& event, const Access* access) {
+void Rerun::note(const Actor& actor, const Event& event, const Access* access) {
   const auto keep_addresses = [&](std::array<std::uint64_t, warp_size>& to) {
     for (Mask m = access ? access->mask : 0; m; m &= m - 1) {
       const auto lane = static_cast<unsigned>(std::countr_zero(m));
       to[lane] = access->at(lane);
     }
   };
-  const std::uint64_t key = key_of(who.block, who.warp);
+  const std::uint64_t key = key_of(actor.block, actor.warp);
   if (record) {
     if (record->is_complete()) {
       record->warps[key].push_back(event);
@@ -129,13 +129,13 @@ void Rerun::note(const Actor& who, const Event& event, const Access* access) {
   }
   if (!compare_with && !look_at) return;
   const std::size_t index = next_[key]++;
-  if (look_at && look_at->block == who.block && look_at->warp == who.warp && look_at->index == index)
+  if (look_at && look_at->block == actor.block && look_at->warp == actor.warp && look_at->index == index)
     keep_addresses(addresses_);
   if (!compare_with || difference_) return;
   const auto other = compare_with->warps.find(key);
   const bool is_there = other != compare_with->warps.end() && index < other->second.size();
   if (is_there ? other->second[index] == event : !compare_with->is_complete()) return;
-  difference_.emplace(Difference{{who.block, who.warp, index}, {}, event, {}});
+  difference_.emplace(Difference{{actor.block, actor.warp, index}, {}, event, {}});
   if (is_there) difference_->expected = other->second[index];
   keep_addresses(difference_->addresses);
 }

@@ -14,7 +14,7 @@
 
 namespace scanlab::vgpu {
 
-/// A read by one lane of an element of which nobody has written any byte.
+/// A read by one lane of an element of which no byte has been written.
 struct BlankRead {
   ptx::StateSpace space = ptx::StateSpace::global;
   std::uint64_t address = 0;  ///< in global memory, or in the block's shared window
@@ -50,7 +50,7 @@ class Rerun : public Observer {
  public:
   Rerun(const KernelInfo& kernel, Memory& memory, ByteSet& defined);
 
-  // What is wanted; to be said before the run.
+  // What is wanted; to be set before the run.
   Trace* record = nullptr;
   const Trace* compare_with = nullptr;
   std::vector<BlankRead>* blank_reads = nullptr;  ///< the first of each element, at most `most_reads`
@@ -70,7 +70,7 @@ class Rerun : public Observer {
   const std::optional<Difference>& difference() const { return difference_; }
   /// Of the access `look_at`.
   const std::array<std::uint64_t, warp_size>& addresses() const { return addresses_; }
-  /// Who was the last to store the byte `look_for[k]`.
+  /// The last store to the byte `look_for[k]`.
   struct Store {
     Address address = 0;
     std::uint32_t bytes = 0, line = 0, thread = 0;
@@ -85,13 +85,13 @@ class Rerun : public Observer {
   void load(const Access& access) override;
   void store(const Access& access) override;
   void atomic(const Access& access) override;
-  void branch(const Actor& who, Mask active, Mask taken) override;
+  void branch(const Actor& actor, Mask active, Mask taken) override;
 
  private:
   void note_read(const Access& access);
   void note_write(const Access& access);
   void note_event(const Access& access);
-  void note(const Actor& who, const Event& event, const Access* access);
+  void note(const Actor& actor, const Event& event, const Access* access);
 
   const KernelInfo& kernel_;
   ByteSet& defined_;

@@ -67,7 +67,7 @@ void SharedBytes::write(std::uint64_t first, std::uint64_t bytes) {
 }
 
 void SharedBytes::write(const AccessRun& run) {
-  if (surely_has(run) || is_in_comb(run)) return;
+  if (surely_has(run) || is_in_strided(run)) return;
   if (!are_apart(run)) {
     for_each_span(run, [&](std::uint64_t first, std::uint64_t bytes) { write(first, bytes); });
     return;
@@ -76,7 +76,7 @@ void SharedBytes::write(const AccessRun& run) {
     left_ -= static_cast<std::uint64_t>(std::popcount(mask & ~written_[k]));
     written_[k] |= mask;
   });
-  add_to_combs(run);
+  add_to_strided(run);
 }
 
 bool SharedBytes::Strided::touches(const Strided& other) const {
@@ -84,7 +84,7 @@ bool SharedBytes::Strided::touches(const Strided& other) const {
          static_cast<std::int64_t>(begin - other.begin) % stride == 0;
 }
 
-/// The lanes of the run as a strided, when they are apart, and go on evenly without gaps.
+/// The lanes of the run as one Strided, when they are apart, and evenly spaced without gaps.
 std::optional<SharedBytes::Strided> SharedBytes::strided_of(const AccessRun& run) {
   const Access& a = run.first;
   if (!a.is_affine() || std::abs(a.stride) <= a.bytes || (run.count > 1 && run.step != a.stride * warp_size))
@@ -99,7 +99,7 @@ std::optional<SharedBytes::Strided> SharedBytes::strided_of(const AccessRun& run
   return c;
 }
 
-bool SharedBytes::is_in_comb(const AccessRun& run) const {
+bool SharedBytes::is_in_strided(const AccessRun& run) const {
   const auto c = strided_of(run);
   return c && std::ranges::any_of(strided_, [&](const Strided& strided) {
            return strided.touches(*c) && c->begin >= strided.begin && c->end() <= strided.end();
@@ -107,7 +107,7 @@ bool SharedBytes::is_in_comb(const AccessRun& run) const {
 }
 
 /// All of the run has been written.
-void SharedBytes::add_to_combs(const AccessRun& run) {
+void SharedBytes::add_to_strided(const AccessRun& run) {
   const auto c = strided_of(run);
   if (!c) return;
   const auto joined = std::ranges::find_if(strided_, [&](const Strided& strided) { return strided.touches(*c); });
@@ -121,9 +121,9 @@ void SharedBytes::add_to_combs(const AccessRun& run) {
 }
 
 bool SharedBytes::has_all(const AccessRun& run) {
-  if (surely_has(run) || is_in_comb(run)) return true;
+  if (surely_has(run) || is_in_strided(run)) return true;
   if (!has_each(run)) return false;
-  add_to_combs(run);
+  add_to_strided(run);
   return true;
 }
 

@@ -1,4 +1,4 @@
-// The shared memory of a block: which of its bytes somebody has written.
+// The shared memory of a block: which of its bytes have been written.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@ class SharedBytes {
   void write(const AccessRun& run);
   /// Has every byte of the access been written?
   bool has_all(const AccessRun& run);
-  /// Told at once. Has every byte of the access been written? Perhaps not, when it is false.
+  /// True when it is known at once that every byte of the access has been written; it may have been when this is false
+  /// too.
   bool surely_has(const AccessRun& run) const {
     if (left_ == 0) return true;
     const Extent e = extent_of(run);
@@ -28,7 +29,7 @@ class SharedBytes {
   std::uint64_t which(std::uint64_t first, unsigned bytes) const;
 
  private:
-  /// Elements of `bytes`, each `stride` behind the one before: what columns and fields leave behind.
+  /// Elements of `bytes`, each `stride` after the one before: what columns and fields leave behind.
   struct Strided {
     std::uint64_t begin = 0, count = 0;
     std::int64_t stride = 1;
@@ -40,13 +41,13 @@ class SharedBytes {
   };
 
   static std::optional<Strided> strided_of(const AccessRun& run);
-  bool is_in_comb(const AccessRun& run) const;
-  void add_to_combs(const AccessRun& run);
+  bool is_in_strided(const AccessRun& run) const;
+  void add_to_strided(const AccessRun& run);
   bool has_each(const AccessRun& run) const;
 
   std::vector<std::uint64_t> written_;
-  std::uint64_t left_ = 0;               ///< bytes of arrays that nobody has written
-  Extent known_;                         ///< all of these bytes have been written: of a tile, mostly all that is used
+  std::uint64_t left_ = 0;               ///< bytes of arrays that have not been written
+  Extent known_;                         ///< all of these bytes have been written: of a tile, usually all that is used
   std::array<Strided, 8> strided_ = {};  ///< these have been written too
 };
 

@@ -14,11 +14,11 @@ namespace {
 constexpr std::uint64_t most_in_a_run = 20'000'000;
 /// And those for finding out where a value comes from, in all.
 constexpr std::uint64_t most_to_explain = 40'000'000;
-/// Arrays that are told of, of those in which a launch leaves undefined values.
+/// Arrays that are reported, of those in which a launch leaves undefined values.
 constexpr std::size_t most_arrays = 4;
 
-/// Large as a number of any type, so that it is seen behind a maximum, a comparison or a sum: a float of 1e36, a half
-/// of 50000, an int of two thousand million; and as an address nowhere.
+/// Large as a number of any type, so that it shows through a maximum, a comparison or a sum: a float of 1e36, a half of
+/// 50000, an int of two thousand million; and as an address nowhere.
 std::byte random_byte(std::uint64_t address, std::uint64_t seed) {
   std::uint64_t x = (address / 2 + seed * 0x9E3779B97F4A7C15ull + 1) * 0xBF58476D1CE4E5B9ull;
   x = (x ^ x >> 31) * 0x94D049BB133111EBull;
@@ -37,7 +37,7 @@ void add(Trial::Bytes& bytes, Address address) {
   bytes[from / page_bytes][k / 64] |= std::uint64_t{1} << k % 64;
 }
 
-/// By rising address, until visit(address) is false.
+/// By ascending address, until visit(address) is false.
 template <class Visit>
 void for_each_byte(const Trial::Bytes& bytes, Visit visit) {
   for (const auto& [number, bits] : bytes)
@@ -177,7 +177,7 @@ void Trial::compare_memory(Rerun& as_it_was, Rerun& varied, Filler filler) {
   for (std::size_t k = 0; k < as_it_was.journal().size(); ++k) compare(as_it_was.journal().page(k).number);
 }
 
-/// The padding of structs is copied with them, and unwritten as it is: a few bytes behind others that are defined, and
+/// The padding of structs is copied with them, and unwritten as it is: a few bytes after others that are defined, and
 /// that again and again. An array of which every second element is unwritten looks the same.
 void Trial::find_padding() {
   constexpr std::uint64_t largest_padding = 15, largest_struct = 64;

@@ -1,4 +1,4 @@
-// Whether it matters what was in memory that nobody had written: the launch is run again, with other things there.
+// Whether it matters what was in memory that had not been written: the launch is run again, with other things there.
 //
 // First as it was, to see which elements are read unwritten; then with zeros in these, and with large random numbers.
 // What then branches otherwise, goes to other addresses or leaves other bytes in memory depends on them: whatever the
@@ -19,7 +19,7 @@ namespace scanlab::vgpu {
 
 class Trial {
  public:
-  /// `blocks`: those that have read unwritten memory, by rising index.
+  /// `blocks`: those that have read unwritten memory, by ascending index.
   Trial(const Replay& replay, const KernelInfo& kernel, ByteSet& defined, LaunchFootprint& footprint,
         std::vector<std::uint64_t> blocks);
 

@@ -115,29 +115,29 @@ void Uninitialised::block_begin(std::uint64_t, std::uint32_t slot) {
   blocks_[slot].is_suspect = false;
 }
 
-void Uninitialised::suspect(const Actor& who) {
-  if (!std::exchange(blocks_[who.slot].is_suspect, true)) suspects_.push_back(who.block);
+void Uninitialised::suspect(const Actor& actor) {
+  if (!std::exchange(blocks_[actor.slot].is_suspect, true)) suspects_.push_back(actor.block);
 }
 
 void Uninitialised::loads(const AccessRun& run) {
-  const Actor& who = run.first.who;
+  const Actor& actor = run.first.actor;
   if (run.first.space == ptx::StateSpace::shared) {
-    if (!blocks_[who.slot].shared.has_all(run)) suspect(who);
+    if (!blocks_[actor.slot].shared.has_all(run)) suspect(actor);
   } else if (run.first.space == ptx::StateSpace::global) {
     for_each_span(run, [&](Address first, std::uint64_t bytes) {
-      footprint_.read(who.block, first, bytes);
-      if (!defined_.has_all(first, bytes)) suspect(who);
+      footprint_.read(actor.block, first, bytes);
+      if (!defined_.has_all(first, bytes)) suspect(actor);
     });
   }
 }
 
 void Uninitialised::stores(const AccessRun& run) {
-  const Actor& who = run.first.who;
+  const Actor& actor = run.first.actor;
   if (run.first.space == ptx::StateSpace::shared) {
-    blocks_[who.slot].shared.write(run);
+    blocks_[actor.slot].shared.write(run);
   } else if (run.first.space == ptx::StateSpace::global) {
     for_each_span(run, [&](Address first, std::uint64_t bytes) {
-      footprint_.write(who.block, first, bytes);
+      footprint_.write(actor.block, first, bytes);
       defined_.add(first, bytes);
     });
   }
@@ -210,7 +210,7 @@ Finding Uninitialised::finding_of(const Trial::Arrival& arrival) {
   Finding f;
   const Origin* const earlier = from.space == ptx::StateSpace::global ? origins_.find(from.address) : nullptr;
   if (earlier && computed_.has(from.address)) {
-    // What it reads has been stored, but comes from what nobody has written.
+    // What it reads has been stored, but comes from what was never written.
     f = earlier->finding;
     f.details.back() = fmt::format(
         "kernel {} reads what comes from it in {}, and {}", kernel, place_text(own_place(*kernel_.module, from.line)),

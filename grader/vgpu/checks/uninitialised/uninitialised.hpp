@@ -1,10 +1,10 @@
-// The checks uninitialised.shared and uninitialised.global: a value that nobody has written is read, and matters. It
+// The checks uninitialised.shared and uninitialised.global: a value that was never written is read, and matters. It
 // decides a branch, becomes part of an address, or gets into a result that the host looks at.
 //
-// While kernels run, only reads of bytes that nobody has written are noticed: a bit a byte of memory. Most of them are
-// harmless (the padding of a tile, an element whose sum nobody stores), so that a launch with such reads is tried again
-// with something else there (trial.hpp): only what then differs depends on them. Bytes of global memory that differ
-// count as undefined from then on, so that values are followed through kernels and copies.
+// While kernels run, only reads of bytes that were never written are noticed: one bit per byte of memory. Most of them
+// are harmless (the padding of a tile, an element whose sum is never stored), so that a launch with such reads is tried
+// again with something else there (trial.hpp): only what then differs depends on them. Bytes of global memory that
+// differ count as undefined from then on, so that values are followed through kernels and copies.
 //
 // Registers and local memory are not looked at, nor memory that the host may write at any time (managed and pinned),
 // nor what a kernel with malloc() reads. Host threads do not share a launch with this check attached.
@@ -36,9 +36,9 @@ class Uninitialised : public Check, private MemoryListener {
 
   /// From now on these bytes count as never written, whatever the host has put there.
   void forget(Address address, std::uint64_t bytes);
-  /// The first value in these bytes that a kernel has computed from what nobody had written; nothing when there is
-  /// none. What the host copies (Memory::read) becomes one of the findings by itself, but for what may be the padding
-  /// of structs: here it counts.
+  /// The first value in these bytes that a kernel has computed from what was never written; nothing when there is none.
+  /// What the host copies (Memory::read) becomes one of the findings by itself, but for what may be the padding of
+  /// structs: here it counts.
   std::optional<Finding> undefined_value(Address address, std::uint64_t bytes);
 
   std::uint32_t interests() const override { return plain_shared; }
@@ -69,7 +69,7 @@ class Uninitialised : public Check, private MemoryListener {
   void copied(Address to, Address from, std::uint64_t bytes) override;
   void read(Address address, std::uint64_t bytes) override;
 
-  void suspect(const Actor& who);
+  void suspect(const Actor& actor);
   Finding finding_of(const Trial::Arrival& arrival);
   /// The host looks at padding when it copies structs, and thinks nothing of it.
   enum class Padding : std::uint8_t { counts, is_ignored };

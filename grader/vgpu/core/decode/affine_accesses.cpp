@@ -93,7 +93,7 @@ std::optional<Affine> product(const Affine& a, const Affine& b) {
   return std::nullopt;
 }
 
-/// The bytes that an access touches. Both intervals end behind its last byte.
+/// The bytes that an access touches. Both intervals end after its last byte.
 struct Reach {
   Affine of_block;
   Interval whole;  ///< in all blocks
@@ -154,7 +154,7 @@ bool AffineAccesses::collect_accesses() {
   return accesses_.size() <= most_accesses;
 }
 
-/// False when an address depends on a register that has not the same value wherever it is read.
+/// False when an address depends on a register that does not have the same value wherever it is read.
 bool AffineAccesses::collect_definitions() {
   constexpr std::int32_t none = -1, several = -2;
   std::vector<std::int32_t> defined_at(kernel_.registers.size(), none);

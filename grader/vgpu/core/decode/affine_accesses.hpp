@@ -33,7 +33,7 @@ class AffineAccesses {
                  const SymbolTable& symbols);
 
   /// True when this is certain: no byte that the launch writes is written by two of its blocks, or read by any. Then
-  /// its blocks may run in any order, at the same time, and once more, and give the same.
+  /// its blocks may run in any order, at the same time, and again, and give the same.
   bool blocks_are_apart(const LaunchNumbers& launch) const;
 
  private:

@@ -77,7 +77,7 @@ ControlFlow control_flow(const ptx::Function& function) {
     if (index >= 0 && static_cast<std::uint32_t>(index) < count) leads[static_cast<std::uint32_t>(index)] = true;
   for (std::uint32_t k = 0; k < count; ++k) {
     const ptx::Instruction& in = function.instructions[k];
-    // The lanes may part after it.
+    // The lanes may diverge after it.
     if (opcode_of(in).next != Opcode::Next::following || is_branched_around(in)) leads[k + 1] = true;
     if (is_branched_around(in)) leads[k] = true;
   }

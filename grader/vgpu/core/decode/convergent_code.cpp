@@ -280,7 +280,7 @@ std::uint32_t Decoder::new_leave() {
 void Decoder::emit_leave() {
   const std::uint32_t how = new_leave();
   emit(leave).aux = how;
-  // What is counted behind it is counted there.
+  // What is counted after it is counted there.
   uncharged_ = 0;
 }
 

@@ -153,7 +153,7 @@ class Decoder {
 
   void convergent_unguarded(const ptx::Instruction& in);
 
-  /// Behind the definition of a pair: its stride and its lanes, where they are wanted.
+  /// After the definition of a pair: its stride and its lanes, where they are wanted.
   void defined(std::int32_t index, Shape result);
 
   /// A load or store whose address is a pair; false when it has to be done lane by lane.
@@ -168,7 +168,7 @@ class Decoder {
   std::uint32_t new_leave();
   void emit_leave();
 
-  /// Behind every barrier that a warp reaches together it may come back.
+  /// After every barrier that a warp reaches together it may come back.
   void make_ways_back();
   Program& program_;
   const ptx::Function& function_;
@@ -189,7 +189,7 @@ class Decoder {
   const Uniformity* uniformity_ = nullptr;
   std::vector<std::size_t> starts_of_any_;  ///< start_of_ of the code for any warp
   std::vector<bool> needs_lanes_;           ///< by register: a pair that is read lane by lane too
-  std::vector<std::pair<std::size_t, std::uint32_t>> jumps_behind_;  ///< to behind the end of the region of a branch
+  std::vector<std::pair<std::size_t, std::uint32_t>> jumps_behind_;  ///< to after the end of the region of a branch
   std::vector<std::pair<std::size_t, const MaskedRegion*>> first_side_ends_;
   std::unordered_map<std::uint32_t, std::size_t> closed_at_;  ///< by branch: where its region ends
 };

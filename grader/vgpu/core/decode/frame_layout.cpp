@@ -86,7 +86,7 @@ FrameLayout::FrameLayout(const ptx::Function& function) : function_(function) {
 
 void FrameLayout::finish(Program& program) const {
   program.constants = constants_;
-  // Room for 32 lanes of the widest type behind the last register: if damaged code takes a narrow register for a wide
+  // Room for 32 lanes of the widest type after the last register: if damaged code takes a narrow register for a wide
   // one, it spoils its own frame only.
   program.frame_bytes = round_up(top_, 64) + warp_size * ptx::size_of(Type::b128);
   program.local_bytes = (local_top_ + 15) / 16 * 16;
@@ -123,7 +123,7 @@ OperandRef FrameLayout::constant(std::uint64_t bits, Type type) {
   const std::uint32_t bytes = is_predicate ? sizeof(Mask) : lane_bytes(type);
   const std::uint64_t value = is_predicate ? (bits ? ~0ull : 0ull) : bits;
   const std::uint64_t key = bytes == 8 ? value : value & ((1ull << 8 * bytes) - 1);
-  // A predicate is one word, so it never shares its place with a number of the same bits, which has one a lane.
+  // A predicate is one word, so it never shares its place with a number of the same bits, which has one per lane.
   const auto [it, is_new] = constant_at_.try_emplace({key, is_predicate ? 0 : bytes}, 0);
   if (is_new) {
     const std::uint32_t all = is_predicate ? bytes : bytes * warp_size;

@@ -44,7 +44,7 @@ class FrameLayout {
   OperandRef pair_constant(std::uint64_t value);
   /// A register that no instruction of the program names.
   OperandRef temporary(std::uint32_t bytes_a_lane) { return take(bytes_a_lane * warp_size); }
-  /// Where results go that nobody wants.
+  /// Where results go that nothing reads.
   OperandRef trash();
   /// The place of a .param variable of the frame, or null.
   const Program::Slot* slot(const std::string& name) const;
@@ -65,7 +65,7 @@ class FrameLayout {
   std::unordered_map<std::string, Program::Slot> slots_;
   std::unordered_map<std::string, std::uint64_t> locals_;
   std::vector<Program::Constant> constants_;
-  std::map<std::pair<std::uint64_t, std::uint32_t>, OperandRef> constant_at_;  ///< by bits, and bytes a lane
+  std::map<std::pair<std::uint64_t, std::uint32_t>, OperandRef> constant_at_;  ///< by bits, and bytes per lane
   OperandRef take_pair();
   std::unordered_map<std::int32_t, OperandRef> pairs_;
   std::unordered_map<std::uint64_t, OperandRef> pair_constants_;

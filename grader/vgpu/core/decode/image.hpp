@@ -55,7 +55,7 @@ struct LockstepCode {
 
 /// A decoded function.
 struct Program {
-  /// A .param variable of the function, kept in the frame: `size` bytes a lane, lane after lane.
+  /// A .param variable of the function, kept in the frame: `size` bytes per lane, lane after lane.
   struct Slot {
     std::uint32_t offset = 0;  ///< of lane 0, from the frame's registers
     std::uint32_t size = 0;    ///< bytes a lane
@@ -104,7 +104,7 @@ struct Image {
   Watched watched = Watched::nothing;
   bool fine_grain = false;  ///< a turn may end before every access to memory
   /// A warp is a row of the block, 32 neighbours in x with the same y and z; or, at 16, 8, 4 or 2, it is several rows
-  /// of so many, one y behind the other and of the same z; at 1, nothing is known of it.
+  /// of that many, with consecutive y and the same z; at 1, nothing is known of it.
   std::uint8_t row_lanes = 1;
   FastPaths fast;           ///< those that may be taken
   bool convergent = false;  ///< there is code for warps that stay together
@@ -113,14 +113,14 @@ struct Image {
   std::optional<AffineAccesses> affine_accesses;  ///< of a separable kernel that calls nothing
   std::vector<std::unique_ptr<Program>> programs;
   std::unordered_map<const ptx::Function*, Program*> by_function;
-  std::vector<SharedVariable> shared;  ///< by rising offset; the dynamic array, when there is one, is the last
+  std::vector<SharedVariable> shared;  ///< by ascending offset; the dynamic array, when there is one, is the last
   std::uint64_t static_shared = 0;     ///< bytes as a GPU would count them
   std::uint64_t dynamic_offset = 0;    ///< address of the dynamic array
   std::uint32_t ranges = 0;            ///< memory instructions that remember what they hit (grid.hpp)
   std::vector<std::uint32_t> parameter_offsets;
   std::uint32_t parameter_bytes = 0;
 
-  /// The decoded function behind a function pointer, or null.
+  /// The decoded function that a function pointer points to, or null.
   const Program* function_at(Address address) const;
 };
 

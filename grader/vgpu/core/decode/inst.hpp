@@ -7,7 +7,7 @@ namespace scanlab::vgpu {
 
 inline constexpr unsigned warp_size = 32;
 
-/// One bit a lane; bit 0 is lane 0.
+/// One bit per lane; bit 0 is lane 0.
 using Mask = std::uint32_t;
 inline constexpr Mask full_mask = ~Mask{0};
 
@@ -15,13 +15,13 @@ struct Warp;
 struct Inst;
 
 /// Executes one instruction for the active lanes, and then those that follow it: handlers call each other in turn
-/// (`proceed`), which the compiler makes jumps of. Returns the next instruction to execute, or nullptr when the warp
+/// (`proceed`), which the compiler turns into jumps. Returns the next instruction to execute, or nullptr when the warp
 /// has to stop (Warp::stop says why, Warp::pc where to go on). A handler that can fault sets Warp::pc to its
 /// instruction; faults are thrown (fault.hpp).
 using Handler = const Inst* (*)(Warp&, const Inst*);
 
-/// A place in the frame of a call that holds one value a lane: a byte offset. Lane values lie side by side in the width
-/// of the register's type: 2 bytes for 8 and 16 bits, 4, 8; a predicate is one Mask. Constants have places too.
+/// A place in the frame of a call that holds one value per lane: a byte offset. Lane values lie side by side in the
+/// width of the register's type: 2 bytes for 8 and 16 bits, 4, 8; a predicate is one Mask. Constants have places too.
 using OperandRef = std::uint32_t;
 
 struct alignas(64) Inst {
@@ -35,14 +35,14 @@ struct alignas(64) Inst {
 };
 static_assert(sizeof(Inst) == 64, "one instruction, one cache line");
 
-/// Goes on at `i`. Where the compiler makes no jump of it, the stack grows until the turn of the warp is over, which is
-/// soon enough.
+/// Continues at `i`. Where the compiler does not turn that into a jump, the stack grows until the turn of the warp is
+/// over, which is soon enough.
 [[gnu::always_inline]] inline const Inst* proceed(Warp& w, const Inst* i) {
   return i->run(w, i);
 }
 
 /// Instructions are counted where the active lanes can change or a turn can end, not one by one: this many of the
-/// program are behind when such an instruction (control.hpp) executes, its own included.
+/// program's have been executed when such an instruction (control.hpp) executes, its own included.
 inline OperandRef& charge_of(Inst& i) {
   return i.op[7];
 }

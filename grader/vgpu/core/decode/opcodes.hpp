@@ -1,4 +1,4 @@
-// What the engine knows of an opcode before it runs, apart from what it computes: one row an opcode.
+// What the engine knows of an opcode before it runs, apart from what it computes: one row per opcode.
 #pragma once
 
 #include <cstdint>

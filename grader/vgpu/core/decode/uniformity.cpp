@@ -73,7 +73,7 @@ void Uniformity::find_regions() {
     region.join = join;
     regions_.emplace(at, region);
   }
-  // A branch inside that can part the lanes has to open a region too, which lies wholly inside.
+  // A branch inside at which the lanes can diverge has to open a region too, which lies wholly inside.
   for (bool changes = true; changes;) {
     changes = false;
     for (auto it = regions_.begin(); it != regions_.end();) {

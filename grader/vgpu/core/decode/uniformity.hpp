@@ -19,9 +19,9 @@ enum class Shape : std::uint8_t {
   varying,  ///< anything
 };
 
-/// A branch that may part the lanes and whose sides meet again soon: both sides execute one after the other, each by
-/// its lanes, and nothing needs to be known of the lanes' places. Sides are straight pieces of code without anything
-/// that waits, calls or leaves.
+/// A branch at which the lanes may diverge and whose sides meet again soon: both sides execute one after the other,
+/// each by its lanes, and nothing needs to be known of the lanes' places. Sides are straight pieces of code without
+/// anything that waits, calls or leaves.
 struct MaskedRegion {
   std::uint32_t branch = 0;     ///< instruction indices: the conditional branch,
   std::uint32_t other = 0;      ///< where its target side begins (= join when only one side has code),

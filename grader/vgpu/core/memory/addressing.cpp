@@ -13,8 +13,8 @@
 namespace scanlab::vgpu {
 namespace {
 
-const char* verb(AccessKind touch) {
-  switch (touch) {
+const char* verb(AccessKind kind) {
+  switch (kind) {
     case AccessKind::read:
       return "read";
     case AccessKind::write:
@@ -163,15 +163,15 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
 
 }  // namespace
 
-void raise_bad_access(Warp& w, StateSpace space, AccessKind touch, unsigned lane, std::uint64_t address,
+void raise_bad_access(Warp& w, StateSpace space, AccessKind kind, unsigned lane, std::uint64_t address,
                       std::uint32_t bytes) {
   FaultException f;
   f.lane = lane;
-  f.fault.does = touch == AccessKind::atomic ? "atomic" : verb(touch);
+  f.fault.does = kind == AccessKind::atomic ? "atomic" : verb(kind);
   const std::optional<std::int64_t> from_poison = distance_from_poison(address);
   if (!from_poison && address % std::bit_floor(bytes) != 0 && space != StateSpace::generic) {
     f.fault.kind = Fault::Kind::misaligned;
-    f.fault.headline = fmt::format("misaligned {} of {}", verb(touch), byte_count(bytes));
+    f.fault.headline = fmt::format("misaligned {} of {}", verb(kind), byte_count(bytes));
     f.fault.details.push_back(
         fmt::format("the address is {} past a multiple of {}", byte_count(address % bytes), bytes));
     f.fault.advice = fmt::format("an access of {0} bytes needs an address that is a multiple of {0}", bytes);
@@ -203,7 +203,7 @@ void raise_bad_access(Warp& w, StateSpace space, AccessKind touch, unsigned lane
   }
   f.fault.id = std::move(e.id);
   f.fault.variable = std::move(e.variable);
-  f.fault.headline = fmt::format("{} of {} outside {}", verb(touch), byte_count(bytes), e.target);
+  f.fault.headline = fmt::format("{} of {} outside {}", verb(kind), byte_count(bytes), e.target);
   f.fault.details = std::move(e.details);
   f.fault.advice = std::move(e.advice);
   throw f;
@@ -223,7 +223,7 @@ void grow_local(Warp& w, std::uint64_t bytes) {
   w.local_stride = stride;
 }
 
-std::byte* check_lane(Warp& w, StateSpace space, AccessKind touch, unsigned lane, std::uint64_t address,
+std::byte* check_lane(Warp& w, StateSpace space, AccessKind kind, unsigned lane, std::uint64_t address,
                       std::uint32_t bytes, Range* hit) {
   Grid& grid = *w.block->grid;
   const bool aligned = address % bytes == 0;
@@ -241,26 +241,26 @@ std::byte* check_lane(Warp& w, StateSpace space, AccessKind touch, unsigned lane
     }
     case StateSpace::local:
       if (!aligned || address < local_start || address + bytes > w.frame->local_top()) break;
-      if (touch != AccessKind::read) w.local_written = std::max(w.local_written, address + bytes);
+      if (kind != AccessKind::read) w.local_written = std::max(w.local_written, address + bytes);
       return local_host(w, lane, address);
     case StateSpace::param:
-      if (aligned && touch == AccessKind::read && address <= grid.parameters.size() &&
+      if (aligned && kind == AccessKind::read && address <= grid.parameters.size() &&
           bytes <= grid.parameters.size() - address)
         return const_cast<std::byte*>(grid.parameters.data()) + address;
       break;
     default: {
       if (!aligned) break;
       const Allocation* found = grid.memory->find(address, bytes);
-      if (!found || (found->is_constant && touch != AccessKind::read)) break;
+      if (!found || (found->is_constant && kind != AccessKind::read)) break;
       if (hit) *hit = {found->base, found->size};
       return grid.memory->host(address);
     }
   }
-  raise_bad_access(w, space, touch, lane, address, bytes);
+  raise_bad_access(w, space, kind, lane, address, bytes);
 }
 
 template <StateSpace Space>
-View view(Warp& w, const Inst* i, AccessKind touch, const Addresses& a, std::uint32_t bytes) {
+View view(Warp& w, const Inst* i, AccessKind kind, const Addresses& a, std::uint32_t bytes) {
   Range& range = range_of(w, i);
   View v;
   v.base = host_base_of<Space>(*w.block);
@@ -302,12 +302,12 @@ View view(Warp& w, const Inst* i, AccessKind touch, const Addresses& a, std::uin
     if (inside(low, last)) return v;
     // Another array than last time: look it up by one lane.
     const auto l = static_cast<unsigned>(std::countr_zero(w.active));
-    check_lane(w, Space, touch, l, a.of[l], bytes, &range);
+    check_lane(w, Space, kind, l, a.of[l], bytes, &range);
     if (inside(low, last)) return v;
   }
   for (Mask m = w.active; m; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
-    check_lane(w, Space, touch, l, a.of[l], bytes);
+    check_lane(w, Space, kind, l, a.of[l], bytes);
   }
   return v;
 }

@@ -32,16 +32,16 @@ inline void gather(Warp& w, const Inst* i, Addresses& a) {
   }
 }
 
-/// Verb of a message.
+/// What an access does; also the verb of a message.
 enum class AccessKind : std::uint8_t { read, write, atomic };
 
 /// Throws the fault for lane `lane` of an access that is out of bounds or misaligned.
-[[noreturn]] void raise_bad_access(Warp& w, StateSpace space, AccessKind touch, unsigned lane, std::uint64_t address,
+[[noreturn]] void raise_bad_access(Warp& w, StateSpace space, AccessKind kind, unsigned lane, std::uint64_t address,
                                    std::uint32_t bytes);
 
 /// Checks one address of `space`; throws when it is not valid. Returns the host address of that byte, and in `hit` the
 /// array in which it lies, if that is shared or global.
-std::byte* check_lane(Warp& w, StateSpace space, AccessKind touch, unsigned lane, std::uint64_t address,
+std::byte* check_lane(Warp& w, StateSpace space, AccessKind kind, unsigned lane, std::uint64_t address,
                       std::uint32_t bytes, Range* hit = nullptr);
 
 /// Space of a generic address, and the address within it.
@@ -71,15 +71,15 @@ inline HostBase host_base_of(const Block& block) {
     return block.grid->memory->host_base();
 }
 
-/// Host memory behind a warp's addresses in global, constant or shared space: that of lane l is `at(of[l])`.
-/// All active lanes have been checked. `consecutive`: all 32 lanes are active and lie side by side.
+/// Host memory at a warp's addresses in global, constant or shared space: that of lane l is `at(of[l])`. All active
+/// lanes have been checked. `consecutive`: all 32 lanes are active and lie side by side.
 struct View {
   HostBase base;
   bool consecutive = false;
   std::byte* at(std::uint64_t address) const { return base + address; }
 };
 template <StateSpace Space>
-View view(Warp& w, const Inst* i, AccessKind touch, const Addresses& a, std::uint32_t bytes);
+View view(Warp& w, const Inst* i, AccessKind kind, const Addresses& a, std::uint32_t bytes);
 
 extern template View view<StateSpace::global>(Warp&, const Inst*, AccessKind, const Addresses&, std::uint32_t);
 extern template View view<StateSpace::constant>(Warp&, const Inst*, AccessKind, const Addresses&, std::uint32_t);
@@ -133,7 +133,7 @@ inline std::byte* local_host(Warp& w, unsigned lane, std::uint64_t address) {
   return w.local.data() + lane * w.local_stride + address;
 }
 
-/// Makes room for `bytes` of local memory a lane; what is there stays.
+/// Makes room for `bytes` of local memory per lane; what is there stays.
 void grow_local(Warp& w, std::uint64_t bytes);
 
 }  // namespace scanlab::vgpu

@@ -50,7 +50,7 @@ const Inst* async_copy(Warp& w, const Inst* i) {
   });
   ++w.block->grid->epoch;
   Access access;
-  access.who = actor_of(w, i);
+  access.actor = actor_of(w, i);
   access.bytes = bytes;
   for (Observer* o : w.block->grid->observers) {
     access.space = StateSpace::global;

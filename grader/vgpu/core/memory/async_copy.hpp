@@ -21,14 +21,15 @@ struct AsyncCopyOffsets {
 };
 
 /// True for the instructions that group copies and wait for them. They change nothing here: a copy is complete when it
-/// has been issued, which is one of the orders that a GPU may choose. Observers are told, who know of the others.
+/// has been issued, which is one of the orders that a GPU may choose. They are reported to the observers, which know of
+/// the others.
 bool is_async_wait(const ptx::Instruction& instruction);
 
 /// The bytes a cp.async writes; nothing for a form that is not known.
 std::optional<std::uint32_t> async_copy_bytes(const ptx::Instruction& instruction);
 
-/// Tells the observers, and does nothing else: aux is 1 for commit_group; else imm is the number of groups that need
-/// not be complete, or Observer::wait_for_all.
+/// Reports to the observers, and does nothing else: aux is 1 for commit_group; else imm is the number of groups that
+/// need not be complete, or Observer::wait_for_all.
 const Inst* async_wait(Warp& w, const Inst* i);
 
 /// op[0] the shared address, op[1] the global one, op[2] the bytes to read.

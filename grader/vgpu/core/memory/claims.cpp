@@ -158,12 +158,12 @@ bool Claims::set_apart() {
   for (const std::uint64_t page : now_.touched) {
     const std::uint8_t mine = now_.pages[page], earlier = before_.pages[page];
     if (!((mine | earlier) & is_written)) {
-      // Mostly nobody ever writes there, and what is read need not be kept apart.
+      // Usually no block ever writes there, and what is read need not be kept apart.
       before_.touch(page, was_read);
       now_.touched[kept++] = page;
       continue;
     }
-    // Who has read what of a page that now is written is no longer known.
+    // Which blocks have read what of a page that is written now is no longer known.
     if (earlier & was_read || now_.conflicts_on(page, before_)) return false;
     before_.add(page, now_);
     now_.clear(page);

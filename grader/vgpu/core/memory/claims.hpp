@@ -1,5 +1,5 @@
 // Which global memory the blocks that one host thread runs have read and written, and what it held before: so that
-// blocks can run on several host threads at once, and it is proven afterwards that none saw what another did.
+// blocks can run on several host threads at once, and it is verified afterwards that none saw what another did.
 #pragma once
 
 #include <atomic>
@@ -68,7 +68,7 @@ class Claims {
   /// Forgets the round before.
   void begin_round();
 
-  /// An access to `bytes` (at most a page) from `address` on, which have been found valid. A write has to be told
+  /// An access to `bytes` (at most a page) from `address` on, which have been found valid. A write has to be reported
   /// before it happens.
   [[gnu::always_inline]] void read(Address address, std::uint64_t bytes) {
     const std::uint64_t from = address - global_window, last = from + bytes - 1;
@@ -127,7 +127,7 @@ class Claims {
     bool conflicts_with(const Touches& other) const;
   };
 
-  /// For those who look on: no word is ever seen half written.
+  /// For other threads that look: no word is ever seen half written.
   template <class T>
   static T seen(const T& word) {
     return std::atomic_ref(const_cast<T&>(word)).load(std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// What loads and stores have in common once they know their addresses: telling observers, and moving the lanes.
+// What loads and stores have in common once they know their addresses: reporting to observers, and moving the lanes.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ namespace scanlab::vgpu {
 inline void describe(Access& a, const Warp& w, const Inst* i, StateSpace space, Mask mask, std::uint32_t bytes,
                      const std::uint64_t* address) {
   const MemoryForm form = form_of(i);
-  a.who.block = w.block->index;
-  a.who.warp = w.id;
-  a.who.slot = w.block->slot;
-  a.who.line = i->line;
+  a.actor.block = w.block->index;
+  a.actor.warp = w.id;
+  a.actor.slot = w.block->slot;
+  a.actor.line = i->line;
   a.space = space;
   a.mask = mask;
   a.bytes = bytes;
@@ -37,15 +37,15 @@ inline Access access_of(const Warp& w, const Inst* i, StateSpace space, Mask mas
   return a;
 }
 
-/// Tells the observers of a load or a store.
-inline void report(Warp& w, const Access& a, AccessKind touch) {
-  for (Observer* o : w.block->grid->listeners(a.space, a.order)) touch == AccessKind::read ? o->load(a) : o->store(a);
+/// Reports a load or a store to the observers.
+inline void report(Warp& w, const Access& a, AccessKind kind) {
+  for (Observer* o : w.block->grid->listeners(a.space, a.order)) kind == AccessKind::read ? o->load(a) : o->store(a);
 }
 
-/// The same for warps that go the same way.
-inline void report_run(const Grid& grid, const AccessRun& run, AccessKind touch) {
+/// The same for warps that take the same path.
+inline void report_run(const Grid& grid, const AccessRun& run, AccessKind kind) {
   for (Observer* o : grid.listeners(run.first.space, run.first.order))
-    touch == AccessKind::read ? o->loads(run) : o->stores(run);
+    kind == AccessKind::read ? o->loads(run) : o->stores(run);
 }
 
 /// Visits the pieces of memory that a whole warp accesses: elements side by side are one, as far as there are few such
@@ -69,22 +69,22 @@ void for_each_piece(const Addresses& a, std::uint32_t bytes, Visit visit) {
   for (; start < warp_size; ++start) visit(a.of[start], bytes);
 }
 
-/// Tells of an access by the active lanes, which has been found valid and comes next: the claims of this host thread,
-/// and the observers.
+/// Reports an access by the active lanes, which has been found valid and comes next, to the claims of this host thread
+/// and to the observers.
 template <StateSpace Space, Watched watched>
-void report_lanes(Warp& w, const Inst* i, std::uint32_t bytes, const Addresses& a, AccessKind touch) {
+void report_lanes(Warp& w, const Inst* i, std::uint32_t bytes, const Addresses& a, AccessKind kind) {
   if constexpr (Space == StateSpace::global && watched != Watched::nothing)
     if (Claims* const claims = w.block->grid->claims) {
       const auto at = [&](unsigned l) { return a.of[l]; };
       const auto read = [&](Address first, std::uint64_t length) { claims->read(first, length); };
       const auto write = [&](Address first, std::uint64_t length) { claims->write(first, length); };
       const bool is_whole = w.active == full_mask;
-      if (touch == AccessKind::read)
+      if (kind == AccessKind::read)
         is_whole ? for_each_piece(a, bytes, read) : claims->read_lanes(w.active, bytes, at);
       else
         is_whole ? for_each_piece(a, bytes, write) : claims->write_lanes(w.active, bytes, at);
     }
-  if constexpr (watched == Watched::everything) report(w, access_of(w, i, Space, w.active, bytes, a.of), touch);
+  if constexpr (watched == Watched::everything) report(w, access_of(w, i, Space, w.active, bytes, a.of), kind);
 }
 
 /// to[l] = the element at `place(l)`; stored in whole vectors, as it is read later.
@@ -107,7 +107,7 @@ void take_lanes(T* to, const std::byte* from, const Offset* offset) {
   collect_lanes(to, [&](unsigned l) { return from + offset[l]; });
 }
 
-/// Loads `count` elements a lane from the addresses of all active lanes.
+/// Loads `count` elements per lane from the addresses of all active lanes.
 template <class T, StateSpace Space, Watched watched>
 void load_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count) {
   const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::uint32_t most_arrivals = (1u << 20) - 1;  // PTX's limit of a count
 
-/// A barrier object, and the state that an arrival returns: PTX leaves the bits open. `mark` tells an object from
-/// poisoned, zeroed or overwritten memory.
+/// A barrier object, and the state that an arrival returns: PTX leaves the bits open. `mark` distinguishes an object
+/// from poisoned, zeroed or overwritten memory.
 struct Object {
   static constexpr std::uint64_t valid = 0xB;
   std::uint64_t pending : 20 = 0;   ///< arrivals that the current phase still waits for
@@ -83,20 +83,20 @@ std::uint32_t count_of(Warp& w, const Inst* i, unsigned lane) {
 enum class Copies : std::uint8_t { none, arrive };
 
 /// `phase`: at which each lane arrives, or which it saw complete.
-void report(Warp& w, const Inst* i, Mask mask, const std::uint64_t* address, AccessKind touch, Access::Order order,
+void report(Warp& w, const Inst* i, Mask mask, const std::uint64_t* address, AccessKind kind, Access::Order order,
             const std::uint64_t* phase = nullptr, Copies copies = Copies::none) {
   if (!is_observed(w)) return;
   Access a;
   a.phase = phase;
   a.is_async = copies == Copies::arrive;
-  a.who = actor_of(w, i);
+  a.actor = actor_of(w, i);
   a.space = StateSpace::shared;
   a.mask = mask;
   a.bytes = sizeof(Object);
   a.address = address;
   a.order = order;
   a.scope = Access::Scope::block;
-  for (Observer* o : w.block->grid->observers) touch == AccessKind::atomic ? o->atomic(a) : o->store(a);
+  for (Observer* o : w.block->grid->observers) kind == AccessKind::atomic ? o->atomic(a) : o->store(a);
 }
 
 const Inst* init(Warp& w, const Inst* i) {
@@ -202,7 +202,7 @@ const Inst* pending_count(Warp& w, const Inst* i) {
 
 // --- waiting ---------------------------------------------------------------------------------------------------------
 
-/// Looks in a row that find a phase unfinished while nobody writes, before the lanes count as waiting in vain.
+/// Looks in a row that find a phase unfinished while no thread writes, before the lanes count as waiting in vain.
 constexpr std::uint32_t most_looks = 1024;
 
 enum class By : std::uint8_t { state, parity };

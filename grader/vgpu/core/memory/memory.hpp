@@ -24,7 +24,7 @@ inline constexpr Address code_window = 0x1C00'0000'0000;
 
 inline constexpr std::uint64_t page_bytes = 4096;
 
-/// Byte that fills memory nobody has written: as a float -1.7e38, which no sum can hide, as an int a large negative
+/// Byte that fills memory that was never written: as a float -1.7e38, which no sum can hide, as an int a large negative
 /// number, as eight bytes no address.
 inline constexpr std::byte poison{0xFE};
 
@@ -54,11 +54,12 @@ struct Placement {
   std::int64_t distance = 0;               ///< 0 inside; +1 is the first byte after the end
 };
 
-/// Hears what happens to memory outside of kernels, after it has happened. What device code does, observers are told.
+/// Is notified of what happens to memory outside of kernels, after it has happened. What device code does is reported
+/// to observers.
 class MemoryListener {
  public:
   virtual ~MemoryListener() = default;
-  /// Nobody has written to it yet.
+  /// It has not been written yet.
   virtual void allocated(const Allocation&) {}
   virtual void released(const Allocation&) {}
   /// From now on another process may write to it at any time.
@@ -92,7 +93,7 @@ class Memory {
   /// then see the same bytes, that of `base` at its offset within its page. No other allocation lies in these pages.
   /// Returns the descriptor, which the caller owns, or -1 when there is no such allocation, or the system refuses.
   int share(Address base);
-  /// While it lives, private copies stand where memory is shared with other processes: nobody else sees what is
+  /// While it lives, private copies stand where memory is shared with other processes: no other process sees what is
   /// written there, and it is gone afterwards. No memory may be allocated or freed meanwhile.
   class Seclusion {
    public:
@@ -139,7 +140,7 @@ class Memory {
   bool fill(Address to, std::byte value, std::uint64_t bytes);
   bool copy(Address to, Address from, std::uint64_t bytes);
 
-  /// Tells `listener`, which is not owned, of everything from now on. Memory that is there counts as written.
+  /// Notifies `listener`, which is not owned, of everything from now on. Memory that is there counts as written.
   void listen(MemoryListener* listener);
   void ignore(MemoryListener* listener);
 

@@ -125,7 +125,7 @@ const Inst* store(Warp& w, const Inst* i) {
 
 /// Host address of every active lane in any space, checked.
 template <AddressWidth Width>
-void locate(Warp& w, const Inst* i, AccessKind touch, std::uint32_t bytes, std::byte** host) {
+void locate(Warp& w, const Inst* i, AccessKind kind, std::uint32_t bytes, std::byte** host) {
   w.pc = i;
   Addresses a;
   gather<Width>(w, i, a);
@@ -139,23 +139,23 @@ void locate(Warp& w, const Inst* i, AccessKind touch, std::uint32_t bytes, std::
       s = r.space;
       a.of[l] = r.address;
     }
-    host[l] = check_lane(w, s, touch, l, a.of[l], bytes);
+    host[l] = check_lane(w, s, kind, l, a.of[l], bytes);
     of_space[static_cast<unsigned>(s)] |= Mask{1} << l;
   }
   Claims* const claims = w.block->grid->claims;
   if (const Mask global = of_space[static_cast<unsigned>(StateSpace::global)]; claims && global) {
     const auto at = [&](unsigned l) { return a.of[l]; };
-    if (touch != AccessKind::write) claims->read_lanes(global, bytes, at);
-    if (touch != AccessKind::read) claims->write_lanes(global, bytes, at);
+    if (kind != AccessKind::write) claims->read_lanes(global, bytes, at);
+    if (kind != AccessKind::read) claims->write_lanes(global, bytes, at);
   }
   if (!is_observed(w)) return;
   for (unsigned s = 0; s < 8; ++s)
     if (of_space[s]) {
       const Access access = access_of(w, i, static_cast<StateSpace>(s), of_space[s], bytes, a.of);
-      if (touch == AccessKind::atomic)
+      if (kind == AccessKind::atomic)
         for (Observer* o : w.block->grid->observers) o->atomic(access);
       else
-        report(w, access, touch);
+        report(w, access, kind);
     }
 }
 
@@ -221,7 +221,7 @@ const Inst* atomic(Warp& w, const Inst* i) {
     T now = Op(old, b[l], c[l]);
     if constexpr (std::is_same_v<T, float>)
       if (lies_in_shared(w, host[l])) now = atomic_ops::add_f32_shared(old, b[l]);
-    // A failed compare-and-swap or an exchange of equal values changes nothing for those who wait.
+    // A failed compare-and-swap or an exchange of equal values changes nothing for threads that wait.
     if (std::memcmp(&old, &now, sizeof(T)) != 0) {
       std::memcpy(host[l], &now, sizeof(T));
       ++w.block->grid->epoch;

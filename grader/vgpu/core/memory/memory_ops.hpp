@@ -51,7 +51,7 @@ inline std::uint64_t extend(std::uint64_t value, const MemoryForm& form) {
 }
 
 /// Accesses whose addresses are a Pair (pairs.hpp), in op[7]. A uniform load has a Pair in op[0], the others lanes.
-/// Null for a form that does not work so.
+/// Null for a form that does not work that way.
 enum class RowKind : std::uint8_t { load, load_uniform, store };
 struct RowHandlers {
   Handler run = nullptr;
@@ -64,7 +64,7 @@ RowHandlers select_row(const MemoryForm& form, ptx::StateSpace space, AddressWid
 const Inst* load_parameter(Warp& w, const Inst* i);
 
 /// ld.param and st.param of a variable that lives in the frame (arguments and results of calls): op[0..3] elements, imm
-/// offset of lane 0 from the frame's registers, op[6] bytes a lane.
+/// offset of lane 0 from the frame's registers, op[6] bytes per lane.
 const Inst* load_slot(Warp& w, const Inst* i);
 const Inst* store_slot(Warp& w, const Inst* i);
 

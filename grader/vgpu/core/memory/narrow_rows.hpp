@@ -61,11 +61,11 @@ inline bool find_narrow_rows(Lockstep& l, const Step* s, AddressWidth width, std
   return !differences && !(outside >> 63) && bits % bytes == 0;
 }
 
-/// Tells the observers of a warp's access, which comes next.
+/// Reports a warp's access, which comes next, to the observers.
 class NarrowRowsReporter {
  public:
-  NarrowRowsReporter(Lockstep& l, const Step* s, StateSpace space, const NarrowRows& r, AccessKind touch)
-      : l_(l), inst_(s->inst), space_(space), rows_(r), touch_(touch) {
+  NarrowRowsReporter(Lockstep& l, const Step* s, StateSpace space, const NarrowRows& r, AccessKind kind)
+      : l_(l), inst_(s->inst), space_(space), rows_(r), kind_(kind) {
     r.offsets(offset_.of);
   }
   void operator()(unsigned k) const {
@@ -75,7 +75,7 @@ class NarrowRowsReporter {
     run.count = 1;
     run.step = 0;
     describe(run.first, l_.warp(k), inst_, space_, full_mask, rows_.bytes, a.of);
-    report_run(*l_.block.grid, run, touch_);
+    report_run(*l_.block.grid, run, kind_);
   }
 
  private:
@@ -83,14 +83,14 @@ class NarrowRowsReporter {
   const Inst* inst_;
   StateSpace space_;
   const NarrowRows& rows_;
-  AccessKind touch_;
+  AccessKind kind_;
   Addresses offset_;
 };
 
-/// Tells the claims of this host thread of accesses that come next.
-inline void claim_narrow_rows(Claims& claims, const Lockstep& l, const NarrowRows& r, AccessKind touch) {
+/// Reports accesses that come next to the claims of this host thread.
+inline void claim_narrow_rows(Claims& claims, const Lockstep& l, const NarrowRows& r, AccessKind kind) {
   const auto report = [&](std::uint64_t first, std::uint64_t bytes) {
-    touch == AccessKind::read ? claims.read(first, bytes) : claims.write(first, bytes);
+    kind == AccessKind::read ? claims.read(first, bytes) : claims.write(first, bytes);
   };
   for (unsigned k = 0; k < l.count; ++k) {
     if (!l.active[k]) continue;

@@ -38,29 +38,29 @@ void spread_addresses(Warp& w, const Inst* i, Addresses& a) {
     for (std::uint64_t& x : a.of) x = static_cast<std::uint32_t>(x);
 }
 
-/// To whom of the claims and the observers a handler tells its accesses.
+/// To which of the claims and the observers a handler reports its accesses.
 template <StateSpace Space, Watched watched>
 inline constexpr bool claims_from = Space == StateSpace::global&& watched != Watched::nothing;
 template <Watched watched>
 inline constexpr bool observed = watched == Watched::everything;
 
 template <class T, StateSpace Space>
-void observe_row(Warp& w, const Inst* i, const Row& r, AccessKind touch) {
+void observe_row(Warp& w, const Inst* i, const Row& r, AccessKind kind) {
   Access a = access_of(w, i, Space, w.active, sizeof(T), nullptr);
   a.first = r.first;
   a.stride = r.stride;
-  report(w, a, touch);
+  report(w, a, kind);
 }
 
-/// Tells of 32 elements side by side that have been found valid, before they are read or written.
+/// Reports 32 elements side by side that have been found valid, before they are read or written.
 template <class T, StateSpace Space, Watched watched>
-void report_whole_row(Warp& w, const Inst* i, const Row& r, AccessKind touch) {
+void report_whole_row(Warp& w, const Inst* i, const Row& r, AccessKind kind) {
   if constexpr (claims_from<Space, watched>)
     if (Claims* const claims = w.block->grid->claims) {
       constexpr std::uint64_t bytes = warp_size * sizeof(T);
-      touch == AccessKind::read ? claims->read(r.first, bytes) : claims->write(r.first, bytes);
+      kind == AccessKind::read ? claims->read(r.first, bytes) : claims->write(r.first, bytes);
     }
-  if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, touch);
+  if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, kind);
 }
 
 /// The same for one element that all lanes read.
@@ -73,18 +73,18 @@ void report_one_element(Warp& w, const Inst* i, const Row& r) {
 
 /// The same for any row.
 template <class T, StateSpace Space, Watched watched>
-void report_row(Warp& w, const Inst* i, const Row& r, AccessKind touch) {
+void report_row(Warp& w, const Inst* i, const Row& r, AccessKind kind) {
   if constexpr (claims_from<Space, watched>)
     if (Claims* const claims = w.block->grid->claims) {
       const auto at = [&](unsigned l) { return r.first + static_cast<std::uint64_t>(r.stride) * l; };
-      touch == AccessKind::read ? claims->read_lanes(w.active, sizeof(T), at)
-                                : claims->write_lanes(w.active, sizeof(T), at);
+      kind == AccessKind::read ? claims->read_lanes(w.active, sizeof(T), at)
+                               : claims->write_lanes(w.active, sizeof(T), at);
     }
-  if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, touch);
+  if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, kind);
 }
 
 /// Do the elements of the active lanes, some at least, all lie in `range`, aligned? `r.first` then becomes what their
-/// addresses count from, which is no address when that of lane 0, which is not active, has wrapped at 32 bits.
+/// addresses count from, which is not an address when that of lane 0, which is not active, has wrapped at 32 bits.
 template <class T, AddressWidth Width>
 bool lies_within(const Range& range, Row& r, Mask active) {
   // A stride this large leaves every array, and the products below their type.
@@ -229,7 +229,7 @@ class RowsOf {
     e = {from, end, row(from), nullptr};
     const std::int64_t stride = e.first.stride;
     if (stride == 0 || stride % static_cast<std::int64_t>(sizeof(T)) || e.first.first % sizeof(T)) return false;
-    // Over whole vectors of warps, so that there are no ends: nobody is active behind the last.
+    // Over whole vectors of warps, so that there are no ends: no lane is active after the last.
     constexpr unsigned width = 4;
     std::uint64_t differences = 0, expected = addresses_.value[from] - from * static_cast<std::uint64_t>(e.step());
     for (unsigned k = 0; k < l_.count; k += width)
@@ -260,7 +260,7 @@ class RowsOf {
   const HostBase base_;
 };
 
-/// What the observers are told before the rows are moved.
+/// What is reported to the observers before the rows are moved.
 template <class T, StateSpace Space, AddressWidth Width>
 struct ReportedRows {
   Row row[most_warps];
@@ -296,8 +296,8 @@ struct ReportedRows {
     return rises || falls;
   }
 
-  /// Tells the observers, of warps with all lanes together where their rows follow each other evenly.
-  void report(Lockstep& l, const Step* s, AccessKind touch) const {
+  /// Reports to the observers: warps with all lanes together, where their rows follow each other evenly.
+  void report(Lockstep& l, const Step* s, AccessKind kind) const {
     for (unsigned k = 0; k < l.count; ++k) {
       if (!host[k]) continue;
       AccessRun& run = l.reported;
@@ -314,7 +314,7 @@ struct ReportedRows {
         run.step = static_cast<std::int64_t>(row[k + 1].first - row[k].first);
         while (follows(k + 1)) ++run.count, ++k;
       }
-      report_run(*l.block.grid, run, touch);
+      report_run(*l.block.grid, run, kind);
     }
   }
 };
@@ -339,14 +339,14 @@ void store_row_of(std::byte* to, const T* from, std::int64_t stride, Mask active
                   [&](unsigned l) { std::memcpy(to + static_cast<std::int64_t>(l) * stride, &from[l], sizeof(T)); });
 }
 
-/// Tells the claims of this host thread of the rows of all warps, those side by side at once. What is no such row tells
-/// of itself.
+/// Reports the rows of all warps to the claims of this host thread, those side by side at once. An access that is not
+/// such a row reports itself.
 template <class T, StateSpace Space, AddressWidth Width>
-void claim_rows(Claims& claims, Lockstep& l, const RowsOf<T, Space, Width>& rows, AccessKind touch) {
+void claim_rows(Claims& claims, Lockstep& l, const RowsOf<T, Space, Width>& rows, AccessKind kind) {
   constexpr std::uint64_t row_bytes = warp_size * sizeof(T);
   std::uint64_t first = 0, bytes = 0;
   const auto report = [&] {
-    if (bytes) touch == AccessKind::read ? claims.read(first, bytes) : claims.write(first, bytes);
+    if (bytes) kind == AccessKind::read ? claims.read(first, bytes) : claims.write(first, bytes);
     bytes = 0;
   };
   for (unsigned k = 0; k < l.count; ++k) {
@@ -360,19 +360,20 @@ void claim_rows(Claims& claims, Lockstep& l, const RowsOf<T, Space, Width>& rows
       bytes += row_bytes;
     } else if (rows.any(k, r)) {
       const auto at = [&](unsigned lane) { return r.first + static_cast<std::uint64_t>(r.stride) * lane; };
-      touch == AccessKind::read ? claims.read_lanes(l.active[k], sizeof(T), at)
-                                : claims.write_lanes(l.active[k], sizeof(T), at);
+      kind == AccessKind::read ? claims.read_lanes(l.active[k], sizeof(T), at)
+                               : claims.write_lanes(l.active[k], sizeof(T), at);
     }
   }
   report();
 }
 
-/// Moves the rows of all warps by `move(k, host memory of lane 0, stride)`; what is no such row is left to the warp.
+/// Moves the rows of all warps by `move(k, host memory of lane 0, stride)`; an access that is not such a row is left to
+/// the warp.
 template <class T, StateSpace Space, AddressWidth Width, Watched watched, class MoveWhole, class Move>
-void move_rows(Lockstep& l, const Step* s, AccessKind touch, MoveWhole move_whole, Move move) {
+void move_rows(Lockstep& l, const Step* s, AccessKind kind, MoveWhole move_whole, Move move) {
   const RowsOf<T, Space, Width> rows(l, s);
   if constexpr (claims_from<Space, watched>)
-    if (Claims* const claims = l.block.grid->claims) claim_rows(*claims, l, rows, touch);
+    if (Claims* const claims = l.block.grid->claims) claim_rows(*claims, l, rows, kind);
   for (unsigned k = 0; k < l.count; ++k) {
     if (!l.active[k]) continue;
     Row r = rows.row(k);
@@ -385,10 +386,10 @@ void move_rows(Lockstep& l, const Step* s, AccessKind touch, MoveWhole move_whol
   }
 }
 template <class T, StateSpace Space, AddressWidth Width, class MoveWhole, class Move>
-void move_reported_rows(Lockstep& l, const Step* s, AccessKind touch, MoveWhole move_whole, Move move) {
+void move_reported_rows(Lockstep& l, const Step* s, AccessKind kind, MoveWhole move_whole, Move move) {
   const RowsOf<T, Space, Width> of_block(l, s);
   if constexpr (Space == StateSpace::global)
-    if (Claims* const claims = l.block.grid->claims) claim_rows(*claims, l, of_block, touch);
+    if (Claims* const claims = l.block.grid->claims) claim_rows(*claims, l, of_block, kind);
   if (typename RowsOf<T, Space, Width>::Even e; of_block.is_even(e)) {  // mostly
     const auto report = [&](unsigned from, unsigned count) {
       AccessRun& run = l.reported;
@@ -397,7 +398,7 @@ void move_reported_rows(Lockstep& l, const Step* s, AccessKind touch, MoveWhole 
       describe(run.first, l.warp(from), s->inst, Space, l.active[from], sizeof(T), nullptr);
       run.first.first = e.first.first + static_cast<std::uint64_t>(e.step()) * (from - e.from);
       run.first.stride = e.first.stride;
-      report_run(*l.block.grid, run, touch);
+      report_run(*l.block.grid, run, kind);
     };
     const unsigned count = e.end - e.from, uneven_end = count > 1 && l.active[e.end - 1] != full_mask;
     report(e.from, count - uneven_end);
@@ -413,13 +414,13 @@ void move_reported_rows(Lockstep& l, const Step* s, AccessKind touch, MoveWhole 
   }
   const ReportedRows<T, Space, Width> rows(l, s);
   if constexpr (Space == StateSpace::shared)
-    if (touch == AccessKind::write && !rows.are_apart(l)) {
-      // Who is told of a store may look at what it replaces: so each is told and done before the next.
+    if (kind == AccessKind::write && !rows.are_apart(l)) {
+      // An observer of a store may look at what it replaces: so each is reported and done before the next.
       for (unsigned k = 0; k < l.count; ++k)
         if (l.active[k]) run_alone(l, s, k);
       return;
     }
-  rows.report(l, s, touch);
+  rows.report(l, s, kind);
   for (unsigned k = 0; k < l.count; ++k) {
     if (rows.host[k])
       move(k, rows.host[k], rows.row[k].stride);
@@ -428,17 +429,17 @@ void move_reported_rows(Lockstep& l, const Step* s, AccessKind touch, MoveWhole 
   }
 }
 
-/// Warps that access several rows each: `move(rows, before)`, where `before(k)` tells of warp k; or every warp does it
-/// by itself.
+/// Warps that access several rows each: `move(rows, before)`, where `before(k)` reports the access of warp k; or every
+/// warp does it by itself.
 template <class T, StateSpace Space, AddressWidth Width, Watched watched, class Move>
-[[gnu::noinline]] const Step* move_several_rows(Lockstep& l, const Step* s, AccessKind touch, Move move) {
+[[gnu::noinline]] const Step* move_several_rows(Lockstep& l, const Step* s, AccessKind kind, Move move) {
   NarrowRows r;
   if (!find_narrow_rows(l, s, Width, sizeof(T), r)) return each_alone(l, s);
   if constexpr (claims_from<Space, watched>)
-    if (Claims* const claims = l.block.grid->claims) claim_narrow_rows(*claims, l, r, touch);
+    if (Claims* const claims = l.block.grid->claims) claim_narrow_rows(*claims, l, r, kind);
   if constexpr (observed<watched>) {
     if (!l.block.grid->listeners(Space, Access::Order::weak).empty()) {
-      move(r, NarrowRowsReporter(l, s, Space, r, touch));
+      move(r, NarrowRowsReporter(l, s, Space, r, kind));
       return s + 1;
     }
   }

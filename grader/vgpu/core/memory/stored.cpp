@@ -12,7 +12,7 @@ namespace {
 /// The bytes that `lane` stores, from its registers.
 LaneValue value_of(const Access& store, unsigned lane) {
   const MemoryForm form = form_of(store.inst);
-  const std::byte* const registers = store.block->warps[store.who.warp].registers;
+  const std::byte* const registers = store.block->warps[store.actor.warp].registers;
   LaneValue value{};
   for (std::uint32_t k = 0; k < form.count; ++k)
     std::memcpy(value.data() + k * form.bytes, registers + store.inst->op[k] + lane * form.lane_bytes, form.bytes);

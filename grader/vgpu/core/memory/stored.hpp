@@ -1,4 +1,4 @@
-// The values of loads and stores: for observers, which are told of both before they happen.
+// The values of loads and stores: for observers, to which both are reported before they happen.
 #pragma once
 
 #include <array>
@@ -19,8 +19,8 @@ std::optional<LaneValue> value_stored(const Access& store, unsigned lane);
 /// The value that `lane` is about to load, from shared or global memory; nothing where it is not known.
 std::optional<LaneValue> value_loaded(const Access& load, unsigned lane);
 
-/// Does what `lane` stores differ from what shared or global memory holds now, in the `count` bytes from `from` on
-/// behind its address? True also where that is not known.
+/// Does what `lane` stores differ from what shared or global memory holds now, in the `count` bytes from `from` on,
+/// counted from its address? True also where that is not known.
 bool changes_memory(const Access& store, unsigned lane, std::uint64_t from, std::uint64_t count);
 
 /// Do the two lanes store different values? True also where that is not known.

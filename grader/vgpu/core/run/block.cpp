@@ -1,4 +1,4 @@
-// Blocks and call frames come into being, and go.
+// Blocks and call frames are made and released.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace scanlab::vgpu {
 /// Calls within calls: a thread of a GPU has at most 512 KiB of stack, and hardly a call that takes less than 32 bytes.
 constexpr std::uint32_t most_depth = 16384;
 /// Frames of a block's warps together, so that a recursion without end in all of them is stopped before memory is full.
-/// Threads that have parted have frames of their own: 1024 of them may be 128 calls deep.
+/// Threads that have diverged have frames of their own: 1024 of them may be 128 calls deep.
 constexpr std::size_t most_frames = 131072;
 
 /// The same register of a block's warps is read in turn: the frames begin at different sets of the first cache, which

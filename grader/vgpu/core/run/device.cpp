@@ -26,7 +26,7 @@ struct LoadedModule {
 
 namespace {
 
-/// What cooperative groups expect behind %envreg1 and %envreg2: its own size, and the barrier of the grid.
+/// What cooperative groups expect at the address in %envreg1 and %envreg2: its own size, and the barrier of the grid.
 struct GridWorkspace {
   std::uint32_t size = sizeof(GridWorkspace);
   std::uint32_t barrier = 0;

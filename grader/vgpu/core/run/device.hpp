@@ -124,7 +124,7 @@ class Device {
  private:
   struct Ready;
   LaunchResult prepare(const LaunchRequest& request, Ready& ready);
-  /// May blocks of this launch run on several host threads, as far as can be told before they run?
+  /// May blocks of this launch run on several host threads, as far as is known before they run?
   bool may_part(const LaunchRequest& request) const;
 
   DeviceProfile profile_;

@@ -1,4 +1,4 @@
-// What stops a kernel, told so that a learner can act on it.
+// What stops a kernel, put so that a learner can act on it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct SourcePlace {
 /// The threads with these numbers, of one block or several, that stand at one place for one reason.
 struct WaitingThreads {
   unsigned block[3] = {0, 0, 0};  ///< the first of them
-  std::string who;                ///< "blocks 0 to 7: threads 0 to 31"
+  std::string which;              ///< "blocks 0 to 7: threads 0 to 31"
   std::string does;               ///< "wait at the barrier"
   SourcePlace where;              ///< the learner's own line
   std::string line;               ///< "blocks 0 to 7: threads 0 to 31 wait at the barrier in scan.cu:16"
@@ -49,7 +49,7 @@ struct Fault {
   unsigned grid_size[3] = {1, 1, 1}, block_size[3] = {1, 1, 1};  ///< of the launch
   std::string headline;                 ///< one line: "write of 4 bytes outside shared array s_xy"
   std::vector<WaitingThreads> waiting;  ///< of a deadlock or an endless loop
-  std::vector<std::string> details;  ///< a fact a line: "s_xy[1024]: 4 bytes after its last element", "8 threads …"
+  std::vector<std::string> details;  ///< one fact per line: "s_xy[1024]: 4 bytes after its last element", "8 threads …"
   std::string advice;                ///< one next step
 
   /// The report as people read it, several lines, without a trailing newline.

@@ -24,9 +24,9 @@ struct Frame {
   Mask members = 0;            ///< lanes that have not returned
   std::uint32_t depth = 0;
   std::uint64_t local_base = 0;       ///< offset of its local variables in each lane's local memory
-  std::uint64_t allocated_local = 0;  ///< bytes behind them that alloca has added
+  std::uint64_t allocated_local = 0;  ///< bytes after them that alloca has added
   std::byte* registers = nullptr;
-  std::size_t capacity = 0;  ///< bytes behind `registers`
+  std::size_t capacity = 0;  ///< bytes at `registers`
   LaneBytes memory;          ///< owns them
 
   /// Where its local memory ends.
@@ -38,13 +38,13 @@ struct Barrier {
   std::uint32_t arrived = 0;
   std::uint32_t expected = 0;  ///< threads named in the instruction; 0: all live threads of the block
   std::uint32_t count = 0;     ///< bar.red: threads whose predicate is true
-  bool reduces = false;        ///< bar.red: those who wait get a result
+  bool reduces = false;        ///< bar.red: the threads that wait get a result
   const Inst* last = nullptr;  ///< the latest arrival
   const Warp* last_warp = nullptr;
 };
 
 inline constexpr unsigned barriers_per_block = 16;
-/// Local memory of the kernel begins here, so that a null pointer is no local address.
+/// Local memory of the kernel begins here, so that a null pointer is not a local address.
 inline constexpr std::uint64_t local_start = 64;
 /// Local memory that a call takes besides its variables, as a return address does: endless recursion overflows the
 /// stack.
@@ -71,8 +71,8 @@ struct Block {
   bool woken = false;            ///< a barrier was released since the scheduler last looked
   bool frames_stay = false;      ///< the last block here left its warps' frames in place
   bool is_as_before = false;     ///< and this one begins with them
-  bool rejoins = false;          ///< its warps go in lockstep where they stand together
-  std::uint32_t short_runs = 0;  ///< how often they parted soon
+  bool rejoins = false;          ///< its warps run in lockstep where they stand together
+  std::uint32_t short_runs = 0;  ///< how often they soon diverged
   std::unique_ptr<Lockstep> lockstep;
 
   Block();
@@ -114,7 +114,7 @@ struct Grid {
       if (o->interests() & Observer::work) of_work.push_back(o);
     }
   }
-  /// Who is told of loads and stores of this kind.
+  /// The observers of loads and stores of this kind.
   std::span<Observer* const> listeners(ptx::StateSpace space, Access::Order order) const {
     return space == ptx::StateSpace::shared && order == Access::Order::weak ? of_plain_shared : observers;
   }

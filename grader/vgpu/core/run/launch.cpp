@@ -176,13 +176,13 @@ class GridRun : public BlockRunner {
     for (auto it = w.waiting.begin(); it != w.waiting.end(); ++it)
       if (it->state == Split::State::ready && (latest == w.waiting.end() || it->key() > latest->key())) latest = it;
     if (latest == w.waiting.end()) return run_next(w);
-    // The others are out of sight for this turn, so that none of them takes over at the next branch.
+    // The others are hidden for this turn, so that none of them takes over at the next branch.
     for (Split& s : w.waiting)
       if (&s != &*latest && s.state == Split::State::ready) s.state = Split::State::spin;
     return run_next(w);
   }
 
-  /// True when the running split is proven to repeat itself until somebody else writes memory.
+  /// True when the running split is proven to repeat itself until another thread writes memory.
   bool watch(Warp& w, std::int64_t used) {
     SpinWatch& s = w.spin;
     const bool others_wait = w.pending_key != ~0u;
@@ -203,7 +203,7 @@ class GridRun : public BlockRunner {
     h.add(reinterpret_cast<std::uint64_t>(w.pc));
     h.add(w.active);
     h.add(w.carry);
-    // Behind a barrier the block's other warps have done something too, if only in their registers.
+    // After a barrier the block's other warps have done something too, if only in their registers.
     h.add(w.block->barriers_released);
     for (const Frame* f = w.frame; f; f = f->caller) {
       h.add(reinterpret_cast<std::uint64_t>(f->call));
@@ -216,7 +216,7 @@ class GridRun : public BlockRunner {
 
   // --- schedules -----------------------------------------------------------------------------------------------------
 
-  /// All warps at once, as far as they go the same way. False when they do not.
+  /// All warps at once, as far as they take the same path. False when they do not.
   bool run_together(Block& block) {
     if (!block.rejoins || !std::exchange(block.woken, false)) return false;
     if (!block.is_as_before && !stands_together(block)) return false;
@@ -225,7 +225,7 @@ class GridRun : public BlockRunner {
     return true;
   }
 
-  /// A block's turns: every warp as far as it gets, again and again while any gets on. True when one did.
+  /// A block's turns: every warp as far as it gets, again and again while any makes progress. True when one did.
   bool run_block(Block& block) {
     const bool reversed = schedule_.order == Schedule::Order::reversed;
     const std::size_t count = block.warps.size();
@@ -257,14 +257,14 @@ class GridRun : public BlockRunner {
     return Outcome::ended;
   }
 
-  /// Whoever waits for memory to change is woken by the writes of other blocks too, and may execute more then.
+  /// A thread that waits for memory to change is woken by the writes of other blocks too, and may execute more then.
   bool is_sensitive(const Block& block) const {
     return is_sensitive_ || std::any_of(block.warps.begin(), block.warps.end(), [](const Warp& w) {
              return w.spin.poll_epoch != SpinWatch{}.poll_epoch || w.spin.waits > 0;
            });
   }
 
-  /// Blocks by rising or falling index; another one starts only when those that run are stuck or slow.
+  /// Blocks by ascending or descending index; another one starts only when those that run are stuck or slow.
   void run_by_index() {
     std::size_t running = 0;
     while (next_ < blocks_ || running > 0) {
@@ -323,7 +323,7 @@ class GridRun : public BlockRunner {
       const std::size_t at = static_cast<std::size_t>(r >> 32) % runnable_.size();
       Warp& w = *runnable_[at];
       Block& block = *w.block;
-      // Mostly short turns, now and then a long one: both kinds of interleaving find races.
+      // Usually short turns, now and then a long one: both kinds of interleaving find races.
       const auto quantum = static_cast<std::int64_t>(1 + (r & 31) * ((r >> 5 & 7) == 0 ? 32 : 1));
       if (can_run(w)) run_warp(w, quantum);
       if (w.stop != Stop::none) {

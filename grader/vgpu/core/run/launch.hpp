@@ -9,7 +9,7 @@
 
 namespace scanlab::vgpu {
 
-/// Somebody who may run blocks in place of the launch's own thread: see parallel.hpp.
+/// May run blocks in place of the launch's own thread: see parallel.hpp.
 class Helper {
  public:
   virtual ~Helper() = default;

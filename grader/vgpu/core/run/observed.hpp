@@ -1,4 +1,4 @@
-// Wrappers that tell observers of instructions which are not memory accesses.
+// Wrappers that report instructions which are not memory accesses to observers.
 #pragma once
 
 #include "vgpu/core/decode/inst.hpp"

@@ -1,4 +1,5 @@
-// Hooks for checks: the core tells what happens, and knows nothing of who listens. Without observers it pays nothing.
+// Hooks for checks: the core reports what happens, and knows nothing of the observers that listen. Without any it pays
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +34,10 @@ struct KernelInfo {
   Dim3 grid, block;
   std::uint64_t shared_bytes = 0;  ///< static and dynamic
   const ptx::Module* module = nullptr;
-  std::vector<SharedVariable> shared;  ///< by rising offset; the dynamic array has the size of this launch
+  std::vector<SharedVariable> shared;  ///< by ascending offset; the dynamic array has the size of this launch
 };
 
-/// Who does something: a warp of a block, at a line (index into KernelInfo::module->lines).
+/// What executes an instruction: a warp of a block, at a line (index into KernelInfo::module->lines).
 struct Actor {
   std::uint64_t block = 0;  ///< linear index in the grid
   std::uint32_t warp = 0;   ///< within the block
@@ -47,7 +48,7 @@ struct Actor {
 /// One memory instruction of a warp. Lane l takes part when bit l of `mask` is set, at `at(l)`: an offset into the
 /// block's shared window for `shared`, a device address for `global` and `constant`.
 struct Access {
-  Actor who;
+  Actor actor;
   ptx::StateSpace space = ptx::StateSpace::global;
   Mask mask = 0;
   std::uint32_t bytes = 0;                 ///< a lane, all elements of a vector together
@@ -68,7 +69,7 @@ struct Access {
 };
 
 /// Affine accesses of `count` warps of a block, one after the other by number, by the same instruction: each begins
-/// `step` bytes behind the one before. Only the first warp may have lanes that take no part.
+/// `step` bytes after the one before. Only the first warp may have lanes that take no part.
 struct AccessRun {
   Access first;
   unsigned count = 1;
@@ -77,18 +78,18 @@ struct AccessRun {
   Mask lanes_of(unsigned k) const { return k ? full_mask : first.mask; }
   Access of(unsigned k) const {
     Access a = first;
-    a.who.warp += k;
+    a.actor.warp += k;
     a.first += static_cast<std::uint64_t>(step) * k;
     a.mask = lanes_of(k);
     return a;
   }
   /// Do the same lanes of all warps take part?
   bool is_whole() const { return count == 1 || first.mask == full_mask; }
-  /// The warps behind the first one, of several.
+  /// The warps after the first one, of several.
   AccessRun rest() const { return {of(1), count - 1, count > 2 ? step : 0}; }
 };
 
-/// Which accesses the handlers of an image tell, and to whom.
+/// Which accesses the handlers of an image report, and to what.
 enum class Watched : std::uint8_t {
   nothing,
   global,      ///< those to global memory, to the claims of the host thread (claims.hpp), if there are any
@@ -97,7 +98,7 @@ enum class Watched : std::uint8_t {
 
 class Observer {
  public:
-  /// The events that are frequent and not cheap to tell; who does not want them saves their cost.
+  /// The events that are frequent and not cheap to report; an observer that does not want them saves their cost.
   enum Interest : std::uint32_t {
     branches = 1,
     arrivals = 2,
@@ -108,12 +109,13 @@ class Observer {
     everything = ~0u
   };
   enum class Arrival : std::uint8_t { waits, goes_on };  ///< bar.sync, bar.arrive
-  enum class Meeting : std::uint8_t { all, counted };    ///< for whom a barrier has waited
+  enum class Meeting : std::uint8_t { all, counted };    ///< which threads a barrier has waited for
 
   virtual ~Observer() = default;
   virtual std::uint32_t interests() const { return everything; }
   virtual void kernel_begin(const KernelInfo&) {}
-  /// No block runs any more, and kernel_end is next: who has to see some of them again uses `replay` (replay.hpp).
+  /// No block runs any more, and kernel_end is next: an observer that has to see some of them again uses `replay`
+  /// (replay.hpp).
   virtual void may_replay(Replay& /*replay*/) {}
   virtual void kernel_end() {}
   virtual void block_begin(std::uint64_t /*block*/, std::uint32_t /*slot*/) {}
@@ -124,7 +126,7 @@ class Observer {
   virtual void addition(Mask /*mask*/, std::uint64_t /*warps*/) {}
   virtual void load(const Access&) {}
   virtual void store(const Access&) {}
-  /// The same for warps that go the same way; who can do better than one by one says how.
+  /// The same for warps that take the same path; an observer that can do better than one by one overrides them.
   virtual void loads(const AccessRun& run) {
     for (unsigned k = 0; k < run.count; ++k) load(run.of(k));
   }
@@ -133,7 +135,7 @@ class Observer {
   }
   virtual void atomic(const Access&) {}
   virtual void fence(const Actor&, Mask, Access::Scope) {}
-  /// Lanes arrive at barrier `id` of their block, and later the barrier completes (once a block).
+  /// Lanes arrive at barrier `id` of their block, and later the barrier completes (once per block).
   virtual void barrier_arrive(const Actor&, Mask, std::uint32_t /*id*/, Arrival) {}
   virtual void barrier_complete(const Actor&, std::uint32_t /*id*/, Meeting) {}
   /// bar.warp.sync and the implicit synchronisation of shuffles and votes, once for each membermask: among its lanes,
@@ -148,7 +150,7 @@ class Observer {
   virtual void branch(const Actor&, Mask /*active*/, Mask /*taken*/) {}
 
   /// An observer for some blocks of the launch, which another thread runs at the same time; null when this one has to
-  /// see all blocks, in their order, or their slots. It is told no kernel_begin or kernel_end.
+  /// see all blocks, in their order, or their slots. It gets no kernel_begin or kernel_end.
   virtual std::unique_ptr<Observer> fork() const { return nullptr; }
   /// Takes over what `fork`, which fork() has made, has seen: blocks that came after those that this one has seen.
   virtual void join(Observer& /*fork*/) {}

@@ -36,7 +36,7 @@ constexpr double look_ns = 20e3;
 constexpr double round_ns = 2.5e6;
 /// The same where nothing can have to be undone but for a fault: soon enough to see that a launch takes too long.
 constexpr double free_round_ns = 100e6;
-/// And at least so many blocks a thread, so that it is little that the last one to end makes the others wait.
+/// And at least this many blocks per thread, so that the last one to end makes the others wait only a little.
 constexpr double round_blocks = 32;
 /// What a thread takes at once: at least so much work, at first a good part of what there is.
 constexpr double portion_ns = 15e3;

@@ -1,7 +1,7 @@
 // Blocks of one launch on several host threads, with the result of one thread.
 //
 // Speculate and verify: in rounds of a few milliseconds the threads run the next blocks of the schedule at the same
-// time, each its own in their order. Then it is proven that no thread has touched what another wrote (claims.hpp):
+// time, each its own in their order. Then it is verified that no thread has touched what another wrote (claims.hpp):
 // every block has seen what it would have seen in its turn. A block that lives long would on one thread have others
 // beside it; so it must not conflict with any that comes later, and its round lasts to the end of the launch. Where
 // that fails, or a block faults, waits or is stopped, memory becomes again what it was before the round, and the rest
@@ -9,7 +9,7 @@
 // the number of threads.
 //
 // Where it is known before that the blocks are apart (affine_accesses.hpp), nothing is proven afterwards or kept. After
-// a fault the round runs again, on one thread, and finds the same; only what blocks behind the faulty one have written
+// a fault the round runs again, on one thread, and finds the same; only what blocks after the faulty one have written
 // stays, which no program can see.
 #pragma once
 
@@ -54,7 +54,7 @@ struct ParallelOptions {
 /// The helper of one launch.
 class ParallelRun : public Helper {
  public:
-  /// The image of `grid` tells its global accesses, and each of the observers can be forked.
+  /// The image of `grid` reports its global accesses, and each of the observers can be forked.
   ParallelRun(Team& team, Grid& grid, const Schedule& schedule, const RunLimits& limits,
               const ParallelOptions& options);
   ~ParallelRun() override;

@@ -8,7 +8,7 @@ namespace scanlab::vgpu {
 
 DeviceProfile small_profile() {
   DeviceProfile p;
-  // What a slice of an A100 says of itself, as far as 4 multiprocessors can: nothing here says who runs the program.
+  // What a slice of an A100 says of itself, as far as 4 multiprocessors can: nothing here says what runs the program.
   p.name = "NVIDIA A100-SXM4-40GB MIG 1g.5gb";
   p.memory = 4864ull << 20;
   p.l2_bytes = 5 << 20;

@@ -1,4 +1,4 @@
-// A launch that has just been run can be run again, whole or some blocks of it, with other eyes on it.
+// A launch that has just been run can be run again, whole or some blocks of it, with other observers.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,16 @@ struct Grid;
 struct RunLimits;
 
 /// For observers that ask for it (Observer::may_replay). Blocks begin as in the launch itself, but with global memory
-/// as it is now: who needs it as it was then puts it back first, and afterwards what the replay has changed. Device
-/// printf prints nothing, and the launch's own observers and counts hear of nothing.
+/// as it is now: an observer that needs it as it was then restores it first, and afterwards what the replay has
+/// changed. Device printf prints nothing, and nothing is reported to the launch's own observers and counts.
 class Replay {
  public:
   /// To be used while the launch's memory and parameters are there. `fault`: how it ended.
   Replay(const Grid& grid, const Schedule& schedule, const RunLimits& limits, const std::optional<Fault>& fault);
 
   struct Run {
-    Observer* observer = nullptr;           ///< hears everything but kernel_begin and kernel_end
-    std::span<const std::uint64_t> blocks;  ///< by index, rising; none: all
+    Observer* observer = nullptr;           ///< gets everything but kernel_begin and kernel_end
+    std::span<const std::uint64_t> blocks;  ///< by index, ascending; none: all
     std::uint64_t max_warp_instructions = 0;
     /// See Grid::prepare_shared.
     std::function<void(std::uint64_t block, std::span<std::byte> window)> prepare_shared;

@@ -52,8 +52,8 @@ std::pair<Split::State, std::uint32_t> reason(const Split& s) {
 
 /// What the same threads of one block or several do.
 struct Stand {
-  std::vector<std::uint64_t> blocks;  ///< by rising number
-  std::string who;                    ///< "threads 0 to 31"
+  std::vector<std::uint64_t> blocks;  ///< by ascending number
+  std::string which;                  ///< "threads 0 to 31"
   std::string does;                   ///< "wait at the barrier"
   std::string at;                     ///< " in scan.cu:16"
   SourcePlace where;
@@ -63,13 +63,13 @@ struct Stand {
 struct Waiting {
   std::vector<Stand> stands;
   bool barrier = false, sync = false, spin = false, mbarrier = false, several_barriers = false;
-  bool torn_warp = false;  ///< all lanes that a warp has left wait for each other: nobody else can free them
+  bool torn_warp = false;  ///< all lanes that a warp has left wait for each other: no other thread can free them
 };
 
 /// Adds what threads of a block do to the others that do the same.
 void add_stand(std::vector<Stand>& stands, std::uint64_t block, Stand stand) {
   const auto same = std::ranges::find_if(stands, [&](const Stand& other) {
-    return other.who == stand.who && other.does == stand.does && other.at == stand.at;
+    return other.which == stand.which && other.does == stand.does && other.at == stand.at;
   });
   if (same == stands.end()) {
     stand.blocks = {block};
@@ -79,7 +79,7 @@ void add_stand(std::vector<Stand>& stands, std::uint64_t block, Stand stand) {
   }
 }
 
-Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
+Waiting waiting_threads(const Grid& grid, const std::vector<const Block*>& running) {
   Waiting result;
   const ptx::Module& module = *grid.image->module;
   for (const Block* block : running) {
@@ -135,9 +135,10 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
       result.sync |= state == Split::State::sync;
       result.spin |= state == Split::State::spin;
       result.mbarrier |= g.at_mbarrier;
-      stand.who = one                               ? fmt::format("thread {}", g.first)
-                  : g.last - g.first + 1 == g.count ? fmt::format("threads {} to {}", g.first, g.last)
-                                                    : fmt::format("{} threads from {} to {}", g.count, g.first, g.last);
+      stand.which = one ? fmt::format("thread {}", g.first)
+                    : g.last - g.first + 1 == g.count
+                        ? fmt::format("threads {} to {}", g.first, g.last)
+                        : fmt::format("{} threads from {} to {}", g.count, g.first, g.last);
       stand.at = before + at_own_line(places);
       add_stand(result.stands, number, std::move(stand));
     }
@@ -145,7 +146,7 @@ Waiting who_waits(const Grid& grid, const std::vector<const Block*>& running) {
     const auto threads = static_cast<std::uint32_t>(grid.block_size.count());
     if (block->live < threads) {
       Stand ended;
-      ended.who = fmt::format("{} of {} threads", threads - block->live, threads);
+      ended.which = fmt::format("{} of {} threads", threads - block->live, threads);
       ended.does = "have ended";
       add_stand(result.stands, number, std::move(ended));
     }
@@ -167,7 +168,7 @@ std::string blocks_text(const std::vector<std::uint64_t>& blocks, Dim3 size) {
   return fmt::format("{} blocks from {} to {}", blocks.size(), name(blocks.front()), name(blocks.back()));
 }
 
-/// Those who wait for memory come first when it is they who wait for other blocks.
+/// Threads that wait for memory come first when it is they that wait for other blocks.
 void report(Fault& fault, std::vector<Stand> stands, const Grid& grid) {
   if (fault.id == "deadlock.blocks")
     std::stable_partition(stands.begin(), stands.end(), [](const Stand& stand) { return stand.spins; });
@@ -177,8 +178,8 @@ void report(Fault& fault, std::vector<Stand> stands, const Grid& grid) {
       ++left_out;
       continue;
     }
-    const std::string who = fmt::format("{}: {}", blocks_text(stand.blocks, grid.size), stand.who);
-    std::string line = fmt::format("{} {}{}", who, stand.does, stand.at);
+    const std::string which = fmt::format("{}: {}", blocks_text(stand.blocks, grid.size), stand.which);
+    std::string line = fmt::format("{} {}{}", which, stand.does, stand.at);
     if (stand.at.empty()) {
       fault.details.push_back(std::move(line));
       continue;
@@ -188,7 +189,7 @@ void report(Fault& fault, std::vector<Stand> stands, const Grid& grid) {
     threads.block[0] = static_cast<unsigned>(first % grid.size.x);
     threads.block[1] = static_cast<unsigned>(first / grid.size.x % grid.size.y);
     threads.block[2] = static_cast<unsigned>(first / grid.size.x / grid.size.y);
-    threads.who = who;
+    threads.which = which;
     threads.does = stand.does;
     threads.where = stand.where;
     threads.line = std::move(line);
@@ -308,7 +309,7 @@ Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running
   f.kernel = ptx::source_name(grid.image->kernel->name);
   set_sizes(f, grid);
   f.headline = "deadlock: no thread can go on";
-  Waiting w = who_waits(grid, running);
+  Waiting w = waiting_threads(grid, running);
   const Reading reading = read_deadlock(w, unstarted.count > 0);
   f.id = reading.id;
   f.advice = reading.advice;
@@ -325,7 +326,7 @@ Fault report_endless(const Grid& grid, const std::vector<const Block*>& running,
                          : fmt::format("stopped after {} warp instructions: an endless loop, or far too much work",
                                        grid.executed);
   set_sizes(f, grid);
-  Waiting w = who_waits(grid, running);
+  Waiting w = waiting_threads(grid, running);
   report(f, std::move(w.stands), grid);
   f.advice = "check that the loop in that line comes to its end for every thread";
   return f;

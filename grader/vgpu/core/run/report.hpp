@@ -1,4 +1,4 @@
-// Words for faults: where it happened, and who waits for what.
+// Words for faults: where it happened, and which threads wait for what.
 #pragma once
 
 #include <vector>

@@ -9,9 +9,9 @@ namespace scanlab::vgpu {
 /// CUDA leaves the order of blocks and the interleaving of warps open; a correct kernel gives the same under all.
 struct Schedule {
   enum class Order : std::uint8_t {
-    lockstep,  ///< blocks by rising index, the warps of each side by side as long as they go the same way: the fastest
-    in_order,  ///< blocks and warps by rising index, each as far as it gets
-    reversed,  ///< by falling index
+    lockstep,  ///< blocks by ascending index, the warps of each side by side while they take the same path: the fastest
+    in_order,  ///< blocks and warps by ascending index, each as far as it gets
+    reversed,  ///< by descending index
     random,    ///< blocks in a random order, warps interleaved at random instructions
   };
   Order order = Order::lockstep;

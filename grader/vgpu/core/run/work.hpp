@@ -1,5 +1,5 @@
-// In which order a program's work may run: its streams, events, and what the host has waited for. Whoever serves the
-// program tells, checks listen. The device itself runs all work in the order in which it was submitted.
+// In which order a program's work may run: its streams, events, and what the host has waited for. The session that
+// serves the program reports it, checks listen. The device itself runs all work in the order in which it was submitted.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct Work {
 class WorkListener {
  public:
   virtual ~WorkListener() = default;
-  /// What memory and kernels tell between the two is this work's doing.
+  /// What memory and kernels report between the two is this work's doing.
   virtual void work_begin(const Work&) {}
   virtual void work_end() {}
   virtual void recorded(std::uint64_t /*event*/, const Stream&) {}

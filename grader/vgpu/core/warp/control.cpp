@@ -141,7 +141,7 @@ const Inst* call_indirect(Warp& w, const Inst* i) {
     if (w.active >> l & 1 && address[l] == address[first]) same |= Mask{1} << l;
   const Program* callee = w.frame->program->image->function_at(address[first]);
   if (!callee) raise(Fault::Kind::trap, first, "call through a pointer that is no device function");
-  // Lanes that call something else execute this instruction again, in their turn. Only a checkpoint is behind.
+  // Lanes that call something else execute this instruction again, in their turn. Only a checkpoint has been passed.
   if (same != w.active) set_aside(w, w.active & ~same, i, Split::State::ready);
   charge(w, i);
   return enter(w, i, *callee, c);
@@ -259,8 +259,8 @@ void release_barriers(Block& block) {
   for (Observer* o : w.block->grid->observers) o->barrier_arrive(actor_of(w, i), w.active, id, arrival);
 }
 
-/// Lanes arrive by another instruction than lanes of the same warp that wait already: told to all observers, whether
-/// they want arrivals or not.
+/// Lanes arrive by another instruction than lanes of the same warp that wait already: reported to all observers,
+/// whether they want arrivals or not.
 [[gnu::noinline]] static void report_mixed(Warp& w, const Inst* i, std::uint32_t id) {
   for (const Split& s : w.waiting) {
     if (s.state != Split::State::barrier || s.barrier_id != id || s.pc - 1 == i) continue;

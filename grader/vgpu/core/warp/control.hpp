@@ -18,7 +18,7 @@ const Inst* checkpoint(Warp& w, const Inst* i);
 /// op[0]: index register (u32), aux: index into Program::jump_tables.
 const Inst* jump_table(Warp& w, const Inst* i);
 /// op[0]: predicate, aux 1: negated. Executes the instruction that follows it for the lanes where it holds; `unguard`
-/// stands behind that.
+/// stands after that.
 const Inst* guard(Warp& w, const Inst* i);
 const Inst* unguard(Warp& w, const Inst* i);
 /// aux: index into Program::calls.

@@ -51,7 +51,7 @@ Mask predicate_of(Warp& w, const Inst* i) {
   return i->op[1] ? ~p : p;
 }
 
-/// The lanes part in front of a masked region.
+/// The lanes diverge before a masked region.
 [[gnu::noinline]] const Inst* part(Warp& w, const Inst* i, Mask taken) {
   flush_executed(w);
   if (i->op[3]) w.other[i->op[2]] = taken;

@@ -1,6 +1,6 @@
-// Code for warps whose 32 lanes all execute together. The decoder makes it of a kernel beside the code for any warp
-// (decode.cpp); a warp goes over to the latter when its lanes part for long, or when a value is not of the shape that
-// was foreseen, and comes back at a barrier.
+// Code for warps whose 32 lanes all execute together. The decoder makes it for a kernel beside the code for any warp
+// (decode.cpp); a warp switches to the latter when its lanes diverge for long, or when a value does not have the
+// expected shape, and comes back at a barrier.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@ namespace scanlab::vgpu {
 
 struct Step;
 struct Lockstep;
-/// Executes a step of a block in lockstep (lockstep.hpp); returns the next, or null when the block has parted or ended.
+/// Executes a step of a block in lockstep (lockstep.hpp); returns the next, or null when the block has left lockstep or
+/// ended.
 using StepHandler = const Step* (*)(Lockstep&, const Step*);
 
 /// How an instruction of convergent code runs for all warps of a block in lockstep.
 struct LockstepForm {
-  StepHandler run = nullptr;  ///< null: the warps part before it
+  StepHandler run = nullptr;  ///< null: the warps leave lockstep before it
   std::uint8_t pairs = 0;     ///< bit k: op[k] is a Pair
-  bool is_addition = false;   ///< `run` has to tell the observers
+  bool is_addition = false;   ///< `run` has to report it to the observers
 };
 
 /// A register that convergent code keeps as a Pair, and its lanes.
@@ -43,7 +44,7 @@ struct Leave {
   std::vector<Side> sides;  ///< outermost first
 };
 
-/// How a warp comes back to convergent code behind a barrier, if the registers have their shapes.
+/// How a warp comes back to convergent code after a barrier, if the registers have their shapes.
 struct WayBack {
   const Inst* to = nullptr;
   std::vector<PairedRegister> live;
@@ -51,7 +52,7 @@ struct WayBack {
 
 /// Leaves convergent code for the instruction that `i` stands for; aux: index into Program::leaves.
 const Inst* leave(Warp& w, const Inst* i);
-/// imm: target, op[0]: predicate, op[1] 1: jump where it is false; aux: how to leave when the lanes part.
+/// imm: target, op[0]: predicate, op[1] 1: jump where it is false; aux: how to leave when the lanes diverge.
 const Inst* branch_together(Warp& w, const Inst* i);
 /// The same for a branch that opens a masked region: imm: target, op[0], op[1] as above, op[2]: depth, op[3] 1: the
 /// target is a second side, not the join.

@@ -1,4 +1,4 @@
-// Whose instructions and additions the observers are told of.
+// The warp whose instructions and additions are reported to the observers.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ struct Executing {
   std::uint32_t warp = 0;   ///< within the block
 };
 
-/// Valid inside Observer::executed, on the thread that calls it. Few observers ask, so it is no parameter.
+/// Valid inside Observer::executed, on the thread that calls it. Few observers ask, so it is not a parameter.
 const Executing& executing();
-void set_executing(const Executing& who);
+void set_executing(const Executing& current);
 
 }  // namespace scanlab::vgpu

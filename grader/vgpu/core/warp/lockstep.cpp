@@ -17,13 +17,13 @@
 namespace scanlab::vgpu {
 namespace {
 
-/// Warp instructions after which a block that has neither parted nor ended lets its warps run by themselves for a
-/// while: there endless loops are found.
+/// Warp instructions after which a block that has neither left lockstep nor ended lets its warps run by themselves for
+/// a while: there endless loops are found.
 constexpr std::uint64_t longest_run = 1 << 20;
-/// A block that parts again and again before it has done this much per warp stays apart.
+/// A block that leaves lockstep again and again before it has done this much per warp stays out of it.
 constexpr std::uint64_t short_run = 64;
 constexpr std::uint32_t most_short_runs = 4;
-/// With more pairs than this, to enter and to part costs more than a stretch in lockstep saves.
+/// With more pairs than this, entering and leaving costs more than a stretch in lockstep saves.
 constexpr std::size_t most_columns = 512;
 
 const Inst* stop(Warp&, const Inst* i) {
@@ -36,7 +36,7 @@ Pair& pair_in_frame(Lockstep& l, unsigned k, OperandRef ref) {
 
 /// To be called when `active` has changed.
 void recount(Lockstep& l) {
-  // A bit a warp.
+  // One bit per warp.
   const auto warps_with = [&](Mask lanes) {
     return mask_where<Mask>([&](Vector<std::int32_t>& are_so, unsigned chunk) {
       are_so = vector_at(static_cast<const Mask*>(l.active), chunk) == lanes;
@@ -51,7 +51,7 @@ void recount(Lockstep& l) {
   for_each_lane(some & ~full, [&](unsigned k) { l.partial[l.partial_count++] = static_cast<std::uint8_t>(k); });
 }
 
-/// Instructions of each warp by all its lanes, since this thread last told the observers.
+/// Instructions of each warp by all its lanes, since this thread last reported them to the observers.
 alignas(64) thread_local std::uint64_t full_work[most_warps];
 
 /// Counts the instructions that end with `i` for every warp with active lanes.
@@ -105,7 +105,7 @@ const Step* fall_through(Lockstep& l, const Step* s) {
   return s + 1;
 }
 
-/// Which lanes of each warp jump; none of those behind the last.
+/// Which lanes of each warp jump; none of those after the last.
 struct Taken {
   alignas(64) Mask of[most_warps] = {};
   Taken(Lockstep& l, const Inst* i) {
@@ -307,7 +307,7 @@ void run_in_lockstep(Block& block) {
   l.last = l.count - 1;
   l.full = l.count;
   l.partial_count = 0;
-  // Behind a block that has left its frames in place, the constants are where they were, and nothing else is written.
+  // After a block that has left its frames in place, the constants are where they were, and nothing else is written.
   for (unsigned k = 0; k < l.count && !block.is_as_before; ++k) {
     l.registers[k] = block.warps[k].registers;
     for (std::size_t n = 0; n < l.columns.size(); ++n)

@@ -1,10 +1,11 @@
-// Warps of a block that go the same way, side by side: each instruction of convergent code (convergent.hpp) runs for
+// Warps of a block that take the same path, side by side: each instruction of convergent code (convergent.hpp) runs for
 // all warps of the block before the next one does, as work-item loops do in compiled OpenCL. What an instruction costs
-// besides its lanes is then paid once a block, a barrier at which all warps stand together is nothing at all, and pairs
-// are computed as columns over the warps.
+// besides its lanes is then paid once per block, a barrier at which all warps stand together costs nothing at all, and
+// pairs are computed as columns over the warps.
 //
-// The state of the warps is that of convergent code at every step, so the block can part before any of them, and every
-// warp goes on by itself: at a branch on which the warps disagree, a call, an exit of some, anything that may wait.
+// The state of the warps is that of convergent code at every step, so the block can leave lockstep before any of them,
+// and every warp goes on by itself: at a branch on which the warps disagree, a call, an exit of some, anything that may
+// wait.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +59,7 @@ struct Lockstep {
   unsigned count = 0;        ///< warps
   unsigned at = 0;           ///< the one that runs alone now, for faults
   std::byte* registers[most_warps];
-  alignas(64) Mask active[most_warps];  ///< 0 behind the last
+  alignas(64) Mask active[most_warps];  ///< 0 after the last
   Region regions[most_masked_depth];
   unsigned open = 0;  ///< regions that the block is in
   std::vector<Column> columns;
@@ -69,12 +70,12 @@ struct Lockstep {
   std::uint8_t partial[most_warps];  ///< warps with some lanes active
   std::uint64_t executed = 0;        ///< warp instructions since the block entered
   std::uint64_t full_executed = 0;   ///< of these, by all lanes
-  std::uint64_t full_additions = 0;  ///< by all lanes, that the observers have not been told of
+  std::uint64_t full_additions = 0;  ///< by all lanes, not yet reported to the observers
   std::uint64_t limit = 0;           ///< of `executed`
   AccessRun reported;                ///< to be filled and reported: to make one costs more than to fill it
 };
 
-/// The predicate behind `ref` of warp `k`.
+/// The predicate that `ref` names, of warp `k`.
 inline Mask& predicate_at(Lockstep& l, unsigned k, OperandRef ref) {
   return *reinterpret_cast<Mask*>(l.registers[k] + ref);
 }
@@ -86,21 +87,21 @@ void make_lockstep(Program& program, const std::vector<LockstepForm>& forms);
 /// True when the warps of the block stand at the same instruction of convergent code, all lanes active.
 bool stands_together(const Block& block);
 
-/// Runs the block's warps, which stand together, in lockstep until they part or exit. Every warp is then where it would
-/// be if it had run by itself. Throws FaultException, complete.
+/// Runs the block's warps, which stand together, in lockstep until they diverge or exit. Every warp is then where it
+/// would be if it had run by itself. Throws FaultException, complete.
 void run_in_lockstep(Block& block);
 
-/// The warps part before this step.
+/// The warps leave lockstep before this step.
 const Step* part(Lockstep& l, const Step* s);
 
-/// Tells the observers of an addition by all active lanes.
+/// Reports an addition by all active lanes to the observers.
 void report_additions(Lockstep& l);
 
 /// Runs the step's instruction for warp `k` by itself.
 void run_alone(Lockstep& l, const Step* s, unsigned k);
 /// The same for every warp with active lanes, in order.
 const Step* each_alone(Lockstep& l, const Step* s);
-/// The same for instructions of whole warps; where lanes are missing the warps part.
+/// The same for instructions of whole warps; where lanes are missing the warps leave lockstep.
 const Step* each_together(Lockstep& l, const Step* s);
 
 }  // namespace scanlab::vgpu

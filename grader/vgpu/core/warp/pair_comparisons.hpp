@@ -1,4 +1,4 @@
-// Comparisons of pairs (pairs.hpp): which lanes they hold for is told from the pairs, mostly without a look at each
+// Comparisons of pairs (pairs.hpp): which lanes they hold for follows from the pairs, usually without a look at each
 // lane.
 #pragma once
 

@@ -40,7 +40,7 @@ const Inst* sleep(Warp& w, const Inst* i) {
   for (unsigned lane = 0; lane < warp_size; ++lane)
     if (w.active >> lane & 1) longest = std::max(longest, times[lane]);
   w.block->grid->slept += std::min<std::uint32_t>(longest, 1'000'000);  // the longest that PTX allows
-  // Whoever sleeps after a look at memory probably waits for it to change.
+  // A thread that sleeps after a look at memory probably waits for it to change.
   if (w.spin.poll_epoch == w.block->grid->epoch && waits_in_vain(w, most_sleeps))
     return set_aside_until_write(w, i + 1);
   // Ends the quantum after this instruction, with what was executed counted as before.

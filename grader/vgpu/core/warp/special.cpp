@@ -46,7 +46,7 @@ enum class Special : std::uint64_t {
   dynamic_smem_size,
   workspace_low,
   workspace_high,
-  nothing,  ///< counters that nobody has set up, and what the driver leaves empty
+  nothing,  ///< counters that were never set up, and what the driver leaves empty
 };
 
 struct Name {
@@ -105,7 +105,7 @@ std::optional<ptx::Type> type_of_empty(std::string_view name) {
   return std::nullopt;
 }
 
-/// A clock that ticks once an instruction of the grid, and while threads sleep: monotonic, and the same in every run.
+/// A clock that ticks once per instruction of the grid, and while threads sleep: monotonic, and the same in every run.
 std::uint64_t ticks(const Warp& w) {
   const Grid& grid = *w.block->grid;
   return grid.executed + grid.slept + static_cast<std::uint64_t>(w.quantum - w.budget);

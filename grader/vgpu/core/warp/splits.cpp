@@ -17,7 +17,7 @@ void make_running(Warp& w, std::size_t at) {
   w.registers = s.frame->registers;
   w.depth_key = depth_key(s.frame->depth);
   w.pc = s.pc;
-  // Whoever stands at the same instruction of the same call comes along.
+  // Splits that stand at the same instruction of the same call join it.
   for (std::size_t k = 0; k < w.waiting.size();) {
     const Split& other = w.waiting[k];
     if (other.pc == s.pc && other.frame == s.frame && (other.state == Split::State::ready || other.state == s.state)) {
@@ -42,8 +42,8 @@ const Executing& executing() {
   return now_executing;
 }
 
-void set_executing(const Executing& who) {
-  now_executing = who;
+void set_executing(const Executing& current) {
+  now_executing = current;
 }
 
 void report_executed(Warp& w) {
@@ -116,7 +116,7 @@ void retire(Warp& w, Mask lanes) {
     if (!f->members) leave_frame(*w.block, f);
     f = caller;
   }
-  // Those who waited for the lanes that are gone look again.
+  // Splits that waited for the lanes that are gone look again.
   for (Split& s : w.waiting)
     if (s.state == Split::State::sync) s.state = Split::State::ready;
   update_pending(w);

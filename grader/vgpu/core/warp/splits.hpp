@@ -16,13 +16,13 @@ inline std::uint32_t Split::key() const {
 }
 
 void report_executed(Warp& w);
-/// Tells observers of the instructions since `active` was last set. To be called before `active` changes.
+/// Reports the instructions since `active` was last set to the observers. To be called before `active` changes.
 inline void flush_executed(Warp& w) {
   if (is_observed(w)) [[unlikely]]
     report_executed(w);
 }
 
-/// Tells observers of a branch at which `taken` of the active lanes jump.
+/// Reports a branch at which `taken` of the active lanes jump to the observers.
 void report_branch(const Warp& w, const Inst* i, Mask taken);
 
 /// Goes on at `target` with all lanes that are there: merges splits that wait at it, or turns to a split whose turn is
@@ -54,14 +54,14 @@ const Inst* run_next(Warp& w);
 /// Recomputes pending_key; to be called when splits became ready or were removed.
 void update_pending(Warp& w);
 
-/// The split that rests in place goes among the waiting ones.
+/// The split that rests in place joins the waiting ones.
 void suspend(Warp& w, Split::State state = Split::State::ready);
 
 /// Turns after which splits that wait for a running one get a turn although theirs is later in the code.
 inline constexpr std::uint64_t patience = 512;
 
-/// A split has looked at memory that others write (an atomic, a volatile load). When it looks again and again and
-/// nobody has written, it waits for somebody: its turn ends early, so that the others come to run.
+/// A split has looked at memory that others write (an atomic, a volatile load). When it looks again and again and no
+/// thread has written, it waits for another: its turn ends early, so that the others come to run.
 inline void note_poll(Warp& w) {
   const std::uint32_t most_polls = w.pending_key != ~0u ? 4 : 16;
   SpinWatch& s = w.spin;

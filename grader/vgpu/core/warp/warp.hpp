@@ -13,7 +13,7 @@ namespace scanlab::vgpu {
 struct Block;
 struct Frame;
 
-/// The array that a memory instruction has hit last, and may use as it does: mostly it hits the same one again. Empty
+/// The array that a memory instruction has hit last, and may use as it does: usually it hits the same one again. Empty
 /// when it has hit none. Shared arrays lie at the same addresses in every block.
 struct Range {
   std::uint64_t begin = 0, bytes = 0;
@@ -50,8 +50,8 @@ struct Split {
   std::uint32_t key() const;
 };
 
-/// Finds loops that cannot end by themselves: a split whose registers repeat while nobody writes memory (Brent's cycle
-/// detection over samples at the ends of quanta).
+/// Finds loops that cannot end by themselves: a split whose registers repeat while no thread writes memory (Brent's
+/// cycle detection over samples at the ends of quanta).
 struct SpinWatch {
   std::uint64_t epoch = ~0ull;  ///< Grid::epoch when the watch began
   std::uint64_t samples = 0;
@@ -96,12 +96,12 @@ struct alignas(64) Warp {
   std::uint64_t local_stride = 0;
   std::uint64_t local_written = 0;  ///< all that this block has written to local memory lies below, in every lane
 
-  /// The 32 values behind `ref`, as T.
+  /// The 32 values that `ref` names, as T.
   template <class T>
   T* lanes(OperandRef ref) {
     return reinterpret_cast<T*>(registers + ref);
   }
-  /// The predicate behind `ref`.
+  /// The predicate that `ref` names.
   Mask& predicate(OperandRef ref) { return *lanes<Mask>(ref); }
 };
 

@@ -76,7 +76,8 @@ inline bool assemble(Warp& w, const Inst* i, const Inst*& next) {
   return true;
 }
 
-/// Once for each membermask among the `lanes` that go on. Who has exited is not waited for, and behind everything.
+/// Once for each membermask among the `lanes` that go on. Lanes that have exited are not waited for, and count as
+/// having arrived.
 void report_sync(const Warp& w, const Inst* i, Mask lanes, const std::uint32_t* members) {
   while (lanes) {
     const std::uint32_t mask = members[std::countr_zero(lanes)];
@@ -302,7 +303,7 @@ const Inst* warp_barrier(Warp& w, const Inst* i) {
     if (is_observed(w, Observer::warp_syncs)) report_sync(w, i, ready);
     return proceed(w, i + 1);
   }
-  // The others whose masks are complete now go on behind their own barriers.
+  // The others whose masks are complete now go on after their own barriers.
   std::uint32_t masks[warp_size];
   std::copy_n(members, warp_size, masks);
   Mask released = ready;
