@@ -60,6 +60,8 @@ def directives(source: Path) -> dict[str, list[str]]:
         match = re.match(r"// test: (\S+)\s*(.*)", line)
         if match:
             found.setdefault(match[1], []).append(match[2])
+        elif re.match(r"//.*\btest: ", line):
+            raise SystemExit(f"{source}: a test: that does not begin its line would not be read: {line}")
     return found
 
 

@@ -1,5 +1,7 @@
 // Correct programs that read what was never written, and use nothing of it; and memory that is written in ways that
-// are easily overlooked. --check keeps silent. test: vgpu-run --check test: vgpu
+// are easily overlooked: --check keeps silent.
+// test: vgpu-run --check
+// test: vgpu
 #include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 

@@ -5,8 +5,7 @@ namespace scanlab::vgpu {
 
 namespace {
 
-// --- setp
-// ---------------------------------------------------------------------------------------------------------------
+// --- setp -----------------------------------------------------------------------------------------------------------
 
 template <class Compare, class T>
 const Inst* setp(Warp& warp, const Inst* inst) {
@@ -38,8 +37,7 @@ const Inst* setp_pair(Warp& warp, const Inst* inst) {
   return proceed(warp, inst + 1);
 }
 
-// --- set
-// ----------------------------------------------------------------------------------------------------------------
+// --- set ------------------------------------------------------------------------------------------------------------
 
 /// One value in the active lanes of op[0] where `which` is set, zero in the others.
 template <class U>

@@ -47,8 +47,7 @@ inline f64 to_odd_f64(s64 x) {
   return x < 0 ? -to_odd_f64(u64{0} - static_cast<u64>(x)) : to_odd_f64(static_cast<u64>(x));
 }
 
-// --- single steps, for the common conversions
-// --------------------------------------------------------------------------
+// --- single steps, for the common conversions ------------------------------------------------------------------------
 
 template <class D, Rounding to>
 struct FloatToInteger {
