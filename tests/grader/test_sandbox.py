@@ -197,13 +197,13 @@ def test_a_signal_is_told_as_one(tools: Toolchain, folder: Path) -> None:
 
 
 def test_a_message_can_neither_repaint_a_terminal_nor_fill_it() -> None:
-    told = compiling._told("\x1b[2Jscan.cu(1): \x07error\n" + "x" * 5000 + "\n")
+    told = compiling._message("\x1b[2Jscan.cu(1): \x07error\n" + "x" * 5000 + "\n")
     assert told.splitlines()[0] == "scan.cu(1): \N{REPLACEMENT CHARACTER}error"
     assert max(map(len, told.splitlines())) < 600
 
 
 def test_a_message_is_the_same_each_time() -> None:
-    first = compiling._told("/tmp/tmpxft_0000000a_00000000-6_scan.cudafe1.stub.c: error\n/tmp/ccXjyice.s: Error")
+    first = compiling._message("/tmp/tmpxft_0000000a_00000000-6_scan.cudafe1.stub.c: error\n/tmp/ccXjyice.s: Error")
     assert first == "scan.cudafe1.stub.c: error\n.s: Error"
 
 

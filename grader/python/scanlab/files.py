@@ -47,6 +47,6 @@ def replace(path: Path, content: bytes | str, *, is_lasting: bool = False) -> No
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what a killed process has left half written in a folder; nobody may be writing there."""
+    """Remove what a killed process has left half written in a folder; no process may be writing there."""
     for path in folder.glob(f".*{UNFINISHED}"):
         path.unlink(missing_ok=True)

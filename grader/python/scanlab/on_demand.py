@@ -94,7 +94,7 @@ FOR_TESTS: tuple[Extra, ...] = (
 
 
 def may_install() -> bool:
-    """Return whether this process may install: it runs in the kit's own `.venv`, and nobody has forbidden it."""
+    """Return whether this process may install: it runs in the kit's own `.venv`, and it is not forbidden."""
     return not os.environ.get("SCANLAB_NO_SETUP") and environment.inside()
 
 

@@ -119,7 +119,7 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 class Interrupted(BaseException):
-    """Somebody asked this program to stop; `signal` is the signal's number."""
+    """This program was asked to stop; `signal` is the signal's number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)

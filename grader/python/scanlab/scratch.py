@@ -20,18 +20,18 @@ _swept: set[Path] = set()
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """Make an empty folder that nobody else may look into, and remove it afterwards.
+    """Make an empty folder that no other user may look into, and remove it afterwards.
 
     The first one in a process also removes those of processes that were killed. Raises KitError when it cannot be made.
     """
     try:
-        everybodys = _parent()
-        # Nobody may take a folder that is made, and not yet locked, for one that was left.
-        with _locked(everybodys):
-            if everybodys not in _swept:
-                _sweep(everybodys)
-                _swept.add(everybodys)
-            mine = Path(tempfile.mkdtemp(dir=everybodys))
+        shared = _parent()
+        # A folder that is made, and not yet locked, must not be taken for one that was left.
+        with _locked(shared):
+            if shared not in _swept:
+                _sweep(shared)
+                _swept.add(shared)
+            mine = Path(tempfile.mkdtemp(dir=shared))
             held = _open(mine)
             fcntl.flock(held, fcntl.LOCK_EX)
     except OSError as error:

@@ -132,7 +132,7 @@ class NoPoclError(Exception):
 
 
 def bench_vgpu(options: Options, say: Callable[[str], None]) -> dict[str, Any]:
-    """Build and run the programs; return the result, as the JSON holds it. `say` is told what happens.
+    """Build and run the programs; return the result, as the JSON holds it. `say` is called with what happens.
 
     Raises UsageError for a filter that fits nothing, and KitError when a kernel's result is wrong.
     """
@@ -235,7 +235,7 @@ def _first_problem(error: ValidationError) -> str:
 
 
 def processor() -> str:
-    """Return the processor's name as Linux tells it."""
+    """Return the processor's name as Linux reports it."""
     try:
         found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), flags=re.MULTILINE)
     except OSError:

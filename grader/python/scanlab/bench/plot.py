@@ -15,7 +15,7 @@ KINDS = (".svg", ".png")
 Quantity = Literal["speed", "time"]
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195")
-"""Told apart by those who see no red or no green too (after Okabe and Ito); the marker changes with the colour."""
+"""Distinguishable without red or green too (after Okabe and Ito); the marker changes with the colour."""
 MARKERS = "osD^vPX"
 BLACK, GREY, INK = "#000000", "#707070", "#222222"
 LABEL_GAP = 0.043

@@ -155,16 +155,16 @@ def _about_device(device: Device) -> tuple[DeviceFacts, float | None]:
     except CompileError as error:
         raise KitError(f"the timer program {error.what}: {first_error(str(error))}") from error
     try:
-        told = timer.device
-        if told["status"] != "ok":
-            raise KitError(f"no GPU to measure: {told.get('text')}. Without one: grader/scanlab bench --device vgpu")
+        facts = timer.device
+        if facts["status"] != "ok":
+            raise KitError(f"no GPU to measure: {facts.get('text')}. Without one: grader/scanlab bench --device vgpu")
         empty = timer.ask("measure empty nothing 0 1 100 1", GRACE)
     except TimerError as error:
         raise KitError(f"the timer program {error}") from error
     finally:
         timer.close()
-    versions = {name: _release(told.pop(name, 0)) for name in ("runtime", "driver")}
-    return DeviceFacts(**told, **versions), median(empty["ms"]) if empty["status"] == "ok" else None
+    versions = {name: _release(facts.pop(name, 0)) for name in ("runtime", "driver")}
+    return DeviceFacts(**facts, **versions), median(empty["ms"]) if empty["status"] == "ok" else None
 
 
 def _release(number: int) -> str:

@@ -83,7 +83,7 @@ class Terms(Model):
     extensions: tuple[Extension, ...] = ()
     found: tuple[Literal["student", "submission"], str] | None = None
     """Whom it means in a class (`matching.py`): a student, by their id on the roster, or a submission that the roster
-    does not know, by its key. None: in no class, or nobody there."""
+    does not know, by its key. None: in no class, or no student there."""
 
     def means(self, who: Who) -> bool:
         """Return whether this is about a student. Without a class to look in, any identifier of theirs will do."""
@@ -213,7 +213,7 @@ class Course(Model):
     # ---- what may be seen --------------------------------------------------------------------------------------------
 
     def visibility(self, lab: str, check: str) -> Visibility:
-        """Return who sees a check's result. `build`, the check that a file compiles, everybody sees."""
+        """Return who sees a check's result. `build`, the check that a file compiles, is seen by all."""
         found = self.find(lab)
         return found.visibility.get(check, "visible") if found else "visible"
 

@@ -1,4 +1,4 @@
-"""What is wrong with a course.toml, told with its line and key, and with what is allowed."""
+"""What is wrong with a course.toml, reported with its line and key, and with what is allowed."""
 
 import difflib
 import re
@@ -46,7 +46,7 @@ class Problems:
             )
 
     def explain(self, error: ValidationError, at: Place, models: Iterable[type[BaseModel]] | None = None) -> None:
-        """Note what pydantic found below `at`; `models` know its keys, where the place does not tell."""
+        """Note what pydantic found below `at`; `models` know its keys, where the place does not show it."""
         for problem in error.errors():
             self.explain_one(problem, (*at, *problem["loc"]), models)
 

@@ -1,4 +1,4 @@
-"""Secret seeds: what they may be, how they are made, and how somebody might write them."""
+"""Secret seeds: what they may be, how they are made, and how a student might write them."""
 
 import base64
 import hashlib
@@ -33,7 +33,7 @@ def class_seed(secret: str | int) -> int:
 
 
 def random_seed() -> int:
-    """Return a class's own seed, which nobody knows and which cannot be tried out."""
+    """Return a class's own seed, which is known to no one and cannot be found by trying."""
     return secrets.randbits(64) | SMALLEST
 
 

@@ -1,4 +1,4 @@
-"""A CSV file whose cells are changed one at a time: every byte that nobody changes stays what it is."""
+"""A CSV file whose cells are changed one at a time: every other byte stays what it is."""
 
 import codecs
 from collections.abc import Iterator, Sequence

@@ -68,7 +68,7 @@ def select_one(store: Store, key: str, labs: Sequence[str], options: Options) ->
 
 
 def others(record: Record) -> list[str]:
-    """Return the names of those with whom somebody has handed something in."""
+    """Return the names of those with whom this student has handed something in."""
     if record.group is None:
         return []
     own = record.student.name if record.student else record.metadata.get("member", "")

@@ -1,4 +1,4 @@
-"""The plan: what the judge is told to check, with every formula evaluated."""
+"""The plan: what the judge has to check, with every formula evaluated."""
 
 import math
 import random

@@ -57,11 +57,11 @@ def result_lines(result: LabResult, *, checks: bool) -> list[Line]:
 
 def _others(result: LabResult, failed: Iterable[CheckResult]) -> list[Finding]:
     """Return the mistakes that the device's checks have found and that are no check's cause."""
-    told = {_identity(check.findings[0]) for check in failed if check.findings}
+    reported = {_identity(check.findings[0]) for check in failed if check.findings}
     return [
         finding
         for finding in result.findings
-        if finding.weight == "mistake" and _is_of_device(finding) and _identity(finding) not in told
+        if finding.weight == "mistake" and _is_of_device(finding) and _identity(finding) not in reported
     ]
 
 
@@ -122,7 +122,7 @@ def _is_of_device(finding: Finding) -> bool:
 
 
 def _identity(finding: Finding) -> tuple[object, ...]:
-    """Return what two findings share that tell a learner the same."""
+    """Return what two findings share that say the same to a learner."""
     steps = [(part.does, part.file, part.line) for part in finding.parts]
     if any(part.who for part in finding.parts):
         steps = sorted(set(steps))  # groups of threads stand side by side

@@ -42,7 +42,7 @@ def verify(
 ) -> list[Verified]:
     """Verify `labs`; those that they build on are looked up in `ladder`, all labs in their order.
 
-    `done` is told of each graded file.
+    `done` is called for each graded file.
 
     Raises KitError where a rubric, a skeleton or a solution cannot be read, or the kit cannot grade.
     """

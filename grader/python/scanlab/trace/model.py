@@ -83,7 +83,7 @@ class Write(Part):
 
 
 class Row(Part):
-    """What the shown positions of an array hold, from `first` on; None: nobody has written there yet."""
+    """What the shown positions of an array hold, from `first` on; None: not written yet."""
 
     array: str
     first: int

@@ -212,7 +212,7 @@ class _Drawer:
 
 
 def _value(write: Write) -> tuple[str, str]:
-    """Return what tells values apart; a long sum's text does not."""
+    """Return what distinguishes values; a long sum's text does not."""
     return write.text, str(write.runs)
 
 

@@ -1,4 +1,4 @@
-"""Inputs that can be told apart, and which of them a value sums up.
+"""Inputs that can be distinguished, and which of them a value sums up.
 
 Both elements form a group, in which a random product of few inputs is no other product but by a great coincidence. So
 `x2 + x3` is found by its value, wherever it stands: no program has to be believed.

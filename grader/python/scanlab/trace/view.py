@@ -19,7 +19,7 @@ OUTPUT = "d_y"
 NOT_A_SUM = "?"
 """Stands where a value is no sum of inputs."""
 OLD = "old"
-"""Stands where memory that nobody has written was copied."""
+"""Stands where memory that no thread has written was copied."""
 LARGEST_NUMBER = 99_999
 """Larger ones are no counts, but other data."""
 SHOWN_ODDITIES = 5

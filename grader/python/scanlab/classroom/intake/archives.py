@@ -155,7 +155,7 @@ def _listed(file: IO[bytes]) -> int:
 
 
 def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: Budget | None) -> Item:
-    """Return one member; without parts where there is nothing to tell of it."""
+    """Return one member; without parts where there is nothing to report of it."""
     parts, refused = safe_parts(info.orig_filename)
     if refused:
         return Item((), info.file_size, refused=refused, label=printable(info.orig_filename))

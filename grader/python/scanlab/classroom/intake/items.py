@@ -56,11 +56,11 @@ class Item:
     data: bytes | None = None
     """Its bytes, for what is looked into (programs, metadata); None for anything else."""
     modified: float | None = None
-    """Seconds since 1970, where it is known. Used only to tell a newer attempt from an older one."""
+    """Seconds since 1970, where it is known. Used only to distinguish a newer attempt from an older one."""
     refused: str = ""
     """Why it is not taken, in a few words; empty for what is fine."""
     is_folder: bool = False
-    """An empty folder or archive: nothing else would tell that it is there."""
+    """An empty folder or archive: nothing else would show that it is there."""
     is_doubtful: bool = False
     """It was refused, and a person could all the same make something of it: a damaged archive, say."""
     label: str = ""
@@ -90,7 +90,7 @@ def misleads(name: str) -> bool:
 def is_junk(parts: Parts, is_folder: bool = False) -> bool:
     """Return whether a file, or a folder, is what desktops and version control leave beside people's work.
 
-    What macOS puts beside a file begins with `._`; a folder of such a name is somebody's own.
+    What macOS puts beside a file begins with `._`; a folder of such a name is a student's own.
     """
     *around, name = (part.casefold() for part in parts)
     if is_folder:

@@ -15,7 +15,7 @@ CODE_TOKENS = 24
 SHORTEST_WHOLE = 12
 """A text with fewer tokens is no secret."""
 COMMENT_WORDS = 14
-"""So many words in a row are somebody's sentence."""
+"""So many words in a row are an author's own sentence."""
 
 Window = tuple[str, ...]
 

@@ -39,8 +39,8 @@ def presentation(record: Record, options: Options) -> dict[str, Any]:
 
 def one(record: Record, options: Options) -> str:
     """Return all of stdout: a text for people, then the two lines of JSON."""
-    told = "\n".join([*overview(record, options), *causes(record, options)])
-    text = shorten(told.translate(NO_TAGS), MOST_TEXT)
+    feedback = "\n".join([*overview(record, options), *causes(record, options)])
+    text = shorten(feedback.translate(NO_TAGS), MOST_TEXT)
     return (
         "\n".join([text, dump_json(presentation(record, options), None), dump_json(scores(record, options), None)])
         + "\n"

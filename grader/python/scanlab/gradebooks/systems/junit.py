@@ -43,10 +43,10 @@ def _suite(record: Record, options: Options) -> ElementTree.Element:
         kind = KINDS.get(line.verdict, "failure")
         found[kind] += 1
         headline = one_line(line.text.splitlines()[0]) if line.text else line.verdict
-        told = ElementTree.SubElement(case, kind, message=shorten(headline, 500))
+        element = ElementTree.SubElement(case, kind, message=shorten(headline, 500))
         if kind != "skipped":
-            told.set("type", line.verdict)
-        told.text = shorten(line.text, MOST_OUTPUT)
+            element.set("type", line.verdict)
+        element.text = shorten(line.text, MOST_OUTPUT)
     for count, name in (("tests", "tests"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(count, str(found[name]))
     return suite

@@ -70,7 +70,7 @@ def _due(export: Export, lab: str) -> str:
 
 
 def timestamp(submitted_at: str | None) -> str:
-    """Return a time as nbgrader writes it; empty where nobody knows it."""
+    """Return a time as nbgrader writes it; empty where it is unknown."""
     try:
         moment = datetime.fromisoformat(submitted_at or "")
     except ValueError:
