@@ -1,4 +1,4 @@
-"""Text of unknown origin, such as what a program printed, made harmless for whoever reads it.
+"""Untrusted text, such as what a program printed, made harmless for whoever reads it.
 
 It may command a terminal, turn the line round so that what is read is not what is there, or be no text at all. Where
 people look for tricks they are spelled out; what goes into other people's files and terminals has them replaced.
