@@ -1,4 +1,4 @@
-"""Whose each file is, which lab, and what is refused: archives and folders that anybody may have made."""
+"""Whose each file is, which lab, and what is refused: archives and folders of unknown origin."""
 
 import hashlib
 import io

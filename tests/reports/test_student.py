@@ -1,4 +1,4 @@
-"""A student's page: their own lines marked, nothing that they may not see, and nothing of anybody else."""
+"""A student's page: their own lines marked, nothing that they may not see, and nothing of other students."""
 
 import re
 from collections.abc import Mapping

@@ -44,7 +44,7 @@ def scratch() -> Iterator[Path]:
 
 
 def _parent() -> Path:
-    """Return this user's folder. In /tmp anybody may have made one of that name: it is not used."""
+    """Return this user's folder. In /tmp any user may have made one of that name: it is not used."""
     path = Path(tempfile.gettempdir()) / f"scanlab-{os.getuid()}"
     path.mkdir(mode=0o700, exist_ok=True)
     about = path.lstat()

@@ -27,7 +27,7 @@ FOLDER = "grader/vgpu/bench"
 TARGET = "bench-vgpu"
 TIMEOUT = 3600.0
 ROUNDS = 3
-"""So many times the two programs take turns."""
+"""How many times the two programs take turns."""
 NOTHING_TO_RUN_ON = 77
 
 PROTOTYPE_NS = {

@@ -30,7 +30,7 @@ from scanlab.process import Interrupted
 LEAST_UNITS, MOST_UNITS = 4, 32
 """A task has so many units where the user does not say: starting one takes about as long as grading one."""
 LOG_LINES = 6
-"""So many lines of a lost task's log are shown."""
+"""At most this many lines of a lost task's log are shown."""
 LINE_LENGTH = 300
 NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,255}")
 WAITING = ("PENDING", "CONFIGURING")

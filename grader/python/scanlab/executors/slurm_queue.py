@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from scanlab.errors import KitError, UsageError
 
 SECONDS = 60.0
-"""So long one command may take."""
+"""How long one command may take."""
 ENDED = {
     *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED"),
     *("REVOKED", "TIMEOUT"),

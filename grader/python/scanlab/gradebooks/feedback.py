@@ -14,7 +14,7 @@ from scanlab.judging import report
 from scanlab.judging.result import CheckResult
 
 SHOWN_CAUSES = 3
-"""So many are shown in full where all checks are shown in one text."""
+"""At most this many are shown in full where all checks are in one text."""
 UNREAD = ("file", "archive")
 """What a result's finding is called when the file could not be read."""
 

@@ -14,7 +14,7 @@ from scanlab.judging import report
 VALUE = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
 COUNTED = re.compile(r"\d+,\d+")
 MOST_LINES = 50
-"""So many reasons are listed; the others are counted."""
+"""At most this many reasons are listed; the others are counted."""
 
 Identity = Mapping[str, Sequence[str]]
 """What a submission may be called in each column of a gradebook, by the column's name."""

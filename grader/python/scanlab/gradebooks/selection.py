@@ -43,7 +43,7 @@ def select(store: Store, labs: Sequence[str], without: Sequence[str], options: O
 
 
 def has_no_grade(record: Record) -> bool:
-    """Return whether a submission has no grade for anybody: the kit has failed, or an answer is waited for.
+    """Return whether a submission has no grade for any student: the kit has failed, or an answer is waited for.
 
     Of one that may be several people's, the platform's own number may still say whose row it is.
     """

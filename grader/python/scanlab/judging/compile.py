@@ -44,7 +44,7 @@ SANDBOXED_SOURCE = Path("/submission/scan.cu")
 MAKING, LIST, SUMS = "making-", ".headers.json", "sums.json"
 """How what is not yet an entry begins, how the list of an object's headers ends, and a file with an entry's hashes."""
 CACHE_ENTRIES = 768
-"""So many objects, programs and lists are kept, of half a megabyte each: a class has six of each different file."""
+"""At most this many objects, programs and lists are kept, half a megabyte each: a class has six per different file."""
 YOUNG = 600.0
 """Seconds after its last use in which an entry is not dropped: another process may be about to run it."""
 COMPILE_TIMEOUT = 300.0

@@ -37,7 +37,7 @@ GRACE = 30.0
 CLOCK_FACTOR = 4.0
 """A check ends after so many times its limit, which is processor time, by the clock (`TimeLimit::clock_factor`)."""
 MESSAGE_LINES = 40
-"""So many lines of a compiler's message are shown."""
+"""At most this many lines of a compiler's message are shown."""
 
 
 @dataclass(frozen=True)

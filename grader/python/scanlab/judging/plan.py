@@ -54,8 +54,7 @@ class Options:
     seed: int = DEFAULT_SEED
     schedule: Schedule | None = None
     is_sandboxed: bool = False
-    """Compile and run in the sandbox: what other people have written, as opposed to one's own work on one's own
-    machine."""
+    """Compile and run in the sandbox: the work of others, as opposed to your own work on your own machine."""
 
     @property
     def is_narrow(self) -> bool:

@@ -18,9 +18,9 @@ STYLES = {
     "inconclusive": "yellow",
 }
 SHOWN_CAUSES = 3
-"""So many causes are shown in full; the others are counted."""
+"""At most this many causes are shown in full; the others are counted."""
 SHOWN_ADVICE = 2
-"""So much advice is shown to whom has passed."""
+"""At most this much advice is shown for a file that has passed."""
 HEADLINE = re.compile(r"(?P<word>[A-Z]{3,}(?: [A-Z]{3,})*)(?: \((?P<kind>[^)]*)\))?:? +(?P<rest>.*)", re.DOTALL)
 """A headline that names its own kind: `RACE (write-after-read): shared s_xy[5], kernel k`."""
 

@@ -239,7 +239,7 @@ def _scratch(size: int) -> list[str]:
 
 
 def _open_folders(folders: Sequence[Path]) -> list[str]:
-    """Return what makes empty folders with all above them, where anybody may go: bubblewrap's own are for root only."""
+    """Return what makes empty folders, and all above them, that any user may enter: bubblewrap's are for root only."""
     mine = [Path("/"), Path("/tmp")]
     wanted = {above for folder in folders for above in (folder, *folder.parents) if above not in mine}
     return [word for folder in sorted(wanted) for word in ("--perms", "0755", "--dir", str(folder))]

@@ -22,7 +22,7 @@ TOOLS = {
 }
 """compute-sanitizer's tools, the most basic first, with their options."""
 PRINTED = 100
-"""So many reports of a tool are read."""
+"""At most this many reports of a tool are read."""
 TIMEOUT = 120.0
 LARGEST_N = 1 << 14
 SIZES = 3

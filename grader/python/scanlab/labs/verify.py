@@ -21,7 +21,7 @@ from scanlab.paths import SOLUTIONS, shown
 MOST_CHANGED_LINES = 60
 """Lines that a solution may have which the one that it builds on has not, where its rubric has no `new_lines`."""
 SHOWN_LINES = 6
-"""So many lines of a difference are shown."""
+"""At most this many lines of a difference are shown."""
 
 
 @dataclass

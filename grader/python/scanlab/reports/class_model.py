@@ -124,7 +124,7 @@ class LabStat:
     points: float = 0.0
     max_points: float = 0.0
     built: int = 0
-    """So many that reached the judge."""
+    """How many reached the judge."""
     checks: dict[str, CheckStat] = field(default_factory=dict)
 
     @property

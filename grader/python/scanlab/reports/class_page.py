@@ -34,9 +34,9 @@ from scanlab.reports.text import field as one_line
 
 BINS = 10
 FINDINGS = 12
-"""So many kinds of mistakes are shown at once; the others are folded."""
+"""At most this many kinds of mistakes are shown at once; the others are folded."""
 EXAMPLES = 3
-"""So many lines that cause a finding are shown."""
+"""At most this many lines that cause a finding are shown."""
 LOW = 50.0
 """Per cent of the points: who has less needs help."""
 STUCK = 2

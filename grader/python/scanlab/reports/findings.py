@@ -66,7 +66,7 @@ class MergedFinding:
     number: int = 0
     """On the page, from 1; 0: it has none."""
     others: int = 0
-    """So many that differ in little were merged into it."""
+    """How many that differ little were merged into it."""
     name: str = field(init=False)
 
     def __post_init__(self) -> None:

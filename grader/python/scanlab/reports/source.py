@@ -18,9 +18,9 @@ WHOLE = 600
 HEAD = 120
 AROUND = 8
 NOTES = 6
-"""So many notes stand under one line; the others are counted."""
+"""At most this many notes stand under one line; the others are counted."""
 MARKED = 60
-"""So many marked lines of a long file are shown."""
+"""At most this many marked lines of a long file are shown."""
 LARGEST_COLOURED = 200_000
 """Characters; what is longer is shown without colours."""
 LONGEST_COLOURED = 2000

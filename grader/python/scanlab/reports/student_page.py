@@ -1,4 +1,4 @@
-"""What a student's page says: their own verdicts, findings and lines, and nothing of anybody else."""
+"""What a student's page says: their own verdicts, findings and lines, and nothing of other students."""
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from scanlab.reports.text import field, paragraph
 
 MISTAKES = 8
 ADVICE = 4
-"""So many are shown in full for a lab; the others are counted."""
+"""At most this many are shown in full for a lab; the others are counted."""
 STEPS = 3
-"""So many labs are named as the next to work on."""
+"""At most this many labs are named as the next to work on."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class LabPart:
     handout: str
     checks: Sequence[CheckRow]
     hidden: int
-    """So many checks are not shown, with these points in all."""
+    """How many checks are not shown, and their points in all."""
     hidden_points: float
     hidden_max_points: float
     mistakes: Sequence[MergedFinding]

@@ -18,13 +18,13 @@ from scanlab.trace.sums import Decoder, Sum, Value, joined
 POISON = (0xFEFE_FEFE, 0xFFFF_FFFF)
 """Words of memory that no thread has written, and of an output before the call."""
 REMEMBERED = 24
-"""So many of the values that a thread has met are tried as parts of what it writes."""
+"""At most this many of the values that a thread has met are tried as parts of what it writes."""
 TOGETHER = 4
-"""Up to so many values that it has read since its last write are tried in every order."""
+"""Up to this many values that it has read since its last write are tried in every order."""
 THREES = 8
-"""So many of the latest are tried three at a time."""
+"""This many of the latest are tried three at a time."""
 TRIED = 2_000_000
-"""So many combinations are tried in one launch; after that a thread's latest reads are taken for the sources."""
+"""At most this many combinations are tried in one launch; then a thread's latest reads are taken for the sources."""
 
 Position = tuple[int, int]
 """An array's number, and the element."""

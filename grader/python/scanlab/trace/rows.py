@@ -12,7 +12,7 @@ from scanlab.trace.model import Array, Interval, Launch, Source, Write
 
 OUTPUT = "d_y"
 MOST_ROWS = 40
-"""So many steps of a launch are drawn: a loop without end has any number of them."""
+"""At most this many steps of a launch are drawn: a loop without end has any number of them."""
 
 
 @dataclass

@@ -23,7 +23,7 @@ SHOWN_RUNS = 2
 KEPT_RUNS = 32
 """Of a longer sum only its beginning is known: a loop that adds again and again makes them as long as it likes."""
 SEARCHED = 2_000_000
-"""So many candidates are tried in one trace for values that are no run of neighbours."""
+"""At most this many candidates are tried in one trace for values that are no run of neighbours."""
 
 
 class Elements(ABC):

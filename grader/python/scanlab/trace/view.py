@@ -14,7 +14,7 @@ from scanlab.trace.model import Array, Interval, Launch, Read, Row, Source, Writ
 from scanlab.trace.sums import Decoder
 
 MOST_POSITIONS = 32
-"""So many positions of an array are shown."""
+"""At most this many positions of an array are shown."""
 OUTPUT = "d_y"
 NOT_A_SUM = "?"
 """Stands where a value is no sum of inputs."""

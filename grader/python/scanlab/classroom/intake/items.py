@@ -17,7 +17,7 @@ LARGEST_SOURCE = 1 * MIB
 LARGEST_ARCHIVE = 64 * MIB
 """Bytes of an archive inside the pile: one student's."""
 LARGEST_UNPACKED = 256 * MIB
-"""So much is unpacked of one student's archive before the rest is given up."""
+"""How much of one student's archive is unpacked before the rest is given up."""
 LARGEST_METADATA = 256 * MIB
 MOST_MEMBERS = 2_000
 """Files in one student's archive."""
@@ -29,7 +29,7 @@ DEEPEST = 24
 """Folders in folders."""
 LONGEST_NAME = 255
 SHOWN = 160
-"""So many characters of a name are shown."""
+"""At most this many characters of a name are shown."""
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".tar.zst", ".tzst")
 OTHER_ARCHIVES = (".rar", ".7z", ".gz", ".xz", ".bz2", ".zst", ".lz", ".cab")

@@ -37,7 +37,7 @@ class Wanted:
     """What the command line asks for."""
 
     labs: tuple[str, ...] = ()
-    """Whole names, in the labs' order; none: those of which anybody has handed in a file."""
+    """Whole names, in the labs' order; none: those for which any student has handed in a file."""
     device: Device = "vgpu"
     seed: int = 7
     title: str = ""
