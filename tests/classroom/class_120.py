@@ -367,7 +367,7 @@ def gradescope() -> Pile:
 
 
 def github() -> Pile:
-    """A repository a student; the roster is the classroom's, and the times are in a table."""
+    """One repository per student; the roster is the classroom's, and the times are in a table."""
     pile = Pile("github")
     pile.roster = [["identifier", "github_username", "github_id", "name"]]
     logins = {3: "Octo-Ann", 4: "ann", 5: "x-bob", 6: "bob", 7: "l-o-n-g", 10: "UPPER"}

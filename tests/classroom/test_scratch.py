@@ -1,4 +1,4 @@
-"""Folders for the moment: gone with whoever made them, also when they were killed."""
+"""Temporary folders: gone with the process that made them, also when they were killed."""
 
 import os
 import signal

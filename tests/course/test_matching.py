@@ -1,4 +1,4 @@
-"""Whom the tables of course.toml about one student mean: by any identifier; no match, and two, are reported."""
+"""Which student each [[student]] table of course.toml means: by any identifier; none, and two, are reported."""
 
 import unicodedata
 from pathlib import Path

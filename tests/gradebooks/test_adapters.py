@@ -100,7 +100,7 @@ class Place:
 
 PLATFORMS = ("gradescope", "autolab", "prairielearn", "classroom50", "github-classroom")
 MOST = {"pass": 115}
-"""The stand-in of the judge knows no checks that are not run: it gives a lab's 115 points to whom it likes."""
+"""The stand-in of the judge knows no checks that are not run: it may give all of a lab's 115 points."""
 
 
 @pytest.fixture(params=PLATFORMS)

@@ -1,4 +1,4 @@
-"""Canvas and Moodle: a downloaded file comes back with one column filled in, or is refused with a reason a line."""
+"""Canvas and Moodle: a downloaded file comes back with one column filled in, or is refused with one reason per line."""
 
 import csv
 import io

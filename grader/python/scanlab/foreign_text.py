@@ -42,7 +42,7 @@ LOST = "\N{REPLACEMENT CHARACTER}"
 
 
 def spelled_out(text: str) -> str:
-    """Return `text` with a visible sign for every character that is not seen, or turns others round, or is none."""
+    """Return `text` with a visible sign for every character that is invisible, turns others round, or is not valid."""
     return TRICKS.sub(_sign, text) if not (text.isascii() and text.isprintable()) else text
 
 

@@ -99,7 +99,7 @@ def may_install() -> bool:
 
 
 def provide(extra: Extra, wanted_by: str) -> None:
-    """See to it that `extra` is here; where it is missing, install it and say so. `wanted_by` is for messages.
+    """Make sure that `extra` is here; where it is missing, install it and say so. `wanted_by` is for messages.
 
     Raises KitError, with the line to type, where it may not be installed or cannot be.
     """

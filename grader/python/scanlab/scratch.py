@@ -1,6 +1,6 @@
-"""Folders for the moment, which vanish also when whoever made them is killed: whoever comes next removes them.
+"""Temporary folders, which vanish even when the process that made them is killed: the next process removes them.
 
-They lie in one folder a user, `scanlab-UID` in the folder for temporary files. Each is locked as long as its process
+They lie in one folder per user, `scanlab-UID` in the folder for temporary files. Each is locked as long as its process
 lives, and the kernel ends a lock with its process, however that ends. Standard library only.
 """
 

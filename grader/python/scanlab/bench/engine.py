@@ -39,7 +39,7 @@ PROTOTYPE_NS = {
     "warp_shuffle_scan": {"none": 8.8, "counters": 8.9, "race": 8.8, "both": 8.9},
     "divergent": {"none": 118.0, "both": 127.0},
 }
-"""What a prototype took: ns a simulated thread, by kernel and observers."""
+"""What a prototype took: ns per simulated thread, by kernel and observers."""
 PROTOTYPE_MILLION = {
     "kogge_stone_1024": {"none": 259, "both": 160},
     "kogge_stone_256": {"none": 244, "both": 156},
@@ -285,7 +285,7 @@ def summary(
 
 
 def _figures(rounds: Iterable[Times], threads: int) -> dict[str, Any]:
-    """Return minima and medians in ns a simulated thread: processor time, and on the clock."""
+    """Return minima and medians in ns per simulated thread: processor time, and on the clock."""
     every = list(rounds)
     cpu = [ns for times in every for ns in times.cpu_ns]
     wall = [ns for times in every for ns in times.wall_ns]

@@ -23,7 +23,7 @@ LABEL_GAP = 0.043
 
 
 def prepare(paths: Sequence[Path]) -> None:
-    """See to it that `draw` will be able to write `paths`; matplotlib is installed into .venv where it is missing.
+    """Make sure that `draw` can write `paths`; matplotlib is installed into .venv where it is missing.
 
     Raises UsageError for a file that is no picture, KitError when matplotlib is not there and cannot be installed.
     """

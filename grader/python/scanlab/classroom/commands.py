@@ -214,7 +214,7 @@ def _ask(store: "Store", taken_in: "Class") -> None:
 
 
 def _apply_course(request: Request, taken: "TakenIn") -> "tuple[TakenIn, list[str]]":
-    """Return the class with whom its course means, and with times, and what a person should know of both, a line each.
+    """Return the class with the students its course means, and with times; and remarks on both, a line each.
 
     Raises UsageError where a table of the course means no student, or several, where a table of times cannot be read,
     and where a grade depends on what is not decided yet.

@@ -1,4 +1,4 @@
-"""Whom the tables of course.toml about one student mean in a class: decided once, before anything is graded.
+"""Which students the [[student]] tables of course.toml mean in a class: decided once, before anything is graded.
 
 An identifier is looked up whole, whatever its case: any that the roster or the export knows. What matches none is
 looked up as the part of an address before its @, and then as a name. Each counts where it is one person's alone.
@@ -47,7 +47,7 @@ class Match:
         )
 
     def whom(self, text: str) -> tuple[Found | None, str]:
-        """Return whom an identifier means, and else why that is no student, for a message."""
+        """Return whom an identifier means, or else why it means no student, for a message."""
         for how, find in self._ways:
             found = find(text)
             if len(found) == 1:
@@ -90,7 +90,7 @@ def matched(
     is_whole: bool,
     place: Callable[[int], str],
 ) -> tuple[Course, list[str]]:
-    """Return the course with whom each of its tables about one student means, and what could not be found out.
+    """Return the course with the student whom each of its [[student]] tables means, and what could not be found out.
 
     `is_whole` says that all students are known: the roster was given. `place` gives a table's file and line.
 
@@ -135,7 +135,7 @@ def places_of(read: "Read | None") -> Callable[[int], str]:
 
 
 def in_class(taken_in: Class, read: "Read | None", *, has_roster: bool) -> tuple[Class, list[str]]:
-    """Return a class with whom its course means, and the tables of which that could not be found out, a text each.
+    """Return a class with the students whom its course means, and a text for each table whose student was not found.
 
     Raises UsageError as `matched` does.
     """
@@ -149,6 +149,6 @@ def in_class(taken_in: Class, read: "Read | None", *, has_roster: bool) -> tuple
 
 
 def as_written(view: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what class.json has of a course without whom it means: what course.toml says, to be compared."""
+    """Return what class.json has of a course, without the students found: what course.toml says, to be compared."""
     students = [{**terms, "found": None} for terms in view.get("students", ())]
     return {**view, "students": students} if view else {}

@@ -24,7 +24,7 @@ from scanlab.people import folded
 SCHEMA = "scanlab-course"
 Who = Student | Submission | Record | str | None
 """A student: their row of the roster, what they have handed in or got, or the id that course.toml gives them; None: any
-student of whom course.toml says nothing."""
+student whom course.toml does not mention."""
 
 
 class Model(BaseModel):
@@ -160,7 +160,7 @@ class Course(Model):
     # ---- students ----------------------------------------------------------------------------------------------------
 
     def terms(self, student: Who) -> Terms | None:
-        """Return what holds for this student only; None: nothing. Of several tables about them all hold."""
+        """Return what holds for this student only; None: nothing. If several tables are about them, all hold."""
         about = [terms for terms in self.students if terms.means(student)]
         if len(about) < 2:
             return about[0] if about else None

@@ -95,7 +95,7 @@ def unknown(place: Place, models: Iterable[type[BaseModel]] | None) -> str:
 
 
 def choice(value: Any, allowed: Iterable[str]) -> str:
-    """Return what to say of a word that is none of those allowed."""
+    """Return what to say of a word that is not one of those allowed."""
     words = list(allowed)
     near = difflib.get_close_matches(str(value), words, n=1, cutoff=0.5)
     guess = f"; did you mean {near[0]}?" if near else ""

@@ -16,7 +16,7 @@ SMALLEST = 1 << 48
 
 
 def complaint(secret: str | int) -> str:
-    """Return why a secret seed is none, or an empty text."""
+    """Return why a secret seed is not valid, or an empty text."""
     if isinstance(secret, bool) or (isinstance(secret, int) and secret < SMALLEST):
         return f"too easy to guess: a number of at least {SMALLEST} (2^48), or a text of {SHORTEST} characters"
     if isinstance(secret, str) and len(set(secret.strip())) < SHORTEST // 2:

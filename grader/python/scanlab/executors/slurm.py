@@ -28,7 +28,8 @@ from scanlab.judging.toolchain import toolchain
 from scanlab.process import Interrupted
 
 LEAST_UNITS, MOST_UNITS = 4, 32
-"""A task has so many units where the user does not say: starting one takes about as long as grading one."""
+"""A task has this many units, at least and at most, where the user does not say: starting one takes about as long as
+grading one."""
 LOG_LINES = 6
 """At most this many lines of a lost task's log are shown."""
 LINE_LENGTH = 300

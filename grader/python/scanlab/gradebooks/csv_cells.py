@@ -36,7 +36,7 @@ class Row:
 
 @dataclass
 class Sheet:
-    """A CSV file. Bytes that are no UTF-8 are kept as they are."""
+    """A CSV file. Bytes that are not UTF-8 are kept as they are."""
 
     mark: bytes
     """The byte order mark, if there is one."""

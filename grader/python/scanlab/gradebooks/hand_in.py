@@ -68,7 +68,7 @@ def read_settings(path: Path) -> Settings:
 def grade(settings: Settings, hand_in: HandIn) -> tuple[Record, Options]:
     """Grade a folder, and return what it got, and how to report it.
 
-    Raises KitError for the kit's own fault, in which case there is no score, and UsageError for a folder that is none.
+    Raises KitError for the kit's own fault, in which case there is no score, and UsageError for anything but a folder.
     """
     labs = [find_lab(lab).name for lab in settings.labs]
     files, problems, sources = take(hand_in.folder, labs)

@@ -71,7 +71,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Format:
-    """One format. It has `one` (a file a submission) or `whole` (a file for the class)."""
+    """One format. It has `one` (a file per submission) or `whole` (a file for the class)."""
 
     name: str
     one: Callable[[Record, Options], str] | None = None

@@ -16,7 +16,7 @@ from scanlab.paths import shown
 def select(store: Store, labs: Sequence[str], without: Sequence[str], options: Options) -> Export:
     """Return the records of a class with the chosen labs only (all without `labs`).
 
-    Raises UsageError for a folder that is none, a class that is not graded to its end, an unknown lab or key.
+    Raises UsageError for a folder without results, a class that is not graded to its end, an unknown lab or key.
     """
     taken_in = store.read_class()
     chosen = _labs(taken_in, labs)

@@ -1,6 +1,6 @@
-"""A plain table for people and spreadsheets: CSV, UTF-8, a row a submission, and one for who handed nothing in.
+"""A plain table for people and spreadsheets: CSV, UTF-8, a row per submission and per student who handed nothing in.
 
-Where the course gives labs different weights there is a column more, `percent`: the labs' total by these weights.
+Where the course gives labs different weights there is one more column, `percent`: the labs' total by these weights.
 """
 
 import csv

@@ -35,7 +35,7 @@ from scanlab.scratch import scratch
 GRACE = 30.0
 """Seconds that the judge gets beyond its checks' own limits."""
 CLOCK_FACTOR = 4.0
-"""A check ends after so many times its limit, which is processor time, by the clock (`TimeLimit::clock_factor`)."""
+"""A check ends by the clock after this many times its limit, which is processor time (`TimeLimit::clock_factor`)."""
 MESSAGE_LINES = 40
 """At most this many lines of a compiler's message are shown."""
 
@@ -168,7 +168,7 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) 
 
 
 def with_shown_paths(source: Path, name: str = "") -> Callable[[str], str]:
-    """Return what makes of a text one that names files as people do, which the compiler knows by their whole paths.
+    """Return a function that makes a text name files as people do, where the compiler has written whole paths.
 
     `source` is called `name`, if it has one, else as a learner would type it.
     """
@@ -227,7 +227,7 @@ def run_judge(plan: plans.Plan) -> LabResult:
 
 
 def _read(file: Path) -> tuple[LabResult | None, str]:
-    """Return the judge's result, or None and why it is none."""
+    """Return the judge's result, or None and why there is none."""
     try:
         return LabResult.model_validate_json(file.read_bytes()), ""
     except OSError as error:

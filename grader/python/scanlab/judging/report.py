@@ -204,7 +204,7 @@ def where_text(where: Where | None) -> str:
 
 
 def table_rows(results: Iterable[LabResult]) -> list[tuple[str, str, str, str, str]]:
-    """Return a row a lab for the table that ends a grade: name, verdict, points, those not run here, seconds."""
+    """Return a row per lab for the table that ends a grade: name, verdict, points, those not run here, seconds."""
     return [
         (
             result.lab,

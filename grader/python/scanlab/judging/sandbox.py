@@ -35,10 +35,10 @@ from scanlab.process import Finished, run_group
 from scanlab.scratch import scratch
 
 PROGRAM, STATUS = "{program}", "{status}"
-"""What the judge puts a runner's path and the number of its status descriptor in place of."""
+"""What the judge replaces by a runner's path and by the number of its status descriptor."""
 
 RUNNER_PROCESSES = 32
-"""At most so many maps of memory and open files has the kernel to keep, which only a cgroup counts."""
+"""This bounds the maps of memory and open files that the kernel has to keep, which only a cgroup counts."""
 GPU_PROCESSES = 64
 """NVIDIA's driver has threads of its own."""
 RUNNER_OPEN_FILES = 256
@@ -88,7 +88,7 @@ class Ended:
 
 
 def require() -> None:
-    """See to it that programs can be run in the sandbox here: bubblewrap is installed where it may be.
+    """Make sure that programs can be run in the sandbox here: bubblewrap is installed where it may be.
 
     Raises KitError, one clear line with the next step, when they cannot.
     """

@@ -26,12 +26,12 @@ PRINTED = 100
 TIMEOUT = 120.0
 LARGEST_N = 1 << 14
 SIZES = 3
-"""Each entry is called with so many of its checks' sizes, the largest up to LARGEST_N: the tools are slow."""
+"""Each entry is called with this many of its checks' sizes, the largest up to LARGEST_N: the tools are slow."""
 NO_DEVICE = ("no CUDA-capable device", "Unable to find", "No attachable process")
 
 
 class ToolFinding(Finding):
-    """A finding with the name of the tool that came upon it."""
+    """A finding with the name of the tool that found it."""
 
     tool: str
 

@@ -139,7 +139,7 @@ def _expectations(path: Path) -> list[re.Match[str]]:
 
 
 def sample(programs: Sequence[Program]) -> list[Program]:
-    """Return of the wrong programs of each lab one for each mistake that is reported first, and every fourth right one.
+    """Return, of each lab's wrong programs, one for each mistake that is reported first, and every fourth right one.
 
     Right ones take longest, since every check is run. Grading all takes several times as long: what the kit's tests run
     is this.
@@ -221,7 +221,7 @@ class Row:
 def run_corpora(
     labs: Iterable[Lab], options: Options, done: Callable[[LabResult], None] = lambda _: None
 ) -> tuple[list[Row], list[str]]:
-    """Grade the wrong and the right programs of `labs`; return a row a lab, and what is not as expected, a line each.
+    """Grade the wrong and the right programs of `labs`; return a row per lab, and what is not as expected, a line each.
 
     `done` is called for each graded file.
     """

@@ -38,7 +38,7 @@ FINDINGS = 12
 EXAMPLES = 3
 """At most this many lines that cause a finding are shown."""
 LOW = 50.0
-"""Per cent of the points: who has less needs help."""
+"""Per cent of the points: a student with less needs help."""
 STUCK = 2
 """Labs with the same finding: its cause is not understood yet."""
 LARGEST_SHAPED = 200_000

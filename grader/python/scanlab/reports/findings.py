@@ -56,7 +56,7 @@ class MergedFinding:
     advice: str
     marks: tuple[Mark, ...]
     checks: list[str]
-    """The names of the checks that came upon it."""
+    """The names of the checks that found it."""
     seen: int
     """How often, over all checks."""
     again: str = ""

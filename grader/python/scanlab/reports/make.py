@@ -20,7 +20,7 @@ MARK = '<meta name="generator" content="scanlab report">'
 """Stands near the beginning of every page, so that no other file is replaced by one."""
 MARK_WITHIN = 2000
 ALONE = 8
-"""From so many pages on they are made side by side."""
+"""From this many pages on they are made side by side."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from scanlab.reports.findings import MergedFinding, Role
 from scanlab.reports.text import LINE
 
 WHOLE = 600
-"""A file of at most so many lines is shown whole; of a longer one, its beginning and what is around marked lines."""
+"""A file of at most this many lines is shown whole; of a longer one, its beginning and what is around marked lines."""
 HEAD = 120
 AROUND = 8
 NOTES = 6
@@ -41,7 +41,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the file, or with `left_out` a gap of so many lines."""
+    """A line of the file, or a gap of `left_out` lines."""
 
     number: int = 0
     code: Markup = field(default_factory=Markup)
@@ -124,7 +124,7 @@ def notes_by_line(findings: Iterable[MergedFinding], lines: int) -> dict[int, li
 
 
 def shown_numbers(lines: int, marked: Iterable[int]) -> list[int]:
-    """Return the numbers of the lines that are shown of a file with so many, rising."""
+    """Return the numbers of the lines that are shown of a file with that many, in rising order."""
     if lines <= WHOLE:
         return list(range(1, lines + 1))
     shown = set(range(1, HEAD + 1))

@@ -17,7 +17,7 @@ class Access(NamedTuple):
     barriers: int
     """How many of the block came before …"""
     warp_syncs: int
-    """… and so many of the warp since the last."""
+    """… and how many of the warp since the last."""
     thread: int
     array: int
     offset: int

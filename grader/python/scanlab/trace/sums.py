@@ -21,7 +21,7 @@ SEED = 20220815
 SHOWN_RUNS = 2
 """A sum of more runs than these is cut off in text."""
 KEPT_RUNS = 32
-"""Of a longer sum only its beginning is known: a loop that adds again and again makes them as long as it likes."""
+"""Of a longer sum only its beginning is known: a loop that adds again and again makes them arbitrarily long."""
 SEARCHED = 2_000_000
 """At most this many candidates are tried in one trace for values that are no run of neighbours."""
 
@@ -155,7 +155,7 @@ class Decoder:
 
     MOST_RUNS = 3
     TABLE = 256
-    """Up to so many inputs, all runs stand in a table."""
+    """Up to this many inputs, all runs stand in a table."""
 
     def __init__(self, elements: Elements, inputs: Sequence[Value]) -> None:
         self.elements = elements

@@ -62,7 +62,7 @@ class Item:
     is_folder: bool = False
     """An empty folder or archive: nothing else would show that it is there."""
     is_doubtful: bool = False
-    """It was refused, and a person could all the same make something of it: a damaged archive, say."""
+    """It was refused, but a person might still be able to use it: a damaged archive, say."""
     label: str = ""
     """What a member of an archive is called that has no place: its name was refused."""
 

@@ -198,7 +198,7 @@ def _table(path: Path, example: str) -> tuple[list[str], list[tuple[int, dict[st
 def read_csv(path: Path) -> list[tuple[int, list[str]]]:
     """Return the rows of a CSV file with the lines that they end in; `,`, `;` or tabs, UTF-8 or UTF-16.
 
-    Raises UsageError, one clear line, for a file that is none.
+    Raises UsageError, one clear line, for a file that is no CSV.
     """
     return _rows(path)
 

@@ -92,7 +92,7 @@ class Handing:
     files: list[Placed] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     refused: list[Placed] = field(default_factory=list)
-    """Those of which a person could make something, see `Item.is_doubtful`."""
+    """Those that a person might still be able to use, see `Item.is_doubtful`."""
     submitted_at: str | None = None
     metadata: dict[str, str] = field(default_factory=dict)
 
@@ -143,7 +143,7 @@ def owner_of_name(name: str) -> str:
 
 
 def _in_json(name: str) -> str:
-    """Return a name so that different ones stay different, though bytes that are no UTF-8 are spelled out."""
+    """Return a name so that different ones stay different, though bytes that are not UTF-8 are spelled out."""
     return name.replace("\\", "\\\\").encode("utf-8", "backslashreplace").decode()
 
 

@@ -114,7 +114,7 @@ def take_in(pile: Path, wanted: Wanted, roster: Roster | None = None, known: Cla
 
 
 def _settled(known: Class | None) -> dict[str, Student | None]:
-    """Return what was answered of whose a submission is, by its owner."""
+    """Return the answers to whose a submission is, by its owner."""
     return {
         owner: one.student
         for one in (known.submissions if known else ())
@@ -130,7 +130,7 @@ def _who_id(owner: str, name: str = "") -> str:
 def absent(
     submissions: Iterable[Submission], students: Iterable[Student]
 ) -> tuple[tuple[Student, ...], tuple[Student, ...]]:
-    """Return those of the roster who have handed nothing in, and those of whom that is not decided."""
+    """Return those of the roster who have handed nothing in, and those for whom that is not decided."""
     every = list(submissions)
     present = {one.student.id for one in every if one.student}
     claimed = {student for one in every for student in one.claims} - present
@@ -239,7 +239,7 @@ def keys_for(owned: Sequence[Owned], known: Class | None) -> list[str]:
 
 
 def _is_same_member(old: Submission, one: Owned) -> bool:
-    """Return whether a group's member whom no roster knows is one of those before."""
+    """Return whether a group's member who is on no roster is one of those before."""
     return old.student is None and old.metadata.get("member") == one.name and not set(one.owners).isdisjoint(old.owners)
 
 

@@ -42,7 +42,7 @@ class Owned:
     claims: tuple[Student, ...] = ()
     group: Group | None = None
     name: str = ""
-    """Of a group's member whom no roster knows."""
+    """Of a group's member who is on no roster."""
     why: str = ""
     """Why it counts for no student, in words."""
 

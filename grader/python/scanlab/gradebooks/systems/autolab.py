@@ -27,7 +27,7 @@ def scores(record: Record, options: Options) -> dict[str, Any]:
 
 
 def presentation(record: Record, options: Options) -> dict[str, Any]:
-    """Return the object of the line before: a stage a lab, a test a check; hidden checks are not in it."""
+    """Return the object of the line before: a stage per lab, a test per check; hidden checks are not in it."""
     stages: dict[str, dict[str, Any]] = {lab.lab: {} for lab in record.labs}
     for line in lines(record, options):
         if line.shown == "visible":

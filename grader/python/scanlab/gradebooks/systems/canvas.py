@@ -24,7 +24,7 @@ EXCUSED = "EX"
 
 
 def whole(export: Export, gradebook: Gradebook | None) -> Written:
-    """Return the gradebook with the points in it. Raises UsageError, a line a reason, rather than damage it."""
+    """Return the gradebook with the points in it. Raises UsageError, a line per reason, rather than damage it."""
     assert gradebook is not None
     name = shown(gradebook.path)
     sheet = csv_cells.read(gradebook.content, name)

@@ -1,4 +1,4 @@
-"""JUnit XML, for tools that read test reports: a suite a submission, a case a check. Its points are properties.
+"""JUnit XML, for tools that read test reports: a suite per submission, a case per check. Its points are properties.
 
 Hidden checks are not in it, neither their names nor how many there are or how they ended: tools show such files to all.
 """

@@ -26,7 +26,7 @@ MOST_FEEDBACK = 20_000
 
 
 def whole(export: Export, gradebook: Gradebook | None) -> Written:
-    """Return the worksheet with the grades in it. Raises UsageError, a line a reason, rather than damage it."""
+    """Return the worksheet with the grades in it. Raises UsageError, a line per reason, rather than damage it."""
     assert gradebook is not None
     name = shown(gradebook.path)
     sheet = csv_cells.read(gradebook.content, name, (",",))
