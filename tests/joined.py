@@ -1,7 +1,7 @@
 """Makes one CUDA program of several: each in a namespace of its own, behind the headers that all of them include.
 
 The joined program's first argument names the program to run; the others are that program's own. Line numbers and file
-names, as compilers and debug information tell them, stay those of the programs' own files.
+names, as compilers and debug information give them, stay those of the programs' own files.
 """
 
 import re

@@ -20,7 +20,7 @@ def part(does: str, line: int, thread: int | None = None, file: str = "scan.cu")
 
 
 def finding(its_id: str, parts: Sequence[Part] = (), **known: Any) -> SeenFinding:
-    """Return a mistake that the check `inclusive` came upon."""
+    """Return a mistake that the check `inclusive` found."""
     plain = {
         "weight": "mistake",
         "headline": f"HEADLINE of {its_id}",

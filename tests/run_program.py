@@ -23,7 +23,7 @@ it ends:
     // test: alone            not started by vgpu-run
     // test: apart            never compiled together with other programs
     // test: races            has races on shared or global memory
-    // test: unwritten A B    reads what nobody has written, in the runs with these arguments
+    // test: unwritten A B    reads what no thread has written, in the runs with these arguments
     // test: vgpu             its output is the virtual GPU's own: skipped on a GPU
 
 Exit 0: as expected, 1: not, 77: skipped.

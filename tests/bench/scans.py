@@ -124,12 +124,12 @@ def test_times(folder: Path) -> None:
     expect("changes.cu", statuses["changes"], ["wrong"] * 4 + ["missing"])
     expect("broken.cu", statuses["broken"], ["not_built"] * 5)
     expect(
-        "what nothing.cu is told",
+        "the report of nothing.cu",
         row(result, "nothing.cu").points[1].text.split(",")[0],
         "y[0] is NaN or was never written",
     )
     expect(
-        "what changes.cu is told", row(result, "changes.cu").points[1].text.startswith("the input, changed: x["), True
+        "the report of changes.cu", row(result, "changes.cu").points[1].text.startswith("the input, changed: x["), True
     )
 
 

@@ -367,7 +367,7 @@ def gradescope() -> Pile:
 
 
 def github() -> Pile:
-    """A repository a student; the roster is the classroom's, and the times are in a table."""
+    """One repository per student; the roster is the classroom's, and the times are in a table."""
     pile = Pile("github")
     pile.roster = [["identifier", "github_username", "github_id", "name"]]
     logins = {3: "Octo-Ann", 4: "ann", 5: "x-bob", 6: "bob", 7: "l-o-n-g", 10: "UPPER"}
@@ -413,7 +413,7 @@ def github() -> Pile:
         student_table("H11@uni.example", extension(24)),
         student_table("5512", extension(24)),
     ]
-    # Not on the roster: nobody's, whatever the name ends with.
+    # Not on the roster: no student's, whatever the name ends with.
     pile.put("scan-lab-y-ann/labs/01_sequential/scan.cu", SKELETON)
     put(15, {"labs/01_sequential/scan.cu": SKELETON})
     right(15, NOTHING, "the skeleton as it was")
@@ -471,7 +471,7 @@ def plain() -> Pile:
     right(9, 100, "an archive with a file that leaves its folder, and one that does not")
     pile.put("p10.zip", zipped({"scan_01.cu": RIGHT})[:-30])
     right(10, PENDING, "an archive that was cut off")
-    pile.put("p11.rar", b"Rar!\x1a\x07\0 what is in it nobody knows")
+    pile.put("p11.rar", b"Rar!\x1a\x07\0 its contents are unknown")
     right(11, PENDING, "an archive of another kind")
     pile.put("p12/scan.cu", RIGHT)
     right(12, 100, "scan.cu")
@@ -600,7 +600,7 @@ def grade(pile: Pile, folder: Path) -> list[str]:
 
 
 def main() -> int:
-    """Run as told on the command line."""
+    """Run what the command line asks for."""
     parser = argparse.ArgumentParser()
     parser.add_argument("platforms", nargs="*", choices=[*PILES, []])
     parser.add_argument("--keep", type=Path, help="an empty folder for the piles and their results")

@@ -23,7 +23,7 @@ os.environ.setdefault("SCANLAB_NO_SETUP", "1")
 
 
 def main() -> int:
-    """Run as told on the command line."""
+    """Run what the command line asks for."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--people", type=int, default=300)
     parser.add_argument("--kills", type=int, default=10)

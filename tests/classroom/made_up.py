@@ -1,6 +1,6 @@
 """A made-up class: programs of the corpora under made-up names, as platforms export them, and all that goes wrong.
 
-A class is a function of its seed. Nobody in it is real.
+A class is a function of its seed. No student in it is real.
 """
 
 import io
@@ -62,7 +62,7 @@ class MadeUp:
     files: dict[str, dict[str, bytes]] = field(default_factory=dict)
     """The labs' texts that each student is graded on, by id and lab."""
     faults: dict[str, str] = field(default_factory=dict)
-    """A part of what has to be told of a student's submission, by id."""
+    """A part of what has to be reported about a student's submission, by id."""
     absent: list[str] = field(default_factory=list)
     metadata: list[str] = field(default_factory=list)
 
@@ -241,19 +241,19 @@ KINDS = {
 
 
 def _oddities(zeros: int) -> dict[str, Callable[[MadeUp, Person, bytes], str]]:
-    """Return what goes wrong, by name: each puts a submission there and returns a part of what has to be told."""
+    """Return what goes wrong, by name: each puts a submission there and returns a part of what has to be reported."""
 
-    def archive(name: str, data: bytes, told: str) -> Callable[[MadeUp, Person, bytes], str]:
+    def archive(name: str, data: bytes, report: str) -> Callable[[MadeUp, Person, bytes], str]:
         def put(made: MadeUp, person: Person, _: bytes) -> str:
             _write(made.pile / f"{person.id}{name}", data)
-            return told
+            return report
 
         return put
 
-    def file(data: bytes, told: str) -> Callable[[MadeUp, Person, bytes], str]:
+    def file(data: bytes, report: str) -> Callable[[MadeUp, Person, bytes], str]:
         def put(made: MadeUp, person: Person, _: bytes) -> str:
             _write(made.pile / person.id / "scan_01.cu", data)
-            return told
+            return report
 
         return put
 
@@ -344,8 +344,8 @@ def make(
     programs = corpus(labs)
     oddities = _oddities(zeros)
     wrong = [*oddities][: len(oddities) if odd is None else odd]
-    everybody = [Person(number) for number in range(1, people + 3)]
-    handed, made.absent = everybody[:people], [person.id for person in everybody[people:]]
+    persons = [Person(number) for number in range(1, people + 3)]
+    handed, made.absent = persons[:people], [person.id for person in persons[people:]]
     rng.shuffle(handed)
     for person in handed:
         if wrong:
@@ -356,8 +356,8 @@ def make(
         files = {lab: rng.choice(programs[lab]).read_bytes() for lab in chosen}
         made.files[person.id] = files
         SCHEMES[rng.choice(KINDS[kind])](made, person, files, rng)
-    made.people = everybody
-    rows = [f"{one.id},{one.first},{one.last},{one.email},{one.login}" for one in everybody]
+    made.people = persons
+    rows = [f"{one.id},{one.first},{one.last},{one.email},{one.login}" for one in persons]
     made.roster.write_text("\n".join(["SID,First Name,Last Name,Email,Login", *rows]) + "\n")
     if made.metadata:
         (made.pile / "submission_metadata.yml").write_text("".join(["---\n", *made.metadata]))

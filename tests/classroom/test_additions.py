@@ -89,7 +89,7 @@ def test_what_is_graded_otherwise_is_no_addition(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_roster_that_gives_work_to_somebody_else_is_refused(tmp_path: Path) -> None:
+def test_a_roster_that_gives_work_to_another_student_is_refused(tmp_path: Path) -> None:
     put(tmp_path / "pile", "one", "text")
     known = taken(tmp_path / "pile")
     (tmp_path / "roster.csv").write_text("id,name,login\ns0001,Student 1,one\n")

@@ -38,7 +38,7 @@ def one_of(pile: Path, *labs: str) -> tuple[Submission, TakenIn]:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "remark"),
     [
         ("scan_01.cu", ""),
         ("scan_01.cu.txt", "taken for scan_01.cu"),
@@ -52,17 +52,17 @@ def one_of(pile: Path, *labs: str) -> tuple[Submission, TakenIn]:
         ("my scan.txt", "taken for my scan.cu"),
     ],
 )
-def test_names_that_a_person_would_take(tmp_path: Path, name: str, told: str) -> None:
+def test_names_that_a_person_would_take(tmp_path: Path, name: str, remark: str) -> None:
     put(tmp_path / "pile/ann" / name)
     put(tmp_path / "pile/ann/notes.txt", "it scans, it took me a week\n")
     one, got = one_of(tmp_path / "pile")
     assert [got.sources[file.sha256].decode() for file in one.files] == [CODE]
-    assert one.files[0].taken_as == told
+    assert one.files[0].taken_as == remark
     assert one.questions == ()
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "remark"),
     [
         (CODE.encode("utf-16"), "was UTF-16 text"),
         (b"\xfe\xff" + CODE.encode("utf-16-be"), "was UTF-16 text"),
@@ -72,11 +72,11 @@ def test_names_that_a_person_would_take(tmp_path: Path, name: str, told: str) ->
         (CODE.replace("\n", "\r").encode(), "had old line ends"),
     ],
 )
-def test_encodings_that_a_person_would_take(tmp_path: Path, data: bytes, told: str) -> None:
+def test_encodings_that_a_person_would_take(tmp_path: Path, data: bytes, remark: str) -> None:
     put(tmp_path / "pile/ann/scan_01.cu", data)
     one, got = one_of(tmp_path / "pile")
     assert [got.sources[file.sha256].decode() for file in one.files] == [CODE]
-    assert one.files[0].taken_as == told
+    assert one.files[0].taken_as == remark
 
 
 def test_bytes_of_latin_1_are_taken_where_no_compiler_looks() -> None:
@@ -141,7 +141,7 @@ def test_what_names_no_lab_is_asked_where_a_lab_has_no_file(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("data", [b"", b" \n", b"\x7fELF\2\1\1\0\0"])
-def test_what_nobody_could_take_is_no_question(tmp_path: Path, data: bytes) -> None:
+def test_what_no_person_could_take_is_no_question(tmp_path: Path, data: bytes) -> None:
     put(tmp_path / "pile/ann/scan_01.cu", data)
     one, _ = one_of(tmp_path / "pile")
     assert (one.files, one.questions) == ((), ())
@@ -218,7 +218,7 @@ def test_a_class_waits_for_answers_and_then_goes_on(scanlab: Scanlab, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("[q]\nanswer = 1", ":2: [q]: there is no such question in this class"),
         ("answer = 'x'", ":1: answer stands outside a question"),
@@ -233,7 +233,7 @@ def test_a_class_waits_for_answers_and_then_goes_on(scanlab: Scanlab, tmp_path: 
         ("[", ":1: not TOML"),
     ],
 )
-def test_bad_answers_are_errors_with_their_lines(scanlab: Scanlab, tmp_path: Path, text: str, told: str) -> None:
+def test_bad_answers_are_errors_with_their_lines(scanlab: Scanlab, tmp_path: Path, text: str, message: str) -> None:
     pile, out, roster = tmp_path / "pile", tmp_path / "out", tmp_path / "roster.csv"
     roster.write_text("id,name\ns1,Student 1\ns2,Student 2\n")
     put(pile / "s2/a.cu", "// PASSES a\n")
@@ -245,11 +245,11 @@ def test_bad_answers_are_errors_with_their_lines(scanlab: Scanlab, tmp_path: Pat
     before = contents(out)
     given = tmp_path / "given.toml"
     for kind, name in names.items():
-        text, told = text.replace(f"{{{kind}}}", name), told.replace(f"{{{kind}}}", name)
+        text, message = text.replace(f"{{{kind}}}", name), message.replace(f"{{{kind}}}", name)
     given.write_text(text)
     done = scanlab(*words, "--resume", "--answers", given)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert contents(out) == before
 
 
@@ -272,8 +272,8 @@ def test_a_class_has_a_random_secret_seed_and_keeps_it(scanlab: Scanlab, tmp_pat
     after = contents(tmp_path / "one")
     assert Store(tmp_path / "one").read_class().seed in seeds
     secret = str(Store(tmp_path / "one").read_class().seed)
-    told = {name: data for name, data in after.items() if secret.encode() in data}
-    assert list(told) == ["class.json"], "results name seeds of single files"
+    with_seed = {name: data for name, data in after.items() if secret.encode() in data}
+    assert list(with_seed) == ["class.json"], "results name seeds of single files"
     units = [json.loads(data)["seed"] for name, data in after.items() if name.startswith("graded/")]
     assert len(set(units)) == 3
     assert all(after[name] == before[name] for name in before if name.startswith("graded/"))

@@ -1,4 +1,4 @@
-"""Grading a class over stand-ins for nvcc and the judge: what one submission does costs nobody else."""
+"""Grading a class over stand-ins for nvcc and the judge: what one submission does costs no other student."""
 
 import itertools
 import json
@@ -139,10 +139,10 @@ def test_a_worker_that_is_killed_costs_its_own_unit(pile: Path, tmp_path: Path, 
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     assert len(children) == 1
     os.kill(int(children[0]), signal.SIGKILL)
-    told, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=60)
     assert process.returncode == 3
     assert verdicts(out)["s0005"] == "error"
-    assert "s0005: the process that graded it was killed by signal 9" in told
+    assert "s0005: the process that graded it was killed by signal 9" in output
     assert [verdict for key, verdict in sorted(verdicts(out).items())][:4] == ["pass", "fail", "fail", "pass"]
     wait_for(lambda: not with_mark(mark))
 
@@ -157,12 +157,12 @@ def test_a_run_that_is_stopped_leaves_nothing_and_goes_on(
     wait_for(lambda: (tmp_path / "pid").exists() and len(finished(out)) == 3)
     before = finished(out)
     process.send_signal(number)
-    _, told = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=30)
     wait_for(lambda: not with_mark(mark))
     if number != signal.SIGKILL:
         assert process.returncode == 128 + number
-        assert "3 of 4 files are graded and kept; to go on, type:\n  grader/scanlab grade" in told
-        assert told.endswith("--resume\nscanlab: stopped\n")
+        assert "3 of 4 files are graded and kept; to go on, type:\n  grader/scanlab grade" in errors
+        assert errors.endswith("--resume\nscanlab: stopped\n")
     assert finished(out) == before
     # The text that hangs is the same on --resume: what it is judged by is the stand-in's business.
     # What a killed run has left for the moment is removed by the next.
@@ -209,7 +209,7 @@ def test_a_damaged_result_is_graded_again(scanlab: Scanlab, pile: Path, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "text"),
     [
         (["nowhere", "--out", "new"], 2, "nowhere does not exist"),
         (["empty", "--out", "new"], 1, "holds no submissions"),
@@ -231,11 +231,11 @@ def test_a_damaged_result_is_graded_again(scanlab: Scanlab, pile: Path, tmp_path
         (["pile"], 2, "for a class's submissions add --out DIR"),
     ],
 )  # fmt: skip
-def test_bad_input_is_one_clear_message(scanlab: Scanlab, graded: Path, words: list[str], code: int, told: str) -> None:
+def test_bad_input_is_one_clear_message(scanlab: Scanlab, graded: Path, words: list[str], code: int, text: str) -> None:
     before = {path: path.read_bytes() for path in graded.rglob("*") if path.is_file()}
     done = scanlab("grade", *words, cwd=graded)
     assert done.returncode == code, done.stderr
-    assert told in done.stderr
+    assert text in done.stderr
     assert all(path.read_bytes() == data for path, data in before.items())
     shutil.rmtree(graded / "new", ignore_errors=True)
 
@@ -265,7 +265,7 @@ def test_a_course_says_labs_title_and_seed(scanlab: Scanlab, pile: Path, tmp_pat
     assert "the course file" in changed.stderr
 
 
-def test_a_class_file_of_another_version_is_told(scanlab: Scanlab, pile: Path, tmp_path: Path) -> None:
+def test_a_class_file_of_another_version_is_reported(scanlab: Scanlab, pile: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     scanlab("grade", pile, "--out", out)
     old = json.loads((out / "class.json").read_text())

@@ -1,4 +1,4 @@
-"""Whose each file is, which lab, and what is refused: archives and folders that anybody may have made."""
+"""Whose each file is, which lab, and what is refused: archives and folders of unknown origin."""
 
 import hashlib
 import io
@@ -165,7 +165,7 @@ def test_anonymous_canvas_and_blind_moodle(pile: Path) -> None:
 # ---- whose -----------------------------------------------------------------------------------------------------------
 
 
-def test_unmatched_and_ambiguous_ones_are_kept_and_told(pile: Path) -> None:
+def test_unmatched_and_ambiguous_ones_are_kept_and_reported(pile: Path) -> None:
     put(pile / "Same Name/scan_01.cu")
     put(pile / "stranger/scan_01.cu")
     put(pile / "s0003/scan_01.cu")
@@ -188,7 +188,7 @@ def test_keys_are_different_on_every_file_system(pile: Path) -> None:
     assert "submission" in keys
 
 
-def test_what_belongs_to_nobody_is_listed(pile: Path) -> None:
+def test_what_belongs_to_no_student_is_listed(pile: Path) -> None:
     put(pile / "s0001/scan_01.cu")
     put(pile / "notes.txt")
     put(pile / ".DS_Store")
@@ -276,14 +276,14 @@ def test_a_text_that_is_handed_in_again_is_no_attempt_but_going_back_is_one(pile
     assert [got.sources[file.sha256] for file in got.taken_in.submissions[0].files] == [TEXT, NEWER, TEXT]
 
 
-def test_moodles_attempts_are_told_by_their_names(pile: Path) -> None:
+def test_moodles_attempts_are_numbered_by_their_names(pile: Path) -> None:
     for number, text in ((1, TEXT), (2, NEWER)):
         put(pile / f"Student One_11_assignsubmission_file/Attempt {number}/scan_01.cu", text)
     got = taken(pile, roster="id,name,login\ns0001,Student One,one\ns0002,Student Two,two\n")
-    told = {
+    attempts = {
         one.key: [(file.attempt, got.sources[file.sha256]) for file in one.files] for one in got.taken_in.submissions
     }
-    assert told == {"s0001": [(1, TEXT), (2, NEWER)]}
+    assert attempts == {"s0001": [(1, TEXT), (2, NEWER)]}
 
 
 def test_attempts_of_unknown_age_are_no_guess(pile: Path) -> None:
@@ -376,7 +376,7 @@ def test_a_bad_member_costs_itself_alone(pile: Path) -> None:
         assert len(got[key].problems) == 3
 
 
-def test_twice_the_same_name_is_told_unless_the_text_is_the_same(pile: Path) -> None:
+def test_twice_the_same_name_is_reported_unless_the_text_is_the_same(pile: Path) -> None:
     def twice(second: bytes) -> bytes:
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w") as archive:
@@ -459,7 +459,7 @@ SEEDS = [
 @given(
     st.sampled_from(SEEDS), st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(0, 255)), max_size=12), st.data()
 )
-def test_damaged_archives_are_told_and_never_break(
+def test_damaged_archives_are_reported_and_never_break(
     data: bytes, changes: list[tuple[int, int]], more: st.DataObject
 ) -> None:
     damaged = bytearray(data)

@@ -80,7 +80,7 @@ def test_a_plain_roster_in_any_dress(tmp_path: Path, delimiter: str, encoding: s
     assert found(roster, "folders", exact=("ONE@example.org",)) == ["s0001"]
 
 
-def test_two_of_one_name_are_told_apart_by_an_id_only(tmp_path: Path) -> None:
+def test_two_of_one_name_are_distinguished_by_an_id_only(tmp_path: Path) -> None:
     roster = roster_of(tmp_path, "id,name\ns1,Student Same\ns2,Student Same\n")
     assert found(roster, "folders", exact=("Student Same",)) == ["s1", "s2"]
     assert found(roster, "folders", exact=("s2",)) == ["s2"]
@@ -88,7 +88,7 @@ def test_two_of_one_name_are_told_apart_by_an_id_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (b"", "is empty"),
         (b"\n\n", "is empty"),
@@ -101,11 +101,11 @@ def test_two_of_one_name_are_told_apart_by_an_id_only(tmp_path: Path) -> None:
         (b"id,name\0\n", "NUL"),
     ],
 )
-def test_a_broken_roster_is_one_clear_line(tmp_path: Path, text: bytes, told: str) -> None:
+def test_a_broken_roster_is_one_clear_line(tmp_path: Path, text: bytes, message: str) -> None:
     (tmp_path / "roster.csv").write_bytes(text)
     with pytest.raises(UsageError, match=r"\S") as raised:
         read_roster(tmp_path / "roster.csv")
-    assert told in str(raised.value)
+    assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
@@ -119,12 +119,12 @@ def test_a_missing_roster_is_named(tmp_path: Path) -> None:
 def test_no_bytes_break_the_reader(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     path = tmp_path_factory.mktemp("roster") / "roster.csv"
     path.write_bytes(data)
-    told = ""
+    message = ""
     try:
         assert read_roster(path).students
     except UsageError as error:
-        told = str(error)
-    assert "\n" not in told
+        message = str(error)
+    assert "\n" not in message
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Folders for the moment: gone with whoever made them, also when they were killed."""
+"""Temporary folders: gone with the process that made them, also when they were killed."""
 
 import os
 import signal
@@ -65,7 +65,7 @@ def test_it_vanishes_when_something_goes_wrong() -> None:
     assert not folder.exists()
 
 
-def test_a_link_of_somebody_elses_making_is_not_followed(temporary: Path) -> None:
+def test_a_link_that_another_user_made_is_not_followed(temporary: Path) -> None:
     (temporary / "elsewhere").mkdir()
     (temporary / "elsewhere/precious").mkdir()
     (temporary / f"scanlab-{os.getuid()}").symlink_to(temporary / "elsewhere")

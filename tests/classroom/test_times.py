@@ -1,4 +1,4 @@
-"""When work was handed in, by whatever tells: late work is late on every platform, and what nobody knows is said."""
+"""When work was handed in, from every source: late work is late on every platform, and what is unknown is reported."""
 
 import json
 import os
@@ -178,7 +178,7 @@ def test_a_table_of_times_names_people_by_any_identifier(scanlab: Scanlab, at: P
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "times.csv:1: no column says who, or when"),
         ("id\nb1\n", "times.csv:1: no column says who, or when (there are: id); such as identifier,time,lab"),
@@ -187,12 +187,12 @@ def test_a_table_of_times_names_people_by_any_identifier(scanlab: Scanlab, at: P
         ("id,time\nDan,2027-03-14T22:59:00Z\n", "times.csv:2: 2 people are of the name 'Dan' (d1, d2)"),
     ],
 )
-def test_a_table_that_is_none_is_one_clear_line(scanlab: Scanlab, at: Path, text: str, told: str) -> None:
+def test_a_table_that_is_none_is_one_clear_line(scanlab: Scanlab, at: Path, text: str, message: str) -> None:
     moodle(at)
     (at / "roster.csv").write_text("id,name\nb1,Ann Berg\nb2,Bob Dal\nb3,Cid Ek\nd1,Dan\nd2,Dan\n")
     (at / "times.csv").write_text(text)
     done = grade(scanlab, at, "--roster", "roster.csv", "--times", "times.csv", code=2)
-    assert told in done.stderr
+    assert message in done.stderr
     assert not (at / "out/class.json").exists()
 
 
@@ -219,7 +219,7 @@ def canvas(folder: Path) -> None:
     hand_in(folder, f"{CID}_1003_70003_scan_01.cu")
 
 
-def test_what_is_marked_late_has_no_grade_until_somebody_decides(scanlab: Scanlab, at: Path) -> None:
+def test_what_is_marked_late_has_no_grade_until_a_person_decides(scanlab: Scanlab, at: Path) -> None:
     canvas(at)
     done = grade(scanlab, at, code=2)
     assert "marked LATE, and nothing says by how much (2): " in done.stderr
@@ -278,7 +278,7 @@ def repository(folder: Path, name: str, *times: str) -> Path:
     return path
 
 
-def test_commits_tell_when_and_it_is_said_that_they_can_be_forged(scanlab: Scanlab, at: Path) -> None:
+def test_commits_give_times_and_it_is_said_that_they_can_be_forged(scanlab: Scanlab, at: Path) -> None:
     repository(at, "scan-ann", "2027-03-14T23:00:00+01:00")
     late = repository(at, "scan-bob", "2027-03-14T23:00:00+01:00", "2027-03-16T10:00:00+01:00")
     git(late, "pack-refs", "--all")

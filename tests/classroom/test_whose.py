@@ -1,4 +1,4 @@
-"""Whose each submission is: what a student can name decides nothing, and nobody's grade depends on another's names."""
+"""Whose each submission is: what a student can name decides nothing, and no grade depends on another's names."""
 
 import random
 import string
@@ -178,7 +178,7 @@ def test_a_surer_identity_is_not_lost_to_a_name(tmp_path: Path) -> None:
     assert [one.claims for one in got.taken_in.submissions] == [(), ("100",)]
 
 
-def test_a_number_of_another_kind_is_nobodys_number(tmp_path: Path) -> None:
+def test_a_number_of_another_kind_is_no_students_number(tmp_path: Path) -> None:
     put(tmp_path / "pile/Bob Two_1_assignsubmission_file/scan_01.cu", "// bob\n")
     put(tmp_path / "pile/Cal Three_2_assignsubmission_file/scan_01.cu", "// cal, who is on no roster\n")
     got = taken(tmp_path / "pile", "id,name\n1,Ann One\n2,Bob Two\n")
@@ -229,7 +229,7 @@ ROSTER = "id,name,email,login\ns1,Ann One,ann@example.org,ann\ns2,Bob Two,bob@ex
 @given(
     st.sets(NAME | HOSTILE, min_size=2, max_size=6), st.sampled_from(["", ROSTER]), st.randoms(use_true_random=False)
 )
-def test_every_submission_appears_once_and_nobody_loses_anything(
+def test_every_submission_appears_once_and_no_student_loses_anything(
     tmp_path_factory: pytest.TempPathFactory, names: set[str], roster: str, rng: random.Random
 ) -> None:
     folder = tmp_path_factory.mktemp("class")
@@ -337,7 +337,7 @@ def test_moodles_and_canvas_groups(tmp_path: Path) -> None:
     assert all("canvas_user" not in one.metadata for one in got.taken_in.submissions), "it is one member's number"
 
 
-def test_a_groups_late_hand_in_is_everybodys(tmp_path: Path) -> None:
+def test_a_groups_late_hand_in_is_every_members(tmp_path: Path) -> None:
     put(tmp_path / "pile/s1/scan_01.cu", "// first\n")
     known = taken(tmp_path / "pile", GROUPS).taken_in
     put(tmp_path / "late/s2/scan_01.cu", "// second\n")
@@ -348,16 +348,16 @@ def test_a_groups_late_hand_in_is_everybodys(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("group,id\nG,s1\nG,nobody\n", "groups.csv:3: nobody is nobody on the roster"),
         ("group,id\nG,s1\nH,s1\n", "groups.csv:3: s1 is in the group 'G' already"),
         ("team of,id\nG,s1\n", "groups.csv:1: no column names groups"),
     ],
 )
-def test_a_broken_file_of_groups_is_one_line(tmp_path: Path, text: str, told: str) -> None:
+def test_a_broken_file_of_groups_is_one_line(tmp_path: Path, text: str, message: str) -> None:
     put(tmp_path / "pile/s1/scan_01.cu")
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         taken(tmp_path / "pile", GROUPS, groups=text)
 
 

@@ -171,8 +171,8 @@ def main() -> int:
                 total = sum(there[name].values())
                 reason = reason_for(case, name, value, total)
                 different += value != total and not reason
-                told = "" if value == total else f"  {reason or 'not explained'}"
-                print(f"{case.lab:22}{case.n:>8}  {name:15}{value:>10}{total:>10}{told}")
+                why = "" if value == total else f"  {reason or 'not explained'}"
+                print(f"{case.lab:22}{case.n:>8}  {name:15}{value:>10}{total:>10}{why}")
     for reason, text in REASONS.items():
         print(f"{reason}: {text}")
     print(f"{different} counts differ for no reason that is known")

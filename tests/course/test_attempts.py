@@ -62,7 +62,7 @@ def test_of_no_attempts_none_counts(course: Write) -> None:
     assert counted(course, "", []) == Counted(None)
 
 
-def test_numbers_tell_of_attempts_that_are_not_there(course: Write) -> None:
+def test_numbers_show_attempts_that_are_not_there(course: Write) -> None:
     later = [Try("third", 9, None, 3), Try("fourth", 9, None, 4)]
     assert counted(course, "at_most = 3", later).chosen == later[0]
     assert counted(course, "at_most = 2", later).chosen is None

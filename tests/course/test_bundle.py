@@ -47,7 +47,7 @@ visibility = "after_due_date"
 sizes = [5, 40961]
 [[lab.check]]
 name = "odd_lengths"
-title = "lengths that nobody has told"
+title = "lengths that are not published"
 kind = "correctness"
 visibility = "hidden"
 entry = "inclusive_scan"
@@ -156,10 +156,10 @@ def test_full_handouts_have_the_excerpts(tmp_path: Path) -> None:
     found = dict(pack.contents(labs, full, secrets.has).files)
     text = found["handouts/02_kogge_stone.md"].content.decode()
     assert "for (int stride = 1; stride < section_size; stride *= 2) {\n  __syncthreads();  // makes what" in text
-    told = {name: file for name, file in found.items() if not name.startswith("grader/")}
-    assert leaks(told, secrets) == []
-    told["grader/notes.md"] = File(region("02_kogge_stone").encode())
-    assert {leak.path for leak in leaks(told, secrets)} == {"grader/notes.md"}
+    published = {name: file for name, file in found.items() if not name.startswith("grader/")}
+    assert leaks(published, secrets) == []
+    published["grader/notes.md"] = File(region("02_kogge_stone").encode())
+    assert {leak.path for leak in leaks(published, secrets)} == {"grader/notes.md"}
 
 
 def test_without_handouts(tmp_path: Path) -> None:
@@ -240,13 +240,13 @@ LEAKS: dict[str, tuple[str, str | bytes | Callable[[Read], bytes], str, int]] = 
     "results": ("results/s0001.json", "{}", NOT_FOR_STUDENTS, 0),
     "a class": ("class.json", "{}", NOT_FOR_STUDENTS, 0),
     "history": (".git/HEAD", "x", NOT_FOR_STUDENTS, 0),
-    "somebody's work": ("labs/02_kogge_stone/scan.cu.bak-20270101", "x", NOT_FOR_STUDENTS, 0),
+    "a student's work": ("labs/02_kogge_stone/scan.cu.bak-20270101", "x", NOT_FOR_STUDENTS, 0),
     "a way out": ("labs/../../x", "x", "a path that leaves the bundle", 0),
     "packed": ("handouts/x.bin", gzip.compress(b"x"), "is packed", 0),
     "this machine": ("grader/x.txt", f"a\n{REPOSITORY}/x", "names a folder of this machine", 2),
     # hidden checks
     "a hidden name": ("handouts/x.md", "a\nb\nthe check odd_lengths runs", "has the name of the check odd_lengths", 3),
-    "a hidden title": ("README.md", "lengths that\nnobody has told", "has the title of the check odd_lengths", 1),
+    "a hidden title": ("README.md", "lengths that\nare not published", "has the title of the check odd_lengths", 1),
     "a hidden limit": ("handouts/x.md", "at most n*log2(n)+13*n", "has the limit n * log2(n) + 13 * n", 1),
     "a hidden number": ("grader/x.py", "N = 1_300_021", "has the number 1300021 of the check odd_lengths", 1),
     "a number of later": ("handouts/x.md", "try 40,961 elements", "has the number 40961 of the check inclusive", 1),
@@ -287,19 +287,19 @@ def test_a_lab_that_is_filled_in_is_no_skeleton(files: dict[str, File], secrets:
     other = text.replace("// Tail guard", "// a hint")
     assert "outside the marks" in leaks({name: File(other.encode())}, secrets)[0].what
     solution = (REPOSITORY / "solutions/02_kogge_stone/scan.cu").read_bytes()
-    told = [leak.text() for leak in leaks({name: File(solution)}, secrets)]
-    assert f"{name}:20: is no skeleton: there is code between its marks" in told
-    assert f"{name}:20: has a part of solutions/02_kogge_stone/scan.cu, region 1" in told
+    reported = [leak.text() for leak in leaks({name: File(solution)}, secrets)]
+    assert f"{name}:20: is no skeleton: there is code between its marks" in reported
+    assert f"{name}:20: has a part of solutions/02_kogge_stone/scan.cu, region 1" in reported
 
 
 def test_a_rubric_with_a_hidden_check_is_found(secrets: Secrets) -> None:
     name = "labs/02_kogge_stone/lab.toml"
     kit = (REPOSITORY / name).read_bytes()
     line = kit.splitlines().index(b'name = "inclusive"') + 1
-    told = [leak.text() for leak in leaks({name: File(kit)}, secrets)]
-    assert f"{name}: has the check additions, which is hidden" in told
-    assert f"{name}: has the check inclusive, which is after due date" in told
-    assert f"{name}:{line}: has the name of the check inclusive of 02_kogge_stone, which is after due date" in told
+    reported = [leak.text() for leak in leaks({name: File(kit)}, secrets)]
+    assert f"{name}: has the check additions, which is hidden" in reported
+    assert f"{name}: has the check inclusive, which is after due date" in reported
+    assert f"{name}:{line}: has the name of the check inclusive of 02_kogge_stone, which is after due date" in reported
 
 
 def test_a_lab_that_was_not_asked_for_is_found(secrets: Secrets) -> None:
@@ -317,9 +317,9 @@ def test_a_bundle_that_leaks_is_not_written(
     bad = {"README.md": files["README.md"], "handouts/index.md": File(KOGGE_STONE.encode())}
     monkeypatch.setattr(pack, "contents", lambda *_: pack.Contents(bad, 0, {}))
     for name in ("x.zip", "folder"):
-        with pytest.raises(WorkError) as told:
+        with pytest.raises(WorkError) as raised:
             make_bundle.make(tmp_path / name, read.path, None)
-        first, *rest = str(told.value).splitlines()
+        first, *rest = str(raised.value).splitlines()
         assert first.endswith(f"{name} is not written: 1 leak")
         assert rest == ["  handouts/index.md:1: has a part of solutions/02_kogge_stone/scan.cu, region 1"]
     assert list(tmp_path.iterdir()) == []
@@ -365,20 +365,20 @@ name = "02"
 """
 
 
-def test_what_the_kit_itself_publishes_is_nobodys_secret(tmp_path: Path) -> None:
+def test_what_the_kit_itself_publishes_is_no_secret(tmp_path: Path) -> None:
     path = tmp_path / "course.toml"
     explain = " ".join(Lab(REPOSITORY / "labs/02_kogge_stone").rubric.check[6].explain.split())
     path.write_text(PUBLISHED.format(explain=explain))
     make_bundle.make(tmp_path / "x.zip", path, None)
     read = read_course(path)
     secrets = Secrets([read.course.lab(lab.name) for lab in read.course.labs], read)
-    told = {"handouts/x.md": File(b"line\nthe check bank_conflicts"), "labs/01_sequential/lab.toml": File(b"")}
-    assert "has the name of the check bank_conflicts" in leaks(told, secrets)[0].what  # more than the committed file
+    files = {"handouts/x.md": File(b"line\nthe check bank_conflicts"), "labs/01_sequential/lab.toml": File(b"")}
+    assert "has the name of the check bank_conflicts" in leaks(files, secrets)[0].what  # more than the committed file
     mine = b'[[check]]\nname = "bank_conflicts"\n'
     assert [leak for leak in leaks({"labs/01_sequential/lab.toml": File(mine)}, secrets) if leak.line == 2]
 
 
-def test_what_another_skeleton_gives_is_told() -> None:
+def test_what_another_skeleton_gives_is_reported() -> None:
     labs = all_labs()
     given = [(one.of, one.by) for one in Secrets(labs[4:6], None).given]
     assert given == [("05_coarsening", "06_hierarchical")]

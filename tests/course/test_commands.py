@@ -82,13 +82,13 @@ def test_what_differs_from_the_kit_is_shown(tmp_path: Path) -> None:
         'title = "T"\n[[lab]]\nname = "02"\ndue = 2027-05-01T00:00:00Z\n[[lab.check]]\nname = "additions"\npoints = 3\n'
         'visibility = "hidden"\n[[lab]]\nname = "03"\ndue = 2027-04-01T00:00:00Z\n'
     )
-    told = scanlab("course", "check", cwd=tmp_path).stdout
-    rows = [line.split() for line in told.splitlines()]
+    output = scanlab("course", "check", cwd=tmp_path).stdout
+    rows = [line.split() for line in output.splitlines()]
     assert ["02_kogge_stone", "additions", "points", "10", "3"] in rows
-    assert "93 + 15 (kit: 100 + 15)" in told
-    assert "additions (hidden)" in told
-    assert "note: 03_double_buffer is due before 02_kogge_stone, on whose work it builds" in told
-    assert "note: there is no [late]: late work counts in full" in told
+    assert "93 + 15 (kit: 100 + 15)" in output
+    assert "additions (hidden)" in output
+    assert "note: 03_double_buffer is due before 02_kogge_stone, on whose work it builds" in output
+    assert "note: there is no [late]: late work counts in full" in output
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_a_students_copy_says_what_it_lacks(
     monkeypatch.chdir(tmp_path)
     assert refusal(words, tmp_path) == ""  # a whole kit
     (tmp_path / "bundle.json").write_text("{}")
-    told = refusal(words, tmp_path)
-    assert part in told
-    assert "\n" not in told
+    message = refusal(words, tmp_path)
+    assert part in message
+    assert "\n" not in message
 
 
 @pytest.mark.parametrize(

@@ -79,11 +79,11 @@ def test_a_lab_without_a_file_is_worth_what_the_course_says(course: Write, tmp_p
 def test_the_judge_gets_the_courses_rubric_and_a_seed_of_the_files_own(
     course: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[Any] = []
+    seen: list[Any] = []
 
     def grade(submissions: list[judge.Submission], options: Any, *_: Any) -> list[LabResult]:
         points = {check.name: check.points for check in submissions[0].lab.rubric.check}
-        told.append((points["additions"], options.seed))
+        seen.append((points["additions"], options.seed))
         return [result(1)]
 
     monkeypatch.setattr(judge, "grade", grade)
@@ -92,5 +92,5 @@ def test_the_judge_gets_the_courses_rubric_and_a_seed_of_the_files_own(
     store.source(SHA).write_text("// anything")
     taken_in = class_of(read, one("2027-03-14T23:59:00Z"))
     grading.grade_unit(store, taken_in, Unit(LAB, SHA))
-    assert told == [(30, seed_for(taken_in.course, read.seed, LAB, SHA))]
+    assert seen == [(30, seed_for(taken_in.course, read.seed, LAB, SHA))]
     assert str(read.seed) not in store.graded(Unit(LAB, SHA)).read_text()

@@ -181,7 +181,7 @@ def test_a_student_is_known_by_id_login_or_address(course: Write) -> None:
     assert len(deductions(found, LAB, at, None, points=80, max_points=100)) == 1
 
 
-def test_an_extension_moves_the_cut_off_and_is_told(course: Write) -> None:
+def test_an_extension_moves_the_cut_off_and_is_shown(course: Write) -> None:
     found = policy(course, "percent = 10\ncut_off_hours = 24", more=STUDENTS)
     assert taken(found, "2027-03-16T23:59:00+01:00", "s1") == [10]
     assert taken(found, "2027-03-16T23:59:01+01:00", "s1") == [80]
@@ -194,7 +194,7 @@ def test_without_points_nothing_is_taken_off(course: Write) -> None:
 
 
 @pytest.mark.parametrize("at", [None, "yesterday", ""])
-def test_an_unknown_time_costs_nothing_and_is_told(course: Write, at: str | None) -> None:
+def test_an_unknown_time_costs_nothing_and_is_reported(course: Write, at: str | None) -> None:
     found = deductions(policy(course, TEN_A_DAY), LAB, at, "s1", points=80, max_points=100)
     assert [(one.points, one.reason) for one in found] == [(0, "when it was handed in is not known: taken as in time")]
 
@@ -223,5 +223,5 @@ def test_the_mapping_of_a_class_is_enough(course: Write) -> None:
     view = found.public_view()
     at = "2027-03-15T23:59:01+01:00"
     for student in ("s1", "s2", "s3", "s9"):
-        told = deductions(view, LAB, at, student, points=80, max_points=100)
-        assert told == deductions(found, LAB, at, student, points=80, max_points=100)
+        public = deductions(view, LAB, at, student, points=80, max_points=100)
+        assert public == deductions(found, LAB, at, student, points=80, max_points=100)

@@ -1,4 +1,4 @@
-"""Whom the tables of course.toml about one student mean: by any identifier, and never nobody or two without a word."""
+"""Which student each [[student]] table of course.toml means: by any identifier; none, and two, are reported."""
 
 import unicodedata
 from pathlib import Path
@@ -84,7 +84,7 @@ def test_a_student_is_known_by_all_that_the_roster_has(
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "parts"),
     [
         (["s1O09"], ["course.toml:7: id: nobody on the roster is called 's1O09', by an id, login, address, number or"]),
         (["09"], ["course.toml:7: id: nobody on the roster is called '09'"]),  # no part of a number
@@ -101,11 +101,11 @@ def test_a_student_is_known_by_all_that_the_roster_has(
         (["Student"], ["nobody on the roster"]),
     ],
 )
-def test_who_is_nobody_or_two_is_a_mistake_with_its_line(
+def test_who_is_no_student_or_two_is_a_mistake_with_its_line(
     course: Write,
     canvas: tuple[Student, ...],
     names: list[str],
-    told: list[str],
+    parts: list[str],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
@@ -114,8 +114,8 @@ def test_who_is_nobody_or_two_is_a_mistake_with_its_line(
     with pytest.raises(UsageError) as caught:
         matching.in_class(class_of(read, canvas), read, has_roster=True)
     lines = str(caught.value).splitlines()
-    assert len(lines) == len(told)
-    assert all(part in line for part, line in zip(told, lines, strict=True)), lines
+    assert len(lines) == len(parts)
+    assert all(part in line for part, line in zip(parts, lines, strict=True)), lines
 
 
 def handed_in(key: str, student: Student | None = None, **metadata: str) -> Submission:
@@ -123,7 +123,7 @@ def handed_in(key: str, student: Student | None = None, **metadata: str) -> Subm
     return Submission(key=key, student=student, origin=key, files=(file,), metadata=metadata)
 
 
-def test_without_a_roster_the_export_knows_them_and_the_rest_is_told(course: Write) -> None:
+def test_without_a_roster_the_export_knows_them_and_the_rest_is_reported(course: Write) -> None:
     read = course(COURSE + entry("771") + entry("ann") + entry("s9"))
     submissions = (handed_in("Ann-B-771", moodle_participant="771"), handed_in("ann"), handed_in("bob"))
     taken_in, unknown = matching.in_class(class_of(read, (), *submissions), read, has_roster=False)

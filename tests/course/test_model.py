@@ -146,7 +146,7 @@ def test_a_secret_seed_gives_each_file_its_own_and_no_way_back(course: Write) ->
     assert seed_for(view, read.seed + 1, LAB, "a" * 64) not in seeds
 
 
-def test_a_public_seed_is_everybodys(course: Write) -> None:
+def test_a_public_seed_is_the_same_for_all(course: Write) -> None:
     read = course('title = "T"\nseed = 11')
     assert seed_for(read.course.public_view(), read.seed, LAB, "a" * 64) == 11
     assert seed_for({}, 7, LAB, "a" * 64) == 7
@@ -213,7 +213,7 @@ def test_which_seed_is_secret(course: Write, text: str | None, seed: int, secret
 def test_a_secret_seed_is_in_no_part_of_a_result() -> None:
     cause = made_results.cause("n = 1, seed 11", next="check 02 --seed 11 --n 111")
     result = made_results.result(made_results.check("inclusive", "fail", cause=cause), seed=11)
-    told = Sight(secret_seed=11).result(LAB, result).by_name()
-    assert "n = 1, a secret seed" in told
-    assert "check 02 --n 111" in told
-    assert '"seed"' not in told
+    text = Sight(secret_seed=11).result(LAB, result).by_name()
+    assert "n = 1, a secret seed" in text
+    assert "check 02 --n 111" in text
+    assert '"seed"' not in text

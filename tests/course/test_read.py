@@ -1,4 +1,4 @@
-"""What is wrong with a course.toml is told with its line and key; what is right is understood."""
+"""What is wrong with a course.toml is reported with its line and key; what is right is understood."""
 
 from pathlib import Path
 
@@ -13,12 +13,12 @@ BROKEN = Path(__file__).parent / "broken"
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in BROKEN.glob("*.toml")))
-def test_broken_files_are_told_line_by_line(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_files_are_reported_line_by_line(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("course.toml").write_text((BROKEN / f"{name}.toml").read_text())
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as raised:
         read_course(Path("course.toml"))
-    assert str(told.value).splitlines() == (BROKEN / f"{name}.expected").read_text().splitlines()
+    assert str(raised.value).splitlines() == (BROKEN / f"{name}.expected").read_text().splitlines()
 
 
 def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,9 +30,9 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         "latin.toml": "latin.toml:2: not UTF-8; save the file as UTF-8",
         "folder": "folder: cannot read it: Is a directory",
     }.items():
-        with pytest.raises(UsageError) as told:
+        with pytest.raises(UsageError) as raised:
             read_course(Path(name))
-        assert str(told.value) == said
+        assert str(raised.value) == said
 
 
 def test_a_course_without_labs_has_all_of_the_kits(course: Write) -> None:
@@ -83,16 +83,16 @@ visibility = "hidden"
 """
 
 
-def test_what_a_course_changes_the_judge_is_told(course: Write) -> None:
+def test_what_a_course_changes_is_in_the_judges_plan(course: Write) -> None:
     from scanlab.judging import plan
     from scanlab.labs.folders import find_lab
 
     read = course(CHANGED)
     lab = read.course.lab("02_kogge_stone")
-    told = plan.make_plan(lab, "scan.cu", "again", {}, plan.Options())
-    checks = {check.name: check for check in told.checks}
-    assert told.title == "Our lab"
-    assert told.limits.seconds == 12.5
+    made = plan.make_plan(lab, "scan.cu", "again", {}, plan.Options())
+    checks = {check.name: check for check in made.checks}
+    assert made.title == "Our lab"
+    assert made.limits.seconds == 12.5
     calls = checks["additions"].calls
     assert (checks["additions"].points, {call.at_most for call in calls}) == (3, {93000})
     assert all(0 < call.at_least < 93000 for call in calls)  # the kit's
@@ -162,9 +162,9 @@ def test_what_others_need_is_not_switched_off_behind_their_backs(course: Write) 
     every = find_lab("02").rubric.check
     waiting = ", ".join(check.name for check in every if check.needs == "inclusive")
     assert waiting.count(",") > 1
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as raised:
         course(LAB_02 + changed("inclusive", "points = 1", "enabled = false"))
-    assert str(told.value).endswith(
+    assert str(raised.value).endswith(
         f"course.toml:7: enabled: {waiting} need inclusive to pass; write points = 0, and it runs for no points, "
         "or switch them off as well"
     )
@@ -177,18 +177,18 @@ def test_what_others_need_is_not_switched_off_behind_their_backs(course: Write) 
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "message"),
     [
         ("enabled = 0", "course.toml:6: enabled: "),
         ('enabled = "no"', "course.toml:6: enabled: "),
         ("enable = false", "course.toml:6: enable: there is no such key in [[lab.check]]; did you mean enabled?"),
     ],
 )
-def test_switches_are_true_or_false(course: Write, said: str, told: str) -> None:
+def test_switches_are_true_or_false(course: Write, said: str, message: str) -> None:
     for table in (changed("barriers", said), changed("mine", said, *CHANGED.split('name = "mine"')[1].splitlines())):
         with pytest.raises(UsageError) as caught:
             course(LAB_02 + table)
-        assert told in str(caught.value)
+        assert message in str(caught.value)
 
 
 def test_a_lab_without_any_check_is_left_out_of_a_course(course: Write) -> None:

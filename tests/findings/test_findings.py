@@ -28,7 +28,7 @@ def printed(path: Path) -> tuple[int, str]:
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_an_example_prints_what_the_page_shows(path: Path) -> None:
-    """Its exit code tells a mistake from advice."""
+    """Its exit code distinguishes a mistake from advice."""
     code, text = printed(path)
     assert text == path.with_suffix(".txt").read_text(encoding="utf-8")
     assert code == (0 if path.stem in ADVICE_ONLY else 4)

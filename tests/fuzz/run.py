@@ -196,7 +196,7 @@ def main() -> int:
     if not (folder / "targets").is_file():
         parser.error(f"{folder} has no fuzzers: build them with tests/fuzz/build.py")
     campaign = Campaign(folder, targets)
-    for number in (signal.SIGINT, signal.SIGTERM):  # then the fuzzers end, and the table tells what there was
+    for number in (signal.SIGINT, signal.SIGTERM):  # then the fuzzers end, and the table shows what there was
         signal.signal(number, lambda *_: campaign.stopped.set())
     slots = shares(targets, asked.jobs, asked.seconds)
     print(f"{asked.seconds:.0f} s on {asked.jobs} processes: {', '.join(name for name, _ in slots)}", flush=True)

@@ -65,10 +65,10 @@ def not_run(name: str) -> CheckResult:
 
 def grade(lab: str, checks: Iterable[CheckResult], off: float = 0, verdict: Verdict | None = None) -> LabGrade:
     """What a lab got; `off` points were taken off."""
-    told = list(checks)
-    points, most = sum(one.points for one in told), sum(one.max_points for one in told)
+    listed = list(checks)
+    points, most = sum(one.points for one in listed), sum(one.max_points for one in listed)
     judged = verdict or ("pass" if points == most else "fail")
-    result = made_results.result(*told, lab=lab, title=lab, verdict=judged, not_run_points=15)
+    result = made_results.result(*listed, lab=lab, title=lab, verdict=judged, not_run_points=15)
     return LabGrade(
         lab=lab, sha256="0" * 64, verdict=judged, points=points - off, max_points=most, not_run_points=15,
         deductions=(Deduction(reason="2 days late at 5 points a day", points=off),) if off else (), result=result,
@@ -112,17 +112,17 @@ def write_store(
     seed: int = 7,
 ) -> Path:  # fmt: skip
     """A results folder as `grade --out` leaves it."""
-    store, told = Store(folder), list(records)
-    labs = dict.fromkeys(lab.lab for one in told for lab in one.labs)
+    store, listed = Store(folder), list(records)
+    labs = dict.fromkeys(lab.lab for one in listed for lab in one.labs)
     submissions = tuple(
-        Submission(key=one.key, student=one.student, origin=one.origin, submitted_at=one.submitted_at) for one in told
+        Submission(key=one.key, student=one.student, origin=one.origin, submitted_at=one.submitted_at) for one in listed
     )
     taken_in = Class(
         title="Parallel scan", device="vgpu", seed=seed, labs=tuple(labs), submissions=submissions,
         missing=tuple(missing), course=dict(course or {}),
     )  # fmt: skip
     store.write_class(taken_in)
-    for one in told:
+    for one in listed:
         store.write_record(one)
     return folder
 
@@ -168,8 +168,8 @@ def scanlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest
 
         capfdbinary.readouterr()
         code = main([str(word) for word in words])
-        told = capfdbinary.readouterr()
-        return Done(code, told.out, told.err)
+        captured = capfdbinary.readouterr()
+        return Done(code, captured.out, captured.err)
 
     return run
 

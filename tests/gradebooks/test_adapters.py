@@ -88,19 +88,19 @@ class Place:
             return strict_json(done.stdout.decode().rstrip().splitlines()[-1])["scores"][KOGGE_STONE]
         if self.platform == "github-classroom":
             line = self.result.read_text().strip().splitlines()[-1]
-            told = strict_json(base64.b64decode(line.removeprefix("result=")))
-            return sum(test["score"] for test in told["tests"])
-        told = strict_json(self.result.read_bytes())
+            result = strict_json(base64.b64decode(line.removeprefix("result=")))
+            return sum(test["score"] for test in result["tests"])
+        result = strict_json(self.result.read_bytes())
         model = {"gradescope": Gradescope, "classroom50": Classroom50, "prairielearn": PrairieLearn}[self.platform]
-        model.model_validate(told)
-        if self.platform == "prairielearn" and not told["gradable"]:
+        model.model_validate(result)
+        if self.platform == "prairielearn" and not result["gradable"]:
             return 0
-        return told["score"] * (100 if self.platform == "prairielearn" else 1)
+        return result["score"] * (100 if self.platform == "prairielearn" else 1)
 
 
 PLATFORMS = ("gradescope", "autolab", "prairielearn", "classroom50", "github-classroom")
 MOST = {"pass": 115}
-"""The stand-in of the judge knows no checks that are not run: it gives a lab's 115 points to whom it likes."""
+"""The stand-in of the judge knows no checks that are not run: it may give all of a lab's 115 points."""
 
 
 @pytest.fixture(params=PLATFORMS)
@@ -149,9 +149,9 @@ def test_a_good_submission(place: Place) -> None:
     done = place.run()
     assert done.returncode == 0, done.stderr.decode()
     assert place.score(done) == pytest.approx(100 if place.platform == "prairielearn" else MOST["pass"])
-    told = place.result.read_text() if place.result.exists() else ""
+    text = place.result.read_text() if place.result.exists() else ""
     if place.platform == "classroom50":
-        result = strict_json(told)
+        result = strict_json(text)
         assert (result["classroom"], result["owner"], result["review"]) == (
             "scan",
             "login0001",
@@ -168,8 +168,8 @@ def test_a_wrong_submission(place: Place) -> None:
     assert done.returncode == 0, done.stderr.decode()
     assert place.score(done) == 0
     if place.platform in ("gradescope", "autolab"):
-        told = done.stdout.decode() if place.platform == "autolab" else place.result.read_text()
-        assert "identifier" in told
+        output = done.stdout.decode() if place.platform == "autolab" else place.result.read_text()
+        assert "identifier" in output
 
 
 def test_no_file(place: Place) -> None:
@@ -177,8 +177,8 @@ def test_no_file(place: Place) -> None:
     assert done.returncode == 0, done.stderr.decode()
     assert place.score(done) == 0
     if place.platform == "prairielearn":
-        told = strict_json(place.result.read_bytes())
-        assert told == {"gradable": False, "format_errors": ["scan.cu: not in what was handed in"]}
+        result = strict_json(place.result.read_bytes())
+        assert result == {"gradable": False, "format_errors": ["scan.cu: not in what was handed in"]}
 
 
 def test_the_kits_own_fault_is_no_score(place: Place) -> None:
@@ -234,7 +234,7 @@ def test_metadata_decides_nothing(
     assert strict_json((tmp_path / "results/results.json").read_bytes())["score"] == 0
 
 
-def test_who_handed_in_is_told(tmp_path: Path, scanlab: Scanlab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_handed_in_is_passed_on(tmp_path: Path, scanlab: Scanlab, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[HandIn] = []
     monkeypatch.setenv("SCANLAB_AUTOGRADER", str(tmp_path))
     monkeypatch.setattr(
@@ -472,7 +472,7 @@ due = 2026-10-05T00:00:00-07:00
 seconds = 33
 [[lab.check]]
 name = "barriers"
-title = "a title that nobody may read"
+title = "a title that no student may read"
 visibility = "hidden"
 points = 30
 [[lab.check]]
@@ -538,18 +538,18 @@ def test_a_platform_shows_what_the_course_says(place: Place, tmp_path: Path, sca
     place.hand_in(WRONG)
     wrong = place.run()
     assert place.score(wrong) == 0
-    told = wrong.stdout.decode() if place.platform == "autolab" else place.result.read_text()
-    assert "inclusive scan of each section" in told
+    output = wrong.stdout.decode() if place.platform == "autolab" else place.result.read_text()
+    assert "inclusive scan of each section" in output
     if place.platform == "gradescope":
-        tests = strict_json(told)["tests"]
+        tests = strict_json(output)["tests"]
         assert {test["tags"][1]: test["visibility"] for test in tests if test["visibility"] != "visible"} == CONCEALED
         assert [test["max_score"] for test in tests if test["tags"][1] == "barriers"] == [30]
-        assert "Scan it" in strict_json(told)["output"]
+        assert "Scan it" in strict_json(output)["output"]
     else:
-        assert "a title that nobody may read" not in told
-        assert "coalesced" not in told  # in the title of sectors
+        assert "a title that no student may read" not in output
+        assert "coalesced" not in output  # in the title of sectors
     if place.platform == "classroom50":
-        tests = [test for test in strict_json(told)["tests"] if "not shown" in test["test-name"]]
+        tests = [test for test in strict_json(output)["tests"] if "not shown" in test["test-name"]]
         assert [test["max-score"] for test in tests] == [30 + 10], "one line for barriers and sectors: not how many"
 
 

@@ -137,12 +137,12 @@ def test_one_submission_is_written_as_the_format_has_it(name: str, small_class: 
 
 def test_autolab_ends_with_the_scores(small_class: Path, scanlab: Scanlab) -> None:
     done = scanlab("export", small_class, "--format", "autolab", "--key", "s0002", "--problem", "02=Scan")
-    told = done.stdout.decode().splitlines()
+    lines = done.stdout.decode().splitlines()
     expected = (GOLDEN / "autolab.txt").read_text().splitlines()
-    assert [strict_json(line) for line in told[-2:]] == [strict_json(line) for line in expected]
+    assert [strict_json(line) for line in lines[-2:]] == [strict_json(line) for line in expected]
     assert done.stdout.endswith(b"}\n")
     assert not done.stdout.endswith(b"\n\n")
-    assert "50 of 100 points" in told[0]
+    assert "50 of 100 points" in lines[0]
 
 
 @pytest.mark.parametrize(("name", "file", "code"), [("nbgrader", "nbgrader.csv", 3), ("csv", "csv.csv", 3)])
@@ -213,8 +213,8 @@ def test_what_a_learner_prints_is_harmless(name: str) -> None:
     text = one.FORMAT.one(made, Options())  # type: ignore[misc]
     assert not any(char in text for char in "\x1b\x00\x07\u202e\ufffe")
     text.encode("utf-8")
-    told = "\n".join(text.splitlines()[-2:]) if name == "autolab" else text
-    assert "<" not in told
+    shown = "\n".join(text.splitlines()[-2:]) if name == "autolab" else text
+    assert "<" not in shown
     if name == "autolab":
         assert strict_json(text.splitlines()[-1]) == {"scores": {SEQUENTIAL: 19.01, KOGGE_STONE: 0}}
     else:
@@ -223,14 +223,14 @@ def test_what_a_learner_prints_is_harmless(name: str) -> None:
 
 def test_integers_add_up() -> None:
     made = record("s0001", None, *nasty_labs())
-    told = Classroom50.model_validate_json(classroom50.one(made, Options()))
-    assert told.score == sum(test.score for test in told.tests) == 19  # 0.005 + 22.333333 - 3.3333, rounded down
-    assert told.most == sum(test.most for test in told.tests) == 200
-    assert all(test.score <= test.most for test in told.tests)
+    parsed = Classroom50.model_validate_json(classroom50.one(made, Options()))
+    assert parsed.score == sum(test.score for test in parsed.tests) == 19  # 0.005 + 22.333333 - 3.3333, rounded down
+    assert parsed.most == sum(test.most for test in parsed.tests) == 200
+    assert all(test.score <= test.most for test in parsed.tests)
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=8), st.floats(0, 1))
-def test_shares_add_up_and_exceed_nobody(values: list[float], part: float) -> None:
+def test_shares_add_up_and_exceed_no_limit(values: list[float], part: float) -> None:
     total = int(sum(values) * part)
     shares = whole_numbers(values, total)
     assert sum(shares) == (total if sum(values) > 0 else 0)
@@ -239,10 +239,10 @@ def test_shares_add_up_and_exceed_nobody(values: list[float], part: float) -> No
 
 @given(st.text(st.characters(min_codepoint=0, max_codepoint=0x10FFFF)))
 def test_any_text_becomes_harmless(text: str) -> None:
-    told = replaced(text)
-    told.encode("utf-8")
-    ElementTree.fromstring(f"<a>{told.replace('&', '').replace('<', '')}</a>")
-    assert replaced(told) == told
+    harmless = replaced(text)
+    harmless.encode("utf-8")
+    ElementTree.fromstring(f"<a>{harmless.replace('&', '').replace('<', '')}</a>")
+    assert replaced(harmless) == harmless
     first = cell(text)[:1]
     assert first not in tuple("=@\t\r") or number(0) == 1
     assert "\n" not in cell(text)
@@ -272,9 +272,9 @@ def test_shortened_text_keeps_its_limit(text: str, most: int) -> None:
     assert len(shorten(replaced(text), most).encode()) <= most
 
 
-@pytest.mark.parametrize(("value", "told"), [(7.0, 7), (7.126, 7.13), (-0.0, 0), (1 / 3, 0.33)])
-def test_numbers_are_short(value: float, told: float) -> None:
-    assert repr(number(value)) == repr(told)
+@pytest.mark.parametrize(("value", "written"), [(7.0, 7), (7.126, 7.13), (-0.0, 0), (1 / 3, 0.33)])
+def test_numbers_are_short(value: float, written: float) -> None:
+    assert repr(number(value)) == repr(written)
 
 
 @pytest.mark.parametrize("bad", ["NaN", "Infinity", "-Infinity"])
@@ -302,18 +302,18 @@ def test_prairielearn_keeps_its_megabyte() -> None:
 
 
 def test_what_cannot_be_read_costs_no_attempt() -> None:
-    told = PrairieLearn.model_validate_json(prairielearn.one(record("s0001", None, nothing(KOGGE_STONE)), Options()))
-    assert (told.gradable, told.score, told.format_errors) == (False, None, ["nothing was handed in"])
+    parsed = PrairieLearn.model_validate_json(prairielearn.one(record("s0001", None, nothing(KOGGE_STONE)), Options()))
+    assert (parsed.gradable, parsed.score, parsed.format_errors) == (False, None, ["nothing was handed in"])
     broken = check("build", 0, 100, headline="scan.cu is empty", id="file")
-    told = PrairieLearn.model_validate_json(
+    parsed = PrairieLearn.model_validate_json(
         prairielearn.one(record("s0001", None, grade(KOGGE_STONE, [broken])), Options())
     )
-    assert not told.gradable
+    assert not parsed.gradable
     broken = check("build", 0, 100, headline="scan.cu is empty", id="compile")
-    told = PrairieLearn.model_validate_json(
+    parsed = PrairieLearn.model_validate_json(
         prairielearn.one(record("s0001", None, grade(KOGGE_STONE, [broken])), Options())
     )
-    assert (told.gradable, told.score) == (True, 0)
+    assert (parsed.gradable, parsed.score) == (True, 0)
 
 
 def test_hidden_checks_stay_hidden(tmp_path: Path, scanlab: Scanlab) -> None:
@@ -324,8 +324,8 @@ def test_hidden_checks_stay_hidden(tmp_path: Path, scanlab: Scanlab) -> None:
         [record("s0001", student(1), labs)],
         course=showing(KOGGE_STONE, "2026-10-06T00:00:00+02:00", barriers="hidden", sectors="after_due_date"),
     )
-    told = Gradescope.model_validate_json(scanlab("export", store, "--format", "gradescope", "--key", "s0001").stdout)
-    assert [test.visibility for test in told.tests] == ["visible", "hidden", "after_due_date"]
+    parsed = Gradescope.model_validate_json(scanlab("export", store, "--format", "gradescope", "--key", "s0001").stdout)
+    assert [test.visibility for test in parsed.tests] == ["visible", "hidden", "after_due_date"]
     for name in ("autolab", "prairielearn", "classroom50"):
         text = scanlab("export", store, "--format", name, "--key", "s0001").stdout.decode()
         assert "check inclusive" in text
@@ -338,8 +338,8 @@ def test_hidden_checks_stay_hidden(tmp_path: Path, scanlab: Scanlab) -> None:
     assert [case.get("name") for case in suite.iter("testcase")] == ["check inclusive"]
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("1", "0", "0")
     assert "secret" not in text
-    told50 = json.loads(scanlab("export", store, "--format", "classroom50", "--key", "s0001").stdout)
-    assert [(test["test-name"], test["score"]) for test in told50["tests"]] == [
+    classroom = json.loads(scanlab("export", store, "--format", "classroom50", "--key", "s0001").stdout)
+    assert [(test["test-name"], test["score"]) for test in classroom["tests"]] == [
         ("02_kogge_stone: check inclusive", 60),
         ("02_kogge_stone: checks that are not shown", 0),
     ]
@@ -364,25 +364,25 @@ def test_a_check_that_waits_does_not_name_a_hidden_one(tmp_path: Path, scanlab: 
     labs = grade(KOGGE_STONE, [check("barriers", 0, 60, "the secret check"), waits])
     made = [record("s0001", None, labs)]
     store = write_store(tmp_path / "results", made, course=showing(KOGGE_STONE, barriers="hidden"))
-    told = Gradescope.model_validate_json(scanlab("export", store, "--format", "gradescope", "--key", "s0001").stdout)
-    assert [(test.visibility, test.output) for test in told.tests][1:] == [
+    parsed = Gradescope.model_validate_json(scanlab("export", store, "--format", "gradescope", "--key", "s0001").stdout)
+    assert [(test.visibility, test.output) for test in parsed.tests][1:] == [
         ("visible", "not run: it needs a check that did not pass")
     ]
-    told = Gradescope.model_validate_json(
+    parsed = Gradescope.model_validate_json(
         scanlab("export", write_store(tmp_path / "open", made), "--format", "gradescope", "--key", "s0001").stdout
     )
-    assert told.tests[1].output == 'not run: it needs "the secret check", which did not pass'
+    assert parsed.tests[1].output == 'not run: it needs "the secret check", which did not pass'
 
 
 @pytest.mark.parametrize("name", ["gradescope", "autolab", "prairielearn", "classroom50"])
-def test_a_secret_seed_is_not_told(name: str, tmp_path: Path, scanlab: Scanlab) -> None:
+def test_a_secret_seed_is_not_shown(name: str, tmp_path: Path, scanlab: Scanlab) -> None:
     again = "grader/scanlab check 02 --n 5 --seed 987654321"
     broken = check("inclusive", 0, 100, headline="n = 5, seed 987654321", next=again)
     made = record("s0001", None, grade(KOGGE_STONE, [broken]))
     store = write_store(tmp_path / "results", [made], seed=987654321)
-    told = scanlab("export", store, "--format", name, "--key", "s0001").stdout.decode()
-    assert "n = 5, a secret seed" in told
-    assert "987654321" not in told
+    output = scanlab("export", store, "--format", name, "--key", "s0001").stdout.decode()
+    assert "n = 5, a secret seed" in output
+    assert "987654321" not in output
 
 
 def test_an_excused_student_has_no_score(tmp_path: Path, scanlab: Scanlab) -> None:

@@ -1,4 +1,4 @@
-"""Canvas and Moodle: a downloaded file comes back with one column filled in, or is refused with a reason a line."""
+"""Canvas and Moodle: a downloaded file comes back with one column filled in, or is refused with one reason per line."""
 
 import csv
 import io
@@ -58,9 +58,9 @@ def test_only_the_column_changes(platform: str, small_class: Path, scanlab: Scan
     before = (GOLDEN / f"{platform}_before.csv").read_bytes()
     given_file = put(tmp_path, before)
     done = scanlab("export", small_class, "--format", platform, "--gradebook", given_file, "--out", "upload.csv")
-    told = done.stderr.decode()
-    assert done.returncode == 3, told  # s0004 is the kit's own fault
-    assert "s0004" in told
+    errors = done.stderr.decode()
+    assert done.returncode == 3, errors  # s0004 is the kit's own fault
+    assert "s0004" in errors
     assert (tmp_path / "upload.csv").read_bytes() == (GOLDEN / f"{platform}_after.csv").read_bytes()
     assert given_file.read_bytes() == before
     again = put(tmp_path, (tmp_path / "upload.csv").read_bytes(), "again.csv")
@@ -145,8 +145,8 @@ def test_any_file_is_read_whole_or_refused(content: bytes) -> None:
     try:
         kept = csv_cells.read(content, "x.csv").encode()
     except UsageError as error:
-        kept, told = content, str(error)
-        assert told.startswith("x.csv")
+        kept, message = content, str(error)
+        assert message.startswith("x.csv")
     assert kept == content
 
 
@@ -254,7 +254,7 @@ def test_what_does_not_fit_is_refused(
     assert old in before
     path = put(tmp_path, before.replace(old, new, 1))
     done = scanlab("export", small_class, "--format", platform, "--gradebook", path, "--out", "upload.csv", *more)
-    if not said:  # a short row that nobody needs is nobody's business
+    if not said:  # a short row that is not needed is no fault
         assert done.returncode == 3
         return
     assert done.returncode == 2
@@ -295,13 +295,13 @@ def test_every_reason_has_its_line(tmp_path: Path, scanlab: Scanlab) -> None:
     records = [only("a", 1), only("b", 1), only("c", 77), record("d", None, nothing(KOGGE_STONE)), only("e", 2)]
     store = write_store(tmp_path / "results", records)
     done = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, CANVAS), "--out", "x.csv")
-    told = done.stderr.decode().splitlines()
+    errors = done.stderr.decode().splitlines()
     assert done.returncode == 2
-    assert told[0].endswith("nothing is written:")
-    assert [line.strip().split(":")[0] for line in told[1:]] == ["b", "c", "d"]
-    assert "so is a: line 4" in told[1]
-    assert "login0077, s0077, s0077@example.org" in told[2]
-    assert "not on the roster" in told[3]
+    assert errors[0].endswith("nothing is written:")
+    assert [line.strip().split(":")[0] for line in errors[1:]] == ["b", "c", "d"]
+    assert "so is a: line 4" in errors[1]
+    assert "login0077, s0077, s0077@example.org" in errors[2]
+    assert "not on the roster" in errors[3]
     done = scanlab(
         "export", store, "--format", "canvas", "--gradebook", put(tmp_path, CANVAS),
         "--without", "b", "--without", "c", "--without", "d",
@@ -326,7 +326,7 @@ def test_names_are_never_compared(tmp_path: Path, scanlab: Scanlab) -> None:
     assert done.returncode == 2
 
 
-def test_the_test_student_is_nobody(tmp_path: Path, scanlab: Scanlab) -> None:
+def test_the_test_student_is_no_student(tmp_path: Path, scanlab: Scanlab) -> None:
     store = write_store(tmp_path / "results", [record("a", student(1, id="9999"), nothing(KOGGE_STONE))])
     done = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, CANVAS), "--match", "ID")
     assert done.returncode == 2

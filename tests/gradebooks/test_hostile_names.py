@@ -1,4 +1,4 @@
-"""Names of files and people that would command a terminal, a page or a spreadsheet: in nothing that is told."""
+"""Names of files and people that would command a terminal, a page or a spreadsheet: in no output."""
 
 import csv
 import io
@@ -58,7 +58,7 @@ def results(tmp_path: Path) -> Path:
     return write_store(tmp_path / "results", records, missing=[student(99, name=HOSTILE[0], last_name=HOSTILE[8])])
 
 
-def test_grading_tells_nothing_that_does_anything(fake_build: Path, tmp_path: Path) -> None:
+def test_grading_prints_nothing_that_does_anything(fake_build: Path, tmp_path: Path) -> None:
     pile = tmp_path / "pile.zip"
     rows = []
     with zipfile.ZipFile(pile, "w") as archive:
@@ -84,7 +84,7 @@ def test_grading_tells_nothing_that_does_anything(fake_build: Path, tmp_path: Pa
     assert (tmp_path / "out/class.json").exists(), said
 
 
-def test_nothing_that_is_told_does_anything(results: Path, scanlab: Scanlab, tmp_path: Path) -> None:
+def test_nothing_that_is_exported_does_anything(results: Path, scanlab: Scanlab, tmp_path: Path) -> None:
     out = results
 
     def run(*words: str | Path) -> str:
@@ -94,7 +94,7 @@ def test_nothing_that_is_told_does_anything(results: Path, scanlab: Scanlab, tmp
 
     written: dict[str, str] = {}
     for name in ("nbgrader", "csv", "junit"):
-        file = tmp_path / f"told.{name}"
+        file = tmp_path / f"exported.{name}"
         assert not HARMFUL.search(run("export", out, "--format", name, "--out", file))
         written[name] = file.read_bytes().decode()
     for name in ("gradescope", "classroom50", "autolab", "prairielearn"):
@@ -142,10 +142,10 @@ def test_what_is_printed_cannot_command_a_terminal(capsys: pytest.CaptureFixture
     with harmless_output():
         for name in HOSTILE:
             print(name)
-    told = capsys.readouterr().out
-    assert not HARMFUL.search(told)
-    assert "title" in told
-    assert "alert(1)" in told
+    printed = capsys.readouterr().out
+    assert not HARMFUL.search(printed)
+    assert "title" in printed
+    assert "alert(1)" in printed
 
 
 def test_no_other_way_leads_to_a_terminal() -> None:

@@ -74,8 +74,8 @@ def test_nbgraders_own_import_takes_the_students(
     place = f"--CourseDirectory.db_url=sqlite:///{database}"
     run(python, "-m", "nbgrader", "db", "student", "import", str(table), place, cwd=tmp_path)
     ids = "import sys; from nbgrader.api import Gradebook; b = Gradebook('sqlite:///' + sys.argv[1])"
-    told = run(python, "-c", f"{ids}; print(sorted(s.id for s in b.students))", str(database))
-    assert told.strip() == str(["s0001", "s0002", "s0003", "s0005"])
+    printed = run(python, "-c", f"{ids}; print(sorted(s.id for s in b.students))", str(database))
+    assert printed.strip() == str(["s0001", "s0002", "s0003", "s0005"])
 
 
 @pytest.mark.usefixtures("python")

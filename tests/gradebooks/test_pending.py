@@ -70,8 +70,8 @@ def test_tables_leave_it_blank(scanlab: Scanlab, results: Path) -> None:
     assert "may be s0005: graded, and counts for nobody yet" in rows["stranger"]["problems"]
     assert rows["stranger"]["student_id"] == ""
     assert "together with Student 0004" in rows["s0003"]["problems"]
-    told = scanlab("export", results, "--format", "nbgrader").stdout.decode()
-    assert [row["student_id"] for row in csv.DictReader(io.StringIO(told))] == ["s0001", "s0003", "s0004"]
+    exported = scanlab("export", results, "--format", "nbgrader").stdout.decode()
+    assert [row["student_id"] for row in csv.DictReader(io.StringIO(exported))] == ["s0001", "s0003", "s0004"]
     tree = ElementTree.fromstring(scanlab("export", results, "--format", "junit").stdout)
     points = {suite.get("name"): [one.get("name") for one in suite.iter("property")].count("points") for suite in tree}
     assert points["s0002"] == 0

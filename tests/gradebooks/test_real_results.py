@@ -45,10 +45,10 @@ def test_json_has_the_formats_shape(name: str, graded: tuple[Record, Options]) -
     one = FORMATS[name].one
     assert one is not None
     text = one(made, options)
-    told = strict_json(text)
+    parsed = strict_json(text)
     MODELS[name].model_validate_json(text)
-    assert told["score"] == (0.5 if name == "prairielearn" else 100)
-    assert len(told["tests"]) == len(list(lines(made, options))) > 10
+    assert parsed["score"] == (0.5 if name == "prairielearn" else 100)
+    assert len(parsed["tests"]) == len(list(lines(made, options))) > 10
     assert "RACE 02_kogge_stone" in text
 
 

@@ -72,7 +72,7 @@ def test_a_file_is_compared_whatever_it_is(kit: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(kit)
     Path("my.cu").write_text("// mine\n")
     assert names(["my.cu", "labs/06_hierarchical/scan.cu"])[:2] == [
-        ("my.cu", "file", None),  # a trial will tell whether it scans sections
+        ("my.cu", "file", None),  # a trial will show whether it scans sections
         ("labs/06_hierarchical/scan.cu", "file", None),
     ]
     Path("empty.cu").write_text("")
@@ -95,4 +95,4 @@ def test_the_kits_skeletons_are_untouched_and_its_solutions_are_not(lab: folders
     solution = (SOLUTIONS / lab.name / "scan.cu").read_text()
     assert not skeleton.untouched(solution)
     assert skeleton.untouched(skeleton.pristine(lab)[0])
-    assert not skeleton.untouched("int x;\n")  # no region at all: somebody's own file
+    assert not skeleton.untouched("int x;\n")  # no region at all: a student's own file

@@ -91,7 +91,7 @@ def test_the_second_table_has_a_column_a_size(times: Result) -> None:
     assert not tables.sizes_table(times.model_copy(update={"sizes": [N]})).rows
 
 
-def test_what_is_not_measured_is_told_once(times: Result) -> None:
+def test_what_is_not_measured_is_reported_once(times: Result) -> None:
     times.notes.append("10_compaction is not in the table: it is no scan")
     assert tables.troubles(times) == [
         "10_compaction is not in the table: it is no scan",
@@ -187,7 +187,7 @@ def test_the_picture_names_every_line(times: Result, tmp_path: Path, quantity: p
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["a.PNG", "a.svg"]
 
 
-def test_nothing_to_draw_is_told(times: Result, tmp_path: Path) -> None:
+def test_nothing_to_draw_is_reported(times: Result, tmp_path: Path) -> None:
     times.rows = times.rows[2:3]
     with pytest.raises(UsageError, match="no time to draw"):
         plot.draw(times, [tmp_path / "a.svg"])

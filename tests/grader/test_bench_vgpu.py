@@ -194,7 +194,7 @@ def test_bad_arguments(scanlab: Scanlab, programs: Path, tmp_path: Path, words: 
     done = scanlab(*words, cwd=tmp_path, SCANLAB_BUILD=build_of(programs))
     assert done.returncode == 2
     assert message in done.stderr
-    assert not (programs / "calls").exists()  # and nobody has waited for it
+    assert not (programs / "calls").exists()  # and no time was spent on it
 
 
 @given(st.integers(1, 1000), st.integers(1, 10))

@@ -70,13 +70,13 @@ def starts_processes() -> bool:
 
 
 def run_in_a_machine(folder: Path, code: str, user: str = "") -> Any:
-    """Run Python code as root of a machine with cgroups, and return what it has put into `told`."""
+    """Run Python code as root of a machine with cgroups, and return what it has put into `result`."""
     skip_without(USER_MODE_LINUX)
     if os.geteuid() != 0 or not ENTER.exists():
         pytest.skip("not root, or the kit is not built")
     if not starts_processes():
         pytest.skip("user-mode Linux starts no process on this processor")
-    end = f"import json, pathlib\npathlib.Path({str(folder / 'told.json')!r}).write_text(json.dumps(told))\n"
+    end = f"import json, pathlib\npathlib.Path({str(folder / 'result.json')!r}).write_text(json.dumps(result))\n"
     (folder / "code.py").write_text(f"{textwrap.dedent(code)}\n{end}")
     python = sys.executable if not user else "/usr/bin/python3"
     package = ROOT / "grader/python"
@@ -84,8 +84,8 @@ def run_in_a_machine(folder: Path, code: str, user: str = "") -> Any:
         package = shutil.copytree(package, folder / "python", ignore=shutil.ignore_patterns("__pycache__"))
     boot(folder, f"{user} {python} {folder}/code.py > {folder}/said 2>&1", package)
     said = (folder / "said").read_text() if (folder / "said").exists() else "it did not start"
-    assert (folder / "told.json").exists(), said
-    return json.loads((folder / "told.json").read_text())
+    assert (folder / "result.json").exists(), said
+    return json.loads((folder / "result.json").read_text())
 
 
 @pytest.fixture(autouse=True)
@@ -108,14 +108,14 @@ def test_a_folder_that_gives_no_memory_is_not_used(tmp_path: Path) -> None:
 
 
 def test_all_memory_of_a_group_is_limited_and_nothing_of_it_stays(tmp_path: Path) -> None:
-    told = run_in_a_machine(
+    result = run_in_a_machine(
         tmp_path,
         """
         import fcntl, os, pathlib, subprocess, sys, time
         from scanlab.judging import cgroup
-        told = {}
+        result = {}
         above = cgroup.parent()
-        told["above"] = str(above)
+        result["above"] = str(above)
         HUNGRY = {
             "pages": "x = bytearray(200 << 20); print('GOT')",
             "sockets": '''
@@ -158,8 +158,8 @@ def test_all_memory_of_a_group_is_limited_and_nothing_of_it_stays(tmp_path: Path
                 done.wait()
                 out = pathlib.Path(os.environ["TMPDIR"], "out").read_text()
                 print(name, done.returncode, out, flush=True)
-                told[name] = [done.returncode, out, group.is_out_of_memory(), group.folder.exists()]
-            told[name].append(group.folder.exists())
+                result[name] = [done.returncode, out, group.is_out_of_memory(), group.folder.exists()]
+            result[name].append(group.folder.exists())
         holder = subprocess.Popen([sys.executable, "-c", '''
         import subprocess, sys, time
         from scanlab.judging import cgroup
@@ -172,24 +172,24 @@ def test_all_memory_of_a_group_is_limited_and_nothing_of_it_stays(tmp_path: Path
         folder, child = holder.stdout.readline().split()
         time.sleep(1.5)
         cgroup._sweep(above)
-        told["living"] = [os.path.exists(folder), os.path.exists(f"/proc/{child}")]
+        result["living"] = [os.path.exists(folder), os.path.exists(f"/proc/{child}")]
         holder.kill()
         holder.wait()
-        told["killed"] = [os.path.exists(folder), os.path.exists(f"/proc/{child}")]
+        result["killed"] = [os.path.exists(folder), os.path.exists(f"/proc/{child}")]
         cgroup._sweep(above)
-        told["swept"] = [os.path.exists(folder)]
+        result["swept"] = [os.path.exists(folder)]
         """,
     )
-    assert told["above"] == "/sys/fs/cgroup"
+    assert result["above"] == "/sys/fs/cgroup"
     for name in ("pages", "sockets", "children"):
-        code, said, is_out_of_memory, existed, exists = told[name]
+        code, said, is_out_of_memory, existed, exists = result[name]
         assert (code, is_out_of_memory, existed, exists) == (-9, True, True, False), name
         assert "GOT" not in said or name == "children"
-    assert "GOT" not in told["processes"][1]
-    assert "BlockingIOError" in told["processes"][1]
-    assert told["living"] == [True, True]
-    assert told["killed"] == [True, True]
-    assert told["swept"] == [False]
+    assert "GOT" not in result["processes"][1]
+    assert "BlockingIOError" in result["processes"][1]
+    assert result["living"] == [True, True]
+    assert result["killed"] == [True, True]
+    assert result["swept"] == [False]
 
 
 def test_a_user_to_whom_a_folder_was_given_has_groups(tmp_path: Path) -> None:
@@ -202,22 +202,22 @@ def test_a_user_to_whom_a_folder_was_given_has_groups(tmp_path: Path) -> None:
         f"echo +memory +pids > {given}/cgroup.subtree_control && chown -R 1000 {given} && "
         f'echo 0 > {given}/own/cgroup.procs && exec setpriv --reuid 1000 --regid 1000 --clear-groups "$@"\' --'
     )
-    told = run_in_a_machine(
+    result = run_in_a_machine(
         tmp_path,
         """
         from scanlab.judging import cgroup
-        told = [str(cgroup.parent())]
+        result = [str(cgroup.parent())]
         with cgroup.group(cgroup.Limits(1 << 28, 20)) as group:
-            told.append((group.folder / "memory.max").read_text().strip())
-        told.append(group.folder.exists())
+            result.append((group.folder / "memory.max").read_text().strip())
+        result.append(group.folder.exists())
         """,
         user,
     )
-    assert told == ["/sys/fs/cgroup/given", str(1 << 28), False]
+    assert result == ["/sys/fs/cgroup/given", str(1 << 28), False]
 
 
 def test_a_submission_is_compiled_and_run_in_a_group(tmp_path: Path) -> None:
-    told = run_in_a_machine(
+    result = run_in_a_machine(
         tmp_path,
         """
         from pathlib import Path
@@ -246,15 +246,15 @@ def test_a_submission_is_compiled_and_run_in_a_group(tmp_path: Path) -> None:
         sandbox.COMPILER_GROUP = cgroup.Limits(64 << 20, 20)
         big = sandbox.run_compiler(["/usr/bin/python3", "-c", "x = bytearray(200 << 20); print('GOT')"], Path("/tmp"),
                                    tools, [], out, "vgpu", 60.0)
-        told = [seen, ran, compiled.code, compiled.output, big.is_out_of_memory, big.output,
-                [str(path) for path in cgroup.parent().glob("scanlab-*")]]
+        result = [seen, ran, compiled.code, compiled.output, big.is_out_of_memory, big.output,
+                  [str(path) for path in cgroup.parent().glob("scanlab-*")]]
         out.rmdir()
         """,
     )
-    seen, ran, code, said, is_out_of_memory, output, left = told
+    seen, ran, code, said, is_out_of_memory, output, left = result
     assert None not in seen
-    assert ran.strip().endswith(Path(seen[1]).name), told
-    assert (code, said.strip().splitlines()[-1]) == (0, "no proc"), told
-    assert is_out_of_memory, told
+    assert ran.strip().endswith(Path(seen[1]).name), result
+    assert (code, said.strip().splitlines()[-1]) == (0, "no proc"), result
+    assert is_out_of_memory, result
     assert "GOT" not in output
     assert left == []

@@ -52,7 +52,7 @@ def test_comments_empty_lines_and_spaces_do_not_count() -> None:
     )
 
 
-def test_comments_are_told_from_texts() -> None:
+def test_comments_are_distinguished_from_texts() -> None:
     assert code_of('  puts("// no comment"); // one') == 'puts("//nocomment");'
     assert code_of("  c = '\"'; // \"") == "c='\"';"
 

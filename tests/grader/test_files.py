@@ -76,10 +76,10 @@ def test_only_a_lasting_file_is_brought_to_the_disk_and_before_it_is_there(
 def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    writer = threading.Thread(target=files.replace, args=(pipe, "told"), daemon=True)
+    writer = threading.Thread(target=files.replace, args=(pipe, "text"), daemon=True)
     writer.start()
     with pipe.open() as reader:
-        assert reader.read() == "told"
+        assert reader.read() == "text"
     writer.join(10)
     assert pipe.is_fifo()
     assert names(tmp_path) == ["pipe"]

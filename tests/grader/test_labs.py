@@ -246,7 +246,7 @@ schedules = ["reversed"]
 repeats = 3
 
 [[check]]
-name = "nobody_has_it"
+name = "missing_everywhere"
 kind = "count"
 """
 LEAN = """\
@@ -449,18 +449,18 @@ def test_a_broken_lab_is_reported_and_the_others_work(
     labs_of_mine: Path, capsys: pytest.CaptureFixture[str], spoil: Callable[[Path], str]
 ) -> None:
     whole = [lab.name for lab in all_labs()]
-    told = spoil(labs_of_mine / "02_kogge_stone")
+    fault = spoil(labs_of_mine / "02_kogge_stone")
     assert cli.main(["list"]) == 0
     said = capsys.readouterr()
     rows = dict(line.split(maxsplit=1) for line in said.out.splitlines())
     assert [*rows] == whole
     assert rows["02_kogge_stone"] == "broken: it cannot be graded"
     assert rows["03_double_buffer"].startswith("Kogge-Stone")
-    assert told in said.err
+    assert fault in said.err
     assert cli.main(["hint", "03"]) == 0
     assert cli.main(["hint", "02"]) == 3
     said = capsys.readouterr()
-    assert told in said.err
+    assert fault in said.err
     assert "Traceback" not in said.err
 
 
@@ -478,7 +478,7 @@ def test_a_lab_without_its_file_is_listed_with_what_brings_it_back(
 def test_of_one_persons_folder_a_broken_lab_is_not_graded_and_the_others_are(
     labs_of_mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = _break_toml(labs_of_mine / "02_kogge_stone")
+    fault = _break_toml(labs_of_mine / "02_kogge_stone")
     graded: list[str] = []
 
     def grade(submissions: list[judge.Submission], options: plans.Options, *_: object) -> list[LabResult]:
@@ -491,4 +491,4 @@ def test_of_one_persons_folder_a_broken_lab_is_not_graded_and_the_others_are(
         (tmp_path / "mine" / name / "scan.cu").write_text("// mine\n")
     assert cli.main(["grade", "mine"]) == 3
     assert graded == ["01_sequential"]
-    assert told in capsys.readouterr().err
+    assert fault in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""No regular expression of the kit takes long over a text that somebody wrote to make it take long.
+"""No regular expression of the kit takes long over a text that was written to make it take long.
 
 All patterns of the package are found in its sources, with the methods that they are used by. From a pattern's own parts
 texts are made that go on for ever without a match, and each has to be read in about linear time.

@@ -169,11 +169,11 @@ def race(**changes: Any) -> SeenFinding:
 def raced(name: str, *findings: SeenFinding) -> CheckResult:
     first = findings[0]
     details = (*first.facts, "the output happened to be right")
-    told = cause(actual=first.headline, expected="", details=details, rationale=first.advice)
-    return check(name=name, cause=told, findings=findings)
+    why = cause(actual=first.headline, expected="", details=details, rationale=first.advice)
+    return check(name=name, cause=why, findings=findings)
 
 
-def test_a_race_is_told_with_its_lines_and_where_it_was_seen() -> None:
+def test_a_race_is_reported_with_its_lines_and_where_it_was_seen() -> None:
     assert text(report.cause_lines("02_kogge_stone", raced("inclusive", race()))) == (
         "RACE 02_kogge_stone: shared s_xy[5], kernel k, block 0 (write-after-read)\n"
         "  read  by thread 6   scan.cu:29\n"
@@ -187,16 +187,16 @@ def test_a_race_is_told_with_its_lines_and_where_it_was_seen() -> None:
 
 def test_one_mistake_behind_several_checks_is_shown_once() -> None:
     other = race(headline="RACE (write-after-read): shared s_xy[9], kernel k, block 3")  # the same two lines
-    told = result(raced("inclusive", race()), raced("exclusive", other), findings=(race(),))
-    shown = text(report.result_lines(told, checks=False))
+    graded = result(raced("inclusive", race()), raced("exclusive", other), findings=(race(),))
+    shown = text(report.result_lines(graded, checks=False))
     assert shown.count("RACE") == 1
     assert "and 1 more of 2 checks; fix this first" in shown
 
 
 def test_a_second_mistake_is_shown_and_the_rest_counted() -> None:
     findings = (race(), *(race(variable=f"s_{number}") for number in range(4)))
-    told = result(raced("inclusive", *findings), findings=findings)
-    shown = text(report.result_lines(told, checks=False))
+    graded = result(raced("inclusive", *findings), findings=findings)
+    shown = text(report.result_lines(graded, checks=False))
     assert shown.count("RACE") == report.SHOWN_CAUSES
     assert shown.count("again:") == 1
     assert "and 2 more findings; fix this first" in shown
@@ -204,8 +204,8 @@ def test_a_second_mistake_is_shown_and_the_rest_counted() -> None:
 
 def test_a_wrong_output_beside_a_race_is_no_second_report() -> None:
     wrong = race(its_id="wrong.other", headline="y[5] = 1, expected 2", parts=[])
-    told = result(raced("inclusive", race(), wrong), findings=(race(), wrong))
-    assert text(report.result_lines(told, checks=False)).count("02_kogge_stone:") == 2  # the race and the verdict
+    graded = result(raced("inclusive", race(), wrong), findings=(race(), wrong))
+    assert text(report.result_lines(graded, checks=False)).count("02_kogge_stone:") == 2  # the race and the verdict
 
 
 def test_advice_comes_after_the_verdict_of_whoever_has_passed() -> None:

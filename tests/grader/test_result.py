@@ -82,7 +82,7 @@ def test_times_keep_their_numbers(judged: Judge) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "problem"),
     [
         (changed(colour="red"), "colour: Extra inputs are not permitted"),
         (changed("checks", 0, "cause", colour="red"), "checks.0.cause.colour: Extra inputs are not permitted"),
@@ -100,11 +100,11 @@ def test_times_keep_their_numbers(judged: Judge) -> None:
         ("", "Invalid JSON"),
     ],
 )
-def test_what_is_no_result_is_the_kits_fault(judged: Judge, text: str, told: str) -> None:
+def test_what_is_no_result_is_the_kits_fault(judged: Judge, text: str, problem: str) -> None:
     with pytest.raises(KitError) as raised:
         judged(text)
     said = str(raised.value)
-    assert said.startswith(f"02_kogge_stone: the judge wrote no result that this version can read: {told}")
+    assert said.startswith(f"02_kogge_stone: the judge wrote no result that this version can read: {problem}")
     assert "\n" not in said
 
 

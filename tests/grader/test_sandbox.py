@@ -109,7 +109,7 @@ def test_the_drivers_libraries_are_there_wherever_they_lie(
 
 @pytest.fixture
 def tools(monkeypatch: pytest.MonkeyPatch) -> Toolchain:
-    """Skip where there is no sandbox; a toolkit that nobody looks at."""
+    """Skip where there is no sandbox; a toolkit that is not looked at."""
     if not ENTER.exists() or shutil.which("bwrap") is None:
         pytest.skip("no bubblewrap, or the kit is not built")
     try:
@@ -169,17 +169,17 @@ def test_a_compiler_has_limits(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(sandbox, "COMPILER_CPU", 1)
     monkeypatch.setattr(sandbox, "COMPILER_FILE", 1 << 20)
 
-    def told(script: str) -> str:
+    def message(script: str) -> str:
         with pytest.raises(CompileError) as stopped:
             compiling._run_sandboxed(["sh", "-c", script], folder, [], folder, "vgpu")
         return str(stopped.value)
 
     with pytest.raises(CompileTimeoutError, match="used up the 1 s of processor time"):
         compiling._run_sandboxed(["sh", "-c", "while :; do :; done"], folder, [], folder, "vgpu")
-    assert "wrote more than the 1 MiB" in told("yes > large")
-    assert "wrote more than the 1 MiB" in told("yes")
-    assert told("exit 3") == "sh failed with exit code 3 and no message"
-    assert told("echo oops; exit 1") == "oops"
+    assert "wrote more than the 1 MiB" in message("yes > large")
+    assert "wrote more than the 1 MiB" in message("yes")
+    assert message("exit 3") == "sh failed with exit code 3 and no message"
+    assert message("echo oops; exit 1") == "oops"
 
 
 def test_its_end_is_its_processes_end(tools: Toolchain, folder: Path) -> None:
@@ -189,7 +189,7 @@ def test_its_end_is_its_processes_end(tools: Toolchain, folder: Path) -> None:
     assert not (folder / "late").exists()
 
 
-def test_a_signal_is_told_as_one(tools: Toolchain, folder: Path) -> None:
+def test_a_signal_is_reported_as_one(tools: Toolchain, folder: Path) -> None:
     assert run("kill -SEGV $$", tools, folder).code == -11
 
 
@@ -197,13 +197,13 @@ def test_a_signal_is_told_as_one(tools: Toolchain, folder: Path) -> None:
 
 
 def test_a_message_can_neither_repaint_a_terminal_nor_fill_it() -> None:
-    told = compiling._told("\x1b[2Jscan.cu(1): \x07error\n" + "x" * 5000 + "\n")
-    assert told.splitlines()[0] == "scan.cu(1): \N{REPLACEMENT CHARACTER}error"
-    assert max(map(len, told.splitlines())) < 600
+    message = compiling._message("\x1b[2Jscan.cu(1): \x07error\n" + "x" * 5000 + "\n")
+    assert message.splitlines()[0] == "scan.cu(1): \N{REPLACEMENT CHARACTER}error"
+    assert max(map(len, message.splitlines())) < 600
 
 
 def test_a_message_is_the_same_each_time() -> None:
-    first = compiling._told("/tmp/tmpxft_0000000a_00000000-6_scan.cudafe1.stub.c: error\n/tmp/ccXjyice.s: Error")
+    first = compiling._message("/tmp/tmpxft_0000000a_00000000-6_scan.cudafe1.stub.c: error\n/tmp/ccXjyice.s: Error")
     assert first == "scan.cudafe1.stub.c: error\n.s: Error"
 
 
@@ -226,7 +226,7 @@ def refused(source: Path, made: Path, forbidden: tuple[str, ...] = ("cub/*", "th
     return str(error.value)
 
 
-def test_a_forbidden_header_is_told_with_its_line(made: Path, tmp_path: Path) -> None:
+def test_a_forbidden_header_is_reported_with_its_line(made: Path, tmp_path: Path) -> None:
     source = tmp_path / "scan.cu"
     source.write_text('#include "scanlab.cuh"\n\n  #  include <cub/block/block_scan.cuh>\n')
     cub = tmp_path / "cuda/include/cub/block/block_scan.cuh"
@@ -394,7 +394,7 @@ def test_a_cache_that_others_can_write_is_emptied(nvcc: Path, folder: Path) -> N
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-def test_somebody_elses_cache_is_not_used(nvcc: Path, folder: Path) -> None:
+def test_another_users_cache_is_not_used(nvcc: Path, folder: Path) -> None:
     nvcc.mkdir()
     os.chown(nvcc, 54321, 54321)
     with pytest.raises(KitError, match="belongs to another user"):

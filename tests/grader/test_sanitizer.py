@@ -86,7 +86,7 @@ OTHERS = """\
 
 
 def test_accesses_outside_an_allocation_are_one_finding_with_its_place() -> None:
-    """Two reports of the same line are told once."""
+    """Two reports of the same line are shown once."""
     (finding,) = findings(OUTSIDE)
     assert finding.id == "bounds.global"
     assert finding.weight == "mistake"
@@ -125,7 +125,7 @@ def test_a_launch_that_was_refused_names_the_kernel() -> None:
     assert finding.headline == "LAUNCH of oob_global: cudaErrorInvalidValue (invalid argument)"
 
 
-def test_what_follows_from_a_fault_is_not_told_again() -> None:
+def test_what_follows_from_a_fault_is_not_reported_again() -> None:
     """cudaDeviceSynchronize fails because the kernel did."""
     (finding,) = findings(TRAP)
     assert finding.id == "trap"
@@ -133,7 +133,7 @@ def test_what_follows_from_a_fault_is_not_told_again() -> None:
 
 
 def test_each_kind_of_report_has_its_id() -> None:
-    """Reading what nobody wrote is advice, for the value may go nowhere."""
+    """Reading what was never written is advice, for the value may go nowhere."""
     found = findings(OTHERS)
     assert [finding.id for finding in found] == ["bounds.shared", "misaligned", "uninitialised.global"]
     assert [finding.weight for finding in found] == ["mistake", "mistake", "advice"]

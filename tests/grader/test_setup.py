@@ -149,7 +149,7 @@ def fake_nvcc(folder: Path, release: str) -> Path:
 
 
 @pytest.mark.parametrize(("release", "parsed"), [("12.0", (12, 0)), ("12.9", (12, 9)), ("13.0", (13, 0))])
-def test_nvcc_tells_its_release_and_folders(tmp_path: Path, release: str, parsed: tuple[int, int]) -> None:
+def test_nvcc_reports_its_release_and_folders(tmp_path: Path, release: str, parsed: tuple[int, int]) -> None:
     found = cuda.inspect(fake_nvcc(tmp_path, release))
     assert found.release == parsed
     assert found.includes == (tmp_path / "include",)
@@ -328,7 +328,7 @@ def test_where_nothing_may_be_installed_the_tests_say_what_is_skipped(
     assert snake.endswith("-m pip install -r grader/python/requirements-plot.txt")
 
 
-def test_every_skip_is_told_with_its_reason() -> None:
+def test_every_skip_is_reported_with_its_reason() -> None:
     results = [
         {"name": "python - scanlab:a", "result": "OK", "stdout": "3 passed\n"},
         {"name": "b", "result": "OK", "stdout": "..s\nSKIPPED [2] tests/x.py:12: no snake; type: get one\n1 passed"},

@@ -84,7 +84,7 @@ def test_the_line_of_a_key(path: tuple[str | int, ...], line: int) -> None:
     assert places(TEXT)[path] == line
 
 
-def test_what_is_missing_is_told_at_the_table_around_it() -> None:
+def test_what_is_missing_is_reported_at_the_table_around_it() -> None:
     assert line_of(places(TEXT), ("lab", 1, "check", 0, "name")) == 32
     assert line_of(places(TEXT), ("nowhere",)) is None
 

@@ -29,7 +29,7 @@ SECTION = 64
 
 
 class Block:
-    """A block that scans in shared memory, and tells what the tracer would."""
+    """A block that scans in shared memory, and reports what the tracer would."""
 
     def __init__(self, n: int, element: str = "affine") -> None:
         self.n = n
@@ -85,9 +85,9 @@ class Block:
             accesses=tuple(self.accesses),
             left_out=0,
         )
-        told = Accesses(launches=(launch,), races=tuple(self.races), failure=self.failure, printed="")
+        accesses = Accesses(launches=(launch,), races=tuple(self.races), failure=self.failure, printed="")
         decoder = Decoder(self.elements, self.inputs)
-        return make_trace(told, decoder, Path("scan.cu"), None, Options(n=self.n))
+        return make_trace(accesses, decoder, Path("scan.cu"), None, Options(n=self.n))
 
 
 def kogge_stone(block: Block, add: Callable[[Any, Any], Any] | None = None) -> Block:
@@ -207,7 +207,7 @@ def held(block: Block) -> tuple[dict[str, Sum | None], list[str]]:
     return {f"{write.array}[{write.element}]": write.runs for write in writes}, trace.launches[0].notes
 
 
-def test_an_input_that_counts_twice_is_told() -> None:
+def test_an_input_that_counts_twice_is_noted() -> None:
     block = Block(4)
     kogge_stone(block, lambda left, own: AFFINE.add(AFFINE.add(left, own), own))
     trace = block.trace()
@@ -215,7 +215,7 @@ def test_an_input_that_counts_twice_is_told() -> None:
     assert "s_xy[1], line 24, thread 1: x0…x1 + x1: x1 counts twice" in trace.launches[0].notes
 
 
-def test_swapped_operands_are_told() -> None:
+def test_swapped_operands_are_noted() -> None:
     block = Block(2)
     kogge_stone(block, lambda left, own: AFFINE.add(own, left))
     found, notes = held(block)
@@ -223,7 +223,7 @@ def test_swapped_operands_are_told() -> None:
     assert "s_xy[1], line 24, thread 1: x1 + x0: x0 comes after x1: out of order" in notes
 
 
-def test_a_gap_is_told() -> None:
+def test_a_gap_is_noted() -> None:
     block = Block(3)
     block.load()
     block.write(2, 1, 2, 20, AFFINE.add(block.read(2, 1, 0, 20), block.read(2, 1, 2, 20)))
@@ -233,7 +233,7 @@ def test_a_gap_is_told() -> None:
     assert "s_xy[2], line 20, thread 2: x0 + x2: x1 is missing" in notes
 
 
-def test_what_is_no_sum_of_inputs_is_told() -> None:
+def test_what_is_no_sum_of_inputs_is_noted() -> None:
     block = Block(3)
     block.load()
     block.barrier(19)
@@ -297,8 +297,8 @@ def test_races_are_seen_without_colour_and_are_red_in_the_picture() -> None:
 def test_a_call_that_ends_badly_is_drawn_as_far_as_it_came() -> None:
     block = Block(4)
     block.load()
-    told = cause("inclusive scan", actual="read of 8 bytes outside shared array s_xy")
-    block.failure = Failure(verdict="fail", cause=told)
+    why = cause("inclusive scan", actual="read of 8 bytes outside shared array s_xy")
+    block.failure = Failure(verdict="fail", cause=why)
     trace = block.trace()
     assert drawn(trace) == [["0", "1", "2", "3"]]
     for text in (plain(lines(trace, 80)), svg(trace)):
@@ -330,7 +330,7 @@ def test_numbers_are_shown_as_numbers() -> None:
     assert rows["s_other"].array.holds == "numbers"
 
 
-def test_memory_that_nobody_has_written_is_called_old() -> None:
+def test_memory_that_no_thread_has_written_is_called_old() -> None:
     block = Block(2)
     block.load()
     block.barrier(19)

@@ -117,7 +117,7 @@ def test_verdicts_that_should_be_others_are_named(verified, results, fault: str)
     assert any(fault in line for line in lab.faults), lab.faults
 
 
-def test_a_rung_that_is_too_high_is_told(verified) -> None:
+def test_a_rung_that_is_too_high_is_reported(verified) -> None:
     long = SOLUTION.replace("done();", "\n".join(f"step({i});" for i in range(verify.MOST_CHANGED_LINES + 1)))
     _, lab = verified((SKELETON, SOLUTION), (SKELETON, long))
     assert any("lines of the solution are not in lab 01's" in fault for fault in lab.faults)

@@ -1,4 +1,4 @@
-"""Makes the kit importable, and tells Meson when a run had nothing to test with."""
+"""Makes the kit importable, and reports to Meson when a run had nothing to test with."""
 
 import os
 import sys

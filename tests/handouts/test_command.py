@@ -51,7 +51,7 @@ def test_a_new_site_replaces_the_earlier_one_and_nothing_else(sphinx: list[str],
     assert files(tmp_path / "site") == {"index.html", "12_new.html", ".git/HEAD"}
 
 
-def test_what_stands_in_the_way_is_told(sphinx: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_stands_in_the_way_is_named(sphinx: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     site.build(tmp_path / "site")
     (tmp_path / "site/programs").mkdir()
     (tmp_path / "site/programs/mine").write_text("mine")
@@ -81,7 +81,7 @@ def test_a_mark_cannot_name_what_lies_elsewhere(sphinx: list[str], tmp_path: Pat
         (str(REPOSITORY / "handouts/site"), "handouts/site lies in handouts, which holds the texts"),
     ],
 )
-def test_folders_that_cannot_be_used_are_told(
+def test_folders_that_cannot_be_used_are_reported(
     out: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

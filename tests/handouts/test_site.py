@@ -200,7 +200,7 @@ def complaints(tmp_path_factory: pytest.TempPathFactory) -> str:
     pages = {f"fault_{at}": text for at, text in enumerate(FAULTS.values())}
     listed = [page for page, text in pages.items() if text is not None]
     for page, text in pages.items():
-        (source / f"{page}.md").write_text(f"# A page\n\n{text or 'Nobody finds it.'}\n")
+        (source / f"{page}.md").write_text(f"# A page\n\n{text or 'Nothing links to it.'}\n")
     toctree = "\n".join(["02_kogge_stone", *listed])
     (source / "index.md").write_text(f"# Index\n\n```{{toctree}}\n{toctree}\n```\n")
     out = repository / "site"
@@ -211,10 +211,10 @@ def complaints(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_told_with_its_place(complaints: str, fault: str) -> None:
+def test_a_fault_is_reported_with_its_place(complaints: str, fault: str) -> None:
     page = f"handouts/fault_{list(FAULTS).index(fault)}.md"
-    told = [line for line in complaints.splitlines() if line.startswith(page)]
-    assert any(SAID[fault] in line for line in told), complaints
+    found = [line for line in complaints.splitlines() if line.startswith(page)]
+    assert any(SAID[fault] in line for line in found), complaints
 
 
 def test_nothing_else_is_complained_of(complaints: str) -> None:

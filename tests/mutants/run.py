@@ -25,8 +25,8 @@ from scanlab.labs.corpora import disappointments, mistakes, programs_in, read, s
 SKIPPED = 77
 
 
-def told(result: LabResult) -> str:
-    """Return in one line what a learner is told first."""
+def report(result: LabResult) -> str:
+    """Return in one line what a learner is shown first."""
     cause = next((check.failure for check in result.failed_checks), None)
     ids = ", ".join(dict.fromkeys(mistakes(result)))
     return f"[{ids}] {cause.headline}: {cause.actual} {cause.rationale}" if cause else "every check passed"
@@ -54,7 +54,9 @@ def main() -> int:
     for mutant, result in zip(mutants, results, strict=True):
         found = disappointments(mutant, result)
         failed += bool(found)
-        print(f"{'not as expected' if found else 'as expected':15} {mutant.submission.path.name}: {told(result)}"[:220])
+        print(
+            f"{'not as expected' if found else 'as expected':15} {mutant.submission.path.name}: {report(result)}"[:220]
+        )
         for line in found:
             print(f"    {line}")
     print(f"{len(mutants) - failed} of {len(mutants)} as expected")

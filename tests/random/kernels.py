@@ -70,7 +70,7 @@ class Kernel(Statements):
                 found += [(1, self.named_barriers)]
         return found
 
-    # ---- memory of one's own, atomics --------------------------------------------------------------------------------
+    # ---- memory of its own, atomics ----------------------------------------------------------------------------------
 
     def u32_name(self) -> str:
         return self.random.choice(self.scope.writable["u32"])
@@ -106,7 +106,7 @@ class Kernel(Statements):
                 self.put(f"__stcg(&mine[{index}], {self.value('u64')});")
 
     def own_atomic(self, _: Context) -> None:
-        """On a slot of one's own even the old value is certain."""
+        """On a slot of its own even the old value is certain."""
         place = f"reinterpret_cast<u32*>(mine) + {self.expression('u32', 1)} % (2 * own_words)"
         if "s_words" in self.split_arrays and self.random.one_in(2):
             place = "&s_words[slot]"

@@ -1,4 +1,4 @@
-"""The operations that random kernels are made of: one a line, as a result type and a template.
+"""The operations that random kernels are made of: one per line, as a result type and a template.
 
 Names of types in braces are replaced by random expressions of that type: u16 u32 u64 f16 f32 f64, p (a condition),
 lane (0 to 31), amount (of a shift, mostly below 70), place (of a bit field, 8 bits), u4 and u8 (immediates). `f16` and `bf16` are unsigned shorts that

@@ -18,7 +18,7 @@ class Context:
     depth: int = 0  # of nested statements
     loops: int = 0
     can_break: bool = False
-    mask: str | None = None  # the lanes that are here, as a C++ expression; None: nobody knows
+    mask: str | None = None  # the lanes that are here, as a C++ expression; None: unknown
     whole_block: bool = False  # every thread of the block is here
 
     def alone(self, **changes: object) -> "Context":

@@ -31,7 +31,7 @@ def finding(
     facts: Sequence[str] = (),
     **more: Any,
 ) -> SeenFinding:
-    """A finding as the judge tells it; thread n does what the n-th line says."""
+    """A finding as the judge reports it; thread n does what the n-th line says."""
     parts = [made_results.part(does, line, at, file_of(lab)) for at, (does, line) in enumerate(lines)]
     known = {
         "block": (0, 0, 0),
@@ -93,7 +93,7 @@ class Classroom:
         problems: Sequence[Problem] = (),
         **more: Any,
     ) -> None:
-        """Somebody hands in (text, the judge's result) for some labs."""
+        """A student hands in (text, the judge's result) for some labs."""
         files = []
         for lab, (text, got) in graded.items():
             data = text.encode() if isinstance(text, str) else text

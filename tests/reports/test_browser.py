@@ -91,7 +91,7 @@ def test_a_page_fits_is_quiet_and_asks_for_nothing(browser: Any, out: Path, name
         assert seen.complaints == []
 
 
-def test_a_marked_line_and_its_note_can_be_told_apart_and_read(browser: Any, out: Path) -> None:
+def test_a_marked_line_and_its_note_can_be_distinguished_and_read(browser: Any, out: Path) -> None:
     with Watched(browser, out / "students/s0001.html", SIZES[0]) as seen:
         colours = {
             role: seen.page.locator(f".l.{role}").first.evaluate("one => getComputedStyle(one).backgroundColor")

@@ -50,14 +50,14 @@ def test_the_distribution_is_that_of_the_final_points() -> None:
     assert (spread.lower, spread.upper) == (pytest.approx(9.9925), pytest.approx(88.675))
 
 
-def test_nobody_and_one_alone_have_a_distribution() -> None:
+def test_no_student_and_one_alone_have_a_distribution() -> None:
     assert distribution_of([]).count == 0
     one = distribution_of([row(40)])
     assert (one.lower, one.median, one.mean, one.upper) == (40, 40, 40, 40)
 
 
 @given(st.lists(st.tuples(st.floats(-50, 200), st.sampled_from([0.0, 1.0, 100.0, 1100.0]))))
-def test_everybody_is_in_one_bin(points: list[tuple[float, float]]) -> None:
+def test_each_student_is_in_one_bin(points: list[tuple[float, float]]) -> None:
     spread = distribution_of([row(got, most=most) for got, most in points])
     assert sum(one.count for one in spread.bins) == spread.count == sum(most > 0 for _, most in points)
 
@@ -198,7 +198,7 @@ def test_times_are_ranked_and_equal_ones_share_a_rank(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_class_without_a_roster_has_nobody_unmatched(tmp_path: Path) -> None:
+def test_a_class_without_a_roster_has_no_one_unmatched(tmp_path: Path) -> None:
     room = Classroom(tmp_path)
     room.hand_in("a", {KOGGE_STONE: (PLAIN, result([check("inclusive")]))}, is_known=False)
     assert page_of(room.write()).unmatched == []
@@ -212,7 +212,7 @@ def test_a_lab_that_the_kit_does_not_know_any_more_is_shown_all_the_same(tmp_pat
     assert page.mistakes[0].examples[0].place == "labs/12_gone/scan.cu:4"
 
 
-def test_labs_that_do_not_count_for_somebody_are_left_out_of_all_numbers(tmp_path: Path) -> None:
+def test_labs_that_do_not_count_for_a_student_are_left_out_of_all_numbers(tmp_path: Path) -> None:
     page = page_of(excusing_class(tmp_path))
     rows = {row.key: row for row in page.rows}
     excused = {key: [cell.is_excused for cell in row.cells] for key, row in rows.items()}

@@ -104,7 +104,7 @@ def test_named_submissions_are_made_and_no_others(results: Path, tmp_path: Path)
     ],
 )
 @pytest.mark.usefixtures("results")
-def test_what_cannot_be_done_is_told_in_a_line(
+def test_what_cannot_be_done_is_reported_in_a_line(
     words: list[str], code: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "mine").mkdir()
@@ -119,7 +119,7 @@ def test_what_cannot_be_done_is_told_in_a_line(
 
 
 @pytest.mark.parametrize("damage", ["", "{", '{"schema": "other"}', None])
-def test_results_that_are_damaged_or_not_all_there_are_told(
+def test_results_that_are_damaged_or_incomplete_are_reported(
     damage: str | None, results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     record = results / "results/s0001.json"
@@ -203,7 +203,7 @@ def test_a_course_that_cannot_be_read_is_refused_and_nothing_is_written(
 
 
 @pytest.mark.parametrize(("year", "notes"), [(2020, 0), (2199, 1)])
-def test_what_waits_for_the_due_date_is_shown_when_asked_for_and_open_labs_are_told(
+def test_what_waits_for_the_due_date_is_shown_when_asked_for_and_open_labs_are_reported(
     year: int, notes: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     course = showing(KOGGE_STONE, f"{year}-10-06T00:00:00Z", barriers="after_due_date")
@@ -214,7 +214,7 @@ def test_what_waits_for_the_due_date_is_shown_when_asked_for_and_open_labs_are_t
     assert capsys.readouterr().err == ""
     assert main(["report", str(store.folder), "--after-due-date"]) == 0
     assert "WAITS" in page.read_text()
-    told = capsys.readouterr().err.splitlines()
-    assert [line.split(",")[0] for line in told] == [
+    printed = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in printed] == [
         f"scanlab: note: {KOGGE_STONE} is due until {year}-10-06 00:00 +0000"
     ] * notes

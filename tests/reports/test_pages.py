@@ -1,4 +1,4 @@
-"""The pages as HTML: whole, harmless whatever a student wrote, without the network, and fit to be read by everybody."""
+"""The pages as HTML: whole, harmless whatever a student wrote, without the network, and fit to be read by all."""
 
 import base64
 import hashlib

@@ -26,7 +26,7 @@ def put(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-def test_what_waits_is_told_and_has_no_points(tmp_path: Path) -> None:
+def test_what_waits_is_shown_and_has_no_points(tmp_path: Path) -> None:
     pile = tmp_path / "pile"
     put(pile / "s1/a.cu", CODE)
     put(pile / "s1/b.cu", CODE + "// other\n")
@@ -44,7 +44,7 @@ def test_what_waits_is_told_and_has_no_points(tmp_path: Path) -> None:
     assert "0 of" not in page.replace("\n", " ")
     claim = next(record for record in records.values() if record.claims)
     page = student_html(student_page(taken_in, claim, store.source, Sight.of(taken_in)))
-    assert "may be" not in page, "whose it may be is nobody else's business"
+    assert "may be" not in page, "whose it may be is shown to no other student"
     whole = class_html(class_page(taken_in, records.values(), store.source), set())
     assert "open questions.</strong>" in whole
     assert "2 files may be this lab&#39;s" in whole or "2 files may be this lab's" in whole

@@ -1,4 +1,4 @@
-"""A student's page: their own lines marked, nothing that they may not see, and nothing of anybody else."""
+"""A student's page: their own lines marked, nothing that they may not see, and nothing of other students."""
 
 import re
 from collections.abc import Mapping
@@ -74,7 +74,7 @@ def test_lines_of_other_files_are_not_marked(tmp_path: Path) -> None:
     assert marks_of(one_page(tmp_path, [check("inclusive", "fail")], [elsewhere])) == {}
 
 
-def test_findings_that_tell_the_same_are_told_once(tmp_path: Path) -> None:
+def test_findings_that_say_the_same_are_shown_once(tmp_path: Path) -> None:
     twice = [race(count=3), race(count=4, checks=("exclusive",))]
     page = one_page(tmp_path, [check("inclusive", "fail"), check("exclusive", "fail")], twice)
     (one,) = page.labs[0].mistakes
@@ -191,7 +191,7 @@ def test_the_limits_are_those_that_the_check_was_graded_by(tmp_path: Path) -> No
         assert (gauge.low, gauge.high) == (low, high), "of the call that it is of, not of the rubric's n"
 
 
-def test_the_seed_that_everybody_has_is_shown(tmp_path: Path) -> None:
+def test_the_seed_that_all_students_have_is_shown(tmp_path: Path) -> None:
     cause = why("n = 1", "race.shared", "grader/scanlab check 02 --seed 7")
     html = student_html(one_page(tmp_path, [check("inclusive", "fail", cause=cause)], [race()]))
     assert "grader/scanlab check 02 --seed 7" in html
@@ -284,7 +284,7 @@ def test_next_steps_leave_out_what_is_done_and_the_kits_own_faults(tmp_path: Pat
     assert "All checks pass" not in html
 
 
-def test_deductions_are_told(tmp_path: Path) -> None:
+def test_deductions_are_shown(tmp_path: Path) -> None:
     room = Classroom(tmp_path)
     room.hand_in("a", {KOGGE_STONE: (PLAIN, result([check("inclusive", most=100)]))})
     store = room.write()
@@ -309,7 +309,7 @@ def test_a_picture_or_the_reason_why_there_is_none(tmp_path: Path) -> None:
     assert "picture of it" not in student_html(page_of(store, "a"))
 
 
-def test_a_source_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_source_that_is_gone_is_reported(tmp_path: Path) -> None:
     room = Classroom(tmp_path)
     room.hand_in("a", {KOGGE_STONE: (PLAIN, result([check("inclusive", "fail")], [race()]))})
     store = room.write()

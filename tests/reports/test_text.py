@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, and files as a page shows them."""
+"""Untrusted text, and files as a page shows them."""
 
 import html
 import re
@@ -15,15 +15,15 @@ from scanlab.on_demand import REPORTS
 skip_without(REPORTS)
 
 from scanlab.foreign_text import replaced, spelled_out
-from scanlab.reports.findings import Mark, Told
+from scanlab.reports.findings import Mark, MergedFinding
 from scanlab.reports.source import AROUND, HEAD, WHOLE, coloured, listing
 from scanlab.reports.text import count, field, first_sentence, number, paragraph, sentence
 
 TAG = re.compile(r"<[^>]*>")
 
 
-def told(*lines: int, number: int = 1) -> Told:
-    one = Told("race.shared", "mistake", "", [], "", tuple(Mark(line, "read", "read") for line in lines), [], 1)
+def finding(*lines: int, number: int = 1) -> MergedFinding:
+    one = MergedFinding("race.shared", "mistake", "", [], "", tuple(Mark(at, "read", "read") for at in lines), [], 1)
     one.number = number
     return one
 
@@ -43,8 +43,8 @@ def test_what_is_spelled_out_neither_hides_nor_turns_anything(text: str) -> None
 
 @given(st.text(alphabet=st.characters()) | st.text(alphabet="\x1b[31m\r\u202e\ufffe\U0001ffff\ud800\x9b"))
 def test_what_is_spelled_out_has_nothing_left_to_replace(text: str) -> None:
-    told = spelled_out(text)
-    assert replaced(told) == told
+    harmless = spelled_out(text)
+    assert replaced(harmless) == harmless
 
 
 def test_tricks_are_shown_as_what_they_are() -> None:
@@ -71,7 +71,7 @@ def test_numbers_and_words() -> None:
     assert count(1, "lab") == "1 lab"
     assert count(0, "lab") == "0 labs"
     assert sentence("store once.") == "Store once."
-    assert sentence("mend it") == "Mend it."
+    assert sentence("fix it") == "Fix it."
     assert sentence("") == ""
     assert first_sentence("How often (e.g. n / 32). More: none") == "How often (e.g. n / 32)."
 
@@ -86,7 +86,7 @@ def test_colours_change_no_letter_and_no_line(text: str) -> None:
 
 
 def test_lines_are_those_of_the_compiler(tmp_path: Path) -> None:
-    shown = listing(write(tmp_path / "a.cu", "one\r\ntwo\rstill two\u2028and here\x0c\nthree"), [told(3)])
+    shown = listing(write(tmp_path / "a.cu", "one\r\ntwo\rstill two\u2028and here\x0c\nthree"), [finding(3)])
     assert [row.number for row in shown.rows] == [1, 2, 3]
     assert [bool(row.notes) for row in shown.rows] == [False, False, True]
     assert "three" in shown.rows[2].code
@@ -102,7 +102,7 @@ def test_a_long_line_is_cut_and_counted(tmp_path: Path) -> None:
 
 def test_of_a_long_file_the_marked_lines_are_shown(tmp_path: Path) -> None:
     path = write(tmp_path / "a.cu", "".join(f"int a{at};\n" for at in range(1, 20_001)))
-    shown = listing(path, [told(19_000)])
+    shown = listing(path, [finding(19_000)])
     numbers = [row.number for row in shown.rows if row.number]
     assert numbers[:HEAD] == list(range(1, HEAD + 1))
     assert numbers[HEAD:] == list(range(19_000 - AROUND, 19_000 + AROUND + 1))
@@ -114,7 +114,7 @@ def test_of_a_long_file_the_marked_lines_are_shown(tmp_path: Path) -> None:
 
 def test_a_file_that_is_marked_everywhere_stays_short(tmp_path: Path) -> None:
     path = write(tmp_path / "a.cu", "x;\n" * 5_000)
-    assert len(listing(path, [told(*range(1, 5_001))]).rows) < 2 * WHOLE
+    assert len(listing(path, [finding(*range(1, 5_001))]).rows) < 2 * WHOLE
 
 
 def test_a_file_of_an_ordinary_length_is_shown_whole(tmp_path: Path) -> None:
@@ -123,13 +123,13 @@ def test_a_file_of_an_ordinary_length_is_shown_whole(tmp_path: Path) -> None:
 
 
 def test_findings_of_one_kind_share_a_note(tmp_path: Path) -> None:
-    shown = listing(write(tmp_path / "a.cu", "x;\ny;\n"), [told(2, number=1), told(2, number=2)])
+    shown = listing(write(tmp_path / "a.cu", "x;\ny;\n"), [finding(2, number=1), finding(2, number=2)])
     (note,) = shown.rows[1].notes
     assert note.numbers == (1, 2)
 
 
 def test_marks_beyond_the_file_are_no_error(tmp_path: Path) -> None:
-    assert not listing(write(tmp_path / "a.cu", "x;\n"), [told(0, 2, 10**9)]).is_marked
+    assert not listing(write(tmp_path / "a.cu", "x;\n"), [finding(0, 2, 10**9)]).is_marked
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def test_marks_beyond_the_file_are_no_error(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_text_is_not_shown(data: bytes, trouble: str, tmp_path: Path) -> None:
-    shown = listing(write(tmp_path / "a.cu", data), [told(1)])
+    shown = listing(write(tmp_path / "a.cu", data), [finding(1)])
     assert (shown.trouble, shown.size, list(shown.rows)) == (trouble, len(data), [])
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     assert listing(tmp_path / "none.cu", []).trouble == "it cannot be read: No such file or directory"

@@ -104,7 +104,7 @@ class Cluster:
         subprocess.run([self.slurm["mungekey"], *key], check=True, timeout=30, env=self.environment)
         places = {"socket": "socket", "key-file": "key", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
         options = [f"--{option}={munge}/{name}" for option, name in places.items()]
-        # Its folder lies below /tmp, whose parents others may write to: munged wants to be told that this is meant.
+        # Its folder lies below /tmp, whose parents others may write to: munged wants this confirmed.
         self._start("munged", [self.slurm["munged"], "--foreground", "--force", *options])
         self._wait_for("munged", (munge / "socket").exists)
         self._start("slurmctld", [self.slurm["slurmctld"], "-D"])
@@ -157,7 +157,7 @@ class Cluster:
         rows = self.ask("squeue", "--noheader", "--array", "--format=%i|%T|%N").splitlines()
         return [row.split("|") for row in rows]
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         """Cancel all jobs, and have both nodes up and idle again."""
         self.ask("scancel", f"--user={os.getuid()}")
         for node in NODES:

@@ -1,4 +1,4 @@
-"""A Slurm cluster, classes to grade on it, and stand-ins for the compiler and the judge that do as they are told.
+"""A Slurm cluster, classes to grade on it, and stand-ins for the compiler and the judge that do what a submission says.
 
 A stand-in's submission has one line, which says what its grading does: `PASSES`, `SLEEPS 3`, `FAULTS` (the judge),
 `CRASHES` (the process that grades it), `KILLS` (the whole task), `KILLS ONCE`. The judge notes each unit that it is
@@ -85,7 +85,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Tell Meson when a run had nothing to test with."""
+    """Report to Meson when a run had nothing to test with."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if exitstatus in (0, 5) and reporter and reporter.stats.get("skipped") and not reporter.stats.get("passed"):
         session.exitstatus = MESON_SKIP
@@ -109,7 +109,7 @@ def whole_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]
 @pytest.fixture
 def cluster(whole_cluster: Cluster) -> Cluster:
     """The cluster, with no jobs, and with both nodes idle."""
-    whole_cluster.mend()
+    whole_cluster.restore()
     return whole_cluster
 
 
@@ -224,7 +224,7 @@ def start(cluster: Cluster) -> Iterator[Start]:
 
 
 def finish(process: subprocess.Popen[str], code: int = 0) -> tuple[list[str], str]:
-    """Wait for a run, which has to end with `code`; return what it was told of each unit, and what it said."""
+    """Wait for a run, which has to end with `code`; return what it printed of each unit, and what it said."""
     out, err = process.communicate(timeout=RUN_SECONDS)
     assert process.returncode == code, err
     assert "Traceback" not in err

@@ -17,7 +17,7 @@ from scanlab.process import Interrupted, stop_on_signals
 PACE = Pace(results=0.1, queue=(0.3, 1.0), settle=0.3, completing=3.0, full=1.0)
 
 
-def tell(unit: Unit, verdict: Verdict) -> None:
+def show(unit: Unit, verdict: Verdict) -> None:
     """Print what a unit got."""
     print(unit.lab, unit.sha256[:8], verdict, flush=True)
 
@@ -32,9 +32,9 @@ def main() -> int:
         taken_in = store.read_class()
         if options == ["here"]:
             for unit in units(taken_in):
-                tell(unit, grade_unit(store, taken_in, unit, **how))
+                show(unit, grade_unit(store, taken_in, unit, **how))
         else:
-            SlurmExecutor(read_options(options), how=how, pace=PACE).run(store, taken_in, units(taken_in), tell)
+            SlurmExecutor(read_options(options), how=how, pace=PACE).run(store, taken_in, units(taken_in), show)
         for submission in taken_in.submissions:
             store.write_record(make_record(store, taken_in, submission))
     except ScanlabError as error:

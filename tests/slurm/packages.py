@@ -27,7 +27,7 @@ PROGRAMS = (
     "scontrol",
 )
 SECONDS = 120
-"""So long apt may take for each of its two steps."""
+"""How long apt may take for each of its two steps."""
 
 
 class NoSlurmError(Exception):

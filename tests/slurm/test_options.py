@@ -163,7 +163,7 @@ def test_the_largest_array_is_asked_for(text: str, largest: int, answers: Callab
         ("", UsageError),
     ],
 )
-def test_a_refusal_is_told_from_a_limit_and_from_silence(text: str, kind: type[Exception]) -> None:
+def test_a_refusal_is_distinguished_from_a_limit_and_from_silence(text: str, kind: type[Exception]) -> None:
     assert type(slurm_jobs._refusal(text)) is kind
 
 

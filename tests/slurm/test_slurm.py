@@ -35,8 +35,8 @@ WRONG = (
 )
 
 
-def told(lines: list[str]) -> Counter[str]:
-    """Return how many units got which verdict, as the run told it."""
+def verdicts(lines: list[str]) -> Counter[str]:
+    """Return how many units got which verdict, as the run printed it."""
     return Counter(line.split()[-1] for line in lines)
 
 
@@ -69,7 +69,7 @@ def test_results_are_the_same_bytes_as_those_made_here(
     first, _ = finish(start(here, real_build, "here"))
     second, said = finish(start(there, real_build, "units-per-task=2"))
     assert second == first
-    assert told(first) == Counter({"pass": len(RIGHT), "fail": len(WRONG) + 1})
+    assert verdicts(first) == Counter({"pass": len(RIGHT), "fail": len(WRONG) + 1})
     expected = files_in(here.folder, "results", "graded", "sources")
     assert len(expected) == 3 * len(handed_in)
     assert files_in(there.folder, "results", "graded", "sources") == expected
@@ -85,7 +85,7 @@ def test_a_task_that_is_killed_loses_the_unit_in_hand_and_that_one_is_tried_agai
 ) -> None:
     store = standins(tmp_path / "class", "PASSES 1", "PASSES 2", "KILLS ONCE", "PASSES 4")
     lines, _ = finish(start(store, standin_build, "units-per-task=4"))
-    assert told(lines) == Counter({"pass": 4})
+    assert verdicts(lines) == Counter({"pass": 4})
     assert graded(standin_build) == Counter({"PASSES 1": 1, "PASSES 2": 1, "KILLS ONCE": 2, "PASSES 4": 1})
 
 
@@ -100,7 +100,7 @@ def test_a_unit_that_always_ends_its_task_is_an_error_of_the_kit_and_costs_no_ot
 ) -> None:
     store = standins(tmp_path / "class", "KILLS", "PASSES 2", "FAULTS", "PASSES 4", "CRASHES", "PASSES 6")
     lines, said = finish(start(store, standin_build, "units-per-task=6", "retries=1"))
-    assert told(lines) == Counter({"pass": 3, "error": 3}), said
+    assert verdicts(lines) == Counter({"pass": 3, "error": 3}), said
     counts = {"KILLS": 2, "PASSES 2": 1, "FAULTS": 2, "PASSES 4": 1, "CRASHES": 2, "PASSES 6": 1}
     assert graded(standin_build) == Counter(counts)
     record = store.read_record("s0001")
@@ -125,7 +125,7 @@ def test_when_a_node_dies_the_other_one_finishes(
     wait_until(lambda: len(graded(standin_build)) >= 2)
     cluster.end_node("n1")
     lines, _ = finish(run)
-    assert told(lines) == Counter({"pass": 4})
+    assert verdicts(lines) == Counter({"pass": 4})
     assert "NODE_FAIL" in {state for _, state, _ in tasks(cluster, store)}
     assert {node for _, state, node in tasks(cluster, store) if state == "COMPLETED"} == {"n2"}
     assert sum(graded(standin_build).values()) == 5
@@ -144,7 +144,7 @@ def test_ctrl_c_cancels_the_jobs_and_the_next_run_repeats_nothing(
     wait_until(lambda: not cluster.jobs(), 8)
     assert not [entry for entry in Path("/proc").glob("[0-9]*/cmdline") if str(standin_build) in _text(entry)]
     lines, _ = finish(start(store, standin_build))
-    assert told(lines) == Counter({"pass": 4})
+    assert verdicts(lines) == Counter({"pass": 4})
     counts = graded(standin_build)
     assert (counts["PASSES 1"], counts["PASSES 3"]) == (1, 1)
 
@@ -171,7 +171,7 @@ def test_after_sigkill_the_next_run_ends_the_jobs_that_are_left_and_finishes(
     again.send_signal(signal.SIGTERM)
     lines, said = finish(again, 128 + signal.SIGTERM)
     assert "cancelled 1 task that an earlier run has left on Slurm" in said
-    assert told(lines) == Counter({"pass": 2})
+    assert verdicts(lines) == Counter({"pass": 2})
     assert graded(standin_build) == Counter({"SLEEPS 20": 2, "PASSES 2": 1, "PASSES 3": 1})
 
 
@@ -183,12 +183,12 @@ def test_a_task_near_its_limit_ends_its_unit_and_leaves_the_others_to_another_ta
     wait_until(lambda: graded(standin_build)["SLEEPS 2"])
     cluster.ask("scancel", "--batch", "--signal=USR2", f"--name={job_name(store)}")
     lines, _ = finish(run)
-    assert told(lines) == Counter({"pass": 3})
+    assert verdicts(lines) == Counter({"pass": 3})
     assert graded(standin_build) == Counter({"SLEEPS 2": 1, "PASSES 2": 1, "PASSES 3": 1})
     assert len(tasks(cluster, store)) == 2
 
 
-def test_jobs_that_somebody_cancels_are_not_started_again_and_get_no_result(
+def test_jobs_that_a_user_cancels_are_not_started_again_and_get_no_result(
     cluster: Cluster, start: Start, standin_build: Path, tmp_path: Path
 ) -> None:
     store = standins(tmp_path / "class", "PASSES 1", "SLEEPS 20", "PASSES 3")
@@ -196,7 +196,7 @@ def test_jobs_that_somebody_cancels_are_not_started_again_and_get_no_result(
     wait_until(lambda: graded(standin_build)["SLEEPS 20"])
     cluster.ask("scancel", f"--name={job_name(store)}")
     lines, said = finish(run, 3)
-    assert told(lines) == Counter({"pass": 1})
+    assert verdicts(lines) == Counter({"pass": 1})
     assert "2 files not graded; the same with --resume goes on" in said
     assert len(files_in(store.folder, "graded")) == 1
 
@@ -213,7 +213,7 @@ def test_tasks_build_nothing_and_say_that_the_build_is_old(
     for node in NODES:
         cluster.ask("scontrol", "update", f"NodeName={node}", "State=RESUME")
     lines, said = finish(run)
-    assert told(lines) == Counter({"error": 2})
+    assert verdicts(lines) == Counter({"error": 2})
     expected = f"{standin_build} is not made from the sources in {REPOSITORY}"
     assert expected in said
     assert expected in fault_of(store, "s0002").details[0]
@@ -233,11 +233,11 @@ def test_a_node_that_does_not_see_the_files_is_named_and_passed_over(
     script = f'mount -t tmpfs none {hidden} && exec "$@"'
     cluster.start_node("n1", ["unshare", "--mount", "sh", "-c", script, "sh"])
     try:
-        cluster.mend()
+        cluster.restore()
         lines, said = finish(start(store, standin_build, "units-per-task=1"))
     finally:
         cluster.end("n1")
-    assert told(lines) == Counter({"pass": 4})
+    assert verdicts(lines) == Counter({"pass": 4})
     assert "node n1" in said
     assert ("left no log" if what == "results" else "cannot see") in said
     assert "where all nodes see it" in said
@@ -263,7 +263,7 @@ def test_a_limit_on_submitted_jobs_is_kept(cluster: Cluster, start: Start, stand
     path = f"{tmp_path / 'bin'}:{cluster.environment['PATH']}"
     store = standins(tmp_path / "class", *(f"PASSES {number}" for number in range(4)))
     lines, _ = finish(start(store, standin_build, "units-per-task=1", PATH=path))
-    assert told(lines) == Counter({"pass": 4})
+    assert verdicts(lines) == Counter({"pass": 4})
     assert (tmp_path / "refused").read_text().startswith(f"{MAX_ARRAY}\n")
 
 
@@ -291,9 +291,9 @@ def test_without_slurm_it_says_so(start: Start, standin_build: Path, tmp_path: P
 def test_an_error_is_graded_again_and_a_score_is_not(start: Start, standin_build: Path, tmp_path: Path) -> None:
     store = standins(tmp_path / "class", "FAULTS", "PASSES 2")
     lines, _ = finish(start(store, standin_build, "retries=0"))
-    assert told(lines) == Counter({"error": 1, "pass": 1})
+    assert verdicts(lines) == Counter({"error": 1, "pass": 1})
     score = store.graded(unit("// PASSES 2\n")).read_bytes()
     lines, _ = finish(start(store, standin_build, "retries=0"))
-    assert told(lines) == Counter({"error": 1, "pass": 1})
+    assert verdicts(lines) == Counter({"error": 1, "pass": 1})
     assert graded(standin_build) == Counter({"FAULTS": 2, "PASSES 2": 1})
     assert store.graded(unit("// PASSES 2\n")).read_bytes() == score

@@ -131,7 +131,7 @@ def test_a_missing_barrier_is_drawn_as_a_race(tmp_path: Path) -> None:
     assert "RACE" in svg(trace)
 
 
-def test_adding_twice_is_told(tmp_path: Path) -> None:
+def test_adding_twice_is_noted(tmp_path: Path) -> None:
     trace = wrong(tmp_path, "02", ("s_xy[t - stride] + sum;", "s_xy[t - stride] + sum + sum;"))
     assert drawn(trace)[1][1] == "0…1+1"
     assert any(note.endswith("x0…x1 + x1: x1 counts twice") for note in trace.launches[0].notes)
@@ -143,7 +143,7 @@ def test_a_wrong_stride_leaves_gaps(tmp_path: Path) -> None:
     assert any(note.endswith("x0 + x2…x3: x1 is missing") for note in trace.launches[0].notes)
 
 
-def test_swapped_operands_are_told(tmp_path: Path) -> None:
+def test_swapped_operands_are_noted(tmp_path: Path) -> None:
     trace = wrong(tmp_path, "02", ("s_xy[t - stride] + sum;", "sum + s_xy[t - stride];"))
     assert drawn(trace)[1][1] == "1+0"
 
@@ -154,8 +154,8 @@ def test_a_fault_stands_below_what_came_before(tmp_path: Path) -> None:
     assert trace.failure is not None
     assert "read of 8 bytes outside shared array s_xy" in trace.failure.cause.actual
     assert trace.failure.cause.id == "bounds.shared"
-    told = plain(lines(trace, 80)).splitlines()
-    assert any(line.startswith("FAIL 02_kogge_stone: inclusive scan of affine maps") for line in told[-8:])
+    printed = plain(lines(trace, 80)).splitlines()
+    assert any(line.startswith("FAIL 02_kogge_stone: inclusive scan of affine maps") for line in printed[-8:])
 
 
 def test_a_loop_without_end_is_drawn_as_far_as_it_came(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_loop_without_end_is_drawn_as_far_as_it_came(tmp_path: Path) -> None:
 
 
 def test_what_the_compiler_drops_is_not_there(tmp_path: Path) -> None:
-    """A skeleton stores into shared memory what nobody reads."""
+    """A skeleton stores into shared memory what no thread reads."""
     text = find_lab("02").solution.read_text(encoding="utf-8")
     steps = text[text.index("  // >>> your code") : text.index("  // <<< your code")]
     trace = wrong(tmp_path, "02", (steps, ""))

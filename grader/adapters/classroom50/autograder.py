@@ -11,7 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 HOME = Path(os.environ.get("SCANLAB_HOME", "/opt/scanlab"))
 TIMEOUT = 3000
-"""Seconds; a job of GitHub Actions may take longer, but nobody waits."""
+"""Seconds; a job of GitHub Actions may take longer, but no student waits that long."""
 
 if __name__ == "__main__":
     command = [str(HOME / "grader/scanlab"), "inside", "classroom50", "--settings", str(HERE / "adapter.json")]

@@ -1,4 +1,4 @@
-"""What tells a student's copy of the kit from a whole one. Standard library only: the launcher asks as well."""
+"""What distinguishes a student's copy of the kit from a whole one. Standard library only: the launcher asks as well."""
 
 import json
 from collections.abc import Sequence

@@ -164,8 +164,8 @@ def list_labs() -> None:
     width = max(len(lab.name) for lab in labs)
     for lab in labs:
         broken = lab.broken()
-        told = "broken: it cannot be graded" if broken else f"{lab.rubric.title}: {lab.rubric.summary}"
-        print(f"{lab.name:<{width}}  {told}", flush=True)
+        description = "broken: it cannot be graded" if broken else f"{lab.rubric.title}: {lab.rubric.summary}"
+        print(f"{lab.name:<{width}}  {description}", flush=True)
         if broken:
             _complain(broken)
         elif not lab.source.exists():
@@ -234,8 +234,8 @@ def _sanitize(submission: "Submission", n: int | None, seed: int) -> tuple[list[
     for finding in findings:
         _print([(finding.text, "")])
     mistakes = [finding for finding in findings if finding.weight == "mistake"]
-    told = "nothing" if not findings else f"{len(mistakes)} mistakes" if len(mistakes) != 1 else "1 mistake"
-    _print([(f"compute-sanitizer ({', '.join(TOOLS)}) found {told}", "")])
+    found = "nothing" if not findings else f"{len(mistakes)} mistakes" if len(mistakes) != 1 else "1 mistake"
+    _print([(f"compute-sanitizer ({', '.join(TOOLS)}) found {found}", "")])
     return findings, not mistakes
 
 
@@ -326,7 +326,7 @@ def _grade_one_person(folder: Path, device: DeviceName, seed: int, json_file: Pa
     from scanlab.judging.plan import Options
 
     handed_in, absent = _submissions(folder)
-    broken = [told for one in (*handed_in, *absent) if (told := one.lab.broken())]
+    broken = [fault for one in (*handed_in, *absent) if (fault := one.lab.broken())]
     submissions, missing = ([one for one in some if not one.lab.broken()] for some in (handed_in, absent))
     options = Options(device.value, None, seed)
     graded = _grade(submissions, options)

@@ -40,13 +40,13 @@ def replacing(path: Path, *, is_lasting: bool = False) -> Iterator[BinaryIO]:
 def replace(path: Path, content: bytes | str, *, is_lasting: bool = False) -> None:
     """Write a whole file; a text as UTF-8. Raises OSError as `replacing` does.
 
-    What is no character, such as a byte of a file's name that is no UTF-8, becomes the escape that JSON has for it.
+    What is no character, such as a byte of a file's name that is not UTF-8, becomes the escape that JSON has for it.
     """
     with replacing(path, is_lasting=is_lasting) as file:
         file.write(content.encode(errors="backslashreplace") if isinstance(content, str) else content)
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what a killed process has left half written in a folder; nobody may be writing there."""
+    """Remove what a killed process has left half written in a folder; no process may be writing there."""
     for path in folder.glob(f".*{UNFINISHED}"):
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, such as what a program printed, made harmless for whoever reads it.
+"""Untrusted text, such as what a program printed, made harmless for whoever reads it.
 
 It may command a terminal, turn the line round so that what is read is not what is there, or be no text at all. Where
 people look for tricks they are spelled out; what goes into other people's files and terminals has them replaced.
@@ -42,7 +42,7 @@ LOST = "\N{REPLACEMENT CHARACTER}"
 
 
 def spelled_out(text: str) -> str:
-    """Return `text` with a visible sign for every character that is not seen, or turns others round, or is none."""
+    """Return `text` with a visible sign for every character that is invisible, turns others round, or is not valid."""
     return TRICKS.sub(_sign, text) if not (text.isascii() and text.isprintable()) else text
 
 

@@ -94,12 +94,12 @@ FOR_TESTS: tuple[Extra, ...] = (
 
 
 def may_install() -> bool:
-    """Return whether this process may install: it runs in the kit's own `.venv`, and nobody has forbidden it."""
+    """Return whether this process may install: it runs in the kit's own `.venv`, and it is not forbidden."""
     return not os.environ.get("SCANLAB_NO_SETUP") and environment.inside()
 
 
 def provide(extra: Extra, wanted_by: str) -> None:
-    """See to it that `extra` is here; where it is missing, install it and say so. `wanted_by` is for messages.
+    """Make sure that `extra` is here; where it is missing, install it and say so. `wanted_by` is for messages.
 
     Raises KitError, with the line to type, where it may not be installed or cannot be.
     """

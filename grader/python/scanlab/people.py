@@ -52,7 +52,7 @@ IDENTIFYING = frozenset((*ID_COLUMNS, *LOGIN_COLUMNS, *EMAIL_COLUMNS, *OTHER_COL
 """Columns of a roster that identify a person, by their `letters`; the surest first in each tuple."""
 
 PLATFORM_IDS = ("canvas_user", "moodle_participant", "gradescope_sid", "email", "github_login", "platform_user")
-"""What an export's metadata tells of a person, by its name in `records.Submission.metadata`."""
+"""What an export's metadata says of a person, by its name in `records.Submission.metadata`."""
 
 
 def folded(text: str) -> str:
@@ -101,22 +101,22 @@ def platform_ids(metadata: Mapping[str, str]) -> list[str]:
 class People:
     """All people that are known, and who is meant by an identifier."""
 
-    everybody: Sequence[Person]
+    persons: Sequence[Person]
     _by_identifier: Mapping[str, Sequence[Person]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         index: dict[str, list[Person]] = {}
-        for one in self.everybody:
+        for one in self.persons:
             for text in one.identifiers:
                 index.setdefault(text, []).append(one)
         object.__setattr__(self, "_by_identifier", index)
 
     def find(self, text: str) -> Sequence[Person]:
-        """Return everybody whose identifier `text` is: one person, none, or several whom it does not tell apart."""
+        """Return all whose identifier `text` is: one person, none, or several whom it does not distinguish."""
         return tuple(self._by_identifier.get(folded(text), ()))
 
     def __iter__(self) -> Iterator[Person]:
-        return iter(self.everybody)
+        return iter(self.persons)
 
     def __len__(self) -> int:
-        return len(self.everybody)
+        return len(self.persons)

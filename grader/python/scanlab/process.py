@@ -82,7 +82,7 @@ def reap_orphans(seconds: float = 0.3) -> None:
     """Collect processes that have ended and whose parents ended before them, so that their time is counted as ours.
 
     bubblewrap ends without waiting for the first process of its sandbox. For a process that adopts orphans
-    (PR_SET_CHILD_SUBREAPER) and runs nothing; in others there are none. Waits at most so long for one that is ending.
+    (PR_SET_CHILD_SUBREAPER) and runs nothing; in others there are none. Waits at most `seconds` for one that is ending.
     """
     deadline = time.monotonic() + seconds
     with suppress(ChildProcessError):
@@ -119,7 +119,7 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 class Interrupted(BaseException):
-    """Somebody asked this program to stop; `signal` is the signal's number."""
+    """This program was asked to stop; `signal` is the signal's number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)

@@ -1,6 +1,6 @@
-"""Folders for the moment, which vanish also when whoever made them is killed: whoever comes next removes them.
+"""Temporary folders, which vanish even when the process that made them is killed: the next process removes them.
 
-They lie in one folder a user, `scanlab-UID` in the folder for temporary files. Each is locked as long as its process
+They lie in one folder per user, `scanlab-UID` in the folder for temporary files. Each is locked as long as its process
 lives, and the kernel ends a lock with its process, however that ends. Standard library only.
 """
 
@@ -20,18 +20,18 @@ _swept: set[Path] = set()
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """Make an empty folder that nobody else may look into, and remove it afterwards.
+    """Make an empty folder that no other user may look into, and remove it afterwards.
 
     The first one in a process also removes those of processes that were killed. Raises KitError when it cannot be made.
     """
     try:
-        everybodys = _parent()
-        # Nobody may take a folder that is made, and not yet locked, for one that was left.
-        with _locked(everybodys):
-            if everybodys not in _swept:
-                _sweep(everybodys)
-                _swept.add(everybodys)
-            mine = Path(tempfile.mkdtemp(dir=everybodys))
+        shared = _parent()
+        # A folder that is made, and not yet locked, must not be taken for one that was left.
+        with _locked(shared):
+            if shared not in _swept:
+                _sweep(shared)
+                _swept.add(shared)
+            mine = Path(tempfile.mkdtemp(dir=shared))
             held = _open(mine)
             fcntl.flock(held, fcntl.LOCK_EX)
     except OSError as error:
@@ -44,7 +44,7 @@ def scratch() -> Iterator[Path]:
 
 
 def _parent() -> Path:
-    """Return this user's folder. In /tmp anybody may have made one of that name: it is not used."""
+    """Return this user's folder. In /tmp any user may have made one of that name: it is not used."""
     path = Path(tempfile.gettempdir()) / f"scanlab-{os.getuid()}"
     path.mkdir(mode=0o700, exist_ok=True)
     about = path.lstat()

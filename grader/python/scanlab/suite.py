@@ -60,13 +60,13 @@ def skips(results: Iterable[Mapping[str, str]]) -> list[str]:
     `results` are the lines of Meson's testlog.json. pytest names the cases that it skips with -rs; other tests begin
     such a line with "not run:".
     """
-    told = []
+    lines = []
     for result in results:
         found = SKIP_LINE.findall(result.get("stdout", ""))
         if result["result"] in SKIPPED and not found:
             found = ["it does not say why"]
-        told += [f"{_own_name(result['name'])}: {reason}" for reason in dict.fromkeys(found)]
-    return told
+        lines += [f"{_own_name(result['name'])}: {reason}" for reason in dict.fromkeys(found)]
+    return lines
 
 
 def _own_name(name: str) -> str:

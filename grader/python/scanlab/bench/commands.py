@@ -33,7 +33,7 @@ class ScansByDefault(TyperGroup):
     """A group in which `bench` without a command's name means `bench scans`."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
-        """Put the default command in front of what is none."""
+        """Put the default command in front of arguments that name none."""
         if args[:1] != ["--help"] and (not args or args[0] not in self.commands):
             args = ["scans", *args]
         return super().parse_args(ctx, args)

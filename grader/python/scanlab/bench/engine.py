@@ -27,7 +27,7 @@ FOLDER = "grader/vgpu/bench"
 TARGET = "bench-vgpu"
 TIMEOUT = 3600.0
 ROUNDS = 3
-"""So many times the two programs take turns."""
+"""How many times the two programs take turns."""
 NOTHING_TO_RUN_ON = 77
 
 PROTOTYPE_NS = {
@@ -39,7 +39,7 @@ PROTOTYPE_NS = {
     "warp_shuffle_scan": {"none": 8.8, "counters": 8.9, "race": 8.8, "both": 8.9},
     "divergent": {"none": 118.0, "both": 127.0},
 }
-"""What a prototype took: ns a simulated thread, by kernel and observers."""
+"""What a prototype took: ns per simulated thread, by kernel and observers."""
 PROTOTYPE_MILLION = {
     "kogge_stone_1024": {"none": 259, "both": 160},
     "kogge_stone_256": {"none": 244, "both": 156},
@@ -132,7 +132,7 @@ class NoPoclError(Exception):
 
 
 def bench_vgpu(options: Options, say: Callable[[str], None]) -> dict[str, Any]:
-    """Build and run the programs; return the result, as the JSON holds it. `say` is told what happens.
+    """Build and run the programs; return the result, as the JSON holds it. `say` is called with what happens.
 
     Raises UsageError for a filter that fits nothing, and KitError when a kernel's result is wrong.
     """
@@ -235,7 +235,7 @@ def _first_problem(error: ValidationError) -> str:
 
 
 def processor() -> str:
-    """Return the processor's name as Linux tells it."""
+    """Return the processor's name as Linux reports it."""
     try:
         found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), flags=re.MULTILINE)
     except OSError:
@@ -285,7 +285,7 @@ def summary(
 
 
 def _figures(rounds: Iterable[Times], threads: int) -> dict[str, Any]:
-    """Return minima and medians in ns a simulated thread: processor time, and on the clock."""
+    """Return minima and medians in ns per simulated thread: processor time, and on the clock."""
     every = list(rounds)
     cpu = [ns for times in every for ns in times.cpu_ns]
     wall = [ns for times in every for ns in times.wall_ns]

@@ -15,7 +15,7 @@ KINDS = (".svg", ".png")
 Quantity = Literal["speed", "time"]
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195")
-"""Told apart by those who see no red or no green too (after Okabe and Ito); the marker changes with the colour."""
+"""Distinguishable without red or green too (after Okabe and Ito); the marker changes with the colour."""
 MARKERS = "osD^vPX"
 BLACK, GREY, INK = "#000000", "#707070", "#222222"
 LABEL_GAP = 0.043
@@ -23,7 +23,7 @@ LABEL_GAP = 0.043
 
 
 def prepare(paths: Sequence[Path]) -> None:
-    """See to it that `draw` will be able to write `paths`; matplotlib is installed into .venv where it is missing.
+    """Make sure that `draw` can write `paths`; matplotlib is installed into .venv where it is missing.
 
     Raises UsageError for a file that is no picture, KitError when matplotlib is not there and cannot be installed.
     """

@@ -68,7 +68,7 @@ class Row(BaseModel):
 
 
 class DeviceFacts(BaseModel):
-    """The GPU; what it does not tell is 0 or empty."""
+    """The GPU; what it does not report is 0 or empty."""
 
     name: str
     multiprocessors: int = 0

@@ -108,7 +108,7 @@ def size_name(n: int) -> str:
 
 def _of(row: Row) -> str:
     if row.role == "copy" or (row.role == "file" and all(point.status != "ok" for point in row.points)):
-        return ""  # nobody knows what a file scans that never does it right
+        return ""  # what a file scans is unknown when no result of it is right
     return f"sections of {row.section:,}" if row.section else "the whole array"
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from scanlab.process import end_group, start_group
 
 START_LIMIT = 60.0
-"""Seconds that a program may take until it tells about its device: the first use of a GPU is slow."""
+"""Seconds that a program may take until it reports its device: the first use of a GPU is slow."""
 LINE_LIMIT = 1 << 20
 SAID_LIMIT = 4096
 
@@ -28,7 +28,7 @@ class NoAnswerError(TimerError):
 
 
 class Timer:
-    """A timer program that runs, and waits for its next line. `device` is what it told about the device."""
+    """A running timer program, which waits for its next line. `device` is what it reported about the device."""
 
     def __init__(self, command: Sequence[str]) -> None:
         """Start the program.
@@ -62,7 +62,7 @@ class Timer:
         end_group(self._process)
         for stream in (self._process.stdin, self._process.stdout, self._said):
             if stream is not None:
-                with suppress(OSError):  # a line that nobody reads any more
+                with suppress(OSError):  # a line that is no longer read
                     stream.close()
 
     def _answer(self, limit: float) -> dict[str, Any]:

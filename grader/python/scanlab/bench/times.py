@@ -29,7 +29,7 @@ TABLE_N = 10_000_000
 """The size of the main table."""
 SIZES = tuple(sorted({TABLE_N, *(1 << k for k in range(10, 31, 2))}))
 TRIAL_N = 100_003
-"""Each scan is tried with so many elements first: many sections and a partial one, and no time at all."""
+"""Each scan is tried with this many elements first: many sections and a partial one, in next to no time."""
 GRACE = 30.0
 """Seconds that a turn may take beyond what it was given."""
 STEEPEST = 2.5
@@ -40,7 +40,7 @@ STEEPEST = 2.5
 class Options:
     """What the command line chooses.
 
-    `n` is the size of the main table; one contender gets `seconds` a size, over `rounds` turns of at most `calls`
+    `n` is the size of the main table; one contender gets `seconds` per size, over `rounds` turns of at most `calls`
     timed calls each.
     """
 
@@ -155,16 +155,16 @@ def _about_device(device: Device) -> tuple[DeviceFacts, float | None]:
     except CompileError as error:
         raise KitError(f"the timer program {error.what}: {first_error(str(error))}") from error
     try:
-        told = timer.device
-        if told["status"] != "ok":
-            raise KitError(f"no GPU to measure: {told.get('text')}. Without one: grader/scanlab bench --device vgpu")
+        facts = timer.device
+        if facts["status"] != "ok":
+            raise KitError(f"no GPU to measure: {facts.get('text')}. Without one: grader/scanlab bench --device vgpu")
         empty = timer.ask("measure empty nothing 0 1 100 1", GRACE)
     except TimerError as error:
         raise KitError(f"the timer program {error}") from error
     finally:
         timer.close()
-    versions = {name: _release(told.pop(name, 0)) for name in ("runtime", "driver")}
-    return DeviceFacts(**told, **versions), median(empty["ms"]) if empty["status"] == "ok" else None
+    versions = {name: _release(facts.pop(name, 0)) for name in ("runtime", "driver")}
+    return DeviceFacts(**facts, **versions), median(empty["ms"]) if empty["status"] == "ok" else None
 
 
 def _release(number: int) -> str:
@@ -274,7 +274,7 @@ class _Measurement:
             _note(point, self._ask(runner, point.entry, point.n, self._options.calls, seconds))
 
     def _ask(self, runner: _Runner, entry: Entry, n: int, calls: int, seconds: float) -> dict[str, Any]:
-        """Have one turn measured; return the timer's answer, or one that says what is the matter."""
+        """Have one turn measured; return the timer's answer, or one that says what is wrong."""
         if runner.program is None:
             return {"status": "not_built", "text": runner.trouble}
         if runner.hopeless:

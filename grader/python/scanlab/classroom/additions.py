@@ -124,7 +124,7 @@ def _identity(file: HandedIn) -> Identity:
 
 
 def differences(known: Class, now: Class) -> list[str]:
-    """Return why `now` cannot be added to `known`, a line each: it is graded otherwise, or belongs to other people."""
+    """Return why `now` cannot be added to `known`, a line each: it is graded differently, or is other people's."""
     lines = [
         f"{what}: {_short(one)} then, {_short(other)} now"
         for what, one, other in (

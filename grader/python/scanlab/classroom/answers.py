@@ -1,7 +1,8 @@
 """`answers.toml`: what the kit has asked, and what a person has answered.
 
-A table a question, with the one key `answer`; what is written for each new question is commented out, so that nothing
-is answered by accident. An answer is applied once, kept in `class.json`, and from then on like anything that is graded.
+One table per question, with the one key `answer`; what is written for each new question is commented out, so that
+nothing is answered by accident. An answer is applied once, kept in `class.json`, and from then on like anything that is
+graded.
 """
 
 import hashlib
@@ -54,7 +55,7 @@ class Answered:
 
 
 def read_answers(path: Path) -> dict[str, Answer]:
-    """Return the answers of a file by their questions. Raises UsageError, with the line, for a file that is none."""
+    """Return the answers of a file by their questions. Raises UsageError, with the line, for an invalid file."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         tree = tomllib.loads(text)

@@ -34,7 +34,7 @@ class Attempts:
         return self._numbers[place] if str(place) in self._ignored else None
 
     def chosen(self, points: Sequence[float | None]) -> tuple[int, tuple[Attempt, ...]]:
-        """Return the place of the attempt that counts, and what is told of all (of a single one nothing).
+        """Return the place of the attempt that counts, and what is reported of all (nothing of a single one).
 
         `points` are the attempts' own, after deductions; None for one that is not graded.
         """
@@ -42,10 +42,10 @@ class Attempts:
         counts = int(counted.key) if counted else self.graded()[-1]
         if len(self.files) == 1:
             return counts, ()
-        told = []
+        reported = []
         for place, file in enumerate(self.files):
             why_not = self._ignored.get(str(place), f"the {self._rule.count} attempt counts")
-            told.append(
+            reported.append(
                 Attempt(
                     number=self._numbers[place],
                     name=file.name,
@@ -55,7 +55,7 @@ class Attempts:
                     reason="" if place == counts else why_not,
                 )
             )
-        return counts, tuple(told)
+        return counts, tuple(reported)
 
     def _tries(self, points: Sequence[float]) -> list[Try]:
         known = zip(points, self._times, self._numbers, strict=True)

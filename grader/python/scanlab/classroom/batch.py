@@ -180,12 +180,12 @@ class _Run:
                 running[unit] = workers.Worker(start, folder / f"{number:06}", environment, limit(unit))
             for unit, how in ended:  # only now: writing takes time in which no place should stand empty
                 self._ended(unit, how, is_grading)
-            self._tell(running, queue)
+            self._show(running, queue)
             select.select([*running.values()], [], [], REDRAW if running else 0)
             ended = [(unit, how) for unit, worker in running.items() if (how := worker.poll())]
             for unit, _ in ended:
                 del running[unit]
-        self._tell(running, queue)
+        self._show(running, queue)
 
     def go_elsewhere(self, executor: Executor) -> None:
         """Have every unit that is due graded by `executor`."""
@@ -230,7 +230,7 @@ class _Run:
             self.outcome.errors.append((unit, error))
         self.write_complete(self.whose[unit])
 
-    def _tell(self, running: dict[Unit, workers.Worker], queue: Sequence[Unit]) -> None:
+    def _show(self, running: dict[Unit, workers.Worker], queue: Sequence[Unit]) -> None:
         now = time.monotonic()
         self.state.running = [
             Running(unit.lab, self._people(unit), now - worker.began) for unit, worker in running.items()

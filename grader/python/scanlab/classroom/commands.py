@@ -76,9 +76,9 @@ def grade_a_class(request: Request) -> int:
         taken, gone = _answer(request, store, taken)
         taken, remarks = _apply_course(request, taken)
         _require_known(request.only, taken.taken_in)
-        _tell_intake(store, taken)
+        _report_intake(store, taken)
         if known is not None:
-            _tell_added(store, known, added)
+            _report_added(store, known, added)
         for remark in remarks:
             print(f"  {remark}", flush=True)
         if taken.taken_in != known:
@@ -95,9 +95,9 @@ def grade_a_class(request: Request) -> int:
             with Progress() as progress:
                 outcome = grade_class(store, taken.taken_in, settings, progress)
         except (Interrupted, errors.KitError):
-            _tell_stopped(request, store, taken.taken_in)
+            _report_stopped(request, store, taken.taken_in)
             raise
-    _tell_end(store, taken.taken_in, outcome)
+    _report_end(store, taken.taken_in, outcome)
     return errors.KIT_FAULT if outcome.errors else errors.PASSED
 
 
@@ -214,10 +214,10 @@ def _ask(store: "Store", taken_in: "Class") -> None:
 
 
 def _apply_course(request: Request, taken: "TakenIn") -> "tuple[TakenIn, list[str]]":
-    """Return the class with whom its course means, and with times, and what a person should know of both, a line each.
+    """Return the class with the students its course means, and with times; and remarks on both, a line each.
 
-    Raises UsageError where a table of the course means nobody, or several, a table of times cannot be read, and where a
-    grade depends on what nobody has decided.
+    Raises UsageError where a table of the course means no student, or several, where a table of times cannot be read,
+    and where a grade depends on what is not decided yet.
     """
     from scanlab.classroom.times import time_lines, with_times
     from scanlab.course import Course
@@ -232,8 +232,8 @@ def _apply_course(request: Request, taken: "TakenIn") -> "tuple[TakenIn, list[st
         remarks.append(f"nobody in this export is called so, of {them}: {_listed(unknown)}; --roster CSV checks them")
     found = Course.of(taken_in.course)
     if request.times or found.last_due_of_all():
-        taken_in, told = with_times(taken_in, found, request.pile, request.times)
-        remarks += [*told.lines(), *time_lines(taken_in, found)]
+        taken_in, times = with_times(taken_in, found, request.pile, request.times)
+        remarks += [*times.lines(), *time_lines(taken_in, found)]
     return replace(taken, taken_in=taken_in), remarks
 
 
@@ -267,14 +267,14 @@ def _require_known(only: Sequence[str], taken_in: "Class") -> None:
             raise errors.UsageError(f"--only {key}: no submission has that key{advice}")
 
 
-# ---- what a person is told -------------------------------------------------------------------------------------------
+# ---- what is printed -------------------------------------------------------------------------------------------------
 
 
 def _complain(text: str) -> None:
     print(f"scanlab: {text}", file=sys.stderr, flush=True)
 
 
-def _tell_intake(store: "Store", taken: "TakenIn") -> None:
+def _report_intake(store: "Store", taken: "TakenIn") -> None:
     """Print, before anything is graded, what was taken in, and what a person has to decide."""
     from scanlab.classroom.answers import NAME
     from scanlab.classroom.grading import units, units_of
@@ -303,16 +303,16 @@ def _tell_intake(store: "Store", taken: "TakenIn") -> None:
         if question.kind != "who" and not question.answer
     }
     if later := sorted(asked - pending.keys()):
-        told = f"{_count(len(later), 'later hand-in')} beside a grade, which stands until {answers} says more"
-        print(f"  {told}: {_listed(later)}")
+        head = f"{_count(len(later), 'later hand-in')} beside a grade, which stands until {answers} says more"
+        print(f"  {head}: {_listed(later)}")
     if claims := [one for one in taken_in.submissions if one.claims]:
-        told = [f"{one.key} ({_shown(one.origin)}) may be {_listed([*one.claims])}" for one in claims]
+        claimed = [f"{one.key} ({_shown(one.origin)}) may be {_listed([*one.claims])}" for one in claims]
         print(f"  {len(claims)} claimed: graded, and nobody's until {answers} says whose:")
-        _lines([f"  {line}" for line in told])
+        _lines([f"  {line}" for line in claimed])
     sys.stdout.flush()
 
 
-def _tell_added(store: "Store", known: "Class", added: "Added") -> None:
+def _report_added(store: "Store", known: "Class", added: "Added") -> None:
     """Print what a class that was begun before has got."""
     graded = sum(store.result(one.key).exists() for one in known.submissions if one.key not in added.again)
     more = f", {len(added.again)} handed in again" if added.again else ""
@@ -342,7 +342,7 @@ def _command(request: Request) -> str:
     return shlex.join([*words, "--resume"])
 
 
-def _tell_stopped(request: Request, store: "Store", taken_in: "Class") -> None:
+def _report_stopped(request: Request, store: "Store", taken_in: "Class") -> None:
     from scanlab.classroom.grading import units
 
     every = units(taken_in)
@@ -350,7 +350,7 @@ def _tell_stopped(request: Request, store: "Store", taken_in: "Class") -> None:
     _complain(f"{done} of {len(every)} files are graded and kept; to go on, type:\n  {_command(request)}")
 
 
-def _tell_end(store: "Store", taken_in: "Class", outcome: "Outcome") -> None:
+def _report_end(store: "Store", taken_in: "Class", outcome: "Outcome") -> None:
     from scanlab.classroom.progress import duration
 
     counts: Counter[str] = Counter()
@@ -360,12 +360,12 @@ def _tell_end(store: "Store", taken_in: "Class", outcome: "Outcome") -> None:
             counts[store.read_record(submission.key).verdict] += 1
         else:
             ungraded.append(submission.key)
-    told = ", ".join(
+    verdicts = ", ".join(
         f"{counts[name]} {name}"
         for name in ("pass", "fail", "timeout", "inconclusive", "pending", "error")
         if counts[name]
     )
-    print(f"graded {_count(sum(counts.values()), 'submission')}: {told or 'none'}")
+    print(f"graded {_count(sum(counts.values()), 'submission')}: {verdicts or 'none'}")
     share = outcome.cpu_seconds / outcome.seconds if outcome.seconds else 0
     print(
         f"  {_count(outcome.graded, 'file')} in {duration(outcome.seconds)}, {duration(outcome.cpu_seconds)} of "
@@ -373,7 +373,7 @@ def _tell_end(store: "Store", taken_in: "Class", outcome: "Outcome") -> None:
     )
     if ungraded:
         print(f"  not graded yet: {_listed(ungraded)}")
-    _tell_people(taken_in)
+    _report_people(taken_in)
     if outcome.errors:
         print(f"the kit failed to grade {_count(len(outcome.errors), 'file')}; --resume tries again:")
         _lines(
@@ -391,7 +391,7 @@ def _first_of(taken_in: "Class", sha256: str) -> str:
     return next(one.key for one in taken_in.submissions if any(file.sha256 == sha256 for file in one.files))
 
 
-def _tell_people(taken_in: "Class") -> None:
+def _report_people(taken_in: "Class") -> None:
     """Print what a person has to look at: what could not be taken, who is not known, who is missing."""
     costly = [
         f"{one.key}: {_problem(problem)}"
@@ -425,8 +425,8 @@ def _tell_people(taken_in: "Class") -> None:
         if taken_in.missing:
             print(f"handed nothing in ({len(taken_in.missing)}): {_listed([one.id for one in taken_in.missing])}")
         if taken_in.claimed:
-            told = _listed([one.id for one in taken_in.claimed])
-            print(f"no grade until it is said which submission is theirs ({len(taken_in.claimed)}): {told}")
+            waiting = _listed([one.id for one in taken_in.claimed])
+            print(f"no grade until it is said which submission is theirs ({len(taken_in.claimed)}): {waiting}")
     if taken_in.ignored:
         print(f"belongs to nobody ({len(taken_in.ignored)}):")
         _lines([_problem(problem) for problem in taken_in.ignored])

@@ -51,7 +51,7 @@ class DateError(ValueError):
 
 
 def order_of(texts: Iterable[str]) -> Order:
-    """Return which comes first in a column's dates such as 03/14/2027; empty where none tells, or they differ."""
+    """Return which comes first in a column's dates such as 03/14/2027; empty where none shows it, or they differ."""
     found: set[Order] = set()
     for text in texts:
         for first, _, second, _ in SLASHED.findall(_plain(text)[:LONGEST]):

@@ -166,10 +166,10 @@ def _counted(store: Store, taken_in: Class, submission: Submission, lab: str) ->
         grade = _graded(store, Unit(lab, file.sha256))
         at, beyond = file.submitted_at or submission.submitted_at, attempts.number_beyond(place)
         grades[place] = _after_deductions(grade, taken_in, submission, at, beyond)
-    counts, told = attempts.chosen(
+    counts, attempted = attempts.chosen(
         [grades[place].points if place in grades else None for place in range(len(attempts.files))]
     )
-    return grades[counts].model_copy(update={"attempts": told})
+    return grades[counts].model_copy(update={"attempts": attempted})
 
 
 def _after_deductions(

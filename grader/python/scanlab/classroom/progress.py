@@ -114,7 +114,7 @@ def _ordered(verdicts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def _processor_ticks() -> tuple[float, float] | None:
-    """Return the machine's busy and all processor time so far, where the system tells."""
+    """Return the machine's busy and all processor time so far, where the system reports it."""
     try:
         with open("/proc/stat", encoding="ascii") as file:  # noqa: PTH123
             numbers = [float(word) for word in file.readline().split()[1:9]]

@@ -47,7 +47,7 @@ class Student(Model):
     """What an export calls them beside all that: a platform's own number, say."""
 
     def person(self, *more: str) -> Person:
-        """Return who this is, with all that identifies them, and `more` that an export tells."""
+        """Return who this is, with all that identifies them, and `more` that an export gives."""
         return person(self.id, self.name, (self.email, self.login, *self.identifiers, *more), self.columns)
 
 
@@ -70,7 +70,7 @@ class HandedIn(Model):
     submitted_at: str | None = None
     """As `Submission.submitted_at`, where several were handed in at different times."""
     attempt: int | None = None
-    """Its number, where its name or the platform tells."""
+    """Its number, where its name or the platform gives it."""
     origin: str = ""
     """As `Submission.origin`: a group's file has one origin, and stands with each of its members."""
     taken_as: str = ""
@@ -85,7 +85,7 @@ class Problem(Model):
     reason: str
     """One clear line."""
     lab: str | None = None
-    """The lab that it costs, where that can be told."""
+    """The lab that it costs, where that is known."""
 
 
 class Candidate(Model):
@@ -118,15 +118,15 @@ class Question(Model):
 
 
 class Submission(Model):
-    """What one student, or somebody whom the roster does not know, has handed in."""
+    """What one student, or a person who is not on the roster, has handed in."""
 
     key: Key
     student: Student | None
-    """None: matches nobody on the roster, or there is no roster."""
+    """None: matches no student on the roster, or there is no roster."""
     origin: str
     """The folder's, file's or archive's name, for people."""
     submitted_at: str | None = None
-    """ISO 8601 with an offset, where the platform tells."""
+    """ISO 8601 with an offset, where the platform gives it."""
     attempt: int | None = None
     files: tuple[HandedIn, ...] = ()
     """Several files for one lab are attempts, the oldest first."""
@@ -164,7 +164,7 @@ class Class(Model):
     seed: int
     """Makes the data: secret, where a course says so."""
     labs: tuple[str, ...]
-    """The labs that everybody is graded on, in their order; a lab without a file counts 0."""
+    """The labs that all students are graded on, in their order; a lab without a file counts 0."""
     submissions: tuple[Submission, ...]
     missing: tuple[Student, ...] = ()
     """On the roster, and handed nothing in."""

@@ -61,7 +61,7 @@ class Store:
         write_atomically(self.class_file, dump(taken_in))
 
     def sweep(self) -> None:
-        """Remove the half-written files that a killed run has left; nobody else may be writing."""
+        """Remove the half-written files that a killed run has left; no other process may be writing."""
         for folder in (self.folder, *(self.folder / name for name in ("sources", "kept", "results"))):
             files.remove_unfinished(folder)
         for name in ("graded", "usage"):
@@ -95,7 +95,7 @@ class Store:
         return self.folder / "graded" / unit.lab / f"{unit.sha256}.json"
 
     def usage(self, unit: Unit) -> Path:
-        """Return where it is told what grading a unit took."""
+        """Return the file that says what grading a unit took."""
         return self.folder / "usage" / unit.lab / f"{unit.sha256}.json"
 
     def read_usage(self, unit: Unit) -> dict[str, float]:

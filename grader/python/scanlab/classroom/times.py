@@ -67,7 +67,7 @@ Sure = Callable[[Submission, HandedIn], datetime | None]
 
 
 @dataclass
-class Told:
+class TimeNotes:
     """What a person should know of the times."""
 
     sources: Counter[str] = field(default_factory=Counter)
@@ -80,30 +80,30 @@ class Told:
         return ([f"times of submission: {', '.join(counted)}"] if counted else []) + self.remarks
 
 
-def with_times(taken_in: Class, course: Course, pile: Path, wanted: Sequence[str]) -> tuple[Class, Told]:
+def with_times(taken_in: Class, course: Course, pile: Path, wanted: Sequence[str]) -> tuple[Class, TimeNotes]:
     """Return a class with the times that can be known, and what to say of them.
 
     `wanted` is what `--times` says: CSV files, `archive`, or both. Of several attempts at a lab only the newest gets a
-    time that its export does not tell: when the others came nothing says.
+    time that its export does not give: nothing says when the others came.
 
     Raises UsageError, with file and line, for a table that cannot be read, or names several people at once.
     """
-    told = Told()
+    notes = TimeNotes()
     tables = [Path(one) for one in wanted if one != ARCHIVE]
     ways: list[tuple[str, bool, Sure]] = [
-        (shown(path), True, _from_table(path, taken_in, course.zone, told)) for path in tables
+        (shown(path), True, _from_table(path, taken_in, course.zone, notes)) for path in tables
     ]
-    ways.append(("the roster's columns", False, _from_roster(taken_in, course.zone, told)))
+    ways.append(("the roster's columns", False, _from_roster(taken_in, course.zone, notes)))
     ways.append(("the member who handed in", False, _from_members(taken_in, tuple(ways))))
     if pile.is_dir():
         ways.append(("commits, whose time is their author's clock's", False, _from_git(pile)))
     if ARCHIVE in wanted:
         ways.append(("the files' own times", False, _from_files(pile, course.zone)))
-    submissions = tuple(_timed(one, ways, told) for one in taken_in.submissions)
-    return taken_in.model_copy(update={"submissions": submissions}), told
+    submissions = tuple(_timed(one, ways, notes) for one in taken_in.submissions)
+    return taken_in.model_copy(update={"submissions": submissions}), notes
 
 
-def _timed(submission: Submission, ways: Iterable[tuple[str, bool, Sure]], told: Told) -> Submission:
+def _timed(submission: Submission, ways: Iterable[tuple[str, bool, Sure]], notes: TimeNotes) -> Submission:
     newest = {file.lab: at for at, file in enumerate(submission.files)}
     files = list(submission.files)
     used: list[str] = []
@@ -117,9 +117,9 @@ def _timed(submission: Submission, ways: Iterable[tuple[str, bool, Sure]], told:
                 break
         else:
             before = submission.metadata.get("time_from")
-            told.sources["an earlier run" if before else "the export"] += of_export is not None
-    told.sources += Counter(used)
-    told.sources += Counter()  # without those of which there are none
+            notes.sources["an earlier run" if before else "the export"] += of_export is not None
+    notes.sources += Counter(used)
+    notes.sources += Counter()  # drops the sources whose count is 0
     if not used:
         return submission
     times = [file.submitted_at for file in files if file.submitted_at]
@@ -133,7 +133,7 @@ def _timed(submission: Submission, ways: Iterable[tuple[str, bool, Sure]], told:
 # ---- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _from_table(path: Path, taken_in: Class, zone: str, told: Told) -> Sure:
+def _from_table(path: Path, taken_in: Class, zone: str, notes: TimeNotes) -> Sure:
     rows = read_csv(path)
     at, header = next(((line, row) for line, row in rows if any(row)), (1, []))
     places = {letters(name): i for i, name in reversed([*enumerate(header)])}
@@ -166,7 +166,7 @@ def _from_table(path: Path, taken_in: Class, zone: str, told: Told) -> Sure:
         key = (found, _lab(name, path, line) if name else "")
         known[key] = max(moment, known.get(key, moment))
     if strangers:
-        told.remarks.append(f"{shown(path)} names {len(strangers)} who are not in this class: {_listed(strangers)}")
+        notes.remarks.append(f"{shown(path)} names {len(strangers)} who are not in this class: {_listed(strangers)}")
 
     def when(submission: Submission, file: HandedIn) -> datetime | None:
         student = submission.student
@@ -183,7 +183,7 @@ def _lab(name: str, path: Path, line: int) -> str:
         raise UsageError(f"{shown(path)}:{line}: {error}") from error
 
 
-def _from_roster(taken_in: Class, zone: str, told: Told) -> Sure:
+def _from_roster(taken_in: Class, zone: str, notes: TimeNotes) -> Sure:
     columns: dict[str, list[str]] = {}
     for student in taken_in.students():
         for name, cell in student.columns.items():
@@ -201,7 +201,7 @@ def _from_roster(taken_in: Class, zone: str, told: Told) -> Sure:
                 except DateError as error:
                     unreadable.append(f"{one.key}: {printable(cell)!r} {error}")
     if unreadable:
-        told.remarks.append(f"of the roster's times {len(unreadable)} cannot be read: {_listed(unreadable)}")
+        notes.remarks.append(f"of the roster's times {len(unreadable)} cannot be read: {_listed(unreadable)}")
     return lambda submission, _: times.get(submission.student.id) if submission.student else None
 
 
@@ -217,10 +217,10 @@ def _from_members(taken_in: Class, ways: Sequence[tuple[str, bool, Sure]]) -> Su
         for owner in (owner.removeprefix(SHARED) for owner in submission.owners if submission.group):
             for other, same in ((one, same) for one in of_owner[owner] for same in one.files if _is_same(same, file)):
                 earlier = datetime.fromisoformat(same.submitted_at) if same.submitted_at else None
-                told = next((moment for _, _, way in ways if (moment := way(other, same))), earlier)
-                if told and owner in other.owners:
-                    return told
-                theirs += [told] if told else []
+                moment_of_other = next((moment for _, _, way in ways if (moment := way(other, same))), earlier)
+                if moment_of_other and owner in other.owners:
+                    return moment_of_other
+                theirs += [moment_of_other] if moment_of_other else []
         return max(theirs, default=None)
 
     return when
@@ -258,7 +258,7 @@ def _folders(pile: Path) -> Iterator[Path]:
 
 
 def commit_time(repository: Path, name: str) -> datetime | None:
-    """Return when the last commit of HEAD that changed a file was made; None where git does not tell.
+    """Return when the last commit of HEAD that changed a file was made; None where git does not say.
 
     Whoever made the repository decides nothing but its objects: its settings and hooks are not read.
     """
@@ -371,7 +371,7 @@ def is_marked_late(submission: Submission | Mapping[str, str]) -> bool:
 def time_lines(taken_in: Class, course: Course) -> list[str]:
     """Return what to say of submissions without a time, a line each; none where no lab is ever due.
 
-    Raises UsageError where some are marked late, so that their grade depends on what nobody has decided.
+    Raises UsageError where some are marked late, so that their grade depends on what is not decided yet.
     """
     lines = []
     open_keys = without_time(taken_in, course)

@@ -1,7 +1,7 @@
 """Processes that grade one unit each: whatever happens to one costs nothing but its unit.
 
 A worker is a copy of this process (fork), in a session of its own, which starts within milliseconds. When this process
-dies, by whatever signal, its workers are told (SIGTERM) and end with all that they have started.
+dies, by whatever signal, its workers get a signal (SIGTERM) and end with all that they have started.
 """
 
 import ctypes
@@ -58,7 +58,7 @@ class Worker:
         parent = os.getpid()
         sys.stdout.flush()
         sys.stderr.flush()
-        # A signal between the fork and the next lines would find a worker that nobody knows, or a worker that takes
+        # A signal between the fork and the next lines would find a worker that is not registered yet, or one that takes
         # itself for its parent.
         held = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         try:
@@ -132,7 +132,7 @@ def end_orphans() -> None:
     try:
         children = [int(pid) for pid in Path("/proc/self/task", str(os.getpid()), "children").read_text().split()]
     except OSError:
-        return  # a kernel that does not tell
+        return  # a kernel that does not list them
     for pid in set(children) - known:
         with suppress(ProcessLookupError, PermissionError):
             group = os.getpgid(pid)

@@ -63,7 +63,7 @@ def check(
 
 
 def matched(read: "Read", roster: Path | None) -> "Course":
-    """Return the course with whom its tables of single students mean. Raises UsageError where that is nobody."""
+    """Return the course with the students whom its tables mean. Raises UsageError where one means none."""
     if roster is None:
         return read.course
     from scanlab.classroom.intake.roster import read_roster

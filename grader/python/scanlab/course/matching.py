@@ -1,7 +1,7 @@
-"""Whom the tables of course.toml about one student mean in a class: decided once, before anything is graded.
+"""Which students the [[student]] tables of course.toml mean in a class: decided once, before anything is graded.
 
-An identifier is looked for whole, whatever its case: any that the roster or the export knows. What nobody is called so
-is looked for as the part of an address before its @, and then as a name. Each counts where it is one person's alone.
+An identifier is looked up whole, whatever its case: any that the roster or the export knows. What matches none is
+looked up as the part of an address before its @, and then as a name. Each counts where it is one person's alone.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,15 +22,15 @@ MOST_LISTED = 5
 
 
 class Match:
-    """Everybody whom a class knows, and whom an entry of course.toml may mean."""
+    """All people whom a class knows, and whom an entry of course.toml may mean."""
 
     def __init__(self, students: Iterable[Student], submissions: Iterable[Submission] = ()) -> None:
         self._found: dict[int, Found] = {}
-        everybody: list[Person] = []
+        people: list[Person] = []
 
         def add(one: Person, found: Found) -> None:
             self._found[id(one)] = found
-            everybody.append(one)
+            people.append(one)
 
         theirs = {one.student.id: one for one in submissions if one.student}
         for student in students:
@@ -39,15 +39,15 @@ class Match:
         for one in submissions:
             if not one.student:
                 add(one.person(), ("submission", one.key))
-        self._people = People(everybody)
+        self._people = People(people)
         self._ways: Sequence[tuple[str, Callable[[str], Sequence[Person]]]] = (
             ("called", self._people.find),
-            ("with an address before whose @ stands", _index(everybody, _local_parts, folded)),
-            ("of the name", _index(everybody, _names, _name)),
+            ("with an address before whose @ stands", _index(people, _local_parts, folded)),
+            ("of the name", _index(people, _names, _name)),
         )
 
     def whom(self, text: str) -> tuple[Found | None, str]:
-        """Return whom an identifier means, and else why that is nobody, for a message."""
+        """Return whom an identifier means, or else why it means no student, for a message."""
         for how, find in self._ways:
             found = find(text)
             if len(found) == 1:
@@ -60,10 +60,10 @@ class Match:
 
 
 def _index(
-    everybody: Iterable[Person], texts_of: Callable[[Person], Iterable[str]], form: Callable[[str], str]
+    people: Iterable[Person], texts_of: Callable[[Person], Iterable[str]], form: Callable[[str], str]
 ) -> Callable[[str], Sequence[Person]]:
     index: dict[str, list[Person]] = {}
-    for one in everybody:
+    for one in people:
         for text in {form(text) for text in texts_of(one)} - {""}:
             index.setdefault(text, []).append(one)
     return lambda text: index.get(form(text), ())
@@ -90,11 +90,11 @@ def matched(
     is_whole: bool,
     place: Callable[[int], str],
 ) -> tuple[Course, list[str]]:
-    """Return the course with whom each of its tables about one student means, and what could not be found out.
+    """Return the course with the student whom each of its [[student]] tables means, and what could not be found out.
 
-    `is_whole` says that everybody is known: the roster was given. `place` gives a table's file and line.
+    `is_whole` says that all students are known: the roster was given. `place` gives a table's file and line.
 
-    Raises UsageError with a line for each table that means nobody, though everybody is known, or several, and for two
+    Raises UsageError with a line for each table that means no student, though all are known, or several, and for two
     about the same person.
     """
     match = Match(students, submissions)
@@ -135,7 +135,7 @@ def places_of(read: "Read | None") -> Callable[[int], str]:
 
 
 def in_class(taken_in: Class, read: "Read | None", *, has_roster: bool) -> tuple[Class, list[str]]:
-    """Return a class with whom its course means, and the tables of which that could not be found out, a text each.
+    """Return a class with the students whom its course means, and a text for each table whose student was not found.
 
     Raises UsageError as `matched` does.
     """
@@ -149,6 +149,6 @@ def in_class(taken_in: Class, read: "Read | None", *, has_roster: bool) -> tuple
 
 
 def as_written(view: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what class.json has of a course without whom it means: what course.toml says, to be compared."""
+    """Return what class.json has of a course, without the students found: what course.toml says, to be compared."""
     students = [{**terms, "found": None} for terms in view.get("students", ())]
     return {**view, "students": students} if view else {}

@@ -24,7 +24,7 @@ from scanlab.people import folded
 SCHEMA = "scanlab-course"
 Who = Student | Submission | Record | str | None
 """A student: their row of the roster, what they have handed in or got, or the id that course.toml gives them; None: any
-student of whom course.toml says nothing."""
+student whom course.toml does not mention."""
 
 
 class Model(BaseModel):
@@ -83,7 +83,7 @@ class Terms(Model):
     extensions: tuple[Extension, ...] = ()
     found: tuple[Literal["student", "submission"], str] | None = None
     """Whom it means in a class (`matching.py`): a student, by their id on the roster, or a submission that the roster
-    does not know, by its key. None: in no class, or nobody there."""
+    does not know, by its key. None: in no class, or no student there."""
 
     def means(self, who: Who) -> bool:
         """Return whether this is about a student. Without a class to look in, any identifier of theirs will do."""
@@ -160,7 +160,7 @@ class Course(Model):
     # ---- students ----------------------------------------------------------------------------------------------------
 
     def terms(self, student: Who) -> Terms | None:
-        """Return what holds for this student only; None: nothing. Of several tables about them all hold."""
+        """Return what holds for this student only; None: nothing. If several tables are about them, all hold."""
         about = [terms for terms in self.students if terms.means(student)]
         if len(about) < 2:
             return about[0] if about else None
@@ -213,7 +213,7 @@ class Course(Model):
     # ---- what may be seen --------------------------------------------------------------------------------------------
 
     def visibility(self, lab: str, check: str) -> Visibility:
-        """Return who sees a check's result. `build`, the check that a file compiles, everybody sees."""
+        """Return who sees a check's result. `build`, the check that a file compiles, is seen by all."""
         found = self.find(lab)
         return found.visibility.get(check, "visible") if found else "visible"
 

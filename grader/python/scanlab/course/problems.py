@@ -1,4 +1,4 @@
-"""What is wrong with a course.toml, told with its line and key, and with what is allowed."""
+"""What is wrong with a course.toml, reported with its line and key, and with what is allowed."""
 
 import difflib
 import re
@@ -46,7 +46,7 @@ class Problems:
             )
 
     def explain(self, error: ValidationError, at: Place, models: Iterable[type[BaseModel]] | None = None) -> None:
-        """Note what pydantic found below `at`; `models` know its keys, where the place does not tell."""
+        """Note what pydantic found below `at`; `models` know its keys, where the place does not show it."""
         for problem in error.errors():
             self.explain_one(problem, (*at, *problem["loc"]), models)
 
@@ -95,7 +95,7 @@ def unknown(place: Place, models: Iterable[type[BaseModel]] | None) -> str:
 
 
 def choice(value: Any, allowed: Iterable[str]) -> str:
-    """Return what to say of a word that is none of those allowed."""
+    """Return what to say of a word that is not one of those allowed."""
     words = list(allowed)
     near = difflib.get_close_matches(str(value), words, n=1, cutoff=0.5)
     guess = f"; did you mean {near[0]}?" if near else ""

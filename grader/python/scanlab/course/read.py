@@ -1,4 +1,4 @@
-"""Read course.toml. Everything that is wrong with it is told at once, each with its line and key."""
+"""Read course.toml. Everything that is wrong with it is reported at once, each with its line and key."""
 
 import difflib
 import zoneinfo
@@ -102,7 +102,7 @@ class _Reader:
         return Read(course, self.path, seed, secret, own, self.lines)
 
     def _checks_alone(self) -> None:
-        """Look at the checks' own keys although something else is wrong: all is told at once."""
+        """Look at the checks' own keys although something else is wrong: all is reported at once."""
         labs = self.data.get("lab")
         for i, lab in enumerate(labs if isinstance(labs, list) else []):
             checks = lab.get("check") if isinstance(lab, dict) else None

@@ -1,4 +1,4 @@
-"""Secret seeds: what they may be, how they are made, and how somebody might write them."""
+"""Secret seeds: what they may be, how they are made, and how a student might write them."""
 
 import base64
 import hashlib
@@ -16,7 +16,7 @@ SMALLEST = 1 << 48
 
 
 def complaint(secret: str | int) -> str:
-    """Return why a secret seed is none, or an empty text."""
+    """Return why a secret seed is not valid, or an empty text."""
     if isinstance(secret, bool) or (isinstance(secret, int) and secret < SMALLEST):
         return f"too easy to guess: a number of at least {SMALLEST} (2^48), or a text of {SHORTEST} characters"
     if isinstance(secret, str) and len(set(secret.strip())) < SHORTEST // 2:
@@ -33,7 +33,7 @@ def class_seed(secret: str | int) -> int:
 
 
 def random_seed() -> int:
-    """Return a class's own seed, which nobody knows and which cannot be tried out."""
+    """Return a class's own seed, which is known to no one and cannot be found by trying."""
     return secrets.randbits(64) | SMALLEST
 
 

@@ -64,17 +64,17 @@ class Sight:
 
         The points stay what they are: they are the student's.
         """
-        told = self.discreet(lab, result)
-        checks = tuple(check for check in told.checks if self.shows(lab, check.name))
+        discreet = self.discreet(lab, result)
+        checks = tuple(check for check in discreet.checks if self.shows(lab, check.name))
         shown = {check.name for check in checks}
         findings = tuple(
             one.model_copy(update={"checks": names})
-            for one in told.findings
+            for one in discreet.findings
             if (names := tuple(name for name in one.checks if name in shown))
         )
-        # Of the findings that the judge counts and leaves out, nobody knows whose they are.
-        total = told.findings_total if len(checks) == len(told.checks) else len(findings)
-        return told.model_copy(update={"checks": checks, "findings": findings, "findings_total": total})
+        # The findings that the judge counts and leaves out may belong to any check.
+        total = discreet.findings_total if len(checks) == len(discreet.checks) else len(findings)
+        return discreet.model_copy(update={"checks": checks, "findings": findings, "findings_total": total})
 
 
 def _without_titles(check: CheckResult, titles: Collection[str]) -> CheckResult:

@@ -7,7 +7,7 @@ from scanlab.classroom.records import Class, Verdict
 from scanlab.classroom.store import Store, Unit
 
 Done = Callable[[Unit, Verdict], None]
-"""Is told of each unit when its result is in the results folder; called in the caller's thread."""
+"""Called for each unit when its result is in the results folder, in the caller's thread."""
 
 
 class Executor(Protocol):

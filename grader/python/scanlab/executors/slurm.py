@@ -28,9 +28,10 @@ from scanlab.judging.toolchain import toolchain
 from scanlab.process import Interrupted
 
 LEAST_UNITS, MOST_UNITS = 4, 32
-"""A task has so many units where the user does not say: starting one takes about as long as grading one."""
+"""A task has this many units, at least and at most, where the user does not say: starting one takes about as long as
+grading one."""
 LOG_LINES = 6
-"""So many lines of a lost task's log are told."""
+"""At most this many lines of a lost task's log are shown."""
 LINE_LENGTH = 300
 NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,255}")
 WAITING = ("PENDING", "CONFIGURING")
@@ -85,9 +86,9 @@ class _Run:
     faults: dict[Unit, int] = field(default_factory=dict)
     """When an `error` that is no longer news was written, in nanoseconds."""
     dropped: list[Unit] = field(default_factory=list)
-    """Somebody has cancelled their tasks."""
-    told: set[str] = field(default_factory=set)
-    """The nodes that people have been told of."""
+    """Their tasks were cancelled by a user."""
+    reported: set[str] = field(default_factory=set)
+    """The nodes that were already reported."""
     keeps_logs: bool = False
 
 
@@ -190,7 +191,7 @@ class SlurmExecutor:
                     self._lost(run, task)
             if len(run.tasks) < before:
                 submit_at = ask_at = 0.0  # there may be room for more
-            self._tell(run)
+            self._show(run)
             if run.waiting or run.tasks:
                 time.sleep(self.pace.results)
 
@@ -260,7 +261,7 @@ class SlurmExecutor:
             charged = list(task.left)
             self._distrust(run, task, notice)
         else:
-            charged = []  # it was told that its time is over
+            charged = []  # it was warned that its time is over
         spared = [unit for unit in task.left if unit not in charged]
         again = []
         for unit in charged:
@@ -279,8 +280,8 @@ class SlurmExecutor:
         if NODE.fullmatch(node):  # it goes into a line of sbatch's
             run.jobs.exclude.add(node)
         fault = (notice.fault if notice else "") or _said(task) or _no_log(run, task)
-        if node not in run.told:
-            run.told.add(node)
+        if node not in run.reported:
+            run.reported.add(node)
             self.say(f"{fault}; its files go to other nodes")
 
     def _give_up(self, run: _Run, task: _Task, notice: Notice | None, unit: Unit) -> None:
@@ -304,7 +305,7 @@ class SlurmExecutor:
 
     # ---- people, and the end -----------------------------------------------------------------------------------------
 
-    def _tell(self, run: _Run) -> None:
+    def _show(self, run: _Run) -> None:
         states = Counter("wait" if task.state.state in WAITING else "run" for task in run.tasks.values())
         reasons = Counter(task.state.reason for task in run.tasks.values() if task.state.state in WAITING)
         why = next((f" ({reason})" for reason, _ in reasons.most_common(1) if reason not in ("", "None")), "")

@@ -24,7 +24,7 @@ from scanlab.on_demand import SUBMITIT, provide
 from scanlab.paths import ROOT, build_folder
 
 NOTICE_SECONDS = 120
-"""So long before its time limit a task is told to begin no further unit."""
+"""How long before its time limit a task is warned, so that it begins no further unit."""
 LIMIT_WORDS = ("job submit limit", "MaxSubmitJob", "too many", "Job count", "unable to accept job")
 """What sbatch says when there are too many jobs already, rather than something wrong with these."""
 

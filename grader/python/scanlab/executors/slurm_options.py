@@ -38,9 +38,9 @@ class SlurmOptions:
 
     units_per_task: int | None = None
     at_once: int = 256
-    """So many tasks of an array may run at the same time."""
+    """At most this many tasks of an array run at the same time."""
     retries: int = 2
-    """So often a unit is tried again when a task ended while it had it in hand."""
+    """How often a unit is tried again after a task has ended with it in hand."""
     minutes: int | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     """For submitit."""

@@ -1,4 +1,4 @@
-"""Ask Slurm, with its own commands, and without its accounting: what waits and runs, what it allows, end it all.
+"""Ask Slurm, with its own commands and without its accounting, what waits and runs and what it allows; and end jobs.
 
 submitit asks `sacct`, which a cluster without slurmdbd cannot answer: a task that was killed would never end. `squeue`
 always answers, and knows a task for some minutes after its end.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from scanlab.errors import KitError, UsageError
 
 SECONDS = 60.0
-"""So long one command may take."""
+"""How long one command may take."""
 ENDED = {
     *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED"),
     *("REVOKED", "TIMEOUT"),

@@ -1,6 +1,6 @@
 """What a Slurm task does on its node: look whether it can grade there, then grade its units one after the other.
 
-The unit in hand is told in a file, so that whoever watches knows what a task that was killed has lost: that unit only.
+The unit in hand is noted in a file, so that whoever watches knows what a task that was killed has lost: that unit only.
 """
 
 import ctypes
@@ -40,25 +40,25 @@ class Notice:
     unit: Unit | None = None
     """The one in hand."""
     fault: str = ""
-    """Why the task has ended, in one line, where it can tell."""
+    """Why the task has ended, in one line, where it is known."""
 
 
 class Notices:
-    """The files in which tasks tell what they have in hand: `slurm/tasks/ID.json` in the results folder."""
+    """The files in which tasks report what they have in hand: `slurm/tasks/ID.json` in the results folder."""
 
     def __init__(self, results: Path) -> None:
         self.folder = results / "slurm/tasks"
 
     def write(self, task: str, notice: Notice) -> None:
-        """Tell what a task does now. Raises KitError when the file cannot be written."""
+        """Report what a task does now. Raises KitError when the file cannot be written."""
         write_atomically(self._file(task), json.dumps(asdict(notice)) + "\n")
 
     def read(self, task: str) -> Notice | None:
-        """Return what a task has told last, or None."""
+        """Return what a task has reported last, or None."""
         with suppress(OSError, ValueError, TypeError, KeyError):
-            told: Mapping[str, Any] = json.loads(self._file(task).read_text(encoding="utf-8"))
-            unit = Unit(**told["unit"]) if told["unit"] else None
-            return Notice(str(told["node"]), unit, str(told["fault"]))
+            notice: Mapping[str, Any] = json.loads(self._file(task).read_text(encoding="utf-8"))
+            unit = Unit(**notice["unit"]) if notice["unit"] else None
+            return Notice(str(notice["node"]), unit, str(notice["fault"]))
         return None
 
     def drop(self, task: str) -> None:

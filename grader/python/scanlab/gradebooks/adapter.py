@@ -165,12 +165,12 @@ class Adapter:
     files: Callable[[Settings, str], Files]
     is_archive: bool = False
     """One zip is uploaded; else the folder's parts go to different places."""
-    tells_who_and_when: bool = False
+    reports_who_and_when: bool = False
     """It says who hands in, and when; else late work and exceptions are its own business."""
 
 
 ADAPTER: dict[str, Adapter] = {
-    "gradescope": Adapter(_gradescope, is_archive=True, tells_who_and_when=True),
+    "gradescope": Adapter(_gradescope, is_archive=True, reports_who_and_when=True),
     "autolab": Adapter(_autolab),
     "prairielearn": Adapter(_prairielearn),
     "classroom50": Adapter(_classroom50),
@@ -191,9 +191,9 @@ def part_of_course(course: Course, platform: str, labs: Sequence[str]) -> Course
         raise UsageError(f"--lab {missing[0]}: the course has {', '.join(found)}")
     kept = tuple(found[lab] for lab in labs)
     if len({lab.weight for lab in kept}) > 1:
-        told = ", ".join(f"{lab.name} {lab.weight:g}" for lab in kept)
-        raise UsageError(f"these labs have different weights ({told}): make an adapter for each")
-    if ADAPTER[platform].tells_who_and_when:
+        weights = ", ".join(f"{lab.name} {lab.weight:g}" for lab in kept)
+        raise UsageError(f"these labs have different weights ({weights}): make an adapter for each")
+    if ADAPTER[platform].reports_who_and_when:
         return course.model_copy(update={"labs": kept})
     plain = {"due": None, "late": None, "attempts": Attempts()}
     return course.model_copy(update={"labs": tuple(lab.model_copy(update=plain) for lab in kept), "students": ()})

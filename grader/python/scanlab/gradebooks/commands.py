@@ -109,8 +109,8 @@ def export(
         said = (
             "reported as errors, without a score" if format_.shows_faults else "left out: no score is written for them"
         )
-        told = "".join(f"\n  {record.key}: {_why(record)}" for record in faulty)
-        _say(f"{len(faulty)} could not be graded by the kit's own fault, and are {said}{told}")
+        reasons = "".join(f"\n  {record.key}: {_why(record)}" for record in faulty)
+        _say(f"{len(faulty)} could not be graded by the kit's own fault, and are {said}{reasons}")
         _say("grade them again with --resume")
         raise typer.Exit(errors.KIT_FAULT)
 

@@ -1,4 +1,4 @@
-"""A CSV file whose cells are changed one at a time: every byte that nobody changes stays what it is."""
+"""A CSV file whose cells are changed one at a time: every other byte stays what it is."""
 
 import codecs
 from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ class Row:
 
 @dataclass
 class Sheet:
-    """A CSV file. Bytes that are no UTF-8 are kept as they are."""
+    """A CSV file. Bytes that are not UTF-8 are kept as they are."""
 
     mark: bytes
     """The byte order mark, if there is one."""

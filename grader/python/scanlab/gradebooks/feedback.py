@@ -1,4 +1,4 @@
-"""What a learner is told of a result, as plain text."""
+"""What a learner is shown of a result, as plain text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from scanlab.judging import report
 from scanlab.judging.result import CheckResult
 
 SHOWN_CAUSES = 3
-"""So many are told in full where all checks are told in one text."""
+"""At most this many are shown in full where all checks are in one text."""
 UNREAD = ("file", "archive")
 """What a result's finding is called when the file could not be read."""
 
@@ -38,8 +38,8 @@ class Line:
 def lines(record: Record, options: Options) -> Iterator[Line]:
     """Yield the checks of a submission that were run, in the labs' order."""
     for lab in record.labs:
-        told = options.sight.discreet(lab.lab, lab.result).checks if lab.result else ()
-        ran = [check for check in told if check.max_points > 0 or check.verdict != "skipped"]
+        checks = options.sight.discreet(lab.lab, lab.result).checks if lab.result else ()
+        ran = [check for check in checks if check.max_points > 0 or check.verdict != "skipped"]
         if not ran:
             yield Line(
                 lab.lab, "hand_in", "a file that can be graded", lab.points, lab.max_points, lab.verdict,
@@ -57,14 +57,14 @@ NOT_SHOWN = "checks that are not shown"
 
 
 def student_lines(record: Record, options: Options) -> Iterator[Line]:
-    """Yield the checks that everybody may see, and for the others of a lab one line: neither names nor how many.
+    """Yield the checks that all may see, and for the others of a lab one line: neither names nor how many.
 
     For platforms that show all that they are given, and whose score is the sum of the lines.
     """
     for _, group in groupby(lines(record, options), lambda line: line.lab):
-        told = list(group)
-        yield from (line for line in told if line.shown == "visible")
-        if others := [line for line in told if line.shown != "visible"]:
+        of_lab = list(group)
+        yield from (line for line in of_lab if line.shown == "visible")
+        if others := [line for line in of_lab if line.shown != "visible"]:
             points, most = (sum(getattr(line, name) for line in others) for name in ("points", "max_points"))
             passed = points >= most
             verdict = "pass" if passed else "fail"
@@ -82,41 +82,41 @@ def explain(lab: str, check: CheckResult) -> str:
 
 
 def causes(record: Record, options: Options) -> list[str]:
-    """Return why the first few checks did not pass, that everybody may see, and how many more there are."""
+    """Return why the first few of the checks that all may see did not pass, and how many more there are."""
     failed = [line for line in lines(record, options) if line.shown == "visible" and line.text]
     failed = [line for line in failed if line.verdict != "skipped"]
-    told = []
+    texts = []
     for line in failed[:SHOWN_CAUSES]:
-        told += ["", f"{line.lab[:2]} {line.title}: {line.verdict}", *(f"  {text}" for text in line.text.splitlines())]
+        texts += ["", f"{line.lab[:2]} {line.title}: {line.verdict}", *(f"  {text}" for text in line.text.splitlines())]
     if len(failed) > SHOWN_CAUSES:
-        told += ["", f"and {len(failed) - SHOWN_CAUSES} more checks; fix this first"]
-    return told
+        texts += ["", f"and {len(failed) - SHOWN_CAUSES} more checks; fix this first"]
+    return texts
 
 
 def overview(record: Record, options: Options) -> list[str]:
     """Return the lines about a whole submission: each lab's points, what was taken off, what could not be taken."""
-    told = []
+    texts = []
     for lab in record.labs:
         which = f" ({lab.which_attempt} counts)" if lab.which_attempt else ""
         title = f"{lab.lab}, {options.sight.course.lab(lab.lab).rubric.title}"
         points = "" if lab.verdict == "pending" else f", {number(lab.points)} of {number(lab.max_points)} points{which}"
-        told.append(f"{title}: {lab.verdict}{points}")
-        told += [f"  {number(-taken.points)}: {one_line(taken.reason)}" for taken in lab.deductions]
+        texts.append(f"{title}: {lab.verdict}{points}")
+        texts += [f"  {number(-taken.points)}: {one_line(taken.reason)}" for taken in lab.deductions]
         if lab.headline and lab.result is None:
-            told.append(f"  {one_line(lab.headline)}")
+            texts.append(f"  {one_line(lab.headline)}")
         if lab.not_run_points:
-            told.append(f"  not run here: checks worth {number(lab.not_run_points)} more points")
-    told += [f"taken: {one_line(line)}" for line in record.taken_as]
+            texts.append(f"  not run here: checks worth {number(lab.not_run_points)} more points")
+    texts += [f"taken: {one_line(line)}" for line in record.taken_as]
     if together := others(record):
-        told.append(f"handed in together with {one_line(', '.join(together))}")
+        texts.append(f"handed in together with {one_line(', '.join(together))}")
     known = {lab.headline for lab in record.labs}
     rest = [
         problem
         for problem in record.problems
         if problem.reason not in known and f"{problem.name}: {problem.reason}" not in known
     ]
-    told += [f"not taken: {one_line(problem.name)}: {one_line(problem.reason)}" for problem in rest]
-    return [options.sight.without_seed(line) for line in told]
+    texts += [f"not taken: {one_line(problem.name)}: {one_line(problem.reason)}" for problem in rest]
+    return [options.sight.without_seed(line) for line in texts]
 
 
 def is_unreadable(lab: LabGrade) -> bool:

@@ -66,9 +66,9 @@ def read_settings(path: Path) -> Settings:
 
 
 def grade(settings: Settings, hand_in: HandIn) -> tuple[Record, Options]:
-    """Grade a folder, and return what it got, and how to tell it.
+    """Grade a folder, and return what it got, and how to report it.
 
-    Raises KitError for the kit's own fault, in which case there is no score, and UsageError for a folder that is none.
+    Raises KitError for the kit's own fault, in which case there is no score, and UsageError for anything but a folder.
     """
     labs = [find_lab(lab).name for lab in settings.labs]
     files, problems, sources = take(hand_in.folder, labs)
@@ -109,8 +109,8 @@ def grade(settings: Settings, hand_in: HandIn) -> tuple[Record, Options]:
 
 def _fault(record: Record) -> str:
     causes = [cause for lab in record.labs if lab.result for cause in lab.result.kit_faults]
-    told = [line for cause in causes[:1] for line in (cause.headline, *cause.details)]
-    return "\n  ".join(["the kit's own fault, and no score", *map(one_line, filter(None, told))])
+    facts = [line for cause in causes[:1] for line in (cause.headline, *cause.details)]
+    return "\n  ".join(["the kit's own fault, and no score", *map(one_line, filter(None, facts))])
 
 
 def take(folder: Path, labs: Sequence[str]) -> tuple[tuple[HandedIn, ...], list[Problem], dict[str, bytes]]:

@@ -14,7 +14,7 @@ from scanlab.judging import report
 VALUE = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
 COUNTED = re.compile(r"\d+,\d+")
 MOST_LINES = 50
-"""So many reasons are listed; the others are counted."""
+"""At most this many reasons are listed; the others are counted."""
 
 Identity = Mapping[str, Sequence[str]]
 """What a submission may be called in each column of a gradebook, by the column's name."""
@@ -34,10 +34,10 @@ class Refusals:
         """Raise UsageError with all reasons, a line each, if there are any."""
         if not self.reasons:
             return
-        told = [f"{_some(who)}: {reason}" for reason, who in self.reasons.items()]
-        if len(told) > MOST_LINES:
-            told = [*told[:MOST_LINES], f"and {len(told) - MOST_LINES} more"]
-        raise UsageError("\n  ".join(["nothing is written:", *told]))
+        reasons = [f"{_some(who)}: {reason}" for reason, who in self.reasons.items()]
+        if len(reasons) > MOST_LINES:
+            reasons = [*reasons[:MOST_LINES], f"and {len(reasons) - MOST_LINES} more"]
+        raise UsageError("\n  ".join(["nothing is written:", *reasons]))
 
 
 def _some(names: Sequence[str], most: int = 5) -> str:
@@ -86,8 +86,8 @@ def match(
             owners[row.line] = record.key
             found[record.key] = row
         elif at:
-            told = " and ".join(str(line) for line in sorted(at))
-            refusals.add(record.key, f"lines {told} of {name} may be meant; name the identifying column with --match")
+            listed = " and ".join(str(line) for line in sorted(at))
+            refusals.add(record.key, f"lines {listed} of {name} may be meant; name the identifying column with --match")
         else:
             known = ", ".join(sorted({one_line(text) for _, text in names})) or "no identifier: not on the roster"
             refusals.add(record.key, f"{name} has no row for it ({known}); --without {record.key} leaves it out")
@@ -124,7 +124,7 @@ def put(sheet: Sheet, row: Row, column: int, points: float, comma: bool) -> bool
 
 def notes(changed: int, same: int, untouched: Sequence[str], column: str) -> list[str]:
     """Return what a person should know of a changed gradebook."""
-    told = [f"{column}: {changed} changed, {same} had these points already"]
+    found = [f"{column}: {changed} changed, {same} had these points already"]
     if untouched:
-        told.append(f"without a result, and left as they were: {_some(untouched, 20)}")
-    return told
+        found.append(f"without a result, and left as they were: {_some(untouched, 20)}")
+    return found

@@ -16,7 +16,7 @@ class Options:
     """What the command line says about an export; most formats need a few of these only."""
 
     sight: Sight = field(default_factory=Sight)
-    """What learners are not told."""
+    """What learners are not shown."""
     scale: Scale = "exact"
     column: str | None = None
     match: str | None = None
@@ -46,7 +46,7 @@ class Export:
     pending: tuple[Record, ...] = ()
     """Those that wait for a person's answer: never a score."""
     claimed: tuple[Student, ...] = ()
-    """On the roster, and of whom nobody has said yet which submission is theirs: never a score."""
+    """On the roster, and not known yet which submission is theirs: never a score."""
     excused: tuple[Record, ...] = ()
     """Those for whom none of the labs counts."""
     options: Options = Options()
@@ -71,7 +71,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Format:
-    """One format. It has `one` (a file a submission) or `whole` (a file for the class)."""
+    """One format. It has `one` (a file per submission) or `whole` (a file for the class)."""
 
     name: str
     one: Callable[[Record, Options], str] | None = None

@@ -16,7 +16,7 @@ from scanlab.paths import shown
 def select(store: Store, labs: Sequence[str], without: Sequence[str], options: Options) -> Export:
     """Return the records of a class with the chosen labs only (all without `labs`).
 
-    Raises UsageError for a folder that is none, a class that is not graded to its end, an unknown lab or key.
+    Raises UsageError for a folder without results, a class that is not graded to its end, an unknown lab or key.
     """
     taken_in = store.read_class()
     chosen = _labs(taken_in, labs)
@@ -43,7 +43,7 @@ def select(store: Store, labs: Sequence[str], without: Sequence[str], options: O
 
 
 def has_no_grade(record: Record) -> bool:
-    """Return whether a submission has no grade for anybody: the kit has failed, or an answer is waited for.
+    """Return whether a submission has no grade for any student: the kit has failed, or an answer is waited for.
 
     Of one that may be several people's, the platform's own number may still say whose row it is.
     """
@@ -68,7 +68,7 @@ def select_one(store: Store, key: str, labs: Sequence[str], options: Options) ->
 
 
 def others(record: Record) -> list[str]:
-    """Return the names of those with whom somebody has handed something in."""
+    """Return the names of those with whom this student has handed something in."""
     if record.group is None:
         return []
     own = record.student.name if record.student else record.metadata.get("member", "")

@@ -1,6 +1,6 @@
-"""A plain table for people and spreadsheets: CSV, UTF-8, a row a submission, and one for who handed nothing in.
+"""A plain table for people and spreadsheets: CSV, UTF-8, a row per submission and per student who handed nothing in.
 
-Where the course gives labs different weights there is a column more, `percent`: the labs' total by these weights.
+Where the course gives labs different weights there is one more column, `percent`: the labs' total by these weights.
 """
 
 import csv
@@ -55,13 +55,13 @@ def _row(record: Record, labs: Sequence[str], weighted_by: Course | None) -> lis
     for name in labs:
         lab = got.get(name)
         row += [lab.verdict, *_numbers(lab.verdict, lab.points, lab.max_points)] if lab else ["excused", "", ""]
-    told = [f"{problem.name}: {problem.reason}" for problem in record.problems]
-    told += [f"may be {name}: graded, and counts for nobody yet" for name in record.claims]
-    told += list(record.taken_as)
-    told += [f"together with {name}" for name in others(record)]
-    told += [lab.headline for lab in record.labs if lab.headline]
-    told += [f"{lab.lab}: {lab.which_attempt} counts" for lab in record.labs if lab.which_attempt]
-    return [*row, cell("; ".join(dict.fromkeys(told)))]
+    remarks = [f"{problem.name}: {problem.reason}" for problem in record.problems]
+    remarks += [f"may be {name}: graded, and counts for nobody yet" for name in record.claims]
+    remarks += list(record.taken_as)
+    remarks += [f"together with {name}" for name in others(record)]
+    remarks += [lab.headline for lab in record.labs if lab.headline]
+    remarks += [f"{lab.lab}: {lab.which_attempt} counts" for lab in record.labs if lab.which_attempt]
+    return [*row, cell("; ".join(dict.fromkeys(remarks)))]
 
 
 def _numbers(verdict: Verdict, points: float, most: float) -> list[str]:

@@ -1,4 +1,4 @@
-"""How gradebooks' files put texts and numbers, so that none of them does anything there."""
+"""How texts and numbers are written into gradebooks' files, so that none of them has an effect there."""
 
 import json
 import math

@@ -116,7 +116,7 @@ def _gives(folder: Path) -> bool:
 
 
 def _make(above: Path, limits: Limits) -> tuple[Path, int] | None:
-    """Return a new group's folder, and the lock that says that somebody has it."""
+    """Return a new group's folder, and the lock that says that it is in use."""
     folder = above / f"{PREFIX}{os.getpid()}-{next(_numbers)}-{time.monotonic_ns():x}"
     lock = -1
     try:

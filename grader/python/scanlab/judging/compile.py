@@ -6,7 +6,7 @@ linked from it is kept under the objects and libraries. So an entry never change
 others compile. Beside it lie the hashes of its files: one that a stopped machine has left in part is made again.
 
 What was compiled in the sandbox is kept apart from what was not: outside of it a file may have included anything. There
-every file has the same name, so that where it lies matters to nothing: who hands in a text that somebody else has
+every file has the same name, so that where it lies matters to nothing: who hands in a text that another has
 handed in gets the same object. An entry is a function of what its name is the hash of, and is put together here, from
 copies of what the compiler wrote: a file can spoil none but its own.
 """
@@ -44,9 +44,9 @@ SANDBOXED_SOURCE = Path("/submission/scan.cu")
 MAKING, LIST, SUMS = "making-", ".headers.json", "sums.json"
 """How what is not yet an entry begins, how the list of an object's headers ends, and a file with an entry's hashes."""
 CACHE_ENTRIES = 768
-"""So many objects, programs and lists are kept, of half a megabyte each: a class has six of each different file."""
+"""At most this many objects, programs and lists are kept, half a megabyte each: a class has six per different file."""
 YOUNG = 600.0
-"""Seconds after its last use in which an entry is not dropped: somebody may be about to run it."""
+"""Seconds after its last use in which an entry is not dropped: another process may be about to run it."""
 COMPILE_TIMEOUT = 300.0
 ELEMENT_FLAGS = {"float": (), "affine": ("-DSCANLAB_ELEMENT_AFFINE",)}
 DEVICE_FLAGS = {"vgpu": PTX_FLAGS, "gpu": ("-arch=native", "-lineinfo", "-cudart", "static")}
@@ -247,7 +247,7 @@ def build_runner(
 ) -> Path:
     """Compile a submission for one element and link it with the runner; return the program.
 
-    Whoever calls says whether the file is somebody else's and has to be compiled in the sandbox.
+    Whoever calls says whether the file is another user's and has to be compiled in the sandbox.
 
     Raises CompileError, also for a `#line` directive; ForbiddenHeaderError for code of a header whose name fits one of
     the patterns `forbidden` ("cub/*").
@@ -311,7 +311,7 @@ def _run(command: list[str], cwd: Path) -> None:
     if done.code is None:
         raise CompileTimeoutError(f"{tool} did not end within {COMPILE_TIMEOUT:.0f} s")
     if done.code != 0:
-        raise CompileError(_told(done.output) or f"{tool} failed with exit code {done.code} and no message")
+        raise CompileError(_message(done.output) or f"{tool} failed with exit code {done.code} and no message")
 
 
 SANDBOX_TIMEOUT = 8.0 * sandbox.COMPILER_CPU
@@ -338,7 +338,7 @@ def _run_sandboxed(
         raise KitError(f"{error.filename} is gone: start the command again with grader/scanlab") from error
     if done.code == 0:
         return
-    said = _told(done.output)
+    said = _message(done.output)
     if done.code is None:
         raise KitError(f"{tool} did not end within {SANDBOX_TIMEOUT:.0f} s: this machine is too busy")
     if done.code == -signal.SIGXCPU or CPU_LIMIT.search(done.output):
@@ -364,7 +364,7 @@ TEMPORARY = re.compile(r"/(?:tmpxft_[0-9a-f]{1,16}_[0-9a-f]{1,16}-\d{1,9}_|cc\w{
 """How the names of a compiler's own files begin, in their folder: differently each time."""
 
 
-def _told(output: str) -> str:
+def _message(output: str) -> str:
     """Return a compiler's message for people: whatever a file made it say, lines of a length that can be read."""
     text = WORD.sub(_without_temporary, cut(output.strip()))
     return "\n".join(cut(replaced(line), LONGEST_LINE) for line in text.splitlines())
@@ -381,8 +381,8 @@ def _without_temporary(word: re.Match[str]) -> str:
 def _outbox(entry: Path, *names: str) -> Iterator[Path]:
     """Make a folder into which a compiler in the sandbox may write, and copy what it was to make into `entry`.
 
-    Raises CompileError when it has made anything but plain files of these names. They are copied, so that nobody who
-    wrote there can change them afterwards.
+    Raises CompileError when it has made anything but plain files of these names. They are copied, so that the
+    compiler's processes cannot change them afterwards.
     """
     outbox = entry / "outbox"
     outbox.mkdir()
@@ -438,7 +438,7 @@ def _is_cuda(path: Path) -> bool:
 
 
 def _cache() -> Path:
-    """Return the cache's folder, which nobody else can write.
+    """Return the cache's folder, which no other user can write.
 
     What is in it is run, and a grade comes of it. Where others could have written, all of it is dropped. Raises
     KitError when it belongs to another user (but for root and whoever the kit belongs to), or cannot be made.
@@ -517,7 +517,7 @@ class _Making:
             with suppress(OSError):
                 self.folder.rename(entry)
                 return entry
-            if not _is_whole(entry):  # out of the way; nobody uses it
+            if not _is_whole(entry):  # out of the way; no process uses it
                 entry.rename(CACHE / f"{MAKING}broken-{os.urandom(8).hex()}")
                 self.folder.rename(entry)
         except OSError as error:

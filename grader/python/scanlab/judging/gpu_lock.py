@@ -39,11 +39,11 @@ def alone_on(device: Device) -> Iterator[None]:
 
 
 def _open(path: Path) -> int:
-    safe = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC  # no link is followed: the folder may be everybody's
+    safe = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC  # no link is followed: the folder may be open to all users
     try:
         try:
             return os.open(path, safe)
-        except FileNotFoundError:  # only now: in /tmp, Linux lets nobody create over another user's file
+        except FileNotFoundError:  # only now: in /tmp, Linux lets no user create over another user's file
             return os.open(path, safe | os.O_CREAT, 0o644)
     except OSError as error:
         raise KitError(f"cannot open {shown(path)}, the GPU's lock: {error.strerror}") from error

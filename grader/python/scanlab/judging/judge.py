@@ -35,9 +35,9 @@ from scanlab.scratch import scratch
 GRACE = 30.0
 """Seconds that the judge gets beyond its checks' own limits."""
 CLOCK_FACTOR = 4.0
-"""A check ends after so many times its limit, which is processor time, by the clock (`TimeLimit::clock_factor`)."""
+"""A check ends by the clock after this many times its limit, which is processor time (`TimeLimit::clock_factor`)."""
 MESSAGE_LINES = 40
-"""So many lines of a compiler's message are shown."""
+"""At most this many lines of a compiler's message are shown."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Submission:
     lab: Lab
     path: Path
     is_a_copy: bool = False
-    """Of a learner's lab: people are told of it as if it were the lab's own file, in which they look for it."""
+    """Of a learner's lab: it is reported as if it were the lab's own file, in which they look for it."""
 
     @property
     def name(self) -> str:
@@ -67,7 +67,7 @@ class Submission:
 def grade(
     submissions: Sequence[Submission], options: plans.Options, done: Callable[[LabResult], None] = lambda _: None
 ) -> list[LabResult]:
-    """Grade `submissions` side by side and return their results in the same order; `done` is told of each.
+    """Grade `submissions` side by side and return their results in the same order; `done` is called with each.
 
     A file that cannot be read or compiled is a `fail` like any other.
 
@@ -75,7 +75,7 @@ def grade(
     start no other program: whoever goes on has to grade in a process of its own.
     """
     for submission in submissions:
-        _ = submission.lab.rubric  # a broken lab.toml is told before anything is compiled
+        _ = submission.lab.rubric  # a broken lab.toml is reported before anything is compiled
     if options.is_sandboxed:
         sandbox.require()
     workers = os.cpu_count() or 1
@@ -168,7 +168,7 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) 
 
 
 def with_shown_paths(source: Path, name: str = "") -> Callable[[str], str]:
-    """Return what makes of a text one that names files as people do, which the compiler knows by their whole paths.
+    """Return a function that makes a text name files as people do, where the compiler has written whole paths.
 
     `source` is called `name`, if it has one, else as a learner would type it.
     """
@@ -201,8 +201,8 @@ def run_judge(plan: plans.Plan) -> LabResult:
     limit = longest(plan.limits.seconds, rounds)
     with scratch() as folder, sandbox.in_a_group(plan.launcher, plan.device) as launcher:
         plan_file, result_file = folder / "plan.json", folder / "result.json"
-        told = plan.model_copy(update={"launcher": launcher}).model_dump(mode="json")
-        plan_file.write_text(json.dumps(told))
+        document = plan.model_copy(update={"launcher": launcher}).model_dump(mode="json")
+        plan_file.write_text(json.dumps(document))
         judge = product("grader/autograder/judge-gpu" if plan.device == "gpu" else "grader/autograder/judge")
         command = [str(judge), "--plan", str(plan_file), "--result", str(result_file), "--die-with-parent"]
         try:
@@ -227,7 +227,7 @@ def run_judge(plan: plans.Plan) -> LabResult:
 
 
 def _read(file: Path) -> tuple[LabResult | None, str]:
-    """Return the judge's result, or None and why it is none."""
+    """Return the judge's result, or None and why there is none."""
     try:
         return LabResult.model_validate_json(file.read_bytes()), ""
     except OSError as error:
@@ -251,7 +251,7 @@ def failed(
     verdict: Literal["fail", "timeout", "error"] = "fail",
 ) -> LabResult:
     """Return the result of a submission that never reached the judge, in the judge's own form."""
-    lab, told = submission.lab, tuple(details)
+    lab, facts = submission.lab, tuple(details)
     finding = Finding(
         id=finding_id,
         weight="mistake",
@@ -262,11 +262,11 @@ def failed(
         kind="",
         block=None,
         parts=(),
-        facts=told,
-        details=told,
+        facts=facts,
+        details=facts,
         advice="",
         count=1,
-        text="\n  ".join([headline, *told]),
+        text="\n  ".join([headline, *facts]),
     )
     check = CheckResult(
         name="build",
@@ -282,7 +282,7 @@ def failed(
             expected="",
             actual="",
             where=None,
-            details=told,
+            details=facts,
             next=submission.again(options),
         ),
         counts=None,

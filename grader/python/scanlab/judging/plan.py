@@ -1,4 +1,4 @@
-"""The plan: what the judge is told to check, with every formula evaluated."""
+"""The plan: what the judge has to check, with every formula evaluated."""
 
 import math
 import random
@@ -54,8 +54,7 @@ class Options:
     seed: int = DEFAULT_SEED
     schedule: Schedule | None = None
     is_sandboxed: bool = False
-    """Compile and run in the sandbox: what other people have written, as opposed to one's own work on one's own
-    machine."""
+    """Compile and run in the sandbox: the work of others, as opposed to your own work on your own machine."""
 
     @property
     def is_narrow(self) -> bool:

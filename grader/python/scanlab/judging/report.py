@@ -18,9 +18,9 @@ STYLES = {
     "inconclusive": "yellow",
 }
 SHOWN_CAUSES = 3
-"""So many causes are shown in full; the others are counted."""
+"""At most this many causes are shown in full; the others are counted."""
 SHOWN_ADVICE = 2
-"""So much advice is shown to whom has passed."""
+"""At most this much advice is shown for a file that has passed."""
 HEADLINE = re.compile(r"(?P<word>[A-Z]{3,}(?: [A-Z]{3,})*)(?: \((?P<kind>[^)]*)\))?:? +(?P<rest>.*)", re.DOTALL)
 """A headline that names its own kind: `RACE (write-after-read): shared s_xy[5], kernel k`."""
 
@@ -57,11 +57,11 @@ def result_lines(result: LabResult, *, checks: bool) -> list[Line]:
 
 def _others(result: LabResult, failed: Iterable[CheckResult]) -> list[Finding]:
     """Return the mistakes that the device's checks have found and that are no check's cause."""
-    told = {_identity(check.findings[0]) for check in failed if check.findings}
+    reported = {_identity(check.findings[0]) for check in failed if check.findings}
     return [
         finding
         for finding in result.findings
-        if finding.weight == "mistake" and _is_of_device(finding) and _identity(finding) not in told
+        if finding.weight == "mistake" and _is_of_device(finding) and _identity(finding) not in reported
     ]
 
 
@@ -122,7 +122,7 @@ def _is_of_device(finding: Finding) -> bool:
 
 
 def _identity(finding: Finding) -> tuple[object, ...]:
-    """Return what two findings share that tell a learner the same."""
+    """Return what two findings share that say the same to a learner."""
     steps = [(part.does, part.file, part.line) for part in finding.parts]
     if any(part.who for part in finding.parts):
         steps = sorted(set(steps))  # groups of threads stand side by side
@@ -204,7 +204,7 @@ def where_text(where: Where | None) -> str:
 
 
 def table_rows(results: Iterable[LabResult]) -> list[tuple[str, str, str, str, str]]:
-    """Return a row a lab for the table that ends a grade: name, verdict, points, those not run here, seconds."""
+    """Return a row per lab for the table that ends a grade: name, verdict, points, those not run here, seconds."""
     return [
         (
             result.lab,

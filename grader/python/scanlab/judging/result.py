@@ -126,7 +126,7 @@ class Finding(Model):
 
 
 class SeenFinding(Finding):
-    """A finding with the names of the checks that came upon it."""
+    """A finding with the names of the checks that found it."""
 
     checks: tuple[str, ...]
 

@@ -1,13 +1,13 @@
 """The sandbox in which a class's files are compiled and run: bubblewrap, and `enter` inside it.
 
 A program in it sees the system's libraries, its own file and a scratch folder of a limited size, read-only but for that
-folder; no home, nothing of the kit or of other submissions, no network, no other process. It is nobody's user, has no
-rights, and limits on time, memory, processes, files and descriptors; and a cgroup where one can be had (`cgroup.py`),
-which bounds all of its memory. Elsewhere the judge looks at its processes' memory and page tables, and what is seen by
-nobody (maps of memory, pipes, names of files) is at most about 1 GiB. When it ends, or whoever started it does, all of
-its processes end.
+folder; no home, nothing of the kit or of other submissions, no network, no other process. It runs as a user of its own,
+without rights, under limits on time, memory, processes, files and descriptors; and in a cgroup where one can be had
+(`cgroup.py`), which bounds all of its memory. Elsewhere the judge looks at its processes' memory and page tables, and
+what it cannot see (maps of memory, pipes, names of files) is at most about 1 GiB. When it ends, or whoever started it
+does, all of its processes end.
 
-Root starts bubblewrap as root and lets `enter` become a user that nobody else is; anybody else gets a user namespace.
+Root starts bubblewrap as root and lets `enter` become a user of its own; any other user gets a user namespace.
 `grader/runner/enter.cpp` has what happens last, before the program begins.
 """
 
@@ -35,10 +35,10 @@ from scanlab.process import Finished, run_group
 from scanlab.scratch import scratch
 
 PROGRAM, STATUS = "{program}", "{status}"
-"""What the judge puts a runner's path and the number of its status descriptor in place of."""
+"""What the judge replaces by a runner's path and by the number of its status descriptor."""
 
 RUNNER_PROCESSES = 32
-"""At most so many maps of memory and open files has the kernel to keep, which only a cgroup counts."""
+"""This bounds the maps of memory and open files that the kernel has to keep, which only a cgroup counts."""
 GPU_PROCESSES = 64
 """NVIDIA's driver has threads of its own."""
 RUNNER_OPEN_FILES = 256
@@ -71,8 +71,8 @@ COMPILER_VARIABLES = ("NVCC_CCBIN", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 
 MANY_USERS, MANY = 0x7000_0000, 1 << 20
 FEW_USERS, FEW = 64_000, 1_000
-"""Numbers for users of one sandbox each: nobody else's where a machine has 2^32 of them; else from those at the end of
-the 65536 that a container has."""
+"""Numbers for users of one sandbox each: used by nothing else where a machine has 2^32 of them; elsewhere from those at
+the end of the 65536 that a container has."""
 
 _users = itertools.count()
 
@@ -88,7 +88,7 @@ class Ended:
 
 
 def require() -> None:
-    """See to it that programs can be run in the sandbox here: bubblewrap is installed where it may be.
+    """Make sure that programs can be run in the sandbox here: bubblewrap is installed where it may be.
 
     Raises KitError, one clear line with the next step, when they cannot.
     """
@@ -185,7 +185,7 @@ def run_compiler(
 def gpu_access() -> list[str]:
     """Return the mounts with which a program reaches NVIDIA's GPUs: their device files, and what the driver reads.
 
-    That is /proc of the sandbox's own processes and /sys, which tell of the machine (not of other users' files), and
+    That is /proc of the sandbox's own processes and /sys, which describe the machine (not of other users' files), and
     the driver's device files. Whoever has those can use the whole driver: the sandbox then protects files, processes
     and the network, and trusts the driver with the rest.
     """
@@ -239,7 +239,7 @@ def _scratch(size: int) -> list[str]:
 
 
 def _open_folders(folders: Sequence[Path]) -> list[str]:
-    """Return what makes empty folders with all above them, where anybody may go: bubblewrap's own are for root only."""
+    """Return what makes empty folders, and all above them, that any user may enter: bubblewrap's are for root only."""
     mine = [Path("/"), Path("/tmp")]
     wanted = {above for folder in folders for above in (folder, *folder.parents) if above not in mine}
     return [word for folder in sorted(wanted) for word in ("--perms", "0755", "--dir", str(folder))]
@@ -287,7 +287,7 @@ def _largest_user() -> int:
 
 
 def _check_readable(path: Path) -> None:
-    """Raise KitError when the sandbox's user, who is nobody, could not read a file that it is given."""
+    """Raise KitError when the sandbox's own user could not read a file that it is given."""
     if os.geteuid() == 0 and path.is_file() and not path.stat().st_mode & stat.S_IROTH:
         raise KitError(
             f"{shown(path)} cannot be read by the sandbox's user: chmod -R go+rX {shown(path.parent)}, then try again"
@@ -298,7 +298,7 @@ def _check_readable(path: Path) -> None:
 
 
 def _run(command_with: Callable[[str], list[str]], timeout: float) -> Ended:
-    """Run a command that is told the number of its status descriptor."""
+    """Run a command that gets the number of its status descriptor."""
     status, writer = os.pipe()
     try:
         command = command_with(str(writer))
@@ -317,7 +317,7 @@ def _run(command_with: Callable[[str], list[str]], timeout: float) -> Ended:
 
 
 def _with_signal(finished: Finished) -> int | None:
-    """Return the exit code, a signal as a negative number: bubblewrap tells it as a shell does."""
+    """Return the exit code, a signal as a negative number: bubblewrap reports it as a shell does."""
     code = finished.code
     return 128 - code if code is not None and 128 < code <= 128 + 64 else code
 
@@ -355,7 +355,7 @@ def _probe() -> None:
 
 
 def _cure(text: str) -> str:
-    """Return what lets the sandbox start, as far as this machine's settings tell."""
+    """Return what lets the sandbox start, as far as this machine's settings show."""
 
     def setting(name: str) -> str:
         with suppress(OSError):

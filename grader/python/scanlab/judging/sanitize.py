@@ -22,16 +22,16 @@ TOOLS = {
 }
 """compute-sanitizer's tools, the most basic first, with their options."""
 PRINTED = 100
-"""So many reports of a tool are read."""
+"""At most this many reports of a tool are read."""
 TIMEOUT = 120.0
 LARGEST_N = 1 << 14
 SIZES = 3
-"""Each entry is called with so many of its checks' sizes, the largest up to LARGEST_N: the tools are slow."""
+"""Each entry is called with this many of its checks' sizes, the largest up to LARGEST_N: the tools are slow."""
 NO_DEVICE = ("no CUDA-capable device", "Unable to find", "No attachable process")
 
 
 class ToolFinding(Finding):
-    """A finding with the name of the tool that came upon it."""
+    """A finding with the name of the tool that found it."""
 
     tool: str
 
@@ -94,13 +94,13 @@ def _report(tool: Path, name: str, options: Sequence[str], program: Sequence[str
         done = run_group([*command, *program], TIMEOUT)
         text = log.read_text(errors="replace") if log.exists() else ""
     if not text or any(words in text + done.output for words in NO_DEVICE):
-        told = (done.output.strip() or text.strip() or "it printed nothing").splitlines()[-1]
-        raise KitError(f"compute-sanitizer --tool {name} does not run here: {told}")
+        last = (done.output.strip() or text.strip() or "it printed nothing").splitlines()[-1]
+        raise KitError(f"compute-sanitizer --tool {name} does not run here: {last}")
     return text
 
 
 def _is_same(finding: Finding, known: Finding) -> bool:
-    """Return whether two tools tell of the same place: a fault that memcheck has named shows up in the others too."""
+    """Return whether two tools report the same place: a fault that memcheck has named shows up in the others too."""
 
     def places(each: Finding) -> list[tuple[str, int]]:
         return [(part.file, part.line) for part in each.parts]

@@ -125,7 +125,7 @@ def _access(record: Record, match: re.Match[str]) -> Finding:
 
 
 def _race(record: Record, match: re.Match[str]) -> Finding:
-    """Return the race between two lines. Which of the accesses came first is not told."""
+    """Return the race between two lines. Which of the accesses came first is not reported."""
     places = [(match["does"], match["place"])]
     count = 1
     for line in record.lines:

@@ -41,7 +41,7 @@ class PartOfLab(Lab):
         for check in reversed(lab.rubric.check):  # what a check needs comes before it
             if check.name in wanted and check.needs:
                 wanted.add(check.needs)
-        # What is right for floats and wrong for affine maps is told by comparing the two.
+        # What is right for floats and wrong for affine maps is detected by comparing the two.
         affine = {check.entry for check in lab.rubric.check if check.name in wanted and check.element == "affine"}
         wanted |= {
             check.name
@@ -64,7 +64,7 @@ class Program:
     verdicts: list[str]
     checks: list[str]
     finding: str = ""
-    """The id of the mistake that has to be told first; empty: any, or none of a program that passes."""
+    """The id of the mistake that has to be reported first; empty: any, or none of a program that passes."""
 
     @property
     def is_right(self) -> bool:
@@ -139,7 +139,7 @@ def _expectations(path: Path) -> list[re.Match[str]]:
 
 
 def sample(programs: Sequence[Program]) -> list[Program]:
-    """Return of the wrong programs of each lab one for each mistake that is told first, and every fourth right one.
+    """Return, of each lab's wrong programs, one for each mistake that is reported first, and every fourth right one.
 
     Right ones take longest, since every check is run. Grading all takes several times as long: what the kit's tests run
     is this.
@@ -155,7 +155,7 @@ def sample(programs: Sequence[Program]) -> list[Program]:
 
 
 def mistakes(result: LabResult) -> list[str]:
-    """Return the ids of the mistakes that a grade tells, the most basic first."""
+    """Return the ids of the mistakes that a grade reports, the most basic first."""
     return [finding.id for finding in result.findings if finding.weight == "mistake"]
 
 
@@ -172,13 +172,13 @@ def disappointments(program: Program, result: LabResult) -> list[str]:
             found.append(f"check {name}: {checks[name].verdict}")
         elif checks[name].verdict != "pass" and not checks[name].cause:
             found.append(f"check {name} gives no cause")
-    told = mistakes(result)
+    reported = mistakes(result)
     if program.is_right and result.points != result.max_points:
         found.append(f"{result.points} of {result.max_points} points")
-    if program.is_right and told:
-        found.append(f"a mistake is found: {told[0]}")
-    if program.finding and told[:1] != [program.finding]:
-        found.append(f"the first finding is {told[0] if told else 'none'}, expected {program.finding}")
+    if program.is_right and reported:
+        found.append(f"a mistake is found: {reported[0]}")
+    if program.finding and reported[:1] != [program.finding]:
+        found.append(f"the first finding is {reported[0] if reported else 'none'}, expected {program.finding}")
     return found
 
 
@@ -198,15 +198,15 @@ class Row:
 
     def add(self, program: Program, result: LabResult) -> None:
         """Count one program."""
-        told = mistakes(result)
+        found = mistakes(result)
         if program.is_right:
             self.right += 1
             self.accepted += result.verdict == "pass" and result.points == result.max_points
-            self.clean += not told
+            self.clean += not found
         else:
             self.wrong += 1
             self.rejected += result.verdict in program.verdicts
-            self.first += not program.finding or told[:1] == [program.finding]
+            self.first += not program.finding or found[:1] == [program.finding]
 
     def __add__(self, other: "Row") -> "Row":
         """Return the sums of both."""
@@ -221,9 +221,9 @@ class Row:
 def run_corpora(
     labs: Iterable[Lab], options: Options, done: Callable[[LabResult], None] = lambda _: None
 ) -> tuple[list[Row], list[str]]:
-    """Grade the wrong and the right programs of `labs`; return a row a lab, and what is not as expected, a line each.
+    """Grade the wrong and the right programs of `labs`; return a row per lab, and what is not as expected, a line each.
 
-    `done` is told of each graded file.
+    `done` is called for each graded file.
     """
     rows = {lab.name: Row(lab.name) for lab in labs}
     folders = [MUTANTS / name for name in rows] + [MUTANTS / CORRECT]

@@ -9,8 +9,9 @@
     …
 
 After a line `@@` come the lines of one place: those that begin with a space or `-` stand there, one after the other and
-nowhere else in the program; in their stead come those that begin with a space or `+`. Comments, empty lines and spaces
-count for nothing when the place is looked for, so that a program follows what is said and laid out anew in the other.
+nowhere else in the program; they are replaced by those that begin with a space or `+`. Comments, empty lines and spaces
+count for nothing when the place is looked for, so that a program still fits when comments and layout of the other
+change.
 """
 
 import re

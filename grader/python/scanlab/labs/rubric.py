@@ -43,7 +43,7 @@ class Table(BaseModel):
 
 
 class Limits(Table):
-    """What one check may use: processor time, warp instructions a launch, and bytes of output.
+    """What one check may use: processor time, warp instructions per launch, and bytes of output.
 
     By the clock it may take 4 times its seconds; on a GPU, by the clock alone, these.
     """
@@ -128,7 +128,7 @@ SHARES = ("warp_efficiency", "addition_efficiency")
 
 
 def limits(check: CountCheck, section: int, n: int) -> tuple[float | None, float | None]:
-    """Return between what a count has to be for n elements in sections of so many; None: no limit.
+    """Return the limits of a count for n elements in sections of `section`; None: no limit.
 
     Raises FormulaError where a formula has no value there.
     """

@@ -55,7 +55,7 @@ def regions(text: str) -> list[str]:
 
 
 def untouched(text: str) -> bool:
-    """Return whether a lab's file holds nothing but comments in its marked regions: nobody has begun with it."""
+    """Return whether a lab's file holds nothing but comments in its marked regions: it is as it was handed out."""
     found = regions(text)
     lines = [line.strip() for region in found for line in region.splitlines()]
     return bool(found) and all(not line or line.startswith("//") for line in lines)

@@ -21,7 +21,7 @@ from scanlab.paths import SOLUTIONS, shown
 MOST_CHANGED_LINES = 60
 """Lines that a solution may have which the one that it builds on has not, where its rubric has no `new_lines`."""
 SHOWN_LINES = 6
-"""So many lines of a difference are shown."""
+"""At most this many lines of a difference are shown."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ def verify(
 ) -> list[Verified]:
     """Verify `labs`; those that they build on are looked up in `ladder`, all labs in their order.
 
-    `done` is told of each graded file.
+    `done` is called for each graded file.
 
     Raises KitError where a rubric, a skeleton or a solution cannot be read, or the kit cannot grade.
     """

@@ -96,7 +96,7 @@ class CheckStat:
     points: float = 0.0
     """Summed up over all that handed the lab in."""
     obstacle: str = ""
-    """Why nobody's was run; empty where some were."""
+    """Why none was run; empty where some were."""
 
     def parts(self, handed_in: int) -> Sequence[tuple[str, int]]:
         """Return (kind, count): passed, failed, not reached, unclear; together all that handed the lab in."""
@@ -124,12 +124,12 @@ class LabStat:
     points: float = 0.0
     max_points: float = 0.0
     built: int = 0
-    """So many that reached the judge."""
+    """How many reached the judge."""
     checks: dict[str, CheckStat] = field(default_factory=dict)
 
     @property
     def has_unclear(self) -> bool:
-        """Return whether a check is neither passed nor failed for somebody whom the judge reached."""
+        """Return whether a check is neither passed nor failed for a student whom the judge reached."""
         return any(dict(check.parts(self.handed_in))["unclear"] for check in self.checks.values())
 
     @property
@@ -167,7 +167,7 @@ class FindingGroup:
 
 @dataclass(frozen=True)
 class Need:
-    """Somebody who needs help, and why."""
+    """A student who needs help, and why."""
 
     row: SubmissionRow
     reasons: Sequence[str]
@@ -223,6 +223,6 @@ class ClassPage:
 
     @property
     def unmatched(self) -> Sequence[SubmissionRow]:
-        """Return the submissions of nobody on the roster, where there is a roster."""
+        """Return the submissions that match no student on the roster, where there is a roster."""
         has_roster = any(row.is_known for row in self.rows) or bool(self.taken_in.missing)
         return [row for row in self.rows if not row.is_known] if has_roster else []

@@ -25,7 +25,7 @@ from scanlab.reports.class_model import (
     SubmissionRow,
     Time,
 )
-from scanlab.reports.findings import Told, name_of, told
+from scanlab.reports.findings import MergedFinding, merged_findings, name_of
 from scanlab.reports.likeness import HandIn, alike, identical, shape
 from scanlab.reports.rubrics import Rubrics
 from scanlab.reports.source import WHOLE, read_text, split
@@ -34,11 +34,11 @@ from scanlab.reports.text import field as one_line
 
 BINS = 10
 FINDINGS = 12
-"""So many kinds of mistakes are shown at once; the others are folded."""
+"""At most this many kinds of mistakes are shown at once; the others are folded."""
 EXAMPLES = 3
-"""So many lines that cause a finding are shown."""
+"""At most this many lines that cause a finding are shown."""
 LOW = 50.0
-"""Per cent of the points: who has less needs help."""
+"""Per cent of the points: a student with less needs help."""
 STUCK = 2
 """Labs with the same finding: its cause is not understood yet."""
 LARGEST_SHAPED = 200_000
@@ -115,7 +115,7 @@ class _Gathered:
         self.handed_in: list[HandIn] = []
         self.faults: list[tuple[str, str, str]] = []
         self.problems: list[tuple[str, Problem]] = []
-        self._told: dict[tuple[str, str], _Pile] = {}
+        self._piles: dict[tuple[str, str], _Pile] = {}
         self._stuck: dict[str, list[str]] = {}
         self._broken: dict[str, list[str]] = {}
         self._times: dict[tuple[str, str], list[Time]] = {}
@@ -135,11 +135,11 @@ class _Gathered:
                 continue
             self._file(record, grade.lab, grade.sha256)
             self._count(stat, grade, grade.result)
-            mistakes, advice = told(grade.result, self.rubrics.source(grade.lab))
+            mistakes, advice = merged_findings(grade.result, self.rubrics.source(grade.lab))
             for one in mistakes:
                 labs_of.setdefault(one.id, set()).add(grade.lab)
             for one in [*mistakes, *advice]:
-                pile = self._told.setdefault((one.weight, one.id), _Pile(one))
+                pile = self._piles.setdefault((one.weight, one.id), _Pile(one))
                 pile.add(record.key, grade.lab, one, self._lines_of(grade.sha256), self.rubrics.source(grade.lab))
             self._judged(record.key, grade.lab, grade.result)
         self._stuck[record.key] = [one for one, labs in sorted(labs_of.items()) if len(labs) >= STUCK]
@@ -183,7 +183,7 @@ class _Gathered:
 
     def groups(self, weight: str) -> list[FindingGroup]:
         """Return the findings of this weight, those of most students first."""
-        found = [pile.group() for (its, _), pile in self._told.items() if its == weight]
+        found = [pile.group() for (its, _), pile in self._piles.items() if its == weight]
         return sorted(found, key=lambda group: (-len(group.keys), group.id))
 
     def needs(self) -> list[Need]:
@@ -220,13 +220,13 @@ class _Gathered:
 class _Pile:
     """Gathers all that have one finding."""
 
-    def __init__(self, first: Told) -> None:
+    def __init__(self, first: MergedFinding) -> None:
         self.first = first
         self.keys: dict[str, None] = {}
         self.labs: set[str] = set()
         self.lines: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, LineExample]] = {}
 
-    def add(self, key: str, lab: str, one: Told, lines: Sequence[str], source: str) -> None:
+    def add(self, key: str, lab: str, one: MergedFinding, lines: Sequence[str], source: str) -> None:
         self.keys[key] = None
         self.labs.add(lab)
         marks = sorted({(mark.line, mark.role) for mark in one.marks if 1 <= mark.line <= len(lines)})

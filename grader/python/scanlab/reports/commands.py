@@ -37,7 +37,7 @@ def report(
     wanted = Wanted(tuple(dict.fromkeys(key or ())), class_only, after_due_date, traces)
     store = Store(results)
     if after_due_date:
-        _tell_open(store)
+        _report_open(store)
     made = make(store, folder, wanted, _progress if sys.stderr.isatty() else lambda _n, _of: None)
     if made.index:
         print(f"{shown(made.index)}: the class; it names students, so keep it to yourself")
@@ -47,8 +47,8 @@ def report(
         print(f"{shown(made.students[0].parent)}: {len(made.students)} pages, one to hand back to each student")
 
 
-def _tell_open(store: "Store") -> None:
-    """Say which labs somebody may still hand in, although the pages show what waits for the due date."""
+def _report_open(store: "Store") -> None:
+    """Say which labs a student may still hand in, although the pages show what waits for the due date."""
     from datetime import UTC, datetime
 
     from scanlab.course import Course

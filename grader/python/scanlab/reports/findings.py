@@ -37,7 +37,7 @@ def name_of(finding_id: str) -> str:
 
 @dataclass(frozen=True)
 class Mark:
-    """One line of the student's own file, and what somebody does there."""
+    """One line of the student's own file, and what a thread does there."""
 
     line: int
     role: Role
@@ -46,7 +46,7 @@ class Mark:
 
 
 @dataclass
-class Told:
+class MergedFinding:
     """A mistake or a piece of advice, with others like it merged."""
 
     id: str
@@ -56,7 +56,7 @@ class Told:
     advice: str
     marks: tuple[Mark, ...]
     checks: list[str]
-    """The names of the checks that came upon it."""
+    """The names of the checks that found it."""
     seen: int
     """How often, over all checks."""
     again: str = ""
@@ -66,19 +66,19 @@ class Told:
     number: int = 0
     """On the page, from 1; 0: it has none."""
     others: int = 0
-    """So many that differ in little were merged into it."""
+    """How many that differ little were merged into it."""
     name: str = field(init=False)
 
     def __post_init__(self) -> None:
         self.name = name_of(self.id)
 
 
-def told(result: LabResult, source: str) -> tuple[list[Told], list[Told]]:
+def merged_findings(result: LabResult, source: str) -> tuple[list[MergedFinding], list[MergedFinding]]:
     """Return the mistakes and the advice of a judge's result, the most basic first.
 
     `source` is what the result calls the student's file.
     """
-    merged: dict[object, Told] = {}
+    merged: dict[object, MergedFinding] = {}
     causes: dict[str, Cause] = {check.name: check.failure for check in result.checks if check.failure}
     for raw in result.findings:
         marks = marks_of(raw, source)
@@ -91,7 +91,7 @@ def told(result: LabResult, source: str) -> tuple[list[Told], list[Told]]:
             one.checks += [name for name in raw.checks if name not in one.checks]
             continue
         cause = next((causes[name] for name in raw.checks if name in causes and causes[name].id == raw.id), None)
-        merged[key] = Told(
+        merged[key] = MergedFinding(
             id=raw.id,
             weight=raw.weight,
             headline=one_line(raw.headline),
@@ -142,6 +142,6 @@ def _compilers(facts: Iterable[str], source: str) -> list[Mark]:
     return found
 
 
-def seen_text(one: Told) -> str:
+def seen_text(one: MergedFinding) -> str:
     """Return `seen 364 times`, or nothing when once."""
     return f"seen {count(one.seen, 'time')}" if one.seen > 1 else ""

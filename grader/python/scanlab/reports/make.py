@@ -20,7 +20,7 @@ MARK = '<meta name="generator" content="scanlab report">'
 """Stands near the beginning of every page, so that no other file is replaced by one."""
 MARK_WITHIN = 2000
 ALONE = 8
-"""From so many pages on they are made side by side."""
+"""From this many pages on they are made side by side."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Made:
 
 
 def make(store: Store, out: Path, wanted: Wanted, done: Callable[[int, int], None] = lambda _n, _of: None) -> Made:
-    """Write the pages into the folder `out`; `done` is told how many of how many students' pages there are.
+    """Write the pages into the folder `out`; `done` is called with how many of how many students' pages are written.
 
     Raises UsageError for an unknown key, a folder that cannot be used, or results that are not complete.
     """

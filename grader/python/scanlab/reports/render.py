@@ -79,5 +79,5 @@ def _environment() -> jinja2.Environment:
 
 
 def _shown(value: object) -> object:
-    """Make text that somebody else wrote harmless, wherever a template puts it; what is HTML already stays."""
+    """Make untrusted text harmless, wherever a template puts it; what is HTML already stays."""
     return spelled_out(value) if isinstance(value, str) and not isinstance(value, Markup) else value

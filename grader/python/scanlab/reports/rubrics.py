@@ -1,6 +1,6 @@
 """What the rubrics say, for pages: the course's where it has its own, else the kit's.
 
-A results folder may name a lab that this kit does not have any more; its pages are made all the same.
+A results folder may name a lab that this kit does not have any more; its pages are made nevertheless.
 """
 
 from scanlab.course import NO_COURSE, Course

@@ -10,17 +10,17 @@ from markupsafe import Markup
 
 from scanlab.foreign_text import spelled_out
 from scanlab.reports import tokens
-from scanlab.reports.findings import Role, Told
+from scanlab.reports.findings import MergedFinding, Role
 from scanlab.reports.text import LINE
 
 WHOLE = 600
-"""A file of at most so many lines is shown whole; of a longer one, its beginning and what is around marked lines."""
+"""A file of at most this many lines is shown whole; of a longer one, its beginning and what is around marked lines."""
 HEAD = 120
 AROUND = 8
 NOTES = 6
-"""So many notes stand under one line; the others are counted."""
+"""At most this many notes stand under one line; the others are counted."""
 MARKED = 60
-"""So many marked lines of a long file are shown."""
+"""At most this many marked lines of a long file are shown."""
 LARGEST_COLOURED = 200_000
 """Characters; what is longer is shown without colours."""
 LONGEST_COLOURED = 2000
@@ -41,7 +41,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the file, or with `left_out` a gap of so many lines."""
+    """A line of the file, or a gap of `left_out` lines."""
 
     number: int = 0
     code: Markup = field(default_factory=Markup)
@@ -87,13 +87,13 @@ def read_text(path: Path) -> tuple[str, int, str]:
     return text, len(data), "" if text.strip() else "it is empty"
 
 
-def listing(path: Path, told: Iterable[Told]) -> Listing:
-    """Return the file at `path`, with a note for each mark of what was told of it."""
+def listing(path: Path, findings: Iterable[MergedFinding]) -> Listing:
+    """Return the file at `path`, with a note for each mark of the findings about it."""
     text, size, trouble = read_text(path)
     if trouble:
         return Listing((), 0, size, trouble)
     lines = coloured(text)
-    notes = notes_by_line(told, len(lines))
+    notes = notes_by_line(findings, len(lines))
     rows: list[Row] = []
     last = 0
     for number in shown_numbers(len(lines), notes):
@@ -107,10 +107,10 @@ def listing(path: Path, told: Iterable[Told]) -> Listing:
     return Listing(rows, len(lines), size)
 
 
-def notes_by_line(told: Iterable[Told], lines: int) -> dict[int, list[Note]]:
+def notes_by_line(findings: Iterable[MergedFinding], lines: int) -> dict[int, list[Note]]:
     """Return the notes of each line that the file has; findings of one kind share a note."""
     gathered: dict[int, dict[tuple[Role, str], tuple[dict[int, None], dict[str, None]]]] = {}
-    for one in told:
+    for one in findings:
         for mark in one.marks:
             if 1 <= mark.line <= lines:
                 name = one.name if one.id != "compile" else ""
@@ -124,7 +124,7 @@ def notes_by_line(told: Iterable[Told], lines: int) -> dict[int, list[Note]]:
 
 
 def shown_numbers(lines: int, marked: Iterable[int]) -> list[int]:
-    """Return the numbers of the lines that are shown of a file with so many, rising."""
+    """Return the numbers of the lines that are shown of a file with that many, in rising order."""
     if lines <= WHOLE:
         return list(range(1, lines + 1))
     shown = set(range(1, HEAD + 1))

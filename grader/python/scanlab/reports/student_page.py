@@ -1,4 +1,4 @@
-"""What a student's page says: their own verdicts, findings and lines, and nothing of anybody else."""
+"""What a student's page says: their own verdicts, findings and lines, and nothing of other students."""
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from scanlab.course import Sight
 from scanlab.gradebooks.selection import others
 from scanlab.judging.result import CheckResult
 from scanlab.labs.rubric import CountCheck
-from scanlab.reports.findings import Told, told
+from scanlab.reports.findings import MergedFinding, merged_findings
 from scanlab.reports.pictures import Picture
 from scanlab.reports.rubrics import Rubrics
 from scanlab.reports.source import Listing, listing
@@ -17,9 +17,9 @@ from scanlab.reports.text import field, paragraph
 
 MISTAKES = 8
 ADVICE = 4
-"""So many are shown in full for a lab; the others are counted."""
+"""At most this many are shown in full for a lab; the others are counted."""
 STEPS = 3
-"""So many labs are named as the next to work on."""
+"""At most this many labs are named as the next to work on."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Gauge:
 
     @property
     def is_drawn(self) -> bool:
-        """Return whether a drawing tells anything: not where nothing was counted and nothing is allowed."""
+        """Return whether a drawing shows anything: not where nothing was counted and nothing is allowed."""
         return bool(self.value or self.low or self.high)
 
     def at(self, value: float) -> float:
@@ -65,12 +65,12 @@ class LabPart:
     handout: str
     checks: Sequence[CheckRow]
     hidden: int
-    """So many checks are not shown, with these points in all."""
+    """How many checks are not shown, and their points in all."""
     hidden_points: float
     hidden_max_points: float
-    mistakes: Sequence[Told]
+    mistakes: Sequence[MergedFinding]
     more_mistakes: int
-    advice: Sequence[Told]
+    advice: Sequence[MergedFinding]
     more_advice: int
     listing: Listing | None
     picture: Picture | None
@@ -176,7 +176,7 @@ def _lab(
     visible = result.checks if result else ()
     names = {check.name for check in visible}
     hidden = [check for check in grade.checks if check.name not in names]
-    mistakes, advice = told(result, rubrics.source(grade.lab)) if result else ([], [])
+    mistakes, advice = merged_findings(result, rubrics.source(grade.lab)) if result else ([], [])
     shown = [*mistakes[:MISTAKES], *advice[:ADVICE]]
     for number, one in enumerate(shown, 1):
         one.number = number

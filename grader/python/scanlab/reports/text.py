@@ -1,4 +1,4 @@
-"""How pages put texts and numbers: tricks spelled out, no floods. Escaping for HTML is the templates' work."""
+"""How pages write texts and numbers: tricks spelled out, no floods. Escaping for HTML is the templates' work."""
 
 import re
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""`scanlab trace`: run a kernel on inputs that can be told apart, and draw who read and wrote what, step by step."""
+"""`scanlab trace`: run a kernel on inputs that can be distinguished, and draw who read and wrote what, step by step."""

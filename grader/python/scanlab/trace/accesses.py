@@ -15,9 +15,9 @@ class Access(NamedTuple):
 
     does: str
     barriers: int
-    """So many of the block came before …"""
+    """How many of the block came before …"""
     warp_syncs: int
-    """… and so many of the warp since the last."""
+    """… and how many of the warp since the last."""
     thread: int
     array: int
     offset: int
@@ -55,7 +55,7 @@ class TracedLaunch(Model):
     """The place of each."""
     accesses: tuple[Access, ...]
     left_out: int
-    """So many more accesses were not recorded."""
+    """How many more accesses were not recorded."""
 
 
 class Accesses(Model):

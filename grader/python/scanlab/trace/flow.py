@@ -1,7 +1,7 @@
 """From accesses to a flow of values: which reads went into which write.
 
-The tracer (grader/tracer) tells what each thread has read and written, with the values. What a thread does in its
-registers nobody sees; but a value that it writes is a combination of values that it has read, and the elements are such
+The tracer (grader/tracer) reports what each thread has read and written, with the values. What a thread does in its
+registers is not seen; but a value that it writes is a combination of values that it has read, and the elements are such
 that only one combination fits. So the sources of a write are found by trying.
 """
 
@@ -16,15 +16,15 @@ from scanlab.trace.model import Place
 from scanlab.trace.sums import Decoder, Sum, Value, joined
 
 POISON = (0xFEFE_FEFE, 0xFFFF_FFFF)
-"""Words of memory that nobody has written, and of an output before the call."""
+"""Words of memory that no thread has written, and of an output before the call."""
 REMEMBERED = 24
-"""So many of the values that a thread has met are tried as parts of what it writes."""
+"""At most this many of the values that a thread has met are tried as parts of what it writes."""
 TOGETHER = 4
-"""Up to so many values that it has read since its last write are tried in every order."""
+"""Up to this many values that it has read since its last write are tried in every order."""
 THREES = 8
-"""So many of the latest are tried three at a time."""
+"""This many of the latest are tried three at a time."""
 TRIED = 2_000_000
-"""So many combinations are tried in one launch; after that a thread's latest reads are taken for the sources."""
+"""At most this many combinations are tried in one launch; then a thread's latest reads are taken for the sources."""
 
 Position = tuple[int, int]
 """An array's number, and the element."""
@@ -251,7 +251,7 @@ def _last_of_each(reads: Sequence[ReadFact]) -> list[ReadFact]:
 
 
 def is_poison(value: Value | None) -> bool:
-    """Return whether these are the bytes of memory that nobody has written."""
+    """Return whether these are the bytes of memory that no thread has written."""
     return value is not None and bool(value) and all(word == value[0] for word in value) and value[0] in POISON
 
 

@@ -67,7 +67,7 @@ class Write(Part):
     `runs` are the inputs that the value sums up, as pairs of the first and the last, in their order: [] is the
     identity, None no sum of inputs. Of a long sum they are the first 32. `text` says the same, or the number. `sources`
     are in the order of the addition; they are empty when the value has come by registers alone (a constant, a shuffle).
-    `adds` is true where the value is none of those that were read.
+    `adds` is true where the value is not one of those that were read.
     """
 
     id: int
@@ -83,7 +83,7 @@ class Write(Part):
 
 
 class Row(Part):
-    """What the shown positions of an array hold, from `first` on; None: nobody has written there yet."""
+    """What the shown positions of an array hold, from `first` on; None: not written yet."""
 
     array: str
     first: int

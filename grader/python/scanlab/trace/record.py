@@ -40,11 +40,11 @@ class Options:
     schedule: str = "lockstep"
     seed: int = 7
     is_sandboxed: bool = False
-    """The file is somebody else's: it is compiled and run in the sandbox."""
+    """The file is another user's: it is compiled and run in the sandbox."""
 
 
 def element_of(lab: Lab | None) -> str:
-    """Return the element that tells most: affine maps, where the lab's entries are made for them."""
+    """Return the element that shows most: affine maps, where the lab's entries are made for them."""
     return "affine" if lab is None or any(check.element == "affine" for check in lab.rubric.check) else "float"
 
 
@@ -73,16 +73,16 @@ def record(lab: Lab | None, path: Path, options: Options) -> Trace:
         "seconds": SECONDS,
         "warp_instructions": WARP_INSTRUCTIONS,
     }
-    told = _run(plan).with_files(with_shown_paths(path))
-    return make_trace(told, Decoder(elements, inputs), path, lab, options)
+    accesses = _run(plan).with_files(with_shown_paths(path))
+    return make_trace(accesses, Decoder(elements, inputs), path, lab, options)
 
 
-def make_trace(told: Accesses, decoder: Decoder, path: Path, lab: Lab | None, options: Options) -> Trace:
-    """Make a trace of what the tracer has told."""
+def make_trace(accesses: Accesses, decoder: Decoder, path: Path, lab: Lab | None, options: Options) -> Trace:
+    """Make a trace of what the tracer has recorded."""
     launches: list[Launch] = []
-    for number, raw in enumerate(told.launches, 1):
+    for number, raw in enumerate(accesses.launches, 1):
         if options.launch in (0, number):
-            launches.append(launch_of(raw, number, decoder, told.races, told.failure is not None))
+            launches.append(launch_of(raw, number, decoder, accesses.races, accesses.failure is not None))
     return Trace(
         lab=lab.name if lab else "",
         source=shown(path),
@@ -92,16 +92,16 @@ def make_trace(told: Accesses, decoder: Decoder, path: Path, lab: Lab | None, op
         block=options.block,
         schedule=options.schedule,
         launches=launches,
-        races=told.races,
-        failure=told.failure,
-        printed=told.printed,
-        notes=_notes(told, options, decoder),
+        races=accesses.races,
+        failure=accesses.failure,
+        printed=accesses.printed,
+        notes=_notes(accesses, options, decoder),
     )
 
 
-def _notes(told: Accesses, options: Options, decoder: Decoder) -> list[str]:
+def _notes(accesses: Accesses, options: Options, decoder: Decoder) -> list[str]:
     found = []
-    count = len(told.launches)
+    count = len(accesses.launches)
     if not count:
         found.append("no kernel was launched")
     elif options.launch > count:

@@ -12,7 +12,7 @@ from scanlab.trace.model import Array, Interval, Launch, Source, Write
 
 OUTPUT = "d_y"
 MOST_ROWS = 40
-"""So many steps of a launch are drawn: a loop without end has any number of them."""
+"""At most this many steps of a launch are drawn: a loop without end has any number of them."""
 
 
 @dataclass
@@ -212,7 +212,7 @@ class _Drawer:
 
 
 def _value(write: Write) -> tuple[str, str]:
-    """Return what tells values apart; a long sum's text does not."""
+    """Return what distinguishes values; a long sum's text does not."""
     return write.text, str(write.runs)
 
 

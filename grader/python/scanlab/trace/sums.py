@@ -1,4 +1,4 @@
-"""Inputs that can be told apart, and which of them a value sums up.
+"""Inputs that can be distinguished, and which of them a value sums up.
 
 Both elements form a group, in which a random product of few inputs is no other product but by a great coincidence. So
 `x2 + x3` is found by its value, wherever it stands: no program has to be believed.
@@ -21,9 +21,9 @@ SEED = 20220815
 SHOWN_RUNS = 2
 """A sum of more runs than these is cut off in text."""
 KEPT_RUNS = 32
-"""Of a longer sum only its beginning is known: a loop that adds again and again makes them as long as it likes."""
+"""Of a longer sum only its beginning is known: a loop that adds again and again makes them arbitrarily long."""
 SEARCHED = 2_000_000
-"""So many candidates are tried in one trace for values that are no run of neighbours."""
+"""At most this many candidates are tried in one trace for values that are no run of neighbours."""
 
 
 class Elements(ABC):
@@ -155,7 +155,7 @@ class Decoder:
 
     MOST_RUNS = 3
     TABLE = 256
-    """Up to so many inputs, all runs stand in a table."""
+    """Up to this many inputs, all runs stand in a table."""
 
     def __init__(self, elements: Elements, inputs: Sequence[Value]) -> None:
         self.elements = elements

@@ -14,7 +14,7 @@ from scanlab.trace.terminal import NOTHING, failure_lines
 INK, GREY, FAINT, THREAD = "#1f2933", "#66727f", "#97a3af", "#d3d9e0"
 BLUE, PALE = "#1f6fb2", "#e4f0fa"
 RED, PALE_RED = "#c62828", "#fdecea"
-"""Told apart without red and green: races are also thicker and dashed."""
+"""Distinguishable without red and green: races are also thicker and dashed."""
 
 LEFT, RIGHT, TOP = 128, 18, 16
 COLUMN, BOX, HEIGHT = 46, 41, 22

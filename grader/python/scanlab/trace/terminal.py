@@ -33,7 +33,7 @@ def lines(trace: Trace, width: int) -> list[Text]:
 
 
 def failure_lines(trace: Trace) -> list[tuple[str, str]]:
-    """Return how the call ended, as `check` would tell it, with styles."""
+    """Return how the call ended, as `check` would report it, with styles."""
     if trace.failure is None:
         return []
     cause = trace.failure.cause

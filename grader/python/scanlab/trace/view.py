@@ -14,12 +14,12 @@ from scanlab.trace.model import Array, Interval, Launch, Read, Row, Source, Writ
 from scanlab.trace.sums import Decoder
 
 MOST_POSITIONS = 32
-"""So many positions of an array are shown."""
+"""At most this many positions of an array are shown."""
 OUTPUT = "d_y"
 NOT_A_SUM = "?"
 """Stands where a value is no sum of inputs."""
 OLD = "old"
-"""Stands where memory that nobody has written was copied."""
+"""Stands where memory that no thread has written was copied."""
 LARGEST_NUMBER = 99_999
 """Larger ones are no counts, but other data."""
 SHOWN_ODDITIES = 5

@@ -1,4 +1,4 @@
-"""Read zip and tar archives that anybody may have made: no member is written anywhere, and no size or name is believed.
+"""Read zip and tar archives of unknown origin: no member is written anywhere, and no size or name is believed.
 
 Whatever is wrong with a member costs that member, with a line that says what; the others are read.
 """
@@ -57,7 +57,7 @@ class DamagedError(Exception):
 
 
 class TooMuchError(DamagedError):
-    """An archive that unpacks to more than anybody's work: a person need not open it either."""
+    """An archive that unpacks to more than any student's work: a person need not open it either."""
 
 
 class Budget:
@@ -155,7 +155,7 @@ def _listed(file: IO[bytes]) -> int:
 
 
 def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: Budget | None) -> Item:
-    """Return one member; without parts where there is nothing to tell of it."""
+    """Return one member; without parts where there is nothing to report of it."""
     parts, refused = safe_parts(info.orig_filename)
     if refused:
         return Item((), info.file_size, refused=refused, label=printable(info.orig_filename))

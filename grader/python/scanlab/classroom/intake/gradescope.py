@@ -24,14 +24,14 @@ class Submitter:
 
 @dataclass(frozen=True)
 class About:
-    """What is told of one submission; a group has several people."""
+    """What the metadata says of one submission; a group has several people."""
 
     people: tuple[Submitter, ...]
     submitted_at: str | None
 
 
 def read_metadata(data: bytes) -> dict[str, About]:
-    """Return what the file tells of each submission's folder.
+    """Return what the file says of each submission's folder.
 
     Raises UsageError when it is no such file.
     """

@@ -36,7 +36,7 @@ HEADERS: Mapping[str, str] = {
         "Nombre de usuario, Usuario, Nome utente, Nome de utilizador, Nome de usuário, Tên đăng nhập, Tên tài khoản"
     ),
 }
-"""German, French, Spanish, Italian, Portuguese and Vietnamese, by what the column tells."""
+"""German, French, Spanish, Italian, Portuguese and Vietnamese, by what the column holds."""
 OTHER_LANGUAGES: Mapping[str, tuple[str, ...]] = {
     role: tuple(letters(header) for header in headers.split(", ")) for role, headers in HEADERS.items()
 }

@@ -17,7 +17,7 @@ LARGEST_SOURCE = 1 * MIB
 LARGEST_ARCHIVE = 64 * MIB
 """Bytes of an archive inside the pile: one student's."""
 LARGEST_UNPACKED = 256 * MIB
-"""So much is unpacked of one student's archive before the rest is given up."""
+"""How much of one student's archive is unpacked before the rest is given up."""
 LARGEST_METADATA = 256 * MIB
 MOST_MEMBERS = 2_000
 """Files in one student's archive."""
@@ -29,7 +29,7 @@ DEEPEST = 24
 """Folders in folders."""
 LONGEST_NAME = 255
 SHOWN = 160
-"""So many characters of a name are shown."""
+"""At most this many characters of a name are shown."""
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".tar.zst", ".tzst")
 OTHER_ARCHIVES = (".rar", ".7z", ".gz", ".xz", ".bz2", ".zst", ".lz", ".cab")
@@ -56,13 +56,13 @@ class Item:
     data: bytes | None = None
     """Its bytes, for what is looked into (programs, metadata); None for anything else."""
     modified: float | None = None
-    """Seconds since 1970, where it is known. Used only to tell a newer attempt from an older one."""
+    """Seconds since 1970, where it is known. Used only to distinguish a newer attempt from an older one."""
     refused: str = ""
     """Why it is not taken, in a few words; empty for what is fine."""
     is_folder: bool = False
-    """An empty folder or archive: nothing else would tell that it is there."""
+    """An empty folder or archive: nothing else would show that it is there."""
     is_doubtful: bool = False
-    """It was refused, and a person could all the same make something of it: a damaged archive, say."""
+    """It was refused, but a person might still be able to use it: a damaged archive, say."""
     label: str = ""
     """What a member of an archive is called that has no place: its name was refused."""
 
@@ -90,7 +90,7 @@ def misleads(name: str) -> bool:
 def is_junk(parts: Parts, is_folder: bool = False) -> bool:
     """Return whether a file, or a folder, is what desktops and version control leave beside people's work.
 
-    What macOS puts beside a file begins with `._`; a folder of such a name is somebody's own.
+    What macOS puts beside a file begins with `._`; a folder of such a name is a student's own.
     """
     *around, name = (part.casefold() for part in parts)
     if is_folder:

@@ -23,7 +23,7 @@ ROLES: Mapping[str, Sequence[str]] = {
     "login": LOGIN_COLUMNS,
     "group": ["group", "groupname", "team", "teamname", "gruppe", "gruppenname"],
 }
-"""What a column is called, in small letters and digits only, by what it tells."""
+"""What a column is called, in small letters and digits only, by what it holds."""
 GITHUB_COLUMNS = ("githubusername", "github", "githublogin")
 CANVAS_COLUMNS = ("sisuserid", "sisloginid", "section")
 HEADER = "id,name,email,login"
@@ -97,7 +97,7 @@ class Roster:
         return [student] if all(who.is_called(word) or letters(word) in known for word in words) else []
 
     def agrees(self, platform: str, number: str, name: str) -> bool:
-        """Return whether somebody has this name, and the number as well where the roster has the platform's."""
+        """Return whether a student has this name, and the number as well where the roster has the platform's."""
         named = {student.id for student in self.by_name(name)}
         numbered = {student.id for student in self.by_number(platform, number)}
         return bool(named & numbered) if numbered else bool(named)
@@ -164,9 +164,9 @@ def read_groups(path: Path, roster: Roster) -> Roster:
         found = roster.by_number("canvas", canvas) if canvas else []
         found = found or _common(roster.exactly([cell]) for cell in cells) or _common(map(roster.by_name, cells))
         if len(found) != 1:
-            told = printable(", ".join(cells)) or "an empty row"
+            row = printable(", ".join(cells)) or "an empty row"
             why = "is nobody on the roster" if not found else "may be several on the roster"
-            raise UsageError(f"{shown(path)}:{line}: {told} {why}")
+            raise UsageError(f"{shown(path)}:{line}: {row} {why}")
         if (other := next((name for name, members in together.items() if found[0] in members), group)) != group:
             raise UsageError(f"{shown(path)}:{line}: {found[0].id} is in the group {printable(other)!r} already")
         together.setdefault(group, []).append(found[0])
@@ -198,7 +198,7 @@ def _table(path: Path, example: str) -> tuple[list[str], list[tuple[int, dict[st
 def read_csv(path: Path) -> list[tuple[int, list[str]]]:
     """Return the rows of a CSV file with the lines that they end in; `,`, `;` or tabs, UTF-8 or UTF-16.
 
-    Raises UsageError, one clear line, for a file that is none.
+    Raises UsageError, one clear line, for a file that is no CSV.
     """
     return _rows(path)
 
@@ -239,7 +239,7 @@ def _unique(names: Sequence[str]) -> list[str]:
 
 
 def _roles(names: Sequence[str]) -> dict[str, str]:
-    """Return which column tells what."""
+    """Return which column holds what."""
     roles: dict[str, str] = {}
     plain = {letters(name): name for name in reversed(names)}
     for role, known in ROLES.items():

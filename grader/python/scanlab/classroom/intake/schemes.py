@@ -84,7 +84,7 @@ class Handing:
 
     kind: str
     owner: str
-    """As whom the export knows it: the same for all that one person has handed in there, and for nobody else."""
+    """As whom the export knows it: the same for all that one person has handed in there, and for no one else."""
     origin: str
     """For people: as the pile calls it."""
     who: tuple[Who, ...] = ()
@@ -92,7 +92,7 @@ class Handing:
     files: list[Placed] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     refused: list[Placed] = field(default_factory=list)
-    """Those of which a person could make something, see `Item.is_doubtful`."""
+    """Those that a person might still be able to use, see `Item.is_doubtful`."""
     submitted_at: str | None = None
     metadata: dict[str, str] = field(default_factory=dict)
 
@@ -121,7 +121,7 @@ class Sorted:
 
 @dataclass(frozen=True)
 class Known:
-    """What helps to tell what kind of pile it is."""
+    """What helps to find out what kind of pile it is."""
 
     roster: Roster | None = None
     asked: Source | None = None
@@ -132,7 +132,7 @@ class Known:
     """Those who have handed something in before, as their export knows them."""
 
     def is_person(self, name: str) -> bool:
-        """Return whether a name of the pile is somebody's who is known."""
+        """Return whether a name of the pile belongs to a known student."""
         stem = name[: len(name) - len(suffix_of(name))]
         return owner_of_name(name) in self.owners or bool(self.roster and self.roster.by_stem(stem))
 
@@ -143,7 +143,7 @@ def owner_of_name(name: str) -> str:
 
 
 def _in_json(name: str) -> str:
-    """Return a name so that different ones stay different, though bytes that are no UTF-8 are spelled out."""
+    """Return a name so that different ones stay different, though bytes that are not UTF-8 are spelled out."""
     return name.replace("\\", "\\\\").encode("utf-8", "backslashreplace").decode()
 
 
@@ -204,7 +204,7 @@ def decide(tops: Sequence[str], known: Known) -> Source:
 def _prefix(tops: Sequence[str], roster: Roster) -> str:
     """Return what stands before the logins of at least two students, and of most repositories; empty: nothing does.
 
-    A login is compared whole: of `x-ann` nothing tells whether it is ann's in the assignment x, until others are there.
+    A login is compared whole: nothing shows whether `x-ann` is ann's in the assignment x, until others are there.
     """
     whose: dict[str, set[str]] = {}
     for top in tops:
@@ -236,7 +236,7 @@ def _unwrapped(items: Sequence[Item], labs: LabNames, known: Known) -> tuple[lis
 
 
 def _is_wrapper(items: Sequence[Item], labs: LabNames, known: Known) -> bool | None:
-    """Return whether one folder around all is surely nobody's own (True), only looks so (False), or is not (None)."""
+    """Return whether one folder around all is surely a wrapper (True), perhaps one (False), or none (None)."""
     plain = [item for item in items if item.parts and not (item.refused and len(item.parts) == 1)]
     tops = {item.parts[0] for item in plain}
     if len(tops) != 1 or any(len(item.parts) < 2 for item in plain):
@@ -253,7 +253,7 @@ def _is_wrapper(items: Sequence[Item], labs: LabNames, known: Known) -> bool | N
     if 2 * sum(known.is_person(_stem_of(name, labs)) for name in inner) > len(inner):
         return True
     if before:
-        return None  # a late pile of one student: its folders are nobody, unless something says so
+        return None  # a late pile of one student: its folders are no students, unless something says so
     if any(labs.of_folder(name) for name in inner):
         return None
     folders = {item.parts[1] for item in plain if len(item.parts) > 2 or item.is_folder or suffix_of(item.parts[1])}
@@ -315,7 +315,7 @@ class _Reader:
                 self._canvas_names.setdefault(readings[0].user, set()).add(readings[0].name)
 
     def read(self, item: Item) -> tuple[Handing, Placed] | None:
-        """Return whose an item is and its place in their submission; None: nobody's."""
+        """Return whose an item is and its place in their submission; None: no student's."""
         if not item.parts:
             return None
         top, rest, kind = item.parts[0], item.parts[1:], self.source.kind
@@ -374,7 +374,7 @@ def _is_file(item: Item) -> bool:
 
 def _of_canvas(top: str, name: str, user: str, is_late: bool) -> Handing:
     metadata = {"canvas_user": user, **({"late": "yes"} if is_late else {})}
-    # A user has one name in an export: who puts another's number into a name of their own is somebody else.
+    # A user has one name in an export: whoever puts another's number into a name of their own is another user.
     owner = " ".join(["canvas", user, *([name.casefold()] if name else [])])
     return Handing("canvas", owner, printable(top), (Who(name, (user,)),), metadata=metadata)
 

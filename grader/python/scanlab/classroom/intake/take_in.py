@@ -37,7 +37,7 @@ class Wanted:
     """What the command line asks for."""
 
     labs: tuple[str, ...] = ()
-    """Whole names, in the labs' order; none: those of which anybody has handed in a file."""
+    """Whole names, in the labs' order; none: those for which any student has handed in a file."""
     device: Device = "vgpu"
     seed: int = 7
     title: str = ""
@@ -49,7 +49,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class TakenIn:
-    """A class, the texts of its files by their hashes, and what a person is told of the taking in."""
+    """A class, the texts of its files by their hashes, and what is reported of the intake."""
 
     taken_in: Class
     sources: Mapping[str, bytes]
@@ -114,7 +114,7 @@ def take_in(pile: Path, wanted: Wanted, roster: Roster | None = None, known: Cla
 
 
 def _settled(known: Class | None) -> dict[str, Student | None]:
-    """Return what was answered of whose a submission is, by its owner."""
+    """Return the answers to whose a submission is, by its owner."""
     return {
         owner: one.student
         for one in (known.submissions if known else ())
@@ -130,7 +130,7 @@ def _who_id(owner: str, name: str = "") -> str:
 def absent(
     submissions: Iterable[Submission], students: Iterable[Student]
 ) -> tuple[tuple[Student, ...], tuple[Student, ...]]:
-    """Return those of the roster who have handed nothing in, and those of whom that is not decided."""
+    """Return those of the roster who have handed nothing in, and those for whom that is not decided."""
     every = list(submissions)
     present = {one.student.id for one in every if one.student}
     claimed = {student for one in every for student in one.claims} - present
@@ -215,7 +215,7 @@ def _may_be_program(placed: Placed) -> bool:
 
 
 def keys_for(owned: Sequence[Owned], known: Class | None) -> list[str]:
-    """Return a name for each submission that file systems of all kinds can tell from the others.
+    """Return a name for each submission that file systems of all kinds keep apart from the others.
 
     Who has handed in before keeps theirs; no two are the same, whatever their names are.
     """
@@ -239,7 +239,7 @@ def keys_for(owned: Sequence[Owned], known: Class | None) -> list[str]:
 
 
 def _is_same_member(old: Submission, one: Owned) -> bool:
-    """Return whether a group's member whom no roster knows is one of those before."""
+    """Return whether a group's member who is on no roster is one of those before."""
     return old.student is None and old.metadata.get("member") == one.name and not set(one.owners).isdisjoint(old.owners)
 
 
@@ -274,7 +274,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class _File:
-    """A file that may be a lab's, and what tells which of several is the newest."""
+    """A file that may be a lab's, and what shows which of several is the newest."""
 
     handing: Handing
     placed: Placed
@@ -311,7 +311,7 @@ class _File:
         return as_source(self.placed.parts[-1]).casefold() == "scan.cu"
 
     def is_untouched(self) -> bool:
-        """Return whether nobody has begun with it."""
+        """Return whether it is as it was handed out."""
         return untouched(self.data.decode("utf-8", "replace"))
 
     def ages(self) -> tuple[str | None, int | None, int | None, float | None]:
@@ -412,7 +412,7 @@ class _Person:
             self.problems.append(Problem(name=file.name, reason=reason))
 
     def _choose(self, lab: str, files: list[_File]) -> None:
-        """Take the files for one lab as attempts, or ask which is meant where nothing tells it."""
+        """Take the files for one lab as attempts, or ask which is meant where nothing shows it."""
         usable, doubtful = [], []
         for file in files:
             if file.read.fault:
@@ -472,9 +472,9 @@ class _Person:
         claims = tuple(student.id for student in self.owned.claims)
         if claims:
             listed = ", ".join(map(printable, claims[:MOST_LISTED])) + (" …" if len(claims) > MOST_LISTED else "")
-            told = f"may be {listed}, and {self.owned.why}"
+            claimed = f"may be {listed}, and {self.owned.why}"
         if has_roster and self.owned.student is None:
-            text = f"{newest.origin} {told if claims else 'is nobody on the roster'}: whose is it?"
+            text = f"{newest.origin} {claimed if claims else 'is nobody on the roster'}: whose is it?"
             questions.append(Question(id=_who_id(self.owned.owners[0], self.owned.name), kind="who", text=text))
         times = [handing.submitted_at for handing in self.handings if handing.submitted_at]
         attempts = [candidates[-1].ages()[1] for candidates in self.files.values()]
@@ -529,7 +529,7 @@ def _replace_each_other(files: Sequence[_File]) -> bool:
 
 
 def _in_order(files: Sequence[_File]) -> list[_File] | None:
-    """Return the attempts, the oldest first, or None where several differ and nothing tells which is the newest.
+    """Return the attempts, the oldest first, or None where several differ and nothing shows which is the newest.
 
     A text that is handed in again right after itself is no other attempt.
     """

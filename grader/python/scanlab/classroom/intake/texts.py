@@ -9,7 +9,7 @@ from dataclasses import dataclass
 BOM = b"\xef\xbb\xbf"
 WIDE = ((b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 CODE = re.compile(r"__global__|__device__|#\s{0,9}include\b|\bElement\b")
-"""What a lab's program has, and notes or a program's output have not."""
+"""What a lab's program has, and notes or a program's output do not have."""
 MOST_LOOKED_AT = 1 << 20
 
 
@@ -28,7 +28,7 @@ class Read:
 
 
 def read(data: bytes, is_decided: bool = False) -> Read:
-    """Return a text as UTF-8; with `is_decided` also one of which a person has said that it is meant."""
+    """Return a text as UTF-8; with `is_decided` also one that a person has declared to be meant."""
     if not data.strip():
         return Read(fault="is empty")
     done: list[str] = []
@@ -91,7 +91,7 @@ _ENDS = {"//": re.compile(r"\n|\\"), '"': re.compile(r'["\n\\]'), "'": re.compil
 
 
 def _is_only_in_comments(data: bytes) -> bool:
-    """Return whether all bytes that are no UTF-8 stand in comments and texts, where no compiler looks at them."""
+    """Return whether all bytes that are not UTF-8 stand in comments and strings, where no compiler looks at them."""
     text = data.decode("utf-8", "surrogateescape")
     at = 0
     while found := _BEGINS.search(text, at):

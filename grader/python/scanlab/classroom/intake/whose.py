@@ -1,8 +1,8 @@
 """Whose each submission is: the one place where that is decided, by the export's own structure and the roster.
 
-Nobody is found by a part of an identifier, by an order of words beyond their own name, or by what a student can choose.
-Where a name may be that of several, or several may be one student, each is kept apart as a claim: it is graded, counts
-for nobody, and changes nobody else's grade until a person has answered whose it is (`answers.py`).
+No student is found by a part of an identifier, by an order of words beyond their own name, or by what a student can
+choose. Where a name may be that of several, or several may be one student, each is kept apart as a claim: it is graded,
+counts for no student, and changes no other student's grade until a person has answered whose it is (`answers.py`).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ class Found:
 
 @dataclass
 class Owned:
-    """All that one person has handed in, or one owner whom nobody knows."""
+    """All that one person has handed in, or one owner who is unknown."""
 
     handings: list[Handing]
     owners: tuple[str, ...]
@@ -42,9 +42,9 @@ class Owned:
     claims: tuple[Student, ...] = ()
     group: Group | None = None
     name: str = ""
-    """Of a group's member whom no roster knows."""
+    """Of a group's member who is on no roster."""
     why: str = ""
-    """Why it counts for nobody, in words."""
+    """Why it counts for no student, in words."""
 
 
 @dataclass
@@ -65,7 +65,7 @@ def decide(
 
     `held` says as whom those are known, by their ids, who have a grade of this class already: they keep it, and a
     submission of another owner that may be theirs is a claim. `settled` says whose an owner's is by what a person has
-    answered; None: nobody's.
+    answered; None: no student's.
     """
     owners: dict[str, _Owner] = {}
     for handing in handings:
@@ -194,7 +194,7 @@ def _by_number(kind: str, who: Who, roster: Roster) -> Found:
     """Return whom Canvas or Moodle mean by a number of theirs and a name.
 
     A number is sure where the roster has the platform's own numbers. In another roster the same digits may be another
-    kind of number: they mean somebody only together with the name, and alone they are a claim.
+    kind of number: they mean a student only together with the name, and alone they are a claim.
     """
     number = who.exact[0] if who.exact else ""
     named = _named(kind, who.name, roster)

@@ -11,11 +11,11 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 QUOTED = re.compile(r"^[ \t]*[>|+*#-]+(?=[ \t])|^[+>|]", re.MULTILINE)
 """What a diff, a quotation or a table puts in front of a line."""
 CODE_TOKENS = 24
-"""So many tokens in a row are a piece of code, about two statements: fewer are idioms that every kernel has."""
+"""This many tokens in a row are a piece of code, about two statements: fewer are idioms that every kernel has."""
 SHORTEST_WHOLE = 12
 """A text with fewer tokens is no secret."""
 COMMENT_WORDS = 14
-"""So many words in a row are somebody's sentence."""
+"""This many words in a row are an author's own sentence."""
 
 Window = tuple[str, ...]
 

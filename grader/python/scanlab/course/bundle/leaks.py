@@ -25,12 +25,12 @@ FORBIDDEN = (
     "*mutants*", "*exploits*", "*.csv", "*.zip", "*.tar*", "*.tgz", "*.gz", "*.orig", "*.rej", "*~", "*.swp",
 )  # fmt: skip
 PACKED = (b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"(\xb5/\xfd")
-"""How archives and compressed files begin: nobody can look into them."""
-TOLD_TO_STUDENTS = ("labs/", "handouts/", "README.md", "bundle.json")
+"""How archives and compressed files begin: their contents cannot be searched."""
+READ_BY_STUDENTS = ("labs/", "handouts/", "README.md", "bundle.json")
 SHORTEST_FORMULA = 8
 SHORTEST_TITLE = 12
 USUAL_BELOW = 10_000
-"""Numbers below are everywhere; they are looked for only where students are told something."""
+"""Numbers below are everywhere; they are looked for only in what students read."""
 
 
 @dataclass(frozen=True, order=True)
@@ -48,7 +48,7 @@ class Leak:
 
 @dataclass(frozen=True)
 class Given:
-    """A lab's skeleton gives what another lab asks for: no mistake, but somebody should know."""
+    """A lab's skeleton gives what another lab asks for: no mistake, but the instructor should know."""
 
     by: str
     of: str
@@ -65,7 +65,7 @@ class Secrets:
     root: Path = ROOT
     pieces: Pieces = field(init=False)
     published: str = field(init=False, default="")
-    """What the kit itself calls checks, in all its rubrics: nobody's secret, also where a hidden check is called so."""
+    """What the kit itself calls checks, in all its rubrics: no secret, also where a hidden check is called so."""
     given: list[Given] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -95,9 +95,9 @@ class Secrets:
             known = {check.name for check in Lab(lab.folder).rubric.check}
             for check in lab.rubric.check:
                 if check.name not in known and self.read.course.visibility(lab.name, check.name) != "visible":
-                    told = Pieces()
-                    told.add_sentences(check.explain, f"the explanation of {lab.name}'s hidden check {check.name}")
-                    self.pieces.sentences |= told.without([self.published], whole=True).sentences
+                    explained = Pieces()
+                    explained.add_sentences(check.explain, f"the explanation of {lab.name}'s hidden check {check.name}")
+                    self.pieces.sentences |= explained.without([self.published], whole=True).sentences
 
     def has(self, text: str) -> bool:
         """Return whether a text has something that a learner has to write."""
@@ -181,50 +181,50 @@ def _hidden_checks(name: str, text: str, secrets: Secrets) -> Iterator[Leak]:
             own = kit.get(check.name) is None
             for find in _searches(check, kit.get(check.name), name, mine=mine, own=own, usual=usual):
                 found = re.search(find.pattern, text)
-                is_telling = find.is_telling and (mine or not re.search(find.pattern, secrets.published))
-                if found and (is_telling or _is_new(find.pattern, text, name, secrets.root)):
+                is_revealing = find.is_revealing and (mine or not re.search(find.pattern, secrets.published))
+                if found and (is_revealing or _is_new(find.pattern, text, name, secrets.root)):
                     yield Leak(name, _line(text, found.start()), f"has the {find.what} {what}")
 
 
 @dataclass(frozen=True)
 class _Search:
-    """A pattern that gives a hidden check away; unless it `is_telling`, the kit may use the same word elsewhere."""
+    """A pattern that gives a hidden check away; unless it `is_revealing`, the kit may use the same word elsewhere."""
 
     pattern: str
     what: str
-    is_telling: bool
+    is_revealing: bool
 
 
 def _searches(check: Check, kit: Check | None, name: str, *, mine: bool, own: bool, usual: set[int]) -> list[_Search]:
     """Return what to look for in the file `name`."""
     found = []
     if mine:
-        found.append(_Search(rf"""(?:name|needs)\s*=\s*["']{check.name}["']""", "name", is_telling=True))
+        found.append(_Search(rf"""(?:name|needs)\s*=\s*["']{check.name}["']""", "name", is_revealing=True))
     if own:
-        is_telling = "_" in check.name or any(letter.isdigit() for letter in check.name)
-        found.append(_Search(rf"(?<!\w){check.name}(?!\w)", "name", is_telling))
+        is_revealing = "_" in check.name or any(letter.isdigit() for letter in check.name)
+        found.append(_Search(rf"(?<!\w){check.name}(?!\w)", "name", is_revealing))
     if (kit is None or check.title != kit.title) and len(check.title) >= SHORTEST_TITLE:
-        found.append(_Search(r"\s+".join(map(re.escape, check.title.split())), "title", is_telling=True))
+        found.append(_Search(r"\s+".join(map(re.escape, check.title.split())), "title", is_revealing=True))
     for formula in sorted(_formulas(check) - (_formulas(kit) if kit else set())):
         if len(formula) >= SHORTEST_FORMULA and not formula.isdecimal():
             pattern = r"\s*".join(map(re.escape, re.findall(r"\w+|\S", formula)))
-            found.append(_Search(pattern, f"limit {formula}", is_telling=True))
-    told = name.startswith(TOLD_TO_STUDENTS)
+            found.append(_Search(pattern, f"limit {formula}", is_revealing=True))
+    is_read = name.startswith(READ_BY_STUDENTS)
     for number in sorted(_numbers([check]) - usual):
-        if number >= USUAL_BELOW or (told and number >= USUAL_BELOW // 10):
+        if number >= USUAL_BELOW or (is_read and number >= USUAL_BELOW // 10):
             grouped = f"{number:,}".replace(",", "[,_ ']?")
-            found.append(_Search(rf"(?<![\w.]){grouped}(?![\w.])", f"number {number}", is_telling=False))
+            found.append(_Search(rf"(?<![\w.]){grouped}(?![\w.])", f"number {number}", is_revealing=False))
     return found
 
 
 def _is_new(pattern: str, text: str, name: str, root: Path) -> bool:
     """Return whether a text has more of a pattern than the kit's own file, as it was committed.
 
-    Without git's history nobody can tell: then it is new where students are told something, and the kit's elsewhere.
+    Without git's history that is unknown: then it is new in what students read, and the kit's elsewhere.
     """
     committed = skeleton.committed(root, name)
     if committed is None:
-        return name.startswith(TOLD_TO_STUDENTS)
+        return name.startswith(READ_BY_STUDENTS)
     if name.endswith("/lab.toml"):
         committed += skeleton.committed(root, f"labs/{COMMON}") or ""
     return len(re.findall(pattern, text)) > len(re.findall(pattern, committed))
@@ -235,7 +235,7 @@ def _formulas(check: Check) -> set[str]:
 
 
 def _numbers(checks: Iterable[Check]) -> set[int]:
-    """Return the sizes of checks, without those around powers of two, which everybody tries."""
+    """Return the sizes of checks, without those around powers of two, which all students try."""
     found: set[int] = set()
     for check in checks:
         found |= {*getattr(check, "sizes", ()), *getattr(check, "gpu_sizes", ())}

@@ -13,7 +13,7 @@ from scanlab.labs.folders import Lab, all_labs, find_lab
 from scanlab.paths import shown
 
 SHOWN = 20
-"""So many leaks are told in full."""
+"""At most this many leaks are shown in full."""
 
 
 @dataclass(frozen=True)

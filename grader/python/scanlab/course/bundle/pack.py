@@ -42,7 +42,7 @@ GIT_TIMEOUT = 30.0
 def kit_files(root: Path = ROOT) -> tuple[list[str], int]:
     """Return the names of the files of the kit that students get, and how many others were left out.
 
-    In a git checkout these are the tracked ones: what somebody has only put beside them stays here.
+    In a git checkout these are the tracked ones: files that only lie beside them stay here.
     """
     tracked = _tracked(root)
     found = [
@@ -80,7 +80,7 @@ class Contents:
 
     files: Files
     left_out: int
-    """Files beside the kit's that nobody has committed."""
+    """Files beside the kit's that are not committed."""
     concealed: Mapping[str, tuple[str, ...]]
     """The checks of each lab that students do not see."""
 

@@ -43,7 +43,7 @@ BSD 3-Clause; see `LICENSE`.
 def readme(
     title: str, course: Course | None, labs: list[Lab], concealed: Mapping[str, tuple[str, ...]], *, with_handouts: bool
 ) -> str:
-    """Return the text. It tells how many checks a student does not see, and not which."""
+    """Return the text. It says how many checks a student does not see, and not which."""
     header = ["lab", "what it is", "points"] + (["due", "late work"] if course else [])
     rows = [header, ["---"] * len(header)]
     for lab in labs:
@@ -56,7 +56,7 @@ def readme(
             row += [late_text(found.late) if found and due else "-"]
         rows.append(row)
     more = sum(map(len, concealed.values()))
-    told = (
+    hidden = (
         f"\nWhen your work is graded, {more} more check{' runs' if more == 1 else 's run'} than here.\n" if more else ""
     )
     line = (
@@ -66,6 +66,6 @@ def readme(
         title=title,
         number=labs[0].number,
         table="\n".join(f"| {' | '.join(row)} |" for row in rows),
-        more=told,
+        more=hidden,
         handouts=line,
     )

@@ -27,7 +27,7 @@ def scores(record: Record, options: Options) -> dict[str, Any]:
 
 
 def presentation(record: Record, options: Options) -> dict[str, Any]:
-    """Return the object of the line before: a stage a lab, a test a check; hidden checks are not in it."""
+    """Return the object of the line before: a stage per lab, a test per check; hidden checks are not in it."""
     stages: dict[str, dict[str, Any]] = {lab.lab: {} for lab in record.labs}
     for line in lines(record, options):
         if line.shown == "visible":
@@ -39,8 +39,8 @@ def presentation(record: Record, options: Options) -> dict[str, Any]:
 
 def one(record: Record, options: Options) -> str:
     """Return all of stdout: a text for people, then the two lines of JSON."""
-    told = "\n".join([*overview(record, options), *causes(record, options)])
-    text = shorten(told.translate(NO_TAGS), MOST_TEXT)
+    feedback = "\n".join([*overview(record, options), *causes(record, options)])
+    text = shorten(feedback.translate(NO_TAGS), MOST_TEXT)
     return (
         "\n".join([text, dump_json(presentation(record, options), None), dump_json(scores(record, options), None)])
         + "\n"

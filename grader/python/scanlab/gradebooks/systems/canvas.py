@@ -24,7 +24,7 @@ EXCUSED = "EX"
 
 
 def whole(export: Export, gradebook: Gradebook | None) -> Written:
-    """Return the gradebook with the points in it. Raises UsageError, a line a reason, rather than damage it."""
+    """Return the gradebook with the points in it. Raises UsageError, a line per reason, rather than damage it."""
     assert gradebook is not None
     name = shown(gradebook.path)
     sheet = csv_cells.read(gradebook.content, name)
@@ -63,10 +63,10 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
     refusals.stop()
     graded = {row.line for row in rows.values()}
     others = [f"line {row.line}" for row in students if row.line not in graded]
-    told = marks.notes(changed, same, others, header)
+    notes = marks.notes(changed, same, others, header)
     if excused:
-        told.append(f"excused: {', '.join(excused)}")
-    return Written(sheet.encode(), told)
+        notes.append(f"excused: {', '.join(excused)}")
+    return Written(sheet.encode(), notes)
 
 
 def _parts(sheet: Sheet, name: str) -> tuple[Row, list[Row]]:

@@ -53,10 +53,10 @@ def results(record: Record, options: Options, around: Mapping[str, str] | None =
 
 def _lab(record: Record, group: Any) -> list[dict[str, Any]]:
     """Return a lab's tests: its points, after what was taken off, rounded down and shared out among them."""
-    told: list[Line] = list(group)
-    lab = next(lab for lab in record.labs if lab.lab == told[0].lab)
-    scores = whole_numbers([line.points for line in told], math.floor(lab.points + 1e-9))
-    most = whole_numbers([line.max_points for line in told], math.floor(lab.max_points + 1e-9))
+    lines: list[Line] = list(group)
+    lab = next(lab for lab in record.labs if lab.lab == lines[0].lab)
+    scores = whole_numbers([line.points for line in lines], math.floor(lab.points + 1e-9))
+    most = whole_numbers([line.max_points for line in lines], math.floor(lab.max_points + 1e-9))
     return [
         {
             "test-name": f"{line.lab}: {line.title}",
@@ -65,12 +65,12 @@ def _lab(record: Record, group: Any) -> list[dict[str, Any]]:
             "max-score": limit,
             **({"output": shorten(line.text, MOST_OUTPUT)} if line.text else {}),
         }
-        for line, score, limit in zip(told, scores, most, strict=True)
+        for line, score, limit in zip(lines, scores, most, strict=True)
     ]
 
 
 def stamp(submitted_at: str | None) -> str:
-    """Return the time of the submission in UTC; 1970 where nobody knows it, so that equal results are equal bytes."""
+    """Return the time of the submission in UTC; 1970 where it is unknown, so that equal results are equal bytes."""
     moment = datetime.fromtimestamp(0, UTC)
     if submitted_at:
         try:

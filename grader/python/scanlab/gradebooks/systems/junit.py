@@ -1,4 +1,4 @@
-"""JUnit XML, for tools that read test reports: a suite a submission, a case a check. Its points are properties.
+"""JUnit XML, for tools that read test reports: a suite per submission, a case per check. Its points are properties.
 
 Hidden checks are not in it, neither their names nor how many there are or how they ended: tools show such files to all.
 """
@@ -43,10 +43,10 @@ def _suite(record: Record, options: Options) -> ElementTree.Element:
         kind = KINDS.get(line.verdict, "failure")
         found[kind] += 1
         headline = one_line(line.text.splitlines()[0]) if line.text else line.verdict
-        told = ElementTree.SubElement(case, kind, message=shorten(headline, 500))
+        element = ElementTree.SubElement(case, kind, message=shorten(headline, 500))
         if kind != "skipped":
-            told.set("type", line.verdict)
-        told.text = shorten(line.text, MOST_OUTPUT)
+            element.set("type", line.verdict)
+        element.text = shorten(line.text, MOST_OUTPUT)
     for count, name in (("tests", "tests"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(count, str(found[name]))
     return suite

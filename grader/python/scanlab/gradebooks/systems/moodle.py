@@ -26,7 +26,7 @@ MOST_FEEDBACK = 20_000
 
 
 def whole(export: Export, gradebook: Gradebook | None) -> Written:
-    """Return the worksheet with the grades in it. Raises UsageError, a line a reason, rather than damage it."""
+    """Return the worksheet with the grades in it. Raises UsageError, a line per reason, rather than damage it."""
     assert gradebook is not None
     name = shown(gradebook.path)
     sheet = csv_cells.read(gradebook.content, name, (",",))
@@ -66,14 +66,14 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
         is_new = marks.put(sheet, row, column, points, comma)
         changed, same = changed + is_new, same + (not is_new)
         if comments is not None:
-            sheet.change(row, comments, told_html(record, export.options))
+            sheet.change(row, comments, feedback_html(record, export.options))
     refusals.stop()
     graded = {row.line for row in rows.values()}
     others = [row.text(0).strip() for row in students if row.line not in graded]
-    told = marks.notes(changed, same, others, sheet.rows[0].text(column).strip())
+    notes = marks.notes(changed, same, others, sheet.rows[0].text(column).strip())
     if locked:
-        told.append(f"locked in Moodle, and left so: {', '.join(locked)}")
-    return Written(sheet.encode(), told)
+        notes.append(f"locked in Moodle, and left so: {', '.join(locked)}")
+    return Written(sheet.encode(), notes)
 
 
 def _one(sheet: Sheet, names: tuple[str, ...], name: str) -> int:
@@ -89,10 +89,10 @@ def _is_locked(sheet: Sheet, row: Row) -> bool:
     return any(row.text(at).strip().casefold() == "no" for at in sheet.column(CHANGEABLE))
 
 
-def told_html(record: Record, options: Options) -> str:
-    """Return what a student is told, as HTML: Moodle shows feedback as a page, so nothing in it may be a tag."""
-    told = [*feedback.overview(record, options), *feedback.causes(record, options)]
-    return f"<pre>{html.escape(shorten(chr(10).join(told), MOST_FEEDBACK))}</pre>"
+def feedback_html(record: Record, options: Options) -> str:
+    """Return what a student is shown, as HTML: Moodle shows feedback as a page, so nothing in it may be a tag."""
+    texts = [*feedback.overview(record, options), *feedback.causes(record, options)]
+    return f"<pre>{html.escape(shorten(chr(10).join(texts), MOST_FEEDBACK))}</pre>"
 
 
 def identity(record: Record) -> Identity:

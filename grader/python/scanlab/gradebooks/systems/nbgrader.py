@@ -2,8 +2,8 @@
 
 Facts: CsvExportPlugin of jupyter/nbgrader: these columns in this order; numbers as Python prints floats; who handed
 nothing in has 0.0 and no timestamp; a timestamp is UTC without saying so. The last column is the student's id once
-more: `nbgrader db student import` knows students by the column `id` alone, and leaves aside others.
-Scores it takes from no CSV: `nbgrader_database.py` writes them into its database.
+more: `nbgrader db student import` knows students by the column `id` alone, and ignores the others.
+It takes scores from no CSV: `nbgrader_database.py` writes them into its database.
 """
 
 import csv
@@ -70,7 +70,7 @@ def _due(export: Export, lab: str) -> str:
 
 
 def timestamp(submitted_at: str | None) -> str:
-    """Return a time as nbgrader writes it; empty where nobody knows it."""
+    """Return a time as nbgrader writes it; empty where it is unknown."""
     try:
         moment = datetime.fromisoformat(submitted_at or "")
     except ValueError:

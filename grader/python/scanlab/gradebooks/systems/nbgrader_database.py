@@ -99,7 +99,7 @@ def _contents(export: Export) -> dict[str, Any]:
     submissions = []
     for record in export.records:
         if record.student is None:
-            continue  # nobody whom nbgrader could know
+            continue  # no student whom nbgrader could know
         for lab in record.labs:
             taken = sum(deduction.points for deduction in lab.deductions)
             submissions.append(

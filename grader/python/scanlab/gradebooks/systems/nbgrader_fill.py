@@ -1,6 +1,6 @@
 """Put scores into nbgrader's database, by its own interface. Runs in the Python that has nbgrader, not in the kit's.
 
-Reads JSON from stdin (`nbgrader_database.py` makes it). Exit 2 and a line on stderr where something speaks against it.
+Reads JSON from stdin (`nbgrader_database.py` makes it). Exit 2 and a line on stderr where that cannot be done.
 """
 
 import json
@@ -22,9 +22,9 @@ def main() -> int:
             gradebook.update_or_create_assignment(name, **({"duedate": one["due"]} if one["due"] else {}))
             others = [book.name for book in gradebook.find_assignment(name).notebooks if book.name != NOTEBOOK]
             if others:
-                told = "has notebooks of its own"
+                why = "has notebooks of its own"
                 print(
-                    f"assignment {name} {told} ({', '.join(others)}): name another: --problem LAB=NAME", file=sys.stderr
+                    f"assignment {name} {why} ({', '.join(others)}): name another: --problem LAB=NAME", file=sys.stderr
                 )
                 return USAGE
             gradebook.update_or_create_notebook(NOTEBOOK, name)
