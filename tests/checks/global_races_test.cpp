@@ -45,9 +45,12 @@ class Grid {
  public:
   explicit Grid(unsigned blocks = 3, std::vector<Observer*> others = {}) : observers_(std::move(others)) {
     observers_.push_back(&check_);
+    observers_.push_back(&without_rows_);
     const vgpu::KernelInfo info{"k", {blocks, 1, 1}, {threads, 1, 1}, 0, &module_with_lines(), {}};
     each([&](Observer& o) {
-      o.kernel_begin(info);
+      vgpu::KernelInfo with_paths = info;
+      with_paths.fast_paths.row_shadow = &o != &without_rows_;
+      o.kernel_begin(with_paths);
       for (unsigned b = 0; b < blocks; ++b) o.block_begin(b, b);
     });
   }
@@ -87,11 +90,15 @@ class Grid {
     each([&](Observer& o) { o.warp_sync(actor(id), lanes); });
   }
 
-  /// "race.global read-after-write 1 2": the id, the kind, and the lines of the parts.
+  /// "race.global read-after-write 1 2": the id, the kind, and the lines of the parts. The same is found without rows.
   std::set<std::string> found() {
     each([](Observer& o) { o.kernel_end(); });
+    CHECK(found_by(without_rows_) == found_by(check_));
+    return found_by(check_);
+  }
+  static std::set<std::string> found_by(const vgpu::GlobalRaces& check) {
     std::set<std::string> result;
-    for (const vgpu::Finding& f : check_.findings().list()) {
+    for (const vgpu::Finding& f : check.findings().list()) {
       std::string text = f.id + " " + f.kind;
       for (const auto& p : f.parts) text += fmt::format(" {}", p.where.line);
       result.insert(text);
@@ -119,7 +126,7 @@ class Grid {
     for (Observer* o : observers_) what(*o);
   }
 
-  vgpu::GlobalRaces check_;
+  vgpu::GlobalRaces check_, without_rows_;
   std::vector<Observer*> observers_;
   unsigned line_ = 0;
 };

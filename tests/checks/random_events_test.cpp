@@ -40,7 +40,9 @@ class Block {
     const vgpu::KernelInfo info{"k",         {1, 1, 1}, {threads_, 1, 1},
                                 array_bytes, &module_,  {{"s_a", window, array_bytes}, {"s_b", barrier_object, 8}}};
     each([&](Observer& o) {
-      o.kernel_begin(info);
+      vgpu::KernelInfo with_paths = info;
+      with_paths.fast_paths.access_log = &o != &without_log_;
+      o.kernel_begin(with_paths);
       o.block_begin(0, 0);
     });
     const unsigned count = 3 + below(std::array{6u, 15u, 30u}[below(3)]);
@@ -48,9 +50,12 @@ class Block {
     each([](Observer& o) { o.kernel_end(); });
   }
 
-  std::set<test::Verdict> found() const {
+  std::set<test::Verdict> found() const { return verdicts_of(check_); }
+  /// What the check finds without its log of rows.
+  std::set<test::Verdict> found_without_log() const { return verdicts_of(without_log_); }
+  static std::set<test::Verdict> verdicts_of(const vgpu::SharedRaces& check) {
     std::set<test::Verdict> result;
-    for (const vgpu::Finding& f : check_.findings().list())
+    for (const vgpu::Finding& f : check.findings().list())
       result.insert({f.kernel, f.variable, vgpu::place_text(f.parts[0].where), vgpu::place_text(f.parts[1].where)});
     return result;
   }
@@ -69,6 +74,7 @@ class Block {
   template <class Do>
   void each(Do what) {
     what(static_cast<Observer&>(check_));
+    what(static_cast<Observer&>(without_log_));
     what(static_cast<Observer&>(naive_));
   }
 
@@ -245,7 +251,7 @@ class Block {
   unsigned threads_;
   std::uint64_t phase_ = 2;
   ptx::Module module_ = module_with_lines();
-  vgpu::SharedRaces check_;
+  vgpu::SharedRaces check_, without_log_;
   test::NaiveRaces naive_;
 };
 
@@ -264,6 +270,7 @@ void compare(Mix mix, unsigned count) {
     };
     REQUIRE(missing(block.expected(), block.found()) == "");
     REQUIRE(missing(block.found(), block.expected()) == "");
+    REQUIRE(block.found_without_log() == block.found());
     racy += !block.expected().empty();
   }
   // A comparison of nothing with nothing would not be worth much.

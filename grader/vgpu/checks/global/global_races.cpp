@@ -95,7 +95,7 @@ GlobalRaces::~GlobalRaces() = default;
 void GlobalRaces::kernel_begin(const KernelInfo& kernel) {
   kernel_ = std::make_shared<KernelInfo>(kernel);
   levels_ = GridClock::levels_for(kernel.grid.count());
-  shadow_.begin_launch();
+  shadow_.begin_launch(kernel.fast_paths.row_shadow);
   found_.clear();
   looks_.clear();
   has_fence_ = has_fence_for_host_ = false;

@@ -24,7 +24,8 @@ void for_each_lane_of(Mask lanes, Visit visit) {
 
 }  // namespace
 
-void GlobalShadow::begin_launch() {
+void GlobalShadow::begin_launch(bool has_rows) {
+  has_rows_ = has_rows;
   rows_.clear();
   nodes_.clear();
   cells_used_ = 0;
@@ -72,12 +73,12 @@ void GlobalShadow::access(const AccessRun& run, GlobalHow how, BlockView& block)
   row.past.how = how;
   row.past.bytes = static_cast<std::uint8_t>(a.bytes);
   const bool is_even = a.is_affine() && (run.step == a.stride * std::int64_t{warp_size} || run.count == 1);
-  if (run.count > 1 && (how.is_strong || !is_even || !block.clocks().is_even() || block.is_apart())) {
+  if (run.count > 1 && (how.is_strong || !has_rows_ || !is_even || !block.clocks().is_even() || block.is_apart())) {
     for (unsigned k = 0; k < run.count; ++k) access({run.of(k), 1, 0}, how, block);
     return;
   }
   if (how.kind == How::Kind::write && !(a.is_affine() && std::abs(a.stride) >= a.bytes)) compare_lanes(a, row.past);
-  if (how.is_strong) return one_by_one(a, a.mask, row.past, block);
+  if (how.is_strong || !has_rows_) return one_by_one(a, a.mask, row.past, block);
   row.after_block_fence = how.writes() && block.has_block_fence(a.actor.warp, a.mask);
   if (how.writes())
     row.visible = block.knowledge_of(a.actor.warp * warp_size + static_cast<unsigned>(std::countr_zero(a.mask))).known;

@@ -23,7 +23,8 @@ class GlobalShadow {
   explicit GlobalShadow(GlobalConflictSink& sink) : sink_(sink) {}
 
   /// Everything is forgotten.
-  void begin_launch();
+  /// `has_rows`: accesses are kept as rows where they can be, else word by word.
+  void begin_launch(bool has_rows = true);
   /// An access to global memory, about to happen.
   void access(const AccessRun& run, GlobalHow how, BlockView& block);
   /// All that this launch has touched so far.
@@ -109,6 +110,7 @@ class GlobalShadow {
             bool after_block_fence);
 
   GlobalConflictSink& sink_;
+  bool has_rows_ = true;
   std::uint32_t launch_ = 0;
   std::uint64_t order_ = 0;
   std::vector<std::unique_ptr<Part>> parts_;  ///< of global memory

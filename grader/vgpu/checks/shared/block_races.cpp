@@ -45,8 +45,9 @@ bool has_threads_apart(const AccessRun& run) {
 
 }  // namespace
 
-void BlockRaces::begin(std::uint64_t block, unsigned threads, std::uint64_t window_bytes) {
+void BlockRaces::begin(std::uint64_t block, unsigned threads, std::uint64_t window_bytes, bool has_log) {
   block_ = block;
+  has_log_ = has_log;
   threads_ = threads;
   window_bytes_ = window_bytes;
   sync_.begin_block(threads);
@@ -112,7 +113,7 @@ void BlockRaces::enter(const AccessRun& run, How how) {
   if (how.kind == How::Kind::copy) copies_.add(a, what);
   if (how.kind == How::Kind::write && !has_lanes_apart(a)) compare_lanes(a, what);
   if (!in_shadow_) {
-    if (log_.add(run, what, sync_.clocks())) return;
+    if (has_log_ && log_.add(run, what, sync_.clocks())) return;
     move_log_to_shadow();
   }
   for (unsigned k = 0; k < run.count; ++k) enter_shadow(run.of(k), what.of_warp(what.warp + k, run.lanes_of(k)));
@@ -235,7 +236,7 @@ void BlockRaces::wait(unsigned warp, Mask lanes, std::uint32_t left) {
     Footprint what = copy.what;
     what.stamp = sync_.clocks().now(warp);
     if (!in_shadow_) {
-      if (log_.add(run, what, sync_.clocks())) continue;
+      if (has_log_ && log_.add(run, what, sync_.clocks())) continue;
       move_log_to_shadow();
     }
     cut(

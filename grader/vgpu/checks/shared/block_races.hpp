@@ -37,7 +37,8 @@ class BlockRaces {
  public:
   explicit BlockRaces(ConflictSink& sink) : sink_(sink) {}
 
-  void begin(std::uint64_t block, unsigned threads, std::uint64_t window_bytes);
+  /// `has_log`: accesses are compared as rows, as long as that suffices.
+  void begin(std::uint64_t block, unsigned threads, std::uint64_t window_bytes, bool has_log);
 
   /// An access to shared memory.
   void access(const AccessRun& run, How::Kind kind);
@@ -73,7 +74,8 @@ class BlockRaces {
   ConflictSink& sink_;
   std::uint64_t block_ = 0, window_bytes_ = 0;
   unsigned threads_ = 0;
-  bool is_idle_ = true;      ///< no access since the threads last met: nothing can be ordered yet
+  bool is_idle_ = true;  ///< no access since the threads last met: nothing can be ordered yet
+  bool has_log_ = true;
   bool in_shadow_ = false;   ///< the log has gone over into the shadow memory
   bool has_shadow_ = false;  ///< it has been made ready for this block
   BlockSync sync_;

@@ -96,7 +96,8 @@ void SharedRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
   if (!window_bytes_) return;
   if (blocks_.size() <= slot) blocks_.resize(slot + 1);
   if (!blocks_[slot]) blocks_[slot] = std::make_unique<BlockRaces>(static_cast<ConflictSink&>(*this));
-  blocks_[slot]->begin(block, static_cast<unsigned>(kernel_->block.count()), window_bytes_);
+  blocks_[slot]->begin(block, static_cast<unsigned>(kernel_->block.count()), window_bytes_,
+                       kernel_->fast_paths.access_log);
 }
 
 void SharedRaces::load(const Access& a) {

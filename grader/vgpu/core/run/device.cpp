@@ -269,8 +269,8 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   g.print = &print;
   g.profile = &profile_;
   g.start_ns = timer_ns_ = std::max(timer_ns_, now_ns_);
-  KernelInfo info{request.kernel.c_str(),  grid, block, image->static_shared + request.dynamic_shared,
-                  &request.module->module, {}};
+  KernelInfo info{request.kernel.c_str(),  grid, block,     image->static_shared + request.dynamic_shared,
+                  &request.module->module, {},   fast_paths};
   if (!observers_.empty()) info.shared = image->shared;
   if (!info.shared.empty() && info.shared.back().offset == image->dynamic_offset)
     info.shared.back().size = request.dynamic_shared;

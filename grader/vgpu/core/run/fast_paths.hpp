@@ -16,6 +16,8 @@ struct FastPaths {
   bool lockstep = true;            ///< all warps of a block at once
   bool independent_blocks = true;  ///< on several host threads, known to be apart before they run
   bool speculative_blocks = true;  ///< the same, found to be apart when they have run
+  bool access_log = true;          ///< of the check for races on shared memory
+  bool row_shadow = true;          ///< of the check for races on global memory
   auto operator<=>(const FastPaths&) const = default;
 };
 
@@ -32,6 +34,8 @@ inline constexpr NamedFastPath fast_paths[] = {
     {"lockstep", &FastPaths::lockstep},
     {"independent_blocks", &FastPaths::independent_blocks, true},
     {"speculative_blocks", &FastPaths::speculative_blocks, true},
+    {"access_log", &FastPaths::access_log},
+    {"row_shadow", &FastPaths::row_shadow},
 };
 
 }  // namespace scanlab::vgpu

@@ -9,6 +9,7 @@
 
 #include "vgpu/core/decode/inst.hpp"
 #include "vgpu/core/memory/memory.hpp"
+#include "vgpu/core/run/fast_paths.hpp"
 #include "vgpu/ptx/module.hpp"
 
 namespace scanlab::vgpu {
@@ -35,6 +36,7 @@ struct KernelInfo {
   std::uint64_t shared_bytes = 0;  ///< static and dynamic
   const ptx::Module* module = nullptr;
   std::vector<SharedVariable> shared;  ///< by ascending offset; the dynamic array has the size of this launch
+  FastPaths fast_paths = {};           ///< that the launch may take
 };
 
 /// What executes an instruction: a warp of a block, at a line (index into KernelInfo::module->lines).
