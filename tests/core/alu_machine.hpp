@@ -113,16 +113,22 @@ class Machine {
     std::memcpy(&value, at + lane * (bits / 8), bits / 8);
     return value;
   }
-  void execute(Handler run, const std::vector<unsigned>& slots, std::uint64_t imm = 0) {
+  void execute(Handler run, const std::vector<unsigned>& slots) {
+    AluSelection selection;
+    selection.run = run;
+    execute(selection, slots);
+  }
+  void execute(const AluSelection& selection, const std::vector<unsigned>& slots) {
     Inst code[2];
-    code[0].run = run;
-    code[0].imm = imm;
+    code[0].run = selection.run;
+    code[0].imm = selection.imm;
+    code[0].aux = selection.aux;
     for (std::size_t k = 0; k < slots.size(); ++k) code[0].op[k] = static_cast<OperandRef>(slots[k] * slot_bytes);
     code[1].run = [](Warp& w, const Inst* i) -> const Inst* {
       w.pc = i;
       return nullptr;
     };
-    const Inst* next = run(warp_, code);
+    const Inst* next = selection.run(warp_, code);
     while (next) next = next->run(warp_, next);
     if (std::exchange(warp_.pc, nullptr) != code + 1)
       throw std::logic_error("a computing instruction has to fall through");
@@ -158,7 +164,7 @@ inline std::optional<std::uint64_t> evaluate(std::string_view spelling, unsigned
     }
     const std::uint64_t kept = machine.get(destination, bits, 0);
     machine.warp().active = active;
-    machine.execute(selection->run, slots, selection->imm);
+    machine.execute(*selection, slots);
     for (unsigned lane = 0; lane < warp_size; ++lane) {
       const std::uint64_t got = machine.get(destination, bits, lane);
       if (((active >> lane) & 1u) == 0) {

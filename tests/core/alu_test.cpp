@@ -293,7 +293,7 @@ TEST_CASE("a comparison is made lane by lane and may have two destinations") {
     }
     Mask given = 0;
     for (unsigned lane = 0; lane < warp_size; ++lane) given |= Mask{lane % 3 != 0} << lane;
-    machine.execute(selection->run, {0, 1, 2, 3, 4}, selection->imm);
+    machine.execute(*selection, {0, 1, 2, 3, 4});
     for (unsigned lane = 0; lane < warp_size; ++lane) {
       const bool active = (0xffff00ffu >> lane) & 1u;
       CHECK(machine.get(0, 1, lane) == (active && ((less & given) >> lane & 1u)));
@@ -325,7 +325,7 @@ TEST_CASE("moves copy, pack and unpack") {
     REQUIRE(selection.has_value());
     Machine machine;
     for (unsigned k = 1; k <= 4; ++k) machine.fill(k, r16(0x1111 * k));
-    machine.execute(selection->run, {0, 1, 2, 3, 4}, selection->imm);
+    machine.execute(*selection, {0, 1, 2, 3, 4});
     CHECK(machine.get(0, 64, 31) == 0x4444333322221111);
   }
   SECTION("unpacking skips sinks") {
@@ -339,7 +339,7 @@ TEST_CASE("moves copy, pack and unpack") {
     machine.fill(0, r32(5));
     machine.fill(2, r64(0x0000000100000002));
     machine.warp().active = 0x80000000u;
-    machine.execute(selection->run, {0, 1, 2});
+    machine.execute(*selection, {0, 1, 2});
     CHECK(machine.get(0, 32, 31) == 5);
     CHECK(machine.get(1, 32, 31) == 1);
     CHECK(machine.get(1, 32, 30) == 0);

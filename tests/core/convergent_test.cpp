@@ -117,3 +117,24 @@ add.u32 %r4, %r2, %r2;
   for (unsigned t = 0; t < 64; ++t) CHECK(few[t] == 10);
   for (unsigned t = 0; t < 128; ++t) CHECK(many[t] == 2 * t);
 }
+
+TEST_CASE("additions that round up or down round so, and count, however they are executed") {
+  // With e = 2^-25: 1 + e goes up to 1 + 2^-23; e - that goes to -1 towards zero; e - 1 goes down to -1; and e - 1
+  // towards zero to -(1 - 2^-24).
+  const Kernel k{R"(
+mov.f32 %f1, 0f3F800000;
+mov.f32 %f2, 0f33000000;
+add.rp.f32 %f3, %f1, %f2;
+sub.rz.f32 %f4, %f2, %f3;
+fma.rm.f32 %f5, %f2, %f1, %f4;
+add.rz.f32 %f6, %f5, %f2;
+mov.b32 %r1, %f3;
+mov.b32 %r2, %f4;
+xor.b32 %r3, %r1, %r2;
+mov.b32 %r4, %f6;
+xor.b32 %r5, %r3, %r4;
+)" + test::store_at_tid("%r5") +
+                 "ret;\n"};
+  for (const unsigned threads : {32u, 40u, 128u})
+    CHECK(written(k, threads, threads) == std::vector<std::uint32_t>(threads, 0x3f800001u ^ 0xbf800000u ^ 0xbf7fffffu));
+}

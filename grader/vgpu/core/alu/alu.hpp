@@ -20,7 +20,8 @@ namespace scanlab::vgpu {
 struct AluSelection {
   Handler run = nullptr;
   ptx::Type type[8] = {};
-  std::uint64_t imm = 0;                    ///< for Inst::imm
+  std::uint64_t imm = 0;                    ///< for Inst::imm; of an addition, 0: observed ones need the place
+  std::uint32_t aux = 0;                    ///< for Inst::aux
   unsigned second = 4;                      ///< where the second destination of `p|q` goes, when op[4] holds a source
   Handler run_first = nullptr;              ///< the same for lane 0 alone, where there is such a handler
   StepHandler in_lockstep = nullptr;        ///< the same for a block in lockstep, likewise

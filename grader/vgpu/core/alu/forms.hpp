@@ -104,8 +104,8 @@ class Forms {
   /// The same while the host rounds in that direction.
   template <class Op, class D, class... S>
   void rounded(std::string spelling, Rounding to, bool is_addition = false) {
-    add(std::move(spelling), lanewise_rounded<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition,
-        static_cast<std::uint64_t>(to));
+    add(std::move(spelling), lanewise_rounded<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition).aux =
+        static_cast<std::uint32_t>(to);
   }
 
   /// The selection, when the instruction is spelt like a form and has as many operands, all of them registers or

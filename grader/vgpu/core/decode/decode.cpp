@@ -325,6 +325,7 @@ void Decoder::alu(const ptx::Instruction& in, const AluSelection& s) {
   std::copy(std::begin(op), std::end(op), std::begin(i.op));
   if (!in.operands.empty() && in.operands[0].kind == Kind::pair) i.op[s.second] = second;
   i.imm = s.imm;
+  i.aux = s.aux;
   if (is_reported) observe_addition(i);
 }
 

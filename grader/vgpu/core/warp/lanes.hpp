@@ -268,12 +268,12 @@ const Inst* lanewise(Warp& warp, const Inst* inst) {
   return detail::every_lane<Op, D, S...>(warp, inst, std::index_sequence_for<S...>{});
 }
 
-/// The same while the host rounds as Inst::imm says.
+/// The same while the host rounds as Inst::aux says.
 template <class Op, class D, class... S>
 const Inst* lanewise_rounded(Warp& warp, const Inst* inst) {
   alignas(64) D results[warp_size];
   [&]<std::size_t... k>(std::index_sequence<k...>) {
-    const HostRounding scope(static_cast<Rounding>(inst->imm), results);
+    const HostRounding scope(static_cast<Rounding>(inst->aux), results);
     detail::compute_all<Op>(results, static_cast<const S*>(lanes_at<S>(warp, inst->op[k + 1]))...);
   }
   (std::index_sequence_for<S...>{});
