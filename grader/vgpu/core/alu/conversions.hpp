@@ -55,7 +55,9 @@ std::string convert_key(const std::string& spelling, ptx::Type d_register, ptx::
 struct Ends {
   ptx::Type d, s, d_register, s_register;
 };
-void add_convert(Forms& forms, const std::string& modifiers, const Ends& ends, Handler run);
+/// `to` is for a handler that reads it at run time (lanewise_rounded).
+void add_convert(Forms& forms, const std::string& modifiers, const Ends& ends, Handler run,
+                 Rounding to = Rounding::nearest);
 void add_convert(Forms& forms, const std::string& modifiers, const Ends& ends, const Steps& steps);
 
 /// The conversions between integers, for the table of all.

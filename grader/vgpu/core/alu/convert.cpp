@@ -303,6 +303,8 @@ template <class D, class S, bool ftz>
       const std::string modifiers = number_roundings[k].name + flush;
       if constexpr (!ftz && std::is_same_v<D, f32> && to == Rounding::nearest)
         add_convert(forms, modifiers, ends, lanewise<NarrowToF32, f32, f64>);
+      else if constexpr (!ftz && std::is_same_v<D, f32>)
+        add_convert(forms, modifiers, ends, lanewise_rounded<NarrowToF32, f32, f64>, to);
       else if constexpr (!ftz && std::is_enum_v<D> && std::is_same_v<S, f32>)
         add_convert(forms, modifiers, ends, lanewise<NarrowToHalf<D, to, Finish::plain>, D, f32>);
       else
@@ -406,8 +408,8 @@ static AluSelection& add(Forms& forms, const std::string& modifiers, const Ends&
   const std::string spelling = "cvt" + modifiers + name_of(ends.d) + name_of(ends.s);
   return forms.add(convert_key(spelling, ends.d_register, ends.s_register), run, {ends.d_register, ends.s_register});
 }
-void add_convert(Forms& forms, const std::string& modifiers, const Ends& ends, Handler run) {
-  add(forms, modifiers, ends, run);
+void add_convert(Forms& forms, const std::string& modifiers, const Ends& ends, Handler run, Rounding to) {
+  add(forms, modifiers, ends, run).aux = static_cast<u32>(to);
 }
 void add_convert(Forms& forms, const std::string& modifiers, const Ends& ends, const Steps& steps) {
   static std::deque<Steps> all;  // handlers have their addresses
