@@ -60,3 +60,12 @@ def test_no_name_stands_for_two_types(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, "\n".join(line for line in done.stderr.splitlines() if "error" in line)[:4000]
+
+
+def test_every_folder_of_mutants_is_graded() -> None:
+    folder = GRADER.parent / "tests/mutants"
+    first_list = re.search(r"foreach folder : \[(.*?)\]", (folder / "meson.build").read_text(), re.DOTALL)
+    assert first_list
+    # What no check rejects yet waits in a folder of its own.
+    there = {path.parent.name for pattern in ("*/*.diff", "*/*.cu") for path in folder.glob(pattern)} - {"pending"}
+    assert set(re.findall(r"'(\w+)'", first_list[1])) == there

@@ -9,26 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scanlab import errors
+from scanlab.gradebooks.formats import FormatName, format_called
 from scanlab.paths import shown
 
 if TYPE_CHECKING:
     from scanlab.classroom.records import Record
     from scanlab.classroom.store import Store
     from scanlab.gradebooks.model import Export, Format, Options
-
-
-class FormatName(StrEnum):
-    """The file that is made."""
-
-    gradescope = "gradescope"
-    classroom50 = "classroom50"
-    autolab = "autolab"
-    prairielearn = "prairielearn"
-    canvas = "canvas"
-    moodle = "moodle"
-    nbgrader = "nbgrader"
-    csv = "csv"
-    junit = "junit"
 
 
 class ScaleName(StrEnum):
@@ -78,11 +65,10 @@ def export(
     A submission that the kit itself could not grade is left out and listed, and the exit code is 3.
     """
     from scanlab.classroom.store import Store
-    from scanlab.gradebooks.formats import FORMATS
     from scanlab.gradebooks.model import Options
     from scanlab.gradebooks.output import require_other
 
-    format_ = FORMATS[form.value]
+    format_ = format_called(form.value)
     _check(format_, out, key, gradebook, column, feedback)
     if database is not None and (format_.name != "nbgrader" or out is not None):
         raise errors.UsageError(
