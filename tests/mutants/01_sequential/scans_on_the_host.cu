@@ -1,4 +1,5 @@
 // expect: fail inclusive host.scan | right, but the device does nothing
+// expect on gpu: pass 01_sequential | a core of the processor is faster than one thread of a GPU
 
 #include <vector>
 
