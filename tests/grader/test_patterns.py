@@ -230,7 +230,17 @@ def _read(pattern: str | bytes, flags: int, methods: frozenset[str], length: int
 
 
 def slow(pattern: str | bytes, flags: int, methods: frozenset[str], length: int) -> str:
-    """Return the beginning of a text over which the pattern takes too long; empty where there is none."""
+    """Return the beginning of a text over which the pattern takes too long, three times; empty where there is none.
+
+    On a busy machine processor time is charged in large steps, and a quick pattern may get another's.
+    """
+    found = [_slow_once(pattern, flags, methods, length)]
+    while found[-1] and len(found) < 3:
+        found.append(_slow_once(pattern, flags, methods, length))
+    return found[-1]
+
+
+def _slow_once(pattern: str | bytes, flags: int, methods: frozenset[str], length: int) -> str:
     receiver, sender = multiprocessing.Pipe(duplex=False)
     process = multiprocessing.get_context("fork").Process(target=_read, args=(pattern, flags, methods, length, sender))
     process.start()
