@@ -80,6 +80,18 @@ class Grid {
       for (unsigned k = 0; k < 2; ++k) writes ? o.store(run.of(k)) : o.load(run.of(k));
     });
   }
+  /// Of a block 16, 8, 4 or 2 threads wide: lane x of row y of its warps at `word` + x * `stride` + y * `pitch`.
+  void rows(unsigned block, bool writes, unsigned word, unsigned width, unsigned stride, unsigned pitch) {
+    vgpu::AccessRun run;
+    run.first = access({block, 0}, word, weak, Scope::none);
+    run.first.mask = vgpu::full_mask;
+    run.first.row_lanes = width;
+    run.first.stride = 4 * static_cast<int>(stride);
+    run.first.row_step = 4 * static_cast<int>(pitch);
+    run.count = 2;
+    run.step = run.first.row_step * (32 / static_cast<int>(width));
+    each([&](Observer& o) { writes ? o.stores(run) : o.loads(run); });
+  }
   void fence(ThreadId id, Scope scope = Scope::device) {
     each([&](Observer& o) { o.fence(actor(id), Mask{1} << id.thread % 32, scope); });
   }
@@ -465,7 +477,12 @@ TEST_CASE("random events: whatever is found is a race, and where there are races
           below(2) ? g.store(w, value + below(4) * 16) : g.load(w, value + below(4) * 16);
           break;
         case 1:
-          g.row(w.block, below(2), value + below(2), 1, below(2));
+          if (const bool writes = below(2); below(2)) {
+            g.row(w.block, writes, value + below(2), 1, below(2));
+          } else {  // lanes of one store are apart
+            const unsigned width = 2u << below(4);
+            g.rows(w.block, writes, value + below(2), width, writes || below(2), writes ? width + below(2) : below(20));
+          }
           break;
         case 2:
         case 3:

@@ -153,6 +153,14 @@ class Block {
       run.first.stride = 4;
       run.count = warps();
       run.step = one_in(4) ? 0 : 128;
+      if (run.first.mask == vgpu::full_mask && one_in(2)) {  // rows of a narrow block
+        const vgpu::AccessRun wide = run;
+        run.first.row_lanes = 2u << below(4);
+        run.first.stride = 4 * below(2);
+        run.first.row_step = 4 * below(one_in(2) ? 3 : 16);
+        run.step = 4 * below(one_in(2) ? 3 : 20);
+        if (run.of(warps() - 1).at(31) + 4 > window + array_bytes) run = wide;
+      }
       return each([&](Observer& o) { writes ? o.stores(run) : o.loads(run); });
     }
     if (mix_.has_flags && one_in(6)) {

@@ -225,6 +225,11 @@ TEST_CASE("shared memory knows what has been written, however the lanes lie") {
       a.mask = below(3) == 0 ? full_mask << below(32) : below(3) == 0 ? full_mask >> below(32) : full_mask;
       if (below(8) == 0) a.mask = static_cast<Mask>(random()) | 1;
       if (run.count > 1) run.step = below(4) ? a.stride * warp_size : usual * static_cast<std::int64_t>(below(40));
+      if (a.mask == full_mask && below(3) == 0) {  // rows of a narrow block
+        a.row_lanes = 2u << below(4);
+        a.row_step = static_cast<std::int64_t>(usual * (below(2) ? a.row_lanes : below(20)));
+        if (below(3) == 0) a.stride = 0;
+      }
       a.first = 1 << 20;
       const Extent e = extent_of(run);
       if (e.end - e.begin > size) continue;

@@ -2,8 +2,12 @@
 #include "vgpu/checks/cost/counters.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <map>
+#include <random>
+#include <set>
 
 #include "kernel.hpp"
+#include "vgpu/checks/cost/access_cost.hpp"
 
 using namespace scanlab;
 using test::Kernel;
@@ -146,4 +150,46 @@ ret;
   CHECK(c.additions == 0);
   CHECK(c.warp_additions == 0);
   CHECK(c.addition_efficiency() == 1.0);
+}
+
+TEST_CASE("the cost of a pattern is that of its addresses") {
+  for (unsigned seed = 0; seed < 20000; ++seed) {
+    INFO("seed " << seed);
+    std::mt19937 random(seed);
+    const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+    vgpu::Access a;
+    a.bytes = 1u << below(5);
+    a.mask = below(3) ? vgpu::full_mask : static_cast<vgpu::Mask>(random());
+    a.row_lanes = 2u << below(5);
+    a.first = 1 << 20 | a.bytes * below(64);
+    const auto any_distance = [&] {
+      const auto n = static_cast<std::int64_t>(below(2) ? below(3) : below(70));
+      return (below(4) ? n : -n) * a.bytes;
+    };
+    a.stride = any_distance();
+    a.row_step = below(3) ? a.stride * a.row_lanes : any_distance();
+    // A request of 8 or 16 bytes a lane is carried out in halves or quarters of the warp.
+    const unsigned words = std::max(1u, a.bytes / vgpu::bank_bytes), lanes_a_pass = 32 / words;
+    std::set<std::uint64_t> sectors;
+    unsigned passes = 0;
+    for (unsigned from = 0; from < 32; from += lanes_a_pass) {
+      std::map<std::uint64_t, std::set<std::uint64_t>> words_of_bank;
+      for (unsigned lane = from; lane < from + lanes_a_pass; ++lane) {
+        if (!(a.mask >> lane & 1)) continue;
+        const std::uint64_t at = a.first + static_cast<std::uint64_t>(a.stride) * (lane % a.row_lanes) +
+                                 static_cast<std::uint64_t>(a.row_step) * (lane / a.row_lanes);
+        REQUIRE(a.at(lane) == at);
+        for (unsigned k = 0; k < words; ++k) {
+          const std::uint64_t word = at / vgpu::bank_bytes + k;
+          words_of_bank[word % vgpu::banks].insert(word);
+        }
+        for (unsigned byte = 0; byte < a.bytes; ++byte) sectors.insert((at + byte) / vgpu::sector_bytes);
+      }
+      std::size_t most = 0;
+      for (const auto& [bank, different] : words_of_bank) most = std::max(most, different.size());
+      passes += static_cast<unsigned>(most);
+    }
+    CHECK(vgpu::passes(a) == passes);
+    CHECK(vgpu::sectors(a) == sectors.size());
+  }
 }

@@ -43,7 +43,7 @@ inline std::uint64_t bits_at(const std::uint64_t* words, std::uint64_t from, uns
 /// Visits what the lanes access, elements side by side at once: visit(first address, bytes).
 template <class Visit>
 void for_each_span(const Access& a, Visit visit) {
-  if (a.is_affine() && a.mask == full_mask && a.stride == a.bytes) return visit(a.first, std::uint64_t{a.bytes} * 32);
+  if (a.is_pattern() && a.mask == full_mask) return a.for_each_piece(a.bytes, visit);
   std::uint64_t first = 0, end = 0;
   for (Mask m = a.mask; m; m &= m - 1) {
     const std::uint64_t at = a.at(static_cast<unsigned>(std::countr_zero(m)));
@@ -74,25 +74,37 @@ struct Extent {
 inline Extent extent_of(const AccessRun& run) {
   const Access& a = run.first;
   Extent e;
-  const auto include = [&](std::uint64_t at) {
-    e.begin = std::min(e.begin, at);
-    e.end = std::max(e.end, at + a.bytes);
+  const auto include = [&](std::uint64_t begin, std::uint64_t end) {
+    e.begin = std::min(e.begin, begin);
+    e.end = std::max(e.end, end);
   };
-  if (!a.is_affine()) {
-    for (Mask m = a.mask; m; m &= m - 1) include(a.at(static_cast<unsigned>(std::countr_zero(m))));
+  // `lanes` of a row, all rows, of `warps`.
+  const auto include_pattern = [&](std::uint64_t first, int lanes, unsigned warps) {
+    std::int64_t low = 0, high = 0;
+    const auto extend = [&](std::int64_t step, std::int64_t times) {
+      low += std::min<std::int64_t>(step * times, 0);
+      high += std::max<std::int64_t>(step * times, 0);
+    };
+    extend(a.stride, lanes - 1);
+    if (!a.is_one_row()) extend(a.row_step, warp_size / a.row_lanes - 1);
+    extend(run.step, warps - 1);
+    include(first + static_cast<std::uint64_t>(low), first + static_cast<std::uint64_t>(high) + a.bytes);
+  };
+  if (a.is_pattern() && a.mask == full_mask) {
+    include_pattern(a.first, static_cast<int>(a.row_lanes), run.count);
     return e;
   }
-  if (!a.mask) return e;
-  const auto low = static_cast<unsigned>(std::countr_zero(a.mask));
-  const unsigned high = 31 - static_cast<unsigned>(std::countl_zero(a.mask));
-  include(a.at(low));
-  include(a.at(high));
-  if (run.count == 1) return e;
-  const std::uint64_t behind = static_cast<std::uint64_t>(run.step), last = behind * (run.count - 1);
-  for (const unsigned lane : {0u, 31u}) {
-    include(a.at(lane) + behind);
-    include(a.at(lane) + last);
+  if (a.is_affine() && a.mask) {
+    const int low = std::countr_zero(a.mask);
+    include_pattern(a.at(static_cast<unsigned>(low)), 32 - std::countl_zero(a.mask) - low, 1);
+  } else {
+    for (Mask m = a.mask; m; m &= m - 1) {
+      const std::uint64_t at = a.at(static_cast<unsigned>(std::countr_zero(m)));
+      include(at, at + a.bytes);
+    }
   }
+  if (run.count > 1)
+    include_pattern(a.first + static_cast<std::uint64_t>(run.step), static_cast<int>(a.row_lanes), run.count - 1);
   return e;
 }
 

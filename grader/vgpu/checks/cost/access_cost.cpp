@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 namespace scanlab::vgpu {
 namespace {
@@ -11,7 +12,7 @@ bool lies_in_one_row(const Access& a) {
   if (a.is_affine() || a.mask != full_mask || a.bytes > bank_bytes) return false;
   std::uint32_t low = ~0u, high = 0;
   for (unsigned l = 0; l < warp_size; ++l) {
-    const auto word = static_cast<std::uint32_t>(a.address[l] / bank_bytes);
+    const auto word = static_cast<std::uint32_t>(a.at(l) / bank_bytes);
     low = std::min(low, word);
     high = std::max(high, word);
   }
@@ -58,6 +59,16 @@ unsigned most_words(const Access& a, unsigned first, unsigned end, unsigned word
 }  // namespace
 
 unsigned passes(const Access& a) {
+  if (a.is_pattern() && !a.is_one_row() && a.mask == full_mask && a.bytes == bank_bytes) {
+    // One word a row, which all its lanes read; or one row, which all rows read.
+    const auto step = static_cast<std::uint64_t>(std::abs(a.row_step)) / bank_bytes;
+    if (step == 0 && a.stride == bank_bytes) return 1;
+    if (a.stride == 0) {
+      const unsigned rows = warp_size / a.row_lanes;
+      const auto common = std::min<unsigned>(std::countr_zero(banks), static_cast<unsigned>(std::countr_zero(step)));
+      return step == 0 ? 1 : std::max(1u, rows / (banks >> common));
+    }
+  }
   if (a.is_affine() && a.bytes == bank_bytes && a.stride % bank_bytes == 0) {
     // Lanes meet in a bank when their distance is a multiple of `period`: the banks, over the factors of two that they
     // have in common with the stride.
@@ -103,6 +114,18 @@ unsigned sectors(const Access& a) {
     const std::uint64_t low = a.stride < 0 ? a.at(warp_size - 1) : a.first;
     const std::uint64_t last = low + stride * (warp_size - 1) + a.bytes - 1;
     return static_cast<unsigned>(last / sector_bytes - low / sector_bytes + 1);
+  }
+  if (a.is_pattern() && a.mask == full_mask) {
+    std::uint64_t last = 0;
+    unsigned count = 0;
+    bool rises = true;
+    a.for_each_piece(a.bytes, [&](std::uint64_t begin, std::uint64_t bytes) {
+      const std::uint64_t from = begin / sector_bytes, to = (begin + bytes - 1) / sector_bytes;
+      rises &= from >= last;
+      count += static_cast<unsigned>(to - from + (count == 0 || from != last));
+      last = to;
+    });
+    if (rises) return count;
   }
   std::uint64_t touched[warp_size * 2];
   unsigned count = 0;

@@ -44,6 +44,7 @@ GlobalShadow::Chunk& GlobalShadow::chunk_at(std::uint64_t address) {
     chunk.launch = launch_;
     chunk.count = 0;
     chunk.cells = none;
+    chunk.is_written = false;
   }
   return chunk;
 }
@@ -89,7 +90,8 @@ void GlobalShadow::access(const AccessRun& run, GlobalHow how, BlockView& block)
     row.step = run.step;
     return enter(row, run, block);
   }
-  std::array<Row, 4> rows;
+  if (!how.writes() && a.is_pattern() && enter_pattern(row, run, block)) return;
+  std::array<Row, most_rows_of_warp> rows;
   rows.fill(row);
   unsigned count = 0;
   if (!make_rows(a, rows, count) || (how.writes() && do_overlap(rows, count)))
@@ -97,8 +99,22 @@ void GlobalShadow::access(const AccessRun& run, GlobalHow how, BlockView& block)
   for (unsigned k = 0; k < count; ++k) enter(rows[k], run, block);
 }
 
+/// The few rows of a pattern, whose lanes all take part. False when they are not such.
+bool GlobalShadow::enter_pattern(Row& row, const AccessRun& run, BlockView& block) {
+  const Access& a = run.first;
+  if (a.mask != full_mask || std::abs(a.stride) > most_stride || warp_size / a.row_lanes > most_rows_of_warp)
+    return false;
+  row.stride = a.stride;
+  for (unsigned lane = 0; lane < warp_size; lane += a.row_lanes) {
+    row.first = a.at(lane) - static_cast<std::uint64_t>(a.stride) * lane;
+    row.past.lanes = full_mask >> (warp_size - a.row_lanes) << lane;
+    enter(row, run, block);
+  }
+  return true;
+}
+
 /// Cuts lanes into rows. False when they are too many.
-bool GlobalShadow::make_rows(const Access& a, std::array<Row, 4>& rows, unsigned& count) const {
+bool GlobalShadow::make_rows(const Access& a, std::array<Row, most_rows_of_warp>& rows, unsigned& count) const {
   for (Mask left = a.mask; left;) {
     if (count == rows.size()) return false;
     const auto begin = static_cast<unsigned>(std::countr_zero(left));
@@ -123,6 +139,12 @@ bool GlobalShadow::make_rows(const Access& a, std::array<Row, 4>& rows, unsigned
   return true;
 }
 
+std::uint32_t GlobalShadow::Row::key() const {
+  constexpr std::uint64_t factor = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio: Knuth's multiplicative hashing
+  const std::uint64_t place = first * factor ^ static_cast<std::uint64_t>(stride);
+  return static_cast<std::uint32_t>((place * factor ^ past.line ^ std::uint64_t{past.lanes} << 32) * factor >> 32);
+}
+
 void GlobalShadow::set_range(Row& row) {
   const auto low_lane = static_cast<unsigned>(std::countr_zero(row.past.lanes)),
              high_lane = 31 - static_cast<unsigned>(std::countl_zero(row.past.lanes));
@@ -133,7 +155,7 @@ void GlobalShadow::set_range(Row& row) {
 }
 
 /// Lanes of one store are compared with each other as such.
-bool GlobalShadow::do_overlap(std::array<Row, 4>& rows, unsigned count) {
+bool GlobalShadow::do_overlap(std::array<Row, most_rows_of_warp>& rows, unsigned count) {
   for (unsigned k = 0; k < count; ++k) {
     set_range(rows[k]);
     for (unsigned m = 0; m < k; ++m)
@@ -146,10 +168,7 @@ void GlobalShadow::enter(Row& row, const AccessRun& run, BlockView& block) {
   set_range(row);
   std::uint32_t number = extend_last(row, block);
   const bool extends = number != none;
-  if (!extends) {
-    number = static_cast<std::uint32_t>(rows_.size());
-    rows_.push_back(row);
-  }
+  if (!extends) number = static_cast<std::uint32_t>(rows_.size());
   bool is_kept = false;
   for (std::uint64_t begin = row.low / chunk_bytes * chunk_bytes; begin < row.high; begin += chunk_bytes) {
     Chunk& chunk = chunk_at(begin);
@@ -171,7 +190,7 @@ void GlobalShadow::enter(Row& row, const AccessRun& run, BlockView& block) {
     }
   }
   if (!extends) {
-    if (!is_kept) rows_.pop_back();
+    if (is_kept) rows_.push_back(row);
     return;
   }
   Row& longer = rows_[number];
@@ -202,17 +221,19 @@ std::uint32_t GlobalShadow::extend_last(const Row& row, const BlockView& block) 
 /// Remembers the row in the chunk. False when its lanes have to be looked at one by one.
 bool GlobalShadow::place(const Row& row, std::uint32_t number, Chunk& chunk, BlockView& block) {
   if (chunk.cells != none) return false;
+  const bool writes = row.past.how.writes(), may_race = writes || chunk.is_written;
+  const std::uint32_t key = row.key();
   unsigned readers = 0, latest = 0;
   bool is_there = false;
   for (unsigned k = 0; k < chunk.count; ++k) {
     is_there |= chunk.rows[k] == number;
     if (chunk.rows[k] == number) continue;
+    if (may_race && !are_apart(rows_[chunk.rows[k]], row, block)) return false;
+    if (chunk.keys[k] != key) continue;
     Row& other = rows_[chunk.rows[k]];
-    if (!are_apart(other, row, block)) return false;
     const PastAccess &a = other.past, &b = row.past;
-    if (a.how.writes() || b.how.writes() || a.line != b.line || other.first != row.first ||
-        other.stride != row.stride || other.step != row.step || other.count != row.count || a.lanes != b.lanes ||
-        a.bytes != b.bytes)
+    if (a.how.writes() || writes || a.line != b.line || other.first != row.first || other.stride != row.stride ||
+        other.step != row.step || other.count != row.count || a.lanes != b.lanes || a.bytes != b.bytes)
       continue;
     if (a.block == b.block && a.warp == b.warp) {
       other.past.when = b.when;
@@ -227,7 +248,9 @@ bool GlobalShadow::place(const Row& row, std::uint32_t number, Chunk& chunk, Blo
     return true;
   }
   if (chunk.count == Chunk::most_rows) return false;
+  chunk.keys[chunk.count] = key;
   chunk.rows[chunk.count++] = number;
+  chunk.is_written |= writes;
   return true;
 }
 

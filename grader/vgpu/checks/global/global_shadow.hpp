@@ -48,6 +48,8 @@ class GlobalShadow {
       return first + static_cast<std::uint64_t>(step) * k + static_cast<std::uint64_t>(stride) * lane;
     }
     bool is_single() const { return count == 1 && (past.lanes & (past.lanes - 1)) == 0; }
+    /// Rows that read the same place alike have the same, also when they have become longer.
+    std::uint32_t key() const;
   };
 
   /// One access to a word.
@@ -70,7 +72,9 @@ class GlobalShadow {
     std::uint32_t launch = 0;
     std::uint32_t count = 0;
     std::uint32_t cells = none;
+    bool is_written = false;  ///< by some row
     std::uint32_t rows[most_rows] = {};
+    std::uint32_t keys[most_rows] = {};  ///< of these rows
   };
   static constexpr std::uint64_t chunks_a_part = 1024;
   using Part = std::array<Chunk, chunks_a_part>;
@@ -85,9 +89,11 @@ class GlobalShadow {
   Chunk& chunk_at(std::uint64_t address);
   Cell& cell_at(std::uint64_t address);
 
-  bool make_rows(const Access& a, std::array<Row, 4>& rows, unsigned& count) const;
+  static constexpr unsigned most_rows_of_warp = 4;
+  bool make_rows(const Access& a, std::array<Row, most_rows_of_warp>& rows, unsigned& count) const;
+  bool enter_pattern(Row& row, const AccessRun& run, BlockView& block);
   static void set_range(Row& row);
-  static bool do_overlap(std::array<Row, 4>& rows, unsigned count);
+  static bool do_overlap(std::array<Row, most_rows_of_warp>& rows, unsigned count);
   void enter(Row& row, const AccessRun& run, BlockView& block);
   bool place(const Row& row, std::uint32_t number, Chunk& chunk, BlockView& block);
   bool are_apart(const Row& earlier, const Row& later, const BlockView& block) const;

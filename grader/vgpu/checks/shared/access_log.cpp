@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "vgpu/checks/byte_bits.hpp"
+
 namespace scanlab::vgpu {
 namespace {
 
@@ -12,37 +14,27 @@ constexpr std::uint32_t most_comparisons = 2048;
 /// Entries to which a row of the next warp may belong.
 constexpr std::size_t last_entries = 16;
 
-/// When the addresses of the lanes of `mask` are first + lane * stride.
-bool is_row(const Access& a, std::int64_t& first, std::int64_t& stride) {
-  if (!a.address) {
-    first = static_cast<std::int64_t>(a.first);
-    stride = a.stride;
+/// True when the addresses of the lanes that take part are a pattern.
+bool find_pattern(const Access& a, Pattern& p) {
+  if (a.is_pattern()) {
+    p = a;
     return true;
   }
   const auto at = [&](unsigned lane) { return static_cast<std::int64_t>(a.address[lane]); };
-  if (a.mask == full_mask) {
-    first = at(0);
-    stride = at(1) - first;
-    // Usually a look at a few lanes is enough.
-    if (at(2) - at(1) != stride || at(warp_size - 1) - first != stride * (warp_size - 1)) return false;
-    std::uint64_t different = 0, expected = a.address[0];
-    for (unsigned l = 0; l < warp_size; ++l, expected += static_cast<std::uint64_t>(stride))
-      different |= a.address[l] ^ expected;
-    return different == 0;
-  }
+  // Usually a look at a few lanes is enough.
+  if (a.mask == full_mask && (at(2) - at(1) != at(1) - at(0) || at(31) - at(0) != (at(1) - at(0)) * 31)) return false;
   const auto low = static_cast<unsigned>(std::countr_zero(a.mask));
-  stride = 0;
   if (const Mask rest = a.mask & (a.mask - 1)) {
     const auto next = static_cast<unsigned>(std::countr_zero(rest));
     const std::int64_t distance = at(next) - at(low), lanes = next - low;
     if (distance % lanes) return false;
-    stride = distance / lanes;
+    p.stride = distance / lanes;
   }
-  first = at(low) - stride * low;
+  p.first = static_cast<std::uint64_t>(at(low) - p.stride * low);
   std::uint64_t different = 0;
   for (Mask m = a.mask; m; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
-    different |= a.address[l] ^ (static_cast<std::uint64_t>(first) + static_cast<std::uint64_t>(stride) * l);
+    different |= a.address[l] ^ p.at(l);
   }
   return different == 0;
 }
@@ -68,41 +60,23 @@ bool AccessLog::make(const AccessRun& run, Footprint what, Entry& e) {
   const Access& a = run.first;
   e.what = what;
   e.count = static_cast<std::uint16_t>(run.count);
-  if (is_row(a, e.first, e.stride)) {
-    e.step = run.step;
-    const auto at = [&](std::int64_t lane) { return e.first + e.stride * lane; };
-    auto [low, high] = std::minmax({at(std::countr_zero(what.lanes)), at(31 - std::countl_zero(what.lanes))});
-    if (run.count > 1) {
-      const auto [begin, end] = std::minmax({at(0), at(warp_size - 1)});
-      const auto [near, far] = std::minmax({e.step, e.step * static_cast<std::int64_t>(run.count - 1)});
-      low = std::min(low, begin + near);
-      high = std::max(high, end + far);
-    }
-    e.low = static_cast<std::uint32_t>(low);
-    e.high = static_cast<std::uint32_t>(high + a.bytes);
-    return true;
-  }
+  e.step = run.step;
+  const Extent extent = extent_of(run);
+  e.low = static_cast<std::uint32_t>(extent.begin);
+  e.high = static_cast<std::uint32_t>(extent.end);
+  if (find_pattern(a, e.lanes)) return true;
   if (scattered_count_ == most_scattered) return false;
   if (scattered_count_ == scattered_.size()) scattered_.resize(2 * scattered_.size() + 16);
   e.scattered = scattered_count_;
   std::uint32_t* const to = scattered_[scattered_count_++].data();
   for (unsigned l = 0; l < warp_size; ++l) to[l] = static_cast<std::uint32_t>(a.address[l]);
-  // A lane that takes no part has the address of one that does, so that the loop below need not ask.
-  for (Mask m = ~a.mask; m; m &= m - 1) to[std::countr_zero(m)] = to[std::countr_zero(a.mask)];
-  std::uint32_t low = ~0u, high = 0;
-  for (unsigned l = 0; l < warp_size; ++l) {
-    low = std::min(low, to[l]);
-    high = std::max(high, to[l]);
-  }
-  e.low = low;
-  e.high = high + a.bytes;
   return true;
 }
 
-/// Of even rows: no thread of one touches what another thread of the other does.
+/// Of even rows: no thread of one accesses what another thread of the other does.
 bool AccessLog::meet_only_in_threads(const Entry& a, const Entry& b) {
-  const std::int64_t stride = a.is_single() ? b.stride : a.stride;
-  if (stride == 0 || (stride != b.stride && !b.is_single())) return false;
+  const std::int64_t stride = a.is_single() ? b.lanes.stride : a.lanes.stride;
+  if (stride == 0 || (stride != b.lanes.stride && !b.is_single())) return false;
   const std::int64_t shift = a.origin(stride) - b.origin(stride);
   const std::int64_t size_a = a.what.bytes, size_b = b.what.bytes, distance = stride < 0 ? -stride : stride;
   if (shift == 0 && size_a <= distance && size_b <= distance) return true;
@@ -134,17 +108,18 @@ bool AccessLog::is_apart_from(const std::vector<Entry>& others, const Entry& e, 
 bool AccessLog::joins(Entry& to, const Entry& e) {
   const Footprint &a = to.what, &b = e.what;
   if (a.line != b.line || a.lanes != full_mask || b.lanes != full_mask || a.stamp != b.stamp || !(a.how == b.how) ||
-      a.bytes != b.bytes || to.stride != e.stride || !to.is_even() || to.origin(to.stride) != e.origin(to.stride))
+      a.bytes != b.bytes || to.lanes.stride != e.lanes.stride || !to.is_even() || !e.is_even() ||
+      to.origin(to.lanes.stride) != e.origin(e.lanes.stride))
     return false;
   if (b.warp == a.warp + to.count) {
   } else if (b.warp + 1 == a.warp) {
     to.what.warp = b.warp;
-    to.first = e.first;
+    to.lanes.first = e.lanes.first;
   } else {
     return false;
   }
   ++to.count;
-  to.step = to.stride * warp_size;
+  to.step = to.lanes.stride * warp_size;
   to.low = std::min(to.low, e.low);
   to.high = std::max(to.high, e.high);
   return true;

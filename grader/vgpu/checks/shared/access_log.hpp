@@ -1,7 +1,7 @@
 // The accesses of a block to shared memory since its threads last met, as long as it is plain that no two of them race.
 //
-// Most accesses are rows: thread t touches first + t * stride. Whether two rows meet anywhere but in the same thread is
-// one comparison, however many warps they have, and where no thread writes there is nothing to compare. What the log
+// Most accesses are rows: thread t accesses first + t * stride. Whether two rows meet anywhere but in the same thread
+// is one comparison, however many warps they have, and where no thread writes there is nothing to compare. What the log
 // cannot decide that way it does not take, and the shadow memory (access_shadow.hpp) has to.
 #pragma once
 
@@ -31,7 +31,7 @@ class AccessLog {
       for (const Entry& e : *entries)
         for (unsigned k = 0; k < e.count; ++k) {
           const auto at = [&](unsigned lane) {
-            return e.scattered == none ? static_cast<std::uint64_t>(e.first + e.step * k + e.stride * lane)
+            return e.scattered == none ? e.lanes.at(lane) + static_cast<std::uint64_t>(e.step) * k
                                        : scattered_[e.scattered][lane];
           };
           visit(e.what.of_warp(e.what.warp + k, k ? full_mask : e.what.lanes), at);
@@ -47,18 +47,21 @@ class AccessLog {
   struct Entry {
     Footprint what;
     std::uint16_t count = 1;
-    std::uint32_t scattered = none;   ///< index of its addresses, when they are not a row
+    std::uint32_t scattered = none;   ///< index of its addresses, when they are no pattern
     std::uint32_t low = 0, high = 0;  ///< all bytes lie in [low, high)
-    std::int64_t first = 0, stride = 0, step = 0;
+    Pattern lanes;
+    std::int64_t step = 0;
 
-    /// Thread t of the block touches origin(stride) + t * stride, with the same stride across warps.
-    bool is_even() const { return scattered == none && (count == 1 || step == stride * warp_size); }
+    /// Thread t of the block accesses origin(stride) + t * stride, with the same stride across warps.
+    bool is_even() const {
+      return scattered == none && lanes.is_one_row() && (count == 1 || step == lanes.stride * warp_size);
+    }
     /// A row of one element goes with every stride.
     bool is_single() const { return count == 1 && (what.lanes & (what.lanes - 1)) == 0; }
-    std::int64_t lane() const { return std::countr_zero(what.lanes); }
-    std::int64_t origin(std::int64_t of) const {
-      return is_single() ? first + stride * lane() - of * (what.warp * warp_size + lane())
-                         : first - of * (what.warp * warp_size);
+    std::int64_t origin(std::int64_t stride) const {
+      const int lane = is_single() ? std::countr_zero(what.lanes) : 0;
+      return static_cast<std::int64_t>(lanes.at(static_cast<unsigned>(lane))) -
+             stride * (what.warp * std::int64_t{warp_size} + lane);
     }
     std::int64_t first_thread() const;
     std::int64_t last_thread() const;

@@ -67,16 +67,18 @@ void SharedBytes::write(std::uint64_t first, std::uint64_t bytes) {
 }
 
 void SharedBytes::write(const AccessRun& run) {
-  if (surely_has(run) || is_in_strided(run)) return;
-  if (!are_apart(run)) {
-    for_each_span(run, [&](std::uint64_t first, std::uint64_t bytes) { write(first, bytes); });
-    return;
-  }
-  for_each_element(run, [&](std::uint64_t k, std::uint64_t mask) {
+  if (surely_has(run)) return;
+  const auto mark = [&](std::uint64_t k, std::uint64_t mask) {
     left_ -= static_cast<std::uint64_t>(std::popcount(mask & ~written_[k]));
     written_[k] |= mask;
-  });
-  add_to_strided(run);
+  };
+  if (const auto c = strided_of(run)) {
+    Strided* const near = touching(*c);
+    for_each_outside(*c, near, mark);
+    return add_to_strided(*c, near);
+  }
+  if (are_apart(run)) return for_each_element(run, mark);
+  for_each_span(run, [&](std::uint64_t first, std::uint64_t bytes) { write(first, bytes); });
 }
 
 bool SharedBytes::Strided::touches(const Strided& other) const {
@@ -87,7 +89,8 @@ bool SharedBytes::Strided::touches(const Strided& other) const {
 /// The lanes of the run as one Strided, when they are apart, and evenly spaced without gaps.
 std::optional<SharedBytes::Strided> SharedBytes::strided_of(const AccessRun& run) {
   const Access& a = run.first;
-  if (!a.is_affine() || std::abs(a.stride) <= a.bytes || (run.count > 1 && run.step != a.stride * warp_size))
+  if (!a.is_affine() || std::abs(a.stride) <= a.bytes || !std::has_single_bit(a.bytes) ||
+      (run.count > 1 && run.step != a.stride * warp_size))
     return std::nullopt;
   const Mask lanes = a.mask >> std::countr_zero(a.mask);
   if ((lanes & (lanes + 1)) || (run.count > 1 && !(a.mask >> (warp_size - 1)))) return std::nullopt;
@@ -99,32 +102,44 @@ std::optional<SharedBytes::Strided> SharedBytes::strided_of(const AccessRun& run
   return c;
 }
 
-bool SharedBytes::is_in_strided(const AccessRun& run) const {
-  const auto c = strided_of(run);
-  return c && std::ranges::any_of(strided_, [&](const Strided& strided) {
-           return strided.touches(*c) && c->begin >= strided.begin && c->end() <= strided.end();
-         });
+SharedBytes::Strided* SharedBytes::touching(const Strided& c) {
+  const auto found = std::ranges::find_if(strided_, [&](const Strided& strided) { return strided.touches(c); });
+  return found == strided_.end() ? nullptr : &*found;
 }
 
-/// All of the run has been written.
-void SharedBytes::add_to_strided(const AccessRun& run) {
-  const auto c = strided_of(run);
-  if (!c) return;
-  const auto joined = std::ranges::find_if(strided_, [&](const Strided& strided) { return strided.touches(*c); });
-  if (joined != strided_.end()) {
-    const std::uint64_t end = std::max(joined->end(), c->end());
-    joined->begin = std::min(joined->begin, c->begin);
-    joined->count = (end - joined->begin) / static_cast<std::uint64_t>(joined->stride);
-  } else if (Strided& least = *std::ranges::min_element(strided_, {}, &Strided::count); least.count < c->count) {
-    least = *c;
+/// Visits the bits of each element that is not in `known`, which touches them or is null: visit(index, mask).
+template <class Visit>
+void SharedBytes::for_each_outside(const Strided& c, const Strided* known, Visit visit) {
+  const std::uint64_t ones = (std::uint64_t{1} << c.bytes) - 1;
+  const auto stride = static_cast<std::uint64_t>(c.stride);
+  const auto visit_all = [&](std::uint64_t from, std::uint64_t end) {
+    for (std::uint64_t at = from; at < end; at += stride) visit(at / 64, ones << at % 64);
+  };
+  if (!known) return visit_all(c.begin, c.end());
+  visit_all(c.begin, std::min(c.end(), known->begin));
+  visit_all(std::max(c.begin, known->end()), c.end());
+}
+
+/// All of `c` has been written; `near` touches it, or is null.
+void SharedBytes::add_to_strided(const Strided& c, Strided* near) {
+  if (near) {
+    const std::uint64_t end = std::max(near->end(), c.end());
+    near->begin = std::min(near->begin, c.begin);
+    near->count = (end - near->begin) / static_cast<std::uint64_t>(near->stride);
+  } else if (Strided& least = *std::ranges::min_element(strided_, {}, &Strided::count); least.count < c.count) {
+    least = c;
   }
 }
 
 bool SharedBytes::has_all(const AccessRun& run) {
-  if (surely_has(run) || is_in_strided(run)) return true;
-  if (!has_each(run)) return false;
-  add_to_strided(run);
-  return true;
+  if (surely_has(run)) return true;
+  const auto c = strided_of(run);
+  if (!c) return has_each(run);
+  Strided* const near = touching(*c);
+  std::uint64_t missing = 0;
+  for_each_outside(*c, near, [&](std::uint64_t k, std::uint64_t mask) { missing |= mask & ~written_[k]; });
+  if (!missing) add_to_strided(*c, near);
+  return !missing;
 }
 
 bool SharedBytes::has_each(const AccessRun& run) const {

@@ -41,8 +41,10 @@ class SharedBytes {
   };
 
   static std::optional<Strided> strided_of(const AccessRun& run);
-  bool is_in_strided(const AccessRun& run) const;
-  void add_to_strided(const AccessRun& run);
+  Strided* touching(const Strided& c);
+  template <class Visit>
+  static void for_each_outside(const Strided& c, const Strided* known, Visit visit);
+  void add_to_strided(const Strided& c, Strided* near);
   bool has_each(const AccessRun& run) const;
 
   std::vector<std::uint64_t> written_;

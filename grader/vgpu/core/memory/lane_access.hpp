@@ -13,7 +13,8 @@
 
 namespace scanlab::vgpu {
 
-/// Fills `a`, which is not to be copied soon: a copy of the whole would wait until the parts have been written.
+/// Fills `a` but for its pattern. It is not to be copied soon: a copy of the whole would wait until the parts have been
+/// written.
 inline void describe(Access& a, const Warp& w, const Inst* i, StateSpace space, Mask mask, std::uint32_t bytes,
                      const std::uint64_t* address) {
   const MemoryForm form = form_of(i);

@@ -12,13 +12,8 @@
 namespace scanlab::vgpu {
 namespace {
 
-/// Where the lanes of a row lie: that of lane 0, and how far each is from the one before.
-struct Row {
-  std::uint64_t first;
-  std::int64_t stride;
-};
 template <AddressWidth Width>
-Row row_of(Warp& w, const Inst* i) {
+LaneRow row_of(Warp& w, const Inst* i) {
   const Pair& p = *w.lanes<Pair>(i->op[7]);
   const std::uint64_t first = p.value + i->imm;
   return {Width == AddressWidth::bits32 ? static_cast<std::uint32_t>(first) : first, p.stride};
@@ -45,16 +40,15 @@ template <Watched watched>
 inline constexpr bool observed = watched == Watched::everything;
 
 template <class T, StateSpace Space>
-void observe_row(Warp& w, const Inst* i, const Row& r, AccessKind kind) {
+void observe_row(Warp& w, const Inst* i, const LaneRow& r, AccessKind kind) {
   Access a = access_of(w, i, Space, w.active, sizeof(T), nullptr);
-  a.first = r.first;
-  a.stride = r.stride;
+  static_cast<LaneRow&>(a) = r;
   report(w, a, kind);
 }
 
 /// Reports 32 elements side by side that have been found valid, before they are read or written.
 template <class T, StateSpace Space, Watched watched>
-void report_whole_row(Warp& w, const Inst* i, const Row& r, AccessKind kind) {
+void report_whole_row(Warp& w, const Inst* i, const LaneRow& r, AccessKind kind) {
   if constexpr (claims_from<Space, watched>)
     if (Claims* const claims = w.block->grid->claims) {
       constexpr std::uint64_t bytes = warp_size * sizeof(T);
@@ -65,7 +59,7 @@ void report_whole_row(Warp& w, const Inst* i, const Row& r, AccessKind kind) {
 
 /// The same for one element that all lanes read.
 template <class T, StateSpace Space, Watched watched>
-void report_one_element(Warp& w, const Inst* i, const Row& r) {
+void report_one_element(Warp& w, const Inst* i, const LaneRow& r) {
   if constexpr (claims_from<Space, watched>)
     if (Claims* const claims = w.block->grid->claims) claims->read(r.first, sizeof(T));
   if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, AccessKind::read);
@@ -73,7 +67,7 @@ void report_one_element(Warp& w, const Inst* i, const Row& r) {
 
 /// The same for any row.
 template <class T, StateSpace Space, Watched watched>
-void report_row(Warp& w, const Inst* i, const Row& r, AccessKind kind) {
+void report_row(Warp& w, const Inst* i, const LaneRow& r, AccessKind kind) {
   if constexpr (claims_from<Space, watched>)
     if (Claims* const claims = w.block->grid->claims) {
       const auto at = [&](unsigned l) { return r.first + static_cast<std::uint64_t>(r.stride) * l; };
@@ -86,7 +80,7 @@ void report_row(Warp& w, const Inst* i, const Row& r, AccessKind kind) {
 /// Do the elements of the active lanes, some at least, all lie in `range`, aligned? `r.first` then becomes what their
 /// addresses count from, which is not an address when that of lane 0, which is not active, has wrapped at 32 bits.
 template <class T, AddressWidth Width>
-bool lies_within(const Range& range, Row& r, Mask active) {
+bool lies_within(const Range& range, LaneRow& r, Mask active) {
   // A stride this large leaves every array, and the products below their type.
   constexpr std::int64_t far = std::int64_t{1} << 40;
   if (r.stride >= far || r.stride <= -far) return false;
@@ -104,7 +98,7 @@ bool lies_within(const Range& range, Row& r, Mask active) {
 
 /// Host memory of lane 0, when the row is one of a whole warp, aligned, and in the array that was hit last.
 template <class T, StateSpace Space, AddressWidth Width>
-std::byte* host_of(Warp& w, const Inst* i, Row r) {
+std::byte* host_of(Warp& w, const Inst* i, LaneRow r) {
   const bool is_within =
       w.active == full_mask && is_one_row(w, i) && lies_within<T, Width>(range_of(w, i), r, full_mask);
   return is_within ? host_base_of<Space>(*w.block) + r.first : nullptr;
@@ -113,7 +107,7 @@ std::byte* host_of(Warp& w, const Inst* i, Row r) {
 /// Rows whose elements are not side by side.
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 [[gnu::noinline]] const Inst* load_any_row(Warp& w, const Inst* i) {
-  const Row r = row_of<Width>(w, i);
+  const LaneRow r = row_of<Width>(w, i);
   if (const std::byte* from = host_of<T, Space, Width>(w, i, r)) {
     report_row<T, Space, watched>(w, i, r, AccessKind::read);
     T* const to = w.lanes<T>(i->op[0]);
@@ -129,7 +123,7 @@ template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 [[gnu::noinline]] const Inst* store_any_row(Warp& w, const Inst* i) {
-  const Row r = row_of<Width>(w, i);
+  const LaneRow r = row_of<Width>(w, i);
   if (std::byte* to = host_of<T, Space, Width>(w, i, r)) {
     report_row<T, Space, watched>(w, i, r, AccessKind::write);
     const T* const from = w.lanes<T>(i->op[0]);
@@ -146,7 +140,7 @@ template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Inst* load_row(Warp& w, const Inst* i) {
-  const Row r = row_of<Width>(w, i);
+  const LaneRow r = row_of<Width>(w, i);
   const std::byte* const from = r.stride == sizeof(T) && is_one_row(w, i) && w.active == full_mask
                                     ? row<Space>(w, i, r.first, sizeof(T))
                                     : nullptr;
@@ -158,7 +152,7 @@ const Inst* load_row(Warp& w, const Inst* i) {
 
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Inst* store_row(Warp& w, const Inst* i) {
-  const Row r = row_of<Width>(w, i);
+  const LaneRow r = row_of<Width>(w, i);
   std::byte* const to = r.stride == sizeof(T) && is_one_row(w, i) && w.active == full_mask
                             ? row<Space>(w, i, r.first, sizeof(T))
                             : nullptr;
@@ -172,7 +166,7 @@ const Inst* store_row(Warp& w, const Inst* i) {
 /// All lanes read the same element: so does the warp, once.
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Inst* load_uniform(Warp& w, const Inst* i) {
-  const Row r = row_of<Width>(w, i);
+  const LaneRow r = row_of<Width>(w, i);
   const std::byte* host = r.first % sizeof(T) ? nullptr : reach<Space>(w, i, r.first, sizeof(T));
   if (!host) [[unlikely]] {
     w.pc = i;
@@ -198,14 +192,14 @@ class RowsOf {
         last_(range_.bytes < row_bytes ? 0 : range_.bytes - row_bytes + 1),
         base_(host_base_of<Space>(l.block)) {}
 
-  Row row(unsigned k) const {
+  LaneRow row(unsigned k) const {
     const std::uint64_t first = addresses_.value[k] + offset_;
     return {Width == AddressWidth::bits32 ? static_cast<std::uint32_t>(first) : first, addresses_.stride[k]};
   }
 
   /// Host memory of the row of warp `k`, when all its lanes are active and side by side in the array that was hit last;
   /// else null.
-  std::byte* whole(unsigned k, const Row& r) const {
+  std::byte* whole(unsigned k, const LaneRow& r) const {
     const bool is_whole = l_.active[k] == full_mask && r.stride == sizeof(T) && r.first % sizeof(T) == 0;
     return is_whole && r.first - range_.begin < last_ ? base_ + r.first : nullptr;
   }
@@ -214,7 +208,7 @@ class RowsOf {
   /// the last have all lanes active.
   struct Even {
     unsigned from = 0, end = 0;  ///< warps
-    Row first;                   ///< of warp `from`
+    LaneRow first;               ///< of warp `from`
     std::byte* host = nullptr;   ///< of its lane 0, which need not be active
     std::int64_t step() const { return first.stride * static_cast<std::int64_t>(warp_size); }
   };
@@ -247,7 +241,7 @@ class RowsOf {
   }
 
   /// The same for lane 0 of any row whose active lanes lie in the array; `r.first` may change as lies_within has it.
-  [[gnu::noinline]] std::byte* any(unsigned k, Row& r) const {
+  [[gnu::noinline]] std::byte* any(unsigned k, LaneRow& r) const {
     return lies_within<T, Width>(range_, r, l_.active[k]) ? base_ + r.first : nullptr;
   }
 
@@ -263,7 +257,7 @@ class RowsOf {
 /// What is reported to the observers before the rows are moved.
 template <class T, StateSpace Space, AddressWidth Width>
 struct ReportedRows {
-  Row row[most_warps];
+  LaneRow row[most_warps];
   std::byte* host[most_warps];  ///< as RowsOf::any has it
 
   ReportedRows(Lockstep& l, const Step* s) {
@@ -304,8 +298,7 @@ struct ReportedRows {
       run.count = 1;
       run.step = 0;
       describe(run.first, l.warp(k), s->inst, Space, l.active[k], sizeof(T), nullptr);
-      run.first.first = row[k].first;
-      run.first.stride = row[k].stride;
+      static_cast<Pattern&>(run.first) = {row[k]};
       const auto follows = [&](unsigned n) {
         return n < l.count && host[n] && l.active[n] == full_mask && row[n].stride == row[k].stride &&
                static_cast<std::int64_t>(row[n].first - row[n - 1].first) == run.step;
@@ -351,7 +344,7 @@ void claim_rows(Claims& claims, Lockstep& l, const RowsOf<T, Space, Width>& rows
   };
   for (unsigned k = 0; k < l.count; ++k) {
     if (!l.active[k]) continue;
-    Row r = rows.row(k);
+    LaneRow r = rows.row(k);
     if (rows.whole(k, r)) {
       if (r.first != first + bytes || bytes + row_bytes > page_bytes) {
         report();
@@ -376,7 +369,7 @@ void move_rows(Lockstep& l, const Step* s, AccessKind kind, MoveWhole move_whole
     if (Claims* const claims = l.block.grid->claims) claim_rows(*claims, l, rows, kind);
   for (unsigned k = 0; k < l.count; ++k) {
     if (!l.active[k]) continue;
-    Row r = rows.row(k);
+    LaneRow r = rows.row(k);
     if (std::byte* const whole = rows.whole(k, r))
       move_whole(k, whole);
     else if (std::byte* const host = rows.any(k, r))
@@ -396,8 +389,8 @@ void move_reported_rows(Lockstep& l, const Step* s, AccessKind kind, MoveWhole m
       run.count = count;
       run.step = count > 1 ? e.step() : 0;
       describe(run.first, l.warp(from), s->inst, Space, l.active[from], sizeof(T), nullptr);
-      run.first.first = e.first.first + static_cast<std::uint64_t>(e.step()) * (from - e.from);
-      run.first.stride = e.first.stride;
+      static_cast<Pattern&>(run.first) = {e.first};
+      run.first.first += static_cast<std::uint64_t>(e.step()) * (from - e.from);
       report_run(*l.block.grid, run, kind);
     };
     const unsigned count = e.end - e.from, uneven_end = count > 1 && l.active[e.end - 1] != full_mask;
@@ -429,39 +422,37 @@ void move_reported_rows(Lockstep& l, const Step* s, AccessKind kind, MoveWhole m
   }
 }
 
-/// Warps that access several rows each: `move(rows, before)`, where `before(k)` reports the access of warp k; or every
-/// warp does it by itself.
-template <class T, StateSpace Space, AddressWidth Width, Watched watched, class Move>
-[[gnu::noinline]] const Step* move_several_rows(Lockstep& l, const Step* s, AccessKind kind, Move move) {
-  NarrowRows r;
-  if (!find_narrow_rows(l, s, Width, sizeof(T), r)) return each_alone(l, s);
+/// The rows of warps that access several each, reported to the claims. False when each warp has to look by itself.
+template <StateSpace Space, Watched watched>
+bool claim_several_rows(Lockstep& l, const Step* s, AddressWidth width, std::uint32_t bytes, AccessKind kind,
+                        NarrowRows& r) {
+  if (!find_narrow_rows(l, s, width, bytes, r)) return false;
   if constexpr (claims_from<Space, watched>)
     if (Claims* const claims = l.block.grid->claims) claim_narrow_rows(*claims, l, r, kind);
-  if constexpr (observed<watched>) {
-    if (!l.block.grid->listeners(Space, Access::Order::weak).empty()) {
-      move(r, NarrowRowsReporter(l, s, Space, r, kind));
-      return s + 1;
-    }
-  }
-  move(r, [](unsigned) {});
+  return true;
+}
+
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+[[gnu::noinline]] const Step* load_several_rows(Lockstep& l, const Step* s) {
+  constexpr auto kind = AccessKind::read;
+  NarrowRows r;
+  if (!claim_several_rows<Space, watched>(l, s, Width, sizeof(T), kind, r)) return each_alone(l, s);
+  if constexpr (observed<watched>) report_narrow_rows(l, s, Space, r, kind, 0, l.count);
+  load_narrow_rows<T>(l, r, host_base_of<Space>(l.block), s->inst->op[0]);
   return s + 1;
 }
 
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-const Step* load_several_rows(Lockstep& l, const Step* s) {
-  return move_several_rows<T, Space, Width, watched>(
-      l, s, AccessKind::read, [&](const NarrowRows& r, const auto& before) {
-        load_narrow_rows<T>(l, r, host_base_of<Space>(l.block), s->inst->op[0], before);
-      });
-}
-
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-const Step* store_several_rows(Lockstep& l, const Step* s) {
-  return move_several_rows<T, Space, Width, watched>(
-      l, s, AccessKind::write, [&](const NarrowRows& r, const auto& before) {
-        store_narrow_rows<T>(l, r, host_base_of<Space>(l.block), s->inst->op[0], before);
-        ++l.block.grid->epoch;
-      });
+[[gnu::noinline]] const Step* store_several_rows(Lockstep& l, const Step* s) {
+  constexpr auto kind = AccessKind::write;
+  NarrowRows r;
+  if (!claim_several_rows<Space, watched>(l, s, Width, sizeof(T), kind, r)) return each_alone(l, s);
+  // An observer of a store may look at what it replaces, which may be another warp's.
+  store_narrow_rows<T>(l, r, host_base_of<Space>(l.block), s->inst->op[0], [&](unsigned k) {
+    if constexpr (observed<watched>) report_narrow_rows(l, s, Space, r, kind, k, k + 1);
+  });
+  ++l.block.grid->epoch;
+  return s + 1;
 }
 
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>

@@ -9,6 +9,7 @@
 
 #include "vgpu/core/decode/inst.hpp"
 #include "vgpu/core/memory/memory.hpp"
+#include "vgpu/core/memory/pattern.hpp"
 #include "vgpu/core/run/fast_paths.hpp"
 #include "vgpu/ptx/module.hpp"
 
@@ -49,14 +50,12 @@ struct Actor {
 
 /// One memory instruction of a warp. Lane l takes part when bit l of `mask` is set, at `at(l)`: an offset into the
 /// block's shared window for `shared`, a device address for `global` and `constant`.
-struct Access {
+struct Access : Pattern {
   Actor actor;
   ptx::StateSpace space = ptx::StateSpace::global;
   Mask mask = 0;
   std::uint32_t bytes = 0;                 ///< a lane, all elements of a vector together
-  const std::uint64_t* address = nullptr;  ///< of each lane; null when they are `first` + lane * `stride`
-  std::uint64_t first = 0;
-  std::int64_t stride = 0;
+  const std::uint64_t* address = nullptr;  ///< of each lane; null when they are a pattern
   enum class Order : std::uint8_t { weak, volatile_, relaxed, acquire, release, acq_rel } order = Order::weak;
   enum class Scope : std::uint8_t { none, block, device, system } scope = Scope::none;
   bool is_async = false;  ///< cp.async: done at any time until it is waited for; of an mbarrier: by such copies
@@ -64,14 +63,14 @@ struct Access {
   const Block* block = nullptr;          ///< of a load or a store, for stored.hpp
   const Inst* inst = nullptr;            ///< the same
 
-  bool is_affine() const { return !address; }
-  std::uint64_t at(unsigned lane) const {
-    return address ? address[lane] : first + static_cast<std::uint64_t>(stride) * lane;
-  }
+  bool is_pattern() const { return !address; }
+  /// Is lane l at `first` + l * `stride`?
+  bool is_affine() const { return !address && is_one_row(); }
+  std::uint64_t at(unsigned lane) const { return address ? address[lane] : Pattern::at(lane); }
 };
 
-/// Affine accesses of `count` warps of a block, one after the other by number, by the same instruction: each begins
-/// `step` bytes after the one before. Only the first warp may have lanes that take no part.
+/// Patterns of `count` warps of a block, one after the other by number, by the same instruction: each begins `step` bytes
+/// after the one before. Only the first warp may have lanes that take no part.
 struct AccessRun {
   Access first;
   unsigned count = 1;
