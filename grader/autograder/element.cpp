@@ -10,12 +10,8 @@ namespace {
 constexpr std::uint32_t unwritten_word = 0x01010101u * unwritten_byte;
 }
 
-const char* name_of(ElementType type) {
-  return type == ElementType::floats ? "float" : "affine";
-}
-
 std::size_t bytes_of(ElementType type) {
-  return type == ElementType::floats ? sizeof(float) : sizeof(Affine);
+  return type == ElementType::float_ ? sizeof(float) : sizeof(Affine);
 }
 
 bool is_unwritten(float value) {

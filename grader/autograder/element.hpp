@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "vgpu/core/contract.hpp"
+
 namespace scanlab::grade {
 
 /// The map x -> a * x + b modulo 2^32, laid out as scanlab.cuh's Element: exact, associative, not commutative.
@@ -15,9 +17,8 @@ struct Affine {
 };
 static_assert(sizeof(Affine) == 8);
 
-enum class ElementType { floats, affine };
-/// "float" or "affine": as in plans, and the key of the runner that was built for it.
-const char* name_of(ElementType type);
+/// Its name is also the key of the runner that was built for it.
+using ElementType = contract::Element;
 std::size_t bytes_of(ElementType type);
 
 /// The scan's operator: apply `earlier`, then `later`.

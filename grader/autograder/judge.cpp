@@ -148,7 +148,7 @@ void Judge::explain_by_floats(const CheckPlan& check, CheckResult& result) const
   }
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const CheckPlan& other = plan_.checks[i];
-    if (other.kind != check.kind || other.element != ElementType::floats || other.entry != check.entry ||
+    if (other.kind != check.kind || other.element != ElementType::float_ || other.entry != check.entry ||
         other.operation != check.operation || results_[i].verdict != Verdict::pass || other.sizes != check.sizes) {
       continue;
     }

@@ -9,7 +9,7 @@ namespace {
 
 struct Row {
   Operation operation;
-  const char *name, *noun, *entry, *parameters;
+  const char *noun, *entry, *parameters;
   runner::Entry runner_entry;
 };
 
@@ -17,12 +17,10 @@ constexpr const char* scan_parameters = "const Element* d_x, Element* d_y, int n
 constexpr const char* partition_parameters = "const Element* d_x, Element* d_y, int* d_kept, int n";
 
 constexpr std::array rows = {
-    Row{Operation::inclusive, "inclusive", "inclusive scan", "inclusive_scan", scan_parameters,
-        runner::Entry::inclusive_scan},
-    Row{Operation::exclusive, "exclusive", "exclusive scan", "exclusive_scan", scan_parameters,
-        runner::Entry::exclusive_scan},
-    Row{Operation::compact, "compact", "compaction", "compact", partition_parameters, runner::Entry::compact},
-    Row{Operation::split, "split", "split", "split", partition_parameters, runner::Entry::split},
+    Row{Operation::inclusive, "inclusive scan", "inclusive_scan", scan_parameters, runner::Entry::inclusive_scan},
+    Row{Operation::exclusive, "exclusive scan", "exclusive_scan", scan_parameters, runner::Entry::exclusive_scan},
+    Row{Operation::compact, "compaction", "compact", partition_parameters, runner::Entry::compact},
+    Row{Operation::split, "split", "split", partition_parameters, runner::Entry::split},
 };
 
 const Row& row_of(Operation operation) {
@@ -38,10 +36,6 @@ const std::vector<Operation>& all_operations() {
     return operations;
   }();
   return all;
-}
-
-const char* name_of(Operation operation) {
-  return row_of(operation).name;
 }
 
 const char* noun_of(Operation operation) {

@@ -4,17 +4,16 @@
 #include <vector>
 
 #include "runner/protocol.hpp"
+#include "vgpu/core/contract.hpp"
 
 namespace scanlab::grade {
 
 /// Both what an output is compared with and the entry, the function of a submission, that is meant to compute it. They
 /// mostly agree; a plan may also ask for the inclusive scan of an `exclusive_scan`.
-enum class Operation { inclusive, exclusive, compact, split };
+using Operation = contract::Operation;
 
 const std::vector<Operation>& all_operations();
 
-/// "inclusive": as in plans.
-const char* name_of(Operation operation);
 /// "inclusive scan", "compaction": as headlines say it.
 const char* noun_of(Operation operation);
 

@@ -106,6 +106,14 @@ T choice(const std::string& text, const std::string& place, const std::vector<st
   throw KitFault(fmt::format("{}: expected one of {}, got \"{}\"", place, names, text));
 }
 
+/// The value of a list of the contract.
+template <typename E>
+E choice(const std::string& text, const std::string& place) {
+  std::vector<std::pair<const char*, E>> values;
+  for (const char* name : contract::names<E>) values.emplace_back(name, *contract::value_of<E>(name));
+  return choice(text, place, values);
+}
+
 /// The name of a profile of the virtual GPU.
 std::string profile(Object& object, std::string fallback) {
   if (object.find("profile") == nullptr) return fallback;
@@ -176,7 +184,7 @@ void parse_correctness(Object& object, CheckPlan& check) {
 
 void parse_count(Object& object, CheckPlan& check) {
   check.counter = object.text("counter");
-  if (!is_counter(check.counter)) {
+  if (!contract::value_of<contract::Counter>(check.counter)) {
     throw KitFault(fmt::format("{}: no counter is called \"{}\"", object.place("counter"), check.counter));
   }
   check.among = object.text("among", "");
@@ -194,7 +202,7 @@ void parse_count(Object& object, CheckPlan& check) {
 }
 
 void parse_timing(Object& object, CheckPlan& check) {
-  if (check.element != ElementType::floats) {
+  if (check.element != ElementType::float_) {
     throw KitFault(object.place("element") + ": a timing check is of float: its data is exact in floats");
   }
   if (check.entry == Operation::compact) {
@@ -223,28 +231,21 @@ const std::vector<std::pair<const char*, std::vector<CheckPlan::Kind>>> keys_of_
 };
 
 CheckPlan parse_check(Object object) {
-  std::vector<std::pair<const char*, Operation>> entries, operations;
-  for (const Operation operation : all_operations()) {
-    entries.emplace_back(entry_name(operation), operation);
-    operations.emplace_back(name_of(operation), operation);
-  }
+  std::vector<std::pair<const char*, Operation>> entries;
+  for (const Operation operation : all_operations()) entries.emplace_back(entry_name(operation), operation);
 
   CheckPlan check;
   check.name = object.text("name");
   if (check.name.empty()) throw KitFault(object.place("name") + ": expected a name, got \"\"");
   check.title = object.text("title", check.name);
-  check.kind = choice<CheckPlan::Kind>(object.text("kind"), object.place("kind"),
-                                       {{name_of(CheckPlan::Kind::correctness), CheckPlan::Kind::correctness},
-                                        {name_of(CheckPlan::Kind::count), CheckPlan::Kind::count},
-                                        {name_of(CheckPlan::Kind::timing), CheckPlan::Kind::timing}});
+  check.kind = choice<CheckPlan::Kind>(object.text("kind"), object.place("kind"));
   check.entry = choice(object.text("entry"), object.place("entry"), entries);
-  check.operation = choice(object.text("operation", name_of(check.entry)), object.place("operation"), operations);
+  check.operation = choice<Operation>(object.text("operation", name_of(check.entry)), object.place("operation"));
   if (has_count(check.entry) != has_count(check.operation)) {
     throw KitFault(fmt::format("{}: {} cannot compute \"{}\", its parameters are other ones", object.place("operation"),
                                entry_name(check.entry), name_of(check.operation)));
   }
-  check.element = choice<ElementType>(object.text("element"), object.place("element"),
-                                      {{"float", ElementType::floats}, {"affine", ElementType::affine}});
+  check.element = choice<ElementType>(object.text("element"), object.place("element"));
   const std::optional<double> points = object.number("points");
   if (!points || !(*points >= 0)) throw KitFault(object.place("points") + ": expected a number, 0 or more");
   check.points = *points;
@@ -322,18 +323,6 @@ void check_references(const Plan& plan) {
 
 }  // namespace
 
-const char* name_of(CheckPlan::Kind kind) {
-  switch (kind) {
-    case CheckPlan::Kind::correctness:
-      return "correctness";
-    case CheckPlan::Kind::count:
-      return "count";
-    case CheckPlan::Kind::timing:
-      return "timing";
-  }
-  return "correctness";
-}
-
 std::optional<Where> place_of(const Plan& plan, std::size_t i) {
   if (plan.section == 0) return std::nullopt;
   Where where;
@@ -357,8 +346,7 @@ Plan parse_plan(std::string_view text) {
   Plan plan;
   plan.lab = object.text("lab");
   plan.title = object.text("title", plan.lab);
-  plan.device =
-      choice<Plan::Device>(object.text("device"), "device", {{"vgpu", Plan::Device::vgpu}, {"gpu", Plan::Device::gpu}});
+  plan.device = choice<Plan::Device>(object.text("device"), "device");
   plan.profile = profile(object, plan.profile);
   plan.seed = object.whole("seed", 0, std::numeric_limits<std::uint64_t>::max());
   plan.section = object.whole("section", 0, largest_n);

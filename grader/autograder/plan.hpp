@@ -37,12 +37,12 @@ struct CountedCall : PlannedCall {
 };
 
 struct CheckPlan {
-  enum class Kind { correctness, count, timing };
+  using Kind = contract::CheckKind;
   std::string name, title;
   Kind kind = Kind::correctness;
   Operation entry = Operation::inclusive;      ///< which function is called
   Operation operation = Operation::inclusive;  ///< which operation's output its own is compared with
-  ElementType element = ElementType::floats;
+  ElementType element = ElementType::float_;
   double points = 0;
   std::string needs;    ///< name of a check that must pass first; empty: none
   std::string explain;  ///< shown when the check fails; may be empty
@@ -63,10 +63,8 @@ struct CheckPlan {
   double seconds = 60;  ///< wall time in which rounds are begun
 };
 
-const char* name_of(CheckPlan::Kind kind);
-
 struct Plan {
-  enum class Device { vgpu, gpu };
+  using Device = contract::Device;
   std::string lab, title;
   Device device = Device::vgpu;
   std::string profile = "small";  ///< of the virtual GPU, where a check names no other

@@ -73,24 +73,6 @@ Json to_json(const CheckResult& check) {
 
 }  // namespace
 
-const char* name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::pass:
-      return "pass";
-    case Verdict::fail:
-      return "fail";
-    case Verdict::timeout:
-      return "timeout";
-    case Verdict::skipped:
-      return "skipped";
-    case Verdict::inconclusive:
-      return "inconclusive";
-    case Verdict::error:
-      return "error";
-  }
-  return "error";
-}
-
 Verdict Result::verdict() const {
   // A check for no points decides where it cost others theirs, and where none has any.
   const auto has_points = [](const CheckResult& check) { return check.max_points > 0; };

@@ -11,6 +11,7 @@
 
 #include "autograder/cause.hpp"
 #include "vgpu/checks/finding.hpp"
+#include "vgpu/core/contract.hpp"
 
 namespace scanlab::grade {
 
@@ -19,15 +20,7 @@ struct KitFault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-enum class Verdict {
-  pass,
-  fail,
-  timeout,
-  skipped,       ///< a check it needs did not pass, or it cannot be run here
-  inconclusive,  ///< a measurement was too noisy
-  error,         ///< the kit's own fault
-};
-const char* name_of(Verdict verdict);
+using Verdict = contract::CheckVerdict;
 
 /// A verdict that is not `pass`, with its cause.
 struct Failure {

@@ -48,7 +48,7 @@ TracePlan read_trace_plan(const std::string& path) {
   const Json json = Json::parse(file);
   if (json.at("version") != plan_version) throw KitFault("the plan is of another version");
   TracePlan plan;
-  plan.element = json.at("element") == name_of(ElementType::floats) ? ElementType::floats : ElementType::affine;
+  plan.element = json.at("element") == name_of(ElementType::float_) ? ElementType::float_ : ElementType::affine;
   plan.call.runners[name_of(plan.element)] = json.at("runner").get<std::string>();
   plan.call.launcher = json.at("launcher").get<std::vector<std::string>>();
   plan.call.profile = json.at("profile");
@@ -71,7 +71,7 @@ Json ending(const CallReport& report, Submission& submission, const TracePlan& p
   if (report.failure) {
     Cause cause = report.failure->cause;
     cause.headline = fmt::format("{} of {}, n = {}", noun_of(plan.entry),
-                                 plan.element == ElementType::floats ? "floats" : "affine maps", plan.n());
+                                 plan.element == ElementType::float_ ? "floats" : "affine maps", plan.n());
     failure = {{"verdict", name_of(report.failure->verdict)}, {"cause", to_json(cause)}};
   }
   return {{"failure", std::move(failure)}, {"printed", submission.output().substr(0, shown_bytes)}};

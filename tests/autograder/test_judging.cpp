@@ -249,7 +249,7 @@ TEST_CASE("a compaction is judged by its elements and their number", "[judging]"
   Plan plan = make_plan();
   plan.section = 0;
   plan.checks[0].entry = plan.checks[0].operation = Operation::compact;
-  for (const ElementType element : {ElementType::floats, ElementType::affine}) {
+  for (const ElementType element : {ElementType::float_, ElementType::affine}) {
     plan.checks[0].element = element;
     CHECK(judge("right", plan).verdict == Verdict::pass);
     CHECK(judge("backwards", plan).verdict == Verdict::fail);

@@ -2,8 +2,11 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "autograder/plan.hpp"
+#include "vgpu/checks/cost/counters.hpp"
 
 using namespace scanlab::grade;
 using Catch::Matchers::ContainsSubstring;
@@ -141,4 +144,11 @@ TEST_CASE("text that is not JSON, or not a file, is refused", "[plan]") {
   CHECK_THROWS_WITH(parse_plan("{"), ContainsSubstring("not JSON"));
   CHECK_THROWS_WITH(parse_plan("[1e999]"), ContainsSubstring("not JSON"));
   CHECK_THROWS_AS(read_plan("/nonexistent/plan.json"), KitFault);
+}
+
+TEST_CASE("the counters of the contract are those that a virtual device counts") {
+  std::set<std::string> counted = {"chained_waits", "host_copies", "busiest_warp", "busiest_block"};
+  for (const auto& [name, count] : scanlab::vgpu::Counts().named()) counted.insert(name);
+  const auto names = scanlab::contract::names<scanlab::contract::Counter>;
+  CHECK(std::set<std::string>(names.begin(), names.end()) == counted);
 }

@@ -49,14 +49,6 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-bool is_counter(std::string_view name) {
-  // Those that Counts has not: see virtual_device.cpp.
-  constexpr std::array<std::string_view, 4> others = {"chained_waits", "host_copies", "busiest_warp", "busiest_block"};
-  if (std::ranges::find(others, name) != others.end()) return true;
-  const auto counts = vgpu::Counts().named();
-  return std::any_of(counts.begin(), counts.end(), [&](const auto& count) { return count.first == name; });
-}
-
 void check_count(const Plan& plan, const CheckPlan& check, Device& device, const CountedCalls& counted,
                  CheckResult& result) {
   TimeLimit limit(plan.limits.seconds, device.counted_time());

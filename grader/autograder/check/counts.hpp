@@ -13,9 +13,6 @@
 
 namespace scanlab::grade {
 
-/// True for the counters that lab.toml may name, "additions", "host_copies" …
-bool is_counter(std::string_view name);
-
 /// What has been counted in calls of a correctness check.
 struct Counted {
   std::vector<std::pair<std::string, double>> counts;

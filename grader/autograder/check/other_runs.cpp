@@ -56,7 +56,7 @@ class OtherRuns {
       const TrialResult tried = run_alone(other);
       // Large arrays take longer under these schedules: running out of time is not another result.
       if (tried.failure && tried.failure->verdict == Verdict::timeout) break;
-      (tried.failure ? wrong : right).push_back(vgpu::name_of(order));
+      (tried.failure ? wrong : right).push_back(name_of(order));
       if (!tried.failure || tried.is_wrong_output) outputs.insert(tried.mistake);
     }
     if (!right.empty() && !wrong.empty()) {

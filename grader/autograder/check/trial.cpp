@@ -22,7 +22,7 @@ std::uint64_t data_seed(const Plan& plan, const CheckPlan& check, const Case& wh
   std::uint64_t seed = mix(plan.seed, name_of(check.element));
   seed = mix(seed, entry_name(check.entry));
   seed = mix(seed, which.n);
-  seed = mix(seed, vgpu::name_of(which.data_order));
+  seed = mix(seed, name_of(which.data_order));
   return mix(seed, which.repeat);
 }
 
@@ -185,21 +185,21 @@ class TypedTrial : public Trial {
 }  // namespace
 
 std::unique_ptr<Trial> make_trial(const Plan& plan, const CheckPlan& check, Device& device, std::size_t n) {
-  if (check.element == ElementType::floats) return std::make_unique<TypedTrial<float>>(plan, check, device, n);
+  if (check.element == ElementType::float_) return std::make_unique<TypedTrial<float>>(plan, check, device, n);
   return std::make_unique<TypedTrial<Affine>>(plan, check, device, n);
 }
 
 std::string headline_of(const Plan& plan, const CheckPlan& check, const Device& device, const Case& which) {
   return fmt::format("{} of {}, n = {}, seed {}{}{}", noun_of(check.operation),
-                     check.element == ElementType::floats ? "floats" : "affine maps", which.n, plan.seed,
-                     device.is_virtual() ? fmt::format(", schedule {}", vgpu::name_of(which.order)) : std::string(),
+                     check.element == ElementType::float_ ? "floats" : "affine maps", which.n, plan.seed,
+                     device.is_virtual() ? fmt::format(", schedule {}", name_of(which.order)) : std::string(),
                      which.repeat == 0 ? std::string() : fmt::format(", call {}", which.repeat + 1));
 }
 
 std::string again_command(const Plan& plan, const Device& device, const Case& which) {
   if (plan.again.empty()) return {};
   return fmt::format("{} --n {} --seed {}{}", plan.again, which.n, plan.seed,
-                     device.is_virtual() ? fmt::format(" --schedule {}", vgpu::name_of(which.order)) : std::string());
+                     device.is_virtual() ? fmt::format(" --schedule {}", name_of(which.order)) : std::string());
 }
 
 std::string again_command(const Plan& plan, std::size_t n) {

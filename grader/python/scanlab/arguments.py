@@ -3,31 +3,19 @@
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
 from scanlab import files
+from scanlab.contract import Device, Schedule
 from scanlab.errors import UsageError
 from scanlab.paths import shown
 
-
-class DeviceName(StrEnum):
-    """Where kernels run."""
-
-    vgpu = "vgpu"
-    gpu = "gpu"
-
-
-class ScheduleName(StrEnum):
-    """The order in which the virtual GPU runs blocks and warps."""
-
-    lockstep = "lockstep"
-    in_order = "in_order"
-    reversed = "reversed"
-    random = "random"
-
-
+DeviceName = StrEnum("DeviceName", get_args(Device))  # type: ignore[misc]
+"""Where kernels run."""
+ScheduleName = StrEnum("ScheduleName", get_args(Schedule))  # type: ignore[misc]
+"""The order in which the virtual GPU runs blocks and warps."""
 LARGEST_SEED = (1 << 64) - 1
 DeviceOption = Annotated[DeviceName, typer.Option(help="the virtual GPU, or this machine's own")]
 SeedOption = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="chooses inputs and random schedules")]

@@ -17,10 +17,10 @@ from typing import Any
 from scanlab.bench.contenders import TIMER, Contender
 from scanlab.bench.result import SCHEMA, VERSION, DeviceFacts, Entry, Point, Result, Row
 from scanlab.bench.timer import NoAnswerError, Timer, TimerError
+from scanlab.contract import Device
 from scanlab.errors import KitError, ScanlabError
 from scanlab.judging.compile import CompileError, Source, compile_object, link, prune
 from scanlab.judging.toolchain import product
-from scanlab.labs.folders import Device
 from scanlab.process import Interrupted, kill_all
 
 SECTION = 1024

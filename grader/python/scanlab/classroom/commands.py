@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from scanlab.classroom.intake.take_in import TakenIn
     from scanlab.classroom.records import Class, Problem, Student
     from scanlab.classroom.store import Store
+    from scanlab.contract import Device
     from scanlab.executors.interface import Executor
-    from scanlab.labs.folders import Device
 
 MOST_LISTED = 20
 

@@ -4,8 +4,9 @@ import hashlib
 from collections.abc import Iterable
 
 from scanlab import __version__
+from scanlab.contract import Device
 from scanlab.judging.toolchain import product
-from scanlab.labs.folders import Device, find_lab
+from scanlab.labs.folders import find_lab
 from scanlab.paths import LABS
 
 SHOWN = 16

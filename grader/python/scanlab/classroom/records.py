@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_serializer
 
+from scanlab.contract import Device
 from scanlab.judging.result import CheckResult, LabResult
-from scanlab.labs.folders import Device
 from scanlab.people import Person, person, platform_ids
 
 CLASS_SCHEMA = "scanlab-class"

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
+from scanlab.contract import Device
 from scanlab.course.model import Course, seed_for
 from scanlab.errors import UsageError
 from scanlab.judging.judge import Submission, grade
 from scanlab.judging.plan import Options
 from scanlab.judging.result import LabResult
-from scanlab.labs.folders import Device
 from scanlab.paths import shown
 
 

@@ -4,7 +4,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from scanlab.labs.rubric import Profile, Schedule, Text
+from scanlab.contract import Profile, Schedule
+from scanlab.labs.rubric import Text
 
 Visibility = Literal["visible", "hidden", "after_due_date"]
 Handouts = Literal["without_solutions", "full", "none"]

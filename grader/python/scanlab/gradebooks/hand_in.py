@@ -10,13 +10,14 @@ from scanlab.classroom import grading
 from scanlab.classroom.intake.take_in import take_one
 from scanlab.classroom.records import Class, HandedIn, Problem, Record, Student, Submission
 from scanlab.classroom.store import Store
+from scanlab.contract import Device
 from scanlab.course import Course, Sight
 from scanlab.errors import KitError
 from scanlab.gradebooks.model import Options
 from scanlab.gradebooks.text import one_line
 from scanlab.judging import sandbox
 from scanlab.judging.plan import DEFAULT_SEED
-from scanlab.labs.folders import Device, find_lab
+from scanlab.labs.folders import find_lab
 from scanlab.paths import shown
 from scanlab.scratch import scratch
 

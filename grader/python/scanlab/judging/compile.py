@@ -29,11 +29,11 @@ from types import MappingProxyType
 from typing import Self
 
 from scanlab.bootstrap.cuda import PTX_FLAGS
+from scanlab.contract import Device
 from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.foreign_text import LONGEST_LINE, cut, replaced
 from scanlab.judging import driver, ready_made, sandbox
 from scanlab.judging.toolchain import Toolchain, product, toolchain
-from scanlab.labs.folders import Device
 from scanlab.labs.rubric import ONLY_CODE
 from scanlab.paths import LABS, ROOT, STATE, shown
 from scanlab.process import run_group

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from scanlab.contract import Device
 from scanlab.errors import KitError
-from scanlab.labs.folders import Device
 from scanlab.paths import shown
 
 FOLDER = Path("/tmp")

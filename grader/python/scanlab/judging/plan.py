@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from scanlab.contract import Device
 from scanlab.judging import sandbox
 from scanlab.judging.result import Model, Number
 from scanlab.labs import formulas
-from scanlab.labs.folders import Device, Lab
+from scanlab.labs.folders import Lab
 from scanlab.labs.rubric import (
     Check,
     CheckBase,

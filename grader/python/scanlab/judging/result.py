@@ -10,10 +10,11 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from scanlab.contract import CheckVerdict
+
 Number = int | float
 Index = tuple[int, int, int]
 """A block's or a thread's x, y and z."""
-CheckVerdict = Literal["pass", "fail", "timeout", "skipped", "inconclusive", "error"]
 LabVerdict = Literal["pass", "fail", "timeout", "inconclusive", "error"]
 Weight = Literal["mistake", "advice"]
 

@@ -24,11 +24,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from scanlab.contract import Device
 from scanlab.errors import KitError
 from scanlab.judging import cgroup, driver
 from scanlab.judging.cgroup import Limits
 from scanlab.judging.toolchain import Toolchain, product
-from scanlab.labs.folders import Device
 from scanlab.on_demand import BUBBLEWRAP, provide
 from scanlab.paths import ROOT, shown
 from scanlab.process import Finished, run_group

@@ -4,15 +4,14 @@ import difflib
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
+from scanlab.contract import Device
 from scanlab.errors import KitError, UsageError
 from scanlab.labs.rubric import Rubric
 from scanlab.labs.rubric_file import read_rubric
 from scanlab.paths import LABS, SOLUTIONS, shown
 
 FOLDER = re.compile(r"(\d\d)_([a-z][a-z0-9_]*)")
-Device = Literal["vgpu", "gpu"]
 
 
 class Lab:

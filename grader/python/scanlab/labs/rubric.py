@@ -5,34 +5,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from scanlab.contract import Counter, Element, Operation, Profile, Schedule
 from scanlab.labs import formulas
 
-Profile = Literal["small", "h200"]
-Schedule = Literal["lockstep", "in_order", "reversed", "random"]
-Counter = Literal[
-    "thread_instructions",
-    "warp_instructions",
-    "additions",
-    "warp_additions",
-    "barriers",
-    "shared_loads",
-    "shared_stores",
-    "bank_conflict_replays",
-    "global_requests",
-    "global_sectors",
-    "global_bytes",
-    "atomics",
-    "fences",
-    "launches",
-    "threads",
-    "warp_efficiency",
-    "addition_efficiency",
-    "busiest_warp",
-    "busiest_block",
-    "chained_waits",
-    "host_copies",
-]
-Operation = Literal["inclusive", "exclusive", "compact", "split"]
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -63,7 +38,7 @@ class CheckBase(Table):
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     title: Text
     entry: Text
-    element: Literal["float", "affine"]
+    element: Element
     points: int = Field(ge=0)
     needs: str | None = None
     profile: Profile | None = None

@@ -7,7 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from scanlab.judging.result import Cause, CheckVerdict, Finding, Model
+from scanlab.contract import CheckVerdict
+from scanlab.judging.result import Cause, Finding, Model
 
 SCHEMA = "scanlab-trace"
 VERSION = 1

@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "vgpu/core/contract.hpp"
+
 namespace scanlab::vgpu {
 
 DeviceProfile small_profile() {
@@ -36,8 +38,12 @@ DeviceProfile h200_profile() {
 }
 
 DeviceProfile profile_by_name(std::string_view name) {
-  if (name == "small") return small_profile();
-  if (name == "h200") return h200_profile();
+  if (const auto profile = contract::value_of<contract::Profile>(name)) switch (*profile) {
+      case contract::Profile::small:
+        return small_profile();
+      case contract::Profile::h200:
+        return h200_profile();
+    }
   throw std::invalid_argument(fmt::format("no device profile named '{}': there are small and h200", name));
 }
 

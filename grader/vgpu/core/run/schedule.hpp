@@ -4,22 +4,21 @@
 #include <cstdint>
 #include <string_view>
 
+#include "vgpu/core/contract.hpp"
+
 namespace scanlab::vgpu {
 
 /// CUDA leaves the order of blocks and the interleaving of warps open; a correct kernel gives the same under all.
 struct Schedule {
-  enum class Order : std::uint8_t {
-    lockstep,  ///< blocks by ascending index, the warps of each side by side while they take the same path: the fastest
-    in_order,  ///< blocks and warps by ascending index, each as far as it gets
-    reversed,  ///< by descending index
-    random,    ///< blocks in a random order, warps interleaved at random instructions
-  };
+  /// lockstep: blocks by ascending index, the warps of each side by side while they take the same path, the fastest;
+  /// in_order: blocks and warps by ascending index, each as far as it gets; reversed: by descending index; random:
+  /// blocks in a random order, warps interleaved at random instructions.
+  using Order = contract::Schedule;
   Order order = Order::lockstep;
   std::uint64_t seed = 0;  ///< for random
 };
 
-/// "lockstep", "in_order", "reversed" or "random"; throws std::invalid_argument naming the known ones.
+/// Throws std::invalid_argument naming the known ones.
 Schedule::Order order_by_name(std::string_view name);
-const char* name_of(Schedule::Order order);
 
 }  // namespace scanlab::vgpu

@@ -17,8 +17,9 @@ from scanlab.classroom.intake.roster import Roster
 from scanlab.classroom.intake.schemes import Handing, Known, Placed, Source, sort_out
 from scanlab.classroom.intake.whose import SHARED, Owned, decide
 from scanlab.classroom.records import Candidate, Class, HandedIn, Problem, Question, Student, Submission
+from scanlab.contract import Device
 from scanlab.errors import UsageError, WorkError
-from scanlab.labs.folders import Device, all_labs
+from scanlab.labs.folders import all_labs
 from scanlab.labs.skeleton import untouched
 from scanlab.paths import shown
 
