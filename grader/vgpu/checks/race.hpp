@@ -1,51 +1,36 @@
-// What the race check finds, put so that a learner can act on it.
+// What the checks for races have in common: two accesses to the same bytes, at least one a write, that nothing orders.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "vgpu/checks/finding.hpp"
-#include "vgpu/core/run/fault.hpp"
-#include "vgpu/core/run/observer.hpp"
+#include "vgpu/checks/footprint.hpp"
 
 namespace scanlab::vgpu {
 
-/// Two accesses of different threads of a block to the same bytes of shared memory, at least one a write, that no
-/// barrier, fence or atomic orders. A GPU may do them in either order.
-struct Race {
-  static constexpr const char* id = "race.shared";
-
-  enum class Hazard : std::uint8_t {
-    write_after_read,
-    read_after_write,
-    write_after_write,
-    warp_synchronous,  ///< of one warp: right only as long as its lanes go in step, which no GPU since 2017 promises
-  };
-  enum class Does : std::uint8_t { read, write, atomic, copy };
-
-  struct Side {
-    Does does = Does::read;
-    SourcePlace where;  ///< the learner's own line: of a function of the toolkit, the call
-    unsigned thread[3] = {0, 0, 0};
-  };
-
-  Hazard hazard = Hazard::write_after_read;
-  std::string kernel;         ///< as the learner wrote it
-  std::string array;          ///< name of the shared array
-  std::uint64_t element = 0;  ///< counted in elements of `element_bytes`
-  std::uint32_t element_bytes = 0;
-  unsigned block[3] = {0, 0, 0};
-  Dim3 grid_size, block_size;
-  Side earlier, later;        ///< in the order in which they were seen
-  bool is_one_store = false;  ///< two lanes of the same store, with different values
-  std::uint64_t count = 0;    ///< how often these two lines met like this
+enum class Hazard : std::uint8_t {
+  write_after_read,
+  read_after_write,
+  write_after_write,
+  warp_synchronous,  ///< of one warp: right only as long as its lanes go in step, which no GPU since 2017 promises
 };
 
-/// "write-after-read" …
-const char* name_of(Race::Hazard hazard);
-/// "read" …
-const char* name_of(Race::Does does);
+/// Of accesses in the order in which they were seen, each a How or a GlobalHow.
+template <class AnyHow>
+Hazard hazard_between(const AnyHow& earlier, const AnyHow& later) {
+  if (!later.writes()) return Hazard::read_after_write;
+  return earlier.writes() ? Hazard::write_after_write : Hazard::write_after_read;
+}
 
-Finding to_finding(const Race& race);
+/// "write-after-read" …
+const char* name_of(Hazard hazard);
+/// "read" …
+const char* name_of(How::Kind kind);
+/// What a GPU may do: "the write may come first, and the read find the new value" …
+const char* may_happen(Hazard hazard);
+/// What it means for two threads of a block.
+std::string advice_in_block(Hazard hazard);
+/// … for two lanes of one store.
+inline constexpr const char* advice_on_one_store = "one store by both: which of their values remains is left open";
 
 }  // namespace scanlab::vgpu

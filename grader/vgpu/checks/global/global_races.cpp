@@ -26,27 +26,11 @@ const Allocation* allocation_at(const GlobalConflict& c) {
   return c.at ? c.at->grid->memory->find(c.address, 1) : nullptr;
 }
 
-const char* does(GlobalHow how) {
-  switch (how.kind) {
-    case How::Kind::read:
-      return name_of(Race::Does::read);
-    case How::Kind::write:
-      return name_of(Race::Does::write);
-    case How::Kind::atomic:
-      return name_of(Race::Does::atomic);
-    case How::Kind::copy:
-      return name_of(Race::Does::copy);
-  }
-  return "?";
-}
-
-Race::Hazard hazard_of(const GlobalConflict& c) {
-  using Hazard = Race::Hazard;
+Hazard hazard_of(const GlobalConflict& c) {
   if (c.cause != GlobalConflict::Cause::lanes_of_one && c.earlier.block == c.later.block &&
       c.earlier.thread / warp_size == c.later.thread / warp_size)
     return Hazard::warp_synchronous;
-  if (!c.later.how.writes()) return Hazard::read_after_write;
-  return c.earlier.how.writes() ? Hazard::write_after_write : Hazard::write_after_read;
+  return hazard_between(c.earlier.how, c.later.how);
 }
 
 /// Which of several threads say most about two lines: those of different blocks, then of different warps.
@@ -56,9 +40,7 @@ unsigned distance_of(const GlobalConflict& c) {
 }
 
 std::string advice_on_race(const GlobalConflict& c) {
-  using Hazard = Race::Hazard;
-  if (c.cause == GlobalConflict::Cause::lanes_of_one)
-    return "one store by both: which of their values remains is left open";
+  if (c.cause == GlobalConflict::Cause::lanes_of_one) return advice_on_one_store;
   if (c.earlier.how.is_strong && c.later.how.is_strong)
     return "an atomic with the scope of a block is atomic only for the threads of its block: use the form without "
            "_block";
@@ -72,19 +54,11 @@ std::string advice_on_race(const GlobalConflict& c) {
            "make it volatile or atomic (cuda::atomic_ref)";
   }
   const Hazard hazard = hazard_of(c);
-  if (hazard == Hazard::warp_synchronous)
-    return "both threads are of one warp, whose lanes need not go in step: only __syncwarp() orders them";
-  const bool is_in_block = c.earlier.block == c.later.block;
-  const char* const what =
-      hazard == Hazard::read_after_write   ? "the read may come first, and find what was there before"
-      : hazard == Hazard::write_after_read ? "the write may come first, and the read find the new value"
-                                           : "either value may remain";
-  if (is_in_block) return fmt::format("no barrier separates them: {}", what);
+  if (c.earlier.block == c.later.block) return advice_in_block(hazard);
   return fmt::format(
       "blocks run in any order, and nothing here makes one wait for the other: {}; let another kernel do the second "
-      "part, "
-      "combine the values with atomics, or pass them on with a fence and an atomic flag",
-      what);
+      "part, combine the values with atomics, or pass them on with a fence and an atomic flag",
+      may_happen(hazard));
 }
 
 }  // namespace
@@ -228,8 +202,8 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
     set_index(p.block, block, f.grid_size);
     return p;
   };
-  const Finding::Part earlier = part(does(c.earlier.how), c.earlier.line, c.earlier.block, c.earlier.thread),
-                      later = part(does(c.later.how), c.later.line, c.later.block, c.later.thread);
+  const Finding::Part earlier = part(name_of(c.earlier.how.kind), c.earlier.line, c.earlier.block, c.earlier.thread),
+                      later = part(name_of(c.later.how.kind), c.later.line, c.later.block, c.later.thread);
   const std::string where = fmt::format("element {} of {}, kernel {}{}", *f.element, label, f.kernel,
                                         is_in_block ? fmt::format(", block {}", index_text(f.block, f.grid_size)) : "");
   if (is_race) {

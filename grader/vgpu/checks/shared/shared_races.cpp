@@ -1,6 +1,7 @@
 #include "vgpu/checks/shared/shared_races.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "vgpu/checks/shared_array.hpp"
@@ -18,26 +19,18 @@ bool may_synchronise(const Access& a) {
   return a.space == ptx::StateSpace::global && a.order != Access::Order::weak;
 }
 
-Race::Hazard hazard_of(const Conflict& c) {
-  using Hazard = Race::Hazard;
+Hazard hazard_of(const Conflict& c) {
   if (c.between == Conflict::Between::accesses && c.earlier.thread / warp_size == c.later.thread / warp_size)
     return Hazard::warp_synchronous;
-  if (!c.later.how.writes()) return Hazard::read_after_write;
-  return c.earlier.how.writes() ? Hazard::write_after_write : Hazard::write_after_read;
+  return hazard_between(c.earlier.how, c.later.how);
 }
 
-Race::Does does(How how) {
-  switch (how.kind) {
-    case How::Kind::read:
-      return Race::Does::read;
-    case How::Kind::write:
-      return Race::Does::write;
-    case How::Kind::atomic:
-      return Race::Does::atomic;
-    case How::Kind::copy:
-      return Race::Does::copy;
-  }
-  return Race::Does::read;
+std::string advice_on(const Conflict& c, Hazard hazard) {
+  if (c.between == Conflict::Between::lanes_of_one) return advice_on_one_store;
+  if (c.earlier.how.kind == How::Kind::copy)
+    return "the copy may not be complete: its thread has to wait for it (cp.async.wait_group), and then the others for "
+           "that thread";
+  return advice_in_block(hazard);
 }
 
 /// Atomics that a GPU does not have are loops of the toolkit around a compare-and-swap, and begin with a plain read.
@@ -73,7 +66,7 @@ void SharedRaces::kernel_begin(const KernelInfo& kernel) {
 
 void SharedRaces::kernel_end() {
   join_warps();
-  for (const auto& [key, found] : found_) findings_.add(to_finding(describe(key, found)));
+  for (const auto& [key, found] : found_) findings_.add(describe(key, found));
   found_.clear();
   kernel_.reset();
 }
@@ -82,8 +75,8 @@ void SharedRaces::kernel_end() {
 void SharedRaces::join_warps() {
   for (auto it = found_.begin(); it != found_.end();) {
     const auto& [earlier, later, array, hazard] = it->first;
-    const auto across = found_.lower_bound({earlier, later, array, Race::Hazard{}});  // the least of the hazards
-    if (hazard == Race::Hazard::warp_synchronous && across != it) {
+    const auto across = found_.lower_bound({earlier, later, array, Hazard{}});  // the least of the hazards
+    if (hazard == Hazard::warp_synchronous && across != it) {
       across->second.count += it->second.count;
       it = found_.erase(it);
     } else {
@@ -167,30 +160,31 @@ void SharedRaces::add(const Key& key, const Found& found) {
   known->second.count += found.count;
 }
 
-Race SharedRaces::describe(const Key& key, const Found& found) const {
+Finding SharedRaces::describe(const Key& key, const Found& found) const {
   const Conflict& c = found.example;
-  const SharedVariable& array = kernel_->shared[std::get<2>(key)];
-  Race r;
-  r.hazard = std::get<3>(key);
-  r.kernel = ptx::source_name(kernel_->name);
-  r.array = array.name;
-  r.element_bytes = c.bytes;
-  r.element = (c.address - array.offset) / c.bytes;
-  r.grid_size = kernel_->grid;
-  r.block_size = kernel_->block;
-  set_index(r.block, c.block, r.grid_size);
-  const auto side = [&](const Conflict::Side& from) {
-    Race::Side to;
-    to.does = does(from.how);
-    to.where = own_place(*kernel_->module, from.line);
-    set_index(to.thread, from.thread, r.block_size);
-    return to;
-  };
-  r.earlier = side(c.earlier);
-  r.later = side(c.later);
-  r.is_one_store = c.between == Conflict::Between::lanes_of_one;
-  r.count = found.count;
-  return r;
+  const auto& [earlier, later, array, hazard] = key;
+  Finding f;
+  f.id = "race.shared";
+  f.kind = name_of(hazard);
+  f.kernel = ptx::source_name(kernel_->name);
+  f.variable = kernel_->shared[array].name;
+  f.element = (c.address - kernel_->shared[array].offset) / c.bytes;
+  f.grid_size = kernel_->grid;
+  f.block_size = kernel_->block;
+  f.has_block = true;
+  set_index(f.block, c.block, f.grid_size);
+  f.headline = fmt::format("RACE ({}): shared {}[{}], kernel {}, block {}", f.kind, f.variable, *f.element, f.kernel,
+                           index_text(f.block, f.grid_size));
+  for (const Conflict::Side& side : {c.earlier, c.later}) {
+    Finding::Part& part = f.parts.emplace_back();
+    part.does = name_of(side.how.kind);
+    part.where = own_place(*kernel_->module, side.line);
+    part.has_thread = true;
+    set_index(part.thread, side.thread, f.block_size);
+  }
+  f.advice = advice_on(c, hazard);
+  f.count = found.count;
+  return f;
 }
 
 std::unique_ptr<Observer> SharedRaces::fork() const {

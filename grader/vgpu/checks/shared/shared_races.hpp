@@ -41,7 +41,7 @@ class SharedRaces : public Check, private ConflictSink {
 
  private:
   /// Both lines, number of the array, hazard.
-  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, Race::Hazard>;
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, Hazard>;
   /// The one of the lowest block, and how many there are.
   struct Found {
     Conflict example;
@@ -51,7 +51,7 @@ class SharedRaces : public Check, private ConflictSink {
   void conflict(const Conflict& c) override;
   void add(const Key& key, const Found& found);
   void join_warps();
-  Race describe(const Key& key, const Found& found) const;
+  Finding describe(const Key& key, const Found& found) const;
   BlockRaces& block_of(const Actor& actor) { return *blocks_[actor.slot]; }
 
   std::shared_ptr<const KernelInfo> kernel_;         ///< while it runs

@@ -28,22 +28,6 @@ std::string full_name_of(const Stream& stream) {
   return name_of(stream) + (stream.is_non_blocking ? " (cudaStreamNonBlocking)" : "");
 }
 
-Race::Hazard hazard_of(const AccessedSpan& earlier, const AccessedSpan& later) {
-  if (!later.site.how.writes()) return Race::Hazard::read_after_write;
-  return earlier.site.how.writes() ? Race::Hazard::write_after_write : Race::Hazard::write_after_read;
-}
-
-const char* may_happen(Race::Hazard hazard) {
-  switch (hazard) {
-    case Race::Hazard::read_after_write:
-      return "the read may come first, and find what was there before";
-    case Race::Hazard::write_after_read:
-      return "the write may come first, and the read find the new value";
-    default:
-      return "either value may remain";
-  }
-}
-
 constexpr std::string_view frees = "cudaFreeAsync", allocates = "cudaMallocAsync";
 
 }  // namespace
@@ -292,7 +276,7 @@ Finding StreamRaces::describe(const Done& earlier, const AccessedSpan& first, co
       p.is_call = true;
     return p;
   };
-  const Race::Hazard hazard = hazard_of(first, second);
+  const Hazard hazard = hazard_between(first.site.how, second.site.how);
   Finding f;
   f.id = "race.global";
   f.kind = name_of(hazard);

@@ -145,22 +145,4 @@ void store_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count
   }
 }
 
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-[[gnu::noinline]] const Inst* load_gathered(Warp& w, const Inst* i) {
-  w.pc = i;
-  Addresses a;
-  gather<Width>(w, i, a);
-  load_lanes<T, Space, watched>(w, i, a, i->aux & 7u);
-  return i + 1;
-}
-
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-[[gnu::noinline]] const Inst* store_gathered(Warp& w, const Inst* i) {
-  w.pc = i;
-  Addresses a;
-  gather<Width>(w, i, a);
-  store_lanes<T, Space, watched>(w, i, a, i->aux & 7u);
-  return i + 1;
-}
-
 }  // namespace scanlab::vgpu

@@ -56,8 +56,6 @@ struct Fault {
   std::string text() const;
 };
 
-const char* name_of(Fault::Kind kind);
-
 /// Thrown by handlers; the scheduler adds kernel, block, thread and line.
 struct FaultException : std::exception {
   Fault fault;

@@ -332,28 +332,6 @@ Fault report_endless(const Grid& grid, const std::vector<const Block*>& running,
   return f;
 }
 
-const char* name_of(Fault::Kind kind) {
-  switch (kind) {
-    case Fault::Kind::out_of_bounds:
-      return "out of bounds";
-    case Fault::Kind::misaligned:
-      return "misaligned";
-    case Fault::Kind::trap:
-      return "trap";
-    case Fault::Kind::assertion:
-      return "assertion";
-    case Fault::Kind::unsupported:
-      return "unsupported";
-    case Fault::Kind::deadlock:
-      return "deadlock";
-    case Fault::Kind::refused:
-      return "refused";
-    case Fault::Kind::budget:
-      return "endless";
-  }
-  return "?";
-}
-
 std::string Fault::text() const {
   std::string out = kind == Kind::refused
                         ? fmt::format("LAUNCH REFUSED: {}", headline)
