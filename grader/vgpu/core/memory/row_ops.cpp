@@ -1,6 +1,7 @@
 // Loads and stores of convergent code: the addresses of a warp are a Pair, so they are checked once.
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
 #include "vgpu/core/memory/claims.hpp"
@@ -204,40 +205,68 @@ class RowsOf {
     return is_whole && r.first - range_.begin < last_ ? base_ + r.first : nullptr;
   }
 
-  /// Rows of neighbouring warps that go on evenly from lane to lane and from warp to warp. All but the first warp and
-  /// the last have all lanes active.
+  /// Rows of neighbouring warps, each as far from the one before. All but the first warp and the last have all lanes
+  /// active.
   struct Even {
     unsigned from = 0, end = 0;  ///< warps
     LaneRow first;               ///< of warp `from`
-    std::byte* host = nullptr;   ///< of its lane 0, which need not be active
-    std::int64_t step() const { return first.stride * static_cast<std::int64_t>(warp_size); }
+    std::int64_t step = 0;       ///< from warp to warp
+    std::byte* host = nullptr;   ///< of lane 0 of warp `from`, which need not be active
+
+    std::uint64_t at(unsigned k, unsigned lane) const {
+      return first.first + static_cast<std::uint64_t>(step) * (k - from) +
+             static_cast<std::uint64_t>(first.stride) * lane;
+    }
+    /// Are all lanes' elements different ones?
+    bool are_apart() const {
+      return first.stride != 0 && std::abs(step) >= std::abs(first.stride) * (warp_size - 1) + std::int64_t{sizeof(T)};
+    }
   };
 
-  /// True when all rows together are even, no two lanes touch the same, and all lie in the array that was hit last.
+  /// True when the rows are even, and all lie aligned in the array that was hit last.
   bool is_even(Even& e) const {
     const unsigned some = l_.full + l_.partial_count;
     const unsigned from = l_.first, end = l_.last + 1;
     if (some == 0 || end - from != some) return false;
     for (unsigned k = 0; k < l_.partial_count; ++k)
       if (l_.partial[k] != from && l_.partial[k] != end - 1) return false;
-    e = {from, end, row(from), nullptr};
+    e = {from, end, row(from), 0, nullptr};
     const std::int64_t stride = e.first.stride;
-    if (stride == 0 || stride % static_cast<std::int64_t>(sizeof(T)) || e.first.first % sizeof(T)) return false;
+    e.step = some > 1 ? static_cast<std::int64_t>(addresses_.value[from + 1] - addresses_.value[from])
+                      : stride * std::int64_t{warp_size};
+    // Distances this large leave every array, and the products below their type.
+    constexpr std::int64_t far = std::int64_t{1} << 40;
+    if (std::max(stride, e.step) >= far || std::min(stride, e.step) <= -far || range_.bytes < sizeof(T)) return false;
+    if ((e.first.first | static_cast<std::uint64_t>(stride | e.step)) % sizeof(T)) return false;
     // Over whole vectors of warps, so that there are no ends: no lane is active after the last.
     constexpr unsigned width = 4;
-    std::uint64_t differences = 0, expected = addresses_.value[from] - from * static_cast<std::uint64_t>(e.step());
+    std::uint64_t differences = 0, expected = addresses_.value[from] - from * static_cast<std::uint64_t>(e.step);
     for (unsigned k = 0; k < l_.count; k += width)
-      for (unsigned n = k; n < k + width; ++n, expected += static_cast<std::uint64_t>(e.step()))
+      for (unsigned n = k; n < k + width; ++n, expected += static_cast<std::uint64_t>(e.step))
         differences |= ((addresses_.value[n] - expected) | static_cast<std::uint64_t>(addresses_.stride[n] - stride)) &
                        (l_.active[n] ? ~std::uint64_t{0} : 0);
-    if (differences || range_.bytes < sizeof(T)) return false;
-    const auto at = [&](unsigned lane) { return e.first.first + static_cast<std::uint64_t>(stride) * lane; };
-    const unsigned first_lane = static_cast<unsigned>(std::countr_zero(l_.active[from])),
-                   last_lane =
-                       (some - 1) * warp_size + 31 - static_cast<unsigned>(std::countl_zero(l_.active[end - 1]));
-    if (std::max(at(first_lane) - range_.begin, at(last_lane) - range_.begin) > range_.bytes - sizeof(T)) return false;
+    if (differences) return false;
     e.host = base_ + e.first.first;
-    return true;
+    return l_.partial_count ? lies_within_partly(e) : lies_within_wholly(e);
+  }
+
+  /// Do all elements lie in the array? Its lowest and its highest address are those of outer lanes of outer warps.
+  bool lies_within_wholly(const Even& e) const {
+    const std::int64_t lanes = e.first.stride * (warp_size - 1), warps = e.step * (e.end - e.from - 1);
+    const std::int64_t low = std::min<std::int64_t>(lanes, 0) + std::min<std::int64_t>(warps, 0);
+    const std::uint64_t into = e.first.first + static_cast<std::uint64_t>(low) - range_.begin;
+    const auto bytes = static_cast<std::uint64_t>(std::abs(lanes) + std::abs(warps)) + sizeof(T);
+    return into <= range_.bytes && bytes <= range_.bytes - into;
+  }
+  /// The same where the first warp or the last has lanes that are not active.
+  [[gnu::noinline]] bool lies_within_partly(const Even& e) const {
+    const auto is_within = [&](unsigned k) {
+      const auto low = static_cast<unsigned>(std::countr_zero(l_.active[k])),
+                 high = 31 - static_cast<unsigned>(std::countl_zero(l_.active[k]));
+      return std::max(e.at(k, low) - range_.begin, e.at(k, high) - range_.begin) <= range_.bytes - sizeof(T);
+    };
+    if (!is_within(e.from) || !is_within(e.end - 1)) return false;
+    return e.end - e.from <= 2 || (is_within(e.from + 1) && is_within(e.end - 2));
   }
 
   /// The same for lane 0 of any row whose active lanes lie in the array; `r.first` may change as lies_within has it.
@@ -252,64 +281,6 @@ class RowsOf {
   const Range range_;  ///< as it was: a warp that runs alone meanwhile may hit another array
   const std::uint64_t last_;
   const HostBase base_;
-};
-
-/// What is reported to the observers before the rows are moved.
-template <class T, StateSpace Space, AddressWidth Width>
-struct ReportedRows {
-  LaneRow row[most_warps];
-  std::byte* host[most_warps];  ///< as RowsOf::any has it
-
-  ReportedRows(Lockstep& l, const Step* s) {
-    const RowsOf<T, Space, Width> rows(l, s);
-    for (unsigned k = 0; k < l.count; ++k) {
-      host[k] = nullptr;
-      if (!l.active[k]) continue;
-      row[k] = rows.row(k);
-      host[k] = rows.whole(k, row[k]);
-      if (!host[k]) host[k] = rows.any(k, row[k]);
-    }
-  }
-
-  /// False when the rows of two warps may overlap.
-  bool are_apart(const Lockstep& l) const {
-    std::int64_t low = 0, high = 0;
-    bool rises = true, falls = true, is_first = true;
-    for (unsigned k = 0; k < l.count; ++k) {
-      if (!host[k]) continue;
-      const auto at = [&](int lane) { return static_cast<std::int64_t>(row[k].first) + row[k].stride * lane; };
-      const auto [from, to] = std::minmax({at(std::countr_zero(l.active[k])), at(31 - std::countl_zero(l.active[k]))});
-      if (!is_first) {
-        rises &= from >= high;
-        falls &= to + static_cast<std::int64_t>(sizeof(T)) <= low;
-      }
-      is_first = false;
-      low = from;
-      high = to + static_cast<std::int64_t>(sizeof(T));
-    }
-    return rises || falls;
-  }
-
-  /// Reports to the observers: warps with all lanes together, where their rows follow each other evenly.
-  void report(Lockstep& l, const Step* s, AccessKind kind) const {
-    for (unsigned k = 0; k < l.count; ++k) {
-      if (!host[k]) continue;
-      AccessRun& run = l.reported;
-      run.count = 1;
-      run.step = 0;
-      describe(run.first, l.warp(k), s->inst, Space, l.active[k], sizeof(T), nullptr);
-      static_cast<Pattern&>(run.first) = {row[k]};
-      const auto follows = [&](unsigned n) {
-        return n < l.count && host[n] && l.active[n] == full_mask && row[n].stride == row[k].stride &&
-               static_cast<std::int64_t>(row[n].first - row[n - 1].first) == run.step;
-      };
-      if (l.active[k] == full_mask && k + 1 < l.count) {
-        run.step = static_cast<std::int64_t>(row[k + 1].first - row[k].first);
-        while (follows(k + 1)) ++run.count, ++k;
-      }
-      report_run(*l.block.grid, run, kind);
-    }
-  }
 };
 
 template <class T>
@@ -383,42 +354,30 @@ void move_reported_rows(Lockstep& l, const Step* s, AccessKind kind, MoveWhole m
   const RowsOf<T, Space, Width> of_block(l, s);
   if constexpr (Space == StateSpace::global)
     if (Claims* const claims = l.block.grid->claims) claim_rows(*claims, l, of_block, kind);
-  if (typename RowsOf<T, Space, Width>::Even e; of_block.is_even(e)) {  // mostly
-    const auto report = [&](unsigned from, unsigned count) {
-      AccessRun& run = l.reported;
-      run.count = count;
-      run.step = count > 1 ? e.step() : 0;
-      describe(run.first, l.warp(from), s->inst, Space, l.active[from], sizeof(T), nullptr);
-      static_cast<Pattern&>(run.first) = {e.first};
-      run.first.first += static_cast<std::uint64_t>(e.step()) * (from - e.from);
-      report_run(*l.block.grid, run, kind);
-    };
-    const unsigned count = e.end - e.from, uneven_end = count > 1 && l.active[e.end - 1] != full_mask;
-    report(e.from, count - uneven_end);
-    if (uneven_end) report(e.end - 1, 1);
-    std::byte* host = e.host;
-    for (unsigned k = e.from; k < e.end; ++k, host += e.step()) {
-      if (l.active[k] == full_mask && e.first.stride == sizeof(T))
-        move_whole(k, host);
-      else
-        move(k, host, e.first.stride);
-    }
+  // An observer of a store may look at what it replaces, which must not be another lane's.
+  typename RowsOf<T, Space, Width>::Even e;
+  if (!of_block.is_even(e) || (kind == AccessKind::write && !e.are_apart())) {
+    for (unsigned k = 0; k < l.count; ++k)
+      if (l.active[k]) run_alone(l, s, k);
     return;
   }
-  const ReportedRows<T, Space, Width> rows(l, s);
-  if constexpr (Space == StateSpace::shared)
-    if (kind == AccessKind::write && !rows.are_apart(l)) {
-      // An observer of a store may look at what it replaces: so each is reported and done before the next.
-      for (unsigned k = 0; k < l.count; ++k)
-        if (l.active[k]) run_alone(l, s, k);
-      return;
-    }
-  rows.report(l, s, kind);
-  for (unsigned k = 0; k < l.count; ++k) {
-    if (rows.host[k])
-      move(k, rows.host[k], rows.row[k].stride);
-    else if (l.active[k])
-      run_alone(l, s, k);
+  const auto report = [&](unsigned from, unsigned count) {
+    AccessRun& run = l.reported;
+    run.count = count;
+    run.step = count > 1 ? e.step : 0;
+    describe(run.first, l.warp(from), s->inst, Space, l.active[from], sizeof(T), nullptr);
+    static_cast<Pattern&>(run.first) = {{e.at(from, 0), e.first.stride}};
+    report_run(*l.block.grid, run, kind);
+  };
+  const unsigned count = e.end - e.from, uneven_end = count > 1 && l.active[e.end - 1] != full_mask;
+  report(e.from, count - uneven_end);
+  if (uneven_end) report(e.end - 1, 1);
+  std::byte* host = e.host;
+  for (unsigned k = e.from; k < e.end; ++k, host += e.step) {
+    if (l.active[k] == full_mask && e.first.stride == sizeof(T))
+      move_whole(k, host);
+    else
+      move(k, host, e.first.stride);
   }
 }
 
