@@ -69,8 +69,8 @@ struct Access : Pattern {
   std::uint64_t at(unsigned lane) const { return address ? address[lane] : Pattern::at(lane); }
 };
 
-/// Patterns of `count` warps of a block, one after the other by number, by the same instruction: each begins `step` bytes
-/// after the one before. Only the first warp may have lanes that take no part.
+/// Patterns of `count` warps of a block, one after the other by number, by the same instruction: each begins `step`
+/// bytes after the one before. Only the first warp may have lanes that take no part.
 struct AccessRun {
   Access first;
   unsigned count = 1;
