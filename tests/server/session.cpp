@@ -1,3 +1,4 @@
+// A program's connection: what each request does, what is counted of it, and what no program can do to the server.
 #include <fcntl.h>
 #include <sys/time.h>
 

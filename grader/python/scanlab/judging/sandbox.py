@@ -192,8 +192,6 @@ def gpu_access() -> list[str]:
     found = [path for pattern in ("nvidia*", "nvidia-caps/*", "dxg") for path in Path("/dev").glob(pattern)]
     devices = sorted(str(path) for path in found if not path.is_dir())
     mounts = ["--proc", "/proc", "--ro-bind-try", "/sys", "/sys"]
-    if Path("/sys/fs").is_dir():  # cgroups: the driver has no use for them
-        mounts += ["--perms", "0555", "--tmpfs", "/sys/fs"]
     libraries = driver.library_folder()
     if libraries and not any(libraries.is_relative_to(folder) for folder in (*LIBRARIES, *LOCAL_LIBRARIES)):
         mounts += [*_open_folders([libraries.parent]), "--ro-bind", str(libraries), str(libraries)]
