@@ -23,9 +23,8 @@ struct AluSelection {
   std::uint64_t imm = 0;                    ///< for Inst::imm; of an addition, 0: observed ones need the place
   std::uint32_t aux = 0;                    ///< for Inst::aux
   unsigned second = 4;                      ///< where the second destination of `p|q` goes, when op[4] holds a source
-  Handler run_first = nullptr;              ///< the same for lane 0 alone, where there is such a handler
-  StepHandler in_lockstep = nullptr;        ///< the same for a block in lockstep, likewise
-  StepHandler first_in_lockstep = nullptr;  ///< run_first for a block in lockstep
+  StepHandler in_gang = nullptr;         ///< for all warps of a gang, where that is faster than one after the other
+  StepHandler uniform_in_gang = nullptr;  ///< the same where all operands are uniform pairs; null: not known
   bool is_addition = false;  ///< a floating-point add, sub or fma: one addition an active lane in the counters
 };
 

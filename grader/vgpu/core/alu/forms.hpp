@@ -9,7 +9,7 @@
 
 #include "vgpu/core/alu/alu.hpp"
 #include "vgpu/core/warp/lanes.hpp"
-#include "vgpu/core/warp/lockstep_lanes.hpp"
+#include "vgpu/core/warp/gang_lanes.hpp"
 #include "vgpu/ptx/module.hpp"
 
 namespace scanlab::vgpu {
@@ -85,15 +85,14 @@ class Forms {
   AluSelection& add(std::string spelling, Handler run, std::initializer_list<ptx::Type> types, bool is_addition = false,
                     std::uint64_t imm = 0);
 
-  /// Adds the form that computes `Op` lane by lane from S... to D. What is common has four handlers: for a warp, for
-  /// operands that are equal in all lanes, and both for a block in lockstep. Results of 16 bits are not common.
+  /// Adds the form that computes `Op` lane by lane from S... to D. What is common has two more handlers for gangs: for
+  /// lanes, and for uniform operands. Results of 16 bits are not common.
   template <class Op, class D, class... S>
   void lanes(std::string spelling, bool is_addition = false) {
     AluSelection& made = add(std::move(spelling), lanewise<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition);
     if constexpr (sizeof(D) > 2) {
-      made.run_first = first_lane<Op, D, S...>;
-      made.in_lockstep = lanewise_in_lockstep<Op, D, S...>;
-      made.first_in_lockstep = first_lane_in_lockstep<Op, D, S...>;
+      made.in_gang = lanewise_in_gang<Op, D, S...>;
+      made.uniform_in_gang = uniform_in_gang<Op, D, S...>;
     }
   }
   /// The same with one handler, for each warp by itself: what is rare costs the kit's build, and gains nothing.

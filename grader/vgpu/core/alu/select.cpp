@@ -30,12 +30,12 @@ const Inst* selp(Warp& warp, const Inst* inst) {
   return proceed(warp, inst + 1);
 }
 template <class U, Sense sense>
-const Step* selp_in_lockstep(Lockstep& l, const Step* s) {
+const Step* selp_in_gang(Gang& g, const Step* s) {
   const Mask flip = sense == Sense::negated ? full_mask : 0;
   const OperandRef d = s->inst->op[0], a = s->inst->op[1], b = s->inst->op[2], p = s->inst->op[3];
-  for (unsigned k = 0; k < l.count; ++k) {
-    const Mask choice = predicate_at(l, k, p) ^ flip;
-    choose(lanes_at<U>(l, k, d), lanes_at<U>(l, k, a), lanes_at<U>(l, k, b), choice, l.active[k]);
+  for (unsigned k = g.begin; k < g.end; ++k) {
+    const Mask choice = predicate_at(g, k, p) ^ flip;
+    choose(lanes_at<U>(g, k, d), lanes_at<U>(g, k, a), lanes_at<U>(g, k, b), choice, g.active[k]);
   }
   return s + 1;
 }
@@ -56,10 +56,10 @@ LogicForms select_forms() {
   for_types<u16, u32, u64>([&]<class U>() {
     constexpr ptx::Type t = type_of<U>;
     const auto add = [&](const std::string& type) {
-      forms.plain.add("selp" + type, selp<U, Sense::plain>, {t, t, t, ptx::Type::pred}).in_lockstep =
-          selp_in_lockstep<U, Sense::plain>;
-      forms.negated.add("selp" + type, selp<U, Sense::negated>, {t, t, t, ptx::Type::pred}).in_lockstep =
-          selp_in_lockstep<U, Sense::negated>;
+      forms.plain.add("selp" + type, selp<U, Sense::plain>, {t, t, t, ptx::Type::pred}).in_gang =
+          selp_in_gang<U, Sense::plain>;
+      forms.negated.add("selp" + type, selp<U, Sense::negated>, {t, t, t, ptx::Type::pred}).in_gang =
+          selp_in_gang<U, Sense::negated>;
       forms.plain.rare<SelectBySign<false>, U, U, U, s32>("slct" + type + ".s32");
       forms.plain.rare<SelectBySign<false>, U, U, U, f32>("slct" + type + ".f32");
       forms.plain.rare<SelectBySign<true>, U, U, U, f32>("slct.ftz" + type + ".f32");

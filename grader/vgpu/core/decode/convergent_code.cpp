@@ -4,10 +4,8 @@
 
 #include "vgpu/core/decode/decoder.hpp"
 #include "vgpu/core/decode/opcodes.hpp"
-#include "vgpu/core/run/observed.hpp"
 #include "vgpu/core/warp/control.hpp"
-#include "vgpu/core/warp/convergent.hpp"
-#include "vgpu/core/warp/lockstep.hpp"
+#include "vgpu/core/warp/gang.hpp"
 #include "vgpu/core/warp/pairs.hpp"
 
 namespace scanlab::vgpu {
@@ -27,7 +25,7 @@ void Decoder::make_convergent() {
   // The first pass only finds out which registers have to be there lane by lane too.
   needs_lanes_.assign(function_.registers.size(), false);
   pass();
-  program_.convergent = pass();
+  program_.convergent.code = pass();
   make_ways_back();
   uniformity_ = nullptr;
 }
@@ -65,7 +63,7 @@ Shape Decoder::shape_of_load(const ptx::Instruction& in, const std::vector<Shape
     return address.reg < 0 && !frame_.slot(address.name) ? Shape::uniform : Shape::varying;
   if (address.reg >= 0 && shapes[static_cast<std::size_t>(address.reg)] != Shape::uniform) return Shape::varying;
   if (frame_.local(address.name)) return Shape::varying;
-  return row_handler(in, address, space, RowKind::load_uniform).handlers.run ? Shape::uniform : Shape::varying;
+  return row_handler(in, address, space, RowKind::load_uniform).run ? Shape::uniform : Shape::varying;
 }
 
 Decoder::RowHandler Decoder::row_handler(const ptx::Instruction& in, const Operand& address, ptx::StateSpace space,
@@ -94,7 +92,7 @@ void Decoder::convergent_instruction(const ptx::Instruction& in) {
 }
 
 void Decoder::convergent_branched_around(const ptx::Instruction& in) {
-  Inst& i = emit_charged(branch_together);
+  Inst& i = emit_charged(run_as_gang, {branch_together});
   i.op[0] = reg(in.guard, Type::pred);
   i.op[1] = in.guard_negated ? 0 : 1;
   i.aux = new_leave();
@@ -115,7 +113,7 @@ void Decoder::convergent_branch(const ptx::Instruction& in) {
     for (const MaskedRegion* r : uniformity_->regions_around(index_)) {
       if (!opens_region(r->branch)) continue;
       if (r->has_other() && index_ + 1 == r->other) {
-        Inst& i = emit_charged(end_first_side);
+        Inst& i = emit_charged(run_as_gang, {end_first_side});
         i.op[2] = r->depth;
         first_side_ends_.emplace_back(code_.size() - 1, r);
         jumps_behind_.emplace_back(code_.size() - 1, r->branch);
@@ -128,7 +126,7 @@ void Decoder::convergent_branch(const ptx::Instruction& in) {
     return jump_to(target);
   }
   const MaskedRegion* r = opens_region(index_) ? uniformity_->region_at(index_) : nullptr;
-  Inst& i = emit_charged(r ? open_region : branch_together);
+  Inst& i = emit_charged(run_as_gang, {r ? open_region : branch_together});
   i.op[0] = reg(in.guard, Type::pred);
   i.op[1] = in.guard_negated ? 1 : 0;
   if (!r) {
@@ -149,7 +147,7 @@ bool Decoder::close_regions(std::size_t next) {
   for (std::size_t k = regions.size(); k-- > 0;) {
     const MaskedRegion* r = regions[k];
     if (r->join != next || !opens_region(r->branch)) continue;
-    Inst& i = emit_charged(close_region);
+    Inst& i = emit_charged(run_as_gang, {close_region});
     i.op[2] = r->depth;
     closed_at_[r->branch] = code_.size() - 1;
     any = true;
@@ -168,11 +166,9 @@ void Decoder::convergent_unguarded(const ptx::Instruction& in) {
   if (!s) return unguarded(in);
   OperandRef op[8] = {};
   const bool is_reported = s->is_addition && context_.image->watched == Watched::everything;
-  LockstepForm form{s->in_lockstep, 0, is_reported};
   const auto put = [&](std::size_t k, std::int32_t r) {
     const bool is_pair = function_.registers[static_cast<std::size_t>(r)].type != Type::pred;
     op[k] = is_pair ? pair_of(r) : reg(r);
-    form.pairs |= static_cast<std::uint8_t>(is_pair << k);
   };
   put(0, to);
   for (std::size_t k = 0; k < s->sources.size(); ++k) {
@@ -182,26 +178,23 @@ void Decoder::convergent_unguarded(const ptx::Instruction& in) {
       put(k + 1, o.reg);
     } else {
       op[k + 1] = frame_.pair_constant(immediate_bits(o, type == Type::none ? Type::u64 : type));
-      form.pairs |= static_cast<std::uint8_t>(2u << k);
     }
   }
   std::uint64_t imm = s->imm;
   if (s->is_window) imm = in.has("to") ? 0 - window_or_fault(in) : window_or_fault(in);
   const std::uint32_t aux = s->may_leave ? new_leave() : s->aux;
-  Inst& i = emit(s->run, form);
+  Inst& i = emit(run_as_gang, {s->run, is_reported});
   std::copy(std::begin(op), std::end(op), std::begin(i.op));
   i.imm = imm;
   i.aux = aux;
-  if (is_reported) observe_addition(i);
   if (!is_predicate) defined(to, s->result);
 }
 
 void Decoder::defined(std::int32_t index, Shape result) {
   const Shape shape = uniformity_->shape_of(index);
-  if (shape == Shape::affine && result == Shape::uniform) emit(clear_growth, {each_alone, 1}).op[0] = pair_of(index);
+  if (shape == Shape::affine && result == Shape::uniform) emit(run_as_gang, {clear_growth}).op[0] = pair_of(index);
   if (!needs_lanes_[static_cast<std::size_t>(index)]) return;
-  const SpreadHandlers spread = spread_handlers(frame_.lane_bytes_of(index), shape);
-  Inst& i = emit(spread.run, {spread.in_lockstep, 2});
+  Inst& i = emit(run_as_gang, {spread_handler(frame_.lane_bytes_of(index), shape)});
   i.op[0] = *frame_.reg(index);
   i.op[1] = pair_of(index);
 }
@@ -222,7 +215,7 @@ bool Decoder::paired_memory(const ptx::Instruction& in, const Operand& address, 
     const std::uint64_t offset = *symbol + static_cast<std::uint64_t>(address.offset);
     if (!s || offset > context_.image->parameter_bytes || s->form.bytes > context_.image->parameter_bytes - offset)
       unsupported("an access outside the kernel's parameters");
-    Inst& i = emit(load_parameter_pair, {load_parameter_column, 1});
+    Inst& i = emit(run_as_gang, {load_parameter_pair});
     i.op[0] = pair_of(element.reg);
     i.imm = offset;
     i.aux = std::bit_cast<std::uint32_t>(s->form);
@@ -232,11 +225,11 @@ bool Decoder::paired_memory(const ptx::Instruction& in, const Operand& address, 
   if (address.reg >= 0 && uniformity_->shape_of(address.reg) == Shape::varying) return false;
   const RowKind kind = !is_load ? RowKind::store : to_pair ? RowKind::load_uniform : RowKind::load;
   const RowHandler row = row_handler(in, address, space, kind);
-  if (!row.handlers.run) return false;
+  if (!row.run) return false;
   const OperandRef value = to_pair   ? pair_of(element.reg)
                            : is_load ? destination(element, row.type)
                                      : source(element, row.type);
-  Inst& i = emit(row.handlers.run, {row.handlers.in_lockstep, static_cast<std::uint8_t>(to_pair ? 0x81 : 0x80)});
+  Inst& i = emit(run_as_gang, {row.run});
   i.op[0] = value;
   i.op[6] = context_.image->ranges++;
   i.op[7] = address.reg >= 0 ? pair_of(address.reg) : frame_.pair_constant(*symbol);
@@ -273,8 +266,8 @@ std::uint32_t Decoder::new_leave() {
   live.erase(std::unique(live.begin(), live.end()), live.end());
   l.live = paired(live);
   l.to = start_for_any(index_);
-  program_.leaves.push_back(std::move(l));
-  return static_cast<std::uint32_t>(program_.leaves.size() - 1);
+  program_.convergent.leaves.push_back(std::move(l));
+  return static_cast<std::uint32_t>(program_.convergent.leaves.size() - 1);
 }
 
 void Decoder::emit_leave() {
@@ -291,13 +284,13 @@ void Decoder::make_ways_back() {
     const Inst& last = program_.code[starts_of_any_[k + 1] - 1];
     if (last.run == control::barrier && last.index == k) barriers.push_back(k);
   }
-  program_.ways_back.reserve(barriers.size());
+  program_.convergent.ways_back.reserve(barriers.size());
   for (const std::size_t k : barriers) {
     WayBack r;
-    r.to = &program_.convergent[start_of_[k + 1]];
+    r.to = &program_.convergent.code[start_of_[k + 1]];
     r.live = paired(liveness_.live_before(static_cast<std::uint32_t>(k + 1)));
-    program_.ways_back.push_back(std::move(r));
-    program_.code[starts_of_any_[k + 1] - 1].imm = reinterpret_cast<std::uint64_t>(&program_.ways_back.back());
+    program_.convergent.ways_back.push_back(std::move(r));
+    program_.code[starts_of_any_[k + 1] - 1].imm = reinterpret_cast<std::uint64_t>(&program_.convergent.ways_back.back());
   }
 }
 

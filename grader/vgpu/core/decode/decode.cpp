@@ -11,8 +11,7 @@
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/observed.hpp"
 #include "vgpu/core/warp/control.hpp"
-#include "vgpu/core/warp/convergent.hpp"
-#include "vgpu/core/warp/lockstep.hpp"
+#include "vgpu/core/warp/gang.hpp"
 #include "vgpu/core/warp/sleeping.hpp"
 
 namespace scanlab::vgpu {
@@ -22,10 +21,11 @@ void Decoder::run() {
   starts_of_any_ = start_of_;
   if (context_.image->convergent && function_.is_entry) make_convergent();
   frame_.finish(program_);
-  const bool is_empty = function_.instructions.empty();
-  program_.blanks = frame_.blanks(is_empty ? std::vector<std::int32_t>{} : liveness_.live_before(0),
-                                  slots_read_unwritten(function_, flow_));
-  make_lockstep(program_, lockstep_forms_);
+  const auto live = function_.instructions.empty() ? std::vector<std::int32_t>{} : liveness_.live_before(0);
+  program_.blanks = frame_.blanks(live, slots_read_unwritten(function_, flow_));
+  if (program_.convergent.code.empty()) return;
+  program_.convergent.blanks = frame_.blank_pairs(live);
+  make_steps(program_.convergent, forms_, program_.constants);
 }
 
 void Decoder::unsupported(const std::string& what) {
@@ -48,13 +48,13 @@ void Decoder::unknown_instruction() {
 
 std::vector<Inst> Decoder::pass() {
   code_.clear();
-  lockstep_forms_.clear();
+  forms_.clear();
   jumps_.clear();
   jumps_behind_.clear();
   first_side_ends_.clear();
   closed_at_.clear();
   tables_.clear();
-  program_.leaves.clear();
+  program_.convergent.leaves.clear();
   uncharged_ = own_ = 0;
   start_of_.assign(function_.instructions.size() + 1, 0);
   for (std::size_t k = 0; k < function_.instructions.size(); ++k) {
@@ -151,8 +151,8 @@ SpecialSelection Decoder::special_or_fault(const std::string& name) {
   unsupported(fmt::format("the virtual GPU does not know the special register {}", name));
 }
 
-Inst& Decoder::emit(Handler run, LockstepForm form) {
-  lockstep_forms_.push_back(form);
+Inst& Decoder::emit(Handler run, StepForm form) {
+  forms_.push_back(form);
   Inst& i = code_.emplace_back();
   i.run = run;
   i.index = index_;
@@ -163,8 +163,8 @@ Inst& Decoder::emit(Handler run, LockstepForm form) {
   return i;
 }
 
-Inst& Decoder::emit_charged(Handler run) {
-  Inst& i = emit(run);
+Inst& Decoder::emit_charged(Handler run, StepForm form) {
+  Inst& i = emit(run, form);
   charge_of(i) = uncharged_;
   uncharged_ = 0;
   return i;
@@ -234,14 +234,14 @@ void Decoder::guarded(const ptx::Instruction& in) {
   unguarded(in);
   if (code_.size() == before) return;
   const Inst body = code_.back();
-  const LockstepForm form = lockstep_forms_.back();
+  const StepForm form = forms_.back();
   code_.pop_back();
-  lockstep_forms_.pop_back();
+  forms_.pop_back();
   Inst& guard = emit(control::guard, {form.run ? each_alone : nullptr});
   guard.op[0] = reg(in.guard, Type::pred);
   guard.aux = in.guard_negated ? 1 : 0;
   code_.push_back(body);
-  lockstep_forms_.push_back({});
+  forms_.push_back({});
   emit(control::unguard);
 }
 
@@ -321,7 +321,7 @@ void Decoder::alu(const ptx::Instruction& in, const AluSelection& s) {
     }
   }
   const bool is_reported = s.is_addition && context_.image->watched == Watched::everything;
-  Inst& i = emit(s.run, {s.in_lockstep ? s.in_lockstep : each_alone, 0, is_reported && s.in_lockstep});
+  Inst& i = emit(s.run, {s.in_gang ? s.in_gang : each_alone, is_reported && s.in_gang});
   std::copy(std::begin(op), std::end(op), std::begin(i.op));
   if (!in.operands.empty() && in.operands[0].kind == Kind::pair) i.op[s.second] = second;
   i.imm = s.imm;
@@ -444,7 +444,7 @@ void Decoder::warp_operation(const ptx::Instruction& in, const WarpSelection& s)
     }
   }
   if (s.members >= 0) emit_checkpoint();
-  Inst& i = emit(s.run, {s.in_lockstep ? s.in_lockstep : each_together});
+  Inst& i = emit(s.run, {s.in_gang ? s.in_gang : each_together});
   std::copy(std::begin(op), std::end(op), std::begin(i.op));
   i.aux = s.aux;
 }

@@ -86,10 +86,10 @@ class Decoder {
 
   // --- emission ----------------------------------------------------------------------------------------------------
 
-  Inst& emit(Handler run, LockstepForm form = {});
+  Inst& emit(Handler run, StepForm form = {});
 
   /// An instruction that counts those since the last one of its kind.
-  Inst& emit_charged(Handler run);
+  Inst& emit_charged(Handler run, StepForm form = {});
 
   /// A turn may end before the instruction that is being decoded, and what came before is counted.
   void emit_checkpoint();
@@ -137,7 +137,7 @@ class Decoder {
   Shape shape_of_load(const ptx::Instruction& in, const std::vector<Shape>& shapes);
 
   struct RowHandler {
-    RowHandlers handlers;
+    StepHandler run = nullptr;
     MemoryForm form{};
     Type type = Type::none;
   };
@@ -149,7 +149,7 @@ class Decoder {
 
   /// Ends the masked regions whose join comes next; false when there is none.
   bool close_regions(std::size_t next);
-  OperandRef pair_of(std::int32_t index) { return frame_.pair(index); }
+  std::uint32_t pair_of(std::int32_t index) { return frame_.pair(index); }
 
   void convergent_unguarded(const ptx::Instruction& in);
 
@@ -180,7 +180,7 @@ class Decoder {
   std::uint32_t own_ = 0;        ///< 1 until this instruction itself has been counted
   FrameLayout frame_;
   std::vector<Inst> code_;
-  std::vector<LockstepForm> lockstep_forms_;  ///< by element of code_
+  std::vector<StepForm> forms_;               ///< by element of code_
   std::vector<std::size_t> start_of_;         ///< by instruction: where in code_ it begins
   std::vector<std::pair<std::size_t, std::size_t>> jumps_;
   std::vector<std::vector<std::string>> tables_;

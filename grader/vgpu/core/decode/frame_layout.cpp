@@ -90,6 +90,8 @@ void FrameLayout::finish(Program& program) const {
   // one, it spoils its own frame only.
   program.frame_bytes = round_up(top_, 64) + warp_size * ptx::size_of(Type::b128);
   program.local_bytes = (local_top_ + 15) / 16 * 16;
+  program.convergent.pairs = pair_count();
+  for (const auto& [value, pair] : pair_constants_) program.convergent.constants.push_back({pair, value});
   program.parameters = parameters_;
   program.returns = returns_;
 }
@@ -100,12 +102,18 @@ std::vector<Program::Blank> FrameLayout::blanks(const std::vector<std::int32_t>&
   for (const std::int32_t r : registers) {
     const std::uint32_t bytes = lane_bytes_of(r);
     blanks.push_back({*reg(r), bytes ? bytes * warp_size : std::uint32_t{sizeof(Mask)}});
-    if (const auto pair = pairs_.find(r); pair != pairs_.end()) blanks.push_back({pair->second, pair_bytes});
   }
   const auto add = [&](const Program::Slot& s) { blanks.push_back({s.offset, s.size * warp_size}); };
   for (const std::string& name : slots)
     if (const Program::Slot* s = slot(name)) add(*s);
   for (const Program::Slot& s : returns_) add(s);
+  return blanks;
+}
+
+std::vector<std::uint32_t> FrameLayout::blank_pairs(const std::vector<std::int32_t>& registers) const {
+  std::vector<std::uint32_t> blanks;
+  for (const std::int32_t r : registers)
+    if (const auto pair = pairs_.find(r); pair != pairs_.end()) blanks.push_back(pair->second);
   return blanks;
 }
 
@@ -133,27 +141,12 @@ OperandRef FrameLayout::constant(std::uint64_t bits, Type type) {
   return it->second;
 }
 
-OperandRef FrameLayout::take_pair() {
-  if (next_pair_ == pairs_end_) {
-    next_pair_ = take(2 * pair_bytes);
-    pairs_end_ = next_pair_ + 2 * pair_bytes;
-  }
-  return std::exchange(next_pair_, next_pair_ + pair_bytes);
+std::uint32_t FrameLayout::pair(std::int32_t index) {
+  return pairs_.try_emplace(index, pair_count()).first->second;
 }
 
-OperandRef FrameLayout::pair(std::int32_t index) {
-  const auto [it, is_new] = pairs_.try_emplace(index, 0);
-  if (is_new) it->second = take_pair();
-  return it->second;
-}
-
-OperandRef FrameLayout::pair_constant(std::uint64_t value) {
-  const auto [it, is_new] = pair_constants_.try_emplace(value, 0);
-  if (is_new) {
-    it->second = take_pair();
-    constants_.push_back({it->second, 8, 8, value});
-  }
-  return it->second;
+std::uint32_t FrameLayout::pair_constant(std::uint64_t value) {
+  return pair_constants_.try_emplace(value, pair_count()).first->second;
 }
 
 OperandRef FrameLayout::trash() {

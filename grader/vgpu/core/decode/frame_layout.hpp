@@ -31,6 +31,8 @@ class FrameLayout {
   /// The places that a call must find empty: these registers and .param variables, and the function's results.
   std::vector<Program::Blank> blanks(const std::vector<std::int32_t>& registers,
                                      const std::vector<std::string>& slots) const;
+  /// The same of the pairs of these registers.
+  std::vector<std::uint32_t> blank_pairs(const std::vector<std::int32_t>& registers) const;
 
   /// The register's place, or nothing when the function has no register `index`.
   std::optional<OperandRef> reg(std::int32_t index) const;
@@ -38,10 +40,10 @@ class FrameLayout {
   std::uint32_t lane_bytes_of(std::int32_t index) const;
   /// 32 equal lanes (or a Mask, all ones unless 0, for a predicate); made once for equal values.
   OperandRef constant(std::uint64_t bits, ptx::Type type);
-  /// The Pair (pairs.hpp) of a register; it has one from the first time that it is asked for.
-  OperandRef pair(std::int32_t index);
-  /// A Pair that has `value` in every lane.
-  OperandRef pair_constant(std::uint64_t value);
+  /// The number of the Pair (pairs.hpp) of a register; it has one from the first time that it is asked for.
+  std::uint32_t pair(std::int32_t index);
+  /// The number of a Pair that has `value` in every lane.
+  std::uint32_t pair_constant(std::uint64_t value);
   /// A register that no instruction of the program names.
   OperandRef temporary(std::uint32_t bytes_a_lane) { return take(bytes_a_lane * warp_size); }
   /// Where results go that nothing reads.
@@ -55,6 +57,7 @@ class FrameLayout {
   /// The next `bytes` of the frame, from a multiple of `alignment` on.
   std::uint32_t take(std::uint64_t bytes, std::uint32_t alignment = 64);
   Program::Slot add_slot(const ptx::Variable& variable);
+  std::uint32_t pair_count() const { return static_cast<std::uint32_t>(pairs_.size() + pair_constants_.size()); }
 
   const ptx::Function& function_;
   std::uint32_t top_ = 0;
@@ -66,10 +69,8 @@ class FrameLayout {
   std::unordered_map<std::string, std::uint64_t> locals_;
   std::vector<Program::Constant> constants_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, OperandRef> constant_at_;  ///< by bits, and bytes per lane
-  OperandRef take_pair();
-  std::unordered_map<std::int32_t, OperandRef> pairs_;
-  std::unordered_map<std::uint64_t, OperandRef> pair_constants_;
-  std::uint32_t next_pair_ = 0, pairs_end_ = 0;  ///< what is left of the last 64 bytes of pairs
+  std::unordered_map<std::int32_t, std::uint32_t> pairs_;
+  std::unordered_map<std::uint64_t, std::uint32_t> pair_constants_;
 };
 
 }  // namespace scanlab::vgpu

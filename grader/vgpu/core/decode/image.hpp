@@ -34,25 +34,6 @@ struct LaneBytes {
   void resize(std::size_t bytes);  ///< all 0; what was there is gone
 };
 
-/// An instruction of convergent code, for all warps of a block in lockstep (lockstep.hpp).
-struct Step {
-  StepHandler run = nullptr;
-  const Inst* inst = nullptr;    ///< in convergent code
-  const Step* to = nullptr;      ///< where a jump goes
-  const Inst* alone = nullptr;   ///< copies of `inst`, and of what belongs to it, to run for one warp
-  std::uint32_t count = 0;       ///< instructions at `alone`
-  std::uint8_t pairs = 0;        ///< bit k: op[k] is a Pair
-  bool is_addition = false;      ///< as in LockstepForm
-  std::uint16_t column[8] = {};  ///< the pair of op[k]
-};
-
-/// A kernel's code for blocks in lockstep.
-struct LockstepCode {
-  std::vector<Step> steps;          ///< one for each instruction of convergent code
-  std::vector<Inst> alone;          ///< behind Step::alone
-  std::vector<OperandRef> columns;  ///< where in a warp's frame the pair of each column is
-};
-
 /// A decoded function.
 struct Program {
   /// A .param variable of the function, kept in the frame: `size` bytes per lane, lane after lane.
@@ -83,11 +64,8 @@ struct Program {
 
   const ptx::Function* source = nullptr;
   const Image* image = nullptr;
-  std::vector<Inst> code;        ///< for any warp
-  std::vector<Inst> convergent;  ///< for warps with all lanes active (convergent.hpp); only of kernels, may be empty
-  std::vector<Leave> leaves;
-  std::vector<WayBack> ways_back;
-  LockstepCode lockstep;  ///< of convergent code
+  std::vector<Inst> code;     ///< for any warp
+  ConvergentCode convergent;  ///< for warps with all lanes active; only of kernels, may be empty
   std::vector<Constant> constants;
   std::vector<Blank> blanks;
   std::uint32_t frame_bytes = 0;

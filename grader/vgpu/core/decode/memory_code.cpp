@@ -9,7 +9,7 @@
 #include "vgpu/core/memory/async_copy.hpp"
 #include "vgpu/core/memory/stack_memory.hpp"
 #include "vgpu/core/run/fault.hpp"
-#include "vgpu/core/warp/lockstep.hpp"
+#include "vgpu/core/warp/gang.hpp"
 
 namespace scanlab::vgpu {
 

@@ -53,11 +53,7 @@ inline std::uint64_t extend(std::uint64_t value, const MemoryForm& form) {
 /// Accesses whose addresses are a Pair (pairs.hpp), in op[7]. A uniform load has a Pair in op[0], the others lanes.
 /// Null for a form that does not work that way.
 enum class RowKind : std::uint8_t { load, load_uniform, store };
-struct RowHandlers {
-  Handler run = nullptr;
-  StepHandler in_lockstep = nullptr;
-};
-RowHandlers select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind,
+StepHandler select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind,
                        Watched watched);
 
 /// ld.param of a kernel parameter at a known offset (imm): every lane gets the same value. Vectors too.

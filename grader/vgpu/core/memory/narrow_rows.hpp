@@ -1,4 +1,4 @@
-// Loads and stores of warps that are several rows of a narrow block (Image::row_lanes), for all warps in lockstep.
+// Loads and stores of warps that are several rows of a narrow block (Image::row_lanes), for all warps of a gang.
 // Their rows lie alike: as far from each other in one warp as in the next. So all is checked at once, and what remains
 // is to move rows.
 #pragma once
@@ -11,11 +11,11 @@
 #include "vgpu/core/memory/addressing.hpp"
 #include "vgpu/core/memory/claims.hpp"
 #include "vgpu/core/memory/lane_access.hpp"
-#include "vgpu/core/warp/lockstep_lanes.hpp"
+#include "vgpu/core/warp/gang_lanes.hpp"
 
 namespace scanlab::vgpu {
 
-/// The addresses of a block's warps with active lanes: all lanes of each, aligned, in the array that was hit last.
+/// The addresses of a gang's warps with active lanes: all lanes of each, aligned, in the array that was hit last.
 struct NarrowRows {
   Pattern lanes;                                ///< of every warp, as if its lane 0 had address 0
   alignas(64) std::uint64_t first[most_warps];  ///< of lane 0
@@ -29,18 +29,18 @@ struct NarrowRows {
 };
 
 /// False when the warps differ in more than where their first rows begin, or some address needs a closer look.
-inline bool find_narrow_rows(Lockstep& l, const Step* s, AddressWidth width, std::uint32_t bytes, NarrowRows& r) {
+inline bool find_narrow_rows(Gang& g, const Step* s, AddressWidth width, std::uint32_t bytes, NarrowRows& r) {
   // Strides this large leave every array, and the products below their type.
   constexpr std::int64_t far = std::int64_t{1} << 40;
-  const Column& addresses = l.column(s->column[7]);
-  const Range& range = l.block.grid->ranges[s->inst->op[6]];
-  const std::int64_t stride = addresses.stride[l.first], jump = addresses.jump[l.first];
-  if (l.partial_count || !l.full || std::max(stride, jump) >= far || std::min(stride, jump) <= -far) return false;
+  const Column addresses = g.column(s->inst->op[7]);
+  const Range& range = g.block.grid->ranges[s->inst->op[6]];
+  const std::int64_t stride = addresses.stride[g.first], jump = addresses.jump[g.first];
+  if (g.partial_count || !g.full || std::max(stride, jump) >= far || std::min(stride, jump) <= -far) return false;
   r.bytes = bytes;
   r.lanes.stride = stride;
-  r.lanes.row_lanes = l.row_lanes;
-  r.lanes.row_step = stride * l.row_lanes + jump;
-  const std::int64_t row = stride * (l.row_lanes - 1), rows = r.lanes.row_step * (warp_size / l.row_lanes - 1);
+  r.lanes.row_lanes = g.row_lanes;
+  r.lanes.row_step = stride * g.row_lanes + jump;
+  const std::int64_t row = stride * (g.row_lanes - 1), rows = r.lanes.row_step * (warp_size / g.row_lanes - 1);
   const std::int64_t low = std::min<std::int64_t>(row, 0) + std::min<std::int64_t>(rows, 0);
   const auto span = static_cast<std::uint64_t>(std::abs(row) + std::abs(rows)) + bytes;
   if (span > range.bytes) return false;
@@ -49,9 +49,9 @@ inline bool find_narrow_rows(Lockstep& l, const Step* s, AddressWidth width, std
   using Words = Vector<std::uint64_t>;
   typedef std::int32_t Masks __attribute__((vector_size(16)));
   Words differences{}, outside{}, bits = Words{} + static_cast<std::uint64_t>(stride | r.lanes.row_step);
-  for (unsigned chunk = 0; chunk * VectorOf<std::uint64_t>::width < l.count; ++chunk) {
-    Masks active;  // 0 or all bits; 0 after the last warp
-    std::memcpy(&active, l.active + chunk * VectorOf<std::uint64_t>::width, sizeof active);
+  for (unsigned chunk = g.begin / VectorOf<std::uint64_t>::width; chunk * VectorOf<std::uint64_t>::width < g.end; ++chunk) {
+    Masks active;  // 0 or all bits; 0 outside of the gang
+    std::memcpy(&active, g.active + chunk * VectorOf<std::uint64_t>::width, sizeof active);
     const Words is_active = reinterpret_cast<Words>(__builtin_convertvector(active, Vector<std::int64_t>));
     const Words first = (vector_at(addresses.value, chunk) + s->inst->imm) & kept, into = first + shift;
     vector_at(r.first, chunk) = first;
@@ -66,29 +66,29 @@ inline bool find_narrow_rows(Lockstep& l, const Step* s, AddressWidth width, std
 }
 
 /// Reports to the observers what the warps [from, end) access next; neighbours at once that begin evenly.
-inline void report_narrow_rows(Lockstep& l, const Step* s, StateSpace space, const NarrowRows& r, AccessKind kind,
+inline void report_narrow_rows(Gang& g, const Step* s, StateSpace space, const NarrowRows& r, AccessKind kind,
                                unsigned from, unsigned end) {
-  if (l.block.grid->listeners(space, Access::Order::weak).empty()) return;
+  if (g.block.grid->listeners(space, Access::Order::weak).empty()) return;
   for (unsigned k = from; k < end; ++k) {
-    if (!l.active[k]) continue;
-    AccessRun& run = l.reported;
+    if (!g.active[k]) continue;
+    AccessRun& run = g.reported;
     run.count = 1;
     run.step = 0;
-    describe(run.first, l.warp(k), s->inst, space, full_mask, r.bytes, nullptr);
+    describe(run.first, g.warp(k), s->inst, space, full_mask, r.bytes, nullptr);
     static_cast<Pattern&>(run.first) = r.of(k);
     const auto step_to = [&](unsigned n) { return static_cast<std::int64_t>(r.first[n] - r.first[n - 1]); };
-    for (; k + 1 < end && l.active[k + 1] && (run.count == 1 || step_to(k + 1) == run.step); ++k) {
+    for (; k + 1 < end && g.active[k + 1] && (run.count == 1 || step_to(k + 1) == run.step); ++k) {
       run.step = step_to(k + 1);
       ++run.count;
     }
-    report_run(*l.block.grid, run, kind);
+    report_run(*g.block.grid, run, kind);
   }
 }
 
 /// The same to the claims of this host thread.
-inline void claim_narrow_rows(Claims& claims, const Lockstep& l, const NarrowRows& r, AccessKind kind) {
-  for (unsigned k = 0; k < l.count; ++k)
-    if (l.active[k])
+inline void claim_narrow_rows(Claims& claims, const Gang& g, const NarrowRows& r, AccessKind kind) {
+  for (unsigned k = g.begin; k < g.end; ++k)
+    if (g.active[k])
       r.of(k).for_each_piece(r.bytes, [&](std::uint64_t first, std::uint64_t bytes) {
         kind == AccessKind::read ? claims.read(first, bytes) : claims.write(first, bytes);
       });
@@ -96,19 +96,19 @@ inline void claim_narrow_rows(Claims& claims, const Lockstep& l, const NarrowRow
 
 /// Visits the warps with active lanes: move(k, host memory of lane 0).
 template <class Move>
-[[gnu::always_inline]] inline void for_each_warp(const Lockstep& l, const NarrowRows& r, HostBase base, Move move) {
-  for (unsigned k = 0; k < l.count; ++k)
-    if (l.active[k]) move(k, base + r.first[k]);
+[[gnu::always_inline]] inline void for_each_warp(const Gang& g, const NarrowRows& r, HostBase base, Move move) {
+  for (unsigned k = g.begin; k < g.end; ++k)
+    if (g.active[k]) move(k, base + r.first[k]);
 }
 
 /// Rows of whole vectors, `lanes` long, whose elements are side by side, or one and the same.
 template <class T, unsigned lanes>
-void load_vector_rows(Lockstep& l, const NarrowRows& r, HostBase base, OperandRef to) {
+void load_vector_rows(Gang& g, const NarrowRows& r, HostBase base, OperandRef to) {
   constexpr unsigned chunks = lanes / VectorOf<T>::width;
   const std::int64_t step = r.lanes.row_step;
   if (r.lanes.stride == 0)
-    for_each_warp(l, r, base, [&](unsigned k, const std::byte* from) {
-      T* const results = lanes_at<T>(l, k, to);
+    for_each_warp(g, r, base, [&](unsigned k, const std::byte* from) {
+      T* const results = lanes_at<T>(g, k, to);
       for (unsigned row = 0; row < warp_size / lanes; ++row, from += step) {
         T value;
         std::memcpy(&value, from, sizeof value);
@@ -116,8 +116,8 @@ void load_vector_rows(Lockstep& l, const NarrowRows& r, HostBase base, OperandRe
       }
     });
   else
-    for_each_warp(l, r, base, [&](unsigned k, const std::byte* from) {
-      T* const results = lanes_at<T>(l, k, to);
+    for_each_warp(g, r, base, [&](unsigned k, const std::byte* from) {
+      T* const results = lanes_at<T>(g, k, to);
       for (unsigned row = 0; row < warp_size / lanes; ++row, from += step)
         for (unsigned c = 0; c < chunks; ++c)
           std::memcpy(&vector_at(results, row * chunks + c), from + c * sizeof(Vector<T>), sizeof(Vector<T>));
@@ -126,26 +126,26 @@ void load_vector_rows(Lockstep& l, const NarrowRows& r, HostBase base, OperandRe
 
 /// Loads the rows of all warps.
 template <class T>
-void load_narrow_rows(Lockstep& l, const NarrowRows& r, HostBase base, OperandRef to) {
+void load_narrow_rows(Gang& g, const NarrowRows& r, HostBase base, OperandRef to) {
   if (r.lanes.stride == sizeof(T) || r.lanes.stride == 0) {
     if constexpr (VectorOf<T>::width <= 16)
-      if (r.lanes.row_lanes == 16) return load_vector_rows<T, 16>(l, r, base, to);
+      if (r.lanes.row_lanes == 16) return load_vector_rows<T, 16>(g, r, base, to);
     if constexpr (VectorOf<T>::width <= 8)
-      if (r.lanes.row_lanes == 8) return load_vector_rows<T, 8>(l, r, base, to);
+      if (r.lanes.row_lanes == 8) return load_vector_rows<T, 8>(g, r, base, to);
   }
   std::uint64_t offset[warp_size];
   for (unsigned lane = 0; lane < warp_size; ++lane) offset[lane] = r.lanes.at(lane);
-  for_each_warp(l, r, base,
-                [&](unsigned k, const std::byte* from) { take_lanes(lanes_at<T>(l, k, to), from, offset); });
+  for_each_warp(g, r, base,
+                [&](unsigned k, const std::byte* from) { take_lanes(lanes_at<T>(g, k, to), from, offset); });
 }
 
 /// Stores the rows of all warps, those of warp k after before(k).
 template <class T, class Before>
-void store_narrow_rows(Lockstep& l, const NarrowRows& r, HostBase base, OperandRef from, Before before) {
+void store_narrow_rows(Gang& g, const NarrowRows& r, HostBase base, OperandRef from, Before before) {
   const unsigned lanes = r.lanes.row_lanes;
-  for_each_warp(l, r, base, [&](unsigned k, std::byte* to) {
+  for_each_warp(g, r, base, [&](unsigned k, std::byte* to) {
     before(k);
-    const T* values = lanes_at<T>(l, k, from);
+    const T* values = lanes_at<T>(g, k, from);
     for (unsigned lane = 0; lane < warp_size; lane += lanes, to += r.lanes.row_step, values += lanes) {
       if (r.lanes.stride == sizeof(T))
         std::memcpy(to, values, lanes * sizeof(T));

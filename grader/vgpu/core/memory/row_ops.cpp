@@ -7,29 +7,26 @@
 #include "vgpu/core/memory/claims.hpp"
 #include "vgpu/core/memory/lane_access.hpp"
 #include "vgpu/core/memory/narrow_rows.hpp"
-#include "vgpu/core/warp/lockstep_lanes.hpp"
+#include "vgpu/core/warp/gang_lanes.hpp"
 #include "vgpu/core/warp/pairs.hpp"
 
 namespace scanlab::vgpu {
 namespace {
 
+/// The row of warp `k`.
 template <AddressWidth Width>
-LaneRow row_of(Warp& w, const Inst* i) {
-  const Pair& p = *w.lanes<Pair>(i->op[7]);
-  const std::uint64_t first = p.value + i->imm;
-  return {Width == AddressWidth::bits32 ? static_cast<std::uint32_t>(first) : first, p.stride};
-}
-/// False where a warp accesses several rows (Pair::jump).
-bool is_one_row(Warp& w, const Inst* i) {
-  return w.lanes<Pair>(i->op[7])->jump == 0;
+LaneRow row_of(const Gang& g, const Step* s, unsigned k) {
+  const Column c = g.column(s->inst->op[7]);
+  const std::uint64_t first = c.value[k] + s->inst->imm;
+  return {Width == AddressWidth::bits32 ? static_cast<std::uint32_t>(first) : first, c.stride[k]};
 }
 
-/// The addresses of all lanes, as the registers would hold them.
+/// The addresses of all lanes of warp `k`, as the registers would hold them.
 template <AddressWidth Width>
-void spread_addresses(Warp& w, const Inst* i, Addresses& a) {
-  Pair p = *w.lanes<Pair>(i->op[7]);
-  p.value += i->imm;
-  spread(a.of, p, row_lanes_of(w));
+void spread_addresses(const Gang& g, const Step* s, unsigned k, Addresses& a) {
+  Pair p = g.column(s->inst->op[7]).of(k);
+  p.value += s->inst->imm;
+  spread(a.of, p, g.row_lanes);
   if constexpr (Width == AddressWidth::bits32)
     for (std::uint64_t& x : a.of) x = static_cast<std::uint32_t>(x);
 }
@@ -40,42 +37,26 @@ inline constexpr bool claims_from = Space == StateSpace::global&& watched != Wat
 template <Watched watched>
 inline constexpr bool observed = watched == Watched::everything;
 
-template <class T, StateSpace Space>
-void observe_row(Warp& w, const Inst* i, const LaneRow& r, AccessKind kind) {
-  Access a = access_of(w, i, Space, w.active, sizeof(T), nullptr);
-  static_cast<LaneRow&>(a) = r;
-  report(w, a, kind);
-}
-
-/// Reports 32 elements side by side that have been found valid, before they are read or written.
-template <class T, StateSpace Space, Watched watched>
-void report_whole_row(Warp& w, const Inst* i, const LaneRow& r, AccessKind kind) {
-  if constexpr (claims_from<Space, watched>)
-    if (Claims* const claims = w.block->grid->claims) {
-      constexpr std::uint64_t bytes = warp_size * sizeof(T);
-      kind == AccessKind::read ? claims->read(r.first, bytes) : claims->write(r.first, bytes);
-    }
-  if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, kind);
-}
-
-/// The same for one element that all lanes read.
-template <class T, StateSpace Space, Watched watched>
-void report_one_element(Warp& w, const Inst* i, const LaneRow& r) {
-  if constexpr (claims_from<Space, watched>)
-    if (Claims* const claims = w.block->grid->claims) claims->read(r.first, sizeof(T));
-  if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, AccessKind::read);
-}
-
-/// The same for any row.
+/// Reports a row of the active lanes that has been found valid, before it is read or written.
 template <class T, StateSpace Space, Watched watched>
 void report_row(Warp& w, const Inst* i, const LaneRow& r, AccessKind kind) {
   if constexpr (claims_from<Space, watched>)
     if (Claims* const claims = w.block->grid->claims) {
       const auto at = [&](unsigned l) { return r.first + static_cast<std::uint64_t>(r.stride) * l; };
-      kind == AccessKind::read ? claims->read_lanes(w.active, sizeof(T), at)
-                               : claims->write_lanes(w.active, sizeof(T), at);
+      const bool is_whole = r.stride == sizeof(T) && w.active == full_mask;
+      if (is_whole || r.stride == 0) {
+        const std::uint64_t bytes = is_whole ? warp_size * sizeof(T) : sizeof(T);
+        kind == AccessKind::read ? claims->read(r.first, bytes) : claims->write(r.first, bytes);
+      } else {
+        kind == AccessKind::read ? claims->read_lanes(w.active, sizeof(T), at)
+                                 : claims->write_lanes(w.active, sizeof(T), at);
+      }
     }
-  if constexpr (observed<watched>) observe_row<T, Space>(w, i, r, kind);
+  if constexpr (observed<watched>) {
+    Access a = access_of(w, i, Space, w.active, sizeof(T), nullptr);
+    static_cast<LaneRow&>(a) = r;
+    report(w, a, kind);
+  }
 }
 
 /// Do the elements of the active lanes, some at least, all lie in `range`, aligned? `r.first` then becomes what their
@@ -97,101 +78,19 @@ bool lies_within(const Range& range, LaneRow& r, Mask active) {
   return true;
 }
 
-/// Host memory of lane 0, when the row is one of a whole warp, aligned, and in the array that was hit last.
-template <class T, StateSpace Space, AddressWidth Width>
-std::byte* host_of(Warp& w, const Inst* i, LaneRow r) {
-  const bool is_within =
-      w.active == full_mask && is_one_row(w, i) && lies_within<T, Width>(range_of(w, i), r, full_mask);
-  return is_within ? host_base_of<Space>(*w.block) + r.first : nullptr;
-}
-
-/// Rows whose elements are not side by side.
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-[[gnu::noinline]] const Inst* load_any_row(Warp& w, const Inst* i) {
-  const LaneRow r = row_of<Width>(w, i);
-  if (const std::byte* from = host_of<T, Space, Width>(w, i, r)) {
-    report_row<T, Space, watched>(w, i, r, AccessKind::read);
-    T* const to = w.lanes<T>(i->op[0]);
-    collect_lanes(to, [&](unsigned l) { return from + static_cast<std::int64_t>(l) * r.stride; });
-    return proceed(w, i + 1);
-  }
-  w.pc = i;
-  Addresses a;
-  spread_addresses<Width>(w, i, a);
-  load_lanes<T, Space, watched>(w, i, a, 1);
-  return i + 1;
-}
-
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-[[gnu::noinline]] const Inst* store_any_row(Warp& w, const Inst* i) {
-  const LaneRow r = row_of<Width>(w, i);
-  if (std::byte* to = host_of<T, Space, Width>(w, i, r)) {
-    report_row<T, Space, watched>(w, i, r, AccessKind::write);
-    const T* const from = w.lanes<T>(i->op[0]);
-    for (unsigned l = 0; l < warp_size; ++l, to += r.stride) std::memcpy(to, &from[l], sizeof(T));
-    ++w.block->grid->epoch;
-    return proceed(w, i + 1);
-  }
-  w.pc = i;
-  Addresses a;
-  spread_addresses<Width>(w, i, a);
-  store_lanes<T, Space, watched>(w, i, a, 1);
-  return i + 1;
-}
-
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-const Inst* load_row(Warp& w, const Inst* i) {
-  const LaneRow r = row_of<Width>(w, i);
-  const std::byte* const from = r.stride == sizeof(T) && is_one_row(w, i) && w.active == full_mask
-                                    ? row<Space>(w, i, r.first, sizeof(T))
-                                    : nullptr;
-  if (!from) return load_any_row<T, Space, Width, watched>(w, i);
-  report_whole_row<T, Space, watched>(w, i, r, AccessKind::read);
-  copy_lanes<T>(w.lanes<T>(i->op[0]), from);
-  return proceed(w, i + 1);
-}
-
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-const Inst* store_row(Warp& w, const Inst* i) {
-  const LaneRow r = row_of<Width>(w, i);
-  std::byte* const to = r.stride == sizeof(T) && is_one_row(w, i) && w.active == full_mask
-                            ? row<Space>(w, i, r.first, sizeof(T))
-                            : nullptr;
-  if (!to) return store_any_row<T, Space, Width, watched>(w, i);
-  report_whole_row<T, Space, watched>(w, i, r, AccessKind::write);
-  copy_lanes<T>(to, w.lanes<T>(i->op[0]));
-  ++w.block->grid->epoch;
-  return proceed(w, i + 1);
-}
-
-/// All lanes read the same element: so does the warp, once.
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-const Inst* load_uniform(Warp& w, const Inst* i) {
-  const LaneRow r = row_of<Width>(w, i);
-  const std::byte* host = r.first % sizeof(T) ? nullptr : reach<Space>(w, i, r.first, sizeof(T));
-  if (!host) [[unlikely]] {
-    w.pc = i;
-    host = check_lane(w, Space, AccessKind::read, static_cast<unsigned>(std::countr_zero(w.active)), r.first, sizeof(T),
-                      &range_of(w, i));
-  }
-  report_one_element<T, Space, watched>(w, i, r);
-  std::memcpy(w.lanes<T>(i->op[0]), host, sizeof(T));
-  return proceed(w, i + 1);
-}
-
-/// The rows of a block's warps in lockstep.
+/// The rows of a gang's warps.
 template <class T, StateSpace Space, AddressWidth Width>
 class RowsOf {
  public:
   static constexpr std::uint64_t row_bytes = warp_size * sizeof(T);
 
-  RowsOf(Lockstep& l, const Step* s)
-      : l_(l),
-        addresses_(l.column(s->column[7])),
+  RowsOf(const Gang& g, const Step* s)
+      : g_(g),
+        addresses_(g.column(s->inst->op[7])),
         offset_(s->inst->imm),
-        range_(l.block.grid->ranges[s->inst->op[6]]),
+        range_(g.block.grid->ranges[s->inst->op[6]]),
         last_(range_.bytes < row_bytes ? 0 : range_.bytes - row_bytes + 1),
-        base_(host_base_of<Space>(l.block)) {}
+        base_(host_base_of<Space>(g.block)) {}
 
   LaneRow row(unsigned k) const {
     const std::uint64_t first = addresses_.value[k] + offset_;
@@ -199,9 +98,9 @@ class RowsOf {
   }
 
   /// Host memory of the row of warp `k`, when all its lanes are active and side by side in the array that was hit last;
-  /// else null.
+  /// else nulg.
   std::byte* whole(unsigned k, const LaneRow& r) const {
-    const bool is_whole = l_.active[k] == full_mask && r.stride == sizeof(T) && r.first % sizeof(T) == 0;
+    const bool is_whole = g_.active[k] == full_mask && r.stride == sizeof(T) && r.first % sizeof(T) == 0;
     return is_whole && r.first - range_.begin < last_ ? base_ + r.first : nullptr;
   }
 
@@ -225,11 +124,11 @@ class RowsOf {
 
   /// True when the rows are even, and all lie aligned in the array that was hit last.
   bool is_even(Even& e) const {
-    const unsigned some = l_.full + l_.partial_count;
-    const unsigned from = l_.first, end = l_.last + 1;
+    const unsigned some = g_.full + g_.partial_count;
+    const unsigned from = g_.first, end = g_.last + 1;
     if (some == 0 || end - from != some) return false;
-    for (unsigned k = 0; k < l_.partial_count; ++k)
-      if (l_.partial[k] != from && l_.partial[k] != end - 1) return false;
+    for (unsigned k = 0; k < g_.partial_count; ++k)
+      if (g_.partial[k] != from && g_.partial[k] != end - 1) return false;
     e = {from, end, row(from), 0, nullptr};
     const std::int64_t stride = e.first.stride;
     e.step = some > 1 ? static_cast<std::int64_t>(addresses_.value[from + 1] - addresses_.value[from])
@@ -238,16 +137,17 @@ class RowsOf {
     constexpr std::int64_t far = std::int64_t{1} << 40;
     if (std::max(stride, e.step) >= far || std::min(stride, e.step) <= -far || range_.bytes < sizeof(T)) return false;
     if ((e.first.first | static_cast<std::uint64_t>(stride | e.step)) % sizeof(T)) return false;
-    // Over whole vectors of warps, so that there are no ends: no lane is active after the last.
+    // Over whole vectors of warps, so that there are no ends: no lane is active outside.
     constexpr unsigned width = 4;
-    std::uint64_t differences = 0, expected = addresses_.value[from] - from * static_cast<std::uint64_t>(e.step);
-    for (unsigned k = 0; k < l_.count; k += width)
+    const unsigned start = from / width * width;
+    std::uint64_t differences = 0, expected = addresses_.value[from] - (from - start) * static_cast<std::uint64_t>(e.step);
+    for (unsigned k = start; k < end; k += width)
       for (unsigned n = k; n < k + width; ++n, expected += static_cast<std::uint64_t>(e.step))
         differences |= ((addresses_.value[n] - expected) | static_cast<std::uint64_t>(addresses_.stride[n] - stride)) &
-                       (l_.active[n] ? ~std::uint64_t{0} : 0);
+                       (g_.active[n] ? ~std::uint64_t{0} : 0);
     if (differences) return false;
     e.host = base_ + e.first.first;
-    return l_.partial_count ? lies_within_partly(e) : lies_within_wholly(e);
+    return g_.partial_count ? lies_within_partly(e) : lies_within_wholly(e);
   }
 
   /// Do all elements lie in the array? Its lowest and its highest address are those of outer lanes of outer warps.
@@ -261,8 +161,8 @@ class RowsOf {
   /// The same where the first warp or the last has lanes that are not active.
   [[gnu::noinline]] bool lies_within_partly(const Even& e) const {
     const auto is_within = [&](unsigned k) {
-      const auto low = static_cast<unsigned>(std::countr_zero(l_.active[k])),
-                 high = 31 - static_cast<unsigned>(std::countl_zero(l_.active[k]));
+      const auto low = static_cast<unsigned>(std::countr_zero(g_.active[k])),
+                 high = 31 - static_cast<unsigned>(std::countl_zero(g_.active[k]));
       return std::max(e.at(k, low) - range_.begin, e.at(k, high) - range_.begin) <= range_.bytes - sizeof(T);
     };
     if (!is_within(e.from) || !is_within(e.end - 1)) return false;
@@ -271,12 +171,12 @@ class RowsOf {
 
   /// The same for lane 0 of any row whose active lanes lie in the array; `r.first` may change as lies_within has it.
   [[gnu::noinline]] std::byte* any(unsigned k, LaneRow& r) const {
-    return lies_within<T, Width>(range_, r, l_.active[k]) ? base_ + r.first : nullptr;
+    return lies_within<T, Width>(range_, r, g_.active[k]) ? base_ + r.first : nullptr;
   }
 
  private:
-  const Lockstep& l_;
-  const Column& addresses_;
+  const Gang& g_;
+  const Column addresses_;
   const std::uint64_t offset_;
   const Range range_;  ///< as it was: a warp that runs alone meanwhile may hit another array
   const std::uint64_t last_;
@@ -303,18 +203,89 @@ void store_row_of(std::byte* to, const T* from, std::int64_t stride, Mask active
                   [&](unsigned l) { std::memcpy(to + static_cast<std::int64_t>(l) * stride, &from[l], sizeof(T)); });
 }
 
+/// Warp `k` executes the instruction now.
+Warp& warp_alone(Gang& g, const Step* s, unsigned k) {
+  Warp& w = g.warp(k);
+  w.active = g.active[k];
+  w.pc = s->inst;
+  g.at = k;
+  return w;
+}
+
+/// Is what warp `k`, all of whose lanes are active, accesses one row in the array that was hit last, aligned?
+template <class T, AddressWidth Width>
+bool is_row(const Gang& g, const Step* s, const Warp& w, LaneRow& r) {
+  return w.active == full_mask && g.column(s->inst->op[7]).jump[w.id] == 0 &&
+         lies_within<T, Width>(w.ranges[s->inst->op[6]], r, full_mask);
+}
+
+/// Warp `k` by itself, whatever its addresses are.
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+[[gnu::noinline]] void load_alone(Gang& g, const Step* s, unsigned k) {
+  Warp& w = warp_alone(g, s, k);
+  if (LaneRow r = row_of<Width>(g, s, k); is_row<T, Width>(g, s, w, r)) {
+    report_row<T, Space, watched>(w, s->inst, r, AccessKind::read);
+    return load_row_of(lanes_at<T>(g, k, s->inst->op[0]), host_base_of<Space>(g.block) + r.first, r.stride, full_mask);
+  }
+  Addresses a;
+  spread_addresses<Width>(g, s, k, a);
+  load_lanes<T, Space, watched>(w, s->inst, a, 1);
+}
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+[[gnu::noinline]] void store_alone(Gang& g, const Step* s, unsigned k) {
+  Warp& w = warp_alone(g, s, k);
+  if (LaneRow r = row_of<Width>(g, s, k); is_row<T, Width>(g, s, w, r)) {
+    report_row<T, Space, watched>(w, s->inst, r, AccessKind::write);
+    store_row_of(host_base_of<Space>(g.block) + r.first, lanes_at<T>(g, k, s->inst->op[0]), r.stride, full_mask);
+    ++g.block.grid->epoch;
+    return;
+  }
+  Addresses a;
+  spread_addresses<Width>(g, s, k, a);
+  store_lanes<T, Space, watched>(w, s->inst, a, 1);
+}
+/// The same for every warp with active lanes.
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+const Step* each_alone(Gang& g, const Step* s, AccessKind kind) {
+  for (unsigned k = g.begin; k < g.end; ++k)
+    if (g.active[k])
+      kind == AccessKind::read ? load_alone<T, Space, Width, watched>(g, s, k)
+                               : store_alone<T, Space, Width, watched>(g, s, k);
+  return s + 1;
+}
+
+/// All lanes of a warp read the same element: so does the warp, once.
+template <class T, StateSpace Space, AddressWidth Width, Watched watched>
+const Step* load_uniform(Gang& g, const Step* s) {
+  const Column to = g.column(s->inst->op[0]);
+  for (unsigned k = g.begin; k < g.end; ++k) {
+    if (!g.active[k]) continue;
+    Warp& w = warp_alone(g, s, k);
+    const LaneRow r = row_of<Width>(g, s, k);
+    const std::byte* host = r.first % sizeof(T) ? nullptr : reach<Space>(w, s->inst, r.first, sizeof(T));
+    if (!host) [[unlikely]]
+      host = check_lane(w, Space, AccessKind::read, static_cast<unsigned>(std::countr_zero(w.active)), r.first,
+                        sizeof(T), &range_of(w, s->inst));
+    report_row<T, Space, watched>(w, s->inst, r, AccessKind::read);
+    T value;
+    std::memcpy(&value, host, sizeof value);
+    to.value[k] = value;
+  }
+  return s + 1;
+}
+
 /// Reports the rows of all warps to the claims of this host thread, those side by side at once. An access that is not
 /// such a row reports itself.
 template <class T, StateSpace Space, AddressWidth Width>
-void claim_rows(Claims& claims, Lockstep& l, const RowsOf<T, Space, Width>& rows, AccessKind kind) {
+void claim_rows(Claims& claims, const Gang& g, const RowsOf<T, Space, Width>& rows, AccessKind kind) {
   constexpr std::uint64_t row_bytes = warp_size * sizeof(T);
   std::uint64_t first = 0, bytes = 0;
   const auto report = [&] {
     if (bytes) kind == AccessKind::read ? claims.read(first, bytes) : claims.write(first, bytes);
     bytes = 0;
   };
-  for (unsigned k = 0; k < l.count; ++k) {
-    if (!l.active[k]) continue;
+  for (unsigned k = g.begin; k < g.end; ++k) {
+    if (!g.active[k]) continue;
     LaneRow r = rows.row(k);
     if (rows.whole(k, r)) {
       if (r.first != first + bytes || bytes + row_bytes > page_bytes) {
@@ -324,8 +295,8 @@ void claim_rows(Claims& claims, Lockstep& l, const RowsOf<T, Space, Width>& rows
       bytes += row_bytes;
     } else if (rows.any(k, r)) {
       const auto at = [&](unsigned lane) { return r.first + static_cast<std::uint64_t>(r.stride) * lane; };
-      kind == AccessKind::read ? claims.read_lanes(l.active[k], sizeof(T), at)
-                               : claims.write_lanes(l.active[k], sizeof(T), at);
+      kind == AccessKind::read ? claims.read_lanes(g.active[k], sizeof(T), at)
+                               : claims.write_lanes(g.active[k], sizeof(T), at);
     }
   }
   report();
@@ -334,47 +305,47 @@ void claim_rows(Claims& claims, Lockstep& l, const RowsOf<T, Space, Width>& rows
 /// Moves the rows of all warps by `move(k, host memory of lane 0, stride)`; an access that is not such a row is left to
 /// the warp.
 template <class T, StateSpace Space, AddressWidth Width, Watched watched, class MoveWhole, class Move>
-void move_rows(Lockstep& l, const Step* s, AccessKind kind, MoveWhole move_whole, Move move) {
-  const RowsOf<T, Space, Width> rows(l, s);
+void move_rows(Gang& g, const Step* s, AccessKind kind, MoveWhole move_whole, Move move) {
+  const RowsOf<T, Space, Width> rows(g, s);
   if constexpr (claims_from<Space, watched>)
-    if (Claims* const claims = l.block.grid->claims) claim_rows(*claims, l, rows, kind);
-  for (unsigned k = 0; k < l.count; ++k) {
-    if (!l.active[k]) continue;
+    if (Claims* const claims = g.block.grid->claims) claim_rows(*claims, g, rows, kind);
+  for (unsigned k = g.begin; k < g.end; ++k) {
+    if (!g.active[k]) continue;
     LaneRow r = rows.row(k);
     if (std::byte* const whole = rows.whole(k, r))
       move_whole(k, whole);
     else if (std::byte* const host = rows.any(k, r))
       move(k, host, r.stride);
     else
-      run_alone(l, s, k);
+      kind == AccessKind::read ? load_alone<T, Space, Width, watched>(g, s, k)
+                               : store_alone<T, Space, Width, watched>(g, s, k);
   }
 }
 template <class T, StateSpace Space, AddressWidth Width, class MoveWhole, class Move>
-void move_reported_rows(Lockstep& l, const Step* s, AccessKind kind, MoveWhole move_whole, Move move) {
-  const RowsOf<T, Space, Width> of_block(l, s);
+void move_reported_rows(Gang& g, const Step* s, AccessKind kind, MoveWhole move_whole, Move move) {
+  const RowsOf<T, Space, Width> of_block(g, s);
   if constexpr (Space == StateSpace::global)
-    if (Claims* const claims = l.block.grid->claims) claim_rows(*claims, l, of_block, kind);
+    if (Claims* const claims = g.block.grid->claims) claim_rows(*claims, g, of_block, kind);
   // An observer of a store may look at what it replaces, which must not be another lane's.
   typename RowsOf<T, Space, Width>::Even e;
   if (!of_block.is_even(e) || (kind == AccessKind::write && !e.are_apart())) {
-    for (unsigned k = 0; k < l.count; ++k)
-      if (l.active[k]) run_alone(l, s, k);
+    each_alone<T, Space, Width, Watched::everything>(g, s, kind);
     return;
   }
   const auto report = [&](unsigned from, unsigned count) {
-    AccessRun& run = l.reported;
+    AccessRun& run = g.reported;
     run.count = count;
     run.step = count > 1 ? e.step : 0;
-    describe(run.first, l.warp(from), s->inst, Space, l.active[from], sizeof(T), nullptr);
+    describe(run.first, g.warp(from), s->inst, Space, g.active[from], sizeof(T), nullptr);
     static_cast<Pattern&>(run.first) = {{e.at(from, 0), e.first.stride}};
-    report_run(*l.block.grid, run, kind);
+    report_run(*g.block.grid, run, kind);
   };
-  const unsigned count = e.end - e.from, uneven_end = count > 1 && l.active[e.end - 1] != full_mask;
+  const unsigned count = e.end - e.from, uneven_end = count > 1 && g.active[e.end - 1] != full_mask;
   report(e.from, count - uneven_end);
   if (uneven_end) report(e.end - 1, 1);
   std::byte* host = e.host;
   for (unsigned k = e.from; k < e.end; ++k, host += e.step) {
-    if (l.active[k] == full_mask && e.first.stride == sizeof(T))
+    if (g.active[k] == full_mask && e.first.stride == sizeof(T))
       move_whole(k, host);
     else
       move(k, host, e.first.stride);
@@ -383,84 +354,84 @@ void move_reported_rows(Lockstep& l, const Step* s, AccessKind kind, MoveWhole m
 
 /// The rows of warps that access several each, reported to the claims. False when each warp has to look by itself.
 template <StateSpace Space, Watched watched>
-bool claim_several_rows(Lockstep& l, const Step* s, AddressWidth width, std::uint32_t bytes, AccessKind kind,
+bool claim_several_rows(Gang& g, const Step* s, AddressWidth width, std::uint32_t bytes, AccessKind kind,
                         NarrowRows& r) {
-  if (!find_narrow_rows(l, s, width, bytes, r)) return false;
+  if (!find_narrow_rows(g, s, width, bytes, r)) return false;
   if constexpr (claims_from<Space, watched>)
-    if (Claims* const claims = l.block.grid->claims) claim_narrow_rows(*claims, l, r, kind);
+    if (Claims* const claims = g.block.grid->claims) claim_narrow_rows(*claims, g, r, kind);
   return true;
 }
 
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-[[gnu::noinline]] const Step* load_several_rows(Lockstep& l, const Step* s) {
+[[gnu::noinline]] const Step* load_several_rows(Gang& g, const Step* s) {
   constexpr auto kind = AccessKind::read;
   NarrowRows r;
-  if (!claim_several_rows<Space, watched>(l, s, Width, sizeof(T), kind, r)) return each_alone(l, s);
-  if constexpr (observed<watched>) report_narrow_rows(l, s, Space, r, kind, 0, l.count);
-  load_narrow_rows<T>(l, r, host_base_of<Space>(l.block), s->inst->op[0]);
+  if (!claim_several_rows<Space, watched>(g, s, Width, sizeof(T), kind, r)) return each_alone<T, Space, Width, watched>(g, s, kind);
+  if constexpr (observed<watched>) report_narrow_rows(g, s, Space, r, kind, g.begin, g.end);
+  load_narrow_rows<T>(g, r, host_base_of<Space>(g.block), s->inst->op[0]);
   return s + 1;
 }
 
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-[[gnu::noinline]] const Step* store_several_rows(Lockstep& l, const Step* s) {
+[[gnu::noinline]] const Step* store_several_rows(Gang& g, const Step* s) {
   constexpr auto kind = AccessKind::write;
   NarrowRows r;
-  if (!claim_several_rows<Space, watched>(l, s, Width, sizeof(T), kind, r)) return each_alone(l, s);
+  if (!claim_several_rows<Space, watched>(g, s, Width, sizeof(T), kind, r)) return each_alone<T, Space, Width, watched>(g, s, kind);
   // An observer of a store may look at what it replaces, which may be another warp's.
-  store_narrow_rows<T>(l, r, host_base_of<Space>(l.block), s->inst->op[0], [&](unsigned k) {
-    if constexpr (observed<watched>) report_narrow_rows(l, s, Space, r, kind, k, k + 1);
+  store_narrow_rows<T>(g, r, host_base_of<Space>(g.block), s->inst->op[0], [&](unsigned k) {
+    if constexpr (observed<watched>) report_narrow_rows(g, s, Space, r, kind, k, k + 1);
   });
-  ++l.block.grid->epoch;
+  ++g.block.grid->epoch;
   return s + 1;
 }
 
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-const Step* load_rows(Lockstep& l, const Step* s) {
-  if (l.row_lanes < warp_size && l.column(s->column[7]).jumps(l.count))
-    return load_several_rows<T, Space, Width, watched>(l, s);
+const Step* load_rows(Gang& g, const Step* s) {
+  if (g.row_lanes < warp_size && g.column(s->inst->op[7]).jumps(g.begin, g.end))
+    return load_several_rows<T, Space, Width, watched>(g, s);
   const OperandRef to = s->inst->op[0];
   const auto load = [&, to](unsigned k, const std::byte* from, std::int64_t stride) {
-    load_row_of(lanes_at<T>(l, k, to), from, stride, l.active[k]);
+    load_row_of(lanes_at<T>(g, k, to), from, stride, g.active[k]);
   };
-  const auto load_whole = [&, to](unsigned k, const std::byte* from) { copy_lanes<T>(lanes_at<T>(l, k, to), from); };
+  const auto load_whole = [&, to](unsigned k, const std::byte* from) { copy_lanes<T>(lanes_at<T>(g, k, to), from); };
   if constexpr (observed<watched>)
-    move_reported_rows<T, Space, Width>(l, s, AccessKind::read, load_whole, load);
+    move_reported_rows<T, Space, Width>(g, s, AccessKind::read, load_whole, load);
   else
-    move_rows<T, Space, Width, watched>(l, s, AccessKind::read, load_whole, load);
+    move_rows<T, Space, Width, watched>(g, s, AccessKind::read, load_whole, load);
   return s + 1;
 }
 
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-const Step* store_rows(Lockstep& l, const Step* s) {
-  if (l.row_lanes < warp_size && l.column(s->column[7]).jumps(l.count))
-    return store_several_rows<T, Space, Width, watched>(l, s);
+const Step* store_rows(Gang& g, const Step* s) {
+  if (g.row_lanes < warp_size && g.column(s->inst->op[7]).jumps(g.begin, g.end))
+    return store_several_rows<T, Space, Width, watched>(g, s);
   const OperandRef from = s->inst->op[0];
   const auto store = [&, from](unsigned k, std::byte* to, std::int64_t stride) {
-    store_row_of(to, lanes_at<T>(l, k, from), stride, l.active[k]);
+    store_row_of(to, lanes_at<T>(g, k, from), stride, g.active[k]);
   };
-  const auto store_whole = [&, from](unsigned k, std::byte* to) { copy_lanes<T>(to, lanes_at<T>(l, k, from)); };
+  const auto store_whole = [&, from](unsigned k, std::byte* to) { copy_lanes<T>(to, lanes_at<T>(g, k, from)); };
   if constexpr (observed<watched>)
-    move_reported_rows<T, Space, Width>(l, s, AccessKind::write, store_whole, store);
+    move_reported_rows<T, Space, Width>(g, s, AccessKind::write, store_whole, store);
   else
-    move_rows<T, Space, Width, watched>(l, s, AccessKind::write, store_whole, store);
-  ++l.block.grid->epoch;
+    move_rows<T, Space, Width, watched>(g, s, AccessKind::write, store_whole, store);
+  ++g.block.grid->epoch;
   return s + 1;
 }
 
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-RowHandlers pick_row(RowKind kind) {
+StepHandler pick_row(RowKind kind) {
   switch (kind) {
     case RowKind::load:
-      return {&load_row<T, Space, Width, watched>, &load_rows<T, Space, Width, watched>};
+      return load_rows<T, Space, Width, watched>;
     case RowKind::load_uniform:
-      return {&load_uniform<T, Space, Width, watched>, &each_alone};
+      return load_uniform<T, Space, Width, watched>;
     case RowKind::store:
-      return {&store_row<T, Space, Width, watched>, &store_rows<T, Space, Width, watched>};
+      return store_rows<T, Space, Width, watched>;
   }
-  return {};
+  return nullptr;
 }
 template <StateSpace Space, AddressWidth Width, Watched watched>
-RowHandlers pick_row(std::uint32_t bytes, RowKind kind) {
+StepHandler pick_row(std::uint32_t bytes, RowKind kind) {
   switch (bytes) {
     case 2:
       return pick_row<std::uint16_t, Space, Width, watched>(kind);
@@ -469,12 +440,12 @@ RowHandlers pick_row(std::uint32_t bytes, RowKind kind) {
     case 8:
       return pick_row<std::uint64_t, Space, Width, watched>(kind);
     default:
-      return {};
+      return nullptr;
   }
 }
 
 template <StateSpace Space, AddressWidth Width>
-RowHandlers pick_row(std::uint32_t bytes, RowKind kind, Watched watched) {
+StepHandler pick_row(std::uint32_t bytes, RowKind kind, Watched watched) {
   if (watched == Watched::everything) return pick_row<Space, Width, Watched::everything>(bytes, kind);
   if constexpr (Space == StateSpace::global)
     if (watched == Watched::global) return pick_row<Space, Width, Watched::global>(bytes, kind);
@@ -483,10 +454,10 @@ RowHandlers pick_row(std::uint32_t bytes, RowKind kind, Watched watched) {
 
 }  // namespace
 
-RowHandlers select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind,
+StepHandler select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind,
                        Watched watched) {
   if (form.count != 1 || form.bytes != form.lane_bytes || form.order != static_cast<std::uint32_t>(Access::Order::weak))
-    return {};
+    return nullptr;
   // nvcc has global addresses of 64 bits, shared ones of 32, and of 64 where a pointer was generic.
   using enum AddressWidth;
   if (space == StateSpace::global && width == bits64)
@@ -494,7 +465,7 @@ RowHandlers select_row(const MemoryForm& form, ptx::StateSpace space, AddressWid
   if (space == StateSpace::shared && width == bits64)
     return pick_row<StateSpace::shared, bits64>(form.bytes, kind, watched);
   if (space == StateSpace::shared) return pick_row<StateSpace::shared, bits32>(form.bytes, kind, watched);
-  return {};
+  return nullptr;
 }
 
 }  // namespace scanlab::vgpu

@@ -9,7 +9,7 @@
 
 #include "vgpu/core/run/grid.hpp"
 #include "vgpu/core/run/raise.hpp"
-#include "vgpu/core/warp/lockstep.hpp"
+#include "vgpu/core/warp/gang.hpp"
 #include "vgpu/core/warp/splits.hpp"
 
 namespace scanlab::vgpu {
@@ -114,10 +114,13 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
     for (Warp& w : block.warps) {
       w.alive = w.active = full_mask;
       w.stop = Stop::none;
-      w.pc = entry.convergent.data();
+      w.pc = entry.convergent.code.data();
     }
   }
   block.warps.resize((threads + warp_size - 1) / warp_size);
+  if (!same_shape) block.gang = entry.convergent.code.empty() ? nullptr : std::make_unique<Gang>(block);
+  for (const std::uint32_t pair : entry.convergent.blanks)
+    for (unsigned k = 0; k < block.warps.size(); ++k) block.gang->column(pair).set(k, {});
   for (std::uint32_t k = 0; k < block.warps.size() && !block.is_as_before; ++k) {
     Warp& w = block.warps[k];
     const std::uint32_t first = k * warp_size, lanes = std::min(warp_size, threads - first);
@@ -140,10 +143,11 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
     }
     Frame* frame = enter_frame(block, entry, nullptr, nullptr, w.alive);
     w.waiting.clear();
-    const bool together = w.alive == full_mask && !entry.convergent.empty();
-    w.pc = together ? entry.convergent.data() : entry.code.data();
+    const bool together = w.alive == full_mask && !entry.convergent.code.empty();
+    w.pc = together ? entry.convergent.code.data() : entry.code.data();
     w.frame = frame;
     w.registers = frame->registers;
+    if (block.gang) block.gang->registers[k] = frame->registers;
     w.depth_key = depth_key(0);
     const std::uint64_t local = local_start + entry.local_bytes;
     if (w.local_stride < local) {

@@ -13,7 +13,7 @@ struct FastPaths {
   bool rows = true;                ///< addresses that are pairs
   bool narrow_rows = true;         ///< pairs in blocks that are 16, 8, 4 or 2 threads wide
   bool masked_regions = true;      ///< short sides of a branch, without splits
-  bool lockstep = true;            ///< all warps of a block at once
+  bool whole_blocks = true;        ///< all warps of a block as one gang
   bool independent_blocks = true;  ///< on several host threads, known to be apart before they run
   bool speculative_blocks = true;  ///< the same, found to be apart when they have run
   bool access_log = true;          ///< of the check for races on shared memory
@@ -31,7 +31,7 @@ inline constexpr NamedFastPath fast_paths[] = {
     {"rows", &FastPaths::rows},
     {"narrow_rows", &FastPaths::narrow_rows},
     {"masked_regions", &FastPaths::masked_regions},
-    {"lockstep", &FastPaths::lockstep},
+    {"whole_blocks", &FastPaths::whole_blocks},
     {"independent_blocks", &FastPaths::independent_blocks, true},
     {"speculative_blocks", &FastPaths::speculative_blocks, true},
     {"access_log", &FastPaths::access_log},

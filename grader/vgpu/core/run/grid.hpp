@@ -52,7 +52,7 @@ inline constexpr std::uint64_t call_bytes = 32;
 
 class Claims;
 struct Grid;
-struct Lockstep;
+struct Gang;
 
 struct Block {
   Grid* grid = nullptr;
@@ -71,9 +71,9 @@ struct Block {
   bool woken = false;            ///< a barrier was released since the scheduler last looked
   bool frames_stay = false;      ///< the last block here left its warps' frames in place
   bool is_as_before = false;     ///< and this one begins with them
-  bool rejoins = false;          ///< its warps run in lockstep where they stand together
+  bool rejoins = false;          ///< its warps run as one gang where they stand together
   std::uint32_t short_runs = 0;  ///< how often they soon diverged
-  std::unique_ptr<Lockstep> lockstep;
+  std::unique_ptr<Gang> gang;    ///< of convergent code, where there is any
 
   Block();
   ~Block();

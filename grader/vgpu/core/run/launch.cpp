@@ -12,7 +12,7 @@
 #include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/run/raise.hpp"
 #include "vgpu/core/run/report.hpp"
-#include "vgpu/core/warp/lockstep.hpp"
+#include "vgpu/core/warp/gang.hpp"
 #include "vgpu/core/warp/splits.hpp"
 
 namespace scanlab::vgpu {
@@ -113,7 +113,7 @@ class GridRun : public BlockRunner {
     if (!slots_[slot]) slots_[slot] = std::make_unique<Block>();
     Block& block = *slots_[slot];
     start_block(block, grid_, block_at(next_++), slot);
-    block.woken = block.rejoins = schedule_.order == Schedule::Order::lockstep && grid_.image->fast.lockstep;
+    block.woken = block.rejoins = schedule_.order == Schedule::Order::lockstep && grid_.image->fast.whole_blocks;
     return true;
   }
 
@@ -209,6 +209,12 @@ class GridRun : public BlockRunner {
       h.add(reinterpret_cast<std::uint64_t>(f->call));
       h.add(f->registers, f->program->frame_bytes);
     }
+    if (const Gang* g = w.block->gang.get())
+      for (std::uint32_t pair = 0; pair < g->code.pairs; ++pair) {
+        const Pair p = g->column(pair).of(w.id);
+        for (const auto word : {p.value, static_cast<std::uint64_t>(p.stride), static_cast<std::uint64_t>(p.jump)})
+          h.add(word);
+      }
     const bool repeats = s.samples > 0 && h.value() == s.snapshot;
     if (std::has_single_bit(++s.samples)) s.snapshot = h.value();
     return repeats;
@@ -217,10 +223,10 @@ class GridRun : public BlockRunner {
   // --- schedules -----------------------------------------------------------------------------------------------------
 
   /// All warps at once, as far as they take the same path. False when they do not.
-  bool run_together(Block& block) {
+  bool run_as_one(Block& block) {
     if (!block.rejoins || !std::exchange(block.woken, false)) return false;
     if (!block.is_as_before && !stands_together(block)) return false;
-    run_in_lockstep(block);
+    run_together(block);
     check_limits();
     return true;
   }
@@ -231,7 +237,7 @@ class GridRun : public BlockRunner {
     const std::size_t count = block.warps.size();
     bool any = false;
     for (unsigned k = 0; k < turns_of_block && block.live > 0; ++k) {
-      bool ran = run_together(block);
+      bool ran = run_as_one(block);
       for (std::size_t n = 0; n < count; ++n) {
         Warp& w = block.warps[reversed ? count - 1 - n : n];
         if (!can_run(w)) continue;

@@ -7,6 +7,7 @@
 #include "vgpu/core/memory/addressing.hpp"
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/raise.hpp"
+#include "vgpu/core/warp/gang.hpp"
 #include "vgpu/core/warp/splits.hpp"
 
 namespace scanlab::vgpu {

@@ -1,6 +1,6 @@
-// Code for warps whose 32 lanes all execute together. The decoder makes it for a kernel beside the code for any warp
-// (decode.cpp); a warp switches to the latter when its lanes diverge for long, or when a value does not have the
-// expected shape, and comes back at a barrier.
+// Code for warps whose 32 lanes all go the same way. The decoder makes it for a kernel beside the code for any warp
+// (decode.cpp), and gangs execute it (gang.hpp); a warp switches to the latter when its lanes diverge for long, or when
+// a value does not have the expected shape, and comes back at a barrier.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,32 @@
 
 namespace scanlab::vgpu {
 
+struct Gang;
 struct Step;
-struct Lockstep;
-/// Executes a step of a block in lockstep (lockstep.hpp); returns the next, or null when the block has left lockstep or
-/// ended.
-using StepHandler = const Step* (*)(Lockstep&, const Step*);
+/// Executes a step for the warps of a gang; returns the next, or null when the gang has parted, left or ended.
+using StepHandler = const Step* (*)(Gang&, const Step*);
 
-/// How an instruction of convergent code runs for all warps of a block in lockstep.
-struct LockstepForm {
-  StepHandler run = nullptr;  ///< null: the warps leave lockstep before it
-  std::uint8_t pairs = 0;     ///< bit k: op[k] is a Pair
-  bool is_addition = false;   ///< `run` has to report it to the observers
+/// An instruction of convergent code, for all warps of a gang.
+struct Step {
+  StepHandler run = nullptr;
+  const Inst* inst = nullptr;   ///< its operands; a pair is named by its number
+  const Step* to = nullptr;     ///< where a jump goes
+  const Inst* alone = nullptr;  ///< copies of `inst`, and of what belongs to it, to run for one warp after the other
+  std::uint32_t count = 1;      ///< instructions that it stands for
+  std::uint8_t regions = 0;     ///< bit d: it lies in a masked region of depth d
+  bool is_addition = false;     ///< to be reported to the observers
+};
+
+/// How the decoder wants an instruction to run for a gang.
+struct StepForm {
+  StepHandler run = nullptr;  ///< null: each warp has to execute it by itself
+  bool is_addition = false;   ///< as in Step
 };
 
 /// A register that convergent code keeps as a Pair, and its lanes.
 struct PairedRegister {
-  OperandRef pair = 0, lanes = 0;
+  std::uint32_t pair = 0;
+  OperandRef lanes = 0;
   std::uint8_t bytes = 0;  ///< a lane
   bool is_affine = false;
 };
@@ -50,19 +60,21 @@ struct WayBack {
   std::vector<PairedRegister> live;
 };
 
-/// Leaves convergent code for the instruction that `i` stands for; aux: index into Program::leaves.
-const Inst* leave(Warp& w, const Inst* i);
-/// imm: target, op[0]: predicate, op[1] 1: jump where it is false; aux: how to leave when the lanes diverge.
-const Inst* branch_together(Warp& w, const Inst* i);
-/// The same for a branch that opens a masked region: imm: target, op[0], op[1] as above, op[2]: depth, op[3] 1: the
-/// target is a second side, not the join.
-const Inst* open_region(Warp& w, const Inst* i);
-/// End of the first of two sides. imm: the join, aux: distance from here to the second side; op[2]: depth.
-const Inst* end_first_side(Warp& w, const Inst* i);
-/// The end of a masked region: all lanes that entered it go on. op[2]: depth.
-const Inst* close_region(Warp& w, const Inst* i);
-
-/// Where the warp goes on in convergent code when its registers allow it, else null.
-const Inst* come_back(Warp& w, const WayBack& how);
+/// A kernel's convergent code.
+struct ConvergentCode {
+  /// A pair that has this value in every lane from the beginning.
+  struct Constant {
+    std::uint32_t pair = 0;
+    std::uint64_t value = 0;
+  };
+  std::vector<Inst> code;
+  std::vector<Step> steps;  ///< one for each instruction of `code`
+  std::vector<Inst> alone;  ///< behind Step::alone
+  std::vector<Leave> leaves;
+  std::vector<WayBack> ways_back;
+  std::uint32_t pairs = 0;  ///< how many there are
+  std::vector<Constant> constants;
+  std::vector<std::uint32_t> blanks;  ///< pairs that are 0 whenever a block begins: they may be read before written
+};
 
 }  // namespace scanlab::vgpu

@@ -281,15 +281,4 @@ const Inst* lanewise_rounded(Warp& warp, const Inst* inst) {
   return proceed(warp, inst + 1);
 }
 
-/// lanewise for lane 0 alone, of operands that need not be aligned: what is equal in all lanes is computed once.
-template <class Op, class D, class... S>
-const Inst* first_lane(Warp& warp, const Inst* inst) {
-  [&]<std::size_t... k>(std::index_sequence<k...>) {
-    D* const to = warp.lanes<D>(inst->op[0]);
-    *to = Op{}(*warp.lanes<S>(inst->op[k + 1])...);
-  }
-  (std::index_sequence_for<S...>{});
-  return proceed(warp, inst + 1);
-}
-
 }  // namespace scanlab::vgpu

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "vgpu/core/alu/comparisons.hpp"
-#include "vgpu/core/warp/lockstep.hpp"
+#include "vgpu/core/warp/gang.hpp"
 #include "vgpu/core/warp/pair_ranges.hpp"
 
 namespace scanlab::vgpu {
@@ -54,23 +54,14 @@ template <class Compare, class T>
   return mask;
 }
 
+/// Of rows of narrow blocks.
 template <class Compare, class T>
-const Inst* compare_in_warp(Warp& w, const Inst* i) {
-  const Pair &a = pair_at(w, i->op[1]), &b = pair_at(w, i->op[2]);
-  const bool jumps = a.jump | b.jump;
-  write_predicate(w, i->op[0],
-                  jumps ? lanes_where_in_rows<Compare, T>(a, b, row_lanes_of(w)) : lanes_where<Compare, T>(a, b));
-  return proceed(w, i + 1);
-}
-
-/// The same for all warps, of rows of narrow blocks.
-template <class Compare, class T>
-[[gnu::noinline]] const Step* compare_rows(Lockstep& l, const Step* s) {
-  const Column &a = l.column(s->column[1]), &b = l.column(s->column[2]);
-  for (unsigned k = 0; k < l.count; ++k) {
-    if (!l.active[k]) continue;
-    Mask& to = predicate_at(l, k, s->inst->op[0]);
-    to ^= (to ^ lanes_where_in_rows<Compare, T>(a.of(k), b.of(k), l.row_lanes)) & l.active[k];
+[[gnu::noinline]] const Step* compare_rows(Gang& g, const Step* s) {
+  const Column a = g.column(s->inst->op[1]), b = g.column(s->inst->op[2]);
+  for (unsigned k = g.begin; k < g.end; ++k) {
+    if (!g.active[k]) continue;
+    Mask& to = predicate_at(g, k, s->inst->op[0]);
+    to ^= (to ^ lanes_where_in_rows<Compare, T>(a.of(k), b.of(k), g.row_lanes)) & g.active[k];
   }
   return s + 1;
 }
@@ -116,13 +107,13 @@ std::uint64_t lanes_that_are(std::int64_t distance, int shift) {
 /// `a` is affine, by the same power of two in all warps, and `b` uniform: the lanes of each warp for which it holds.
 /// False when that is not so.
 template <class Compare, class T>
-bool compare_to_uniform(const Lockstep& l, const Column& a, const Column& b, std::uint64_t* where) {
-  const std::int64_t stride = a.stride[0];
+bool compare_to_uniform(const Gang& g, const Column& a, const Column& b, std::uint64_t* where) {
+  const std::int64_t stride = a.stride[g.begin];
   if (stride <= 0 || (stride & (stride - 1))) return false;
   const int shift = std::countr_zero(static_cast<std::uint64_t>(stride));
   std::int64_t different = 0;
   bool fits = true;
-  for (unsigned k = 0; k < l.count; ++k) {
+  for (unsigned k = g.begin; k < g.end; ++k) {
     const std::int64_t x = extended<T>(a.value[k]), y = extended<T>(b.value[k]);
     different |= (a.stride[k] ^ stride) | b.stride[k];
     fits &= x + (std::int64_t{warp_size - 1} << shift) <= std::int64_t{std::numeric_limits<T>::max()};
@@ -133,48 +124,48 @@ bool compare_to_uniform(const Lockstep& l, const Column& a, const Column& b, std
 
 /// The lanes of each warp for which it holds, of pairs without jumps.
 template <class Compare, class T>
-void find_lanes_where(const Lockstep& l, const Column& a, const Column& b, std::uint64_t* where) {
+void find_lanes_where(const Gang& g, const Column& a, const Column& b, std::uint64_t* where) {
   std::int64_t strides = 0;
-  for (unsigned k = 0; k < l.count; ++k) strides |= a.stride[k] | b.stride[k];
+  for (unsigned k = g.begin; k < g.end; ++k) strides |= a.stride[k] | b.stride[k];
   if (!strides) {
-    for (unsigned k = 0; k < l.count; ++k)
+    for (unsigned k = g.begin; k < g.end; ++k)
       where[k] = holds_for<Compare>(static_cast<T>(a.value[k]), static_cast<T>(b.value[k])) ? full_mask : 0;
     return;
   }
   if constexpr (sizeof(T) == 4) {
-    if (compare_to_uniform<Compare, T>(l, a, b, where)) return;
-    if (compare_to_uniform<typename Mirrored<Compare>::Type, T>(l, b, a, where)) return;
+    if (compare_to_uniform<Compare, T>(g, a, b, where)) return;
+    if (compare_to_uniform<typename Mirrored<Compare>::Type, T>(g, b, a, where)) return;
   }
-  for (unsigned k = 0; k < l.count; ++k) where[k] = l.active[k] ? lanes_where<Compare, T>(a.of(k), b.of(k)) : 0;
+  for (unsigned k = g.begin; k < g.end; ++k) where[k] = g.active[k] ? lanes_where<Compare, T>(a.of(k), b.of(k)) : 0;
 }
 
 template <class Compare, class T>
-const Step* compare_columns(Lockstep& l, const Step* s) {
-  const Column &a = l.column(s->column[1]), &b = l.column(s->column[2]);
-  if (l.row_lanes < warp_size && (a.jumps(l.count) || b.jumps(l.count))) return compare_rows<Compare, T>(l, s);
+const Step* compare_pairs_as(Gang& g, const Step* s) {
+  const Column a = g.column(s->inst->op[1]), b = g.column(s->inst->op[2]);
+  if (g.row_lanes < warp_size && (a.jumps(g.begin, g.end) || b.jumps(g.begin, g.end))) return compare_rows<Compare, T>(g, s);
   alignas(64) std::uint64_t where[most_warps];
-  find_lanes_where<Compare, T>(l, a, b, where);
-  for (unsigned k = 0; k < l.count; ++k) {
-    Mask& to = predicate_at(l, k, s->inst->op[0]);
-    to ^= (to ^ static_cast<Mask>(where[k])) & l.active[k];
+  find_lanes_where<Compare, T>(g, a, b, where);
+  for (unsigned k = g.begin; k < g.end; ++k) {
+    Mask& to = predicate_at(g, k, s->inst->op[0]);
+    to ^= (to ^ static_cast<Mask>(where[k])) & g.active[k];
   }
   return s + 1;
 }
 
 template <class T>
-PairHandlers comparison(std::string_view word) {
-  if (word == "eq") return {compare_in_warp<Equal, T>, compare_columns<Equal, T>};
-  if (word == "ne") return {compare_in_warp<NotEqual, T>, compare_columns<NotEqual, T>};
-  if (word == "lt" || word == "lo") return {compare_in_warp<Less, T>, compare_columns<Less, T>};
-  if (word == "le" || word == "ls") return {compare_in_warp<LessOrEqual, T>, compare_columns<LessOrEqual, T>};
-  if (word == "gt" || word == "hi") return {compare_in_warp<Greater, T>, compare_columns<Greater, T>};
-  if (word == "ge" || word == "hs") return {compare_in_warp<GreaterOrEqual, T>, compare_columns<GreaterOrEqual, T>};
-  return {};
+StepHandler comparison(std::string_view word) {
+  if (word == "eq") return compare_pairs_as<Equal, T>;
+  if (word == "ne") return compare_pairs_as<NotEqual, T>;
+  if (word == "lt" || word == "lo") return compare_pairs_as<Less, T>;
+  if (word == "le" || word == "ls") return compare_pairs_as<LessOrEqual, T>;
+  if (word == "gt" || word == "hi") return compare_pairs_as<Greater, T>;
+  if (word == "ge" || word == "hs") return compare_pairs_as<GreaterOrEqual, T>;
+  return nullptr;
 }
 
 }  // namespace
 
-PairHandlers compare_pairs(std::string_view word, ptx::Type type) {
+StepHandler compare_pairs(std::string_view word, ptx::Type type) {
   switch (type) {
     case ptx::Type::b32:
     case ptx::Type::u32:
@@ -187,7 +178,7 @@ PairHandlers compare_pairs(std::string_view word, ptx::Type type) {
     case ptx::Type::s64:
       return comparison<s64>(word);
     default:
-      return {};
+      return nullptr;
   }
 }
 

@@ -8,8 +8,8 @@
 
 namespace scanlab::vgpu {
 
-/// setp.WORD.TYPE of two pairs, op[1] and op[2], into the predicate op[0]; nothing for a comparison that is not known
+/// setp.WORD.TYPE of two pairs, op[1] and op[2], into the predicate op[0]; null for a comparison that is not known
 /// here.
-PairHandlers compare_pairs(std::string_view word, ptx::Type type);
+StepHandler compare_pairs(std::string_view word, ptx::Type type);
 
 }  // namespace scanlab::vgpu

@@ -12,10 +12,6 @@
 
 namespace scanlab::vgpu {
 
-inline Pair& pair_at(Warp& w, OperandRef ref) {
-  return *w.lanes<Pair>(ref);
-}
-
 inline std::int64_t plus(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }

@@ -7,9 +7,7 @@
 
 #include "vgpu/core/alu/alu.hpp"
 #include "vgpu/core/memory/memory_ops.hpp"
-#include "vgpu/core/warp/convergent.hpp"
-#include "vgpu/core/warp/lanes.hpp"
-#include "vgpu/core/warp/lockstep.hpp"
+#include "vgpu/core/warp/gang_lanes.hpp"
 #include "vgpu/core/warp/pair_comparisons.hpp"
 #include "vgpu/core/warp/pair_ranges.hpp"
 #include "vgpu/core/warp/special.hpp"
@@ -112,84 +110,59 @@ Linear by_jump(const Pair& a) {
   return {a.value, a.jump};
 }
 
-template <class Op, std::size_t... k>
-const Inst* on_pairs(Warp& w, const Inst* i, std::index_sequence<k...>) {
+template <class Op, std::size_t... n>
+const Step* compute_pairs(Gang& g, const Step* s, std::index_sequence<n...>) {
+  const Column from[] = {g.column(s->inst->op[n + 1])...}, to = g.column(s->inst->op[0]);
   if constexpr (requires { &Op::fits; })
-    if (!Op::fits(row_lanes_of(w), pair_at(w, i->op[k + 1])...)) [[unlikely]]
-      return leave(w, i);
-  const Linear result = Op::of(by_stride(pair_at(w, i->op[k + 1]))...);
-  const Linear jumps = Op::of(by_jump(pair_at(w, i->op[k + 1]))...);
-  pair_at(w, i->op[0]) = {result.value, result.growth, jumps.growth};
-  return proceed(w, i + 1);
-}
-
-template <class Op, std::size_t... k>
-const Step* on_columns(Lockstep& l, const Step* s, std::index_sequence<k...>) {
-  if constexpr (requires { &Op::fits; })
-    for (unsigned warp = 0; warp < l.count; ++warp)
-      if (l.active[warp] && !Op::fits(l.row_lanes, l.column(s->column[k + 1]).of(warp)...)) [[unlikely]]
-        return part(l, s);
-  Column& to = l.column(s->column[0]);
-  if (l.row_lanes < warp_size) {
+    for (unsigned k = g.begin; k < g.end; ++k)
+      if (g.active[k] && !Op::fits(g.row_lanes, from[n].of(k)...)) [[unlikely]]
+        return part_or_leave(g, s);
+  if (g.row_lanes < warp_size) {
     // First: it depends on values, which the destination may hold.
     SCANLAB_LANES_INDEPENDENT
-    for (unsigned warp = 0; warp < l.count; ++warp)
-      to.jump[warp] = Op::of(by_jump(l.column(s->column[k + 1]).of(warp))...).growth;
+    for (unsigned k = g.begin; k < g.end; ++k) to.jump[k] = Op::of(by_jump(from[n].of(k))...).growth;
   }
   SCANLAB_LANES_INDEPENDENT
-  for (unsigned warp = 0; warp < l.count; ++warp) {
-    const Linear result = Op::of(by_stride(l.column(s->column[k + 1]).of(warp))...);
-    to.value[warp] = result.value;
-    to.stride[warp] = result.growth;
+  for (unsigned k = g.begin; k < g.end; ++k) {
+    const Linear result = Op::of(by_stride(from[n].of(k))...);
+    to.value[k] = result.value;
+    to.stride[k] = result.growth;
   }
   return s + 1;
 }
 
-template <std::size_t Sources>
-using Places = std::make_index_sequence<Sources>;
-
 template <class Op, std::size_t Sources>
-constexpr PairHandlers handlers_of() {
-  return {[](Warp& w, const Inst* i) { return on_pairs<Op>(w, i, Places<Sources>()); },
-          [](Lockstep& l, const Step* s) { return on_columns<Op>(l, s, Places<Sources>()); }};
+const Step* on_pairs(Gang& g, const Step* s) {
+  return compute_pairs<Op>(g, s, std::make_index_sequence<Sources>());
 }
 
-const Inst* add_window_to_pair(Warp& w, const Inst* i) {
-  const Pair a = pair_at(w, i->op[1]);
-  pair_at(w, i->op[0]) = {a.value + i->imm, a.stride, a.jump};
-  return proceed(w, i + 1);
-}
-
-const Step* add_window_to_columns(Lockstep& l, const Step* s) {
-  const Column& a = l.column(s->column[1]);
-  Column& to = l.column(s->column[0]);
-  for (unsigned warp = 0; warp < l.count; ++warp)
-    to.set(warp, {a.value[warp] + s->inst->imm, a.stride[warp], a.jump[warp]});
+const Step* add_window_to_pair(Gang& g, const Step* s) {
+  const Column a = g.column(s->inst->op[1]), to = g.column(s->inst->op[0]);
+  for (unsigned k = g.begin; k < g.end; ++k) to.set(k, {a.value[k] + s->inst->imm, a.stride[k], a.jump[k]});
   return s + 1;
 }
 
-// --- selection -------------------------------------------------------------------------------------------------------
-
-template <class T>
-const Inst* choose_pair(Warp& w, const Inst* i) {
-  const bool first = (w.predicate(i->op[3]) & w.active) != 0;
-  *w.lanes<T>(i->op[0]) = *w.lanes<T>(i->op[first ? 1 : 2]);
-  return proceed(w, i + 1);
+/// selp of uniform values: op[3] is a predicate, imm the bits of the type.
+const Step* choose_pair(Gang& g, const Step* s) {
+  const Column to = g.column(s->inst->op[0]), a = g.column(s->inst->op[1]), b = g.column(s->inst->op[2]);
+  for (unsigned k = g.begin; k < g.end; ++k)
+    to.value[k] = (predicate_at(g, k, s->inst->op[3]) & g.active[k] ? a : b).value[k] & s->inst->imm;
+  return s + 1;
 }
 
 // --- tables ----------------------------------------------------------------------------------------------------------
 
-/// add.s32, add.u32 and add.b32 are one: of 4 or 8 bytes, or nothing for another type.
+/// add.s32, add.u32 and add.b32 are one: of 4 or 8 bytes, or null for another type.
 template <template <class> class Op, std::size_t Sources>
-PairHandlers by_width(std::uint32_t bytes) {
-  if (bytes == 4) return handlers_of<Op<u32>, Sources>();
-  if (bytes == 8) return handlers_of<Op<u64>, Sources>();
-  return {};
+StepHandler by_width(std::uint32_t bytes) {
+  if (bytes == 4) return on_pairs<Op<u32>, Sources>;
+  if (bytes == 8) return on_pairs<Op<u64>, Sources>;
+  return nullptr;
 }
 /// The same where the sign matters.
 template <template <class> class Op, std::size_t Sources>
-PairHandlers by_sign(bool is_signed) {
-  return is_signed ? handlers_of<Op<s32>, Sources>() : handlers_of<Op<u32>, Sources>();
+StepHandler by_sign(bool is_signed) {
+  return is_signed ? on_pairs<Op<s32>, Sources> : on_pairs<Op<u32>, Sources>;
 }
 
 bool is_integer(Type type) {
@@ -254,19 +227,17 @@ class Selector {
     if (!s || !ordinary || bytes_ != ptx::size_of(ordinary->type) || width(0) != bytes_) return std::nullopt;
     PairSelection p;
     p.run = s->run;
-    p.in_lockstep = s->in_lockstep;
     p.imm = s->imm;
     p.aux = s->aux;
     p.result = s->is_affine ? Shape::affine : Shape::uniform;
     return p;
   }
 
-  std::optional<PairSelection> pairs(PairHandlers handlers, Shape result, std::vector<std::size_t> sources,
+  std::optional<PairSelection> pairs(StepHandler run, Shape result, std::vector<std::size_t> sources,
                                      bool may_leave = false) const {
-    if (!handlers.run) return std::nullopt;
+    if (!run) return std::nullopt;
     PairSelection p;
-    p.run = handlers.run;
-    p.in_lockstep = handlers.in_lockstep;
+    p.run = run;
     p.result = result;
     p.sources = std::move(sources);
     p.may_leave = may_leave;
@@ -284,7 +255,7 @@ class Selector {
     const std::string_view op = in_.opcode;
     const std::uint32_t n = bytes_;
     if (op == "cvta" && in_.operands.size() == 2 && width(0) == 8 && width(1) == 8) {
-      auto p = pairs({add_window_to_pair, add_window_to_columns}, most, {1});
+      auto p = pairs(add_window_to_pair, most, {1});
       p->is_window = true;
       return p;
     }
@@ -314,7 +285,7 @@ class Selector {
         return pairs(by_sign<WidenPair, 1>(is_signed), most, {1}, true);
     }
     if (op == "cvt" && (words({"u32"}) || words({"s32"})) && n == 8 && has_widths(4, {8}))
-      return pairs(handlers_of<CopyPair<u32>, 1>(), most, {1});
+      return pairs(on_pairs<CopyPair<u32>, 1>, most, {1});
     if (op == "setp" && in_.modifiers.size() == 2 && has_widths(0, {n, n}) && n >= 4) {
       auto p = pairs(compare_pairs(in_.modifiers[0], type_), most == Shape::uniform ? Shape::uniform : Shape::varying,
                      {1, 2});
@@ -325,34 +296,22 @@ class Selector {
   }
 
   std::optional<PairSelection> select_uniform() const {
-    const auto width_of_type = [&](Type t) { return std::max<std::uint32_t>(2, ptx::size_of(t)); };
-    if (in_.opcode == "selp" && in_.operands.size() == 4 && type_ != Type::none && !in_.operands[3].negated) {
+    if (in_.opcode == "selp" && in_.operands.size() == 4 && type_ != Type::none && ptx::size_of(type_) <= 8 &&
+        !in_.operands[3].negated) {
       PairSelection p;
-      p.in_lockstep = each_alone;
+      p.run = choose_pair;
+      p.imm = ~std::uint64_t{0} >> (64 - 8 * ptx::size_of(type_));
       p.type[1] = p.type[2] = type_;
       p.type[3] = Type::pred;
       p.sources = {1, 2, 3};
-      switch (width_of_type(type_)) {
-        case 2:
-          p.run = choose_pair<u16>;
-          return p;
-        case 4:
-          p.run = choose_pair<u32>;
-          return p;
-        case 8:
-          p.run = choose_pair<u64>;
-          return p;
-        default:
-          return std::nullopt;
-      }
+      return p;
     }
     for (const ptx::Operand& o : in_.operands)
       if (o.kind == Kind::symbol) return std::nullopt;
     const auto alu = select_alu(in_, function_.registers);
-    if (!alu || !alu->run_first) return std::nullopt;
+    if (!alu || !alu->uniform_in_gang) return std::nullopt;
     PairSelection p;
-    p.run = alu->run_first;
-    p.in_lockstep = alu->first_in_lockstep;
+    p.run = alu->uniform_in_gang;
     p.is_addition = alu->is_addition;
     std::copy(std::begin(alu->type), std::end(alu->type), std::begin(p.type));
     for (std::size_t k = 1; k < in_.operands.size(); ++k) p.sources.push_back(k);
@@ -375,30 +334,16 @@ void fill(T* to, T value) {
   for (unsigned l = 0; l < warp_size; ++l) to[l] = value;
 }
 
-template <class T>
-const Inst* spread_uniform(Warp& w, const Inst* i) {
-  fill(lanes_at<T>(w, i->op[0]), *w.lanes<T>(i->op[1]));
-  return proceed(w, i + 1);
-}
-
-template <class T>
-const Inst* spread_affine(Warp& w, const Inst* i) {
-  T* const to = lanes_at<T>(w, i->op[0]);
-  const Pair a = pair_at(w, i->op[1]);
-  spread(to, a, row_lanes_of(w));
-  return proceed(w, i + 1);
-}
-
 template <class T, bool is_affine>
-const Step* spread_column(Lockstep& l, const Step* s) {
-  const Column& a = l.column(s->column[1]);
-  for (unsigned warp = 0; warp < l.count; ++warp) {
-    if (!l.active[warp]) continue;
-    T* const to = std::assume_aligned<64>(reinterpret_cast<T*>(l.registers[warp] + s->inst->op[0]));
+const Step* spread_column(Gang& g, const Step* s) {
+  const Column a = g.column(s->inst->op[1]);
+  for (unsigned k = g.begin; k < g.end; ++k) {
+    if (!g.active[k]) continue;
+    T* const to = lanes_at<T>(g, k, s->inst->op[0]);
     if constexpr (is_affine)
-      spread(to, a.of(warp), l.row_lanes);
+      spread(to, a.of(k), g.row_lanes);
     else
-      fill(to, static_cast<T>(a.value[warp]));
+      fill(to, static_cast<T>(a.value[k]));
   }
   return s + 1;
 }
@@ -410,37 +355,26 @@ std::optional<PairSelection> select_pairs(const ptx::Instruction& in, const ptx:
   return Selector(in, function, shapes, row_lanes).select();
 }
 
-SpreadHandlers spread_handlers(std::uint32_t lane_bytes, Shape shape) {
-  if (lane_bytes == 2) return {spread_uniform<u16>, spread_column<u16, false>};
-  if (shape == Shape::uniform)
-    return lane_bytes == 4 ? SpreadHandlers{spread_uniform<u32>, spread_column<u32, false>}
-                           : SpreadHandlers{spread_uniform<u64>, spread_column<u64, false>};
-  return lane_bytes == 4 ? SpreadHandlers{spread_affine<u32>, spread_column<u32, true>}
-                         : SpreadHandlers{spread_affine<u64>, spread_column<u64, true>};
+StepHandler spread_handler(std::uint32_t lane_bytes, Shape shape) {
+  if (lane_bytes == 2) return spread_column<u16, false>;
+  if (shape == Shape::uniform) return lane_bytes == 4 ? spread_column<u32, false> : spread_column<u64, false>;
+  return lane_bytes == 4 ? spread_column<u32, true> : spread_column<u64, true>;
 }
 
-const Inst* clear_growth(Warp& w, const Inst* i) {
-  pair_at(w, i->op[0]).stride = pair_at(w, i->op[0]).jump = 0;
-  return proceed(w, i + 1);
+const Step* clear_growth(Gang& g, const Step* s) {
+  const Column of = g.column(s->inst->op[0]);
+  for (unsigned k = g.begin; k < g.end; ++k) of.stride[k] = of.jump[k] = 0;
+  return s + 1;
 }
 
-const Inst* load_parameter_pair(Warp& w, const Inst* i) {
-  const MemoryForm form = form_of(i);
-  std::uint64_t value = 0;
-  std::memcpy(&value, w.block->grid->parameters.data() + i->imm, form.bytes);
-  value = extend(value, form);
-  std::memcpy(w.lanes<std::byte>(i->op[0]), &value, form.lane_bytes);
-  return proceed(w, i + 1);
-}
-
-const Step* load_parameter_column(Lockstep& l, const Step* s) {
+const Step* load_parameter_pair(Gang& g, const Step* s) {
   const MemoryForm form = form_of(s->inst);
   std::uint64_t value = 0;
-  std::memcpy(&value, l.block.grid->parameters.data() + s->inst->imm, form.bytes);
+  std::memcpy(&value, g.block.grid->parameters.data() + s->inst->imm, form.bytes);
   value = extend(value, form);
   if (form.lane_bytes < 8) value &= (std::uint64_t{1} << 8 * form.lane_bytes) - 1;
-  Column& to = l.column(s->column[0]);
-  for (unsigned k = 0; k < l.count; ++k) to.set(k, {value});
+  const Column to = g.column(s->inst->op[0]);
+  for (unsigned k = g.begin; k < g.end; ++k) to.set(k, {value});
   return s + 1;
 }
 

@@ -1,8 +1,9 @@
 // Instructions of convergent code that compute values for a whole warp at once.
 //
-// A register that is uniform or affine (uniformity.hpp) is a Pair in the frame: its value in lane 0, and how it grows
-// from there (not at all, if it is uniform). Handlers here read and write pairs; where a register is also read by an
-// instruction that works lane by lane, `spread` follows its definition.
+// A register that is uniform or affine (uniformity.hpp) is a Pair: its value in lane 0, and how it grows from there (not
+// at all, if it is uniform). The pairs of a block's warps lie side by side (Gang::column), and an instruction names them
+// by their number. Where a register is also read by an instruction that works lane by lane, `spread` follows its
+// definition.
 #pragma once
 
 #include <cstdint>
@@ -23,21 +24,11 @@ struct Pair {
   std::int64_t stride = 0;
   std::int64_t jump = 0;
 };
-/// Bytes of a pair in a frame: so that two fill a cache line.
-inline constexpr std::uint32_t pair_bytes = 32;
-static_assert(sizeof(Pair) <= pair_bytes);
-
-/// For a warp, and for the warps of a block in lockstep: each source is a pair.
-struct PairHandlers {
-  Handler run = nullptr;
-  StepHandler in_lockstep = nullptr;
-};
 
 /// How an instruction executes on pairs: op[0] is its destination, op[1..] the `sources` in this order (numbers of the
 /// instruction's operands; a predicate has its ordinary place).
 struct PairSelection {
-  Handler run = nullptr;
-  StepHandler in_lockstep = nullptr;
+  StepHandler run = nullptr;
   Shape result = Shape::uniform;
   std::vector<std::size_t> sources;
   ptx::Type type[8] = {};  ///< of immediates, by operand; none: as an integer of 64 bits
@@ -46,7 +37,7 @@ struct PairSelection {
   bool has_predicate_result = false;
   bool is_window = false;    ///< cvta: imm is what the decoder knows of windows
   bool is_addition = false;  ///< as in AluSelection
-  bool may_leave = false;    ///< when a value does not fit: aux is then an index into Program::leaves
+  bool may_leave = false;    ///< when a value does not fit: aux is then an index into ConvergentCode::leaves
 };
 
 /// The selection for an instruction that computes, unless one of its sources is varying or it is not known here.
@@ -55,11 +46,10 @@ std::optional<PairSelection> select_pairs(const ptx::Instruction& instruction, c
                                           const std::vector<Shape>& shapes, unsigned row_lanes);
 
 /// ld.param of a kernel parameter: op[0] the pair, imm the offset, aux a MemoryForm.
-const Inst* load_parameter_pair(Warp& w, const Inst* i);
-const Step* load_parameter_column(Lockstep& l, const Step* s);
+const Step* load_parameter_pair(Gang& g, const Step* s);
 
 /// op[0]: a pair, which becomes uniform.
-const Inst* clear_growth(Warp& w, const Inst* i);
+const Step* clear_growth(Gang& g, const Step* s);
 
 /// Gives every lane its value.
 template <class T>
@@ -72,10 +62,6 @@ inline void spread(T* lanes, const Pair& a, unsigned row_lanes) {
 }
 
 /// op[0]: lanes, op[1]: the pair. Gives every lane its value.
-struct SpreadHandlers {
-  Handler run = nullptr;
-  StepHandler in_lockstep = nullptr;
-};
-SpreadHandlers spread_handlers(std::uint32_t lane_bytes, Shape shape);
+StepHandler spread_handler(std::uint32_t lane_bytes, Shape shape);
 
 }  // namespace scanlab::vgpu

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "vgpu/core/memory/addressing.hpp"
-#include "vgpu/core/warp/lockstep.hpp"
+#include "vgpu/core/warp/gang.hpp"
 #include "vgpu/core/warp/pairs.hpp"
 
 namespace scanlab::vgpu {
@@ -240,22 +240,14 @@ struct Growth {
 };
 
 template <class T>
-const Inst* read_pair(Warp& w, const Inst* i) {
-  const auto special = static_cast<Special>(i->imm);
-  const auto [stride, jump] = std::bit_cast<Growth>(i->aux);
-  *w.lanes<Pair>(i->op[0]) = {static_cast<T>(value_of(w, special, 0)), stride, jump};
-  return proceed(w, i + 1);
-}
-
-template <class T>
-const Step* read_column(Lockstep& l, const Step* s) {
+const Step* read_pair(Gang& g, const Step* s) {
   const auto special = static_cast<Special>(s->inst->imm);
   const auto [stride, jump] = std::bit_cast<Growth>(s->inst->aux);
-  Column& to = l.column(s->column[0]);
+  const Column to = g.column(s->inst->op[0]);
   const bool differs = special <= Special::tid_z || special == Special::warpid;
-  Pair p{static_cast<T>(value_of(l.warp(0), special, 0)), stride, jump};
-  for (unsigned k = 0; k < l.count; ++k) {
-    if (differs) p.value = static_cast<T>(value_of(l.warp(k), special, 0));
+  Pair p{static_cast<T>(value_of(g.warp(g.begin), special, 0)), stride, jump};
+  for (unsigned k = g.begin; k < g.end; ++k) {
+    if (differs) p.value = static_cast<T>(value_of(g.warp(k), special, 0));
     to.set(k, p);
   }
   return s + 1;
@@ -269,7 +261,6 @@ std::optional<SpecialPair> select_special_pair(std::string_view name, unsigned r
   SpecialPair s;
   const bool is_wide = known->type == u64;
   s.run = is_wide ? &read_pair<std::uint64_t> : &read_pair<std::uint32_t>;
-  s.in_lockstep = is_wide ? &read_column<std::uint64_t> : &read_column<std::uint32_t>;
   s.imm = static_cast<std::uint64_t>(known->special);
   const auto grows = [&](int stride, int jump) {
     s.aux = std::bit_cast<std::uint32_t>(Growth{static_cast<std::int16_t>(stride), static_cast<std::int16_t>(jump)});

@@ -21,9 +21,8 @@ std::optional<SpecialSelection> select_special(std::string_view name);
 
 /// The same into a Pair (pairs.hpp), for those that are uniform or affine in a warp; `row_lanes` as in Image.
 struct SpecialPair {
-  Handler run = nullptr;
+  StepHandler run = nullptr;
   std::uint64_t imm = 0;
-  StepHandler in_lockstep = nullptr;
   std::uint32_t aux = 0;  ///< how it grows
   bool is_affine = false;
 };

@@ -88,8 +88,6 @@ struct alignas(64) Warp {
   std::int64_t segment_start = 0;  ///< budget when `active` was last set, to count instructions by mask
   std::uint32_t id = 0;            ///< within the block
   Mask guarded = 0;                ///< active lanes around a guarded instruction
-  Mask outer[8] = {};              ///< active lanes around the masked regions of convergent code, by depth
-  Mask other[8] = {};              ///< of these, the lanes that the second side waits for
   SpinWatch spin;
   std::array<std::uint32_t, warp_size> tid[3];  ///< %tid of each lane
   std::vector<std::byte> local;                 ///< local memory, lane after lane, `local_stride` bytes each

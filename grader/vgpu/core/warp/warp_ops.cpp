@@ -7,7 +7,7 @@
 
 #include "vgpu/core/run/raise.hpp"
 #include "vgpu/core/warp/lanes.hpp"
-#include "vgpu/core/warp/lockstep_lanes.hpp"
+#include "vgpu/core/warp/gang_lanes.hpp"
 #include "vgpu/core/warp/splits.hpp"
 
 namespace scanlab::vgpu {
@@ -160,23 +160,24 @@ const Inst* shuffle(Warp& w, const Inst* i) {
 
 /// The same where all warps read the same lanes: the operands are constants.
 template <Shuffle mode>
-const Step* shuffle_in_lockstep(Lockstep& l, const Step* s) {
-  if (l.partial_count) return part(l, s);
+const Step* shuffle_in_gang(Gang& g, const Step* s) {
+  if (g.partial_count) return part(g, s);
   const Inst* i = s->inst;
   alignas(64) std::int32_t from[warp_size];
   const Mask in_range =
-      shuffle_sources<mode>(lanes_at<std::uint32_t>(l, 0, i->op[2]), lanes_at<std::uint32_t>(l, 0, i->op[3]), from);
-  for (unsigned k = 0; k < l.count; ++k) {
-    if (unnamed(lanes_at<std::uint32_t>(l, k, i->op[5]), l.active[k])) [[unlikely]]
-      return part(l, s);
+      shuffle_sources<mode>(lanes_at<std::uint32_t>(g, g.begin, i->op[2]),
+                                              lanes_at<std::uint32_t>(g, g.begin, i->op[3]), from);
+  for (unsigned k = g.begin; k < g.end; ++k) {
+    if (unnamed(lanes_at<std::uint32_t>(g, k, i->op[5]), g.active[k])) [[unlikely]]
+      return part(g, s);
   }
-  for (unsigned k = 0; k < l.count; ++k) {
-    if (!l.active[k]) continue;
-    if (is_observed(l.warp(k), Observer::warp_syncs)) report_sync(l.warp(k), i, full_mask);
+  for (unsigned k = g.begin; k < g.end; ++k) {
+    if (!g.active[k]) continue;
+    if (is_observed(g.warp(k), Observer::warp_syncs)) report_sync(g.warp(k), i, full_mask);
     alignas(64) std::uint32_t result[warp_size];
-    permute(result, lanes_at<std::uint32_t>(l, k, i->op[1]), from);
-    copy_lanes<std::uint32_t>(lanes_at<std::uint32_t>(l, k, i->op[0]), result);
-    if (i->aux & has_second) predicate_at(l, k, i->op[4]) = in_range;
+    permute(result, lanes_at<std::uint32_t>(g, k, i->op[1]), from);
+    copy_lanes<std::uint32_t>(lanes_at<std::uint32_t>(g, k, i->op[0]), result);
+    if (i->aux & has_second) predicate_at(g, k, i->op[4]) = in_range;
   }
   return s + 1;
 }
@@ -381,19 +382,19 @@ std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
     struct Mode {
       const char* name;
       Handler run;
-      StepHandler in_lockstep;
+      StepHandler in_gang;
     };
-    const Mode modes[] = {{"up", shuffle<Shuffle::up>, shuffle_in_lockstep<Shuffle::up>},
-                          {"down", shuffle<Shuffle::down>, shuffle_in_lockstep<Shuffle::down>},
-                          {"bfly", shuffle<Shuffle::bfly>, shuffle_in_lockstep<Shuffle::bfly>},
-                          {"idx", shuffle<Shuffle::idx>, shuffle_in_lockstep<Shuffle::idx>}};
+    const Mode modes[] = {{"up", shuffle<Shuffle::up>, shuffle_in_gang<Shuffle::up>},
+                          {"down", shuffle<Shuffle::down>, shuffle_in_gang<Shuffle::down>},
+                          {"bfly", shuffle<Shuffle::bfly>, shuffle_in_gang<Shuffle::bfly>},
+                          {"idx", shuffle<Shuffle::idx>, shuffle_in_gang<Shuffle::idx>}};
     const bool is_constant = std::all_of(in.operands.begin() + 2, in.operands.end(), [](const ptx::Operand& operand) {
       return operand.kind == ptx::Operand::Kind::integer;
     });
     for (const Mode& mode : modes)
       if (words({"sync", mode.name, "b32"})) {
         s.run = mode.run;
-        if (is_constant) s.in_lockstep = mode.in_lockstep;
+        if (is_constant) s.in_gang = mode.in_gang;
         s.aux = second ? has_second : 0u;
         s.type[0] = s.type[1] = s.type[2] = s.type[3] = Type::b32;
         s.members = 4;
