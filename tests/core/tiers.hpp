@@ -11,9 +11,8 @@
 
 namespace scanlab::test {
 
-/// What `kernel` writes. Warps begin in lockstep, then each by itself in code for warps that stay together, and a
-/// random schedule runs the code for any warp alone: all give the same, with the same counts. So does every fast path
-/// switched off.
+/// What `kernel` writes. A block's warps are one gang, then each is a gang of its own, and a random schedule runs the
+/// code for any warp alone: all give the same, with the same counts. So does every fast path switched off.
 inline std::vector<std::uint32_t> written(const Kernel& kernel, vgpu::Dim3 block, std::size_t words,
                                           unsigned blocks = 1) {
   using Order = vgpu::Schedule::Order;

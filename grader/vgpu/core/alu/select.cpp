@@ -33,10 +33,10 @@ template <class U, Sense sense>
 const Step* selp_in_gang(Gang& g, const Step* s) {
   const Mask flip = sense == Sense::negated ? full_mask : 0;
   const OperandRef d = s->inst->op[0], a = s->inst->op[1], b = s->inst->op[2], p = s->inst->op[3];
-  for (unsigned k = g.begin; k < g.end; ++k) {
+  for_each_warp(g, [&](unsigned k) {
     const Mask choice = predicate_at(g, k, p) ^ flip;
     choose(lanes_at<U>(g, k, d), lanes_at<U>(g, k, a), lanes_at<U>(g, k, b), choice, g.active[k]);
-  }
+  });
   return s + 1;
 }
 

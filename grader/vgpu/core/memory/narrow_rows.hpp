@@ -49,7 +49,8 @@ inline bool find_narrow_rows(Gang& g, const Step* s, AddressWidth width, std::ui
   using Words = Vector<std::uint64_t>;
   typedef std::int32_t Masks __attribute__((vector_size(16)));
   Words differences{}, outside{}, bits = Words{} + static_cast<std::uint64_t>(stride | r.lanes.row_step);
-  for (unsigned chunk = g.begin / VectorOf<std::uint64_t>::width; chunk * VectorOf<std::uint64_t>::width < g.end; ++chunk) {
+  for (unsigned chunk = g.begin / VectorOf<std::uint64_t>::width; chunk * VectorOf<std::uint64_t>::width < g.end;
+       ++chunk) {
     Masks active;  // 0 or all bits; 0 outside of the gang
     std::memcpy(&active, g.active + chunk * VectorOf<std::uint64_t>::width, sizeof active);
     const Words is_active = reinterpret_cast<Words>(__builtin_convertvector(active, Vector<std::int64_t>));
@@ -87,18 +88,17 @@ inline void report_narrow_rows(Gang& g, const Step* s, StateSpace space, const N
 
 /// The same to the claims of this host thread.
 inline void claim_narrow_rows(Claims& claims, const Gang& g, const NarrowRows& r, AccessKind kind) {
-  for (unsigned k = g.begin; k < g.end; ++k)
-    if (g.active[k])
-      r.of(k).for_each_piece(r.bytes, [&](std::uint64_t first, std::uint64_t bytes) {
-        kind == AccessKind::read ? claims.read(first, bytes) : claims.write(first, bytes);
-      });
+  for_each_active_warp(g, [&](unsigned k) {
+    r.of(k).for_each_piece(r.bytes, [&](std::uint64_t first, std::uint64_t bytes) {
+      kind == AccessKind::read ? claims.read(first, bytes) : claims.write(first, bytes);
+    });
+  });
 }
 
 /// Visits the warps with active lanes: move(k, host memory of lane 0).
 template <class Move>
-[[gnu::always_inline]] inline void for_each_warp(const Gang& g, const NarrowRows& r, HostBase base, Move move) {
-  for (unsigned k = g.begin; k < g.end; ++k)
-    if (g.active[k]) move(k, base + r.first[k]);
+[[gnu::always_inline]] inline void for_each_host_row(const Gang& g, const NarrowRows& r, HostBase base, Move move) {
+  for_each_active_warp(g, [&](unsigned k) { move(k, base + r.first[k]); });
 }
 
 /// Rows of whole vectors, `lanes` long, whose elements are side by side, or one and the same.
@@ -107,7 +107,7 @@ void load_vector_rows(Gang& g, const NarrowRows& r, HostBase base, OperandRef to
   constexpr unsigned chunks = lanes / VectorOf<T>::width;
   const std::int64_t step = r.lanes.row_step;
   if (r.lanes.stride == 0)
-    for_each_warp(g, r, base, [&](unsigned k, const std::byte* from) {
+    for_each_host_row(g, r, base, [&](unsigned k, const std::byte* from) {
       T* const results = lanes_at<T>(g, k, to);
       for (unsigned row = 0; row < warp_size / lanes; ++row, from += step) {
         T value;
@@ -116,7 +116,7 @@ void load_vector_rows(Gang& g, const NarrowRows& r, HostBase base, OperandRef to
       }
     });
   else
-    for_each_warp(g, r, base, [&](unsigned k, const std::byte* from) {
+    for_each_host_row(g, r, base, [&](unsigned k, const std::byte* from) {
       T* const results = lanes_at<T>(g, k, to);
       for (unsigned row = 0; row < warp_size / lanes; ++row, from += step)
         for (unsigned c = 0; c < chunks; ++c)
@@ -135,15 +135,15 @@ void load_narrow_rows(Gang& g, const NarrowRows& r, HostBase base, OperandRef to
   }
   std::uint64_t offset[warp_size];
   for (unsigned lane = 0; lane < warp_size; ++lane) offset[lane] = r.lanes.at(lane);
-  for_each_warp(g, r, base,
-                [&](unsigned k, const std::byte* from) { take_lanes(lanes_at<T>(g, k, to), from, offset); });
+  for_each_host_row(g, r, base,
+                    [&](unsigned k, const std::byte* from) { take_lanes(lanes_at<T>(g, k, to), from, offset); });
 }
 
 /// Stores the rows of all warps, those of warp k after before(k).
 template <class T, class Before>
 void store_narrow_rows(Gang& g, const NarrowRows& r, HostBase base, OperandRef from, Before before) {
   const unsigned lanes = r.lanes.row_lanes;
-  for_each_warp(g, r, base, [&](unsigned k, std::byte* to) {
+  for_each_host_row(g, r, base, [&](unsigned k, std::byte* to) {
     before(k);
     const T* values = lanes_at<T>(g, k, from);
     for (unsigned lane = 0; lane < warp_size; lane += lanes, to += r.lanes.row_step, values += lanes) {

@@ -140,7 +140,8 @@ class RowsOf {
     // Over whole vectors of warps, so that there are no ends: no lane is active outside.
     constexpr unsigned width = 4;
     const unsigned start = from / width * width;
-    std::uint64_t differences = 0, expected = addresses_.value[from] - (from - start) * static_cast<std::uint64_t>(e.step);
+    std::uint64_t differences = 0,
+                  expected = addresses_.value[from] - (from - start) * static_cast<std::uint64_t>(e.step);
     for (unsigned k = start; k < end; k += width)
       for (unsigned n = k; n < k + width; ++n, expected += static_cast<std::uint64_t>(e.step))
         differences |= ((addresses_.value[n] - expected) | static_cast<std::uint64_t>(addresses_.stride[n] - stride)) &
@@ -247,10 +248,10 @@ template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 /// The same for every warp with active lanes.
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Step* each_alone(Gang& g, const Step* s, AccessKind kind) {
-  for (unsigned k = g.begin; k < g.end; ++k)
-    if (g.active[k])
-      kind == AccessKind::read ? load_alone<T, Space, Width, watched>(g, s, k)
-                               : store_alone<T, Space, Width, watched>(g, s, k);
+  for_each_active_warp(g, [&](unsigned k) {
+    kind == AccessKind::read ? load_alone<T, Space, Width, watched>(g, s, k)
+                             : store_alone<T, Space, Width, watched>(g, s, k);
+  });
   return s + 1;
 }
 
@@ -258,8 +259,7 @@ const Step* each_alone(Gang& g, const Step* s, AccessKind kind) {
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Step* load_uniform(Gang& g, const Step* s) {
   const Column to = g.column(s->inst->op[0]);
-  for (unsigned k = g.begin; k < g.end; ++k) {
-    if (!g.active[k]) continue;
+  for_each_active_warp(g, [&](unsigned k) {
     Warp& w = warp_alone(g, s, k);
     const LaneRow r = row_of<Width>(g, s, k);
     const std::byte* host = r.first % sizeof(T) ? nullptr : reach<Space>(w, s->inst, r.first, sizeof(T));
@@ -270,7 +270,7 @@ const Step* load_uniform(Gang& g, const Step* s) {
     T value;
     std::memcpy(&value, host, sizeof value);
     to.value[k] = value;
-  }
+  });
   return s + 1;
 }
 
@@ -284,8 +284,7 @@ void claim_rows(Claims& claims, const Gang& g, const RowsOf<T, Space, Width>& ro
     if (bytes) kind == AccessKind::read ? claims.read(first, bytes) : claims.write(first, bytes);
     bytes = 0;
   };
-  for (unsigned k = g.begin; k < g.end; ++k) {
-    if (!g.active[k]) continue;
+  for_each_active_warp(g, [&](unsigned k) {
     LaneRow r = rows.row(k);
     if (rows.whole(k, r)) {
       if (r.first != first + bytes || bytes + row_bytes > page_bytes) {
@@ -298,7 +297,7 @@ void claim_rows(Claims& claims, const Gang& g, const RowsOf<T, Space, Width>& ro
       kind == AccessKind::read ? claims.read_lanes(g.active[k], sizeof(T), at)
                                : claims.write_lanes(g.active[k], sizeof(T), at);
     }
-  }
+  });
   report();
 }
 
@@ -309,8 +308,7 @@ void move_rows(Gang& g, const Step* s, AccessKind kind, MoveWhole move_whole, Mo
   const RowsOf<T, Space, Width> rows(g, s);
   if constexpr (claims_from<Space, watched>)
     if (Claims* const claims = g.block.grid->claims) claim_rows(*claims, g, rows, kind);
-  for (unsigned k = g.begin; k < g.end; ++k) {
-    if (!g.active[k]) continue;
+  for_each_active_warp(g, [&](unsigned k) {
     LaneRow r = rows.row(k);
     if (std::byte* const whole = rows.whole(k, r))
       move_whole(k, whole);
@@ -319,7 +317,7 @@ void move_rows(Gang& g, const Step* s, AccessKind kind, MoveWhole move_whole, Mo
     else
       kind == AccessKind::read ? load_alone<T, Space, Width, watched>(g, s, k)
                                : store_alone<T, Space, Width, watched>(g, s, k);
-  }
+  });
 }
 template <class T, StateSpace Space, AddressWidth Width, class MoveWhole, class Move>
 void move_reported_rows(Gang& g, const Step* s, AccessKind kind, MoveWhole move_whole, Move move) {
@@ -366,7 +364,8 @@ template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 [[gnu::noinline]] const Step* load_several_rows(Gang& g, const Step* s) {
   constexpr auto kind = AccessKind::read;
   NarrowRows r;
-  if (!claim_several_rows<Space, watched>(g, s, Width, sizeof(T), kind, r)) return each_alone<T, Space, Width, watched>(g, s, kind);
+  if (!claim_several_rows<Space, watched>(g, s, Width, sizeof(T), kind, r))
+    return each_alone<T, Space, Width, watched>(g, s, kind);
   if constexpr (observed<watched>) report_narrow_rows(g, s, Space, r, kind, g.begin, g.end);
   load_narrow_rows<T>(g, r, host_base_of<Space>(g.block), s->inst->op[0]);
   return s + 1;
@@ -376,7 +375,8 @@ template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 [[gnu::noinline]] const Step* store_several_rows(Gang& g, const Step* s) {
   constexpr auto kind = AccessKind::write;
   NarrowRows r;
-  if (!claim_several_rows<Space, watched>(g, s, Width, sizeof(T), kind, r)) return each_alone<T, Space, Width, watched>(g, s, kind);
+  if (!claim_several_rows<Space, watched>(g, s, Width, sizeof(T), kind, r))
+    return each_alone<T, Space, Width, watched>(g, s, kind);
   // An observer of a store may look at what it replaces, which may be another warp's.
   store_narrow_rows<T>(g, r, host_base_of<Space>(g.block), s->inst->op[0], [&](unsigned k) {
     if constexpr (observed<watched>) report_narrow_rows(g, s, Space, r, kind, k, k + 1);

@@ -62,7 +62,7 @@ void charge(Gang& g, const Inst* i) {
   g.full_executed += n * g.full;
   if (n == 0 || g.block.grid->of_work.empty()) return;
   std::uint64_t* const work = full_work;
-  for (unsigned k = g.begin; k < g.end; ++k) work[k] += g.active[k] == full_mask ? n : 0;
+  for_each_warp(g, [&](unsigned k) { work[k] += g.active[k] == full_mask ? n : 0; });
   for (unsigned k = 0; k < g.partial_count; ++k) {
     set_executing({g.block.index, g.partial[k]});
     for (Observer* o : g.block.grid->of_work) o->executed(g.active[g.partial[k]], n);
@@ -112,30 +112,29 @@ const Step* fall_through(Gang& g, const Step* s) {
 /// Which lanes of each warp jump goes to Gang::taken.
 void find_taken(Gang& g, const Inst* i) {
   const Mask flip = i->op[1] ? full_mask : 0;
-  for (unsigned k = g.begin; k < g.end; ++k) g.taken[k] = (predicate_at(g, k, i->op[0]) ^ flip) & g.active[k];
+  for_each_warp(g, [&](unsigned k) { g.taken[k] = (predicate_at(g, k, i->op[0]) ^ flip) & g.active[k]; });
 }
 
 void report_branches(Gang& g, const Inst* i) {
   if (!(g.block.grid->interests & Observer::branches)) return;
-  for (unsigned k = g.begin; k < g.end; ++k) {
-    if (!g.active[k]) continue;
+  for_each_active_warp(g, [&](unsigned k) {
     g.warp(k).active = g.active[k];
     report_branch(g.warp(k), i, g.taken[k]);
-  }
+  });
 }
 
 /// All warps go on with the lanes that entered the region.
 void leave_region(Gang& g, const Gang::Region& r) {
-  std::copy(r.outer + g.begin, r.outer + g.end, g.active + g.begin);
+  for_each_warp(g, [&](unsigned k) { g.active[k] = r.outer[k]; });
   recount(g);
 }
 
 /// The lanes that wait for the second side of the region are active now. False when there are none.
 bool turn_to_other(Gang& g, Gang::Region& r, const Inst* skip) {
   Mask any = 0;
-  for (unsigned k = g.begin; k < g.end; ++k) any |= r.other[k];
+  for_each_warp(g, [&](unsigned k) { any |= r.other[k]; });
   if (!any) return false;
-  for (unsigned k = g.begin; k < g.end; ++k) g.active[k] = std::exchange(r.other[k], 0);
+  for_each_warp(g, [&](unsigned k) { g.active[k] = std::exchange(r.other[k], 0); });
   r.skip = skip;
   recount(g);
   return true;
@@ -403,10 +402,10 @@ const Step* each_together(Gang& g, const Step* s) {
 const Step* branch_together(Gang& g, const Step* s) {
   find_taken(g, s->inst);
   Mask some = 0, not_all = 0;
-  for (unsigned k = g.begin; k < g.end; ++k) {
+  for_each_warp(g, [&](unsigned k) {
     some |= g.taken[k];
     not_all |= g.taken[k] ^ g.active[k];
-  }
+  });
   if (some && not_all) return part_or_leave(g, s);
   charge(g, s->inst);
   report_branches(g, s->inst);
@@ -422,12 +421,12 @@ const Step* open_region(Gang& g, const Step* s) {
   const bool has_other = i->op[3];
   r.skip = reinterpret_cast<const Inst*>(i->imm);
   Mask any = 0;
-  for (unsigned k = g.begin; k < g.end; ++k) {
+  for_each_warp(g, [&](unsigned k) {
     r.outer[k] = g.active[k];
     r.other[k] = g.taken[k];
     g.active[k] &= ~g.taken[k];
     any |= g.active[k];
-  }
+  });
   if (any) {
     recount(g);
     return go_to(g, s + 1);

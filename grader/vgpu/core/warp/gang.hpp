@@ -1,6 +1,6 @@
-// Warps of a block that execute convergent code (convergent.hpp) side by side, as work-item loops do in compiled OpenCL:
-// each instruction runs for all warps of the gang before the next one does. A gang is the whole block or, where its
-// warps go different ways or the schedule wants one at a time, a single warp: a warp is a block of one.
+// Warps of a block that execute convergent code (convergent.hpp) side by side, as work-item loops do in compiled
+// OpenCL: each instruction runs for all warps of the gang before the next one does. A gang is the whole block or, where
+// its warps go different ways or the schedule wants one at a time, a single warp: a warp is a block of one.
 //
 // What an instruction costs besides its lanes is paid once a gang, a barrier at which the whole block stands together
 // costs nothing at all, and pairs are computed as columns over the warps. The state of a warp lies in its own place of
@@ -14,6 +14,7 @@
 
 #include "vgpu/core/decode/uniformity.hpp"
 #include "vgpu/core/run/grid.hpp"
+#include "vgpu/core/warp/lanes.hpp"
 #include "vgpu/core/warp/pairs.hpp"
 
 namespace scanlab::vgpu {
@@ -54,17 +55,16 @@ struct Gang {
   bool is_one_warp() const { return end - begin == 1; }
   Column column(std::uint32_t pair) const {
     std::uint64_t* const value = columns + std::size_t{3} * width * pair;
-    return {value, reinterpret_cast<std::int64_t*>(value) + width,
-            reinterpret_cast<std::int64_t*>(value) + 2 * width};
+    return {value, reinterpret_cast<std::int64_t*>(value) + width, reinterpret_cast<std::int64_t*>(value) + 2 * width};
   }
   Warp& warp(unsigned k) { return block.warps[k]; }
 
   Block& block;
   const ConvergentCode& code;
-  const unsigned row_lanes;        ///< of the image
-  const unsigned width;            ///< of a column: warps, and what fills up the last vectors
-  LaneBytes memory;                ///< owns the columns
-  std::uint64_t* const columns;    ///< three a pair, as Column has them
+  const unsigned row_lanes;      ///< of the image
+  const unsigned width;          ///< of a column: warps, and what fills up the last vectors
+  LaneBytes memory;              ///< owns the columns
+  std::uint64_t* const columns;  ///< three a pair, as Column has them
   std::byte* registers[most_warps] = {};
   Region regions[most_masked_depth];
 
@@ -84,6 +84,22 @@ struct Gang {
   const Inst* next = nullptr;
   AccessRun reported;  ///< to be filled and reported: to make one costs more than to fill it
 };
+
+/// Calls visit(k) for each warp of the gang; no warp's work depends on another's. Straight code for a single warp.
+template <class Visit>
+[[gnu::always_inline]] inline void for_each_warp(const Gang& g, Visit visit) {
+  if (g.is_one_warp()) return visit(g.begin);
+  const unsigned end = g.end;
+  SCANLAB_LANES_INDEPENDENT
+  for (unsigned k = 0; k < end; ++k) visit(k);
+}
+
+/// The same for those with active lanes.
+template <class Visit>
+[[gnu::always_inline]] inline void for_each_active_warp(const Gang& g, Visit visit) {
+  for (unsigned k = g.begin; k < g.end; ++k)
+    if (g.active[k]) visit(k);
+}
 
 /// The predicate that `ref` names, of warp `k`.
 inline Mask& predicate_at(Gang& g, unsigned k, OperandRef ref) {

@@ -18,14 +18,14 @@ const Step* lanewise_in_gang(Gang& g, const Step* s) {
   const Inst* const i = s->inst;
   if (s->is_addition) report_additions(g);
   [&]<std::size_t... n>(std::index_sequence<n...>) {
-    for (unsigned k = g.begin; k < g.end; ++k) {
+    for_each_warp(g, [&](unsigned k) {
       const Mask active = g.active[k];
       if (active == full_mask) [[likely]]
         detail::compute_all<Op>(lanes_at<D>(g, k, i->op[0]), static_cast<const S*>(lanes_at<S>(g, k, i->op[n + 1]))...);
       else if (active)
         detail::compute_active<Op>(lanes_at<D>(g, k, i->op[0]), active,
                                    static_cast<const S*>(lanes_at<S>(g, k, i->op[n + 1]))...);
-    }
+    });
   }
   (std::index_sequence_for<S...>{});
   return s + 1;
@@ -53,10 +53,10 @@ const Step* uniform_in_gang(Gang& g, const Step* s) {
     // The lowest bytes of a value are its lane.
     const std::uint64_t* const from[] = {g.column(s->inst->op[n + 1]).value...};
     std::uint64_t* const to = g.column(s->inst->op[0]).value;
-    for (unsigned k = g.begin; k < g.end; ++k) {
+    for_each_warp(g, [&](unsigned k) {
       const D result = Op{}(lane_of<S>(from[n][k])...);
       to[k] = value_of_lane(result);
-    }
+    });
   }
   (std::index_sequence_for<S...>{});
   return s + 1;

@@ -58,11 +58,10 @@ template <class Compare, class T>
 template <class Compare, class T>
 [[gnu::noinline]] const Step* compare_rows(Gang& g, const Step* s) {
   const Column a = g.column(s->inst->op[1]), b = g.column(s->inst->op[2]);
-  for (unsigned k = g.begin; k < g.end; ++k) {
-    if (!g.active[k]) continue;
+  for_each_active_warp(g, [&](unsigned k) {
     Mask& to = predicate_at(g, k, s->inst->op[0]);
     to ^= (to ^ lanes_where_in_rows<Compare, T>(a.of(k), b.of(k), g.row_lanes)) & g.active[k];
-  }
+  });
   return s + 1;
 }
 
@@ -113,12 +112,12 @@ bool compare_to_uniform(const Gang& g, const Column& a, const Column& b, std::ui
   const int shift = std::countr_zero(static_cast<std::uint64_t>(stride));
   std::int64_t different = 0;
   bool fits = true;
-  for (unsigned k = g.begin; k < g.end; ++k) {
+  for_each_warp(g, [&](unsigned k) {
     const std::int64_t x = extended<T>(a.value[k]), y = extended<T>(b.value[k]);
     different |= (a.stride[k] ^ stride) | b.stride[k];
     fits &= x + (std::int64_t{warp_size - 1} << shift) <= std::int64_t{std::numeric_limits<T>::max()};
     where[k] = lanes_that_are<Compare>(y - x, shift);
-  }
+  });
   return !different && fits;
 }
 
@@ -126,29 +125,31 @@ bool compare_to_uniform(const Gang& g, const Column& a, const Column& b, std::ui
 template <class Compare, class T>
 void find_lanes_where(const Gang& g, const Column& a, const Column& b, std::uint64_t* where) {
   std::int64_t strides = 0;
-  for (unsigned k = g.begin; k < g.end; ++k) strides |= a.stride[k] | b.stride[k];
+  for_each_warp(g, [&](unsigned k) { strides |= a.stride[k] | b.stride[k]; });
   if (!strides) {
-    for (unsigned k = g.begin; k < g.end; ++k)
+    for_each_warp(g, [&](unsigned k) {
       where[k] = holds_for<Compare>(static_cast<T>(a.value[k]), static_cast<T>(b.value[k])) ? full_mask : 0;
+    });
     return;
   }
   if constexpr (sizeof(T) == 4) {
     if (compare_to_uniform<Compare, T>(g, a, b, where)) return;
     if (compare_to_uniform<typename Mirrored<Compare>::Type, T>(g, b, a, where)) return;
   }
-  for (unsigned k = g.begin; k < g.end; ++k) where[k] = g.active[k] ? lanes_where<Compare, T>(a.of(k), b.of(k)) : 0;
+  for_each_active_warp(g, [&](unsigned k) { where[k] = lanes_where<Compare, T>(a.of(k), b.of(k)); });
 }
 
 template <class Compare, class T>
 const Step* compare_pairs_as(Gang& g, const Step* s) {
   const Column a = g.column(s->inst->op[1]), b = g.column(s->inst->op[2]);
-  if (g.row_lanes < warp_size && (a.jumps(g.begin, g.end) || b.jumps(g.begin, g.end))) return compare_rows<Compare, T>(g, s);
+  if (g.row_lanes < warp_size && (a.jumps(g.begin, g.end) || b.jumps(g.begin, g.end)))
+    return compare_rows<Compare, T>(g, s);
   alignas(64) std::uint64_t where[most_warps];
   find_lanes_where<Compare, T>(g, a, b, where);
-  for (unsigned k = g.begin; k < g.end; ++k) {
+  for_each_warp(g, [&](unsigned k) {
     Mask& to = predicate_at(g, k, s->inst->op[0]);
     to ^= (to ^ static_cast<Mask>(where[k])) & g.active[k];
-  }
+  });
   return s + 1;
 }
 

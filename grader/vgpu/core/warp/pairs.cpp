@@ -117,17 +117,14 @@ const Step* compute_pairs(Gang& g, const Step* s, std::index_sequence<n...>) {
     for (unsigned k = g.begin; k < g.end; ++k)
       if (g.active[k] && !Op::fits(g.row_lanes, from[n].of(k)...)) [[unlikely]]
         return part_or_leave(g, s);
-  if (g.row_lanes < warp_size) {
-    // First: it depends on values, which the destination may hold.
-    SCANLAB_LANES_INDEPENDENT
-    for (unsigned k = g.begin; k < g.end; ++k) to.jump[k] = Op::of(by_jump(from[n].of(k))...).growth;
-  }
-  SCANLAB_LANES_INDEPENDENT
-  for (unsigned k = g.begin; k < g.end; ++k) {
+  // First: it depends on values, which the destination may hold.
+  if (g.row_lanes < warp_size)
+    for_each_warp(g, [&](unsigned k) { to.jump[k] = Op::of(by_jump(from[n].of(k))...).growth; });
+  for_each_warp(g, [&](unsigned k) {
     const Linear result = Op::of(by_stride(from[n].of(k))...);
     to.value[k] = result.value;
     to.stride[k] = result.growth;
-  }
+  });
   return s + 1;
 }
 
@@ -138,15 +135,16 @@ const Step* on_pairs(Gang& g, const Step* s) {
 
 const Step* add_window_to_pair(Gang& g, const Step* s) {
   const Column a = g.column(s->inst->op[1]), to = g.column(s->inst->op[0]);
-  for (unsigned k = g.begin; k < g.end; ++k) to.set(k, {a.value[k] + s->inst->imm, a.stride[k], a.jump[k]});
+  for_each_warp(g, [&](unsigned k) { to.set(k, {a.value[k] + s->inst->imm, a.stride[k], a.jump[k]}); });
   return s + 1;
 }
 
 /// selp of uniform values: op[3] is a predicate, imm the bits of the type.
 const Step* choose_pair(Gang& g, const Step* s) {
   const Column to = g.column(s->inst->op[0]), a = g.column(s->inst->op[1]), b = g.column(s->inst->op[2]);
-  for (unsigned k = g.begin; k < g.end; ++k)
+  for_each_warp(g, [&](unsigned k) {
     to.value[k] = (predicate_at(g, k, s->inst->op[3]) & g.active[k] ? a : b).value[k] & s->inst->imm;
+  });
   return s + 1;
 }
 
@@ -337,14 +335,13 @@ void fill(T* to, T value) {
 template <class T, bool is_affine>
 const Step* spread_column(Gang& g, const Step* s) {
   const Column a = g.column(s->inst->op[1]);
-  for (unsigned k = g.begin; k < g.end; ++k) {
-    if (!g.active[k]) continue;
+  for_each_active_warp(g, [&](unsigned k) {
     T* const to = lanes_at<T>(g, k, s->inst->op[0]);
     if constexpr (is_affine)
       spread(to, a.of(k), g.row_lanes);
     else
       fill(to, static_cast<T>(a.value[k]));
-  }
+  });
   return s + 1;
 }
 
@@ -363,7 +360,7 @@ StepHandler spread_handler(std::uint32_t lane_bytes, Shape shape) {
 
 const Step* clear_growth(Gang& g, const Step* s) {
   const Column of = g.column(s->inst->op[0]);
-  for (unsigned k = g.begin; k < g.end; ++k) of.stride[k] = of.jump[k] = 0;
+  for_each_warp(g, [&](unsigned k) { of.stride[k] = of.jump[k] = 0; });
   return s + 1;
 }
 
@@ -374,7 +371,7 @@ const Step* load_parameter_pair(Gang& g, const Step* s) {
   value = extend(value, form);
   if (form.lane_bytes < 8) value &= (std::uint64_t{1} << 8 * form.lane_bytes) - 1;
   const Column to = g.column(s->inst->op[0]);
-  for (unsigned k = g.begin; k < g.end; ++k) to.set(k, {value});
+  for_each_warp(g, [&](unsigned k) { to.set(k, {value}); });
   return s + 1;
 }
 

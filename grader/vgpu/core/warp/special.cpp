@@ -55,42 +55,41 @@ struct Name {
   ptx::Type type;
 };
 
-constexpr auto u32 = ptx::Type::u32;
-constexpr auto u64 = ptx::Type::u64;
+using ptx::Type;
 constexpr Name names[] = {
-    {"%tid.x", Special::tid_x, u32},
-    {"%tid.y", Special::tid_y, u32},
-    {"%tid.z", Special::tid_z, u32},
-    {"%ntid.x", Special::ntid_x, u32},
-    {"%ntid.y", Special::ntid_y, u32},
-    {"%ntid.z", Special::ntid_z, u32},
-    {"%ctaid.x", Special::ctaid_x, u32},
-    {"%ctaid.y", Special::ctaid_y, u32},
-    {"%ctaid.z", Special::ctaid_z, u32},
-    {"%nctaid.x", Special::nctaid_x, u32},
-    {"%nctaid.y", Special::nctaid_y, u32},
-    {"%nctaid.z", Special::nctaid_z, u32},
-    {"%laneid", Special::laneid, u32},
-    {"%warpid", Special::warpid, u32},
-    {"%nwarpid", Special::nwarpid, u32},
-    {"%smid", Special::smid, u32},
-    {"%nsmid", Special::nsmid, u32},
-    {"%gridid", Special::gridid, u64},
-    {"%lanemask_eq", Special::lanemask_eq, u32},
-    {"%lanemask_le", Special::lanemask_le, u32},
-    {"%lanemask_lt", Special::lanemask_lt, u32},
-    {"%lanemask_ge", Special::lanemask_ge, u32},
-    {"%lanemask_gt", Special::lanemask_gt, u32},
-    {"%clock", Special::clock, u32},
-    {"%clock_hi", Special::clock_hi, u32},
-    {"%clock64", Special::clock64, u64},
-    {"%globaltimer", Special::globaltimer, u64},
-    {"%globaltimer_lo", Special::globaltimer_lo, u32},
-    {"%globaltimer_hi", Special::globaltimer_hi, u32},
-    {"%total_smem_size", Special::total_smem_size, u32},
-    {"%dynamic_smem_size", Special::dynamic_smem_size, u32},
-    {"%envreg1", Special::workspace_high, u32},
-    {"%envreg2", Special::workspace_low, u32},
+    {"%tid.x", Special::tid_x, Type::u32},
+    {"%tid.y", Special::tid_y, Type::u32},
+    {"%tid.z", Special::tid_z, Type::u32},
+    {"%ntid.x", Special::ntid_x, Type::u32},
+    {"%ntid.y", Special::ntid_y, Type::u32},
+    {"%ntid.z", Special::ntid_z, Type::u32},
+    {"%ctaid.x", Special::ctaid_x, Type::u32},
+    {"%ctaid.y", Special::ctaid_y, Type::u32},
+    {"%ctaid.z", Special::ctaid_z, Type::u32},
+    {"%nctaid.x", Special::nctaid_x, Type::u32},
+    {"%nctaid.y", Special::nctaid_y, Type::u32},
+    {"%nctaid.z", Special::nctaid_z, Type::u32},
+    {"%laneid", Special::laneid, Type::u32},
+    {"%warpid", Special::warpid, Type::u32},
+    {"%nwarpid", Special::nwarpid, Type::u32},
+    {"%smid", Special::smid, Type::u32},
+    {"%nsmid", Special::nsmid, Type::u32},
+    {"%gridid", Special::gridid, Type::u64},
+    {"%lanemask_eq", Special::lanemask_eq, Type::u32},
+    {"%lanemask_le", Special::lanemask_le, Type::u32},
+    {"%lanemask_lt", Special::lanemask_lt, Type::u32},
+    {"%lanemask_ge", Special::lanemask_ge, Type::u32},
+    {"%lanemask_gt", Special::lanemask_gt, Type::u32},
+    {"%clock", Special::clock, Type::u32},
+    {"%clock_hi", Special::clock_hi, Type::u32},
+    {"%clock64", Special::clock64, Type::u64},
+    {"%globaltimer", Special::globaltimer, Type::u64},
+    {"%globaltimer_lo", Special::globaltimer_lo, Type::u32},
+    {"%globaltimer_hi", Special::globaltimer_hi, Type::u32},
+    {"%total_smem_size", Special::total_smem_size, Type::u32},
+    {"%dynamic_smem_size", Special::dynamic_smem_size, Type::u32},
+    {"%envreg1", Special::workspace_high, Type::u32},
+    {"%envreg2", Special::workspace_low, Type::u32},
 };
 
 /// Shared memory is allocated in multiples of so many bytes on sm_80.
@@ -99,9 +98,9 @@ constexpr std::uint64_t shared_unit = 128;
 /// Families of registers that read as 0: performance counters, the driver's own words, shared memory that is reserved
 /// for the system (none), the graph that runs the kernel (none).
 std::optional<ptx::Type> type_of_empty(std::string_view name) {
-  if (name == "%current_graph_exec") return u64;
-  if (name.starts_with("%pm")) return name.ends_with("_64") ? u64 : u32;
-  if (name.starts_with("%envreg") || name.starts_with("%reserved_smem_offset_")) return u32;
+  if (name == "%current_graph_exec") return Type::u64;
+  if (name.starts_with("%pm")) return name.ends_with("_64") ? Type::u64 : Type::u32;
+  if (name.starts_with("%envreg") || name.starts_with("%reserved_smem_offset_")) return Type::u32;
   return std::nullopt;
 }
 
@@ -221,13 +220,13 @@ std::optional<SpecialSelection> select_special(std::string_view name) {
   for (const Name& n : names)
     if (name == n.name) {
       const Handler run = n.special <= Special::nctaid_z ? &read_index
-                          : n.type == u64                ? &read_special<std::uint64_t>
+                          : n.type == Type::u64          ? &read_special<std::uint64_t>
                                                          : &read_special<std::uint32_t>;
       const bool is_clock = n.special >= Special::clock && n.special <= Special::globaltimer_hi;
       return SpecialSelection{run, static_cast<std::uint64_t>(n.special), n.type, is_clock};
     }
   if (const auto type = type_of_empty(name))
-    return SpecialSelection{*type == u64 ? &read_special<std::uint64_t> : &read_special<std::uint32_t>,
+    return SpecialSelection{*type == Type::u64 ? &read_special<std::uint64_t> : &read_special<std::uint32_t>,
                             static_cast<std::uint64_t>(Special::nothing), *type};
   return std::nullopt;
 }
@@ -246,10 +245,10 @@ const Step* read_pair(Gang& g, const Step* s) {
   const Column to = g.column(s->inst->op[0]);
   const bool differs = special <= Special::tid_z || special == Special::warpid;
   Pair p{static_cast<T>(value_of(g.warp(g.begin), special, 0)), stride, jump};
-  for (unsigned k = g.begin; k < g.end; ++k) {
+  for_each_warp(g, [&](unsigned k) {
     if (differs) p.value = static_cast<T>(value_of(g.warp(k), special, 0));
     to.set(k, p);
-  }
+  });
   return s + 1;
 }
 
@@ -259,7 +258,7 @@ std::optional<SpecialPair> select_special_pair(std::string_view name, unsigned r
   const auto known = std::find_if(std::begin(names), std::end(names), [&](const Name& n) { return name == n.name; });
   if (known == std::end(names)) return std::nullopt;
   SpecialPair s;
-  const bool is_wide = known->type == u64;
+  const bool is_wide = known->type == Type::u64;
   s.run = is_wide ? &read_pair<std::uint64_t> : &read_pair<std::uint32_t>;
   s.imm = static_cast<std::uint64_t>(known->special);
   const auto grows = [&](int stride, int jump) {

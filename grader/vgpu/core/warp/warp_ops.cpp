@@ -6,8 +6,8 @@
 #include <bit>
 
 #include "vgpu/core/run/raise.hpp"
-#include "vgpu/core/warp/lanes.hpp"
 #include "vgpu/core/warp/gang_lanes.hpp"
+#include "vgpu/core/warp/lanes.hpp"
 #include "vgpu/core/warp/splits.hpp"
 
 namespace scanlab::vgpu {
@@ -164,21 +164,19 @@ const Step* shuffle_in_gang(Gang& g, const Step* s) {
   if (g.partial_count) return part(g, s);
   const Inst* i = s->inst;
   alignas(64) std::int32_t from[warp_size];
-  const Mask in_range =
-      shuffle_sources<mode>(lanes_at<std::uint32_t>(g, g.begin, i->op[2]),
+  const Mask in_range = shuffle_sources<mode>(lanes_at<std::uint32_t>(g, g.begin, i->op[2]),
                                               lanes_at<std::uint32_t>(g, g.begin, i->op[3]), from);
   for (unsigned k = g.begin; k < g.end; ++k) {
     if (unnamed(lanes_at<std::uint32_t>(g, k, i->op[5]), g.active[k])) [[unlikely]]
       return part(g, s);
   }
-  for (unsigned k = g.begin; k < g.end; ++k) {
-    if (!g.active[k]) continue;
+  for_each_active_warp(g, [&](unsigned k) {
     if (is_observed(g.warp(k), Observer::warp_syncs)) report_sync(g.warp(k), i, full_mask);
     alignas(64) std::uint32_t result[warp_size];
     permute(result, lanes_at<std::uint32_t>(g, k, i->op[1]), from);
     copy_lanes<std::uint32_t>(lanes_at<std::uint32_t>(g, k, i->op[0]), result);
     if (i->aux & has_second) predicate_at(g, k, i->op[4]) = in_range;
-  }
+  });
   return s + 1;
 }
 

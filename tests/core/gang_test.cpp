@@ -20,7 +20,7 @@ std::string store_at_index(const std::string& value) {
 
 }  // namespace
 
-TEST_CASE("warps that disagree on a branch leave lockstep, and go on together after a barrier") {
+TEST_CASE("warps that disagree on a branch part, and go on together after a barrier") {
   // Warp w loops w times.
   const Kernel k{R"(
 .shared .align 4 .b8 s_x[4096];
@@ -89,7 +89,7 @@ add.u32 %r2, %r2, 1000;
   }
 }
 
-TEST_CASE("a block may leave lockstep within the first or the second side of a branch") {
+TEST_CASE("a block may part within the first or the second side of a branch") {
   // tid + base wraps in one warp only, and there it is widened lane by lane: on the side of the odd or the even blocks.
   const Kernel k{R"(
 mov.u32 %r1, %tid.x;
@@ -193,7 +193,7 @@ selp.u32 %r12, %r9, %r11, %p2;
   }
 }
 
-TEST_CASE("some blocks leave lockstep and others do not, one after the other in the same place") {
+TEST_CASE("some blocks part and others do not, one after the other in the same place") {
   const Kernel k{R"(
 mov.u32 %r1, %tid.x;
 mov.u32 %r2, %ctaid.x;
