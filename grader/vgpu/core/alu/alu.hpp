@@ -20,10 +20,10 @@ namespace scanlab::vgpu {
 struct AluSelection {
   Handler run = nullptr;
   ptx::Type type[8] = {};
-  std::uint64_t imm = 0;                    ///< for Inst::imm; of an addition, 0: observed ones need the place
-  std::uint32_t aux = 0;                    ///< for Inst::aux
-  unsigned second = 4;                      ///< where the second destination of `p|q` goes, when op[4] holds a source
-  StepHandler in_gang = nullptr;         ///< for all warps of a gang, where that is faster than one after the other
+  std::uint64_t imm = 0;                  ///< for Inst::imm; of an addition, 0: observed ones need the place
+  std::uint32_t aux = 0;                  ///< for Inst::aux
+  unsigned second = 4;                    ///< where the second destination of `p|q` goes, when op[4] holds a source
+  StepHandler in_gang = nullptr;          ///< for all warps of a gang, where that is faster than one after the other
   StepHandler uniform_in_gang = nullptr;  ///< the same where all operands are uniform pairs; null: not known
   bool is_addition = false;  ///< a floating-point add, sub or fma: one addition an active lane in the counters
 };

@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "vgpu/core/alu/alu.hpp"
-#include "vgpu/core/warp/lanes.hpp"
 #include "vgpu/core/warp/gang_lanes.hpp"
+#include "vgpu/core/warp/lanes.hpp"
 #include "vgpu/ptx/module.hpp"
 
 namespace scanlab::vgpu {

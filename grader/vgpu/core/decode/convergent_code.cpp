@@ -290,7 +290,8 @@ void Decoder::make_ways_back() {
     r.to = &program_.convergent.code[start_of_[k + 1]];
     r.live = paired(liveness_.live_before(static_cast<std::uint32_t>(k + 1)));
     program_.convergent.ways_back.push_back(std::move(r));
-    program_.code[starts_of_any_[k + 1] - 1].imm = reinterpret_cast<std::uint64_t>(&program_.convergent.ways_back.back());
+    program_.code[starts_of_any_[k + 1] - 1].imm =
+        reinterpret_cast<std::uint64_t>(&program_.convergent.ways_back.back());
   }
 }
 

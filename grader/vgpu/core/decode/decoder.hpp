@@ -180,8 +180,8 @@ class Decoder {
   std::uint32_t own_ = 0;        ///< 1 until this instruction itself has been counted
   FrameLayout frame_;
   std::vector<Inst> code_;
-  std::vector<StepForm> forms_;               ///< by element of code_
-  std::vector<std::size_t> start_of_;         ///< by instruction: where in code_ it begins
+  std::vector<StepForm> forms_;        ///< by element of code_
+  std::vector<std::size_t> start_of_;  ///< by instruction: where in code_ it begins
   std::vector<std::pair<std::size_t, std::size_t>> jumps_;
   std::vector<std::vector<std::string>> tables_;
 

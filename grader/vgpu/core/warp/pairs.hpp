@@ -1,9 +1,9 @@
 // Instructions of convergent code that compute values for a whole warp at once.
 //
-// A register that is uniform or affine (uniformity.hpp) is a Pair: its value in lane 0, and how it grows from there (not
-// at all, if it is uniform). The pairs of a block's warps lie side by side (Gang::column), and an instruction names them
-// by their number. Where a register is also read by an instruction that works lane by lane, `spread` follows its
-// definition.
+// A register that is uniform or affine (uniformity.hpp) is a Pair: its value in lane 0, and how it grows from there
+// (not at all, if it is uniform). The pairs of a block's warps lie side by side (Gang::column), and an instruction
+// names them by their number. Where a register is also read by an instruction that works lane by lane, `spread` follows
+// its definition.
 #pragma once
 
 #include <cstdint>

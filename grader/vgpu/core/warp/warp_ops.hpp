@@ -13,9 +13,9 @@ namespace scanlab::vgpu {
 struct WarpSelection {
   Handler run = nullptr;
   std::uint32_t aux = 0;
-  ptx::Type type[6] = {};             ///< of destination and sources, by place
-  int members = -1;                   ///< operand number of the membermask, or -1
-  StepHandler in_gang = nullptr;      ///< where there is a faster one than each_together
+  ptx::Type type[6] = {};         ///< of destination and sources, by place
+  int members = -1;               ///< operand number of the membermask, or -1
+  StepHandler in_gang = nullptr;  ///< where there is a faster one than each_together
 };
 
 /// The selection for shfl.sync, vote.sync, match.sync, redux.sync, bar.warp.sync, activemask, membar and fence.
