@@ -154,7 +154,7 @@ def run(options: argparse.Namespace, program: Program, binary: Binary, schedule:
         errors += done.stderr
         expected_code = int(wanted.get("exit", ["0"])[0])
         is_found = "races" in wanted or argument in wanted.get("unwritten", [""])[0].split() or "FAULT" in done.stderr
-        if check and expected_code == 0 and is_found:
+        if check and is_found:
             expected_code = FOUND_MISTAKES
         if "signal" in wanted:
             number = getattr(signal, wanted["signal"][0])

@@ -274,7 +274,7 @@ CheckPlan parse_check(Object object) {
 
 std::map<std::string, std::filesystem::path> parse_runners(Object object) {
   std::map<std::string, std::filesystem::path> runners;
-  for (const char* element : {"float", "affine"}) {
+  for (const char* element : {"float", "affine", "provenance"}) {
     const std::string path = object.text(element, "");
     if (!path.empty()) runners[element] = path;
   }
@@ -355,6 +355,11 @@ Plan parse_plan(std::string_view text) {
   plan.again = object.text("again", "");
   if (const Json* limits = object.find("limits")) plan.limits = parse_limits(Object(*limits, "limits"));
   plan.runners = parse_runners(Object(object.get("runners"), "runners"));
+  // Of the same element: what is kept of a map is its name.
+  if (const auto named = plan.runners.find("provenance"); named != plan.runners.end()) {
+    plan.has_provenance = true;
+    plan.runners["affine"] = named->second;
+  }
   if (const Json* reference = object.find("reference")) plan.reference = parse_runners(Object(*reference, "reference"));
   plan.launcher = parse_launcher(object);
   plan.honest_runner = object.text("honest_runner", "");

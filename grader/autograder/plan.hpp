@@ -75,6 +75,7 @@ struct Plan {
   std::string again;           ///< "grader/scanlab check 02": how the learner runs this again
   Limits limits;
   std::map<std::string, std::filesystem::path> runners;  ///< by element name
+  bool has_provenance = false;  ///< that of affine maps keeps their names only (scanlab.cuh, SCANLAB_PROVENANCE)
   /// Of the lab's reference solution, by element name; empty: it is not here, and nothing can be timed.
   std::map<std::string, std::filesystem::path> reference;
   /// The command that starts a runner, here a sandbox's; empty: the runner itself. In its words "{program}" stands for

@@ -6,6 +6,9 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -57,6 +60,14 @@ int inherited_socket() {
   socklen_t size = sizeof type;
   if (getsockopt(static_cast<int>(fd), SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) return -1;
   return static_cast<int>(fd);
+}
+
+bool has_one_thread() {
+#if __has_include(<sys/single_threaded.h>)
+  return __libc_single_threaded != 0;
+#else
+  return false;
+#endif
 }
 
 /// Nothing of this process may lie where device pointers point to. Managed memory is carved out of the reservation.
@@ -143,7 +154,10 @@ Reply Client::exchange(Request request, std::span<const std::byte> payload, std:
   if (link != Link::open) return lost;
   request.payload_bytes = static_cast<std::uint32_t>(payload.size());
   request.stream = stream_;
+  if (has_one_thread()) request.flags |= wire::flag_alone;
   ++sent_;
+  // What the program has printed so far stands before what the server reports about its kernels.
+  std::fflush(stdout);
   Reply reply;
   std::vector<std::byte> ignored;
   if (answer == nullptr) answer = &ignored;
@@ -207,6 +221,12 @@ void Client::print_output(std::uint64_t bytes) {
     if (reply.bytes == 0 || reply.bytes > staging_bytes_) break;
     std::fwrite(staging_, 1, reply.bytes, stdout);
     bytes -= std::min(bytes, reply.bytes);
+  }
+  // Behind the output of a kernel that was stopped the server reports why: when it is asked the next time.
+  if (sticky != cudaSuccess) {
+    Request request;
+    request.op = Op::read_output;
+    exchange(request);
   }
 }
 

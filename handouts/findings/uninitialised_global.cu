@@ -5,17 +5,14 @@ __global__ void count_positive(const float* d_x, int* d_count) {
 }
 
 int main() {
-  float *d_x, *d_y, x[128];
+  float *d_x, x[128];
   for (int i = 0; i < 128; ++i) x[i] = 1;
   cudaMalloc(&d_x, 128 * sizeof(float));
-  cudaMalloc(&d_y, 128 * sizeof(float));
   cudaMemcpy(d_x, x, sizeof x, cudaMemcpyHostToDevice);
   int* d_count;
   cudaMalloc(&d_count, sizeof(int));
   count_positive<<<1, 128>>>(d_x, d_count);
   int count;
   cudaMemcpy(&count, d_count, sizeof(int), cudaMemcpyDeviceToHost);
-  cudaMemcpy(x, d_y, sizeof x, cudaMemcpyDeviceToHost);
   cudaFree(d_x);
-  cudaFree(d_y);
 }

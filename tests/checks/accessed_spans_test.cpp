@@ -117,7 +117,7 @@ namespace {
 
 struct NoSink : vgpu::GlobalConflictSink {
   void conflict(const vgpu::GlobalConflict&) override {}
-  void looked_ahead(std::uint32_t) override {}
+  void guessed(std::uint32_t) override {}
 };
 
 }  // namespace

@@ -65,6 +65,7 @@ class CorrectnessCheck {
           TrialResult tried = trial->run(submission_, which, counting, is_hashed ? outputs_hash_ : 0);
           if (is_hashed) outputs_hash_ = tried.output_hash;
           if (tried.failure) return end_with_failure(std::move(trial), which, std::move(tried), result);
+          if (tried.proof) note_proof(n, *tried.proof);
           if (is_counted) counted->second = {std::move(tried.counts), std::move(tried.costs)};
           add_findings(tried, result);
         }
@@ -73,6 +74,7 @@ class CorrectnessCheck {
     }
     report_findings(result);
     result.output_hash = outputs_hash_;
+    result.proof = proof();
   }
 
  private:
@@ -86,6 +88,27 @@ class CorrectnessCheck {
       if (is_needed && std::ranges::find(orders, call.order) == orders.end()) orders.push_back(call.order);
     }
     return sizes;
+  }
+
+  void note_proof(std::size_t n, const ProofOf& proof) {
+    proved_sizes_.insert(n);
+    if (!looked_at_) looked_at_ = proof.looked_at;
+    blocks_talk_ = blocks_talk_ || proof.blocks_talk;
+  }
+
+  /// What has been proved, in one sentence; empty where elements are not names.
+  std::string proof() const {
+    if (proved_sizes_.empty()) return {};
+    if (looked_at_) {
+      return fmt::format("tested, not proved: {}:{} looks at what an element is, and does not only add",
+                         looked_at_->file, looked_at_->line);
+    }
+    const std::string sizes = proved_sizes_.size() == 1
+                                  ? fmt::format("n = {}", *proved_sizes_.begin())
+                                  : fmt::format("{} sizes up to n = {}", proved_sizes_.size(), *proved_sizes_.rbegin());
+    return fmt::format("proved for {}: right for every input and every associative +, {}", sizes,
+                       blocks_talk_ ? "under the schedules that were run, for its blocks wait for each other"
+                                    : "in every order of its blocks and warps");
   }
 
   /// Looks for the smallest case that fails the same way, and for its cause.
@@ -108,12 +131,33 @@ class CorrectnessCheck {
     }
     if (tried.is_wrong_output) {
       explain_by_other_runs(tried.failure->cause, submission_, *trial, device_, which, position);
+      explain_by_provenance(*tried.failure, which);
       rename_finding(tried);
     }
     result.verdict = tried.failure->verdict;
     add_findings(tried, result);
     report_findings(result);
     result.cause = std::move(tried.failure->cause);
+  }
+
+  /// Floats do not say what they are the sum of: the same call on elements that do.
+  void explain_by_provenance(Failure& failure, const Case& which) {
+    if (!plan_.has_provenance || check_.element == ElementType::affine || has_count(check_.entry)) return;
+    submission_.restart();  // one process at a time
+    CheckPlan named = check_;
+    named.element = ElementType::affine;
+    Submission submission(plan_, device_, named.element, limit_);
+    const TrialResult tried =
+        make_trial(plan_, named, device_, which.n)->run(submission, which, Counting::off, hash_start);
+    if (!tried.is_wrong_output || tried.failure->cause.id == "wrong.unwritten") return;
+    const Cause& seen = tried.failure->cause;
+    if (failure.cause.id == "wrong.other" && seen.id == failure.cause.id)
+      replace_explanation(failure.cause, seen.id, seen.rationale);
+    failure.cause.where = seen.where;
+    failure.cause.details.push_back(fmt::format("summed up: {}, expected {}", seen.actual, seen.expected));
+    const auto place = std::ranges::find_if(
+        seen.details, [](const std::string& detail) { return detail.find(first_wrong_addition) != std::string::npos; });
+    if (place != seen.details.end()) failure.cause.details.push_back(*place);
   }
 
   void explain_by_more_elements(Shrinking& shrinking, std::size_t n, TrialResult& tried) const {
@@ -163,6 +207,9 @@ class CorrectnessCheck {
   Submission submission_;
   std::vector<Order> orders_;
   std::set<std::size_t> right_sizes_;  ///< under all schedules
+  std::set<std::size_t> proved_sizes_;
+  std::optional<vgpu::SourcePlace> looked_at_;
+  bool blocks_talk_ = false;
   vgpu::FindingList findings_;
   std::uint64_t outputs_hash_ = hash_start;  ///< under the first schedule
 };

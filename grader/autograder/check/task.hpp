@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "autograder/device/provenance.hpp"
 #include "autograder/plan.hpp"
 #include "autograder/result.hpp"
 #include "vgpu/core/run/schedule.hpp"
@@ -30,6 +31,10 @@ template <typename T>
 struct Outputs {
   std::vector<T> y;       ///< all n elements of d_y
   std::int32_t kept = 0;  ///< *d_kept, of entries that have it
+  // Where elements are names: those that d_y holds, and what they are the sums of.
+  std::vector<ElementName> names;
+  std::vector<std::optional<ElementRange>> intervals;
+  const Provenance* provenance = nullptr;
 };
 
 /// What is wrong with outputs.

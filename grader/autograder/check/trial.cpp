@@ -7,6 +7,7 @@
 
 #include "autograder/check/inputs.hpp"
 #include "autograder/device/host_traffic.hpp"
+#include "autograder/device/provenance.hpp"
 #include "autograder/findings.hpp"
 #include "autograder/hash.hpp"
 #include "autograder/process/messages.hpp"
@@ -43,7 +44,8 @@ class TypedTrial : public Trial {
   TrialResult run(Submission& submission, const Case& which, Counting counting, std::uint64_t hash) override {
     const std::uint64_t seed = data_seed(plan_, check_, which);
     const std::vector<T> x = task_->input(which, seed);
-    device_.write(x_, x.data());
+    begin_provenance(x, seed);
+    write_input(x);
     device_.blank(y_, unwritten_byte);
     if (kept_) device_.blank(*kept_, unwritten_count_byte);
 
@@ -59,7 +61,9 @@ class TypedTrial : public Trial {
       if (!cause.next.empty()) cause.details.push_back(cause.next);
     } else {
       // Taken at once: whatever the submission does later is too late.
+      if (provenance_) provenance_->end();
       const Outputs<T> outputs = read_outputs();
+      outputs_ = outputs.names;
       result.output_hash = hash_bytes(hash, outputs.y.data(), task_->relevant(x) * sizeof(T));
       if (kept_) result.output_hash = hash_bytes(result.output_hash, &outputs.kept, sizeof outputs.kept);
       add_undefined_values(x, report);
@@ -72,6 +76,7 @@ class TypedTrial : public Trial {
         }
       }
     }
+    if (!result.failure) add_provenance(result, counting);
     result.findings = std::move(report.findings);
     result.findings_total = report.findings_total;
     settle(result);
@@ -80,6 +85,18 @@ class TypedTrial : public Trial {
   }
 
  private:
+  /// What the graph of additions says of a right result.
+  void add_provenance(TrialResult& result, Counting counting) const {
+    const vgpu::AdditionGraph* graph = provenance_ ? provenance_->graph() : nullptr;
+    if (!graph || has_count(check_.entry)) return;  // compaction asks of each element whether to keep it
+    result.proof = {graph->looked_at(), graph->blocks_talk()};
+    if (counting == Counting::off) return;
+    const vgpu::AdditionWork work = graph->work(outputs_);
+    result.counts.emplace_back("useful_additions", static_cast<double>(work.useful));
+    result.counts.emplace_back("wasted_additions", static_cast<double>(work.wasted));
+    result.counts.emplace_back("span", static_cast<double>(work.span));
+  }
+
   /// A mistake that was found fails the call, whatever the output; and what is most basic is the cause.
   static void settle(TrialResult& result) {
     std::vector<vgpu::Finding>& findings = result.findings;
@@ -126,10 +143,39 @@ class TypedTrial : public Trial {
     return arguments;
   }
 
+  /// For programs whose elements are names.
+  void begin_provenance(const std::vector<T>& x, std::uint64_t seed) {
+    if constexpr (std::is_same_v<T, Affine>) {
+      if (!plan_.has_provenance) return;
+      provenance_ = device_.provenance();
+      if (!provenance_) throw KitFault("this device has no names for elements");
+      names_ = provenance_->begin(x, seed);
+    }
+  }
+
+  void write_input(const std::vector<T>& x) {
+    if (provenance_)
+      device_.write(x_, names_.data());
+    else
+      device_.write(x_, x.data());
+  }
+
   Outputs<T> read_outputs() const {
     Outputs<T> outputs;
-    outputs.y.resize(n_);
-    device_.read(y_, outputs.y.data());
+    if constexpr (std::is_same_v<T, Affine>) {
+      if (provenance_) {
+        outputs.names.resize(n_);
+        device_.read(y_, outputs.names.data());
+        Provenance::Sums sums = provenance_->sums(outputs.names);
+        outputs.y = std::move(sums.values);
+        outputs.intervals = std::move(sums.intervals);
+        outputs.provenance = provenance_;
+      }
+    }
+    if (!provenance_) {
+      outputs.y.resize(n_);
+      device_.read(y_, outputs.y.data());
+    }
     if (kept_) device_.read(*kept_, &outputs.kept);
     return outputs;
   }
@@ -149,13 +195,20 @@ class TypedTrial : public Trial {
   std::optional<Failure> memory_failure(const std::vector<T>& x) const {
     std::vector<T> now(n_);
     device_.read(x_, now.data());
+    const void* before = provenance_ ? static_cast<const void*>(names_.data()) : x.data();
     for (std::size_t i = 0; i < n_; ++i) {
-      if (std::memcmp(&now[i], &x[i], sizeof(T)) == 0) continue;
+      if (std::memcmp(&now[i], static_cast<const T*>(before) + i, sizeof(T)) == 0) continue;
       Failure failure;
       failure.cause.id = "input.changed";
       failure.cause.rationale = "the input was changed: d_x is for reading only";
-      failure.cause.actual = fmt::format("x[{}] = {}", i, text_of(now[i]));
-      failure.cause.expected = text_of(x[i]);
+      const auto name = [](const T& bits) {
+        ElementName name = 0;
+        std::memcpy(&name, &bits, sizeof bits);
+        return name;
+      };
+      const std::string is = provenance_ ? provenance_->text(name(now[i])) : text_of(now[i]);
+      failure.cause.actual = fmt::format("x[{}] = {}", i, is);
+      failure.cause.expected = provenance_ ? fmt::format("x{}", i) : text_of(x[i]);
       failure.cause.where = place_of(plan_, i);
       return failure;
     }
@@ -180,6 +233,8 @@ class TypedTrial : public Trial {
   std::size_t n_;
   OwnedBuffer x_, y_;
   std::optional<OwnedBuffer> kept_;
+  Provenance* provenance_ = nullptr;          ///< where elements are names,
+  std::vector<ElementName> names_, outputs_;  ///< and those of the input and the output
 };
 
 }  // namespace

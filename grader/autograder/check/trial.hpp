@@ -16,6 +16,12 @@
 
 namespace scanlab::grade {
 
+/// What a right result says of all others (provenance.hpp).
+struct ProofOf {
+  std::optional<vgpu::SourcePlace> looked_at;  ///< here the program sees more of elements than their sums: it is none
+  bool blocks_talk = false;                    ///< it is one for this schedule only
+};
+
 struct TrialResult {
   std::optional<Failure> failure;       ///< complete but for the diagnosis by other runs
   bool is_wrong_output = false;         ///< … and all that is known is that the output's values are wrong
@@ -25,6 +31,7 @@ struct TrialResult {
   std::uint64_t mistake = 0;            ///< the wrong output's Mistake::fingerprint; 0: all is right
   std::vector<std::pair<std::string, double>> counts;
   std::vector<vgpu::Finding> costs;  ///< the lines that cost most, where work was counted
+  std::optional<ProofOf> proof;      ///< of a right scan whose elements are names, and whose additions are remembered
 };
 
 /// Calls of one check at one size. The memory is the same for all of them, and is filled again before each.

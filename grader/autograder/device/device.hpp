@@ -43,6 +43,8 @@ struct CallReport {
 
 enum class Counting { off, on };
 
+class Provenance;
+
 /// One runner's way to the device. The judge alone uses the device except between begin_call() and end_call().
 class Connection {
  public:
@@ -81,6 +83,8 @@ class Device {
   virtual std::optional<vgpu::Finding> undefined_value(const Buffer&, std::size_t /*bytes*/) { return std::nullopt; }
   /// "16 bytes after the end were overwritten", when the bytes around a buffer are not what they were.
   virtual std::optional<std::string> damaged_guard(const Buffer&) { return std::nullopt; }
+  /// What elements are the sums of, in programs where they are names; null where none can be recorded.
+  virtual Provenance* provenance() { return nullptr; }
   virtual runner::DevicePointer share(const Buffer& buffer) = 0;
   virtual std::unique_ptr<Connection> connect(std::size_t output_limit) = 0;
 

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "autograder/device/leaks.hpp"
+#include "autograder/device/provenance.hpp"
 #include "autograder/findings.hpp"
 #include "vgpu/checks/check_suite.hpp"
 #include "vgpu/checks/cost/counters.hpp"
@@ -231,7 +232,9 @@ class VirtualConnection : public Connection {
     };
     // Called by the serving thread under the gate, as faults_ is only used while it is held.
     options.on_fault = [this](const vgpu::Fault& fault) {
-      if (faults_.size() < most_faults) faults_.push_back(fault);
+      if (faults_.size() >= most_faults) return;
+      faults_.push_back(fault);
+      if (checks_) checks_->explain(faults_.back());
     };
     return options;
   }
@@ -313,6 +316,8 @@ class VirtualDevice : public Device {
     return checks_ ? checks_->uninitialised().undefined_value(buffer.address, bytes) : std::nullopt;
   }
 
+  Provenance* provenance() override { return &provenance_; }
+
   runner::DevicePointer share(const Buffer& buffer) override {
     runner::DevicePointer pointer;
     pointer.how = runner::DevicePointer::How::address;
@@ -333,6 +338,7 @@ class VirtualDevice : public Device {
 
   std::string name_;  ///< of the profile; programs see another, a GPU's
   vgpu::Device device_;
+  Provenance provenance_{device_};
   std::optional<vgpu::CheckSuite> checks_;  ///< for the device's whole life: it sees what the judge writes, too
 };
 

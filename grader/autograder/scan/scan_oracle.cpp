@@ -61,12 +61,14 @@ bool Reference<float>::accepts(std::size_t i, float actual) const {
   return difference <= tolerance[i];
 }
 
+Range range_of(Scan scan, std::size_t i) {
+  const std::size_t begin = scan.section == 0 ? 0 : i - i % scan.section;
+  return {begin, scan.kind == Kind::inclusive ? i + 1 : i};
+}
+
 std::vector<Range> ranges_of(Scan scan, std::size_t n) {
   std::vector<Range> ranges(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t begin = scan.section == 0 ? 0 : i - i % scan.section;
-    ranges[i] = {begin, scan.kind == Kind::inclusive ? i + 1 : i};
-  }
+  for (std::size_t i = 0; i < n; ++i) ranges[i] = range_of(scan, i);
   return ranges;
 }
 

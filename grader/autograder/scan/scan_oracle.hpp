@@ -64,6 +64,8 @@ struct Reference<Affine> {
 struct Range {
   std::size_t begin = 0, end = 0;
 };
+/// That of element i.
+Range range_of(Scan scan, std::size_t i);
 /// The ranges that a scan of n elements sums.
 std::vector<Range> ranges_of(Scan scan, std::size_t n);
 

@@ -54,7 +54,7 @@ class ScanTask : public Task<T> {
   std::optional<Mistake> mistake(std::span<const T> x, const Outputs<T>& outputs) const override {
     const std::vector<T>& y = outputs.y;
     const Reference<T> reference = reference_of<T>(x, scan_);
-    const Comparison comparison = compare<T>(y, reference);
+    const Comparison comparison = outputs.provenance ? compare_sums(outputs) : compare<T>(y, reference);
     if (comparison.ok()) return std::nullopt;
 
     const std::size_t first = comparison.first;
@@ -68,10 +68,46 @@ class ScanTask : public Task<T> {
     cause.details.push_back(wrong_text(comparison.wrong, x.size(), comparison.last));
     const std::string tolerance = is_unwritten(y[first]) ? std::string() : tolerance_text(reference, first);
     if (!tolerance.empty()) cause.details.push_back(tolerance);
+    if (outputs.provenance) explain_by_sums(cause, outputs, first);
     return Mistake{std::move(cause), fingerprint_of(y, reference)};
   }
 
  private:
+  /// The elements that output i has to be the sum of.
+  ElementRange interval(std::size_t i) const {
+    const Range range = range_of(scan_, i);
+    return {static_cast<std::uint32_t>(range.begin), static_cast<std::uint32_t>(range.end)};
+  }
+
+  Comparison compare_sums(const Outputs<T>& outputs) const {
+    Comparison comparison;
+    for (std::size_t i = 0; i < outputs.names.size(); ++i) {
+      const ElementRange expected = interval(i);
+      const std::optional<ElementRange>& is = outputs.intervals[i];
+      const bool is_right = is && (*is == expected || (is->first == is->last && expected.first == expected.last));
+      if (!is_right) comparison.add(i);
+    }
+    return comparison;
+  }
+
+  /// What is seen of the sums is more than what may be concluded from values.
+  void explain_by_sums(Cause& cause, const Outputs<T>& outputs, std::size_t first) const {
+    const ElementName name = outputs.names[first];
+    cause.actual = fmt::format("y[{}] = {}", first, outputs.provenance->text(name));
+    cause.expected = Provenance::text(interval(first));
+    if (is_unwritten(outputs.y[first])) return;
+    const SumMistake mistake = outputs.provenance->explain(name, interval(first), fmt::format("y[{}]", first));
+    if (cause.id == "wrong.other")
+      replace_explanation(cause, "wrong.other", mistake.text);
+    else
+      cause.details.push_back(mistake.text);
+    if (!mistake.where || mistake.where->line == 0) return;
+    Where& where = cause.where ? *cause.where : cause.where.emplace();
+    where.file = mistake.where->file;
+    where.line = mistake.where->line;
+    cause.details.push_back(fmt::format("{}:{} {}", where.file, where.line, first_wrong_addition));
+  }
+
   const Plan& plan_;
   Scan scan_;
 };

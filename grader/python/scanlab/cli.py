@@ -499,6 +499,15 @@ def run(
             help="look for mistakes beside what the program prints: races, memory that nobody wrote … (exit code 4)",
         ),
     ] = False,
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove",
+            help="run all that PTX's memory model allows of launches whose blocks talk to each other: "
+            "does each print the same? (exit code 4: no, 3: not all could be run)",
+        ),
+    ] = False,
+    trail: Annotated[str | None, typer.Option(metavar="TEXT", help="run as --prove has printed it, again")] = None,
     profile: Annotated[ProfileName, typer.Option(help="the device to imitate")] = ProfileName.small,
     include: Annotated[list[Path] | None, typer.Option("-I", metavar="DIR", help="look for headers there")] = None,
     nvcc_flag: Annotated[list[str] | None, typer.Option(metavar="FLAG", help="pass on to nvcc")] = None,
@@ -511,6 +520,10 @@ def run(
     from scanlab.judging.compile import CompileError, build_program, read_source
     from scanlab.judging.toolchain import product
 
+    if prove and (check or counters or trail):
+        raise errors.UsageError("--prove runs many executions: without --check, --counters and --trail")
+    if (prove or trail) and device is not DeviceName.vgpu:
+        raise errors.UsageError("--prove and --trail: on the virtual GPU only")
     for path in files:
         read_source(path)
     flags = [flag for folder in include or [] for flag in ("-I", str(folder.absolute()))] + list(nvcc_flag or [])
@@ -521,9 +534,11 @@ def run(
         raise typer.Exit(errors.FAILED) from error
     program = [str(built), *_program_arguments]
     if device is DeviceName.vgpu:
-        options = ["--schedule", schedule.value, "--seed", str(seed), "--profile", profile.value]
+        order = f"trail:{trail.removeprefix('trail:')}" if trail else schedule.value
+        options = ["--schedule", order, "--seed", str(seed), "--profile", profile.value]
         options += ["--counters"] if counters else []
         options += ["--check"] if check else []
+        options += ["--prove"] if prove else []
         program = [str(product("grader/vgpu/server/vgpu-run")), *options, "--", *program]
     sys.stdout.flush()
     os.execv(program[0], program)

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 Device = Literal["vgpu", "gpu"]
 Profile = Literal["small", "h200"]
-Schedule = Literal["lockstep", "in_order", "reversed", "random"]
+Schedule = Literal["lockstep", "in_order", "reversed", "random", "weak"]
 Element = Literal["float", "affine"]
 Operation = Literal["inclusive", "exclusive", "compact", "split"]
 CheckKind = Literal["correctness", "count", "timing"]
@@ -39,6 +39,9 @@ Counter = Literal[
     "busiest_block",
     "chained_waits",
     "host_copies",
+    "useful_additions",
+    "wasted_additions",
+    "span",
 ]
 
 LISTS = {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "vgpu/checks/finding_order.hpp"
+#include "vgpu/checks/global/carried_counters.hpp"
 #include "vgpu/checks/global/global_races.hpp"
 #include "vgpu/checks/shared/divergent_barriers.hpp"
 #include "vgpu/checks/shared/shared_races.hpp"
@@ -20,6 +21,9 @@ CheckSuite::CheckSuite(Device& device) : device_(device) {
   auto uninitialised = std::make_unique<Uninitialised>(device.memory());
   uninitialised_ = uninitialised.get();
   checks_.push_back(std::move(uninitialised));
+  auto counters = std::make_unique<CarriedCounters>(device.memory());
+  counters_ = counters.get();
+  checks_.push_back(std::move(counters));
   for (const auto& check : checks_) device_.attach(check.get());
 }
 
@@ -31,6 +35,10 @@ CheckSuite::~CheckSuite() {
 void CheckSuite::reset() {
   for (const auto& check : checks_) check->reset();
   streams_->reset();
+}
+
+void CheckSuite::explain(Fault& fault) const {
+  counters_->explain(fault);
 }
 
 bool CheckSuite::Findings::has_mistake() const {

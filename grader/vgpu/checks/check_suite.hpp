@@ -13,6 +13,7 @@
 
 namespace scanlab::vgpu {
 
+class CarriedCounters;
 class Uninitialised;
 
 class CheckSuite {
@@ -25,6 +26,8 @@ class CheckSuite {
 
   void reset();
   Uninitialised& uninitialised() { return *uninitialised_; }
+  /// Adds what the checks know of the cause of a fault of the latest launch.
+  void explain(Fault& fault) const;
   /// To be notified of the streams in which the work is.
   WorkListener* work() { return &*streams_; }
   /// See StreamRaces::left_out.
@@ -42,6 +45,7 @@ class CheckSuite {
   Device& device_;
   std::vector<std::unique_ptr<Check>> checks_;
   Uninitialised* uninitialised_ = nullptr;  ///< one of them
+  CarriedCounters* counters_ = nullptr;     ///< another
   std::optional<StreamRaces> streams_;
 };
 

@@ -10,13 +10,15 @@ namespace scanlab::vgpu {
 
 /// What an access does, and how much it promises to others that touch the same bytes.
 struct How {
-  enum class Kind : std::uint8_t { read, write, atomic, copy } kind = Kind::read;
+  /// `idle`: an atomic that leaves the value as it is, and races as a strong read does.
+  enum class Kind : std::uint8_t { read, write, atomic, copy, idle } kind = Kind::read;
   /// Strong accesses do not race with each other (PTX: "morally strong"): atomics, loads and stores that are relaxed,
   /// acquire or release, and volatile ones, which PTX takes for relaxed. But a volatile write by a thread that has
   /// executed no fence is hardly meant to synchronise, and races with everything.
   enum class Strength : std::uint8_t { weak, unfenced, strong } strength = Strength::weak;
 
-  bool writes() const { return kind != Kind::read; }
+  bool writes() const { return kind != Kind::read && kind != Kind::idle; }
+  bool is_plain_read() const { return kind == Kind::read && strength == Strength::weak; }
   bool operator==(const How&) const = default;
 };
 

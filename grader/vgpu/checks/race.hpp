@@ -5,6 +5,7 @@
 #include <string>
 
 #include "vgpu/checks/footprint.hpp"
+#include "vgpu/checks/open_reads.hpp"
 
 namespace scanlab::vgpu {
 
@@ -30,6 +31,8 @@ const char* name_of(How::Kind kind);
 const char* may_happen(Hazard hazard);
 /// What it means for two threads of a block.
 std::string advice_in_block(Hazard hazard);
+/// … for a plain read beside an atomic.
+std::string advice_on_read(ReadUse use, bool is_in_block, Hazard hazard);
 /// … for two lanes of one store.
 inline constexpr const char* advice_on_one_store = "one store by both: which of their values remains is left open";
 

@@ -224,6 +224,7 @@ std::int32_t Requests::launch(const Request& request, std::span<const std::byte>
   if (parameters.size() != kernels_.at(request.id).attributes.parameter_bytes)
     throw ProtocolError("a launch whose parameters have the wrong size");
   launch.parameters = parameters;
+  if (options_.before_launch) options_.before_launch(launch);
   LaunchResult result = device_.launch(launch);
   const bool unsupported = result.fault && result.fault->kind == Fault::Kind::unsupported;
   if (result.status != LaunchResult::Status::ok && (result.status != LaunchResult::Status::fault || unsupported))

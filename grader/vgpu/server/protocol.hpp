@@ -75,6 +75,7 @@ inline constexpr std::uint32_t flag_cooperative = 4;  ///< cooperative launch
 inline constexpr std::uint32_t flag_host_waits = 8, flag_host_has_waited = 16;
 inline constexpr std::uint32_t flag_stream_ordered = 32;  ///< of allocate and release: cudaMallocAsync, cudaFreeAsync
 inline constexpr std::uint32_t flag_by_async = 64;        ///< of copies and sets: by the call whose name ends so
+inline constexpr std::uint32_t flag_alone = 128;          ///< the program has one thread, which waits for the reply
 /// Bits of Request::stream; below them its number: 0 is the legacy default stream.
 inline constexpr std::uint64_t stream_non_blocking = std::uint64_t{1} << 63, stream_per_thread = std::uint64_t{1} << 62;
 /// Bits of Reply::flags.

@@ -25,17 +25,21 @@ using wire::Reply;
 using wire::Request;
 
 struct Session::Impl {
-  Impl(vgpu::Device& device, int fd_, SessionOptions options) : fd(fd_), requests(device, std::move(options)) {
+  Impl(vgpu::Device& device_, int fd_, SessionOptions options)
+      : device(device_), fd(fd_), requests(device_, std::move(options)) {
+    device.host_waits = [this] { return program_waits(); };
     wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake < 0) throw std::system_error(errno, std::generic_category(), "cannot make an eventfd");
     (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
   }
 
   ~Impl() {
+    device.host_waits = nullptr;
     close(wake);
     close(fd);
   }
 
+  vgpu::Device& device;
   int fd;
 
   // --- what touches the device; under `mutex` ---
@@ -91,6 +95,25 @@ struct Session::Impl {
     }
   }
 
+  /// Does the program's only thread wait for a reply? For the serving thread, while it carries out a request.
+  bool program_waits() {
+    if (input_begin > 0 && input_end == input.size()) {
+      std::memmove(input.data(), input.data() + input_begin, input_end - input_begin);
+      input_end -= std::exchange(input_begin, 0);
+    }
+    const ssize_t got = recv(fd, input.data() + input_end, input.size() - input_end, MSG_DONTWAIT);
+    if (got > 0) input_end += static_cast<std::size_t>(got);
+    for (std::size_t at = input_begin; input_end - at >= sizeof(Request);) {
+      Request request;
+      std::memcpy(&request, input.data() + at, sizeof request);
+      if (request.magic != wire::magic) return false;
+      if (request.flags & wire::flag_alone) return true;
+      if (input_end - at - sizeof request < request.payload_bytes) return false;
+      at += sizeof request + request.payload_bytes;
+    }
+    return false;
+  }
+
   bool receive(void* to, std::size_t bytes) {
     std::byte* at = static_cast<std::byte*>(to);
     while (bytes > 0) {
@@ -133,13 +156,16 @@ struct Session::Impl {
     if (request.payload_bytes > requests.payload_limit(request.op)) throw ProtocolError("a payload that is too long");
     if (!receive_payload(payload, request.payload_bytes)) return false;
     Answer answer;
+    // A request for quiet where a reply is due gets the reply all the same.
+    const bool is_quiet = (request.flags & wire::flag_quiet) && wire::may_be_quiet(request.op);
     {
       const std::lock_guard hold(mutex);
+      const bool had_output = requests.unread_output_bytes() > 0;
       requests.answer(request, payload, answer);
       requests.staging().count_request();
+      if (!is_quiet && !had_output && requests.unread_output_bytes() == 0) requests.report_reply();
     }
-    // A request for quiet where a reply is due gets the reply all the same.
-    return ((request.flags & wire::flag_quiet) && wire::may_be_quiet(request.op)) || send(answer);
+    return is_quiet || send(answer);
   }
 
   void serve() {

@@ -44,6 +44,9 @@ struct SessionOptions {
   std::size_t max_modules = 4096, max_kernels = 65536, max_allocations = 1u << 20, max_events = 1u << 20;
   /// Called in the serving thread, with the session's lock held, when a kernel is stopped or a module cannot be used.
   std::function<void(const vgpu::Fault&)> on_fault;
+  /// Called like on_fault, before a reply for which the program waits, unless output of its kernels is still to be
+  /// shown: all that it has printed before is on its way.
+  std::function<void()> on_reply;
   /// Gets device printf's text at once, in the serving thread, with the session's lock held; the program then never
   /// does.
   std::function<void(std::string_view)> on_output;
@@ -51,6 +54,8 @@ struct SessionOptions {
   /// only: a kernel and the host cannot talk while it runs.
   bool counts_data_flow = false;
   std::uint64_t max_shared_bytes = ~std::uint64_t{0};  ///< of all memory that is shared so at the same time
+  /// Called before each launch that is about to run, in the serving thread, with the session's lock held.
+  std::function<void(const vgpu::LaunchRequest&)> before_launch;
   vgpu::WorkListener* work = nullptr;  ///< is notified of the program's streams, in the serving thread; not owned
 };
 

@@ -27,7 +27,8 @@
 #include "vgpu/checks/cost/line_costs.hpp"
 #include "vgpu/core/run/device.hpp"
 #include "vgpu/core/run/parallel.hpp"
-#include "vgpu/server/protocol.hpp"
+#include "vgpu/server/child.hpp"
+#include "vgpu/server/prove.hpp"
 #include "vgpu/server/session.hpp"
 
 namespace {
@@ -38,24 +39,33 @@ constexpr const char* usage =
     "usage: vgpu-run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
     "Runs a CUDA program that was linked with libcudart_vgpu.a on a virtual GPU.\n"
     "\n"
-    "  --schedule NAME              order of blocks and warps: lockstep (default), in_order, reversed, random\n"
-    "  --seed N                     seed of the random schedule (default 0)\n"
+    "  --schedule NAME              order of blocks and warps: lockstep (default), in_order, reversed, random; weak: "
+    "as\n"
+    "                               random, and volatile and atomic reads may return what PTX's memory model allows\n"
+    "                               besides the latest value\n"
+    "  --seed N                     seed of the schedules random and weak (default 0)\n"
+    "  --stale                      print what was read that was not the latest value on stderr, at the end\n"
     "  --profile NAME               the device: small (default), h200\n"
     "  --counters                   print what the kernels did, and which lines cost most, on stderr, at the end\n"
     "  --check                      look for mistakes in what the kernels do (races …), and print them on\n"
     "                               stderr at the end\n"
+    "  --prove                      explore every execution that PTX's memory model allows of each launch whose "
+    "blocks\n"
+    "                               talk to each other, and run the program with each result; say whether they all\n"
+    "                               print the same, and how to see one that does not: --schedule trail:...\n"
+    "  --prove=outcomes             list the results instead: 16 words where the last pointer parameter points\n"
+    "  --prove-seconds N            as long at most (default 60)\n"
     "  --threads N                  threads of this machine for a launch (default: as many as there are processors);\n"
     "                               they change no result\n"
     "  --parallel-from N            launches that take less than N microseconds stay on one thread (default 1000)\n"
     "  --max-warp-instructions N    stop a launch after so many (default 4000000000)\n"
     "  --help\n"
     "\n"
-    "The exit code is the program's; 128 and the number of the signal that killed it; 2: wrong usage; 3: the kit's "
-    "own\n"
-    "fault; 4: the program ended with 0, but --check has found a mistake.\n";
+    "The exit code is 4 when --check has found a mistake, whatever the program itself ends with; else the program's, "
+    "or\n"
+    "128 and the number of the signal that killed it; 2: wrong usage; 3: the kit's own fault.\n";
 
-/// Exit codes of the kit: 2 for a wrong command line, 3 for the kit's own fault, 4 for findings about a program that
-/// itself ended well.
+/// Exit codes of the kit: 2 for a wrong command line, 3 for the kit's own fault, 4 for mistakes that were found.
 constexpr int exit_usage = 2, exit_kit = 3, exit_findings = 4;
 
 struct Arguments {
@@ -63,7 +73,9 @@ struct Arguments {
   vgpu::DeviceProfile profile = vgpu::small_profile();
   std::uint64_t max_warp_instructions = 4'000'000'000;
   std::uint64_t threads = vgpu::default_threads(), parallel_from_us = 1000;
-  bool counters = false, check = false;
+  bool counters = false, check = false, stale = false;
+  bool prove = false;
+  server::ProveOptions proving;
   char** program = nullptr;
 };
 
@@ -81,17 +93,38 @@ std::uint64_t number(const char* option, std::string_view text) {
 
 /// Throws UsageError, or std::invalid_argument for an unknown name.
 Arguments parse(int argc, char** argv) {
-  static const option options[] = {
-      {"schedule", required_argument, nullptr, 's'}, {"seed", required_argument, nullptr, 'e'},
-      {"profile", required_argument, nullptr, 'p'},  {"counters", no_argument, nullptr, 'c'},
-      {"check", no_argument, nullptr, 'k'},          {"max-warp-instructions", required_argument, nullptr, 'm'},
-      {"threads", required_argument, nullptr, 't'},  {"parallel-from", required_argument, nullptr, 'f'},
-      {"help", no_argument, nullptr, 'h'},           {nullptr, 0, nullptr, 0}};
+  static const option options[] = {{"schedule", required_argument, nullptr, 's'},
+                                   {"seed", required_argument, nullptr, 'e'},
+                                   {"profile", required_argument, nullptr, 'p'},
+                                   {"counters", no_argument, nullptr, 'c'},
+                                   {"check", no_argument, nullptr, 'k'},
+                                   {"stale", no_argument, nullptr, 'a'},
+                                   {"prove", optional_argument, nullptr, 'o'},
+                                   {"prove-seconds", required_argument, nullptr, 'd'},
+                                   {"max-warp-instructions", required_argument, nullptr, 'm'},
+                                   {"threads", required_argument, nullptr, 't'},
+                                   {"parallel-from", required_argument, nullptr, 'f'},
+                                   {"help", no_argument, nullptr, 'h'},
+                                   {nullptr, 0, nullptr, 0}};
   Arguments arguments;
   for (int c; (c = getopt_long(argc, argv, "+h", options, nullptr)) != -1;) {
     switch (c) {
       case 's':
-        arguments.schedule.order = vgpu::order_by_name(optarg);
+        if (const std::string_view name = optarg; name.starts_with("trail:")) {
+          arguments.schedule.order = vgpu::Schedule::Order::weak;
+          arguments.schedule.trail = name.substr(6);
+        } else {
+          arguments.schedule.order = vgpu::order_by_name(name);
+        }
+        break;
+      case 'o':
+        arguments.prove = true;
+        if (optarg && std::string_view(optarg) != "outcomes")
+          throw UsageError(fmt::format("--prove takes nothing, or \"outcomes\", not \"{}\"", optarg));
+        arguments.proving.lists_outcomes = optarg != nullptr;
+        break;
+      case 'd':
+        arguments.proving.limits.seconds = static_cast<double>(number("prove-seconds", optarg));
         break;
       case 'e':
         arguments.schedule.seed = number("seed", optarg);
@@ -104,6 +137,9 @@ Arguments parse(int argc, char** argv) {
         break;
       case 'k':
         arguments.check = true;
+        break;
+      case 'a':
+        arguments.stale = true;
         break;
       case 't':
         arguments.threads = number("threads", optarg);
@@ -125,16 +161,18 @@ Arguments parse(int argc, char** argv) {
     }
   }
   if (optind == argc) throw UsageError("no program to run");
+  if (arguments.prove && (arguments.check || arguments.counters || !arguments.schedule.trail.empty()))
+    throw UsageError("--prove goes without --check, --counters and trails");
   arguments.program = argv + optind;
   return arguments;
 }
 
 volatile sig_atomic_t child_pid = 0;
-volatile bool cancelled = false;
+volatile bool cancelled = false, was_stopped = false;
 
 /// A terminal's Ctrl-C reaches the program by itself; a signal sent to this process alone is passed on.
 void forward(int signal, siginfo_t* info, void*) {
-  cancelled = true;
+  cancelled = was_stopped = true;
   if (info->si_code <= 0 && child_pid > 0) kill(static_cast<pid_t>(child_pid), signal);
 }
 
@@ -144,27 +182,6 @@ void forward_signals() {
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaction(signal, &action, nullptr);
-}
-
-/// Starts the program with its end of the socket; its id. A failing exec is reported through `exec_error`.
-pid_t start(char** program, int program_fd, int* exec_error) {
-  int report[2];
-  if (pipe2(report, O_CLOEXEC) != 0) throw std::runtime_error(fmt::format("pipe: {}", std::strerror(errno)));
-  const pid_t pid = fork();
-  if (pid < 0) throw std::runtime_error(fmt::format("fork: {}", std::strerror(errno)));
-  if (pid == 0) {
-    // The program's end survives exec under the number that the variable names.
-    const int fd = dup(program_fd);
-    setenv(server::wire::fd_variable, std::to_string(fd).c_str(), 1);
-    execvp(program[0], program);
-    const int code = errno;
-    (void)!write(report[1], &code, sizeof code);
-    _exit(127);
-  }
-  close(report[1]);
-  if (read(report[0], exec_error, sizeof *exec_error) != static_cast<ssize_t>(sizeof *exec_error)) *exec_error = 0;
-  close(report[0]);
-  return pid;
 }
 
 const char* explain(int signal) {
@@ -287,6 +304,14 @@ void print_findings(const vgpu::CheckSuite::Findings& findings) {
 }
 
 int run(const Arguments& arguments) {
+  if (arguments.prove) {
+    server::ProveOptions options = arguments.proving;
+    options.profile = arguments.profile;
+    options.schedule = arguments.schedule;
+    options.max_warp_instructions = arguments.max_warp_instructions;
+    options.cancel = &cancelled;
+    return server::prove(arguments.program, options);
+  }
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     throw std::runtime_error(fmt::format("socketpair: {}", std::strerror(errno)));
@@ -308,16 +333,24 @@ int run(const Arguments& arguments) {
 
   bool has_fault = false;  // that stopped a kernel: a refused launch may be what the program wants to see
   server::SessionOptions options;
-  options.on_fault = [&has_fault](const vgpu::Fault& fault) {
+  // Held back until the program has shown what it had printed before.
+  std::string reports;
+  options.on_fault = [&](const vgpu::Fault& fault) {
     has_fault |= fault.kind != vgpu::Fault::Kind::refused;
-    if (!cancelled) fmt::print(stderr, "{}\n", with_short_paths(fault.text()));
+    if (cancelled) return;
+    vgpu::Fault explained = fault;
+    if (checks) checks->explain(explained);
+    reports += with_short_paths(explained.text()) + "\n";
+  };
+  options.on_reply = [&reports] {
+    if (!reports.empty()) fmt::print(stderr, "{}", std::exchange(reports, {}));
   };
   if (checks) options.work = checks->work();
   server::Session session(device, ends[0], std::move(options));
 
   forward_signals();
   int exec_error = 0;
-  const pid_t pid = start(arguments.program, ends[1], &exec_error);
+  const pid_t pid = server::start(arguments.program, ends[1], &exec_error);
   child_pid = pid;
   close(ends[1]);
   if (exec_error != 0) {
@@ -339,6 +372,7 @@ int run(const Arguments& arguments) {
   });
   session.serve();
   reaper.join();
+  fmt::print(stderr, "{}", reports);
 
   if (const std::string problem = session.closed_because(); !problem.empty())
     fmt::print(stderr, "vgpu-run: connection closed: {}\n", problem);
@@ -356,6 +390,8 @@ int run(const Arguments& arguments) {
     device.detach(&line_costs);
     device.detach(&counters);
   }
+  if (arguments.stale)
+    for (const vgpu::StaleRead& read : device.stale_reads()) fmt::print(stderr, "{}\n", with_short_paths(read.text()));
   vgpu::CheckSuite::Findings findings;
   if (checks) {
     findings = checks->findings();
@@ -376,13 +412,14 @@ int run(const Arguments& arguments) {
     fmt::print(stderr, "vgpu-run: internal error of the virtual GPU (not of the program): {}\n", problem);
     return exit_kit;
   }
+  const bool is_wrong = checks && (has_fault || findings.has_mistake());
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     fmt::print(stderr, "vgpu-run: {} was killed by signal {} ({})\n", arguments.program[0], signal, explain(signal));
-    return 128 + signal;
+    // Whoever has stopped the program knows that, and not what it would have come to.
+    return is_wrong && !was_stopped ? exit_findings : 128 + signal;
   }
-  const bool is_wrong = checks && (has_fault || findings.has_mistake());
-  return WEXITSTATUS(status) == 0 && is_wrong ? exit_findings : WEXITSTATUS(status);
+  return is_wrong ? exit_findings : WEXITSTATUS(status);
 }
 
 }  // namespace

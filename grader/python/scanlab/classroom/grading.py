@@ -66,7 +66,7 @@ def compile_unit(store: Store, taken_in: Class, unit: Unit, *, is_sandboxed: boo
     What goes wrong here goes wrong again in `grade_unit`, which says so.
     """
     with suppress(KitError, WorkError, UsageError, OSError), _copied(store, taken_in, unit) as submission:
-        for element in plans.elements(submission.lab):
+        for element in plans.runners(submission.lab, taken_in.device):
             build_runner(
                 submission.path,
                 element,

@@ -48,7 +48,14 @@ CACHE_ENTRIES = 768
 YOUNG = 600.0
 """Seconds after its last use in which an entry is not dropped: another process may be about to run it."""
 COMPILE_TIMEOUT = 300.0
-ELEMENT_FLAGS = {"float": (), "affine": ("-DSCANLAB_ELEMENT_AFFINE",)}
+ELEMENT_FLAGS = {
+    "float": (),
+    "affine": ("-DSCANLAB_ELEMENT_AFFINE",),
+    # The same element, by name: what the virtual GPU's grades are of.
+    "provenance": ("-DSCANLAB_ELEMENT_AFFINE", "-DSCANLAB_PROVENANCE"),
+}
+RUNNERS = {"float": "float", "affine": "affine", "provenance": "affine"}
+"""The runner that each is linked with: it knows the size of an element and nothing else of it."""
 DEVICE_FLAGS = {"vgpu": PTX_FLAGS, "gpu": ("-arch=native", "-lineinfo", "-cudart", "static")}
 DEVICE_LINK_FLAGS = {
     # With -cudart none nvcc refuses to link device code; the virtual GPU does without NVIDIA's device runtime.
@@ -260,7 +267,7 @@ def build_runner(
         if device == "gpu":
             read = compile_object(Source(path, ELEMENT_FLAGS[element]), "vgpu", is_sandboxed=is_sandboxed)
         _refuse_ready_made(path, read, forbidden)
-    return link([made], device, [product(f"grader/runner/librunner_{element}.a")], is_sandboxed=is_sandboxed)
+    return link([made], device, [product(f"grader/runner/librunner_{RUNNERS[element]}.a")], is_sandboxed=is_sandboxed)
 
 
 def _refuse_ready_made(path: Path, made: Path, forbidden: Sequence[str]) -> None:

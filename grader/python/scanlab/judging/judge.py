@@ -127,7 +127,7 @@ def _start_builds(pool: ThreadPoolExecutor, submission: Submission, options: pla
         element: pool.submit(
             build_runner, submission.path, element, options.device, forbidden=forbidden, is_sandboxed=is_sandboxed
         )
-        for element in plans.elements(lab)
+        for element in plans.runners(lab, options.device)
     }
     return _Builds(
         runners,

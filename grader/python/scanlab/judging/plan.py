@@ -180,9 +180,13 @@ def least_seconds(check: Check) -> float:
     return LEAST_AN_ELEMENT * check.range[0] if isinstance(check, CountCheck) else 0.0
 
 
-def elements(lab: Lab) -> list[str]:
-    """Return the elements that the lab's checks need, in the order of first use."""
-    return list(dict.fromkeys(check.element for check in lab.rubric.check))
+def runners(lab: Lab, device: Device) -> list[str]:
+    """Return what a submission is compiled for, for the elements of the lab's checks in the order of first use.
+
+    On the virtual GPU an affine map is kept by its name, so that its provenance is known.
+    """
+    elements = dict.fromkeys(check.element for check in lab.rubric.check)
+    return ["provenance" if device == "vgpu" and element == "affine" else element for element in elements]
 
 
 def timed_elements(lab: Lab, device: Device) -> list[str]:

@@ -52,6 +52,7 @@ def result_lines(result: LabResult, *, checks: bool) -> list[Line]:
     where = f"{result.device}, seed {result.seed}"
     verdict = f"{result.verdict.upper()} {result.lab}: {result.title}, {total} ({where})"
     lines.append((verdict, STYLES.get(result.verdict, "")))
+    lines += _proof_lines(result.checks)
     return lines + (_advice_lines(result) if result.verdict == "pass" else [])
 
 
@@ -141,6 +142,15 @@ def _check_lines(checks: Iterable[CheckResult]) -> list[Line]:
         style = STYLES.get(check.verdict, "") if check.verdict != "pass" else ""
         lines.append((f"  {check.verdict:<12} {got:>7}  {check.title}{measured}", style))
     return lines
+
+
+def _proof_lines(checks: Iterable[CheckResult]) -> list[Line]:
+    """Return what the checks prove, each sentence once, with the checks whose calls prove it."""
+    proved: defaultdict[str, list[str]] = defaultdict(list)
+    for check in checks:
+        if check.proof:
+            proved[check.proof].append(check.name)
+    return [(f"  {', '.join(names)}: {proof}", "") for proof, names in proved.items()]
 
 
 def cause_lines(lab: str, check: CheckResult) -> list[Line]:

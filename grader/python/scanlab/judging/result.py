@@ -173,6 +173,8 @@ class CheckResult(Model):
     seconds: Number | None = LeftOut
     """None where it was left out: how long it took is no part of a grade."""
     output_hash: str | None = None
+    proof: str | None = None
+    """What the calls of a correctness check that passed prove, in one sentence."""
     findings: tuple[Finding, ...] = ()
     findings_total: int = 0
     """With those that were left out."""

@@ -36,7 +36,8 @@ ADVICE = {
     "bounds": "compare each index with the number of elements before it is used",
     "misaligned": "an access must lie at a multiple of its size: look for pointer casts and vector types",
     "race.shared": "no barrier separates them: a GPU may do them in either order",
-    WARP: "both threads are of one warp, whose lanes need not go in step: only __syncwarp() orders them",
+    WARP: "both threads are of one warp, whose lanes need not go in step: only __syncwarp() or __syncthreads() orders "
+    "them",
     "uninitialised": "nothing was written there before: set it first, or make sure that the value goes nowhere",
     "barrier.divergent": "every thread of the block has to reach the same __syncthreads()",
     "launch.failed": "the kernel has not run: look at the grid, the block and the shared memory of this launch",

@@ -5,6 +5,7 @@
 
 #include "vgpu/checks/footprint.hpp"
 #include "vgpu/checks/global/grid_clock.hpp"
+#include "vgpu/checks/open_reads.hpp"
 #include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::vgpu {
@@ -17,8 +18,11 @@ struct GlobalHow {
   bool is_for_block = false;  ///< a strong one whose scope is the block
   bool is_for_host = false;   ///< a strong one whose scope is the whole system: the host may take part
 
-  bool writes() const { return kind != How::Kind::read; }
-  bool reads() const { return kind == How::Kind::read || kind == How::Kind::atomic; }
+  bool is_atomic() const { return kind == How::Kind::atomic || kind == How::Kind::idle; }
+  /// Does it change what others may read?
+  bool writes() const { return kind != How::Kind::read && kind != How::Kind::idle; }
+  bool reads() const { return kind == How::Kind::read || is_atomic(); }
+  bool is_plain_read() const { return kind == How::Kind::read && !is_strong; }
   bool operator==(const GlobalHow&) const = default;
 };
 
@@ -60,18 +64,19 @@ struct GlobalConflict {
   };
   Cause cause = Cause::unordered;
   Side earlier, later;
-  std::uint64_t address = 0;  ///< of the first byte that both touch
-  std::uint32_t bytes = 0;    ///< of the smaller access
-  SeenFlag flag;              ///< for no_fence; else one that was set too early, if any
-  const Block* at = nullptr;  ///< of the engine: for the names of what lies in memory
+  std::uint64_t address = 0;       ///< of the first byte that both touch
+  std::uint32_t bytes = 0;         ///< of the smaller access
+  ReadUse use = ReadUse::unknown;  ///< of a plain read beside an atomic
+  SeenFlag flag;                   ///< for no_fence; else one that was set too early, if any
+  const Memory* memory = nullptr;  ///< for the names of what lies there
 };
 
 class GlobalConflictSink {
  public:
   virtual ~GlobalConflictSink() = default;
   virtual void conflict(const GlobalConflict&) = 0;
-  /// A thread has read a word by that line, and then applied an atomic to it: a look in advance, which decides nothing.
-  virtual void looked_ahead(std::uint32_t line) = 0;
+  /// What a thread has read by that line was only a guess, which a compare-and-swap has checked (open_reads.hpp).
+  virtual void guessed(std::uint32_t line) = 0;
 };
 
 }  // namespace scanlab::vgpu

@@ -4,6 +4,7 @@
 
 #include "vgpu/checks/global/global_shadow.hpp"
 #include "vgpu/core/memory/stored.hpp"
+#include "vgpu/core/run/grid.hpp"
 
 namespace scanlab::vgpu {
 namespace {
@@ -71,50 +72,104 @@ void GlobalShadow::compare_lanes(const Access& a, const PastAccess& past) {
     c.later = {past.line, past.block, past.warp * warp_size + places[k].second, past.how};
     c.address = places[k].first;
     c.bytes = a.bytes;
-    c.at = a.block;
+    c.memory = a.block ? a.block->grid->memory : nullptr;
     return sink_.conflict(c);
   }
 }
 
+/// Of the lanes that apply an atomic to the word: those for which it is a compare-and-swap that expects what they have
+/// read there.
+Mask GlobalShadow::guesses(const Access& a, const Piece& piece, const PastAccess& past) const {
+  Mask guesses = 0;
+  const std::uint32_t now = word_now(a, piece.word);
+  for_each_lane_of(piece.lanes, [&](unsigned lane) {
+    const std::optional<LaneValue> expected = value_expected(a, lane);
+    if (!expected) return;
+    const std::uint32_t read = open_.value_read(past.block, past.warp * warp_size + lane, piece.word, now);
+    if (expects(*expected, a.at(lane), a.bytes, piece.word, read)) guesses |= Mask{1} << lane;
+  });
+  return guesses;
+}
+
 void GlobalShadow::compare(const Access& a, const Piece& piece, const PastAccess& past, const BlockView& block) {
+  const auto decided = [&](const GlobalConflict& c, unsigned thread) { report(c, thread); };
+  Mask guessed = 0;
+  if (past.how.is_atomic()) {
+    guessed = guesses(a, piece, past);
+    open_.decide(past.block, past.warp, piece.lanes, guessed, piece.word, decided);
+  }
   const Cell& cell = cell_at(piece.word);
   for (std::uint32_t n = cell.first; n != none; n = nodes_[n].next) {
-    const Node& node = nodes_[n];
+    Node& node = nodes_[n];
     if (!(node.bytes & piece.bytes)) continue;
-    if (past.how.kind == How::Kind::atomic && node.past.how.kind == How::Kind::read && !node.past.how.is_strong &&
-        node.past.block == past.block && node.past.warp == past.warp && (node.past.lanes & piece.lanes))
-      sink_.looked_ahead(node.past.line);
+    if (past.how.is_atomic() && node.past.how.is_plain_read() && node.past.block == past.block &&
+        node.past.warp == past.warp) {
+      const Mask decided_now = node.past.lanes & piece.lanes & ~(node.guessed | node.looked);
+      node.guessed |= decided_now & guessed;
+      node.looked |= decided_now & ~guessed;
+      if (decided_now & guessed) sink_.guessed(node.past.line);
+    }
     if (!can_race(node.past, past)) continue;
-    for (Mask m = piece.lanes; m; m &= m - 1)
-      if (compare_with(cell, node, a, piece, static_cast<unsigned>(std::countr_zero(m)), past, block)) break;
+    // What a plain read was for is seen later, for each lane.
+    const bool reads_then_changes = node.past.how.is_plain_read() && past.how.is_atomic(),
+               changes_then_reads = past.how.is_plain_read() && node.past.how.is_atomic();
+    PlainRead read;
+    std::optional<GlobalConflict> first;
+    for (Mask m = piece.lanes; m; m &= m - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(m));
+      std::optional<Meeting> met = compare_with(cell, node, a, piece, lane, past, block);
+      if (!met) continue;
+      if (!reads_then_changes && !changes_then_reads) {
+        sink_.conflict(met->conflict);
+        break;
+      }
+      if (!first) first = met->conflict;
+      read.lanes |= reads_then_changes ? met->earlier : Mask{1} << lane;
+    }
+    if (!first) continue;
+    if (const Mask looked = reads_then_changes ? read.lanes & node.looked : 0) {
+      first->use = ReadUse::look;
+      report(*first, node.past.warp * warp_size + static_cast<unsigned>(std::countr_zero(looked)));
+      if (!(read.lanes &= ~looked)) continue;
+    }
+    const PastAccess& of = reads_then_changes ? node.past : past;
+    read.block = of.block;
+    read.warp = of.warp;
+    read.order = of.order;
+    read.word = piece.word;
+    read.value = word_now(a, piece.word);
+    open_.add(read, *first, decided);
   }
 }
 
-/// True when it has been found.
-bool GlobalShadow::compare_with(const Cell& cell, const Node& node, const Access& a, const Piece& piece, unsigned lane,
-                                const PastAccess& past, const BlockView& block) {
+/// What races, of one lane and an earlier access.
+std::optional<GlobalShadow::Meeting> GlobalShadow::compare_with(const Cell& cell, const Node& node, const Access& a,
+                                                                const Piece& piece, unsigned lane,
+                                                                const PastAccess& past, const BlockView& block) const {
   using Cause = GlobalConflict::Cause;
   const unsigned thread = past.warp * warp_size + lane;
   const PastAccess& then = node.past;
-  Mask racing = block.unordered(then.block, then.warp, then.lanes, then.when, thread);
+  Mask racing = block.unordered(then.block, then.warp, then.lanes & ~node.guessed, then.when, thread);
   GlobalConflict c;
   if (racing) {
     const auto first = static_cast<unsigned>(std::countr_zero(racing));
-    if (comes_after_in_word(cell, node, piece, thread, past, block)) return false;
-    if (is_harmless(cell, node, then.warp * warp_size + first, a, piece, lane, past)) return false;
+    if (comes_after_in_word(cell, node, piece, thread, past, block)) return {};
+    if (is_harmless(cell, node, then.warp * warp_size + first, a, piece, lane, past)) return {};
     const OfBlock* const known = then.block == past.block ? nullptr : block.knowledge_of(thread).known.of(then.block);
-    if (known && known->lacks_fence(then.warp, racing, then.when, then.order)) {
+    // Of two strong accesses it is the scope that is too small.
+    const bool are_strong = then.how.is_strong && past.how.is_strong;
+    if (known && !are_strong && known->lacks_fence(then.warp, racing, then.when, then.order)) {
       // What has been read before a flag is set cannot change any more: single-pass algorithms work in place that way.
-      if (!then.how.writes()) return false;
+      if (!then.how.writes()) return {};
       c.cause = Cause::no_fence;
       c.flag = known->flag;
     } else if (known && known->flag.when && known->flag.set_by == then.warp * warp_size + first) {
       c.flag = known->flag;
     }
   } else {
-    if (then.block == past.block || past.how.writes() || past.how.is_strong || then.how.is_strong) return false;
+    if (then.block == past.block || past.how.is_strong || then.how.is_strong) return {};
     racing = block.knowledge_of(thread).settled.unknown(then.block, then.warp, then.lanes, then.when);
-    if (!racing) return false;
+    if (!racing) return {};
     c.cause = Cause::reader_fence;
   }
   const auto common = static_cast<unsigned>(node.bytes & piece.bytes);
@@ -123,9 +178,22 @@ bool GlobalShadow::compare_with(const Cell& cell, const Node& node, const Access
   c.later = {past.line, past.block, thread, past.how};
   c.address = piece.word + static_cast<unsigned>(std::countr_zero(common));
   c.bytes = std::min(then.bytes, past.bytes);
-  c.at = a.block;
+  c.memory = a.block ? a.block->grid->memory : nullptr;
+  return Meeting{c, racing};
+}
+
+void GlobalShadow::end_block(std::uint64_t block) {
+  if (!open_.is_empty()) open_.end_block(block, [&](const GlobalConflict& c, unsigned thread) { report(c, thread); });
+}
+
+void GlobalShadow::end_launch() {
+  open_.end([&](const GlobalConflict& c, unsigned thread) { report(c, thread); });
+}
+
+/// A plain read by `thread`, and an atomic.
+void GlobalShadow::report(GlobalConflict c, unsigned thread) {
+  (c.earlier.how.is_plain_read() ? c.earlier : c.later).thread = thread;
   sink_.conflict(c);
-  return true;
 }
 
 /// As on shared memory (block_races.cpp): threads that write the same value do not harm each other, nor what they read
@@ -134,9 +202,11 @@ bool GlobalShadow::is_harmless(const Cell& cell, const Node& node, unsigned thre
                                unsigned lane, const PastAccess& past) const {
   const auto common = static_cast<std::uint8_t>(node.bytes & piece.bytes);
   if (!past.how.writes())
-    return has_touched(cell, common, node.past.how.kind, node.past.line, past.block, past.warp * warp_size + lane);
+    return has_touched(cell, piece.word, common, node.past.how.kind, node.past.line, past.block,
+                       past.warp * warp_size + lane);
   if (past.how.kind != How::Kind::write || past.how.is_strong) return false;
-  if (!node.past.how.writes() && !has_touched(cell, common, past.how.kind, past.line, node.past.block, thread))
+  if (!node.past.how.writes() &&
+      !has_touched(cell, piece.word, common, past.how.kind, past.line, node.past.block, thread))
     return false;
   const std::uint64_t from = piece.word + static_cast<unsigned>(std::countr_zero(common)) - a.at(lane);
   const auto count = static_cast<unsigned>(std::bit_width(common)) - static_cast<unsigned>(std::countr_zero(common));
@@ -159,15 +229,18 @@ bool GlobalShadow::comes_after_in_word(const Cell& cell, const Node& node, const
 }
 
 /// Has that thread done so to the word, by the line?
-bool GlobalShadow::has_touched(const Cell& cell, std::uint8_t bytes, How::Kind kind, std::uint32_t line,
-                               std::uint32_t block, unsigned thread) const {
+bool GlobalShadow::has_touched(const Cell& cell, std::uint64_t word, std::uint8_t bytes, How::Kind kind,
+                               std::uint32_t line, std::uint32_t block, unsigned thread) const {
   for (std::uint32_t n = cell.first; n != none; n = nodes_[n].next) {
     const Node& node = nodes_[n];
     if (node.past.line == line && node.past.how.kind == kind && (node.bytes & bytes) == bytes &&
         node.past.block == block && node.past.warp == thread / warp_size && (node.past.lanes >> thread % warp_size & 1))
       return true;
   }
-  return false;
+  if (kind != How::Kind::write || writers_.empty()) return false;
+  const auto left = writers_.find({word, line, block});
+  return left != writers_.end() && (left->second.bytes & bytes) == bytes &&
+         (left->second.lanes[thread / warp_size] >> thread % warp_size & 1);
 }
 
 /// The lanes read the word: what its last write makes visible they know from here on.
@@ -188,7 +261,7 @@ void GlobalShadow::see_last_write(const Piece& piece, const PastAccess& past, Bl
     if (is_own || !(node.is_by_one || (then.how.is_strong && then.how.kind == How::Kind::write))) return;
     // Of plain accesses only one that is read again and again is a flag.
     if (!then.how.is_strong && !past.how.is_strong &&
-        !has_touched(cell, piece.bytes, How::Kind::read, past.line, past.block, thread))
+        !has_touched(cell, piece.word, piece.bytes, How::Kind::read, past.line, past.block, thread))
       return;
     SeenFlag flag;
     flag.when = then.when;
@@ -198,7 +271,8 @@ void GlobalShadow::see_last_write(const Piece& piece, const PastAccess& past, Bl
     flag.seen_line = past.line;
     flag.seen_by = thread;
     flag.seen_in = past.block;
-    flag.has_block_fence = node.after_block_fence || !is_in_scope;
+    flag.has_block_fence = node.after_block_fence;
+    flag.has_block_scope = !is_in_scope;
     block.see(thread, then.block, flag);
   });
 }
@@ -215,15 +289,24 @@ void GlobalShadow::keep(const Piece& piece, const PastAccess& past, const GridCl
       continue;
     // Whatever races with what its own thread did before races with this too.
     if (then.block == past.block && then.warp == past.warp &&
-        ((then.when == past.when && !past.how.writes()) || (then.lanes & ~piece.lanes) == 0)) {
+        ((then.when == past.when && (!past.how.writes() || then.order == past.order)) ||
+         (then.lanes & ~piece.lanes) == 0)) {
       to = n;
       break;
     }
     ++alike;
     if (n != cell.last_write && (oldest == none || then.order < nodes_[oldest].past.order)) oldest = n;
   }
-  const Mask lanes = to == none ? 0 : nodes_[to].past.when == past.when ? nodes_[to].past.lanes : 0;
+  const bool is_added = to != none && nodes_[to].past.when == past.when;
+  const Mask lanes = is_added ? nodes_[to].past.lanes : 0, guessed = is_added ? nodes_[to].guessed : 0,
+             looked = is_added ? nodes_[to].looked : 0;
   if (to == none && alike >= (past.how.writes() ? most_alike_writes : most_alike_reads)) to = oldest;
+  if (to != none && to == oldest && past.how.kind == How::Kind::write && !past.how.is_strong) {
+    const Node& left = nodes_[to];
+    WritersOf& writers = writers_[{piece.word, left.past.line, left.past.block}];
+    writers.lanes[left.past.warp] |= left.past.lanes;
+    writers.bytes |= left.bytes;
+  }
   if (to == none) {
     to = static_cast<std::uint32_t>(nodes_.size());
     nodes_.emplace_back().next = cell.first;
@@ -234,6 +317,8 @@ void GlobalShadow::keep(const Piece& piece, const PastAccess& past, const GridCl
   node.past.lanes = piece.lanes | lanes;
   node.bytes = piece.bytes;
   node.is_by_one = is_by_one;
+  node.guessed = guessed & ~piece.lanes;
+  node.looked = looked & ~piece.lanes;
   node.after_block_fence = after_block_fence;
   node.visible = visible;
   if (past.how.writes()) cell.last_write = to;

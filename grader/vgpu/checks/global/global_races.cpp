@@ -7,6 +7,7 @@
 
 #include "vgpu/checks/race.hpp"
 #include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/memory/stored.hpp"
 #include "vgpu/core/run/grid.hpp"
 #include "vgpu/core/run/report.hpp"
 
@@ -23,7 +24,7 @@ bool is_of_toolkit(const ptx::Module& module, std::uint32_t line) {
 }
 
 const Allocation* allocation_at(const GlobalConflict& c) {
-  return c.at ? c.at->grid->memory->find(c.address, 1) : nullptr;
+  return c.memory ? c.memory->find(c.address, 1) : nullptr;
 }
 
 Hazard hazard_of(const GlobalConflict& c) {
@@ -43,15 +44,17 @@ std::string advice_on_race(const GlobalConflict& c) {
   if (c.cause == GlobalConflict::Cause::lanes_of_one) return advice_on_one_store;
   if (c.earlier.how.is_strong && c.later.how.is_strong)
     return "an atomic with the scope of a block is atomic only for the threads of its block: use the form without "
-           "_block";
+           "_block "
+           "(cuda::thread_scope_device)";
   if (c.earlier.how.is_strong || c.later.how.is_strong) {
     const GlobalHow plain = c.earlier.how.is_strong ? c.later.how : c.earlier.how;
     if (plain.writes())
       return "one of them is atomic or volatile, the other is a plain write, and nothing orders them: either may come "
              "first; write the first value before the launch (cudaMemset), or make both atomic";
-    return "one of them is atomic or volatile, the other is a plain read, which the compiler may move in front of a "
-           "loop: "
-           "make it volatile or atomic (cuda::atomic_ref)";
+    if (c.earlier.how.is_atomic() || c.later.how.is_atomic())
+      return advice_on_read(c.use, c.earlier.block == c.later.block, hazard_of(c));
+    return "one of them is volatile or relaxed, the other is a plain read, which the compiler may move in front of a "
+           "loop: make it volatile or atomic (cuda::atomic_ref)";
   }
   const Hazard hazard = hazard_of(c);
   if (c.earlier.block == c.later.block) return advice_in_block(hazard);
@@ -71,11 +74,12 @@ void GlobalRaces::kernel_begin(const KernelInfo& kernel) {
   levels_ = GridClock::levels_for(kernel.grid.count());
   shadow_.begin_launch(kernel.fast_paths.row_shadow);
   found_.clear();
-  looks_.clear();
+  guesses_.clear();
   has_fence_ = has_fence_for_host_ = false;
 }
 
 void GlobalRaces::kernel_end() {
+  shadow_.end_launch();
   for (const auto& [key, found] : found_)
     if (!is_accepted(found.example)) findings_.add(describe(key, found));
   found_.clear();
@@ -87,6 +91,10 @@ void GlobalRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
   if (blocks_.size() <= slot) blocks_.resize(slot + 1);
   if (!blocks_[slot]) blocks_[slot] = std::make_unique<BlockView>();
   blocks_[slot]->begin(block, static_cast<unsigned>(kernel_->block.count()), levels_);
+}
+
+void GlobalRaces::block_end(std::uint64_t block, std::uint32_t) {
+  shadow_.end_block(block);
 }
 
 void GlobalRaces::loads(const AccessRun& run) {
@@ -103,7 +111,16 @@ void GlobalRaces::stores(const AccessRun& run) {
 }
 
 void GlobalRaces::atomic(const Access& a) {
-  if (is_global(a)) return touch({a, 1, 0}, How::Kind::atomic);
+  if (is_global(a)) {
+    const Mask changing = lanes_that_change(a);
+    for (const auto& [lanes, kind] : {std::pair{a.mask & ~changing, How::Kind::idle}, {changing, How::Kind::atomic}}) {
+      if (!lanes) continue;
+      Access part = a;
+      part.mask = lanes;
+      touch({part, 1, 0}, kind);
+    }
+    return;
+  }
   block_of(a.actor).strong_access(a, BlockSync::Effect::updates);
 }
 
@@ -113,7 +130,7 @@ void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
   BlockView& block = block_of(a.actor);
   GlobalHow how;
   how.kind = kind;
-  how.is_strong = kind == How::Kind::atomic || a.order != Access::Order::weak;
+  how.is_strong = how.is_atomic() || a.order != Access::Order::weak;
   how.is_for_block = how.is_strong && a.scope == Access::Scope::block;
   how.is_for_host = how.is_strong && (a.scope == Access::Scope::system || a.order == Access::Order::volatile_);
   has_fence_ |= !how.is_for_block && a.order >= Access::Order::acquire;
@@ -123,7 +140,7 @@ void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
   shadow_.access(run, how, block);
   if (!how.is_strong) return;
   for (unsigned k = 0; k < run.count; ++k)
-    block.strong_access(run.of(k), kind == How::Kind::atomic ? updates : kind == How::Kind::write ? writes : reads);
+    block.strong_access(run.of(k), how.is_atomic() ? updates : kind == How::Kind::write ? writes : reads);
 }
 
 void GlobalRaces::fence(const Actor& actor, Mask lanes, Access::Scope scope) {
@@ -153,10 +170,9 @@ void GlobalRaces::conflict(const GlobalConflict& c) {
     name = a->label;
     offset = c.address - a->base;
   }
-  GlobalConflict example = c;
-  example.at = nullptr;
-  const auto [known, is_new] =
-      found_.try_emplace({c.earlier.line, c.later.line, std::move(name), c.cause}, Found{example, offset / c.bytes, 0});
+  const GlobalConflict& example = c;
+  const auto [known, is_new] = found_.try_emplace({c.earlier.line, c.later.line, std::move(name), c.cause, c.use},
+                                                  Found{example, offset / c.bytes, 0});
   Found& found = known->second;
   if (distance_of(example) > distance_of(found.example)) {
     found.example = example;
@@ -167,14 +183,12 @@ void GlobalRaces::conflict(const GlobalConflict& c) {
 
 /// Conflicts of code that is known to be right.
 bool GlobalRaces::is_accepted(const GlobalConflict& c) const {
-  using Kind = How::Kind;
-  const ptx::Module& module = *kernel_->module;
-  if (c.cause == Cause::reader_fence) return is_of_toolkit(module, c.later.line);
-  // A loop around a compare-and-swap begins with a plain read, and checks what it has found.
-  const auto is_look = [&](const GlobalConflict::Side& a, const GlobalConflict::Side& b) {
-    return a.how.kind == Kind::read && b.how.kind == Kind::atomic && looks_.contains(a.line);
+  if (c.cause == Cause::reader_fence) return is_of_toolkit(*kernel_->module, c.later.line);
+  if (c.use != ReadUse::unknown || guesses_.empty()) return false;
+  const auto may_be_guess = [&](const GlobalConflict::Side& a, const GlobalConflict::Side& b) {
+    return a.how.is_plain_read() && b.how.is_atomic() && guesses_.contains(a.line);
   };
-  return is_look(c.earlier, c.later) || is_look(c.later, c.earlier);
+  return may_be_guess(c.earlier, c.later) || may_be_guess(c.later, c.earlier);
 }
 
 Finding GlobalRaces::describe(const Key& key, const Found& found) const {
@@ -226,10 +240,20 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
     f.kind = "reader";
     f.headline = fmt::format("FENCE (advice): {}", where);
     f.parts = {earlier, later};
-    f.advice = fmt::format(
-        "the writer has a fence between value and flag, the reader has none between flag and value: a __threadfence() "
-        "before line {} (or reading the flag with an acquire) keeps the value from being read first",
-        later.where.line);
+    f.advice =
+        c.later.how.writes()
+            ? fmt::format(
+                  "the writer has a fence between value and flag, this thread has none between flag and value: a "
+                  "__threadfence() before line {} (or taking a lock with an acquire) keeps the value from being "
+                  "written "
+                  "first",
+                  later.where.line)
+            : fmt::format(
+                  "the writer has a fence between value and flag, the reader has none between flag and value: a "
+                  "__threadfence() before line {} (or reading the flag with an acquire) keeps the value from being "
+                  "read "
+                  "first",
+                  later.where.line);
     return f;
   }
   f.kind = "writer";
@@ -240,6 +264,12 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
   if (c.flag.has_block_fence)
     f.details.push_back(
         "__threadfence_block() and the scope of a block order memory for threads of the same block only");
+  if (c.flag.has_block_scope) {
+    f.advice =
+        "the flag has the scope of a block, and passes nothing on to other blocks: use the form without _block "
+        "(cuda::thread_scope_device) to set it and to see it";
+    return f;
+  }
   f.advice = fmt::format(
       "the flag may be visible to other blocks before the value is: put __threadfence() between line {} and line {}, "
       "or "

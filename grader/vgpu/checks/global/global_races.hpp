@@ -32,6 +32,7 @@ class GlobalRaces : public Check, private GlobalConflictSink {
   void kernel_begin(const KernelInfo& kernel) override;
   void kernel_end() override;
   void block_begin(std::uint64_t block, std::uint32_t slot) override;
+  void block_end(std::uint64_t block, std::uint32_t slot) override;
   void load(const Access& access) override { loads({access, 1, 0}); }
   void store(const Access& access) override { stores({access, 1, 0}); }
   void loads(const AccessRun& run) override;
@@ -46,16 +47,16 @@ class GlobalRaces : public Check, private GlobalConflictSink {
   std::function<void(const KernelInfo&)> at_end;
   /// All that it has touched.
   void collect(AccessedSpans& spans) const { shadow_.collect(spans); }
-  /// Lines of its plain reads after which an atomic decides.
-  const std::set<std::uint32_t>& looks() const { return looks_; }
+  /// Lines of its plain reads whose values were only guesses (open_reads.hpp).
+  const std::set<std::uint32_t>& guesses() const { return guesses_; }
   /// Threads of it have ordered accesses for others: other blocks; the host.
   bool has_fence() const { return has_fence_; }
   bool has_fence_for_host() const { return has_fence_for_host_; }
 
  private:
   using Cause = GlobalConflict::Cause;
-  /// Both lines, name of the memory, cause.
-  using Key = std::tuple<std::uint32_t, std::uint32_t, std::string, Cause>;
+  /// Both lines, name of the memory, cause, use of a plain read.
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::string, Cause, ReadUse>;
   /// The first that was seen of those that say most, and how many there are.
   struct Found {
     GlobalConflict example;
@@ -64,7 +65,7 @@ class GlobalRaces : public Check, private GlobalConflictSink {
   };
 
   void conflict(const GlobalConflict& c) override;
-  void looked_ahead(std::uint32_t line) override { looks_.insert(line); }
+  void guessed(std::uint32_t line) override { guesses_.insert(line); }
   void touch(const AccessRun& run, How::Kind kind);
   bool is_accepted(const GlobalConflict& c) const;
   Finding describe(const Key& key, const Found& found) const;
@@ -74,8 +75,8 @@ class GlobalRaces : public Check, private GlobalConflictSink {
   unsigned levels_ = 1;
   std::vector<std::unique_ptr<BlockView>> blocks_;  ///< by resident place
   GlobalShadow shadow_;
-  std::map<Key, Found> found_;     ///< in this launch
-  std::set<std::uint32_t> looks_;  ///< in this launch
+  std::map<Key, Found> found_;       ///< in this launch
+  std::set<std::uint32_t> guesses_;  ///< in this launch
   bool has_fence_ = false, has_fence_for_host_ = false;
 };
 

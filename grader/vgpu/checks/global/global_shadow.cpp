@@ -26,6 +26,8 @@ void for_each_lane_of(Mask lanes, Visit visit) {
 
 void GlobalShadow::begin_launch(bool has_rows) {
   has_rows_ = has_rows;
+  open_.clear();
+  writers_.clear();
   rows_.clear();
   nodes_.clear();
   cells_used_ = 0;
@@ -73,7 +75,9 @@ void GlobalShadow::access(const AccessRun& run, GlobalHow how, BlockView& block)
   row.past.lanes = a.mask;
   row.past.how = how;
   row.past.bytes = static_cast<std::uint8_t>(a.bytes);
-  const bool is_even = a.is_affine() && (run.step == a.stride * std::int64_t{warp_size} || run.count == 1);
+  // Threads that write to the same place are compared with each other.
+  const bool may_meet = how.writes() && std::abs(a.stride) < a.bytes;
+  const bool is_even = a.is_affine() && !may_meet && (run.step == a.stride * std::int64_t{warp_size} || run.count == 1);
   if (run.count > 1 && (how.is_strong || !has_rows_ || !is_even || !block.clocks().is_even() || block.is_apart())) {
     for (unsigned k = 0; k < run.count; ++k) access({run.of(k), 1, 0}, how, block);
     return;
@@ -202,6 +206,7 @@ void GlobalShadow::enter(Row& row, const AccessRun& run, BlockView& block) {
 /// The number of a row of which this one is the next warp.
 std::uint32_t GlobalShadow::extend_last(const Row& row, const BlockView& block) {
   if (row.count != 1 || row.past.lanes != full_mask || block.is_apart()) return none;
+  if (row.past.how.writes() && std::abs(row.stride) < row.past.bytes) return none;
   const std::size_t oldest = rows_.size() - std::min(rows_.size(), last_rows);
   for (std::size_t k = rows_.size(); k-- > oldest;) {
     const Row& to = rows_[k];

@@ -8,12 +8,16 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
+#include <tuple>
 #include <vector>
 
 #include "vgpu/checks/global/accessed_spans.hpp"
 #include "vgpu/checks/global/block_view.hpp"
 #include "vgpu/checks/global/global_access.hpp"
+#include "vgpu/checks/open_reads.hpp"
 #include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::vgpu {
@@ -27,11 +31,15 @@ class GlobalShadow {
   void begin_launch(bool has_rows = true);
   /// An access to global memory, about to happen.
   void access(const AccessRun& run, GlobalHow how, BlockView& block);
+  /// No thread of the block goes on; of none does.
+  void end_block(std::uint64_t block);
+  void end_launch();
   /// All that this launch has touched so far.
   void collect(AccessedSpans& spans) const;
 
  private:
   static constexpr std::uint32_t none = ~0u;
+  static constexpr unsigned most_warps = 32;  ///< of a block
   static constexpr std::uint64_t word_bytes = 4, chunk_bytes = 1024, words = chunk_bytes / word_bytes;
 
   /// Lane l of the k-th warp from `past.warp` on touches first + k * step + l * stride.
@@ -59,6 +67,8 @@ class GlobalShadow {
     bool is_by_one = false;  ///< by one lane only: as one sets a flag
     bool after_block_fence = false;
     std::uint32_t next = none;
+    Mask guessed = 0;  ///< of a plain read, lanes whose value was a guess that a compare-and-swap has checked,
+    Mask looked = 0;   ///< and those after which another atomic came
     GridClock visible;
   };
   struct Cell {
@@ -103,19 +113,34 @@ class GlobalShadow {
   void one_by_one(const Access& a, Mask lanes, const PastAccess& past, BlockView& block);
   void compare_lanes(const Access& a, const PastAccess& past);
   void compare(const Access& a, const Piece& piece, const PastAccess& past, const BlockView& block);
-  bool compare_with(const Cell& cell, const Node& node, const Access& a, const Piece& piece, unsigned lane,
-                    const PastAccess& past, const BlockView& block);
+  /// What two accesses that race have in common, and which of the earlier one's lanes do.
+  struct Meeting {
+    GlobalConflict conflict;
+    Mask earlier = 0;
+  };
+  std::optional<Meeting> compare_with(const Cell& cell, const Node& node, const Access& a, const Piece& piece,
+                                      unsigned lane, const PastAccess& past, const BlockView& block) const;
+  Mask guesses(const Access& a, const Piece& piece, const PastAccess& past) const;
+  void report(GlobalConflict c, unsigned thread);
   bool is_harmless(const Cell& cell, const Node& node, unsigned thread, const Access& a, const Piece& piece,
                    unsigned lane, const PastAccess& past) const;
   bool comes_after_in_word(const Cell& cell, const Node& node, const Piece& piece, unsigned thread,
                            const PastAccess& past, const BlockView& block) const;
-  bool has_touched(const Cell& cell, std::uint8_t bytes, How::Kind kind, std::uint32_t line, std::uint32_t block,
-                   unsigned thread) const;
+  bool has_touched(const Cell& cell, std::uint64_t word, std::uint8_t bytes, How::Kind kind, std::uint32_t line,
+                   std::uint32_t block, unsigned thread) const;
   void see_last_write(const Piece& piece, const PastAccess& past, BlockView& block);
   void keep(const Piece& piece, const PastAccess& past, const GridClock& visible, bool is_by_one,
             bool after_block_fence);
 
+  /// Threads of a block that have written a word by a line, of those that cells do not keep.
+  struct WritersOf {
+    std::array<Mask, most_warps> lanes = {};
+    std::uint8_t bytes = 0;
+  };
+  using WritersPlace = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;  ///< word, line, block
+
   GlobalConflictSink& sink_;
+  OpenReads<GlobalConflict> open_;
   bool has_rows_ = true;
   std::uint32_t launch_ = 0;
   std::uint64_t order_ = 0;
@@ -125,6 +150,7 @@ class GlobalShadow {
   std::vector<std::uint64_t> cells_at_;        ///< the address where each begins
   std::uint32_t cells_used_ = 0;
   std::vector<Node> nodes_;
+  std::map<WritersPlace, WritersOf> writers_;
   std::vector<Piece> pieces_;
 };
 

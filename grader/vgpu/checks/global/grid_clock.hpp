@@ -38,6 +38,7 @@ struct SeenFlag {
   std::uint32_t seen_line = 0;
   std::uint32_t seen_by = 0;     ///< thread
   std::uint32_t seen_in = 0;     ///< block
+  bool has_block_scope = false;  ///< it was set or seen with the scope of a block
   bool has_block_fence = false;  ///< its thread had executed a fence, but one that is for its block only
 };
 

@@ -28,13 +28,17 @@ class AccessShadow {
   /// Everything is forgotten.
   void begin_interval();
 
-  /// Visits earlier accesses that race with that of `what.lanes` of a piece: conflict(earlier, thread, lane, address);
-  /// false from it means that this one does not count.
+  /// Visits earlier accesses that race with that of `what.lanes` of a piece: conflict(earlier, racing, lane, address,
+  /// bytes), where lanes `racing` of the warp `earlier.warp` race with `lane`; false from it means that this one does
+  /// not count.
   template <class Conflict>
   void check(const Piece& piece, Footprint what, const BlockClocks& clocks, Conflict conflict) const;
   /// Has `thread` written that byte by the same line and in the same way, and its warp not synchronised since?
   bool has_written(std::uint64_t address, std::uint32_t line, How how, unsigned thread,
                    const BlockClocks& clocks) const;
+  /// Visits the accesses of `thread` to the word that are plain reads: visit(what).
+  template <class Visit>
+  void for_each_read(std::uint32_t word, unsigned thread, Visit visit) const;
   /// Keeps the access. With `clocks`, forgets what it supersedes.
   void keep(const Piece& piece, Footprint what, const BlockClocks* clocks);
 
@@ -73,6 +77,18 @@ class AccessShadow {
   std::vector<OfWarp> tables_;
 };
 
+template <class Visit>
+void AccessShadow::for_each_read(std::uint32_t word, unsigned thread, Visit visit) const {
+  const Cell& cell = cells_[word];
+  if (cell.interval != interval_) return;
+  for (std::uint32_t k = cell.first; k != none; k = nodes_[k].next)
+    if (nodes_[k].what.how.is_plain_read())
+      for_each_warp(nodes_[k], [&](unsigned warp, Mask lanes, BlockClocks::Stamp) {
+        if (warp == thread / warp_size && (lanes >> thread % warp_size & 1)) visit(nodes_[k].what);
+        return false;
+      });
+}
+
 template <class Conflict>
 void AccessShadow::check(const Piece& piece, Footprint what, const BlockClocks& clocks, Conflict conflict) const {
   const Cell& cell = cells_[piece.word];
@@ -87,9 +103,7 @@ void AccessShadow::check(const Piece& piece, Footprint what, const BlockClocks& 
       for (Mask m = piece.lanes; m; m &= m - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(m));
         const Mask racing = clocks.unordered(warp, lanes, stamp, what.warp * warp_size + lane);
-        if (racing && conflict(node.what, warp * warp_size + static_cast<unsigned>(std::countr_zero(racing)), lane,
-                               address, common))
-          return true;
+        if (racing && conflict(node.what.of_warp(warp, lanes), racing, lane, address, common)) return true;
       }
       return false;
     });

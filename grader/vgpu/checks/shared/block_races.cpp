@@ -54,6 +54,11 @@ void BlockRaces::begin(std::uint64_t block, unsigned threads, std::uint64_t wind
   log_.clear();
   copies_.clear();
   has_fenced_.assign((threads + warp_size - 1) / warp_size, 0);
+  open_.clear();
+  guesses_.clear();
+  flags_.clear();
+  seen_.clear();
+  order_ = 0;
   is_idle_ = true;
   in_shadow_ = has_shadow_ = false;
 }
@@ -62,6 +67,9 @@ void BlockRaces::begin_interval() {
   if (is_idle_) return;
   sync_.begin_interval();
   log_.clear();
+  guesses_.clear();
+  if (!flags_.empty()) flags_.clear();
+  if (!seen_.empty()) seen_.clear();
   if (in_shadow_) shadow_.begin_interval();
   is_idle_ = true;
   in_shadow_ = false;
@@ -74,7 +82,7 @@ void BlockRaces::fence(unsigned warp, Mask lanes) {
 
 How BlockRaces::how_of(const Access& a, How::Kind kind) const {
   using enum How::Strength;
-  if (kind == How::Kind::atomic) return {kind, strong};
+  if (kind == How::Kind::atomic || kind == How::Kind::idle) return {kind, strong};
   if (a.order == Access::Order::weak) return {kind, weak};
   const bool is_unfenced =
       kind == How::Kind::write && a.order == Access::Order::volatile_ && (a.mask & ~has_fenced_[a.actor.warp]) != 0;
@@ -84,7 +92,21 @@ How BlockRaces::how_of(const Access& a, How::Kind kind) const {
 void BlockRaces::access(const AccessRun& run, How::Kind kind) {
   is_idle_ = false;
   const Access& a = run.first;
+  if (kind == How::Kind::atomic) {
+    decide(a);
+    if (const Mask idle = a.mask & ~lanes_that_change(a); idle == a.mask) {
+      kind = How::Kind::idle;
+    } else if (idle) {
+      AccessRun part = run;
+      part.first.mask = idle;
+      enter(part, {How::Kind::idle, How::Strength::strong});
+      part.first.mask = a.mask & ~idle;
+      enter(part, {How::Kind::atomic, How::Strength::strong});
+      return synchronise(a, kind);
+    }
+  }
   const How how = how_of(a, kind);
+  if (how.is_plain_read() && !guesses_.empty()) forget_guesses(run);
   const BlockClocks& clocks = sync_.clocks();
   // Rows that are one entry of the log: warps at the same time, whose writes do not meet.
   const bool is_one = run.count == 1 || (clocks.is_even() && copies_.is_empty() && !in_shadow_ &&
@@ -98,7 +120,7 @@ void BlockRaces::access(const AccessRun& run, How::Kind kind) {
       enter(one, how);
     }
   }
-  if (a.order != Access::Order::weak || kind == How::Kind::atomic) synchronise(a, kind);
+  if (how.strength != How::Strength::weak) synchronise(a, kind);
 }
 
 void BlockRaces::enter(const AccessRun& run, How how) {
@@ -146,8 +168,15 @@ bool BlockRaces::is_harmless(const Access& a, Footprint what, unsigned lane, Foo
 void BlockRaces::enter_shadow(const Access& a, Footprint what) {
   cut(
       a.mask, a.bytes, [&](unsigned lane) { return a.at(lane); }, pieces_);
-  const auto report = [&](Footprint earlier, unsigned thread, unsigned lane, std::uint64_t address,
-                          std::uint32_t bytes) {
+  const auto decided = [&](const Conflict& c, unsigned thread) { report(c, thread); };
+  ++order_;
+  const auto report_one = [&](Footprint earlier, Mask racing, unsigned lane, std::uint64_t address,
+                              std::uint32_t bytes) {
+    const bool is_read_first = earlier.how.is_plain_read() && what.how.kind == How::Kind::atomic,
+               is_read_last = what.how.is_plain_read() && earlier.how.kind == How::Kind::atomic;
+    if (is_read_first && !guesses_.empty()) racing = without_guesses(earlier.warp, racing, address);
+    if (!racing) return false;
+    const unsigned thread = earlier.warp * warp_size + static_cast<unsigned>(std::countr_zero(racing));
     if (is_harmless(a, what, lane, earlier, thread, address, bytes)) return false;
     Conflict c;
     c.earlier = {earlier.line, thread, earlier.how};
@@ -155,11 +184,97 @@ void BlockRaces::enter_shadow(const Access& a, Footprint what) {
     c.address = address;
     c.bytes = std::min(earlier.bytes, what.bytes);
     c.block = block_;
-    sink_.conflict(c);
-    return true;
+    if (const auto seen = seen_.find(c.later.thread); seen != seen_.end() && seen->second.thread == thread) {
+      c.flag_set = seen->second.set;
+      c.flag_seen = seen->second.seen;
+    }
+    if (!is_read_first && !is_read_last) {
+      sink_.conflict(c);
+      return true;
+    }
+    // What the read was for is seen later.
+    PlainRead read;
+    read.block = block_;
+    read.warp = is_read_first ? earlier.warp : what.warp;
+    read.lanes = is_read_first ? racing : Mask{1} << lane;
+    read.word = address / word_bytes * word_bytes;
+    read.order = is_read_first ? 0 : order_;
+    read.value = word_now(a, read.word);
+    open_.add(read, c, decided);
+    return false;
   };
-  for (const Piece& piece : pieces_) shadow_.check(piece, what, sync_.clocks(), report);
+  for (const Piece& piece : pieces_) shadow_.check(piece, what, sync_.clocks(), report_one);
   for (const Piece& piece : pieces_) shadow_.keep(piece, what, &sync_.clocks());
+}
+
+/// A flag is set by a single thread, and seen by others. Only for what is said about races: it orders nothing.
+void BlockRaces::note_flag(const Access& a, BlockSync::Effect effect) {
+  const bool is_by_one = (a.mask & (a.mask - 1)) == 0;
+  if (effect != BlockSync::Effect::writes && !flags_.empty())
+    for (Mask m = a.mask; m; m &= m - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(m));
+      const unsigned thread = a.actor.warp * warp_size + lane;
+      const auto flag = flags_.find(a.at(lane));
+      if (flag == flags_.end() || flag->second.thread == thread) continue;
+      Flag& seen = seen_[thread] = flag->second;
+      seen.seen = a.actor.line;
+    }
+  if (effect == BlockSync::Effect::reads || !is_by_one) return;
+  const auto lane = static_cast<unsigned>(std::countr_zero(a.mask));
+  if (effect == BlockSync::Effect::updates && lanes_that_change(a) == 0) return;
+  flags_[a.at(lane)] = {a.actor.warp * warp_size + lane, a.actor.line, 0};
+}
+
+/// Lanes apply an atomic: what they have read there was a guess where it is a compare-and-swap that expects it.
+void BlockRaces::decide(const Access& a) {
+  if (a.phase) return;
+  for (Mask m = a.mask; m; m &= m - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(m));
+    const unsigned thread = a.actor.warp * warp_size + lane;
+    const std::optional<LaneValue> expected = value_expected(a, lane);
+    if (!expected && open_.is_empty()) return;
+    for (std::uint64_t word = a.at(lane) / word_bytes * word_bytes; word < a.at(lane) + a.bytes; word += word_bytes) {
+      const bool is_guess = expected && expects(*expected, a.at(lane), a.bytes, word,
+                                                open_.value_read(block_, thread, word, word_now(a, word)));
+      if (is_guess) {
+        guesses_.insert(place_of(thread, word));
+        if (!in_shadow_) move_log_to_shadow();
+        shadow_.for_each_read(static_cast<std::uint32_t>(word / word_bytes), thread,
+                              [&](Footprint what) { sink_.guessed(what.line); });
+      }
+      open_.decide(block_, a.actor.warp, m & -m, is_guess ? m & -m : 0, word,
+                   [&](const Conflict& c, unsigned of) { report(c, of); });
+    }
+  }
+}
+
+/// Lanes read anew.
+void BlockRaces::forget_guesses(const AccessRun& run) {
+  for (unsigned k = 0; k < run.count; ++k) {
+    const Access a = run.of(k);
+    for (Mask m = a.mask; m; m &= m - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(m));
+      for (std::uint64_t at = a.at(lane) / word_bytes * word_bytes; at < a.at(lane) + a.bytes; at += word_bytes)
+        guesses_.erase(place_of(a.actor.warp * warp_size + lane, at));
+    }
+  }
+}
+
+Mask BlockRaces::without_guesses(unsigned warp, Mask lanes, std::uint64_t address) const {
+  for (Mask m = lanes; m; m &= m - 1)
+    if (guesses_.contains(place_of(warp * warp_size + static_cast<unsigned>(std::countr_zero(m)), address)))
+      lanes &= ~(m & -m);
+  return lanes;
+}
+
+void BlockRaces::end() {
+  open_.end([&](const Conflict& c, unsigned thread) { report(c, thread); });
+}
+
+/// A plain read by `thread`, and an atomic.
+void BlockRaces::report(Conflict c, unsigned thread) {
+  (c.earlier.how.is_plain_read() ? c.earlier : c.later).thread = thread;
+  sink_.conflict(c);
 }
 
 /// Lanes of one store to the same place: one of their values remains, it is left open which.
@@ -247,11 +362,13 @@ void BlockRaces::wait(unsigned warp, Mask lanes, std::uint32_t left) {
 
 void BlockRaces::synchronise(const Access& a, How::Kind kind) {
   using enum BlockSync::Effect;
+  const bool is_atomic = kind == How::Kind::atomic || kind == How::Kind::idle;
   if (a.phase) {
     if (a.is_async) wait(a.actor.warp, a.mask, Observer::wait_for_all);
     sync_.mbarrier(a);
   } else {
-    sync_.strong_access(a, kind == How::Kind::atomic ? updates : kind == How::Kind::write ? writes : reads);
+    note_flag(a, is_atomic ? updates : kind == How::Kind::write ? writes : reads);
+    sync_.strong_access(a, is_atomic ? updates : kind == How::Kind::write ? writes : reads);
   }
 }
 

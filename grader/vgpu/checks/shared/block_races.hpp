@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "vgpu/checks/block_sync.hpp"
 #include "vgpu/checks/footprint.hpp"
+#include "vgpu/checks/open_reads.hpp"
 #include "vgpu/checks/shared/access_log.hpp"
 #include "vgpu/checks/shared/access_shadow.hpp"
 #include "vgpu/checks/shared/pending_copies.hpp"
@@ -22,6 +25,9 @@ struct Conflict {
   };
   enum class Between : std::uint8_t { accesses, lanes_of_one, copy } between = Between::accesses;
   Side earlier, later;
+  ReadUse use = ReadUse::unknown;  ///< of a plain read beside an atomic
+  /// The later thread has seen what the earlier one had set by that line, 0: nothing. No fence orders that.
+  std::uint32_t flag_set = 0, flag_seen = 0;
   std::uint64_t address = 0;  ///< of the first byte that both touch, in the block's window
   std::uint32_t bytes = 0;    ///< of the smaller access
   std::uint64_t block = 0;
@@ -31,6 +37,8 @@ class ConflictSink {
  public:
   virtual ~ConflictSink() = default;
   virtual void conflict(const Conflict&) = 0;
+  /// What a thread has read by that line was only a guess, which a compare-and-swap has checked (open_reads.hpp).
+  virtual void guessed(std::uint32_t line) = 0;
 };
 
 class BlockRaces {
@@ -44,7 +52,9 @@ class BlockRaces {
   void access(const AccessRun& run, How::Kind kind);
   /// One to global memory, which may synchronise threads of the block.
   void global_access(const Access& a, BlockSync::Effect effect) {
-    if (!is_idle_) sync_.strong_access(a, effect);
+    if (is_idle_) return;
+    note_flag(a, effect);
+    sync_.strong_access(a, effect);
   }
   void fence(unsigned warp, Mask lanes);
   void arrive(unsigned warp, Mask lanes, std::uint32_t id, Observer::Arrival how) {
@@ -58,6 +68,8 @@ class BlockRaces {
   }
   void commit(unsigned warp, Mask lanes) { copies_.commit(warp, lanes); }
   void wait(unsigned warp, Mask lanes, std::uint32_t left);
+  /// No thread of the block goes on.
+  void end();
 
  private:
   void begin_interval();
@@ -66,6 +78,14 @@ class BlockRaces {
   void enter_shadow(const Access& a, Footprint what);
   bool is_harmless(const Access& a, Footprint what, unsigned lane, Footprint earlier, unsigned thread,
                    std::uint64_t address, std::uint32_t bytes) const;
+  void note_flag(const Access& a, BlockSync::Effect effect);
+  void decide(const Access& a);
+  void report(Conflict c, unsigned thread);
+  void forget_guesses(const AccessRun& run);
+  Mask without_guesses(unsigned warp, Mask lanes, std::uint64_t address) const;
+  static std::uint64_t place_of(unsigned thread, std::uint64_t address) {
+    return std::uint64_t{thread} << 32 | address / AccessShadow::word_bytes;
+  }
   void move_log_to_shadow();
   void compare_lanes(const Access& a, Footprint what);
   void compare_with_copies(const Access& a, Footprint what);
@@ -82,7 +102,16 @@ class BlockRaces {
   AccessLog log_;
   AccessShadow shadow_;
   PendingCopies copies_;
-  std::vector<Mask> has_fenced_;  ///< of each warp the lanes that have ever executed a fence
+  struct Flag {
+    unsigned thread = 0;  ///< that has set it
+    std::uint32_t set = 0, seen = 0;
+  };
+  std::unordered_map<std::uint64_t, Flag> flags_;  ///< by location: what single threads have set
+  std::unordered_map<unsigned, Flag> seen_;        ///< by thread that has seen it: the latest
+  OpenReads<Conflict> open_;
+  std::uint64_t order_ = 0;                    ///< of plain reads that are open
+  std::unordered_set<std::uint64_t> guesses_;  ///< words that threads have read plainly, and then checked
+  std::vector<Mask> has_fenced_;               ///< of each warp the lanes that have ever executed a fence
   std::vector<AccessShadow::Piece> pieces_;
 };
 

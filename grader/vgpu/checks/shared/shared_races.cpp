@@ -25,26 +25,36 @@ Hazard hazard_of(const Conflict& c) {
   return hazard_between(c.earlier.how, c.later.how);
 }
 
-std::string advice_on(const Conflict& c, Hazard hazard) {
+bool is_unfenced_flag(const Conflict& c) {
+  using enum How::Strength;
+  return c.earlier.how.strength != weak && c.later.how.strength != weak;
+}
+
+std::string advice_on(const Conflict& c, Hazard hazard, const ptx::Module& module) {
   if (c.between == Conflict::Between::lanes_of_one) return advice_on_one_store;
   if (c.earlier.how.kind == How::Kind::copy)
     return "the copy may not be complete: its thread has to wait for it (cp.async.wait_group), and then the others for "
            "that thread";
+  if (is_unfenced_flag(c) && hazard != Hazard::warp_synchronous)
+    return "a volatile flag is no barrier, and its thread has executed no fence before it sets it: put "
+           "__threadfence_block() between the value and the flag, or __syncthreads() in the place of both";
+  if (c.flag_set && c.earlier.how.writes()) {
+    const unsigned value = own_place(module, c.earlier.line).line, set = own_place(module, c.flag_set).line,
+                   seen = own_place(module, c.flag_seen).line, use = own_place(module, c.later.line).line;
+    if (value <= set)
+      return fmt::format(
+          "the flag, set in line {} and seen in line {}, may be visible before the value is: put __threadfence_block() "
+          "between line {} and line {}, and another one before line {}",
+          set, seen, value, set, use);
+    return fmt::format(
+        "the flag, set in line {} and seen in line {}, is set before the value is written: write the value first, then "
+        "__threadfence_block(), then set the flag",
+        set, seen);
+  }
+  if (c.earlier.how.is_plain_read() ? c.later.how.kind == How::Kind::atomic
+                                    : c.later.how.is_plain_read() && c.earlier.how.kind == How::Kind::atomic)
+    return advice_on_read(c.use, true, hazard);
   return advice_in_block(hazard);
-}
-
-/// Atomics that a GPU does not have are loops of the toolkit around a compare-and-swap, and begin with a plain read.
-bool is_loop_of_toolkit(const Conflict& c, const ptx::Module& module) {
-  using Kind = How::Kind;
-  const auto is_pair = [](const Conflict::Side& a, const Conflict::Side& b) {
-    return a.how.kind == Kind::read && b.how.kind == Kind::atomic;
-  };
-  if (!is_pair(c.earlier, c.later) && !is_pair(c.later, c.earlier)) return false;
-  const auto is_of_toolkit = [&](std::uint32_t line) {
-    const auto places = places_of(module, line);
-    return !places.empty() && of_toolkit(places.front());
-  };
-  return is_of_toolkit(c.earlier.line) && is_of_toolkit(c.later.line);
 }
 
 }  // namespace
@@ -62,20 +72,34 @@ void SharedRaces::kernel_begin(const KernelInfo& kernel) {
   for (const SharedVariable& v : kernel.shared)
     if (v.size) window_bytes_ = v.offset + v.size;
   found_.clear();
+  guesses_.clear();
 }
 
 void SharedRaces::kernel_end() {
+  // Of blocks that have not ended, after a fault.
+  for (const auto& block : blocks_)
+    if (block) block->end();
+  std::erase_if(found_, [&](const auto& of) { return is_accepted(of.second.example); });
   join_warps();
   for (const auto& [key, found] : found_) findings_.add(describe(key, found));
   found_.clear();
   kernel_.reset();
 }
 
+/// The read may have been a guess that would do.
+bool SharedRaces::is_accepted(const Conflict& c) const {
+  if (c.use != ReadUse::unknown || guesses_.empty()) return false;
+  const auto may_be_guess = [&](const Conflict::Side& a, const Conflict::Side& b) {
+    return a.how.is_plain_read() && b.how.kind == How::Kind::atomic && guesses_.contains(a.line);
+  };
+  return may_be_guess(c.earlier, c.later) || may_be_guess(c.later, c.earlier);
+}
+
 /// Two lines that race across warps usually do so within one as well, and the same barrier fixes both: reported once.
 void SharedRaces::join_warps() {
   for (auto it = found_.begin(); it != found_.end();) {
-    const auto& [earlier, later, array, hazard] = it->first;
-    const auto across = found_.lower_bound({earlier, later, array, Hazard{}});  // the least of the hazards
+    const auto& [earlier, later, array, hazard, use] = it->first;
+    const auto across = found_.lower_bound({earlier, later, array, Hazard{}, ReadUse{}});  // the least of the hazards
     if (hazard == Hazard::warp_synchronous && across != it) {
       across->second.count += it->second.count;
       it = found_.erase(it);
@@ -91,6 +115,10 @@ void SharedRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
   if (!blocks_[slot]) blocks_[slot] = std::make_unique<BlockRaces>(static_cast<ConflictSink&>(*this));
   blocks_[slot]->begin(block, static_cast<unsigned>(kernel_->block.count()), window_bytes_,
                        kernel_->fast_paths.access_log);
+}
+
+void SharedRaces::block_end(std::uint64_t, std::uint32_t slot) {
+  if (window_bytes_) blocks_[slot]->end();
 }
 
 void SharedRaces::load(const Access& a) {
@@ -149,8 +177,7 @@ void SharedRaces::async_wait(const Actor& actor, Mask lanes, std::uint32_t left)
 }
 
 void SharedRaces::conflict(const Conflict& c) {
-  if (is_loop_of_toolkit(c, *kernel_->module)) return;
-  add({c.earlier.line, c.later.line, array_at(*kernel_, c.address), hazard_of(c)}, {c, 1});
+  add({c.earlier.line, c.later.line, array_at(*kernel_, c.address), hazard_of(c), c.use}, {c, 1});
 }
 
 void SharedRaces::add(const Key& key, const Found& found) {
@@ -162,7 +189,7 @@ void SharedRaces::add(const Key& key, const Found& found) {
 
 Finding SharedRaces::describe(const Key& key, const Found& found) const {
   const Conflict& c = found.example;
-  const auto& [earlier, later, array, hazard] = key;
+  const auto& [earlier, later, array, hazard, use] = key;
   Finding f;
   f.id = "race.shared";
   f.kind = name_of(hazard);
@@ -182,7 +209,7 @@ Finding SharedRaces::describe(const Key& key, const Found& found) const {
     part.has_thread = true;
     set_index(part.thread, side.thread, f.block_size);
   }
-  f.advice = advice_on(c, hazard);
+  f.advice = advice_on(c, hazard, *kernel_->module);
   f.count = found.count;
   return f;
 }
@@ -195,7 +222,9 @@ std::unique_ptr<Observer> SharedRaces::fork() const {
 }
 
 void SharedRaces::join(Observer& fork) {
-  for (const auto& [key, found] : static_cast<SharedRaces&>(fork).found_) add(key, found);
+  const auto& other = static_cast<SharedRaces&>(fork);
+  for (const auto& [key, found] : other.found_) add(key, found);
+  guesses_.insert(other.guesses_.begin(), other.guesses_.end());
 }
 
 }  // namespace scanlab::vgpu

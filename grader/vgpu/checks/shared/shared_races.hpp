@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -25,6 +26,7 @@ class SharedRaces : public Check, private ConflictSink {
   void kernel_begin(const KernelInfo& kernel) override;
   void kernel_end() override;
   void block_begin(std::uint64_t block, std::uint32_t slot) override;
+  void block_end(std::uint64_t block, std::uint32_t slot) override;
   void load(const Access& access) override;
   void store(const Access& access) override;
   void loads(const AccessRun& run) override;
@@ -40,8 +42,8 @@ class SharedRaces : public Check, private ConflictSink {
   void join(Observer& fork) override;
 
  private:
-  /// Both lines, number of the array, hazard.
-  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, Hazard>;
+  /// Both lines, number of the array, hazard, use of a plain read.
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, Hazard, ReadUse>;
   /// The one of the lowest block, and how many there are.
   struct Found {
     Conflict example;
@@ -49,7 +51,9 @@ class SharedRaces : public Check, private ConflictSink {
   };
 
   void conflict(const Conflict& c) override;
+  void guessed(std::uint32_t line) override { guesses_.insert(line); }
   void add(const Key& key, const Found& found);
+  bool is_accepted(const Conflict& c) const;
   void join_warps();
   Finding describe(const Key& key, const Found& found) const;
   BlockRaces& block_of(const Actor& actor) { return *blocks_[actor.slot]; }
@@ -58,6 +62,7 @@ class SharedRaces : public Check, private ConflictSink {
   std::uint64_t window_bytes_ = 0;                   ///< of its shared memory; 0: it has none, and nothing is looked at
   std::vector<std::unique_ptr<BlockRaces>> blocks_;  ///< by resident place
   std::map<Key, Found> found_;                       ///< in this launch
+  std::set<std::uint32_t> guesses_;                  ///< lines of plain reads, in this launch
 };
 
 }  // namespace scanlab::vgpu

@@ -144,7 +144,7 @@ void StreamRaces::launched(const KernelInfo& kernel) {
   now_->module = kernel.module;
   now_->has_fence = launches_.has_fence();
   launches_.collect(spans_);
-  for (const std::uint32_t line : launches_.looks()) looks_.emplace(kernel.module, line);
+  for (const std::uint32_t line : launches_.guesses()) guesses_.emplace(kernel.module, line);
 }
 
 void StreamRaces::work_end() {
@@ -223,7 +223,7 @@ bool StreamRaces::is_by_flags(const Done& earlier) const {
 bool StreamRaces::may_race(const Done& earlier, const AccessedSpan& first, const AccessedSpan& second) const {
   const auto site = [&](const Done& done, const AccessedSpan& accessed) {
     GlobalHow how = accessed.site.how;
-    how.is_strong |= !how.writes() && done.module && looks_.contains({done.module, accessed.site.line});
+    how.is_strong |= !how.writes() && done.module && guesses_.contains({done.module, accessed.site.line});
     return how;
   };
   return can_race(first.site.how, second.site.how) && can_race(site(earlier, first), site(*now_, second));
@@ -265,11 +265,11 @@ Finding StreamRaces::describe(const Done& earlier, const AccessedSpan& first, co
   const auto part = [&](const Done& done, const AccessedSpan& accessed) {
     Finding::Part p;
     p.actors = fmt::format("{} in {}", name(done), full_name_of(done.work.stream));
-    p.does = is(done, frees)                               ? "frees it"
-             : is(done, allocates)                         ? "allocates it"
-             : accessed.site.how.kind == How::Kind::atomic ? "updates it atomically"
-             : accessed.site.how.writes()                  ? "writes it"
-                                                           : "reads it";
+    p.does = is(done, frees)                 ? "frees it"
+             : is(done, allocates)           ? "allocates it"
+             : accessed.site.how.is_atomic() ? "updates it atomically"
+             : accessed.site.how.writes()    ? "writes it"
+                                             : "reads it";
     if (done.module)
       p.where = own_place(*done.module, accessed.site.line);
     else

@@ -97,7 +97,7 @@ class StreamRaces : public WorkListener, private MemoryListener {
   std::vector<std::deque<Done>> done_;  ///< by line of the order; what the host may not know of yet
   std::size_t kept_ = 0, kept_spans_ = 0;
   /// Lines of plain reads after which an atomic decides, in any launch.
-  std::set<std::pair<const ptx::Module*, std::uint32_t>> looks_;
+  std::set<std::pair<const ptx::Module*, std::uint32_t>> guesses_;
   std::string left_out_;
   bool is_lost_ = false;  ///< the order is not known any more
 };

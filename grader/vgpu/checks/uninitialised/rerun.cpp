@@ -66,8 +66,8 @@ void Rerun::note_read(const Access& a) {
     for (std::uint64_t at = a.at(lane), end = at + a.bytes; at < end; at += bytes) {
       const bool has_all = is_shared ? shared_[a.actor.slot].has_all(at, bytes) : defined_.has_all(at, bytes);
       if (has_all) continue;
-      // Where some bytes of an element are written and others not, the others are the padding of a struct.
-      if (is_shared ? shared_[a.actor.slot].which(at, bytes) : defined_.which(at, bytes)) continue;
+      // Where some bytes are written and others not, the others may be the padding of a struct, which matters nowhere.
+      const std::uint64_t written = is_shared ? shared_[a.actor.slot].which(at, bytes) : defined_.which(at, bytes);
       if (only) {
         if (at != only->address || a.space != only->space || (is_shared && a.actor.block != only->block)) continue;
       } else if (is_shared) {
@@ -78,7 +78,8 @@ void Rerun::note_read(const Access& a) {
       } else if (!seen_global_.try_emplace(at, true).second) {
         continue;
       }
-      blank_reads->push_back({a.space, at, bytes, a.actor.line, a.actor.warp * warp_size + lane, a.actor.block});
+      blank_reads->push_back({a.space, at, bytes, a.actor.line, a.actor.warp * warp_size + lane, a.actor.block,
+                              ~written & (~std::uint64_t{0} >> (64 - bytes))});
     }
   }
 }

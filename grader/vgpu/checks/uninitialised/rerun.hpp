@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -14,13 +15,17 @@
 
 namespace scanlab::vgpu {
 
-/// A read by one lane of an element of which no byte has been written.
+/// A read by one lane of an element of which some bytes have not been written, or none.
 struct BlankRead {
   ptx::StateSpace space = ptx::StateSpace::global;
   std::uint64_t address = 0;  ///< in global memory, or in the block's shared window
   std::uint32_t bytes = 0;
   std::uint32_t line = 0, thread = 0;
   std::uint64_t block = 0;
+  std::uint64_t unwritten = 0;  ///< a bit for each byte, the first lowest
+
+  bool is_unwritten(std::uint32_t k) const { return unwritten >> k & 1; }
+  bool is_partial() const { return std::popcount(unwritten) != static_cast<int>(bytes); }
 };
 
 /// What a warp does that depends on its data: which way it branches, and where it reads and writes.

@@ -83,7 +83,8 @@ Trial::Trial(const Replay& replay, const KernelInfo& kernel, ByteSet& defined, L
 std::optional<Fault> Trial::once(Rerun& rerun, const Variation& variation, const std::vector<std::uint64_t>& blocks) {
   const auto fill = [&](const BlankRead& read, std::byte* at) {
     for (std::uint32_t k = 0; k < read.bytes; ++k)
-      at[k] = variation.filler == Filler::zeros ? std::byte{0} : random_byte(read.address + k, read.block);
+      if (read.is_unwritten(k))
+        at[k] = variation.filler == Filler::zeros ? std::byte{0} : random_byte(read.address + k, read.block);
   };
   std::unordered_map<std::uint64_t, std::vector<const BlankRead*>> of_block;
   for (const BlankRead* read : variation.reads) {

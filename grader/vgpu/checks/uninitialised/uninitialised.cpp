@@ -46,12 +46,17 @@ void Uninitialised::forget(Address address, std::uint64_t bytes) {
   defined_.remove(address, bytes);
   computed_.remove(address, bytes);
   padding_.remove(address, bytes);
+  // Whoever has put something there looks at it by other ways.
+  if (const Allocation* const a = memory_.find(address, 1)) fresh_[a->base].is_done = true;
 }
 
 // --- the host --------------------------------------------------------------------------------------------------------
 
 void Uninitialised::allocated(const Allocation& a) {
-  if (a.on_host) defined_.add(a.base, a.size);
+  if (a.on_host)
+    defined_.add(a.base, a.size);
+  else
+    fresh_[a.base] = {launches_, false};
 }
 
 void Uninitialised::released(const Allocation& a) {
@@ -60,6 +65,7 @@ void Uninitialised::released(const Allocation& a) {
   padding_.forget(a.base, a.size);
   footprint_.forget(a.base, a.size);
   origins_.forget(a.base, a.size);
+  fresh_.erase(a.base);
 }
 
 void Uninitialised::shared(const Allocation& a) {
@@ -78,10 +84,54 @@ void Uninitialised::copied(Address to, Address from, std::uint64_t bytes) {
 }
 
 void Uninitialised::read(Address address, std::uint64_t bytes) {
+  report_unwritten(address, bytes);
   if (origins_.empty()) return;
   const std::optional<Address> first = first_undefined(address, bytes, Padding::is_ignored);
   Origin* const origin = first ? origins_.find(*first) : nullptr;
   if (origin && !std::exchange(origin->was_reported, true)) findings_.add(origin->finding);
+}
+
+/// Right programs copy more than they have written: results have room for the most that there may be, structs have
+/// padding. So this is reported in two cases only. Nothing is written: of the whole copy, or of the whole allocation
+/// where that is larger than the pieces in which copies travel. Or elements are written in part: no word of four bytes
+/// has more than two that are written, in at least two words, or in a copy of one number; the padding of a struct is
+/// less than that.
+void Uninitialised::report_unwritten(Address address, std::uint64_t bytes) {
+  constexpr std::uint64_t whole_copy = 1u << 20, number = 8, word = 4;
+  const Allocation* const array = bytes ? memory_.find(address, bytes) : nullptr;
+  const auto fresh = array ? fresh_.find(array->base) : fresh_.end();
+  // A copy that comes before any kernel measures how fast that is, perhaps.
+  if (fresh == fresh_.end() || fresh->second.is_done || fresh->second.launches == launches_) return;
+  const bool is_in_pieces = array->size > whole_copy;
+  const Address begin = is_in_pieces ? array->base : address, end = begin + (is_in_pieces ? array->size : bytes);
+  std::uint64_t touched = 0;
+  for (Address at = begin; at < end; at += 64) {
+    const auto count = static_cast<unsigned>(std::min<std::uint64_t>(64, end - at));
+    // What has been copied as if it were padding is as unwritten as it was there.
+    const std::uint64_t written = defined_.which(at, count) | (computed_.which(at, count) & ~padding_.which(at, count));
+    if (!written) continue;
+    if (is_in_pieces || begin % word) return;
+    for (unsigned k = 0; k < count; k += word) {
+      const int of_word = std::popcount(written >> k & 0xF);
+      if (of_word > 2 || (of_word > 0 && count - k <= 2)) return;
+      touched += of_word > 0;
+    }
+  }
+  if (touched == 1 && bytes > number) return;
+  fresh->second.is_done = true;
+  Finding f;
+  f.id = global_id;
+  f.kind = "copy";
+  f.variable = array->label.substr(0, array->label.find(" #"));
+  f.headline = fmt::format("UNINITIALISED: {}, copied to the host", array->label);
+  f.parts.emplace_back().does = "cudaMemcpy reads it";
+  f.parts.back().is_call = true;
+  f.details = {touched ? "of its elements only some bytes have been written, or come from what was"
+                       : "nothing of what is copied has ever been written, by a kernel or by a copy"};
+  f.advice = touched ? "look at the type through which the kernel writes: it is smaller than an element"
+                     : "look at the kernel that should write it: is it launched, with enough threads, and with this "
+                       "pointer?";
+  findings_.add(std::move(f));
 }
 
 std::optional<Finding> Uninitialised::undefined_value(Address address, std::uint64_t bytes) {
@@ -103,6 +153,7 @@ std::optional<Address> Uninitialised::first_undefined(Address address, std::uint
 // --- kernels ---------------------------------------------------------------------------------------------------------
 
 void Uninitialised::kernel_begin(const KernelInfo& kernel) {
+  ++launches_;
   kernel_ = kernel;
   generation_ = memory_.generation();
   footprint_.begin(kernel.grid.count());
@@ -246,7 +297,8 @@ Finding Uninitialised::finding_of(const Trial::Arrival& arrival) {
       set_index(arrives.block, arrival.block, kernel_.grid);
     }
     f.parts.push_back(std::move(arrives));
-    f.details = {"nobody has written it before it is read"};
+    f.details = {from.is_partial() ? "of its bytes only some have been written before it is read"
+                                   : "nobody has written it before it is read"};
   }
   f.kind = arrival.at == At::branch ? "branch" : arrival.at == At::address ? "address" : "result";
   switch (arrival.at) {

@@ -69,13 +69,23 @@ class Uninitialised : public Check, private MemoryListener {
   void copied(Address to, Address from, std::uint64_t bytes) override;
   void read(Address address, std::uint64_t bytes) override;
 
+  /// The host copies what no kernel, and no copy, has written.
+  void report_unwritten(Address address, std::uint64_t bytes);
   void suspect(const Actor& actor);
   Finding finding_of(const Trial::Arrival& arrival);
   /// The host looks at padding when it copies structs, and thinks nothing of it.
   enum class Padding : std::uint8_t { counts, is_ignored };
   std::optional<Address> first_undefined(Address address, std::uint64_t bytes, Padding padding) const;
 
+  /// What is known of an allocation that the host may copy before it is written.
+  struct Fresh {
+    std::uint64_t launches = 0;  ///< before it
+    bool is_done = false;        ///< was reported, or is none of the host's business
+  };
+
   Memory& memory_;
+  std::uint64_t launches_ = 0;
+  std::map<Address, Fresh> fresh_;  ///< by base
   ByteSet defined_;
   ByteSet computed_;  ///< of what is not defined: what kernels have stored
   ByteSet padding_;   ///< of this: what looks like the padding of structs

@@ -60,6 +60,8 @@ std::vector<Inst> Decoder::pass() {
   for (std::size_t k = 0; k < function_.instructions.size(); ++k) {
     index_ = static_cast<std::uint32_t>(k);
     start_of_[k] = code_.size();
+    if (!element_uses_.empty())
+      for (const std::int32_t r : element_uses_[k]) look_at_element(r);
     if (uniformity_)
       convergent_instruction(function_.instructions[k]);
     else
@@ -80,6 +82,13 @@ std::vector<Inst> Decoder::pass() {
       table.push_back(&code_[start_of_[static_cast<std::size_t>(function_.labels.at(label))]]);
   }
   return std::move(code_);
+}
+
+void Decoder::look_at_element(std::int32_t index) {
+  const OperandRef value = reg(index);
+  Inst& i = emit(report_element_use, {each_together});
+  i.op[0] = value;
+  i.aux = frame_.lane_bytes_of(index);
 }
 
 OperandRef Decoder::reg(std::int32_t index) {
@@ -262,6 +271,24 @@ void Decoder::compute(const ptx::Instruction& in) {
   const ptx::Instruction plain = with_addresses(in);
   if (const auto s = select_alu(plain, function_.registers)) return alu(plain, *s);
   unknown_instruction();
+}
+
+void Decoder::element_operation(const ptx::Instruction& in) {
+  const bool adds = in.has("add") && in.operands.size() == 3;
+  if (!adds && !(in.has("keep") && in.operands.size() == 2)) unknown_instruction();
+  OperandRef op[6] = {};
+  std::size_t place = 0;
+  for (std::size_t k = 0; k < in.operands.size(); ++k) {
+    const std::span<const Operand> halves =
+        in.operands[k].kind == Kind::vector ? std::span(in.operands[k].elements) : std::span(&in.operands[k], 1);
+    for (const Operand& half : halves) {
+      if (place >= std::size(op)) unknown_instruction();
+      op[place++] = k == 0 ? destination(half, Type::b32) : source(half, Type::b32);
+    }
+  }
+  if (place != (adds ? 6 : 3)) unknown_instruction();
+  Inst& i = emit(adds ? add_elements : keep_element, {each_together});
+  std::copy(std::begin(op), std::end(op), std::begin(i.op));
 }
 
 ptx::Instruction Decoder::with_addresses(const ptx::Instruction& in) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -11,10 +12,12 @@
 #include "vgpu/core/alu/alu.hpp"
 #include "vgpu/core/decode/cfg.hpp"
 #include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/decode/element_uses.hpp"
 #include "vgpu/core/decode/frame_layout.hpp"
 #include "vgpu/core/decode/uniformity.hpp"
 #include "vgpu/core/memory/mbarrier.hpp"
 #include "vgpu/core/memory/memory_ops.hpp"
+#include "vgpu/core/warp/elements.hpp"
 #include "vgpu/core/warp/special.hpp"
 #include "vgpu/core/warp/warp_ops.hpp"
 
@@ -35,7 +38,9 @@ class Decoder {
         context_(context),
         flow_(control_flow(function_)),
         liveness_(function_, flow_),
-        frame_(function_) {}
+        frame_(function_) {
+    if (context.image->names_elements) element_uses_ = element_uses(function_);
+  }
 
   void run();
 
@@ -58,6 +63,7 @@ class Decoder {
   void barrier(const ptx::Instruction& in);
   void barrier_object(const ptx::Instruction& in);
   void stack_memory(const ptx::Instruction& in);
+  void element_operation(const ptx::Instruction& in);
 
  private:
   [[noreturn]] void unsupported(const std::string& what);
@@ -70,6 +76,9 @@ class Decoder {
   // --- operands ----------------------------------------------------------------------------------------------------
 
   OperandRef reg(std::int32_t index);
+
+  /// Reports what a register holds, where it may be an element (element_uses.hpp).
+  void look_at_element(std::int32_t index);
 
   /// The same, when its lanes can hold a value of `type`; `none`: whatever they hold.
   OperandRef reg(std::int32_t index, Type type);
@@ -179,6 +188,7 @@ class Decoder {
   std::uint32_t uncharged_ = 0;  ///< instructions since the last that counts them, this one included
   std::uint32_t own_ = 0;        ///< 1 until this instruction itself has been counted
   FrameLayout frame_;
+  std::vector<std::vector<std::int32_t>> element_uses_;  ///< empty where no element is a name, or none looks
   std::vector<Inst> code_;
   std::vector<StepForm> forms_;        ///< by element of code_
   std::vector<std::size_t> start_of_;  ///< by instruction: where in code_ it begins

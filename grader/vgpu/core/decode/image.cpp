@@ -10,6 +10,7 @@
 
 #include "vgpu/core/decode/builtins.hpp"
 #include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/decode/element_uses.hpp"
 #include "vgpu/core/decode/opcodes.hpp"
 #include "vgpu/core/run/fault.hpp"
 
@@ -213,9 +214,11 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   image->kernel = &kernel;
   image->watched = options.watched;
   image->fine_grain = options.fine_grain;
+  image->is_weak = options.is_weak;
   image->row_lanes = options.row_lanes;
   image->fast = options.fast;
   image->convergent = !options.fine_grain && options.fast.pairs;
+  image->names_elements = options.watched == Watched::everything && names_elements(module);
   image->parameter_bytes = layout_parameters(kernel, image->parameter_offsets);
   const Reach reached = reach(module, kernel);
   for (const ptx::Function* f : reached.functions) check_sizes(*f);

@@ -81,13 +81,15 @@ struct Image {
   const Program* entry = nullptr;
   Watched watched = Watched::nothing;
   bool fine_grain = false;  ///< a turn may end before every access to memory
+  bool is_weak = false;     ///< strong accesses to global memory are those of Grid::views
   /// A warp is a row of the block, 32 neighbours in x with the same y and z; or, at 16, 8, 4 or 2, it is several rows
   /// of that many, with consecutive y and the same z; at 1, nothing is known of it.
   std::uint8_t row_lanes = 1;
-  FastPaths fast;           ///< those that may be taken
-  bool convergent = false;  ///< there is code for warps that stay together
-  bool loops = false;       ///< a block may live long: there are loops or calls in the code
-  bool separable = false;   ///< nothing in the code says that blocks work together, or must come in their order
+  FastPaths fast;               ///< those that may be taken
+  bool convergent = false;      ///< there is code for warps that stay together
+  bool names_elements = false;  ///< elements are names, and what computes with them is observed (element_uses.hpp)
+  bool loops = false;           ///< a block may live long: there are loops or calls in the code
+  bool separable = false;       ///< nothing in the code says that blocks work together, or must come in their order
   std::optional<AffineAccesses> affine_accesses;  ///< of a separable kernel that calls nothing
   std::vector<std::unique_ptr<Program>> programs;
   std::unordered_map<const ptx::Function*, Program*> by_function;
@@ -106,6 +108,7 @@ struct Image {
 struct ImageOptions {
   Watched watched = Watched::nothing;
   bool fine_grain = false;
+  bool is_weak = false;
   std::uint8_t row_lanes = 1;
   FastPaths fast;
   auto operator<=>(const ImageOptions&) const = default;

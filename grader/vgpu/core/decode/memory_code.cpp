@@ -8,6 +8,7 @@
 #include "vgpu/core/decode/opcodes.hpp"
 #include "vgpu/core/memory/async_copy.hpp"
 #include "vgpu/core/memory/stack_memory.hpp"
+#include "vgpu/core/memory/weak_ops.hpp"
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/warp/gang.hpp"
 
@@ -66,8 +67,9 @@ void Decoder::memory(const ptx::Instruction& in) {
       base = frame_.constant(address.bits, Type::u64);
     }
   }
-  const auto s = select_memory(in, function_.registers, space, width, context_.image->watched);
+  auto s = select_memory(in, function_.registers, space, width, context_.image->watched);
   if (!s) unknown_instruction();
+  if (context_.image->is_weak) s->run = select_weak(in, *s, width);
 
   OperandRef op[8] = {};
   unsigned place = 0;

@@ -58,6 +58,8 @@ const Opcode table[] = {
     {"shfl", following, branch, first, Effect::none, &D::compute, nullptr},
     {"activemask", following, branch, first, Effect::none, &D::compute, nullptr},
     {"mbarrier", following, own_mask, first, Effect::none, &D::barrier_object, nullptr},
+    // elements by name (warp/elements.hpp): not PTX
+    {"scanlab", following, masked, first, Effect::none, &D::element_operation, nullptr},
     // stack manipulation
     {"alloca", following, own_mask, first, Effect::none, &D::stack_memory, nullptr},
     {"stacksave", following, own_mask, first, Effect::none, &D::stack_memory, nullptr},

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include "vgpu/core/alu/float_formats.hpp"
@@ -82,51 +84,83 @@ std::uint32_t add_pair(std::uint32_t old, std::uint32_t b, std::uint32_t) {
 
 }  // namespace atomic_ops
 
+/// Every form that PTX has: name, type, type of the host, function.
+#define SCANLAB_ATOMICS(FORM)                                      \
+  FORM("add", u32, std::uint32_t, add<std::uint32_t>)              \
+  FORM("add", s32, std::uint32_t, add<std::uint32_t>)              \
+  FORM("add", u64, std::uint64_t, add<std::uint64_t>)              \
+  FORM("add", s64, std::uint64_t, add<std::uint64_t>)              \
+  FORM("add", f32, float, add_f32)                                 \
+  FORM("add", f64, double, add_f64)                                \
+  FORM("add.noftz", f16, std::uint16_t, add_half<f16>)             \
+  FORM("add.noftz", bf16, std::uint16_t, add_half<bf16>)           \
+  FORM("add.noftz", f16x2, std::uint32_t, add_pair<f16>)           \
+  FORM("add.noftz", bf16x2, std::uint32_t, add_pair<bf16>)         \
+  FORM("and", b32, std::uint32_t, bit_and<std::uint32_t>)          \
+  FORM("and", b64, std::uint64_t, bit_and<std::uint64_t>)          \
+  FORM("or", b32, std::uint32_t, bit_or<std::uint32_t>)            \
+  FORM("or", b64, std::uint64_t, bit_or<std::uint64_t>)            \
+  FORM("xor", b32, std::uint32_t, bit_xor<std::uint32_t>)          \
+  FORM("xor", b64, std::uint64_t, bit_xor<std::uint64_t>)          \
+  FORM("exch", b32, std::uint32_t, exchange<std::uint32_t>)        \
+  FORM("exch", b64, std::uint64_t, exchange<std::uint64_t>)        \
+  FORM("cas", b16, std::uint16_t, compare_and_swap<std::uint16_t>) \
+  FORM("cas", b32, std::uint32_t, compare_and_swap<std::uint32_t>) \
+  FORM("cas", b64, std::uint64_t, compare_and_swap<std::uint64_t>) \
+  FORM("min", u32, std::uint32_t, least<std::uint32_t>)            \
+  FORM("min", s32, std::int32_t, least<std::int32_t>)              \
+  FORM("min", u64, std::uint64_t, least<std::uint64_t>)            \
+  FORM("min", s64, std::int64_t, least<std::int64_t>)              \
+  FORM("max", u32, std::uint32_t, greatest<std::uint32_t>)         \
+  FORM("max", s32, std::int32_t, greatest<std::int32_t>)           \
+  FORM("max", u64, std::uint64_t, greatest<std::uint64_t>)         \
+  FORM("max", s64, std::int64_t, greatest<std::int64_t>)           \
+  FORM("inc", u32, std::uint32_t, increment<std::uint32_t>)        \
+  FORM("dec", u32, std::uint32_t, decrement<std::uint32_t>)
+
 /// `Select::handler<T, Op>` for an operation's name and type, or null when PTX has no such combination.
 template <class Select>
 Handler select_atomic(std::string_view operation, ptx::Type type) {
   using namespace atomic_ops;
-  using ptx::Type;
-  using u16 = std::uint16_t;
-  using u32 = std::uint32_t;
-  using u64 = std::uint64_t;
-  using s32 = std::int32_t;
-  using s64 = std::int64_t;
-#define SCANLAB_ATOMIC(NAME, TYPE, T, OP) \
-  if (operation == NAME && type == TYPE) return Select::template handler<T, OP>
-  SCANLAB_ATOMIC("add", Type::u32, u32, add<u32>);
-  SCANLAB_ATOMIC("add", Type::s32, u32, add<u32>);
-  SCANLAB_ATOMIC("add", Type::u64, u64, add<u64>);
-  SCANLAB_ATOMIC("add", Type::s64, u64, add<u64>);
-  SCANLAB_ATOMIC("add", Type::f32, float, add_f32);
-  SCANLAB_ATOMIC("add", Type::f64, double, add_f64);
-  SCANLAB_ATOMIC("add.noftz", Type::f16, u16, add_half<f16>);
-  SCANLAB_ATOMIC("add.noftz", Type::bf16, u16, add_half<bf16>);
-  SCANLAB_ATOMIC("add.noftz", Type::f16x2, u32, add_pair<f16>);
-  SCANLAB_ATOMIC("add.noftz", Type::bf16x2, u32, add_pair<bf16>);
-  SCANLAB_ATOMIC("and", Type::b32, u32, bit_and<u32>);
-  SCANLAB_ATOMIC("and", Type::b64, u64, bit_and<u64>);
-  SCANLAB_ATOMIC("or", Type::b32, u32, bit_or<u32>);
-  SCANLAB_ATOMIC("or", Type::b64, u64, bit_or<u64>);
-  SCANLAB_ATOMIC("xor", Type::b32, u32, bit_xor<u32>);
-  SCANLAB_ATOMIC("xor", Type::b64, u64, bit_xor<u64>);
-  SCANLAB_ATOMIC("exch", Type::b32, u32, exchange<u32>);
-  SCANLAB_ATOMIC("exch", Type::b64, u64, exchange<u64>);
-  SCANLAB_ATOMIC("cas", Type::b16, u16, compare_and_swap<u16>);
-  SCANLAB_ATOMIC("cas", Type::b32, u32, compare_and_swap<u32>);
-  SCANLAB_ATOMIC("cas", Type::b64, u64, compare_and_swap<u64>);
-  SCANLAB_ATOMIC("min", Type::u32, u32, least<u32>);
-  SCANLAB_ATOMIC("min", Type::s32, s32, least<s32>);
-  SCANLAB_ATOMIC("min", Type::u64, u64, least<u64>);
-  SCANLAB_ATOMIC("min", Type::s64, s64, least<s64>);
-  SCANLAB_ATOMIC("max", Type::u32, u32, greatest<u32>);
-  SCANLAB_ATOMIC("max", Type::s32, s32, greatest<s32>);
-  SCANLAB_ATOMIC("max", Type::u64, u64, greatest<u64>);
-  SCANLAB_ATOMIC("max", Type::s64, s64, greatest<s64>);
-  SCANLAB_ATOMIC("inc", Type::u32, u32, increment<u32>);
-  SCANLAB_ATOMIC("dec", Type::u32, u32, decrement<u32>);
-#undef SCANLAB_ATOMIC
+#define SCANLAB_FORM(NAME, TYPE, T, ...) \
+  if (operation == NAME && type == ptx::Type::TYPE) return Select::template handler<T, __VA_ARGS__>;
+  SCANLAB_ATOMICS(SCANLAB_FORM)
+#undef SCANLAB_FORM
   return nullptr;
+}
+
+/// The place of a form in the list, from 1; 0: there is none.
+constexpr unsigned atomic_form(std::string_view operation, ptx::Type type) {
+  unsigned number = 0;
+#define SCANLAB_FORM(NAME, TYPE, T, ...) \
+  ++number;                              \
+  if (operation == NAME && type == ptx::Type::TYPE) return number;
+  SCANLAB_ATOMICS(SCANLAB_FORM)
+#undef SCANLAB_FORM
+  return 0;
+}
+constexpr bool is_compare_and_swap(unsigned form) {
+  return form != 0 && (form == atomic_form("cas", ptx::Type::b16) || form == atomic_form("cas", ptx::Type::b32) ||
+                       form == atomic_form("cas", ptx::Type::b64));
+}
+
+/// Does the atomic of that form put another value there than `old`?
+inline bool atomic_changes(unsigned form, const std::byte* old, const std::byte* b, const std::byte* c) {
+  using namespace atomic_ops;
+  const auto changes = [&]<class T>(T (*compute)(T, T, T)) {
+    T values[3];
+    std::memcpy(&values[0], old, sizeof(T));
+    std::memcpy(&values[1], b, sizeof(T));
+    std::memcpy(&values[2], c, sizeof(T));
+    const T now = compute(values[0], values[1], values[2]);
+    return std::memcmp(&values[0], &now, sizeof(T)) != 0;
+  };
+  unsigned number = 0;
+#define SCANLAB_FORM(NAME, TYPE, T, ...) \
+  if (form == ++number) return changes.template operator()<T>(&__VA_ARGS__);
+  SCANLAB_ATOMICS(SCANLAB_FORM)
+#undef SCANLAB_FORM
+  return true;
 }
 
 }  // namespace scanlab::vgpu

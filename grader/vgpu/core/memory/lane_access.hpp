@@ -114,7 +114,8 @@ void load_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count)
   const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
   const View v = view<Space>(w, i, AccessKind::read, a, bytes);
   report_lanes<Space, watched>(w, i, bytes, a, AccessKind::read);
-  if (form_of(i).order != static_cast<std::uint32_t>(Access::Order::weak)) note_poll(w);
+  if (form_of(i).order != static_cast<std::uint32_t>(Access::Order::weak))
+    note_poll(w, Space == StateSpace::global ? w.active : 0, [&](unsigned l) { return a.of[l]; });
   for (std::uint32_t k = 0; k < count; ++k) {
     T* to = w.lanes<T>(i->op[k]);
     const auto from = [&](unsigned l) { return v.at(a.of[l] + k * sizeof(T)); };

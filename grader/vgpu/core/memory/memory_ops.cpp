@@ -1,9 +1,9 @@
 #include "vgpu/core/memory/memory_ops.hpp"
 
 #include <cstring>
-#include <functional>
 
 #include "vgpu/core/decode/opcodes.hpp"
+#include "vgpu/core/memory/any_space.hpp"
 #include "vgpu/core/memory/atomic_ops.hpp"
 #include "vgpu/core/memory/lane_access.hpp"
 #include "vgpu/core/warp/lanes.hpp"
@@ -123,62 +123,16 @@ const Inst* store(Warp& w, const Inst* i) {
   return store_scattered<T, Space, Width, watched>(w, i);
 }
 
-/// Host address of every active lane in any space, checked.
-template <AddressWidth Width>
-void locate(Warp& w, const Inst* i, AccessKind kind, std::uint32_t bytes, std::byte** host) {
-  w.pc = i;
-  Addresses a;
-  gather<Width>(w, i, a);
-  const auto space = static_cast<StateSpace>(form_of(i).space);
-  Mask of_space[8] = {};
-  for (Mask m = w.active; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    StateSpace s = space;
-    if (space == StateSpace::generic) {
-      const Resolved r = resolve(a.of[l]);
-      s = r.space;
-      a.of[l] = r.address;
-    }
-    host[l] = check_lane(w, s, kind, l, a.of[l], bytes);
-    of_space[static_cast<unsigned>(s)] |= Mask{1} << l;
-  }
-  Claims* const claims = w.block->grid->claims;
-  if (const Mask global = of_space[static_cast<unsigned>(StateSpace::global)]; claims && global) {
-    const auto at = [&](unsigned l) { return a.of[l]; };
-    if (kind != AccessKind::write) claims->read_lanes(global, bytes, at);
-    if (kind != AccessKind::read) claims->write_lanes(global, bytes, at);
-  }
-  if (!is_observed(w)) return;
-  for (unsigned s = 0; s < 8; ++s)
-    if (of_space[s]) {
-      const Access access = access_of(w, i, static_cast<StateSpace>(s), of_space[s], bytes, a.of);
-      if (kind == AccessKind::atomic)
-        for (Observer* o : w.block->grid->observers) o->atomic(access);
-      else
-        report(w, access, kind);
-    }
-}
-
-/// Little-endian, as all CUDA hosts are: the low bytes come first.
-void copy_in(Warp& w, OperandRef to, unsigned lane, const std::byte* from, const MemoryForm& form) {
-  if (form.bytes == 16) return void(std::memcpy(w.lanes<std::byte>(to) + lane * 16, from, 16));
-  std::uint64_t value = 0;
-  std::memcpy(&value, from, form.bytes);
-  value = extend(value, form);
-  std::memcpy(w.lanes<std::byte>(to) + lane * form.lane_bytes, &value, form.lane_bytes);
-}
-
-void copy_out(Warp& w, OperandRef from, unsigned lane, std::byte* to, const MemoryForm& form) {
-  std::memcpy(to, w.lanes<std::byte>(from) + lane * form.lane_bytes, form.bytes);
-}
-
 /// Any space, any widths.
 template <AddressWidth Width>
 const Inst* load_any(Warp& w, const Inst* i) {
   const MemoryForm form = form_of(i);
-  if (form.order != static_cast<std::uint32_t>(Access::Order::weak)) note_poll(w);
   std::byte* host[warp_size];
-  locate<Width>(w, i, AccessKind::read, form.count * form.bytes, host);
+  Addresses a;
+  Mask global = 0;
+  locate<Width>(w, i, AccessKind::read, form.count * form.bytes, host, a, global);
+  if (form.order != static_cast<std::uint32_t>(Access::Order::weak))
+    note_poll(w, global, [&](unsigned l) { return a.of[l]; });
   for (std::uint32_t k = 0; k < form.count; ++k)
     for (Mask m = w.active; m; m &= m - 1) {
       const auto l = static_cast<unsigned>(std::countr_zero(m));
@@ -191,7 +145,9 @@ template <AddressWidth Width>
 const Inst* store_any(Warp& w, const Inst* i) {
   const MemoryForm form = form_of(i);
   std::byte* host[warp_size];
-  locate<Width>(w, i, AccessKind::write, form.count * form.bytes, host);
+  Addresses a;
+  Mask global = 0;
+  locate<Width>(w, i, AccessKind::write, form.count * form.bytes, host, a, global);
   ++w.block->grid->epoch;
   for (std::uint32_t k = 0; k < form.count; ++k)
     for (Mask m = w.active; m; m &= m - 1) {
@@ -201,16 +157,13 @@ const Inst* store_any(Warp& w, const Inst* i) {
   return proceed(w, i + 1);
 }
 
-bool lies_in_shared(const Warp& w, const std::byte* host) {
-  const std::vector<std::byte>& shared = w.block->shared;
-  return !std::less<>{}(host, shared.data()) && std::less<>{}(host, shared.data() + shared.size());
-}
-
 template <AddressWidth Width, class T, T (*Op)(T, T, T)>
 const Inst* atomic(Warp& w, const Inst* i) {
   const MemoryForm form = form_of(i);
   std::byte* host[warp_size];
-  locate<Width>(w, i, AccessKind::atomic, sizeof(T), host);
+  Addresses a;
+  Mask global = 0;
+  locate<Width>(w, i, AccessKind::atomic, sizeof(T), host, a, global);
   const T* b = w.lanes<T>(i->op[1]);
   const T* c = w.lanes<T>(i->op[2]);
   T* result = form.has_result ? w.lanes<T>(i->op[0]) : nullptr;
@@ -228,7 +181,7 @@ const Inst* atomic(Warp& w, const Inst* i) {
     }
     if (result) result[l] = old;
   }
-  note_poll(w);
+  note_poll(w, global, [&](unsigned l) { return a.of[l]; });
   return proceed(w, i + 1);
 }
 
@@ -330,6 +283,7 @@ std::optional<MemorySelection> select_memory(const ptx::Instruction& in, std::sp
     s.run = width == AddressWidth::bits32 ? select_atomic<SelectAtomic<AddressWidth::bits32>>(operation, s.type)
                                           : select_atomic<SelectAtomic<AddressWidth::bits64>>(operation, s.type);
     if (!s.run) return std::nullopt;
+    s.form.atomic = atomic_form(operation, s.type);
     return s;
   }
   const ptx::Operand& value = in.operands[is_load ? 0 : 1];

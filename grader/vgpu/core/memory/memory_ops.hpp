@@ -22,6 +22,7 @@ struct MemoryForm {
   std::uint32_t order : 3;       ///< Access::Order
   std::uint32_t scope : 2;       ///< Access::Scope
   std::uint32_t has_result : 1;  ///< atom, not red
+  std::uint32_t atomic : 6;      ///< atomic_form, of atom and red
 };
 static_assert(sizeof(MemoryForm) == sizeof(std::uint32_t));
 inline MemoryForm form_of(const Inst* i) {

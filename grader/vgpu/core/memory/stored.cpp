@@ -1,8 +1,11 @@
 #include "vgpu/core/memory/stored.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 
+#include "vgpu/core/memory/atomic_ops.hpp"
 #include "vgpu/core/memory/memory_ops.hpp"
 #include "vgpu/core/run/grid.hpp"
 
@@ -39,6 +42,51 @@ std::optional<LaneValue> value_loaded(const Access& load, unsigned lane) {
   const bool is_there =
       load.space == ptx::StateSpace::global && load.block->grid->memory->read(value.data(), address, load.bytes);
   return is_there ? std::optional(value) : std::nullopt;
+}
+
+std::optional<LaneValue> value_expected(const Access& atomic, unsigned lane) {
+  if (!atomic.block || !atomic.inst || atomic.phase || !is_compare_and_swap(form_of(atomic.inst).atomic)) return {};
+  const std::byte* const registers = atomic.block->warps[atomic.actor.warp].registers;
+  LaneValue value{};
+  std::memcpy(value.data(), registers + atomic.inst->op[1] + lane * atomic.bytes, atomic.bytes);
+  return value;
+}
+
+std::uint32_t word_now(const Access& access, std::uint64_t address) {
+  std::uint32_t word = 0;
+  if (!access.block) return word;
+  const std::vector<std::byte>& shared = access.block->shared;
+  if (access.space == ptx::StateSpace::global)
+    std::memcpy(&word, access.block->grid->memory->host(address), sizeof word);
+  else if (access.space == ptx::StateSpace::shared && address < shared.size())
+    std::memcpy(&word, shared.data() + address, std::min(sizeof word, shared.size() - address));
+  return word;
+}
+
+Mask lanes_that_change(const Access& atomic) {
+  if (!atomic.block || !atomic.inst || atomic.phase || !form_of(atomic.inst).atomic) return atomic.mask;
+  const MemoryForm form = form_of(atomic.inst);
+  const std::byte* const registers = atomic.block->warps[atomic.actor.warp].registers;
+  Mask changing = 0;
+  for (Mask m = atomic.mask; m; m &= m - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(m));
+    const std::uint64_t address = atomic.at(lane);
+    const std::byte* const memory = atomic.space == ptx::StateSpace::global ? atomic.block->grid->memory->host(address)
+                                                                            : atomic.block->shared.data() + address;
+    const auto operand = [&](unsigned k) { return registers + atomic.inst->op[k] + lane * form.lane_bytes; };
+    if (atomic_changes(form.atomic, memory, operand(1), operand(2))) changing |= m & -m;
+  }
+  if (changing == 0 || changing == atomic.mask) return changing;
+  // Lanes at the same place come one after the other: what one of them changes another may find.
+  for (Mask m = atomic.mask & ~changing; m; m &= m - 1) {
+    const std::uint64_t address = atomic.at(static_cast<unsigned>(std::countr_zero(m)));
+    for (Mask other = changing; other; other &= other - 1)
+      if (atomic.at(static_cast<unsigned>(std::countr_zero(other))) == address) {
+        changing |= m & -m;
+        break;
+      }
+  }
+  return changing;
 }
 
 bool changes_memory(const Access& store, unsigned lane, std::uint64_t from, std::uint64_t count) {

@@ -23,6 +23,17 @@ std::optional<LaneValue> value_loaded(const Access& load, unsigned lane);
 /// counted from its address? True also where that is not known.
 bool changes_memory(const Access& store, unsigned lane, std::uint64_t from, std::uint64_t count);
 
+/// The value that `lane` of a compare-and-swap expects to find; nothing where the atomic is none.
+std::optional<LaneValue> value_expected(const Access& atomic, unsigned lane);
+
+/// The word at `address`, a multiple of 4, that the access touches in shared or global memory, as it is now; 0 where it
+/// is not known.
+std::uint32_t word_now(const Access& access, std::uint64_t address);
+
+/// The lanes that leave another value behind than they find, or may: an atomicAdd of 0, a compare-and-swap that fails,
+/// a maximum that is there already only read.
+Mask lanes_that_change(const Access& atomic);
+
 /// Do the two lanes store different values? True also where that is not known.
 bool stores_differ(const Access& store, unsigned lane, unsigned other);
 

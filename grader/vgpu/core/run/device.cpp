@@ -6,8 +6,10 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "vgpu/core/decode/image.hpp"
+#include "vgpu/core/run/explore.hpp"
 #include "vgpu/core/run/launch.hpp"
 #include "vgpu/core/run/parallel.hpp"
 #include "vgpu/core/run/replay.hpp"
@@ -143,9 +145,8 @@ unsigned Device::blocks_per_multiprocessor(const KernelAttributes& kernel, std::
 
 bool Device::may_part(const LaunchRequest& request) const {
   constexpr std::uint64_t least_blocks = 4;
-  return threads > 1 && schedule.order != Schedule::Order::random && !request.cooperative &&
-         request.grid.count() >= least_blocks && !memory_.shared_with_host() &&
-         !request.module->inseparable.contains(request.kernel) &&
+  return threads > 1 && !schedule.is_interleaved() && !request.cooperative && request.grid.count() >= least_blocks &&
+         !memory_.shared_with_host() && !request.module->inseparable.contains(request.kernel) &&
          std::all_of(observers_.begin(), observers_.end(), [](const Observer* o) { return o->fork() != nullptr; });
 }
 
@@ -197,8 +198,11 @@ LaunchResult Device::prepare(const LaunchRequest& request, Ready& ready) {
   // Only where any warp may run at any time does it matter where between its accesses a turn ends.
   ImageOptions options;
   ready.parts = may_part(request);
-  options.watched = !observers_.empty() ? Watched::everything : ready.parts ? Watched::global : Watched::nothing;
-  options.fine_grain = schedule.order == Schedule::Order::random;
+  options.is_weak = schedule.order == Schedule::Order::weak;
+  options.watched = !observers_.empty() || options.is_weak ? Watched::everything
+                    : ready.parts                          ? Watched::global
+                                                           : Watched::nothing;
+  options.fine_grain = schedule.is_interleaved();
   options.row_lanes = row_lanes_in(block);
   options.fast = fast_paths;
   if (options.row_lanes < warp_size && !fast_paths.narrow_rows) options.row_lanes = 1;
@@ -244,21 +248,16 @@ LaunchResult Device::prepare(const LaunchRequest& request, Ready& ready) {
   return result;
 }
 
-LaunchResult Device::launch(const LaunchRequest& request) {
-  using Status = LaunchResult::Status;
-  Ready ready;
-  LaunchResult result = prepare(request, ready);
-  if (result.status != Status::ok) return result;
+/// The grid of a launch that has been found possible. To be done with memory.free(grid.workspace).
+void Device::set_up(const LaunchRequest& request, const Ready& ready, std::vector<std::byte>& parameters, Grid& g) {
   const Image* image = ready.image;
-  const Dim3 grid = request.grid, block = request.block;
-  std::vector<std::byte> parameters(std::max<std::size_t>(image->parameter_bytes, request.parameters.size()));
+  parameters.resize(std::max<std::size_t>(image->parameter_bytes, request.parameters.size()));
   if (!request.parameters.empty()) std::memcpy(parameters.data(), request.parameters.data(), request.parameters.size());
-  Grid g;
   g.image = image;
   g.memory = &memory_;
   g.parameters = parameters;
-  g.size = grid;
-  g.block_size = block;
+  g.size = request.grid;
+  g.block_size = request.block;
   g.dynamic_shared = request.dynamic_shared;
   if (request.cooperative) {
     const GridWorkspace workspace;
@@ -267,8 +266,64 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   }
   g.ranges.resize(image->ranges);
   g.print = &print;
+  g.elements = elements;
   g.profile = &profile_;
   g.start_ns = timer_ns_ = std::max(timer_ns_, now_ns_);
+}
+
+std::optional<Exploration> Device::explore(
+    const LaunchRequest& request, const ExplorationLimits& bounds,
+    const std::function<bool(const Execution&, const std::string& trail)>& visit) {
+  const Schedule before = std::exchange(schedule, {Schedule::Order::weak, 0, {}});
+  Ready ready;
+  const LaunchResult possible = prepare(request, ready);
+  schedule = before;
+  if (possible.status != LaunchResult::Status::ok) return std::nullopt;
+  if (ready.image->separable) return Exploration{1, 0, true, {}};
+  if (request.grid.count() > ready.resident)
+    return Exploration{0, 0, false,
+                       fmt::format("{} blocks, of which {} fit at once", request.grid.count(), ready.resident)};
+  Grid g;
+  std::vector<std::byte> parameters;
+  set_up(request, ready, parameters, g);
+  const std::function<void(std::string_view)> silent = [](std::string_view) {};
+  g.print = &silent;
+  RunLimits limits;
+  limits.max_warp_instructions = max_warp_instructions;
+  limits.cancel = cancel;
+  limits.resident_blocks = ready.resident;
+  Exploration result = explore_grid(g, limits, bounds, [&](const Execution& execution) {
+    return visit(execution, fmt::format("{}:{}", launches_ + 1, execution.trail.text()));
+  });
+  if (g.workspace) memory_.free(g.workspace);
+  return result;
+}
+
+LaunchResult Device::launch(const LaunchRequest& request) {
+  using Status = LaunchResult::Status;
+  // A trail is that of one launch. The others run as if there were none.
+  std::optional<Trail> trail;
+  Schedule schedule = this->schedule;
+  if (!schedule.trail.empty()) {
+    const std::size_t colon = std::min(schedule.trail.find(':'), schedule.trail.size());
+    if (schedule.trail.substr(0, colon) == std::to_string(launches_ + 1))
+      trail = Trail::parse(std::string_view(schedule.trail).substr(std::min(colon + 1, schedule.trail.size())));
+    else
+      schedule = {};
+  }
+  Ready ready;
+  const Schedule own = std::exchange(this->schedule, schedule);
+  LaunchResult result = prepare(request, ready);
+  this->schedule = own;
+  if (result.status != Status::ok) return result;
+  ++launches_;
+  const Image* image = ready.image;
+  const Dim3 grid = request.grid, block = request.block;
+  std::vector<std::byte> parameters;
+  Grid g;
+  set_up(request, ready, parameters, g);
+  std::vector<StaleRead> stale_reads;
+  g.stale_reads = &stale_reads;
   KernelInfo info{request.kernel.c_str(),  grid, block,     image->static_shared + request.dynamic_shared,
                   &request.module->module, {},   fast_paths};
   if (!observers_.empty()) info.shared = image->shared;
@@ -279,7 +334,17 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   RunLimits limits;
   limits.max_warp_instructions = max_warp_instructions;
   limits.cancel = cancel;
+  limits.host_waits = host_waits ? &host_waits : nullptr;
   limits.resident_blocks = ready.resident;
+  std::optional<Playback> playback;
+  std::vector<Observer*> with_playback = observers_;
+  if (trail && grid.count() <= ready.resident) {
+    playback.emplace(g, *trail, 0);
+    with_playback.push_back(&*playback);
+    g.set_observers(with_playback);
+    limits.guide = &*playback;
+    limits.chooser = &*playback;
+  }
   const bool apart =
       ready.parts && image->affine_accesses && image->affine_accesses->blocks_are_apart({parameters, grid, block});
   if (ready.parts && (apart || fast_paths.speculative_blocks)) {
@@ -294,6 +359,17 @@ LaunchResult Device::launch(const LaunchRequest& request) {
     if (parallel.has_failed()) request.module->inseparable.insert(request.kernel);
   } else {
     result.fault = run_grid(g, schedule, limits);
+  }
+  for (StaleRead& s : stale_reads)
+    if (stale_reads_.size() < most_stale_reads) stale_reads_.push_back(std::move(s));
+  g.stale_reads = nullptr;
+  limits.guide = nullptr;
+  limits.chooser = nullptr;
+  if (playback && playback->has_lost_its_way()) {
+    Fault& fault = result.fault.emplace();
+    fault.kernel = ptx::source_name(request.kernel);
+    fault.headline = "the execution that was asked for is not one of this launch";
+    fault.advice = "explore it again: the program, or its input, has changed";
   }
   if (!observers_.empty()) {
     Replay replay(g, schedule, limits, result.fault);

@@ -12,15 +12,19 @@
 #include <vector>
 
 #include "vgpu/core/memory/memory.hpp"
+#include "vgpu/core/run/exploration.hpp"
 #include "vgpu/core/run/fast_paths.hpp"
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/observer.hpp"
 #include "vgpu/core/run/profile.hpp"
 #include "vgpu/core/run/schedule.hpp"
+#include "vgpu/core/run/stale_reads.hpp"
 #include "vgpu/ptx/module.hpp"
 
 namespace scanlab::vgpu {
 
+class ElementNames;
+struct Grid;
 struct LoadedModule;
 
 /// What the device knows of a kernel before it runs (cudaFuncGetAttributes).
@@ -98,6 +102,12 @@ class Device {
   LaunchResult check(const LaunchRequest& request);
   /// Runs a kernel to its end (or its fault). Never hangs: see `max_warp_instructions`.
   LaunchResult launch(const LaunchRequest& request);
+  /// Runs all executions of a launch under the memory model (explore.hpp), without the observers and without printing.
+  /// Memory is then as before. `visit` gets each different one, and a trail that shows it again as Schedule::trail, if
+  /// the next launch is this one; it ends the exploration by returning false. A launch whose blocks do not
+  /// talk to each other has one execution, which is not run. Nothing where the launch is refused.
+  std::optional<Exploration> explore(const LaunchRequest& request, const ExplorationLimits& limits,
+                                     const std::function<bool(const Execution&, const std::string& trail)>& visit);
   /// Blocks of this kernel that one multiprocessor holds at once (cudaOccupancyMaxActiveBlocksPerMultiprocessor).
   unsigned blocks_per_multiprocessor(const KernelAttributes& kernel, std::uint64_t threads,
                                      std::uint64_t dynamic_shared) const;
@@ -112,10 +122,18 @@ class Device {
   unsigned threads = 1;                                 ///< of the host, for a launch; changes no result (parallel.hpp)
   double least_parallel_ns = 1e6;                       ///< launches that take less stay on one thread
   FastPaths fast_paths;                                 ///< change no result
+  const ElementNames* elements = nullptr;               ///< for programs whose elements are names; not owned
+  std::function<bool()> host_waits;       ///< asked while threads look at memory of the host: can it not write there?
   const volatile bool* cancel = nullptr;  ///< when it becomes true, the running launch stops (budget fault)
 
   /// Of all launches. It depends on time, unlike everything that a launch gives.
   const ParallelRounds& parallel_rounds() const { return parallel_rounds_; }
+
+  /// What launches under the schedule `weak` have read that was not the latest value, in their order; at most
+  /// `most_stale_reads`. No mistake by itself.
+  const std::vector<StaleRead>& stale_reads() const { return stale_reads_; }
+  void forget_stale_reads() { stale_reads_.clear(); }
+  static constexpr std::size_t most_stale_reads = 256;
 
   /// Time on the device's own clock since it was made, in ns: advanced by launches and copies.
   double now_ns() const { return now_ns_; }
@@ -124,6 +142,7 @@ class Device {
  private:
   struct Ready;
   LaunchResult prepare(const LaunchRequest& request, Ready& ready);
+  void set_up(const LaunchRequest& request, const Ready& ready, std::vector<std::byte>& parameters, Grid& grid);
   /// May blocks of this launch run on several host threads, as far as is known before they run?
   bool may_part(const LaunchRequest& request) const;
 
@@ -134,6 +153,8 @@ class Device {
   std::unique_ptr<Team> team_;  ///< made when a launch first needs it,
   unsigned team_threads_ = 0;   ///< for so many threads
   ParallelRounds parallel_rounds_;
+  std::vector<StaleRead> stale_reads_;
+  std::uint64_t launches_ = 0;
   double now_ns_ = 0;
   double timer_ns_ = 0;  ///< where %globaltimer stood at the end of the last launch: it never goes back
 };

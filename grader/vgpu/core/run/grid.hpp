@@ -51,6 +51,9 @@ inline constexpr std::uint64_t local_start = 64;
 inline constexpr std::uint64_t call_bytes = 32;
 
 class Claims;
+class ElementNames;
+class Views;
+struct StaleRead;
 struct Grid;
 struct Gang;
 
@@ -93,10 +96,14 @@ struct Grid {
   std::span<Observer* const> observers;
   std::vector<Observer*> of_plain_shared, of_work;  ///< those of them with this interest
   std::uint32_t interests = 0;                      ///< Observer::Interest, of all of them
+  Views* views = nullptr;                           ///< under the schedule `weak`, else null
+  std::vector<StaleRead>* stale_reads = nullptr;    ///< where they are to be put, or null
   Claims* claims = nullptr;  ///< of the host thread that runs these blocks beside others, or null
   const std::function<void(std::string_view)>* print = nullptr;
+  const ElementNames* elements = nullptr;  ///< Device::elements
   const DeviceProfile* profile = nullptr;
   std::uint64_t epoch = 0;     ///< grows whenever memory may have changed
+  bool asks_host = false;      ///< a volatile or atomic access has read memory that the host may write meanwhile
   std::uint64_t executed = 0;  ///< warp instructions so far
   std::uint64_t slept = 0;     ///< clock ticks that passed without instructions
   double start_ns = 0;         ///< device time at launch, for %globaltimer

@@ -12,6 +12,7 @@
 #include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/run/raise.hpp"
 #include "vgpu/core/run/report.hpp"
+#include "vgpu/core/run/stale_reads.hpp"
 #include "vgpu/core/warp/gang.hpp"
 #include "vgpu/core/warp/splits.hpp"
 
@@ -22,9 +23,10 @@ namespace {
 constexpr std::int64_t turn = 4096;
 /// Turns that a block gets before another block may start beside it.
 constexpr unsigned turns_of_block = 64;
-/// How a kernel waits for the host: pauses of this length, and so many in one launch (ten seconds).
-constexpr std::chrono::microseconds host_pause{100};
-constexpr unsigned most_host_pauses = 100'000;
+/// How a kernel waits for the host: pauses of this length, and so long in one launch. What threads do in between counts
+/// up to a limit, since they may have got something to do.
+constexpr std::chrono::microseconds host_pause{100}, most_between_pauses{2000};
+constexpr std::chrono::seconds most_host_waits{10};
 
 /// Instructions between two samples of the spin watch.
 constexpr std::int64_t watch_interval = 2048;
@@ -54,7 +56,7 @@ class GridRun : public BlockRunner {
         random_(schedule.seed),
         blocks_(grid.chosen.empty() ? grid.size.count() : grid.chosen.size()) {
     // A random order of blocks without a table of them: k → step·k + start (mod blocks), step coprime to blocks.
-    if (schedule.order == Schedule::Order::random && blocks_ > 1) {
+    if (schedule.is_interleaved() && blocks_ > 1) {
       start_ = random_() % blocks_;
       do step_ = random_() % blocks_;
       while (std::gcd(step_, blocks_) != 1);
@@ -64,7 +66,9 @@ class GridRun : public BlockRunner {
   std::optional<Fault> run() {
     slots_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(limits_.resident_blocks, blocks_)));
     try {
-      if (schedule_.order == Schedule::Order::random)
+      if (limits_.guide)
+        run_guided();
+      else if (schedule_.is_interleaved())
         run_random();
       else
         run_by_index();
@@ -96,6 +100,7 @@ class GridRun : public BlockRunner {
   }
 
   std::uint64_t place_at(std::uint64_t k) const {
+    if (limits_.guide) return k;
     switch (schedule_.order) {
       case Schedule::Order::lockstep:
       case Schedule::Order::in_order:
@@ -103,6 +108,7 @@ class GridRun : public BlockRunner {
       case Schedule::Order::reversed:
         return blocks_ - 1 - k;
       case Schedule::Order::random:
+      case Schedule::Order::weak:
         return (start_ + step_ * (k % blocks_)) % blocks_;
     }
     return k;
@@ -346,6 +352,41 @@ class GridRun : public BlockRunner {
     }
   }
 
+  /// All blocks side by side. Between strong accesses warps run as far as they get, by block and number.
+  void run_guided() {
+    for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) start_next(slot);
+    std::vector<Warp*> able;
+    for (;;) {
+      for (bool any = true; any;) {
+        any = false;
+        for (auto& slot : slots_) {
+          for (Warp& w : slot->warps)
+            while (slot->running && can_run(w) && !limits_.guide->holds_back(w)) {
+              run_warp(w, turn);
+              any = true;
+            }
+          if (slot->running && slot->live == 0) end_block(*slot);
+        }
+      }
+      able.clear();
+      for (auto& slot : slots_)
+        for (Warp& w : slot->warps)
+          if (slot->running && can_run(w)) able.push_back(&w);
+      if (able.empty()) {
+        if (std::none_of(slots_.begin(), slots_.end(), [](const auto& s) { return s->running; })) return;
+        stop_deadlock();
+      }
+      const Guide::Pick pick = limits_.guide->pick(able);
+      if (pick.is_deadlock) {
+        for (Warp* w : able) suspend(*w, Split::State::spin);
+        stop_deadlock();
+      }
+      if (!pick.warp) return;
+      do run_warp(*pick.warp, turn);
+      while (limits_.guide->is_pending(*pick.warp) && can_run(*pick.warp));
+    }
+  }
+
   // --- ends ----------------------------------------------------------------------------------------------------------
 
   std::vector<const Block*> running_blocks() const {
@@ -355,8 +396,8 @@ class GridRun : public BlockRunner {
     return running;
   }
 
-  /// Nothing on the device can go on. What loops until memory changes may wait for the host, which writes to memory
-  /// that it shares with the device: it gets some time for that.
+  /// Nothing on the device can go on. What loops until memory changes may wait for the host, if it looks at memory that
+  /// the host shares with the device: the host gets some time for that.
   void wait_for_host_or_stop() {
     const auto spins = [](const auto& slot) {
       if (!slot || !slot->running) return false;
@@ -365,11 +406,17 @@ class GridRun : public BlockRunner {
           if (s.state == Split::State::spin) return true;
       return false;
     };
-    const bool hope = grid_.memory->shared_with_host() && host_pauses_ < most_host_pauses &&
-                      std::any_of(slots_.begin(), slots_.end(), spins);
+    // Of all that has looked so far, or since the last pause of those that still wait.
+    const auto now = std::chrono::steady_clock::now();
+    if (last_host_pause_)
+      host_waits_ += std::min<std::chrono::nanoseconds>(now - *last_host_pause_, most_between_pauses);
+    const bool can_write = !limits_.host_waits || !(*limits_.host_waits)();
+    const bool hope = can_write && grid_.memory->shared_with_host() && grid_.asks_host &&
+                      host_waits_ < most_host_waits && std::any_of(slots_.begin(), slots_.end(), spins);
     if (!hope) stop_deadlock();
     if (limits_.cancel && *limits_.cancel) stop_endless();
-    ++host_pauses_;
+    last_host_pause_ = now;
+    grid_.asks_host = false;
     std::this_thread::sleep_for(host_pause);
     ++grid_.epoch;  // as if the host had written
   }
@@ -400,7 +447,8 @@ class GridRun : public BlockRunner {
   std::uint64_t next_ = 0, start_ = 0, step_ = 1;
   std::vector<std::unique_ptr<Block>> slots_;
   std::vector<Warp*> runnable_;
-  unsigned host_pauses_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> last_host_pause_;
+  std::chrono::nanoseconds host_waits_{0};
   bool is_sensitive_ = false;  ///< see is_sensitive
 };
 
@@ -416,7 +464,24 @@ void raise(Fault::Kind kind, unsigned lane, std::string headline, std::string ad
   throw f;
 }
 
+/// Runs the grid with the view machine in place of the latest value of memory.
+static std::optional<Fault> run_weakly(Grid& grid, const Schedule& schedule, const RunLimits& limits) {
+  RandomChooser random(schedule.seed);
+  Views views(*grid.memory, limits.chooser ? *limits.chooser : random, grid.block_size.count());
+  const std::span<Observer* const> observers = grid.observers;
+  std::vector<Observer*> with_views(observers.begin(), observers.end());
+  with_views.push_back(&views);
+  grid.set_observers(with_views);
+  grid.views = &views;
+  std::optional<Fault> fault = GridRun(grid, schedule, limits).run();
+  if (grid.stale_reads) *grid.stale_reads = describe_stale(grid, views);
+  grid.views = nullptr;
+  grid.set_observers(observers);
+  return fault;
+}
+
 std::optional<Fault> run_grid(Grid& grid, const Schedule& schedule, const RunLimits& limits) {
+  if (schedule.order == Schedule::Order::weak && !grid.views) return run_weakly(grid, schedule, limits);
   return GridRun(grid, schedule, limits).run();
 }
 

@@ -1,6 +1,7 @@
 // Runs a grid: which block and warp goes next, until all are done or it is proven that none can go on.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -8,6 +9,8 @@
 #include "vgpu/core/run/grid.hpp"
 
 namespace scanlab::vgpu {
+
+class MemoryChooser;
 
 /// May run blocks in place of the launch's own thread: see parallel.hpp.
 class Helper {
@@ -18,11 +21,30 @@ class Helper {
   virtual std::uint64_t run_from(std::uint64_t next) = 0;
 };
 
+/// Says whose turn it is at strong accesses, where all blocks are resident: see explore.hpp.
+class Guide {
+ public:
+  virtual ~Guide() = default;
+  /// Does the warp stand before a strong access, until it is picked?
+  virtual bool holds_back(const Warp& w) const = 0;
+  /// Has the warp been picked, and not made its access yet?
+  virtual bool is_pending(const Warp& w) const = 0;
+  struct Pick {
+    Warp* warp = nullptr;      ///< goes on
+    bool is_deadlock = false;  ///< none can; else, without a warp, the run ends here
+  };
+  /// `able`: all warps that could go on, by block and number. Each of them is held back.
+  virtual Pick pick(std::span<Warp* const> able) = 0;
+};
+
 struct RunLimits {
   std::uint64_t max_warp_instructions = 0;
   const volatile bool* cancel = nullptr;
-  unsigned resident_blocks = 1;  ///< alive at once
-  Helper* helper = nullptr;      ///< not for a random schedule
+  const std::function<bool()>* host_waits = nullptr;  ///< see Device::host_waits
+  unsigned resident_blocks = 1;                       ///< alive at once
+  Helper* helper = nullptr;                           ///< not for a random schedule
+  Guide* guide = nullptr;                             ///< with `chooser`, and a schedule `weak`
+  MemoryChooser* chooser = nullptr;                   ///< in place of a random one
 };
 
 /// Runs every block of `grid`. Returns the fault that stopped it, complete with kernel, line, block and thread; or

@@ -125,6 +125,12 @@ class Observer {
   virtual void executed(Mask /*mask*/, std::uint64_t /*count*/) {}
   /// A floating-point addition (add, sub, fma) by the lanes of `mask` in each of `warps` warps.
   virtual void addition(Mask /*mask*/, std::uint64_t /*warps*/) {}
+  /// `scanlab.add` (elements.hpp) by the lanes of `mask`, one after the other: sum[k] is earlier[k] + later[k].
+  virtual void combined(const Actor&, Mask, const std::uint64_t* /*earlier*/, const std::uint64_t* /*later*/,
+                        const std::uint64_t* /*sum*/) {}
+  /// The lanes compute with these values of `bytes` (4 or 8) each, or compare them, and they may be elements' names or
+  /// halves of names: only where elements are names (decode/element_uses.hpp).
+  virtual void computed_with(const Actor&, Mask, const std::uint64_t* /*values*/, unsigned /*bytes*/) {}
   virtual void load(const Access&) {}
   virtual void store(const Access&) {}
   /// The same for warps that take the same path; an observer that can do better than one by one overrides them.

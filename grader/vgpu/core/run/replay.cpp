@@ -22,7 +22,7 @@ Replay::Result Replay::run(const Run& what) const {
   Schedule schedule = schedule_;
   if (!what.blocks.empty()) {
     limits.resident_blocks = 1;
-    if (schedule.order == Schedule::Order::random) schedule.order = Schedule::Order::in_order;
+    if (schedule.is_interleaved()) schedule.order = Schedule::Order::in_order;
   }
   Result result;
   result.fault = run_grid(grid, schedule, limits);

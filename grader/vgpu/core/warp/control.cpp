@@ -1,9 +1,12 @@
 #include "vgpu/core/warp/control.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
+#include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/memory/addressing.hpp"
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/raise.hpp"
@@ -176,7 +179,23 @@ const Inst* exit(Warp& w, const Inst* i) {
 
 const Inst* trap(Warp& w, const Inst* i) {
   w.pc = i;
-  raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)), "the kernel executed a trap (__trap())");
+  const auto lane = static_cast<unsigned>(std::countr_zero(w.active));
+  const ptx::Module& module = *w.block->grid->image->module;
+  const auto places = places_of(module, i->line);
+  if (!places.empty() && places.front().line != 0)
+    raise(Fault::Kind::trap, lane, "the kernel executed a trap (__trap())");
+  // Without a line it is nvcc's own.
+  const auto constant = std::ranges::find(module.variables, StateSpace::constant, &ptx::Variable::space);
+  if (constant == module.variables.end())
+    raise(Fault::Kind::trap, lane, "the kernel executed a trap that the compiler has put there",
+          "nvcc puts a trap in the place of code that can only go wrong: look at its warnings");
+  raise(
+      Fault::Kind::trap, lane,
+      fmt::format("the kernel executed a trap that the compiler has put there, perhaps for a store to constant memory "
+                  "({})",
+                  ptx::source_name(constant->name)),
+      "device code can only read __constant__ memory: write it from the host, with cudaMemcpyToSymbol (nvcc warns of "
+      "such a store)");
 }
 
 const Inst* breakpoint(Warp& w, const Inst* i) {

@@ -79,6 +79,18 @@ inline void note_poll(Warp& w) {
   w.budget = 0;
 }
 
+/// The same, of lanes that look at these addresses of global memory: the host may be the one that writes there.
+template <class At>
+void note_poll(Warp& w, Mask lanes, At at) {
+  note_poll(w);
+  Grid& grid = *w.block->grid;
+  if (!grid.memory->shared_with_host() || grid.asks_host) return;
+  for (; lanes; lanes &= lanes - 1) {
+    const Allocation* const a = grid.memory->find(at(static_cast<unsigned>(std::countr_zero(lanes))), 1);
+    grid.asks_host |= a && (a->shared || a->on_host);
+  }
+}
+
 /// Lanes exit for good: counts them off the block, frees their frames, and wakes those that waited for them.
 void retire(Warp& w, Mask lanes);
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "vgpu/core/memory/views.hpp"
+#include "vgpu/core/memory/weak_ops.hpp"
 #include "vgpu/core/run/raise.hpp"
 #include "vgpu/core/warp/gang_lanes.hpp"
 #include "vgpu/core/warp/lanes.hpp"
@@ -327,9 +329,18 @@ const Inst* active_mask(Warp& w, const Inst* i) {
   return proceed(w, i + 1);
 }
 
+/// Of a fence's Inst::aux, beside its scope.
+constexpr std::uint32_t is_sequential = 1u << 8;
+
 const Inst* fence(Warp& w, const Inst* i) {
+  if (i->aux & is_sequential && w.block->grid->views && is_held_back(w, i)) [[unlikely]]
+    return nullptr;
+  const auto scope = static_cast<Access::Scope>(i->aux & ~is_sequential);
   if (is_observed(w)) [[unlikely]]
-    for (Observer* o : w.block->grid->observers) o->fence(actor_of(w, i), w.active, static_cast<Access::Scope>(i->aux));
+    for (Observer* o : w.block->grid->observers) o->fence(actor_of(w, i), w.active, scope);
+  if (Views* const views = w.block->grid->views)
+    views->fence(actor_of(w, i), w.active, scope,
+                 i->aux & is_sequential ? Views::Fence::sequential : Views::Fence::acquire_release);
   return proceed(w, i + 1);
 }
 
@@ -337,7 +348,10 @@ std::optional<WarpSelection> select_fence(const ptx::Instruction& in) {
   WarpSelection s;
   s.run = fence;
   auto scope = Access::Scope::device;
+  // membar is fence.sc (PTX ISA, "membar").
+  bool is_sc = in.opcode == "membar" && !in.has("proxy");
   for (const std::string& word : in.modifiers) {
+    is_sc |= word == "sc";
     if (word == "cta")
       scope = Access::Scope::block;
     else if (word == "gl" || word == "gpu")
@@ -348,7 +362,7 @@ std::optional<WarpSelection> select_fence(const ptx::Instruction& in) {
              word != "alias")
       return std::nullopt;
   }
-  s.aux = static_cast<std::uint32_t>(scope);
+  s.aux = static_cast<std::uint32_t>(scope) | (is_sc ? is_sequential : 0u);
   return s;
 }
 

@@ -1,0 +1,222 @@
+#include "autograder/device/provenance.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <random>
+#include <utility>
+
+#include "autograder/check/inputs.hpp"
+
+namespace scanlab::grade {
+
+namespace {
+
+constexpr std::size_t most_shown = 3;         // elements one by one, before they become a range
+constexpr std::size_t most_parts = 6;         // of a sum in a message
+constexpr std::size_t most_inputs = 1 << 15;  // of a sum that is taken apart
+constexpr std::size_t most_combined = 1 << 26;
+
+std::uint64_t from_chance() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+/// "x3", "x3 + x4", "x3 + … + x7"; with "x3, x4", "x3 to x7" in sentences.
+std::string range_text(ElementRange range, const char* between, const char* until) {
+  if (range.last - range.first > most_shown) return fmt::format("x{}{}x{}", range.first, until, range.last - 1);
+  std::string text;
+  for (std::uint32_t i = range.first; i < range.last; ++i) text += fmt::format("{}x{}", text.empty() ? "" : between, i);
+  return text;
+}
+
+/// Neighbours that follow each other, as ranges.
+std::vector<ElementRange> ranges_of(std::span<const std::uint32_t> inputs) {
+  std::vector<ElementRange> ranges;
+  for (const std::uint32_t i : inputs) {
+    if (!ranges.empty() && ranges.back().last == i)
+      ++ranges.back().last;
+    else
+      ranges.push_back({i, i + 1});
+  }
+  return ranges;
+}
+
+std::string list_text(std::span<const std::uint32_t> inputs) {
+  std::string text;
+  const std::vector<ElementRange> ranges = ranges_of(inputs);
+  for (std::size_t k = 0; k < ranges.size() && k < most_parts; ++k)
+    text += (k ? ", " : "") + range_text(ranges[k], ", ", " to ");
+  return ranges.size() > most_parts ? text + " …" : text;
+}
+
+const char* are(std::span<const std::uint32_t> inputs) {
+  return inputs.size() == 1 ? "is" : "are";
+}
+
+}  // namespace
+
+std::vector<ElementName> Provenance::begin(std::span<const Affine> x, std::uint64_t seed) {
+  end();
+  x_ = x;
+  is_remembered_ = x.size() <= most_remembered;
+  using Kind = vgpu::ElementNames::Kind;
+  // The name of an expression is worth nothing that no addition has made; that of an interval could be calculated.
+  if (is_remembered_)
+    names_.emplace(Kind::expressions, mix(seed, "names"), seed);
+  else
+    names_.emplace(Kind::intervals, from_chance(), from_chance());
+  std::vector<bool> is_kept(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) is_kept[i] = grade::is_kept(x[i]);
+  std::vector<ElementName> names = names_->name_inputs(std::move(is_kept));
+  if (is_remembered_) {
+    graph_.reset(names);
+    device_.attach(&graph_);
+    is_attached_ = true;
+  }
+  device_.elements = &*names_;
+  return names;
+}
+
+void Provenance::end() {
+  device_.elements = nullptr;
+  if (is_attached_) device_.detach(&graph_);
+  is_attached_ = false;
+}
+
+Provenance::Sums Provenance::sums(std::span<const ElementName> names) const {
+  Sums sums{std::vector<Affine>(names.size()), std::vector<std::optional<ElementRange>>(names.size())};
+  if (is_remembered_) {
+    const std::vector<Affine> of_nodes = values_of_nodes();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto node = graph_.find(names[i]);
+      sums.values[i] = node ? of_nodes[*node] : std::bit_cast<Affine>(names[i]);
+      if (node) sums.intervals[i] = graph_.interval(*node);
+    }
+    return sums;
+  }
+  sums.intervals = names_->intervals(names);
+  ElementRange running;  // and its sum: mostly an interval extends the one before it
+  Affine sum = identity<Affine>();
+  std::size_t combined = 0;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::optional<ElementRange>& range = sums.intervals[i];
+    if (!range || combined > most_combined) {
+      sums.values[i] = std::bit_cast<Affine>(names[i]);
+      continue;
+    }
+    if (range->first != running.first || range->last < running.last) {
+      running = {range->first, range->first};
+      sum = identity<Affine>();
+    }
+    for (; running.last < range->last; ++running.last, ++combined) sum = combine(sum, x_[running.last]);
+    sums.values[i] = sum;
+  }
+  return sums;
+}
+
+std::optional<ElementRange> Provenance::interval(ElementName name) const {
+  if (!is_remembered_) return names_->intervals({&name, 1}).front();
+  const auto node = graph_.find(name);
+  return node ? graph_.interval(*node) : std::nullopt;
+}
+
+std::vector<Affine> Provenance::values_of_nodes() const {
+  std::vector<Affine> values = {identity<Affine>()};
+  values.insert(values.end(), x_.begin(), x_.end());
+  const auto value = [&](vgpu::AdditionGraph::Node node) {
+    return node < values.size() ? values[node] : Affine{0, 0};  // made of what is no element
+  };
+  while (values.size() < graph_.nodes()) {
+    const auto sum = static_cast<vgpu::AdditionGraph::Node>(values.size());
+    values.push_back(combine(value(graph_.earlier(sum)), value(graph_.later(sum))));
+  }
+  return values;
+}
+
+std::vector<std::uint32_t> Provenance::inputs_of(ElementName name) const {
+  if (!is_remembered_) {
+    std::vector<std::uint32_t> inputs;
+    if (const auto bounds = interval(name))
+      for (std::uint32_t i = bounds->first; i < bounds->last && inputs.size() < most_inputs; ++i) inputs.push_back(i);
+    return inputs;
+  }
+  const auto node = graph_.find(name);
+  return node ? graph_.inputs_of(*node, most_inputs) : std::vector<std::uint32_t>{};
+}
+
+std::string Provenance::text(ElementRange interval) {
+  return interval.first == interval.last ? "identity()" : range_text(interval, " + ", " + … + ");
+}
+
+std::string Provenance::text(ElementName name) const {
+  if (is_unwritten(std::bit_cast<Affine>(name))) return "unwritten";
+  if (const auto bounds = interval(name)) return text(*bounds);
+  const std::vector<std::uint32_t> inputs = inputs_of(name);
+  if (inputs.empty()) return is_remembered_ ? "no sum of elements" : "no sum of neighbours";
+  std::string text;
+  const std::vector<ElementRange> ranges = ranges_of(inputs);
+  for (std::size_t k = 0; k < ranges.size() && k < most_parts; ++k)
+    text += (k ? " + " : "") + range_text(ranges[k], " + ", " + … + ");
+  return ranges.size() > most_parts ? text + " + …" : text;
+}
+
+SumMistake Provenance::explain(ElementName name, ElementRange expected, const std::string& output) const {
+  const std::vector<std::uint32_t> inputs = inputs_of(name);
+  SumMistake mistake;
+  if (is_remembered_) {
+    // Operands have lower numbers than their sum: the first addition of parts that are right each, and do not adjoin.
+    if (const auto node = graph_.find(name); node && graph_.is_sum(*node)) {
+      mistake.where = graph_.place(*node);
+      std::vector<vgpu::AdditionGraph::Node> left = {*node};
+      std::optional<vgpu::AdditionGraph::Node> first;
+      while (!left.empty() && !graph_.interval(*node)) {
+        const auto next = left.back();
+        left.pop_back();
+        if (!graph_.is_sum(next) || graph_.interval(next)) continue;
+        const auto a = graph_.earlier(next), b = graph_.later(next);
+        if (graph_.interval(a) && graph_.interval(b) && (!first || next < *first)) first = next;
+        left.insert(left.end(), {a, b});
+      }
+      if (first) mistake.where = graph_.place(*first);
+    }
+  }
+  if (inputs.empty() && !is_remembered_ && name != vgpu::identity_name) {
+    mistake.text = fmt::format("in {}, elements are missing, count more than once or stand in another order", output);
+    return mistake;
+  }
+  if (inputs.empty()) {
+    mistake.text = name == vgpu::identity_name ? fmt::format("{} is identity(): nothing was added", output)
+                                               : fmt::format("{} was made by something other than `+`", output);
+    return mistake;
+  }
+  std::map<std::uint32_t, std::size_t> times;
+  for (const std::uint32_t i : inputs) ++times[i];
+  std::vector<std::uint32_t> missing, twice, foreign;
+  for (std::uint32_t i = expected.first; i < expected.last; ++i)
+    if (!times.contains(i)) missing.push_back(i);
+  for (const auto& [i, count] : times) {
+    if (i < expected.first || i >= expected.last)
+      foreign.push_back(i);
+    else if (count > 1)
+      twice.push_back(i);
+  }
+  std::vector<std::string> parts;
+  if (!missing.empty()) parts.push_back(fmt::format("{} {} missing", list_text(missing), are(missing)));
+  if (!twice.empty())
+    parts.push_back(fmt::format("{} {} more than once", list_text(twice), twice.size() == 1 ? "counts" : "count"));
+  if (!foreign.empty())
+    parts.push_back(fmt::format("{} {} not belong to it", list_text(foreign), foreign.size() == 1 ? "does" : "do"));
+  if (parts.empty()) {
+    const auto descent = std::ranges::adjacent_find(inputs, std::ranges::greater());
+    parts.push_back(descent == inputs.end()
+                        ? std::string("something is added to it that is no element")
+                        : fmt::format("x{} stands before x{}: the operands of a + are swapped", *descent, descent[1]));
+  }
+  mistake.text = fmt::format("in {}, {}", output, fmt::join(parts, ", and "));
+  return mistake;
+}
+
+}  // namespace scanlab::grade

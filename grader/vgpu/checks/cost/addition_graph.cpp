@@ -1,0 +1,162 @@
+#include "vgpu/checks/cost/addition_graph.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <tuple>
+
+#include "vgpu/core/decode/decode.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+constexpr ElementRange no_interval{1, 0};
+
+/// The learner's place of an addition: the header that defines `+` is not theirs.
+SourcePlace place_of_addition(const ptx::Module& module, std::uint32_t line) {
+  for (const SourcePlace& place : places_of(module, line))
+    if (!place.file.ends_with("scanlab.cuh")) return place;
+  return {};
+}
+
+}  // namespace
+
+void AdditionGraph::reset(std::span<const ElementName> inputs) {
+  *this = AdditionGraph();
+  inputs_ = static_cast<std::uint32_t>(inputs.size());
+  table_.assign(std::bit_ceil(8 * (inputs.size() + 8)), {});  // some additions for each element
+  insert(identity_name);
+  for (const ElementName name : inputs) insert(name);
+}
+
+/// Where the name is, or belongs.
+std::size_t AdditionGraph::slot_of(ElementName name) const {
+  std::size_t slot = name & (table_.size() - 1);
+  while (table_[slot].node != unknown && table_[slot].name != name) slot = (slot + 1) & (table_.size() - 1);
+  return slot;
+}
+
+std::optional<AdditionGraph::Node> AdditionGraph::find(ElementName name) const {
+  if (table_.empty()) return std::nullopt;
+  const Node found = table_[slot_of(name)].node;
+  return found == unknown ? std::nullopt : std::optional(found);
+}
+
+/// False when it was there.
+bool AdditionGraph::insert(ElementName name) {
+  if (2 * (names_.size() + 1) > table_.size()) {
+    table_.assign(2 * table_.size(), {});
+    for (Node k = 0; k < names_.size(); ++k) table_[slot_of(names_[k])] = {names_[k], k};
+  }
+  Entry& entry = table_[slot_of(name)];
+  if (entry.node != unknown) return false;
+  entry = {name, static_cast<Node>(names_.size())};
+  names_.push_back(name);
+  return true;
+}
+
+std::optional<ElementRange> AdditionGraph::interval(Node node) const {
+  if (node == identity) return ElementRange{};
+  if (node == unknown) return std::nullopt;
+  if (is_input(node)) return ElementRange{input_of(node), input_of(node) + 1};
+  const ElementRange& interval = sums_[node - inputs_ - 1].interval;
+  return interval.first > interval.last ? std::nullopt : std::optional(interval);
+}
+
+std::vector<std::uint32_t> AdditionGraph::inputs_of(Node node, std::size_t most) const {
+  std::vector<std::uint32_t> inputs;
+  std::vector<Node> left = {node};
+  while (!left.empty() && inputs.size() < most) {
+    const Node next = left.back();
+    left.pop_back();
+    if (next == unknown || next == identity) continue;
+    if (is_input(next)) {
+      inputs.push_back(input_of(next));
+    } else {
+      left.push_back(later(next));
+      left.push_back(earlier(next));
+    }
+  }
+  return inputs;
+}
+
+AdditionWork AdditionGraph::work(std::span<const ElementName> outputs) const {
+  AdditionWork work;
+  work.with_identity = with_identity_;
+  std::vector<bool> is_used(names_.size(), false);
+  for (const ElementName output : outputs)
+    if (const auto node = find(output)) is_used[*node] = true;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> by_thread;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> by_block;
+  for (std::size_t k = sums_.size(); k-- > 0;) {
+    const Sum& sum = sums_[k];
+    if (!is_used[k + inputs_ + 1]) continue;
+    for (const Node operand : {sum.earlier, sum.later})
+      if (operand != unknown) is_used[operand] = true;
+    if (is_empty(sum.earlier) || is_empty(sum.later)) continue;
+    ++work.useful;
+    work.span = std::max<std::uint64_t>(work.span, sum.depth);
+    ++by_thread[{sum.adder.launch, sum.adder.block, sum.adder.thread}];
+    ++by_block[{sum.adder.launch, sum.adder.block}];
+  }
+  work.wasted = additions_ - with_identity_ - work.useful;
+  for (const auto& [thread, count] : by_thread) work.busiest_thread = std::max(work.busiest_thread, count);
+  for (const auto& [block, count] : by_block) work.busiest_block = std::max(work.busiest_block, count);
+  return work;
+}
+
+void AdditionGraph::kernel_begin(const KernelInfo& info) {
+  ++launch_;
+  module_ = info.module;
+  place_of_line_.clear();
+}
+
+/// The place itself is kept, for the module may be gone when it is asked for.
+std::uint32_t AdditionGraph::number_of_place(std::uint32_t line) {
+  const auto [found, is_new] = place_of_line_.try_emplace(line, static_cast<std::uint32_t>(places_.size()));
+  if (is_new) places_.push_back(place_of_addition(*module_, line));
+  return found->second;
+}
+
+void AdditionGraph::combined(const Actor& actor, Mask mask, const std::uint64_t* earlier, const std::uint64_t* later,
+                             const std::uint64_t* sum) {
+  const std::uint32_t place = number_of_place(actor.line);
+  for (Mask m = mask; m; m &= m - 1, ++earlier, ++later, ++sum) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(m));
+    add(*earlier, *later, *sum,
+        {launch_, static_cast<std::uint32_t>(actor.block), actor.warp * warp_size + lane, place});
+  }
+}
+
+void AdditionGraph::add(ElementName earlier, ElementName later, ElementName name, const Adder& adder) {
+  ++additions_;
+  Sum sum{node_of(earlier), node_of(later), no_interval, 0, adder};
+  const bool has_identity = is_empty(sum.earlier) || is_empty(sum.later);
+  if (has_identity) ++with_identity_;
+  if (!insert(name)) return;
+  const auto a = interval(sum.earlier), b = interval(sum.later);
+  sum.depth = std::max(depth(sum.earlier), depth(sum.later)) + (has_identity ? 0 : 1);
+  if (has_identity)
+    sum.interval = (is_empty(sum.earlier) ? b : a).value_or(no_interval);
+  else if (a && b && a->last == b->first)
+    sum.interval = {a->first, b->last};
+  sums_.push_back(sum);
+}
+
+void AdditionGraph::computed_with(const Actor& actor, Mask mask, const std::uint64_t* values, unsigned bytes) {
+  constexpr std::size_t most = 1 << 16;  // a program that computes with elements all the time is soon known
+  auto& known = bytes == sizeof(ElementName) ? words_ : halves_;
+  if (known.size() >= most) return;
+  for (Mask m = mask; m; m &= m - 1) known.try_emplace(values[std::countr_zero(m)], number_of_place(actor.line));
+}
+
+std::optional<SourcePlace> AdditionGraph::looked_at() const {
+  for (std::size_t k = 1; k < names_.size(); ++k) {
+    if (const auto found = words_.find(names_[k]); found != words_.end()) return places_[found->second];
+    for (const std::uint64_t half : {names_[k] >> 32, names_[k] & 0xffff'ffff})
+      if (const auto found = halves_.find(half); found != halves_.end()) return places_[found->second];
+  }
+  return std::nullopt;
+}
+
+}  // namespace scanlab::vgpu

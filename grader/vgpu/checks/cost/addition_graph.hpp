@@ -1,0 +1,124 @@
+// The graph of additions: what each sum is made of, where elements are names (core/warp/elements.hpp).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "vgpu/core/run/fault.hpp"
+#include "vgpu/core/run/observer.hpp"
+#include "vgpu/core/warp/elements.hpp"
+
+namespace scanlab::vgpu {
+
+/// Which thread has added, and at which of the graph's places.
+struct Adder {
+  std::uint32_t launch = 0, block = 0, thread = 0, place = 0;
+};
+
+/// How the additions of a call share the work. One is *useful* when it makes a sum that no earlier one has made and
+/// that gets into an output; adding the identity is neither that nor wasted.
+struct AdditionWork {
+  std::uint64_t useful = 0, wasted = 0, with_identity = 0;
+  std::uint64_t span = 0;            ///< useful additions one after the other: the longest chain
+  std::uint64_t busiest_thread = 0;  ///< useful additions of the thread that has made most of them,
+  std::uint64_t busiest_block = 0;   ///< and of the block; blocks of other launches are others
+};
+
+/// Remembers every `scanlab.add` since the last reset.
+class AdditionGraph : public Observer {
+ public:
+  /// What a name stands for. Sums are numbered as they are first made, so operands come before their sum.
+  using Node = std::uint32_t;
+  static constexpr Node identity = 0;
+  /// An operand that is no name: never written, or made by something other than an addition.
+  static constexpr Node unknown = ~Node{0};
+
+  /// Forgets everything, and knows these names of the input's elements.
+  void reset(std::span<const ElementName> inputs);
+
+  /// How many there are: the identity, the inputs and the sums.
+  std::size_t nodes() const { return names_.size(); }
+  /// Nothing for a name that neither is an input's nor was made by an addition.
+  std::optional<Node> find(ElementName name) const;
+  bool is_input(Node node) const { return node != identity && node <= inputs_; }
+  bool is_sum(Node node) const { return node > inputs_ && node != unknown; }
+  std::uint32_t input_of(Node node) const { return node - 1; }
+  Node earlier(Node sum) const { return sums_[sum - inputs_ - 1].earlier; }
+  Node later(Node sum) const { return sums_[sum - inputs_ - 1].later; }
+  const Adder& adder(Node sum) const { return sums_[sum - inputs_ - 1].adder; }
+  /// The elements that are summed up, when they are neighbours, each once, in order; empty for the identity, nothing
+  /// for any other sum.
+  std::optional<ElementRange> interval(Node node) const;
+  /// The elements that are summed up, in the order of the sum; at most `most` of them, from the first one on.
+  std::vector<std::uint32_t> inputs_of(Node node, std::size_t most) const;
+  /// The learner's own place of an addition.
+  const SourcePlace& place(Node sum) const { return places_[adder(sum).place]; }
+
+  AdditionWork work(std::span<const ElementName> outputs) const;
+
+  /// Where the program has computed with an element's bits, or compared them; nothing where it never has.
+  std::optional<SourcePlace> looked_at() const;
+
+  /// Have threads used atomics, or volatile or other strong accesses, on global memory? If not, no block can wait for
+  /// another, and a launch without races does the same in every order of its blocks and warps.
+  bool blocks_talk() const { return blocks_talk_; }
+
+  std::uint32_t interests() const override { return Interest::work; }
+  void kernel_begin(const KernelInfo& info) override;
+  void combined(const Actor& actor, Mask mask, const std::uint64_t* earlier, const std::uint64_t* later,
+                const std::uint64_t* sum) override;
+  void load(const Access& access) override { note(access); }
+  void store(const Access& access) override { note(access); }
+  void loads(const AccessRun& run) override { note(run.first); }
+  void stores(const AccessRun& run) override { note(run.first); }
+  void atomic(const Access& access) override { note(access); }
+  void computed_with(const Actor& actor, Mask mask, const std::uint64_t* values, unsigned bytes) override;
+
+ private:
+  struct Sum {
+    Node earlier = unknown, later = unknown;
+    ElementRange interval;  ///< first > last: none
+    std::uint32_t depth = 0;
+    Adder adder;
+  };
+
+  Node node_of(ElementName name) const { return find(name).value_or(unknown); }
+  std::size_t slot_of(ElementName name) const;
+  bool insert(ElementName name);
+  std::uint32_t depth(Node node) const { return is_sum(node) ? sums_[node - inputs_ - 1].depth : 0; }
+  void add(ElementName earlier, ElementName later, ElementName sum, const Adder& adder);
+  void note(const Access& access) {
+    const bool is_strong = access.order != Access::Order::weak;
+    blocks_talk_ = blocks_talk_ || (is_strong && access.space == ptx::StateSpace::global);
+  }
+  std::uint32_t number_of_place(std::uint32_t line);
+  /// The identity, or a sum of identities alone.
+  bool is_empty(Node node) const {
+    const auto elements = interval(node);
+    return elements && elements->first == elements->last;
+  }
+
+  std::uint32_t inputs_ = 0;
+  std::vector<Sum> sums_;
+  std::vector<ElementName> names_;  ///< of all nodes
+  /// An open hash table of nodes by name, at most half full. Names are random numbers.
+  struct Entry {
+    ElementName name = 0;
+    Node node = unknown;  ///< of a free one
+  };
+  std::vector<Entry> table_;
+  std::uint64_t additions_ = 0, with_identity_ = 0;
+  bool blocks_talk_ = false;
+  std::vector<SourcePlace> places_;
+  /// Values that the program has computed with, by the number of their bytes, and the first place of each.
+  std::unordered_map<std::uint64_t, std::uint32_t> words_, halves_;
+  // Of the running launch: its number and module, and the numbers of the places of its lines.
+  std::uint32_t launch_ = 0;
+  const ptx::Module* module_ = nullptr;
+  std::unordered_map<std::uint32_t, std::uint32_t> place_of_line_;
+};
+
+}  // namespace scanlab::vgpu

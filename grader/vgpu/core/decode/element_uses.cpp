@@ -1,0 +1,90 @@
+#include "vgpu/core/decode/element_uses.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "vgpu/core/decode/opcodes.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+using ptx::Instruction;
+using ptx::Operand;
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+/// Calls visit(register) for each register among these operands; that of an address does not count.
+template <class Visit>
+void for_each_register(const Operand& operand, Visit visit) {
+  if (operand.kind == Operand::Kind::reg) visit(operand.reg);
+  for (const Operand& element : operand.elements) for_each_register(element, visit);
+}
+
+/// Does it keep one half of a word, or all of it?
+bool is_whole_mask(const Operand& operand) {
+  if (operand.kind != Operand::Kind::integer) return false;
+  const std::uint64_t mask = operand.bits;
+  return mask == 0xffff'ffff || mask == ~std::uint64_t{0} || mask == ~std::uint64_t{0} << 32;
+}
+
+/// Does the instruction give what it is given, whole words perhaps joined or taken apart?
+bool only_moves(const Instruction& in) {
+  if (in.opcode == "and") return std::ranges::any_of(in.operands, is_whole_mask);
+  if (in.opcode == "atom" || in.opcode == "red") return in.has("exch");
+  return is_one_of(in.opcode, {"mov", "cvt", "selp", "or", "shl", "shr", "prmt", "shf", "bfi", "bfe", "st", "shfl",
+                               "scanlab", "cvta"});
+}
+
+/// Does it bring in what other instructions, lanes or functions have stored?
+bool brings_elements(const ptx::Function& function, const Instruction& in) {
+  if (is_one_of(in.opcode, {"atom", "shfl", "scanlab"})) return true;
+  if (in.opcode != "ld") return false;
+  // A kernel's own parameters are the host's, which has no elements.
+  return !function.is_entry || !in.has("param") ||
+         std::ranges::any_of(function.variables, [&](const ptx::Variable& v) { return v.name == in.operands[1].name; });
+}
+
+}  // namespace
+
+bool names_elements(const ptx::Module& module) {
+  return std::ranges::any_of(module.functions, [](const ptx::Function& function) {
+    return std::ranges::any_of(function.instructions, [](const Instruction& in) { return in.opcode == "scanlab"; });
+  });
+}
+
+std::vector<std::vector<std::int32_t>> element_uses(const ptx::Function& function) {
+  std::vector<bool> may_hold(function.registers.size(), false);
+  const auto holds = [&](std::int32_t r) { return may_hold[static_cast<std::size_t>(r)]; };
+  const auto sources = [](const Instruction& in, auto visit) {
+    for (std::size_t k = has_destination(in) ? 1 : 0; k < in.operands.size(); ++k)
+      for_each_register(in.operands[k], visit);
+  };
+  for (bool has_changed = true; has_changed;) {
+    has_changed = false;
+    for (const Instruction& in : function.instructions) {
+      if (!has_destination(in)) continue;
+      bool gives = brings_elements(function, in);
+      if (!gives && only_moves(in)) sources(in, [&](std::int32_t r) { gives = gives || holds(r); });
+      if (!gives) continue;
+      for_each_register(in.operands[0], [&](std::int32_t r) {
+        has_changed = has_changed || !holds(r);
+        may_hold[static_cast<std::size_t>(r)] = true;
+      });
+    }
+  }
+  std::vector<std::vector<std::int32_t>> uses(function.instructions.size());
+  for (std::size_t k = 0; k < uses.size(); ++k) {
+    const Instruction& in = function.instructions[k];
+    if (only_moves(in) || is_one_of(in.opcode, {"call", "bra", "bar", "barrier", "ld"})) continue;
+    sources(in, [&](std::int32_t r) {
+      const std::uint32_t bytes = ptx::size_of(function.registers[static_cast<std::size_t>(r)].type);
+      if (holds(r) && (bytes == 4 || bytes == 8)) uses[k].push_back(r);
+    });
+  }
+  return uses;
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,663 @@
+#include "vgpu/core/memory/views.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "vgpu/core/warp/warp.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+constexpr std::uint64_t granule_bytes = 16;  // no strong access crosses one
+constexpr std::size_t filter_bits = 1 << 16;
+
+std::size_t filter_place(std::uint64_t granule) {
+  return static_cast<std::size_t>(granule * 0x9E3779B97F4A7C15ull >> 48) % filter_bits;
+}
+
+bool is_strong(const Access& a) {
+  return a.order != Access::Order::weak;
+}
+bool acquires(Access::Order order) {
+  return order == Access::Order::acquire || order == Access::Order::acq_rel;
+}
+bool releases(Access::Order order) {
+  return order == Access::Order::release || order == Access::Order::acq_rel;
+}
+
+using Message = LocationWrite::Message;
+
+KnownWrites& of_block(Message& message, std::uint64_t block) {
+  for (auto& [b, known] : message.blocks)
+    if (b == block) return known;
+  return message.blocks.emplace_back(block, KnownWrites{}).second;
+}
+
+}  // namespace
+
+// --- choosers --------------------------------------------------------------------------------------------------------
+
+std::uint64_t RandomChooser::next() {
+  // Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+  std::uint64_t z = state_ += 0x9E3779B97F4A7C15ull;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+  return z ^ z >> 31;
+}
+
+unsigned RandomChooser::choose(const Question& question) {
+  const std::uint64_t r = next();
+  const auto count = static_cast<unsigned>(question.writes.size());
+  const auto any_but_newest = static_cast<unsigned>(1 + (r >> 32) % (count - 1));
+  switch (question.kind) {
+    case Kind::read:
+      if (r & 1) return 0;
+      return r & 2 ? count - 1 : any_but_newest;
+    case Kind::update:
+    case Kind::place:
+      break;
+  }
+  return r & 7 ? 0 : any_but_newest;
+}
+
+// --- state -----------------------------------------------------------------------------------------------------------
+
+struct Views::Location {
+  Address address = 0;
+  std::uint32_t bytes = 0;
+  /// Accesses of several sizes meet here: each reads the latest value, and knows what all before it have released.
+  bool is_mixed = false;
+  std::vector<LocationWrite> writes;  ///< in the order in which they were made; the first is the initial value
+  std::vector<std::uint32_t> order;   ///< the same in modification order, by their numbers
+  std::uint32_t forgotten = 0;        ///< how many came before the first of `writes`: no thread reads them any more
+
+  /// A write by its number. One that is forgotten is older than all others.
+  LocationWrite& of(std::uint32_t write) { return writes[write - forgotten]; }
+  const LocationWrite& of(std::uint32_t write) const { return writes[write - forgotten]; }
+  std::uint32_t rank(std::uint32_t write) const { return write < forgotten ? 0 : of(write).rank; }
+  std::uint32_t count() const { return forgotten + static_cast<std::uint32_t>(writes.size()); }
+
+  /// The number of the oldest write that a choice offers to a thread which knows of `known`.
+  std::size_t oldest(std::uint32_t known) const {
+    const std::size_t most = std::min(most_offered, order.size());
+    return std::max<std::size_t>(rank(known), order.size() - most);
+  }
+  static constexpr std::size_t most_offered = 64;
+  static constexpr std::size_t most_kept = 1024;
+  /// Keeps the newer half, where modification order is that in which they were made.
+  void forget() {
+    if (order.back() != count() - 1 || !std::ranges::is_sorted(order)) return;
+    const std::size_t half = order.size() / 2;
+    forgotten = order[half];
+    writes.erase(writes.begin(), writes.begin() + static_cast<std::ptrdiff_t>(half));
+    order.erase(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(half));
+    for (std::size_t k = 0; k < order.size(); ++k) writes[k].rank = static_cast<std::uint32_t>(k);
+  }
+};
+
+struct Views::Thread {
+  KnownWrites now;
+  KnownWrites released_to_block, released_to_device;  ///< at its latest fence of that scope, or a wider one
+  /// What writes that it has read carried: known from the next fence on, or the next acquire of the location.
+  struct Pending {
+    std::uint32_t location = 0;
+    KnownWrites block, device;
+  };
+  std::vector<Pending> pending;
+  /// What it has released by a write to a location: its later writes there carry it too.
+  struct Released {
+    std::uint32_t location = 0;
+    KnownWrites block, device;
+  };
+  std::vector<Released> released;
+  std::uint32_t writes = 0, plain_writes = 0;
+  std::uint32_t turn() const { return writes + plain_writes; }
+  std::uint32_t fences = 0;
+  /// Writes of other threads that it has read last, for the account of a stale read.
+  struct Seen {
+    StrongOperation write, read;
+    std::uint32_t location = 0, index = 0, fences = 0;
+  };
+  static constexpr std::size_t most_seen = 8;
+  std::vector<Seen> seen;
+};
+
+struct Views::BlockState {
+  std::uint64_t block = 0;
+  std::vector<Thread> threads;
+  bool knows_any = false;  ///< one of its threads knows of a write
+  KnownWrites shared;      ///< what has been passed on through strong accesses to shared memory
+  struct Arrived {
+    KnownWrites known;
+    std::vector<std::pair<std::uint32_t, Mask>> waiting;  ///< warps and lanes
+  };
+  std::array<Arrived, 16> barriers;
+};
+
+Views::Views(Memory& memory, MemoryChooser& chooser, std::uint64_t threads_of_block)
+    : memory_(memory), chooser_(chooser), threads_of_block_(threads_of_block), filter_(filter_bits / 64) {}
+Views::~Views() = default;
+
+std::uint32_t Views::rank(KnownWrite write) const {
+  const Location& at = locations_[write.location];
+  return at.is_mixed ? 0 : at.rank(write.write);
+}
+
+const LocationWrite& Views::write_of(std::uint32_t location, std::uint32_t write) const {
+  return locations_[location].of(write);
+}
+
+std::span<const std::uint32_t> Views::order_of(std::uint32_t location) const {
+  return locations_[location].order;
+}
+
+Views::Thread& Views::thread_of(const Actor& actor, unsigned lane) {
+  return blocks_[actor.slot]->threads[actor.warp * warp_size + lane];
+}
+
+StrongOperation Views::operation(const Actor& actor, unsigned lane) {
+  return {actor.block, actor.warp * warp_size + lane, 0, actor.line};
+}
+
+Address Views::address_of(std::uint32_t location) const {
+  return locations_[location].address;
+}
+
+std::uint32_t Views::location_at(Address address, std::uint32_t bytes) {
+  const std::uint64_t granule = address / granule_bytes;
+  std::vector<std::uint32_t>& here = granules_[granule];
+  bool overlaps = false;
+  for (const std::uint32_t k : here) {
+    const Location& at = locations_[k];
+    if (at.is_mixed || (at.address == address && at.bytes == bytes)) return k;
+    overlaps |= at.address < address + bytes && address < at.address + at.bytes;
+  }
+  if (overlaps) {
+    make_mixed(granule);
+    return here.front();
+  }
+  const auto location = static_cast<std::uint32_t>(locations_.size());
+  here.push_back(location);
+  const std::size_t place = filter_place(granule);
+  filter_[place / 64] |= std::uint64_t{1} << place % 64;
+  Location& made = locations_.emplace_back();
+  made.address = address;
+  made.bytes = bytes;
+  made.writes.emplace_back();
+  made.order.push_back(0);
+  return location;
+}
+
+void Views::make_mixed(std::uint64_t granule) {
+  std::vector<std::uint32_t>& here = granules_[granule];
+  const auto all = std::make_shared<Message>();
+  for (const std::uint32_t k : here)
+    for (const LocationWrite& w : locations_[k].writes)
+      if (w.message) {
+        all->device.join(w.message->device, *this);
+        for (const auto& [block, known] : w.message->blocks) of_block(*all, block).join(known, *this);
+      }
+  here.assign(1, static_cast<std::uint32_t>(locations_.size()));
+  Location& made = locations_.emplace_back();
+  made.address = granule * granule_bytes;
+  made.bytes = granule_bytes;
+  made.is_mixed = true;
+  made.writes.emplace_back().message = all;
+  made.writes.front().is_strong = true;
+  made.order.push_back(0);
+}
+
+template <class Visit>
+void Views::for_each_location_in(Address address, std::uint64_t bytes, Visit visit) {
+  for (std::uint64_t g = address / granule_bytes; g <= (address + bytes - 1) / granule_bytes; ++g) {
+    const std::size_t place = filter_place(g);
+    if (!(filter_[place / 64] >> place % 64 & 1)) continue;
+    const auto found = granules_.find(g);
+    if (found == granules_.end()) continue;
+    for (const std::uint32_t k : found->second) {
+      const Location& at = locations_[k];
+      if (!at.is_mixed && at.address < address + bytes && address < at.address + at.bytes) visit(k);
+    }
+  }
+}
+
+/// Another write is about to become the newest.
+void Views::keep_newest(Location& at) {
+  std::memcpy(at.of(at.order.back()).value.data(), memory_.host(at.address), at.bytes);
+}
+
+std::uint32_t Views::append(std::uint32_t location, LocationWrite write) {
+  Location& at = locations_[location];
+  keep_newest(at);
+  return insert(location, at.order.back(), std::move(write));
+}
+
+std::uint32_t Views::insert(std::uint32_t location, std::uint32_t before, LocationWrite write) {
+  Location& at = locations_[location];
+  if (at.order.size() > Location::most_kept && before == at.order.back()) at.forget();
+  const std::uint32_t made = at.count();
+  const std::uint32_t place = at.of(before).rank + 1;
+  write.rank = place;
+  at.order.insert(at.order.begin() + place, made);
+  at.writes.push_back(std::move(write));
+  for (std::size_t k = place + 1; k < at.order.size(); ++k) ++at.of(at.order[k]).rank;
+  return made;
+}
+
+// --- strong accesses -------------------------------------------------------------------------------------------------
+
+/// PTX's "morally strong": both are strong, and the scope of each includes the other's thread.
+bool Views::are_strong_together(const LocationWrite& w, const Strong& access) const {
+  if (!w.is_strong) return false;
+  if (w.writer.is_initial()) return true;  // stands for all that is mixed
+  return w.writer.block == access.actor.block || (w.reach == Reach::device && reach_of(access.scope) == Reach::device);
+}
+
+/// The thread has read `w`, or it does now what an acquire does to what it has read at this location.
+void Views::observe(Thread& t, std::uint32_t location, const LocationWrite& w, const Strong& access) {
+  const std::uint64_t block = access.actor.block;
+  if (access.is_reduction) return;
+  if (w.message && are_strong_together(w, access)) {
+    KnownWrites to_block, to_device = w.message->device;
+    for (const auto& [b, known] : w.message->blocks)
+      if (b == block) to_block = known;
+    if (!to_block.is_empty() || !to_device.is_empty()) {
+      auto at = std::ranges::find(t.pending, location, &Thread::Pending::location);
+      if (at == t.pending.end()) at = t.pending.insert(at, {location, {}, {}});
+      at->block.join(to_block, *this);
+      at->device.join(to_device, *this);
+    }
+  }
+  if (!acquires(access.order)) return;
+  for (const Thread::Pending& p : t.pending) {
+    if (p.location != location) continue;
+    t.now.join(p.block, *this);
+    if (reach_of(access.scope) == Reach::device) t.now.join(p.device, *this);
+  }
+}
+
+/// What the write `w` carries. `before`: the write that it has read, of a read-modify-write.
+void Views::release(Thread& t, std::uint32_t location, const Strong& access, LocationWrite& w,
+                    const LocationWrite* before) {
+  if (releases(access.order)) {
+    t.now.settle();
+    auto at = std::ranges::find(t.released, location, &Thread::Released::location);
+    if (at == t.released.end()) at = t.released.insert(at, {location, {}, {}});
+    at->block = t.now;
+    if (reach_of(access.scope) == Reach::device) at->device = t.now;
+  }
+  Message message;
+  KnownWrites to_block = t.released_to_block;
+  message.device = t.released_to_device;
+  for (const Thread::Released& r : t.released)
+    if (r.location == location) {
+      to_block.join(r.block, *this);
+      message.device.join(r.device, *this);
+    }
+  if (!to_block.is_empty()) of_block(message, access.actor.block) = std::move(to_block);
+  if (before && before->message && are_strong_together(*before, access)) {
+    message.device.join(before->message->device, *this);
+    for (const auto& [block, known] : before->message->blocks) of_block(message, block).join(known, *this);
+  }
+  if (message.device.is_empty() && message.blocks.empty()) return;
+  message.device.settle();
+  for (auto& [block, known] : message.blocks) known.settle();
+  w.message = std::make_shared<const Message>(std::move(message));
+}
+
+unsigned Views::chosen(MemoryChooser::Kind kind, std::uint32_t location, std::span<const std::uint32_t> writes,
+                       const StrongOperation& by) {
+  return writes.size() == 1 ? 0 : chooser_.choose({kind, location, writes, &by});
+}
+
+bool Views::read(const Strong& access, std::byte* to) {
+  const std::uint32_t location = location_at(access.address, access.bytes);
+  Thread& t = thread_of(access.actor, access.lane);
+  blocks_[access.actor.slot]->knows_any = true;
+  Location& at = locations_[location];
+  MemoryChooser::Answer answer;
+  answer.by = operation(access.actor, access.lane);
+  answer.location = location;
+  if (at.is_mixed) {
+    std::memcpy(to, memory_.host(access.address), access.bytes);
+    observe(t, location, at.writes.front(), access);
+    chooser_.happened(answer);
+    return true;
+  }
+  allowed_.clear();
+  const std::size_t oldest = at.oldest(t.now.of(location));
+  for (std::size_t k = at.order.size(); k-- > oldest;) allowed_.push_back(at.order[k]);
+  answer.allowed = allowed_;
+  answer.chosen = chosen(MemoryChooser::Kind::read, location, allowed_, answer.by);
+  answer.read = allowed_[answer.chosen];
+  const LocationWrite& w = at.of(answer.read);
+  const bool is_newest = answer.chosen == 0;
+  std::memcpy(to, is_newest ? memory_.host(access.address) : w.value.data(), access.bytes);
+  if (!is_newest) note_stale(t, answer.by, access, location, answer.read);
+  if (t.now.of(location) != answer.read) t.now.set({location, answer.read});
+  observe(t, location, w, access);
+  if (!w.writer.is_initial() && (w.writer.block != answer.by.block || w.writer.thread != answer.by.thread)) {
+    if (t.seen.size() == Thread::most_seen) t.seen.erase(t.seen.begin());
+    t.seen.push_back({w.writer, answer.by, location, answer.read, t.fences});
+  }
+  chooser_.happened(answer);
+  return is_newest;
+}
+
+void Views::write(const Strong& access, const std::byte* from) {
+  const std::uint32_t location = location_at(access.address, access.bytes);
+  Thread& t = thread_of(access.actor, access.lane);
+  blocks_[access.actor.slot]->knows_any = true;
+  MemoryChooser::Answer answer;
+  answer.effect = MemoryChooser::Answer::Effect::write;
+  answer.by = operation(access.actor, access.lane);
+  answer.by.number = t.writes + 1;
+  answer.location = location;
+  LocationWrite w;
+  w.turn = t.turn();
+  ++t.writes;
+  w.writer = answer.by;
+  w.reach = reach_of(access.scope);
+  w.is_strong = true;
+  release(t, location, access, w, nullptr);
+  if (locations_[location].is_mixed) {
+    LocationWrite& all = locations_[location].writes.front();
+    if (w.message) {
+      Message joined = *all.message;
+      joined.device.join(w.message->device, *this);
+      for (const auto& [block, known] : w.message->blocks) of_block(joined, block).join(known, *this);
+      all.message = std::make_shared<const Message>(std::move(joined));
+    }
+    std::memcpy(memory_.host(access.address), from, access.bytes);
+    chooser_.happened(answer);
+    return;
+  }
+  placed_.clear();
+  {
+    const Location& at = locations_[location];
+    const std::size_t oldest = at.oldest(t.now.of(location));
+    for (std::size_t k = at.order.size(); k-- > oldest;)
+      if (k + 1 == at.order.size() || !at.of(at.order[k + 1]).is_tied) placed_.push_back(at.order[k]);
+  }
+  answer.placed = placed_;
+  answer.chosen_place = chosen(MemoryChooser::Kind::place, location, placed_, answer.by);
+  if (answer.chosen_place == 0) {
+    answer.written = append(location, std::move(w));
+    std::memcpy(memory_.host(access.address), from, access.bytes);
+  } else {
+    std::memcpy(w.value.data(), from, access.bytes);
+    answer.written = insert(location, placed_[answer.chosen_place], std::move(w));
+  }
+  t.now.set({location, answer.written});
+  chooser_.happened(answer);
+}
+
+bool Views::update(const Strong& access, Compute now, const void* context, std::byte* old) {
+  const std::uint32_t location = location_at(access.address, access.bytes);
+  Thread& t = thread_of(access.actor, access.lane);
+  blocks_[access.actor.slot]->knows_any = true;
+  MemoryChooser::Answer answer;
+  answer.effect = MemoryChooser::Answer::Effect::update;
+  answer.is_atomic = true;
+  answer.by = operation(access.actor, access.lane);
+  answer.location = location;
+  std::byte* const host = memory_.host(access.address);
+  std::array<std::byte, 16> before{}, after{};
+  const auto compute = [&](const std::byte* value) {
+    std::memcpy(before.data(), value, access.bytes);
+    now(context, before.data(), after.data());
+    return std::memcmp(before.data(), after.data(), access.bytes) != 0;
+  };
+  if (locations_[location].is_mixed) {
+    const bool changes = compute(host);
+    std::memcpy(old, before.data(), access.bytes);
+    observe(t, location, locations_[location].writes.front(), access);
+    LocationWrite w;
+    release(t, location, access, w, nullptr);
+    LocationWrite& all = locations_[location].writes.front();
+    if (w.message) {
+      Message joined = *all.message;
+      joined.device.join(w.message->device, *this);
+      for (const auto& [block, known] : w.message->blocks) of_block(joined, block).join(known, *this);
+      all.message = std::make_shared<const Message>(std::move(joined));
+    }
+    std::memcpy(host, after.data(), access.bytes);
+    chooser_.happened(answer);
+    return changes;
+  }
+  // The newest write, or an older one, if there is still a place right behind it and the value changes.
+  allowed_.clear();
+  {
+    const Location& at = locations_[location];
+    const std::size_t oldest = at.oldest(t.now.of(location));
+    allowed_.push_back(at.order.back());
+    for (std::size_t k = at.order.size() - 1; k-- > oldest;) {
+      const LocationWrite& w = at.of(at.order[k]);
+      if (!at.of(at.order[k + 1]).is_tied && compute(w.value.data())) allowed_.push_back(at.order[k]);
+    }
+  }
+  answer.allowed = allowed_;
+  answer.chosen = chosen(MemoryChooser::Kind::update, location, allowed_, answer.by);
+  answer.read = allowed_[answer.chosen];
+  const bool is_newest = answer.chosen == 0;
+  const bool changes = compute(is_newest ? host : locations_[location].of(answer.read).value.data());
+  std::memcpy(old, before.data(), access.bytes);
+  const LocationWrite read = locations_[location].of(answer.read);
+  if (t.now.of(location) != answer.read) t.now.set({location, answer.read});
+  observe(t, location, read, access);
+  if (!read.writer.is_initial() && (read.writer.block != answer.by.block || read.writer.thread != answer.by.thread)) {
+    if (t.seen.size() == Thread::most_seen) t.seen.erase(t.seen.begin());
+    t.seen.push_back({read.writer, answer.by, location, answer.read, t.fences});
+  }
+  const bool are_alike = (read.reach == Reach::device && reach_of(access.scope) == Reach::device) ||
+                         read.writer.block == access.actor.block;
+  if (changes || !read.is_strong || !are_alike) {
+    LocationWrite w;
+    w.turn = t.turn();
+    answer.by.number = ++t.writes;
+    w.writer = answer.by;
+    w.reach = reach_of(access.scope);
+    w.is_strong = true;
+    w.is_tied = true;
+    release(t, location, access, w, &read);
+    if (is_newest) {
+      answer.written = append(location, std::move(w));
+      std::memcpy(host, after.data(), access.bytes);
+    } else {
+      w.value = after;
+      answer.written = insert(location, answer.read, std::move(w));
+    }
+    t.now.set({location, answer.written});
+  } else {
+    // Its write would have the same value and scope, so no thread can say which of the two it reads: they are one,
+    // which carries what both carry.
+    answer.effect = MemoryChooser::Answer::Effect::read;
+    LocationWrite own;
+    release(t, location, access, own, &read);
+    if (own.message) locations_[location].of(answer.read).message = own.message;
+  }
+  chooser_.happened(answer);
+  return changes || !is_newest;
+}
+
+void Views::fence(const Actor& actor, Mask mask, Access::Scope scope, Fence kind) {
+  const Reach reach = reach_of(scope);
+  for (Mask m = mask; m; m &= m - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(m));
+    Thread& t = thread_of(actor, lane);
+    ++t.fences;
+    for (Thread::Pending& p : t.pending) {
+      t.now.join(p.block, *this);
+      p.block.clear();
+      if (reach == Reach::device) t.now.join(p.device, *this);
+    }
+    if (reach == Reach::device) t.pending.clear();
+    if (kind == Fence::sequential) {
+      KnownWrites& of_block = sequential_of_block_[actor.block];
+      t.now.join(of_block, *this);
+      if (reach == Reach::device) t.now.join(sequential_, *this);
+      t.now.settle();
+      of_block = t.now;
+      if (reach == Reach::device) sequential_ = t.now;
+    }
+    t.now.settle();
+    t.released_to_block = t.now;
+    if (reach == Reach::device) t.released_to_device = t.now;
+    if (kind == Fence::sequential) {
+      MemoryChooser::Answer answer;
+      answer.effect = MemoryChooser::Answer::Effect::fence;
+      answer.by = operation(actor, lane);
+      chooser_.happened(answer);
+    }
+  }
+}
+
+// --- stale reads -----------------------------------------------------------------------------------------------------
+
+void Views::note_stale(Thread& t, const StrongOperation& by, const Strong& access, std::uint32_t location,
+                       std::uint32_t read) {
+  ++stale_count_;
+  const Location& at = locations_[location];
+  const std::uint32_t newer_index = at.order[at.of(read).rank + 1];
+  const LocationWrite &returned = at.of(read), &newer = at.of(newer_index);
+  for (StaleAccess& s : stale_)
+    if (s.read.line == by.line && s.returned.line == returned.writer.line && s.newer.line == newer.writer.line) {
+      ++s.count;
+      if (s.has_flag) return;
+    }
+  StaleAccess made{by, returned.writer, newer.writer, access.bytes, access.address, false, {}, {}, {}, 1};
+  using Missing = StaleAccess::Missing;
+  for (auto seen = t.seen.rbegin(); seen != t.seen.rend() && !made.has_flag; ++seen) {
+    if (seen->write.block != newer.writer.block || seen->write.thread != newer.writer.thread ||
+        seen->location == location || seen->index < locations_[seen->location].forgotten ||
+        locations_[seen->location].of(seen->index).turn < newer.turn)
+      continue;
+    made.has_flag = true;
+    made.flag = seen->write;
+    made.flag_read = seen->read;
+    const LocationWrite& flag = locations_[seen->location].of(seen->index);
+    const auto carries = [&](const KnownWrites& known) { return rank({location, known.of(location)}) >= newer.rank; };
+    bool is_released = false, is_released_to_block = false;
+    if (flag.message) {
+      is_released = carries(flag.message->device);
+      for (const auto& [block, known] : flag.message->blocks)
+        if (carries(known)) (block == by.block ? is_released : is_released_to_block) = true;
+    }
+    const bool has_fence = t.fences != seen->fences;
+    if (!is_released && is_released_to_block)
+      made.missing = Missing::device_scope;
+    else if (is_released && has_fence)
+      made.missing = Missing::device_scope;
+    else
+      made.missing = is_released ? Missing::acquire : has_fence ? Missing::release : Missing::both;
+  }
+  for (StaleAccess& s : stale_)
+    if (s.read.line == by.line && s.returned.line == returned.writer.line && s.newer.line == newer.writer.line) {
+      made.count = s.count;
+      if (made.has_flag) s = made;
+      return;
+    }
+  if (stale_.size() < most_stale) stale_.push_back(made);
+}
+
+// --- what an observer hears ------------------------------------------------------------------------------------------
+
+void Views::block_begin(std::uint64_t block, std::uint32_t slot) {
+  if (blocks_.size() <= slot) blocks_.resize(slot + 1);
+  blocks_[slot] = std::make_unique<BlockState>();
+  blocks_[slot]->block = block;
+  blocks_[slot]->threads.resize((threads_of_block_ + warp_size - 1) / warp_size * warp_size);
+}
+
+/// Strong accesses to shared memory pass on all that is known: there, nothing is stale.
+void Views::through_shared(const Access& a, bool reads, bool writes) {
+  BlockState& b = *blocks_[a.actor.slot];
+  if (!b.knows_any) return;
+  for (Mask m = a.mask; m; m &= m - 1) {
+    Thread& t = b.threads[a.actor.warp * warp_size + static_cast<unsigned>(std::countr_zero(m))];
+    if (writes) b.shared.join(t.now, *this);
+    if (reads) t.now.join(b.shared, *this);
+  }
+}
+
+void Views::load(const Access& a) {
+  if (a.space == ptx::StateSpace::shared && is_strong(a)) return through_shared(a, true, false);
+  if (a.space != ptx::StateSpace::global || is_strong(a) || locations_.empty()) return;
+  for (Mask m = a.mask; m; m &= m - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(m));
+    for_each_location_in(a.at(lane), a.bytes, [&](std::uint32_t k) {
+      blocks_[a.actor.slot]->knows_any = true;
+      thread_of(a.actor, lane).now.set({k, locations_[k].order.back()});
+    });
+  }
+}
+
+void Views::store(const Access& a) {
+  if (a.space == ptx::StateSpace::shared && is_strong(a)) return through_shared(a, false, true);
+  if (a.space != ptx::StateSpace::global || is_strong(a) || locations_.empty()) return;
+  for (Mask m = a.mask; m; m &= m - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(m));
+    for_each_location_in(a.at(lane), a.bytes, [&](std::uint32_t k) {
+      blocks_[a.actor.slot]->knows_any = true;
+      LocationWrite w;
+      w.writer = operation(a.actor, lane);
+      Thread& t = thread_of(a.actor, lane);
+      w.turn = t.turn();
+      w.writer.number = StrongOperation::first_plain + t.plain_writes++;
+      t.now.set({k, append(k, std::move(w))});
+    });
+  }
+}
+
+void Views::atomic(const Access& a) {
+  if (a.space == ptx::StateSpace::shared) through_shared(a, true, true);
+}
+
+void Views::loads(const AccessRun& run) {
+  for (unsigned k = 0; k < run.count; ++k) load(run.of(k));
+}
+
+void Views::stores(const AccessRun& run) {
+  for (unsigned k = 0; k < run.count; ++k) store(run.of(k));
+}
+
+void Views::barrier_arrive(const Actor& actor, Mask mask, std::uint32_t id, Arrival arrival) {
+  BlockState& b = *blocks_[actor.slot];
+  BlockState::Arrived& at = b.barriers[id];
+  if (arrival == Arrival::waits) at.waiting.emplace_back(actor.warp, mask);
+  if (!b.knows_any) return;
+  for (Mask m = mask; m; m &= m - 1)
+    at.known.join(thread_of(actor, static_cast<unsigned>(std::countr_zero(m))).now, *this);
+}
+
+void Views::barrier_complete(const Actor& actor, std::uint32_t id, Meeting) {
+  BlockState& b = *blocks_[actor.slot];
+  BlockState::Arrived& at = b.barriers[id];
+  at.known.settle();
+  if (!at.known.is_empty())
+    for (const auto& [warp, mask] : at.waiting)
+      for (Mask m = mask; m; m &= m - 1)
+        b.threads[warp * warp_size + static_cast<unsigned>(std::countr_zero(m))].now = at.known;
+  at.known.clear();
+  at.waiting.clear();
+}
+
+void Views::warp_sync(const Actor& actor, Mask mask) {
+  BlockState& b = *blocks_[actor.slot];
+  if (!b.knows_any) return;
+  Thread* const threads = &b.threads[actor.warp * warp_size];
+  const auto lane = [](Mask m) { return static_cast<unsigned>(std::countr_zero(m)); };
+  KnownWrites all;
+  bool differ = false;
+  for (Mask m = mask; m; m &= m - 1) {
+    differ |= !threads[lane(m)].now.is_same_as(threads[lane(mask)].now);
+    if (differ) break;
+  }
+  if (!differ) return;
+  for (Mask m = mask; m; m &= m - 1) all.join(threads[lane(m)].now, *this);
+  all.settle();
+  for (Mask m = mask; m; m &= m - 1) threads[lane(m)].now = all;
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,32 @@
+// What an exploration of all executions is asked, and answers (explore.hpp).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "vgpu/core/run/fault.hpp"
+#include "vgpu/core/run/trail.hpp"
+
+namespace scanlab::vgpu {
+
+struct ExplorationLimits {
+  std::uint64_t runs = 200'000;
+  double seconds = 10;
+};
+
+/// One execution, while memory stands as at its end.
+struct Execution {
+  const std::optional<Fault>& fault;  ///< a deadlock too
+  const Trail& trail;                 ///< shows it again
+  std::uint64_t memory = 0;           ///< a hash of what global memory holds: equal where it holds the same
+};
+
+struct Exploration {
+  std::uint64_t executions = 0;  ///< different ones
+  std::uint64_t runs = 0;        ///< of the launch, those included that turned out to be no other execution
+  bool is_exhaustive = false;    ///< those are all
+  std::string why_not;           ///< "200000 runs", "10 seconds", "stopped", "…"
+};
+
+}  // namespace scanlab::vgpu

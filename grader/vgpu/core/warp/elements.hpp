@@ -1,0 +1,74 @@
+// What `+` gives where elements are names: scanlab.cuh's provenance build (SCANLAB_PROVENANCE).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "vgpu/core/decode/inst.hpp"
+#include "vgpu/ptx/module.hpp"
+
+namespace scanlab::vgpu {
+
+/// An element's bits: the name of an input, of a sum, or of nothing.
+using ElementName = std::uint64_t;
+
+/// The identity's name; scanlab.cuh has the same number.
+inline constexpr ElementName identity_name = 0x1de7'7711'7700;
+
+/// Elements first … last - 1 of the input, each once, in their order.
+struct ElementRange {
+  std::uint32_t first = 0, last = 0;
+  bool operator==(const ElementRange&) const = default;
+};
+
+/// The names of elements, and of their sums. A name cannot be guessed, and says nothing to a program that has it; which
+/// is a function of the key and the operands alone, so that a run gives the same names whatever else happens.
+///
+/// There are two kinds, both made with one cipher (below). An *expression*'s name is a keyed hash of its operands'
+/// names (CBC-MAC), so that another expression has another name, and `x0 + (x1 + x2)` is not `(x0 + x1) + x2`; what it
+/// is the sum of, an observer has to remember (Observer::combined). An *interval*'s name is its bounds, enciphered:
+/// nothing needs to be remembered, and sums of the same elements have the same name, however they were added. That is
+/// the monoid of intervals of summations of Chong, Donaldson and Ketema ("A sound and complete abstraction for
+/// reasoning about parallel prefix sums", POPL 2014); what is no interval gets a name without a meaning.
+class ElementNames {
+ public:
+  enum class Kind { expressions, intervals };
+
+  /// A key of 128 bits.
+  ElementNames(Kind kind, std::uint64_t high, std::uint64_t low);
+
+  Kind kind() const { return kind_; }
+  /// The names of inputs 0 … n - 1; `is_kept` says of which scanlab.cuh's keep() is true: of no other name.
+  std::vector<ElementName> name_inputs(std::vector<bool> is_kept);
+  bool is_kept(ElementName name) const;
+  /// The names of the sums of `count` pairs, at most 32.
+  void add(const ElementName* earlier, const ElementName* later, ElementName* sum, unsigned count) const;
+  /// The intervals that names of kind `intervals` stand for; empty ones for the identity, nothing where there is none.
+  std::vector<std::optional<ElementRange>> intervals(std::span<const ElementName> names) const;
+
+  /// Speck64/128 (Beaulieu et al., "The SIMON and SPECK families of lightweight block ciphers", 2013): the halves of a
+  /// word are its x and y.
+  void encipher(std::uint64_t* words, std::size_t count) const;
+  void decipher(std::uint64_t* words, std::size_t count) const;
+
+ private:
+  static constexpr unsigned rounds = 27;
+
+  Kind kind_;
+  std::uint32_t keys_[rounds];
+  std::vector<bool> is_kept_;  ///< by input
+};
+
+/// `scanlab.add {d, e}, {a, b}, {f, g}` and `scanlab.keep d, {a, b}`, neither of which is PTX's: a name is two
+/// registers of 32 bits, the lower half first, in the operands' order from op[0] on. A fault where the device has no
+/// names (Device::elements).
+const Inst* add_elements(Warp& w, const Inst* i);
+const Inst* keep_element(Warp& w, const Inst* i);
+
+/// Reports the value of register op[0], of aux bytes, to observers (Observer::computed_with).
+const Inst* report_element_use(Warp& w, const Inst* i);
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,262 @@
+#include "vgpu/server/prove.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "vgpu/ptx/module.hpp"
+#include "vgpu/server/child.hpp"
+#include "vgpu/server/session.hpp"
+
+namespace scanlab::server {
+namespace {
+
+constexpr int exit_usage = 2, exit_kit = 3, exit_findings = 4;
+/// Results of a launch with which the program runs again.
+constexpr std::size_t most_reruns = 256;
+/// Words of a result that are listed.
+constexpr std::size_t words = 16;
+
+struct ProgramRun {
+  int status = 0;  ///< as waitpid gives it
+  std::string output;
+  std::string problem;  ///< the kit's own, or a program that could not be started
+  std::vector<std::string> faults;
+};
+
+std::string contents(int fd) {
+  std::string text(static_cast<std::size_t>(std::max<off_t>(0, lseek(fd, 0, SEEK_END))), '\0');
+  const ssize_t got = pread(fd, text.data(), text.size(), 0);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
+  return text;
+}
+
+/// Runs the program on the device, with its standard output caught.
+ProgramRun run_program(vgpu::Device& device, char** program, SessionOptions options) {
+  ProgramRun result;
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    throw std::runtime_error(fmt::format("socketpair: {}", std::strerror(errno)));
+  const int output = memfd_create("output", MFD_CLOEXEC);
+  if (output < 0) throw std::runtime_error(fmt::format("memfd_create: {}", std::strerror(errno)));
+  options.on_fault = [&](const vgpu::Fault& fault) { result.faults.push_back(fault.text()); };
+  Session session(device, ends[0], std::move(options));
+  int exec_error = 0;
+  const pid_t pid = start(program, ends[1], &exec_error, output);
+  close(ends[1]);
+  if (exec_error != 0) {
+    waitpid(pid, nullptr, 0);
+    result.problem = fmt::format("cannot start {}: {}", program[0], std::strerror(exec_error));
+    close(output);
+    return result;
+  }
+  std::thread reaper([&] {
+    while (waitpid(pid, &result.status, 0) < 0 && errno == EINTR) {
+    }
+    session.drain();
+    session.stop();
+  });
+  session.serve();
+  reaper.join();
+  result.output = contents(output);
+  result.problem = session.internal_error();
+  close(output);
+  return result;
+}
+
+std::string ending(int status) {
+  return WIFSIGNALED(status) ? fmt::format("is killed by signal {}", WTERMSIG(status))
+                             : fmt::format("exits with {}", WEXITSTATUS(status));
+}
+
+/// "4 0 1": what the last parameter that is a pointer points to.
+std::string result_words(vgpu::Device& device, const vgpu::LaunchRequest& launch) {
+  const auto attributes = device.attributes(launch.module, launch.kernel);
+  if (!attributes) return "";
+  for (std::size_t k = attributes->parameter_offsets.size(); k-- > 0;) {
+    if (attributes->parameter_sizes[k] != sizeof(vgpu::Address)) continue;
+    vgpu::Address address = 0;
+    if (attributes->parameter_offsets[k] + sizeof address > launch.parameters.size()) continue;
+    std::memcpy(&address, launch.parameters.data() + attributes->parameter_offsets[k], sizeof address);
+    const vgpu::Allocation* a = device.memory().find(address, 4);
+    if (!a) continue;
+    std::array<std::int32_t, words> values{};
+    const std::uint64_t bytes = std::min<std::uint64_t>(sizeof values, a->base + a->size - address) / 4 * 4;
+    std::memcpy(values.data(), device.memory().host(address), bytes);
+    std::string text;
+    for (std::size_t w = 0; w < bytes / 4; ++w) text += fmt::format("{}{}", w ? " " : "", values[w]);
+    return text;
+  }
+  return "";
+}
+
+class Proof {
+ public:
+  Proof(char** program, const ProveOptions& options) : program_(program), options_(options) {}
+
+  int run() {
+    const auto device = make_device(options_.schedule);
+    SessionOptions session;
+    session.before_launch = [&](const vgpu::LaunchRequest& launch) { explore(*device, launch); };
+    const ProgramRun base = run_program(*device, program_, std::move(session));
+    if (!base.problem.empty()) {
+      fmt::print(stderr, "vgpu-run: {}\n", base.problem);
+      return exit_kit;
+    }
+    fmt::print("{}", base.output);
+    std::fflush(stdout);
+    for (const std::string& fault : base.faults) fmt::print(stderr, "{}\n", fault);
+    if (options_.lists_outcomes) {
+      list();
+    } else {
+      for (const Launch& launch : launches_)
+        for (const Result& result : launch.results) compare(base, launch, result);
+    }
+    return verdict(base);
+  }
+
+ private:
+  struct Result {
+    std::string trail;
+    std::string fault;
+    std::string words;  ///< with lists_outcomes
+    std::uint64_t executions = 0;
+  };
+  struct Launch {
+    std::size_t number = 0;
+    std::string kernel;
+    std::vector<Result> results;  ///< none where there is one only, and it has no fault
+    std::uint64_t executions = 0;
+  };
+
+  std::unique_ptr<vgpu::Device> make_device(const vgpu::Schedule& schedule) const {
+    auto device = std::make_unique<vgpu::Device>(options_.profile);
+    device->schedule = schedule;
+    device->max_warp_instructions = options_.max_warp_instructions;
+    device->cancel = options_.cancel;
+    return device;
+  }
+
+  void explore(vgpu::Device& device, const vgpu::LaunchRequest& request) {
+    ++count_;
+    vgpu::ExplorationLimits limits = options_.limits;
+    limits.seconds = std::max(0.0, limits.seconds - used_seconds_);
+    limits.runs -= std::min(limits.runs, runs_);
+    const auto begin = std::chrono::steady_clock::now();
+    Launch launch;
+    launch.number = count_;
+    launch.kernel = ptx::source_name(request.kernel);
+    std::map<std::string, Result> results;
+    const auto visit = [&](const vgpu::Execution& execution, const std::string& trail) {
+      Result one;
+      one.trail = trail;
+      if (execution.fault) one.fault = execution.fault->text();
+      if (options_.lists_outcomes)
+        one.words = execution.fault ? execution.fault->headline : result_words(device, request);
+      const std::string key = options_.lists_outcomes ? one.words
+                              : execution.fault       ? execution.fault->headline
+                                                      : fmt::format("{:016x}", execution.memory);
+      ++results.try_emplace(key, one).first->second.executions;
+      return true;
+    };
+    const auto explored = device.explore(request, limits, visit);
+    if (!explored) return;
+    used_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    runs_ += explored->runs;
+    executions_ += explored->executions;
+    launch.executions = explored->executions;
+    talking_ += explored->runs > 0;
+    if (!explored->is_exhaustive)
+      fmt::print(stderr, "NOT ALL explored of launch {} ({}): {}\n", count_, launch.kernel, explored->why_not),
+          is_exhaustive_ = false;
+    const bool has_fault = std::ranges::any_of(results, [](const auto& r) { return !r.second.fault.empty(); });
+    if (results.size() > 1 || has_fault || options_.lists_outcomes)
+      for (auto& [key, result] : results) launch.results.push_back(std::move(result));
+    if (!launch.results.empty()) launches_.push_back(std::move(launch));
+  }
+
+  void list() const {
+    for (const Launch& launch : launches_)
+      for (const Result& result : launch.results)
+        fmt::print("outcome {} of {}: {} ({} executions)\n", launch.number, launch.kernel, result.words,
+                   result.executions);
+  }
+
+  /// Runs the program again with this result of that launch.
+  void compare(const ProgramRun& base, const Launch& launch, const Result& result) {
+    if (is_refuted_ || (options_.cancel && *options_.cancel)) return;
+    if (++reruns_ > most_reruns) {
+      if (reruns_ == most_reruns + 1)
+        fmt::print(stderr, "NOT ALL results tried: the program has run again with {} of them\n", most_reruns);
+      is_exhaustive_ = false;
+      return;
+    }
+    vgpu::Schedule schedule = options_.schedule;
+    schedule.order = vgpu::Schedule::Order::weak;
+    schedule.trail = result.trail;
+    const auto device = make_device(schedule);
+    const ProgramRun other = run_program(*device, program_, {});
+    if (other.status == base.status && other.output == base.output && other.faults.empty()) return;
+    is_refuted_ = true;
+    fmt::print(stderr, "REFUTED: one of {} executions of launch {} ({}) gives another result\n", launch.executions,
+               launch.number, launch.kernel);
+    fmt::print(stderr, "  the program {}, and {} without it\n", ending(other.status), ending(base.status));
+    if (other.output != base.output)
+      fmt::print(stderr, "  it prints: {}\n", first_difference(base.output, other.output));
+    for (const std::string& fault : other.faults) fmt::print(stderr, "{}\n", fault);
+    for (const vgpu::StaleRead& read : device->stale_reads()) fmt::print(stderr, "{}\n", read.text());
+    fmt::print(stderr, "  again: vgpu-run --stale --schedule 'trail:{}' {}\n", result.trail, program_[0]);
+  }
+
+  static std::string first_difference(const std::string& expected, const std::string& got) {
+    const auto line = [](const std::string& text, std::size_t at) {
+      const std::size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+      return text.substr(begin, text.find('\n', at) - begin);
+    };
+    const std::size_t at = static_cast<std::size_t>(std::ranges::mismatch(expected, got).in2 - got.begin());
+    return fmt::format("\"{}\" in place of \"{}\"", line(got, std::min(at, got.size())),
+                       line(expected, std::min(at, expected.size())));
+  }
+
+  int verdict(const ProgramRun& base) const {
+    const int code = WIFSIGNALED(base.status) ? 128 + WTERMSIG(base.status) : WEXITSTATUS(base.status);
+    if (is_refuted_) return exit_findings;
+    if (!options_.lists_outcomes && is_exhaustive_)
+      fmt::print(stderr,
+                 "PROVED for this input: {} launch{}, {} of which with blocks that talk; {} executions, all alike\n",
+                 count_, count_ == 1 ? "" : "es", talking_, executions_);
+    if (code != 0) return code;
+    return !base.faults.empty() ? exit_findings : is_exhaustive_ ? 0 : exit_kit;
+  }
+
+  char** const program_;
+  const ProveOptions& options_;
+  std::vector<Launch> launches_;
+  std::size_t count_ = 0, talking_ = 0, reruns_ = 0;
+  std::uint64_t runs_ = 0, executions_ = 0;
+  double used_seconds_ = 0;
+  bool is_exhaustive_ = true, is_refuted_ = false;
+};
+
+}  // namespace
+
+int prove(char** program, const ProveOptions& options) {
+  return Proof(program, options).run();
+}
+
+}  // namespace scanlab::server

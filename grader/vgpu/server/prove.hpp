@@ -1,0 +1,25 @@
+// `vgpu-run --prove`: a program under everything that may happen in each of its launches.
+#pragma once
+
+#include <cstdint>
+
+#include "vgpu/core/run/device.hpp"
+
+namespace scanlab::server {
+
+struct ProveOptions {
+  vgpu::DeviceProfile profile = vgpu::small_profile();
+  vgpu::Schedule schedule;
+  std::uint64_t max_warp_instructions = 4'000'000'000;
+  vgpu::ExplorationLimits limits = {200'000, 60};  ///< of all launches together
+  bool lists_outcomes = false;                     ///< the results, and whether they matter is not asked
+  const volatile bool* cancel = nullptr;
+};
+
+/// Runs the program once, and explores each of its launches meanwhile. Where a launch has several results, the program
+/// runs again with each of them, the other launches as before: it has to print the same and to end the same way. Says
+/// on stderr what was found. Returns the program's exit code, or 4 for a refutation, also by a fault; 3 where not
+/// everything could be explored, and nothing else was wrong.
+int prove(char** program, const ProveOptions& options);
+
+}  // namespace scanlab::server

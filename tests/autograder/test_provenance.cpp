@@ -1,0 +1,121 @@
+// What is said of a sum that is not the one that was asked for.
+#include <fmt/format.h>
+
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "autograder/check/inputs.hpp"
+#include "autograder/device/provenance.hpp"
+
+using namespace scanlab;
+using namespace scanlab::grade;
+
+namespace {
+
+using Addition = std::array<int, 3>;  // place k becomes the sum of places i and j: {k, i, j}, k … from n on
+
+/// One thread makes these additions of n inputs, in order; returns the names at all places.
+std::vector<ElementName> make(Provenance& provenance, vgpu::Device& device, const std::vector<Affine>& x,
+                              const std::vector<Addition>& additions) {
+  std::string body;
+  for (const auto& [k, i, j] : additions) {
+    body += fmt::format(
+        "ld.global.v2.u32 {{%r1, %r2}}, [%out+{}];\nld.global.v2.u32 {{%r3, %r4}}, [%out+{}];\n"
+        "scanlab.add {{%r5, %r6}}, {{%r1, %r2}}, {{%r3, %r4}};\nst.global.v2.u32 [%out+{}], {{%r5, %r6}};\n",
+        8 * i, 8 * j, 8 * k);
+  }
+  const std::string text =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<9>;\n"
+      ".reg .b64 %out;\nld.param.u64 %out, [p];\n" +
+      body + "ret;\n}\n";
+  std::vector<ElementName> names = provenance.begin(x, 7);
+  names.resize(names.size() + additions.size() + 1);
+  names.back() = vgpu::identity_name;
+  const std::size_t bytes = names.size() * sizeof(ElementName);
+  const vgpu::Address out = device.memory().allocate(bytes, "out");
+  device.memory().write(out, names.data(), bytes);
+  std::byte parameters[8];
+  std::memcpy(parameters, &out, sizeof out);
+  vgpu::LaunchRequest request;
+  request.module = device.load(text);
+  request.kernel = "k";
+  request.grid = request.block = {1, 1, 1};
+  request.parameters = parameters;
+  REQUIRE(device.launch(request).status == vgpu::LaunchResult::Status::ok);
+  provenance.end();
+  device.memory().read(names.data(), out, bytes);
+  return names;
+}
+
+struct Fixture {
+  vgpu::Device device{vgpu::small_profile()};
+  Provenance provenance{device};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Fixture, "the graph gives the values that the maps themselves would have") {
+  const auto x = affine_maps(4, 3);
+  const auto names = make(provenance, device, x, {{4, 0, 1}, {5, 4, 2}, {6, 1, 0}, {7, 5, 3}});
+  const auto sums = provenance.sums(names);
+  CHECK(sums.values[5] == combine(combine(x[0], x[1]), x[2]));
+  CHECK(sums.values[6] == combine(x[1], x[0]));
+  CHECK(sums.intervals[7] == ElementRange{0, 4});
+  CHECK_FALSE(sums.intervals[6]);
+  CHECK(sums.values.back() == identity<Affine>());
+  CHECK(sums.intervals.back() == ElementRange{});
+}
+
+TEST_CASE_METHOD(Fixture, "a wrong sum is explained by what it lacks, has twice, or has in another order") {
+  const auto x = affine_maps(8, 3);
+  const auto names = make(provenance, device, x,
+                          {{8, 0, 1},     // x0 + x1
+                           {9, 8, 3},     // without x2
+                           {10, 8, 1},    // x1 twice
+                           {11, 2, 8},    // x2 first
+                           {12, 8, 7},    // a stranger
+                           {13, 9, 9}});  // several of these
+  const auto said = [&](std::size_t place, std::uint32_t last) {
+    return provenance.explain(names[place], {0, last}, "y[9]").text;
+  };
+  CHECK(said(9, 4) == "in y[9], x2 is missing");
+  CHECK(said(10, 2) == "in y[9], x1 counts more than once");
+  CHECK(said(11, 3) == "in y[9], x2 stands before x0: the operands of a + are swapped");
+  CHECK(said(12, 2) == "in y[9], x7 does not belong to it");
+  CHECK(said(13, 4) == "in y[9], x2 is missing, and x0, x1, x3 count more than once");
+  CHECK(said(8, 8) == "in y[9], x2 to x7 are missing");
+  CHECK(said(14, 2) == "y[9] is identity(): nothing was added");
+  CHECK(provenance.explain(12345, {0, 2}, "y[9]").text == "y[9] was made by something other than `+`");
+}
+
+TEST_CASE_METHOD(Fixture, "sums are written with their ranges") {
+  const auto x = affine_maps(8, 3);
+  const auto names = make(provenance, device, x, {{8, 0, 1}, {9, 8, 2}, {10, 9, 3}, {11, 10, 5}, {12, 3, 0}});
+  CHECK(provenance.text(names[0]) == "x0");
+  CHECK(provenance.text(names[9]) == "x0 + x1 + x2");
+  CHECK(provenance.text(names[10]) == "x0 + … + x3");
+  CHECK(provenance.text(names[11]) == "x0 + … + x3 + x5");
+  CHECK(provenance.text(names[12]) == "x3 + x0");
+  CHECK(provenance.text(vgpu::identity_name) == "identity()");
+  CHECK(provenance.text(~ElementName{0}) == "unwritten");
+  CHECK(provenance.text(12345) == "no sum of elements");
+}
+
+TEST_CASE_METHOD(Fixture, "of many elements only the bounds of sums are known") {
+  const auto x = affine_maps(Provenance::most_remembered + 1, 3);
+  const int n = static_cast<int>(x.size());
+  const auto names = make(provenance, device, x, {{n, 0, 1}, {n + 1, n, 2}, {n + 2, 1, 0}, {n + 3, n, 3}});
+  CHECK(provenance.graph() == nullptr);
+  const auto sums = provenance.sums(names);
+  CHECK(sums.values[x.size() + 1] == combine(combine(x[0], x[1]), x[2]));
+  CHECK(sums.intervals[x.size() + 1] == ElementRange{0, 3});
+  CHECK_FALSE(sums.intervals[x.size() + 2]);
+  CHECK_FALSE(sums.intervals[x.size() + 3]);
+  CHECK(provenance.text(names[x.size() + 1]) == "x0 + x1 + x2");
+  CHECK(provenance.text(names[x.size() + 2]) == "no sum of neighbours");
+  CHECK(provenance.explain(names[x.size() + 2], {0, 2}, "y[1]").text ==
+        "in y[1], elements are missing, count more than once or stand in another order");
+}

@@ -1,0 +1,322 @@
+// Exploration: all executions of a launch, and no other outcome than the memory model allows.
+#include "vgpu/core/run/explore.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <random>
+
+#include "weak_litmus.hpp"
+
+using namespace scanlab;
+using namespace scanlab::test;
+
+namespace {
+
+struct Explored {
+  Outcomes outcomes;
+  std::map<std::string, std::string> trails;  ///< of an execution with that outcome
+  vgpu::Exploration summary;
+};
+
+Explored explore(LitmusDevice& device, const vgpu::ExplorationLimits& limits = {}) {
+  Explored all;
+  device.clear();
+  const auto visit = [&](const vgpu::Execution& execution, const std::string& trail) {
+    const std::string outcome = execution.fault ? execution.fault->headline : device.outcome();
+    all.outcomes.insert(outcome);
+    all.trails.try_emplace(outcome, trail);
+    return true;
+  };
+  const auto summary = device.device.explore(device.request, limits, visit);
+  REQUIRE(summary);
+  all.summary = *summary;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("exploration finds exactly the outcomes that the memory model allows") {
+  for (const ExpectedLitmus& e : weak_litmus()) {
+    INFO(e.name);
+    LitmusDevice device(e.litmus);
+    const Explored all = explore(device);
+    INFO(all.summary.executions << " executions in " << all.summary.runs << " runs " << all.summary.why_not);
+    CHECK(all.outcomes == e.allowed);
+    CHECK(all.summary.is_exhaustive);
+  }
+}
+
+TEST_CASE("an execution that was explored can be shown again") {
+  for (const ExpectedLitmus& e : weak_litmus()) {
+    INFO(e.name);
+    LitmusDevice device(e.litmus);
+    const Explored all = explore(device);
+    for (const auto& [outcome, trail] : all.trails) {
+      INFO(trail);
+      LitmusDevice again(e.litmus);
+      again.device.schedule = {vgpu::Schedule::Order::weak, 0, trail};
+      CHECK_FALSE(again.device.launch(again.request).fault);
+      CHECK(again.outcome() == outcome);
+    }
+  }
+}
+
+namespace {
+
+/// A litmus test of a few random instructions.
+Litmus random_litmus(std::mt19937& random) {
+  const auto pick = [&](std::initializer_list<const char*> some) {
+    return std::string(*(some.begin() + random() % some.size()));
+  };
+  Litmus litmus;
+  const unsigned threads = 2 + random() % 3, instructions = 8;
+  const bool has_blocks = random() % 3 == 0;
+  for (unsigned t = 0; t < threads; ++t) {
+    Litmus::Thread thread;
+    thread.block = static_cast<int>(has_blocks ? t / 2 : t);
+    for (unsigned k = 0; k < (instructions + t) / threads; ++k) {
+      const int at = static_cast<int>(random() % (threads == 2 ? 2 : 3)) * 64,
+                value = static_cast<int>(1 + random() % 3);
+      const std::string scope = has_blocks ? pick({"gpu", "gpu", "cta"}) : "gpu";
+      switch (random() % 9) {
+        case 0:
+        case 1:
+        case 2:
+          if (litmus.results < 8)
+            thread.body += ld(pick({"relaxed.", "relaxed.", "acquire."}) + scope, ++litmus.results, at);
+          break;
+        case 3:
+        case 4:
+        case 5:
+          thread.body += st(pick({"relaxed.", "relaxed.", "release."}) + scope, at, value);
+          break;
+        case 6:
+          if (litmus.results < 8)
+            thread.body += atom(pick({"relaxed.", "acq_rel."}) + scope + ".global.add", ++litmus.results, at, 4);
+          break;
+        case 7:
+          if (litmus.results < 8)
+            thread.body += fmt::format("atom.relaxed.{}.global.cas.b32 %r{}, [%out+{}], {}, {};\n", scope,
+                                       ++litmus.results, at, random() % 3, 3 + value);
+          break;
+        default:
+          thread.body += fence(pick({"sc.", "acq_rel."}) + scope);
+      }
+    }
+    litmus.threads.push_back(thread);
+  }
+  litmus.locations = {x, y, z};
+  return litmus;
+}
+
+}  // namespace
+
+TEST_CASE("exploration misses no outcome that a seed shows") {
+  const char* const more = std::getenv("SCANLAB_LITMUS");
+  const unsigned programs = more ? static_cast<unsigned>(std::atoi(more)) : 60, seeds = more ? 4000 : 500;
+  std::size_t shown_all = 0, explored_all = 0;
+  for (unsigned n = 0; n < programs; ++n) {
+    std::mt19937 random(n);
+    const Litmus litmus = random_litmus(random);
+    INFO("program " << n << "\n" << litmus.kernel().text());
+    LitmusDevice device(litmus);
+    const Explored all = explore(device, {200'000, 20});
+    const Outcomes shown = device.of_seeds(seeds);
+    if (!all.summary.is_exhaustive) {
+      WARN("program " << n << ": " << all.summary.executions << " executions, " << all.summary.runs << " runs");
+      continue;
+    }
+    shown_all += shown.size();
+    explored_all += all.outcomes.size();
+    for (const std::string& outcome : shown) {
+      INFO(outcome << ": seen with a seed, not among " << all.outcomes.size() << " outcomes of "
+                   << all.summary.executions << " executions in " << all.summary.runs << " runs");
+      CHECK(all.outcomes.contains(outcome));
+    }
+  }
+  INFO(shown_all << " of " << explored_all << " outcomes are seen with seeds");
+  CHECK(10 * shown_all > 6 * explored_all);
+  if (more) WARN(shown_all << " of " << explored_all << " outcomes are seen with seeds");
+}
+
+namespace {
+
+/// Blocks take a ticket each; each waits for the block before, adds 1 to its value, and passes it on. out: tickets at
+/// 0, flags from 64, values from 128, results from 192 on.
+Kernel domino(const std::string& fence, const std::string& how = "volatile") {
+  return {fmt::format(R"(
+mov.u32 %r1, %tid.x;
+setp.ne.u32 %p1, %r1, 0;
+@%p1 bra END;
+atom.global.add.u32 %r2, [%out], 1;
+mul.wide.u32 %rd1, %r2, 4;
+add.s64 %rd2, %out, %rd1;
+mov.u32 %r3, 0;
+setp.eq.u32 %p2, %r2, 0;
+@%p2 bra FIRST;
+WAIT:
+ld.{1}.global.u32 %r4, [%rd2+60];
+setp.eq.u32 %p3, %r4, 0;
+@%p3 bra WAIT;
+{0}
+ld.{1}.global.u32 %r3, [%rd2+124];
+FIRST:
+add.u32 %r5, %r3, 1;
+st.{1}.global.u32 [%rd2+128], %r5;
+{0}
+st.{1}.global.u32 [%rd2+64], 1;
+st.global.u32 [%rd2+192], %r5;
+END:
+bar.sync 0;
+ret;
+)",
+                      fence, how)};
+}
+
+struct DominoRuns {
+  std::set<std::vector<std::uint32_t>> results;
+  vgpu::Exploration summary;
+  std::string wrong;  ///< the trail of an execution with a wrong result
+};
+
+DominoRuns explore_domino(const Kernel& kernel, std::uint32_t blocks) {
+  vgpu::Device device(vgpu::small_profile());
+  vgpu::LaunchRequest request;
+  request.module = device.load(kernel.text());
+  request.kernel = "k";
+  request.grid = {blocks, 1, 1};
+  request.block = {64, 1, 1};
+  const vgpu::Address out = device.memory().allocate(512, "out");
+  device.memory().fill(out, std::byte{0}, 512);
+  request.parameters = std::as_bytes(std::span(&out, 1));
+  DominoRuns runs;
+  std::vector<std::uint32_t> right(blocks);
+  for (std::uint32_t k = 0; k < blocks; ++k) right[k] = k + 1;
+  const auto explored = device.explore(request, {}, [&](const vgpu::Execution& e, const std::string& trail) {
+    std::vector<std::uint32_t> result(blocks);
+    device.memory().read(result.data(), out + 192, 4 * blocks);
+    if (e.fault) result = {0};
+    if (result != right) runs.wrong = trail;
+    runs.results.insert(result);
+    return true;
+  });
+  REQUIRE(explored);
+  runs.summary = *explored;
+  std::uint32_t ticket = 1;
+  device.memory().read(&ticket, out, 4);
+  CHECK(ticket == 0);  // memory is as before
+  if (!runs.wrong.empty()) {
+    device.schedule = {vgpu::Schedule::Order::weak, 0, runs.wrong};
+    CHECK_FALSE(device.launch(request).fault);
+    std::vector<std::uint32_t> result(blocks);
+    device.memory().read(result.data(), out + 192, 4 * blocks);
+    CHECK(result != right);
+    CHECK(runs.results.contains(result));
+  }
+  return runs;
+}
+
+}  // namespace
+
+TEST_CASE("a domino with fences has one execution for each order of its tickets") {
+  for (const char* fence : {"membar.gl;", "fence.acq_rel.gpu;"}) {
+    const DominoRuns runs = explore_domino(domino(fence), 4);
+    CHECK(runs.results.size() == 1);
+    CHECK(runs.wrong.empty());
+    CHECK(runs.summary.executions == 24);  // 4!
+    CHECK(runs.summary.is_exhaustive);
+  }
+}
+
+TEST_CASE("a domino without fences may read each value too early") {
+  const DominoRuns runs = explore_domino(domino(""), 4);
+  CHECK(runs.results.size() == 8);           // each of three blocks sees the value, or 0
+  CHECK(runs.summary.executions == 24 * 8);  // the same for each order of the tickets
+  CHECK(runs.summary.is_exhaustive);
+  CHECK_FALSE(runs.wrong.empty());
+  // The scope of a block is too narrow.
+  CHECK(explore_domino(domino("membar.cta;"), 3).results.size() == 4);
+}
+
+TEST_CASE("blocks that wait for each other are a deadlock in all executions") {
+  LitmusDevice device({{{0, await("relaxed.gpu", x, "A") + st("relaxed.gpu", y, 1)},
+                        {1, await("relaxed.gpu", y, "B") + st("relaxed.gpu", x, 1)}},
+                       0,
+                       {x, y}});
+  const Explored all = explore(device);
+  CHECK(all.summary.executions == 1);
+  CHECK(all.summary.is_exhaustive);
+  CHECK(all.outcomes.size() == 1);
+  CHECK_FALSE(all.outcomes.contains("0 0"));
+}
+
+TEST_CASE("a wait is over whatever is read meanwhile, and what comes after it sees the latest value") {
+  // Without an acquire the data may be old.
+  const auto passing = [](const std::string& how) {
+    return Litmus{
+        {{0, st("relaxed.gpu", x, 1) + st("release.gpu", y, 1)}, {1, await(how, y, "A") + ld("relaxed.gpu", 1, x)}},
+        1,
+        {}};
+  };
+  LitmusDevice acquiring(passing("acquire.gpu")), relaxed(passing("relaxed.gpu"));
+  CHECK(explore(acquiring).outcomes == Outcomes{"1"});
+  CHECK(explore(relaxed).outcomes == Outcomes{"0", "1"});
+  CHECK(acquiring.of_seeds(200) == Outcomes{"1"});
+  CHECK(relaxed.of_seeds(200) == Outcomes{"0", "1"});
+}
+
+TEST_CASE("a lock keeps its section for one at a time, if it acquires and releases") {
+  // y: the lock; x is read and written in it.
+  const auto section = [](const std::string& acquire, const std::string& release, int n) {
+    return fmt::format(
+        "LOCK{0}:\natom.{1}.gpu.global.cas.b32 %r29, [%out+64], 0, 1;\nsetp.ne.u32 %p9, %r29, 0;\n@%p9 bra LOCK{0};\n"
+        "ld.relaxed.gpu.global.u32 %r28, [%out];\nadd.u32 %r28, %r28, 1;\nst.relaxed.gpu.global.u32 [%out], %r28;\n"
+        "atom.{2}.gpu.global.exch.b32 %r27, [%out+64], 0;\n",
+        n, acquire, release);
+  };
+  const auto lock = [&](const std::string& acquire, const std::string& release, int threads) {
+    Litmus litmus{{}, 0, {x}};
+    for (int n = 0; n < threads; ++n) litmus.threads.push_back({n, section(acquire, release, n)});
+    return litmus;
+  };
+  LitmusDevice right(lock("acquire", "release", 3)), no_acquire(lock("relaxed", "release", 2)),
+      no_release(lock("acquire", "relaxed", 2));
+  const Explored all = explore(right);
+  INFO(all.summary.runs << " runs");
+  CHECK(all.outcomes == Outcomes{"3"});
+  CHECK(all.summary.executions == 6);  // 3!
+  CHECK(all.summary.is_exhaustive);
+  CHECK(explore(no_acquire).outcomes == Outcomes{"1", "2"});
+  CHECK(explore(no_release).outcomes == Outcomes{"1", "2"});
+}
+
+TEST_CASE("an exploration ends at its limits, and says so") {
+  LitmusDevice device(
+      {{{0, st("relaxed.gpu", x, 1) + ld("relaxed.gpu", 1, y)}, {1, st("relaxed.gpu", y, 1) + ld("relaxed.gpu", 2, x)}},
+       2,
+       {}});
+  const Explored few = explore(device, {2, 10});
+  CHECK_FALSE(few.summary.is_exhaustive);
+  CHECK(few.summary.why_not == "2 runs");
+  unsigned seen = 0;
+  const auto stopped = device.device.explore(device.request, {}, [&](const auto&, const auto&) { return ++seen < 2; });
+  REQUIRE(stopped);
+  CHECK(seen == 2);
+  CHECK(stopped->why_not == "stopped");
+  LitmusDevice plain({{{0, "st.global.u32 [%out], 1;\n"}}, 0, {x}});
+  const auto one = plain.device.explore(plain.request, {}, [](const auto&, const auto&) { return true; });
+  REQUIRE(one);
+  CHECK(one->executions == 1);
+  CHECK(one->runs == 0);
+  CHECK(one->is_exhaustive);
+}
+
+TEST_CASE("a trail is read as it was written, and nothing else is") {
+  for (const char* text : {"", "0.0", "0.0*3 1.2=i 3.0=,0.32.1,i*2"}) CHECK(vgpu::Trail::parse(text).text() == text);
+  for (const char* text : {"x", "0", "0.", "0.0=1", "0.0=1.2", "0.0*", "0.0*99999999", "0.0,1", "0.0;1.0", "-1.0"})
+    CHECK_THROWS_AS(vgpu::Trail::parse(text), std::invalid_argument);
+  LitmusDevice device({{{0, st("relaxed.gpu", x, 1)}, {1, ld("relaxed.gpu", 1, x)}}, 1, {}});
+  device.device.schedule = {vgpu::Schedule::Order::weak, 0, "1:7.0"};
+  CHECK(device.device.launch(device.request).fault);
+}
