@@ -29,7 +29,7 @@ name = "02"
 due = 2027-03-14T23:59:00Z
 [[lab.check]]
 name = "additions"
-points = 30
+points = 25
 """
 
 
@@ -92,5 +92,5 @@ def test_the_judge_gets_the_courses_rubric_and_a_seed_of_the_files_own(
     store.source(SHA).write_text("// anything")
     taken_in = class_of(read, one("2027-03-14T23:59:00Z"))
     grading.grade_unit(store, taken_in, Unit(LAB, SHA))
-    assert seen == [(30, seed_for(taken_in.course, read.seed, LAB, SHA))]
+    assert seen == [(25, seed_for(taken_in.course, read.seed, LAB, SHA))]
     assert str(read.seed) not in store.graded(Unit(LAB, SHA)).read_text()

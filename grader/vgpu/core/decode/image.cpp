@@ -136,6 +136,13 @@ bool may_loop(const ptx::Function& f) {
   return false;
 }
 
+/// See Image::alike_blocks.
+bool are_blocks_alike(const Reach& reached) {
+  return std::ranges::none_of(reached.functions, [](const ptx::Function* f) {
+    return std::ranges::any_of(f->instructions, distinguishes_blocks);
+  });
+}
+
 /// See Image::separable.
 bool is_separable(const Reach& reached) {
   if (reached.names.contains("vprintf") || reached.names.contains("malloc") || reached.names.contains("free"))
@@ -225,6 +232,7 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   check_defined(module, reached);
   const auto shared = lay_out_shared(*image, reached);
   image->separable = is_separable(reached);
+  image->alike_blocks = are_blocks_alike(reached);
   image->loops = reached.functions.size() > 1 || may_loop(kernel);
   if (image->separable && reached.functions.size() == 1 && options.fast.independent_blocks)
     image->affine_accesses.emplace(kernel, image->parameter_offsets, symbols);

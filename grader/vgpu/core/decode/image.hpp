@@ -90,6 +90,7 @@ struct Image {
   bool names_elements = false;  ///< elements are names, and what computes with them is observed (element_uses.hpp)
   bool loops = false;           ///< a block may live long: there are loops or calls in the code
   bool separable = false;       ///< nothing in the code says that blocks work together, or must come in their order
+  bool alike_blocks = false;    ///< nothing in the code asks which block it runs in
   std::optional<AffineAccesses> affine_accesses;  ///< of a separable kernel that calls nothing
   std::vector<std::unique_ptr<Program>> programs;
   std::unordered_map<const ptx::Function*, Program*> by_function;

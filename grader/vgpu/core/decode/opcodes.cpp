@@ -1,6 +1,7 @@
 #include "vgpu/core/decode/opcodes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <string_view>
 #include <unordered_map>
@@ -72,6 +73,15 @@ bool depends_on_schedule(const ptx::Operand& o) {
          std::ranges::any_of(o.elements, depends_on_schedule);
 }
 
+/// What is not the same for equal threads of all blocks; registers that are not known here are not, either.
+bool depends_on_block(const ptx::Operand& o) {
+  static constexpr std::array<std::string_view, 9> same = {"%tid.",   "%ntid.",  "%nctaid.",      "%lane",  "%warpid",
+                                                           "%nwarp", "%gridid", "%globaltimer", "%clock"};
+  const auto is_same = [&](std::string_view begin) { return o.name.starts_with(begin); };
+  if (o.kind == ptx::Operand::Kind::special && std::ranges::none_of(same, is_same)) return true;
+  return std::ranges::any_of(o.elements, depends_on_block);
+}
+
 }  // namespace
 
 const Opcode& opcode_of(const ptx::Instruction& instruction) {
@@ -111,6 +121,10 @@ bool ties_blocks(const ptx::Instruction& in) {
     default:
       return std::ranges::any_of(in.operands, depends_on_schedule);
   }
+}
+
+bool distinguishes_blocks(const ptx::Instruction& in) {
+  return std::ranges::any_of(in.operands, depends_on_block);
 }
 
 }  // namespace scanlab::vgpu

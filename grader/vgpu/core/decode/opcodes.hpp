@@ -46,4 +46,8 @@ bool has_destination(const ptx::Instruction& instruction);
 /// True when the instruction says that blocks work together, or when its result depends on what ran before.
 bool ties_blocks(const ptx::Instruction& instruction);
 
+/// True when the instruction may give different results in blocks between which nothing else differs: it asks for the
+/// block's index, or for where it is resident.
+bool distinguishes_blocks(const ptx::Instruction& instruction);
+
 }  // namespace scanlab::vgpu

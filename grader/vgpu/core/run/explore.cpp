@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <unordered_set>
 #include <utility>
 
@@ -23,10 +24,6 @@ constexpr std::size_t none = ~std::size_t{0};
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
   hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
   return hash ^ hash >> 29;
-}
-
-std::uint64_t mixed(std::uint64_t hash, const StrongOperation& o) {
-  return mixed(mixed(mixed(hash, o.block), o.thread), o.number);
 }
 
 std::uint64_t mixed(std::uint64_t hash, const std::byte* bytes, std::size_t count) {
@@ -458,7 +455,14 @@ class Explorer {
  public:
   Explorer(Grid& grid, const RunLimits& limits, const ExplorationLimits& bounds,
            const std::function<bool(const Execution&)>& visit)
-      : grid_(grid), limits_(limits), bounds_(bounds), visit_(visit), journal_(*grid.memory) {}
+      : grid_(grid), limits_(limits), bounds_(bounds), visit_(visit), journal_(*grid.memory) {
+    limits_.kept_blocks = &blocks_;
+    BlockNames names(grid.size.count());
+    std::iota(names.begin(), names.end(), std::uint64_t{0});
+    const bool are_alike = grid.image->alike_blocks && names.size() <= most_alike;
+    do block_names_.push_back(names);
+    while (are_alike && std::next_permutation(names.begin(), names.end()));
+  }
 
   Exploration run() {
     const auto begin = std::chrono::steady_clock::now();
@@ -466,9 +470,13 @@ class Explorer {
     todo_.push_back({});
     while (!todo_.empty() && !is_stopped_) {
       const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-      if (result_.runs >= bounds_.runs) result_.why_not = fmt::format("{} runs", bounds_.runs);
-      if (elapsed.count() > bounds_.seconds) result_.why_not = fmt::format("{} seconds", bounds_.seconds);
-      if (limits_.cancel && *limits_.cancel) result_.why_not = "cancelled";
+      const char* why = nullptr;
+      if (result_.runs >= bounds_.runs) why = "as many runs as allowed";
+      if (elapsed.count() > bounds_.seconds) why = "out of time";
+      if (limits_.cancel && *limits_.cancel) why = "cancelled";
+      if (why)
+        result_.why_not = fmt::format("{} after {} executions in {} runs, with {} more to try", why, result_.executions,
+                                      result_.runs, todo_.size());
       if (!result_.why_not.empty()) break;
       const Item item = std::move(todo_.back());
       todo_.pop_back();
@@ -487,6 +495,10 @@ class Explorer {
     Trail trail;
     std::size_t forced = 0;
   };
+  /// By block.
+  using BlockNames = std::vector<std::uint64_t>;
+  /// Blocks of which any two may be taken for each other; of more there would be too many orders.
+  static constexpr std::size_t most_alike = 5;
   /// A choice of one event instead of its own.
   struct Change {
     std::size_t step = none;  ///< which is made last
@@ -657,19 +669,30 @@ class Explorer {
     todo_.push_back(std::move(item));
   }
 
-  /// The graph of these steps, and the change behind them.
+  /// The graph of these steps, and the change behind them: where blocks are alike, the same whichever is which.
   std::uint64_t key(const State& s, const std::vector<std::size_t>& order, const Change& change) const {
+    std::uint64_t least = ~std::uint64_t{0};
+    for (const BlockNames& names : block_names_) least = std::min(least, key(s, order, change, names));
+    return least;
+  }
+
+  std::uint64_t key(const State& s, const std::vector<std::size_t>& order, const Change& change,
+                    const BlockNames& names) const {
+    const auto own = [&](std::size_t agent) { return names[agent / s.warps] * s.warps + agent % s.warps; };
+    const auto with = [&](std::uint64_t hash, const StrongOperation& o) {
+      return mixed(mixed(mixed(hash, o.is_initial() ? o.block : names[o.block]), o.thread), o.number);
+    };
     std::vector<std::uint64_t> of_agent(s.agents.size());
     std::map<std::uint32_t, std::vector<std::uint32_t>> ranks;  // of the writes to a location
     std::uint64_t fences = 0;
     for (const std::size_t k : order) {
       const Turn& step = s.steps[k];
-      std::uint64_t& hash = of_agent[step.agent];
+      std::uint64_t& hash = of_agent[own(step.agent)];
       for (const Event& e : step.events) {
         hash = mixed(mixed(hash, static_cast<std::uint64_t>(e.effect)), e.address);
-        if (e.reads()) hash = mixed(hash, e.source);
+        if (e.reads()) hash = with(hash, e.source);
         if (e.writes()) ranks[e.location].push_back(grid_.views->write_of(e.location, e.written).rank);
-        if (e.effect == Event::Effect::fence) fences = mixed(mixed(fences, step.agent + 1), e.by.thread);
+        if (e.effect == Event::Effect::fence) fences = mixed(mixed(fences, own(step.agent) + 1), e.by.thread);
       }
       hash = mixed(hash, 1);
     }
@@ -678,24 +701,26 @@ class Explorer {
     for (auto& [location, in] : ranks) {
       std::ranges::sort(in);
       std::uint64_t hash = grid_.views->address_of(location);
-      for (const std::uint32_t rank : in) hash = mixed(hash, s.writer(location, grid_.views->order_of(location)[rank]));
+      for (const std::uint32_t rank : in) hash = with(hash, s.writer(location, grid_.views->order_of(location)[rank]));
       all += mixed(hash, 3);
     }
     if (change.step == none) return all;
     const Turn& last = s.steps[change.step];
-    all = mixed(all, last.agent);
+    all = mixed(all, own(last.agent));
     for (std::size_t e = 0; e < change.event; ++e)
-      if (const StrongOperation* choice = last.events[e].choice()) all = mixed(all, *choice);
+      if (const StrongOperation* choice = last.events[e].choice()) all = with(all, *choice);
     all = mixed(all, change.event);
-    return change.choice ? mixed(all, *change.choice) : mixed(all, 7);
+    return change.choice ? with(all, *change.choice) : mixed(all, 7);
   }
 
   Grid& grid_;
-  const RunLimits limits_;
+  RunLimits limits_;
   const ExplorationLimits bounds_;
   const std::function<bool(const Execution&)>& visit_;
   Journal journal_;
   std::unordered_map<const Program*, std::unique_ptr<LivePlaces>> live_;
+  std::vector<std::unique_ptr<Block>> blocks_;  ///< kept from run to run
+  std::vector<BlockNames> block_names_;         ///< all that the blocks could have
   std::vector<Item> todo_;
   std::vector<std::size_t> kept_;  ///< of the last run: the steps that were not in vain
   std::unordered_set<std::uint64_t> seen_, executions_;

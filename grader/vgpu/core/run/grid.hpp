@@ -97,6 +97,7 @@ struct Grid {
   std::vector<Observer*> of_plain_shared, of_work;  ///< those of them with this interest
   std::uint32_t interests = 0;                      ///< Observer::Interest, of all of them
   Views* views = nullptr;                           ///< under the schedule `weak`, else null
+  bool is_guided = false;                           ///< a Guide says who makes the next strong access
   std::vector<StaleRead>* stale_reads = nullptr;    ///< where they are to be put, or null
   Claims* claims = nullptr;  ///< of the host thread that runs these blocks beside others, or null
   const std::function<void(std::string_view)>* print = nullptr;

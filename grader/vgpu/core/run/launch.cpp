@@ -14,6 +14,7 @@
 #include "vgpu/core/run/report.hpp"
 #include "vgpu/core/run/stale_reads.hpp"
 #include "vgpu/core/warp/gang.hpp"
+#include "vgpu/core/warp/sleeping.hpp"
 #include "vgpu/core/warp/splits.hpp"
 
 namespace scanlab::vgpu {
@@ -63,7 +64,18 @@ class GridRun : public BlockRunner {
     }
   }
 
+  ~GridRun() override {
+    if (!limits_.kept_blocks) return;
+    for (const auto& slot : slots_) {
+      if (!std::exchange(slot->running, false)) continue;
+      slot->spare_frames.clear();  // it was left where it stood
+      for (const auto& frame : slot->frames) slot->spare_frames.push_back(frame.get());
+    }
+    *limits_.kept_blocks = std::move(slots_);
+  }
+
   std::optional<Fault> run() {
+    if (limits_.kept_blocks) slots_ = std::move(*limits_.kept_blocks);
     slots_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(limits_.resident_blocks, blocks_)));
     try {
       if (limits_.guide)
@@ -354,14 +366,17 @@ class GridRun : public BlockRunner {
 
   /// All blocks side by side. Between strong accesses warps run as far as they get, by block and number.
   void run_guided() {
+    grid_.is_guided = true;
     for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) start_next(slot);
     std::vector<Warp*> able;
+    std::uint32_t leaps = 0;
     for (;;) {
-      for (bool any = true; any;) {
+      // Those that wait for memory to change look again when all others have got as far as they get.
+      for (bool wakes = false, any = true; any; wakes = !any && !wakes, any |= wakes) {
         any = false;
         for (auto& slot : slots_) {
           for (Warp& w : slot->warps)
-            while (slot->running && can_run(w) && !limits_.guide->holds_back(w)) {
+            while (slot->running && (wakes ? can_run(w) : w.stop == Stop::none) && !limits_.guide->holds_back(w)) {
               run_warp(w, turn);
               any = true;
             }
@@ -374,7 +389,10 @@ class GridRun : public BlockRunner {
           if (slot->running && can_run(w)) able.push_back(&w);
       if (able.empty()) {
         if (std::none_of(slots_.begin(), slots_.end(), [](const auto& s) { return s->running; })) return;
-        stop_deadlock();
+        if (++leaps == clock_leaps) stop_deadlock();
+        grid_.slept += std::uint64_t{1} << leaps;  // a wait with a time limit comes to its end
+        ++grid_.epoch;
+        continue;
       }
       const Guide::Pick pick = limits_.guide->pick(able);
       if (pick.is_deadlock) {
@@ -382,6 +400,7 @@ class GridRun : public BlockRunner {
         stop_deadlock();
       }
       if (!pick.warp) return;
+      leaps = 0;
       do run_warp(*pick.warp, turn);
       while (limits_.guide->is_pending(*pick.warp) && can_run(*pick.warp));
     }

@@ -45,6 +45,8 @@ struct RunLimits {
   Helper* helper = nullptr;                           ///< not for a random schedule
   Guide* guide = nullptr;                             ///< with `chooser`, and a schedule `weak`
   MemoryChooser* chooser = nullptr;                   ///< in place of a random one
+  /// With `guide`: blocks of an earlier run of the same grid to run in, and those of this one afterwards.
+  std::vector<std::unique_ptr<Block>>* kept_blocks = nullptr;
 };
 
 /// Runs every block of `grid`. Returns the fault that stopped it, complete with kernel, line, block and thread; or

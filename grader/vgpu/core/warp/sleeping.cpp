@@ -7,8 +7,6 @@
 namespace scanlab::vgpu {
 namespace {
 
-/// Leaps of the clock: together half an hour.
-constexpr std::uint32_t leaps = 40;
 /// Sleeps between two looks at memory; counted loops that only sleep are not as long.
 constexpr std::uint32_t most_sleeps = 1u << 17;
 
@@ -21,8 +19,10 @@ bool waits_in_vain(Warp& w, std::uint32_t patience) {
     s.wait_epoch = grid.epoch;
     s.waits = 0;
   }
+  // A guide lets the clock leap itself, when nobody else can go on.
+  if (grid.is_guided) return ++s.waits > 1;
   if (++s.waits <= patience) return false;
-  if (s.waits > patience + leaps) return true;
+  if (s.waits > patience + clock_leaps) return true;
   grid.slept += std::uint64_t{1} << (s.waits - patience);
   return false;
 }

@@ -8,6 +8,9 @@ namespace scanlab::vgpu {
 /// nanosleep: op[0] holds the nanoseconds. The device's clock advances by as many, and the warp's turn ends.
 const Inst* sleep(Warp& w, const Inst* i);
 
+/// Leaps of the clock, each twice as far as the one before: together half an hour.
+inline constexpr std::uint32_t clock_leaps = 40;
+
 /// To be called when the running lanes have looked in vain for something that only a write to memory can bring. After
 /// `patience` such looks in a row, while no thread writes, the device's clock leaps, further each time, so that waits
 /// with a time limit come to their end. True when even that did not help: the lanes should look again only after memory
