@@ -12,6 +12,7 @@
 
 #include "autograder/check/counts.hpp"
 #include "vgpu/core/run/profile.hpp"
+#include "vgpu/core/run/trail.hpp"
 
 namespace scanlab::grade {
 
@@ -140,6 +141,26 @@ Limits parse_limits(Object object) {
   return limits;
 }
 
+Prove parse_prove(Object object) {
+  Prove prove;
+  prove.blocks = object.whole("blocks", 2, 8);
+  prove.seconds = object.number("seconds").value_or(0);
+  if (!(prove.seconds > 0 && prove.seconds <= 86400))
+    throw KitFault(fmt::format("{}: expected more than 0 and at most 86400", object.place("seconds")));
+  object.finish();
+  return prove;
+}
+
+std::string parse_trail(Object& object) {
+  std::string trail = object.text("trail", "");
+  try {
+    vgpu::Trail::parse(std::string_view(trail).substr(trail.find(':') + 1));
+  } catch (const std::invalid_argument& error) {
+    throw KitFault(fmt::format("{}: {}", object.place("trail"), error.what()));
+  }
+  return trail;
+}
+
 vgpu::Schedule::Order order_at(const Json& value, const std::string& place) {
   try {
     return vgpu::order_by_name(Object::as_text(value, place));
@@ -173,6 +194,8 @@ void parse_correctness(Object& object, CheckPlan& check) {
   }
   if (check.schedules.empty()) throw KitFault(object.place("schedules") + ": expected at least one schedule");
   check.repeats = static_cast<unsigned>(object.whole("repeats", 1, 1000));
+  if (const Json* prove = object.find("prove")) check.prove = parse_prove(Object(*prove, object.place("prove")));
+  if (check.prove && has_count(check.entry)) throw KitFault(object.place("prove") + ": only scans are explored");
   if (object.find("extra") == nullptr) return;
   const Json& extra = object.list("extra");
   for (std::size_t i = 0; i < extra.size(); ++i) {
@@ -222,11 +245,17 @@ void parse_timing(Object& object, CheckPlan& check) {
 
 /// Keys that only checks of some kinds have. A check may carry those of other kinds as null.
 const std::vector<std::pair<const char*, std::vector<CheckPlan::Kind>>> keys_of_kinds = {
-    {"sizes", {CheckPlan::Kind::correctness}},   {"schedules", {CheckPlan::Kind::correctness}},
-    {"repeats", {CheckPlan::Kind::correctness}}, {"extra", {CheckPlan::Kind::correctness}},
-    {"counter", {CheckPlan::Kind::count}},       {"calls", {CheckPlan::Kind::count}},
-    {"among", {CheckPlan::Kind::count}},         {"n", {CheckPlan::Kind::timing}},
-    {"full", {CheckPlan::Kind::timing}},         {"none", {CheckPlan::Kind::timing}},
+    {"sizes", {CheckPlan::Kind::correctness}},
+    {"schedules", {CheckPlan::Kind::correctness}},
+    {"repeats", {CheckPlan::Kind::correctness}},
+    {"extra", {CheckPlan::Kind::correctness}},
+    {"prove", {CheckPlan::Kind::correctness}},
+    {"counter", {CheckPlan::Kind::count}},
+    {"calls", {CheckPlan::Kind::count}},
+    {"among", {CheckPlan::Kind::count}},
+    {"n", {CheckPlan::Kind::timing}},
+    {"full", {CheckPlan::Kind::timing}},
+    {"none", {CheckPlan::Kind::timing}},
     {"seconds", {CheckPlan::Kind::timing}},
 };
 
@@ -354,6 +383,7 @@ Plan parse_plan(std::string_view text) {
   plan.source = object.text("source", "");
   plan.again = object.text("again", "");
   if (const Json* limits = object.find("limits")) plan.limits = parse_limits(Object(*limits, "limits"));
+  plan.trail = parse_trail(object);
   plan.runners = parse_runners(Object(object.get("runners"), "runners"));
   // Of the same element: what is kept of a map is its name.
   if (const auto named = plan.runners.find("provenance"); named != plan.runners.end()) {

@@ -23,6 +23,12 @@ struct Limits {
   std::size_t output_bytes = 65536;               ///< stdout and stderr of one call together
 };
 
+/// `check --prove`: all executions of calls whose blocks talk to each other.
+struct Prove {
+  std::uint64_t blocks = 0;  ///< of a launch, at most
+  double seconds = 0;
+};
+
 /// A call of a correctness check, by what is seen of it.
 struct PlannedCall {
   std::size_t n = 0;
@@ -52,6 +58,7 @@ struct CheckPlan {
   std::vector<vgpu::Schedule::Order> schedules;
   unsigned repeats = 1;            ///< calls for each size and schedule
   std::vector<PlannedCall> extra;  ///< further sizes, each under this one schedule; their `repeat` is 0
+  std::optional<Prove> prove;      ///< of scans, on the virtual GPU
   // count
   std::string counter;
   std::vector<CountedCall> calls;  ///< in the check's order; each has to keep its limits
@@ -74,6 +81,7 @@ struct Plan {
   std::string source;          ///< the submission's file, as messages show it
   std::string again;           ///< "grader/scanlab check 02": how the learner runs this again
   Limits limits;
+  std::string trail;  ///< of the execution that is to be shown, and nothing else (vgpu::Schedule::trail); empty: none
   std::map<std::string, std::filesystem::path> runners;  ///< by element name
   bool has_provenance = false;  ///< that of affine maps keeps their names only (scanlab.cuh, SCANLAB_PROVENANCE)
   /// Of the lab's reference solution, by element name; empty: it is not here, and nothing can be timed.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "autograder/check/exploration.hpp"
 #include "autograder/check/other_runs.hpp"
 #include "autograder/check/shrinking.hpp"
 #include "autograder/check/trial.hpp"
@@ -52,6 +53,7 @@ class CorrectnessCheck {
 
   void run(CheckResult& result) {
     result.verdict = Verdict::pass;
+    if (!plan_.trail.empty()) return show_execution(result);
     for (const auto& [n, orders] : orders_by_size()) {
       std::unique_ptr<Trial> trial = make_trial(plan_, check_, device_, n);
       const bool is_own_size = std::ranges::binary_search(check_.sizes, n);
@@ -72,6 +74,10 @@ class CorrectnessCheck {
       }
       right_sizes_.insert(n);
     }
+    if (check_.prove && device_.is_virtual()) {
+      explored_ = explore(plan_, check_, device_);
+      if (explored_->failed) return end_with_execution(result);
+    }
     report_findings(result);
     result.output_hash = outputs_hash_;
     result.proof = proof();
@@ -90,15 +96,37 @@ class CorrectnessCheck {
     return sizes;
   }
 
+  /// One execution of a proof, and nothing else.
+  void show_execution(CheckResult& result) {
+    explored_.emplace();
+    explored_->failed = explored_case(check_.sizes.front(), plan_.trail);
+    explored_->tried = make_trial(plan_, check_, device_, check_.sizes.front())
+                           ->run(submission_, *explored_->failed, Counting::off, hash_start);
+    if (explored_->tried.failure) return end_with_execution(result);
+    add_findings(explored_->tried, result);
+    report_findings(result);
+  }
+
+  /// Nothing is tried to make it smaller, or to explain it by other schedules: it is one of few.
+  void end_with_execution(CheckResult& result) {
+    TrialResult& tried = explored_->tried;
+    if (!explored_->failed->trail.empty()) tried.failure->cause.next = again_command(plan_, check_, *explored_->failed);
+    result.verdict = tried.failure->verdict;
+    add_findings(tried, result);
+    report_findings(result);
+    result.cause = std::move(tried.failure->cause);
+  }
+
   void note_proof(std::size_t n, const ProofOf& proof) {
     proved_sizes_.insert(n);
     if (!looked_at_) looked_at_ = proof.looked_at;
     blocks_talk_ = blocks_talk_ || proof.blocks_talk;
   }
 
-  /// What has been proved, in one sentence; empty where elements are not names.
+  /// What has been proved, in one sentence; empty where elements are not names, and no execution was explored.
   std::string proof() const {
-    if (proved_sizes_.empty()) return {};
+    const bool is_explored = explored_ && explored_->blocks_talk();
+    if (proved_sizes_.empty()) return is_explored ? explored_->text() : std::string();
     if (looked_at_) {
       return fmt::format("tested, not proved: {}:{} looks at what an element is, and does not only add",
                          looked_at_->file, looked_at_->line);
@@ -107,8 +135,9 @@ class CorrectnessCheck {
                                   ? fmt::format("n = {}", *proved_sizes_.begin())
                                   : fmt::format("{} sizes up to n = {}", proved_sizes_.size(), *proved_sizes_.rbegin());
     return fmt::format("proved for {}: right for every input and every associative +, {}", sizes,
-                       blocks_talk_ ? "under the schedules that were run, for its blocks wait for each other"
-                                    : "in every order of its blocks and warps");
+                       is_explored    ? "under the schedules that were run; " + explored_->text()
+                       : blocks_talk_ ? "under the schedules that were run, for its blocks wait for each other"
+                                      : "in every order of its blocks and warps");
   }
 
   /// Looks for the smallest case that fails the same way, and for its cause.
@@ -210,6 +239,7 @@ class CorrectnessCheck {
   std::set<std::size_t> proved_sizes_;
   std::optional<vgpu::SourcePlace> looked_at_;
   bool blocks_talk_ = false;
+  std::optional<Explored> explored_;
   vgpu::FindingList findings_;
   std::uint64_t outputs_hash_ = hash_start;  ///< under the first schedule
 };

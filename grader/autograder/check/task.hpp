@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "autograder/device/provenance.hpp"
@@ -24,6 +25,7 @@ struct Case {
   unsigned repeat = 0;
   vgpu::Schedule::Order data_order = vgpu::Schedule::Order::in_order;  ///< the data depends on it
   vgpu::Schedule::Order order = vgpu::Schedule::Order::in_order;       ///< how it runs; differs in a diagnosis only
+  std::string trail = {};  ///< of `weak`: one execution, as an exploration has found it; empty: the seed's
 };
 
 /// What a call has left behind in the entry's outputs.

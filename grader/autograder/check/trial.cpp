@@ -12,6 +12,7 @@
 #include "autograder/hash.hpp"
 #include "autograder/process/messages.hpp"
 #include "vgpu/checks/finding_order.hpp"
+#include "vgpu/checks/global/stale_read_finding.hpp"
 
 namespace scanlab::grade {
 
@@ -44,12 +45,13 @@ class TypedTrial : public Trial {
   TrialResult run(Submission& submission, const Case& which, Counting counting, std::uint64_t hash) override {
     const std::uint64_t seed = data_seed(plan_, check_, which);
     const std::vector<T> x = task_->input(which, seed);
-    begin_provenance(x, seed);
+    begin_provenance(x, seed,
+                     submission.is_explored() ? Provenance::Remember::bounds : Provenance::Remember::additions);
     write_input(x);
     device_.blank(y_, unwritten_byte);
     if (kept_) device_.blank(*kept_, unwritten_count_byte);
 
-    const vgpu::Schedule schedule{which.order, mix(seed, "schedule")};
+    const vgpu::Schedule schedule{which.order, mix(seed, "schedule"), which.trail};
     CallReport report = submission.call(check_.entry, arguments(), schedule, counting);
     TrialResult result;
     result.counts = std::move(report.counts);
@@ -77,6 +79,7 @@ class TypedTrial : public Trial {
       }
     }
     if (!result.failure) add_provenance(result, counting);
+    add_stale_reads(result, report);
     result.findings = std::move(report.findings);
     result.findings_total = report.findings_total;
     settle(result);
@@ -95,6 +98,17 @@ class TypedTrial : public Trial {
     result.counts.emplace_back("useful_additions", static_cast<double>(work.useful));
     result.counts.emplace_back("wasted_additions", static_cast<double>(work.wasted));
     result.counts.emplace_back("span", static_cast<double>(work.span));
+  }
+
+  /// Under the schedule `weak`: why what threads have read may be old, where a result is wrong or a wait does not end.
+  static void add_stale_reads(TrialResult& result, CallReport& report) {
+    if (!result.failure || report.stale_reads.empty()) return;
+    const auto is_explained = [](const vgpu::StaleRead& read) { return !read.cure().empty(); };
+    const auto culprit = std::ranges::find_if(report.stale_reads, is_explained);
+    if (culprit == report.stale_reads.end()) return;
+    report.findings.push_back(vgpu::finding_of(*culprit));
+    ++report.findings_total;
+    vgpu::sort_most_basic_first(report.findings);
   }
 
   /// A mistake that was found fails the call, whatever the output; and what is most basic is the cause.
@@ -144,12 +158,12 @@ class TypedTrial : public Trial {
   }
 
   /// For programs whose elements are names.
-  void begin_provenance(const std::vector<T>& x, std::uint64_t seed) {
+  void begin_provenance(const std::vector<T>& x, std::uint64_t seed, Provenance::Remember remember) {
     if constexpr (std::is_same_v<T, Affine>) {
       if (!plan_.has_provenance) return;
       provenance_ = device_.provenance();
       if (!provenance_) throw KitFault("this device has no names for elements");
-      names_ = provenance_->begin(x, seed);
+      names_ = provenance_->begin(x, seed, remember);
     }
   }
 
@@ -247,7 +261,9 @@ std::unique_ptr<Trial> make_trial(const Plan& plan, const CheckPlan& check, Devi
 std::string headline_of(const Plan& plan, const CheckPlan& check, const Device& device, const Case& which) {
   return fmt::format("{} of {}, n = {}, seed {}{}{}", noun_of(check.operation),
                      check.element == ElementType::float_ ? "floats" : "affine maps", which.n, plan.seed,
-                     device.is_virtual() ? fmt::format(", schedule {}", name_of(which.order)) : std::string(),
+                     !device.is_virtual()  ? std::string()
+                     : which.trail.empty() ? fmt::format(", schedule {}", name_of(which.order))
+                                           : std::string(", one execution of all"),
                      which.repeat == 0 ? std::string() : fmt::format(", call {}", which.repeat + 1));
 }
 
@@ -255,6 +271,11 @@ std::string again_command(const Plan& plan, const Device& device, const Case& wh
   if (plan.again.empty()) return {};
   return fmt::format("{} --n {} --seed {}{}", plan.again, which.n, plan.seed,
                      device.is_virtual() ? fmt::format(" --schedule {}", name_of(which.order)) : std::string());
+}
+
+std::string again_command(const Plan& plan, const CheckPlan& check, const Case& which) {
+  if (plan.again.empty()) return {};
+  return fmt::format("{} --n {} --seed {} --trail '{}:{}'", plan.again, which.n, plan.seed, check.name, which.trail);
 }
 
 std::string again_command(const Plan& plan, std::size_t n) {

@@ -48,6 +48,8 @@ std::unique_ptr<Trial> make_trial(const Plan& plan, const CheckPlan& check, Devi
 std::string headline_of(const Plan& plan, const CheckPlan& check, const Device& device, const Case& which);
 /// "grader/scanlab check 02 --n 1025 --seed 7 --schedule reversed"
 std::string again_command(const Plan& plan, const Device& device, const Case& which);
+/// … in one execution: "grader/scanlab check 07 --n 2048 --seed 7 --trail 'inclusive:1:0.0 1.0=i'"
+std::string again_command(const Plan& plan, const CheckPlan& check, const Case& which);
 /// … under all schedules: "grader/scanlab check 02 --n 1025 --seed 7".
 std::string again_command(const Plan& plan, std::size_t n);
 /// … of all cases: "grader/scanlab check 02 --seed 7".

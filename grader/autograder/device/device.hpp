@@ -14,6 +14,7 @@
 #include "autograder/result.hpp"
 #include "runner/protocol.hpp"
 #include "vgpu/core/run/schedule.hpp"
+#include "vgpu/core/run/stale_reads.hpp"
 
 namespace scanlab::grade {
 
@@ -37,11 +38,24 @@ struct CallReport {
   std::uint64_t findings_total = 0;                    ///< with those that were left out
   std::vector<vgpu::Finding> costs;                    ///< the lines that cost most, where work was counted
   HostTraffic traffic;                                 ///< on a real GPU nothing is known of it
+  std::vector<vgpu::StaleRead> stale_reads;            ///< old values that strong reads have returned, in their order
   std::string output;                                  ///< what kernels have printed
   bool is_flooded = false;                             ///< they have printed more than they may
 };
 
 enum class Counting { off, on };
+
+/// What is asked of the exploration of a call's launches (vgpu/core/run/explore.hpp), and what it has found. A launch
+/// whose blocks do not talk to each other has one execution.
+struct ExploredCall {
+  double seconds = 0;             ///< for all launches together
+  std::uint64_t most_blocks = 0;  ///< of a launch; one that has more is not explored
+  // found:
+  std::uint64_t blocks = 0;         ///< of the largest launch whose blocks talk; 0: none do
+  std::uint64_t executions = 0;     ///< of all launches whose blocks talk
+  std::vector<std::string> trails;  ///< of each result of a launch that has several: the outputs may differ, too
+  std::string why_not;              ///< empty: those are all executions
+};
 
 class Provenance;
 
@@ -54,6 +68,8 @@ class Connection {
   virtual void release_fd() {}
   /// Lets the runner use the device under `schedule`, until `limit`, which outlives the call, is out.
   virtual void begin_call(const vgpu::Schedule& schedule, Counting counting, const TimeLimit& limit) = 0;
+  /// Explores each launch of the next calls before it runs; null: no more.
+  virtual void explore(ExploredCall* /*call*/) {}
   /// Takes the device back, once everything that the runner has submitted has run.
   virtual CallReport end_call() = 0;
 };

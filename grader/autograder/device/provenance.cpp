@@ -58,10 +58,10 @@ const char* are(std::span<const std::uint32_t> inputs) {
 
 }  // namespace
 
-std::vector<ElementName> Provenance::begin(std::span<const Affine> x, std::uint64_t seed) {
+std::vector<ElementName> Provenance::begin(std::span<const Affine> x, std::uint64_t seed, Remember remember) {
   end();
   x_ = x;
-  is_remembered_ = x.size() <= most_remembered;
+  is_remembered_ = remember == Remember::additions && x.size() <= most_remembered;
   using Kind = vgpu::ElementNames::Kind;
   // The name of an expression is worth nothing that no addition has made; that of an interval could be calculated.
   if (is_remembered_)

@@ -41,9 +41,10 @@ class Provenance {
   Provenance(const Provenance&) = delete;
   Provenance& operator=(const Provenance&) = delete;
 
+  enum class Remember : bool { bounds, additions };
   /// The names of the elements of x, which outlives the call. `seed` makes the key, with chance where names could be
-  /// made without an addition.
-  std::vector<ElementName> begin(std::span<const Affine> x, std::uint64_t seed);
+  /// made without an addition. Where only bounds are remembered, equal sums have equal names.
+  std::vector<ElementName> begin(std::span<const Affine> x, std::uint64_t seed, Remember remember);
   /// The call is over: no addition is recorded any more. What has been is kept until the next call begins.
   void end();
 

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -30,6 +31,7 @@
 #include "vgpu/checks/finding_order.hpp"
 #include "vgpu/checks/uninitialised/uninitialised.hpp"
 #include "vgpu/core/run/device.hpp"
+#include "vgpu/core/run/exploration.hpp"
 #include "vgpu/core/run/parallel.hpp"
 #include "vgpu/server/session.hpp"
 
@@ -142,6 +144,8 @@ class VirtualConnection : public Connection {
     device_.schedule = schedule;
     faults_.clear();
     output_.clear();
+    device_.forget_stale_reads();
+    device_.number_launches_anew();
     if (checks_ != nullptr) checks_->reset();
     if (counting == Counting::on) {
       counters_.reset();
@@ -160,6 +164,8 @@ class VirtualConnection : public Connection {
     gate_.unlock();
   }
 
+  void explore(ExploredCall* call) override { explored_ = call; }
+
   CallReport end_call() override {
     session_.drain();  // what was launched and not waited for belongs to this call
     const std::string internal_error = session_.internal_error(), closed_because = session_.closed_because();
@@ -170,6 +176,7 @@ class VirtualConnection : public Connection {
     if (!internal_error.empty()) throw KitFault("the virtual GPU failed: " + internal_error);
 
     CallReport report;
+    report.stale_reads = device_.stale_reads();
     report.output = std::move(output_);
     report.is_flooded = is_flooded_;
     report.traffic = {traffic.flow.bytes_out(), traffic.flow.bytes_in(), traffic.flow.out_text(),
@@ -230,6 +237,9 @@ class VirtualConnection : public Connection {
       alarm_.raise();  // it prints without end, perhaps
       session_.stop();
     };
+    options.before_launch = [this](const vgpu::LaunchRequest& launch) {
+      if (explored_) explore(*explored_, launch);
+    };
     // Called by the serving thread under the gate, as faults_ is only used while it is held.
     options.on_fault = [this](const vgpu::Fault& fault) {
       if (faults_.size() >= most_faults) return;
@@ -237,6 +247,27 @@ class VirtualConnection : public Connection {
       if (checks_) checks_->explain(faults_.back());
     };
     return options;
+  }
+
+  void explore(ExploredCall& call, const vgpu::LaunchRequest& launch) {
+    const Clock::time_point begin = Clock::now();
+    const bool is_small = launch.grid.count() <= call.most_blocks;
+    std::map<std::string, std::string> trails;  // by result
+    const auto visit = [&](const vgpu::Execution& execution, const std::string& trail) {
+      trails.try_emplace(execution.fault ? execution.fault->headline : fmt::format("{:016x}", execution.memory), trail);
+      return true;
+    };
+    const auto explored = device_.explore(launch, {is_small ? most_runs : 0, call.seconds}, visit);
+    call.seconds -= std::chrono::duration<double>(Clock::now() - begin).count();
+    if (!explored || (explored->is_exhaustive && explored->runs == 0)) return;
+    call.blocks = std::max(call.blocks, launch.grid.count());
+    call.executions += explored->executions;
+    if (!is_small)
+      call.why_not = fmt::format("more than {} blocks", call.most_blocks);
+    else if (!explored->is_exhaustive)
+      call.why_not = explored->why_not;
+    if (trails.size() > 1)
+      for (auto& [result, trail] : trails) call.trails.push_back(std::move(trail));
   }
 
   bool stop_counting() {
@@ -250,6 +281,7 @@ class VirtualConnection : public Connection {
   }
 
   static constexpr std::size_t most_faults = 8;
+  static constexpr std::uint64_t most_runs = std::uint64_t{1} << 40;
 
   vgpu::Device& device_;
   vgpu::CheckSuite* checks_;
@@ -261,6 +293,7 @@ class VirtualConnection : public Connection {
   vgpu::Spread spread_;
   vgpu::Waits waits_;
   const TimeLimit* limit_ = nullptr;  ///< of the call
+  ExploredCall* explored_ = nullptr;
   bool is_counting_ = false;
   bool follows_waits_ = false;  ///< counting, and under a schedule that runs blocks side by side
   std::vector<vgpu::Fault> faults_;

@@ -85,6 +85,7 @@ CallReport Submission::call(Operation entry, const Arguments& arguments, const v
   if (arguments.kept) call.d_kept = device_.share(*arguments.kept);
 
   std::optional<TimeLimit::Working> working(limit_);
+  connection_->explore(explored_);
   connection_->begin_call(schedule, counting, limit_);
   const std::variant<runner::Done, Ending> answer = process_->call(call);
   CallReport report = connection_->end_call();

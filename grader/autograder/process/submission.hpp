@@ -29,6 +29,10 @@ class Submission {
   CallReport call(Operation entry, const Arguments& arguments, const vgpu::Schedule& schedule,
                   Counting counting = Counting::off);
 
+  /// Explores each launch of the next calls, under names that are equal for equal sums; null: no more.
+  void explore(ExploredCall* call) { explored_ = call; }
+  bool is_explored() const { return explored_ != nullptr; }
+
   /// Ends the process; the next call starts a fresh one.
   void restart();
   /// Calls that this process has answered.
@@ -51,6 +55,7 @@ class Submission {
   std::string last_output_;
   std::string device_output_;  ///< what kernels have printed in the last call
   unsigned calls_ = 0;
+  ExploredCall* explored_ = nullptr;
 };
 
 }  // namespace scanlab::grade

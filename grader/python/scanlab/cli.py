@@ -50,6 +50,13 @@ class ExecutorName(StrEnum):
 
 LabArgument = Annotated[str, typer.Argument(metavar="LAB", help="02, kogge_stone, 02_kogge_stone or its folder")]
 ScheduleOption = Annotated[ScheduleName | None, typer.Option(help="one order of blocks and warps only")]
+ProveOption = Annotated[
+    bool,
+    typer.Option(
+        "--prove",
+        help="where blocks talk to each other: run all that PTX's memory model allows, with up to 4 blocks (a minute)",
+    ),
+]
 
 LEARNERS = ("list", "check", "trace", "hint", "reset", "run", "bench", "handouts")
 INSTRUCTORS = ("grade", "report", "export", "course", "pack", "adapter")
@@ -184,6 +191,10 @@ def check(
     n: Annotated[int | None, typer.Option("--n", min=0, max=LARGEST_N, help="this many elements only")] = None,
     seed: SeedOption = 7,
     schedule: ScheduleOption = None,
+    prove: ProveOption = False,
+    trail: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="show one execution again, as --prove has printed it; needs --n")
+    ] = None,
     sanitize: Annotated[
         bool, typer.Option("--sanitize", help="with --device gpu: run NVIDIA's compute-sanitizer as well")
     ] = False,
@@ -204,12 +215,18 @@ def check(
         raise errors.UsageError(
             "--sanitize is for a real GPU (--device gpu); the virtual one looks for the same mistakes in every check"
         )
+    if (prove or trail) and device is not DeviceName.vgpu:
+        raise errors.UsageError("--prove and --trail are for the virtual GPU: a real one runs as it likes")
+    if trail and (n is None or schedule or prove):
+        raise errors.UsageError("--trail shows one execution: with --n, and without --schedule and --prove")
     found = find_lab(lab)
     if file is None and not found.source.exists():
         raise errors.UsageError(_lacks_source(found))
     submission = Submission(found, file or found.source)
     read_source(submission.path)
-    options = Options(device.value, n, seed, schedule.value if schedule else None, sandbox)
+    options = Options(
+        device.value, n, seed, schedule.value if schedule else None, prove=prove, trail=trail, is_sandboxed=sandbox
+    )
     result = _grade([submission], options)[0]
     _print(report.result_lines(result, checks=True))
     is_clean = True
@@ -273,6 +290,7 @@ def grade(
     answers: Annotated[
         Path | None, typer.Option(metavar="TOML", help="of a class: instead of the results' answers.toml")
     ] = None,
+    prove: ProveOption = False,
     jobs: Annotated[int | None, typer.Option(min=1, max=1024, help="of a class: so many files at a time")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="of a class: go on, with what is new")] = False,
     only: Annotated[list[str] | None, typer.Option(metavar="KEY", help="of a class: grade these again")] = None,
@@ -297,7 +315,10 @@ def grade(
     2 wrong usage; 3 the kit failed to grade a part, which --resume tries again.
     """
     from scanlab.classroom.commands import Request, grade_a_class
+    from scanlab.judging.plan import Options
 
+    if prove and device is DeviceName.gpu:
+        raise errors.UsageError("--prove is for the virtual GPU: a real one runs as it likes")
     class_options = {
         "--lab": lab, "--roster": roster, "--course": course, "--jobs": jobs, "--resume": resume, "--only": only,
         "--executor": executor is not ExecutorName.local, "--slurm": slurm, "--times": times, "--from": source,
@@ -306,7 +327,8 @@ def grade(
     if out is None:
         if given := [name for name, value in class_options.items() if value]:
             raise errors.UsageError(f"{given[0]} is for a class: say with --out DIR where its results go")
-        _grade_one_person(submissions, device or DeviceName.vgpu, 7 if seed is None else seed, json_file)
+        options = Options((device or DeviceName.vgpu).value, None, 7 if seed is None else seed, prove=prove)
+        _grade_one_person(submissions, options, json_file)
         return
     if json_file is not None:
         raise errors.UsageError("--json is for one person's folder; a class's results go to --out DIR")
@@ -315,20 +337,19 @@ def grade(
     request = Request(
         submissions, out, lab or [], roster, course, device.value if device else None, seed, jobs, resume, only or [],
         not no_sandbox, (slurm or []) if executor is ExecutorName.slurm else None, times or [], source, groups, answers,
+        prove,
     )  # fmt: skip
     raise typer.Exit(grade_a_class(request))
 
 
-def _grade_one_person(folder: Path, device: DeviceName, seed: int, json_file: Path | None) -> None:
+def _grade_one_person(folder: Path, options: "Options", json_file: Path | None) -> None:
     """Grade a folder shaped like solutions/, print a table and end the command."""
     from scanlab.judging import report
     from scanlab.judging.judge import failed
-    from scanlab.judging.plan import Options
 
     handed_in, absent = _submissions(folder)
     broken = [fault for one in (*handed_in, *absent) if (fault := one.lab.broken())]
     submissions, missing = ([one for one in some if not one.lab.broken()] for some in (handed_in, absent))
-    options = Options(device.value, None, seed)
     graded = _grade(submissions, options)
     lacking = [failed(submission, options, f"{shown(submission.path)} is not there", []) for submission in missing]
     results = sorted([*graded, *lacking], key=lambda result: result.lab)
@@ -336,7 +357,7 @@ def _grade_one_person(folder: Path, device: DeviceName, seed: int, json_file: Pa
         if result.verdict != "pass":
             _print(report.result_lines(result, checks=False))
             print()
-    total = report.summary(results, device.value, seed)
+    total = report.summary(results, options.device, options.seed)
     _print_table(results, total)
     write_json(json_file, total.model_dump(mode="json"))
     if broken:

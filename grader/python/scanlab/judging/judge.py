@@ -192,12 +192,16 @@ def longest(seconds: float, rounds: Sequence[float]) -> float:
     return GRACE + sum(CLOCK_FACTOR * seconds + begins for begins in rounds)
 
 
+def _proof_seconds(check: plans.PlannedCheck) -> float:
+    return CLOCK_FACTOR * check.prove.seconds if isinstance(check, plans.PlannedCorrectness) and check.prove else 0.0
+
+
 def run_judge(plan: plans.Plan) -> LabResult:
     """Run the judge on a plan and return its result.
 
     Raises KitError when it reports the kit's own fault, crashes, does not end, or writes what is no result.
     """
-    rounds = [check.seconds if isinstance(check, TimingCheck) else 0 for check in plan.checks]
+    rounds = [check.seconds if isinstance(check, TimingCheck) else _proof_seconds(check) for check in plan.checks]
     limit = longest(plan.limits.seconds, rounds)
     with scratch() as folder, sandbox.in_a_group(plan.launcher, plan.device) as launcher:
         plan_file, result_file = folder / "plan.json", folder / "result.json"

@@ -2,12 +2,14 @@
 
 import math
 import random
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from scanlab.contract import Device
+from scanlab.errors import UsageError
 from scanlab.judging import sandbox
 from scanlab.judging.result import Model, Number
 from scanlab.labs import formulas
@@ -38,6 +40,14 @@ COUNTED_SIDE_BY_SIDE = ("busiest_block", "chained_waits")
 SAME_WORK: dict[Schedule, tuple[Schedule, ...]] = {"lockstep": ("lockstep", "in_order"), "random": ("random",)}
 LARGE = 1 << 18
 """Elements. Beyond it one call is counted, not several: they take long."""
+PROVED_BLOCKS = 4
+"""Blocks of the launches that `--prove` explores, at most."""
+PROOF_SECONDS = 60.0
+"""Seconds by the clock that it takes for a lab, at most."""
+_WRITE = r"(?:i|\d{1,9}\.\d{1,9}\.\d{1,9})?"
+_STEP = rf"\d{{1,9}}\.\d{{1,9}}(?:={_WRITE}(?:,{_WRITE})*)?(?:\*\d{{1,5}})?"
+TRAIL = re.compile(rf"\d{{1,9}}:{_STEP}(?: {_STEP})*")
+"""One execution of one launch, as `grader/vgpu/core/run/trail.hpp` writes it."""
 UNANNOUNCED = 8192
 """Elements that a correctness check's call of a size that only the seed knows has at most."""
 
@@ -54,6 +64,10 @@ class Options:
     n: int | None = None
     seed: int = DEFAULT_SEED
     schedule: Schedule | None = None
+    prove: bool = False
+    """Explore all executions of some calls whose blocks talk to each other."""
+    trail: str | None = None
+    """CHECK:LAUNCH:STEPS, one of these executions, at `n`: nothing else is run."""
     is_sandboxed: bool = False
     """Compile and run in the sandbox: the work of others, as opposed to your own work on your own machine."""
 
@@ -78,6 +92,13 @@ class CountedCall(PlannedCall):
     at_most: Number | None
 
 
+class Prove(Model):
+    """How far executions are explored: blocks of a launch, and seconds."""
+
+    blocks: int
+    seconds: Number
+
+
 class PlannedCorrectness(CheckBase):
     """A correctness check with the calls that it makes here."""
 
@@ -87,6 +108,7 @@ class PlannedCorrectness(CheckBase):
     schedules: list[Schedule]
     repeats: int
     extra: list[PlannedCall]
+    prove: Prove | None = None
 
 
 class PlannedCount(CheckBase):
@@ -116,6 +138,8 @@ class Plan(Model):
     source: str
     again: str
     limits: Limits
+    trail: str = ""
+    """Of the execution that is to be shown, and nothing else."""
     runners: dict[str, str]
     reference: dict[str, str]
     launcher: list[str]
@@ -154,6 +178,7 @@ def make_plan(
     element's name to its program, and `reference` those that are timed to the reference solution's.
     """
     rubric = lab.rubric
+    shown, trail = _shown(rubric, options.trail) if options.trail else (None, "")
     counts = {check.name: _counts(rubric, check, options) for check in rubric.check if isinstance(check, CountCheck)}
     return Plan(
         lab=lab.name,
@@ -165,11 +190,14 @@ def make_plan(
         source=source,
         again=again,
         limits=rubric.limits,
+        trail=trail,
         runners={element: str(path) for element, path in runners.items()},
         reference={element: str(path) for element, path in (reference or {}).items()},
         launcher=sandbox.runner_command(options.device) if options.is_sandboxed else [],
         honest_runner=str(build_folder() / "grader/runner/honest-runner") if options.device == "gpu" else "",
-        checks=[_planned(rubric, check, counts, options) for check in rubric.check],
+        checks=[
+            _planned(rubric, check, counts, options) for check in rubric.check if shown is None or check.name == shown
+        ],
     )
 
 
@@ -217,7 +245,28 @@ def _planned(rubric: Rubric, check: Check, counts: Mapping[str, Counts], options
         schedules=check.schedules if options.schedule is None else [options.schedule],
         repeats=check.repeats,
         extra=[PlannedCall(n=call.n, schedule=call.schedule) for call in sorted(extra)],
+        prove=_prove(rubric, check) if options.prove else None,
     )
+
+
+def _prove(rubric: Rubric, check: CorrectnessCheck) -> Prove | None:
+    """Return how far a check's calls are explored: of each scan that a lab has, those of the check that is first."""
+    firsts: dict[tuple[str, str], str] = {}
+    for one in rubric.check:
+        if isinstance(one, CorrectnessCheck) and one.operation in ("inclusive", "exclusive"):
+            firsts.setdefault((one.entry, one.element), one.name)
+    if check.name not in firsts.values():
+        return None
+    return Prove(blocks=PROVED_BLOCKS, seconds=PROOF_SECONDS / len(firsts))
+
+
+def _shown(rubric: Rubric, execution: str) -> tuple[str, str]:
+    """Return the check and the trail that a proof has printed."""
+    name, _, trail = execution.partition(":")
+    scans = [check.name for check in rubric.check if isinstance(check, CorrectnessCheck) and not check.needs]
+    if name not in scans or not TRAIL.fullmatch(trail):
+        raise UsageError(f"--trail takes what a proof has printed: CHECK:LAUNCH:STEPS, with CHECK one of {', '.join(scans)}")
+    return name, trail
 
 
 def _unannounced(check: CorrectnessCheck, seed: int) -> Call:

@@ -108,6 +108,8 @@ class Device {
   /// talk to each other has one execution, which is not run. Nothing where the launch is refused.
   std::optional<Exploration> explore(const LaunchRequest& request, const ExplorationLimits& limits,
                                      const std::function<bool(const Execution&, const std::string& trail)>& visit);
+  /// A trail names its launch by number: the next one is the first again.
+  void number_launches_anew() { launches_ = 0; }
   /// Blocks of this kernel that one multiprocessor holds at once (cudaOccupancyMaxActiveBlocksPerMultiprocessor).
   unsigned blocks_per_multiprocessor(const KernelAttributes& kernel, std::uint64_t threads,
                                      std::uint64_t dynamic_shared) const;

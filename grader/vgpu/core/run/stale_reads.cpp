@@ -29,23 +29,23 @@ std::string text_of(const char* what, const StaleRead::Place& place) {
                      place.where.line);
 }
 
-const char* text_of(StaleRead::Missing missing) {
-  switch (missing) {
-    case StaleRead::Missing::unknown:
-      return "";
-    case StaleRead::Missing::release:
-      return "\n  nothing orders the two writes: put __threadfence() between them, or make the second a release";
-    case StaleRead::Missing::acquire:
-      return "\n  nothing orders the two reads: put __threadfence() between them, or make the first an acquire";
-    case StaleRead::Missing::both:
-      return "\n  nothing orders the two writes, nor the two reads: put __threadfence() between each pair";
-    case StaleRead::Missing::device_scope:
-      return "\n  what orders them has the scope of a block only: use the scope of the device";
-  }
-  return "";
-}
-
 }  // namespace
+
+std::string StaleRead::cure() const {
+  switch (missing) {
+    case Missing::unknown:
+      return {};
+    case Missing::release:
+      return "nothing orders the two writes: put __threadfence() between them, or make the second a release";
+    case Missing::acquire:
+      return "nothing orders the two reads: put __threadfence() between them, or make the first an acquire";
+    case Missing::both:
+      return "nothing orders the two writes, nor the two reads: put __threadfence() between each pair";
+    case Missing::device_scope:
+      return "what orders them has the scope of a block only: use the scope of the device";
+  }
+  return {};
+}
 
 std::string StaleRead::text() const {
   std::string text =
@@ -58,7 +58,7 @@ std::string StaleRead::text() const {
     text += text_of("after it that thread wrote:", flag);
     text += text_of("which the reader had read: ", flag_read);
   }
-  return text + text_of(missing);
+  return missing == Missing::unknown ? text : fmt::format("{}\n  {}", text, cure());
 }
 
 std::vector<StaleRead> describe_stale(const Grid& grid, const Views& views) {
@@ -74,6 +74,8 @@ std::vector<StaleRead> describe_stale(const Grid& grid, const Views& views) {
     made.has_flag = s.has_flag;
     made.flag = place_of(grid, s.flag);
     made.flag_read = place_of(grid, s.flag_read);
+    made.grid = grid.size;
+    made.block = grid.block_size;
     made.missing = s.missing;
     made.count = s.count;
   }

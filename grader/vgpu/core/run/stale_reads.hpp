@@ -28,10 +28,13 @@ struct StaleRead {
   Place newer;            ///< and not of this one, which comes next in modification order
   bool has_flag = false;  ///< The reader had seen a later write by the thread of `newer`:
   Place flag, flag_read;  ///< this one, with this read
+  Dim3 grid, block;       ///< of the launch
   using Missing = StaleAccess::Missing;
   Missing missing = Missing::unknown;  ///< what would have ordered them
   std::uint64_t count = 1;             ///< reads of these lines
 
+  /// What to do about it; empty: nothing is known to be missing.
+  std::string cure() const;
   /// Several lines, without a trailing newline.
   std::string text() const;
 };

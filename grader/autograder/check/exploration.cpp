@@ -1,0 +1,127 @@
+#include "autograder/check/exploration.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "autograder/hash.hpp"
+#include "autograder/process/submission.hpp"
+
+namespace scanlab::grade {
+
+namespace {
+
+using Order = vgpu::Schedule::Order;
+
+/// Elements; a tile may be of any size up to a quarter of it.
+constexpr std::size_t largest_n = std::size_t{1} << 17;
+
+class Exploration {
+ public:
+  Exploration(const Plan& plan, const CheckPlan& check, Device& device)
+      : plan_(plan),
+        check_(check),
+        device_(device),
+        limit_(plan.limits.seconds + check.prove->seconds, device.counted_time()),
+        left_(check.prove->seconds) {}
+
+  Explored run() {
+    const std::size_t tile = largest_with_one_block();
+    if (tile == 0) return std::move(explored_);
+    for (const std::size_t n : {tile + 1, 2 * tile, 3 * tile, 4 * tile})
+      if (!explore(n)) break;
+    return std::move(explored_);
+  }
+
+ private:
+  /// 0: the blocks of no launch talk, or there is no such n.
+  std::size_t largest_with_one_block() {
+    std::size_t high = 1;
+    while (blocks_of(high) <= 1)
+      if ((high *= 2) > largest_n) return 0;
+    std::size_t low = high / 2;
+    while (high - low > 1) {
+      const std::size_t middle = low + (high - low) / 2;
+      (blocks_of(middle) <= 1 ? low : high) = middle;
+    }
+    return low;
+  }
+
+  /// Of the largest launch of a call whose blocks talk.
+  std::uint64_t blocks_of(std::size_t n) {
+    ExploredCall call;
+    tried(n, call);
+    return call.blocks;
+  }
+
+  TrialResult tried(std::size_t n, ExploredCall& call) {
+    Submission submission(plan_, device_, check_.element, limit_);
+    submission.explore(&call);
+    Case which = explored_case(n, {});
+    which.order = Order::lockstep;
+    return make_trial(plan_, check_, device_, n)->run(submission, which, Counting::off, hash_start);
+  }
+
+  /// False when no further one need be tried.
+  bool explore(std::size_t n) {
+    ExploredCall call;
+    call.seconds = left_;
+    call.most_blocks = check_.prove->blocks;
+    TrialResult first = tried(n, call);
+    left_ = call.seconds;
+    if (call.blocks == 0 || call.blocks > call.most_blocks) return false;
+    explored_.calls.push_back({n, call.blocks, call.executions, call.why_not});
+    if (first.failure) return !fail(explored_case(n, {}), std::move(first));
+    for (std::string& trail : call.trails) {
+      Case which = explored_case(n, std::move(trail));
+      Submission submission(plan_, device_, check_.element, limit_);
+      TrialResult one = make_trial(plan_, check_, device_, n)->run(submission, which, Counting::off, hash_start);
+      if (one.failure) return !fail(std::move(which), std::move(one));
+    }
+    return call.why_not.empty();
+  }
+
+  bool fail(Case which, TrialResult result) {
+    explored_.failed = std::move(which);
+    explored_.tried = std::move(result);
+    return true;
+  }
+
+  const Plan& plan_;
+  const CheckPlan& check_;
+  Device& device_;
+  TimeLimit limit_;
+  double left_;  ///< seconds
+  Explored explored_;
+};
+
+}  // namespace
+
+Case explored_case(std::size_t n, std::string trail) {
+  return {n, n % 2 == 0 ? 1u : 0u, Order::weak, Order::weak, std::move(trail)};
+}
+
+std::string Explored::text() const {
+  std::string sizes, left_out;
+  std::uint64_t executions = 0, blocks = 0;
+  for (const Call& call : calls) {
+    if (!call.why_not.empty()) {
+      left_out = fmt::format("not all of n = {} ({} blocks): {}", call.n, call.blocks, call.why_not);
+      continue;
+    }
+    sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", call.n);
+    executions += call.executions;
+    blocks = call.blocks;
+  }
+  if (sizes.empty()) return left_out;
+  return fmt::format("right in all executions that PTX's memory model allows of n = {} (up to {} blocks; {}){}", sizes,
+                     blocks, executions == 1 ? "1 execution" : fmt::format("{} executions", executions),
+                     left_out.empty() ? "" : ", but " + left_out);
+}
+
+Explored explore(const Plan& plan, const CheckPlan& check, Device& device) {
+  return Exploration(plan, check, device).run();
+}
+
+}  // namespace scanlab::grade

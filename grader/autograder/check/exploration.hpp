@@ -1,0 +1,43 @@
+// `check --prove`: all executions of a few calls whose blocks talk to each other, as the memory model allows them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autograder/check/trial.hpp"
+#include "autograder/device/device.hpp"
+#include "autograder/plan.hpp"
+
+namespace scanlab::grade {
+
+/// What all executions of a check's calls have given.
+struct Explored {
+  struct Call {
+    std::size_t n = 0;
+    std::uint64_t blocks = 0, executions = 0;
+    std::string why_not;  ///< empty: those are all
+  };
+  std::vector<Call> calls;  ///< with a rising number of blocks, until one cannot be explored whole
+  /// The first that fails, in the execution of its `trail`.
+  std::optional<Case> failed;
+  TrialResult tried;  ///< of `failed`
+
+  /// Do its blocks talk to each other? If not, there is nothing to explore.
+  bool blocks_talk() const { return !calls.empty(); }
+  /// "right in all 14 executions that PTX's memory model allows of n = 1025 and 2048 (2 blocks)"; and where it ended.
+  std::string text() const;
+};
+
+/// Explores calls of 2 blocks and more, up to `check.prove->blocks`, within `check.prove->seconds`: the smallest call
+/// of two blocks, and for each number of blocks that of as many whole tiles. A tile is what one block takes: the
+/// largest n whose launch has one block. Throws KitFault.
+Explored explore(const Plan& plan, const CheckPlan& check, Device& device);
+
+/// The case in which n elements are explored, and one execution of it is shown: floats are integers, whose sums are
+/// exact in any order.
+Case explored_case(std::size_t n, std::string trail);
+
+}  // namespace scanlab::grade
