@@ -129,6 +129,7 @@ def differences(known: Class, now: Class) -> list[str]:
         f"{what}: {_short(one)} then, {_short(other)} now"
         for what, one, other in (
             ("the device", known.device, now.device),
+            ("--prove", str(known.is_proved).lower(), str(now.is_proved).lower()),
             ("the labs", " ".join(known.labs), " ".join(now.labs)),
             ("the course file", as_written(known.course), as_written(now.course)),
         )

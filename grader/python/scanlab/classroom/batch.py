@@ -19,7 +19,7 @@ from scanlab.course import lab_of
 from scanlab.errors import KitError, UsageError
 from scanlab.executors.interface import Executor
 from scanlab.judging.compile import COMPILE_TIMEOUT
-from scanlab.judging.judge import GRACE, longest
+from scanlab.judging.judge import GRACE, longest, longest_proofs
 from scanlab.labs.folders import Lab
 from scanlab.labs.rubric import CorrectnessCheck, CountCheck
 from scanlab.paths import build_folder, shown
@@ -279,6 +279,8 @@ def _limit(taken_in: Class) -> "grading.UnitLimit":
         if taken_in.device == "gpu":
             return float("inf")  # it may wait for the GPU as long as others measure; the judge has limits of its own
         rubric = lab_of(taken_in.course, unit.lab).rubric
-        return 2 * COMPILE_TIMEOUT + GRACE + longest(rubric.limits.seconds, [0] * len(rubric.check))
+        seconds = longest(rubric.limits.seconds, [0] * len(rubric.check))
+        seconds += longest_proofs(rubric.limits.seconds) if taken_in.is_proved else 0
+        return 2 * COMPILE_TIMEOUT + GRACE + seconds
 
     return limit

@@ -48,6 +48,7 @@ class Request:
     """What `--from` says: which platform's export it is."""
     groups: Path | None = None
     answers: Path | None = None
+    prove: bool = False
 
 
 def grade_a_class(request: Request) -> int:
@@ -170,7 +171,10 @@ def _take_in(request: Request, known: "Class | None") -> "TakenIn":
     course = read.course.public_view() if read else known.course if known else {}
     source = Source.parse(request.source) if request.source else None
     title = read.course.title if read else ""
-    wanted = Wanted(labs, device, random_seed() if seed is None else seed, title, course, source=source)
+    is_proved = request.prove or (known is not None and known.is_proved)
+    if is_proved and device == "gpu":
+        raise errors.UsageError("--prove is for the virtual GPU: a real one runs as it likes")
+    wanted = Wanted(labs, device, random_seed() if seed is None else seed, is_proved, title, course, source=source)
     taken = take_in(request.pile, wanted, roster, known)
     taken_in = taken.taken_in.model_copy(update={"kit": kit_for(taken.taken_in.labs, device)})
     return replace(taken, taken_in=taken_in)

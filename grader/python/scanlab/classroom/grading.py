@@ -36,7 +36,7 @@ def units_of(taken_in: Class, submission: Submission) -> list[Unit]:
 def options_for(taken_in: Class, unit: Unit, is_sandboxed: bool = True) -> Options:
     """Return how a unit is compiled and judged. The one place where that is said."""
     seed = seed_for(taken_in.course, taken_in.seed, unit.lab, unit.sha256)
-    return Options(device=taken_in.device, seed=seed, is_sandboxed=is_sandboxed)
+    return Options(device=taken_in.device, seed=seed, prove=taken_in.is_proved, is_sandboxed=is_sandboxed)
 
 
 def grade_unit(store: Store, taken_in: Class, unit: Unit, *, is_sandboxed: bool = True) -> Verdict:

@@ -163,6 +163,8 @@ class Class(Model):
     device: Device
     seed: int
     """Makes the data: secret, where a course says so."""
+    is_proved: bool = False
+    """Executions are explored as well (`grade --prove`)."""
     labs: tuple[str, ...]
     """The labs that all students are graded on, in their order; a lab without a file counts 0."""
     submissions: tuple[Submission, ...]

@@ -134,7 +134,9 @@ def default_minutes(taken_in: Class, units_per_task: int) -> int:
     for name in taken_in.labs:
         rubric = lab_of(taken_in.course, name).rubric
         rounds = [getattr(check, "seconds", 0) for check in rubric.check]
-        worst = max(worst, judge.longest(rubric.limits.seconds, rounds) + COMPILE_TIMEOUT)
+        seconds = judge.longest(rubric.limits.seconds, rounds)
+        seconds += judge.longest_proofs(rubric.limits.seconds) if taken_in.is_proved else 0
+        worst = max(worst, seconds + COMPILE_TIMEOUT)
     return math.ceil((worst + NOTICE_SECONDS) / 60) + units_per_task
 
 

@@ -192,8 +192,9 @@ def longest(seconds: float, rounds: Sequence[float]) -> float:
     return GRACE + sum(CLOCK_FACTOR * seconds + begins for begins in rounds)
 
 
-def _proof_seconds(check: plans.PlannedCheck) -> float:
-    return CLOCK_FACTOR * check.prove.seconds if isinstance(check, plans.PlannedCorrectness) and check.prove else 0.0
+def longest_proofs(seconds: float) -> float:
+    """Return within how many seconds by the clock a judge has explored what it is to explore, with limits as above."""
+    return CLOCK_FACTOR * (plans.PROOF_SECONDS + plans.MOST_PROVED * seconds)
 
 
 def run_judge(plan: plans.Plan) -> LabResult:
@@ -201,8 +202,9 @@ def run_judge(plan: plans.Plan) -> LabResult:
 
     Raises KitError when it reports the kit's own fault, crashes, does not end, or writes what is no result.
     """
-    rounds = [check.seconds if isinstance(check, TimingCheck) else _proof_seconds(check) for check in plan.checks]
-    limit = longest(plan.limits.seconds, rounds)
+    rounds = [check.seconds if isinstance(check, TimingCheck) else 0 for check in plan.checks]
+    is_proved = any(getattr(check, "prove", None) for check in plan.checks)
+    limit = longest(plan.limits.seconds, rounds) + (longest_proofs(plan.limits.seconds) if is_proved else 0)
     with scratch() as folder, sandbox.in_a_group(plan.launcher, plan.device) as launcher:
         plan_file, result_file = folder / "plan.json", folder / "result.json"
         document = plan.model_copy(update={"launcher": launcher}).model_dump(mode="json")

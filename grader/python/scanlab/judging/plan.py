@@ -42,6 +42,8 @@ LARGE = 1 << 18
 """Elements. Beyond it one call is counted, not several: they take long."""
 PROVED_BLOCKS = 4
 """Blocks of the launches that `--prove` explores, at most."""
+MOST_PROVED = 4
+"""Checks of a lab whose calls are explored: two scans of two elements."""
 PROOF_SECONDS = 60.0
 """Seconds by the clock that it takes for a lab, at most."""
 _WRITE = r"(?:i|\d{1,9}\.\d{1,9}\.\d{1,9})?"
@@ -238,6 +240,7 @@ def _planned(rubric: Rubric, check: Check, counts: Mapping[str, Counts], options
     extra = {Call(call.n, call.schedule) for one in counts.values() if one.among == check.name for call in one.calls}
     if not options.is_narrow:
         extra.add(_unannounced(check, options.seed))
+        extra.update(Call(n, "weak") for n in sizes if 0 < n <= check.weak_sizes and "weak" not in check.schedules)
     return PlannedCorrectness(
         **common,
         operation=check.operation,
@@ -265,7 +268,9 @@ def _shown(rubric: Rubric, execution: str) -> tuple[str, str]:
     name, _, trail = execution.partition(":")
     scans = [check.name for check in rubric.check if isinstance(check, CorrectnessCheck) and not check.needs]
     if name not in scans or not TRAIL.fullmatch(trail):
-        raise UsageError(f"--trail takes what a proof has printed: CHECK:LAUNCH:STEPS, with CHECK one of {', '.join(scans)}")
+        raise UsageError(
+            f"--trail takes what a proof has printed: CHECK:LAUNCH:STEPS, with CHECK one of {', '.join(scans)}"
+        )
     return name, trail
 
 

@@ -41,6 +41,7 @@ class Wanted:
     """Whole names, in the labs' order; none: those for which any student has handed in a file."""
     device: Device = "vgpu"
     seed: int = 7
+    is_proved: bool = False
     title: str = ""
     course: Mapping[str, Any] = field(default_factory=dict)
     kit: Mapping[str, str] = field(default_factory=dict)
@@ -95,6 +96,7 @@ def take_in(pile: Path, wanted: Wanted, roster: Roster | None = None, known: Cla
     taken_in = Class(
         title=wanted.title or printable(_title(pile)),
         device=wanted.device,
+        is_proved=wanted.is_proved,
         seed=wanted.seed,
         labs=chosen,
         submissions=submissions,
