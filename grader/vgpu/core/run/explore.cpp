@@ -334,6 +334,11 @@ Guide::Pick Playback::pick(std::span<Warp* const> able) {
     s.is_infeasible = true;
     return {};
   }
+  // The warp that has made the last step goes on: so what a run adds to a trail, it adds in the order in which others do.
+  if (!s.steps.empty()) {
+    const auto last = std::ranges::find(able, s.steps.back().agent, [&](const Warp* w) { return s.agent_of(*w); });
+    if (last != able.end() && !s.agents[s.steps.back().agent].is_parked) return grant(*last);
+  }
   for (Warp* w : able) {
     State::Agent& a = s.agents[s.agent_of(*w)];
     if (a.is_parked && a.changes_when_parked != s.blocks[w->block->index].changes) a.is_parked = false;
@@ -570,6 +575,9 @@ class Explorer {
     const Turn& step = s.steps[k];
     for (std::size_t e = 0; e < step.events.size(); ++e) {
       const Event& event = step.events[e];
+      if (!event.choice()) continue;
+      // What it has chosen need not be tried again: this run is one that begins so.
+      seen_.insert(mixed(key(s, order, {k, e, *event.choice()}), static_cast<std::uint64_t>(Soft::no)));
       const auto& from = event.effect == Event::Effect::write ? event.placed : event.allowed;
       for (const StrongOperation& other : from)
         if (!other.is_same_as(*event.choice())) push(s, order, {k, e, other}, Soft::no);
