@@ -144,6 +144,7 @@ Limits parse_limits(Object object) {
 Prove parse_prove(Object object) {
   Prove prove;
   prove.blocks = object.whole("blocks", 2, 8);
+  prove.warp_instructions = object.whole("warp_instructions", 1, 1ull << 50);
   prove.seconds = object.number("seconds").value_or(0);
   if (!(prove.seconds > 0 && prove.seconds <= 86400))
     throw KitFault(fmt::format("{}: expected more than 0 and at most 86400", object.place("seconds")));

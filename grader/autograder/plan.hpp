@@ -25,8 +25,9 @@ struct Limits {
 
 /// `check --prove`: all executions of calls whose blocks talk to each other.
 struct Prove {
-  std::uint64_t blocks = 0;  ///< of a launch, at most
-  double seconds = 0;
+  std::uint64_t blocks = 0;             ///< of a launch, at most
+  std::uint64_t warp_instructions = 0;  ///< of all runs together, at most
+  double seconds = 0;                   ///< beside limits.seconds; only a machine that is far too slow needs them
 };
 
 /// A call of a correctness check, by what is seen of it.

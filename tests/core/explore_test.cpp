@@ -309,7 +309,7 @@ TEST_CASE("an exploration ends at its limits, and says so") {
        {}});
   const Explored few = explore(device, {2, 10});
   CHECK_FALSE(few.summary.is_exhaustive);
-  CHECK(few.summary.why_not.starts_with("as many runs as allowed after "));
+  CHECK(few.summary.why_not.starts_with("as many runs as allowed: "));
   unsigned seen = 0;
   const auto stopped = device.device.explore(device.request, {}, [&](const auto&, const auto&) { return ++seen < 2; });
   REQUIRE(stopped);

@@ -24,7 +24,7 @@ class Exploration {
         check_(check),
         device_(device),
         limit_(plan.limits.seconds + check.prove->seconds, device.counted_time()),
-        left_(check.prove->seconds) {}
+        left_(check.prove->warp_instructions) {}
 
   Explored run() {
     const std::size_t tile = largest_with_one_block();
@@ -66,10 +66,10 @@ class Exploration {
   /// False when no further one need be tried.
   bool explore(std::size_t n) {
     ExploredCall call;
-    call.seconds = left_;
+    call.warp_instructions = left_;
     call.most_blocks = check_.prove->blocks;
     TrialResult first = tried(n, call);
-    left_ = call.seconds;
+    left_ = call.warp_instructions;
     if (call.blocks == 0 || call.blocks > call.most_blocks) return false;
     explored_.calls.push_back({n, call.blocks, call.executions, call.why_not});
     if (first.failure) return !fail(explored_case(n, {}), std::move(first));
@@ -92,7 +92,7 @@ class Exploration {
   const CheckPlan& check_;
   Device& device_;
   TimeLimit limit_;
-  double left_;  ///< seconds
+  std::uint64_t left_;  ///< warp instructions of all runs
   Explored explored_;
 };
 

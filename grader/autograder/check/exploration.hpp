@@ -31,9 +31,9 @@ struct Explored {
   std::string text() const;
 };
 
-/// Explores calls of 2 blocks and more, up to `check.prove->blocks`, within `check.prove->seconds`: the smallest call
-/// of two blocks, and for each number of blocks that of as many whole tiles. A tile is what one block takes: the
-/// largest n whose launch has one block. Throws KitFault.
+/// Explores calls of two blocks and more, within the limits of `check.prove`: the smallest of two blocks, and for each
+/// number of blocks that of as many whole tiles. A tile is what one block takes: the largest n whose launch has one
+/// block. Throws KitFault.
 Explored explore(const Plan& plan, const CheckPlan& check, Device& device);
 
 /// The case in which n elements are explored, and one execution of it is shown: floats are integers, whose sums are

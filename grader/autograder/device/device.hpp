@@ -48,8 +48,8 @@ enum class Counting { off, on };
 /// What is asked of the exploration of a call's launches (vgpu/core/run/explore.hpp), and what it has found. A launch
 /// whose blocks do not talk to each other has one execution.
 struct ExploredCall {
-  double seconds = 0;             ///< for all launches together
-  std::uint64_t most_blocks = 0;  ///< of a launch; one that has more is not explored
+  std::uint64_t warp_instructions = 0;  ///< of all runs of all launches, at most
+  std::uint64_t most_blocks = 0;        ///< of a launch; one that has more is not explored
   // found:
   std::uint64_t blocks = 0;         ///< of the largest launch whose blocks talk; 0: none do
   std::uint64_t executions = 0;     ///< of all launches whose blocks talk

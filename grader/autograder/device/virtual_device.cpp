@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -250,16 +251,18 @@ class VirtualConnection : public Connection {
   }
 
   void explore(ExploredCall& call, const vgpu::LaunchRequest& launch) {
-    const Clock::time_point begin = Clock::now();
     const bool is_small = launch.grid.count() <= call.most_blocks;
     std::map<std::string, std::string> trails;  // by result
     const auto visit = [&](const vgpu::Execution& execution, const std::string& trail) {
       trails.try_emplace(execution.fault ? execution.fault->headline : fmt::format("{:016x}", execution.memory), trail);
       return true;
     };
-    const auto explored = device_.explore(launch, {is_small ? most_runs : 0, call.seconds}, visit);
-    call.seconds -= std::chrono::duration<double>(Clock::now() - begin).count();
+    constexpr std::uint64_t any = ~std::uint64_t{0};
+    const vgpu::ExplorationLimits limits{is_small ? any : 0, std::numeric_limits<double>::infinity(),
+                                         call.warp_instructions};
+    const auto explored = device_.explore(launch, limits, visit);
     if (!explored || (explored->is_exhaustive && explored->runs == 0)) return;
+    call.warp_instructions -= std::min(call.warp_instructions, explored->warp_instructions);
     call.blocks = std::max(call.blocks, launch.grid.count());
     call.executions += explored->executions;
     if (!is_small)
@@ -281,7 +284,6 @@ class VirtualConnection : public Connection {
   }
 
   static constexpr std::size_t most_faults = 8;
-  static constexpr std::uint64_t most_runs = std::uint64_t{1} << 40;
 
   vgpu::Device& device_;
   vgpu::CheckSuite* checks_;

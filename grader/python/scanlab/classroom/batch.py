@@ -19,7 +19,8 @@ from scanlab.course import lab_of
 from scanlab.errors import KitError, UsageError
 from scanlab.executors.interface import Executor
 from scanlab.judging.compile import COMPILE_TIMEOUT
-from scanlab.judging.judge import GRACE, longest, longest_proofs
+from scanlab.judging.judge import GRACE, longest, longest_proof
+from scanlab.judging.plan import MOST_PROVED
 from scanlab.labs.folders import Lab
 from scanlab.labs.rubric import CorrectnessCheck, CountCheck
 from scanlab.paths import build_folder, shown
@@ -280,7 +281,7 @@ def _limit(taken_in: Class) -> "grading.UnitLimit":
             return float("inf")  # it may wait for the GPU as long as others measure; the judge has limits of its own
         rubric = lab_of(taken_in.course, unit.lab).rubric
         seconds = longest(rubric.limits.seconds, [0] * len(rubric.check))
-        seconds += longest_proofs(rubric.limits.seconds) if taken_in.is_proved else 0
+        seconds += MOST_PROVED * longest_proof(rubric.limits.seconds) if taken_in.is_proved else 0
         return 2 * COMPILE_TIMEOUT + GRACE + seconds
 
     return limit

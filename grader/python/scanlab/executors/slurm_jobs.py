@@ -20,6 +20,7 @@ from scanlab.executors.slurm_options import SlurmOptions
 from scanlab.executors.slurm_queue import words
 from scanlab.judging import judge
 from scanlab.judging.compile import COMPILE_TIMEOUT
+from scanlab.judging.plan import MOST_PROVED
 from scanlab.on_demand import SUBMITIT, provide
 from scanlab.paths import ROOT, build_folder
 
@@ -135,7 +136,7 @@ def default_minutes(taken_in: Class, units_per_task: int) -> int:
         rubric = lab_of(taken_in.course, name).rubric
         rounds = [getattr(check, "seconds", 0) for check in rubric.check]
         seconds = judge.longest(rubric.limits.seconds, rounds)
-        seconds += judge.longest_proofs(rubric.limits.seconds) if taken_in.is_proved else 0
+        seconds += MOST_PROVED * judge.longest_proof(rubric.limits.seconds) if taken_in.is_proved else 0
         worst = max(worst, seconds + COMPILE_TIMEOUT)
     return math.ceil((worst + NOTICE_SECONDS) / 60) + units_per_task
 

@@ -164,7 +164,9 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) 
     reference = _reference(builds, submission.lab)
     again = submission.again(options)
     plan = plans.make_plan(submission.lab, submission.name, again, runners, options, reference)
-    return run_judge(plan).with_texts(as_shown)
+    return with_proofs(run_judge(plan), plans.proofs(plan, submission.lab) if options.prove else []).with_texts(
+        as_shown
+    )
 
 
 def with_shown_paths(source: Path, name: str = "") -> Callable[[str], str]:
@@ -192,9 +194,22 @@ def longest(seconds: float, rounds: Sequence[float]) -> float:
     return GRACE + sum(CLOCK_FACTOR * seconds + begins for begins in rounds)
 
 
-def longest_proofs(seconds: float) -> float:
-    """Return within how many seconds by the clock a judge has explored what it is to explore, with limits as above."""
-    return CLOCK_FACTOR * (plans.PROOF_SECONDS + plans.MOST_PROVED * seconds)
+def longest_proof(seconds: float) -> float:
+    """Return within how many seconds by the clock a judge has explored what it is to explore, with a limit as above."""
+    return CLOCK_FACTOR * (plans.PROOF_SECONDS + seconds)
+
+
+def with_proofs(result: LabResult, proofs: Sequence[plans.Plan]) -> LabResult:
+    """Return the result with what the checks that passed prove beside: each of `proofs` explores one check's calls.
+
+    As many are explored at a time as there are processors, each by a judge of its own.
+    """
+    passed = {check.name for check in result.checks if check.verdict == "pass"}
+    wanted = [plan for plan in proofs if plan.checks[0].name in passed]
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for proved in pool.map(run_judge, wanted):
+            result = result.with_proof(proved)
+    return result
 
 
 def run_judge(plan: plans.Plan) -> LabResult:
@@ -203,8 +218,8 @@ def run_judge(plan: plans.Plan) -> LabResult:
     Raises KitError when it reports the kit's own fault, crashes, does not end, or writes what is no result.
     """
     rounds = [check.seconds if isinstance(check, TimingCheck) else 0 for check in plan.checks]
-    is_proved = any(getattr(check, "prove", None) for check in plan.checks)
-    limit = longest(plan.limits.seconds, rounds) + (longest_proofs(plan.limits.seconds) if is_proved else 0)
+    is_proof = any(isinstance(check, plans.PlannedCorrectness) and check.prove for check in plan.checks)
+    limit = longest(plan.limits.seconds, rounds) + (longest_proof(plan.limits.seconds) if is_proof else 0)
     with scratch() as folder, sandbox.in_a_group(plan.launcher, plan.device) as launcher:
         plan_file, result_file = folder / "plan.json", folder / "result.json"
         document = plan.model_copy(update={"launcher": launcher}).model_dump(mode="json")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from scanlab.contract import Device
 from scanlab.errors import UsageError
@@ -44,8 +44,10 @@ PROVED_BLOCKS = 4
 """Blocks of the launches that `--prove` explores, at most."""
 MOST_PROVED = 4
 """Checks of a lab whose calls are explored: two scans of two elements."""
-PROOF_SECONDS = 60.0
-"""Seconds by the clock that it takes for a lab, at most."""
+PROOF_INSTRUCTIONS = 2_000_000_000
+"""Warp instructions that the explored executions of a check have, at most: about half a minute's work."""
+PROOF_SECONDS = 600.0
+"""Seconds of processor time after which it ends all the same."""
 _WRITE = r"(?:i|\d{1,9}\.\d{1,9}\.\d{1,9})?"
 _STEP = rf"\d{{1,9}}\.\d{{1,9}}(?:={_WRITE}(?:,{_WRITE})*)?(?:\*\d{{1,5}})?"
 TRAIL = re.compile(rf"\d{{1,9}}:{_STEP}(?: {_STEP})*")
@@ -95,9 +97,10 @@ class CountedCall(PlannedCall):
 
 
 class Prove(Model):
-    """How far executions are explored: blocks of a launch, and seconds."""
+    """How far executions are explored: blocks of a launch, and warp instructions of all runs."""
 
     blocks: int
+    warp_instructions: int
     seconds: Number
 
 
@@ -248,19 +251,23 @@ def _planned(rubric: Rubric, check: Check, counts: Mapping[str, Counts], options
         schedules=check.schedules if options.schedule is None else [options.schedule],
         repeats=check.repeats,
         extra=[PlannedCall(n=call.n, schedule=call.schedule) for call in sorted(extra)],
-        prove=_prove(rubric, check) if options.prove else None,
     )
 
 
-def _prove(rubric: Rubric, check: CorrectnessCheck) -> Prove | None:
-    """Return how far a check's calls are explored: of each scan that a lab has, those of the check that is first."""
+def proofs(plan: Plan, lab: Lab) -> list[Plan]:
+    """Return a plan for each scan that a lab has, which explores the executions of its first check's calls alone."""
     firsts: dict[tuple[str, str], str] = {}
-    for one in rubric.check:
-        if isinstance(one, CorrectnessCheck) and one.operation in ("inclusive", "exclusive"):
-            firsts.setdefault((one.entry, one.element), one.name)
-    if check.name not in firsts.values():
-        return None
-    return Prove(blocks=PROVED_BLOCKS, seconds=PROOF_SECONDS / len(firsts))
+    for check in lab.rubric.check:
+        if isinstance(check, CorrectnessCheck) and check.operation in ("inclusive", "exclusive"):
+            firsts.setdefault((check.entry, check.element), check.name)
+    prove = Prove(blocks=PROVED_BLOCKS, warp_instructions=PROOF_INSTRUCTIONS, seconds=PROOF_SECONDS)
+    alone: dict[str, Any] = {"sizes": [1], "schedules": ["lockstep"], "repeats": 1, "extra": [], "prove": prove}
+    named = {check.name: check for check in plan.checks}
+    return [
+        plan.model_copy(update={"checks": [named[name].model_copy(update={**alone, "needs": None})]})
+        for name in firsts.values()
+        if name in named
+    ]
 
 
 def _shown(rubric: Rubric, execution: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ read. A field has a default where the first results of this version have no such
 
 import json
 from collections.abc import Callable
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -223,6 +223,28 @@ class LabResult(Model):
     def kit_faults(self) -> list[Cause]:
         """Return what the kit says of its own faults."""
         return [check.cause for check in self.checks if check.verdict == "error" and check.cause]
+
+    def with_proof(self, proof: "LabResult") -> Self:
+        """Return it with what has been proved of one check, whose only result `proof` has, or with its refutation."""
+        (proved,) = proof.checks
+        (check,) = (check for check in self.checks if check.name == proved.name)
+        if proved.verdict == "pass":
+            update: dict[str, Any] = {"proof": "; ".join(filter(None, (check.proof, proved.proof))) or None}
+            return self._with_check(check.model_copy(update=update))
+        fields = ("verdict", "points", "cause", "findings", "findings_total")
+        refuted = check.model_copy(update={name: getattr(proved, name) for name in fields} | {"proof": None})
+        seen = [SeenFinding(**dict(finding), checks=(check.name,)) for finding in proved.findings]
+        update = {
+            "verdict": proved.verdict,
+            "points": self.points - check.points + refuted.points,
+            "findings": (*seen, *self.findings),
+            "findings_total": self.findings_total + proved.findings_total,
+        }
+        return self._with_check(refuted).model_copy(update=update)
+
+    def _with_check(self, changed: CheckResult) -> Self:
+        checks = tuple(changed if check.name == changed.name else check for check in self.checks)
+        return self.model_copy(update={"checks": checks})
 
     def without_times(self) -> Self:
         """Return it without how long its checks took."""

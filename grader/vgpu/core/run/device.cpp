@@ -279,10 +279,10 @@ std::optional<Exploration> Device::explore(
   const LaunchResult possible = prepare(request, ready);
   schedule = before;
   if (possible.status != LaunchResult::Status::ok) return std::nullopt;
-  if (ready.image->separable) return Exploration{1, 0, true, {}};
+  if (ready.image->separable) return Exploration{.executions = 1, .is_exhaustive = true};
   if (request.grid.count() > ready.resident)
-    return Exploration{0, 0, false,
-                       fmt::format("{} blocks, of which {} fit at once", request.grid.count(), ready.resident)};
+    return Exploration{
+        .why_not = fmt::format("{} blocks, of which {} fit at once", request.grid.count(), ready.resident)};
   Grid g;
   std::vector<std::byte> parameters;
   set_up(request, ready, parameters, g);

@@ -13,6 +13,7 @@ namespace scanlab::vgpu {
 struct ExplorationLimits {
   std::uint64_t runs = 200'000;
   double seconds = 10;
+  std::uint64_t warp_instructions = ~std::uint64_t{0};  ///< of all runs; unlike seconds, the same on every machine
 };
 
 /// One execution, while memory stands as at its end.
@@ -25,8 +26,9 @@ struct Execution {
 struct Exploration {
   std::uint64_t executions = 0;  ///< different ones
   std::uint64_t runs = 0;        ///< of the launch, those included that turned out to be no other execution
+  std::uint64_t warp_instructions = 0;  ///< of all runs
   bool is_exhaustive = false;    ///< those are all
-  std::string why_not;           ///< "200000 runs", "10 seconds", "stopped", "…"
+  std::string why_not;           ///< "out of time after 88 executions", "stopped", …
 };
 
 }  // namespace scanlab::vgpu

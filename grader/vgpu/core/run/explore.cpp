@@ -186,6 +186,7 @@ struct Playback::State {
   const TrailStep* following = nullptr;  ///< the trail's step that is being made
   bool is_infeasible = false;            ///< the trail cannot be followed
   bool is_redundant = false;
+  std::size_t vain_step = none;  ///< that alone was in vain, where the run is redundant
   std::size_t to_wake = none;  ///< the run ended since all wait, but this one would see something new
 
   State(const Grid& g, const Trail& t, std::size_t f)
@@ -300,6 +301,7 @@ bool Playback::may_act(Warp& w, const Inst* i) {
     }
     if (*same < s.forced) {
       s.is_redundant = true;
+      if (*same == a.idle.back()) s.vain_step = *same;
     } else {
       s.granted = none;
       a.vain.assign(same, a.idle.end());
@@ -478,10 +480,9 @@ class Explorer {
       const char* why = nullptr;
       if (result_.runs >= bounds_.runs) why = "as many runs as allowed";
       if (elapsed.count() > bounds_.seconds) why = "out of time";
+      if (result_.warp_instructions >= bounds_.warp_instructions) why = "too many";
       if (limits_.cancel && *limits_.cancel) why = "cancelled";
-      if (why)
-        result_.why_not = fmt::format("{} after {} executions in {} runs, with {} more to try", why, result_.executions,
-                                      result_.runs, todo_.size());
+      if (why) result_.why_not = fmt::format("{}: there are more than {} executions", why, result_.executions);
       if (!result_.why_not.empty()) break;
       const Item item = std::move(todo_.back());
       todo_.pop_back();
@@ -529,6 +530,8 @@ class Explorer {
     limits.chooser = &playback;
     limits.helper = nullptr;
     const std::optional<Fault> fault = run_grid(grid_, {Schedule::Order::weak, 0, {}}, limits);
+    result_.warp_instructions += grid_.executed;
+    if (s.is_redundant && s.vain_step != none) remember_vain(s);
     if (!s.is_infeasible && !s.is_redundant) derive(s, fault);
     grid_.views = nullptr;
     grid_.set_observers(before);
@@ -567,6 +570,40 @@ class Explorer {
     is_stopped_ = !visit_({fault, trail, journal_.hash()});
   }
 
+  /// What led to step k, and what its events choose; its thread then does the same, whatever else there is.
+  std::uint64_t decision(const State& s, std::size_t k, const std::vector<StrongOperation>& choices) const {
+    const Clock& before = s.steps[k].events.front().before;
+    std::vector<std::size_t> past;
+    for (std::size_t i = 0; i < k; ++i)
+      if (!s.steps[i].is_vain && s.steps[i].number <= before[s.steps[i].agent]) past.push_back(i);
+    std::uint64_t hash = mixed(key(s, past, {}, block_names_.front()), s.steps[k].agent);
+    for (const StrongOperation& c : choices) hash = mixed(mixed(mixed(hash, c.block), c.thread), c.number);
+    return hash;
+  }
+
+  /// A thread that reads this has then come back to where it was.
+  void remember_vain(const State& s) {
+    const Turn& step = s.steps[s.vain_step];
+    std::vector<StrongOperation> choices;
+    for (const Event& e : step.events) {
+      if (e.effect != Event::Effect::read) return;
+      choices.push_back(e.source);
+    }
+    if (!choices.empty()) vain_.insert(decision(s, s.vain_step, choices));
+  }
+
+  /// Is it known that step k is in vain when its event e chooses `other`, and those behind it the newest?
+  bool is_known_as_vain(const State& s, std::size_t k, std::size_t e, const StrongOperation& other) const {
+    if (vain_.empty()) return false;
+    std::vector<StrongOperation> choices;
+    for (std::size_t i = 0; i < s.steps[k].events.size(); ++i) {
+      const Event& event = s.steps[k].events[i];
+      if (event.effect != Event::Effect::read) return false;
+      choices.push_back(i < e ? event.source : i == e ? other : event.allowed.front());
+    }
+    return vain_.contains(decision(s, k, choices));
+  }
+
   /// The same up to step k, one of whose events chooses something else.
   void choose_otherwise(const State& s, std::size_t k) {
     std::vector<std::size_t> order;
@@ -580,7 +617,8 @@ class Explorer {
       seen_.insert(mixed(key(s, order, {k, e, *event.choice()}), static_cast<std::uint64_t>(Soft::no)));
       const auto& from = event.effect == Event::Effect::write ? event.placed : event.allowed;
       for (const StrongOperation& other : from)
-        if (!other.is_same_as(*event.choice())) push(s, order, {k, e, other}, Soft::no);
+        if (!other.is_same_as(*event.choice()) && !is_known_as_vain(s, k, e, other))
+          push(s, order, {k, e, other}, Soft::no);
     }
   }
 
@@ -731,7 +769,7 @@ class Explorer {
   std::vector<BlockNames> block_names_;         ///< all that the blocks could have
   std::vector<Item> todo_;
   std::vector<std::size_t> kept_;  ///< of the last run: the steps that were not in vain
-  std::unordered_set<std::uint64_t> seen_, executions_;
+  std::unordered_set<std::uint64_t> seen_, executions_, vain_;
   Exploration result_;
   bool depends_on_order_ = false;  ///< the last run was no function of its graph alone
   bool is_stopped_ = false;
