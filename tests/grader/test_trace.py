@@ -415,9 +415,11 @@ def test_what_is_no_name_is_no_sum_nor_what_is_made_of_it() -> None:
     names = Names(maker.written())
     for value in (half, mixed, maker.inputs[0][:1]):
         assert names.total(value) is None
-    assert [names.is_element(value) for value in (half, mixed, whole)] == [False, True, True]
+    assert [names.is_element(value) for value in (half, (7, 7), mixed, whole)] == [True, False, True, True]
     assert names.parts(half, [half], []) == [half]
-    assert names.parts(mixed, [half, maker.inputs[2]], []) is None
+    assert names.parts(half, [], [mixed]) == []
+    assert names.parts(mixed, [maker.inputs[2], half], []) == [half, maker.inputs[2]]
+    assert names.parts(mixed, [maker.inputs[2]], []) == []
 
 
 def test_the_parts_of_a_sum_are_what_the_thread_has_read() -> None:
@@ -430,16 +432,28 @@ def test_the_parts_of_a_sum_are_what_the_thread_has_read() -> None:
     assert names.parts(whole, [x3, x2], [pair, x1, x0]) == [pair, x2, x3]
     assert names.parts(whole, [x3], [whole, x2, pair]) == [pair, x2, x3]  # what is fresh was used,
     assert names.parts(whole, [maker.inputs[4]], [whole, x3, x2, pair]) == [whole]  # and this was not
-    assert names.parts(whole, [x3, x2], [x1]) is None  # x0 has come by a register
-    assert names.parts(maker.identity, [], []) is None
-    assert names.parts(whole, [maker.identity, pair, x2, x3], [])[0] == maker.identity
+    assert names.parts(whole, [x3, x2], [x1]) == []  # x0 has come by a register
+    assert names.parts(maker.identity, [], []) == []
+
+
+def test_adding_the_identity_changes_nothing() -> None:
+    maker = Maker(2)
+    none, (x0, x1) = maker.identity, maker.inputs
+    same, nothing = maker.add(none, maker.add(x0, none)), maker.add(none, none)
+    whole = maker.add(same, maker.add(x1, nothing))
+    names = Names(maker.written())
+    assert [names.total(value) for value in (same, nothing, whole)] == [((0, 0),), (), ((0, 1),)]
+    assert names.parts(same, [x0], []) == [x0]
+    assert names.parts(same, [x0, none], []) == [none, x0]  # here it was read, and above a constant
+    assert names.parts(whole, [x1, x0], []) == [x0, x1]
+    assert names.parts(nothing, [], []) == []
 
 
 def test_a_long_sum_in_a_register_is_not_taken_apart() -> None:
     maker = Maker(1000)
     value = added(maker, [(0, 999)])
     names = Names(maker.written())
-    assert names.parts(value, maker.inputs, []) is None
+    assert names.parts(value, maker.inputs, []) == []
     assert names.total(value) == ((0, 999),)
 
 

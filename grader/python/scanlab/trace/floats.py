@@ -7,7 +7,8 @@ coincidence.
 import random
 import struct
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from scanlab.trace.accesses import Value
 from scanlab.trace.sums import KEPT_RUNS, Run, Sum, Sums
@@ -32,6 +33,7 @@ class Floats(Sums):
     """Sums of these inputs; in which order they were added cannot be seen."""
 
     bytes = 4
+    lines: Mapping[Value, int] = MappingProxyType({})
 
     def __init__(self, n: int) -> None:
         self._known: dict[Value, Sum | None] = {(0,): ()}
@@ -62,20 +64,21 @@ class Floats(Sums):
             self._known[value] = _joined(run for run in found if run) if found else None
         return self._known.get(value)
 
-    def parts(self, value: Value, fresh: Sequence[Value], older: Sequence[Value]) -> Sequence[Value] | None:
+    def parts(self, value: Value, fresh: Sequence[Value], older: Sequence[Value]) -> Sequence[Value]:
         """Return all that is fresh, or else one or two values, with this sum."""
         number = _number(value)
         read = {_number(one): one for one in [*fresh, *older][:REMEMBERED]}
+        pair = next(([read[one], read[number - one]] for one in read if number - one in read), [])
         if 0 < len(fresh) <= REMEMBERED and sum(map(_number, fresh)) == number:
             parts = fresh
-        elif number in read:
+        elif value in fresh or (number in read and not (pair and pair[0] in fresh)):
             parts = [read[number]]
         else:
-            parts = next(([read[one], read[number - one]] for one in read if number - one in read), [])
+            parts = pair
         totals = [self.total(part) for part in parts]
         if parts and None not in totals and self._known.get(value) is None:
             self._known[value] = _joined(run for total in totals for run in total or ())
-        return parts or None
+        return parts
 
     def _run(self, number: float) -> Run | None:
         if self._table:

@@ -92,7 +92,7 @@ def flow_of(launch: TracedLaunch, sums: Sums) -> Flow:
     number = {step: at for at, step in enumerate(steps)}
     follow = _Follow(arrays, sums)
     for access in accesses:
-        for element, value in _elements(access, arrays[access.array]):
+        for element, value in _elements(access, arrays[access.array].unit):
             follow.take(access, number[access.step], (access.array, element), value)
     return Flow(steps, arrays, follow.reads, follow.writes)
 
@@ -103,27 +103,27 @@ def _arrays(facts: Sequence[TracedArray], accesses: Sequence[Access], sums: Sums
         by_array[access.array].append(access)
     found = []
     for at, fact in enumerate(facts):
-        unit = sums.bytes
         own = by_array[at]
-        is_elements = all(access.offset % unit == 0 and access.bytes % unit == 0 for access in own)
-        if is_elements:
-            trial = ArrayFacts("", "", fact.bytes, unit, True)
-            values = {value for access in own for _, value in _elements(access, trial) if value is not None}
-            is_elements = any(map(sums.is_element, values)) and fact.bytes >= unit
-        if not is_elements:
-            unit = min((access.bytes for access in own), default=4)
-            unit = min(unit, 4)
+        is_elements = _are_of_elements(own, sums)
+        unit = sums.bytes if is_elements else min([4, *(access.bytes for access in own)])
         name = fact.name.split(",")[0].split(" (")[0]
         found.append(ArrayFacts(name, fact.space, fact.bytes, unit, is_elements))
     return found
 
 
-def _elements(access: Access, array: ArrayFacts) -> Iterator[tuple[int, Value | None]]:
-    """Give the elements that an access touches, with their values."""
-    words = max(array.unit // 4, 1)
-    for k in range(max(access.bytes // array.unit, 1)):
-        value = access.words[k * words : (k + 1) * words] if access.words is not None else None
-        yield access.offset // array.unit + k, value
+def _are_of_elements(accesses: Sequence[Access], sums: Sums) -> bool:
+    """Return whether an element is known among them, and no other data."""
+    torn = [access for access in accesses if access.offset % sums.bytes or access.bytes % sums.bytes]
+    values = {value for access in accesses for _, value in _elements(access, sums.bytes) if value is not None}
+    return any(map(sums.is_element, values)) and all(sums.halves.issuperset(access.words or (0,)) for access in torn)
+
+
+def _elements(access: Access, unit: int) -> Iterator[tuple[int, Value | None]]:
+    """Give the elements that an access touches, with their values: that of a half is not known."""
+    words = max(unit // 4, 1)
+    for k in range(max(access.bytes // unit, 1)):
+        is_known = access.words is not None and access.bytes >= unit
+        yield access.offset // unit + k, access.words[k * words : (k + 1) * words] if is_known else None
 
 
 class _Follow:
@@ -144,7 +144,7 @@ class _Follow:
             if value is not None and writer is not None:
                 seen = self.writes[writer]
                 if seen.value is None:
-                    seen.value = value  # of an atomic: what it has left is seen now
+                    seen.value, seen.total = value, self.sums.total(value)  # of an atomic: what it has left is seen now
                 elif seen.value != value:
                     writer = None  # another block's value
             read = ReadFact(step, access.thread, at, access.place, value, writer)
@@ -164,6 +164,7 @@ class _Follow:
         if write.explained:  # what was read and not used yet is for a later write
             used = {id(source) for source in write.sources}
             self.fresh[thread] = [read for read in fresh if id(read) not in used][-REMEMBERED:]
+            fresh = [read for read in fresh if id(read) in used]
         met.extend(fresh)
         # What it has written it may still have in a register.
         met.append(ReadFact(step, thread, at, access.place, value, write.id))
@@ -185,7 +186,7 @@ class _Follow:
         older = _last_of_each([read for read in met[::-1] if self.arrays[read.at[0]].is_elements])
         parts = self.sums.parts(value, _values(fresh[::-1]), _values(older))
         write.total = self.sums.total(value)
-        if parts is not None:
+        if parts:
             write.explained, write.adds = True, len(parts) > 1
             write.sources = _reads_of(parts, [*fresh[::-1], *older])
         elif write.total is None:  # made of what the thread has just read, most likely

@@ -1,7 +1,7 @@
 """What values sum up, and of which others a thread has made them: the elements' names say so."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from scanlab.trace.accesses import Elements, Value
 
@@ -50,10 +50,14 @@ class Sums(ABC):
     """What is known of an element's values."""
 
     bytes: int
+    lines: Mapping[Value, int]
+    """Of sums, as far as it is known where they were made."""
+    halves: frozenset[int] = frozenset()
+    """The words that elements consist of, where there are several."""
 
     @abstractmethod
     def is_element(self, value: Value) -> bool:
-        """Return whether a value is certainly an element, and no other number."""
+        """Return whether a value is an element, if a damaged one, and no other number."""
 
     @abstractmethod
     def is_identity(self, value: Value) -> bool:
@@ -64,8 +68,8 @@ class Sums(ABC):
         """Return what the value sums up; None when it is no sum of inputs."""
 
     @abstractmethod
-    def parts(self, value: Value, fresh: Sequence[Value], older: Sequence[Value]) -> Sequence[Value] | None:
-        """Return of what the value was made, in its order; None when that is not known.
+    def parts(self, value: Value, fresh: Sequence[Value], older: Sequence[Value]) -> Sequence[Value]:
+        """Return of what the value was made, in its order; nothing when that is not known.
 
         `fresh` are values that a thread has read and not used yet, `older` others that it has met; both begin with the
         latest. Where there is a choice, what is fresh was used.
@@ -78,54 +82,70 @@ class Names(Sums):
     bytes = 8
 
     def __init__(self, elements: Elements) -> None:
-        self.names, self.sums = elements.names, elements.sums
-        self.numbers = {name: number for number, name in enumerate(self.names)}
-        self.inputs = len(self.names) - len(self.sums) - 1
-        self.totals: list[Sum | None] = [(), *(((i, i),) for i in range(self.inputs))]
-        for sum_ in self.sums:
-            parts = [None if part is None else self.totals[part] for part in sum_[:2]]
-            self.totals.append(None if None in parts else joined(part for part in parts if part is not None))
+        self._names, self._sums = elements.names, elements.sums
+        self._inputs = len(self._names) - len(self._sums) - 1
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        self.halves = frozenset(half for name in self._names for half in name)
+        lines = [elements.places[sum_.place].line for sum_ in self._sums]
+        self.lines = dict(zip(self._names[self._inputs + 1 :], lines, strict=True))
+        self._plain = list(range(self._inputs + 1))  # by number that of x for what is identity() + x
+        self._totals: list[Sum | None] = [(), *(((i, i),) for i in range(self._inputs))]
+        for number, (earlier, later, *_) in enumerate(self._sums, self._inputs + 1):
+            parts = [part for part in (earlier, later) if part is None or self._plain[part]]  # without identities
+            totals = [total for part in parts if part is not None and (total := self._totals[part]) is not None]
+            self._totals.append(joined(totals) if len(totals) == len(parts) else None)
+            first = parts[0] if parts else 0
+            self._plain.append(number if first is None or len(parts) > 1 else self._plain[first])
 
     def is_element(self, value: Value) -> bool:
-        """Return whether it is a name."""
-        return value in self.numbers
-
-    def is_identity(self, value: Value) -> bool:
-        """Return whether it is the name of the identity, or of a sum of identities."""
-        return self.total(value) == ()
+        """Return whether it is a name, or has halves of several."""
+        return self.halves.issuperset(value)
 
     def total(self, value: Value) -> Sum | None:
         """Return what the name stands for."""
-        return self.totals[self.numbers[value]] if value in self.numbers else None
+        return self._totals[self._numbers[value]] if value in self._numbers else None
 
-    def parts(self, value: Value, fresh: Sequence[Value], older: Sequence[Value]) -> Sequence[Value] | None:
+    def is_identity(self, value: Value) -> bool:
+        """Return whether it is the identity's name, or of a sum of identities."""
+        return self.total(value) == ()
+
+    def parts(self, value: Value, fresh: Sequence[Value], older: Sequence[Value]) -> Sequence[Value]:
         """Return the values that were added up."""
-        if value in fresh:
-            return [value]
-        found = self._operands(value, fresh, older)
-        if value in older and not (found and any(part in fresh for part in found)):
-            return [value]
-        return found or None
+        if value in fresh or value not in self._numbers:
+            return [value] if value in fresh or value in older else []
+        found = self._operands(value, fresh, ()) or self._operands(value, fresh, older)
+        same = self._by_plain(older).get(self._plain_of(value))
+        return found if same is None or any(part in fresh for part in found) else [same]
 
-    def _operands(self, value: Value, fresh: Sequence[Value], older: Sequence[Value]) -> list[Value] | None:
-        """Return what the thread has met of the sum's parts, or of theirs. Constants of identity are left out."""
+    def _plain_of(self, value: Value) -> int | None:
+        return self._plain[self._numbers[value]] if value in self._numbers else None
+
+    def _by_plain(self, values: Sequence[Value]) -> dict[int | None, Value]:
+        return {self._plain_of(value): value for value in reversed(values)}
+
+    def _operands(self, value: Value, fresh: Sequence[Value], older: Sequence[Value]) -> list[Value]:
+        """Return what the thread has met of the sum's parts, or of theirs: all of it, but for constants."""
         found: list[Value] = []
-        left = self._parts_of(self.numbers.get(value))
+        met = self._by_plain([*fresh, *older])
+        identities = [part for part in fresh if self.is_identity(part)]
+        left = self._parts_of(self._numbers[value])
         for _ in range(MOST_ADDITIONS):
             if not left:
                 return found
             number = left.pop()
-            part = None if number is None else self.names[number]
-            if part is not None and (part in fresh or (number and part in older)):
-                found.append(part)
-            elif number != 0:
-                parts = self._parts_of(number)
-                if not parts:
-                    return None
+            plain = None if number is None else self._plain[number]
+            name = self._names[number or 0]
+            if plain == 0:
+                found += [identities.pop(identities.index(name) if name in identities else 0)] if identities else []
+            elif plain in met and (plain == number or not identities or name in fresh):
+                found.append(met[plain])
+            elif parts := self._parts_of(number or 0):
                 left += parts
-        return None
+            else:
+                break
+        return []
 
-    def _parts_of(self, number: int | None) -> list[int | None]:
+    def _parts_of(self, number: int) -> list[int | None]:
         """Return a sum's parts, the later one first."""
-        at = -1 if number is None else number - self.inputs - 1
-        return [self.sums[at].later, self.sums[at].earlier] if at >= 0 else []
+        at = number - self._inputs - 1
+        return [self._sums[at].later, self._sums[at].earlier] if at >= 0 else []

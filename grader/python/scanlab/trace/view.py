@@ -244,7 +244,9 @@ class _View:
                 continue
             if (odd := _oddity(write)) is not None:
                 name = f"{self.flow.arrays[write.at[0]].name}[{write.at[1]}]"
-                found.setdefault(f"{name}, line {self.line(write)}, thread {write.thread}: {odd}")
+                line, added = self.line(write), self.sums.lines.get(write.value) or self.line(write)
+                where = f"line {line}" if added == line else f"line {line} (added in line {added})"
+                found.setdefault(f"{name}, {where}, thread {write.thread}: {odd}")
         shown = list(found)[:SHOWN_ODDITIES]
         more = len(found) - len(shown)
         return [*shown, f"and {more} more such value{'s' if more > 1 else ''}"] if more else shown
