@@ -137,7 +137,7 @@ class Names(Sums):
             name = self._names[number or 0]
             if plain == 0:
                 found += [identities.pop(identities.index(name) if name in identities else 0)] if identities else []
-            elif plain in met and (plain == number or not identities or name in fresh):
+            elif plain in met and (plain == number or not identities or name in (*fresh, *older)):
                 found.append(met[plain])
             elif parts := self._parts_of(number or 0):
                 left += parts
