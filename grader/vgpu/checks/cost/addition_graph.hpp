@@ -27,7 +27,8 @@ struct AdditionWork {
   std::uint64_t busiest_block = 0;   ///< and of the block; blocks of other launches are others
 };
 
-/// Remembers every `scanlab.add` since the last reset.
+/// Remembers every `scanlab.add` since the last reset, up to many more sums than a scan can have use for; those beyond
+/// are unknown.
 class AdditionGraph : public Observer {
  public:
   /// What a name stands for. Sums are numbered as they are first made, so operands come before their sum.
