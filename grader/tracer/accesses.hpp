@@ -1,14 +1,17 @@
-// What a call did, as JSON: schema "scanlab-accesses", version 1. README.md describes it.
+// What a call did, as JSON: schema "scanlab-accesses", version 2. README.md describes it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
+#include "vgpu/checks/cost/addition_graph.hpp"
 #include "vgpu/checks/cost/step_tracer.hpp"
 #include "vgpu/checks/finding.hpp"
 
 namespace scanlab::grade {
 
-nlohmann::ordered_json accesses_json(const std::vector<vgpu::TracedLaunch>& launches, const vgpu::FindingList& races);
+/// `graph` is null where elements have no names.
+nlohmann::ordered_json accesses_json(const std::vector<vgpu::TracedLaunch>& launches, const vgpu::FindingList& races,
+                                     const vgpu::AdditionGraph* graph);
 
 }  // namespace scanlab::grade

@@ -11,9 +11,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "autograder/device/provenance.hpp"
 #include "autograder/device/virtual_device.hpp"
 #include "autograder/process/submission.hpp"
 #include "tracer/accesses.hpp"
@@ -86,7 +88,13 @@ Json trace(const TracePlan& plan) {
   const OwnedBuffer x(*device, bytes, fmt::format("d_x, the input ({})", elements_text(n)));
   const OwnedBuffer y(*device, bytes, fmt::format("d_y, the output ({})", elements_text(n)));
   const OwnedBuffer kept(*device, sizeof(std::int32_t), "d_kept, the number of kept elements");
-  device->write(x, plan.x.data());
+  Provenance* const provenance = plan.element == ElementType::affine ? device->provenance() : nullptr;
+  if (provenance) {
+    const std::span maps(reinterpret_cast<const Affine*>(plan.x.data()), n);
+    device->write(x, provenance->begin(maps, plan.schedule.seed).data());
+  } else {
+    device->write(x, plan.x.data());
+  }
   device->fill(y, unwritten_byte);
   device->fill(kept, unwritten_count_byte);
 
@@ -96,7 +104,7 @@ Json trace(const TracePlan& plan) {
   if (has_count(plan.entry)) arguments.kept = kept;
   const CallReport report = submission.call(plan.entry, arguments, plan.schedule);
 
-  Json json = accesses_json(tracer.launches(), races.findings());
+  Json json = accesses_json(tracer.launches(), races.findings(), provenance ? provenance->graph() : nullptr);
   json.update(ending(report, submission, plan));
   return json;
 }

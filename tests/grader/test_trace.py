@@ -1,7 +1,7 @@
 """`trace` without a build: the accesses of textbook algorithms, made here, and what is said and drawn of them."""
 
-import random
 import re
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,18 +14,57 @@ from hypothesis import strategies as st
 from conftest import Scanlab
 from made_results import cause, finding, part
 from scanlab.judging.result import Finding
-from scanlab.trace import sums
-from scanlab.trace.accesses import Access, Accesses, TracedArray, TracedLaunch
+from scanlab.trace import floats, sums
+from scanlab.trace.accesses import Access, Accesses, Addition, Elements, TracedArray, TracedLaunch, Value
+from scanlab.trace.floats import Floats
 from scanlab.trace.model import Failure, Launch, Place, Trace
 from scanlab.trace.record import Options, make_trace
 from scanlab.trace.rows import MOST_ROWS, drawing_of
-from scanlab.trace.sums import ELEMENTS, Decoder, Sum
+from scanlab.trace.sums import Names, Sum
 from scanlab.trace.svg import svg
 from scanlab.trace.terminal import lines, plain
 
-AFFINE, FLOAT = ELEMENTS["affine"], ELEMENTS["float"]
 SECTION = 64
 """Positions of the arrays here; the inputs are fewer."""
+
+
+class Maker:
+    """Makes the names of sums, as the engine does."""
+
+    bytes = 8
+    identity: Value = (0, 1)
+
+    def __init__(self, n: int) -> None:
+        self.inputs: list[Value] = [(i, 2) for i in range(n)]
+        self.made: dict[tuple[Value, Value], Value] = {}
+
+    def add(self, earlier: Value, later: Value) -> Value:
+        if (earlier, later) not in self.made:
+            self.made[earlier, later] = (len(self.made), 3)
+        return self.made[earlier, later]
+
+    def written(self) -> Elements:
+        names = (self.identity, *self.inputs, *self.made.values())
+        numbers = {name: number for number, name in enumerate(names)}
+        sums = tuple(Addition(numbers.get(a), numbers.get(b), 1, 0, 0, 0) for a, b in self.made)
+        return Elements(names=names, sums=sums, places=(Place(file="scan.cu", line=0),), looked_at=None)
+
+
+class FloatMaker:
+    """Adds floats."""
+
+    bytes = 4
+    identity: Value = (0,)
+
+    def __init__(self, n: int) -> None:
+        self.inputs = floats.inputs(n)
+
+    def add(self, earlier: Value, later: Value) -> Value:
+        numbers = [struct.unpack("<f", struct.pack("<I", value[0]))[0] for value in (earlier, later)]
+        return struct.unpack("<I", struct.pack("<f", sum(numbers)))
+
+    def written(self) -> None:
+        return None
 
 
 class Block:
@@ -33,9 +72,9 @@ class Block:
 
     def __init__(self, n: int, element: str = "affine") -> None:
         self.n = n
-        self.elements = ELEMENTS[element]
-        self.inputs = self.elements.inputs(n)
-        self.memory: dict[tuple[int, int], sums.Value] = {(0, i): x for i, x in enumerate(self.inputs)}
+        self.elements = Maker(n) if element == "affine" else FloatMaker(n)
+        self.inputs = self.elements.inputs
+        self.memory: dict[tuple[int, int], Value] = {(0, i): x for i, x in enumerate(self.inputs)}
         self.barriers: list[int] = []
         self.accesses: list[Access] = []
         self.races: list[Finding] = []
@@ -47,11 +86,11 @@ class Block:
         value = self.memory[array, element]
         self.accesses.append(Access(does, len(self.barriers), 0, thread, array, element * size, size, line, value))
 
-    def read(self, thread: int, array: int, element: int, line: int) -> sums.Value:
+    def read(self, thread: int, array: int, element: int, line: int) -> Value:
         self.access("read", thread, array, element, line)
         return self.memory[array, element]
 
-    def write(self, thread: int, array: int, element: int, line: int, value: sums.Value) -> None:
+    def write(self, thread: int, array: int, element: int, line: int, value: Value) -> None:
         self.memory[array, element] = value
         self.access("write", thread, array, element, line)
 
@@ -85,9 +124,14 @@ class Block:
             accesses=tuple(self.accesses),
             left_out=0,
         )
-        accesses = Accesses(launches=(launch,), races=tuple(self.races), failure=self.failure, printed="")
-        decoder = Decoder(self.elements, self.inputs)
-        return make_trace(accesses, decoder, Path("scan.cu"), None, Options(n=self.n))
+        accesses = Accesses(
+            launches=(launch,),
+            elements=self.elements.written(),
+            races=tuple(self.races),
+            failure=self.failure,
+            printed="",
+        )
+        return make_trace(accesses, Path("scan.cu"), None, Options(n=self.n))
 
 
 def kogge_stone(block: Block, add: Callable[[Any, Any], Any] | None = None) -> Block:
@@ -209,7 +253,7 @@ def held(block: Block) -> tuple[dict[str, Sum | None], list[str]]:
 
 def test_an_input_that_counts_twice_is_noted() -> None:
     block = Block(4)
-    kogge_stone(block, lambda left, own: AFFINE.add(AFFINE.add(left, own), own))
+    kogge_stone(block, lambda left, own: block.elements.add(block.elements.add(left, own), own))
     trace = block.trace()
     assert drawn(trace)[1] == ["0", "0…1+1", "1…2+2", "2…3+3"]
     assert "s_xy[1], line 24, thread 1: x0…x1 + x1: x1 counts twice" in trace.launches[0].notes
@@ -217,7 +261,7 @@ def test_an_input_that_counts_twice_is_noted() -> None:
 
 def test_swapped_operands_are_noted() -> None:
     block = Block(2)
-    kogge_stone(block, lambda left, own: AFFINE.add(own, left))
+    kogge_stone(block, lambda left, own: block.elements.add(own, left))
     found, notes = held(block)
     assert found["s_xy[1]"] == [(1, 1), (0, 0)]
     assert "s_xy[1], line 24, thread 1: x1 + x0: x0 comes after x1: out of order" in notes
@@ -226,7 +270,7 @@ def test_swapped_operands_are_noted() -> None:
 def test_a_gap_is_noted() -> None:
     block = Block(3)
     block.load()
-    block.write(2, 1, 2, 20, AFFINE.add(block.read(2, 1, 0, 20), block.read(2, 1, 2, 20)))
+    block.write(2, 1, 2, 20, block.elements.add(block.read(2, 1, 0, 20), block.read(2, 1, 2, 20)))
     block.store()
     found, notes = held(block)
     assert found["d_y[2]"] == [(0, 0), (2, 2)]
@@ -249,7 +293,7 @@ def test_a_sum_that_came_by_registers_has_no_wire() -> None:
     block = Block(3)
     block.load()
     block.barrier(19)
-    block.write(2, 1, 2, 20, AFFINE.add(block.inputs[0], block.inputs[1]))
+    block.write(2, 1, 2, 20, block.elements.add(block.inputs[0], block.inputs[1]))
     block.store()
     trace = block.trace()
     assert drawn(trace)[1] == ["0", "1", "0…1"]
@@ -268,7 +312,7 @@ def racing(n: int = 4) -> Trace:
     block = Block(n)
     block.load()
     block.barrier(20)
-    kept = {t: AFFINE.add(block.read(t, 1, t - 1, 22), block.read(t, 1, t, 21)) for t in range(1, n)}
+    kept = {t: block.elements.add(block.read(t, 1, t - 1, 22), block.read(t, 1, t, 21)) for t in range(1, n)}
     for t in range(1, n):
         block.write(t, 1, t, 24, kept[t])
     block.store()
@@ -310,7 +354,7 @@ def test_a_loop_without_end_is_cut_off() -> None:
     block.load()
     for _ in range(100):
         block.barrier(20)
-        block.write(1, 1, 1, 21, AFFINE.add(block.read(1, 1, 0, 21), block.read(1, 1, 1, 21)))
+        block.write(1, 1, 1, 21, block.elements.add(block.read(1, 1, 0, 21), block.read(1, 1, 1, 21)))
     block.store()
     trace = block.trace()
     drawing = drawing_of(trace.launches[0])
@@ -323,7 +367,7 @@ def test_numbers_are_shown_as_numbers() -> None:
     block = Block(2)
     block.load()
     for thread, count in ((0, 3), (1, -4)):
-        block.accesses.append(Access("write", 0, 0, thread, 3, 4 * thread, 4, 50, (count & sums.WORD,)))
+        block.accesses.append(Access("write", 0, 0, thread, 3, 4 * thread, 4, 50, (count & 0xFFFF_FFFF,)))
     block.store()
     rows = {row.array.name: row for row in drawing_of(block.trace().launches[0]).rows}
     assert [cell.text for cell in rows["s_other"].cells.values()] == ["3", "-4"]
@@ -348,60 +392,102 @@ def test_memory_that_no_thread_has_written_is_called_old() -> None:
 runs = st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)).map(lambda pair: (min(pair), max(pair))), max_size=3)
 
 
-@settings(max_examples=40)
-@given(runs)
-def test_sums_are_found_by_their_values(wanted: list[tuple[int, int]]) -> None:
-    inputs = AFFINE.inputs(16)
-    value = AFFINE.identity
+def added(maker: Maker | FloatMaker, wanted: list[tuple[int, int]]) -> Value:
+    value = maker.identity
     for first, last in wanted:
         for i in range(first, last + 1):
-            value = AFFINE.add(value, inputs[i])
-    assert Decoder(AFFINE, inputs).decode(value) == sums.joined([tuple(wanted)])
+            value = maker.add(value, maker.inputs[i])
+    return value
+
+
+@settings(max_examples=40)
+@given(runs)
+def test_a_name_says_what_it_is_the_sum_of(wanted: list[tuple[int, int]]) -> None:
+    maker = Maker(16)
+    value = added(maker, wanted)
+    assert Names(maker.written()).total(value) == sums.joined([tuple(wanted)])
+
+
+def test_what_is_no_name_is_no_sum_nor_what_is_made_of_it() -> None:
+    maker = Maker(4)
+    half = (maker.inputs[1][0], maker.identity[1])
+    mixed, whole = maker.add(half, maker.inputs[2]), maker.add(maker.inputs[0], maker.inputs[1])
+    names = Names(maker.written())
+    for value in (half, mixed, maker.inputs[0][:1]):
+        assert names.total(value) is None
+    assert [names.is_element(value) for value in (half, (7, 7), mixed, whole)] == [True, False, True, True]
+    assert names.parts(half, [half], []) == [half]
+    assert names.parts(half, [], [mixed]) == []
+    assert names.parts(mixed, [maker.inputs[2], half], []) == [half, maker.inputs[2]]
+    assert names.parts(mixed, [maker.inputs[2]], []) == []
+
+
+def test_the_parts_of_a_sum_are_what_the_thread_has_read() -> None:
+    maker = Maker(5)
+    x0, x1, x2, x3, _ = maker.inputs
+    pair = maker.add(x0, x1)
+    whole = maker.add(maker.add(maker.identity, pair), maker.add(x2, x3))
+    names = Names(maker.written())
+    assert names.parts(whole, [x3, x2, x1, x0], []) == [x0, x1, x2, x3]
+    assert names.parts(whole, [x3, x2], [pair, x1, x0]) == [pair, x2, x3]
+    assert names.parts(whole, [x3], [whole, x2, pair]) == [pair, x2, x3]  # what is fresh was used,
+    assert names.parts(whole, [maker.inputs[4]], [whole, x3, x2, pair]) == [whole]  # and this was not
+    assert names.parts(whole, [x3, x2], [x1]) == []  # x0 has come by a register
+    assert names.parts(maker.identity, [], []) == []
+
+
+def test_adding_the_identity_changes_nothing() -> None:
+    maker = Maker(2)
+    none, (x0, x1) = maker.identity, maker.inputs
+    same, nothing = maker.add(none, maker.add(x0, none)), maker.add(none, none)
+    whole = maker.add(same, maker.add(x1, nothing))
+    names = Names(maker.written())
+    assert [names.total(value) for value in (same, nothing, whole)] == [((0, 0),), (), ((0, 1),)]
+    assert names.parts(same, [x0], []) == [x0]
+    assert names.parts(same, [x0, none], []) == [none, x0]  # here it was read, and above a constant
+    assert names.parts(whole, [x1, x0], []) == [x0, x1]
+    assert names.parts(nothing, [], []) == []
+
+
+def test_a_long_sum_in_a_register_is_not_taken_apart() -> None:
+    maker = Maker(1000)
+    value = added(maker, [(0, 999)])
+    names = Names(maker.written())
+    assert names.parts(value, maker.inputs, []) == []
+    assert names.total(value) == ((0, 999),)
 
 
 @settings(max_examples=20)
-@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
-def test_other_values_are_no_sums(a: int, b: int) -> None:
-    assert Decoder(AFFINE, AFFINE.inputs(8)).decode((a, b)) in (None, ())
+@given(st.integers(0, 15), st.integers(0, 15))
+def test_the_sums_of_floats_are_found_by_their_values(first: int, last: int) -> None:
+    maker, first, last = FloatMaker(16), min(first, last), max(first, last)
+    once, twice = added(maker, [(first, last)]), added(maker, [(first, last), (last, last)])
+    assert Floats(16).total(once) == ((first, last),)
+    assert Floats(16).total(twice) == ((first, last), (last, last))
+    assert Floats(16).parts(twice, [once], [maker.inputs[last]]) in ([once, maker.inputs[last]], [once, once])
 
 
-def test_runs_of_many_inputs_are_found() -> None:
-    inputs = AFFINE.inputs(1000)
-    decoder = Decoder(AFFINE, inputs)
-    value = AFFINE.identity
-    for i in range(17, 800):
-        value = AFFINE.add(value, inputs[i])
-    assert decoder.known(value) == ((17, 799),)
-    assert decoder.known(AFFINE.add(value, inputs[3])) is None
+def test_runs_of_many_floats_are_found() -> None:
+    maker = FloatMaker(1000)
+    value = added(maker, [(17, 799)])
+    assert Floats(1000).total(value) == ((17, 799),)
+    assert Floats(1000).total(maker.add(value, maker.inputs[3])) is None
 
 
-@pytest.mark.parametrize("n", [1, 2, 16, 64, 256])
-def test_no_two_runs_have_the_same_value(n: int) -> None:
-    for elements in (AFFINE, FLOAT) if n <= 16 else (AFFINE,):
-        inputs = elements.inputs(n)
-        values = set()
-        for first in range(n):
-            total = elements.identity
-            for last in range(first, n):
-                total = elements.add(total, inputs[last])
-                values.add(total)
-        assert len(values) == n * (n + 1) // 2
-        assert elements.identity not in values
-
-
-def test_taking_away_undoes_adding() -> None:
-    source = random.Random(3)
-    for elements in (AFFINE, FLOAT):
-        for _ in range(100):
-            a, b = source.sample(elements.inputs(16), 2)
-            assert elements.take_away(a, elements.add(a, b)) == b
+def test_a_sum_of_floats_that_was_read_in_parts_is_known() -> None:
+    maker = FloatMaker(1000)
+    parts = [added(maker, [run]) for run in ((5, 9), (2, 3), (3, 7))]
+    value = maker.add(maker.add(parts[0], parts[1]), parts[2])
+    known = Floats(1000)
+    assert known.parts(value, parts, []) == parts
+    assert known.total(value) == ((2, 9), (3, 3), (5, 7))
 
 
 def test_sums_as_text() -> None:
     assert sums.text(((3, 5), (5, 5))) == "x3…x5 + x5"
     assert sums.text(()) == "identity"
     assert sums.short(((0, 0), (2, 3), (9, 9))) == "0+2…3+…"
-    assert sums.joined([((5, 5),), ((3, 5),)], in_order=False) == ((3, 5), (5, 5))
+    assert sums.joined([((5, 5),), ((6, 7),), ((7, 7),)]) == ((5, 7), (7, 7))
 
 
 # ---- text and picture -----------------------------------------------------------------------------------------------

@@ -173,3 +173,47 @@ def test_what_the_compiler_drops_is_not_there(tmp_path: Path) -> None:
     trace = wrong(tmp_path, "02", (steps, ""))
     assert drawn(trace) == []
     assert "nothing was written that can be drawn: the compiler drops what nobody reads" in plain(lines(trace, 80))
+
+
+def test_a_sum_in_a_register_leads_back_to_all_that_was_read(tmp_path: Path) -> None:
+    """One thread reads and adds five elements, and stores nothing before the sum is complete."""
+    path = tmp_path / "scan.cu"
+    path.write_text(
+        """#include "scanlab.cuh"
+__global__ void scan_kernel(const Element* d_x, Element* d_y, int n) {
+  Element sum = identity();
+  for (int i = 0; i < n; ++i) sum = sum + d_x[i];
+  d_y[0] = sum;
+}
+void inclusive_scan(const Element* d_x, Element* d_y, int n) { scan_kernel<<<1, 1>>>(d_x, d_y, n); }
+void exclusive_scan(const Element*, Element*, int) {}
+"""
+    )
+    (write,) = [w for i in record(None, path, Options(n=5)).launches[0].intervals for w in i.writes]
+    assert [(source.array, source.element) for source in write.sources] == [("d_x", i) for i in range(5)]
+    assert (write.runs, write.adds) == ([(0, 4)], True)
+
+
+def test_halves_of_two_elements_are_no_element(tmp_path: Path) -> None:
+    trace = wrong(tmp_path, "02", ("d_y[i] = s_xy[t];", "d_y[i] = Element{s_xy[t].a, d_x[(i + 1) % n].b};"))
+    assert [row.cells[1].text for row in drawing_of(trace.launches[0]).rows if row.array.name == "d_y"] == ["?"]
+    assert any(re.match(r"d_y\[0\], line \d+, thread 0: no sum of inputs", n) for n in trace.launches[0].notes)
+    assert drawn(trace)[2][1] == "0…1"  # though halves of it are read
+
+
+def test_a_program_that_looks_at_elements_is_told_so(tmp_path: Path) -> None:
+    own = "{s_xy[t - stride].a * sum.a, sum.a * s_xy[t - stride].b + sum.b};"
+    trace = wrong(tmp_path, "02", ("s_xy[t - stride] + sum;", own))
+    assert drawn(trace)[1][1] == "?"
+    (note,) = trace.notes
+    assert re.match(r".*scan\.cu:\d+ looks at what an element is: here it is a name without a meaning", note)
+
+
+def test_an_odd_sum_is_noted_with_the_line_of_its_addition(tmp_path: Path) -> None:
+    trace = wrong(tmp_path, "02", ("s_xy[t - stride] + sum;", "s_xy[t - stride] + sum + sum;"))
+    source = (tmp_path / "scan.cu").read_text(encoding="utf-8").splitlines()
+    note = next(n for n in trace.launches[0].notes if n.startswith("s_xy[1]"))
+    found = re.match(r"s_xy\[1\], line (\d+) \(added in line (\d+)\), thread 1: ", note)
+    assert found
+    assert "s_xy[t] = sum;" in source[int(found[1]) - 1]
+    assert "+ sum + sum;" in source[int(found[2]) - 1]

@@ -1,4 +1,4 @@
-"""What the tracer (grader/tracer) has seen, as it writes it: schema `scanlab-accesses`, version 1."""
+"""What the tracer (grader/tracer) has seen, as it writes it: schema `scanlab-accesses`, version 2."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple, Self
@@ -7,7 +7,9 @@ from pydantic import Field
 
 from scanlab.judging.result import Finding, Index, Model
 from scanlab.trace.model import Failure, Place
-from scanlab.trace.sums import Value
+
+Value = tuple[int, ...]
+"""Words of 32 bits, the lower half of an element's name first."""
 
 
 class Access(NamedTuple):
@@ -58,12 +60,36 @@ class TracedLaunch(Model):
     """How many more accesses were not recorded."""
 
 
+class Addition(NamedTuple):
+    """What a sum was made of, as numbers of names (None: of something that is no element), and who has made it."""
+
+    earlier: int | None
+    later: int | None
+    launch: int
+    block: int
+    thread: int
+    place: int
+
+
+class Elements(Model):
+    """The names of the identity, the inputs and the sums that were read or written, with their parts."""
+
+    names: tuple[Value, ...]
+    sums: tuple[Addition, ...]
+    """Of the last names, in their order: the parts of a sum come before it."""
+    places: tuple[Place, ...]
+    looked_at: Place | None
+    """Where the program has calculated with a name, or compared it."""
+
+
 class Accesses(Model):
     """All launches of a call, and how it ended."""
 
     schema_: Literal["scanlab-accesses"] = Field(default="scanlab-accesses", alias="schema")
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     launches: tuple[TracedLaunch, ...]
+    elements: Elements | None
+    """None where they have no names: floats."""
     races: tuple[Finding, ...]
     failure: Failure | None
     printed: str
@@ -76,4 +102,10 @@ class Accesses(Model):
         )
         races = tuple(race.with_texts(changed) for race in self.races)
         failure = self.failure and self.failure.with_texts(changed)
-        return self.model_copy(update={"launches": launches, "races": races, "failure": failure})
+        elements = self.elements
+        if elements is not None:
+            places = tuple(place.with_texts(changed) for place in elements.places)
+            looked_at = elements.looked_at and elements.looked_at.with_texts(changed)
+            elements = elements.model_copy(update={"places": places, "looked_at": looked_at})
+        changes = {"launches": launches, "elements": elements, "races": races, "failure": failure}
+        return self.model_copy(update=changes)

@@ -1,30 +1,27 @@
 """From accesses to a flow of values: which reads went into which write.
 
 The tracer (grader/tracer) reports what each thread has read and written, with the values. What a thread does in its
-registers is not seen; but a value that it writes is a combination of values that it has read, and the elements are such
-that only one combination fits. So the sources of a write are found by trying.
+registers is not seen; but of a value that it writes it is known what it was made of, and where it has read that.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, combinations, permutations, product
+from itertools import combinations, product
 
 from scanlab.judging.result import Finding
-from scanlab.trace.accesses import Access, TracedArray, TracedLaunch
+from scanlab.trace.accesses import Access, TracedArray, TracedLaunch, Value
 from scanlab.trace.model import Place
-from scanlab.trace.sums import Decoder, Sum, Value, joined
+from scanlab.trace.sums import Sum, Sums
 
 POISON = (0xFEFE_FEFE, 0xFFFF_FFFF)
 """Words of memory that no thread has written, and of an output before the call."""
 REMEMBERED = 24
-"""At most this many of the values that a thread has met are tried as parts of what it writes."""
-TOGETHER = 4
-"""Up to this many values that it has read since its last write are tried in every order."""
-THREES = 8
-"""This many of the latest are tried three at a time."""
-TRIED = 2_000_000
-"""At most this many combinations are tried in one launch; then a thread's latest reads are taken for the sources."""
+"""At most this many of the values that a thread has met are looked at as parts of what it writes."""
+LATEST = 8
+"""At most this many of the counts that it has just read are tried as parts of one that it writes."""
+SHOWN_READS = 4
+"""Of a value that is no sum of inputs, at most this many of the latest reads are taken for the sources."""
 
 Position = tuple[int, int]
 """An array's number, and the element."""
@@ -87,55 +84,54 @@ class Flow:
     writes: list[WriteFact]
 
 
-def flow_of(launch: TracedLaunch, decoder: Decoder) -> Flow:
+def flow_of(launch: TracedLaunch, sums: Sums) -> Flow:
     """Return the flow of a launch."""
     accesses = launch.accesses
-    arrays = _arrays(launch.arrays, accesses, decoder)
+    arrays = _arrays(launch.arrays, accesses, sums)
     steps = sorted({access.step for access in accesses})
     number = {step: at for at, step in enumerate(steps)}
-    follow = _Follow(arrays, decoder)
+    follow = _Follow(arrays, sums)
     for access in accesses:
-        for element, value in _elements(access, arrays[access.array]):
+        for element, value in _elements(access, arrays[access.array].unit):
             follow.take(access, number[access.step], (access.array, element), value)
     return Flow(steps, arrays, follow.reads, follow.writes)
 
 
-def _arrays(facts: Sequence[TracedArray], accesses: Sequence[Access], decoder: Decoder) -> list[ArrayFacts]:
+def _arrays(facts: Sequence[TracedArray], accesses: Sequence[Access], sums: Sums) -> list[ArrayFacts]:
     by_array: defaultdict[int, list[Access]] = defaultdict(list)
     for access in accesses:
         by_array[access.array].append(access)
     found = []
     for at, fact in enumerate(facts):
-        unit = decoder.elements.bytes
         own = by_array[at]
-        is_elements = all(access.offset % unit == 0 and access.bytes % unit == 0 for access in own)
-        if is_elements:
-            trial = ArrayFacts("", "", fact.bytes, unit, True)
-            values = {value for access in own for _, value in _elements(access, trial) if value is not None}
-            is_elements = any(decoder.known(value) is not None for value in values) and fact.bytes >= unit
-        if not is_elements:
-            unit = min((access.bytes for access in own), default=4)
-            unit = min(unit, 4)
+        is_elements = _are_of_elements(own, sums)
+        unit = sums.bytes if is_elements else min([4, *(access.bytes for access in own)])
         name = fact.name.split(",")[0].split(" (")[0]
         found.append(ArrayFacts(name, fact.space, fact.bytes, unit, is_elements))
     return found
 
 
-def _elements(access: Access, array: ArrayFacts) -> Iterator[tuple[int, Value | None]]:
-    """Give the elements that an access touches, with their values."""
-    words = max(array.unit // 4, 1)
-    for k in range(max(access.bytes // array.unit, 1)):
-        value = access.words[k * words : (k + 1) * words] if access.words is not None else None
-        yield access.offset // array.unit + k, value
+def _are_of_elements(accesses: Sequence[Access], sums: Sums) -> bool:
+    """Return whether an element is known among them, and no other data."""
+    torn = [access for access in accesses if access.offset % sums.bytes or access.bytes % sums.bytes]
+    values = {value for access in accesses for _, value in _elements(access, sums.bytes) if value is not None}
+    return any(map(sums.is_element, values)) and all(sums.halves.issuperset(access.words or (0,)) for access in torn)
+
+
+def _elements(access: Access, unit: int) -> Iterator[tuple[int, Value | None]]:
+    """Give the elements that an access touches, with their values: that of a half is not known."""
+    words = max(unit // 4, 1)
+    for k in range(max(access.bytes // unit, 1)):
+        is_known = access.words is not None and access.bytes >= unit
+        yield access.offset // unit + k, access.words[k * words : (k + 1) * words] if is_known else None
 
 
 class _Follow:
     """Takes the accesses in their order."""
 
-    def __init__(self, arrays: Sequence[ArrayFacts], decoder: Decoder) -> None:
+    def __init__(self, arrays: Sequence[ArrayFacts], sums: Sums) -> None:
         self.arrays = arrays
-        self.decoder = decoder
-        self.left = TRIED
+        self.sums = sums
         self.reads: list[ReadFact] = []
         self.writes: list[WriteFact] = []
         self.current: dict[Position, int] = {}
@@ -148,7 +144,7 @@ class _Follow:
             if value is not None and writer is not None:
                 seen = self.writes[writer]
                 if seen.value is None:
-                    seen.value = value  # of an atomic: what it has left is seen now
+                    seen.value, seen.total = value, self.sums.total(value)  # of an atomic: what it has left is seen now
                 elif seen.value != value:
                     writer = None  # another block's value
             read = ReadFact(step, access.thread, at, access.place, value, writer)
@@ -168,6 +164,7 @@ class _Follow:
         if write.explained:  # what was read and not used yet is for a later write
             used = {id(source) for source in write.sources}
             self.fresh[thread] = [read for read in fresh if id(read) not in used][-REMEMBERED:]
+            fresh = [read for read in fresh if id(read) in used]
         met.extend(fresh)
         # What it has written it may still have in a register.
         met.append(ReadFact(step, thread, at, access.place, value, write.id))
@@ -178,71 +175,34 @@ class _Follow:
         fresh = _last_of_each([read for read in fresh if self.arrays[read.at[0]].is_elements == is_elements])
         if not is_elements:
             # Counts: several may be the same, so only what was just read is tried, and a 0 says nothing.
-            orders = (order for size in (1, 2, 3) for order in combinations(fresh[-THREES:], size))
+            orders = (order for size in (1, 2, 3) for order in combinations(fresh[-LATEST:], size))
             numbers = (order for order in orders if sum((read.value or (0,))[0] for read in order) == value[0])
             write.sources = list(next(numbers, ())) if value[0] else []
             write.explained, write.adds = bool(write.sources), len(write.sources) > 1
             return
-        if value == self.decoder.elements.identity:
+        if self.sums.is_identity(value):
             # A constant, unless it was just read, or stood at this place of another array.
             met = [read for read in met if read.at[1] == write.at[1]]
         older = _last_of_each([read for read in met[::-1] if self.arrays[read.at[0]].is_elements])
-        found = self._combination(value, fresh[::-1], older)
-        if found is None:
-            write.total = self.decoder.known(value)
-            if write.total is None:  # no sum of inputs: made of what the thread has just read, most likely
-                write.sources, write.adds = fresh[-TOGETHER:], True
-            return
-        write.explained, write.sources, write.adds = True, list(found), len(found) > 1
-        parts = [self._total(read) for read in found]
-        known = [part for part in parts if part is not None]
-        if len(known) == len(parts):
-            write.total = joined(known, self.decoder.elements.in_order)
-            self.decoder.learn(value, write.total)
+        parts = self.sums.parts(value, _values(fresh[::-1]), _values(older))
+        write.total = self.sums.total(value)
+        if parts:
+            write.explained, write.adds = True, len(parts) > 1
+            write.sources = _reads_of(parts, [*fresh[::-1], *older])
+        elif write.total is None:  # made of what the thread has just read, most likely
+            write.sources, write.adds = fresh[-SHOWN_READS:], True
 
-    def _total(self, read: ReadFact) -> Sum | None:
-        if read.write is not None and read.write < len(self.writes):
-            total = self.writes[read.write].total
-            if total is not None:
-                return total
-        return None if read.value is None else self.decoder.known(read.value)
 
-    def _combination(self, value: Value, fresh: list[ReadFact], older: list[ReadFact]) -> Sequence[ReadFact] | None:
-        """Return what adds up to the value, in its order: all that was just read, or else as few as possible.
+def _values(reads: Sequence[ReadFact]) -> list[Value]:
+    return [read.value for read in reads if read.value is not None]
 
-        `fresh` was read since the last write, or was not used by it; both begin with the latest.
-        """
-        fresh = [read for read in fresh if read.value is not None]
-        older = [read for read in older if read.value is not None and read not in fresh]
-        if len(fresh) <= TOGETHER:
-            for order in permutations(fresh):
-                if order and self._sum(order) == value:
-                    return order
-        everything = fresh + older
-        candidates = chain(
-            product(fresh, repeat=1),
-            product(fresh, repeat=2),
-            product(fresh, older),
-            product(older, fresh),
-            product(fresh[:THREES], repeat=3),
-            product(older, repeat=1),
-            product(older, repeat=2),
-            product(everything[:THREES], repeat=3),
-        )
-        for reads in candidates:
-            self.left -= 1
-            if self.left < 0:
-                return None
-            if self._sum(reads) == value:
-                return reads
-        return None
 
-    def _sum(self, reads: Sequence[ReadFact]) -> Value:
-        elements = self.decoder.elements
-        total = reads[0].value or elements.identity
-        for read in reads[1:]:
-            total = elements.add(total, read.value or elements.identity)
-        return total
+def _reads_of(parts: Sequence[Value], reads: Sequence[ReadFact]) -> list[ReadFact]:
+    """Return where the parts were read: the same at different positions, if it was."""
+    by_value: defaultdict[Value | None, list[ReadFact]] = defaultdict(list)
+    for read in reads:
+        by_value[read.value].append(read)
+    return [own.pop(0) if len(own := by_value[part]) > 1 else own[0] for part in parts]
 
 
 def _last_of_each(reads: Sequence[ReadFact]) -> list[ReadFact]:

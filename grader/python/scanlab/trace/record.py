@@ -1,6 +1,7 @@
 """Run a submission's entry under the tracer, and make a trace of what it says."""
 
 import json
+import random
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,11 @@ from scanlab.labs.folders import Lab
 from scanlab.paths import ROOT, shown
 from scanlab.process import run_group
 from scanlab.scratch import scratch
-from scanlab.trace.accesses import Accesses
+from scanlab.trace import floats
+from scanlab.trace.accesses import Accesses, Value
+from scanlab.trace.floats import Floats
 from scanlab.trace.model import Launch, Trace
-from scanlab.trace.sums import ELEMENTS, Decoder
+from scanlab.trace.sums import Names
 from scanlab.trace.view import launch_of
 
 PLAN_VERSION = 1
@@ -54,10 +57,10 @@ def record(lab: Lab | None, path: Path, options: Options) -> Trace:
     Raises CompileError when the file does not compile, and KitError when the kit, not the work, is at fault.
     """
     element = element_of(lab)
-    runner = build_runner(path, element, "vgpu", is_sandboxed=options.is_sandboxed)
+    build = "provenance" if element == "affine" else element
+    runner = build_runner(path, build, "vgpu", is_sandboxed=options.is_sandboxed)
     prune()
-    elements = ELEMENTS[element]
-    inputs = elements.inputs(options.n)
+    inputs = floats.inputs(options.n) if element == "float" else _maps(options.n)
     plan = {
         "version": PLAN_VERSION,
         "runner": str(runner),
@@ -65,7 +68,7 @@ def record(lab: Lab | None, path: Path, options: Options) -> Trace:
         "launcher": sandbox.runner_command("vgpu") if options.is_sandboxed else [],
         "profile": "small",
         "entry": options.entry,
-        "x": [word for value in inputs for word in value],
+        "x": [word for element in inputs for word in element],
         "schedule": options.schedule,
         "seed": options.seed,
         "block": options.block,
@@ -74,20 +77,27 @@ def record(lab: Lab | None, path: Path, options: Options) -> Trace:
         "warp_instructions": WARP_INSTRUCTIONS,
     }
     accesses = _run(plan).with_files(with_shown_paths(path))
-    return make_trace(accesses, Decoder(elements, inputs), path, lab, options)
+    return make_trace(accesses, path, lab, options)
 
 
-def make_trace(accesses: Accesses, decoder: Decoder, path: Path, lab: Lab | None, options: Options) -> Trace:
+def _maps(n: int) -> list[Value]:
+    """Return the maps that the names of the inputs stand for: `keep` asks which have an odd second number."""
+    source = random.Random(floats.SEED)
+    return [(source.getrandbits(32), source.getrandbits(32)) for _ in range(n)]
+
+
+def make_trace(accesses: Accesses, path: Path, lab: Lab | None, options: Options) -> Trace:
     """Make a trace of what the tracer has recorded."""
+    sums = Floats(options.n) if accesses.elements is None else Names(accesses.elements)
     launches: list[Launch] = []
     for number, raw in enumerate(accesses.launches, 1):
         if options.launch in (0, number):
-            launches.append(launch_of(raw, number, decoder, accesses.races, accesses.failure is not None))
+            launches.append(launch_of(raw, number, sums, accesses.races, accesses.failure is not None))
     return Trace(
         lab=lab.name if lab else "",
         source=shown(path),
         entry=options.entry,
-        element=decoder.elements.name,
+        element="float" if accesses.elements is None else "affine",
         n=options.n,
         block=options.block,
         schedule=options.schedule,
@@ -95,19 +105,24 @@ def make_trace(accesses: Accesses, decoder: Decoder, path: Path, lab: Lab | None
         races=accesses.races,
         failure=accesses.failure,
         printed=accesses.printed,
-        notes=_notes(accesses, options, decoder),
+        notes=_notes(accesses, options),
     )
 
 
-def _notes(accesses: Accesses, options: Options, decoder: Decoder) -> list[str]:
+def _notes(accesses: Accesses, options: Options) -> list[str]:
     found = []
     count = len(accesses.launches)
     if not count:
         found.append("no kernel was launched")
     elif options.launch > count:
         found.append(f"there is no launch {options.launch}: {count} in all")
-    if not decoder.elements.in_order:
+    if accesses.elements is None:
         found.append("floats: in which order they were added cannot be seen")
+    elif place := accesses.elements.looked_at:
+        found.append(
+            f"{place.file}:{place.line} looks at what an element is: here it is a name without a meaning, and what is "
+            "made of it other than by + is no sum"
+        )
     return found
 
 

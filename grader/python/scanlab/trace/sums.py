@@ -1,136 +1,32 @@
-"""Inputs that can be distinguished, and which of them a value sums up.
+"""What values sum up, and of which others a thread has made them: the elements' names say so."""
 
-Both elements form a group, in which a random product of few inputs is no other product but by a great coincidence. So
-`x2 + x3` is found by its value, wherever it stands: no program has to be believed.
-"""
-
-import random
-import struct
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-Value = tuple[int, ...]
-"""An element's words of 32 bits."""
+from scanlab.trace.accesses import Elements, Value
+
 Run = tuple[int, int]
 """Neighbouring inputs: the numbers of the first and the last."""
 Sum = tuple[Run, ...]
 """What a value sums up, in its order, as few runs as possible: () is the identity, ((3, 5), (5, 5)) x3…x5 + x5."""
 
-WORD = 0xFFFF_FFFF
-SEED = 20220815
 SHOWN_RUNS = 2
 """A sum of more runs than these is cut off in text."""
 KEPT_RUNS = 32
 """Of a longer sum only its beginning is known: a loop that adds again and again makes them arbitrarily long."""
-SEARCHED = 2_000_000
-"""At most this many candidates are tried in one trace for values that are no run of neighbours."""
+MOST_ADDITIONS = 64
+"""A thread's sum of more additions than about these is not taken apart."""
 
 
-class Elements(ABC):
-    """Elements that can be added up and taken away again."""
-
-    name: str
-    bytes: int
-    in_order: bool
-    """False where the order of the operands cannot be seen."""
-    identity: Value
-
-    @abstractmethod
-    def inputs(self, n: int) -> list[Value]:
-        """Return n elements, the same each time."""
-
-    @abstractmethod
-    def add(self, earlier: Value, later: Value) -> Value:
-        """Return earlier + later."""
-
-    @abstractmethod
-    def take_away(self, earlier: Value, total: Value) -> Value:
-        """Return what has to be added to `earlier` to make `total`."""
-
-
-class AffineMaps(Elements):
-    """x -> a * x + b over 32-bit integers, with odd a: exact, not commutative."""
-
-    name, bytes, in_order, identity = "affine", 8, True, (1, 0)
-
-    def inputs(self, n: int) -> list[Value]:
-        """Return n random maps."""
-        source = random.Random(SEED)
-        return [(source.getrandbits(32) | 1, source.getrandbits(32)) for _ in range(n)]
-
-    def add(self, earlier: Value, later: Value) -> Value:
-        """Return the map that applies `earlier` first."""
-        return earlier[0] * later[0] & WORD, later[0] * earlier[1] + later[1] & WORD
-
-    def take_away(self, earlier: Value, total: Value) -> Value:
-        """Return inverse(earlier) + total; a map with an even a has none, and no input has one."""
-        if earlier[0] % 2 == 0:
-            return 0, 0
-        inverse = pow(earlier[0], -1, 1 << 32)
-        return self.add((inverse, -inverse * earlier[1] & WORD), total)
-
-
-class Floats(Elements):
-    """Whole numbers in floats, whose sums are exact; in which order they were added cannot be seen."""
-
-    name, bytes, in_order, identity = "float", 4, False, (0,)
-    EXACT = 1 << 24
-
-    def inputs(self, n: int) -> list[Value]:
-        """Return n random whole numbers whose sum is exact."""
-        source = random.Random(SEED)
-        most = self.EXACT // max(n, 1)
-        return [self._words(source.randrange(most // 2, most)) for _ in range(n)]
-
-    def add(self, earlier: Value, later: Value) -> Value:
-        """Return the sum."""
-        return self._words(self._number(earlier) + self._number(later))
-
-    def take_away(self, earlier: Value, total: Value) -> Value:
-        """Return the difference."""
-        return self._words(self._number(total) - self._number(earlier))
-
-    @staticmethod
-    def _number(value: Value) -> float:
-        return float(struct.unpack("<f", struct.pack("<I", value[0]))[0])
-
-    @staticmethod
-    def _words(number: float) -> Value:
-        try:
-            packed = struct.pack("<f", number + 0.0)
-        except OverflowError:  # a garbage value
-            packed = struct.pack("<f", float("inf"))
-        return struct.unpack("<I", packed)
-
-
-ELEMENTS: dict[str, Elements] = {"affine": AffineMaps(), "float": Floats()}
-
-
-def joined(parts: Iterable[Sum], in_order: bool = True) -> Sum:
+def joined(parts: Iterable[Sum]) -> Sum:
     """Return the sum of sums, with neighbours joined."""
-    runs = [run for part in parts for run in part]
-    if not in_order:
-        return _from_multiset(sorted(i for first, last in runs for i in range(first, last + 1)))[:KEPT_RUNS]
     found: list[Run] = []
-    for first, last in runs:
+    for first, last in (run for part in parts for run in part):
         if found and found[-1][1] + 1 == first:
             found[-1] = (found[-1][0], last)
         else:
             found.append((first, last))
     return tuple(found[:KEPT_RUNS])
-
-
-def _from_multiset(numbers: Sequence[int]) -> Sum:
-    """Return the runs that sorted numbers make: x5 twice is x3…x5 and x5, not x3…x4, x5 and x5."""
-    left = list(numbers)
-    found: list[Run] = []
-    while left:
-        first = last = left.pop(0)
-        while last + 1 in left:
-            last += 1
-            left.remove(last)
-        found.append((first, last))
-    return tuple(found)
 
 
 def text(total: Sum) -> str:
@@ -150,72 +46,106 @@ def _cut(names: Sequence[str], plus: str) -> str:
     return plus.join([*names[:SHOWN_RUNS], *more])
 
 
-class Decoder:
-    """Says what values sum up."""
+class Sums(ABC):
+    """What is known of an element's values."""
 
-    MOST_RUNS = 3
-    TABLE = 256
-    """Up to this many inputs, all runs stand in a table."""
+    bytes: int
+    lines: Mapping[Value, int]
+    """Of sums, as far as it is known where they were made."""
+    halves: frozenset[int] = frozenset()
+    """The words that elements consist of, where there are several."""
 
-    def __init__(self, elements: Elements, inputs: Sequence[Value]) -> None:
-        self.elements = elements
-        self.inputs = list(inputs)
-        self._known: dict[Value, Sum | None] = {elements.identity: ()}
-        self._prefixes = [elements.identity]
-        for element in inputs:
-            self._prefixes.append(elements.add(self._prefixes[-1], element))
-        self._ends = {prefix: at for at, prefix in reversed(list(enumerate(self._prefixes)))}
-        self._runs: dict[Value, Run] = {}
-        if len(self.inputs) <= self.TABLE:
-            for first in range(len(self.inputs)):
-                total = elements.identity
-                for last in range(first, len(self.inputs)):
-                    total = elements.add(total, self.inputs[last])
-                    self._runs.setdefault(total, (first, last))
-        self._left = SEARCHED
+    @abstractmethod
+    def is_element(self, value: Value) -> bool:
+        """Return whether a value is an element, if a damaged one, and no other number."""
 
-    def learn(self, value: Value, total: Sum) -> None:
-        """Remember what a value is known to sum up, since its parts are known."""
-        if len(value) == len(self.elements.identity):
-            self._known.setdefault(value, total)
+    @abstractmethod
+    def is_identity(self, value: Value) -> bool:
+        """Return whether adding it changes nothing."""
 
-    def known(self, value: Value) -> Sum | None:
-        """Return what the value is known to sum up, or a run of neighbours, without a search."""
-        if value in self._known:
-            return self._known[value]
-        run = self._run(value)
-        return None if run is None else (run,)
+    @abstractmethod
+    def total(self, value: Value) -> Sum | None:
+        """Return what the value sums up; None when it is no sum of inputs."""
 
-    def decode(self, value: Value) -> Sum | None:
-        """Return what the value sums up; None when it is no sum of few runs of inputs."""
-        if len(value) != len(self.elements.identity):
-            return None
-        if value not in self._known:
-            counts = range(1, self.MOST_RUNS + 1)
-            found = next((found for count in counts if (found := self._sum_of(value, count)) is not None), None)
-            self._known[value] = None if found is None else joined([found], self.elements.in_order)
-        return self._known[value]
+    @abstractmethod
+    def parts(self, value: Value, fresh: Sequence[Value], older: Sequence[Value]) -> Sequence[Value]:
+        """Return of what the value was made, in its order; nothing when that is not known.
 
-    def _sum_of(self, value: Value, count: int) -> Sum | None:
-        if count == 1:
-            run = self._run(value)
-            return None if run is None else (run,)
-        cost = len(self._runs) ** (count - 1)
-        if not self._runs or cost > self._left:
-            return None
-        if count == 2:
-            self._left -= cost
-        for total, run in self._runs.items():
-            rest = self._sum_of(self.elements.take_away(total, value), count - 1)
-            if rest is not None:
-                return (run, *rest)
-        return None
+        `fresh` are values that a thread has read and not used yet, `older` others that it has met; both begin with the
+        latest. Where there is a choice, what is fresh was used.
+        """
 
-    def _run(self, value: Value) -> Run | None:
-        if self._runs or not self.inputs:
-            return self._runs.get(value)
-        for first, prefix in enumerate(self._prefixes):
-            end = self._ends.get(self.elements.add(prefix, value))
-            if end is not None and end > first:
-                return first, end - 1
-        return None
+
+class Names(Sums):
+    """Elements with names: the graph of additions says of each what it is the sum of."""
+
+    bytes = 8
+
+    def __init__(self, elements: Elements) -> None:
+        self._names, self._sums = elements.names, elements.sums
+        self._inputs = len(self._names) - len(self._sums) - 1
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        self.halves = frozenset(half for name in self._names for half in name)
+        lines = [elements.places[sum_.place].line for sum_ in self._sums]
+        self.lines = dict(zip(self._names[self._inputs + 1 :], lines, strict=True))
+        self._plain = list(range(self._inputs + 1))  # by number that of x for what is identity() + x
+        self._totals: list[Sum | None] = [(), *(((i, i),) for i in range(self._inputs))]
+        for number, (earlier, later, *_) in enumerate(self._sums, self._inputs + 1):
+            parts = [part for part in (earlier, later) if part is None or self._plain[part]]  # without identities
+            totals = [total for part in parts if part is not None and (total := self._totals[part]) is not None]
+            self._totals.append(joined(totals) if len(totals) == len(parts) else None)
+            first = parts[0] if parts else 0
+            self._plain.append(number if first is None or len(parts) > 1 else self._plain[first])
+
+    def is_element(self, value: Value) -> bool:
+        """Return whether it is a name, or has halves of several."""
+        return self.halves.issuperset(value)
+
+    def total(self, value: Value) -> Sum | None:
+        """Return what the name stands for."""
+        return self._totals[self._numbers[value]] if value in self._numbers else None
+
+    def is_identity(self, value: Value) -> bool:
+        """Return whether it is the identity's name, or of a sum of identities."""
+        return self.total(value) == ()
+
+    def parts(self, value: Value, fresh: Sequence[Value], older: Sequence[Value]) -> Sequence[Value]:
+        """Return the values that were added up."""
+        if value in fresh or value not in self._numbers:
+            return [value] if value in fresh or value in older else []
+        found = self._operands(value, fresh, ()) or self._operands(value, fresh, older)
+        same = self._by_plain(older).get(self._plain_of(value))
+        return found if same is None or any(part in fresh for part in found) else [same]
+
+    def _plain_of(self, value: Value) -> int | None:
+        return self._plain[self._numbers[value]] if value in self._numbers else None
+
+    def _by_plain(self, values: Sequence[Value]) -> dict[int | None, Value]:
+        return {self._plain_of(value): value for value in reversed(values)}
+
+    def _operands(self, value: Value, fresh: Sequence[Value], older: Sequence[Value]) -> list[Value]:
+        """Return what the thread has met of the sum's parts, or of theirs: all of it, but for constants."""
+        found: list[Value] = []
+        met = self._by_plain([*fresh, *older])
+        identities = [part for part in fresh if self.is_identity(part)]
+        left = self._parts_of(self._numbers[value])
+        for _ in range(MOST_ADDITIONS):
+            if not left:
+                return found
+            number = left.pop()
+            plain = None if number is None else self._plain[number]
+            name = self._names[number or 0]
+            if plain == 0:
+                found += [identities.pop(identities.index(name) if name in identities else 0)] if identities else []
+            elif plain in met and (plain == number or not identities or name in (*fresh, *older)):
+                found.append(met[plain])
+            elif parts := self._parts_of(number or 0):
+                left += parts
+            else:
+                break
+        return []
+
+    def _parts_of(self, number: int) -> list[int | None]:
+        """Return a sum's parts, the later one first."""
+        at = number - self._inputs - 1
+        return [self._sums[at].later, self._sums[at].earlier] if at >= 0 else []

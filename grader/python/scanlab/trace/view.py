@@ -7,11 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from scanlab.judging.result import Finding
-from scanlab.trace import sums
 from scanlab.trace.accesses import TracedLaunch
 from scanlab.trace.flow import ArrayFacts, Flow, Position, ReadFact, WriteFact, flow_of, is_poison, mark_races
 from scanlab.trace.model import Array, Interval, Launch, Read, Row, Source, Write
-from scanlab.trace.sums import Decoder
+from scanlab.trace.sums import Sums, short, text
 
 MOST_POSITIONS = 32
 """At most this many positions of an array are shown."""
@@ -28,20 +27,17 @@ Shown = Mapping[int, tuple[int, int]]
 """The first and the last position that is shown, by an array's number."""
 
 
-def launch_of(raw: TracedLaunch, number: int, decoder: Decoder, races: Sequence[Finding], failed: bool) -> Launch:
+def launch_of(raw: TracedLaunch, number: int, sums: Sums, races: Sequence[Finding], failed: bool) -> Launch:
     """Return a launch as it is shown.
 
     `races` are the race check's findings; `failed` says that the call did not end well.
     """
-    flow = flow_of(raw, decoder)
+    flow = flow_of(raw, sums)
     mark_races(flow, races, raw.places, raw.kernel)
     shown = _shown(flow, failed)
     reads = [read for read in flow.reads if _is_shown(read.at, shown)]
     writes = [write for write in flow.writes if _is_shown(write.at, shown)]
-    for write in writes:
-        if write.total is None and write.value is not None and flow.arrays[write.at[0]].is_elements:
-            write.total = decoder.decode(write.value)
-    view = _View(raw, flow, shown, decoder)
+    view = _View(raw, flow, shown, sums)
     threads = raw.block[0] * raw.block[1] * raw.block[2]
     busy = {write.thread for write in writes if flow.arrays[write.at[0]].size > 1}
     return Launch(
@@ -125,8 +121,8 @@ def _is_shown(at: Position, shown: Shown) -> bool:
 class _View:
     """Turns the facts that are shown into the trace's objects."""
 
-    def __init__(self, raw: TracedLaunch, flow: Flow, shown: Shown, decoder: Decoder) -> None:
-        self.raw, self.flow, self.shown, self.decoder = raw, flow, shown, decoder
+    def __init__(self, raw: TracedLaunch, flow: Flow, shown: Shown, sums: Sums) -> None:
+        self.raw, self.flow, self.shown, self.sums = raw, flow, shown, sums
 
     def array(self, at: int) -> Array:
         facts = self.flow.arrays[at]
@@ -210,8 +206,8 @@ class _View:
             return OLD
         if not self.flow.arrays[fact.at[0]].is_elements:
             return str(_signed(fact.value[0]))
-        total = fact.total if isinstance(fact, WriteFact) else self.decoder.known(fact.value)
-        return NOT_A_SUM if total is None else sums.short(total)
+        total = fact.total if isinstance(fact, WriteFact) else self.sums.total(fact.value)
+        return NOT_A_SUM if total is None else short(total)
 
     def line(self, fact: ReadFact | WriteFact) -> int:
         return self.raw.places[fact.place].line
@@ -248,7 +244,9 @@ class _View:
                 continue
             if (odd := _oddity(write)) is not None:
                 name = f"{self.flow.arrays[write.at[0]].name}[{write.at[1]}]"
-                found.setdefault(f"{name}, line {self.line(write)}, thread {write.thread}: {odd}")
+                line, added = self.line(write), self.sums.lines.get(write.value) or self.line(write)
+                where = f"line {line}" if added == line else f"line {line} (added in line {added})"
+                found.setdefault(f"{name}, {where}, thread {write.thread}: {odd}")
         shown = list(found)[:SHOWN_ODDITIES]
         more = len(found) - len(shown)
         return [*shown, f"and {more} more such value{'s' if more > 1 else ''}"] if more else shown
@@ -270,7 +268,7 @@ def _oddity(write: WriteFact) -> str | None:
     else:
         gap = total[0][1] + 1
         why = f"x{gap} is missing"
-    return f"{sums.text(total)}: {why}"
+    return f"{text(total)}: {why}"
 
 
 def _times(count: int) -> str:

@@ -11,6 +11,7 @@ namespace scanlab::vgpu {
 namespace {
 
 constexpr ElementRange no_interval{1, 0};
+constexpr std::size_t most_sums = 1u << 20;  // and n^2: a loop without end makes any number, and memory is finite
 
 /// The learner's place of an addition: the header that defines `+` is not theirs.
 SourcePlace place_of_addition(const ptx::Module& module, std::uint32_t line) {
@@ -133,7 +134,7 @@ void AdditionGraph::add(ElementName earlier, ElementName later, ElementName name
   Sum sum{node_of(earlier), node_of(later), no_interval, 0, adder};
   const bool has_identity = is_empty(sum.earlier) || is_empty(sum.later);
   if (has_identity) ++with_identity_;
-  if (!insert(name)) return;
+  if (sums_.size() >= most_sums + std::size_t{inputs_} * inputs_ || !insert(name)) return;
   const auto a = interval(sum.earlier), b = interval(sum.later);
   sum.depth = std::max(depth(sum.earlier), depth(sum.later)) + (has_identity ? 0 : 1);
   if (has_identity)

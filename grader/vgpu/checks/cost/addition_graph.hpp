@@ -27,7 +27,8 @@ struct AdditionWork {
   std::uint64_t busiest_block = 0;   ///< and of the block; blocks of other launches are others
 };
 
-/// Remembers every `scanlab.add` since the last reset.
+/// Remembers every `scanlab.add` since the last reset, up to many more sums than a scan can have use for; those beyond
+/// are unknown.
 class AdditionGraph : public Observer {
  public:
   /// What a name stands for. Sums are numbered as they are first made, so operands come before their sum.
@@ -43,6 +44,7 @@ class AdditionGraph : public Observer {
   std::size_t nodes() const { return names_.size(); }
   /// Nothing for a name that neither is an input's nor was made by an addition.
   std::optional<Node> find(ElementName name) const;
+  ElementName name(Node node) const { return names_[node]; }
   bool is_input(Node node) const { return node != identity && node <= inputs_; }
   bool is_sum(Node node) const { return node > inputs_ && node != unknown; }
   std::uint32_t input_of(Node node) const { return node - 1; }
@@ -56,6 +58,7 @@ class AdditionGraph : public Observer {
   std::vector<std::uint32_t> inputs_of(Node node, std::size_t most) const;
   /// The learner's own place of an addition.
   const SourcePlace& place(Node sum) const { return places_[adder(sum).place]; }
+  const std::vector<SourcePlace>& places() const { return places_; }
 
   AdditionWork work(std::span<const ElementName> outputs) const;
 

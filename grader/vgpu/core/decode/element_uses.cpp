@@ -49,12 +49,6 @@ bool brings_elements(const ptx::Function& function, const Instruction& in) {
 
 }  // namespace
 
-bool names_elements(const ptx::Module& module) {
-  return std::ranges::any_of(module.functions, [](const ptx::Function& function) {
-    return std::ranges::any_of(function.instructions, [](const Instruction& in) { return in.opcode == "scanlab"; });
-  });
-}
-
 std::vector<std::vector<std::int32_t>> element_uses(const ptx::Function& function) {
   std::vector<bool> may_hold(function.registers.size(), false);
   const auto holds = [&](std::int32_t r) { return may_hold[static_cast<std::size_t>(r)]; };

@@ -14,9 +14,6 @@
 
 namespace scanlab::vgpu {
 
-/// Does a function of the module have elements that are names?
-bool names_elements(const ptx::Module& module);
-
 /// By instruction of `function`: the registers, of 4 or 8 bytes, that it computes with or compares and that may hold an
 /// element's name or half of one.
 std::vector<std::vector<std::int32_t>> element_uses(const ptx::Function& function);

@@ -10,7 +10,6 @@
 
 #include "vgpu/core/decode/builtins.hpp"
 #include "vgpu/core/decode/decode.hpp"
-#include "vgpu/core/decode/element_uses.hpp"
 #include "vgpu/core/decode/opcodes.hpp"
 #include "vgpu/core/run/fault.hpp"
 
@@ -225,7 +224,7 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   image->row_lanes = options.row_lanes;
   image->fast = options.fast;
   image->convergent = !options.fine_grain && options.fast.pairs;
-  image->names_elements = options.watched == Watched::everything && names_elements(module);
+  image->names_elements = options.names_elements;
   image->parameter_bytes = layout_parameters(kernel, image->parameter_offsets);
   const Reach reached = reach(module, kernel);
   for (const ptx::Function* f : reached.functions) check_sizes(*f);

@@ -111,6 +111,7 @@ struct ImageOptions {
   bool fine_grain = false;
   bool is_weak = false;
   std::uint8_t row_lanes = 1;
+  bool names_elements = false;
   FastPaths fast;
   auto operator<=>(const ImageOptions&) const = default;
 };

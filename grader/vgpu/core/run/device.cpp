@@ -202,6 +202,7 @@ LaunchResult Device::prepare(const LaunchRequest& request, Ready& ready) {
   options.watched = !observers_.empty() || options.is_weak ? Watched::everything
                     : ready.parts                          ? Watched::global
                                                            : Watched::nothing;
+  options.names_elements = elements && options.watched == Watched::everything;
   options.fine_grain = schedule.is_interleaved();
   options.row_lanes = row_lanes_in(block);
   options.fast = fast_paths;
