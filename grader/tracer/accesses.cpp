@@ -10,6 +10,9 @@ using Json = nlohmann::ordered_json;
 using vgpu::TracedAccess;
 using Graph = vgpu::AdditionGraph;
 
+/// More than the sums in a section of any scan; parts come first, so what is left out is part of nothing that is not.
+constexpr std::size_t most_names = 1u << 17;
+
 const char* name_of(TracedAccess::Does does) {
   switch (does) {
     case TracedAccess::Does::read:
@@ -78,7 +81,7 @@ Json elements_json(const std::vector<vgpu::TracedLaunch>& launches, const Graph&
   const auto number = [&](Graph::Node node) { return node == Graph::unknown ? Json() : Json(numbers[node]); };
   Json names = Json::array(), sums = Json::array(), places = Json::array(), looked_at;
   for (Graph::Node node = 0; node < graph.nodes(); ++node) {
-    if (!chosen[node]) continue;
+    if (!chosen[node] || names.size() == most_names) continue;
     numbers[node] = names.size();
     const vgpu::ElementName name = graph.name(node);
     names.push_back({static_cast<std::uint32_t>(name), static_cast<std::uint32_t>(name >> 32)});

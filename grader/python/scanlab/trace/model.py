@@ -65,9 +65,10 @@ class Source(Part):
 class Write(Part):
     """A thread has written a position.
 
-    `runs` are the inputs that the value sums up, as pairs of the first and the last, in their order: [] is the
-    identity, None no sum of inputs. Of a long sum they are the first 32. `text` says the same, or the number. `sources`
-    are in the order of the addition; they are empty when the value has come by registers alone (a constant, a shuffle).
+    `runs` are the inputs that the value sums up, as pairs of the first and the last, in their order (of floats in that
+    of the inputs): [] is the identity, None no sum of inputs. Of a long sum they are the first 32. `text` says the
+    same, or the number. `sources` are in the order of the addition; they are empty when the value has come by
+    registers alone (a constant, a shuffle).
     `adds` is true where the value is not one of those that were read.
     """
 
