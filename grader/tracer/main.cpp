@@ -91,7 +91,7 @@ Json trace(const TracePlan& plan) {
   Provenance* const provenance = plan.element == ElementType::affine ? device->provenance() : nullptr;
   if (provenance) {
     const std::span maps(reinterpret_cast<const Affine*>(plan.x.data()), n);
-    device->write(x, provenance->begin(maps, plan.schedule.seed).data());
+    device->write(x, provenance->begin(maps, plan.schedule.seed, Provenance::Remember::additions).data());
   } else {
     device->write(x, plan.x.data());
   }

@@ -31,7 +31,7 @@ std::vector<ElementName> make(Provenance& provenance, vgpu::Device& device, cons
       ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<9>;\n"
       ".reg .b64 %out;\nld.param.u64 %out, [p];\n" +
       body + "ret;\n}\n";
-  std::vector<ElementName> names = provenance.begin(x, 7);
+  std::vector<ElementName> names = provenance.begin(x, 7, Provenance::Remember::additions);
   names.resize(names.size() + additions.size() + 1);
   names.back() = vgpu::identity_name;
   const std::size_t bytes = names.size() * sizeof(ElementName);

@@ -119,3 +119,31 @@ def test_results_of_the_first_kit_are_read() -> None:
     assert (old.not_run_points, old.findings, old.checks[0].limits) == (0, (), None)
     assert old.checks[0].failure
     assert old.checks[0].failure.id == ""
+
+
+def test_a_proof_is_added_to_what_is_known_already(judged: Judge) -> None:
+    result = judged(JUDGED)
+    (check,) = (check for check in result.checks if check.verdict == "pass")
+    alone = result.model_copy(update={"checks": (check.model_copy(update={"proof": "right in all 16 executions"}),)})
+    once = result.with_proof(alone)
+    assert next(one.proof for one in once.checks if one.name == check.name) == "right in all 16 executions"
+    assert once.points == result.points
+    twice = next(one.proof for one in once.with_proof(alone).checks if one.name == check.name)
+    assert twice == "right in all 16 executions; right in all 16 executions"
+    none = result.model_copy(update={"checks": (check,)})
+    assert result.with_proof(none) == result
+
+
+def test_a_refutation_fails_the_check_and_comes_first(judged: Judge) -> None:
+    result = judged(JUDGED)
+    (check,) = (check for check in result.checks if check.verdict == "pass")
+    (failed,) = (one for one in result.checks if one.name == "inclusive")
+    refuted = failed.model_copy(update={"name": check.name, "points": 0})
+    whole = result.with_proof(result.model_copy(update={"checks": (refuted,)}))
+    now = next(one for one in whole.checks if one.name == check.name)
+    assert (now.verdict, now.points, now.max_points) == ("fail", 0, check.max_points)
+    assert (now.cause, now.proof) == (failed.cause, None)
+    assert whole.points == result.points - check.points
+    assert whole.findings[0].checks == (check.name,)
+    assert whole.findings_total == result.findings_total + refuted.findings_total
+    assert LabResult.model_validate_json(whole.model_dump_json()) == whole

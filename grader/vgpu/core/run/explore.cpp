@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 
@@ -187,7 +188,7 @@ struct Playback::State {
   bool is_infeasible = false;            ///< the trail cannot be followed
   bool is_redundant = false;
   std::size_t vain_step = none;  ///< that alone was in vain, where the run is redundant
-  std::size_t to_wake = none;  ///< the run ended since all wait, but this one would see something new
+  std::size_t to_wake = none;    ///< the run ended since all wait, but this one would see something new
 
   State(const Grid& g, const Trail& t, std::size_t f)
       : grid(g), trail(t), forced(f), warps((g.block_size.count() + warp_size - 1) / warp_size), live(&own_live) {
@@ -336,7 +337,8 @@ Guide::Pick Playback::pick(std::span<Warp* const> able) {
     s.is_infeasible = true;
     return {};
   }
-  // The warp that has made the last step goes on: so what a run adds to a trail, it adds in the order in which others do.
+  // The warp that has made the last step goes on: so what a run adds to a trail, it adds in the order in which others
+  // do.
   if (!s.steps.empty()) {
     const auto last = std::ranges::find(able, s.steps.back().agent, [&](const Warp* w) { return s.agent_of(*w); });
     if (last != able.end() && !s.agents[s.steps.back().agent].is_parked) return grant(*last);
@@ -717,9 +719,37 @@ class Explorer {
 
   /// The graph of these steps, and the change behind them: where blocks are alike, the same whichever is which.
   std::uint64_t key(const State& s, const std::vector<std::size_t>& order, const Change& change) const {
+    if (block_names_.size() > 1)
+      if (const auto names = names_by_writes(s, order, change)) return key(s, order, change, *names);
     std::uint64_t least = ~std::uint64_t{0};
     for (const BlockNames& names : block_names_) least = std::min(least, key(s, order, change, names));
     return least;
+  }
+
+  /// Names for blocks that are alike, by the first of the writes that each has made: the same for graphs that differ in
+  /// the blocks' names alone. Nothing where several have only read so far.
+  std::optional<BlockNames> names_by_writes(const State& s, const std::vector<std::size_t>& order,
+                                            const Change& change) const {
+    using Place = std::pair<Address, std::uint32_t>;  // in modification order
+    constexpr Place nowhere{~Address{0}, 0};
+    std::vector<std::pair<Place, std::size_t>> firsts;
+    for (std::size_t b = 0; b < s.blocks.size(); ++b) firsts.emplace_back(nowhere, b);
+    std::vector<bool> has_acted(s.blocks.size());
+    for (const std::size_t k : order) {
+      const std::size_t block = s.steps[k].agent / s.warps;
+      has_acted[block] = true;
+      for (const Event& e : s.steps[k].events)
+        if (e.writes())
+          firsts[block].first =
+              std::min<Place>(firsts[block].first, {e.address, grid_.views->write_of(e.location, e.written).rank});
+    }
+    if (change.step != none) has_acted[s.steps[change.step].agent / s.warps] = true;
+    const auto only_reads = [&](const auto& first) { return first.first == nowhere && has_acted[first.second]; };
+    if (std::ranges::count_if(firsts, only_reads) > 1) return std::nullopt;
+    std::ranges::sort(firsts, {}, [&](const auto& f) { return std::tuple(f.first, !has_acted[f.second], f.second); });
+    BlockNames names(firsts.size());
+    for (std::size_t k = 0; k < firsts.size(); ++k) names[firsts[k].second] = k;
+    return names;
   }
 
   std::uint64_t key(const State& s, const std::vector<std::size_t>& order, const Change& change,

@@ -1,0 +1,83 @@
+"""Explore the executions of a right scan and of a wrong one, and show the wrong execution again.
+
+    python proofs.py
+
+Exit 0 when all is as expected, 1 when it is not.
+"""
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "grader/python"))
+
+from scanlab.errors import UsageError  # noqa: E402
+from scanlab.judging.judge import Submission, grade  # noqa: E402
+from scanlab.judging.plan import Options  # noqa: E402
+from scanlab.judging.result import CheckResult, LabResult  # noqa: E402
+from scanlab.labs.corpora import whole  # noqa: E402
+from scanlab.labs.folders import find_lab  # noqa: E402
+
+LAB = find_lab("07")
+SCANS = ("inclusive", "inclusive_affine", "exclusive", "exclusive_affine")
+RIGHT = REPOSITORY / "solutions/07_domino/scan.cu"
+WRONG = whole(REPOSITORY / "tests/mutants/07_domino/volatile_prefix_no_reader_fence.diff")
+NARROW = {"n": 1025, "schedule": "in_order"}
+"""One call of two blocks, in an order in which nothing goes wrong."""
+problems: list[str] = []
+
+
+def graded(path: Path, options: Options) -> dict[str, CheckResult]:
+    """Return the results of a file's checks, by name."""
+    (result,) = grade([Submission(LAB, path)], options)
+    assert isinstance(result, LabResult)
+    return {check.name: check for check in result.checks}
+
+
+def expect(text: str, *, holds: bool) -> None:
+    """Note what does not hold."""
+    print("as expected" if holds else "not as expected", text, flush=True)
+    if not holds:
+        problems.append(text)
+
+
+def main() -> int:
+    """Run all cases."""
+    checks = graded(RIGHT, Options(**NARROW, prove=True))
+    for name in SCANS:
+        whole_proof = re.search(
+            r"right in all executions .* of n = 1025, 2048, 3072, 4096 \(up to 4 blocks; \d+ execu",
+            checks[name].proof or "",
+        )
+        expect(f"{name} is explored up to 4 blocks: {checks[name].proof}", holds=whole_proof is not None)
+    expect("a proof costs no check its verdict", holds=all(checks[name].verdict == "pass" for name in SCANS))
+
+    expect("one order shows nothing", holds=graded(WRONG, Options(**NARROW))["inclusive"].verdict == "pass")
+    refuted = graded(WRONG, Options(**NARROW, prove=True))
+    for name in SCANS:
+        cause = refuted[name].cause
+        assert cause, name
+        expect(f"{name} is refuted: {cause.id}, {cause.next}", holds=cause.id == "fence.missing")
+        words = shlex.split(cause.next)
+        trail = words[words.index("--trail") + 1]
+        again = graded(WRONG, Options(n=int(words[words.index("--n") + 1]), trail=trail))
+        expect(f"{name}: nothing else is run", holds=list(again) == [name])
+        shown = again[name].cause
+        expect(f"{name} is refuted again, by the same execution", holds=shown == cause)
+        right = graded(RIGHT, Options(n=1025, trail=trail))[name]
+        lost = right.cause is not None and "not one of this launch" in right.cause.actual
+        expect(f"{name}: another program has no such execution, or is right", holds=lost or right.verdict == "pass")
+    for trail in ("inclusive", "inclusive:1", "inclusive:1:0,0", "inclusive:1:0.0*999999", "large:1:0.0", "x:1:0.0"):
+        try:
+            graded(RIGHT, Options(n=1025, trail=trail))
+        except UsageError as error:
+            expect(f"{trail}: {error}", holds="CHECK:LAUNCH:STEPS" in str(error))
+        else:
+            expect(f"{trail} is refused", holds=False)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
