@@ -95,6 +95,7 @@ class TypedTrial : public Trial {
     result.counts.emplace_back("useful_additions", static_cast<double>(work.useful));
     result.counts.emplace_back("wasted_additions", static_cast<double>(work.wasted));
     result.counts.emplace_back("span", static_cast<double>(work.span));
+    result.counts.emplace_back("busiest_adder", static_cast<double>(work.busiest_thread));
   }
 
   /// A mistake that was found fails the call, whatever the output; and what is most basic is the cause.

@@ -43,6 +43,10 @@ class PartOfLab(Lab):
         for check in reversed(lab.rubric.check):  # what a check needs comes before it
             if check.name in wanted and check.needs:
                 wanted.add(check.needs)
+        # A count is taken among the calls of a correctness check, which it need not need.
+        for check in lab.rubric.check:
+            if check.name in wanted and check.kind == "count" and (host := lab.rubric.counted_among(check)):
+                wanted.add(host.name)
         # What is right for floats and wrong for affine maps is detected by comparing the two.
         affine = {check.entry for check in lab.rubric.check if check.name in wanted and check.element == "affine"}
         wanted |= {
