@@ -356,11 +356,14 @@ def test_n_and_schedule_narrow_the_correctness_checks_alone() -> None:
     plan = plans.make_plan(lab, "scan.cu", "again", {}, plans.Options(n=0, schedule="random"))
     correctness, counts = of_kinds(plan)
     assert {(check.sizes[0], check.schedules[0]) for check in correctness} == {(0, "random")}
-    low, high = next(check.range for check in lab.rubric.check if check.kind == "count")
+    ranges = {check.name: check.range for check in lab.rubric.check if check.kind == "count"}
     # Where its limits mean nothing a count keeps a size of its own, and makes the call itself.
-    assert all(low <= call.n <= high for check in counts for call in check.calls)
+    for check in counts:
+        low, high = ranges[check.name]
+        assert all(low <= call.n <= high for call in check.calls)
     assert {check.among for check in counts} == {None}
     assert not any(check.extra for check in correctness)
+    low = max(low for low, _ in ranges.values())
     plan = plans.make_plan(lab, "scan.cu", "again", {}, plans.Options(n=low + 1))
     assert {call.n for check in of_kinds(plan)[1] for call in check.calls} == {low + 1}
 

@@ -98,6 +98,7 @@ class TypedTrial : public Trial {
     result.counts.emplace_back("useful_additions", static_cast<double>(work.useful));
     result.counts.emplace_back("wasted_additions", static_cast<double>(work.wasted));
     result.counts.emplace_back("span", static_cast<double>(work.span));
+    result.counts.emplace_back("busiest_adder", static_cast<double>(work.busiest_thread));
   }
 
   /// Under the schedule `weak`: why what threads have read may be old, where a result is wrong or a wait does not end.

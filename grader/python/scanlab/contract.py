@@ -42,6 +42,7 @@ Counter = Literal[
     "useful_additions",
     "wasted_additions",
     "span",
+    "busiest_adder",
 ]
 
 LISTS = {

@@ -299,7 +299,7 @@ def _unnamed(secret: random.Random, low: int, high: int, check: CorrectnessCheck
 def _counts(rubric: Rubric, check: CountCheck, options: Options) -> Counts:
     """Return which calls a count looks at.
 
-    Those of sizes that only the seed knows, and some of the sizes that the rubric names. Equal ranges have equal calls,
+    Those of sizes that only the seed knows, and those of the sizes that the rubric names. Equal ranges have equal calls,
     so that several counts look at the same ones.
     """
     low, high = check.range
@@ -310,12 +310,11 @@ def _counts(rubric: Rubric, check: CountCheck, options: Options) -> Counts:
         sizes = [asked] if asked is not None else _secret_sizes(rubric, check, options.seed, 1)
         return Counts(None, tuple(_call(n, order, host, options.seed) for n in sizes))
     sizes = _secret_sizes(rubric, check, options.seed, 1 if order == SIDE_BY_SIDE or high > LARGE else 2)
-    secret = random.Random(f"{options.seed} {host.name} {order} {low} {high} announced")
     # By index as in lockstep, blocks run one after the other, and the work is the same.
     known: Schedule | None = next((own for own in host.schedules if own in SAME_WORK[order]), None)
     announced = [n for n in host.sizes if low <= n <= high and known is not None]
     calls = [_call(n, order, host, options.seed) for n in sizes]
-    calls += [_call(n, known or order, host, options.seed) for n in secret.sample(announced, min(1, len(announced)))]
+    calls += [_call(n, known or order, host, options.seed) for n in announced]
     return Counts(host.name, tuple(sorted(set(calls))))
 
 

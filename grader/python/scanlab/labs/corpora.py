@@ -44,12 +44,26 @@ class PartOfLab(Lab):
             if check.name in wanted and check.needs:
                 wanted.add(check.needs)
         # What is right for floats and wrong for affine maps is detected by comparing the two.
-        affine = {check.entry for check in lab.rubric.check if check.name in wanted and check.element == "affine"}
+        affine = {
+            check.entry
+            for check in lab.rubric.check
+            if check.name in wanted and check.kind == "correctness" and check.element == "affine"
+        }
         wanted |= {
             check.name
             for check in lab.rubric.check
             if check.kind == "correctness" and check.element == "float" and check.entry in affine
         }
+        # A count is taken among the calls of a correctness check, which it need not need.
+        hosts = {
+            (check.entry, check.element)
+            for check in lab.rubric.check
+            if check.name in wanted and check.kind == "correctness"
+        }
+        for check in lab.rubric.check:
+            is_alone = check.kind == "count" and (check.entry, check.element) not in hosts
+            if check.name in wanted and is_alone and (host := lab.rubric.counted_among(check)):
+                wanted.add(host.name)
         self._part = lab.rubric.model_copy(update={"check": [c for c in lab.rubric.check if c.name in wanted]})
 
     @property

@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 #include <tuple>
+#include <unordered_set>
 
 #include "vgpu/core/decode/decode.hpp"
 
@@ -87,16 +88,23 @@ AdditionWork AdditionGraph::work(std::span<const ElementName> outputs) const {
   std::vector<bool> is_used(names_.size(), false);
   for (const ElementName output : outputs)
     if (const auto node = find(output)) is_used[*node] = true;
+  for (std::size_t k = sums_.size(); k-- > 0;) {
+    if (!is_used[k + inputs_ + 1]) continue;
+    for (const Node operand : {sums_[k].earlier, sums_[k].later})
+      if (operand != unknown) is_used[operand] = true;
+  }
+  // The same elements with other brackets, or identities between them, are no other sum.
+  std::unordered_set<std::uint64_t> known;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> by_thread;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> by_block;
-  for (std::size_t k = sums_.size(); k-- > 0;) {
+  for (std::size_t k = 0; k < sums_.size(); ++k) {
     const Sum& sum = sums_[k];
-    if (!is_used[k + inputs_ + 1]) continue;
-    for (const Node operand : {sum.earlier, sum.later})
-      if (operand != unknown) is_used[operand] = true;
-    if (is_empty(sum.earlier) || is_empty(sum.later)) continue;
-    ++work.useful;
+    if (!is_used[k + inputs_ + 1] || is_empty(sum.earlier) || is_empty(sum.later)) continue;
     work.span = std::max<std::uint64_t>(work.span, sum.depth);
+    const ElementRange elements = sum.interval;
+    const bool is_interval = elements.first <= elements.last;
+    if (is_interval && !known.insert(std::uint64_t{elements.first} << 32 | elements.last).second) continue;
+    ++work.useful;
     ++by_thread[{sum.adder.launch, sum.adder.block, sum.adder.thread}];
     ++by_block[{sum.adder.launch, sum.adder.block}];
   }

@@ -18,8 +18,8 @@ struct Adder {
   std::uint32_t launch = 0, block = 0, thread = 0, place = 0;
 };
 
-/// How the additions of a call share the work. One is *useful* when it makes a sum that no earlier one has made and
-/// that gets into an output; adding the identity is neither that nor wasted.
+/// How the additions of a call share the work. One is *useful* when it makes a sum that gets into an output, and no
+/// earlier one of those has made a sum of the same elements; adding the identity is neither that nor wasted.
 struct AdditionWork {
   std::uint64_t useful = 0, wasted = 0, with_identity = 0;
   std::uint64_t span = 0;            ///< useful additions one after the other: the longest chain

@@ -125,7 +125,10 @@ void Counters::stores(const AccessRun& run) {
 }
 
 void Counters::atomic(const Access& a) {
-  if (!a.phase) counts_.atomics += static_cast<unsigned>(std::popcount(a.mask));  // waiting at an mbarrier is not one
+  if (!a.phase) {  // waiting at an mbarrier is not one
+    counts_.atomics += static_cast<unsigned>(std::popcount(a.mask));
+    if (a.space == ptx::StateSpace::shared) ++counts_.shared_stores;  // the old value is lost, as by a store
+  }
   access(a);
 }
 
