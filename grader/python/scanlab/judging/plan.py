@@ -183,7 +183,7 @@ def make_plan(
     element's name to its program, and `reference` those that are timed to the reference solution's.
     """
     rubric = lab.rubric
-    shown, trail = _shown(rubric, options.trail) if options.trail else (None, "")
+    shown, trail = shown_execution(rubric, options.trail) if options.trail else (None, "")
     counts = {check.name: _counts(rubric, check, options) for check in rubric.check if isinstance(check, CountCheck)}
     return Plan(
         lab=lab.name,
@@ -270,14 +270,13 @@ def proofs(plan: Plan, lab: Lab) -> list[Plan]:
     ]
 
 
-def _shown(rubric: Rubric, execution: str) -> tuple[str, str]:
+def shown_execution(rubric: Rubric, execution: str) -> tuple[str, str]:
     """Return the check and the trail that a proof has printed."""
     name, _, trail = execution.partition(":")
     scans = [check.name for check in rubric.check if isinstance(check, CorrectnessCheck) and not check.needs]
     if name not in scans or not TRAIL.fullmatch(trail):
-        raise UsageError(
-            f"--trail takes what a proof has printed: CHECK:LAUNCH:STEPS, with CHECK one of {', '.join(scans)}"
-        )
+        known = ", ".join(scans)
+        raise UsageError(f"--trail takes what a proof has printed: CHECK:LAUNCH:STEPS, with CHECK one of {known}")
     return name, trail
 
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from scanlab.labs.folders import Lab
+    from scanlab.trace.record import Options
 
 LARGEST_N = 4096
 """Elements; of a large n no more than the first positions are drawn."""
@@ -41,6 +43,9 @@ def trace(
     launch: Annotated[int | None, typer.Option(min=1, help="the kernel launch to draw, from 1; none: all")] = None,
     schedule: Annotated[ScheduleName, typer.Option(help="the order of blocks and warps")] = ScheduleName.lockstep,
     seed: SeedOption = 7,
+    trail: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="the execution of affine maps that `check --prove` has printed")
+    ] = None,
     json_file: JsonOption = None,
     svg_file: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="also draw it as a picture")] = None,
 ) -> None:
@@ -57,6 +62,8 @@ def trace(
         require_folder(target)
     lab, path = _subject(what, file)
     options = Options(_entry(lab, entry), n, block, launch or 0, schedule.value, seed)
+    if trail:
+        options = _with_execution(options, lab, trail)
     read_source(path)
     try:
         traced = record(lab, path, options)
@@ -99,6 +106,19 @@ def _entry(lab: "Lab | None", wanted: EntryName | None) -> str:
     if wanted is not None and wanted.value not in entries:
         raise errors.UsageError(f"--entry {wanted.value}: {lab.name} has {' and '.join(entries)}")
     return wanted.value if wanted else entries[0]
+
+
+def _with_execution(options: "Options", lab: "Lab | None", execution: str) -> "Options":
+    """Return the options for one execution that a proof has found. Raises UsageError for one that is not of maps."""
+    from scanlab.judging.plan import shown_execution
+
+    if lab is None:
+        raise errors.UsageError("--trail is of a lab's check: name the lab, and then the file")
+    name, trail = shown_execution(lab.rubric, execution)
+    (check,) = (check for check in lab.rubric.check if check.name == name)
+    if check.element != "affine":
+        raise errors.UsageError(f"--trail {name}: a trace draws affine maps; take the trail of a check of these")
+    return replace(options, entry=check.entry, schedule="weak", trail=trail)
 
 
 def _print(found: Sequence["Text"]) -> None:

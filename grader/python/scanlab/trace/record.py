@@ -42,6 +42,8 @@ class Options:
     launch: int = 0
     schedule: str = "lockstep"
     seed: int = 7
+    trail: str = ""
+    """One execution under the schedule `weak`, as a proof has found it."""
     is_sandboxed: bool = False
     """The file is another user's: it is compiled and run in the sandbox."""
 
@@ -71,6 +73,7 @@ def record(lab: Lab | None, path: Path, options: Options) -> Trace:
         "x": [word for element in inputs for word in element],
         "schedule": options.schedule,
         "seed": options.seed,
+        "trail": options.trail,
         "block": options.block,
         "most_accesses": MOST_ACCESSES,
         "seconds": SECONDS,
