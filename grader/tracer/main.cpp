@@ -61,7 +61,8 @@ TracePlan read_trace_plan(const std::string& path) {
   if (entry == all_operations().end()) throw KitFault("the plan's entry is none");
   plan.entry = *entry;
   plan.x = json.at("x").get<std::vector<std::uint32_t>>();
-  plan.schedule = {vgpu::order_by_name(json.at("schedule").get<std::string>()), json.at("seed"), json.value("trail", "")};
+  plan.schedule = {vgpu::order_by_name(json.at("schedule").get<std::string>()), json.at("seed"),
+                   json.value("trail", "")};
   plan.block = json.at("block");
   plan.most_accesses = json.at("most_accesses");
   return plan;

@@ -298,8 +298,8 @@ def _unnamed(secret: random.Random, low: int, high: int, check: CorrectnessCheck
 def _counts(rubric: Rubric, check: CountCheck, options: Options) -> Counts:
     """Return which calls a count looks at.
 
-    Those of sizes that only the seed knows, and those of the sizes that the rubric names. Equal ranges have equal calls,
-    so that several counts look at the same ones.
+    Those of sizes that only the seed knows, and those that the rubric names. Equal ranges have equal calls, so that
+    several counts look at the same ones.
     """
     low, high = check.range
     order: Schedule = SIDE_BY_SIDE if check.counter in COUNTED_SIDE_BY_SIDE else COUNTED_ORDER

@@ -282,8 +282,8 @@ std::optional<Exploration> Device::explore(
   if (possible.status != LaunchResult::Status::ok) return std::nullopt;
   if (ready.image->separable) return Exploration{.executions = 1, .is_exhaustive = true};
   if (request.grid.count() > ready.resident)
-    return Exploration{
-        .why_not = fmt::format("{} blocks, of which {} fit at once", request.grid.count(), ready.resident)};
+    return Exploration{.why_not =
+                           fmt::format("{} blocks, of which {} fit at once", request.grid.count(), ready.resident)};
   Grid g;
   std::vector<std::byte> parameters;
   set_up(request, ready, parameters, g);

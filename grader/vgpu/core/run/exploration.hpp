@@ -24,11 +24,11 @@ struct Execution {
 };
 
 struct Exploration {
-  std::uint64_t executions = 0;  ///< different ones
-  std::uint64_t runs = 0;        ///< of the launch, those included that turned out to be no other execution
+  std::uint64_t executions = 0;         ///< different ones
+  std::uint64_t runs = 0;               ///< of the launch, those included that turned out to be no other execution
   std::uint64_t warp_instructions = 0;  ///< of all runs
-  bool is_exhaustive = false;    ///< those are all
-  std::string why_not;           ///< "out of time after 88 executions", "stopped", …
+  bool is_exhaustive = false;           ///< those are all
+  std::string why_not;                  ///< "out of time after 88 executions", "stopped", …
 };
 
 }  // namespace scanlab::vgpu
