@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <random>
 #include <tuple>
 
 #include "vgpu/core/decode/decode.hpp"
@@ -27,6 +28,14 @@ void AdditionGraph::reset(std::span<const ElementName> inputs) {
   table_.assign(std::bit_ceil(8 * (inputs.size() + 8)), {});  // some additions for each element
   insert(identity_name);
   for (const ElementName name : inputs) insert(name);
+}
+
+void AdditionGraph::reset_floats(std::span<const ElementName> inputs, std::uint64_t secret) {
+  reset(inputs);
+  std::mt19937_64 random(secret);
+  unknown_weight_ = random();
+  weight_before_ = {0};
+  for (std::size_t i = 0; i < inputs.size(); ++i) weight_before_.push_back(weight_before_.back() + random());
 }
 
 /// Where the name is, or belongs.
@@ -56,11 +65,22 @@ bool AdditionGraph::insert(ElementName name) {
 }
 
 std::optional<ElementRange> AdditionGraph::interval(Node node) const {
-  if (node == identity) return ElementRange{};
-  if (node == unknown) return std::nullopt;
-  if (is_input(node)) return ElementRange{input_of(node), input_of(node) + 1};
-  const ElementRange& interval = sums_[node - inputs_ - 1].interval;
-  return interval.first > interval.last ? std::nullopt : std::optional(interval);
+  const ElementRange range = this->range(node);
+  if (range.first > range.last) return std::nullopt;
+  if (are_floats() && weight(node) != weight_before_[range.last] - weight_before_[range.first]) return std::nullopt;
+  return range;
+}
+
+ElementRange AdditionGraph::range(Node node) const {
+  if (node == unknown) return no_interval;
+  if (node == identity) return {};
+  return is_sum(node) ? sums_[node - inputs_ - 1].range : ElementRange{input_of(node), input_of(node) + 1};
+}
+
+std::uint64_t AdditionGraph::weight(Node node) const {
+  if (node == unknown) return unknown_weight_;
+  if (node == identity) return 0;
+  return is_sum(node) ? sums_[node - inputs_ - 1].weight : weight_before_[node] - weight_before_[node - 1];
 }
 
 std::vector<std::uint32_t> AdditionGraph::inputs_of(Node node, std::size_t most) const {
@@ -130,24 +150,32 @@ void AdditionGraph::combined(const Actor& actor, Mask mask, const std::uint64_t*
 
 void AdditionGraph::add(ElementName earlier, ElementName later, ElementName name, const Adder& adder) {
   ++additions_;
-  Sum sum{node_of(earlier), node_of(later), no_interval, 0, adder};
+  Sum sum{node_of(earlier), node_of(later), no_interval, 0, adder, 0};
   const bool has_identity = is_empty(sum.earlier) || is_empty(sum.later);
   if (has_identity) ++with_identity_;
   if (!insert(name)) return;
-  const auto a = interval(sum.earlier), b = interval(sum.later);
   sum.depth = std::max(depth(sum.earlier), depth(sum.later)) + (has_identity ? 0 : 1);
-  if (has_identity)
-    sum.interval = (is_empty(sum.earlier) ? b : a).value_or(no_interval);
-  else if (a && b && a->last == b->first)
-    sum.interval = {a->first, b->last};
+  const ElementRange a = range(sum.earlier), b = range(sum.later);
+  if (has_identity) {
+    sum.range = is_empty(sum.earlier) ? b : a;
+  } else if (are_floats()) {
+    sum.range = {std::min(a.first, b.first), std::max(a.last, b.last)};
+  } else if (a.first <= a.last && b.first <= b.last && a.last == b.first) {
+    sum.range = {a.first, b.last};
+  }
+  if (are_floats()) sum.weight = weight(sum.earlier) + weight(sum.later);
   sums_.push_back(sum);
 }
 
 void AdditionGraph::computed_with(const Actor& actor, Mask mask, const std::uint64_t* values, unsigned bytes) {
   constexpr std::size_t most = 1 << 16;  // a program that computes with elements all the time is soon known
-  auto& known = bytes == sizeof(ElementName) ? words_ : halves_;
+  auto& known = bytes == sizeof(ElementName) && !are_floats() ? words_ : halves_;
   if (known.size() >= most) return;
-  for (Mask m = mask; m; m &= m - 1) known.try_emplace(values[std::countr_zero(m)], number_of_place(actor.line));
+  for (Mask m = mask; m; m &= m - 1) {
+    const std::uint64_t value = values[std::countr_zero(m)];
+    if (are_floats() && bytes == sizeof(ElementName)) known.try_emplace(value >> 32, number_of_place(actor.line));
+    known.try_emplace(are_floats() ? value & 0xffff'ffff : value, number_of_place(actor.line));
+  }
 }
 
 std::optional<SourcePlace> AdditionGraph::looked_at() const {
