@@ -169,10 +169,11 @@ class TypedTrial : public Trial {
 
   /// What the program is given for x.
   void begin(const std::vector<T>& x, std::uint64_t seed, Elements elements) {
-    given_ = x;
-    provenance_ = nullptr;
-    if (elements == Elements::values) return;
-    provenance_ = device_.provenance();
+    provenance_ = elements == Elements::names ? device_.provenance() : nullptr;
+    if (elements == Elements::values) {
+      given_ = x;
+      return;
+    }
     if (!provenance_) throw KitFault("this device has no names for elements");
     if constexpr (std::is_same_v<T, float>)
       given_ = provenance_->begin(x);
@@ -186,9 +187,9 @@ class TypedTrial : public Trial {
     device_.read(y_, outputs.y.data());
     if (kept_) device_.read(*kept_, &outputs.kept);
     if (!provenance_) return outputs;
-    for (const T element : outputs.y) outputs.names.push_back(Provenance::name_of(element));
-    auto sums = provenance_->sums<T>(x, outputs.y);
+    auto sums = provenance_->sums<T>(x, std::move(outputs.y));
     outputs.y = std::move(sums.values);
+    outputs.names = std::move(sums.names);
     outputs.intervals = std::move(sums.intervals);
     outputs.provenance = provenance_;
     return outputs;

@@ -110,10 +110,10 @@ void Provenance::end() {
 }
 
 template <typename T>
-Provenance::Sums<T> Provenance::sums(std::span<const T> x, std::span<const T> outputs) const {
-  Sums<T> sums{std::vector<T>(outputs.begin(), outputs.end()), {}};
-  std::vector<ElementName> names(outputs.size());
-  std::ranges::transform(outputs, names.begin(), [](T output) { return name_of(output); });
+Provenance::Sums<T> Provenance::sums(std::span<const T> x, std::vector<T> outputs) const {
+  Sums<T> sums{std::vector<ElementName>(outputs.size()), std::move(outputs), {}};
+  std::vector<ElementName>& names = sums.names;
+  std::ranges::transform(sums.values, names.begin(), [](T output) { return name_of(output); });
   if (is_remembered_) {
     const std::vector<T> of_nodes = values_of_nodes(x);
     sums.intervals.resize(names.size());
@@ -142,8 +142,8 @@ Provenance::Sums<T> Provenance::sums(std::span<const T> x, std::span<const T> ou
   return sums;
 }
 
-template Provenance::Sums<Affine> Provenance::sums(std::span<const Affine>, std::span<const Affine>) const;
-template Provenance::Sums<float> Provenance::sums(std::span<const float>, std::span<const float>) const;
+template Provenance::Sums<Affine> Provenance::sums(std::span<const Affine>, std::vector<Affine>) const;
+template Provenance::Sums<float> Provenance::sums(std::span<const float>, std::vector<float>) const;
 
 std::optional<ElementRange> Provenance::interval(ElementName name) const {
   if (!is_remembered_) return names_->intervals({&name, 1}).front();

@@ -62,7 +62,8 @@ class Provenance {
 
   template <typename T>
   struct Sums {
-    /// What the names stand for; elements that hold no name are taken as they are.
+    std::vector<ElementName> names;
+    /// What they stand for; elements that hold no name are taken as they are.
     std::vector<T> values;
     /// The elements that each is the sum of, where they are neighbours, each once, in order if that matters: none for
     /// the identity. Nothing for any other sum, and for what is no name.
@@ -70,7 +71,7 @@ class Provenance {
   };
   /// Of what the program has made of the elements of x.
   template <typename T>
-  Sums<T> sums(std::span<const T> x, std::span<const T> outputs) const;
+  Sums<T> sums(std::span<const T> x, std::vector<T> outputs) const;
 
   /// "x0 + x1 + x3 + … + x7", "identity()", or "no sum of elements"; "no sum of neighbours" where no more is known.
   std::string text(ElementName name) const;

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <random>
-#include <tuple>
 
 #include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/warp/float_names.hpp"
 
 namespace scanlab::vgpu {
 namespace {
@@ -25,7 +24,7 @@ SourcePlace place_of_addition(const ptx::Module& module, std::uint32_t line) {
 void AdditionGraph::reset(std::span<const ElementName> inputs) {
   *this = AdditionGraph();
   inputs_ = static_cast<std::uint32_t>(inputs.size());
-  table_.assign(std::bit_ceil(8 * (inputs.size() + 8)), {});  // some additions for each element
+  node_of_name_ = KeyTable(4 * inputs.size());  // some additions for each element
   insert(identity_name);
   for (const ElementName name : inputs) insert(name);
 }
@@ -38,28 +37,16 @@ void AdditionGraph::reset_floats(std::span<const ElementName> inputs, std::uint6
   for (std::size_t i = 0; i < inputs.size(); ++i) weight_before_.push_back(weight_before_.back() + random());
 }
 
-/// Where the name is, or belongs.
-std::size_t AdditionGraph::slot_of(ElementName name) const {
-  std::size_t slot = name & (table_.size() - 1);
-  while (table_[slot].node != unknown && table_[slot].name != name) slot = (slot + 1) & (table_.size() - 1);
-  return slot;
-}
-
 std::optional<AdditionGraph::Node> AdditionGraph::find(ElementName name) const {
-  if (table_.empty()) return std::nullopt;
-  const Node found = table_[slot_of(name)].node;
+  const Node found = node_of_name_.find(name);
   return found == unknown ? std::nullopt : std::optional(found);
 }
 
 /// False when it was there.
 bool AdditionGraph::insert(ElementName name) {
-  if (2 * (names_.size() + 1) > table_.size()) {
-    table_.assign(2 * table_.size(), {});
-    for (Node k = 0; k < names_.size(); ++k) table_[slot_of(names_[k])] = {names_[k], k};
-  }
-  Entry& entry = table_[slot_of(name)];
-  if (entry.node != unknown) return false;
-  entry = {name, static_cast<Node>(names_.size())};
+  Node& node = node_of_name_[name];
+  if (node != unknown) return false;
+  node = static_cast<Node>(names_.size());
   names_.push_back(name);
   return true;
 }
@@ -106,8 +93,6 @@ AdditionWork AdditionGraph::work(std::span<const ElementName> outputs) const {
   std::vector<bool> is_used(names_.size(), false);
   for (const ElementName output : outputs)
     if (const auto node = find(output)) is_used[*node] = true;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> by_thread;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> by_block;
   for (std::size_t k = sums_.size(); k-- > 0;) {
     const Sum& sum = sums_[k];
     if (!is_used[k + inputs_ + 1]) continue;
@@ -116,12 +101,8 @@ AdditionWork AdditionGraph::work(std::span<const ElementName> outputs) const {
     if (is_empty(sum.earlier) || is_empty(sum.later)) continue;
     ++work.useful;
     work.span = std::max<std::uint64_t>(work.span, sum.depth);
-    ++by_thread[{sum.adder.launch, sum.adder.block, sum.adder.thread}];
-    ++by_block[{sum.adder.launch, sum.adder.block}];
   }
   work.wasted = additions_ - with_identity_ - work.useful;
-  for (const auto& [thread, count] : by_thread) work.busiest_thread = std::max(work.busiest_thread, count);
-  for (const auto& [block, count] : by_block) work.busiest_block = std::max(work.busiest_block, count);
   return work;
 }
 
@@ -141,6 +122,8 @@ std::uint32_t AdditionGraph::number_of_place(std::uint32_t line) {
 void AdditionGraph::combined(const Actor& actor, Mask mask, const std::uint64_t* earlier, const std::uint64_t* later,
                              const std::uint64_t* sum) {
   const std::uint32_t place = number_of_place(actor.line);
+  for (int k = 0; k < std::popcount(mask); ++k)
+    for (const ElementName name : {earlier[k], later[k], sum[k]}) node_of_name_.expect(name);
   for (Mask m = mask; m; m &= m - 1, ++earlier, ++later, ++sum) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(m));
     add(*earlier, *later, *sum,
@@ -150,7 +133,7 @@ void AdditionGraph::combined(const Actor& actor, Mask mask, const std::uint64_t*
 
 void AdditionGraph::add(ElementName earlier, ElementName later, ElementName name, const Adder& adder) {
   ++additions_;
-  Sum sum{node_of(earlier), node_of(later), no_interval, 0, adder, 0};
+  Sum sum{node_of_name_.find(earlier), node_of_name_.find(later), no_interval, 0, adder, 0};
   const bool has_identity = is_empty(sum.earlier) || is_empty(sum.later);
   if (has_identity) ++with_identity_;
   if (!insert(name)) return;
@@ -169,12 +152,17 @@ void AdditionGraph::add(ElementName earlier, ElementName later, ElementName name
 
 void AdditionGraph::computed_with(const Actor& actor, Mask mask, const std::uint64_t* values, unsigned bytes) {
   constexpr std::size_t most = 1 << 16;  // a program that computes with elements all the time is soon known
-  auto& known = bytes == sizeof(ElementName) && !are_floats() ? words_ : halves_;
-  if (known.size() >= most) return;
+  const auto note = [&](auto& known, std::uint64_t value) {
+    if (known.size() < most) known.try_emplace(value, number_of_place(actor.line));
+  };
   for (Mask m = mask; m; m &= m - 1) {
     const std::uint64_t value = values[std::countr_zero(m)];
-    if (are_floats() && bytes == sizeof(ElementName)) known.try_emplace(value >> 32, number_of_place(actor.line));
-    known.try_emplace(are_floats() ? value & 0xffff'ffff : value, number_of_place(actor.line));
+    if (!are_floats()) {
+      note(bytes == sizeof(ElementName) ? words_ : halves_, value);
+      continue;
+    }
+    for (const std::uint64_t half : {value & 0xffff'ffff, value >> 32})
+      if (FloatNames::may_be_name(static_cast<std::uint32_t>(half))) note(halves_, half);
   }
 }
 

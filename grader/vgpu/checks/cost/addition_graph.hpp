@@ -10,6 +10,7 @@
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/observer.hpp"
 #include "vgpu/core/warp/elements.hpp"
+#include "vgpu/core/warp/key_table.hpp"
 
 namespace scanlab::vgpu {
 
@@ -22,9 +23,7 @@ struct Adder {
 /// that gets into an output; adding the identity is neither that nor wasted.
 struct AdditionWork {
   std::uint64_t useful = 0, wasted = 0, with_identity = 0;
-  std::uint64_t span = 0;            ///< useful additions one after the other: the longest chain
-  std::uint64_t busiest_thread = 0;  ///< useful additions of the thread that has made most of them,
-  std::uint64_t busiest_block = 0;   ///< and of the block; blocks of other launches are others
+  std::uint64_t span = 0;  ///< useful additions one after the other: the longest chain
 };
 
 /// Remembers every addition of names since the last reset: every `scanlab.add`, or those of floats.
@@ -34,7 +33,7 @@ class AdditionGraph : public Observer {
   using Node = std::uint32_t;
   static constexpr Node identity = 0;
   /// An operand that is no name: never written, or made by something other than an addition.
-  static constexpr Node unknown = ~Node{0};
+  static constexpr Node unknown = KeyTable::none;
 
   /// Forgets everything, and knows these names of the input's elements. The order of operands matters.
   void reset(std::span<const ElementName> inputs);
@@ -88,8 +87,6 @@ class AdditionGraph : public Observer {
     std::uint64_t weight = 0;  ///< of floats: of all its elements together
   };
 
-  Node node_of(ElementName name) const { return find(name).value_or(unknown); }
-  std::size_t slot_of(ElementName name) const;
   bool insert(ElementName name);
   std::uint32_t depth(Node node) const { return is_sum(node) ? sums_[node - inputs_ - 1].depth : 0; }
   void add(ElementName earlier, ElementName later, ElementName sum, const Adder& adder);
@@ -100,8 +97,8 @@ class AdditionGraph : public Observer {
   std::uint32_t number_of_place(std::uint32_t line);
   /// The identity, or a sum of identities alone.
   bool is_empty(Node node) const {
-    const auto elements = interval(node);
-    return elements && elements->first == elements->last;
+    const ElementRange elements = range(node);
+    return elements.first == elements.last;
   }
 
   std::uint64_t weight(Node node) const;
@@ -115,12 +112,7 @@ class AdditionGraph : public Observer {
   std::uint64_t unknown_weight_ = 0;
   std::vector<Sum> sums_;
   std::vector<ElementName> names_;  ///< of all nodes
-  /// An open hash table of nodes by name, at most half full. Names are random numbers.
-  struct Entry {
-    ElementName name = 0;
-    Node node = unknown;  ///< of a free one
-  };
-  std::vector<Entry> table_;
+  KeyTable node_of_name_;
   std::uint64_t additions_ = 0, with_identity_ = 0;
   bool blocks_talk_ = false;
   std::vector<SourcePlace> places_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
+#include <numeric>
 
 #include "vgpu/core/alu/float_formats.hpp"
 #include "vgpu/core/run/grid.hpp"
@@ -19,9 +21,11 @@ std::uint32_t FloatNames::draw() {
   }
   ++names_;
   for (;;) {
-    std::uint64_t word = draws_++;
-    cipher_.encipher(&word, 1);
-    const auto drawn = static_cast<std::uint32_t>(word) & drawn_bits;
+    if (draws_ % warp_size == 0) {
+      std::iota(std::begin(drawn_), std::end(drawn_), draws_);
+      cipher_.encipher(drawn_, warp_size);
+    }
+    const auto drawn = static_cast<std::uint32_t>(drawn_[draws_++ % warp_size]) & drawn_bits;
     if (is_drawn_[drawn]) continue;
     is_drawn_[drawn] = true;
     return high_bits | drawn;
@@ -29,6 +33,7 @@ std::uint32_t FloatNames::draw() {
 }
 
 std::vector<std::uint32_t> FloatNames::name_inputs(std::size_t count) {
+  sums_ = KeyTable(4 * count);  // some sums for each
   std::vector<std::uint32_t> names(count);
   std::ranges::generate(names, [this] { return draw(); });
   return names;
@@ -37,9 +42,9 @@ std::vector<std::uint32_t> FloatNames::name_inputs(std::size_t count) {
 std::uint32_t FloatNames::add(std::uint32_t a, std::uint32_t b) {
   if (wide(a) == identity_name) return b;
   if (wide(b) == identity_name) return a;
-  const auto [sum, is_new] = sums_.try_emplace(std::uint64_t{std::min(a, b)} << 32 | std::max(a, b));
-  if (is_new) sum->second = draw();
-  return sum->second;
+  std::uint32_t& sum = sums_[std::uint64_t{std::min(a, b)} << 32 | std::max(a, b)];
+  if (sum == KeyTable::none) sum = draw();
+  return sum;
 }
 
 std::uint32_t FloatSums::name(unsigned lane, std::uint32_t a, std::uint32_t b) {

@@ -3,11 +3,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "vgpu/core/decode/inst.hpp"
 #include "vgpu/core/warp/elements.hpp"
+#include "vgpu/core/warp/key_table.hpp"
 
 namespace scanlab::vgpu {
 
@@ -33,7 +33,8 @@ class FloatNames {
 
   /// The names of `count` inputs.
   std::vector<std::uint32_t> name_inputs(std::size_t count);
-  bool is_name(std::uint32_t bits) const { return (bits & ~drawn_bits) == high_bits && is_drawn_[bits & drawn_bits]; }
+  static bool may_be_name(std::uint32_t bits) { return (bits & ~drawn_bits) == high_bits; }
+  bool is_name(std::uint32_t bits) const { return may_be_name(bits) && is_drawn_[bits & drawn_bits]; }
   /// The name of a sum, at least one of whose operands is a name. NaN when there are none left.
   std::uint32_t add(std::uint32_t a, std::uint32_t b);
   /// Have there been more sums than names?
@@ -49,9 +50,10 @@ class FloatNames {
 
   ElementNames cipher_;
   std::uint64_t draws_ = 0;
+  std::uint64_t drawn_[warp_size];  ///< the next ones: the cipher takes no longer for so many
   std::size_t names_ = 0;
   std::vector<bool> is_drawn_;
-  std::unordered_map<std::uint64_t, std::uint32_t> sums_;  ///< by operands, the lower one first
+  KeyTable sums_;  ///< by operands, the lower one first
   bool is_used_up_ = false;
 };
 
