@@ -68,7 +68,8 @@ class CorrectnessCheck {
           if (is_hashed) outputs_hash_ = tried.output_hash;
           if (tried.failure) return end_with_failure(std::move(trial), which, std::move(tried), result);
           if (tried.proof) note_proof(n, *tried.proof);
-          if (is_counted) counted->second = {std::move(tried.counts), std::move(tried.costs)};
+          if (is_counted)
+            counted->second = {std::move(tried.counts), std::move(tried.costs), std::move(tried.unfollowed)};
           add_findings(tried, result);
         }
       }
@@ -134,7 +135,9 @@ class CorrectnessCheck {
     const std::string sizes = proved_sizes_.size() == 1
                                   ? fmt::format("n = {}", *proved_sizes_.begin())
                                   : fmt::format("{} sizes up to n = {}", proved_sizes_.size(), *proved_sizes_.rbegin());
-    return fmt::format("proved for {}: right for every input and every associative +, {}", sizes,
+    const bool is_float = check_.element == ElementType::float_;
+    return fmt::format("proved for {}: right for every input{}, {}", sizes,
+                       is_float ? ", but for rounding" : " and every associative +",
                        blocks_talk_ ? "under the schedules that were run, for its blocks wait for each other"
                                     : "in every order of its blocks and warps");
   }

@@ -17,6 +17,7 @@ namespace scanlab::grade {
 struct Counted {
   std::vector<std::pair<std::string, double>> counts;
   std::vector<vgpu::Finding> costs;
+  std::string unfollowed;  ///< why it is not known which additions get into the results; empty: it is
 };
 using CountedCalls = std::map<PlannedCall, Counted>;
 

@@ -43,11 +43,35 @@ class TypedTrial : public Trial {
   }
 
   TrialResult run(Submission& submission, const Case& which, Counting counting, std::uint64_t hash) override {
+    if (!names_elements(counting)) return run(submission, which, counting, hash, Elements::values);
+    TrialResult named = run(submission, which, counting, hash, Elements::names);
+    if (!named.failure || std::is_same_v<T, Affine>) return named;
+    // Floats are numbers to a program: it may subtract or compare them and be right.
+    const Provenance& provenance = *device_.provenance();
+    const std::string unfollowed = provenance.why_not_followed();
+    const ProofOf proof{provenance.graph()->looked_at(), provenance.graph()->blocks_talk()};
+    TrialResult result = run(submission, which, counting, hash, Elements::values);
+    if (result.failure) return named.is_wrong_output && result.is_wrong_output ? named : result;
+    result.unfollowed = unfollowed;
+    if (proof.looked_at) result.proof = proof;
+    return result;
+  }
+
+ private:
+  enum class Elements { values, names };
+
+  /// Affine maps are names in the whole program; floats where work is counted, so that it is known what it was for.
+  bool names_elements(Counting counting) const {
+    if (std::is_same_v<T, Affine>) return plan_.has_provenance;
+    return counting == Counting::on && device_.provenance() && !has_count(check_.entry) &&
+           n_ <= Provenance::most_floats;
+  }
+
+  TrialResult run(Submission& submission, const Case& which, Counting counting, std::uint64_t hash, Elements elements) {
     const std::uint64_t seed = data_seed(plan_, check_, which);
     const std::vector<T> x = task_->input(which, seed);
-    begin_provenance(x, seed,
-                     submission.is_explored() ? Provenance::Remember::bounds : Provenance::Remember::additions);
-    write_input(x);
+    begin(x, seed, elements, submission.is_explored() ? Provenance::Remember::bounds : Provenance::Remember::additions);
+    device_.write(x_, given_.data());
     device_.blank(y_, unwritten_byte);
     if (kept_) device_.blank(*kept_, unwritten_count_byte);
 
@@ -64,12 +88,12 @@ class TypedTrial : public Trial {
     } else {
       // Taken at once: whatever the submission does later is too late.
       if (provenance_) provenance_->end();
-      const Outputs<T> outputs = read_outputs();
+      const Outputs<T> outputs = read_outputs(x);
       outputs_ = outputs.names;
       result.output_hash = hash_bytes(hash, outputs.y.data(), task_->relevant(x) * sizeof(T));
       if (kept_) result.output_hash = hash_bytes(result.output_hash, &outputs.kept, sizeof outputs.kept);
       add_undefined_values(x, report);
-      result.failure = memory_failure(x);
+      result.failure = memory_failure();
       if (!result.failure) {
         if (std::optional<Mistake> mistake = task_->mistake(x, outputs)) {
           result.failure = Failure{Verdict::fail, std::move(mistake->cause)};
@@ -87,7 +111,6 @@ class TypedTrial : public Trial {
     return result;
   }
 
- private:
   /// What the graph of additions says of a right result.
   void add_provenance(TrialResult& result, Counting counting) const {
     const vgpu::AdditionGraph* graph = provenance_ ? provenance_->graph() : nullptr;
@@ -158,40 +181,31 @@ class TypedTrial : public Trial {
     return arguments;
   }
 
-  /// For programs whose elements are names.
-  void begin_provenance(const std::vector<T>& x, std::uint64_t seed, Provenance::Remember remember) {
-    if constexpr (std::is_same_v<T, Affine>) {
-      if (!plan_.has_provenance) return;
-      provenance_ = device_.provenance();
-      if (!provenance_) throw KitFault("this device has no names for elements");
-      names_ = provenance_->begin(x, seed, remember);
+  /// What the program is given for x.
+  void begin(const std::vector<T>& x, std::uint64_t seed, Elements elements, Provenance::Remember remember) {
+    provenance_ = elements == Elements::names ? device_.provenance() : nullptr;
+    if (elements == Elements::values) {
+      given_ = x;
+      return;
     }
-  }
-
-  void write_input(const std::vector<T>& x) {
-    if (provenance_)
-      device_.write(x_, names_.data());
+    if (!provenance_) throw KitFault("this device has no names for elements");
+    if constexpr (std::is_same_v<T, float>)
+      given_ = provenance_->begin(x);
     else
-      device_.write(x_, x.data());
+      given_ = provenance_->begin(x, seed, remember);
   }
 
-  Outputs<T> read_outputs() const {
+  Outputs<T> read_outputs(const std::vector<T>& x) const {
     Outputs<T> outputs;
-    if constexpr (std::is_same_v<T, Affine>) {
-      if (provenance_) {
-        outputs.names.resize(n_);
-        device_.read(y_, outputs.names.data());
-        Provenance::Sums sums = provenance_->sums(outputs.names);
-        outputs.y = std::move(sums.values);
-        outputs.intervals = std::move(sums.intervals);
-        outputs.provenance = provenance_;
-      }
-    }
-    if (!provenance_) {
-      outputs.y.resize(n_);
-      device_.read(y_, outputs.y.data());
-    }
+    outputs.y.resize(n_);
+    device_.read(y_, outputs.y.data());
     if (kept_) device_.read(*kept_, &outputs.kept);
+    if (!provenance_) return outputs;
+    auto sums = provenance_->sums<T>(x, std::move(outputs.y));
+    outputs.y = std::move(sums.values);
+    outputs.names = std::move(sums.names);
+    outputs.intervals = std::move(sums.intervals);
+    outputs.provenance = provenance_;
     return outputs;
   }
 
@@ -207,23 +221,17 @@ class TypedTrial : public Trial {
   }
 
   /// The input changed, or memory around the buffers did.
-  std::optional<Failure> memory_failure(const std::vector<T>& x) const {
+  std::optional<Failure> memory_failure() const {
     std::vector<T> now(n_);
     device_.read(x_, now.data());
-    const void* before = provenance_ ? static_cast<const void*>(names_.data()) : x.data();
     for (std::size_t i = 0; i < n_; ++i) {
-      if (std::memcmp(&now[i], static_cast<const T*>(before) + i, sizeof(T)) == 0) continue;
+      if (std::memcmp(&now[i], &given_[i], sizeof(T)) == 0) continue;
       Failure failure;
       failure.cause.id = "input.changed";
       failure.cause.rationale = "the input was changed: d_x is for reading only";
-      const auto name = [](const T& bits) {
-        ElementName name = 0;
-        std::memcpy(&name, &bits, sizeof bits);
-        return name;
-      };
-      const std::string is = provenance_ ? provenance_->text(name(now[i])) : text_of(now[i]);
+      const std::string is = provenance_ ? provenance_->text(Provenance::name_of(now[i])) : text_of(now[i]);
       failure.cause.actual = fmt::format("x[{}] = {}", i, is);
-      failure.cause.expected = provenance_ ? fmt::format("x{}", i) : text_of(x[i]);
+      failure.cause.expected = provenance_ ? fmt::format("x{}", i) : text_of(given_[i]);
       failure.cause.where = place_of(plan_, i);
       return failure;
     }
@@ -248,8 +256,9 @@ class TypedTrial : public Trial {
   std::size_t n_;
   OwnedBuffer x_, y_;
   std::optional<OwnedBuffer> kept_;
-  Provenance* provenance_ = nullptr;          ///< where elements are names,
-  std::vector<ElementName> names_, outputs_;  ///< and those of the input and the output
+  std::vector<T> given_;              ///< what stood in d_x before the call
+  Provenance* provenance_ = nullptr;  ///< where elements are names,
+  std::vector<ElementName> outputs_;  ///< and those of the output
 };
 
 }  // namespace

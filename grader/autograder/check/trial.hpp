@@ -32,6 +32,7 @@ struct TrialResult {
   std::vector<std::pair<std::string, double>> counts;
   std::vector<vgpu::Finding> costs;  ///< the lines that cost most, where work was counted
   std::optional<ProofOf> proof;      ///< of a right scan whose elements are names, and whose additions are remembered
+  std::string unfollowed = {};       ///< of a right scan that was to be: why its additions are not counted
 };
 
 /// Calls of one check at one size. The memory is the same for all of them, and is filled again before each.

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <map>
 #include <random>
+#include <type_traits>
 #include <utility>
 
 #include "autograder/check/inputs.hpp"
@@ -58,9 +60,9 @@ const char* are(std::span<const std::uint32_t> inputs) {
 
 }  // namespace
 
-std::vector<ElementName> Provenance::begin(std::span<const Affine> x, std::uint64_t seed, Remember remember) {
+std::vector<Affine> Provenance::begin(std::span<const Affine> x, std::uint64_t seed, Remember remember) {
   end();
-  x_ = x;
+  floats_.reset();
   is_remembered_ = remember == Remember::additions && x.size() <= most_remembered;
   using Kind = vgpu::ElementNames::Kind;
   // The name of an expression is worth nothing that no addition has made; that of an interval could be calculated.
@@ -70,52 +72,78 @@ std::vector<ElementName> Provenance::begin(std::span<const Affine> x, std::uint6
     names_.emplace(Kind::intervals, from_chance(), from_chance());
   std::vector<bool> is_kept(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) is_kept[i] = grade::is_kept(x[i]);
-  std::vector<ElementName> names = names_->name_inputs(std::move(is_kept));
+  const std::vector<ElementName> names = names_->name_inputs(std::move(is_kept));
   if (is_remembered_) {
     graph_.reset(names);
-    device_.attach(&graph_);
-    is_attached_ = true;
+    attach_graph();
   }
   device_.elements = &*names_;
-  return names;
+  std::vector<Affine> elements(names.size());
+  std::ranges::transform(names, elements.begin(), [](ElementName name) { return std::bit_cast<Affine>(name); });
+  return elements;
+}
+
+std::vector<float> Provenance::begin(std::span<const float> x) {
+  end();
+  names_.reset();
+  is_remembered_ = true;
+  device_.floats = &floats_.emplace(from_chance(), from_chance());
+  std::vector<float> elements;
+  for (const std::uint32_t name : floats_->name_inputs(x.size())) elements.push_back(std::bit_cast<float>(name));
+  std::vector<ElementName> names;
+  for (const float element : elements) names.push_back(name_of(element));
+  graph_.reset_floats(names, from_chance());
+  attach_graph();
+  return elements;
+}
+
+void Provenance::attach_graph() {
+  device_.attach(&graph_);
+  is_attached_ = true;
 }
 
 void Provenance::end() {
   device_.elements = nullptr;
+  device_.floats = nullptr;
   if (is_attached_) device_.detach(&graph_);
   is_attached_ = false;
 }
 
-Provenance::Sums Provenance::sums(std::span<const ElementName> names) const {
-  Sums sums{std::vector<Affine>(names.size()), std::vector<std::optional<ElementRange>>(names.size())};
+template <typename T>
+Provenance::Sums<T> Provenance::sums(std::span<const T> x, std::vector<T> outputs) const {
+  Sums<T> sums{std::vector<ElementName>(outputs.size()), std::move(outputs), {}};
+  std::vector<ElementName>& names = sums.names;
+  std::ranges::transform(sums.values, names.begin(), [](T output) { return name_of(output); });
   if (is_remembered_) {
-    const std::vector<Affine> of_nodes = values_of_nodes();
+    const std::vector<T> of_nodes = values_of_nodes(x);
+    sums.intervals.resize(names.size());
     for (std::size_t i = 0; i < names.size(); ++i) {
       const auto node = graph_.find(names[i]);
-      sums.values[i] = node ? of_nodes[*node] : std::bit_cast<Affine>(names[i]);
-      if (node) sums.intervals[i] = graph_.interval(*node);
+      if (!node) continue;
+      sums.values[i] = of_nodes[*node];
+      sums.intervals[i] = graph_.interval(*node);
     }
     return sums;
   }
   sums.intervals = names_->intervals(names);
   ElementRange running;  // and its sum: mostly an interval extends the one before it
-  Affine sum = identity<Affine>();
+  T sum = identity<T>();
   std::size_t combined = 0;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::optional<ElementRange>& range = sums.intervals[i];
-    if (!range || combined > most_combined) {
-      sums.values[i] = std::bit_cast<Affine>(names[i]);
-      continue;
-    }
+    if (!range || combined > most_combined) continue;
     if (range->first != running.first || range->last < running.last) {
       running = {range->first, range->first};
-      sum = identity<Affine>();
+      sum = identity<T>();
     }
-    for (; running.last < range->last; ++running.last, ++combined) sum = combine(sum, x_[running.last]);
+    for (; running.last < range->last; ++running.last, ++combined) sum = combine(sum, x[running.last]);
     sums.values[i] = sum;
   }
   return sums;
 }
+
+template Provenance::Sums<Affine> Provenance::sums(std::span<const Affine>, std::vector<Affine>) const;
+template Provenance::Sums<float> Provenance::sums(std::span<const float>, std::vector<float>) const;
 
 std::optional<ElementRange> Provenance::interval(ElementName name) const {
   if (!is_remembered_) return names_->intervals({&name, 1}).front();
@@ -123,11 +151,16 @@ std::optional<ElementRange> Provenance::interval(ElementName name) const {
   return node ? graph_.interval(*node) : std::nullopt;
 }
 
-std::vector<Affine> Provenance::values_of_nodes() const {
-  std::vector<Affine> values = {identity<Affine>()};
-  values.insert(values.end(), x_.begin(), x_.end());
+template <typename T>
+std::vector<T> Provenance::values_of_nodes(std::span<const T> x) const {
+  std::vector<T> values = {identity<T>()};
+  values.insert(values.end(), x.begin(), x.end());
   const auto value = [&](vgpu::AdditionGraph::Node node) {
-    return node < values.size() ? values[node] : Affine{0, 0};  // made of what is no element
+    if (node < values.size()) return values[node];
+    if constexpr (std::is_same_v<T, float>)  // made of what is no element
+      return std::numeric_limits<float>::quiet_NaN();
+    else
+      return T{0, 0};
   };
   while (values.size() < graph_.nodes()) {
     const auto sum = static_cast<vgpu::AdditionGraph::Node>(values.size());
@@ -144,7 +177,18 @@ std::vector<std::uint32_t> Provenance::inputs_of(ElementName name) const {
     return inputs;
   }
   const auto node = graph_.find(name);
-  return node ? graph_.inputs_of(*node, most_inputs) : std::vector<std::uint32_t>{};
+  std::vector<std::uint32_t> inputs = node ? graph_.inputs_of(*node, most_inputs) : std::vector<std::uint32_t>{};
+  if (floats_) std::ranges::sort(inputs);
+  return inputs;
+}
+
+std::string Provenance::why_not_followed() const {
+  if (const auto looked = is_remembered_ ? graph_.looked_at() : std::nullopt)
+    return fmt::format("{}:{} looks at what an element is: its additions cannot be followed", looked->file,
+                       looked->line);
+  if (floats_ && floats_->is_used_up())
+    return fmt::format("there are more than {} different sums: they are not followed", vgpu::FloatNames::most);
+  return "the results are made by something other than +";
 }
 
 std::string Provenance::text(ElementRange interval) {

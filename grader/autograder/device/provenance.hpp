@@ -1,6 +1,7 @@
 // Elements as names: what every output of a call is the sum of, on devices that record the additions.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 #include "vgpu/checks/cost/addition_graph.hpp"
 #include "vgpu/core/run/device.hpp"
 #include "vgpu/core/warp/elements.hpp"
+#include "vgpu/core/warp/float_names.hpp"
 
 namespace scanlab::grade {
 
@@ -32,30 +34,45 @@ struct SumMistake {
 /// right inputs, in their order, it is right for all inputs and every associative operation (Chong et al., see
 /// core/warp/elements.hpp). The affine maps that a name stands for here are such an operation: the judge evaluates the
 /// graph with them, and the output is the same as on a GPU.
+///
+/// Floats are names in the program as it is (core/warp/float_names.hpp): there the order of a sum does not matter, and
+/// the graph gives its value to the last bit.
 class Provenance {
  public:
-  /// Both outlive it. Up to this many elements every addition is remembered; of more, only the sums' bounds.
+  /// Up to this many elements every addition is remembered; of more, only the sums' bounds.
   static constexpr std::size_t most_remembered = 1u << 13;
+  /// Up to this many floats can be names.
+  static constexpr std::size_t most_floats = 1u << 16;
+  /// The device outlives it.
   explicit Provenance(vgpu::Device& device) : device_(device) {}
   ~Provenance() { end(); }
   Provenance(const Provenance&) = delete;
   Provenance& operator=(const Provenance&) = delete;
 
   enum class Remember : bool { bounds, additions };
-  /// The names of the elements of x, which outlives the call. `seed` makes the key, with chance where names could be
-  /// made without an addition. Where only bounds are remembered, equal sums have equal names.
-  std::vector<ElementName> begin(std::span<const Affine> x, std::uint64_t seed, Remember remember);
+  /// The names of the elements of x, as the elements that the program is given. `seed` makes the key, with chance where
+  /// names could be made without an addition. Where only bounds are remembered, equal sums have equal names.
+  std::vector<Affine> begin(std::span<const Affine> x, std::uint64_t seed, Remember remember);
+  std::vector<float> begin(std::span<const float> x);
   /// The call is over: no addition is recorded any more. What has been is kept until the next call begins.
   void end();
 
+  /// The name that an element of the program's holds.
+  static ElementName name_of(Affine element) { return std::bit_cast<ElementName>(element); }
+  static ElementName name_of(float element) { return vgpu::FloatNames::wide(std::bit_cast<std::uint32_t>(element)); }
+
+  template <typename T>
   struct Sums {
-    /// The maps that the names stand for; bytes that are no name are taken as they are.
-    std::vector<Affine> values;
-    /// The elements that each is the sum of, where they are neighbours, each once, in order: none for the identity.
-    /// Nothing for any other sum, and for what is no name.
+    std::vector<ElementName> names;
+    /// What they stand for; elements that hold no name are taken as they are.
+    std::vector<T> values;
+    /// The elements that each is the sum of, where they are neighbours, each once, in order if that matters: none for
+    /// the identity. Nothing for any other sum, and for what is no name.
     std::vector<std::optional<ElementRange>> intervals;
   };
-  Sums sums(std::span<const ElementName> names) const;
+  /// Of what the program has made of the elements of x.
+  template <typename T>
+  Sums<T> sums(std::span<const T> x, std::vector<T> outputs) const;
 
   /// "x0 + x1 + x3 + … + x7", "identity()", or "no sum of elements"; "no sum of neighbours" where no more is known.
   std::string text(ElementName name) const;
@@ -65,15 +82,19 @@ class Provenance {
 
   /// Null where only bounds are remembered.
   const vgpu::AdditionGraph* graph() const { return is_remembered_ ? &graph_ : nullptr; }
+  /// Why the additions of a call with a wrong result cannot be followed, which may be right for values.
+  std::string why_not_followed() const;
 
  private:
   std::optional<ElementRange> interval(ElementName name) const;
   std::vector<std::uint32_t> inputs_of(ElementName name) const;
-  std::vector<Affine> values_of_nodes() const;
+  template <typename T>
+  std::vector<T> values_of_nodes(std::span<const T> x) const;
+  void attach_graph();
 
   vgpu::Device& device_;
-  std::span<const Affine> x_;
-  std::optional<vgpu::ElementNames> names_;
+  std::optional<vgpu::ElementNames> names_;  ///< of maps, or
+  std::optional<vgpu::FloatNames> floats_;   ///< of floats
   vgpu::AdditionGraph graph_;
   bool is_remembered_ = false, is_attached_ = false;
 };

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <random>
 #include <tuple>
 #include <unordered_set>
 
 #include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/warp/float_names.hpp"
 
 namespace scanlab::vgpu {
 namespace {
@@ -26,43 +28,50 @@ SourcePlace place_of_addition(const ptx::Module& module, std::uint32_t line) {
 void AdditionGraph::reset(std::span<const ElementName> inputs) {
   *this = AdditionGraph();
   inputs_ = static_cast<std::uint32_t>(inputs.size());
-  table_.assign(std::bit_ceil(8 * (inputs.size() + 8)), {});  // some additions for each element
+  node_of_name_ = KeyTable(4 * inputs.size());  // some additions for each element
   insert(identity_name);
   for (const ElementName name : inputs) insert(name);
 }
 
-/// Where the name is, or belongs.
-std::size_t AdditionGraph::slot_of(ElementName name) const {
-  std::size_t slot = name & (table_.size() - 1);
-  while (table_[slot].node != unknown && table_[slot].name != name) slot = (slot + 1) & (table_.size() - 1);
-  return slot;
+void AdditionGraph::reset_floats(std::span<const ElementName> inputs, std::uint64_t secret) {
+  reset(inputs);
+  std::mt19937_64 random(secret);
+  unknown_weight_ = random();
+  weight_before_ = {0};
+  for (std::size_t i = 0; i < inputs.size(); ++i) weight_before_.push_back(weight_before_.back() + random());
 }
 
 std::optional<AdditionGraph::Node> AdditionGraph::find(ElementName name) const {
-  if (table_.empty()) return std::nullopt;
-  const Node found = table_[slot_of(name)].node;
+  const Node found = node_of_name_.find(name);
   return found == unknown ? std::nullopt : std::optional(found);
 }
 
 /// False when it was there.
 bool AdditionGraph::insert(ElementName name) {
-  if (2 * (names_.size() + 1) > table_.size()) {
-    table_.assign(2 * table_.size(), {});
-    for (Node k = 0; k < names_.size(); ++k) table_[slot_of(names_[k])] = {names_[k], k};
-  }
-  Entry& entry = table_[slot_of(name)];
-  if (entry.node != unknown) return false;
-  entry = {name, static_cast<Node>(names_.size())};
+  Node& node = node_of_name_[name];
+  if (node != unknown) return false;
+  node = static_cast<Node>(names_.size());
   names_.push_back(name);
   return true;
 }
 
 std::optional<ElementRange> AdditionGraph::interval(Node node) const {
-  if (node == identity) return ElementRange{};
-  if (node == unknown) return std::nullopt;
-  if (is_input(node)) return ElementRange{input_of(node), input_of(node) + 1};
-  const ElementRange& interval = sums_[node - inputs_ - 1].interval;
-  return interval.first > interval.last ? std::nullopt : std::optional(interval);
+  const ElementRange range = this->range(node);
+  if (range.first > range.last) return std::nullopt;
+  if (are_floats() && weight(node) != weight_before_[range.last] - weight_before_[range.first]) return std::nullopt;
+  return range;
+}
+
+ElementRange AdditionGraph::range(Node node) const {
+  if (node == unknown) return no_interval;
+  if (node == identity) return {};
+  return is_sum(node) ? sums_[node - inputs_ - 1].range : ElementRange{input_of(node), input_of(node) + 1};
+}
+
+std::uint64_t AdditionGraph::weight(Node node) const {
+  if (node == unknown) return unknown_weight_;
+  if (node == identity) return 0;
+  return is_sum(node) ? sums_[node - inputs_ - 1].weight : weight_before_[node] - weight_before_[node - 1];
 }
 
 std::vector<std::uint32_t> AdditionGraph::inputs_of(Node node, std::size_t most) const {
@@ -96,21 +105,19 @@ AdditionWork AdditionGraph::work(std::span<const ElementName> outputs) const {
   // The same elements with other brackets, or identities between them, are no other sum.
   std::unordered_set<std::uint64_t> known;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> by_thread;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> by_block;
   for (std::size_t k = 0; k < sums_.size(); ++k) {
     const Sum& sum = sums_[k];
     if (!is_used[k + inputs_ + 1] || is_empty(sum.earlier) || is_empty(sum.later)) continue;
     work.span = std::max<std::uint64_t>(work.span, sum.depth);
-    const ElementRange elements = sum.interval;
-    const bool is_interval = elements.first <= elements.last;
-    if (is_interval && !known.insert(std::uint64_t{elements.first} << 32 | elements.last).second) continue;
+    const ElementRange elements = sum.range;
+    const bool is_known_whole = are_floats() || elements.first <= elements.last;
+    const std::uint64_t whole = are_floats() ? sum.weight : std::uint64_t{elements.first} << 32 | elements.last;
+    if (is_known_whole && !known.insert(whole).second) continue;
     ++work.useful;
     ++by_thread[{sum.adder.launch, sum.adder.block, sum.adder.thread}];
-    ++by_block[{sum.adder.launch, sum.adder.block}];
   }
   work.wasted = additions_ - with_identity_ - work.useful;
   for (const auto& [thread, count] : by_thread) work.busiest_thread = std::max(work.busiest_thread, count);
-  for (const auto& [block, count] : by_block) work.busiest_block = std::max(work.busiest_block, count);
   return work;
 }
 
@@ -130,6 +137,8 @@ std::uint32_t AdditionGraph::number_of_place(std::uint32_t line) {
 void AdditionGraph::combined(const Actor& actor, Mask mask, const std::uint64_t* earlier, const std::uint64_t* later,
                              const std::uint64_t* sum) {
   const std::uint32_t place = number_of_place(actor.line);
+  for (int k = 0; k < std::popcount(mask); ++k)
+    for (const ElementName name : {earlier[k], later[k], sum[k]}) node_of_name_.expect(name);
   for (Mask m = mask; m; m &= m - 1, ++earlier, ++later, ++sum) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(m));
     add(*earlier, *later, *sum,
@@ -139,24 +148,37 @@ void AdditionGraph::combined(const Actor& actor, Mask mask, const std::uint64_t*
 
 void AdditionGraph::add(ElementName earlier, ElementName later, ElementName name, const Adder& adder) {
   ++additions_;
-  Sum sum{node_of(earlier), node_of(later), no_interval, 0, adder};
+  Sum sum{node_of_name_.find(earlier), node_of_name_.find(later), no_interval, 0, adder, 0};
   const bool has_identity = is_empty(sum.earlier) || is_empty(sum.later);
   if (has_identity) ++with_identity_;
   if (sums_.size() >= most_sums + std::size_t{inputs_} * inputs_ || !insert(name)) return;
-  const auto a = interval(sum.earlier), b = interval(sum.later);
   sum.depth = std::max(depth(sum.earlier), depth(sum.later)) + (has_identity ? 0 : 1);
-  if (has_identity)
-    sum.interval = (is_empty(sum.earlier) ? b : a).value_or(no_interval);
-  else if (a && b && a->last == b->first)
-    sum.interval = {a->first, b->last};
+  const ElementRange a = range(sum.earlier), b = range(sum.later);
+  if (has_identity) {
+    sum.range = is_empty(sum.earlier) ? b : a;
+  } else if (are_floats()) {
+    sum.range = {std::min(a.first, b.first), std::max(a.last, b.last)};
+  } else if (a.first <= a.last && b.first <= b.last && a.last == b.first) {
+    sum.range = {a.first, b.last};
+  }
+  if (are_floats()) sum.weight = weight(sum.earlier) + weight(sum.later);
   sums_.push_back(sum);
 }
 
 void AdditionGraph::computed_with(const Actor& actor, Mask mask, const std::uint64_t* values, unsigned bytes) {
   constexpr std::size_t most = 1 << 16;  // a program that computes with elements all the time is soon known
-  auto& known = bytes == sizeof(ElementName) ? words_ : halves_;
-  if (known.size() >= most) return;
-  for (Mask m = mask; m; m &= m - 1) known.try_emplace(values[std::countr_zero(m)], number_of_place(actor.line));
+  const auto note = [&](auto& known, std::uint64_t value) {
+    if (known.size() < most) known.try_emplace(value, number_of_place(actor.line));
+  };
+  for (Mask m = mask; m; m &= m - 1) {
+    const std::uint64_t value = values[std::countr_zero(m)];
+    if (!are_floats()) {
+      note(bytes == sizeof(ElementName) ? words_ : halves_, value);
+      continue;
+    }
+    for (const std::uint64_t half : {value & 0xffff'ffff, value >> 32})
+      if (FloatNames::may_be_name(static_cast<std::uint32_t>(half))) note(halves_, half);
+  }
 }
 
 std::optional<SourcePlace> AdditionGraph::looked_at() const {

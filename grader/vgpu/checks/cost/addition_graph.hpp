@@ -10,6 +10,7 @@
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/observer.hpp"
 #include "vgpu/core/warp/elements.hpp"
+#include "vgpu/core/warp/key_table.hpp"
 
 namespace scanlab::vgpu {
 
@@ -23,22 +24,23 @@ struct Adder {
 struct AdditionWork {
   std::uint64_t useful = 0, wasted = 0, with_identity = 0;
   std::uint64_t span = 0;            ///< useful additions one after the other: the longest chain
-  std::uint64_t busiest_thread = 0;  ///< useful additions of the thread that has made most of them,
-  std::uint64_t busiest_block = 0;   ///< and of the block; blocks of other launches are others
+  std::uint64_t busiest_thread = 0;  ///< useful additions of the thread that has made most of them, of one launch
 };
 
-/// Remembers every `scanlab.add` since the last reset, up to many more sums than a scan can have use for; those beyond
-/// are unknown.
+/// Remembers every addition of names since the last reset, every `scanlab.add` or those of floats, up to many more sums
+/// than a scan can have use for; those beyond are unknown.
 class AdditionGraph : public Observer {
  public:
   /// What a name stands for. Sums are numbered as they are first made, so operands come before their sum.
   using Node = std::uint32_t;
   static constexpr Node identity = 0;
   /// An operand that is no name: never written, or made by something other than an addition.
-  static constexpr Node unknown = ~Node{0};
+  static constexpr Node unknown = KeyTable::none;
 
-  /// Forgets everything, and knows these names of the input's elements.
+  /// Forgets everything, and knows these names of the input's elements. The order of operands matters.
   void reset(std::span<const ElementName> inputs);
+  /// The same for floats (FloatNames::wide), whose sums have no order. `secret` is not known to the program.
+  void reset_floats(std::span<const ElementName> inputs, std::uint64_t secret);
 
   /// How many there are: the identity, the inputs and the sums.
   std::size_t nodes() const { return names_.size(); }
@@ -51,8 +53,8 @@ class AdditionGraph : public Observer {
   Node earlier(Node sum) const { return sums_[sum - inputs_ - 1].earlier; }
   Node later(Node sum) const { return sums_[sum - inputs_ - 1].later; }
   const Adder& adder(Node sum) const { return sums_[sum - inputs_ - 1].adder; }
-  /// The elements that are summed up, when they are neighbours, each once, in order; empty for the identity, nothing
-  /// for any other sum.
+  /// The elements that are summed up, when they are neighbours, each once, in order if that matters; empty for the
+  /// identity, nothing for any other sum.
   std::optional<ElementRange> interval(Node node) const;
   /// The elements that are summed up, in the order of the sum; at most `most` of them, from the first one on.
   std::vector<std::uint32_t> inputs_of(Node node, std::size_t most) const;
@@ -83,13 +85,12 @@ class AdditionGraph : public Observer {
  private:
   struct Sum {
     Node earlier = unknown, later = unknown;
-    ElementRange interval;  ///< first > last: none
+    ElementRange range;  ///< first > last: no interval; of floats: from the first element to the last
     std::uint32_t depth = 0;
     Adder adder;
+    std::uint64_t weight = 0;  ///< of floats: of all its elements together
   };
 
-  Node node_of(ElementName name) const { return find(name).value_or(unknown); }
-  std::size_t slot_of(ElementName name) const;
   bool insert(ElementName name);
   std::uint32_t depth(Node node) const { return is_sum(node) ? sums_[node - inputs_ - 1].depth : 0; }
   void add(ElementName earlier, ElementName later, ElementName sum, const Adder& adder);
@@ -100,23 +101,26 @@ class AdditionGraph : public Observer {
   std::uint32_t number_of_place(std::uint32_t line);
   /// The identity, or a sum of identities alone.
   bool is_empty(Node node) const {
-    const auto elements = interval(node);
-    return elements && elements->first == elements->last;
+    const ElementRange elements = range(node);
+    return elements.first == elements.last;
   }
 
+  std::uint64_t weight(Node node) const;
+  ElementRange range(Node node) const;
+  bool are_floats() const { return !weight_before_.empty(); }
+
   std::uint32_t inputs_ = 0;
+  /// Of floats: a random weight for each element, as the sum of those before it (modulo 2^64), and one for what is no
+  /// element. What weighs as much as neighbours do is their sum, in whatever order and with whatever brackets.
+  std::vector<std::uint64_t> weight_before_;
+  std::uint64_t unknown_weight_ = 0;
   std::vector<Sum> sums_;
   std::vector<ElementName> names_;  ///< of all nodes
-  /// An open hash table of nodes by name, at most half full. Names are random numbers.
-  struct Entry {
-    ElementName name = 0;
-    Node node = unknown;  ///< of a free one
-  };
-  std::vector<Entry> table_;
+  KeyTable node_of_name_;
   std::uint64_t additions_ = 0, with_identity_ = 0;
   bool blocks_talk_ = false;
   std::vector<SourcePlace> places_;
-  /// Values that the program has computed with, by the number of their bytes, and the first place of each.
+  /// Values that the program has computed with, and the first place of each: whole words of 64 bits, and 32 bits.
   std::unordered_map<std::uint64_t, std::uint32_t> words_, halves_;
   // Of the running launch: its number and module, and the numbers of the places of its lines.
   std::uint32_t launch_ = 0;

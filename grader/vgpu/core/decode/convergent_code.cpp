@@ -36,7 +36,7 @@ bool Decoder::mentions_local(const ptx::Instruction& in) const {
 }
 
 Shape Decoder::shape_given_by(const ptx::Instruction& in, const std::vector<Shape>& shapes) {
-  if (in.operands.empty() || in.guard >= 0) return Shape::varying;
+  if (in.operands.empty() || in.guard >= 0 || adds_names(in)) return Shape::varying;
   if (in.opcode == "ld") return shape_of_load(in, shapes);
   if (is_predicate_logic(in)) {
     Shape most = Shape::uniform;
@@ -157,7 +157,8 @@ bool Decoder::close_regions(std::size_t next) {
 
 void Decoder::convergent_unguarded(const ptx::Instruction& in) {
   const bool known = !in.operands.empty() && in.operands[0].kind == Kind::reg && in.operands[0].reg >= 0;
-  if (!known || in.opcode == "ld" || is_predicate_logic(in) || mentions_local(in)) return unguarded(in);
+  if (!known || in.opcode == "ld" || is_predicate_logic(in) || mentions_local(in) || adds_names(in))
+    return unguarded(in);
   const std::int32_t to = in.operands[0].reg;
   const bool is_predicate = function_.registers[static_cast<std::size_t>(to)].type == Type::pred;
   if (!is_predicate && !is_paired(to)) return unguarded(in);

@@ -11,6 +11,7 @@
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/observed.hpp"
 #include "vgpu/core/warp/control.hpp"
+#include "vgpu/core/warp/float_names.hpp"
 #include "vgpu/core/warp/gang.hpp"
 #include "vgpu/core/warp/sleeping.hpp"
 
@@ -269,8 +270,13 @@ void Decoder::alone(const ptx::Instruction& in) {
 void Decoder::compute(const ptx::Instruction& in) {
   if (const auto s = select_warp(in)) return warp_operation(in, *s);
   const ptx::Instruction plain = with_addresses(in);
-  if (const auto s = select_alu(plain, function_.registers)) return alu(plain, *s);
-  unknown_instruction();
+  auto s = select_alu(plain, function_.registers);
+  if (!s) unknown_instruction();
+  if (adds_names(in)) {
+    s->run = add_float_names;
+    s->in_gang = nullptr;
+  }
+  alu(plain, *s);
 }
 
 void Decoder::element_operation(const ptx::Instruction& in) {

@@ -39,7 +39,8 @@ class Decoder {
         flow_(control_flow(function_)),
         liveness_(function_, flow_),
         frame_(function_) {
-    if (context.image->names_elements) element_uses_ = element_uses(function_);
+    const auto kind = context.image->names_floats ? NamedElements::floats : NamedElements::words;
+    if (context.image->names_elements) element_uses_ = element_uses(function_, kind);
   }
 
   void run();
@@ -139,6 +140,8 @@ class Decoder {
   const Inst* start_for_any(std::size_t index) const { return &program_.code[starts_of_any_[index]]; }
 
   bool mentions_local(const ptx::Instruction& in) const;
+  /// Does the instruction add names?
+  bool adds_names(const ptx::Instruction& in) const { return context_.image->names_floats && adds_floats(in); }
 
   /// The rule of the analysis. It has to promise no more than convergent_instruction keeps.
   Shape shape_given_by(const ptx::Instruction& in, const std::vector<Shape>& shapes);

@@ -30,17 +30,31 @@ bool is_whole_mask(const Operand& operand) {
   return mask == 0xffff'ffff || mask == ~std::uint64_t{0} || mask == ~std::uint64_t{0} << 32;
 }
 
+/// Is it an integer of 32 or 64 bits, or no type at all?
+bool is_word(std::string_view modifier) {
+  const ptx::Type type = ptx::type_from_suffix(modifier);
+  return type == ptx::Type::none || is_one_of(modifier, {"b32", "u32", "s32", "b64", "u64", "s64"});
+}
+
 /// Does the instruction give what it is given, whole words perhaps joined or taken apart?
 bool only_moves(const Instruction& in) {
   if (in.opcode == "and") return std::ranges::any_of(in.operands, is_whole_mask);
+  if (in.opcode == "cvt") return std::ranges::all_of(in.modifiers, is_word);
   if (in.opcode == "atom" || in.opcode == "red") return in.has("exch");
-  return is_one_of(in.opcode, {"mov", "cvt", "selp", "or", "shl", "shr", "prmt", "shf", "bfi", "bfe", "st", "shfl",
-                               "scanlab", "cvta"});
+  return is_one_of(in.opcode,
+                   {"mov", "selp", "or", "shl", "shr", "prmt", "shf", "bfi", "bfe", "st", "shfl", "scanlab", "cvta"});
+}
+
+/// Does it add names?
+bool adds(const Instruction& in, NamedElements kind) {
+  if (kind == NamedElements::words) return in.opcode == "scanlab";
+  const bool is_atomic = (in.opcode == "atom" || in.opcode == "red") && in.has("add") && in.has("f32");
+  return is_atomic || adds_floats(in);
 }
 
 /// Does it bring in what other instructions, lanes or functions have stored?
 bool brings_elements(const ptx::Function& function, const Instruction& in) {
-  if (is_one_of(in.opcode, {"atom", "shfl", "scanlab"})) return true;
+  if (is_one_of(in.opcode, {"atom", "shfl"})) return true;
   if (in.opcode != "ld") return false;
   // A kernel's own parameters are the host's, which has no elements.
   return !function.is_entry || !in.has("param") ||
@@ -49,7 +63,12 @@ bool brings_elements(const ptx::Function& function, const Instruction& in) {
 
 }  // namespace
 
-std::vector<std::vector<std::int32_t>> element_uses(const ptx::Function& function) {
+bool adds_floats(const Instruction& in) {
+  return in.opcode == "add" && in.has("f32") &&
+         std::ranges::all_of(in.modifiers, [](const std::string& word) { return word == "f32" || word == "rn"; });
+}
+
+std::vector<std::vector<std::int32_t>> element_uses(const ptx::Function& function, NamedElements kind) {
   std::vector<bool> may_hold(function.registers.size(), false);
   const auto holds = [&](std::int32_t r) { return may_hold[static_cast<std::size_t>(r)]; };
   const auto sources = [](const Instruction& in, auto visit) {
@@ -60,7 +79,7 @@ std::vector<std::vector<std::int32_t>> element_uses(const ptx::Function& functio
     has_changed = false;
     for (const Instruction& in : function.instructions) {
       if (!has_destination(in)) continue;
-      bool gives = brings_elements(function, in);
+      bool gives = brings_elements(function, in) || adds(in, kind);
       if (!gives && only_moves(in)) sources(in, [&](std::int32_t r) { gives = gives || holds(r); });
       if (!gives) continue;
       for_each_register(in.operands[0], [&](std::int32_t r) {
@@ -72,7 +91,7 @@ std::vector<std::vector<std::int32_t>> element_uses(const ptx::Function& functio
   std::vector<std::vector<std::int32_t>> uses(function.instructions.size());
   for (std::size_t k = 0; k < uses.size(); ++k) {
     const Instruction& in = function.instructions[k];
-    if (only_moves(in) || is_one_of(in.opcode, {"call", "bra", "bar", "barrier", "ld"})) continue;
+    if (only_moves(in) || adds(in, kind) || is_one_of(in.opcode, {"call", "bra", "bar", "barrier", "ld"})) continue;
     sources(in, [&](std::int32_t r) {
       const std::uint32_t bytes = ptx::size_of(function.registers[static_cast<std::size_t>(r)].type);
       if (holds(r) && (bytes == 4 || bytes == 8)) uses[k].push_back(r);

@@ -14,8 +14,14 @@
 
 namespace scanlab::vgpu {
 
+/// What stands for elements: the words of scanlab.add, or all floats.
+enum class NamedElements : std::uint8_t { words, floats };
+
+/// Is it the + of floats? Directed roundings and what else changes a sum are not.
+bool adds_floats(const ptx::Instruction& instruction);
+
 /// By instruction of `function`: the registers, of 4 or 8 bytes, that it computes with or compares and that may hold an
 /// element's name or half of one.
-std::vector<std::vector<std::int32_t>> element_uses(const ptx::Function& function);
+std::vector<std::vector<std::int32_t>> element_uses(const ptx::Function& function, NamedElements kind);
 
 }  // namespace scanlab::vgpu

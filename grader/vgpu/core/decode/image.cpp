@@ -224,7 +224,8 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   image->row_lanes = options.row_lanes;
   image->fast = options.fast;
   image->convergent = !options.fine_grain && options.fast.pairs;
-  image->names_elements = options.names_elements;
+  image->names_floats = options.names_floats;
+  image->names_elements = options.names_elements || options.names_floats;
   image->parameter_bytes = layout_parameters(kernel, image->parameter_offsets);
   const Reach reached = reach(module, kernel);
   for (const ptx::Function* f : reached.functions) check_sizes(*f);

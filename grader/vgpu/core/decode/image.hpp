@@ -88,6 +88,7 @@ struct Image {
   FastPaths fast;               ///< those that may be taken
   bool convergent = false;      ///< there is code for warps that stay together
   bool names_elements = false;  ///< elements are names, and what computes with them is observed (element_uses.hpp)
+  bool names_floats = false;    ///< floats are names, and add.f32 is their addition (float_names.hpp)
   bool loops = false;           ///< a block may live long: there are loops or calls in the code
   bool separable = false;       ///< nothing in the code says that blocks work together, or must come in their order
   bool alike_blocks = false;    ///< nothing in the code asks which block it runs in
@@ -110,6 +111,7 @@ struct ImageOptions {
   Watched watched = Watched::nothing;
   bool fine_grain = false;
   bool is_weak = false;
+  bool names_floats = false;
   std::uint8_t row_lanes = 1;
   bool names_elements = false;
   FastPaths fast;

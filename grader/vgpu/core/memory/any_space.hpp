@@ -8,7 +8,9 @@
 #include <functional>
 #include <vector>
 
+#include "vgpu/core/memory/atomic_ops.hpp"
 #include "vgpu/core/memory/lane_access.hpp"
+#include "vgpu/core/warp/float_names.hpp"
 
 namespace scanlab::vgpu {
 
@@ -65,6 +67,26 @@ inline void copy_out(Warp& w, OperandRef from, unsigned lane, std::byte* to, con
 inline bool lies_in_shared(const Warp& w, const std::byte* host) {
   const std::vector<std::byte>& shared = w.block->shared;
   return !std::less<>{}(host, shared.data()) && std::less<>{}(host, shared.data() + shared.size());
+}
+
+/// What lane `lane` has for an atomic besides the value that is there.
+template <class T>
+struct AtomicOperands {
+  FloatSums& sums;
+  unsigned lane = 0;
+  T b, c;
+  bool in_shared = false;
+};
+
+/// What is there afterwards.
+template <class T, T (*Op)(T, T, T)>
+T result_of_atomic(const AtomicOperands<T>& with, T old) {
+  if constexpr (std::is_same_v<T, float>) {
+    const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+    if (const auto named = with.sums.add(with.lane, bits(old), bits(with.b))) return std::bit_cast<float>(*named);
+    if (with.in_shared) return atomic_ops::add_f32_shared(old, with.b);
+  }
+  return Op(old, with.b, with.c);
 }
 
 }  // namespace scanlab::vgpu

@@ -167,13 +167,13 @@ const Inst* atomic(Warp& w, const Inst* i) {
   const T* b = w.lanes<T>(i->op[1]);
   const T* c = w.lanes<T>(i->op[2]);
   T* result = form.has_result ? w.lanes<T>(i->op[0]) : nullptr;
+  FloatSums sums(w.block->grid->floats);
   for (Mask m = w.active; m; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     T old;
     std::memcpy(&old, host[l], sizeof(T));
-    T now = Op(old, b[l], c[l]);
-    if constexpr (std::is_same_v<T, float>)
-      if (lies_in_shared(w, host[l])) now = atomic_ops::add_f32_shared(old, b[l]);
+    const T now =
+        result_of_atomic<T, Op>({sums, l, b[l], c[l], std::is_same_v<T, float> && lies_in_shared(w, host[l])}, old);
     // A failed compare-and-swap or an exchange of equal values changes nothing for threads that wait.
     if (std::memcmp(&old, &now, sizeof(T)) != 0) {
       std::memcpy(host[l], &now, sizeof(T));
@@ -181,6 +181,7 @@ const Inst* atomic(Warp& w, const Inst* i) {
     }
     if (result) result[l] = old;
   }
+  sums.report(w, i);
   note_poll(w, global, [&](unsigned l) { return a.of[l]; });
   return proceed(w, i + 1);
 }

@@ -85,25 +85,24 @@ const Inst* atomic(Warp& w, const Inst* i) {
   const T* b = w.lanes<T>(i->op[1]);
   const T* c = w.lanes<T>(i->op[2]);
   T* result = form.has_result ? w.lanes<T>(i->op[0]) : nullptr;
+  FloatSums sums(w.block->grid->floats);
   for_each_lane(w.active, [&](unsigned l) {
     T old;
     if (views && (global >> l & 1)) {
-      const T operands[] = {b[l], c[l]};
+      const AtomicOperands<T> operands{sums, l, b[l], c[l], false};
       const auto compute = [](const void* context, const std::byte* before, std::byte* after) {
-        const T* const operand = static_cast<const T*>(context);
         T value;
         std::memcpy(&value, before, sizeof(T));
-        value = Op(value, operand[0], operand[1]);
+        value = result_of_atomic<T, Op>(*static_cast<const AtomicOperands<T>*>(context), value);
         std::memcpy(after, &value, sizeof(T));
       };
       std::byte before[16];
-      if (views->update(strong_access(w, i, l, a.of[l]), compute, operands, before)) ++w.block->grid->epoch;
+      if (views->update(strong_access(w, i, l, a.of[l]), compute, &operands, before)) ++w.block->grid->epoch;
       std::memcpy(&old, before, sizeof(T));
     } else {
       std::memcpy(&old, host[l], sizeof(T));
-      T now = Op(old, b[l], c[l]);
-      if constexpr (std::is_same_v<T, float>)
-        if (lies_in_shared(w, host[l])) now = atomic_ops::add_f32_shared(old, b[l]);
+      const T now =
+          result_of_atomic<T, Op>({sums, l, b[l], c[l], std::is_same_v<T, float> && lies_in_shared(w, host[l])}, old);
       if (std::memcmp(&old, &now, sizeof(T)) != 0) {
         std::memcpy(host[l], &now, sizeof(T));
         ++w.block->grid->epoch;
@@ -111,6 +110,7 @@ const Inst* atomic(Warp& w, const Inst* i) {
     }
     if (result) result[l] = old;
   });
+  sums.report(w, i);
   note_poll(w, global, [&](unsigned l) { return a.of[l]; });
   return proceed(w, i + 1);
 }

@@ -145,8 +145,9 @@ unsigned Device::blocks_per_multiprocessor(const KernelAttributes& kernel, std::
 
 bool Device::may_part(const LaunchRequest& request) const {
   constexpr std::uint64_t least_blocks = 4;
-  return threads > 1 && !schedule.is_interleaved() && !request.cooperative && request.grid.count() >= least_blocks &&
-         !memory_.shared_with_host() && !request.module->inseparable.contains(request.kernel) &&
+  return threads > 1 && !floats && !schedule.is_interleaved() && !request.cooperative &&
+         request.grid.count() >= least_blocks && !memory_.shared_with_host() &&
+         !request.module->inseparable.contains(request.kernel) &&
          std::all_of(observers_.begin(), observers_.end(), [](const Observer* o) { return o->fork() != nullptr; });
 }
 
@@ -204,6 +205,7 @@ LaunchResult Device::prepare(const LaunchRequest& request, Ready& ready) {
                                                            : Watched::nothing;
   options.names_elements = elements && options.watched == Watched::everything;
   options.fine_grain = schedule.is_interleaved();
+  options.names_floats = floats != nullptr;
   options.row_lanes = row_lanes_in(block);
   options.fast = fast_paths;
   if (options.row_lanes < warp_size && !fast_paths.narrow_rows) options.row_lanes = 1;
@@ -268,6 +270,7 @@ void Device::set_up(const LaunchRequest& request, const Ready& ready, std::vecto
   g.ranges.resize(image->ranges);
   g.print = &print;
   g.elements = elements;
+  g.floats = floats;
   g.profile = &profile_;
   g.start_ns = timer_ns_ = std::max(timer_ns_, now_ns_);
 }

@@ -24,6 +24,7 @@
 namespace scanlab::vgpu {
 
 class ElementNames;
+class FloatNames;
 struct Grid;
 struct LoadedModule;
 
@@ -125,6 +126,7 @@ class Device {
   double least_parallel_ns = 1e6;                       ///< launches that take less stay on one thread
   FastPaths fast_paths;                                 ///< change no result
   const ElementNames* elements = nullptr;               ///< for programs whose elements are names; not owned
+  FloatNames* floats = nullptr;           ///< where floats are names; not owned. One host thread runs such a launch
   std::function<bool()> host_waits;       ///< asked while threads look at memory of the host: can it not write there?
   const volatile bool* cancel = nullptr;  ///< when it becomes true, the running launch stops (budget fault)
 

@@ -52,6 +52,7 @@ inline constexpr std::uint64_t call_bytes = 32;
 
 class Claims;
 class ElementNames;
+class FloatNames;
 class Views;
 struct StaleRead;
 struct Grid;
@@ -102,6 +103,7 @@ struct Grid {
   Claims* claims = nullptr;  ///< of the host thread that runs these blocks beside others, or null
   const std::function<void(std::string_view)>* print = nullptr;
   const ElementNames* elements = nullptr;  ///< Device::elements
+  FloatNames* floats = nullptr;            ///< Device::floats
   const DeviceProfile* profile = nullptr;
   std::uint64_t epoch = 0;     ///< grows whenever memory may have changed
   bool asks_host = false;      ///< a volatile or atomic access has read memory that the host may write meanwhile

@@ -1,0 +1,78 @@
+#include "vgpu/core/warp/float_names.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <numeric>
+
+#include "vgpu/core/alu/float_formats.hpp"
+#include "vgpu/core/run/grid.hpp"
+#include "vgpu/core/warp/lanes.hpp"
+
+namespace scanlab::vgpu {
+
+FloatNames::FloatNames(std::uint64_t high, std::uint64_t low)
+    : cipher_(ElementNames::Kind::expressions, high, low), is_drawn_(drawn_bits + 1, false) {}
+
+std::uint32_t FloatNames::draw() {
+  if (names_ == most) {
+    is_used_up_ = true;
+    return canonical_nan_f32;
+  }
+  ++names_;
+  for (;;) {
+    if (draws_ % warp_size == 0) {
+      std::iota(std::begin(drawn_), std::end(drawn_), draws_);
+      cipher_.encipher(drawn_, warp_size);
+    }
+    const auto drawn = static_cast<std::uint32_t>(drawn_[draws_++ % warp_size]) & drawn_bits;
+    if (is_drawn_[drawn]) continue;
+    is_drawn_[drawn] = true;
+    return high_bits | drawn;
+  }
+}
+
+std::vector<std::uint32_t> FloatNames::name_inputs(std::size_t count) {
+  sums_ = KeyTable(4 * count);  // some sums for each
+  std::vector<std::uint32_t> names(count);
+  std::ranges::generate(names, [this] { return draw(); });
+  return names;
+}
+
+std::uint32_t FloatNames::add(std::uint32_t a, std::uint32_t b) {
+  if (wide(a) == identity_name) return b;
+  if (wide(b) == identity_name) return a;
+  std::uint32_t& sum = sums_[std::uint64_t{std::min(a, b)} << 32 | std::max(a, b)];
+  if (sum == KeyTable::none) sum = draw();
+  return sum;
+}
+
+std::uint32_t FloatSums::name(unsigned lane, std::uint32_t a, std::uint32_t b) {
+  const std::uint32_t sum = names_->add(a, b);
+  if (names_->is_used_up()) return sum;  // it would stand for several
+  mask_ |= Mask{1} << lane;
+  earlier_[count_] = FloatNames::wide(a);
+  later_[count_] = FloatNames::wide(b);
+  sum_[count_++] = FloatNames::wide(sum);
+  return sum;
+}
+
+void FloatSums::report(const Warp& w, const Inst* i) const {
+  if (!mask_) return;
+  for (Observer* o : w.block->grid->of_work) o->combined(actor_of(w, i), mask_, earlier_, later_, sum_);
+}
+
+const Inst* add_float_names(Warp& w, const Inst* i) {
+  w.pc = i;
+  const std::uint32_t *a = w.lanes<std::uint32_t>(i->op[1]), *b = w.lanes<std::uint32_t>(i->op[2]);
+  FloatSums sums(w.block->grid->floats);
+  for_each_lane(w.active, [&](unsigned l) {
+    const auto number = [&] { return canonical(std::bit_cast<f32>(a[l]) + std::bit_cast<f32>(b[l])); };
+    const auto named = sums.add(l, a[l], b[l]);
+    w.lanes<std::uint32_t>(i->op[0])[l] = named ? *named : std::bit_cast<std::uint32_t>(number());
+  });
+  sums.report(w, i);
+  return proceed(w, i + 1);
+}
+
+}  // namespace scanlab::vgpu
