@@ -36,13 +36,19 @@ bool is_word(std::string_view modifier) {
   return type == ptx::Type::none || is_one_of(modifier, {"b32", "u32", "s32", "b64", "u64", "s64"});
 }
 
+/// Does it shift one half of a word of 64 bits into the other's place? Any other shift is a look at bits.
+bool shifts_halves(const Instruction& in) {
+  const Operand& by = in.operands.back();
+  return by.kind == Operand::Kind::integer && by.bits == 32 && (in.has("b64") || in.has("u64") || in.has("s64"));
+}
+
 /// Does the instruction give what it is given, whole words perhaps joined or taken apart?
 bool only_moves(const Instruction& in) {
+  if (in.opcode == "shl" || in.opcode == "shr") return shifts_halves(in);
   if (in.opcode == "and") return std::ranges::any_of(in.operands, is_whole_mask);
   if (in.opcode == "cvt") return std::ranges::all_of(in.modifiers, is_word);
   if (in.opcode == "atom" || in.opcode == "red") return in.has("exch");
-  return is_one_of(in.opcode,
-                   {"mov", "selp", "or", "shl", "shr", "prmt", "shf", "bfi", "bfe", "st", "shfl", "scanlab", "cvta"});
+  return is_one_of(in.opcode, {"mov", "selp", "or", "prmt", "shf", "bfi", "bfe", "st", "shfl", "scanlab", "cvta"});
 }
 
 /// Does it add names?
