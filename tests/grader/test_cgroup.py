@@ -10,7 +10,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -183,10 +185,15 @@ def test_all_memory_of_a_group_is_limited_and_nothing_of_it_stays(tmp_path: Path
     assert result["swept"] == [False]
 
 
-def test_a_user_to_whom_a_folder_was_given_has_groups(tmp_path: Path) -> None:
-    tmp_path.chmod(0o777)
-    for above in tmp_path.parents[:2]:
-        above.chmod(0o755)
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Make a folder that any user may read and write; pytest's own are closed again whenever another pytest begins."""
+    with tempfile.TemporaryDirectory(prefix="scanlab-") as folder:
+        Path(folder).chmod(0o777)
+        yield Path(folder)
+
+
+def test_a_user_to_whom_a_folder_was_given_has_groups(open_folder: Path) -> None:
     given = "/sys/fs/cgroup/given"
     user = (
         f"sh -c 'mkdir -p {given}/own && echo +memory +pids > /sys/fs/cgroup/cgroup.subtree_control && "
@@ -194,7 +201,7 @@ def test_a_user_to_whom_a_folder_was_given_has_groups(tmp_path: Path) -> None:
         f'echo 0 > {given}/own/cgroup.procs && exec setpriv --reuid 1000 --regid 1000 --clear-groups "$@"\' --'
     )
     result = run_in_a_machine(
-        tmp_path,
+        open_folder,
         """
         from scanlab.judging import cgroup
         result = [str(cgroup.parent())]
