@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -49,7 +50,7 @@ class OtherRuns {
     std::vector<std::string> right, wrong;
     std::set<std::uint64_t> outputs;
     std::vector<Order> orders = {Order::in_order, Order::reversed, Order::random};
-    if (failed_.order == Order::lockstep) orders.insert(orders.begin(), Order::lockstep);
+    if (std::ranges::find(orders, failed_.order) == orders.end()) orders.insert(orders.begin(), failed_.order);
     for (const Order order : orders) {
       Case other = failed_;
       other.order = order;
