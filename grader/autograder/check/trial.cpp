@@ -104,11 +104,12 @@ class TypedTrial : public Trial {
       }
     }
     if (!result.failure) add_provenance(result, counting);
-    add_stale_reads(result, report);
+    const std::string printed = submission.output();
+    add_stale_read(result, report, submission, which);
     result.findings = std::move(report.findings);
     result.findings_total = report.findings_total;
     settle(result);
-    if (result.failure) complete(*result.failure, submission, which);
+    if (result.failure) complete(*result.failure, printed, which);
     return result;
   }
 
@@ -125,12 +126,19 @@ class TypedTrial : public Trial {
     result.counts.emplace_back("busiest_adder", static_cast<double>(work.busiest_thread));
   }
 
-  /// Under the schedule `weak`: why what threads have read may be old, where a result is wrong or a wait does not end.
-  static void add_stale_reads(TrialResult& result, CallReport& report) {
-    if (!result.failure || report.stale_reads.empty()) return;
+  /// Under the schedule `weak`: an old value that a thread has read for want of a fence, where a result is wrong or a
+  /// wait does not end. It is the cause only if the same call is right where nothing that is read is old; a right
+  /// program may read an old value, and look again.
+  void add_stale_read(TrialResult& result, CallReport& report, Submission& submission, const Case& which) const {
+    if (!result.failure) return;
     const auto is_explained = [](const vgpu::StaleRead& read) { return !read.cure().empty(); };
     const auto culprit = std::ranges::find_if(report.stale_reads, is_explained);
     if (culprit == report.stale_reads.end()) return;
+    Case other = which;
+    other.order = vgpu::Schedule::Order::random;
+    other.trail.clear();
+    submission.restart();
+    if (make_trial(plan_, check_, device_, n_)->run(submission, other, Counting::off, hash_start).failure) return;
     report.findings.push_back(vgpu::finding_of(*culprit));
     ++report.findings_total;
     vgpu::sort_most_basic_first(report.findings);
@@ -211,10 +219,10 @@ class TypedTrial : public Trial {
   }
 
   /// Where, what was printed, and how to run it again.
-  void complete(Failure& failure, Submission& submission, const Case& which) const {
+  void complete(Failure& failure, const std::string& printed, const Case& which) const {
     Cause& cause = failure.cause;
     cause.headline = headline_of(plan_, check_, device_, which);
-    if (const auto lines = first_lines(submission.output(), shown_lines); !lines.empty()) {
+    if (const auto lines = first_lines(printed, shown_lines); !lines.empty()) {
       cause.details.push_back("the program printed:");
       for (const std::string& line : lines) cause.details.push_back("  " + line);
     }
