@@ -12,6 +12,7 @@
 #include "vgpu/core/run/explore.hpp"
 #include "vgpu/core/run/launch.hpp"
 #include "vgpu/core/run/parallel.hpp"
+#include "vgpu/core/run/playback.hpp"
 #include "vgpu/core/run/replay.hpp"
 #include "vgpu/ptx/link.hpp"
 

@@ -1,0 +1,261 @@
+#include "vgpu/core/run/playback.hpp"
+
+#include <algorithm>
+
+#include "vgpu/core/run/playback_state.hpp"
+
+namespace scanlab::vgpu {
+
+using playback::Event;
+using playback::merge;
+using playback::mixed;
+using playback::Turn;
+
+std::uint64_t Playback::State::state_of(const Warp& w, const Inst* i) {
+  std::uint64_t hash = mixed(reinterpret_cast<std::uint64_t>(i), w.active);
+  hash = mixed(hash, w.carry);
+  hash = mixed(hash, blocks[w.block->index].changes);
+  hash = registers_of(hash, w.frame, i, w.active);
+  for (const Split& s : w.waiting) {
+    hash = mixed(hash, reinterpret_cast<std::uint64_t>(s.pc));
+    hash = mixed(mixed(hash, s.mask), static_cast<std::uint64_t>(s.state));
+    hash = registers_of(hash, s.frame, s.pc, s.mask);
+  }
+  return hash;
+}
+
+std::uint64_t Playback::State::registers_of(std::uint64_t hash, const Frame* frame, const Inst* i, Mask mask) {
+  auto& places = (*live)[frame->program];
+  if (!places) places = std::make_unique<LivePlaces>(*frame->program->source);
+  for (const LivePlaces::Place& p : places->before(i->index)) {
+    if (places->has_slots()) break;
+    const std::byte* const at = frame->registers + p.at;
+    if (p.bytes == sizeof(Mask)) {
+      Mask predicate;
+      std::memcpy(&predicate, at, sizeof predicate);
+      hash = mixed(hash, predicate & mask);
+    } else {
+      const std::size_t lane_bytes = p.bytes / warp_size;
+      for (Mask m = mask; m; m &= m - 1)
+        hash = mixed(hash, at + static_cast<std::size_t>(std::countr_zero(m)) * lane_bytes, lane_bytes);
+    }
+  }
+  // Arguments and results of calls have no such analysis, nor have those who wait for a call to return.
+  if (places->has_slots()) hash = mixed(hash, frame->registers, frame->program->frame_bytes);
+  for (const Frame* f = frame; f; f = f->caller) {
+    hash = mixed(hash, reinterpret_cast<std::uint64_t>(f->call));
+    if (f != frame) hash = mixed(hash, f->registers, f->program->frame_bytes);
+  }
+  return hash;
+}
+
+void Playback::State::begin_step(std::size_t agent, std::uint64_t state, const Inst* i) {
+  Agent& a = agents[agent];
+  Turn& step = steps.emplace_back();
+  step.agent = agent;
+  step.number = a.clock[agent] = ++a.steps;
+  step.state = state;
+  step.inst = i;
+  step.clock = a.clock;
+  acting = agent;
+  a.idle.push_back(steps.size() - 1);
+}
+
+Playback::Playback(const Grid& grid, const Trail& trail, std::size_t forced)
+    : state_(std::make_unique<State>(grid, trail, forced)) {}
+Playback::~Playback() = default;
+
+bool Playback::holds_back(const Warp& w) const {
+  return state_->agents[state_->agent_of(w)].is_held;
+}
+
+bool Playback::is_pending(const Warp& w) const {
+  return state_->granted == state_->agent_of(w);
+}
+
+bool Playback::has_lost_its_way() const {
+  return state_->is_infeasible;
+}
+
+bool Playback::may_act(Warp& w, const Inst* i) {
+  State& s = *state_;
+  const std::size_t agent = s.agent_of(w);
+  State::Agent& a = s.agents[agent];
+  // The warp's other lanes come to where they wait too: what they have to do first is not to be waited for.
+  const bool others_can_go = w.pending_key != ~0u;
+  if (s.granted != agent) {
+    if (others_can_go)
+      w.spin.unyielding = patience + 1;
+    else
+      a.is_held = true;
+    return false;
+  }
+  const std::uint64_t state = s.state_of(w, i);
+  const auto same =
+      std::ranges::find_if(a.idle, [&](std::size_t k) { return s.steps[k].inst == i && s.steps[k].state == state; });
+  if (same != a.idle.end()) {
+    if (others_can_go && !a.has_yielded) {
+      // They may be what these wait for.
+      a.has_yielded = true;
+      w.spin.unyielding = patience + 1;
+      return false;
+    }
+    if (*same < s.forced) {
+      s.is_redundant = true;
+      if (*same == a.idle.back()) s.vain_step = *same;
+    } else {
+      s.granted = playback::none;
+      a.vain.assign(same, a.idle.end());
+      for (const std::size_t k : a.vain) s.steps[k].is_vain = true;
+      a.idle.clear();
+      a.is_held = a.is_parked = true;
+      a.changes_when_parked = s.blocks[w.block->index].changes;
+      return false;
+    }
+  }
+  s.granted = playback::none;
+  a.is_held = a.has_yielded = false;
+  s.begin_step(agent, state, i);
+  return true;
+}
+
+Guide::Pick Playback::pick(std::span<Warp* const> able) {
+  State& s = *state_;
+  s.following = nullptr;
+  if (s.is_redundant || s.is_infeasible) return {};
+  const auto grant = [&](Warp* w) {
+    s.granted = s.agent_of(*w);
+    return Pick{w, false};
+  };
+  if (s.next < s.trail.steps.size()) {
+    s.following = &s.trail.steps[s.next++];
+    for (Warp* w : able)
+      if (w->block->index == s.following->block && w->id == s.following->warp) {
+        s.agents[s.agent_of(*w)].is_parked = false;
+        return grant(w);
+      }
+    s.is_infeasible = true;
+    return {};
+  }
+  // The warp that has made the last step goes on: so what a run adds to a trail, it adds in the order in which others
+  // do.
+  if (!s.steps.empty()) {
+    const auto last = std::ranges::find(able, s.steps.back().agent, [&](const Warp* w) { return s.agent_of(*w); });
+    if (last != able.end() && !s.agents[s.steps.back().agent].is_parked) return grant(*last);
+  }
+  for (Warp* w : able) {
+    State::Agent& a = s.agents[s.agent_of(*w)];
+    if (a.is_parked && a.changes_when_parked != s.blocks[w->block->index].changes) a.is_parked = false;
+    if (!a.is_parked) return grant(w);
+  }
+  for (Warp* w : able)
+    for (const std::size_t k : s.agents[s.agent_of(*w)].vain)
+      for (const Event& e : s.steps[k].events)
+        if (e.reads() && s.grid.views->order_of(e.location).back() != e.read) {
+          if (!s.journal) {  // it is shown, not explored
+            s.agents[s.agent_of(*w)].is_parked = false;
+            return grant(w);
+          }
+          s.to_wake = s.agent_of(*w);
+          return {};
+        }
+  return {nullptr, true};
+}
+
+unsigned Playback::choose(const Question& question) {
+  State& s = *state_;
+  const std::size_t event = s.steps.back().events.size();
+  if (!s.following || event >= s.following->choices.size() || !s.following->choices[event]) return 0;
+  for (unsigned k = 0; k < question.writes.size(); ++k)
+    if (s.writer(question.location, question.writes[k]).is_same_as(*s.following->choices[event])) return k;
+  s.is_infeasible = true;
+  return 0;
+}
+
+void Playback::happened(const Answer& answer) {
+  State& s = *state_;
+  if (s.acting == playback::none) return;
+  Turn& step = s.steps.back();
+  State::Agent& a = s.agents[step.agent];
+  Event& e = step.events.emplace_back();
+  e.effect = answer.effect;
+  e.is_atomic = answer.is_atomic;
+  e.by = answer.by;
+  e.before = step.clock;
+  if (answer.effect == Event::Effect::fence) {
+    if (s.last_fence != playback::none) merge(step.clock, s.steps[s.last_fence].clock);
+    s.last_fence = s.steps.size() - 1;
+    a.clock = step.clock;
+    return;
+  }
+  const Views& views = *s.grid.views;
+  e.location = answer.location;
+  e.address = views.address_of(answer.location);
+  e.read = answer.read;
+  e.written = answer.written;
+  e.chosen = answer.chosen;
+  e.chosen_place = answer.chosen_place;
+  for (const std::uint32_t w : answer.allowed) e.allowed.push_back(s.writer(e.location, w));
+  for (const std::uint32_t w : answer.placed) e.placed.push_back(s.writer(e.location, w));
+  if (e.reads()) {
+    e.source = s.writer(e.location, e.read);
+    if (const auto from = s.step_of_write.find({e.location, e.read}); from != s.step_of_write.end())
+      merge(step.clock, s.steps[from->second].clock);
+  }
+  if (e.writes()) {
+    s.step_of_write[{e.location, e.written}] = s.steps.size() - 1;
+    a.idle.clear();
+  }
+  a.clock = step.clock;
+  const std::size_t at = step.events.size() - 1;
+  if (s.following && at < s.following->choices.size() && s.following->choices[at]) {
+    const StrongOperation* choice = e.choice();
+    const bool is_as_said = choice && choice->is_same_as(*s.following->choices[at]);
+    s.is_infeasible |= !is_as_said;
+  }
+}
+
+void Playback::load(const Access& a) {
+  if (a.space != ptx::StateSpace::shared || a.order == Access::Order::weak) return;
+  merge(state_->agents[state_->agent_of(a.actor.block, a.actor.warp)].clock, state_->blocks[a.actor.block].shared);
+}
+
+void Playback::store(const Access& a) {
+  State& s = *state_;
+  State::BlockState& block = s.blocks[a.actor.block];
+  const bool is_weak = a.order == Access::Order::weak;
+  if (a.space == ptx::StateSpace::global && s.journal) s.journal->note(a);
+  if (is_weak || a.space != ptx::StateSpace::global) ++block.changes;
+  if (!is_weak && a.space == ptx::StateSpace::shared)
+    merge(block.shared, s.agents[s.agent_of(a.actor.block, a.actor.warp)].clock);
+}
+
+void Playback::atomic(const Access& a) {
+  State& s = *state_;
+  if (a.space == ptx::StateSpace::global && s.journal) s.journal->note(a);
+  if (a.space != ptx::StateSpace::shared) return;
+  State::BlockState& block = s.blocks[a.actor.block];
+  State::Agent& agent = s.agents[s.agent_of(a.actor.block, a.actor.warp)];
+  ++block.changes;
+  merge(agent.clock, block.shared);
+  merge(block.shared, agent.clock);
+}
+
+void Playback::barrier_arrive(const Actor& actor, Mask, std::uint32_t id, Arrival arrival) {
+  State& s = *state_;
+  auto& barrier = s.blocks[actor.block].barriers[id];
+  merge(barrier.arrived, s.agents[s.agent_of(actor.block, actor.warp)].clock);
+  if (arrival == Arrival::waits) barrier.waiting.push_back(actor.warp);
+}
+
+void Playback::barrier_complete(const Actor& actor, std::uint32_t id, Meeting) {
+  State& s = *state_;
+  auto& barrier = s.blocks[actor.block].barriers[id];
+  for (const std::uint32_t warp : barrier.waiting)
+    merge(s.agents[s.agent_of(actor.block, warp)].clock, barrier.arrived);
+  barrier.waiting.clear();
+  std::ranges::fill(barrier.arrived, 0);
+  ++s.blocks[actor.block].changes;
+}
+
+}  // namespace scanlab::vgpu

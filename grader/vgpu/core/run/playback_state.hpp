@@ -1,0 +1,224 @@
+// What a playback keeps of its run: the steps of its warps, their accesses, and what led to each. For playback.cpp, and
+// for explore.cpp, which derives further runs from it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "vgpu/core/decode/frame_layout.hpp"
+#include "vgpu/core/decode/liveness.hpp"
+#include "vgpu/core/run/playback.hpp"
+#include "vgpu/core/warp/splits.hpp"
+
+namespace scanlab::vgpu::playback {
+
+inline constexpr std::size_t none = ~std::size_t{0};
+
+inline std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
+  return hash ^ hash >> 29;
+}
+
+inline std::uint64_t mixed(std::uint64_t hash, const std::byte* bytes, std::size_t count) {
+  for (std::size_t k = 0; k < count; k += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes + k, std::min<std::size_t>(8, count - k));
+    hash = mixed(hash, word);
+  }
+  return hash;
+}
+
+/// Of each warp, how many of its steps.
+using Clock = std::vector<std::uint32_t>;
+
+inline void merge(Clock& to, const Clock& from) {
+  for (std::size_t k = 0; k < to.size(); ++k) to[k] = std::max(to[k], from[k]);
+}
+
+/// A lane's access.
+struct Event {
+  using Effect = MemoryChooser::Answer::Effect;
+  Effect effect = Effect::read;
+  bool is_atomic = false;
+  StrongOperation by;
+  std::uint32_t location = 0, read = 0, written = 0;
+  Address address = 0;
+  StrongOperation source;                        ///< the write that was read
+  std::vector<StrongOperation> allowed, placed;  ///< what there was to choose from, the newest first
+  unsigned chosen = 0, chosen_place = 0;
+  Clock before;  ///< what led to it, but for what it has read
+
+  bool writes() const { return written != 0; }
+  bool reads() const { return effect == Effect::read || effect == Effect::update; }
+  /// What it chose.
+  const StrongOperation* choice() const {
+    if (effect == Effect::write) return &placed[chosen_place];
+    return reads() ? &source : nullptr;
+  }
+  bool chose_newest() const { return chosen == 0 && chosen_place == 0; }
+};
+
+/// A warp's strong access, and what it did up to the one after.
+struct Turn {
+  std::size_t agent = 0;
+  std::uint32_t number = 0;  ///< of the warp's steps, from 1
+  std::uint64_t state = 0;   ///< a hash of the warp's state before
+  const Inst* inst = nullptr;
+  bool is_vain = false;  ///< it and those after it have led back to the same state
+  std::vector<Event> events;
+  Clock clock;  ///< what led to it, itself included
+};
+
+/// Places in a frame of the registers that are still read.
+class LivePlaces {
+ public:
+  explicit LivePlaces(const ptx::Function& function)
+      : function_(function), flow_(control_flow(function)), liveness_(function, flow_), layout_(function) {
+    has_slots_ = std::ranges::any_of(function.variables,
+                                     [](const ptx::Variable& v) { return v.space == ptx::StateSpace::param; });
+  }
+  struct Place {
+    OperandRef at = 0;
+    std::uint32_t bytes = 0;
+  };
+  const std::vector<Place>& before(std::uint32_t instruction) {
+    const auto [found, is_new] = known_.try_emplace(instruction);
+    if (is_new)
+      for (const std::int32_t r : liveness_.live_before(instruction)) {
+        const std::uint32_t bytes = layout_.lane_bytes_of(r);
+        found->second.push_back({*layout_.reg(r), bytes ? bytes * warp_size : std::uint32_t{sizeof(Mask)}});
+      }
+    return found->second;
+  }
+  bool has_slots() const { return has_slots_; }
+
+ private:
+  const ptx::Function& function_;
+  ControlFlow flow_;
+  Liveness liveness_;
+  FrameLayout layout_;
+  bool has_slots_ = false;
+  std::unordered_map<std::uint32_t, std::vector<Place>> known_;
+};
+
+/// Pages of global memory as they were before they were written.
+class Journal {
+ public:
+  explicit Journal(Memory& memory) : memory_(memory) {}
+
+  void note(Address first, std::uint64_t bytes) {
+    for (Address page = first / page_bytes; page <= (first + bytes - 1) / page_bytes; ++page) {
+      if (page == last_) continue;
+      last_ = page;
+      const auto [at, is_new] = pages_.try_emplace(page);
+      if (is_new) std::memcpy(at->second.data(), memory_.host(page * page_bytes), page_bytes);
+    }
+  }
+  void note(const Access& a) {
+    for (Mask m = a.mask; m; m &= m - 1) note(a.at(static_cast<unsigned>(std::countr_zero(m))), a.bytes);
+  }
+  void restore() {
+    for (const auto& [page, bytes] : pages_) std::memcpy(memory_.host(page * page_bytes), bytes.data(), page_bytes);
+  }
+  /// Equal where memory differs in the same way from what it was.
+  std::uint64_t hash() const {
+    std::uint64_t all = 0;
+    for (const auto& [page, bytes] : pages_) {
+      const std::byte* now = memory_.host(page * page_bytes);
+      if (std::memcmp(now, bytes.data(), page_bytes) != 0) all += mixed(page, now, page_bytes);
+    }
+    return all;
+  }
+
+ private:
+  Memory& memory_;
+  Address last_ = 0;
+  std::unordered_map<Address, std::array<std::byte, page_bytes>> pages_;
+};
+
+}  // namespace scanlab::vgpu::playback
+
+namespace scanlab::vgpu {
+
+struct Playback::State {
+  using Clock = playback::Clock;
+  using Journal = playback::Journal;
+  using LivePlaces = playback::LivePlaces;
+  using Turn = playback::Turn;
+  static constexpr std::size_t none = playback::none;
+
+  const Grid& grid;
+  const Trail& trail;
+  const std::size_t forced;
+  const std::size_t warps;  ///< of a block
+  Journal* journal = nullptr;
+  std::unordered_map<const Program*, std::unique_ptr<LivePlaces>>* live = nullptr;
+  std::unordered_map<const Program*, std::unique_ptr<LivePlaces>> own_live;
+
+  struct Agent {
+    bool is_held = false;
+    bool is_parked = false;
+    bool has_yielded = false;  ///< lanes that would do the same again have let others of the warp go first
+    std::uint64_t changes_when_parked = 0;
+    std::uint32_t steps = 0;
+    Clock clock;
+    /// Its steps since it last did something that others or itself could notice, by number in `steps`.
+    std::vector<std::size_t> idle;
+    std::vector<std::size_t> vain;  ///< those that led back to the same state, when it was parked
+  };
+  std::vector<Agent> agents;
+  struct BlockState {
+    std::uint64_t changes = 0;  ///< stores that are no strong ones to global memory, and barriers
+    Clock shared;               ///< of what was written to shared memory
+    struct Barrier {
+      Clock arrived;
+      std::vector<std::uint32_t> waiting;
+    };
+    std::array<Barrier, barriers_per_block> barriers;
+  };
+  std::vector<BlockState> blocks;
+  std::vector<Turn> steps;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> step_of_write;  ///< by location and write
+  std::size_t last_fence = none;
+  std::size_t granted = none, acting = none;
+  std::size_t next = 0;                  ///< of the trail
+  const TrailStep* following = nullptr;  ///< the trail's step that is being made
+  bool is_infeasible = false;            ///< the trail cannot be followed
+  bool is_redundant = false;
+  std::size_t vain_step = none;  ///< that alone was in vain, where the run is redundant
+  std::size_t to_wake = none;    ///< the run ended since all wait, but this one would see something new
+
+  State(const Grid& g, const Trail& t, std::size_t f)
+      : grid(g), trail(t), forced(f), warps((g.block_size.count() + warp_size - 1) / warp_size), live(&own_live) {
+    agents.resize(warps * g.size.count());
+    blocks.resize(g.size.count());
+    for (Agent& a : agents) a.clock.resize(agents.size());
+    for (BlockState& b : blocks) {
+      b.shared.resize(agents.size());
+      for (auto& barrier : b.barriers) barrier.arrived.resize(agents.size());
+    }
+  }
+
+  std::size_t agent_of(std::uint64_t block, std::uint32_t warp) const { return block * warps + warp; }
+  std::size_t agent_of(const Warp& w) const { return agent_of(w.block->index, w.id); }
+
+  /// A hash of all that the warp's further way depends on, standing at `i`, but for what it will read.
+  std::uint64_t state_of(const Warp& w, const Inst* i);
+  /// The same of what the lanes of `mask` still read in a frame.
+  std::uint64_t registers_of(std::uint64_t hash, const Frame* frame, const Inst* i, Mask mask);
+  void begin_step(std::size_t agent, std::uint64_t state, const Inst* i);
+
+  StrongOperation writer(std::uint32_t location, std::uint32_t write) const {
+    return grid.views->write_of(location, write).writer;
+  }
+};
+
+}  // namespace scanlab::vgpu
