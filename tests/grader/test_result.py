@@ -124,12 +124,12 @@ def test_results_of_the_first_kit_are_read() -> None:
 def test_a_proof_is_added_to_what_is_known_already(judged: Judge) -> None:
     result = judged(JUDGED)
     (check,) = (check for check in result.checks if check.verdict == "pass")
-    alone = result.model_copy(update={"checks": (check.model_copy(update={"proof": "right in all 16 executions"}),)})
+    alone = result.model_copy(update={"checks": (check.model_copy(update={"proof": ("right in all 16 executions",)}),)})
     once = result.with_proof(alone)
-    assert next(one.proof for one in once.checks if one.name == check.name) == "right in all 16 executions"
+    assert next(one.proof for one in once.checks if one.name == check.name) == ("right in all 16 executions",)
     assert once.points == result.points
     twice = next(one.proof for one in once.with_proof(alone).checks if one.name == check.name)
-    assert twice == "right in all 16 executions; right in all 16 executions"
+    assert twice == ("right in all 16 executions", "right in all 16 executions")
     none = result.model_copy(update={"checks": (check,)})
     assert result.with_proof(none) == result
 
@@ -142,7 +142,7 @@ def test_a_refutation_fails_the_check_and_comes_first(judged: Judge) -> None:
     whole = result.with_proof(result.model_copy(update={"checks": (refuted,)}))
     now = next(one for one in whole.checks if one.name == check.name)
     assert (now.verdict, now.points, now.max_points) == ("fail", 0, check.max_points)
-    assert (now.cause, now.proof) == (failed.cause, None)
+    assert (now.cause, now.proof) == (failed.cause, ())
     assert whole.points == result.points - check.points
     assert whole.findings[0].checks == (check.name,)
     assert whole.findings_total == result.findings_total + refuted.findings_total

@@ -18,20 +18,23 @@ from scanlab.judging.judge import Submission, grade  # noqa: E402
 from scanlab.judging.plan import Options  # noqa: E402
 from scanlab.judging.result import CheckResult, LabResult  # noqa: E402
 from scanlab.labs.corpora import whole  # noqa: E402
-from scanlab.labs.folders import find_lab  # noqa: E402
+from scanlab.labs.folders import Lab, find_lab  # noqa: E402
 
 LAB = find_lab("07")
 SCANS = ("inclusive", "inclusive_affine", "exclusive", "exclusive_affine")
 RIGHT = REPOSITORY / "solutions/07_domino/scan.cu"
 WRONG = whole(REPOSITORY / "tests/mutants/07_domino/volatile_prefix_no_reader_fence.diff")
+LANES = whole(REPOSITORY / "tests/mutants/11_look_back/lanes_in_the_wrong_order.diff")
+"""Reads old statuses under the schedule `weak`, as right programs do."""
+FENCE = "fence.missing"
 NARROW = {"n": 1025, "schedule": "in_order"}
 """One call of two blocks, in an order in which nothing goes wrong."""
 problems: list[str] = []
 
 
-def graded(path: Path, options: Options) -> dict[str, CheckResult]:
+def graded(path: Path, options: Options, lab: Lab = LAB) -> dict[str, CheckResult]:
     """Return the results of a file's checks, by name."""
-    (result,) = grade([Submission(LAB, path)], options)
+    (result,) = grade([Submission(lab, path)], options)
     assert isinstance(result, LabResult)
     return {check.name: check for check in result.checks}
 
@@ -47,11 +50,11 @@ def main() -> int:
     """Run all cases."""
     checks = graded(RIGHT, Options(**NARROW, prove=True))
     for name in SCANS:
-        whole_proof = re.search(
-            r"right in all executions .* of n = 1025, 2048, 3072, 4096 \(up to 4 blocks; \d+ execu",
-            checks[name].proof or "",
+        proof = " / ".join(checks[name].proof)
+        explored = re.search(
+            r"right in all executions .* of n = 1025, 2048, 3072, 4096 \(up to 4 blocks, 16 executions\)", proof
         )
-        expect(f"{name} is explored up to 4 blocks: {checks[name].proof}", holds=whole_proof is not None)
+        expect(f"{name} is explored up to 4 blocks: {proof}", holds=explored is not None)
     expect("a proof costs no check its verdict", holds=all(checks[name].verdict == "pass" for name in SCANS))
 
     expect("one order shows nothing", holds=graded(WRONG, Options(**NARROW))["inclusive"].verdict == "pass")
@@ -59,7 +62,7 @@ def main() -> int:
     for name in SCANS:
         cause = refuted[name].cause
         assert cause, name
-        expect(f"{name} is refuted: {cause.id}, {cause.next}", holds=cause.id == "fence.missing")
+        expect(f"{name} is refuted: {cause.id}, {cause.next}", holds=cause.id == FENCE)
         words = shlex.split(cause.next)
         trail = words[words.index("--trail") + 1]
         again = graded(WRONG, Options(n=int(words[words.index("--n") + 1]), trail=trail))
@@ -67,8 +70,19 @@ def main() -> int:
         shown = again[name].cause
         expect(f"{name} is refuted again, by the same execution", holds=shown == cause)
         right = graded(RIGHT, Options(n=1025, trail=trail))[name]
-        lost = right.cause is not None and "not one of this launch" in right.cause.actual
-        expect(f"{name}: another program has no such execution, or is right", holds=lost or right.verdict == "pass")
+        actual = right.cause.actual if right.cause else "pass"
+        expect(f"{name}: another program has no such execution: {actual}", holds="not one of this launch" in actual)
+    swapped = graded(LANES, Options(n=20000, schedule="weak"), find_lab("11"))["inclusive_affine"].cause
+    expect(
+        "what is wrong without old values, too, is no missing fence", holds=swapped is not None and swapped.id != FENCE
+    )
+    for options in ({"prove": True, "device": "gpu"}, {"trail": "x", "n": 1, "prove": True}, {"trail": "x"}):
+        try:
+            Options(**options)
+        except UsageError as error:
+            expect(f"{options}: {error}", holds="--trail" in str(error))
+        else:
+            expect(f"{options} are refused", holds=False)
     for trail in ("inclusive", "inclusive:1", "inclusive:1:0,0", "inclusive:1:0.0*999999", "large:1:0.0", "x:1:0.0"):
         try:
             graded(RIGHT, Options(n=1025, trail=trail))

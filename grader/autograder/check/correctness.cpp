@@ -124,22 +124,22 @@ class CorrectnessCheck {
     blocks_talk_ = blocks_talk_ || proof.blocks_talk;
   }
 
-  /// What has been proved, in one sentence; empty where elements are not names, and no execution was explored.
-  std::string proof() const {
-    if (explored_) return explored_->blocks_talk() ? explored_->text() : std::string();
+  /// What has been proved, in a sentence; none where elements are not names, and no execution was explored.
+  std::vector<std::string> proof() const {
+    if (explored_) return explored_->sentences();
     if (proved_sizes_.empty()) return {};
     if (looked_at_) {
-      return fmt::format("tested, not proved: {}:{} looks at what an element is, and does not only add",
-                         looked_at_->file, looked_at_->line);
+      return {fmt::format("tested, not proved: {}:{} looks at what an element is, and does not only add",
+                          looked_at_->file, looked_at_->line)};
     }
     const std::string sizes = proved_sizes_.size() == 1
                                   ? fmt::format("n = {}", *proved_sizes_.begin())
                                   : fmt::format("{} sizes up to n = {}", proved_sizes_.size(), *proved_sizes_.rbegin());
     const bool is_float = check_.element == ElementType::float_;
-    return fmt::format("proved for {}: right for every input{}, {}", sizes,
-                       is_float ? ", but for rounding" : " and every associative +",
-                       blocks_talk_ ? "under the schedules that were run, for its blocks wait for each other"
-                                    : "in every order of its blocks and warps");
+    return {fmt::format("proved for {}: right for every input{}, {}", sizes,
+                        is_float ? ", but for rounding" : " and every associative +",
+                        blocks_talk_ ? "under the schedules that were run, for its blocks wait for each other"
+                                     : "in every order of its blocks and warps")};
   }
 
   /// Looks for the smallest case that fails the same way, and for its cause.

@@ -17,9 +17,9 @@ using Order = vgpu::Schedule::Order;
 /// Elements; a tile may be of any size up to a quarter of it.
 constexpr std::size_t largest_n = std::size_t{1} << 17;
 
-class Exploration {
+class CallsExplorer {
  public:
-  Exploration(const Plan& plan, const CheckPlan& check, Device& device)
+  CallsExplorer(const Plan& plan, const CheckPlan& check, Device& device)
       : plan_(plan),
         check_(check),
         device_(device),
@@ -27,7 +27,8 @@ class Exploration {
         left_(check.prove->warp_instructions) {}
 
   Explored run() {
-    const std::size_t tile = largest_with_one_block();
+    if (const std::uint64_t blocks = blocks_of(1); blocks > 1) explored_.least_blocks = blocks;
+    const std::size_t tile = explored_.least_blocks > 0 ? 0 : largest_with_one_block();
     if (tile == 0) return std::move(explored_);
     for (const std::size_t n : {tile + 1, 2 * tile, 3 * tile, 4 * tile})
       if (!explore(n)) break;
@@ -35,9 +36,9 @@ class Exploration {
   }
 
  private:
-  /// 0: the blocks of no launch talk, or there is no such n.
+  /// 0: no two blocks talk, however many elements there are.
   std::size_t largest_with_one_block() {
-    std::size_t high = 1;
+    std::size_t high = 2;
     while (blocks_of(high) <= 1)
       if ((high *= 2) > largest_n) return 0;
     std::size_t low = high / 2;
@@ -72,20 +73,21 @@ class Exploration {
     left_ = call.warp_instructions;
     if (call.blocks == 0 || call.blocks > call.most_blocks) return false;
     explored_.calls.push_back({n, call.blocks, call.executions, call.why_not});
-    if (first.failure) return !fail(explored_case(n, {}), std::move(first));
+    if (first.failure) return fail(explored_case(n, {}), std::move(first));
     for (std::string& trail : call.trails) {
       Case which = explored_case(n, std::move(trail));
       Submission submission(plan_, device_, check_.element, limit_);
       TrialResult one = make_trial(plan_, check_, device_, n)->run(submission, which, Counting::off, hash_start);
-      if (one.failure) return !fail(std::move(which), std::move(one));
+      if (one.failure) return fail(std::move(which), std::move(one));
     }
     return call.why_not.empty();
   }
 
+  /// False: no further call need be tried.
   bool fail(Case which, TrialResult result) {
     explored_.failed = std::move(which);
     explored_.tried = std::move(result);
-    return true;
+    return false;
   }
 
   const Plan& plan_;
@@ -102,26 +104,33 @@ Case explored_case(std::size_t n, std::string trail) {
   return {n, n % 2 == 0 ? 1u : 0u, Order::weak, Order::weak, std::move(trail)};
 }
 
-std::string Explored::text() const {
-  std::string sizes, left_out;
+std::vector<std::string> Explored::sentences() const {
+  if (least_blocks > 0)
+    return {fmt::format("not explored: {} blocks talk to each other, also where there is one element", least_blocks)};
+  std::vector<std::string> sentences;
+  std::string sizes;
   std::uint64_t executions = 0, blocks = 0;
   for (const Call& call : calls) {
     if (!call.why_not.empty()) {
-      left_out = fmt::format("not all of n = {} ({} blocks): {}", call.n, call.blocks, call.why_not);
+      sentences.push_back(
+          fmt::format("not all executions explored of n = {} ({} blocks): {}", call.n, call.blocks, call.why_not));
       continue;
     }
     sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", call.n);
     executions += call.executions;
     blocks = call.blocks;
   }
-  if (sizes.empty()) return left_out;
-  return fmt::format("right in all executions that PTX's memory model allows of n = {} (up to {} blocks; {}){}", sizes,
-                     blocks, executions == 1 ? "1 execution" : fmt::format("{} executions", executions),
-                     left_out.empty() ? "" : ", but " + left_out);
+  if (!sizes.empty())
+    sentences.insert(
+        sentences.begin(),
+        fmt::format("right in all executions that PTX's memory model allows of n = {} (up to {} blocks, {} "
+                    "execution{})",
+                    sizes, blocks, executions, executions == 1 ? "" : "s"));
+  return sentences;
 }
 
 Explored explore(const Plan& plan, const CheckPlan& check, Device& device) {
-  return Exploration(plan, check, device).run();
+  return CallsExplorer(plan, check, device).run();
 }
 
 }  // namespace scanlab::grade

@@ -25,10 +25,12 @@ struct Explored {
   std::optional<Case> failed;
   TrialResult tried;  ///< of `failed`
 
-  /// Do its blocks talk to each other? If not, there is nothing to explore.
-  bool blocks_talk() const { return !calls.empty(); }
-  /// "right in all 14 executions that PTX's memory model allows of n = 1025 and 2048 (2 blocks)"; and where it ended.
-  std::string text() const;
+  /// Of the smallest call, whose blocks talk to each other, and are too many at once; 0: there is a call of one block.
+  std::uint64_t least_blocks = 0;
+
+  /// "right in all executions that PTX's memory model allows of n = 1025, 2048 (up to 2 blocks, 3 executions)", and
+  /// where it ended. None where no two blocks talk: then there is nothing to explore.
+  std::vector<std::string> sentences() const;
 };
 
 /// Explores calls of two blocks and more, within the limits of `check.prove`: the smallest of two blocks, and for each

@@ -208,17 +208,13 @@ def check(
     from scanlab.judging import report
     from scanlab.judging.compile import read_source
     from scanlab.judging.judge import Submission
-    from scanlab.judging.plan import Options
+    from scanlab.judging.plan import Options, scans
     from scanlab.labs.folders import find_lab
 
     if sanitize and device is not DeviceName.gpu:
         raise errors.UsageError(
             "--sanitize is for a real GPU (--device gpu); the virtual one looks for the same mistakes in every check"
         )
-    if (prove or trail) and device is not DeviceName.vgpu:
-        raise errors.UsageError("--prove and --trail are for the virtual GPU: a real one runs as it likes")
-    if trail and (n is None or schedule or prove):
-        raise errors.UsageError("--trail shows one execution: with --n, and without --schedule and --prove")
     found = find_lab(lab)
     if file is None and not found.source.exists():
         raise errors.UsageError(_lacks_source(found))
@@ -229,6 +225,8 @@ def check(
     )
     result = _grade([submission], options)[0]
     _print(report.result_lines(result, checks=True))
+    if prove and not scans(found):
+        _complain(f"note: {found.name} asks for no scan, and only scans are explored")
     is_clean = True
     if sanitize:
         from scanlab.judging.sanitize import SanitizedResult
@@ -317,8 +315,6 @@ def grade(
     from scanlab.classroom.commands import Request, grade_a_class
     from scanlab.judging.plan import Options
 
-    if prove and device is DeviceName.gpu:
-        raise errors.UsageError("--prove is for the virtual GPU: a real one runs as it likes")
     class_options = {
         "--lab": lab, "--roster": roster, "--course": course, "--jobs": jobs, "--resume": resume, "--only": only,
         "--executor": executor is not ExecutorName.local, "--slurm": slurm, "--times": times, "--from": source,

@@ -149,6 +149,7 @@ def _take_in(request: Request, known: "Class | None") -> "TakenIn":
     from scanlab.classroom.kit import kit_for
     from scanlab.course.read import read_course
     from scanlab.course.seeds import random_seed
+    from scanlab.judging.plan import Options
     from scanlab.labs.folders import all_labs, find_lab
 
     roster = read_roster(request.roster) if request.roster else None
@@ -172,8 +173,7 @@ def _take_in(request: Request, known: "Class | None") -> "TakenIn":
     source = Source.parse(request.source) if request.source else None
     title = read.course.title if read else ""
     is_proved = request.prove or (known is not None and known.is_proved)
-    if is_proved and device == "gpu":
-        raise errors.UsageError("--prove is for the virtual GPU: a real one runs as it likes")
+    Options(device, prove=is_proved)  # before anything is taken in, what no unit could be graded with
     wanted = Wanted(labs, device, random_seed() if seed is None else seed, is_proved, title, course, source=source)
     taken = take_in(request.pile, wanted, roster, known)
     taken_in = taken.taken_in.model_copy(update={"kit": kit_for(taken.taken_in.labs, device)})

@@ -68,7 +68,7 @@ class CheckTable(Table):
     sizes: Annotated[list[Size], Field(min_length=1)] | None = None
     gpu_sizes: list[Size] | None = None
     schedules: Annotated[list[Schedule], Field(min_length=1)] | None = None
-    weak_sizes: Annotated[int, Field(ge=0)] | None = None
+    weak_up_to: Annotated[int, Field(ge=0)] | None = None
     repeats: int | None = Field(default=None, ge=1)
     n: Size | Annotated[list[Size], Field(min_length=2, max_length=2)] | None = None
     at_most: Formula | None = None

@@ -75,6 +75,13 @@ class Options:
     is_sandboxed: bool = False
     """Compile and run in the sandbox: the work of others, as opposed to your own work on your own machine."""
 
+    def __post_init__(self) -> None:
+        """Raise UsageError for what cannot be asked for together."""
+        if (self.prove or self.trail) and self.device != "vgpu":
+            raise UsageError("--prove and --trail are for the virtual GPU: a real one runs as it likes")
+        if self.trail and (self.n is None or self.schedule or self.prove):
+            raise UsageError("--trail shows one execution: with --n, and without --schedule and --prove")
+
     @property
     def is_narrow(self) -> bool:
         """Return whether the correctness checks make the calls that were asked for, and no others."""
@@ -243,7 +250,7 @@ def _planned(rubric: Rubric, check: Check, counts: Mapping[str, Counts], options
     extra = {Call(call.n, call.schedule) for one in counts.values() if one.among == check.name for call in one.calls}
     if not options.is_narrow:
         extra.add(_unannounced(check, options.seed))
-        extra.update(Call(n, "weak") for n in sizes if 0 < n <= check.weak_sizes and "weak" not in check.schedules)
+        extra.update(Call(n, "weak") for n in sizes if 0 < n <= check.weak_up_to and "weak" not in check.schedules)
     return PlannedCorrectness(
         **common,
         operation=check.operation,
@@ -254,18 +261,23 @@ def _planned(rubric: Rubric, check: Check, counts: Mapping[str, Counts], options
     )
 
 
-def proofs(plan: Plan, lab: Lab) -> list[Plan]:
-    """Return a plan for each scan that a lab has, which explores the executions of its first check's calls alone."""
+def scans(lab: Lab) -> list[str]:
+    """Return the checks whose calls `--prove` explores: the first one of each scan that a lab asks for."""
     firsts: dict[tuple[str, str], str] = {}
     for check in lab.rubric.check:
         if isinstance(check, CorrectnessCheck) and check.operation in ("inclusive", "exclusive"):
             firsts.setdefault((check.entry, check.element), check.name)
+    return list(firsts.values())
+
+
+def proofs(plan: Plan, lab: Lab) -> list[Plan]:
+    """Return a plan for each of a lab's scans, which explores the executions of its check's calls alone."""
     prove = Prove(blocks=PROVED_BLOCKS, warp_instructions=PROOF_INSTRUCTIONS, seconds=PROOF_SECONDS)
     alone: dict[str, Any] = {"sizes": [1], "schedules": ["lockstep"], "repeats": 1, "extra": [], "prove": prove}
     named = {check.name: check for check in plan.checks}
     return [
         plan.model_copy(update={"checks": [named[name].model_copy(update={**alone, "needs": None})]})
-        for name in firsts.values()
+        for name in scans(lab)
         if name in named
     ]
 

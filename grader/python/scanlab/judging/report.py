@@ -148,8 +148,8 @@ def _proof_lines(checks: Iterable[CheckResult]) -> list[Line]:
     """Return what the checks prove, each sentence once, with the checks whose calls prove it."""
     proved: defaultdict[str, list[str]] = defaultdict(list)
     for check in checks:
-        if check.proof:
-            proved[check.proof].append(check.name)
+        for sentence in check.proof:
+            proved[sentence].append(check.name)
     return [(f"  {', '.join(names)}: {proof}", "") for proof, names in proved.items()]
 
 

@@ -173,8 +173,8 @@ class CheckResult(Model):
     seconds: Number | None = LeftOut
     """None where it was left out: how long it took is no part of a grade."""
     output_hash: str | None = None
-    proof: str | None = None
-    """What the calls of a correctness check that passed prove, in one sentence."""
+    proof: tuple[str, ...] = ()
+    """What the calls of a correctness check that passed prove, a sentence each."""
     findings: tuple[Finding, ...] = ()
     findings_total: int = 0
     """With those that were left out."""
@@ -229,10 +229,10 @@ class LabResult(Model):
         (proved,) = proof.checks
         (check,) = (check for check in self.checks if check.name == proved.name)
         if proved.verdict == "pass":
-            update: dict[str, Any] = {"proof": "; ".join(filter(None, (check.proof, proved.proof))) or None}
+            update: dict[str, Any] = {"proof": (*check.proof, *proved.proof)}
             return self._with_check(check.model_copy(update=update))
         fields = ("verdict", "points", "cause", "findings", "findings_total")
-        refuted = check.model_copy(update={name: getattr(proved, name) for name in fields} | {"proof": None})
+        refuted = check.model_copy(update={name: getattr(proved, name) for name in fields} | {"proof": ()})
         seen = [SeenFinding(**dict(finding), checks=(check.name,)) for finding in proved.findings]
         update = {
             "verdict": proved.verdict,

@@ -54,7 +54,7 @@ class CorrectnessCheck(CheckBase):
     """The output of an entry against the oracle's, for each of `sizes` (elements) under each of `schedules`.
 
     A GPU is asked for `gpu_sizes` as well: what would take the virtual GPU too long. Where blocks talk to each other,
-    the sizes up to `weak_sizes` are run under the schedule `weak` as well, under which many strong accesses take long.
+    those up to `weak_up_to` are run under the schedule `weak` as well, under which many strong accesses take long.
     """
 
     kind: Literal["correctness"]
@@ -62,7 +62,7 @@ class CorrectnessCheck(CheckBase):
     sizes: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
     gpu_sizes: list[Annotated[int, Field(ge=0)]] = []
     schedules: Annotated[list[Schedule], Field(min_length=1)]
-    weak_sizes: int = Field(default=0, ge=0)
+    weak_up_to: int = Field(default=0, ge=0)
     repeats: int = Field(default=1, ge=1)
 
 
