@@ -101,9 +101,9 @@ __device__ Sum read(Board board, int tile) {
     if (k > 0) is_whole = is_whole && tag == both >> 32;  // or one word is the aggregate's, another the prefix's
     tag = both >> 32;
   }
-  memcpy(&sum.element, words, sizeof(words));
   sum.is_known = is_whole && tag / 2 == board.call;
   sum.is_prefix = sum.is_known && tag % 2 == 1;
+  if (sum.is_known) memcpy(&sum.element, words, sizeof(words));
   // <<< your code
   return sum;
 }
@@ -116,16 +116,16 @@ __device__ Element look_back(Board board, int tile, int known_tile, Element know
   const int lane = threadIdx.x % warp_size;
   for (int end = tile;; end -= warp_size) {        // the window of 32 tiles that ends before tile `end`
     const int looked_at = end - warp_size + lane;  // later tiles in later lanes
-    const auto look = [&] { return looked_at > known_tile ? read(board, looked_at) : Sum{known_prefix, true, true}; };
-    Sum sum = look();
+    Sum sum{identity(), false, false};
     unsigned prefixes;
     int first;  // of the lanes whose sums are needed: that of the nearest prefix, which covers all that is before it
     while (true) {
+      // An aggregate that is known will do: no lane waits for it to become a prefix.
+      if (!sum.is_known) sum = looked_at > known_tile ? read(board, looked_at) : Sum{known_prefix, true, true};
       prefixes = __ballot_sync(all_lanes, sum.is_prefix);
       const unsigned known = __ballot_sync(all_lanes, sum.is_known);
       first = prefixes != 0 ? 31 - __clz(prefixes) : 0;
       if (known >> first == all_lanes >> first) break;
-      if (!sum.is_known) sum = look();  // an aggregate that is known will do: no lane waits for it to become a prefix
     }
     before = of_last_lane(scan_row(lane >= first ? sum.element : identity())) + before;
     if (prefixes != 0) break;

@@ -64,8 +64,11 @@ TEST_CASE("an execution that was explored can be shown again") {
 
 namespace {
 
-/// A litmus test of a few random instructions.
-Litmus random_litmus(std::mt19937& random) {
+enum class Values : bool { kept, forgotten };
+
+/// A litmus test of a few random instructions. Where values are forgotten, threads keep only a bit of what they read,
+/// or nothing, and wait for some of it.
+Litmus random_litmus(std::mt19937& random, Values values = Values::kept) {
   const auto pick = [&](std::initializer_list<const char*> some) {
     return std::string(*(some.begin() + random() % some.size()));
   };
@@ -75,6 +78,17 @@ Litmus random_litmus(std::mt19937& random) {
   for (unsigned t = 0; t < threads; ++t) {
     Litmus::Thread thread;
     thread.block = static_cast<int>(has_blocks ? t / 2 : t);
+    const auto read = [&](const std::string& how, int at) {
+      ++litmus.results;
+      if (values == Values::kept) return ld(how, litmus.results, at);
+      const unsigned kind = random() % 4;
+      if (kind < 3) return ld(how, 20, at) + fmt::format("and.b32 %r{}, %r20, {};\n", litmus.results, kind);
+      const std::string label = fmt::format("POLL{}", litmus.results);
+      return fmt::format(
+          "{0}:\n{1}{2}and.b32 %r{3}, %r20, 1;\nadd.u32 %r21, %r21, %r{3};\nsetp.eq.u32 %p9, %r21, 0;\n"
+          "mov.u32 %r21, 0;\n@%p9 bra {0};\n",
+          label, ld(how, 20, at), ld(how, 21, (at + 64) % 192), litmus.results);
+    };
     for (unsigned k = 0; k < (instructions + t) / threads; ++k) {
       const int at = static_cast<int>(random() % (threads == 2 ? 2 : 3)) * 64,
                 value = static_cast<int>(1 + random() % 3);
@@ -83,8 +97,7 @@ Litmus random_litmus(std::mt19937& random) {
         case 0:
         case 1:
         case 2:
-          if (litmus.results < 8)
-            thread.body += ld(pick({"relaxed.", "relaxed.", "acquire."}) + scope, ++litmus.results, at);
+          if (litmus.results < 8) thread.body += read(pick({"relaxed.", "relaxed.", "acquire."}) + scope, at);
           break;
         case 3:
         case 4:
@@ -111,6 +124,30 @@ Litmus random_litmus(std::mt19937& random) {
 }
 
 }  // namespace
+
+TEST_CASE("runs that are left, since others came to the same, would have shown nothing else") {
+  const char* const more = std::getenv("SCANLAB_LITMUS");
+  const unsigned programs = more ? static_cast<unsigned>(std::atoi(more)) : 100;
+  std::uint64_t merged = 0, all = 0;
+  unsigned whole = 0;
+  for (unsigned n = 0; n < programs; ++n) {
+    std::mt19937 random(n);
+    const Litmus litmus = random_litmus(random, Values::forgotten);
+    INFO("program " << n << "\n" << litmus.kernel().text());
+    LitmusDevice device(litmus);
+    const Explored each = explore(device, {.runs = 20'000, .merges = false}), some = explore(device, {.runs = 20'000});
+    if (!each.summary.is_exhaustive) continue;
+    ++whole;
+    CHECK(some.summary.is_exhaustive);
+    CHECK(some.outcomes == each.outcomes);
+    merged += some.summary.executions;
+    all += each.summary.executions;
+  }
+  INFO(merged << " executions where there are " << all << ", in " << whole << " programs");
+  CHECK(10 * whole > 9 * programs);
+  CHECK(10 * merged < 9 * all);
+  if (more) WARN(merged << " executions where there are " << all << ", in " << whole << " programs");
+}
 
 TEST_CASE("exploration misses no outcome that a seed shows") {
   const char* const more = std::getenv("SCANLAB_LITMUS");

@@ -172,7 +172,8 @@ volatile bool cancelled = false, was_stopped = false;
 
 /// A terminal's Ctrl-C reaches the program by itself; a signal sent to this process alone is passed on.
 void forward(int signal, siginfo_t* info, void*) {
-  cancelled = was_stopped = true;
+  was_stopped = true;
+  cancelled = true;
   if (info->si_code <= 0 && child_pid > 0) kill(static_cast<pid_t>(child_pid), signal);
 }
 

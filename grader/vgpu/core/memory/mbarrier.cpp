@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,11 @@ static_assert(sizeof(Object) == 8);
 /// The object of one lane, in host memory. Objects are read and written through copies, as all of device memory.
 class Place {
  public:
-  Place(Warp& w, const Inst* i, unsigned lane) : lane_(lane) {
+  Place(Warp& w, const Inst* i, unsigned lane) : address(address_of(w, i, lane)), lane_(lane) {
+    host_ = check_lane(w, StateSpace::shared, AccessKind::atomic, lane, address, sizeof(Object));
+  }
+  /// In shared memory.
+  static std::uint64_t address_of(Warp& w, const Inst* i, unsigned lane) {
     w.pc = i;
     const auto form = std::bit_cast<MbarrierForm>(i->aux);
     std::uint64_t at = 0;
@@ -40,14 +45,11 @@ class Place {
       at = w.lanes<std::uint64_t>(i->op[7])[lane] + i->imm;
     else
       at = static_cast<std::uint32_t>(w.lanes<std::uint32_t>(i->op[7])[lane] + i->imm);
-    if (form.is_generic) {
-      const Resolved r = resolve(at);
-      if (r.space != StateSpace::shared)
-        raise(Fault::Kind::trap, lane, "an mbarrier object outside shared memory", "declare it __shared__");
-      at = r.address;
-    }
-    address = at;
-    host_ = check_lane(w, StateSpace::shared, AccessKind::atomic, lane, at, sizeof(Object));
+    if (!form.is_generic) return at;
+    const Resolved r = resolve(at);
+    if (r.space != StateSpace::shared)
+      raise(Fault::Kind::trap, lane, "an mbarrier object outside shared memory", "declare it __shared__");
+    return r.address;
   }
   void init(std::uint32_t count) const {
     Object o;
@@ -66,7 +68,7 @@ class Place {
   }
   void write(const Object& o) const { std::memcpy(host_, &o, sizeof o); }
 
-  std::uint64_t address = 0;
+  const std::uint64_t address;
 
  private:
   unsigned lane_;
@@ -212,10 +214,11 @@ template <By by>
 const Inst* test_wait(Warp& w, const Inst* i) {
   Addresses at, phase;
   Mask complete = 0;
+  std::optional<Place> place;
+  Object o;
   for_each_lane(w.active, [&](unsigned l) {
-    const Place place(w, i, l);
-    at.of[l] = place.address;
-    const Object o = place.read();
+    at.of[l] = Place::address_of(w, i, l);
+    if (!place || place->address != at.of[l]) o = place.emplace(w, i, l).read();  // mostly, all wait for the same
     bool is_complete;
     if constexpr (by == By::parity) {
       is_complete = ((w.lanes<std::uint32_t>(i->op[1])[l] ^ o.phase) & 1u) != 0;

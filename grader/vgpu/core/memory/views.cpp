@@ -152,6 +152,17 @@ std::span<const std::uint32_t> Views::order_of(std::uint32_t location) const {
   return locations_[location].order;
 }
 
+bool Views::carries_no_more(const LocationWrite& one, const LocationWrite& other) const {
+  if (!one.message) return true;
+  const bool are_read_alike = one.is_strong == other.is_strong && one.reach == other.reach &&
+                              (one.reach == Reach::device || one.writer.block == other.writer.block);
+  if (!other.message || !are_read_alike || !other.message->device.includes(one.message->device, *this)) return false;
+  return std::ranges::all_of(one.message->blocks, [&](const auto& block) {
+    const auto same = std::ranges::find(other.message->blocks, block.first, [](const auto& b) { return b.first; });
+    return same != other.message->blocks.end() && same->second.includes(block.second, *this);
+  });
+}
+
 Views::Thread& Views::thread_of(const Actor& actor, unsigned lane) {
   return blocks_[actor.slot]->threads[actor.warp * warp_size + lane];
 }

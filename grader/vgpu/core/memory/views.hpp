@@ -158,6 +158,8 @@ class Views : public Observer, private WriteRanks {
   const LocationWrite& write_of(std::uint32_t location, std::uint32_t write) const;
   /// The writes of a location in modification order.
   std::span<const std::uint32_t> order_of(std::uint32_t location) const;
+  /// Does one of these writes to a location carry nothing to its readers that the other does not carry too?
+  bool carries_no_more(const LocationWrite& one, const LocationWrite& other) const;
 
   std::uint32_t interests() const override { return arrivals | warp_syncs; }
   void block_begin(std::uint64_t block, std::uint32_t slot) override;

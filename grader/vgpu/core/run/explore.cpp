@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -22,6 +23,7 @@ using playback::Clock;
 using playback::Event;
 using playback::Journal;
 using playback::LivePlaces;
+using playback::merge;
 using playback::mixed;
 using playback::none;
 using playback::Turn;
@@ -54,7 +56,7 @@ class Explorer {
       if (!result_.why_not.empty()) break;
       const Item item = std::move(todo_.back());
       todo_.pop_back();
-      run_one(item);
+      if (!item.sames || !found(*item.sames, item.forced - 1)) run_one(item);
     }
     journal_.restore();
     grid_.executed = executed;
@@ -65,9 +67,26 @@ class Explorer {
 
  private:
   using State = Playback::State;
+  /// A warp's state before a step, and from which of its steps on its block had changed nothing.
+  struct Reached {
+    std::uint64_t state = 0;
+    std::size_t quiet_from = 0;
+  };
+  /// A run comes to the same as another at a step, if that one is known: with an older write read by one of its events,
+  /// its warp had the same state there.
+  struct Same {
+    std::size_t place = 0;    ///< of the step in kept_
+    std::uint64_t older = 0;  ///< the graph before it, with the older write
+    Reached reached;
+    bool is_local = false;  ///< so it is whatever the other warps do
+  };
+  using Sames = std::vector<Same>;
+  enum class Past : bool { own, of_writes };  ///< of a step; with what led to the writes that it reads
   struct Item {
     Trail trail;
     std::size_t forced = 0;
+    bool is_second = false;              ///< it had been put off
+    std::shared_ptr<const Sames> sames;  ///< of the run that it begins like
   };
   /// By block.
   using BlockNames = std::vector<std::uint64_t>;
@@ -99,13 +118,13 @@ class Explorer {
     limits.helper = nullptr;
     const std::optional<Fault> fault = run_grid(grid_, {Schedule::Order::weak, 0, {}}, limits);
     result_.warp_instructions += grid_.executed;
-    if (s.is_redundant && s.vain_step != none) remember_vain(s);
-    if (!s.is_infeasible && !s.is_redundant) derive(s, fault);
+    if (s.is_redundant && s.vain_step != none) remember_vain(s, s.vain_step, Past::own);
+    if (!s.is_infeasible && !s.is_redundant) derive(s, item, fault);
     grid_.views = nullptr;
     grid_.set_observers(before);
   }
 
-  void derive(State& s, const std::optional<Fault>& fault) {
+  void derive(State& s, const Item& item, const std::optional<Fault>& fault) {
     kept_.clear();
     for (std::size_t k = 0; k < s.steps.size(); ++k)
       if (!s.steps[k].is_vain) kept_.push_back(k);
@@ -123,9 +142,14 @@ class Explorer {
     depends_on_order_ = std::ranges::any_of(kept_, [&](std::size_t k) {
       return std::ranges::any_of(s.steps[k].events, [](const Event& e) { return e.is_atomic && !e.writes(); });
     });
-    for (const std::size_t k : kept_) choose_otherwise(s, k);
+    if (depends_on_order_ && merges_) return begin_without_merging();
+    const Sames sames = merges_ ? sames_of(s) : Sames();
+    const bool is_left = leaves(s, sames);
+    if (merges_ && !is_left && !item.is_second && is_put_off(s, item, sames)) return;
     for (const std::size_t k : kept_)
       for (std::size_t e = 0; e < s.steps[k].events.size(); ++e) come_before(s, k, e);
+    for (const std::size_t k : kept_ | std::views::reverse) choose_otherwise(s, k);
+    if (is_left) return;
     if (!executions_.insert(key(s, kept_, {})).second) return;
     ++result_.executions;
     Trail trail;
@@ -138,26 +162,164 @@ class Explorer {
     is_stopped_ = !visit_({fault, trail, journal_.hash()});
   }
 
+  /// Where what an atomic reads depends on when it comes, the past is more than a graph.
+  void begin_without_merging() {
+    merges_ = false;
+    vain_.clear(), seen_.clear(), states_.clear();
+    todo_.assign(1, {});
+  }
+
+  /// Notes the warps' states before their steps. Returns of each step how many of the same warp come before it.
+  std::vector<std::size_t> note_states(const State& s) {
+    std::vector<std::size_t> before, quiet(s.agents.size()), own(s.agents.size());
+    std::vector<std::uint64_t> changes(s.agents.size(), ~std::uint64_t{0});
+    for (const std::size_t j : kept_) {
+      const Turn& step = s.steps[j];
+      if (std::exchange(changes[step.agent], step.changes) != step.changes) quiet[step.agent] = own[step.agent];
+      before.push_back(own[step.agent]++);
+      states_.try_emplace(graph_before(s, j), Reached{step.state, quiet[step.agent]});
+    }
+    return before;
+  }
+
+  /// Different reads may come to the same: a poll was too early, a status was read in half, or the sum of a tile's
+  /// aggregate and what is before it is its prefix. If a read could have returned an older write instead, and that
+  /// leads the warp to the same state at a later step, then whatever may follow may follow there too, for who has read
+  /// the older one may still read all that come later. Here is where it could turn out so.
+  Sames sames_of(State& s) {
+    const std::vector<std::size_t> before = note_states(s);
+    Sames sames;
+    for (std::size_t at = 0; at < kept_.size(); ++at) {
+      Turn& step = s.steps[kept_[at]];
+      for (Event& e : step.events) {
+        if (e.effect != Event::Effect::read || e.is_atomic) continue;
+        for (const StrongOperation& older : older_writes(e)) {
+          const StrongOperation read = std::exchange(e.source, older);
+          for (std::size_t later = at + 1; later < kept_.size(); ++later) {
+            const Turn& end = s.steps[kept_[later]];
+            if (end.agent != step.agent) continue;
+            if (end.changes != step.changes) break;
+            sames.push_back({later,
+                             graph_before(s, kept_[later]),
+                             {end.state, before[at]},
+                             !end.events.empty() && is_past(s, older, e.location, end.events.front().before)});
+            if (std::ranges::any_of(end.events, &Event::writes)) break;
+          }
+          e.source = read;
+        }
+      }
+    }
+    std::ranges::sort(sames, {}, &Same::place);
+    return sames;
+  }
+
+  /// The first that has turned out to be true, of those up to a place; nullptr: none.
+  const Same* found(const Sames& sames, std::size_t place) const {
+    for (const Same& one : sames) {
+      if (one.place > place) break;
+      const auto known = states_.find(one.older);
+      if (known != states_.end() && known->second.state == one.reached.state &&
+          known->second.quiet_from <= one.reached.quiet_from)
+        return &one;
+    }
+    return nullptr;
+  }
+
+  /// Runs that read older writes come first: then it is known whether this one comes to the same.
+  bool is_put_off(const State& s, const Item& item, const Sames& sames) {
+    const std::size_t before = todo_.size();
+    const auto shared = std::make_shared<const Sames>(sames);
+    for (const std::size_t k : kept_ | std::views::reverse)
+      for (std::size_t e = s.steps[k].events.size(); e-- > 0;)
+        if (const Event& event = s.steps[k].events[e]; event.effect == Event::Effect::read && !event.is_atomic)
+          for (const StrongOperation& older : older_writes(event)) {
+            if (is_known_as_vain(s, k, e, older)) continue;
+            const std::size_t there = todo_.size();
+            push(s, up_to(k), {k, e, older}, Soft::no);
+            if (todo_.size() > there) todo_.back().sames = shared;
+          }
+    if (todo_.size() == before) return false;
+    Item again = item;
+    again.is_second = true;
+    todo_.insert(todo_.begin() + static_cast<std::ptrdiff_t>(before), std::move(again));
+    return true;
+  }
+
+  /// Leaves the run where it comes to the same as another: what comes behind it goes out of kept_.
+  bool leaves(const State& s, const Sames& sames) {
+    const Same* const same = found(sames, kept_.size());
+    if (!same) return false;
+    if (same->is_local) remember_vain(s, last_before(s, same->place), Past::of_writes);
+    kept_.resize(same->place);
+    return true;
+  }
+
+  /// The warp's step before the one at this place in kept_.
+  std::size_t last_before(const State& s, std::size_t place) const {
+    const std::size_t agent = s.steps[kept_[place]].agent;
+    while (s.steps[kept_[--place]].agent != agent) {
+    }
+    return kept_[place];
+  }
+
+  /// The step of a write that is no initial value.
+  const Turn* maker(const State& s, const StrongOperation& write, std::uint32_t location) const {
+    if (write.is_initial()) return nullptr;
+    for (const std::uint32_t w : grid_.views->order_of(location))
+      if (s.writer(location, w).is_same_as(write))
+        if (const auto made = s.step_of_write.find({location, w}); made != s.step_of_write.end())
+          return &s.steps[made->second];
+    return nullptr;
+  }
+
+  /// Is the write in this past?
+  bool is_past(const State& s, const StrongOperation& write, std::uint32_t location, const Clock& past) const {
+    if (write.is_initial()) return true;
+    const Turn* const by = maker(s, write, location);
+    return by && by->number <= past[by->agent];
+  }
+
+  /// Those that a read could have returned, and from which its thread would have known no more than from its own.
+  std::vector<StrongOperation> older_writes(const Event& e) const {
+    const Views& views = *grid_.views;
+    const std::span<const std::uint32_t> order = views.order_of(e.location);
+    const LocationWrite& own = views.write_of(e.location, e.read);
+    std::vector<StrongOperation> all;
+    for (std::uint32_t rank = own.rank; rank-- > 0;) {
+      const LocationWrite& w = views.write_of(e.location, order[rank]);
+      const auto is_it = [&](const StrongOperation& o) { return o.is_same_as(w.writer); };
+      if (std::ranges::any_of(e.allowed, is_it) && views.carries_no_more(w, own)) all.push_back(w.writer);
+    }
+    return all;
+  }
+
+  /// The graph of the steps before k, and whose step k is.
+  std::uint64_t graph_before(const State& s, std::size_t k) const { return key(s, up_to(k), {k, 0, std::nullopt}); }
+
   /// What led to step k, and what its events choose; its thread then does the same, whatever else there is.
-  std::uint64_t decision(const State& s, std::size_t k, const std::vector<StrongOperation>& choices) const {
-    const Clock& before = s.steps[k].events.front().before;
+  std::uint64_t decision(const State& s, std::size_t k, const std::vector<StrongOperation>& choices, Past what) const {
+    Clock before = s.steps[k].events.front().before;
+    if (what == Past::of_writes)
+      for (std::size_t e = 0; e < choices.size(); ++e)
+        if (const Turn* by = maker(s, choices[e], s.steps[k].events[e].location)) merge(before, by->clock);
     std::vector<std::size_t> past;
     for (std::size_t i = 0; i < k; ++i)
       if (!s.steps[i].is_vain && s.steps[i].number <= before[s.steps[i].agent]) past.push_back(i);
     std::uint64_t hash = mixed(key(s, past, {}, block_names_.front()), s.steps[k].agent);
+    hash = mixed(hash, static_cast<std::uint64_t>(what));
     for (const StrongOperation& c : choices) hash = mixed(mixed(mixed(hash, c.block), c.thread), c.number);
     return hash;
   }
 
   /// A thread that reads this has then come back to where it was.
-  void remember_vain(const State& s) {
-    const Turn& step = s.steps[s.vain_step];
+  void remember_vain(const State& s, std::size_t k, Past what) {
+    const Turn& step = s.steps[k];
     std::vector<StrongOperation> choices;
     for (const Event& e : step.events) {
       if (e.effect != Event::Effect::read) return;
       choices.push_back(e.source);
     }
-    if (!choices.empty()) vain_.insert(decision(s, s.vain_step, choices));
+    if (!choices.empty()) vain_.insert(decision(s, k, choices, what));
   }
 
   /// Is it known that step k is in vain when its event e chooses `other`, and those behind it the newest?
@@ -169,16 +331,15 @@ class Explorer {
       if (event.effect != Event::Effect::read) return false;
       choices.push_back(i < e ? event.source : i == e ? other : event.allowed.front());
     }
-    return vain_.contains(decision(s, k, choices));
+    return vain_.contains(decision(s, k, choices, Past::own)) ||
+           vain_.contains(decision(s, k, choices, Past::of_writes));
   }
 
   /// The same up to step k, one of whose events chooses something else.
   void choose_otherwise(const State& s, std::size_t k) {
-    std::vector<std::size_t> order;
-    for (const std::size_t i : kept_)
-      if (i < k) order.push_back(i);
+    const std::vector<std::size_t> order = up_to(k);
     const Turn& step = s.steps[k];
-    for (std::size_t e = 0; e < step.events.size(); ++e) {
+    for (std::size_t e = step.events.size(); e-- > 0;) {
       const Event& event = step.events[e];
       if (!event.choice()) continue;
       // What it has chosen need not be tried again: this run is one that begins so.
@@ -224,6 +385,8 @@ class Explorer {
       }
     }
   }
+
+  std::vector<std::size_t> up_to(std::size_t k) const { return {kept_.begin(), std::ranges::lower_bound(kept_, k)}; }
 
   /// The steps before j, and those between j and k that led to k.
   std::vector<std::size_t> up_to(std::size_t j, std::size_t k, const State& s, const Clock& clock) const {
@@ -366,8 +529,10 @@ class Explorer {
   std::vector<Item> todo_;
   std::vector<std::size_t> kept_;  ///< of the last run: the steps that were not in vain
   std::unordered_set<std::uint64_t> seen_, executions_, vain_;
+  std::unordered_map<std::uint64_t, Reached> states_;  ///< by the graph before the step
   Exploration result_;
   bool depends_on_order_ = false;  ///< the last run was no function of its graph alone
+  bool merges_ = bounds_.merges;
   bool is_stopped_ = false;
 };
 

@@ -21,6 +21,8 @@ std::uint64_t Playback::State::state_of(const Warp& w, const Inst* i) {
     hash = mixed(mixed(hash, s.mask), static_cast<std::uint64_t>(s.state));
     hash = registers_of(hash, s.frame, s.pc, s.mask);
   }
+  for (unsigned lane = 0; lane < warp_size && w.local_written > local_start; ++lane)
+    hash = mixed(hash, w.local.data() + lane * w.local_stride + local_start, w.local_written - local_start);
   return hash;
 }
 
@@ -55,6 +57,7 @@ void Playback::State::begin_step(std::size_t agent, std::uint64_t state, const I
   step.agent = agent;
   step.number = a.clock[agent] = ++a.steps;
   step.state = state;
+  step.changes = blocks[agent / warps].changes;
   step.inst = i;
   step.clock = a.clock;
   acting = agent;
@@ -245,7 +248,10 @@ void Playback::barrier_arrive(const Actor& actor, Mask, std::uint32_t id, Arriva
   State& s = *state_;
   auto& barrier = s.blocks[actor.block].barriers[id];
   merge(barrier.arrived, s.agents[s.agent_of(actor.block, actor.warp)].clock);
-  if (arrival == Arrival::waits) barrier.waiting.push_back(actor.warp);
+  if (arrival == Arrival::waits)
+    barrier.waiting.push_back(actor.warp);
+  else
+    ++s.blocks[actor.block].changes;
 }
 
 void Playback::barrier_complete(const Actor& actor, std::uint32_t id, Meeting) {

@@ -69,8 +69,9 @@ struct Event {
 /// A warp's strong access, and what it did up to the one after.
 struct Turn {
   std::size_t agent = 0;
-  std::uint32_t number = 0;  ///< of the warp's steps, from 1
-  std::uint64_t state = 0;   ///< a hash of the warp's state before
+  std::uint32_t number = 0;   ///< of the warp's steps, from 1
+  std::uint64_t state = 0;    ///< a hash of the warp's state before
+  std::uint64_t changes = 0;  ///< of its block, before
   const Inst* inst = nullptr;
   bool is_vain = false;  ///< it and those after it have led back to the same state
   std::vector<Event> events;
