@@ -44,7 +44,7 @@ PROVED_BLOCKS = 4
 """Blocks of the launches that `--prove` explores, at most."""
 MOST_PROVED = 4
 """Checks of a lab whose calls are explored: two scans of two elements."""
-PROOF_INSTRUCTIONS = 2_000_000_000
+PROOF_INSTRUCTIONS = 300_000_000
 """Warp instructions of all explored runs of a check, at most: about half a minute of one processor's work."""
 PROOF_SECONDS = 600.0
 """Seconds of processor time after which it ends all the same."""

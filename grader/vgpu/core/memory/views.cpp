@@ -139,6 +139,10 @@ Views::Views(Memory& memory, MemoryChooser& chooser, std::uint64_t threads_of_bl
     : memory_(memory), chooser_(chooser), threads_of_block_(threads_of_block), filter_(filter_bits / 64) {}
 Views::~Views() = default;
 
+void Views::forget_threads() {
+  blocks_.clear();
+}
+
 std::uint32_t Views::rank(KnownWrite write) const {
   const Location& at = locations_[write.location];
   return at.is_mixed ? 0 : at.rank(write.write);

@@ -153,6 +153,9 @@ class Views : public Observer, private WriteRanks {
   std::uint64_t stale_count() const { return stale_count_; }
   static constexpr std::size_t most_stale = 64;
 
+  /// The launch has ended: only its writes will be asked for.
+  void forget_threads();
+
   bool may_act(Warp& w, const Inst* i) { return chooser_.may_act(w, i); }
   Address address_of(std::uint32_t location) const;
   const LocationWrite& write_of(std::uint32_t location, std::uint32_t write) const;

@@ -284,7 +284,7 @@ std::optional<Exploration> Device::explore(
   const LaunchResult possible = prepare(request, ready);
   schedule = before;
   if (possible.status != LaunchResult::Status::ok) return std::nullopt;
-  if (ready.image->separable) return Exploration{.executions = 1, .is_exhaustive = true};
+  if (ready.image->separable) return Exploration{.executions = 1, .is_exhaustive = true, .why_not = {}};
   if (request.grid.count() > ready.resident)
     return Exploration{.why_not =
                            fmt::format("{} blocks, of which {} fit at once", request.grid.count(), ready.resident)};

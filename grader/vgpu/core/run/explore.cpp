@@ -54,9 +54,12 @@ class Explorer {
       if (limits_.cancel && *limits_.cancel) why = "cancelled";
       if (why) result_.why_not = fmt::format("{}: there are more than {} executions", why, result_.executions);
       if (!result_.why_not.empty()) break;
-      const Item item = std::move(todo_.back());
+      Item item = std::move(todo_.back());
       todo_.pop_back();
-      if (!item.sames || !found(*item.sames, item.forced - 1)) run_one(item);
+      if (item.put_off)
+        take_up(*item.put_off);
+      else if (!item.sames || !found(*item.sames, item.forced - 1))
+        run_one(std::make_shared<Run>(grid_, std::move(item)));
     }
     journal_.restore();
     grid_.executed = executed;
@@ -82,11 +85,25 @@ class Explorer {
   };
   using Sames = std::vector<Same>;
   enum class Past : bool { own, of_writes };  ///< of a step; with what led to the writes that it reads
+  struct Run;
+  /// What is to be run, or has been run and put off.
   struct Item {
     Trail trail;
     std::size_t forced = 0;
     bool is_second = false;              ///< it had been put off
     std::shared_ptr<const Sames> sames;  ///< of the run that it begins like
+    std::shared_ptr<Run> put_off = {};
+  };
+  struct Run {
+    Run(Grid& grid, Item what)
+        : item(std::move(what)),
+          playback(grid, item.trail, item.forced),
+          views(*grid.memory, playback, grid.block_size.count()) {}
+
+    const Item item;
+    Playback playback;
+    Views views;
+    std::shared_ptr<const Sames> sames;
   };
   /// By block.
   using BlockNames = std::vector<std::uint64_t>;
@@ -99,39 +116,85 @@ class Explorer {
     std::optional<StrongOperation> choice;  ///< nothing: as it comes
   };
 
-  void run_one(const Item& item) {
+  void run_one(const std::shared_ptr<Run>& run) {
     journal_.restore();
     ++result_.runs;
-    Playback playback(grid_, item.trail, item.forced);
-    State& s = *playback.state_;
+    State& s = *run->playback.state_;
     s.journal = &journal_;
     s.live = &live_;
-    Views views(*grid_.memory, playback, grid_.block_size.count());
     const std::span<Observer* const> before = grid_.observers;
-    Observer* const observers[] = {&playback, &views};
+    Observer* const observers[] = {&run->playback, &run->views};
     grid_.set_observers(observers);
-    grid_.views = &views;
+    grid_.views = &run->views;
     grid_.executed = grid_.slept = 0;
     RunLimits limits = limits_;
-    limits.guide = &playback;
-    limits.chooser = &playback;
+    limits.guide = &run->playback;
+    limits.chooser = &run->playback;
     limits.helper = nullptr;
     const std::optional<Fault> fault = run_grid(grid_, {Schedule::Order::weak, 0, {}}, limits);
     result_.warp_instructions += grid_.executed;
-    if (s.is_redundant && s.vain_step != none) remember_vain(s, s.vain_step, Past::own);
-    if (!s.is_infeasible && !s.is_redundant) derive(s, item, fault);
+    if (!s.redundant.empty() && !s.is_infeasible) {
+      // What came by itself, behind what was forced, could have come in another way.
+      keep_steps(s);
+      std::vector<std::size_t> without = kept_;
+      for (const std::vector<std::size_t>& vain : s.redundant) {
+        std::erase_if(without, [&](std::size_t k) { return std::ranges::binary_search(vain, k); });
+        remember_vain(s, vain.back(), Past::own);
+        for (const std::size_t k : vain)
+          if (k >= run->item.forced) {
+            choose_otherwise(s, k, up_to(k));
+            for (const std::size_t later : kept_)
+              for (std::size_t e = 0; later > k && e < s.steps[later].events.size(); ++e) come_before(s, later, e, k);
+          }
+      }
+      push(s, without, {}, Soft::no);
+    } else if (!s.is_infeasible) {
+      derive(run, fault);
+    }
     grid_.views = nullptr;
     grid_.set_observers(before);
   }
 
-  void derive(State& s, const Item& item, const std::optional<Fault>& fault) {
+  /// Of a run that had been put off: what led to where it is left; or the run again, for memory as at its end.
+  void take_up(Run& run) {
+    State& s = *run.playback.state_;
+    grid_.views = &run.views;
+    keep_steps(s);
+    if (leaves(s, *run.sames)) {
+      derive_others(s);
+    } else {
+      Item again{run.item.trail, run.item.forced, true, nullptr};
+      run_one(std::make_shared<Run>(grid_, std::move(again)));
+    }
+    grid_.views = nullptr;
+  }
+
+  void keep_steps(const State& s) {
     kept_.clear();
     for (std::size_t k = 0; k < s.steps.size(); ++k)
       if (!s.steps[k].is_vain) kept_.push_back(k);
+  }
+
+  void derive_others(const State& s) {
+    for (const std::size_t k : kept_)
+      for (std::size_t e = 0; e < s.steps[k].events.size(); ++e)
+        for (const std::size_t j : kept_)
+          if (j < k) come_before(s, k, e, j);
+    for (const std::size_t k : kept_ | std::views::reverse) choose_otherwise(s, k, up_to(k));
+  }
+
+  void derive(const std::shared_ptr<Run>& run, const std::optional<Fault>& fault) {
+    State& s = *run->playback.state_;
+    keep_steps(s);
     // What a warp that waits has read in vain could have been another old value.
     for (const State::Agent& a : s.agents)
       if (a.is_parked)
-        for (const std::size_t k : a.vain) choose_otherwise(s, k);
+        for (auto k = a.vain.begin(); k != a.vain.end(); ++k) {
+          std::vector<std::size_t> order = up_to(*k);
+          order.insert(order.end(), a.vain.begin(), k);
+          std::ranges::sort(order);
+          choose_otherwise(s, *k, order);
+        }
     if (s.to_wake != none) {
       std::vector<std::size_t> order = kept_;
       const State::Agent& a = s.agents[s.to_wake];
@@ -143,14 +206,16 @@ class Explorer {
       return std::ranges::any_of(s.steps[k].events, [](const Event& e) { return e.is_atomic && !e.writes(); });
     });
     if (depends_on_order_ && merges_) return begin_without_merging();
-    const Sames sames = merges_ ? sames_of(s) : Sames();
-    const bool is_left = leaves(s, sames);
-    if (merges_ && !is_left && !item.is_second && is_put_off(s, item, sames)) return;
-    for (const std::size_t k : kept_)
-      for (std::size_t e = 0; e < s.steps[k].events.size(); ++e) come_before(s, k, e);
-    for (const std::size_t k : kept_ | std::views::reverse) choose_otherwise(s, k);
+    bool is_left = false;
+    if (merges_) {
+      run->sames = std::make_shared<const Sames>(sames_of(s));
+      is_left = leaves(s, *run->sames);
+      if (!is_left && !run->item.is_second && is_put_off(s, run)) return;
+    }
+    derive_others(s);
     if (is_left) return;
-    if (!executions_.insert(key(s, kept_, {})).second) return;
+    const std::uint64_t memory = journal_.hash();
+    if (!executions_.insert(mixed(key(s, kept_, {}), depends_on_order_ ? memory : 0)).second) return;
     ++result_.executions;
     Trail trail;
     for (const std::size_t k : kept_) {
@@ -159,7 +224,7 @@ class Explorer {
         step.choices.push_back(e.chose_newest() || !e.choice() ? std::nullopt : std::optional(*e.choice()));
       while (!step.choices.empty() && !step.choices.back()) step.choices.pop_back();
     }
-    is_stopped_ = !visit_({fault, trail, journal_.hash()});
+    is_stopped_ = !visit_({fault, trail, memory});
   }
 
   /// Where what an atomic reads depends on when it comes, the past is more than a graph.
@@ -226,9 +291,8 @@ class Explorer {
   }
 
   /// Runs that read older writes come first: then it is known whether this one comes to the same.
-  bool is_put_off(const State& s, const Item& item, const Sames& sames) {
+  bool is_put_off(const State& s, const std::shared_ptr<Run>& run) {
     const std::size_t before = todo_.size();
-    const auto shared = std::make_shared<const Sames>(sames);
     for (const std::size_t k : kept_ | std::views::reverse)
       for (std::size_t e = s.steps[k].events.size(); e-- > 0;)
         if (const Event& event = s.steps[k].events[e]; event.effect == Event::Effect::read && !event.is_atomic)
@@ -236,12 +300,11 @@ class Explorer {
             if (is_known_as_vain(s, k, e, older)) continue;
             const std::size_t there = todo_.size();
             push(s, up_to(k), {k, e, older}, Soft::no);
-            if (todo_.size() > there) todo_.back().sames = shared;
+            if (todo_.size() > there) todo_.back().sames = run->sames;
           }
     if (todo_.size() == before) return false;
-    Item again = item;
-    again.is_second = true;
-    todo_.insert(todo_.begin() + static_cast<std::ptrdiff_t>(before), std::move(again));
+    run->views.forget_threads();
+    todo_.insert(todo_.begin() + static_cast<std::ptrdiff_t>(before), Item{.put_off = run});
     return true;
   }
 
@@ -335,9 +398,8 @@ class Explorer {
            vain_.contains(decision(s, k, choices, Past::of_writes));
   }
 
-  /// The same up to step k, one of whose events chooses something else.
-  void choose_otherwise(const State& s, std::size_t k) {
-    const std::vector<std::size_t> order = up_to(k);
+  /// These steps, and then step k, one of whose events chooses something else.
+  void choose_otherwise(const State& s, std::size_t k, const std::vector<std::size_t>& order) {
     const Turn& step = s.steps[k];
     for (std::size_t e = step.events.size(); e-- > 0;) {
       const Event& event = step.events[e];
@@ -351,37 +413,34 @@ class Explorer {
     }
   }
 
-  /// The event comes before others that it conflicts with, and did not depend on.
-  void come_before(const State& s, std::size_t k, std::size_t e) {
+  /// Event e of step k comes before those of step j that it conflicts with, and did not depend on.
+  void come_before(const State& s, std::size_t k, std::size_t e, std::size_t j) {
     const Turn& step = s.steps[k];
     const Event& event = step.events[e];
-    for (const std::size_t j : kept_) {
-      if (j >= k) break;
-      const Turn& earlier = s.steps[j];
-      if (earlier.agent == step.agent) continue;
-      const bool is_after_step = earlier.number <= step.clock[earlier.agent];
-      const bool is_after = earlier.number <= event.before[earlier.agent];
-      for (std::size_t f = 0; f < earlier.events.size(); ++f) {
-        const Event& other = earlier.events[f];
-        const bool are_fences = event.effect == Event::Effect::fence && other.effect == Event::Effect::fence;
-        if (!are_fences && (event.effect == Event::Effect::fence || other.effect == Event::Effect::fence ||
-                            event.location != other.location))
-          continue;
-        if (event.writes() && other.reads() && !is_after_step) {
-          // The earlier one reads what the later one writes.
-          std::vector<std::size_t> order = up_to(j, k, s, step.clock);
+    const Turn& earlier = s.steps[j];
+    if (earlier.agent == step.agent) return;
+    const bool is_after_step = earlier.number <= step.clock[earlier.agent];
+    const bool is_after = earlier.number <= event.before[earlier.agent];
+    for (std::size_t f = 0; f < earlier.events.size(); ++f) {
+      const Event& other = earlier.events[f];
+      const bool are_fences = event.effect == Event::Effect::fence && other.effect == Event::Effect::fence;
+      if (!are_fences && (event.effect == Event::Effect::fence || other.effect == Event::Effect::fence ||
+                          event.location != other.location))
+        continue;
+      if (event.writes() && other.reads() && !is_after_step) {
+        // The earlier one reads what the later one writes.
+        std::vector<std::size_t> order = up_to(j, k, s, step.clock);
+        order.push_back(k);
+        push(s, order, {j, f, event.by}, Soft::no);
+        if (depends_on_order_) {
+          order = without(s, j, k);
           order.push_back(k);
           push(s, order, {j, f, event.by}, Soft::no);
-          if (depends_on_order_) {
-            order = without(s, j, k);
-            order.push_back(k);
-            push(s, order, {j, f, event.by}, Soft::no);
-          }
         }
-        if ((are_fences || (event.is_atomic && other.writes())) && !is_after) {
-          push(s, up_to(j, k, s, event.before), {k, e, std::nullopt}, Soft::no);
-          if (depends_on_order_ && !is_after_step) push(s, without(s, j, k), {k, e, std::nullopt}, Soft::no);
-        }
+      }
+      if ((are_fences || (event.is_atomic && other.writes())) && !is_after) {
+        push(s, up_to(j, k, s, event.before), {k, e, std::nullopt}, Soft::no);
+        if (depends_on_order_ && !is_after_step) push(s, without(s, j, k), {k, e, std::nullopt}, Soft::no);
       }
     }
   }

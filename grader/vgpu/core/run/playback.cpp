@@ -103,13 +103,14 @@ bool Playback::may_act(Warp& w, const Inst* i) {
       w.spin.unyielding = patience + 1;
       return false;
     }
-    if (*same < s.forced) {
-      s.is_redundant = true;
-      if (*same == a.idle.back()) s.vain_step = *same;
-    } else {
+    const bool is_forced = *same < s.forced;
+    if (is_forced) s.redundant.emplace_back(same, a.idle.end());
+    s.is_redundant |= is_forced && a.idle.back() < s.forced;
+    if (!s.is_redundant) {
       s.granted = playback::none;
-      a.vain.assign(same, a.idle.end());
-      for (const std::size_t k : a.vain) s.steps[k].is_vain = true;
+      // What it had to do stays; behind that it can do something else when others have gone on.
+      if (!is_forced) a.vain.assign(same, a.idle.end());
+      for (auto k = same; k != a.idle.end() && !is_forced; ++k) s.steps[*k].is_vain = true;
       a.idle.clear();
       a.is_held = a.is_parked = true;
       a.changes_when_parked = s.blocks[w.block->index].changes;

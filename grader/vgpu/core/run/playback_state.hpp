@@ -194,7 +194,8 @@ struct Playback::State {
   const TrailStep* following = nullptr;  ///< the trail's step that is being made
   bool is_infeasible = false;            ///< the trail cannot be followed
   bool is_redundant = false;
-  std::size_t vain_step = none;  ///< that alone was in vain, where the run is redundant
+  /// Steps that were in vain, of each warp that had to make some of them: then the run is redundant.
+  std::vector<std::vector<std::size_t>> redundant;
   std::size_t to_wake = none;    ///< the run ended since all wait, but this one would see something new
 
   State(const Grid& g, const Trail& t, std::size_t f)
