@@ -89,6 +89,29 @@ def test_what_is_graded_otherwise_is_no_addition(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_class_that_is_proved_stays_so(scanlab: Scanlab, tmp_path: Path) -> None:
+    pile, out = tmp_path / "pile", tmp_path / "out"
+    put(pile, "s0001", "PASSES")
+    refused = scanlab("grade", pile, "--out", out, "--prove", "--device", "gpu")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "--prove and --trail are for the virtual GPU" in refused.stderr
+    assert not (out / "class.json").exists()
+
+    assert scanlab("grade", pile, "--out", out).returncode == 0
+    plain = Store(out).read_class()
+    refused = scanlab("grade", pile, "--out", out, "--resume", "--prove")  # some would be explored, others not
+    assert refused.returncode == 2
+    assert "--prove: false then, true now" in refused.stderr
+    assert Store(out).read_class() == plain
+
+    other = tmp_path / "other"
+    assert scanlab("grade", pile, "--out", other, "--prove").returncode == 0
+    put(pile, "s0002", "FAILS")
+    assert scanlab("grade", pile, "--out", other, "--resume").returncode == 0
+    assert Store(other).read_class().is_proved
+    assert len(list(Store(other).records())) == 2
+
+
 def test_a_roster_that_gives_work_to_another_student_is_refused(tmp_path: Path) -> None:
     put(tmp_path / "pile", "one", "text")
     known = taken(tmp_path / "pile")
