@@ -19,6 +19,7 @@ struct Explored {
     std::size_t n = 0;
     std::uint64_t blocks = 0, executions = 0;
     std::string why_not;  ///< empty: those are all
+    bool assumes_newest = false;
   };
   std::vector<Call> calls;  ///< with a rising number of blocks, until one cannot be explored whole
   /// The first that fails, in the execution of its `trail`.

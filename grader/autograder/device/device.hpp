@@ -55,6 +55,7 @@ struct ExploredCall {
   std::uint64_t executions = 0;     ///< of all launches whose blocks talk
   std::vector<std::string> trails;  ///< of each result of a launch that has several: the outputs may differ, too
   std::string why_not;              ///< empty: those are all executions
+  bool assumes_newest = false;      ///< as of an Exploration
 };
 
 class Provenance;

@@ -265,6 +265,7 @@ class VirtualConnection : public Connection {
     call.warp_instructions -= std::min(call.warp_instructions, explored->warp_instructions);
     call.blocks = std::max(call.blocks, launch.grid.count());
     call.executions += explored->executions;
+    call.assumes_newest |= explored->assumes_newest;
     if (!is_small)
       call.why_not = fmt::format("more than {} blocks", call.most_blocks);
     else if (!explored->is_exhaustive)

@@ -179,6 +179,7 @@ class Proof {
     used_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     runs_ += explored->runs;
     executions_ += explored->executions;
+    assumes_newest_ |= explored->assumes_newest;
     launch.executions = explored->executions;
     talking_ += explored->runs > 0;
     if (!explored->is_exhaustive)
@@ -238,8 +239,9 @@ class Proof {
     if (is_refuted_) return exit_findings;
     if (!options_.lists_outcomes && is_exhaustive_)
       fmt::print(stderr,
-                 "PROVED for this input: {} launch{}, {} of which with blocks that talk; {} executions, all alike\n",
-                 count_, count_ == 1 ? "" : "es", talking_, executions_);
+                 "PROVED for this input{}: {} launch{}, {} of which with blocks that talk; {} executions, all alike\n",
+                 assumes_newest_ ? ", if an atomic operation that changes nothing reads the newest value" : "", count_,
+                 count_ == 1 ? "" : "es", talking_, executions_);
     if (code != 0) return code;
     return !base.faults.empty() ? exit_findings : is_exhaustive_ ? 0 : exit_kit;
   }
@@ -250,7 +252,7 @@ class Proof {
   std::size_t count_ = 0, talking_ = 0, reruns_ = 0;
   std::uint64_t runs_ = 0, executions_ = 0;
   double used_seconds_ = 0;
-  bool is_exhaustive_ = true, is_refuted_ = false;
+  bool is_exhaustive_ = true, is_refuted_ = false, assumes_newest_ = false;
 };
 
 }  // namespace

@@ -457,6 +457,7 @@ bool Views::update(const Strong& access, Compute now, const void* context, std::
   answer.read = allowed_[answer.chosen];
   const bool is_newest = answer.chosen == 0;
   const bool changes = compute(is_newest ? host : locations_[location].of(answer.read).value.data());
+  answer.changes_nothing = !changes;
   std::memcpy(old, before.data(), access.bytes);
   const LocationWrite read = locations_[location].of(answer.read);
   if (t.now.of(location) != answer.read) t.now.set({location, answer.read});

@@ -74,7 +74,8 @@ class MemoryChooser {
   struct Answer {
     enum class Effect : std::uint8_t { read, write, update, fence } effect = Effect::read;
     StrongOperation by;
-    bool is_atomic = false;  ///< a read-modify-write, also one that changed nothing
+    bool is_atomic = false;        ///< a read-modify-write, also one that changed nothing
+    bool changes_nothing = false;  ///< one that has left the value as it was
     std::uint32_t location = 0;
     std::uint32_t read = 0;                          ///< the write that was read
     std::uint32_t written = 0;                       ///< the write that was made; 0: none

@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <ranges>
-#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "vgpu/core/run/graphs.hpp"
 #include "vgpu/core/run/playback_state.hpp"
 
 namespace scanlab::vgpu {
@@ -32,13 +30,8 @@ class Explorer {
  public:
   Explorer(Grid& grid, const RunLimits& limits, const ExplorationLimits& bounds,
            const std::function<bool(const Execution&)>& visit)
-      : grid_(grid), limits_(limits), bounds_(bounds), visit_(visit), journal_(*grid.memory) {
+      : grid_(grid), limits_(limits), bounds_(bounds), visit_(visit), journal_(*grid.memory), graphs_(grid) {
     limits_.kept_blocks = &blocks_;
-    BlockNames names(grid.size.count());
-    std::iota(names.begin(), names.end(), std::uint64_t{0});
-    const bool are_alike = grid.image->alike_blocks && names.size() <= most_alike;
-    do block_names_.push_back(names);
-    while (are_alike && std::next_permutation(names.begin(), names.end()));
   }
 
   Exploration run() {
@@ -88,10 +81,10 @@ class Explorer {
   struct Run;
   /// What is to be run, or has been run and put off.
   struct Item {
-    Trail trail;
+    Trail trail = {};
     std::size_t forced = 0;
-    bool is_second = false;              ///< it had been put off
-    std::shared_ptr<const Sames> sames;  ///< of the run that it begins like
+    bool is_second = false;                   ///< it had been put off
+    std::shared_ptr<const Sames> sames = {};  ///< of the run that it begins like
     std::shared_ptr<Run> put_off = {};
   };
   struct Run {
@@ -105,17 +98,6 @@ class Explorer {
     Views views;
     std::shared_ptr<const Sames> sames;
   };
-  /// By block.
-  using BlockNames = std::vector<std::uint64_t>;
-  /// Blocks of which any two may be taken for each other; of more there would be too many orders.
-  static constexpr std::size_t most_alike = 5;
-  /// A choice of one event instead of its own.
-  struct Change {
-    std::size_t step = none;  ///< which is made last
-    std::size_t event = 0;
-    std::optional<StrongOperation> choice;  ///< nothing: as it comes
-  };
-
   void run_one(const std::shared_ptr<Run>& run) {
     journal_.restore();
     ++result_.runs;
@@ -133,26 +115,30 @@ class Explorer {
     limits.helper = nullptr;
     const std::optional<Fault> fault = run_grid(grid_, {Schedule::Order::weak, 0, {}}, limits);
     result_.warp_instructions += grid_.executed;
-    if (!s.redundant.empty() && !s.is_infeasible) {
-      // What came by itself, behind what was forced, could have come in another way.
-      keep_steps(s);
-      std::vector<std::size_t> without = kept_;
-      for (const std::vector<std::size_t>& vain : s.redundant) {
-        std::erase_if(without, [&](std::size_t k) { return std::ranges::binary_search(vain, k); });
-        remember_vain(s, vain.back(), Past::own);
-        for (const std::size_t k : vain)
-          if (k >= run->item.forced) {
-            choose_otherwise(s, k, up_to(k));
-            for (const std::size_t later : kept_)
-              for (std::size_t e = 0; later > k && e < s.steps[later].events.size(); ++e) come_before(s, later, e, k);
-          }
-      }
-      push(s, without, {}, Soft::no);
-    } else if (!s.is_infeasible) {
+    if (!s.redundant.empty() && !s.is_infeasible)
+      derive_from_redundant(s, run->item.forced);
+    else if (!s.is_infeasible)
       derive(run, fault);
-    }
     grid_.views = nullptr;
     grid_.set_observers(before);
+  }
+
+  /// A loop has come back to where it was, though some of its steps had been forced. What it read by itself, behind
+  /// those, could have been something else, or something later; and the run without the loop is one, too.
+  void derive_from_redundant(const State& s, std::size_t forced) {
+    keep_steps(s);
+    std::vector<std::size_t> without = kept_;
+    for (const std::vector<std::size_t>& vain : s.redundant) {
+      std::erase_if(without, [&](std::size_t k) { return std::ranges::binary_search(vain, k); });
+      remember_vain(s, vain.back(), Past::own);
+      for (const std::size_t k : vain)
+        if (k >= forced) {
+          choose_otherwise(s, k, up_to(k));
+          for (const std::size_t later : kept_)
+            for (std::size_t e = 0; later > k && e < s.steps[later].events.size(); ++e) come_before(s, later, e, k);
+        }
+    }
+    push(s, without, {}, Soft::no);
   }
 
   /// Of a run that had been put off: what led to where it is left; or the run again, for memory as at its end.
@@ -202,9 +188,9 @@ class Explorer {
       return;
     }
     // An atomic that changes nothing reads the newest write at its time: so it matters what came before it.
-    depends_on_order_ = std::ranges::any_of(kept_, [&](std::size_t k) {
-      return std::ranges::any_of(s.steps[k].events, [](const Event& e) { return e.is_atomic && !e.writes(); });
-    });
+    depends_on_order_ = std::ranges::any_of(
+        kept_, [&](std::size_t k) { return std::ranges::any_of(s.steps[k].events, &Event::changes_nothing); });
+    result_.assumes_newest |= depends_on_order_;
     if (depends_on_order_ && merges_) return begin_without_merging();
     bool is_left = false;
     if (merges_) {
@@ -215,7 +201,7 @@ class Explorer {
     derive_others(s);
     if (is_left) return;
     const std::uint64_t memory = journal_.hash();
-    if (!executions_.insert(mixed(key(s, kept_, {}), depends_on_order_ ? memory : 0)).second) return;
+    if (!executions_.insert(mixed(graphs_.key(s, kept_, {}), depends_on_order_ ? memory : 0)).second) return;
     ++result_.executions;
     Trail trail;
     for (const std::size_t k : kept_) {
@@ -357,7 +343,9 @@ class Explorer {
   }
 
   /// The graph of the steps before k, and whose step k is.
-  std::uint64_t graph_before(const State& s, std::size_t k) const { return key(s, up_to(k), {k, 0, std::nullopt}); }
+  std::uint64_t graph_before(const State& s, std::size_t k) const {
+    return graphs_.key(s, up_to(k), {k, 0, std::nullopt});
+  }
 
   /// What led to step k, and what its events choose; its thread then does the same, whatever else there is.
   std::uint64_t decision(const State& s, std::size_t k, const std::vector<StrongOperation>& choices, Past what) const {
@@ -368,7 +356,7 @@ class Explorer {
     std::vector<std::size_t> past;
     for (std::size_t i = 0; i < k; ++i)
       if (!s.steps[i].is_vain && s.steps[i].number <= before[s.steps[i].agent]) past.push_back(i);
-    std::uint64_t hash = mixed(key(s, past, {}, block_names_.front()), s.steps[k].agent);
+    std::uint64_t hash = mixed(graphs_.key_with_names(s, past), s.steps[k].agent);
     hash = mixed(hash, static_cast<std::uint64_t>(what));
     for (const StrongOperation& c : choices) hash = mixed(mixed(mixed(hash, c.block), c.thread), c.number);
     return hash;
@@ -405,7 +393,7 @@ class Explorer {
       const Event& event = step.events[e];
       if (!event.choice()) continue;
       // What it has chosen need not be tried again: this run is one that begins so.
-      seen_.insert(mixed(key(s, order, {k, e, *event.choice()}), static_cast<std::uint64_t>(Soft::no)));
+      seen_.insert(mixed(graphs_.key(s, order, {k, e, *event.choice()}), static_cast<std::uint64_t>(Soft::no)));
       const auto& from = event.effect == Event::Effect::write ? event.placed : event.allowed;
       for (const StrongOperation& other : from)
         if (!other.is_same_as(*event.choice()) && !is_known_as_vain(s, k, e, other))
@@ -473,7 +461,7 @@ class Explorer {
   enum class Soft : bool { no, yes };
   /// To be run later: these steps, and then the change; unless that has been run already.
   void push(const State& s, const std::vector<std::size_t>& order, const Change& change, Soft soft) {
-    if (!seen_.insert(mixed(key(s, order, change), static_cast<std::uint64_t>(soft))).second) return;
+    if (!seen_.insert(mixed(graphs_.key(s, order, change), static_cast<std::uint64_t>(soft))).second) return;
     Item item;
     std::unordered_set<std::uint64_t> there;  // writes that have been made, by location and number
     const auto id = [](std::uint32_t location, std::uint32_t write) { return std::uint64_t{location} << 32 | write; };
@@ -505,78 +493,6 @@ class Explorer {
     todo_.push_back(std::move(item));
   }
 
-  /// The graph of these steps, and the change behind them: where blocks are alike, the same whichever is which.
-  std::uint64_t key(const State& s, const std::vector<std::size_t>& order, const Change& change) const {
-    if (block_names_.size() > 1)
-      if (const auto names = names_by_writes(s, order, change)) return key(s, order, change, *names);
-    std::uint64_t least = ~std::uint64_t{0};
-    for (const BlockNames& names : block_names_) least = std::min(least, key(s, order, change, names));
-    return least;
-  }
-
-  /// Names for blocks that are alike, by the first of the writes that each has made: the same for graphs that differ in
-  /// the blocks' names alone. Nothing where several have only read so far.
-  std::optional<BlockNames> names_by_writes(const State& s, const std::vector<std::size_t>& order,
-                                            const Change& change) const {
-    using Place = std::pair<Address, std::uint32_t>;  // in modification order
-    constexpr Place nowhere{~Address{0}, 0};
-    std::vector<std::pair<Place, std::size_t>> firsts;
-    for (std::size_t b = 0; b < s.blocks.size(); ++b) firsts.emplace_back(nowhere, b);
-    std::vector<bool> has_acted(s.blocks.size());
-    for (const std::size_t k : order) {
-      const std::size_t block = s.steps[k].agent / s.warps;
-      has_acted[block] = true;
-      for (const Event& e : s.steps[k].events)
-        if (e.writes())
-          firsts[block].first =
-              std::min<Place>(firsts[block].first, {e.address, grid_.views->write_of(e.location, e.written).rank});
-    }
-    if (change.step != none) has_acted[s.steps[change.step].agent / s.warps] = true;
-    const auto only_reads = [&](const auto& first) { return first.first == nowhere && has_acted[first.second]; };
-    if (std::ranges::count_if(firsts, only_reads) > 1) return std::nullopt;
-    std::ranges::sort(firsts, {}, [&](const auto& f) { return std::tuple(f.first, !has_acted[f.second], f.second); });
-    BlockNames names(firsts.size());
-    for (std::size_t k = 0; k < firsts.size(); ++k) names[firsts[k].second] = k;
-    return names;
-  }
-
-  std::uint64_t key(const State& s, const std::vector<std::size_t>& order, const Change& change,
-                    const BlockNames& names) const {
-    const auto own = [&](std::size_t agent) { return names[agent / s.warps] * s.warps + agent % s.warps; };
-    const auto with = [&](std::uint64_t hash, const StrongOperation& o) {
-      return mixed(mixed(mixed(hash, o.is_initial() ? o.block : names[o.block]), o.thread), o.number);
-    };
-    std::vector<std::uint64_t> of_agent(s.agents.size());
-    std::map<std::uint32_t, std::vector<std::uint32_t>> ranks;  // of the writes to a location
-    std::uint64_t fences = 0;
-    for (const std::size_t k : order) {
-      const Turn& step = s.steps[k];
-      std::uint64_t& hash = of_agent[own(step.agent)];
-      for (const Event& e : step.events) {
-        hash = mixed(mixed(hash, static_cast<std::uint64_t>(e.effect)), e.address);
-        if (e.reads()) hash = with(hash, e.source);
-        if (e.writes()) ranks[e.location].push_back(grid_.views->write_of(e.location, e.written).rank);
-        if (e.effect == Event::Effect::fence) fences = mixed(mixed(fences, own(step.agent) + 1), e.by.thread);
-      }
-      hash = mixed(hash, 1);
-    }
-    std::uint64_t all = mixed(1, fences);
-    for (std::size_t k = 0; k < of_agent.size(); ++k) all += mixed(k + 1, of_agent[k]);
-    for (auto& [location, in] : ranks) {
-      std::ranges::sort(in);
-      std::uint64_t hash = grid_.views->address_of(location);
-      for (const std::uint32_t rank : in) hash = with(hash, s.writer(location, grid_.views->order_of(location)[rank]));
-      all += mixed(hash, 3);
-    }
-    if (change.step == none) return all;
-    const Turn& last = s.steps[change.step];
-    all = mixed(all, own(last.agent));
-    for (std::size_t e = 0; e < change.event; ++e)
-      if (const StrongOperation* choice = last.events[e].choice()) all = with(all, *choice);
-    all = mixed(all, change.event);
-    return change.choice ? with(all, *change.choice) : mixed(all, 7);
-  }
-
   Grid& grid_;
   RunLimits limits_;
   const ExplorationLimits bounds_;
@@ -584,7 +500,7 @@ class Explorer {
   Journal journal_;
   std::unordered_map<const Program*, std::unique_ptr<LivePlaces>> live_;
   std::vector<std::unique_ptr<Block>> blocks_;  ///< kept from run to run
-  std::vector<BlockNames> block_names_;         ///< all that the blocks could have
+  const Graphs graphs_;
   std::vector<Item> todo_;
   std::vector<std::size_t> kept_;  ///< of the last run: the steps that were not in vain
   std::unordered_set<std::uint64_t> seen_, executions_, vain_;

@@ -184,6 +184,7 @@ void Playback::happened(const Answer& answer) {
   Event& e = step.events.emplace_back();
   e.effect = answer.effect;
   e.is_atomic = answer.is_atomic;
+  e.changes_nothing = answer.changes_nothing;
   e.by = answer.by;
   e.before = step.clock;
   if (answer.effect == Event::Effect::fence) {

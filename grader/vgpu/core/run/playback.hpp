@@ -12,8 +12,10 @@ namespace scanlab::vgpu {
 /// Follows a trail, and goes on by itself behind it: the first warp that can, and always the newest write.
 class Playback : public MemoryChooser, public Guide, public Observer {
  public:
-  /// `grid` and `trail` have to outlive it. Of the trail's steps the first `forced` are as they are; if one of them
-  /// turns out to have changed nothing, the run is redundant.
+  struct State;  ///< playback_state.hpp
+
+  /// `grid` and `trail` have to outlive it. Of the trail's steps the first `forced` are as they are: they are
+  /// not taken out when they turn out to be of a loop that has come back to where it was.
   Playback(const Grid& grid, const Trail& trail, std::size_t forced);
   ~Playback() override;
 
@@ -35,7 +37,6 @@ class Playback : public MemoryChooser, public Guide, public Observer {
 
  private:
   friend class Explorer;
-  struct State;
   std::unique_ptr<State> state_;
 };
 

@@ -47,7 +47,7 @@ inline void merge(Clock& to, const Clock& from) {
 struct Event {
   using Effect = MemoryChooser::Answer::Effect;
   Effect effect = Effect::read;
-  bool is_atomic = false;
+  bool is_atomic = false, changes_nothing = false;
   StrongOperation by;
   std::uint32_t location = 0, read = 0, written = 0;
   Address address = 0;
@@ -193,10 +193,10 @@ struct Playback::State {
   std::size_t next = 0;                  ///< of the trail
   const TrailStep* following = nullptr;  ///< the trail's step that is being made
   bool is_infeasible = false;            ///< the trail cannot be followed
-  bool is_redundant = false;
-  /// Steps that were in vain, of each warp that had to make some of them: then the run is redundant.
+  bool is_redundant = false;             ///< a loop that came back to where it was had been forced: the run ends
+  /// Of each loop that came back to where it was, and of which some steps had been forced: its steps.
   std::vector<std::vector<std::size_t>> redundant;
-  std::size_t to_wake = none;    ///< the run ended since all wait, but this one would see something new
+  std::size_t to_wake = none;  ///< the run ended since all wait, but this one would see something new
 
   State(const Grid& g, const Trail& t, std::size_t f)
       : grid(g), trail(t), forced(f), warps((g.block_size.count() + warp_size - 1) / warp_size), live(&own_live) {
