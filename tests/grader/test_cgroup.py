@@ -41,6 +41,15 @@ INIT = """
 """
 
 
+OPEN_ROOT = (
+    "mount -t tmpfs -o mode=755 root /mnt && for one in /*; do "
+    '[ -L "$one" ] && cp -a "$one" /mnt; '
+    '[ "$one" != /mnt ] && [ -d "$one" ] && [ ! -L "$one" ] && mkdir "/mnt$one" && mount --rbind "$one" "/mnt$one"; '
+    "done; "
+)
+"""Makes /mnt what / is, for whom / is closed: a folder with mode 0700 can be a bare machine's root."""
+
+
 def boot(folder: Path, commands: str, package: Path = ROOT / "grader/python") -> None:
     """Run shell commands as root of a machine with cgroups, until it ends or its time is up."""
     init = folder / "init"
@@ -198,7 +207,8 @@ def test_a_user_to_whom_a_folder_was_given_has_groups(open_folder: Path) -> None
     user = (
         f"sh -c 'mkdir -p {given}/own && echo +memory +pids > /sys/fs/cgroup/cgroup.subtree_control && "
         f"echo +memory +pids > {given}/cgroup.subtree_control && chown -R 1000 {given} && "
-        f'echo 0 > {given}/own/cgroup.procs && exec setpriv --reuid 1000 --regid 1000 --clear-groups "$@"\' --'
+        f"echo 0 > {given}/own/cgroup.procs && {OPEN_ROOT}"
+        'exec chroot --userspec=1000:1000 --groups= /mnt "$@"\' --'
     )
     result = run_in_a_machine(
         open_folder,
