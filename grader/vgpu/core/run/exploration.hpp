@@ -31,7 +31,7 @@ struct Exploration {
   bool is_exhaustive = false;           ///< those are all
   /// An atomic operation has changed nothing: it has read the newest write, while PTX allows others, too.
   bool assumes_newest = false;
-  std::string why_not;                  ///< "out of time after 88 executions", "stopped", …
+  std::string why_not;  ///< "out of time after 88 executions", "stopped", …
 };
 
 }  // namespace scanlab::vgpu
