@@ -18,6 +18,9 @@ inline constexpr int x = 0, y = 64, z = 128;  ///< bytes from the beginning of `
 inline std::string ld(const std::string& how, int result, int at) {
   return fmt::format("ld.{}.global.u32 %r{}, [%out+{}];\n", how, result, at);
 }
+inline std::string ld_by_lane(const std::string& how, int result, int at) {
+  return fmt::format("ld.{}.global.u32 %r{}, [%rd1{}];\n", how, result, at / 64);
+}
 inline std::string st(const std::string& how, int at, int value) {
   return fmt::format("st.{}.global.u32 [%out+{}], {};\n", how, at, value);
 }
@@ -37,34 +40,56 @@ inline std::string await(const std::string& how, int at, const std::string& labe
 
 struct Litmus {
   /// A thread: in which block it is, what it does. Each is in a warp of its own. Those of a block are its first warps.
+  /// Or several lanes of a warp: what each finds by `ld_by_lane` is its own.
   struct Thread {
     int block = 0;
     std::string body;
+    int lanes = 1;
   };
   std::vector<Thread> threads;
   int results = 0;             ///< registers %r1 …, each of one thread, that belong to the outcome
   std::vector<int> locations;  ///< whose last values belong to it
 
-  static constexpr int results_at = 256;
+  static constexpr int results_at = 256, most_results = 9;  ///< of a lane
+
+  int lanes() const {
+    int most = 1;
+    for (const Thread& t : threads) most = std::max(most, t.lanes);
+    return most;
+  }
 
   Kernel kernel() const {
     Kernel k;
     k.body = "mov.u32 %r30, %ctaid.x;\nmov.u32 %r31, %tid.x;\n";
+    if (lanes() > 1) k.body += by_lane();
     std::map<int, int> warps;
     std::string bodies;
     for (std::size_t n = 0; n < threads.size(); ++n) {
       const int warp = warps[threads[n].block]++;
       k.body += fmt::format(
-          "setp.eq.u32 %p1, %r30, {};\nsetp.eq.u32 %p2, %r31, {};\nand.pred %p3, %p1, %p2;\n@%p3 bra THREAD{};\n",
-          threads[n].block, 32 * warp, n);
+          "setp.eq.u32 %p1, %r30, {};\nsub.u32 %r29, %r31, {};\nsetp.lt.u32 %p2, %r29, {};\nand.pred %p3, %p1, %p2;\n"
+          "@%p3 bra THREAD{};\n",
+          threads[n].block, 32 * warp, threads[n].lanes, n);
       bodies += fmt::format("THREAD{}:\n{}", n, threads[n].body);
       for (int r = 1; r <= results; ++r)
         if (threads[n].body.find(fmt::format(" %r{},", r)) != std::string::npos)
-          bodies += fmt::format("st.global.u32 [%out+{}], %r{};\n", results_at + 4 * r, r);
+          bodies += fmt::format("st.global.u32 [{}+{}], %r{};\n", threads[n].lanes > 1 ? "%rd13" : "%out",
+                                results_at + 4 * r, r);
       bodies += "ret;\n";
     }
     k.body += "ret;\n" + bodies;
     return k;
+  }
+
+  /// %rd10, %rd11 and %rd12 point at x, y and z in lane 0, at y, z and x in lane 1; %rd13 is where its results go.
+  static std::string by_lane() {
+    std::string text = "and.b32 %r28, %r31, 31;\n";
+    for (int place = 0; place < 3; ++place)
+      text += fmt::format(
+          "add.u32 %r27, %r28, {0};\nrem.u32 %r27, %r27, 3;\nmul.wide.u32 %rd9, %r27, 64;\nadd.s64 %rd1{0}, %out, "
+          "%rd9;\n",
+          place);
+    return text + fmt::format("mul.wide.u32 %rd9, %r28, {};\nadd.s64 %rd13, %out, %rd9;\n", 4 * most_results);
   }
 
   vgpu::Dim3 grid() const {
@@ -82,7 +107,9 @@ struct Litmus {
   /// The values of the results, and the last ones of the locations: "1 0".
   std::string outcome(const std::vector<std::uint32_t>& out) const {
     std::string text;
-    for (int r = 1; r <= results; ++r) text += fmt::format(" {}", out[static_cast<std::size_t>(results_at / 4 + r)]);
+    for (int lane = 0; lane < lanes(); ++lane)
+      for (int r = 1; r <= results; ++r)
+        text += fmt::format(" {}", out[static_cast<std::size_t>(results_at / 4 + most_results * lane + r)]);
     for (const int at : locations) text += fmt::format(" {}", out[static_cast<std::size_t>(at / 4)]);
     return text.empty() ? text : text.substr(1);
   }

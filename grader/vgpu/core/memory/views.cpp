@@ -152,6 +152,12 @@ const LocationWrite& Views::write_of(std::uint32_t location, std::uint32_t write
   return locations_[location].of(write);
 }
 
+std::span<const std::byte> Views::value_of(std::uint32_t location, std::uint32_t write) const {
+  const Location& at = locations_[location];
+  const bool is_newest = write == at.order.back();
+  return {is_newest ? memory_.host(at.address) : at.of(write).value.data(), at.bytes};
+}
+
 std::span<const std::uint32_t> Views::order_of(std::uint32_t location) const {
   return locations_[location].order;
 }
@@ -348,7 +354,7 @@ bool Views::read(const Strong& access, std::byte* to) {
   answer.read = allowed_[answer.chosen];
   const LocationWrite& w = at.of(answer.read);
   const bool is_newest = answer.chosen == 0;
-  std::memcpy(to, is_newest ? memory_.host(access.address) : w.value.data(), access.bytes);
+  std::memcpy(to, value_of(location, answer.read).data(), access.bytes);
   if (!is_newest) note_stale(t, answer.by, access, location, answer.read);
   if (t.now.of(location) != answer.read) t.now.set({location, answer.read});
   observe(t, location, w, access);

@@ -160,6 +160,8 @@ class Views : public Observer, private WriteRanks {
   bool may_act(Warp& w, const Inst* i) { return chooser_.may_act(w, i); }
   Address address_of(std::uint32_t location) const;
   const LocationWrite& write_of(std::uint32_t location, std::uint32_t write) const;
+  /// What a write has left there: of the newest, what stands in memory now.
+  std::span<const std::byte> value_of(std::uint32_t location, std::uint32_t write) const;
   /// The writes of a location in modification order.
   std::span<const std::uint32_t> order_of(std::uint32_t location) const;
   /// Does one of these writes to a location carry nothing to its readers that the other does not carry too?

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <ranges>
 #include <unordered_map>
@@ -51,7 +52,7 @@ class Explorer {
       todo_.pop_back();
       if (item.put_off)
         take_up(*item.put_off);
-      else if (!item.sames || !found(*item.sames, item.forced - 1))
+      else if (!item.passages || !same_place(*item.passages, item.forced - 1))
         run_one(std::make_shared<Run>(grid_, std::move(item)));
     }
     journal_.restore();
@@ -63,28 +64,25 @@ class Explorer {
 
  private:
   using State = Playback::State;
-  /// A warp's state before a step, and from which of its steps on its block had changed nothing.
-  struct Reached {
-    std::uint64_t state = 0;
-    std::size_t quiet_from = 0;
+  /// A step of a warp that does nothing that others could notice.
+  struct Quiet {
+    std::size_t place = 0;               ///< in kept_
+    std::uint64_t state = 0, reads = 0;  ///< the warp's before it; what it reads
+    struct Older {
+      std::uint32_t thread = 0;
+      std::uint64_t reads = 0;
+    };
+    std::vector<Older> older;  ///< what the warp reads if this thread reads an older write
   };
-  /// A run comes to the same as another at a step, if that one is known: with an older write read by one of its events,
-  /// its warp had the same state there.
-  struct Same {
-    std::size_t place = 0;    ///< of the step in kept_
-    std::uint64_t older = 0;  ///< the graph before it, with the older write
-    Reached reached;
-    bool is_local = false;  ///< so it is whatever the other warps do
-  };
-  using Sames = std::vector<Same>;
-  enum class Past : bool { own, of_writes };  ///< of a step; with what led to the writes that it reads
+  /// Steps of one warp, one after the other, during which nothing has changed in its block.
+  using Passage = std::vector<Quiet>;
   struct Run;
   /// What is to be run, or has been run and put off.
   struct Item {
     Trail trail = {};
     std::size_t forced = 0;
-    bool is_second = false;                   ///< it had been put off
-    std::shared_ptr<const Sames> sames = {};  ///< of the run that it begins like
+    bool is_second = false;                                     ///< it had been put off
+    std::shared_ptr<const std::vector<Passage>> passages = {};  ///< of the run that it begins like
     std::shared_ptr<Run> put_off = {};
   };
   struct Run {
@@ -96,7 +94,7 @@ class Explorer {
     const Item item;
     Playback playback;
     Views views;
-    std::shared_ptr<const Sames> sames;
+    std::shared_ptr<const std::vector<Passage>> passages;
   };
   void run_one(const std::shared_ptr<Run>& run) {
     journal_.restore();
@@ -104,6 +102,7 @@ class Explorer {
     State& s = *run->playback.state_;
     s.journal = &journal_;
     s.live = &live_;
+    if (merges_) s.is_known = [&](std::size_t agent, std::uint64_t state) { return is_known(s, agent, state); };
     const std::span<Observer* const> before = grid_.observers;
     Observer* const observers[] = {&run->playback, &run->views};
     grid_.set_observers(observers);
@@ -115,22 +114,18 @@ class Explorer {
     limits.helper = nullptr;
     const std::optional<Fault> fault = run_grid(grid_, {Schedule::Order::weak, 0, {}}, limits);
     result_.warp_instructions += grid_.executed;
-    if (!s.redundant.empty() && !s.is_infeasible)
-      derive_from_redundant(s, run->item.forced);
-    else if (!s.is_infeasible)
-      derive(run, fault);
+    note_steps(s);
+    if (!s.is_infeasible) derive(run, fault);
     grid_.views = nullptr;
     grid_.set_observers(before);
   }
 
   /// A loop has come back to where it was, though some of its steps had been forced. What it read by itself, behind
   /// those, could have been something else, or something later; and the run without the loop is one, too.
-  void derive_from_redundant(const State& s, std::size_t forced) {
-    keep_steps(s);
+  void derive_from_redundant(State& s, std::size_t forced) {
     std::vector<std::size_t> without = kept_;
     for (const std::vector<std::size_t>& vain : s.redundant) {
       std::erase_if(without, [&](std::size_t k) { return std::ranges::binary_search(vain, k); });
-      remember_vain(s, vain.back(), Past::own);
       for (const std::size_t k : vain)
         if (k >= forced) {
           choose_otherwise(s, k, up_to(k));
@@ -146,10 +141,10 @@ class Explorer {
     State& s = *run.playback.state_;
     grid_.views = &run.views;
     keep_steps(s);
-    if (leaves(s, *run.sames)) {
+    if (leaves(*run.passages)) {
       derive_others(s);
     } else {
-      Item again{run.item.trail, run.item.forced, true, nullptr};
+      Item again{.trail = run.item.trail, .forced = run.item.forced, .is_second = true};
       run_one(std::make_shared<Run>(grid_, std::move(again)));
     }
     grid_.views = nullptr;
@@ -161,7 +156,7 @@ class Explorer {
       if (!s.steps[k].is_vain) kept_.push_back(k);
   }
 
-  void derive_others(const State& s) {
+  void derive_others(State& s) {
     for (const std::size_t k : kept_)
       for (std::size_t e = 0; e < s.steps[k].events.size(); ++e)
         for (const std::size_t j : kept_)
@@ -169,10 +164,8 @@ class Explorer {
     for (const std::size_t k : kept_ | std::views::reverse) choose_otherwise(s, k, up_to(k));
   }
 
-  void derive(const std::shared_ptr<Run>& run, const std::optional<Fault>& fault) {
-    State& s = *run->playback.state_;
-    keep_steps(s);
-    // What a warp that waits has read in vain could have been another old value.
+  /// What a warp that waits has read in vain could have been another old value.
+  void derive_from_waiting(State& s) {
     for (const State::Agent& a : s.agents)
       if (a.is_parked)
         for (auto k = a.vain.begin(); k != a.vain.end(); ++k) {
@@ -181,6 +174,13 @@ class Explorer {
           std::ranges::sort(order);
           choose_otherwise(s, *k, order);
         }
+  }
+
+  void derive(const std::shared_ptr<Run>& run, const std::optional<Fault>& fault) {
+    State& s = *run->playback.state_;
+    keep_steps(s);
+    if (!s.redundant.empty()) return derive_from_redundant(s, run->item.forced);
+    derive_from_waiting(s);
     if (s.to_wake != none) {
       std::vector<std::size_t> order = kept_;
       const State::Agent& a = s.agents[s.to_wake];
@@ -192,10 +192,10 @@ class Explorer {
         kept_, [&](std::size_t k) { return std::ranges::any_of(s.steps[k].events, &Event::changes_nothing); });
     result_.assumes_newest |= depends_on_order_;
     if (depends_on_order_ && merges_) return begin_without_merging();
-    bool is_left = false;
-    if (merges_) {
-      run->sames = std::make_shared<const Sames>(sames_of(s));
-      is_left = leaves(s, *run->sames);
+    bool is_left = s.is_cut;
+    if (merges_ && !is_left) {
+      run->passages = std::make_shared<const std::vector<Passage>>(passages_of(s));
+      is_left = leaves(*run->passages);
       if (!is_left && !run->item.is_second && is_put_off(s, run)) return;
     }
     derive_others(s);
@@ -216,78 +216,120 @@ class Explorer {
   /// Where what an atomic reads depends on when it comes, the past is more than a graph.
   void begin_without_merging() {
     merges_ = false;
-    vain_.clear(), seen_.clear(), states_.clear();
+    seen_.clear();
     todo_.assign(1, {});
   }
 
-  /// Notes the warps' states before their steps. Returns of each step how many of the same warp come before it.
-  std::vector<std::size_t> note_states(const State& s) {
-    std::vector<std::size_t> before, quiet(s.agents.size()), own(s.agents.size());
-    std::vector<std::uint64_t> changes(s.agents.size(), ~std::uint64_t{0});
-    for (const std::size_t j : kept_) {
-      const Turn& step = s.steps[j];
-      if (std::exchange(changes[step.agent], step.changes) != step.changes) quiet[step.agent] = own[step.agent];
-      before.push_back(own[step.agent]++);
-      states_.try_emplace(graph_before(s, j), Reached{step.state, quiet[step.agent]});
+  /// What a step that only reads depends on beside the warp's state: for each lane what it reads. Nothing for others.
+  static std::optional<std::uint64_t> reads_of(const Turn& step) {
+    std::uint64_t hash = 1;
+    for (const Event& e : step.events) {
+      if (e.effect != Event::Effect::read || e.is_atomic || e.allowed.empty()) return std::nullopt;
+      hash = mixed(mixed(mixed(hash, e.by.thread), e.address), e.allowed[e.chosen].value);
     }
-    return before;
+    return hash;
+  }
+
+  /// A warp's state, and which warp it is, as far as a program can ask.
+  std::uint64_t named(const State& s, std::size_t agent, std::uint64_t state) const {
+    return mixed(state, grid_.image->alike_blocks ? agent % s.warps : agent);
+  }
+
+  /// Keeps what the steps of a run have led to: what a warp does follows from its state and what it reads.
+  void note_steps(const State& s) {
+    for (const Turn& step : s.steps)
+      if (const auto reads = reads_of(step); reads && step.after)
+        after_.try_emplace(mixed(named(s, step.agent, step.state), *reads), named(s, step.agent, *step.after));
+  }
+
+  /// The state to which a state leads that reads this; nullptr: not known.
+  const std::uint64_t* after(std::uint64_t state, std::uint64_t reads) const {
+    const auto known = after_.find(mixed(state, reads));
+    return known == after_.end() ? nullptr : &known->second;
   }
 
   /// Different reads may come to the same: a poll was too early, a status was read in half, or the sum of a tile's
-  /// aggregate and what is before it is its prefix. If a read could have returned an older write instead, and that
-  /// leads the warp to the same state at a later step, then whatever may follow may follow there too, for who has read
-  /// the older one may still read all that come later. Here is where it could turn out so.
-  Sames sames_of(State& s) {
-    const std::vector<std::size_t> before = note_states(s);
-    Sames sames;
-    for (std::size_t at = 0; at < kept_.size(); ++at) {
-      Turn& step = s.steps[kept_[at]];
-      for (Event& e : step.events) {
-        if (e.effect != Event::Effect::read || e.is_atomic) continue;
-        for (const StrongOperation& older : older_writes(e)) {
-          const StrongOperation read = std::exchange(e.source, older);
-          for (std::size_t later = at + 1; later < kept_.size(); ++later) {
-            const Turn& end = s.steps[kept_[later]];
-            if (end.agent != step.agent) continue;
-            if (end.changes != step.changes) break;
-            sames.push_back({later,
-                             graph_before(s, kept_[later]),
-                             {end.state, before[at]},
-                             !end.events.empty() && is_past(s, older, e.location, end.events.front().before)});
-            if (std::ranges::any_of(end.events, &Event::writes)) break;
-          }
-          e.source = read;
-        }
+  /// aggregate and what is before it is its prefix. If a thread could have read older writes instead, and that leads
+  /// its warp to the same state at a later step, then whatever may follow may follow there too, for who has read the
+  /// older ones may still read all that come later. These are the steps at which it could turn out so.
+  std::vector<Passage> passages_of(State& s) const {
+    std::vector<Passage> all;
+    for (std::size_t agent = 0; agent < s.agents.size(); ++agent) {
+      bool begins = true;
+      std::uint64_t changes = 0;
+      for (std::size_t place = 0; place < kept_.size(); ++place) {
+        Turn& step = s.steps[kept_[place]];
+        if (step.agent != agent) continue;
+        if (std::exchange(changes, step.changes) != step.changes || begins) all.emplace_back();
+        all.back().push_back(quiet(s, step, place));
+        begins = !reads_of(step);
       }
     }
-    std::ranges::sort(sames, {}, &Same::place);
-    return sames;
+    return all;
   }
 
-  /// The first that has turned out to be true, of those up to a place; nullptr: none.
-  const Same* found(const Sames& sames, std::size_t place) const {
-    for (const Same& one : sames) {
-      if (one.place > place) break;
-      const auto known = states_.find(one.older);
-      if (known != states_.end() && known->second.state == one.reached.state &&
-          known->second.quiet_from <= one.reached.quiet_from)
-        return &one;
+  Quiet quiet(const State& s, Turn& step, std::size_t place = 0) const {
+    Quiet as{place, named(s, step.agent, step.state), reads_of(step).value_or(0), {}};
+    if (as.reads) for_each_older(step, [&](const Event& e) { as.older.push_back({e.by.thread, *reads_of(step)}); });
+    return as;
+  }
+
+  /// Visits what a step would be if one of its events had read an older write, from which its thread would have known
+  /// no more than from its own.
+  template <class Visit>
+  void for_each_older(Turn& step, Visit visit) const {
+    for (Event& e : step.events) {
+      const unsigned own = e.chosen;
+      if (e.effect != Event::Effect::read || e.is_atomic) continue;
+      const Views& views = *grid_.views;
+      for (unsigned older = own + 1; older < e.allowed.size(); ++older)
+        if (views.carries_no_more(views.write_of(e.location, e.allowed[older].write),
+                                  views.write_of(e.location, e.allowed[own].write))) {
+          e.chosen = older;
+          visit(e);
+        }
+      e.chosen = own;
     }
-    return nullptr;
+  }
+
+  /// The first place, up to `last`, at which it has turned out so.
+  std::optional<std::size_t> same_place(const std::vector<Passage>& passages, std::size_t last) const {
+    std::optional<std::size_t> first;
+    for (const Passage& passage : passages)
+      for (std::size_t k = 0; k < passage.size(); ++k)
+        for (const auto& [thread, reads] : passage[k].older) {
+          const auto place = same_place(passage, k + 1, after(passage[k].state, reads), thread);
+          if (place && *place <= last && (!first || *place < *first)) first = place;
+        }
+    return first;
+  }
+
+  /// The same of one passage from step k on, before which the warp was in another state, since a thread has read
+  /// something older; it may go on to do so.
+  std::optional<std::size_t> same_place(const Passage& passage, std::size_t k, const std::uint64_t* state,
+                                        std::uint32_t thread) const {
+    if (!state || k == passage.size()) return std::nullopt;
+    if (*state == passage[k].state) return passage[k].place;
+    if (const auto place = same_place(passage, k + 1, after(*state, passage[k].reads), thread)) return place;
+    for (const auto& [reader, reads] : passage[k].older)
+      if (reader == thread)
+        if (const auto place = same_place(passage, k + 1, after(*state, reads), thread)) return place;
+    return std::nullopt;
   }
 
   /// Runs that read older writes come first: then it is known whether this one comes to the same.
-  bool is_put_off(const State& s, const std::shared_ptr<Run>& run) {
+  bool is_put_off(State& s, const std::shared_ptr<Run>& run) {
     const std::size_t before = todo_.size();
     for (const std::size_t k : kept_ | std::views::reverse)
-      for (std::size_t e = s.steps[k].events.size(); e-- > 0;)
-        if (const Event& event = s.steps[k].events[e]; event.effect == Event::Effect::read && !event.is_atomic)
-          for (const StrongOperation& older : older_writes(event)) {
-            if (is_known_as_vain(s, k, e, older)) continue;
-            const std::size_t there = todo_.size();
-            push(s, up_to(k), {k, e, older}, Soft::no);
-            if (todo_.size() > there) todo_.back().sames = run->sames;
-          }
+      for (std::size_t e = s.steps[k].events.size(); e-- > 0;) {
+        const Event& event = s.steps[k].events[e];
+        if (event.effect != Event::Effect::read || event.is_atomic) continue;
+        for (unsigned older = event.chosen + 1; older < event.allowed.size(); ++older) {
+          const std::size_t there = todo_.size();
+          choose(s, k, up_to(k), e, older);
+          for (std::size_t i = there; i < todo_.size(); ++i) todo_[i].passages = run->passages;
+        }
+      }
     if (todo_.size() == before) return false;
     run->views.forget_threads();
     todo_.insert(todo_.begin() + static_cast<std::ptrdiff_t>(before), Item{.put_off = run});
@@ -295,20 +337,10 @@ class Explorer {
   }
 
   /// Leaves the run where it comes to the same as another: what comes behind it goes out of kept_.
-  bool leaves(const State& s, const Sames& sames) {
-    const Same* const same = found(sames, kept_.size());
-    if (!same) return false;
-    if (same->is_local) remember_vain(s, last_before(s, same->place), Past::of_writes);
-    kept_.resize(same->place);
-    return true;
-  }
-
-  /// The warp's step before the one at this place in kept_.
-  std::size_t last_before(const State& s, std::size_t place) const {
-    const std::size_t agent = s.steps[kept_[place]].agent;
-    while (s.steps[kept_[--place]].agent != agent) {
-    }
-    return kept_[place];
+  bool leaves(const std::vector<Passage>& passages) {
+    const std::optional<std::size_t> place = same_place(passages, kept_.size());
+    if (place) kept_.resize(*place);
+    return place.has_value();
   }
 
   /// The step of a write that is no initial value.
@@ -321,84 +353,94 @@ class Explorer {
     return nullptr;
   }
 
-  /// Is the write in this past?
-  bool is_past(const State& s, const StrongOperation& write, std::uint32_t location, const Clock& past) const {
-    if (write.is_initial()) return true;
-    const Turn* const by = maker(s, write, location);
-    return by && by->number <= past[by->agent];
-  }
-
-  /// Those that a read could have returned, and from which its thread would have known no more than from its own.
-  std::vector<StrongOperation> older_writes(const Event& e) const {
-    const Views& views = *grid_.views;
-    const std::span<const std::uint32_t> order = views.order_of(e.location);
-    const LocationWrite& own = views.write_of(e.location, e.read);
-    std::vector<StrongOperation> all;
-    for (std::uint32_t rank = own.rank; rank-- > 0;) {
-      const LocationWrite& w = views.write_of(e.location, order[rank]);
-      const auto is_it = [&](const StrongOperation& o) { return o.is_same_as(w.writer); };
-      if (std::ranges::any_of(e.allowed, is_it) && views.carries_no_more(w, own)) all.push_back(w.writer);
-    }
-    return all;
-  }
-
-  /// The graph of the steps before k, and whose step k is.
-  std::uint64_t graph_before(const State& s, std::size_t k) const {
-    return graphs_.key(s, up_to(k), {k, 0, std::nullopt});
-  }
-
-  /// What led to step k, and what its events choose; its thread then does the same, whatever else there is.
-  std::uint64_t decision(const State& s, std::size_t k, const std::vector<StrongOperation>& choices, Past what) const {
-    Clock before = s.steps[k].events.front().before;
-    if (what == Past::of_writes)
-      for (std::size_t e = 0; e < choices.size(); ++e)
-        if (const Turn* by = maker(s, choices[e], s.steps[k].events[e].location)) merge(before, by->clock);
-    std::vector<std::size_t> past;
-    for (std::size_t i = 0; i < k; ++i)
-      if (!s.steps[i].is_vain && s.steps[i].number <= before[s.steps[i].agent]) past.push_back(i);
-    std::uint64_t hash = mixed(graphs_.key_with_names(s, past), s.steps[k].agent);
-    hash = mixed(hash, static_cast<std::uint64_t>(what));
-    for (const StrongOperation& c : choices) hash = mixed(mixed(mixed(hash, c.block), c.thread), c.number);
-    return hash;
-  }
-
-  /// A thread that reads this has then come back to where it was.
-  void remember_vain(const State& s, std::size_t k, Past what) {
-    const Turn& step = s.steps[k];
-    std::vector<StrongOperation> choices;
-    for (const Event& e : step.events) {
-      if (e.effect != Event::Effect::read) return;
-      choices.push_back(e.source);
-    }
-    if (!choices.empty()) vain_.insert(decision(s, k, choices, what));
-  }
-
-  /// Is it known that step k is in vain when its event e chooses `other`, and those behind it the newest?
-  bool is_known_as_vain(const State& s, std::size_t k, std::size_t e, const StrongOperation& other) const {
-    if (vain_.empty()) return false;
-    std::vector<StrongOperation> choices;
-    for (std::size_t i = 0; i < s.steps[k].events.size(); ++i) {
-      const Event& event = s.steps[k].events[i];
-      if (event.effect != Event::Effect::read) return false;
-      choices.push_back(i < e ? event.source : i == e ? other : event.allowed.front());
-    }
-    return vain_.contains(decision(s, k, choices, Past::own)) ||
-           vain_.contains(decision(s, k, choices, Past::of_writes));
-  }
-
   /// These steps, and then step k, one of whose events chooses something else.
-  void choose_otherwise(const State& s, std::size_t k, const std::vector<std::size_t>& order) {
-    const Turn& step = s.steps[k];
-    for (std::size_t e = step.events.size(); e-- > 0;) {
-      const Event& event = step.events[e];
+  void choose_otherwise(State& s, std::size_t k, const std::vector<std::size_t>& order) {
+    for (std::size_t e = s.steps[k].events.size(); e-- > 0;) {
+      const Event& event = s.steps[k].events[e];
       if (!event.choice()) continue;
       // What it has chosen need not be tried again: this run is one that begins so.
       seen_.insert(mixed(graphs_.key(s, order, {k, e, *event.choice()}), static_cast<std::uint64_t>(Soft::no)));
-      const auto& from = event.effect == Event::Effect::write ? event.placed : event.allowed;
-      for (const StrongOperation& other : from)
-        if (!other.is_same_as(*event.choice()) && !is_known_as_vain(s, k, e, other))
-          push(s, order, {k, e, other}, Soft::no);
+      if (event.effect == Event::Effect::write) {
+        for (const StrongOperation& other : event.placed)
+          if (!other.is_same_as(*event.choice())) push(s, order, {k, e, other}, Soft::no);
+      } else {
+        for (unsigned other = 0; other < event.allowed.size(); ++other)
+          if (other != event.chosen) choose(s, k, order, e, other);
+      }
     }
+  }
+
+  /// These steps, and then step k, whose event e reads another write. Where it is known that this comes to nothing new
+  /// if the events behind e read the newest, what these may read instead is tried at once.
+  void choose(State& s, std::size_t k, const std::vector<std::size_t>& order, std::size_t e, unsigned other) {
+    Turn& step = s.steps[k];
+    const Change change{k, e, step.events[e].allowed[other].by};
+    if (!has_one_read_each(step)) return push(s, order, change, Soft::no);
+    if (!is_new(s, order, change, Soft::no)) return;
+    const std::vector<Event> own(step.events.begin() + static_cast<std::ptrdiff_t>(e), step.events.end());
+    for (std::size_t i = e; i < step.events.size(); ++i) read_instead(step.events[i], i == e ? other : 0);
+    if (comes_to_nothing_new(s, k, order)) {
+      for (std::size_t behind = step.events.size(); --behind > e;)
+        for (unsigned another = 1; another < step.events[behind].allowed.size(); ++another)
+          choose(s, k, order, behind, another);
+    } else {
+      add_item(s, order, change, Soft::no);
+    }
+    std::ranges::copy(own, step.events.begin() + static_cast<std::ptrdiff_t>(e));
+  }
+
+  static void read_instead(Event& e, unsigned choice) {
+    e.chosen = choice;
+    e.source = e.allowed[choice].by;
+  }
+
+  /// Only reads, each of another thread: what one of them chooses is nothing to the others.
+  static bool has_one_read_each(const Turn& step) {
+    const auto is_by_one = [](const Event& a, const Event& b) { return a.by.thread == b.by.thread; };
+    return reads_of(step) && std::ranges::adjacent_find(step.events, is_by_one) == step.events.end();
+  }
+
+  /// Is it known that step k, with what its events read, leads its warp back to a state from which nothing has been
+  /// noticed, or to the same as if one of them had read an older write?
+  bool comes_to_nothing_new(State& s, std::size_t k, const std::vector<std::size_t>& order) const {
+    const Quiet last = quiet(s, s.steps[k]);
+    const std::uint64_t* const own = after(last.state, last.reads);
+    if (!own) return false;
+    Passage passage = passage_before(s, order, k);
+    passage.push_back(last);
+    const auto is_there = [&](const Quiet& step) { return step.state == *own; };
+    return (bounds_.merges && std::ranges::any_of(passage, is_there)) || (merges_ && comes_to_same(passage, *own));
+  }
+
+  /// The steps of step k's warp, of these, that come before k, and between which nothing has been noticed.
+  Passage passage_before(State& s, const std::vector<std::size_t>& order, std::size_t k) const {
+    Passage passage;
+    for (const std::size_t i : order | std::views::reverse) {
+      Turn& earlier = s.steps[i];
+      if (i >= k || earlier.agent != s.steps[k].agent || earlier.is_vain) continue;
+      if (earlier.changes != s.steps[k].changes || !reads_of(earlier)) break;
+      passage.push_back(quiet(s, earlier));
+    }
+    std::ranges::reverse(passage);
+    return passage;
+  }
+
+  /// Is it known that the state to which a passage leads can be reached by reading something older, too?
+  bool comes_to_same(Passage passage, std::uint64_t state) const {
+    passage.push_back({.state = state});
+    return same_place({std::move(passage)}, 0).has_value();
+  }
+
+  /// The same of a run, whose warp comes to this state now. Only asked behind what a run has been made for: what a warp
+  /// reads by itself may end in a wait, which has to be seen.
+  bool is_known(State& s, std::size_t agent, std::uint64_t state) const {
+    const std::size_t last = s.agents[agent].last;
+    if (last == none || last >= s.forced || s.steps[last].changes != s.blocks[agent / s.warps].changes) return false;
+    std::vector<std::size_t> all(s.steps.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    Passage passage = passage_before(s, all, last);
+    passage.push_back(quiet(s, s.steps[last]));
+    return comes_to_same(std::move(passage), named(s, agent, state));
   }
 
   /// Event e of step k comes before those of step j that it conflicts with, and did not depend on.
@@ -416,10 +458,13 @@ class Explorer {
                           event.location != other.location))
         continue;
       if (event.writes() && other.reads() && !is_after_step) {
-        // The earlier one reads what the later one writes.
+        // The earlier one reads what the later one writes. Where runs are left, what its warp has read just before is
+        // open again: had the run been left, another choice there would not have come to see this write.
         std::vector<std::size_t> order = up_to(j, k, s, step.clock);
         order.push_back(k);
-        push(s, order, {j, f, event.by}, Soft::no);
+        const std::size_t begin = merges_ ? passage_begin(s, j) : j;
+        std::erase_if(order, [&](std::size_t i) { return i >= begin && s.steps[i].agent == earlier.agent; });
+        push(s, order, begin == j ? Change{j, f, event.by} : Change{}, Soft::no);
         if (depends_on_order_) {
           order = without(s, j, k);
           order.push_back(k);
@@ -431,6 +476,17 @@ class Explorer {
         if (depends_on_order_ && !is_after_step) push(s, without(s, j, k), {k, e, std::nullopt}, Soft::no);
       }
     }
+  }
+
+  /// The first of the steps that a warp has made up to step j with nothing noticed.
+  std::size_t passage_begin(const State& s, std::size_t j) const {
+    std::size_t begin = j;
+    for (const std::size_t i : up_to(j) | std::views::reverse) {
+      if (s.steps[i].agent != s.steps[j].agent) continue;
+      if (s.steps[i].changes != s.steps[j].changes || !reads_of(s.steps[i])) break;
+      begin = i;
+    }
+    return begin;
   }
 
   std::vector<std::size_t> up_to(std::size_t k) const { return {kept_.begin(), std::ranges::lower_bound(kept_, k)}; }
@@ -461,7 +517,14 @@ class Explorer {
   enum class Soft : bool { no, yes };
   /// To be run later: these steps, and then the change; unless that has been run already.
   void push(const State& s, const std::vector<std::size_t>& order, const Change& change, Soft soft) {
-    if (!seen_.insert(mixed(graphs_.key(s, order, change), static_cast<std::uint64_t>(soft))).second) return;
+    if (is_new(s, order, change, soft)) add_item(s, order, change, soft);
+  }
+
+  bool is_new(const State& s, const std::vector<std::size_t>& order, const Change& change, Soft soft) {
+    return seen_.insert(mixed(graphs_.key(s, order, change), static_cast<std::uint64_t>(soft))).second;
+  }
+
+  void add_item(const State& s, const std::vector<std::size_t>& order, const Change& change, Soft soft) {
     Item item;
     std::unordered_set<std::uint64_t> there;  // writes that have been made, by location and number
     const auto id = [](std::uint32_t location, std::uint32_t write) { return std::uint64_t{location} << 32 | write; };
@@ -503,8 +566,8 @@ class Explorer {
   const Graphs graphs_;
   std::vector<Item> todo_;
   std::vector<std::size_t> kept_;  ///< of the last run: the steps that were not in vain
-  std::unordered_set<std::uint64_t> seen_, executions_, vain_;
-  std::unordered_map<std::uint64_t, Reached> states_;  ///< by the graph before the step
+  std::unordered_set<std::uint64_t> seen_, executions_;
+  std::unordered_map<std::uint64_t, std::uint64_t> after_;  ///< the warp's next state, by its state and what it reads
   Exploration result_;
   bool depends_on_order_ = false;  ///< the last run was no function of its graph alone
   bool merges_ = bounds_.merges;

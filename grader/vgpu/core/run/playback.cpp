@@ -13,8 +13,7 @@ using playback::Turn;
 
 std::uint64_t Playback::State::state_of(const Warp& w, const Inst* i) {
   std::uint64_t hash = mixed(reinterpret_cast<std::uint64_t>(i), w.active);
-  hash = mixed(hash, w.carry);
-  hash = mixed(hash, blocks[w.block->index].changes);
+  hash = mixed(mixed(hash, w.carry), shared_of(*w.block));
   hash = registers_of(hash, w.frame, i, w.active);
   for (const Split& s : w.waiting) {
     hash = mixed(hash, reinterpret_cast<std::uint64_t>(s.pc));
@@ -51,6 +50,12 @@ std::uint64_t Playback::State::registers_of(std::uint64_t hash, const Frame* fra
   return hash;
 }
 
+std::uint64_t Playback::State::shared_of(const Block& block) {
+  BlockState& b = blocks[block.index];
+  if (std::exchange(b.hashed_at, b.changes) != b.changes) b.hash = mixed(0, block.shared.data(), block.shared.size());
+  return b.hash;
+}
+
 void Playback::State::begin_step(std::size_t agent, std::uint64_t state, const Inst* i) {
   Agent& a = agents[agent];
   Turn& step = steps.emplace_back();
@@ -61,7 +66,14 @@ void Playback::State::begin_step(std::size_t agent, std::uint64_t state, const I
   step.inst = i;
   step.clock = a.clock;
   acting = agent;
-  a.idle.push_back(steps.size() - 1);
+  a.last = steps.size() - 1;
+  a.idle.push_back(a.last);
+}
+
+void Playback::State::end_step(std::size_t agent, std::uint64_t state) {
+  if (agents[agent].last == none) return;
+  Turn& step = steps[agents[agent].last];
+  if (!step.after && !step.has_looked && step.changes == blocks[agent / warps].changes) step.after = state;
 }
 
 Playback::Playback(const Grid& grid, const Trail& trail, std::size_t forced)
@@ -93,9 +105,10 @@ bool Playback::may_act(Warp& w, const Inst* i) {
       a.is_held = true;
     return false;
   }
-  const std::uint64_t state = s.state_of(w, i);
-  const auto same =
-      std::ranges::find_if(a.idle, [&](std::size_t k) { return s.steps[k].inst == i && s.steps[k].state == state; });
+  const std::uint64_t state = s.state_of(w, i), changes = s.blocks[w.block->index].changes;
+  s.end_step(agent, state);
+  const auto same = std::ranges::find_if(
+      a.idle, [&](std::size_t k) { return s.steps[k].state == state && s.steps[k].changes == changes; });
   if (same != a.idle.end()) {
     if (others_can_go && !a.has_yielded) {
       // They may be what these wait for.
@@ -113,11 +126,15 @@ bool Playback::may_act(Warp& w, const Inst* i) {
       for (auto k = same; k != a.idle.end() && !is_forced; ++k) s.steps[*k].is_vain = true;
       a.idle.clear();
       a.is_held = a.is_parked = true;
-      a.changes_when_parked = s.blocks[w.block->index].changes;
+      a.changes_when_parked = changes;
       return false;
     }
   }
   s.granted = playback::none;
+  if (s.is_known && s.is_known(agent, state)) {
+    s.is_cut = a.is_held = true;
+    return false;
+  }
   a.is_held = a.has_yielded = false;
   s.begin_step(agent, state, i);
   return true;
@@ -126,7 +143,7 @@ bool Playback::may_act(Warp& w, const Inst* i) {
 Guide::Pick Playback::pick(std::span<Warp* const> able) {
   State& s = *state_;
   s.following = nullptr;
-  if (s.is_redundant || s.is_infeasible) return {};
+  if (s.is_redundant || s.is_infeasible || s.is_cut) return {};
   const auto grant = [&](Warp* w) {
     s.granted = s.agent_of(*w);
     return Pick{w, false};
@@ -200,7 +217,12 @@ void Playback::happened(const Answer& answer) {
   e.written = answer.written;
   e.chosen = answer.chosen;
   e.chosen_place = answer.chosen_place;
-  for (const std::uint32_t w : answer.allowed) e.allowed.push_back(s.writer(e.location, w));
+  for (const std::uint32_t w : answer.allowed) {
+    e.allowed.push_back({s.writer(e.location, w), w, 0});
+    if (answer.is_atomic) continue;
+    const std::span<const std::byte> value = views.value_of(e.location, w);
+    e.allowed.back().value = mixed(0, value.data(), value.size());
+  }
   for (const std::uint32_t w : answer.placed) e.placed.push_back(s.writer(e.location, w));
   if (e.reads()) {
     e.source = s.writer(e.location, e.read);
@@ -221,8 +243,12 @@ void Playback::happened(const Answer& answer) {
 }
 
 void Playback::load(const Access& a) {
-  if (a.space != ptx::StateSpace::shared || a.order == Access::Order::weak) return;
-  merge(state_->agents[state_->agent_of(a.actor.block, a.actor.warp)].clock, state_->blocks[a.actor.block].shared);
+  State& s = *state_;
+  State::Agent& agent = s.agents[s.agent_of(a.actor.block, a.actor.warp)];
+  const bool is_weak = a.order == Access::Order::weak;
+  if (agent.last != playback::none && is_weak && a.space == ptx::StateSpace::global)
+    s.steps[agent.last].has_looked = true;
+  if (!is_weak && a.space == ptx::StateSpace::shared) merge(agent.clock, s.blocks[a.actor.block].shared);
 }
 
 void Playback::store(const Access& a) {

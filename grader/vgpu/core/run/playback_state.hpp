@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,15 @@ inline std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
 }
 
 inline std::uint64_t mixed(std::uint64_t hash, const std::byte* bytes, std::size_t count) {
+  if (constexpr std::size_t ways = 4, stride = 8 * ways;
+      count >= 2 * stride) {  // one multiplication need not wait for another
+    std::array<std::uint64_t, ways> hashes{1, 2, 3, 4}, words;
+    for (; count >= stride; bytes += stride, count -= stride) {
+      std::memcpy(words.data(), bytes, stride);
+      for (std::size_t k = 0; k < ways; ++k) hashes[k] = mixed(hashes[k], words[k]);
+    }
+    for (const std::uint64_t one : hashes) hash = mixed(hash, one);
+  }
   for (std::size_t k = 0; k < count; k += 8) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes + k, std::min<std::size_t>(8, count - k));
@@ -51,8 +61,15 @@ struct Event {
   StrongOperation by;
   std::uint32_t location = 0, read = 0, written = 0;
   Address address = 0;
-  StrongOperation source;                        ///< the write that was read
-  std::vector<StrongOperation> allowed, placed;  ///< what there was to choose from, the newest first
+  StrongOperation source;  ///< the write that was read
+  /// A write that a read may return: whose, which of the location's in this run, a hash of its value.
+  struct Readable {
+    StrongOperation by;
+    std::uint32_t write = 0;
+    std::uint64_t value = 0;
+  };
+  std::vector<Readable> allowed;        ///< what there was to choose from, the newest first
+  std::vector<StrongOperation> placed;  ///< the same of a write
   unsigned chosen = 0, chosen_place = 0;
   Clock before;  ///< what led to it, but for what it has read
 
@@ -73,7 +90,10 @@ struct Turn {
   std::uint64_t state = 0;    ///< a hash of the warp's state before
   std::uint64_t changes = 0;  ///< of its block, before
   const Inst* inst = nullptr;
-  bool is_vain = false;  ///< it and those after it have led back to the same state
+  bool is_vain = false;     ///< it and those after it have led back to the same state
+  bool has_looked = false;  ///< afterwards its warp has read global memory in the plain way
+  /// The warp's state before its next step, where that follows from what this one has read.
+  std::optional<std::uint64_t> after;
   std::vector<Event> events;
   Clock clock;  ///< what led to it, itself included
 };
@@ -170,6 +190,7 @@ struct Playback::State {
     bool has_yielded = false;  ///< lanes that would do the same again have let others of the warp go first
     std::uint64_t changes_when_parked = 0;
     std::uint32_t steps = 0;
+    std::size_t last = none;  ///< the last of them
     Clock clock;
     /// Its steps since it last did something that others or itself could notice, by number in `steps`.
     std::vector<std::size_t> idle;
@@ -178,7 +199,9 @@ struct Playback::State {
   std::vector<Agent> agents;
   struct BlockState {
     std::uint64_t changes = 0;  ///< stores that are no strong ones to global memory, and barriers
-    Clock shared;               ///< of what was written to shared memory
+    std::uint64_t hash = 0;     ///< of shared memory, when there had been so many changes:
+    std::uint64_t hashed_at = ~std::uint64_t{0};
+    Clock shared;  ///< of what was written to shared memory
     struct Barrier {
       Clock arrived;
       std::vector<std::uint32_t> waiting;
@@ -193,7 +216,10 @@ struct Playback::State {
   std::size_t next = 0;                  ///< of the trail
   const TrailStep* following = nullptr;  ///< the trail's step that is being made
   bool is_infeasible = false;            ///< the trail cannot be followed
-  bool is_redundant = false;             ///< a loop that came back to where it was had been forced: the run ends
+  /// Asked before a warp's step: does the run come to the same as others here? It ends then.
+  std::function<bool(std::size_t agent, std::uint64_t state)> is_known;
+  bool is_cut = false;        ///< it was known
+  bool is_redundant = false;  ///< a loop that came back to where it was had been forced: the run ends
   /// Of each loop that came back to where it was, and of which some steps had been forced: its steps.
   std::vector<std::vector<std::size_t>> redundant;
   std::size_t to_wake = none;  ///< the run ended since all wait, but this one would see something new
@@ -212,11 +238,14 @@ struct Playback::State {
   std::size_t agent_of(std::uint64_t block, std::uint32_t warp) const { return block * warps + warp; }
   std::size_t agent_of(const Warp& w) const { return agent_of(w.block->index, w.id); }
 
-  /// A hash of all that the warp's further way depends on, standing at `i`, but for what it will read.
+  /// A hash of all that the warp's further way depends on, standing at `i`, but for what it will read in global memory.
   std::uint64_t state_of(const Warp& w, const Inst* i);
   /// The same of what the lanes of `mask` still read in a frame.
   std::uint64_t registers_of(std::uint64_t hash, const Frame* frame, const Inst* i, Mask mask);
+  std::uint64_t shared_of(const Block& block);
   void begin_step(std::size_t agent, std::uint64_t state, const Inst* i);
+  /// Notes that a step has led to this state, if nothing else has.
+  void end_step(std::size_t agent, std::uint64_t state);
 
   StrongOperation writer(std::uint32_t location, std::uint32_t write) const {
     return grid.views->write_of(location, write).writer;
