@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <random>
-#include <tuple>
-#include <unordered_set>
+#include <utility>
 
 #include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/warp/float_names.hpp"
@@ -15,6 +13,16 @@ namespace {
 
 constexpr ElementRange no_interval{1, 0};
 constexpr std::size_t most_sums = 1u << 20;  // and n^2: a loop without end makes any number, and memory is finite
+
+/// Visits 0 … count - 1, each some time after it was announced: what is looked up by then is in the cache.
+template <class Announce, class Visit>
+void for_each_expected(std::size_t count, Announce announce, Visit visit) {
+  constexpr std::size_t ahead = 16;
+  for (std::size_t k = 0; k < count + ahead; ++k) {
+    if (k < count) announce(k);
+    if (k >= ahead) visit(k - ahead);
+  }
+}
 
 /// The learner's place of an addition: the header that defines `+` is not theirs.
 SourcePlace place_of_addition(const ptx::Module& module, std::uint32_t line) {
@@ -95,29 +103,40 @@ AdditionWork AdditionGraph::work(std::span<const ElementName> outputs) const {
   AdditionWork work;
   work.with_identity = with_identity_;
   std::vector<bool> is_used(names_.size(), false);
-  for (const ElementName output : outputs)
-    if (const auto node = find(output)) is_used[*node] = true;
+  for_each_expected(
+      outputs.size(), [&](std::size_t k) { node_of_name_.expect(outputs[k]); },
+      [&](std::size_t k) {
+        if (const auto node = find(outputs[k])) is_used[*node] = true;
+      });
   for (std::size_t k = sums_.size(); k-- > 0;) {
     if (!is_used[k + inputs_ + 1]) continue;
     for (const Node operand : {sums_[k].earlier, sums_[k].later})
       if (operand != unknown) is_used[operand] = true;
   }
   // The same elements with other brackets, or identities between them, are no other sum.
-  std::unordered_set<std::uint64_t> known;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> by_thread;
-  for (std::size_t k = 0; k < sums_.size(); ++k) {
-    const Sum& sum = sums_[k];
-    if (!is_used[k + inputs_ + 1] || is_empty(sum.earlier) || is_empty(sum.later)) continue;
-    work.span = std::max<std::uint64_t>(work.span, sum.depth);
-    const ElementRange elements = sum.range;
-    const bool is_known_whole = are_floats() || elements.first <= elements.last;
-    const std::uint64_t whole = are_floats() ? sum.weight : std::uint64_t{elements.first} << 32 | elements.last;
-    if (is_known_whole && !known.insert(whole).second) continue;
-    ++work.useful;
-    ++by_thread[{sum.adder.launch, sum.adder.block, sum.adder.thread}];
-  }
+  const auto whole = [&](const Sum& sum) {
+    return are_floats() ? sum.weight : std::uint64_t{sum.range.first} << 32 | sum.range.last;
+  };
+  KeyTable known(sums_.size()), of_thread;
+  std::vector<std::uint64_t> by_thread;
+  for_each_expected(
+      sums_.size(), [&](std::size_t k) { known.expect(whole(sums_[k])); },
+      [&](std::size_t k) {
+        const Sum& sum = sums_[k];
+        if (!is_used[k + inputs_ + 1] || is_empty(sum.earlier) || is_empty(sum.later)) return;
+        work.span = std::max<std::uint64_t>(work.span, sum.depth);
+        const bool is_known_whole = are_floats() || sum.range.first <= sum.range.last;
+        if (is_known_whole && std::exchange(known[whole(sum)], 0) == 0) return;
+        ++work.useful;
+        const Adder& by = sum.adder;  // a block has at most 1024 threads
+        std::uint32_t& thread = of_thread[std::uint64_t{by.launch} << 43 ^ std::uint64_t{by.block} << 11 ^ by.thread];
+        if (thread == KeyTable::none) {
+          thread = static_cast<std::uint32_t>(by_thread.size());
+          by_thread.push_back(0);
+        }
+        work.busiest_thread = std::max(work.busiest_thread, ++by_thread[thread]);
+      });
   work.wasted = additions_ - with_identity_ - work.useful;
-  for (const auto& [thread, count] : by_thread) work.busiest_thread = std::max(work.busiest_thread, count);
   return work;
 }
 
@@ -182,6 +201,7 @@ void AdditionGraph::computed_with(const Actor& actor, Mask mask, const std::uint
 }
 
 std::optional<SourcePlace> AdditionGraph::looked_at() const {
+  if (words_.empty() && halves_.empty()) return std::nullopt;
   for (std::size_t k = 1; k < names_.size(); ++k) {
     if (const auto found = words_.find(names_[k]); found != words_.end()) return places_[found->second];
     for (const std::uint64_t half : {names_[k] >> 32, names_[k] & 0xffff'ffff})

@@ -43,42 +43,60 @@ ElementNames::ElementNames(Kind kind, std::uint64_t high, std::uint64_t low) : k
 
 namespace {
 
-#if defined(__x86_64__) && !defined(__AVX2__)
-#define SCANLAB_WIDE_VECTORS [[gnu::target_clones("avx2", "default")]]
+// AVX-512 has rotations, and registers for all.
+#if defined(__x86_64__) && defined(__AVX2__)
+#define SCANLAB_WIDE_VECTORS [[gnu::target_clones("arch=skylake-avx512", "default")]]
+#elif defined(__x86_64__)
+#define SCANLAB_WIDE_VECTORS [[gnu::target_clones("arch=skylake-avx512", "avx2", "default")]]
 #else
 #define SCANLAB_WIDE_VECTORS
 #endif
 
-constexpr unsigned batch = 32;  // words at a time: vectors' worth of independent work
+constexpr unsigned batch = 32;  // words at a time: registers' worth of independent work
+/// Halves of words, in as many registers as they need: the compiler keeps those in registers that the target has.
+using Part [[gnu::vector_size(32)]] = std::uint32_t;
+constexpr unsigned part = sizeof(Part) / sizeof(std::uint32_t);
+struct Halves {
+  Part parts[batch / part] = {};
+  std::uint32_t& operator[](std::size_t k) { return reinterpret_cast<std::uint32_t*>(parts)[k]; }
+};
 
-SCANLAB_WIDE_VECTORS void encipher_batch(std::uint32_t* x, std::uint32_t* y, const std::uint32_t* keys,
-                                         unsigned rounds) {
+SCANLAB_WIDE_VECTORS void encipher_batch(Halves* high, Halves* low, const std::uint32_t* keys, unsigned rounds) {
+  Halves x = *high, y = *low;
   for (unsigned round = 0; round < rounds; ++round)
-    for (unsigned k = 0; k < batch; ++k) {
-      x[k] = (std::rotr(x[k], 8) + y[k]) ^ keys[round];
-      y[k] = std::rotl(y[k], 3) ^ x[k];
+#pragma GCC unroll 8
+    for (unsigned k = 0; k < batch / part; ++k) {
+      Part &a = x.parts[k], &b = y.parts[k];
+      a = ((a >> 8 | a << 24) + b) ^ keys[round];
+      b = (b << 3 | b >> 29) ^ a;
     }
+  *high = x, *low = y;
 }
 
-SCANLAB_WIDE_VECTORS void decipher_batch(std::uint32_t* x, std::uint32_t* y, const std::uint32_t* keys,
-                                         unsigned rounds) {
+SCANLAB_WIDE_VECTORS void decipher_batch(Halves* high, Halves* low, const std::uint32_t* keys, unsigned rounds) {
+  Halves x = *high, y = *low;
   for (unsigned round = rounds; round-- > 0;)
-    for (unsigned k = 0; k < batch; ++k) {
-      y[k] = std::rotr(x[k] ^ y[k], 3);
-      x[k] = std::rotl((x[k] ^ keys[round]) - y[k], 8);
+#pragma GCC unroll 8
+    for (unsigned k = 0; k < batch / part; ++k) {
+      Part &a = x.parts[k], &b = y.parts[k];
+      b ^= a;
+      b = b >> 3 | b << 29;
+      a = (a ^ keys[round]) - b;
+      a = a << 8 | a >> 24;
     }
+  *high = x, *low = y;
 }
 
 template <class Cipher>
 void for_batches(std::uint64_t* words, std::size_t count, Cipher cipher) {
   for (std::size_t done = 0; done < count; done += batch) {
     const std::size_t now = std::min<std::size_t>(count - done, batch);
-    alignas(64) std::uint32_t x[batch] = {}, y[batch] = {};
+    Halves x, y;
     for (std::size_t k = 0; k < now; ++k) {
       x[k] = static_cast<std::uint32_t>(words[done + k] >> 32);
       y[k] = static_cast<std::uint32_t>(words[done + k]);
     }
-    cipher(x, y);
+    cipher(&x, &y);
     for (std::size_t k = 0; k < now; ++k) words[done + k] = std::uint64_t{x[k]} << 32 | y[k];
   }
 }
@@ -86,11 +104,11 @@ void for_batches(std::uint64_t* words, std::size_t count, Cipher cipher) {
 }  // namespace
 
 void ElementNames::encipher(std::uint64_t* words, std::size_t count) const {
-  for_batches(words, count, [&](std::uint32_t* x, std::uint32_t* y) { encipher_batch(x, y, keys_, rounds); });
+  for_batches(words, count, [&](Halves* x, Halves* y) { encipher_batch(x, y, keys_, rounds); });
 }
 
 void ElementNames::decipher(std::uint64_t* words, std::size_t count) const {
-  for_batches(words, count, [&](std::uint32_t* x, std::uint32_t* y) { decipher_batch(x, y, keys_, rounds); });
+  for_batches(words, count, [&](Halves* x, Halves* y) { decipher_batch(x, y, keys_, rounds); });
 }
 
 std::vector<ElementName> ElementNames::name_inputs(std::vector<bool> is_kept) {
@@ -102,10 +120,17 @@ std::vector<ElementName> ElementNames::name_inputs(std::vector<bool> is_kept) {
   return names;
 }
 
-bool ElementNames::is_kept(ElementName name) const {
-  decipher(&name, 1);
-  const ElementRange bounds = range_of(name);
-  return bounds.last == bounds.first + 1 && bounds.first < is_kept_.size() && is_kept_[bounds.first];
+Mask ElementNames::kept(const ElementName* names, unsigned count) const {
+  std::uint64_t words[warp_size];
+  std::copy_n(names, count, words);
+  decipher(words, count);
+  Mask kept = 0;
+  for (unsigned k = 0; k < count; ++k) {
+    const ElementRange bounds = range_of(words[k]);
+    const bool is_input = bounds.last == bounds.first + 1 && bounds.first < is_kept_.size();
+    kept |= Mask{is_input && is_kept_[bounds.first]} << k;
+  }
+  return kept;
 }
 
 void ElementNames::add(const ElementName* earlier, const ElementName* later, ElementName* sum, unsigned count) const {
@@ -176,12 +201,15 @@ const Inst* add_elements(Warp& w, const Inst* i) {
 
 const Inst* keep_element(Warp& w, const Inst* i) {
   w.pc = i;
-  const ElementNames& names = names_of(w);
   const auto half = [&](unsigned operand) { return w.lanes<std::uint32_t>(i->op[operand]); };
-  for (Mask m = w.active; m; m &= m - 1) {
+  ElementName names[warp_size];  // of the active lanes, one after the other
+  unsigned count = 0;
+  for (Mask m = w.active; m; m &= m - 1, ++count) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
-    half(0)[l] = names.is_kept(std::uint64_t{half(2)[l]} << 32 | half(1)[l]);
+    names[count] = std::uint64_t{half(2)[l]} << 32 | half(1)[l];
   }
+  Mask kept = names_of(w).kept(names, count);
+  for (Mask m = w.active; m; m &= m - 1, kept >>= 1) half(0)[std::countr_zero(m)] = kept & 1;
   return proceed(w, i + 1);
 }
 

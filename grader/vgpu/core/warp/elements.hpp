@@ -43,7 +43,8 @@ class ElementNames {
   Kind kind() const { return kind_; }
   /// The names of inputs 0 … n - 1; `is_kept` says of which scanlab.cuh's keep() is true: of no other name.
   std::vector<ElementName> name_inputs(std::vector<bool> is_kept);
-  bool is_kept(ElementName name) const;
+  /// Of which of `count` names, at most 32, keep() is true: a bit each.
+  Mask kept(const ElementName* names, unsigned count) const;
   /// The names of the sums of `count` pairs, at most 32.
   void add(const ElementName* earlier, const ElementName* later, ElementName* sum, unsigned count) const;
   /// The intervals that names of kind `intervals` stand for; empty ones for the identity, nothing where there is none.

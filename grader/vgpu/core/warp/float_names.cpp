@@ -42,7 +42,7 @@ std::vector<std::uint32_t> FloatNames::name_inputs(std::size_t count) {
 std::uint32_t FloatNames::add(std::uint32_t a, std::uint32_t b) {
   if (wide(a) == identity_name) return b;
   if (wide(b) == identity_name) return a;
-  std::uint32_t& sum = sums_[std::uint64_t{std::min(a, b)} << 32 | std::max(a, b)];
+  std::uint32_t& sum = sums_[key(a, b)];
   if (sum == KeyTable::none) sum = draw();
   return sum;
 }
@@ -66,6 +66,7 @@ const Inst* add_float_names(Warp& w, const Inst* i) {
   w.pc = i;
   const std::uint32_t *a = w.lanes<std::uint32_t>(i->op[1]), *b = w.lanes<std::uint32_t>(i->op[2]);
   FloatSums sums(w.block->grid->floats);
+  for_each_lane(w.active, [&](unsigned l) { sums.expect(a[l], b[l]); });
   for_each_lane(w.active, [&](unsigned l) {
     const auto number = [&] { return canonical(std::bit_cast<f32>(a[l]) + std::bit_cast<f32>(b[l])); };
     const auto named = sums.add(l, a[l], b[l]);

@@ -1,6 +1,7 @@
 // What `+` gives where the floats of a launch are names: of the very program that a grade counts the work of.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -35,6 +36,8 @@ class FloatNames {
   std::vector<std::uint32_t> name_inputs(std::size_t count);
   static bool may_be_name(std::uint32_t bits) { return (bits & ~drawn_bits) == high_bits; }
   bool is_name(std::uint32_t bits) const { return may_be_name(bits) && is_drawn_[bits & drawn_bits]; }
+  /// The sum will be asked for.
+  void expect(std::uint32_t a, std::uint32_t b) const { sums_.expect(key(a, b)); }
   /// The name of a sum, at least one of whose operands is a name. NaN when there are none left.
   std::uint32_t add(std::uint32_t a, std::uint32_t b);
   /// Have there been more sums than names?
@@ -47,13 +50,16 @@ class FloatNames {
 
  private:
   std::uint32_t draw();
+  static std::uint64_t key(std::uint32_t a, std::uint32_t b) {
+    return std::uint64_t{std::min(a, b)} << 32 | std::max(a, b);
+  }
 
   ElementNames cipher_;
   std::uint64_t draws_ = 0;
   std::uint64_t drawn_[warp_size];  ///< the next ones: the cipher takes no longer for so many
   std::size_t names_ = 0;
   std::vector<bool> is_drawn_;
-  KeyTable sums_;  ///< by operands, the lower one first
+  KeyTable sums_;  ///< by key()
   bool is_used_up_ = false;
 };
 
@@ -62,6 +68,10 @@ class FloatSums {
  public:
   /// Of the launch, or null: all are numbers.
   explicit FloatSums(FloatNames* names) : names_(names) {}
+  /// Lane l's sum of these will be asked for.
+  void expect(std::uint32_t a, std::uint32_t b) const {
+    if (names_) names_->expect(a, b);
+  }
   /// What lane l gets, one after the other by rising index; nothing where neither is a name.
   std::optional<std::uint32_t> add(unsigned lane, std::uint32_t a, std::uint32_t b) {
     if (!names_ || (!names_->is_name(a) && !names_->is_name(b))) return std::nullopt;
