@@ -15,10 +15,13 @@ sys.path.insert(0, str(REPOSITORY / "grader/python"))
 
 from scanlab.errors import UsageError  # noqa: E402
 from scanlab.judging.judge import Submission, grade  # noqa: E402
-from scanlab.judging.plan import Options  # noqa: E402
+from scanlab.judging.plan import Options, shown_execution  # noqa: E402
 from scanlab.judging.result import CheckResult, LabResult  # noqa: E402
 from scanlab.labs.corpora import whole  # noqa: E402
 from scanlab.labs.folders import Lab, find_lab  # noqa: E402
+from scanlab.trace.record import Options as TraceOptions  # noqa: E402
+from scanlab.trace.record import record  # noqa: E402
+from scanlab.trace.terminal import lines, plain  # noqa: E402
 
 LAB = find_lab("07")
 SCANS = ("inclusive", "inclusive_affine", "exclusive", "exclusive_affine")
@@ -27,6 +30,8 @@ WRONG = whole(REPOSITORY / "tests/mutants/07_domino/volatile_prefix_no_reader_fe
 LANES = whole(REPOSITORY / "tests/mutants/11_look_back/lanes_in_the_wrong_order.diff")
 """Reads old statuses under the schedule `weak`, as right programs do."""
 FENCE = "fence.missing"
+UNKNOWN_SUM = "d_y[1024], line"
+"""Where the trace of the last element says what it is: no sum of inputs."""
 NARROW = {"n": 1025, "schedule": "in_order"}
 """One call of two blocks, in an order in which nothing goes wrong."""
 problems: list[str] = []
@@ -37,6 +42,15 @@ def graded(path: Path, options: Options, lab: Lab = LAB) -> dict[str, CheckResul
     (result,) = grade([Submission(lab, path)], options)
     assert isinstance(result, LabResult)
     return {check.name: check for check in result.checks}
+
+
+def drawn(scan: str, trail: str) -> str:
+    """Return how the second block's steps are drawn, in an execution that a proof has found or in an order."""
+    execution = shown_execution(LAB.rubric, trail)[1] if trail else ""
+    entry = f"{scan.removesuffix('_affine')}_scan"
+    schedule = "weak" if trail else "in_order"
+    options = TraceOptions(entry, n=1025, block=1, schedule=schedule, trail=execution)
+    return plain(lines(record(LAB, WRONG, options), 100))
 
 
 def expect(text: str, *, holds: bool) -> None:
@@ -72,6 +86,12 @@ def main() -> int:
         right = graded(RIGHT, Options(n=1025, trail=trail))[name]
         actual = right.cause.actual if right.cause else "pass"
         expect(f"{name}: another program has no such execution: {actual}", holds="not one of this launch" in actual)
+        if name.endswith("_affine"):
+            expect(f"{name}: its execution is drawn", holds=UNKNOWN_SUM in drawn(name, trail))
+            expect(f"{name}: another one has no such sum", holds=UNKNOWN_SUM not in drawn(name, ""))
+    once_more = graded(WRONG, Options(**NARROW, prove=True))
+    causes = [once_more[name].cause == refuted[name].cause for name in SCANS]
+    expect("a file is refuted by the same executions each time", holds=all(causes))
     swapped = graded(LANES, Options(n=20000, schedule="weak"), find_lab("11"))["inclusive_affine"].cause
     expect(
         "what is wrong without old values, too, is no missing fence", holds=swapped is not None and swapped.id != FENCE

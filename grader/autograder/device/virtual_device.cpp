@@ -4,15 +4,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <limits>
-#include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -252,9 +254,13 @@ class VirtualConnection : public Connection {
 
   void explore(ExploredCall& call, const vgpu::LaunchRequest& launch) {
     const bool is_small = launch.grid.count() <= call.most_blocks;
-    std::map<std::string, std::string> trails;  // by result
+    // The trail of the first execution with each result, in the order in which they are found: a hash of names differs
+    // from run to run.
+    std::set<std::string> results;
+    std::vector<std::string> trails;
     const auto visit = [&](const vgpu::Execution& execution, const std::string& trail) {
-      trails.try_emplace(execution.fault ? execution.fault->headline : fmt::format("{:016x}", execution.memory), trail);
+      if (results.insert(execution.fault ? execution.fault->headline : fmt::format("{:016x}", execution.memory)).second)
+        trails.push_back(trail);
       return true;
     };
     constexpr std::uint64_t any = ~std::uint64_t{0};
@@ -270,8 +276,7 @@ class VirtualConnection : public Connection {
       call.why_not = fmt::format("more than {} blocks", call.most_blocks);
     else if (!explored->is_exhaustive)
       call.why_not = explored->why_not;
-    if (trails.size() > 1)
-      for (auto& [result, trail] : trails) call.trails.push_back(std::move(trail));
+    if (trails.size() > 1) std::ranges::move(trails, std::back_inserter(call.trails));
   }
 
   bool stop_counting() {
