@@ -29,6 +29,8 @@ RIGHT = REPOSITORY / "solutions/07_domino/scan.cu"
 WRONG = whole(REPOSITORY / "tests/mutants/07_domino/volatile_prefix_no_reader_fence.diff")
 LANES = whole(REPOSITORY / "tests/mutants/11_look_back/lanes_in_the_wrong_order.diff")
 """Reads old statuses under the schedule `weak`, as right programs do."""
+COMPARES = whole(REPOSITORY / "tests/mutants/correct/added_by_compare_and_swap.diff")
+"""Right, and looks at elements in a function of the toolkit's headers."""
 FENCE = "fence.missing"
 UNKNOWN_SUM = "d_y[1024], line"
 """Where the trace of the last element says what it is: no sum of inputs."""
@@ -96,6 +98,9 @@ def main() -> int:
     expect(
         "what is wrong without old values, too, is no missing fence", holds=swapped is not None and swapped.id != FENCE
     )
+    tested = " / ".join(graded(COMPARES, Options(), find_lab("09"))["inclusive"].proof)
+    line = next(at for at, text in enumerate(COMPARES.read_text().splitlines(), 1) if "atomicCAS" in text)
+    expect(f"a look at an element is at the learner's line: {tested}", holds=f"{COMPARES.name}:{line} looks" in tested)
     for options in ({"prove": True, "device": "gpu"}, {"trail": "x", "n": 1, "prove": True}, {"trail": "x"}):
         try:
             Options(**options)

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/run/report.hpp"
 #include "vgpu/core/warp/float_names.hpp"
 
 namespace scanlab::vgpu {
@@ -24,10 +25,11 @@ void for_each_expected(std::size_t count, Announce announce, Visit visit) {
   }
 }
 
-/// The learner's place of an addition: the header that defines `+` is not theirs.
+/// The learner's place of an addition, or of a look at an element: the headers that define `+` and atomics are not
+/// theirs.
 SourcePlace place_of_addition(const ptx::Module& module, std::uint32_t line) {
   for (const SourcePlace& place : places_of(module, line))
-    if (!place.file.ends_with("scanlab.cuh")) return place;
+    if (!place.file.ends_with("scanlab.cuh") && !of_toolkit(place)) return place;
   return {};
 }
 
