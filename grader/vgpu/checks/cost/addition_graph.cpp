@@ -6,6 +6,7 @@
 #include <random>
 #include <tuple>
 #include <unordered_set>
+#include <utility>
 
 #include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/warp/float_names.hpp"
@@ -24,6 +25,10 @@ SourcePlace place_of_addition(const ptx::Module& module, std::uint32_t line) {
 }
 
 }  // namespace
+
+double AdditionWork::efficiency() const {
+  return warp_useful ? static_cast<double>(useful) / (warp_size * static_cast<double>(warp_useful)) : 1.0;
+}
 
 void AdditionGraph::reset(std::span<const ElementName> inputs) {
   *this = AdditionGraph();
@@ -105,6 +110,7 @@ AdditionWork AdditionGraph::work(std::span<const ElementName> outputs) const {
   // The same elements with other brackets, or identities between them, are no other sum.
   std::unordered_set<std::uint64_t> known;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> by_thread;
+  std::uint32_t latest = 0;  // instructions count from 1, and sums stand in their order
   for (std::size_t k = 0; k < sums_.size(); ++k) {
     const Sum& sum = sums_[k];
     if (!is_used[k + inputs_ + 1] || is_empty(sum.earlier) || is_empty(sum.later)) continue;
@@ -114,6 +120,7 @@ AdditionWork AdditionGraph::work(std::span<const ElementName> outputs) const {
     const std::uint64_t whole = are_floats() ? sum.weight : std::uint64_t{elements.first} << 32 | elements.last;
     if (is_known_whole && !known.insert(whole).second) continue;
     ++work.useful;
+    work.warp_useful += std::exchange(latest, sum.instruction) != sum.instruction;
     ++by_thread[{sum.adder.launch, sum.adder.block, sum.adder.thread}];
   }
   work.wasted = additions_ - with_identity_ - work.useful;
@@ -137,6 +144,7 @@ std::uint32_t AdditionGraph::number_of_place(std::uint32_t line) {
 void AdditionGraph::combined(const Actor& actor, Mask mask, const std::uint64_t* earlier, const std::uint64_t* later,
                              const std::uint64_t* sum) {
   const std::uint32_t place = number_of_place(actor.line);
+  ++instructions_;
   for (int k = 0; k < std::popcount(mask); ++k)
     for (const ElementName name : {earlier[k], later[k], sum[k]}) node_of_name_.expect(name);
   for (Mask m = mask; m; m &= m - 1, ++earlier, ++later, ++sum) {
@@ -148,7 +156,7 @@ void AdditionGraph::combined(const Actor& actor, Mask mask, const std::uint64_t*
 
 void AdditionGraph::add(ElementName earlier, ElementName later, ElementName name, const Adder& adder) {
   ++additions_;
-  Sum sum{node_of_name_.find(earlier), node_of_name_.find(later), no_interval, 0, adder, 0};
+  Sum sum{node_of_name_.find(earlier), node_of_name_.find(later), no_interval, 0, instructions_, adder, 0};
   const bool has_identity = is_empty(sum.earlier) || is_empty(sum.later);
   if (has_identity) ++with_identity_;
   if (sums_.size() >= most_sums + std::size_t{inputs_} * inputs_ || !insert(name)) return;
