@@ -151,8 +151,10 @@ TEST_CASE("lanes that take part add, and it is remembered who has") {
     }
     const auto work = graph.work(after);
     CHECK((work.useful == 31 && work.wasted == 0 && work.with_identity == 0 && work.span == 1));
+    CHECK(work.efficiency() == 31.0 / 32);
     // Of what gets into the first output, all others' additions are wasted.
-    CHECK(graph.work(std::span(after).first(1)).wasted == 30);
+    const auto of_first = graph.work(std::span(after).first(1));
+    CHECK((of_first.wasted == 30 && of_first.efficiency() == 1.0 / 32));
     CHECK_FALSE(graph.looked_at());
     CHECK_FALSE(graph.blocks_talk());
   }
@@ -185,6 +187,7 @@ TEST_CASE("what is swapped, doubled or not an element is no interval; the identi
   const auto again = add(x[0], x[1]);  // a second time: for nothing
   const auto work = graph.work(std::vector{again});
   CHECK((work.useful == 1 && work.with_identity == 2 && work.wasted == 5));
+  CHECK((work.warp_useful == 1 && graph.work({}).efficiency() == 1));
   CHECK_FALSE(graph.find(98765));
 }
 

@@ -124,6 +124,7 @@ class TypedTrial : public Trial {
     result.counts.emplace_back("wasted_additions", static_cast<double>(work.wasted));
     result.counts.emplace_back("span", static_cast<double>(work.span));
     result.counts.emplace_back("busiest_adder", static_cast<double>(work.busiest_thread));
+    result.counts.emplace_back("useful_efficiency", work.efficiency());
   }
 
   /// Under the schedule `weak`: an old value that a thread has read for want of a fence, where a result is wrong or a

@@ -28,6 +28,7 @@
 #include "vgpu/checks/check_suite.hpp"
 #include "vgpu/checks/cost/counters.hpp"
 #include "vgpu/checks/cost/line_costs.hpp"
+#include "vgpu/checks/cost/own_barriers.hpp"
 #include "vgpu/checks/cost/spread.hpp"
 #include "vgpu/checks/cost/waits.hpp"
 #include "vgpu/checks/fault_finding.hpp"
@@ -157,6 +158,8 @@ class VirtualConnection : public Connection {
       device_.attach(&line_costs_);
       spread_.reset();
       device_.attach(&spread_);
+      own_barriers_.reset();
+      device_.attach(&own_barriers_);
       follows_waits_ = schedule.order == vgpu::Schedule::Order::random;
       waits_.reset();
       if (follows_waits_) device_.attach(&waits_);
@@ -186,7 +189,9 @@ class VirtualConnection : public Connection {
                       traffic.flow.in_text()};
     if (is_flooded_) faults_.clear();  // the kernel was stopped for that
     if (was_counting) {
-      report.counts = counters_.counts().named();
+      vgpu::Counts counts = counters_.counts();
+      counts.barriers += own_barriers_.count();
+      report.counts = counts.named();
       if (followed_waits) report.counts.emplace_back("chained_waits", static_cast<double>(waits_.longest()));
       report.counts.emplace_back("busiest_warp", static_cast<double>(spread_.busiest_warp()));
       report.counts.emplace_back("busiest_block", static_cast<double>(spread_.busiest_block()));
@@ -284,6 +289,7 @@ class VirtualConnection : public Connection {
       device_.detach(&counters_);
       device_.detach(&line_costs_);
       device_.detach(&spread_);
+      device_.detach(&own_barriers_);
     }
     if (std::exchange(follows_waits_, false)) device_.detach(&waits_);
     return std::exchange(is_counting_, false);
@@ -299,6 +305,7 @@ class VirtualConnection : public Connection {
   vgpu::Counters counters_;
   vgpu::LineCosts line_costs_;
   vgpu::Spread spread_;
+  vgpu::OwnBarriers own_barriers_;
   vgpu::Waits waits_;
   const TimeLimit* limit_ = nullptr;  ///< of the call
   ExploredCall* explored_ = nullptr;

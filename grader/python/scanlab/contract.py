@@ -43,6 +43,7 @@ Counter = Literal[
     "wasted_additions",
     "span",
     "busiest_adder",
+    "useful_efficiency",
 ]
 
 LISTS = {

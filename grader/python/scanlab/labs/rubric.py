@@ -100,7 +100,7 @@ class CountCheck(CheckBase):
         return (self.n, self.n) if isinstance(self.n, int) else (self.n[0], self.n[1])
 
 
-SHARES = ("warp_efficiency", "addition_efficiency")
+SHARES = ("warp_efficiency", "addition_efficiency", "useful_efficiency")
 """Counters that go from 0 to 1."""
 
 

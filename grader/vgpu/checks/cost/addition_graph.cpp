@@ -35,6 +35,10 @@ SourcePlace place_of_addition(const ptx::Module& module, std::uint32_t line) {
 
 }  // namespace
 
+double AdditionWork::efficiency() const {
+  return warp_useful ? static_cast<double>(useful) / (warp_size * static_cast<double>(warp_useful)) : 1.0;
+}
+
 void AdditionGraph::reset(std::span<const ElementName> inputs) {
   *this = AdditionGraph();
   inputs_ = static_cast<std::uint32_t>(inputs.size());
@@ -121,6 +125,7 @@ AdditionWork AdditionGraph::work(std::span<const ElementName> outputs) const {
   };
   KeyTable known(sums_.size()), of_thread;
   std::vector<std::uint64_t> by_thread;
+  std::uint32_t latest = 0;  // instructions count from 1, and sums stand in their order
   for_each_expected(
       sums_.size(), [&](std::size_t k) { known.expect(whole(sums_[k])); },
       [&](std::size_t k) {
@@ -130,6 +135,7 @@ AdditionWork AdditionGraph::work(std::span<const ElementName> outputs) const {
         const bool is_known_whole = are_floats() || sum.range.first <= sum.range.last;
         if (is_known_whole && std::exchange(known[whole(sum)], 0) == 0) return;
         ++work.useful;
+        work.warp_useful += std::exchange(latest, sum.instruction) != sum.instruction;
         const Adder& by = sum.adder;  // a block has at most 1024 threads
         std::uint32_t& thread = of_thread[std::uint64_t{by.launch} << 43 ^ std::uint64_t{by.block} << 11 ^ by.thread];
         if (thread == KeyTable::none) {
@@ -158,6 +164,7 @@ std::uint32_t AdditionGraph::number_of_place(std::uint32_t line) {
 void AdditionGraph::combined(const Actor& actor, Mask mask, const std::uint64_t* earlier, const std::uint64_t* later,
                              const std::uint64_t* sum) {
   const std::uint32_t place = number_of_place(actor.line);
+  ++instructions_;
   for (int k = 0; k < std::popcount(mask); ++k)
     for (const ElementName name : {earlier[k], later[k], sum[k]}) node_of_name_.expect(name);
   for (Mask m = mask; m; m &= m - 1, ++earlier, ++later, ++sum) {
@@ -169,7 +176,7 @@ void AdditionGraph::combined(const Actor& actor, Mask mask, const std::uint64_t*
 
 void AdditionGraph::add(ElementName earlier, ElementName later, ElementName name, const Adder& adder) {
   ++additions_;
-  Sum sum{node_of_name_.find(earlier), node_of_name_.find(later), no_interval, 0, adder, 0};
+  Sum sum{node_of_name_.find(earlier), node_of_name_.find(later), no_interval, 0, instructions_, adder, 0};
   const bool has_identity = is_empty(sum.earlier) || is_empty(sum.later);
   if (has_identity) ++with_identity_;
   if (sums_.size() >= most_sums + std::size_t{inputs_} * inputs_ || !insert(name)) return;

@@ -25,6 +25,9 @@ struct AdditionWork {
   std::uint64_t useful = 0, wasted = 0, with_identity = 0;
   std::uint64_t span = 0;            ///< useful additions one after the other: the longest chain
   std::uint64_t busiest_thread = 0;  ///< useful additions of the thread that has made most of them, of one launch
+  std::uint64_t warp_useful = 0;     ///< instructions of warps that have made useful ones
+  /// Lanes that make a useful addition, of those warps' 32; 1 when there is none.
+  double efficiency() const;
 };
 
 /// Remembers every addition of names since the last reset, every `scanlab.add` or those of floats, up to many more sums
@@ -86,7 +89,7 @@ class AdditionGraph : public Observer {
   struct Sum {
     Node earlier = unknown, later = unknown;
     ElementRange range;  ///< first > last: no interval; of floats: from the first element to the last
-    std::uint32_t depth = 0;
+    std::uint32_t depth = 0, instruction = 0;
     Adder adder;
     std::uint64_t weight = 0;  ///< of floats: of all its elements together
   };
@@ -118,6 +121,7 @@ class AdditionGraph : public Observer {
   std::vector<ElementName> names_;  ///< of all nodes
   KeyTable node_of_name_;
   std::uint64_t additions_ = 0, with_identity_ = 0;
+  std::uint32_t instructions_ = 0;  ///< of warps, that add
   bool blocks_talk_ = false;
   std::vector<SourcePlace> places_;
   /// Values that the program has computed with, and the first place of each: whole words of 64 bits, and 32 bits.

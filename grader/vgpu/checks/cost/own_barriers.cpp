@@ -1,0 +1,115 @@
+#include "vgpu/checks/cost/own_barriers.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "vgpu/core/warp/lanes.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+constexpr std::uint64_t word_bytes = 4;
+constexpr std::size_t most_words = 1u << 20;  // that are remembered: far more than there are flags and counters
+
+bool is_weak(const Access& access) {
+  return access.order == Access::Order::weak;
+}
+
+/// Calls `visit` with each word of memory that the access touches.
+template <typename Visit>
+void each_word(const Access& access, Visit visit) {
+  for (Mask m = access.mask; m; m &= m - 1) {
+    const std::uint64_t address = access.at(static_cast<unsigned>(std::countr_zero(m)));
+    for (std::uint64_t word = address / word_bytes; word * word_bytes < address + access.bytes; ++word) visit(word);
+  }
+}
+
+}  // namespace
+
+void OwnBarriers::kernel_begin(const KernelInfo& kernel) {
+  barriers_ += waits_ / waits_of_barrier_;
+  waits_ = 0;
+  const std::uint64_t warps = (kernel.block.count() + warp_size - 1) / warp_size;
+  waits_of_barrier_ = std::max<std::uint64_t>(warps, 2) - 1;
+  global_.clear();
+  blocks_.clear();  // those that were stopped
+}
+
+std::uint64_t& OwnBarriers::since(const Actor& actor) {
+  std::vector<std::uint64_t>& since = blocks_[actor.block].since;
+  if (since.size() <= actor.warp) since.resize(actor.warp + 1);
+  return since[actor.warp];
+}
+
+void OwnBarriers::read(const Access& access) {
+  std::uint64_t& since = this->since(access.actor);
+  const Words& words = words_of(access);
+  ++time_;
+  bool has_waited = false;
+  each_word(access, [&](std::uint64_t word) {
+    const auto found = words.find(word);
+    if (found == words.end() || since == 0) return;
+    const Written& by = found->second;
+    const bool is_own = by.block == access.actor.block && by.warp == access.actor.warp;
+    has_waited = has_waited || (!is_own && by.time > since);
+  });
+  waits_ += has_waited;
+  if (has_waited || since == 0) since = time_;
+}
+
+void OwnBarriers::write(const Access& access) {
+  std::uint64_t& since = this->since(access.actor);
+  Words& words = words_of(access);
+  ++time_;
+  if (since == 0) since = time_;
+  if (words.size() >= most_words) words.clear();
+  each_word(access, [&](std::uint64_t word) { words[word] = {access.actor.block, time_, access.actor.warp}; });
+}
+
+void OwnBarriers::load(const Access& access) {
+  if (!is_weak(access)) read(access);
+}
+
+void OwnBarriers::store(const Access& access) {
+  if (!is_weak(access)) write(access);
+}
+
+void OwnBarriers::loads(const AccessRun& run) {
+  if (!is_weak(run.first)) Observer::loads(run);
+}
+
+void OwnBarriers::stores(const AccessRun& run) {
+  if (!is_weak(run.first)) Observer::stores(run);
+}
+
+void OwnBarriers::atomic(const Access& access) {
+  if (!access.phase) {
+    read(access);
+    write(access);
+  } else if (access.order == Access::Order::acquire) {  // it has waited at an mbarrier
+    since(access.actor) = 0;
+    Block& block = blocks_[access.actor.block];
+    for (Mask m = access.mask; m; m &= m - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(m));
+      std::uint64_t& latest = block.phases[access.at(lane)];
+      phases_ += access.phase[lane] > latest;
+      latest = std::max(latest, access.phase[lane]);
+    }
+  }
+}
+
+void OwnBarriers::barrier_arrive(const Actor& actor, Mask, std::uint32_t, Arrival how) {
+  if (how == Arrival::waits) since(actor) = 0;
+}
+
+void OwnBarriers::barrier_complete(const Actor& actor, std::uint32_t, Meeting meeting) {
+  if (meeting == Meeting::all) std::ranges::fill(blocks_[actor.block].since, 0);
+}
+
+void OwnBarriers::join(Observer& fork) {
+  const auto& other = static_cast<const OwnBarriers&>(fork);
+  waits_ += other.waits_;
+  phases_ += other.phases_;
+}
+
+}  // namespace scanlab::vgpu
