@@ -43,11 +43,8 @@ ElementNames::ElementNames(Kind kind, std::uint64_t high, std::uint64_t low) : k
 
 namespace {
 
-// AVX-512 has rotations, and registers for all.
-#if defined(__x86_64__) && defined(__AVX2__)
-#define SCANLAB_WIDE_VECTORS [[gnu::target_clones("arch=skylake-avx512", "default")]]
-#elif defined(__x86_64__)
-#define SCANLAB_WIDE_VECTORS [[gnu::target_clones("arch=skylake-avx512", "avx2", "default")]]
+#if defined(__x86_64__) && !defined(__AVX2__)
+#define SCANLAB_WIDE_VECTORS [[gnu::target_clones("avx2", "default")]]
 #else
 #define SCANLAB_WIDE_VECTORS
 #endif
