@@ -3,25 +3,16 @@
 #include <algorithm>
 #include <bit>
 
+#include "vgpu/checks/cost/words.hpp"
 #include "vgpu/core/warp/lanes.hpp"
 
 namespace scanlab::vgpu {
 namespace {
 
-constexpr std::uint64_t word_bytes = 4;
 constexpr std::size_t most_words = 1u << 20;  // that are remembered: far more than there are flags and counters
 
 bool is_weak(const Access& access) {
   return access.order == Access::Order::weak;
-}
-
-/// Calls `visit` with each word of memory that the access touches.
-template <typename Visit>
-void each_word(const Access& access, Visit visit) {
-  for (Mask m = access.mask; m; m &= m - 1) {
-    const std::uint64_t address = access.at(static_cast<unsigned>(std::countr_zero(m)));
-    for (std::uint64_t word = address / word_bytes; word * word_bytes < address + access.bytes; ++word) visit(word);
-  }
 }
 
 }  // namespace

@@ -1,23 +1,10 @@
 #include "vgpu/checks/cost/waits.hpp"
 
 #include <algorithm>
-#include <bit>
+
+#include "vgpu/checks/cost/words.hpp"
 
 namespace scanlab::vgpu {
-namespace {
-
-constexpr std::uint64_t word_bytes = 4;
-
-/// Calls `visit` with each word of global memory that the access touches.
-template <typename Visit>
-void each_word(const Access& access, Visit visit) {
-  for (Mask m = access.mask; m; m &= m - 1) {
-    const std::uint64_t address = access.at(static_cast<unsigned>(std::countr_zero(m)));
-    for (std::uint64_t word = address / word_bytes; word * word_bytes < address + access.bytes; ++word) visit(word);
-  }
-}
-
-}  // namespace
 
 void Waits::reset() {
   *this = {};

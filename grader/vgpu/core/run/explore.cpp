@@ -403,25 +403,31 @@ class Explorer {
   /// Is it known that step k, with what its events read, leads its warp back to a state from which nothing has been
   /// noticed, or to the same as if one of them had read an older write?
   bool comes_to_nothing_new(State& s, std::size_t k, const std::vector<std::size_t>& order) const {
-    const Quiet last = quiet(s, s.steps[k]);
-    const std::uint64_t* const own = after(last.state, last.reads);
+    const Passage passage = passage_to(s, order, k);
+    const std::uint64_t* const own = after(passage.back().state, passage.back().reads);
     if (!own) return false;
-    Passage passage = passage_before(s, order, k);
-    passage.push_back(last);
     const auto is_there = [&](const Quiet& step) { return step.state == *own; };
     return (bounds_.merges && std::ranges::any_of(passage, is_there)) || (merges_ && comes_to_same(passage, *own));
   }
 
   /// The steps of step k's warp, of these, that come before k, and between which nothing has been noticed.
-  Passage passage_before(State& s, const std::vector<std::size_t>& order, std::size_t k) const {
-    Passage passage;
+  static std::vector<std::size_t> quiet_before(const State& s, const std::vector<std::size_t>& order, std::size_t k) {
+    std::vector<std::size_t> steps;
     for (const std::size_t i : order | std::views::reverse) {
-      Turn& earlier = s.steps[i];
+      const Turn& earlier = s.steps[i];
       if (i >= k || earlier.agent != s.steps[k].agent || earlier.is_vain) continue;
       if (earlier.changes != s.steps[k].changes || !reads_of(earlier)) break;
-      passage.push_back(quiet(s, earlier));
+      steps.push_back(i);
     }
-    std::ranges::reverse(passage);
+    std::ranges::reverse(steps);
+    return steps;
+  }
+
+  /// These, and step k.
+  Passage passage_to(State& s, const std::vector<std::size_t>& order, std::size_t k) const {
+    Passage passage;
+    for (const std::size_t i : quiet_before(s, order, k)) passage.push_back(quiet(s, s.steps[i]));
+    passage.push_back(quiet(s, s.steps[k]));
     return passage;
   }
 
@@ -438,9 +444,7 @@ class Explorer {
     if (last == none || last >= s.forced || s.steps[last].changes != s.blocks[agent / s.warps].changes) return false;
     std::vector<std::size_t> all(s.steps.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    Passage passage = passage_before(s, all, last);
-    passage.push_back(quiet(s, s.steps[last]));
-    return comes_to_same(std::move(passage), named(s, agent, state));
+    return comes_to_same(passage_to(s, all, last), named(s, agent, state));
   }
 
   /// Event e of step k comes before those of step j that it conflicts with, and did not depend on.
@@ -462,7 +466,8 @@ class Explorer {
         // open again: had the run been left, another choice there would not have come to see this write.
         std::vector<std::size_t> order = up_to(j, k, s, step.clock);
         order.push_back(k);
-        const std::size_t begin = merges_ ? passage_begin(s, j) : j;
+        const std::vector<std::size_t> quiet = merges_ ? quiet_before(s, kept_, j) : std::vector<std::size_t>{};
+        const std::size_t begin = quiet.empty() ? j : quiet.front();
         std::erase_if(order, [&](std::size_t i) { return i >= begin && s.steps[i].agent == earlier.agent; });
         push(s, order, begin == j ? Change{j, f, event.by} : Change{}, Soft::no);
         if (depends_on_order_) {
@@ -476,17 +481,6 @@ class Explorer {
         if (depends_on_order_ && !is_after_step) push(s, without(s, j, k), {k, e, std::nullopt}, Soft::no);
       }
     }
-  }
-
-  /// The first of the steps that a warp has made up to step j with nothing noticed.
-  std::size_t passage_begin(const State& s, std::size_t j) const {
-    std::size_t begin = j;
-    for (const std::size_t i : up_to(j) | std::views::reverse) {
-      if (s.steps[i].agent != s.steps[j].agent) continue;
-      if (s.steps[i].changes != s.steps[j].changes || !reads_of(s.steps[i])) break;
-      begin = i;
-    }
-    return begin;
   }
 
   std::vector<std::size_t> up_to(std::size_t k) const { return {kept_.begin(), std::ranges::lower_bound(kept_, k)}; }
