@@ -59,6 +59,13 @@ unsigned most_words(const Access& a, unsigned first, unsigned end, unsigned word
 }  // namespace
 
 unsigned passes(const Access& a) {
+  // Lanes meet in a bank when their distance is a multiple of the banks, over the factors of two that these have in
+  // common with the stride.
+  const auto common_factor = [](std::int64_t stride) {
+    return 1u << std::min(std::countr_zero(banks), std::countr_zero(static_cast<std::uint64_t>(stride / bank_bytes)));
+  };
+  const bool is_in_words = a.is_affine() && a.bytes == bank_bytes && a.stride % std::int64_t{bank_bytes} == 0;
+  if (is_in_words && a.mask == full_mask) return a.stride ? common_factor(a.stride) : 1;
   if (a.is_pattern() && !a.is_one_row() && a.mask == full_mask && a.bytes == bank_bytes) {
     // One word a row, which all its lanes read; or one row, which all rows read.
     const auto step = static_cast<std::uint64_t>(std::abs(a.row_step)) / bank_bytes;
@@ -69,15 +76,9 @@ unsigned passes(const Access& a) {
       return step == 0 ? 1 : std::max(1u, rows / (banks >> common));
     }
   }
-  if (a.is_affine() && a.bytes == bank_bytes && a.stride % bank_bytes == 0) {
-    // Lanes meet in a bank when their distance is a multiple of `period`: the banks, over the factors of two that they
-    // have in common with the stride.
-    const std::uint64_t stride = static_cast<std::uint64_t>(a.stride < 0 ? -a.stride : a.stride) / bank_bytes;
-    if (stride == 0) return a.mask != 0;
-    const unsigned common =
-        std::min<unsigned>(std::countr_zero(banks), static_cast<unsigned>(std::countr_zero(stride)));
-    const unsigned period = banks >> common;
-    if (a.mask == full_mask) return warp_size / period;
+  if (is_in_words) {
+    if (a.stride == 0) return a.mask != 0;
+    const unsigned period = banks / common_factor(a.stride);
     if (period == warp_size) return a.mask != 0;
     Mask residue = 0;
     for (unsigned lane = 0; lane < warp_size; lane += period) residue |= Mask{1} << lane;

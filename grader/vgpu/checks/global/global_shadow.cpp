@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "vgpu/core/memory/memory.hpp"
+#include "vgpu/core/warp/lanes.hpp"
 
 namespace scanlab::vgpu {
 namespace {
@@ -223,21 +224,30 @@ std::uint32_t GlobalShadow::extend_last(const Row& row, const BlockView& block) 
   return none;
 }
 
+std::uint32_t GlobalShadow::Chunk::with_key(std::uint32_t key) const {
+  static_assert(std::size(decltype(keys){}) == warp_size);
+  const Mask found = mask_where<std::uint32_t>(
+      [&](auto& are_so, unsigned chunk) { are_so = vector_at(static_cast<const std::uint32_t*>(keys), chunk) == key; });
+  return found & ~(~std::uint32_t{0} << count);
+}
+
 /// Remembers the row in the chunk. False when its lanes have to be looked at one by one.
 bool GlobalShadow::place(const Row& row, std::uint32_t number, Chunk& chunk, BlockView& block) {
   if (chunk.cells != none) return false;
   const bool writes = row.past.how.writes(), may_race = writes || chunk.is_written;
   const std::uint32_t key = row.key();
+  if (may_race)
+    for (unsigned k = 0; k < chunk.count; ++k)
+      if (chunk.rows[k] != number && !are_apart(rows_[chunk.rows[k]], row, block)) return false;
   unsigned readers = 0, latest = 0;
-  bool is_there = false;
-  for (unsigned k = 0; k < chunk.count; ++k) {
-    is_there |= chunk.rows[k] == number;
+  const bool is_there =
+      number < rows_.size() && std::find(chunk.rows, chunk.rows + chunk.count, number) != chunk.rows + chunk.count;
+  for (std::uint32_t alike = writes ? 0 : chunk.with_key(key); alike; alike &= alike - 1) {
+    const auto k = static_cast<unsigned>(std::countr_zero(alike));
     if (chunk.rows[k] == number) continue;
-    if (may_race && !are_apart(rows_[chunk.rows[k]], row, block)) return false;
-    if (chunk.keys[k] != key) continue;
     Row& other = rows_[chunk.rows[k]];
     const PastAccess &a = other.past, &b = row.past;
-    if (a.how.writes() || writes || a.line != b.line || other.first != row.first || other.stride != row.stride ||
+    if (a.how.writes() || a.line != b.line || other.first != row.first || other.stride != row.stride ||
         other.step != row.step || other.count != row.count || a.lanes != b.lanes || a.bytes != b.bytes)
       continue;
     if (a.block == b.block && a.warp == b.warp) {

@@ -61,6 +61,33 @@ void BlockRaces::begin(std::uint64_t block, unsigned threads, std::uint64_t wind
   order_ = 0;
   is_idle_ = true;
   in_shadow_ = has_shadow_ = false;
+  repetition_.begin(repeated_);
+}
+
+/// What follows depends on more than the steps that a block can repeat.
+void BlockRaces::part() {
+  repetition_.part([&](std::span<const BlockStep> steps) { catch_up(steps); });
+}
+
+void BlockRaces::catch_up(std::span<const BlockStep> steps) {
+  using enum BlockStep::Kind;
+  is_idle_ = true;
+  for (const BlockStep& step : steps) switch (step.kind) {
+      case read:
+      case write:
+        is_idle_ = false;
+        compare(step.run(block_), step.kind == read ? How::Kind::read : How::Kind::write);
+        break;
+      case barrier:
+        begin_interval();
+        break;
+      case warp_sync:
+        sync_.meet(step.warp, step.lanes);
+        break;
+      case fence:
+        sync_.fence(step.warp, step.lanes);
+        break;
+    }
 }
 
 void BlockRaces::begin_interval() {
@@ -77,7 +104,19 @@ void BlockRaces::begin_interval() {
 
 void BlockRaces::fence(unsigned warp, Mask lanes) {
   has_fenced_[warp] |= lanes;
-  if (!is_idle_) sync_.fence(warp, lanes);
+  if (!is_idle_ && !repeats(BlockStep::Kind::fence, warp, lanes)) sync_.fence(warp, lanes);
+}
+
+void BlockRaces::meet(unsigned warp, Mask lanes) {
+  if (!is_idle_ && !repeats(BlockStep::Kind::warp_sync, warp, lanes)) sync_.meet(warp, lanes);
+}
+
+void BlockRaces::complete(std::uint32_t id, Observer::Meeting meeting) {
+  if (meeting == Observer::Meeting::counted)
+    part();
+  else if (!is_idle_ && repeats(BlockStep::Kind::barrier, 0, 0))
+    is_idle_ = true;
+  if (sync_.complete(id, meeting)) begin_interval();
 }
 
 How BlockRaces::how_of(const Access& a, How::Kind kind) const {
@@ -90,7 +129,16 @@ How BlockRaces::how_of(const Access& a, How::Kind kind) const {
 }
 
 void BlockRaces::access(const AccessRun& run, How::Kind kind) {
+  using enum How::Kind;
+  const Access& a = run.first;
+  const bool is_step = (kind == read || kind == write) && BlockStep::may_be(a);
+  if (!is_step) part();
+  const bool is_repeated = is_step && repeats(kind == read ? BlockStep::Kind::read : BlockStep::Kind::write, run);
   is_idle_ = false;
+  if (!is_repeated) compare(run, kind);
+}
+
+void BlockRaces::compare(const AccessRun& run, How::Kind kind) {
   const Access& a = run.first;
   if (kind == How::Kind::atomic) {
     decide(a);
@@ -172,6 +220,7 @@ void BlockRaces::enter_shadow(const Access& a, Footprint what) {
   ++order_;
   const auto report_one = [&](Footprint earlier, Mask racing, unsigned lane, std::uint64_t address,
                               std::uint32_t bytes) {
+    repetition_.part();  // the values of another block may differ
     const bool is_read_first = earlier.how.is_plain_read() && what.how.kind == How::Kind::atomic,
                is_read_last = what.how.is_plain_read() && earlier.how.kind == How::Kind::atomic;
     if (is_read_first && !guesses_.empty()) racing = without_guesses(earlier.warp, racing, address);
@@ -268,6 +317,7 @@ Mask BlockRaces::without_guesses(unsigned warp, Mask lanes, std::uint64_t addres
 }
 
 void BlockRaces::end() {
+  repetition_.end(repeated_);
   open_.end([&](const Conflict& c, unsigned thread) { report(c, thread); });
 }
 
@@ -292,6 +342,7 @@ void BlockRaces::compare_lanes(const Access& a, Footprint what) {
       lane_at[k] = static_cast<std::uint8_t>(lane);
       continue;
     }
+    repetition_.part();  // the values of another block may differ
     const unsigned first = lane_at[k];
     if (!stores_differ(a, first, lane)) continue;
     Conflict c;

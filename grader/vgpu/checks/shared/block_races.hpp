@@ -9,6 +9,7 @@
 #include "vgpu/checks/block_sync.hpp"
 #include "vgpu/checks/footprint.hpp"
 #include "vgpu/checks/open_reads.hpp"
+#include "vgpu/checks/repeated_blocks.hpp"
 #include "vgpu/checks/shared/access_log.hpp"
 #include "vgpu/checks/shared/access_shadow.hpp"
 #include "vgpu/checks/shared/pending_copies.hpp"
@@ -43,7 +44,7 @@ class ConflictSink {
 
 class BlockRaces {
  public:
-  explicit BlockRaces(ConflictSink& sink) : sink_(sink) {}
+  BlockRaces(ConflictSink& sink, RepeatedBlocks& repeated) : sink_(sink), repeated_(repeated) {}
 
   /// `has_log`: accesses are compared as rows, as long as that suffices.
   void begin(std::uint64_t block, unsigned threads, std::uint64_t window_bytes, bool has_log);
@@ -53,25 +54,33 @@ class BlockRaces {
   /// One to global memory, which may synchronise threads of the block.
   void global_access(const Access& a, BlockSync::Effect effect) {
     if (is_idle_) return;
+    part();
     note_flag(a, effect);
     sync_.strong_access(a, effect);
   }
   void fence(unsigned warp, Mask lanes);
   void arrive(unsigned warp, Mask lanes, std::uint32_t id, Observer::Arrival how) {
+    part();
     sync_.arrive(warp, lanes, id, how);
   }
-  void complete(std::uint32_t id, Observer::Meeting meeting) {
-    if (sync_.complete(id, meeting)) begin_interval();
+  void complete(std::uint32_t id, Observer::Meeting meeting);
+  void meet(unsigned warp, Mask lanes);
+  void commit(unsigned warp, Mask lanes) {
+    part();
+    copies_.commit(warp, lanes);
   }
-  void meet(unsigned warp, Mask lanes) {
-    if (!is_idle_) sync_.meet(warp, lanes);
-  }
-  void commit(unsigned warp, Mask lanes) { copies_.commit(warp, lanes); }
   void wait(unsigned warp, Mask lanes, std::uint32_t left);
   /// No thread of the block goes on.
   void end();
 
  private:
+  template <class... Step>
+  bool repeats(BlockStep::Kind kind, const Step&... step) {
+    return repetition_.repeats(kind, step..., [&](std::span<const BlockStep> steps) { catch_up(steps); });
+  }
+  void part();
+  void catch_up(std::span<const BlockStep> steps);
+  void compare(const AccessRun& run, How::Kind kind);
   void begin_interval();
   How how_of(const Access& a, How::Kind kind) const;
   void enter(const AccessRun& run, How how);
@@ -92,6 +101,8 @@ class BlockRaces {
   void synchronise(const Access& a, How::Kind kind);
 
   ConflictSink& sink_;
+  RepeatedBlocks& repeated_;
+  RepeatedBlocks::Block repetition_;  ///< while it goes on, nothing below but is_idle_ and has_fenced_ is up to date
   std::uint64_t block_ = 0, window_bytes_ = 0;
   unsigned threads_ = 0;
   bool is_idle_ = true;  ///< no access since the threads last met: nothing can be ordered yet

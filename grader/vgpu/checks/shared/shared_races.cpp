@@ -73,6 +73,7 @@ void SharedRaces::kernel_begin(const KernelInfo& kernel) {
     if (v.size) window_bytes_ = v.offset + v.size;
   found_.clear();
   guesses_.clear();
+  repeated_ = RepeatedBlocks(kernel.fast_paths.repeated_blocks);
 }
 
 void SharedRaces::kernel_end() {
@@ -112,7 +113,7 @@ void SharedRaces::join_warps() {
 void SharedRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
   if (!window_bytes_) return;
   if (blocks_.size() <= slot) blocks_.resize(slot + 1);
-  if (!blocks_[slot]) blocks_[slot] = std::make_unique<BlockRaces>(static_cast<ConflictSink&>(*this));
+  if (!blocks_[slot]) blocks_[slot] = std::make_unique<BlockRaces>(static_cast<ConflictSink&>(*this), repeated_);
   blocks_[slot]->begin(block, static_cast<unsigned>(kernel_->block.count()), window_bytes_,
                        kernel_->fast_paths.access_log);
 }
@@ -218,6 +219,7 @@ std::unique_ptr<Observer> SharedRaces::fork() const {
   auto made = std::make_unique<SharedRaces>();
   made->kernel_ = kernel_;
   made->window_bytes_ = window_bytes_;
+  made->repeated_ = repeated_;
   return made;
 }
 

@@ -58,8 +58,9 @@ class SharedRaces : public Check, private ConflictSink {
   Finding describe(const Key& key, const Found& found) const;
   BlockRaces& block_of(const Actor& actor) { return *blocks_[actor.slot]; }
 
-  std::shared_ptr<const KernelInfo> kernel_;         ///< while it runs
-  std::uint64_t window_bytes_ = 0;                   ///< of its shared memory; 0: it has none, and nothing is looked at
+  std::shared_ptr<const KernelInfo> kernel_;  ///< while it runs
+  std::uint64_t window_bytes_ = 0;            ///< of its shared memory; 0: it has none, and nothing is looked at
+  RepeatedBlocks repeated_;
   std::vector<std::unique_ptr<BlockRaces>> blocks_;  ///< by resident place
   std::map<Key, Found> found_;                       ///< in this launch
   std::set<std::uint32_t> guesses_;                  ///< lines of plain reads, in this launch

@@ -157,13 +157,32 @@ void Uninitialised::kernel_begin(const KernelInfo& kernel) {
   kernel_ = kernel;
   generation_ = memory_.generation();
   footprint_.begin(kernel.grid.count());
+  repeated_ = RepeatedBlocks(kernel.fast_paths.repeated_blocks);
   suspects_.clear();
 }
 
 void Uninitialised::block_begin(std::uint64_t, std::uint32_t slot) {
   if (blocks_.size() <= slot) blocks_.resize(slot + 1);
-  blocks_[slot].shared.begin(kernel_);
-  blocks_[slot].is_suspect = false;
+  ResidentBlock& block = blocks_[slot];
+  block.is_suspect = false;
+  block.repetition.begin(repeated_);
+  if (!block.repetition.is_repeating()) block.shared.begin(kernel_);
+}
+
+void Uninitialised::block_end(std::uint64_t, std::uint32_t slot) {
+  blocks_[slot].repetition.end(repeated_);
+}
+
+/// Is the access to shared memory one that an earlier block has made, too, at this point of its work?
+bool Uninitialised::is_repeated(ResidentBlock& block, const AccessRun& run, BlockStep::Kind kind) {
+  const auto catch_up = [&](std::span<const BlockStep> steps) {
+    block.shared.begin(kernel_);
+    for (const BlockStep& step : steps)
+      if (step.kind == BlockStep::Kind::write) block.shared.write(step.run());
+  };
+  if (BlockStep::may_be(run.first)) return block.repetition.repeats(kind, run, catch_up);
+  block.repetition.part(catch_up);
+  return false;
 }
 
 void Uninitialised::suspect(const Actor& actor) {
@@ -173,7 +192,10 @@ void Uninitialised::suspect(const Actor& actor) {
 void Uninitialised::loads(const AccessRun& run) {
   const Actor& actor = run.first.actor;
   if (run.first.space == ptx::StateSpace::shared) {
-    if (!blocks_[actor.slot].shared.has_all(run)) suspect(actor);
+    ResidentBlock& block = blocks_[actor.slot];
+    if (is_repeated(block, run, BlockStep::Kind::read) || block.shared.has_all(run)) return;
+    block.repetition.part();
+    suspect(actor);
   } else if (run.first.space == ptx::StateSpace::global) {
     for_each_span(run, [&](Address first, std::uint64_t bytes) {
       footprint_.read(actor.block, first, bytes);
@@ -185,7 +207,8 @@ void Uninitialised::loads(const AccessRun& run) {
 void Uninitialised::stores(const AccessRun& run) {
   const Actor& actor = run.first.actor;
   if (run.first.space == ptx::StateSpace::shared) {
-    blocks_[actor.slot].shared.write(run);
+    ResidentBlock& block = blocks_[actor.slot];
+    if (!is_repeated(block, run, BlockStep::Kind::write)) block.shared.write(run);
   } else if (run.first.space == ptx::StateSpace::global) {
     for_each_span(run, [&](Address first, std::uint64_t bytes) {
       footprint_.write(actor.block, first, bytes);

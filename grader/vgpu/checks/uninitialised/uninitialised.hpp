@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "vgpu/checks/check.hpp"
+#include "vgpu/checks/repeated_blocks.hpp"
 #include "vgpu/checks/uninitialised/launch_footprint.hpp"
 #include "vgpu/checks/uninitialised/origins.hpp"
 #include "vgpu/checks/uninitialised/rerun.hpp"
@@ -45,6 +46,7 @@ class Uninitialised : public Check, private MemoryListener {
   void kernel_begin(const KernelInfo& kernel) override;
   void may_replay(Replay& replay) override;
   void block_begin(std::uint64_t block, std::uint32_t slot) override;
+  void block_end(std::uint64_t block, std::uint32_t slot) override;
   void load(const Access& access) override { loads({access, 1, 0}); }
   void store(const Access& access) override { stores({access, 1, 0}); }
   void loads(const AccessRun& run) override;
@@ -53,7 +55,8 @@ class Uninitialised : public Check, private MemoryListener {
 
  private:
   struct ResidentBlock {
-    SharedBytes shared;
+    SharedBytes shared;  ///< not up to date while the block repeats another one
+    RepeatedBlocks::Block repetition;
     bool is_suspect = false;
   };
   /// Trials of a kernel that have shown nothing: the next launches need none.
@@ -72,6 +75,7 @@ class Uninitialised : public Check, private MemoryListener {
   /// The host copies what no kernel, and no copy, has written.
   void report_unwritten(Address address, std::uint64_t bytes);
   void suspect(const Actor& actor);
+  bool is_repeated(ResidentBlock& block, const AccessRun& run, BlockStep::Kind kind);
   Finding finding_of(const Trial::Arrival& arrival);
   /// The host looks at padding when it copies structs, and thinks nothing of it.
   enum class Padding : std::uint8_t { counts, is_ignored };
@@ -93,6 +97,7 @@ class Uninitialised : public Check, private MemoryListener {
   Origins origins_;
   KernelInfo kernel_;
   std::uint64_t generation_ = 0;  ///< of memory, when the launch began
+  RepeatedBlocks repeated_;
   std::vector<ResidentBlock> blocks_;
   std::vector<std::uint64_t> suspects_;
   std::map<std::string, Patience> patience_;

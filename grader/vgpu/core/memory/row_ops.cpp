@@ -138,15 +138,22 @@ class RowsOf {
     if (std::max(stride, e.step) >= far || std::min(stride, e.step) <= -far || range_.bytes < sizeof(T)) return false;
     if ((e.first.first | static_cast<std::uint64_t>(stride | e.step)) % sizeof(T)) return false;
     // Over whole vectors of warps, so that there are no ends: no lane is active outside.
-    constexpr unsigned width = 4;
+    using Values = Vector<std::uint64_t>;
+    constexpr unsigned width = VectorOf<std::uint64_t>::width;
+    const auto step = static_cast<std::uint64_t>(e.step);
     const unsigned start = from / width * width;
-    std::uint64_t differences = 0,
-                  expected = addresses_.value[from] - (from - start) * static_cast<std::uint64_t>(e.step);
-    for (unsigned k = start; k < end; k += width)
-      for (unsigned n = k; n < k + width; ++n, expected += static_cast<std::uint64_t>(e.step))
-        differences |= ((addresses_.value[n] - expected) | static_cast<std::uint64_t>(addresses_.stride[n] - stride)) &
-                       (g_.active[n] ? ~std::uint64_t{0} : 0);
-    if (differences) return false;
+    Values expected, differences{};
+    for (unsigned k = 0; k < width; ++k) expected[k] = addresses_.value[from] + (start + k - from) * step;
+    for (unsigned chunk = start / width; chunk * width < end; ++chunk, expected += width * step) {
+      typedef Mask Masks __attribute__((vector_size(sizeof(Mask) * width)));
+      const Masks active = *reinterpret_cast<const Masks*>(g_.active + chunk * width);
+      differences |= ((vector_at(addresses_.value, chunk) - expected) |
+                      (reinterpret_cast<const Values&>(vector_at(addresses_.stride, chunk)) -
+                       static_cast<std::uint64_t>(stride))) &
+                     reinterpret_cast<Values>(__builtin_convertvector(active != 0, Vector<std::int64_t>));
+    }
+    for (unsigned k = 0; k < width; ++k)
+      if (differences[k]) return false;
     e.host = base_ + e.first.first;
     return g_.partial_count ? lies_within_partly(e) : lies_within_wholly(e);
   }
@@ -197,11 +204,14 @@ void load_row_of(T* to, const std::byte* from, std::int64_t stride, Mask active)
 
 template <class T>
 void store_row_of(std::byte* to, const T* from, std::int64_t stride, Mask active) {
-  if (active == full_mask && stride == sizeof(T))
-    copy_lanes<T>(to, from);
-  else
+  if (active != full_mask)
     for_each_lane(active,
                   [&](unsigned l) { std::memcpy(to + static_cast<std::int64_t>(l) * stride, &from[l], sizeof(T)); });
+  else if (stride == sizeof(T))
+    copy_lanes<T>(to, from);
+  else
+    for (unsigned l = 0; l < warp_size; l += 4, to += 4 * stride)
+      for (unsigned k = 0; k < 4; ++k) std::memcpy(to + k * stride, &from[l + k], sizeof(T));
 }
 
 /// Warp `k` executes the instruction now.

@@ -16,6 +16,7 @@ struct FastPaths {
   bool whole_blocks = true;        ///< all warps of a block as one gang
   bool independent_blocks = true;  ///< on several host threads, known to be apart before they run
   bool speculative_blocks = true;  ///< the same, found to be apart when they have run
+  bool repeated_blocks = true;     ///< of the checks of shared memory
   bool access_log = true;          ///< of the check for races on shared memory
   bool row_shadow = true;          ///< of the check for races on global memory
   auto operator<=>(const FastPaths&) const = default;
@@ -34,6 +35,7 @@ inline constexpr NamedFastPath fast_paths[] = {
     {"whole_blocks", &FastPaths::whole_blocks},
     {"independent_blocks", &FastPaths::independent_blocks, true},
     {"speculative_blocks", &FastPaths::speculative_blocks, true},
+    {"repeated_blocks", &FastPaths::repeated_blocks},
     {"access_log", &FastPaths::access_log},
     {"row_shadow", &FastPaths::row_shadow},
 };

@@ -52,26 +52,33 @@ void recount(Gang& g) {
   for_each_lane(some & ~full, [&](unsigned k) { g.partial[g.partial_count++] = static_cast<std::uint8_t>(k); });
 }
 
-/// Instructions of each warp by all its lanes, since this thread last reported them to the observers.
-alignas(64) thread_local std::uint64_t full_work[most_warps];
-
-/// Counts the instructions that end with `i` for every warp with active lanes.
-void charge(Gang& g, const Inst* i) {
-  const std::uint64_t n = charge_of(i);
-  g.executed += n * (g.full + g.partial_count);
-  g.full_executed += n * g.full;
+/// Instructions since the last count were executed by the lanes that are active still: they go to the grid's count of
+/// each warp, or to the observers. To be called before `active` changes.
+void count_executed(Gang& g) {
+  const std::uint64_t n = std::exchange(g.uncounted, 0);
   if (n == 0 || g.block.grid->of_work.empty()) return;
-  std::uint64_t* const work = full_work;
-  for_each_warp(g, [&](unsigned k) { work[k] += g.active[k] == full_mask ? n : 0; });
+  if (g.full == g.end - g.begin) {
+    g.work_of_all += n;
+    return;
+  }
+  for_each_warp(g, [&](unsigned k) { g.work[k] += g.active[k] == full_mask ? n : 0; });
   for (unsigned k = 0; k < g.partial_count; ++k) {
     set_executing({g.block.index, g.partial[k]});
     for (Observer* o : g.block.grid->of_work) o->executed(g.active[g.partial[k]], n);
   }
 }
 
+/// Counts the instructions that end with `i` for every warp with active lanes.
+void charge(Gang& g, const Inst* i) {
+  const std::uint64_t n = charge_of(i);
+  g.executed += n * (g.full + g.partial_count);
+  g.uncounted += n;
+}
+
 /// What was executed goes to the grid, or off the turn of a single warp, and to the observers.
 void settle(Gang& g) {
   Grid& grid = *g.block.grid;
+  count_executed(g);
   if (g.is_one_warp()) {
     Warp& w = g.warp(g.begin);
     w.budget -= static_cast<std::int64_t>(g.executed);
@@ -79,15 +86,16 @@ void settle(Gang& g) {
   } else {
     grid.executed += g.executed;
   }
-  for (unsigned k = g.begin; g.full_executed && k < g.end && !grid.of_work.empty(); ++k) {
-    const std::uint64_t count = std::exchange(full_work[k], 0);
+  const std::uint64_t of_all = std::exchange(g.work_of_all, 0);
+  for (unsigned k = g.begin; k < g.end && !grid.of_work.empty(); ++k) {
+    const std::uint64_t count = of_all + std::exchange(g.work[k], 0);
     if (count == 0) continue;
     set_executing({g.block.index, k});
     for (Observer* o : grid.of_work) o->executed(full_mask, count);
   }
   if (g.full_additions)
     for (Observer* o : grid.of_work) o->addition(full_mask, g.full_additions);
-  g.executed = g.full_executed = g.full_additions = 0;
+  g.executed = g.full_additions = 0;
 }
 
 /// Control flows to `target`; what came before has been charged.
@@ -125,6 +133,7 @@ void report_branches(Gang& g, const Inst* i) {
 
 /// All warps go on with the lanes that entered the region.
 void leave_region(Gang& g, const Gang::Region& r) {
+  count_executed(g);
   for_each_warp(g, [&](unsigned k) { g.active[k] = r.outer[k]; });
   recount(g);
 }
@@ -134,6 +143,7 @@ bool turn_to_other(Gang& g, Gang::Region& r, const Inst* skip) {
   Mask any = 0;
   for_each_warp(g, [&](unsigned k) { any |= r.other[k]; });
   if (!any) return false;
+  count_executed(g);
   for_each_warp(g, [&](unsigned k) { g.active[k] = std::exchange(r.other[k], 0); });
   r.skip = skip;
   recount(g);
@@ -420,6 +430,7 @@ const Step* open_region(Gang& g, const Step* s) {
   report_branches(g, i);
   const bool has_other = i->op[3];
   r.skip = reinterpret_cast<const Inst*>(i->imm);
+  count_executed(g);
   Mask any = 0;
   for_each_warp(g, [&](unsigned k) {
     r.outer[k] = g.active[k];

@@ -77,10 +77,12 @@ struct Gang {
   unsigned partial_count = 0;
   std::uint8_t partial[most_warps];  ///< warps with some lanes active
   std::uint64_t executed = 0;        ///< warp instructions since it began
-  std::uint64_t full_executed = 0;   ///< of these, by all lanes
-  std::uint64_t full_additions = 0;  ///< by all lanes, not yet reported to the observers
-  std::uint64_t limit = 0;           ///< of `executed`
-  Handler then = nullptr;            ///< of one warp: what executes `next` when the gang has ended, or null
+  std::uint64_t uncounted = 0;       ///< instructions of all warps with active lanes, not yet in `work`
+  std::uint64_t work_of_all = 0;     ///< instructions of every warp by all its lanes, not yet reported to the observers
+  alignas(64) std::uint64_t work[most_warps] = {};  ///< beyond these, of each warp by all its lanes
+  std::uint64_t full_additions = 0;                 ///< by all lanes, not yet reported to the observers
+  std::uint64_t limit = 0;                          ///< of `executed`
+  Handler then = nullptr;  ///< of one warp: what executes `next` when the gang has ended, or null
   const Inst* next = nullptr;
   AccessRun reported;  ///< to be filled and reported: to make one costs more than to fill it
 };
