@@ -102,7 +102,7 @@ class RepeatedBlocks {
       known_ = all.known_;
       at_ = 0;
       is_kept_ = !known_ && all.attempts_ > 0;
-      own_ = is_kept_ ? std::make_shared<Steps>() : nullptr;
+      own_ = nullptr;
     }
     /// Does the block do what an earlier one did, up to now?
     bool is_repeating() const { return known_ != nullptr; }
@@ -145,7 +145,7 @@ class RepeatedBlocks {
         all.known_ = nullptr;
       } else if (known_) {
         all.attempts_ = most_attempts;
-      } else if (std::exchange(is_kept_, false) && !own_->all.empty() && !all.known_) {
+      } else if (std::exchange(is_kept_, false) && own_ && !all.known_) {
         all.known_ = std::move(own_);
         --all.attempts_;
       }
@@ -160,6 +160,7 @@ class RepeatedBlocks {
       return true;
     }
     void keep(const BlockStep& step) {
+      if (!own_) own_ = std::make_shared<Steps>();
       is_kept_ = own_->all.size() < most_steps;
       BlockStep& kept = own_->all.emplace_back(step);
       if (!step.address) return;

@@ -4,8 +4,6 @@
 #include <bit>
 #include <utility>
 
-#include "vgpu/core/warp/executing.hpp"
-
 namespace scanlab::vgpu {
 namespace {
 
@@ -71,11 +69,10 @@ Spread::Running& Spread::running(std::uint64_t block) {
   return *latest_;
 }
 
-void Spread::executed(Mask, std::uint64_t count) {
-  const Executing& current = executing();
-  std::vector<std::uint64_t>& instructions = running(current.block).instructions;
-  if (instructions.size() <= current.warp) instructions.resize(current.warp + 1);
-  instructions[current.warp] += count;
+void Spread::executed_by(std::uint64_t block, std::uint32_t warp, std::uint64_t count) {
+  std::vector<std::uint64_t>& instructions = running(block).instructions;
+  if (instructions.size() <= warp) instructions.resize(warp + 1);
+  instructions[warp] += count;
 }
 
 void Spread::block_end(std::uint64_t block, std::uint32_t) {

@@ -45,9 +45,9 @@ class Spread : public Observer {
   static constexpr std::uint64_t section_words = 2048;  ///< 1024 floats in, 1024 out
   void reset();
 
-  std::uint32_t interests() const override { return work; }
+  std::uint32_t interests() const override { return warp_work; }
   void kernel_begin(const KernelInfo&) override;
-  void executed(Mask mask, std::uint64_t count) override;
+  void executed_by(std::uint64_t block, std::uint32_t warp, std::uint64_t count) override;
   void block_end(std::uint64_t block, std::uint32_t slot) override;
   void load(const Access& access) override { touch(access); }
   void store(const Access& access) override { touch(access); }

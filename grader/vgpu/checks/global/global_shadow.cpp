@@ -242,7 +242,7 @@ bool GlobalShadow::place(const Row& row, std::uint32_t number, Chunk& chunk, Blo
   unsigned readers = 0, latest = 0;
   const bool is_there =
       number < rows_.size() && std::find(chunk.rows, chunk.rows + chunk.count, number) != chunk.rows + chunk.count;
-  for (std::uint32_t alike = writes ? 0 : chunk.with_key(key); alike; alike &= alike - 1) {
+  for (std::uint32_t alike = writes || chunk.count == 0 ? 0 : chunk.with_key(key); alike; alike &= alike - 1) {
     const auto k = static_cast<unsigned>(std::countr_zero(alike));
     if (chunk.rows[k] == number) continue;
     Row& other = rows_[chunk.rows[k]];

@@ -143,7 +143,8 @@ class RowsOf {
     const auto step = static_cast<std::uint64_t>(e.step);
     const unsigned start = from / width * width;
     Values expected, differences{};
-    for (unsigned k = 0; k < width; ++k) expected[k] = addresses_.value[from] + (start + k - from) * step;
+    for (unsigned k = 0; k < width; ++k)
+      expected[k] = addresses_.value[from] + (std::uint64_t{start} + k - from) * step;
     for (unsigned chunk = start / width; chunk * width < end; ++chunk, expected += width * step) {
       typedef Mask Masks __attribute__((vector_size(sizeof(Mask) * width)));
       const Masks active = *reinterpret_cast<const Masks*>(g_.active + chunk * width);

@@ -95,11 +95,11 @@ struct Grid {
   std::uint64_t dynamic_shared = 0;
   Address workspace = 0;  ///< of a cooperative launch: where grid.sync() counts arrivals; 0 makes it trap
   std::span<Observer* const> observers;
-  std::vector<Observer*> of_plain_shared, of_work;  ///< those of them with this interest
-  std::uint32_t interests = 0;                      ///< Observer::Interest, of all of them
-  Views* views = nullptr;                           ///< under the schedule `weak`, else null
-  bool is_guided = false;                           ///< a Guide says who makes the next strong access
-  std::vector<StaleRead>* stale_reads = nullptr;    ///< where they are to be put, or null
+  std::vector<Observer*> of_plain_shared, of_work, of_warp_work;  ///< those of them with this interest
+  std::uint32_t interests = 0;                                    ///< Observer::Interest, of all of them
+  Views* views = nullptr;                                         ///< under the schedule `weak`, else null
+  bool is_guided = false;                                         ///< a Guide says who makes the next strong access
+  std::vector<StaleRead>* stale_reads = nullptr;                  ///< where they are to be put, or null
   Claims* claims = nullptr;  ///< of the host thread that runs these blocks beside others, or null
   const std::function<void(std::string_view)>* print = nullptr;
   const ElementNames* elements = nullptr;  ///< Device::elements
@@ -117,11 +117,13 @@ struct Grid {
     observers = all;
     of_plain_shared.clear();
     of_work.clear();
+    of_warp_work.clear();
     interests = 0;
     for (Observer* o : all) {
       interests |= o->interests();
       if (o->interests() & Observer::plain_shared) of_plain_shared.push_back(o);
       if (o->interests() & Observer::work) of_work.push_back(o);
+      if (o->interests() & Observer::warp_work) of_warp_work.push_back(o);
     }
   }
   /// The observers of loads and stores of this kind.

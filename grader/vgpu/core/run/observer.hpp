@@ -107,6 +107,7 @@ class Observer {
     counted_arrivals = 8,  ///< arrivals at barriers that wait for a number of threads, not for all of the block
     plain_shared = 16,     ///< weak loads and stores of shared memory, through registers
     work = 32,             ///< instructions and additions
+    warp_work = 64,        ///< instructions, warp by warp
     everything = ~0u
   };
   enum class Arrival : std::uint8_t { waits, goes_on };  ///< bar.sync, bar.arrive
@@ -123,6 +124,8 @@ class Observer {
   virtual void block_end(std::uint64_t /*block*/, std::uint32_t /*slot*/) {}
   /// `count` warp instructions were executed with `mask` active.
   virtual void executed(Mask /*mask*/, std::uint64_t /*count*/) {}
+  /// The same, with the warp of a block (linear index in the grid) that executed them.
+  virtual void executed_by(std::uint64_t /*block*/, std::uint32_t /*warp*/, std::uint64_t /*count*/) {}
   /// A floating-point addition (add, sub, fma) by the lanes of `mask` in each of `warps` warps.
   virtual void addition(Mask /*mask*/, std::uint64_t /*warps*/) {}
   /// `scanlab.add` (elements.hpp) by the lanes of `mask`, one after the other: sum[k] is earlier[k] + later[k].

@@ -8,7 +8,6 @@
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/report.hpp"
 #include "vgpu/core/warp/control.hpp"
-#include "vgpu/core/warp/executing.hpp"
 #include "vgpu/core/warp/lanes.hpp"
 #include "vgpu/core/warp/splits.hpp"
 
@@ -52,20 +51,22 @@ void recount(Gang& g) {
   for_each_lane(some & ~full, [&](unsigned k) { g.partial[g.partial_count++] = static_cast<std::uint8_t>(k); });
 }
 
-/// Instructions since the last count were executed by the lanes that are active still: they go to the grid's count of
-/// each warp, or to the observers. To be called before `active` changes.
-void count_executed(Gang& g) {
+/// Takes the instructions since the last count for executed by the lanes that are active still. To be called before
+/// `active` changes.
+[[gnu::noinline]] void count_for_observers(Gang& g) {
+  const Grid& grid = *g.block.grid;
   const std::uint64_t n = std::exchange(g.uncounted, 0);
-  if (n == 0 || g.block.grid->of_work.empty()) return;
-  if (g.full == g.end - g.begin) {
+  g.full_executed += n * g.full;
+  for (unsigned k = 0; k < g.partial_count; ++k)
+    for (Observer* o : grid.of_work) o->executed(g.active[g.partial[k]], n);
+  if (grid.of_warp_work.empty()) return;
+  if (g.full + g.partial_count == g.end - g.begin)
     g.work_of_all += n;
-    return;
-  }
-  for_each_warp(g, [&](unsigned k) { g.work[k] += g.active[k] == full_mask ? n : 0; });
-  for (unsigned k = 0; k < g.partial_count; ++k) {
-    set_executing({g.block.index, g.partial[k]});
-    for (Observer* o : g.block.grid->of_work) o->executed(g.active[g.partial[k]], n);
-  }
+  else
+    for_each_warp(g, [&](unsigned k) { g.work[k] += g.active[k] ? n : 0; });
+}
+void count_executed(Gang& g) {
+  if (g.uncounted && g.is_counted) count_for_observers(g);
 }
 
 /// Counts the instructions that end with `i` for every warp with active lanes.
@@ -86,16 +87,15 @@ void settle(Gang& g) {
   } else {
     grid.executed += g.executed;
   }
+  if (g.full_executed)
+    for (Observer* o : grid.of_work) o->executed(full_mask, g.full_executed);
   const std::uint64_t of_all = std::exchange(g.work_of_all, 0);
-  for (unsigned k = g.begin; k < g.end && !grid.of_work.empty(); ++k) {
-    const std::uint64_t count = of_all + std::exchange(g.work[k], 0);
-    if (count == 0) continue;
-    set_executing({g.block.index, k});
-    for (Observer* o : grid.of_work) o->executed(full_mask, count);
-  }
+  for (unsigned k = g.begin; k < g.end && !grid.of_warp_work.empty(); ++k)
+    if (const std::uint64_t count = of_all + std::exchange(g.work[k], 0))
+      for (Observer* o : grid.of_warp_work) o->executed_by(g.block.index, k, count);
   if (g.full_additions)
     for (Observer* o : grid.of_work) o->addition(full_mask, g.full_additions);
-  g.executed = g.full_additions = 0;
+  g.executed = g.full_executed = g.full_additions = 0;
 }
 
 /// Control flows to `target`; what came before has been charged.
@@ -253,7 +253,8 @@ Gang::Gang(Block& owner)
       row_lanes(owner.grid->image->row_lanes),
       width((static_cast<unsigned>(owner.warps.size()) + 7) / 8 * 8),
       memory(columns_for(code.pairs, width)),
-      columns(reinterpret_cast<std::uint64_t*>(memory.bytes.get())) {
+      columns(reinterpret_cast<std::uint64_t*>(memory.bytes.get())),
+      is_counted(!owner.grid->of_work.empty() || !owner.grid->of_warp_work.empty()) {
   for (const ConvergentCode::Constant& c : code.constants) std::fill_n(column(c.pair).value, width, c.value);
 }
 

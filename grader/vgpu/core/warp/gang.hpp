@@ -65,6 +65,7 @@ struct Gang {
   const unsigned width;          ///< of a column: warps, and what fills up the last vectors
   LaneBytes memory;              ///< owns the columns
   std::uint64_t* const columns;  ///< three a pair, as Column has them
+  const bool is_counted;         ///< for some observer
   std::byte* registers[most_warps] = {};
   Region regions[most_masked_depth];
 
@@ -77,9 +78,10 @@ struct Gang {
   unsigned partial_count = 0;
   std::uint8_t partial[most_warps];  ///< warps with some lanes active
   std::uint64_t executed = 0;        ///< warp instructions since it began
-  std::uint64_t uncounted = 0;       ///< instructions of all warps with active lanes, not yet in `work`
-  std::uint64_t work_of_all = 0;     ///< instructions of every warp by all its lanes, not yet reported to the observers
-  alignas(64) std::uint64_t work[most_warps] = {};  ///< beyond these, of each warp by all its lanes
+  std::uint64_t uncounted = 0;       ///< instructions of each warp with active lanes since `active` changed
+  std::uint64_t full_executed = 0;   ///< by all lanes of warps, not yet reported to the observers
+  std::uint64_t work_of_all = 0;     ///< by every warp, the same
+  alignas(64) std::uint64_t work[most_warps] = {};  ///< by each warp beyond these
   std::uint64_t full_additions = 0;                 ///< by all lanes, not yet reported to the observers
   std::uint64_t limit = 0;                          ///< of `executed`
   Handler then = nullptr;  ///< of one warp: what executes `next` when the gang has ended, or null

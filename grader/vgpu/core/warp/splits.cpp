@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "vgpu/core/warp/executing.hpp"
-
 namespace scanlab::vgpu {
 namespace {
 
@@ -34,24 +32,13 @@ void make_running(Warp& w, std::size_t at) {
 
 }  // namespace
 
-namespace {
-thread_local Executing now_executing;
-}
-
-const Executing& executing() {
-  return now_executing;
-}
-
-void set_executing(const Executing& current) {
-  now_executing = current;
-}
-
 void report_executed(Warp& w) {
   const std::int64_t count = w.segment_start - w.budget;
   w.segment_start = w.budget;
   if (count <= 0) return;
-  set_executing({w.block->index, w.id});
-  for (Observer* o : w.block->grid->of_work) o->executed(w.active, static_cast<std::uint64_t>(count));
+  const auto n = static_cast<std::uint64_t>(count);
+  for (Observer* o : w.block->grid->of_work) o->executed(w.active, n);
+  for (Observer* o : w.block->grid->of_warp_work) o->executed_by(w.block->index, w.id, n);
 }
 
 void report_branch(const Warp& w, const Inst* i, Mask taken) {

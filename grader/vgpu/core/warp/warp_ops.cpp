@@ -83,9 +83,8 @@ inline bool assemble(Warp& w, const Inst* i, const Inst*& next) {
 void report_sync(const Warp& w, const Inst* i, Mask lanes, const std::uint32_t* members) {
   while (lanes) {
     const std::uint32_t mask = members[std::countr_zero(lanes)];
-    Mask same = 0;
-    for (Mask m = lanes; m; m &= m - 1)
-      if (members[std::countr_zero(m)] == mask) same |= m & -m;
+    const Mask same = lanes & mask_where<std::uint32_t>(
+                                  [&](auto& are_so, unsigned chunk) { are_so = vector_at(members, chunk) == mask; });
     for (Observer* o : w.block->grid->observers) o->warp_sync(actor_of(w, i), same | (mask & ~w.alive));
     lanes &= ~same;
   }
