@@ -79,12 +79,12 @@ class GlobalShadow {
 
   struct Chunk {
     static constexpr unsigned most_rows = 28;
-    alignas(64) std::uint32_t keys[32] = {};  ///< of the rows
-    std::uint32_t rows[most_rows] = {};
     std::uint32_t launch = 0;
     std::uint32_t count = 0;
     std::uint32_t cells = none;
     bool is_written = false;  ///< by some row
+    std::uint32_t rows[most_rows] = {};
+    alignas(64) std::uint32_t keys[32] = {};  ///< of the rows
 
     /// A bit for each row with this key.
     std::uint32_t with_key(std::uint32_t key) const;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -256,7 +257,7 @@ class GridRun : public BlockRunner {
     bool any = false;
     for (unsigned k = 0; k < turns_of_block && block.live > 0; ++k) {
       bool ran = run_as_one(block);
-      for (std::size_t n = 0; n < count; ++n) {
+      for (std::size_t n = 0; n < count && block.live > 0; ++n) {
         Warp& w = block.warps[reversed ? count - 1 - n : n];
         if (!can_run(w)) continue;
         run_warp(w, turn);
@@ -290,11 +291,11 @@ class GridRun : public BlockRunner {
 
   /// Blocks by ascending or descending index; another one starts only when those that run are stuck or slow.
   void run_by_index() {
-    std::size_t running = 0;
+    std::size_t running = 0, used = 0;
     while (next_ < blocks_ || running > 0) {
       bool progress = false, ended = false;
-      for (auto& slot : slots_) {
-        if (!slot || !slot->running) continue;
+      for (auto& slot : std::span(slots_).first(used)) {
+        if (!slot->running) continue;
         progress |= run_block(*slot);
         if (slot->live == 0) {
           end_block(*slot);
@@ -307,6 +308,7 @@ class GridRun : public BlockRunner {
       const auto free = std::find_if(slots_.begin(), slots_.end(), [](const auto& s) { return !s || !s->running; });
       if (free != slots_.end() && start_next(static_cast<std::uint32_t>(free - slots_.begin()))) {
         ++running;
+        used = std::max(used, static_cast<std::size_t>(free - slots_.begin()) + 1);
       } else if (!progress && running > 0) {
         wait_for_host_or_stop();
       }
