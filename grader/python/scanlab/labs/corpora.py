@@ -95,7 +95,7 @@ def programs_in(folder: Path) -> list[Path]:
 
 def text_of(path: Path) -> str:
     """Return a program's text, for a file of edits the one that they make. Raises ValueError where they do not fit."""
-    return edits.expand(path, ROOT) if path.suffix == edits.SUFFIX else path.read_text(encoding="utf-8")
+    return edits.expand(path, ROOT)
 
 
 def whole(path: Path) -> Path:
