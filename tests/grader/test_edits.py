@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scanlab.labs import corpora
-from scanlab.labs.edits import EditError, apply, code_of, expand, parse
+from scanlab.labs.edits import ENTRIES, EditError, apply, code_of, expand, parse
 
 PROGRAM = """\
 // Adds.
@@ -90,6 +90,13 @@ def test_an_edit_without_its_one_place_is_an_error(place: str, said: str) -> Non
     with pytest.raises(EditError) as error:
         edited(place)
     assert said in str(error.value)
+
+
+def test_a_program_may_leave_out_the_entries_of_the_solutions(tmp_path: Path) -> None:
+    file, own = tmp_path / "whole.cu", "void launch_scan(const Element* d_x, Element* d_y, int n) {\n}\n"
+    for text, made in ((own, own + ENTRIES), (own + ENTRIES, own + ENTRIES), (PROGRAM, PROGRAM)):
+        file.write_text(text)
+        assert expand(file, tmp_path) == made
 
 
 def test_the_file_and_its_base_are_named(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from scanlab.labs.folders import find_lab
 from scanlab.process import Finished
 
 
-
 def text_of(result: dict[str, Any]) -> str:
     """Return a result as the judge writes it."""
     return json.dumps(result, indent=2, ensure_ascii=False) + "\n"
