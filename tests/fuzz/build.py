@@ -84,7 +84,7 @@ def to_ptx(program: Path, compiler: str, cache: Path) -> str:
     made = cache / f"{name}.ptx"
     if not made.exists():
         command = [compiler, "-std=c++17", "-ptx", "-gencode", "arch=compute_80,code=compute_80", "-lineinfo"]
-        command += ["-I", str(ROOT / "labs"), "-I", str(ROOT / "tests/vgpu"), str(program), "-o", str(made)]
+        command += ["-I", str(ROOT / "labs"), "-I", str(ROOT / "tests"), str(program), "-o", str(made)]
         done = subprocess.run(command, capture_output=True, timeout=600, check=False)
         if done.returncode != 0:
             return ""

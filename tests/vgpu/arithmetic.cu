@@ -57,19 +57,20 @@ constexpr int first = __COUNTER__ + 1;
   FORM(PTX, #A #B #C #D, RESULT, "%1, %2, %3, %4", IN(A, a), IN(B, b), IN(C, c), IN(D, d))
 
 // The same operands, several instructions, which differ in a part of their names.
-#define QUOTIENTS(BITS, CLASS)                                                      \
-  FORM2("div.u" BITS, CLASS, CLASS, CLASS)                                          \
-  FORM2("rem.u" BITS, CLASS, CLASS, CLASS) FORM2("div.s" BITS, CLASS, CLASS, CLASS) \
-      FORM2("rem.s" BITS, CLASS, CLASS, CLASS)
+#define QUOTIENTS(BITS, CLASS)             \
+  FORM2("div.u" BITS, CLASS, CLASS, CLASS) \
+  FORM2("rem.u" BITS, CLASS, CLASS, CLASS) \
+  FORM2("div.s" BITS, CLASS, CLASS, CLASS) FORM2("rem.s" BITS, CLASS, CLASS, CLASS)
 #define ROUNDED(FORM, OP, TYPE, ...) \
   FORM(OP ".rn" TYPE, __VA_ARGS__)   \
   FORM(OP ".rz" TYPE, __VA_ARGS__) FORM(OP ".rm" TYPE, __VA_ARGS__) FORM(OP ".rp" TYPE, __VA_ARGS__)
 #define FTZ_OR_NOT(OP, ...) FORM2(OP ".f32", __VA_ARGS__) FORM2(OP ".ftz.f32", __VA_ARGS__)
 #define ROUNDED_FLOATS(OP) ROUNDED(FTZ_OR_NOT, OP, "", F, F, F)
-#define TO_INTEGER(TYPE, CLASS)                                                   \
-  FORM1("cvt.rni." TYPE ".f32", CLASS, F)                                         \
-  FORM1("cvt.rzi." TYPE ".f32", CLASS, F) FORM1("cvt.rmi." TYPE ".f32", CLASS, F) \
-      FORM1("cvt.rpi." TYPE ".f32", CLASS, F) FORM1("cvt.rzi." TYPE ".f64", CLASS, D)
+#define TO_INTEGER(TYPE, CLASS)           \
+  FORM1("cvt.rni." TYPE ".f32", CLASS, F) \
+  FORM1("cvt.rzi." TYPE ".f32", CLASS, F) \
+  FORM1("cvt.rmi." TYPE ".f32", CLASS, F) \
+  FORM1("cvt.rpi." TYPE ".f32", CLASS, F) FORM1("cvt.rzi." TYPE ".f64", CLASS, D)
 
 QUOTIENTS("32", R)
 QUOTIENTS("64", L)
