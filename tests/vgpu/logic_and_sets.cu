@@ -99,24 +99,9 @@ bool compares(int which, uint16_t x, uint16_t y) {
   };
   const double a = value(x), b = value(y);
   const bool unordered = std::isnan(a) || std::isnan(b);
-  switch (which) {
-    case 0:
-      return a == b;
-    case 1:
-      return !unordered && a != b;
-    case 2:
-      return a < b;
-    case 3:
-      return a >= b;
-    case 4:
-      return unordered || a < b;
-    case 5:
-      return a != b;
-    case 6:
-      return !unordered;
-    default:
-      return unordered;
-  }
+  const bool by_number[comparisons] = {a == b, !unordered && a != b, a < b,    a >= b, unordered || a < b,
+                                       a != b, !unordered,           unordered};
+  return by_number[which];
 }
 
 constexpr int bit_forms = 12;

@@ -4,24 +4,20 @@
 #include <vector>
 
 #define READ(NAME, VALUE) asm volatile("mov.u32 %0, %%" NAME ";" : "=r"(VALUE))
+#define READ3(NAME, VALUES)     \
+  READ(NAME ".x", (VALUES)[0]); \
+  READ(NAME ".y", (VALUES)[1]); \
+  READ(NAME ".z", (VALUES)[2])
 #define READ64(NAME, VALUE) asm volatile("mov.u64 %0, %%" NAME ";" : "=l"(VALUE))
 
 constexpr int places = 12, masks = 6;
 
 __global__ void where(unsigned* out) {
   unsigned r[places];
-  READ("tid.x", r[0]);
-  READ("tid.y", r[1]);
-  READ("tid.z", r[2]);
-  READ("ntid.x", r[3]);
-  READ("ntid.y", r[4]);
-  READ("ntid.z", r[5]);
-  READ("ctaid.x", r[6]);
-  READ("ctaid.y", r[7]);
-  READ("ctaid.z", r[8]);
-  READ("nctaid.x", r[9]);
-  READ("nctaid.y", r[10]);
-  READ("nctaid.z", r[11]);
+  READ3("tid", r);
+  READ3("ntid", r + 3);
+  READ3("ctaid", r + 6);
+  READ3("nctaid", r + 9);
   const int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   const int block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   const int threads = blockDim.x * blockDim.y * blockDim.z;
