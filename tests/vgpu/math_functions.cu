@@ -3,7 +3,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <vector>
+
+#include "arrays.hpp"
 
 template <class T, class F>
 __global__ void apply(const T* x, T* y, int n, F f) {
@@ -20,14 +21,11 @@ double ulp_of(double exact, bool is_float) {
 template <class T, class F, class R>
 void test(const char* name, double low, double high, double most_ulp, F f, R reference) {
   const int n = 2000;
-  std::vector<T> x(n), y(n);
+  std::vector<T> x(n);
   for (int i = 0; i < n; ++i) x[i] = T(low + (high - low) * i / (n - 1));
-  T *d_x, *d_y;
-  cudaMalloc(&d_x, n * sizeof(T));
-  cudaMalloc(&d_y, n * sizeof(T));
-  cudaMemcpy(d_x, x.data(), n * sizeof(T), cudaMemcpyHostToDevice);
-  apply<<<(n + 255) / 256, 256>>>(d_x, d_y, n, f);
-  cudaMemcpy(y.data(), d_y, n * sizeof(T), cudaMemcpyDeviceToHost);
+  const Array<T> d_y(n);
+  apply<T><<<(n + 255) / 256, 256>>>(Array(x), d_y, n, f);
+  const auto y = d_y.read();
   double worst = 0;
   for (int i = 0; i < n; ++i) {
     const double exact = double(reference((long double)x[i]));
@@ -38,8 +36,6 @@ void test(const char* name, double low, double high, double most_ulp, F f, R ref
     std::printf("%s ok\n", name);
   else
     std::printf("%s off by %g ulp at most %g\n", name, worst, most_ulp);
-  cudaFree(d_x);
-  cudaFree(d_y);
 }
 
 // A name, the function on the device and on the host, from where to where it is tested, and the errors of float and
@@ -137,17 +133,16 @@ int main() {
   test<float>("__logf", 3, 100, 3, FastLog(), host_Log);
   test<float>("__fdividef", -5, 5, 2, FastDivide(), [](long double x) { return x / 3; });
 
-  float f[17] = {0, 1}, *d_f;
-  double d[4], *d_d;
-  int k[10], *d_k;
-  cudaMalloc(&d_f, sizeof f), cudaMalloc(&d_d, sizeof d), cudaMalloc(&d_k, sizeof k);
-  cudaMemcpy(d_f, f, sizeof f, cudaMemcpyHostToDevice);
-  special<<<1, 1>>>(d_f, d_d, d_k);
-  cudaMemcpy(f, d_f, sizeof f, cudaMemcpyDeviceToHost);
-  cudaMemcpy(d, d_d, sizeof d, cudaMemcpyDeviceToHost);
-  cudaMemcpy(k, d_k, sizeof k, cudaMemcpyDeviceToHost);
+  std::vector<float> f(17);
+  f[1] = 1;
+  const Array floats(f);
+  const Array<double> doubles(4);
+  const Array<int> integers(10);
+  special<<<1, 1>>>(floats, doubles, integers);
+  f = floats.read();
+  const auto d = doubles.read();
   std::printf("%g %g %a %g %g %g %g %g %g\n", f[2], f[4], f[5], f[6], f[7], f[8], f[9], f[10], f[11]);
   std::printf("%a %a %g %g %g\n", f[12], f[13], f[14], f[15], f[16]);
-  for (int x : k) std::printf("%d ", x);
+  for (int x : integers.read()) std::printf("%d ", x);
   std::printf("\n%a %a %g %g\n", d[0], d[1], d[2], d[3]);
 }

@@ -1,7 +1,8 @@
 // Special registers as PTX reads them: places in block and grid, masks of lanes, sizes of shared memory, clocks.
 #include <cstdint>
 #include <cstdio>
-#include <vector>
+
+#include "arrays.hpp"
 
 #define READ(NAME, VALUE) asm volatile("mov.u32 %0, %%" NAME ";" : "=r"(VALUE))
 #define READ3(NAME, VALUES)     \
@@ -97,11 +98,9 @@ __global__ void timer(uint64_t* out) {
 int main() {
   const dim3 grid(2, 3, 2), block(5, 2, 3);
   const int threads = 30, blocks = 12;
-  unsigned* d_out;
-  cudaMalloc(&d_out, threads * blocks * places * sizeof(unsigned));
+  const Array<unsigned> d_out(threads * blocks * places);
   where<<<grid, block>>>(d_out);
-  std::vector<unsigned> out(threads * blocks * places);
-  cudaMemcpy(out.data(), d_out, out.size() * sizeof(unsigned), cudaMemcpyDeviceToHost);
+  std::vector<unsigned> out = d_out.read();
   int wrong = 0;
   for (int b = 0; b < blocks; ++b)
     for (int t = 0; t < threads; ++t) {
@@ -112,7 +111,7 @@ int main() {
   std::printf("places: %d wrong\n", wrong);
 
   lanes<<<1, 80>>>(d_out);
-  cudaMemcpy(out.data(), d_out, 80 * masks * sizeof(unsigned), cudaMemcpyDeviceToHost);
+  out = d_out.read();
   wrong = 0;
   for (int t = 0; t < 80; ++t) {
     const unsigned lane = t % 32;
@@ -125,16 +124,14 @@ int main() {
   std::printf("lanes: %d wrong\n", wrong);
 
   constexpr int facts = 14;
-  cudaMemset(d_out, 0xff, facts * sizeof(unsigned));
+  d_out.set(0xff);
   properties<<<3, 64, 1000>>>(d_out);
-  cudaMemcpy(out.data(), d_out, facts * sizeof(unsigned), cudaMemcpyDeviceToHost);
-  for (int k = 0; k < facts; ++k) std::printf("%u", out[k]);
+  for (unsigned fact : d_out.read(facts)) std::printf("%u", fact);
   std::printf("\n");
 
-  uint64_t *d_times, times[3];
-  cudaMalloc(&d_times, sizeof times);
+  const Array<uint64_t> d_times(3);
   for (int k = 0; k < 3; ++k) timer<<<1, 1>>>(d_times + k);
-  cudaMemcpy(times, d_times, sizeof times, cudaMemcpyDeviceToHost);
+  const auto times = d_times.read();
   std::printf("the timer never goes back: %d\n", times[0] <= times[1] && times[1] <= times[2]);
   std::printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 }
