@@ -5,9 +5,11 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <cstdio>
 #include <vector>
 
-/// Elements in global memory. Kernels take it as a pointer.
+/// Elements in global memory. Kernels take it as a pointer; one that is made in a launch is freed after it, since
+/// cudaFree waits for what runs.
 template <class T>
 class Array {
  public:
@@ -47,4 +49,11 @@ int count_wrong(const Got& got, const Expected& expected) {
   int wrong = 0;
   for (std::size_t i = 0; i < std::size(got); ++i) wrong += got[i] != expected[i];
   return wrong;
+}
+
+/// Prints how many of the first elements of `got` are wrong, and whether CUDA has found an error.
+template <class T>
+void compare(const char* what, const Array<T>& got, const std::vector<T>& expected) {
+  const int wrong = count_wrong(got.read(expected.size()), expected);
+  std::printf("%s: %d wrong of %zu, %s\n", what, wrong, expected.size(), cudaGetErrorName(cudaGetLastError()));
 }
