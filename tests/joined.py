@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-INCLUDE = re.compile(r"^#include <[^>]+>.*$", re.MULTILINE)
+INCLUDE = re.compile(r"^#include [<\"].*$", re.MULTILINE)
 MACRO = re.compile(r"^#define (\w+)", re.MULTILINE)
 MAIN = re.compile(r"^int main\((?P<parameters>[^)]*)\) \{.*?^\}$", re.MULTILINE | re.DOTALL)
 

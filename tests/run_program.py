@@ -46,6 +46,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "grader/python"))
 from scanlab.bootstrap.cuda import inspect
 from scanlab.on_demand import CUDA_HEADERS
 
+HERE = Path(__file__).resolve().parent
 COMPILE_SECONDS, RUN_SECONDS = 120, 60
 SKIPPED, FOUND_MISTAKES = 77, 4
 
@@ -115,6 +116,7 @@ def compile_programs(options: argparse.Namespace, programs: list[Program], folde
         "-std=c++17",
         "-lineinfo",
         "-Wno-deprecated-declarations",
+        f"-I{HERE}",
         *first.wanted.get("nvcc", [""])[0].split(),
     ]
     nvcc += ["-arch=native"] if options.gpu else ["-gencode", "arch=compute_80,code=compute_80", "--no-compress"]

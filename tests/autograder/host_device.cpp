@@ -123,4 +123,24 @@ std::unique_ptr<Device> make_host_device(Pretend pretend, HostTraits traits, std
   return std::make_unique<HostDevice>(pretend, traits, std::move(findings));
 }
 
+/// One check, `inclusive`, of a runner of floats; limits are small.
+Plan plan_of_runner(const std::filesystem::path& runner, double seconds, std::vector<std::size_t> sizes) {
+  Plan plan;
+  plan.lab = "02_kogge_stone";
+  plan.seed = 7;
+  plan.section = 1024;
+  plan.source = "scan.cu";
+  plan.again = "grader/scanlab check 02";
+  plan.limits.seconds = seconds;
+  plan.limits.output_bytes = 4096;
+  plan.runners = {{"float", runner}};
+  CheckPlan check;
+  check.name = check.title = "inclusive";
+  check.points = 10;
+  check.sizes = std::move(sizes);
+  check.schedules = {vgpu::Schedule::Order::in_order};
+  plan.checks = {check};
+  return plan;
+}
+
 }  // namespace scanlab::grade

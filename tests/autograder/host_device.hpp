@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <vector>
 
 #include "autograder/device/device.hpp"
+#include "autograder/plan.hpp"
 
 namespace scanlab::grade {
 
@@ -21,5 +23,8 @@ struct HostTraits {
 /// `findings` is what the device's checks find in every call.
 std::unique_ptr<Device> make_host_device(Pretend pretend, HostTraits traits = {},
                                          std::vector<vgpu::Finding> findings = {});
+
+/// One check, `inclusive`, of a runner of floats; limits are small.
+Plan plan_of_runner(const std::filesystem::path& runner, double seconds, std::vector<std::size_t> sizes);
 
 }  // namespace scanlab::grade

@@ -16,22 +16,8 @@ using namespace scanlab::grade;
 namespace {
 
 Plan make_plan(const char* program) {
-  Plan plan;
-  plan.lab = "02_kogge_stone";
-  plan.seed = 7;
-  plan.section = 1024;
-  plan.source = "scan.cu";
-  plan.again = "grader/scanlab check 02";
-  plan.limits.seconds = 0.1;
-  plan.limits.output_bytes = 4096;
-  plan.runners = {{"float", program}};
-  CheckPlan check;
-  check.name = check.title = "inclusive";
-  check.points = 10;
-  check.sizes = {0, 1, 33};  // the first can be right: there is nothing to write
-  check.schedules = {scanlab::vgpu::Schedule::Order::in_order};
-  check.repeats = 2;
-  plan.checks = {check};
+  Plan plan = plan_of_runner(program, 0.1, {0, 1, 33});  // the first can be right: there is nothing to write
+  plan.checks[0].repeats = 2;
   return plan;
 }
 

@@ -14,6 +14,7 @@
 #include "autograder/check/correctness.hpp"
 #include "autograder/check/counts.hpp"
 #include "autograder/process/runner_process.hpp"
+#include "check_fails.hpp"
 #include "host_device.hpp"
 
 using namespace scanlab::grade;
@@ -22,22 +23,10 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 Plan make_plan() {
-  Plan plan;
-  plan.lab = "02_kogge_stone";
-  plan.seed = 7;
-  plan.section = 1024;
-  plan.source = "scan.cu";
-  plan.again = "grader/scanlab check 02";
-  plan.limits.seconds = 5;
-  plan.limits.output_bytes = 4096;
-  plan.runners = {{"float", TEST_RUNNER_FLOAT}, {"affine", TEST_RUNNER_AFFINE}};
-  CheckPlan check;
-  check.name = check.title = "inclusive";
-  check.points = 10;
-  check.sizes = {0, 1, 2, 33, 1024, 1025};
-  check.schedules = {scanlab::vgpu::Schedule::Order::in_order, scanlab::vgpu::Schedule::Order::reversed};
-  check.repeats = 2;
-  plan.checks = {check};
+  Plan plan = plan_of_runner(TEST_RUNNER_FLOAT, 5, {0, 1, 2, 33, 1024, 1025});
+  plan.runners["affine"] = TEST_RUNNER_AFFINE;
+  plan.checks[0].schedules.push_back(scanlab::vgpu::Schedule::Order::reversed);
+  plan.checks[0].repeats = 2;
   return plan;
 }
 
@@ -94,9 +83,7 @@ TEST_CASE("affine maps are judged by their own runner", "[judging]") {
   Plan plan = make_plan();
   plan.checks[0].element = ElementType::affine;
   CHECK(judge("right", plan).verdict == Verdict::pass);
-  const CheckResult result = judge("carries", plan);
-  CHECK(result.verdict == Verdict::fail);
-  CHECK_THAT(result.cause->rationale, ContainsSubstring("from one section into the next"));
+  check_fails(judge("carries", plan), "from one section into the next");
 }
 
 TEST_CASE("a wrong result is reported with its place, values and the next command", "[judging]") {
@@ -113,21 +100,13 @@ TEST_CASE("a wrong result is reported with its place, values and the next comman
 TEST_CASE("an entry that does not exist is named", "[judging]") {
   Plan plan = make_plan();
   plan.checks[0].entry = Operation::exclusive;
-  const CheckResult result = judge("right", plan);
-  CHECK(result.verdict == Verdict::fail);
-  CHECK_THAT(result.cause->rationale, ContainsSubstring("there is no function exclusive_scan(const Element* d_x"));
+  check_fails(judge("right", plan), "there is no function exclusive_scan(const Element* d_x");
 }
 
 TEST_CASE("a program that ends early fails, whatever its exit code", "[judging]") {
-  CheckResult result = judge("exit0");
-  CHECK(result.verdict == Verdict::fail);
-  CHECK_THAT(result.cause->rationale, ContainsSubstring("exit code 0 in inclusive_scan"));
-  result = judge("early_exit");
-  CHECK(result.verdict == Verdict::fail);
-  CHECK_THAT(result.cause->rationale, ContainsSubstring("before it was asked to do anything"));
-  result = judge("crash");
-  CHECK(result.verdict == Verdict::fail);
-  CHECK_THAT(result.cause->rationale, ContainsSubstring("segmentation fault"));
+  check_fails(judge("exit0"), "exit code 0 in inclusive_scan");
+  check_fails(judge("early_exit"), "before it was asked to do anything");
+  check_fails(judge("crash"), "segmentation fault");
 }
 
 TEST_CASE("a program that does not answer is a timeout, which says what has run out", "[judging]") {
@@ -196,15 +175,11 @@ TEST_CASE("a changed input and a write beyond the output fail", "[judging]") {
   CHECK(result.verdict == Verdict::fail);
   CHECK_THAT(result.cause->rationale, ContainsSubstring("the input was changed"));
   CHECK(result.cause->headline == "inclusive scan of floats, n = 2, seed 7, schedule in_order");
-  result = judge("beyond");
-  CHECK(result.verdict == Verdict::fail);
-  CHECK_THAT(result.cause->rationale, ContainsSubstring("a write outside d_y"));
+  check_fails(judge("beyond"), "a write outside d_y");
 }
 
 TEST_CASE("what an earlier call has left behind is distinguished from a plain mistake", "[judging]") {
-  const CheckResult result = judge("leftover");
-  CHECK(result.verdict == Verdict::fail);
-  CHECK_THAT(result.cause->rationale, ContainsSubstring("left over from an earlier call"));
+  check_fails(judge("leftover"), "left over from an earlier call");
 }
 
 TEST_CASE("what grows from call to call is not taken for another schedule's result", "[judging]") {
@@ -223,10 +198,7 @@ TEST_CASE("rounding that differs from run to run is not taken for a race", "[jud
 }
 
 TEST_CASE("a CUDA error is reported with its meaning", "[judging]") {
-  const CheckResult result = judge("error");
-  CHECK(result.verdict == Verdict::fail);
-  CHECK_THAT(result.cause->rationale,
-             ContainsSubstring("cudaErrorIllegalAddress: a thread read or wrote memory outside"));
+  check_fails(judge("error"), "cudaErrorIllegalAddress: a thread read or wrote memory outside");
 }
 
 TEST_CASE("a runner that writes nonsense to the judge fails", "[judging]") {
@@ -263,12 +235,8 @@ TEST_CASE("a compaction is judged by its elements and their number", "[judging]"
   CHECK(result.cause->headline == "compaction of affine maps, n = 0, seed 7, schedule in_order");
   CHECK(result.cause->actual == "*d_kept = unwritten");
   CHECK(result.cause->expected == "0");
-  result = judge("counts_all", plan);
-  CHECK(result.verdict == Verdict::fail);
-  CHECK_THAT(result.cause->rationale, ContainsSubstring("the number of all elements"));
-  result = judge("beyond_count", plan);
-  CHECK(result.verdict == Verdict::fail);
-  CHECK_THAT(result.cause->rationale, ContainsSubstring("a write outside d_kept"));
+  check_fails(judge("counts_all", plan), "the number of all elements");
+  check_fails(judge("beyond_count", plan), "a write outside d_kept");
 }
 
 TEST_CASE("a missing entry is named with its parameters", "[judging]") {

@@ -3,8 +3,9 @@
 // test: vgpu-run --check
 #include <cooperative_groups.h>
 
-#include <cstdio>
 #include <cuda/atomic>
+
+#include "pairs/pairs.cuh"
 
 namespace cg = cooperative_groups;
 constexpr int block = 64, blocks = 4, n = block * blocks;
@@ -14,14 +15,9 @@ using device_atomic = cuda::atomic_ref<T, cuda::thread_scope_device>;
 __device__ int d_taken, d_count, d_lock, d_phase;
 __device__ bool d_changed;
 
-struct Args {
-  int *x, *y, *flag;
-  unsigned long long* status;
-};
-
 // ---- a value behind a flag ------------------------------------------------------------------------------------------
 
-__global__ void chain_of_atomics(Args a) {
+KERNEL(chain_of_atomics, blocks, block) {
   if (threadIdx.x) return;
   const int b = blockIdx.x;
   if (b > 0) {
@@ -34,7 +30,7 @@ __global__ void chain_of_atomics(Args a) {
   atomicExch(&a.flag[b], 1);
 }
 
-__global__ void chain_of_volatiles(Args a) {
+KERNEL(chain_of_volatiles, blocks, block) {
   if (threadIdx.x) return;
   const int b = blockIdx.x;
   volatile int* const flag = a.flag;
@@ -48,7 +44,7 @@ __global__ void chain_of_volatiles(Args a) {
   flag[b] = 1;
 }
 
-__global__ void chain_of_releases(Args a) {
+KERNEL(chain_of_releases, blocks, block) {
   if (threadIdx.x) return;
   const int b = blockIdx.x;
   if (b > 0)
@@ -58,7 +54,7 @@ __global__ void chain_of_releases(Args a) {
   device_atomic<int>(a.flag[b]).store(1, cuda::memory_order_release);
 }
 
-__global__ void chain_of_exchanges(Args a) {
+KERNEL(chain_of_exchanges, blocks, block) {
   if (threadIdx.x) return;
   const int b = blockIdx.x;
   if (b > 0)
@@ -68,7 +64,7 @@ __global__ void chain_of_exchanges(Args a) {
   device_atomic<int>(a.flag[b]).exchange(1, cuda::memory_order_acq_rel);
 }
 
-__global__ void chain_of_fences(Args a) {
+KERNEL(chain_of_fences, blocks, block) {
   if (threadIdx.x) return;
   const int b = blockIdx.x;
   if (b > 0) {
@@ -81,7 +77,7 @@ __global__ void chain_of_fences(Args a) {
   device_atomic<int>(a.flag[b]).store(1, cuda::memory_order_relaxed);
 }
 
-__global__ void chain_in_ptx(Args a) {
+KERNEL(chain_in_ptx, blocks, block) {
   if (threadIdx.x) return;
   const int b = blockIdx.x;
   int seen = b == 0;
@@ -90,7 +86,7 @@ __global__ void chain_in_ptx(Args a) {
   asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(a.flag + b), "r"(1) : "memory");
 }
 
-__global__ void chain_by_numbers(Args a) {
+KERNEL(chain_by_numbers, blocks, block) {
   __shared__ int s_number;
   if (threadIdx.x == 0) s_number = atomicAdd(&d_taken, 1);
   __syncthreads();
@@ -108,7 +104,7 @@ __global__ void chain_by_numbers(Args a) {
   }
 }
 
-__global__ void system_fences(Args a) {
+KERNEL(system_fences, blocks, block) {
   if (threadIdx.x) return;
   const int b = blockIdx.x;
   if (b > 0) {
@@ -123,7 +119,7 @@ __global__ void system_fences(Args a) {
 
 // ---- whole blocks behind a flag -------------------------------------------------------------------------------------
 
-__global__ void all_write_one_fences(Args a) {
+KERNEL(all_write_one_fences, blocks, block) {
   const int b = blockIdx.x, t = threadIdx.x;
   a.x[b * block + t] = t;
   __syncthreads();
@@ -138,7 +134,7 @@ __global__ void all_write_one_fences(Args a) {
   a.y[b * block + t] = b > 0 ? a.x[(b - 1) * block + block - 1 - t] : 0;
 }
 
-__global__ void all_write_all_fence(Args a) {
+KERNEL(all_write_all_fence, blocks, block) {
   const int b = blockIdx.x, t = threadIdx.x;
   a.x[b * block + t] = t;
   __threadfence();
@@ -153,7 +149,7 @@ __global__ void all_write_all_fence(Args a) {
   a.y[b * block + t] = b > 0 ? a.x[(b - 1) * block + block - 1 - t] : 0;
 }
 
-__global__ void warp_writes_lane_fences(Args a) {
+KERNEL(warp_writes_lane_fences, blocks, block) {
   const int b = blockIdx.x, t = threadIdx.x;
   if (t >= 32) return;
   a.x[b * 32 + t] = t;
@@ -169,7 +165,7 @@ __global__ void warp_writes_lane_fences(Args a) {
   a.y[b * 32 + t] = b > 0 ? a.x[(b - 1) * 32 + 31 - t] : 0;
 }
 
-__global__ void last_block_sums(Args a) {
+KERNEL(last_block_sums, blocks, block) {
   __shared__ bool s_is_last;
   const int t = threadIdx.x;
   if (t == 0) {
@@ -182,7 +178,7 @@ __global__ void last_block_sums(Args a) {
   if (s_is_last && t < gridDim.x) a.y[t] = a.x[t];
 }
 
-__global__ void last_block_all_fence(Args a) {
+KERNEL(last_block_all_fence, blocks, block) {
   __shared__ bool s_is_last;
   const int t = threadIdx.x;
   a.x[blockIdx.x * block + t] = t;
@@ -196,7 +192,7 @@ __global__ void last_block_all_fence(Args a) {
   if (t == 0) d_count = 0;
 }
 
-__global__ void grid_sync(Args a) {
+KERNEL_BY(grid_sync, launch_together, blocks, block) {
   const cg::grid_group grid = cg::this_grid();
   const int i = blockIdx.x * block + threadIdx.x;
   a.x[i] = i;
@@ -208,7 +204,7 @@ __global__ void grid_sync(Args a) {
   a.y[i] = a.x[(i + 1) % n];
 }
 
-__global__ void own_grid_barrier(Args a) {
+KERNEL(own_grid_barrier, blocks, block) {
   const int i = blockIdx.x * block + threadIdx.x;
   a.x[i] = i;
   __syncthreads();
@@ -225,10 +221,10 @@ __global__ void own_grid_barrier(Args a) {
 
 // ---- statuses that need no fence ------------------------------------------------------------------------------------
 
-__global__ void packed_status(Args a) {
+KERNEL(packed_status, blocks, block) {
   if (threadIdx.x) return;
   const int b = blockIdx.x;
-  volatile unsigned long long* const status = a.status;
+  volatile unsigned long long* const status = a.words;
   unsigned long long before = 1ull << 32;
   if (b > 0)
     while ((before = status[b - 1]) >> 32 == 0) {
@@ -236,17 +232,17 @@ __global__ void packed_status(Args a) {
   status[b] = before + 1;
 }
 
-__global__ void packed_in_a_vector(Args a) {
+KERNEL(packed_in_a_vector, blocks, block) {
   if (threadIdx.x) return;
   const int b = blockIdx.x;
   int value = 0, is_there = 1;
   if (b > 0) do
-      asm volatile("ld.volatile.global.v2.s32 {%0, %1}, [%2];" : "=r"(value), "=r"(is_there) : "l"(a.status + b - 1));
+      asm volatile("ld.volatile.global.v2.s32 {%0, %1}, [%2];" : "=r"(value), "=r"(is_there) : "l"(a.words + b - 1));
     while (!is_there);
-  asm volatile("st.volatile.global.v2.s32 [%0], {%1, %2};" ::"l"(a.status + b), "r"(value + 1), "r"(1));
+  asm volatile("st.volatile.global.v2.s32 [%0], {%1, %2};" ::"l"(a.words + b), "r"(value + 1), "r"(1));
 }
 
-__global__ void value_by_atomics(Args a) {
+KERNEL(value_by_atomics, blocks, block) {
   if (threadIdx.x) return;
   const int b = blockIdx.x;
   int before = 1;
@@ -256,7 +252,7 @@ __global__ void value_by_atomics(Args a) {
   atomicExch(&a.x[b], before + 1);
 }
 
-__global__ void windows_of_statuses(Args a) {
+KERNEL(windows_of_statuses, blocks, block) {
   const int b = blockIdx.x, lane = threadIdx.x;
   if (lane >= 32) return;
   if (lane == 0) {
@@ -276,7 +272,7 @@ __global__ void windows_of_statuses(Args a) {
 
 // ---- locks, counters, races that are none ---------------------------------------------------------------------------
 
-__global__ void spin_lock(Args a) {
+KERNEL(spin_lock, blocks, block) {
   if (threadIdx.x) return;
   while (atomicCAS(&d_lock, 0, 1) != 0) {
   }
@@ -287,7 +283,7 @@ __global__ void spin_lock(Args a) {
   atomicExch(&d_lock, 0);
 }
 
-__global__ void ticket_lock(Args a) {
+KERNEL(ticket_lock, blocks, block) {
   if (threadIdx.x) return;
   const int ticket = atomicAdd(&a.flag[0], 1);
   while (*static_cast<volatile int*>(&a.flag[1]) != ticket) {
@@ -298,15 +294,15 @@ __global__ void ticket_lock(Args a) {
   *static_cast<volatile int*>(&a.flag[1]) = ticket + 1;
 }
 
-__global__ void histogram(Args a) {
+KERNEL(histogram, blocks, block) {
   atomicAdd(&a.y[(blockIdx.x * 7 + threadIdx.x * 3) % 16], 1);
 }
 
-__global__ void same_value(Args a) {
+KERNEL(same_value, blocks, block) {
   if (a.x[threadIdx.x] == 0) d_changed = true;
 }
 
-__global__ void maximum_by_a_loop(Args a) {
+KERNEL(maximum_by_a_loop, blocks, block) {
   int old = a.y[0], assumed;
   do {
     assumed = old;
@@ -314,7 +310,7 @@ __global__ void maximum_by_a_loop(Args a) {
   } while (old != assumed);
 }
 
-__global__ void polled_by_all(Args a) {
+KERNEL(polled_by_all, blocks, block) {
   const int b = blockIdx.x;
   volatile int* const flag = a.flag;
   if (b == 0 && threadIdx.x == 0) flag[0] = 1;
@@ -323,14 +319,14 @@ __global__ void polled_by_all(Args a) {
   flag[1] = b;  // of the block that comes last
 }
 
-__global__ void appended(Args a) {
+KERNEL(appended, blocks, block) {
   const int i = atomicAdd(&d_count, 1);
   a.y[i % n] = i;
 }
 
 // ---- threads of one block -------------------------------------------------------------------------------------------
 
-__global__ void steps_in_memory(Args a) {
+KERNEL(steps_in_memory, blocks, block) {
   int* const x = a.x + blockIdx.x * block;
   const int t = threadIdx.x;
   for (int stride = 1; stride < block; stride *= 2) {
@@ -341,7 +337,7 @@ __global__ void steps_in_memory(Args a) {
   }
 }
 
-__global__ void lanes_exchange(Args a) {
+KERNEL(lanes_exchange, blocks, block) {
   int* const x = a.x + blockIdx.x * block;
   const int t = threadIdx.x;
   x[t] = t;
@@ -351,77 +347,24 @@ __global__ void lanes_exchange(Args a) {
   x[t] = other;
 }
 
-__global__ void fields(Args a) {
+KERNEL(fields, blocks, block) {
   int2* const pairs = reinterpret_cast<int2*>(a.x);
   const int i = blockIdx.x * block + threadIdx.x;
   pairs[i].x = i;
   pairs[i].y = pairs[i].x + 1;
 }
 
-__global__ void bytes_side_by_side(Args a) {
+KERNEL(bytes_side_by_side, blocks, block) {
   reinterpret_cast<char*>(a.x)[blockIdx.x + gridDim.x * threadIdx.x] = threadIdx.x;
 }
 
-__global__ void columns(Args a) {
+KERNEL(columns, blocks, block) {
   a.y[threadIdx.x * blocks + blockIdx.x] = a.x[blockIdx.x * block + threadIdx.x];
 }
 
-__global__ void one_thread_for_its_block(Args a) {
+KERNEL(one_thread_for_its_block, blocks, block) {
   const int b = blockIdx.x;
   if (threadIdx.x == 33) a.x[b] = b;
   __syncthreads();
   a.y[b * block + threadIdx.x] = a.x[b];
-}
-
-int main() {
-  Args a;
-  cudaMalloc(&a.x, 2 * n * sizeof(int));
-  cudaMalloc(&a.y, 2 * n * sizeof(int));
-  cudaMalloc(&a.flag, 2 * n * sizeof(int));
-  cudaMalloc(&a.status, n * sizeof(*a.status));
-  const auto run = [&](void (*kernel)(Args), bool is_cooperative = false) {
-    cudaMemset(a.x, 0, 2 * n * sizeof(int));
-    cudaMemset(a.y, 0, 2 * n * sizeof(int));
-    cudaMemset(a.flag, 0, 2 * n * sizeof(int));
-    cudaMemset(a.status, 0, n * sizeof(*a.status));
-    void* arguments[] = {&a};
-    if (is_cooperative)
-      cudaLaunchCooperativeKernel(kernel, blocks, block, arguments);
-    else
-      cudaLaunchKernel(kernel, blocks, block, arguments);
-  };
-  for (const auto kernel : {chain_of_atomics,
-                            chain_of_volatiles,
-                            chain_of_releases,
-                            chain_of_exchanges,
-                            chain_of_fences,
-                            chain_in_ptx,
-                            chain_by_numbers,
-                            system_fences,
-                            all_write_one_fences,
-                            all_write_all_fence,
-                            warp_writes_lane_fences,
-                            last_block_sums,
-                            last_block_all_fence,
-                            own_grid_barrier,
-                            packed_status,
-                            packed_in_a_vector,
-                            value_by_atomics,
-                            windows_of_statuses,
-                            spin_lock,
-                            ticket_lock,
-                            histogram,
-                            same_value,
-                            maximum_by_a_loop,
-                            polled_by_all,
-                            appended,
-                            steps_in_memory,
-                            lanes_exchange,
-                            fields,
-                            bytes_side_by_side,
-                            columns,
-                            one_thread_for_its_block})
-    run(kernel);
-  run(grid_sync, true);
-  std::printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 }

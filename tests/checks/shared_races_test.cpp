@@ -71,13 +71,11 @@ std::vector<std::string> races(const std::string& code, unsigned threads = 64, u
     vgpu::SharedRaces check;
     test::NaiveRaces naive;
     for (vgpu::Observer* const observer : std::initializer_list<vgpu::Observer*>{&check, &naive}) {
-      Setup setup;
-      setup.block.x = threads;
-      setup.grid.x = blocks;
-      setup.words = 4096;
-      setup.schedule = {order, 5};
-      setup.observer = observer;
-      const auto r = test::run(kernel(code), setup);
+      const auto r = test::run(kernel(code), {.grid = {blocks, 1, 1},
+                                              .block = {threads, 1, 1},
+                                              .words = 4096,
+                                              .schedule = {order, 5},
+                                              .observer = observer});
       INFO((r.result.fault ? r.result.fault->text() : r.result.message));
       REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
     }
@@ -306,10 +304,7 @@ TEST_CASE("many accesses between two barriers go over into shadow memory") {
 }
 
 TEST_CASE("the race of the lowest block is reported, whichever thread runs it") {
-  Setup setup;
-  setup.grid.x = 50;
-  setup.block = {8, 4, 2};
-  setup.words = 4096;
+  Setup setup{.grid = {50, 1, 1}, .block = {8, 4, 2}, .words = 4096};
   vgpu::SharedRaces check;
   setup.observer = &check;
   const auto k = kernel(
@@ -340,9 +335,7 @@ TEST_CASE("the race of the lowest block is reported, whichever thread runs it") 
 TEST_CASE("warps side by side that store the same over each other do no harm") {
   // In a block of 32 x 4 threads, tid.x is the same in every warp. From the second block on the array is known.
   const auto found = [](const std::string& value) {
-    Setup setup;
-    setup.block = {32, 4, 1};
-    setup.grid.x = 3;
+    Setup setup{.grid = {3, 1, 1}, .block = {32, 4, 1}};
     vgpu::SharedRaces check;
     setup.observer = &check;
     const auto k = kernel("\nmov.u32 %r8, %tid.y;\nst.shared.u32 [%r4], " + value + ";\nld.shared.u32 %r7, [%r4];");

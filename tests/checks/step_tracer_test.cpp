@@ -44,11 +44,7 @@ ret;
 )";
 
 Setup setup_for(StepTracer& tracer, unsigned blocks = 1) {
-  Setup setup;
-  setup.block.x = 64;
-  setup.grid.x = blocks;
-  setup.words = 64 * blocks;
-  setup.observer = &tracer;
+  Setup setup{.grid = {blocks, 1, 1}, .block = {64, 1, 1}, .words = 64 * blocks, .observer = &tracer};
   return setup;
 }
 

@@ -33,13 +33,8 @@ struct Bench {
 
   Address array(std::size_t words) { return device.memory().allocate(4 * words); }
   LaunchResult launch(const std::string& body, Address out, Dim3 grid = {1, 1, 1}, Dim3 block = {32, 1, 1}) {
-    LaunchRequest request;
-    request.module = device.load(test::Kernel{body}.text());
-    request.kernel = "k";
-    request.grid = grid;
-    request.block = block;
-    request.parameters = std::as_bytes(std::span(&out, 1));
-    return device.launch(request);
+    LoadedModule* const module = device.load(test::Kernel{body}.text());
+    return device.launch(test::launch_of(module, grid, block, std::as_bytes(std::span(&out, 1))));
   }
   std::vector<std::uint32_t> words(Address from, std::size_t count) {
     std::vector<std::uint32_t> to(count);

@@ -132,10 +132,12 @@ def canvas() -> Pile:
     def right(number: int, points: object, what: str) -> None:
         pile.is_right(user(number), points, what)
 
-    put(1, "scan_01.cu", RIGHT)
-    right(1, 100, "in time")
-    put(2, "scan_01.cu", LOOKS_BACK)
-    right(2, 95, "in time, looks at its last sum on the host")
+    def case(number: int, points: object, what: str, name: str, data: bytes, late: str = "", at: int = 0) -> None:
+        put(number, name, data, late, at)
+        right(number, points, what)
+
+    case(1, 100, "in time", "scan_01.cu", RIGHT)
+    case(2, 95, "in time, looks at its last sum on the host", "scan_01.cu", LOOKS_BACK)
     put(3, "scan_01.cu", RIGHT, "LATE_")
     pile.marked = [user(3)]
     right(3, 90, "LATE, and nothing says by how much: one day, the course says")
@@ -155,29 +157,19 @@ def canvas() -> Pile:
     pile.more.append(student_table(user(7), extension(24)))
     right(7, 95, "one day late, 24 hours more by Canvas's number")
     put(8, "scan_01.cu", SKELETON)
-    put(8, "scan_01-1.cu", RIGHT, at=1)
-    right(8, 100, "handed in twice, the second time right")
-    put(9, "work.zip", zipped({"01_sequential/scan.cu": RIGHT}))
-    right(9, 100, "a zip with a lab's folder")
-    put(10, "scan_01.cu.txt", RIGHT)
-    right(10, 100, "scan_01.cu.txt")
-    put(11, "scan_01.cu", RIGHT.decode().encode("utf-16"))
-    right(11, 100, "UTF-16 with a mark")
+    case(8, 100, "handed in twice, the second time right", "scan_01-1.cu", RIGHT, at=1)
+    case(9, 100, "a zip with a lab's folder", "work.zip", zipped({"01_sequential/scan.cu": RIGHT}))
+    case(10, 100, "scan_01.cu.txt", "scan_01.cu.txt", RIGHT)
+    case(11, 100, "UTF-16 with a mark", "scan_01.cu", RIGHT.decode().encode("utf-16"))
     put(12, "scan_01.cu", RIGHT.replace(b"// Computes", b"// J\xfcrgen: computes", 1))
     right(12, 100, "one byte of Latin-1 in a comment")
-    put(13, "scan_01.cpp", RIGHT)
-    right(13, 100, "scan_01.cpp")
-    put(14, "work.zip", zipped({"inner.zip": zipped({"scan_01.cu": RIGHT})}))
-    right(14, 100, "a zip in a zip")
+    case(13, 100, "scan_01.cpp", "scan_01.cpp", RIGHT)
+    case(14, 100, "a zip in a zip", "work.zip", zipped({"inner.zip": zipped({"scan_01.cu": RIGHT})}))
     put(15, "scan_01.cu", RIGHT)
-    put(15, "01_sequential.cu", LOOKS_BACK, at=1)
-    right(15, PENDING, "two files that may be lab 01's")
-    put(16, "scan_01.cu", RIGHT)
-    right(16, 100, "a Vietnamese name")
-    put(17, "scan_01.cu", RIGHT)
-    right(17, 100, "one of two Kim Min")
-    put(18, "scan_01.cu", LOOKS_BACK)
-    right(18, 95, "the other Kim Min")
+    case(15, PENDING, "two files that may be lab 01's", "01_sequential.cu", LOOKS_BACK, at=1)
+    case(16, 100, "a Vietnamese name", "scan_01.cu", RIGHT)
+    case(17, 100, "one of two Kim Min", "scan_01.cu", RIGHT)
+    case(18, 95, "the other Kim Min", "scan_01.cu", LOOKS_BACK)
     put(19, "x_100_assignsubmission_file_scan_01.cu", RIGHT)
     right(19, 100, "a file that is called as Moodle calls participant 100's")
     put(20, f"{stem(1)}_91001_770010_scan_01.cu", LOOKS_BACK)
@@ -223,6 +215,10 @@ def moodle() -> Pile:
     def right(number: int, points: object, what: str) -> None:
         pile.is_right(str(participant(number)), points, what)
 
+    def case(number: int, points: object, what: str, path: str, data: bytes) -> None:
+        put(number, path, data)
+        right(number, points, what)
+
     for number, points, what in (
         (1, 100, "in time"),
         (2, 90, "one day late by the worksheet"),
@@ -243,26 +239,20 @@ def moodle() -> Pile:
         student_table("40006", extension(48)),
         student_table("participant 40007", extension(24)),
     ]
-    put(8, "x_40001_assignsubmission_file_scan_01.cu", LOOKS_BACK)
-    right(8, 95, "a file that is called as participant 40001's")
-    put(10, "scan_01.cu", LOOKS_BACK)
-    right(10, 95, "Ann  B, with two blanks")
+    case(8, 95, "a file that is called as participant 40001's", "x_40001_assignsubmission_file_scan_01.cu", LOOKS_BACK)
+    case(10, 95, "Ann  B, with two blanks", "scan_01.cu", LOOKS_BACK)
     # Flat, as Moodle writes it where folders are not asked for.
     pile.put(f"{name(14)}_{participant(14)}_assignsubmission_file_scan_01.cu", RIGHT)
     right(14, 100, "flat")
     pile.put(f"{name(15)}_{participant(15)}_assignsubmission_file_x_100_assignsubmission_file_scan_01.cu", LOOKS_BACK)
     right(15, 95, "flat, and called as participant 100's")
-    put(16, "work.tar.gz", tarred({"scan.cu": RIGHT}))
-    right(16, 100, "a tar with scan.cu")
-    put(17, "scan (1).cu", RIGHT)
-    right(17, 100, "scan (1).cu")
+    case(16, 100, "a tar with scan.cu", "work.tar.gz", tarred({"scan.cu": RIGHT}))
+    case(17, 100, "scan (1).cu", "scan (1).cu", RIGHT)
     put(18, "scan_01.cu", b"\xef\xbb\xbf" + RIGHT.replace(b"\n", b"\r\n"))
     right(18, 100, "a mark at the beginning, and lines of Windows")
     put(19, "scan_01.cu", RIGHT)
-    put(19, "__MACOSX/._scan_01.cu", b"\0\5\x16\7")
-    right(19, 100, "with macOS's twin")
-    put(20, "scan_01.cu", b"")
-    right(20, NOTHING, "an empty file")
+    case(19, 100, "with macOS's twin", "__MACOSX/._scan_01.cu", b"\0\5\x16\7")
+    case(20, NOTHING, "an empty file", "scan_01.cu", b"")
     right(21, NOTHING, "nothing")
     # A group: one hands in, all get it.
     put(22, "scan_01.cu", LOOKS_BACK)
@@ -297,19 +287,28 @@ def gradescope() -> Pile:
     def right(number: int, points: object, what: str) -> None:
         pile.is_right(f"{number:05}", points, what)
 
+    def case(
+        number: int,
+        points: object,
+        what: str,
+        at: str,
+        people: Sequence[int],
+        files: dict[str, bytes],
+        sid: bool = True,
+    ) -> None:
+        put(number, at, people, files, sid)
+        right(number, points, what)
+
     one = {"scan.cu": RIGHT}
-    put(1, IN_TIME, [1], one)
-    right(1, 100, "in time, a student id with zeros")
-    put(2, ONE_DAY, [2], one)
-    right(2, 90, "one day late")
+    case(1, 100, "in time, a student id with zeros", IN_TIME, [1], one)
+    case(2, 90, "one day late", ONE_DAY, [2], one)
     put(3, TWO_DAYS, [3], one)
     pile.more.append(student_table("00003", extension(48)))
     right(3, 100, "two days late, 48 hours more by the SID")
     put(4, TWO_DAYS, [4], one)
     pile.more.append(student_table("G04@UNI.example", extension(24)))
     right(4, 90, "two days late, 24 hours more by the e-mail address")
-    put(5, FOUR_DAYS, [5], one)
-    right(5, NOTHING, "four days late: beyond the cut-off")
+    case(5, NOTHING, "four days late: beyond the cut-off", FOUR_DAYS, [5], one)
     put(6, IN_TIME, [6, 7, 8], {"scan.cu": LOOKS_BACK})
     for number in (6, 7, 8):
         right(number, 95, "a group of three")
@@ -324,22 +323,16 @@ def gradescope() -> Pile:
     put(13, IN_TIME, [13], {"scan.cu": SKELETON})
     put(113, "2026-10-05 20:00:00", [13], one)
     right(13, 100, "two submissions: the later one counts")
-    put(14, "2026-10-05 23:58:59", [14], one)
-    right(14, 100, "handed in at the last moment")
-    put(15, "2026-10-06 00:00:00", [15], one)
-    right(15, 90, "a minute after it")
-    put(16, IN_TIME, [16], {"Scan.CU": RIGHT})
-    right(16, 100, "Scan.CU")
+    case(14, 100, "handed in at the last moment", "2026-10-05 23:58:59", [14], one)
+    case(15, 90, "a minute after it", "2026-10-06 00:00:00", [15], one)
+    case(16, 100, "Scan.CU", IN_TIME, [16], {"Scan.CU": RIGHT})
     put(17, IN_TIME, [17], {"src/scan.cu": RIGHT, "README.md": b"# mine", "Makefile": b"all:\n"})
     right(17, 100, "beside a Makefile, in a folder")
     put(18, IN_TIME, [18], {"submission_300001/scan.cu": LOOKS_BACK})
     right(18, 95, "in a folder that is called as another's submission")
-    put(19, IN_TIME, [19], {"scan.cu.cu": RIGHT})
-    right(19, 100, "scan.cu.cu")
-    put(20, IN_TIME, [20], {"report.pdf": b"%PDF-1.4"})
-    right(20, NOTHING, "a report and no program")
-    put(21, IN_TIME, [21], one, sid=False)
-    right(21, 100, "known by the e-mail address alone")
+    case(19, 100, "scan.cu.cu", IN_TIME, [19], {"scan.cu.cu": RIGHT})
+    case(20, NOTHING, "a report and no program", IN_TIME, [20], {"report.pdf": b"%PDF-1.4"})
+    case(21, 100, "known by the e-mail address alone", IN_TIME, [21], one, sid=False)
     put(
         22,
         IN_TIME,
@@ -347,8 +340,7 @@ def gradescope() -> Pile:
         {"submission_metadata.yml": b"submission_300022:\n  :submitters:\n  - :sid: '00001'\n", **one},
     )
     right(22, 100, "with a metadata file of their own, which names another")
-    put(23, IN_TIME, [23], {"a/scan.cu": RIGHT, "b/scan.cu": LOOKS_BACK})
-    right(23, PENDING, "two files that may be meant")
+    case(23, PENDING, "two files that may be meant", IN_TIME, [23], {"a/scan.cu": RIGHT, "b/scan.cu": LOOKS_BACK})
     right(24, NOTHING, "nothing")
     pile.put("submission_metadata.yml", ("\n".join(about) + "\n").encode())
     return pile
@@ -375,6 +367,10 @@ def github() -> Pile:
 
     def right(number: int, points: object, what: str) -> None:
         pile.is_right(f"h{number:02}@uni.example", points, what)
+
+    def case(number: int, points: object, what: str, files: dict[str, bytes]) -> None:
+        put(number, files)
+        right(number, points, what)
 
     one = {"labs/01_sequential/scan.cu": RIGHT}
     for number in range(1, 15):
@@ -406,24 +402,19 @@ def github() -> Pile:
     ]
     # Not on the roster: no student's, whatever the name ends with.
     pile.put("scan-lab-y-ann/labs/01_sequential/scan.cu", SKELETON)
-    put(15, {"labs/01_sequential/scan.cu": SKELETON})
-    right(15, NOTHING, "the skeleton as it was")
+    case(15, NOTHING, "the skeleton as it was", {"labs/01_sequential/scan.cu": SKELETON})
     put(16, {"labs/01_sequential/scan.cu": RIGHT, "labs/02_kogge_stone/scan.cu": RIGHT_02})
     right(16, 100, "two labs, of which one is graded")
     put(17, {"solution/scan_01.cu": RIGHT, "labs/01_sequential/scan.cu": SKELETON})
     right(17, 100, "the skeleton as it was, and another file")
-    put(18, {"labs/01_sequential/scan.cu": b"// \xff\xfe broken \x00\n" + RIGHT})
-    right(18, NOTHING, "a text with a zero byte")
-    put(19, {"labs/01_sequential/scan.cu": RIGHT.replace(b"\n", b"\r")})
-    right(19, 100, "lines of an old Macintosh")
-    put(20, {"labs/01_sequential/scan.cu": b"\n" * 5 + RIGHT + b"\n" * 3000})
-    right(20, 100, "thousands of blank lines")
+    case(18, NOTHING, "a text with a zero byte", {"labs/01_sequential/scan.cu": b"// \xff\xfe broken \x00\n" + RIGHT})
+    case(19, 100, "lines of an old Macintosh", {"labs/01_sequential/scan.cu": RIGHT.replace(b"\n", b"\r")})
+    case(20, 100, "thousands of blank lines", {"labs/01_sequential/scan.cu": b"\n" * 5 + RIGHT + b"\n" * 3000})
     put(21, {"labs/01_sequential/scan.cu": RIGHT, "labs/01_sequential/scan.cu.orig": SKELETON})
     right(21, 100, "beside an editor's copy")
     put(22, {"labs/01_sequential/scan.cu": b"#include <cub/cub.cuh>\n" + RIGHT})
     right(22, NOTHING, "includes what the lab forbids, and does not use it")
-    put(23, {"labs/01_sequential/\x1b[31mred\x1b[0m.txt": b"x", **one})
-    right(23, 100, "a file's name with escapes")
+    case(23, 100, "a file's name with escapes", {"labs/01_sequential/\x1b[31mred\x1b[0m.txt": b"x", **one})
     for number in range(15, 24):
         pile.times.append([login(number), IN_TIME])
     right(24, NOTHING, "nothing")
@@ -444,6 +435,10 @@ def plain() -> Pile:
     def right(number: int, points: object, what: str) -> None:
         pile.is_right(f"p{number:02}", points, what)
 
+    def case(number: int, points: object, what: str, path: str, data: bytes) -> None:
+        pile.put(path, data)
+        right(number, points, what)
+
     for number, place, what in (
         (1, "p01/scan_01.cu", "a folder by the id"),
         (2, "USER-2/scan_01.cu", "a folder by the login in capitals"),
@@ -454,35 +449,25 @@ def plain() -> Pile:
     ):
         pile.put(place, RIGHT)
         right(number, 100, what)
-    pile.put("p07.zip", zipped({"scan_01.cu": RIGHT}))
-    right(7, 100, "a zip by the id")
+    case(7, 100, "a zip by the id", "p07.zip", zipped({"scan_01.cu": RIGHT}))
     pile.put("p08.tar.xz", tarred({"p01/scan_01.cu": LOOKS_BACK}, "xz"))
     right(8, 95, "an archive with a folder that is called as another student")
     pile.put("p09.zip", zipped({"../p01/scan_01.cu": SKELETON, "scan_01.cu": RIGHT}))
     right(9, 100, "an archive with a file that leaves its folder, and one that does not")
-    pile.put("p10.zip", zipped({"scan_01.cu": RIGHT})[:-30])
-    right(10, PENDING, "an archive that was cut off")
-    pile.put("p11.rar", b"Rar!\x1a\x07\0 its contents are unknown")
-    right(11, PENDING, "an archive of another kind")
-    pile.put("p12/scan.cu", RIGHT)
-    right(12, 100, "scan.cu")
-    pile.put("p13/my work.cu", RIGHT)
-    right(13, 100, "one file with a name of its own")
-    pile.put("p14/scan_1.cu", RIGHT)
-    right(14, 100, "scan_1.cu")
+    case(10, PENDING, "an archive that was cut off", "p10.zip", zipped({"scan_01.cu": RIGHT})[:-30])
+    case(11, PENDING, "an archive of another kind", "p11.rar", b"Rar!\x1a\x07\0 its contents are unknown")
+    case(12, 100, "scan.cu", "p12/scan.cu", RIGHT)
+    case(13, 100, "one file with a name of its own", "p13/my work.cu", RIGHT)
+    case(14, 100, "scan_1.cu", "p14/scan_1.cu", RIGHT)
     pile.put("p15/scan_01.cu", RIGHT)
-    pile.put("p15/backup/scan_01.cu", RIGHT)
-    right(15, 100, "the same twice")
-    pile.put("p16/scan_01.cu", RIGHT + b"// \x1b[2J red\n")
-    right(16, 100, "an escape in a comment")
-    pile.put("p17/scan_01.cu", "// 扫描 quét скан\n".encode() + RIGHT)
-    right(17, 100, "comments in three scripts")
+    case(15, 100, "the same twice", "p15/backup/scan_01.cu", RIGHT)
+    case(16, 100, "an escape in a comment", "p16/scan_01.cu", RIGHT + b"// \x1b[2J red\n")
+    case(17, 100, "comments in three scripts", "p17/scan_01.cu", "// 扫描 quét скан\n".encode() + RIGHT)
     pile.put("p18/scan_01.cu", RIGHT)
     pile.more.append(student_table("USER-18", 'excused = ["01"]'))
     right(18, EXCUSED, "excused by the login in capitals")
     pile.put("p1/scan_01.cu", SKELETON)
-    pile.put("p19 /scan_01.cu", RIGHT)
-    right(19, 100, "a folder with a blank behind its name")
+    case(19, 100, "a folder with a blank behind its name", "p19 /scan_01.cu", RIGHT)
     # The late pile: one student's folder only, whose folders are called as labs, and as other students.
     pile.extra = {
         "p20/01_sequential/scan.cu": RIGHT,

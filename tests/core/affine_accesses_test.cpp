@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "kernel.hpp"
 #include "vgpu/core/decode/image.hpp"
 #include "vgpu/core/run/device.hpp"
 
@@ -208,11 +209,6 @@ Outcome outcome(const std::string& body, unsigned threads) {
   device.threads = threads;
   device.least_parallel_ns = 0;
   device.max_warp_instructions = 1'000'000;
-  vgpu::LaunchRequest request;
-  request.module = device.load(kernel(body));
-  request.kernel = "k";
-  request.grid = {300, 1, 1};
-  request.block = {64, 1, 1};
   Outcome o;
   o.memory.resize(words);
   std::iota(o.memory.begin(), o.memory.end(), 0u);
@@ -221,8 +217,8 @@ Outcome outcome(const std::string& body, unsigned threads) {
   std::byte parameters[20];
   std::memcpy(parameters, buffers, 16);
   std::memcpy(parameters + 16, &words, 4);
-  request.parameters = parameters;
-  const vgpu::LaunchResult result = device.launch(request);
+  const vgpu::LaunchResult result =
+      device.launch(test::launch_of(device.load(kernel(body)), {300, 1, 1}, {64, 1, 1}, parameters));
   o.status = result.status;
   o.fault = result.fault ? result.fault->text() : "";
   o.warp_instructions = result.warp_instructions;

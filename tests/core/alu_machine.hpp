@@ -3,6 +3,7 @@
 
 #include <array>
 #include <bit>
+#include <catch2/catch_test_macros.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -183,6 +184,25 @@ inline std::optional<std::uint64_t> evaluate(std::string_view spelling, unsigned
     run(0x0ff0f00fu, k + 1);
   }
   return result;
+}
+
+/// A form, the bits of its destination, what it reads, and what it has to give.
+struct Case {
+  const char* form;
+  unsigned bits;
+  std::vector<Value> sources;
+  std::uint64_t expected;
+};
+
+inline void check(const std::vector<Case>& cases) {
+  for (const Case& one : cases) {
+    std::string sources;
+    for (const Value& source : one.sources) sources += " " + std::to_string(source.value);
+    INFO(one.form << " of" << sources);
+    const auto got = evaluate(one.form, one.bits, one.sources);
+    REQUIRE(got.has_value());
+    CHECK(*got == one.expected);
+  }
 }
 
 }  // namespace scanlab::vgpu::test

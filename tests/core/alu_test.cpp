@@ -8,24 +8,6 @@
 namespace scanlab::vgpu::test {
 namespace {
 
-struct Case {
-  const char* form;
-  unsigned bits;
-  std::vector<Value> sources;
-  std::uint64_t expected;
-};
-
-void check(const std::vector<Case>& cases) {
-  for (const Case& one : cases) {
-    std::string sources;
-    for (const Value& source : one.sources) sources += " " + std::to_string(source.value);
-    INFO(one.form << " of" << sources);
-    const auto got = evaluate(one.form, one.bits, one.sources);
-    REQUIRE(got.has_value());
-    CHECK(*got == one.expected);
-  }
-}
-
 TEST_CASE("integer arithmetic wraps at every width") {
   check({
       {"add.s32", 32, {r32(0x7fffffff), r32(1)}, 0x80000000},

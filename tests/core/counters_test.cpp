@@ -17,11 +17,7 @@ namespace {
 
 vgpu::Counts counts_of(const Kernel& k, unsigned threads = 32) {
   vgpu::Counters counters;
-  Setup setup;
-  setup.block.x = threads;
-  setup.words = 4096;
-  setup.observer = &counters;
-  const auto r = test::run(k, setup);
+  const auto r = test::run(k, {.block = {threads, 1, 1}, .words = 4096, .observer = &counters});
   REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
   return counters.counts();
 }
@@ -109,10 +105,7 @@ ret;
 TEST_CASE("threads are counted over all launches, also those with nothing to do") {
   const Kernel k{"ret;\n"};
   vgpu::Counters counters;
-  Setup setup;
-  setup.observer = &counters;
-  setup.grid.x = 3;
-  setup.block.x = 40;
+  Setup setup{.grid = {3, 1, 1}, .block = {40, 1, 1}, .observer = &counters};
   test::run(k, setup);
   CHECK(counters.counts().threads == 3 * 40);  // not whole warps: 40 is one and a quarter
   setup.grid.x = 1;

@@ -23,9 +23,7 @@ $L_end:
 )" + test::store_at_tid("%r2") +
                  "ret;\n"};
   vgpu::Counters counters;
-  Setup setup;
-  setup.observer = &counters;
-  const auto r = test::run(k, setup);
+  const auto r = test::run(k, {.observer = &counters});
   REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
   for (unsigned t = 0; t < 32; ++t) CHECK(r.out[t] == (t < 16 ? 100u : 201u));
   // 2 + 3 + 3 (else) + 1 (then) + 4 + 1 instructions of the warp; the four of the two sides have 16 lanes.
@@ -45,9 +43,7 @@ setp.le.u32 %p1, %r2, %r1;
 )" + test::store_at_tid("%r2") +
                  "ret;\n"};
   vgpu::Counters counters;
-  Setup setup;
-  setup.observer = &counters;
-  const auto r = test::run(k, setup);
+  const auto r = test::run(k, {.observer = &counters});
   for (unsigned t = 0; t < 32; ++t) CHECK(r.out[t] == t + 1);
   CHECK(counters.counts().global_requests == 1);
   CHECK(counters.counts().warp_instructions == 2u + 2u + 3u * 32u + 4u + 1u);
@@ -68,11 +64,7 @@ ret;
 )"};
   for (const auto order : {vgpu::Schedule::Order::lockstep, vgpu::Schedule::Order::in_order,
                            vgpu::Schedule::Order::reversed, vgpu::Schedule::Order::random}) {
-    Setup setup;
-    setup.schedule.order = order;
-    setup.grid.x = 8;
-    setup.block.x = 96;
-    const auto r = test::run(k, setup);
+    const auto r = test::run(k, {.grid = {8, 1, 1}, .block = {96, 1, 1}, .schedule = {.order = order}});
     REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
     CHECK(r.out[1] == 8 * 96);
   }
@@ -93,9 +85,7 @@ mov.u32 %r3, 2;
 $L_end:
 )" + test::store_at_tid("%r3") +
                  "ret;\n"};
-  Setup setup;
-  setup.block.x = 64;
-  const auto r = test::run(k, setup);
+  const auto r = test::run(k, {.block = {64, 1, 1}});
   REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
   for (unsigned t = 0; t < 64; ++t) CHECK(r.out[t] == (t % 2 ? 1u : 2u));
 }
@@ -109,9 +99,7 @@ bar.sync 0;
 mov.u32 %r3, 7;
 )" + test::store_at_tid("%r3") +
                  "$L_end:\nret;\n"};
-  Setup setup;
-  setup.block.x = 64;
-  const auto r = test::run(k, setup);
+  const auto r = test::run(k, {.block = {64, 1, 1}});
   REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
   CHECK(r.out[39] == 7);
   CHECK(r.out[40] == 0);
@@ -242,9 +230,7 @@ ret;
 )"};
   for (unsigned seed = 0; seed < 20; ++seed) {
     CAPTURE(seed);
-    Setup setup;
-    setup.schedule = {vgpu::Schedule::Order::random, seed};
-    const auto r = test::run(k, setup);
+    const auto r = test::run(k, {.schedule = {vgpu::Schedule::Order::random, seed}});
     REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
     for (unsigned t = 0; t < 32; ++t) REQUIRE(r.out[t] == 31 * 32 / 2 + 3 * 32);
   }

@@ -45,13 +45,8 @@ std::vector<ElementName> run(const std::string& body, std::size_t n, AdditionGra
   device.memory().write(out, inputs.data(), 8 * n);
   std::byte parameters[8];
   std::memcpy(parameters, &out, sizeof out);
-  vgpu::LaunchRequest request;
-  request.module = module;
-  request.kernel = "k";
-  request.grid = {1, 1, 1};
-  request.block = {32, 1, 1};
-  request.parameters = parameters;
-  REQUIRE(device.launch(request).status == vgpu::LaunchResult::Status::ok);
+  REQUIRE(device.launch(test::launch_of(module, {1, 1, 1}, {32, 1, 1}, parameters)).status ==
+          vgpu::LaunchResult::Status::ok);
   std::vector<ElementName> after(n);
   device.memory().read(after.data(), out, 8 * n);
   return after;

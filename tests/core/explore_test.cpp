@@ -245,14 +245,10 @@ struct DominoRuns {
 
 DominoRuns explore_domino(const Kernel& kernel, std::uint32_t blocks) {
   vgpu::Device device(vgpu::small_profile());
-  vgpu::LaunchRequest request;
-  request.module = device.load(kernel.text());
-  request.kernel = "k";
-  request.grid = {blocks, 1, 1};
-  request.block = {64, 1, 1};
   const vgpu::Address out = device.memory().allocate(512, "out");
   device.memory().fill(out, std::byte{0}, 512);
-  request.parameters = std::as_bytes(std::span(&out, 1));
+  const auto request =
+      test::launch_of(device.load(kernel.text()), {blocks, 1, 1}, {64, 1, 1}, std::as_bytes(std::span(&out, 1)));
   DominoRuns runs;
   std::vector<std::uint32_t> right(blocks);
   for (std::uint32_t k = 0; k < blocks; ++k) right[k] = k + 1;

@@ -34,10 +34,7 @@ add.s64 %rd2, %out, %rd1;
 st.global.u32 [%rd2], %r3;
 ret;
 )"};
-  Setup setup;
-  setup.grid.x = 2;
-  setup.block.x = 64;
-  const auto r = test::run(k, setup);
+  const auto r = test::run(k, {.grid = {2, 1, 1}, .block = {64, 1, 1}});
   const vgpu::Fault& f = fault_of(r);
   CHECK(f.kind == Kind::out_of_bounds);
   CHECK(f.kernel == "k");
@@ -85,9 +82,7 @@ ret;
                  ".extern .shared .align 16 .b8 s_dynamic[];"};
   const auto r = test::run(k);
   CHECK_THAT(fault_of(r).advice, ContainsSubstring("third launch parameter"));
-  Setup setup;
-  setup.dynamic_shared = 4;
-  CHECK(test::run(k, setup).result.status == Status::ok);
+  CHECK(test::run(k, {.dynamic_shared = 4}).result.status == Status::ok);
 }
 
 TEST_CASE("a misaligned access is reported as such") {
@@ -131,9 +126,7 @@ TEST_CASE("addresses of shared and local memory that are used as global ones are
 
 TEST_CASE("the size of what was missed is reported once") {
   const auto detail = [](const char* label) {
-    Setup setup;
-    setup.label = label;
-    const auto r = test::run({"st.global.u32 [%out+-4], 1;\nret;\n"}, setup);
+    const auto r = test::run({"st.global.u32 [%out+-4], 1;\nret;\n"}, {.label = label});
     REQUIRE(fault_of(r).details.size() == 1);
     return fault_of(r).details[0];
   };
@@ -176,8 +169,7 @@ $L_wait:
 bar.sync 0;
 ret;
 )"};
-  Setup setup;
-  setup.block.x = 64;
+  Setup setup{.block = {64, 1, 1}};
   for (const auto order : {vgpu::Schedule::Order::lockstep, vgpu::Schedule::Order::in_order,
                            vgpu::Schedule::Order::reversed, vgpu::Schedule::Order::random}) {
     setup.schedule = {order, 3};
@@ -199,9 +191,7 @@ $L_loop:
 add.s64 %rd1, %rd1, 1;
 bra.uni $L_loop;
 )"};
-  Setup setup;
-  setup.max_warp_instructions = 200'000;
-  const auto r = test::run(k, setup);
+  const auto r = test::run(k, {.max_warp_instructions = 200'000});
   CHECK(fault_of(r).kind == Kind::budget);
   CHECK_THAT(fault_of(r).text(), ContainsSubstring("kernel.cu:5"));
 }
@@ -231,9 +221,7 @@ mov.u32 %r5, 1;
 st.volatile.global.u32 [%rd2], %r5;
 ret;
 )"};
-  Setup setup;
-  setup.words = 1024;
-  setup.grid.x = 500;
+  Setup setup{.grid = {500, 1, 1}, .words = 1024};
   const auto stuck = test::run(k, setup);
   CHECK(fault_of(stuck).kind == Kind::deadlock);
   CHECK_THAT(fault_of(stuck).text(), ContainsSubstring("blocks have not started"));
@@ -246,8 +234,7 @@ ret;
 
 TEST_CASE("launches beyond the device's limits are refused with CUDA's status") {
   const Kernel k{"ret;\n"};
-  Setup setup;
-  setup.block.x = 1025;
+  Setup setup{.block = {1025, 1, 1}};
   CHECK(test::run(k, setup).result.status == Status::invalid_configuration);
   setup.block.x = 0;
   CHECK(test::run(k, setup).result.status == Status::invalid_configuration);

@@ -46,12 +46,8 @@ Ran run(const std::string& body, std::vector<std::uint32_t> words, FloatNames* n
   if (graph) device.attach(graph);
   vgpu::LoadedModule* module = device.load(test::Kernel{body}.text());
   const vgpu::Address out = device.memory().allocate(4 * words.size(), "out");
-  vgpu::LaunchRequest request;
-  request.module = module;
-  request.kernel = "k";
-  request.grid = {how.blocks, 1, 1};
-  request.block = {how.threads, 1, 1};
-  request.parameters = std::as_bytes(std::span(&out, 1));
+  const auto request =
+      test::launch_of(module, {how.blocks, 1, 1}, {how.threads, 1, 1}, std::as_bytes(std::span(&out, 1)));
   for (unsigned k = 0; k < how.times; ++k) {
     device.memory().write(out, words.data(), 4 * words.size());
     const auto result = device.launch(request);

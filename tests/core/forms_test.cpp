@@ -9,31 +9,7 @@
 namespace scanlab::test {
 namespace {
 
-using vgpu::test::d;
-using vgpu::test::evaluate;
-using vgpu::test::f;
-using vgpu::test::not_p;
-using vgpu::test::p;
-using vgpu::test::r16;
-using vgpu::test::r32;
-using vgpu::test::r64;
-using vgpu::test::Value;
-
-struct Case {
-  const char* form;
-  unsigned bits;
-  std::vector<Value> sources;
-  std::uint64_t expected;
-};
-
-void check(const std::vector<Case>& cases) {
-  for (const Case& one : cases) {
-    INFO(one.form);
-    const auto got = evaluate(one.form, one.bits, one.sources);
-    REQUIRE(got.has_value());
-    CHECK(*got == one.expected);
-  }
-}
+using namespace vgpu::test;
 
 TEST_CASE("logic of predicates takes negated sources") {
   for (const bool a : {false, true})

@@ -235,18 +235,14 @@ setp.lt.u32 %p1, %r3, 300000;
 }
 
 TEST_CASE("an endless loop of all warps is found") {
-  Setup setup;
-  setup.block.x = 128;
-  const auto r = test::run({"$L_loop:\nbra.uni $L_loop;\nret;\n"}, setup);
+  const auto r = test::run({"$L_loop:\nbra.uni $L_loop;\nret;\n"}, {.block = {128, 1, 1}});
   REQUIRE(r.result.fault);
 }
 
 TEST_CASE("a fault names the thread, whichever warp it is in") {
   for (const unsigned threads : {64u, 256u}) {
-    Setup setup;
-    setup.block.x = threads;
-    setup.words = threads - 1;
-    const auto r = test::run({"mov.u32 %r1, %tid.x;\n" + test::store_at_tid("%r1") + "ret;\n"}, setup);
+    const auto r = test::run({"mov.u32 %r1, %tid.x;\n" + test::store_at_tid("%r1") + "ret;\n"},
+                             {.block = {threads, 1, 1}, .words = threads - 1});
     REQUIRE(r.result.fault);
     CHECK(r.result.fault->thread[0] == threads - 1);
   }
@@ -301,10 +297,7 @@ add.u32 %r12, %r12, 1;
 setp.lt.u32 %p1, %r12, 2;
 @%p1 bra $L_loop;
 )" + store_at_index("%r14")};
-  Setup setup;
-  setup.block.x = 96;
-  setup.words = 96;
-  const auto r = test::run(k, setup);
+  const auto r = test::run(k, {.block = {96, 1, 1}, .words = 96});
   REQUIRE(r.result.fault);
   CHECK(r.result.fault->kind == vgpu::Fault::Kind::out_of_bounds);
   CHECK(r.result.fault->thread[0] == 64);

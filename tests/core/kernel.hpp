@@ -45,6 +45,12 @@ struct Setup {
   vgpu::FastPaths fast_paths = {};
 };
 
+/// A launch of a module's kernel `k`; `parameters` has to stay where it is.
+inline vgpu::LaunchRequest launch_of(vgpu::LoadedModule* module, vgpu::Dim3 grid, vgpu::Dim3 block,
+                                     std::span<const std::byte> parameters) {
+  return {module, "k", grid, block, 0, 0, parameters, false};
+}
+
 inline Run run(const Kernel& kernel, const Setup& setup = {}) {
   vgpu::Device device(vgpu::small_profile());
   Run r;
@@ -56,13 +62,8 @@ inline Run run(const Kernel& kernel, const Setup& setup = {}) {
   vgpu::LoadedModule* module = device.load(kernel.text());
   const vgpu::Address out = device.memory().allocate(4 * setup.words, setup.label);
   device.memory().fill(out, std::byte{0}, 4 * setup.words);
-  vgpu::LaunchRequest request;
-  request.module = module;
-  request.kernel = "k";
-  request.grid = setup.grid;
-  request.block = setup.block;
+  vgpu::LaunchRequest request = launch_of(module, setup.grid, setup.block, std::as_bytes(std::span(&out, 1)));
   request.dynamic_shared = setup.dynamic_shared;
-  request.parameters = std::as_bytes(std::span(&out, 1));
   r.result = device.launch(request);
   r.out.resize(setup.words);
   device.memory().read(r.out.data(), out, 4 * setup.words);

@@ -32,11 +32,7 @@ TEST_CASE("a thread that arrives first waits for the last one, under every sched
                                   "ld.shared.u32 %r2, [value];\n" +
                                   store_at_tid("%r2"));
   for (const Order order : {Order::lockstep, Order::in_order, Order::reversed, Order::random}) {
-    Setup setup;
-    setup.block = {96, 1, 1};
-    setup.words = 96;
-    setup.schedule = {order, 3};
-    const Run r = run(kernel, setup);
+    const Run r = run(kernel, {.block = {96, 1, 1}, .words = 96, .schedule = {order, 3}});
     REQUIRE_FALSE(r.result.fault);
     for (const std::uint32_t word : r.out) CHECK(word == 77);
   }
@@ -101,10 +97,7 @@ TEST_CASE("a phase that no thread completes is a deadlock, also when the loop re
   const Kernel loops[] = {plain, with_clock};
   for (const Kernel& kernel : loops)
     for (const Order order : {Order::in_order, Order::random}) {
-      Setup setup;
-      setup.grid = {3, 1, 1};
-      setup.schedule = {order, 1};
-      const Run r = run(kernel, setup);
+      const Run r = run(kernel, {.grid = {3, 1, 1}, .schedule = {order, 1}});
       REQUIRE(r.result.fault);
       CHECK(r.result.fault->kind == vgpu::Fault::Kind::deadlock);
       INFO(r.result.fault->text());
@@ -179,8 +172,7 @@ TEST_CASE("a loop that sleeps and looks is a deadlock when no thread can write; 
       "setp.eq.u32 %p1, %r1, 0;\n"
       "@%p1 bra again;\n"
       "st.global.u64 [%out], %rd2;\n");
-  Setup setup;
-  setup.max_warp_instructions = 100'000'000;
+  Setup setup{.max_warp_instructions = 100'000'000};
   const Run stuck = run(looks, setup);
   REQUIRE(stuck.result.fault);
   CHECK(stuck.result.fault->kind == vgpu::Fault::Kind::deadlock);

@@ -260,11 +260,7 @@ namespace {
 /// Block 1 of the kernel faults in thread (0, y, 0), together with other warps or not.
 void check_fault(const Kernel& kernel, Dim3 block, vgpu::Fault::Kind kind, unsigned y) {
   for (const auto order : {vgpu::Schedule::Order::lockstep, vgpu::Schedule::Order::in_order}) {
-    Setup setup;
-    setup.grid.x = 2;
-    setup.block = block;
-    setup.schedule.order = order;
-    const auto r = test::run(kernel, setup);
+    const auto r = test::run(kernel, {.grid = {2, 1, 1}, .block = block, .schedule = {.order = order}});
     REQUIRE(r.result.fault);
     CHECK(r.result.fault->kind == kind);
     CHECK(r.result.fault->block[0] == 1);

@@ -45,18 +45,14 @@ Outcome outcome(const Launch& launch, unsigned threads, Order order, Counting co
   device.max_warp_instructions = launch.max_warp_instructions;
   vgpu::Counters counters;
   if (counting == Counting::on) device.attach(&counters);
-  vgpu::LaunchRequest request;
-  request.module = device.load(launch.kernel.text());
-  request.kernel = "k";
-  request.grid = launch.grid;
-  request.block = launch.block;
-  request.dynamic_shared = launch.dynamic_shared;
   Outcome o;
   o.memory.resize(launch.words);
   std::iota(o.memory.begin(), o.memory.end(), 0u);
   const vgpu::Address out = device.memory().allocate(4 * launch.words, "out");
   device.memory().write(out, o.memory.data(), 4 * launch.words);
-  request.parameters = std::as_bytes(std::span(&out, 1));
+  vgpu::LaunchRequest request =
+      test::launch_of(device.load(launch.kernel.text()), launch.grid, launch.block, std::as_bytes(std::span(&out, 1)));
+  request.dynamic_shared = launch.dynamic_shared;
   for (unsigned k = 0; k < launches; ++k) {
     const vgpu::LaunchResult result = device.launch(request);
     o.status = result.status;
@@ -625,16 +621,12 @@ TEST_CASE("a team may change its size, and a device its kernels") {
     std::iota(memory.begin(), memory.end(), 0u);
     const vgpu::Address out = device.memory().allocate(4 * launch.words + (k << 23));
     device.memory().write(out, memory.data(), 4 * launch.words);
-    vgpu::LaunchRequest request;
-    request.module = device.load(launch.kernel.text());
-    request.kernel = "k";
-    request.grid = launch.grid;
-    request.block = launch.block;
-    request.parameters = std::as_bytes(std::span(&out, 1));
-    CHECK(device.launch(request).status == Status::ok);
+    const auto parameters = std::as_bytes(std::span(&out, 1));
+    vgpu::LoadedModule* const module = device.load(launch.kernel.text());
+    CHECK(device.launch(test::launch_of(module, launch.grid, launch.block, parameters)).status == Status::ok);
     device.memory().read(memory.data(), out, 4 * launch.words);
     CHECK(memory == expected[k % 3]);
     device.memory().free(out);
-    device.unload(request.module);
+    device.unload(module);
   }
 }

@@ -26,12 +26,8 @@ ret;
 )"};
 
 std::vector<std::uint32_t> order_of(Order order, std::uint64_t seed) {
-  Setup setup;
-  setup.words = 2 + 64 * 128;
-  setup.grid.x = 64;
-  setup.block.x = 128;
-  setup.schedule = {order, seed};
-  const auto r = test::run(tickets, setup);
+  const auto r =
+      test::run(tickets, {.grid = {64, 1, 1}, .block = {128, 1, 1}, .words = 2 + 64 * 128, .schedule = {order, seed}});
   REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
   return {r.out.begin() + 2, r.out.end()};
 }

@@ -18,13 +18,13 @@ namespace {
 vgpu::Spread spread_of(const Kernel& kernel, unsigned threads, unsigned blocks = 1, Order order = Order::lockstep,
                        int launches = 1) {
   vgpu::Spread spread;
-  Setup setup;
-  setup.block.x = threads;
-  setup.grid.x = blocks;
-  setup.words = 1 << 16;
-  setup.schedule.order = order;
-  setup.observer = &spread;
-  for (int k = 0; k < launches; ++k) REQUIRE(test::run(kernel, setup).result.status == vgpu::LaunchResult::Status::ok);
+  for (int k = 0; k < launches; ++k)
+    REQUIRE(test::run(kernel, {.grid = {blocks, 1, 1},
+                               .block = {threads, 1, 1},
+                               .words = 1 << 16,
+                               .schedule = {.order = order},
+                               .observer = &spread})
+                .result.status == vgpu::LaunchResult::Status::ok);
   return spread;
 }
 

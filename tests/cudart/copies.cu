@@ -1,14 +1,11 @@
 // Copies and sets in all directions, rows with a pitch, and pointers on the wrong side.
-#include <cstdio>
 #include <cstring>
 #include <vector>
 
+#include "show.hpp"
+
 __global__ void increment(unsigned char* x, int n) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) ++x[i];
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 int main() {

@@ -1,6 +1,6 @@
 // test: vgpu
 // cudaDeviceReset clears a sticky error: allocations are gone, and variables have their first values again.
-#include <cstdio>
+#include "show.hpp"
 
 __device__ int counter = 5;
 __global__ void count() {
@@ -8,10 +8,6 @@ __global__ void count() {
 }
 __global__ void out_of_bounds_kernel(int* x) {
   x[4] = 1;
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 int main() {

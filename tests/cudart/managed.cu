@@ -1,5 +1,5 @@
 // Managed memory: one pointer for host and device; a __managed__ variable; mapped host memory.
-#include <cstdio>
+#include "show.hpp"
 
 __managed__ int total = 3;
 
@@ -9,10 +9,6 @@ __global__ void add(const float* x, float* y, int n) {
 __global__ void count(int* mapped) {
   atomicAdd(&total, 2);
   atomicAdd(mapped, 1);
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 int main() {

@@ -1,13 +1,9 @@
 // test: vgpu
 // test: alone
 // Started by itself, a program linked for the virtual GPU finds no device, and a message says how to start.
-#include <cstdio>
+#include "show.hpp"
 
 __global__ void kernel() {}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
-}
 
 int main() {
   int count = -1;

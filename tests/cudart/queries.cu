@@ -1,5 +1,5 @@
 // What programs ask about devices, kernels and pointers before they compute anything.
-#include <cstdio>
+#include "show.hpp"
 
 __global__ void kernel(float* x, int n, char c) {
   __shared__ float s[32];
@@ -8,9 +8,6 @@ __global__ void kernel(float* x, int n, char c) {
   if (threadIdx.x < n) x[threadIdx.x] = s[31 - threadIdx.x] + c;
 }
 
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
-}
 static const char* yes(bool b) {
   return b ? "yes" : "no";
 }

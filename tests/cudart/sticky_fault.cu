@@ -1,8 +1,9 @@
 // test: runs out_of_bounds misaligned assert trap
 // A kernel that is stopped: not the launch fails, but the next call that waits, and then every call.
 #include <cassert>
-#include <cstdio>
 #include <cstring>
+
+#include "show.hpp"
 
 __global__ void out_of_bounds_kernel(int* x) {
   x[(size_t(1) << 40) + threadIdx.x] = 1;
@@ -19,10 +20,6 @@ __global__ void trap_kernel(int* x) {
 }
 __global__ void harmless_kernel(int* x) {
   *x = 7;
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 int main(int, char** argv) {

@@ -1,5 +1,5 @@
 // Streams, events that order them, callbacks, and the errors of wrong handles.
-#include <cstdio>
+#include "show.hpp"
 
 __global__ void add(int* x, int value, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -8,10 +8,6 @@ __global__ void add(int* x, int value, int n) {
 __global__ void multiply(int* x, int value, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) x[i] *= value;
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 static void CUDART_CB called(void* data) {

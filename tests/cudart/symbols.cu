@@ -1,5 +1,5 @@
 // __device__ and __constant__ variables by their names: copies with offsets, addresses, sizes.
-#include <cstdio>
+#include "show.hpp"
 
 __constant__ float coefficients[4];
 __device__ int table[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -14,10 +14,6 @@ __global__ void evaluate(float* y) {
 
 __global__ void square() {
   table[threadIdx.x] *= table[threadIdx.x];
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 int main() {

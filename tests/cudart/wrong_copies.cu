@@ -1,10 +1,6 @@
 // test: vgpu
 // Copies that a GPU refuses or, worse, does not notice; and a call that is not supported. Each is explained.
-#include <cstdio>
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
-}
+#include "show.hpp"
 
 int main() {
   char h[32] = {};

@@ -19,6 +19,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "grader/python"))
+
+from scanlab.labs.corpora import CORRECT, MUTANTS, programs_in, whole  # noqa: E402
+
 SKIPPED = 77
 BUILD_SECONDS = 7200
 LONGEST_TEXT = 40_000
@@ -27,7 +31,6 @@ PROGRAMS = (
     "solutions/*/scan.cu",
     "tests/fuzz/corpus.cu",
     "tests/checks/*.cu",
-    "tests/mutants/correct/*.cu",
     "tests/vgpu/*.cu",
 )
 WITHOUT_LIBRARIES = re.compile(rb"#include\s*<(cub|thrust)/")
@@ -81,7 +84,7 @@ def to_ptx(program: Path, compiler: str, cache: Path) -> str:
     made = cache / f"{name}.ptx"
     if not made.exists():
         command = [compiler, "-std=c++17", "-ptx", "-gencode", "arch=compute_80,code=compute_80", "-lineinfo"]
-        command += ["-I", str(ROOT / "labs"), "-I", str(ROOT / "tests/vgpu"), str(program), "-o", str(made)]
+        command += ["-I", str(ROOT / "labs"), "-I", str(ROOT / "tests"), str(program), "-o", str(made)]
         done = subprocess.run(command, capture_output=True, timeout=600, check=False)
         if done.returncode != 0:
             return ""
@@ -109,6 +112,7 @@ def texts(jobs: int, folder: Path, programs: int | None) -> list[str]:
     cache = folder / "ptx"
     cache.mkdir(parents=True, exist_ok=True)
     paths = [path for pattern in PROGRAMS for path in sorted(ROOT.glob(pattern))]
+    paths += [whole(path) for path in programs_in(MUTANTS / CORRECT)]
     paths = [path for path in paths if not WITHOUT_LIBRARIES.search(path.read_bytes())][:programs]
     compiler = nvcc()
     with ThreadPoolExecutor(jobs) as pool:

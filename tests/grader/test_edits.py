@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scanlab.labs import corpora
-from scanlab.labs.edits import EditError, apply, code_of, expand, parse
+from scanlab.labs.edits import ENTRIES, EditError, apply, code_of, expand, parse
 
 PROGRAM = """\
 // Adds.
@@ -61,8 +61,19 @@ def test_edits_are_made_one_after_the_other() -> None:
     assert "+= 3" in edited("-  if (i < n) d_x[i] += 1;\n+  one();\n", "-  one();\n+  d_x[i] += 3;\n")
 
 
-def test_a_program_may_be_that_of_another_lab() -> None:
-    assert edited() == PROGRAM
+@pytest.mark.parametrize("name", ["02_kogge_stone/wrong.diff", "slower/02_kogge_stone__wrong.diff"])
+def test_where_nothing_is_named_it_is_the_labs_solution(tmp_path: Path, name: str) -> None:
+    for path, text in (("solutions/02_kogge_stone/scan.cu", PROGRAM), (name, "@@\n-  if (i < n) d_x[i] += 1;\n")):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text(text)
+    assert expand(tmp_path / name, tmp_path) == PROGRAM.replace("  if (i < n) d_x[i] += 1;\n", "")
+
+
+def test_edits_may_be_those_of_edits(tmp_path: Path) -> None:
+    (tmp_path / "base.cu").write_text(PROGRAM)
+    (tmp_path / "one.diff").write_text(f"{HEAD}@@\n-  if (i < n) d_x[i] += 1;\n+  one();\n")
+    (tmp_path / "two.diff").write_text("// of: one.diff\n@@\n-  one();\n+  two();\n")
+    assert expand(tmp_path / "two.diff", tmp_path) == PROGRAM.replace("if (i < n) d_x[i] += 1", "two()")
 
 
 @pytest.mark.parametrize(
@@ -81,13 +92,20 @@ def test_an_edit_without_its_one_place_is_an_error(place: str, said: str) -> Non
     assert said in str(error.value)
 
 
+def test_a_program_may_leave_out_the_entries_of_the_solutions(tmp_path: Path) -> None:
+    file, own = tmp_path / "whole.cu", "void launch_scan(const Element* d_x, Element* d_y, int n) {\n}\n"
+    for text, made in ((own, own + ENTRIES), (own + ENTRIES, own + ENTRIES), (PROGRAM, PROGRAM)):
+        file.write_text(text)
+        assert expand(file, tmp_path) == made
+
+
 def test_the_file_and_its_base_are_named(tmp_path: Path) -> None:
     (tmp_path / "base.cu").write_text(PROGRAM)
     (tmp_path / "wrong.diff").write_text(f"{HEAD}@@\n-  nothing();\n")
     with pytest.raises(EditError, match=r"wrong\.diff: in base\.cu there are 0 places"):
         expand(tmp_path / "wrong.diff", tmp_path)
     (tmp_path / "alone.diff").write_text("// expect: fail inclusive | reason\n")
-    with pytest.raises(EditError, match="no line `// of: PATH`"):
+    with pytest.raises(FileNotFoundError, match=f"solutions/{tmp_path.name}/scan.cu"):
         expand(tmp_path / "alone.diff", tmp_path)
 
 

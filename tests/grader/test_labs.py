@@ -71,21 +71,11 @@ none = 3
 @pytest.mark.parametrize(
     "name",
     [
-        "02",
-        "2",
-        "002",
-        "kogge_stone",
-        "kogge-stone",
-        "02_kogge_stone",
-        "02_KOGGE_STONE",
-        " 02 ",
-        "labs/02_kogge_stone",
-        "labs/02_kogge_stone/",
-        "labs/02_kogge_stone/scan.cu",
-        "./02_kogge_stone",
+        "02", "2", "002", "kogge_stone", "kogge-stone", "02_kogge_stone", "02_KOGGE_STONE", " 02 ",
+        "labs/02_kogge_stone", "labs/02_kogge_stone/", "labs/02_kogge_stone/scan.cu", "./02_kogge_stone",
         "elsewhere/02_kogge_stone/my.cu",
     ],
-)
+)  # fmt: skip
 def test_a_lab_has_many_names(name: str) -> None:
     assert find_lab(name).name == "02_kogge_stone"
 

@@ -12,6 +12,7 @@ first. Exit 0: all as expected, 1: not.
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ BUILDS = {"O3": [], "O0": ["-Xcicc", "-O0"], "G": ["-G"]}
 MIXED = ["O3", "O0", "O3", "G"]
 
 Results = dict[int, str]
+HASH = "[0-9a-f]{16}"
 
 
 def compute_capability() -> str:
@@ -143,8 +145,14 @@ def measure_all(options: argparse.Namespace, seeds: range) -> tuple[Results, lis
 
 
 def read_results(path: Path) -> Results:
-    lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
-    return {int(line.split(" ", 1)[0]): line.split(" ", 1)[1] for line in lines}
+    """A line has a seed and its result; or hashes only, the seed's and those of the seeds that follow."""
+    results: Results = {}
+    for line in path.read_text().splitlines():
+        if line and not line.startswith("#"):
+            seed, _, result = line.partition(" ")
+            of_several = result.split() if re.fullmatch(rf"{HASH}( {HASH})+", result) else [result]
+            results |= dict(enumerate(of_several, int(seed)))
+    return results
 
 
 def parse_arguments() -> argparse.Namespace:

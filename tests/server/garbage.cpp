@@ -24,18 +24,10 @@ void check_honest_program(vgpu::Device& device) {
   REQUIRE(program.greet());
   const Loaded mine = load(program);
   REQUIRE(mine.count_up != 0);
-  Request fill = request(Op::fill);
-  fill.to = mine.buffer;
-  fill.bytes = 4096;
-  REQUIRE(program.ask(fill)->error == 0);
-  Request launch = request(Op::launch);
-  launch.id = mine.count_up;
-  launch.block[0] = 128;
+  REQUIRE(program.ask({.op = Op::fill, .to = mine.buffer, .bytes = 4096})->error == 0);
+  const Request launch{.op = Op::launch, .id = mine.count_up, .block = {128, 1, 1}};
   REQUIRE(program.ask(launch, parameters(mine.buffer, 100))->error == 0);
-  Request copy = request(Op::copy_to_host);
-  copy.from = mine.buffer;
-  copy.bytes = 512;
-  copy.flags = server::wire::flag_blocking;
+  const Request copy{.op = Op::copy_to_host, .flags = server::wire::flag_blocking, .from = mine.buffer, .bytes = 512};
   REQUIRE(program.ask(copy)->error == 0);
   std::uint32_t back[128];
   std::memcpy(back, program.staging, sizeof back);
@@ -104,8 +96,7 @@ TEST_CASE("a program that sends half a request and falls silent can be stopped")
   for (std::size_t bytes : {std::size_t{1}, sizeof(Request) - 1, sizeof(Request), sizeof(Request) + 5}) {
     Program program(device, options());
     REQUIRE(program.greet());
-    Request made = request(Op::load_module);
-    made.payload_bytes = 1000;
+    const Request made{.op = Op::load_module, .payload_bytes = 1000};
     std::vector<std::byte> stream(sizeof made + 1000);
     std::memcpy(stream.data(), &made, sizeof made);
     program.send(stream.data(), bytes);
@@ -122,8 +113,7 @@ TEST_CASE("a claim of four gigabytes costs a connection and no memory") {
   for (std::uint32_t op = 0; op < 22; ++op) {
     Program program(device, options());
     REQUIRE(program.greet());
-    Request made = request(static_cast<Op>(op));
-    made.payload_bytes = ~0u;
+    const Request made{.op = static_cast<Op>(op), .payload_bytes = ~0u};
     program.send(&made, sizeof made);
     program.hang_up();
     CHECK(program.session->closed_because().find("too long") != std::string::npos);
@@ -135,10 +125,9 @@ TEST_CASE("many connections come and go, some in the middle of a reply") {
   vgpu::Device device(profile());
   for (int round = 0; round < 1000; ++round) {
     Program program(device, options());
-    Request hello = request(Op::hello);
-    hello.value = server::wire::version;
+    const Request hello{.op = Op::hello, .value = server::wire::version};
     program.send(&hello, round % 3 == 0 ? 50 : sizeof hello);
-    if (round % 5 == 0) send_blindly(program, request(Op::memory_info), {});
+    if (round % 5 == 0) send_blindly(program, {.op = Op::memory_info}, {});
     program.hang_up();
     CHECK(program.session->internal_error().empty());
   }
@@ -151,7 +140,7 @@ TEST_CASE("a program that asks and never reads the answers can be stopped") {
   REQUIRE(program.greet());
   // More replies than a socket holds; sent by a thread of its own, since the server stops reading too.
   std::thread asker([&] {
-    for (int i = 0; i < 20000; ++i) send_blindly(program, request(Op::memory_info), {});
+    for (int i = 0; i < 20000; ++i) send_blindly(program, {.op = Op::memory_info}, {});
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   program.session->stop();

@@ -55,9 +55,7 @@ class Program {
 
   /// Greets, and maps the staging buffer.
   bool greet() {
-    wire::Request request;
-    request.op = wire::Op::hello;
-    request.value = wire::version;
+    const wire::Request request{.op = wire::Op::hello, .value = wire::version};
     send(&request, sizeof request);
     wire::Reply reply;
     if (!receive(reply, staging_fd) || staging_fd < 0) return false;
@@ -68,9 +66,7 @@ class Program {
 
   /// Shares an allocation; the descriptor, or -1.
   int share(vgpu::Address base) {
-    wire::Request request;
-    request.op = wire::Op::share;
-    request.to = base;
+    const wire::Request request{.op = wire::Op::share, .to = base};
     send(&request, sizeof request);
     wire::Reply reply;
     int shared = -1;
@@ -78,10 +74,7 @@ class Program {
   }
 
   vgpu::Address allocate(std::uint64_t bytes) {
-    wire::Request request;
-    request.op = wire::Op::allocate;
-    request.bytes = bytes;
-    const auto reply = ask(request);
+    const auto reply = ask({.op = wire::Op::allocate, .bytes = bytes});
     return reply ? reply->address : 0;
   }
 

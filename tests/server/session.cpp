@@ -20,24 +20,23 @@ using server::wire::Request;
 
 namespace {
 
-Request request(Op op) {
-  Request made;
-  made.op = op;
-  return made;
-}
-
 vgpu::DeviceProfile profile() {
   vgpu::DeviceProfile small = vgpu::small_profile();
   small.memory = 64 << 20;
   return small;
 }
 
+/// A device, and a program that has greeted.
+struct Greeted {
+  explicit Greeted(const SessionOptions& options = {}) : program(device, options) { REQUIRE(program.greet()); }
+
+  vgpu::Device device{profile()};
+  Program program;
+};
+
 }  // namespace
 
-TEST_CASE("a program gets the device's facts, allocates, and copies there and back") {
-  vgpu::Device device(profile());
-  Program program(device);
-  REQUIRE(program.greet());
+TEST_CASE_METHOD(Greeted, "a program gets the device's facts, allocates, and copies there and back") {
   server::wire::DeviceFacts facts;
   REQUIRE(program.answer.size() == sizeof facts);
   std::memcpy(&facts, program.answer.data(), sizeof facts);
@@ -46,14 +45,8 @@ TEST_CASE("a program gets the device's facts, allocates, and copies there and ba
   const vgpu::Address base = program.allocate(1000);
   REQUIRE(base != 0);
   for (int i = 0; i < 1000; ++i) program.staging[i] = static_cast<std::byte>(i);
-  Request copy = request(Op::copy_to_device);
-  copy.to = base;
-  copy.bytes = 1000;
-  CHECK(program.ask(copy)->error == 0);
-  copy = request(Op::copy_to_host);
-  copy.from = base + 10;
-  copy.offset = 4096;
-  copy.bytes = 990;
+  CHECK(program.ask({.op = Op::copy_to_device, .to = base, .bytes = 1000})->error == 0);
+  Request copy{.op = Op::copy_to_host, .from = base + 10, .bytes = 990, .offset = 4096};
   CHECK(program.ask(copy)->error == 0);
   CHECK(std::equal(program.staging + 10, program.staging + 1000, program.staging + 4096));
   copy.bytes = 991;
@@ -90,10 +83,10 @@ TEST_CASE("a copy in many pieces counts as one") {
   REQUIRE(program.staging_bytes == 4096);
   const vgpu::Address base = program.allocate(10000);
   for (std::uint64_t done = 0; done < 10000; done += 4096) {
-    Request copy = request(Op::copy_to_device);
-    copy.to = base + done;
-    copy.bytes = std::min<std::uint64_t>(4096, 10000 - done);
-    REQUIRE(program.ask(copy)->error == 0);
+    REQUIRE(
+        program
+            .ask({.op = Op::copy_to_device, .to = base + done, .bytes = std::min<std::uint64_t>(4096, 10000 - done)})
+            ->error == 0);
   }
   CHECK(program.session->traffic().copies_to_device == 1);
   CHECK(program.session->traffic().bytes_to_device == 10000);
@@ -109,10 +102,8 @@ TEST_CASE("what a program allocated is freed with its session, and nothing else 
     const vgpu::Address base = program.allocate(1 << 20);
     REQUIRE(device.memory().find(base, 1 << 20) != nullptr);
     CHECK(device.memory().find(base, 1)->label.find("cudaMalloc #1") == 0);
-    Request release = request(Op::release);
-    release.to = judges;
-    CHECK(program.ask(release)->error == server::wire::error::invalid_value);
-    CHECK(program.ask(request(Op::reset))->error == 0);
+    CHECK(program.ask({.op = Op::release, .to = judges})->error == server::wire::error::invalid_value);
+    CHECK(program.ask({.op = Op::reset})->error == 0);
     CHECK(device.memory().find(base, 1) == nullptr);
     REQUIRE(program.allocate(1 << 20) != 0);
   }
@@ -120,17 +111,14 @@ TEST_CASE("what a program allocated is freed with its session, and nothing else 
   CHECK(device.memory().bytes_free() == before);
 }
 
-TEST_CASE("drain waits for requests that have no reply") {
-  vgpu::Device device(profile());
-  Program program(device);
-  REQUIRE(program.greet());
+TEST_CASE_METHOD(Greeted, "drain waits for requests that have no reply") {
   const vgpu::Address base = program.allocate(64);
   for (int i = 0; i <= 200; ++i) {
-    Request fill = request(Op::fill);
-    fill.flags = server::wire::flag_quiet;
-    fill.to = base;
-    fill.bytes = 64;
-    fill.value = static_cast<std::uint64_t>(i);
+    const Request fill{.op = Op::fill,
+                       .flags = server::wire::flag_quiet,
+                       .to = base,
+                       .bytes = 64,
+                       .value = static_cast<std::uint64_t>(i)};
     program.send(&fill, sizeof fill);
   }
   program.session->drain();
@@ -146,27 +134,18 @@ TEST_CASE("drain and stop return when the program is gone") {
   program.session->stop();
 }
 
-TEST_CASE("stop ends a session whose program is silent") {
-  vgpu::Device device(profile());
-  Program program(device);
-  REQUIRE(program.greet());
+TEST_CASE_METHOD(Greeted, "stop ends a session whose program is silent") {
   program.session->stop();
   program.server.join();
   CHECK(program.session->closed_because().empty());
 }
 
-TEST_CASE("the staging buffer cannot be shrunk") {
-  vgpu::Device device(profile());
-  Program program(device);
-  REQUIRE(program.greet());
+TEST_CASE_METHOD(Greeted, "the staging buffer cannot be shrunk") {
   CHECK(ftruncate(program.staging_fd, 0) != 0);
   CHECK(fcntl(program.staging_fd, F_ADD_SEALS, F_SEAL_WRITE) != 0);
 }
 
-TEST_CASE("shared memory is the same bytes for the program and the device, until it is freed") {
-  vgpu::Device device(profile());
-  Program program(device);
-  REQUIRE(program.greet());
+TEST_CASE_METHOD(Greeted, "shared memory is the same bytes for the program and the device, until it is freed") {
   const vgpu::Address before = program.allocate(100), base = program.allocate(10000), after = program.allocate(100);
   const int shared = program.share(base);
   REQUIRE(shared >= 0);
@@ -178,11 +157,7 @@ TEST_CASE("shared memory is the same bytes for the program and the device, until
   CHECK(bytes[9999] == vgpu::poison);
 
   const auto fill = [&](vgpu::Address to, std::uint64_t count, int value) {
-    Request made = request(Op::fill);
-    made.to = to;
-    made.bytes = count;
-    made.value = static_cast<std::uint64_t>(value);
-    return program.ask(made)->error;
+    return program.ask({.op = Op::fill, .to = to, .bytes = count, .value = static_cast<std::uint64_t>(value)})->error;
   };
   CHECK(fill(base + 5, 20, 7) == 0);
   CHECK(bytes[5] == std::byte{7});
@@ -199,9 +174,7 @@ TEST_CASE("shared memory is the same bytes for the program and the device, until
   CHECK(fill(after, 100, 1) == 0);
   CHECK(std::count(bytes - offset, bytes, std::byte{1}) == 0);
 
-  Request release = request(Op::release);
-  release.to = base;
-  CHECK(program.ask(release)->error == 0);
+  CHECK(program.ask({.op = Op::release, .to = base})->error == 0);
   CHECK(fill(base, 1, 9) == server::wire::error::invalid_value);
   CHECK(bytes[0] == std::byte{42});
   munmap(bytes - offset, offset + 10000);
@@ -216,6 +189,10 @@ SessionOptions counting() {
   return options;
 }
 
+struct Counted : Greeted {
+  Counted() : Greeted(counting()) {}
+};
+
 /// What has gone to the host and back since the last time.
 std::pair<std::uint64_t, std::uint64_t> flow(Program& program) {
   const auto hold = program.session->lock();
@@ -226,18 +203,12 @@ std::pair<std::uint64_t, std::uint64_t> flow(Program& program) {
 
 }  // namespace
 
-TEST_CASE("every byte that goes to the host is counted, and what comes back after it") {
-  vgpu::Device device(profile());
-  Program program(device, counting());
-  REQUIRE(program.greet());
+TEST_CASE_METHOD(Counted, "every byte that goes to the host is counted, and what comes back after it") {
   const vgpu::Address base = program.allocate(4000), other = program.allocate(4000);
   flow(program);
   const auto ask = [&](Op op, std::uint64_t bytes) {
-    Request made = request(op);
-    made.to = op == Op::copy_to_host ? 0 : base;
-    made.from = op == Op::copy_to_host ? base : op == Op::copy_on_device ? other : 0;
-    made.bytes = bytes;
-    CHECK(program.ask(made)->error == 0);
+    const vgpu::Address from = op == Op::copy_to_host ? base : op == Op::copy_on_device ? other : 0;
+    CHECK(program.ask({.op = op, .to = op == Op::copy_to_host ? 0 : base, .from = from, .bytes = bytes})->error == 0);
   };
   using Flow = std::pair<std::uint64_t, std::uint64_t>;
   ask(Op::copy_to_device, 4000);
@@ -257,18 +228,11 @@ TEST_CASE("every byte that goes to the host is counted, and what comes back afte
   CHECK(flow(program) == Flow{0, 0});
 }
 
-TEST_CASE("what host and device share is counted by what each has written, also when it is gone") {
-  vgpu::Device device(profile());
-  Program program(device, counting());
-  REQUIRE(program.greet());
+TEST_CASE_METHOD(Counted, "what host and device share is counted by what each has written, also when it is gone") {
   const vgpu::Address own = program.allocate(10000), base = program.allocate(10000);
   const auto ask = [&](Op op, vgpu::Address to, vgpu::Address from, std::uint64_t bytes, int value = 0) {
-    Request made = request(op);
-    made.to = to;
-    made.from = from;
-    made.bytes = bytes;
-    made.value = static_cast<std::uint64_t>(value);
-    CHECK(program.ask(made)->error == 0);
+    CHECK(program.ask({.op = op, .to = to, .from = from, .bytes = bytes, .value = static_cast<std::uint64_t>(value)})
+              ->error == 0);
   };
   ask(Op::fill, own, 0, 10000, 5);
   const int shared = program.share(base);
@@ -349,15 +313,8 @@ TEST_CASE("a program can share only what it has allocated") {
   close(shared);
 }
 
-TEST_CASE("an event has the device's time of its place among the requests") {
-  vgpu::Device device(profile());
-  Program program(device);
-  REQUIRE(program.greet());
-  const auto ask = [&](Op op, std::uint64_t id) {
-    Request made = request(op);
-    made.id = id;
-    return *program.ask(made);
-  };
+TEST_CASE_METHOD(Greeted, "an event has the device's time of its place among the requests") {
+  const auto ask = [&](Op op, std::uint64_t id) { return *program.ask({.op = op, .id = id}); };
   CHECK(ask(Op::event_time, 1).error == server::wire::error::invalid_value);
   CHECK(ask(Op::record_event, 1).error == 0);
   CHECK(ask(Op::record_event, 2).error == 0);
@@ -369,17 +326,14 @@ TEST_CASE("an event has the device's time of its place among the requests") {
   CHECK(ask(Op::event_time, 1).error == server::wire::error::invalid_value);
 }
 
-TEST_CASE("the program sees how many of its requests are done") {
-  vgpu::Device device(profile());
-  Program program(device);
-  REQUIRE(program.greet());
+TEST_CASE_METHOD(Greeted, "the program sees how many of its requests are done") {
   const std::size_t at = server::wire::progress_offset(program.staging_bytes);
   void* all = mmap(nullptr, at + server::wire::progress_bytes, PROT_READ, MAP_SHARED, program.staging_fd, 0);
   REQUIRE(all != MAP_FAILED);
   const auto& done = *reinterpret_cast<const volatile std::uint64_t*>(static_cast<std::byte*>(all) + at);
   const std::uint64_t before = done;
   CHECK(before == 1);  // the greeting
-  for (int i = 0; i < 5; ++i) (void)program.ask(request(Op::synchronise));
+  for (int i = 0; i < 5; ++i) (void)program.ask({.op = Op::synchronise});
   CHECK(done == before + 5);
   munmap(all, at + server::wire::progress_bytes);
 }
@@ -393,55 +347,43 @@ TEST_CASE("a program that breaks the protocol loses its connection and nothing e
     program.send(garbage.data(), garbage.size());
   }
   SECTION("no greeting") {
-    CHECK(!program.ask(request(Op::synchronise)));
+    CHECK(!program.ask({.op = Op::synchronise}));
   }
   SECTION("two greetings") {
     REQUIRE(program.greet());
-    Request hello = request(Op::hello);
-    hello.value = server::wire::version;
-    CHECK(!program.ask(hello));
+    CHECK(!program.ask({.op = Op::hello, .value = server::wire::version}));
   }
   SECTION("another version") {
-    Request hello = request(Op::hello);
-    hello.value = 99;
-    CHECK(!program.ask(hello));
+    CHECK(!program.ask({.op = Op::hello, .value = 99}));
   }
   SECTION("unknown request") {
     REQUIRE(program.greet());
-    CHECK(!program.ask(request(static_cast<Op>(1000))));
+    CHECK(!program.ask({.op = static_cast<Op>(1000)}));
   }
   SECTION("a copy outside the staging buffer") {
     REQUIRE(program.greet());
-    Request copy = request(Op::copy_to_host);
-    copy.from = program.allocate(4096);
-    copy.bytes = 4096;
-    copy.offset = program.staging_bytes - 4095;
-    CHECK(!program.ask(copy));
+    CHECK(!program.ask({.op = Op::copy_to_host,
+                        .from = program.allocate(4096),
+                        .bytes = 4096,
+                        .offset = program.staging_bytes - 4095}));
   }
   SECTION("a copy whose end wraps around") {
     REQUIRE(program.greet());
-    Request copy = request(Op::copy_to_device);
-    copy.to = program.allocate(4096);
-    copy.offset = ~std::uint64_t{0} - 10;
-    copy.bytes = 4096;
-    CHECK(!program.ask(copy));
+    CHECK(!program.ask(
+        {.op = Op::copy_to_device, .to = program.allocate(4096), .bytes = 4096, .offset = ~std::uint64_t{0} - 10}));
   }
   SECTION("unknown kernel") {
     REQUIRE(program.greet());
-    Request launch = request(Op::launch);
-    launch.id = 77;
-    CHECK(!program.ask(launch));
+    CHECK(!program.ask({.op = Op::launch, .id = 77}));
   }
   SECTION("unknown module") {
     REQUIRE(program.greet());
-    Request find = request(Op::find_symbol);
-    find.id = 77;
-    CHECK(!program.ask(find));
+    CHECK(!program.ask({.op = Op::find_symbol, .id = 77}));
   }
   SECTION("a payload where none belongs") {
     REQUIRE(program.greet());
     const std::vector<std::byte> payload(100);
-    CHECK(!program.ask(request(Op::synchronise), payload));
+    CHECK(!program.ask({.op = Op::synchronise}, payload));
   }
   program.hang_up();
   CHECK(program.session->closed_because().find("protocol") != std::string::npos);
@@ -451,24 +393,17 @@ TEST_CASE("a program that breaks the protocol loses its connection and nothing e
   CHECK(next.greet());
 }
 
-TEST_CASE("a program that hangs up in the middle of a request does no harm") {
-  vgpu::Device device(profile());
-  Program program(device);
-  REQUIRE(program.greet());
-  Request load = request(Op::load_module);
-  load.payload_bytes = 1 << 20;
+TEST_CASE_METHOD(Greeted, "a program that hangs up in the middle of a request does no harm") {
+  const Request load{.op = Op::load_module, .payload_bytes = 1 << 20};
   program.send(&load, sizeof load);
   program.send("abc", 3);
   program.hang_up();
   CHECK(program.session->closed_because().empty());
 }
 
-TEST_CASE("damaged fat binaries are refused with a reason") {
-  vgpu::Device device(profile());
-  Program program(device);
-  REQUIRE(program.greet());
+TEST_CASE_METHOD(Greeted, "damaged fat binaries are refused with a reason") {
   const std::vector<std::byte> garbage(1000, std::byte{0x50});
-  const auto reply = program.ask(request(Op::load_module), garbage);
+  const auto reply = program.ask({.op = Op::load_module}, garbage);
   REQUIRE(reply);
   CHECK(reply->error == server::wire::error::no_kernel_image);
   const auto faults = program.session->take_faults();
@@ -486,7 +421,7 @@ TEST_CASE("random requests never harm the server") {
     REQUIRE(program.greet());
     const vgpu::Address base = program.allocate(4096);
     for (int i = 0; i < 20; ++i) {
-      Request made = request(static_cast<Op>(random() % 25));
+      Request made{.op = static_cast<Op>(random() % 25)};
       const auto number = [&]() -> std::uint64_t {
         switch (random() % 6) {
           case 0:
@@ -558,14 +493,16 @@ TEST_CASE("a listener to the work gets its streams, and what the host has waited
   REQUIRE(program.greet());
   const vgpu::Address base = program.allocate(64);
   const auto ask = [&](Op op, std::uint64_t stream, std::uint64_t id, std::uint64_t value, std::uint32_t flags = 0) {
-    Request made = request(op);
-    made.stream = stream;
-    made.id = id;
-    made.value = value;
-    made.flags = flags;
-    made.to = made.from = base;
-    made.bytes = 64;
-    return program.ask(made)->error;
+    return program
+        .ask({.op = op,
+              .flags = flags,
+              .id = id,
+              .to = base,
+              .from = base,
+              .bytes = 64,
+              .value = value,
+              .stream = stream})
+        ->error;
   };
   const auto wait = [](wire::HostWait what) { return static_cast<std::uint64_t>(what); };
   CHECK(ask(Op::fill, 0, 0, 1) == 0);
@@ -597,7 +534,5 @@ TEST_CASE("a listener to the work gets its streams, and what the host has waited
                                              "end",
                                              "host: all"};
   CHECK(diary.lines == expected);
-  Request unknown = request(Op::note_host_wait);
-  unknown.value = 99;
-  CHECK_FALSE(program.ask(unknown));
+  CHECK_FALSE(program.ask({.op = Op::note_host_wait, .value = 99}));
 }

@@ -75,12 +75,6 @@ inline std::vector<std::byte> fat_binary(const std::string& text) {
   return whole;
 }
 
-inline Request request(Op op) {
-  Request made;
-  made.op = op;
-  return made;
-}
-
 inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
@@ -105,9 +99,8 @@ struct Loaded {
 
 inline Loaded load(Program& program) {
   Loaded made;
-  made.module = program.ask(request(Op::load_module), fat_binary(ptx)).value_or(Reply{}).id;
-  Request find = request(Op::find_kernel);
-  find.id = made.module;
+  made.module = program.ask({.op = Op::load_module}, fat_binary(ptx)).value_or(Reply{}).id;
+  const Request find{.op = Op::find_kernel, .id = made.module};
   made.count_up = program.ask(find, bytes_of("count_up")).value_or(Reply{}).id;
   made.spin = program.ask(find, bytes_of("spin")).value_or(Reply{}).id;
   made.buffer = program.allocate(4096);
@@ -147,7 +140,7 @@ std::uint64_t wild(const Program& program, const Loaded& mine, Random& random) {
 template <class Random>
 Request wild_request(const Program& program, const Loaded& mine, Random& random) {
   constexpr auto ops = static_cast<std::uint64_t>(Op::drop_stream);
-  Request made = request(static_cast<Op>(random() % 50 == 0 ? random() % (ops + 5) : 2 + random() % (ops - 1)));
+  Request made{.op = static_cast<Op>(random() % 50 == 0 ? random() % (ops + 5) : 2 + random() % (ops - 1))};
   if (random() % 3 == 0) made.op = Op::launch;
   made.flags = static_cast<std::uint32_t>(random() % 128);
   if (random() % 4 == 0) made.stream = random() % 3 | random() % 4 << 62;

@@ -56,50 +56,29 @@ constexpr int first = __COUNTER__ + 1;
 #define FORM4(PTX, RESULT, A, B, C, D) \
   FORM(PTX, #A #B #C #D, RESULT, "%1, %2, %3, %4", IN(A, a), IN(B, b), IN(C, c), IN(D, d))
 
-FORM2("div.u32", R, R, R)
-FORM2("rem.u32", R, R, R)
-FORM2("div.s32", R, R, R)
-FORM2("rem.s32", R, R, R)
-FORM2("div.u64", L, L, L)
-FORM2("rem.u64", L, L, L)
-FORM2("div.s64", L, L, L)
-FORM2("rem.s64", L, L, L)
-FORM2("div.u16", H, H, H)
-FORM2("rem.u16", H, H, H)
-FORM2("div.s16", H, H, H)
-FORM2("rem.s16", H, H, H)
-FORM2("add.rn.f32", F, F, F)
-FORM2("add.rn.ftz.f32", F, F, F)
-FORM2("add.rz.f32", F, F, F)
-FORM2("add.rz.ftz.f32", F, F, F)
-FORM2("add.rm.f32", F, F, F)
-FORM2("add.rm.ftz.f32", F, F, F)
-FORM2("add.rp.f32", F, F, F)
-FORM2("add.rp.ftz.f32", F, F, F)
-FORM2("sub.rn.f32", F, F, F)
-FORM2("sub.rn.ftz.f32", F, F, F)
-FORM2("sub.rz.f32", F, F, F)
-FORM2("sub.rz.ftz.f32", F, F, F)
-FORM2("sub.rm.f32", F, F, F)
-FORM2("sub.rm.ftz.f32", F, F, F)
-FORM2("sub.rp.f32", F, F, F)
-FORM2("sub.rp.ftz.f32", F, F, F)
-FORM2("mul.rn.f32", F, F, F)
-FORM2("mul.rn.ftz.f32", F, F, F)
-FORM2("mul.rz.f32", F, F, F)
-FORM2("mul.rz.ftz.f32", F, F, F)
-FORM2("mul.rm.f32", F, F, F)
-FORM2("mul.rm.ftz.f32", F, F, F)
-FORM2("mul.rp.f32", F, F, F)
-FORM2("mul.rp.ftz.f32", F, F, F)
-FORM2("div.rn.f32", F, F, F)
-FORM2("div.rn.ftz.f32", F, F, F)
-FORM2("div.rz.f32", F, F, F)
-FORM2("div.rz.ftz.f32", F, F, F)
-FORM2("div.rm.f32", F, F, F)
-FORM2("div.rm.ftz.f32", F, F, F)
-FORM2("div.rp.f32", F, F, F)
-FORM2("div.rp.ftz.f32", F, F, F)
+// The same operands, several instructions, which differ in a part of their names.
+#define QUOTIENTS(BITS, CLASS)             \
+  FORM2("div.u" BITS, CLASS, CLASS, CLASS) \
+  FORM2("rem.u" BITS, CLASS, CLASS, CLASS) \
+  FORM2("div.s" BITS, CLASS, CLASS, CLASS) FORM2("rem.s" BITS, CLASS, CLASS, CLASS)
+#define ROUNDED(FORM, OP, TYPE, ...) \
+  FORM(OP ".rn" TYPE, __VA_ARGS__)   \
+  FORM(OP ".rz" TYPE, __VA_ARGS__) FORM(OP ".rm" TYPE, __VA_ARGS__) FORM(OP ".rp" TYPE, __VA_ARGS__)
+#define FTZ_OR_NOT(OP, ...) FORM2(OP ".f32", __VA_ARGS__) FORM2(OP ".ftz.f32", __VA_ARGS__)
+#define ROUNDED_FLOATS(OP) ROUNDED(FTZ_OR_NOT, OP, "", F, F, F)
+#define TO_INTEGER(TYPE, CLASS)           \
+  FORM1("cvt.rni." TYPE ".f32", CLASS, F) \
+  FORM1("cvt.rzi." TYPE ".f32", CLASS, F) \
+  FORM1("cvt.rmi." TYPE ".f32", CLASS, F) \
+  FORM1("cvt.rpi." TYPE ".f32", CLASS, F) FORM1("cvt.rzi." TYPE ".f64", CLASS, D)
+
+QUOTIENTS("32", R)
+QUOTIENTS("64", L)
+QUOTIENTS("16", H)
+ROUNDED_FLOATS("add")
+ROUNDED_FLOATS("sub")
+ROUNDED_FLOATS("mul")
+ROUNDED_FLOATS("div")
 FORM2("add.sat.f32", F, F, F)
 FORM2("sub.sat.f32", F, F, F)
 FORM2("mul.sat.f32", F, F, F)
@@ -130,29 +109,14 @@ FORM1("cvt.rmi.f32.f32", F, F)
 FORM1("cvt.rpi.f32.f32", F, F)
 FORM1("cvt.sat.f32.f32", F, F)
 FORM1("cvt.ftz.f32.f32", F, F)
-FORM3("fma.rn.f32", F, F, F, F)
-FORM3("fma.rz.f32", F, F, F, F)
-FORM3("fma.rm.f32", F, F, F, F)
-FORM3("fma.rp.f32", F, F, F, F)
+ROUNDED(FORM3, "fma", ".f32", F, F, F, F)
 FORM3("fma.rn.ftz.f32", F, F, F, F)
 FORM3("fma.rn.sat.f32", F, F, F, F)
 FORM3("fma.rn.ftz.sat.f32", F, F, F, F)
-FORM2("add.rn.f64", D, D, D)
-FORM2("add.rz.f64", D, D, D)
-FORM2("add.rm.f64", D, D, D)
-FORM2("add.rp.f64", D, D, D)
-FORM2("sub.rn.f64", D, D, D)
-FORM2("sub.rz.f64", D, D, D)
-FORM2("sub.rm.f64", D, D, D)
-FORM2("sub.rp.f64", D, D, D)
-FORM2("mul.rn.f64", D, D, D)
-FORM2("mul.rz.f64", D, D, D)
-FORM2("mul.rm.f64", D, D, D)
-FORM2("mul.rp.f64", D, D, D)
-FORM2("div.rn.f64", D, D, D)
-FORM2("div.rz.f64", D, D, D)
-FORM2("div.rm.f64", D, D, D)
-FORM2("div.rp.f64", D, D, D)
+ROUNDED(FORM2, "add", ".f64", D, D, D)
+ROUNDED(FORM2, "sub", ".f64", D, D, D)
+ROUNDED(FORM2, "mul", ".f64", D, D, D)
+ROUNDED(FORM2, "div", ".f64", D, D, D)
 FORM2("min.f64", D, D, D)
 FORM2("max.f64", D, D, D)
 FORM2("copysign.f64", D, D, D)
@@ -164,66 +128,19 @@ FORM1("sqrt.rm.f64", D, D)
 FORM1("cvt.rni.f64.f64", D, D)
 FORM1("cvt.rzi.f64.f64", D, D)
 FORM3("fma.rn.f64", D, D, D, D)
-FORM1("cvt.rni.u8.f32", R, F)
-FORM1("cvt.rzi.u8.f32", R, F)
-FORM1("cvt.rmi.u8.f32", R, F)
-FORM1("cvt.rpi.u8.f32", R, F)
-FORM1("cvt.rzi.u8.f64", R, D)
-FORM1("cvt.rni.s8.f32", R, F)
-FORM1("cvt.rzi.s8.f32", R, F)
-FORM1("cvt.rmi.s8.f32", R, F)
-FORM1("cvt.rpi.s8.f32", R, F)
-FORM1("cvt.rzi.s8.f64", R, D)
-FORM1("cvt.rni.u16.f32", H, F)
-FORM1("cvt.rzi.u16.f32", H, F)
-FORM1("cvt.rmi.u16.f32", H, F)
-FORM1("cvt.rpi.u16.f32", H, F)
-FORM1("cvt.rzi.u16.f64", H, D)
-FORM1("cvt.rni.s16.f32", H, F)
-FORM1("cvt.rzi.s16.f32", H, F)
-FORM1("cvt.rmi.s16.f32", H, F)
-FORM1("cvt.rpi.s16.f32", H, F)
-FORM1("cvt.rzi.s16.f64", H, D)
-FORM1("cvt.rni.u32.f32", R, F)
-FORM1("cvt.rzi.u32.f32", R, F)
-FORM1("cvt.rmi.u32.f32", R, F)
-FORM1("cvt.rpi.u32.f32", R, F)
-FORM1("cvt.rzi.u32.f64", R, D)
-FORM1("cvt.rni.s32.f32", R, F)
-FORM1("cvt.rzi.s32.f32", R, F)
-FORM1("cvt.rmi.s32.f32", R, F)
-FORM1("cvt.rpi.s32.f32", R, F)
-FORM1("cvt.rzi.s32.f64", R, D)
-FORM1("cvt.rni.u64.f32", L, F)
-FORM1("cvt.rzi.u64.f32", L, F)
-FORM1("cvt.rmi.u64.f32", L, F)
-FORM1("cvt.rpi.u64.f32", L, F)
-FORM1("cvt.rzi.u64.f64", L, D)
-FORM1("cvt.rni.s64.f32", L, F)
-FORM1("cvt.rzi.s64.f32", L, F)
-FORM1("cvt.rmi.s64.f32", L, F)
-FORM1("cvt.rpi.s64.f32", L, F)
-FORM1("cvt.rzi.s64.f64", L, D)
-FORM1("cvt.rn.f32.u32", F, R)
-FORM1("cvt.rz.f32.u32", F, R)
-FORM1("cvt.rm.f32.u32", F, R)
-FORM1("cvt.rp.f32.u32", F, R)
-FORM1("cvt.rn.f32.s32", F, R)
-FORM1("cvt.rz.f32.s32", F, R)
-FORM1("cvt.rm.f32.s32", F, R)
-FORM1("cvt.rp.f32.s32", F, R)
-FORM1("cvt.rn.f32.u64", F, L)
-FORM1("cvt.rz.f32.u64", F, L)
-FORM1("cvt.rm.f32.u64", F, L)
-FORM1("cvt.rp.f32.u64", F, L)
-FORM1("cvt.rn.f32.s64", F, L)
-FORM1("cvt.rz.f32.s64", F, L)
-FORM1("cvt.rm.f32.s64", F, L)
-FORM1("cvt.rp.f32.s64", F, L)
-FORM1("cvt.rn.f32.f64", F, D)
-FORM1("cvt.rz.f32.f64", F, D)
-FORM1("cvt.rm.f32.f64", F, D)
-FORM1("cvt.rp.f32.f64", F, D)
+TO_INTEGER("u8", R)
+TO_INTEGER("s8", R)
+TO_INTEGER("u16", H)
+TO_INTEGER("s16", H)
+TO_INTEGER("u32", R)
+TO_INTEGER("s32", R)
+TO_INTEGER("u64", L)
+TO_INTEGER("s64", L)
+ROUNDED(FORM1, "cvt", ".f32.u32", F, R)
+ROUNDED(FORM1, "cvt", ".f32.s32", F, R)
+ROUNDED(FORM1, "cvt", ".f32.u64", F, L)
+ROUNDED(FORM1, "cvt", ".f32.s64", F, L)
+ROUNDED(FORM1, "cvt", ".f32.f64", F, D)
 FORM1("cvt.f64.f32", D, F)
 FORM1("cvt.rn.f16.f32", H, F)
 FORM1("cvt.rn.bf16.f32", H, F)
@@ -307,48 +224,18 @@ static u64 input(char type, u64 r) {
                                      0xffc12345, 0x7f812345, 1,          0x80000001, 0x007fffff, 0x00800000, 0x80800000,
                                      0x00800001, 0x3f7fffff, 0x3f800001, 0x7f7fffff, 0xff7fffff, 0x3f000000, 0x40400000,
                                      0xc0200000, 0x4b000001, 0x33800000, 0x34000000, 0x4f000000, 0x5f000000};
-  static const std::vector<u64> d = {0,
-                                     0x8000000000000000,
-                                     0x3ff0000000000000,
-                                     0xbff0000000000000,
-                                     0x7ff0000000000000,
-                                     0xfff0000000000000,
-                                     0x7ff8000000000000,
-                                     0xfff8000000000777,
-                                     0x7ff0000000000123,
-                                     1,
-                                     0x000fffffffffffff,
-                                     0x0010000000000000,
-                                     0x3fefffffffffffff,
-                                     0x7fefffffffffffff,
-                                     0x3fe0000000000000,
-                                     0x4008000000000000,
-                                     0x41e0000000000000,
-                                     0x43e0000000000000,
-                                     0x36a0000000000000,
-                                     0x380fffffffffffff};
+  static const std::vector<u64> d = {0x0000000000000000, 0x8000000000000000, 0x3ff0000000000000, 0xbff0000000000000,
+                                     0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000, 0xfff8000000000777,
+                                     0x7ff0000000000123, 0x0000000000000001, 0x000fffffffffffff, 0x0010000000000000,
+                                     0x3fefffffffffffff, 0x7fefffffffffffff, 0x3fe0000000000000, 0x4008000000000000,
+                                     0x41e0000000000000, 0x43e0000000000000, 0x36a0000000000000, 0x380fffffffffffff};
   static const std::vector<u64> h = {0,      0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e01, 0xfe01, 0x7d01, 1,
                                      0x8001, 0x03ff, 0x0400, 0x7bff, 0xfbff, 0x3555, 0x3f80, 0x7f80, 0x7fc1, 0xff80};
-  static const std::vector<u64> integers = {0,
-                                            1,
-                                            2,
-                                            3,
-                                            7,
-                                            31,
-                                            32,
-                                            33,
-                                            63,
-                                            64,
-                                            0x7fffffff,
-                                            0x80000000,
-                                            0xffffffff,
-                                            0xfffffffe,
-                                            8,
-                                            0x55555555,
-                                            0x00ff00ff,
-                                            0x8000000000000000,
-                                            0x7fffffffffffffff,
-                                            0xffffffffffffffff};
+  static const std::vector<u64> integers = {
+      0x0000000000000000, 0x0000000000000001, 0x0000000000000002, 0x0000000000000003, 0x0000000000000007,
+      0x000000000000001f, 0x0000000000000020, 0x0000000000000021, 0x000000000000003f, 0x0000000000000040,
+      0x000000007fffffff, 0x0000000080000000, 0x00000000ffffffff, 0x00000000fffffffe, 0x0000000000000008,
+      0x0000000055555555, 0x0000000000ff00ff, 0x8000000000000000, 0x7fffffffffffffff, 0xffffffffffffffff};
   const std::vector<u64>& special = type == 'F' ? f : type == 'D' ? d : type == 'H' ? h : integers;
   const u64 value = r & 1 ? special[(r >> 8) % special.size()] : mix(r);
   return type == 'F' || type == 'R' ? value & 0xffffffff : type == 'H' ? value & 0xffff : value;

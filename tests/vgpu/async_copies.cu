@@ -6,6 +6,8 @@
 
 #include <cstdio>
 
+#include "arrays.hpp"
+
 namespace cg = cooperative_groups;
 constexpr int threads = 64, tile = threads * 4;
 
@@ -57,19 +59,17 @@ __global__ void by_ptx(const float* in, float* out) {
 
 int main() {
   const int n = 5 * tile;
-  static int in[n], out[n];
-  int *d_in, *d_out, wrong = 0;
+  std::vector<int> in(n);
+  int wrong = 0;
   for (int i = 0; i < n; ++i) in[i] = i * 3 + 1;
-  cudaMalloc(&d_in, sizeof in);
-  cudaMalloc(&d_out, sizeof in);
-  cudaMemcpy(d_in, in, sizeof in, cudaMemcpyHostToDevice);
+  const Array<int> d_in(in), d_out(n);
   by_primitives<<<1, threads>>>(d_in, d_out, n);
-  cudaMemcpy(out, d_out, sizeof out, cudaMemcpyDeviceToHost);
+  auto out = d_out.read();
   for (int i = 0; i < n; ++i) wrong += out[i] != in[i / tile * tile + tile - 1 - i % tile];
   printf("primitives: %d wrong\n", wrong);
 
   with_zeros<<<1, threads>>>(d_in, d_out);
-  cudaMemcpy(out, d_out, sizeof out, cudaMemcpyDeviceToHost);
+  out = d_out.read();
   wrong = 0;
   for (int i = 0; i < tile; ++i) {
     const int zeros = i / 4 % 5;
@@ -78,13 +78,13 @@ int main() {
   printf("zero fill: %d wrong\n", wrong);
 
   by_group<<<1, threads, 777 * sizeof(int)>>>(d_in, d_out, 777);
-  cudaMemcpy(out, d_out, sizeof out, cudaMemcpyDeviceToHost);
+  out = d_out.read();
   wrong = 0;
   for (int i = 0; i < 777; ++i) wrong += out[i] != in[776 - i];
   printf("group: %d wrong\n", wrong);
 
-  by_ptx<<<1, threads>>>((const float*)d_in, (float*)d_out);
-  cudaMemcpy(out, d_out, sizeof out, cudaMemcpyDeviceToHost);
+  by_ptx<<<1, threads>>>((const float*)d_in.get(), (float*)d_out.get());
+  out = d_out.read();
   wrong = 0;
   for (int i = 0; i < threads; ++i) wrong += out[i] != in[threads - 1 - i];
   printf("ptx: %d wrong, %s\n", wrong, cudaGetErrorName(cudaDeviceSynchronize()));

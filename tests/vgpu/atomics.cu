@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "arrays.hpp"
+
 struct Results {
   int add, sub, exch, min, max, cas, andi, ori, xori;
   unsigned inc, dec, umin, umax;
@@ -106,12 +108,11 @@ __global__ void scoped(int* out) {
 }
 
 int main() {
-  Results r = {}, *d_r;
-  r.andi = 0xff, r.and64 = ~0ull, r.umin = 0xffffffffu;
-  cudaMalloc(&d_r, sizeof r);
-  cudaMemcpy(d_r, &r, sizeof r, cudaMemcpyHostToDevice);
-  global_atomics<<<5, 50>>>(d_r);  // 250 threads
-  cudaMemcpy(&r, d_r, sizeof r, cudaMemcpyDeviceToHost);
+  Results start = {};
+  start.andi = 0xff, start.and64 = ~0ull, start.umin = 0xffffffffu;
+  const Array results({start});
+  global_atomics<<<5, 50>>>(results);  // 250 threads
+  const Results r = results.read()[0];
   printf("add %d, sub %d, exch %d, min %d, max %d, cas %d\n", r.add, r.sub, r.exch, r.min, r.max, r.cas);
   printf("and %#x, or %#x, xor %d, inc %u, dec %u\n", r.andi, r.ori, r.xori, r.inc, r.dec);
   printf("unsigned: min %u, max %u\n", r.umin, r.umax);
@@ -119,55 +120,31 @@ int main() {
   printf("float %.2f %.2f, double %.2f\n", r.addf, r.exchf, r.addd);
 
   const int n = 20000;
-  static unsigned char data[n];
-  unsigned host[256] = {}, bins[256], *d_bins;
-  unsigned char* d_data;
+  std::vector<unsigned char> data(n);
+  unsigned host[256] = {};
   for (int i = 0; i < n; ++i) ++host[data[i] = (unsigned char)(i * i / 7)];
-  cudaMalloc(&d_data, n);
-  cudaMalloc(&d_bins, sizeof bins);
-  cudaMemcpy(d_data, data, n, cudaMemcpyHostToDevice);
-  cudaMemset(d_bins, 0, sizeof bins);
-  shared_histogram<<<8, 256>>>(d_data, d_bins, n);
-  cudaMemcpy(bins, d_bins, sizeof bins, cudaMemcpyDeviceToHost);
-  int wrong = 0;
-  for (int b = 0; b < 256; ++b) wrong += bins[b] != host[b];
-  printf("histogram: %d bins wrong\n", wrong);
+  const Array<unsigned> bins(256, 0);
+  shared_histogram<<<8, 256>>>(Array(data), bins, n);
+  printf("histogram: %d bins wrong\n", count_wrong(bins.read(), host));
 
-  float out[5], *d_out;
-  cudaMalloc(&d_out, sizeof out);
-  shared_atomics<<<1, 64>>>(d_out);
-  cudaMemcpy(out, d_out, sizeof out, cudaMemcpyDeviceToHost);
+  const Array<float> shared(5);
+  shared_atomics<<<1, 64>>>(shared);
+  const auto out = shared.read();
   printf("shared: %g %g %g %g %g\n", out[0], out[1], out[2], out[3], out[4]);
 
-  unsigned *d_counter, *d_seen, seen[1000];
-  cudaMalloc(&d_counter, sizeof(unsigned));
-  cudaMalloc(&d_seen, sizeof seen);
-  cudaMemset(d_counter, 0, sizeof(unsigned));
-  cudaMemset(d_seen, 0, sizeof seen);
-  tickets<<<10, 100>>>(d_counter, d_seen);
-  cudaMemcpy(seen, d_seen, sizeof seen, cudaMemcpyDeviceToHost);
-  wrong = 0;
-  for (unsigned s : seen) wrong += s != 1;
-  printf("tickets: %d wrong\n", wrong);
+  const Array<unsigned> counter(1, 0), seen(1000, 0);
+  tickets<<<10, 100>>>(counter, seen);
+  printf("tickets: %d wrong\n", count_wrong(seen.read(), std::vector<unsigned>(1000, 1)));
 
-  float x[1000], max = -FLT_MAX, *d_x, *d_max;
-  double sum = 0, *d_sum;
+  std::vector<float> x(1000);
   for (int i = 0; i < 1000; ++i) x[i] = (i * 37 % 1000) * 0.5f;
-  cudaMalloc(&d_x, sizeof x);
-  cudaMalloc(&d_max, sizeof max);
-  cudaMalloc(&d_sum, sizeof sum);
-  cudaMemcpy(d_x, x, sizeof x, cudaMemcpyHostToDevice);
-  cudaMemcpy(d_max, &max, sizeof max, cudaMemcpyHostToDevice);
-  cudaMemcpy(d_sum, &sum, sizeof sum, cudaMemcpyHostToDevice);
-  by_cas<<<4, 256>>>(d_x, d_max, d_sum, 1000);
-  cudaMemcpy(&max, d_max, sizeof max, cudaMemcpyDeviceToHost);
-  cudaMemcpy(&sum, d_sum, sizeof sum, cudaMemcpyDeviceToHost);
-  printf("by compare and swap: max %g, sum %.10g\n", max, sum);
+  const Array max({-FLT_MAX});
+  const Array sum({0.0});
+  by_cas<<<4, 256>>>(Array(x), max, sum, 1000);
+  printf("by compare and swap: max %g, sum %.10g\n", max.read()[0], sum.read()[0]);
 
-  int s[3] = {}, *d_s;
-  cudaMalloc(&d_s, sizeof s);
-  cudaMemcpy(d_s, s, sizeof s, cudaMemcpyHostToDevice);
-  scoped<<<1, 70>>>(d_s);
-  cudaMemcpy(s, d_s, sizeof s, cudaMemcpyDeviceToHost);
+  const Array<int> scopes(3, 0);
+  scoped<<<1, 70>>>(scopes);
+  const auto s = scopes.read();
   printf("scopes: %d %d %d\n", s[0], s[1], s[2]);
 }

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <vector>
+
+#include "arrays.hpp"
 
 constexpr int threads = 96;
 
@@ -78,18 +79,15 @@ __global__ void all_threads(T* out, T start) {
 
 template <class Op, class T>
 void check(const char* type, T start) {
-  T out[4] = {start, start, start, start}, *d_out;
-  cudaMalloc(&d_out, sizeof out);
-  cudaMemcpy(d_out, out, sizeof out, cudaMemcpyHostToDevice);
+  const Array d_out({start, start, start, start});
   all_threads<Op, T><<<2, threads>>>(d_out, start);
-  cudaMemcpy(out, d_out, sizeof out, cudaMemcpyDeviceToHost);
+  const std::vector<T> out = d_out.read();
   T all = start, first = start;
   for (int t = 0; t < 2 * threads; ++t) {
     all = Op::apply(all, value_of<T>(t));
     if (t < threads) first = Op::apply(first, value_of<T>(t));
   }
   report(Op::name, type, out[0] == all && out[1] == all && out[2] == first && out[3] == first);
-  cudaFree(d_out);
 }
 
 template <class T>
@@ -132,35 +130,26 @@ __global__ void swaps(T* cell, T* out) {
 
 template <class T>
 void check_swaps(const char* type) {
-  T *d_cell, *d_out, cell = 0;
-  std::vector<T> out(threads);
-  cudaMalloc(&d_cell, sizeof(T));
-  cudaMalloc(&d_out, threads * sizeof(T));
-  cudaMemset(d_cell, 0, sizeof(T));
-  exchanges<T><<<1, threads>>>(d_cell, d_out);
-  cudaMemcpy(out.data(), d_out, threads * sizeof(T), cudaMemcpyDeviceToHost);
-  cudaMemcpy(&cell, d_cell, sizeof(T), cudaMemcpyDeviceToHost);
-  out.push_back(cell);
+  const Array<T> cell(1, 0), d_out(threads);
+  exchanges<T><<<1, threads>>>(cell, d_out);
+  std::vector<T> out = d_out.read();
+  out.push_back(cell.read()[0]);
   std::sort(out.begin(), out.end());
   bool right = true;
   for (int k = 0; k <= threads; ++k) right &= out[k] == T(k);
   report("atomicExch", type, right);
 
   if constexpr (std::is_integral_v<T>) {
-    cudaMemset(d_cell, 0, sizeof(T));
-    swaps<T><<<1, threads>>>(d_cell, d_out);
-    out.resize(threads);
-    cudaMemcpy(out.data(), d_out, threads * sizeof(T), cudaMemcpyDeviceToHost);
-    cudaMemcpy(&cell, d_cell, sizeof(T), cudaMemcpyDeviceToHost);
+    cell.set(0);
+    swaps<T><<<1, threads>>>(cell, d_out);
+    out = d_out.read();
     std::vector<T> chain;
     T x = 0;
     for (int k = 0; k < threads; ++k) chain.push_back(x), x = T(x * 3 + 1);
     std::sort(chain.begin(), chain.end());
     std::sort(out.begin(), out.end());
-    report("atomicCAS", type, out == chain && cell == x);
+    report("atomicCAS", type, out == chain && cell.read()[0] == x);
   }
-  cudaFree(d_cell);
-  cudaFree(d_out);
 }
 
 /// The same cell through every order and scope that PTX has; each adds 1 a thread.
@@ -205,23 +194,16 @@ int main() {
   check_swaps<unsigned long long>("unsigned long long");
   check_swaps<float>("float");
 
-  unsigned out[18], *d_out;
-  cudaMalloc(&d_out, sizeof out);
-  counters<<<1, 1>>>(d_out);
-  cudaMemcpy(out, d_out, sizeof out, cudaMemcpyDeviceToHost);
-  for (unsigned x : out) std::printf("%u ", x);
+  const Array<unsigned> out(18);
+  counters<<<1, 1>>>(out);
+  for (unsigned x : out.read()) std::printf("%u ", x);
   std::printf("\n");
 
-  unsigned* d_cells;
-  cudaMalloc(&d_cells, 64);
-  cudaMemset(d_cells, 0, 64);
-  orders<<<2, 64>>>(d_cells, reinterpret_cast<unsigned long long*>(d_cells + 2), reinterpret_cast<float*>(d_cells + 4));
-  unsigned cells[5];
-  cudaMemcpy(cells, d_cells, sizeof cells, cudaMemcpyDeviceToHost);
-  unsigned long long wide;
-  float single;
-  std::memcpy(&wide, &cells[2], 8);
-  std::memcpy(&single, &cells[4], 4);
-  std::printf("orders: %u %u %llu %g\n", cells[0], cells[1], wide, single);
+  const Array<unsigned> d_cells(2, 0);
+  const Array<unsigned long long> wide(1, 0);
+  const Array<float> single(1, 0);
+  orders<<<2, 64>>>(d_cells, wide, single);
+  const auto cells = d_cells.read();
+  std::printf("orders: %u %u %llu %g\n", cells[0], cells[1], wide.read()[0], single.read()[0]);
   std::printf("%d failures, %s\n", failures, cudaGetErrorName(cudaDeviceSynchronize()));
 }

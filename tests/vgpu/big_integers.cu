@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <string>
 
+#include "arrays.hpp"
+
 using u128 = unsigned __int128;
 
 struct U256 {
@@ -114,11 +116,9 @@ __global__ void factorial(int n, uint32_t* limbs) {
 
 int main() {
   const int n = 200;
-  static Results h[n];
-  Results* d;
-  cudaMalloc(&d, sizeof h);
+  const Array<Results> d(n);
   kernel<<<1, n>>>(d);
-  cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
+  const auto h = d.read();
   int wrong[5] = {}, carries = 0, borrows = 0;
   for (int i = 0; i < n; ++i) {
     const U256 a = value(i), b = value(i + 1000);
@@ -141,11 +141,10 @@ int main() {
   }
   printf("sums %d, products %d, quotients %d, shifts %d, powers %d wrong; carries %s\n", wrong[0], wrong[1], wrong[2],
          wrong[3], wrong[4], carries > 20 && borrows > 20 ? "seen" : "rare");
-  uint32_t limbs[32], *d_limbs;
-  cudaMalloc(&d_limbs, sizeof limbs);
+  const Array<uint32_t> d_limbs(32);
   for (int k : {1, 25, 100}) {
     factorial<<<1, 32>>>(k, d_limbs);
-    cudaMemcpy(limbs, d_limbs, sizeof limbs, cudaMemcpyDeviceToHost);
+    const auto limbs = d_limbs.read();
     std::string text;
     char digits[16];
     for (int l = 31; l >= 0; --l) snprintf(digits, sizeof digits, "%09u", limbs[l]), text += digits;

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
+
+#include "arrays.hpp"
 
 #define SHARED_SIZE 256
 
@@ -66,39 +67,28 @@ __global__ void warpSort(int* keys, int n) {
 
 int main(int argc, char** argv) {
   for (uint n : {256u, 512u, 4096u}) {
-    std::vector<uint> keys(n), vals(n), k(n), v(n);
+    std::vector<uint> keys(n), vals(n);
     for (uint i = 0; i < n; i++) keys[i] = (i * 2654435761u) >> 20, vals[i] = i;
-    uint *d_key, *d_val;
-    cudaMalloc((void**)&d_key, n * sizeof(uint));
-    cudaMalloc((void**)&d_val, n * sizeof(uint));
-    cudaMemcpy(d_key, keys.data(), n * sizeof(uint), cudaMemcpyHostToDevice);
-    cudaMemcpy(d_val, vals.data(), n * sizeof(uint), cudaMemcpyHostToDevice);
+    const Array<uint> d_key(keys), d_val(vals);
     bitonicSortShared<<<n / SHARED_SIZE, SHARED_SIZE / 2>>>(d_key, d_val);
     for (uint size = 2 * SHARED_SIZE; size <= n; size <<= 1)
       for (uint stride = size / 2; stride > 0; stride >>= 1)
         bitonicMergeGlobal<<<n / 128, 64>>>(d_key, d_val, size, stride);
-    cudaMemcpy(k.data(), d_key, n * sizeof(uint), cudaMemcpyDeviceToHost);
-    cudaMemcpy(v.data(), d_val, n * sizeof(uint), cudaMemcpyDeviceToHost);
+    std::vector<uint> k = d_key.read(), v = d_val.read();
     bool pairs = true;
     for (uint i = 0; i < n; i++) pairs = pairs && keys[v[i]] == k[i];
     std::sort(keys.begin(), keys.end());
     std::sort(v.begin(), v.end());
     printf("%u: %s, %s, %s\n", n, k == keys ? "sorted" : "not sorted", pairs ? "values follow" : "values lost",
            v == vals ? "a permutation" : "no permutation");
-    cudaFree(d_key);
-    cudaFree(d_val);
   }
   for (int n : {1, 5, 32, 50, 1000}) {
-    std::vector<int> keys(n), r(n);
+    std::vector<int> keys(n);
     for (int i = 0; i < n; i++) keys[i] = (i * 7919) % 501 - 250;
-    int* d;
-    cudaMalloc(&d, n * sizeof(int));
-    cudaMemcpy(d, keys.data(), n * sizeof(int), cudaMemcpyHostToDevice);
+    const Array d(keys);
     warpSort<<<(n + 63) / 64, 64>>>(d, n);
-    cudaMemcpy(r.data(), d, n * sizeof(int), cudaMemcpyDeviceToHost);
     for (int i = 0; i < n; i += 32) std::sort(&keys[i], &keys[0] + std::min(n, i + 32));
-    printf("warps of %d: %s\n", n, r == keys ? "sorted" : "not sorted");
-    cudaFree(d);
+    printf("warps of %d: %s\n", n, d.read() == keys ? "sorted" : "not sorted");
   }
   return cudaGetLastError();
 }

@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "arrays.hpp"
+
 constexpr int n = 64, columns = 22;
 
 __global__ void bits(const uint32_t* x, uint32_t* out) {
@@ -83,14 +85,12 @@ static void reference(uint32_t a, uint32_t b, int i, uint32_t* o) {
 }
 
 int main() {
-  uint32_t x[n], out[n * columns], *d_x, *d_out;
+  uint32_t x[n];
   x[0] = 0, x[1] = 1, x[2] = 0xffffffff, x[3] = 0x80000000;
   for (int i = 4; i < n; ++i) x[i] = (i * 2654435761u ^ i << 20) >> i % 9;
-  cudaMalloc(&d_x, sizeof x);
-  cudaMalloc(&d_out, sizeof out);
-  cudaMemcpy(d_x, x, sizeof x, cudaMemcpyHostToDevice);
-  bits<<<1, n>>>(d_x, d_out);
-  cudaMemcpy(out, d_out, sizeof out, cudaMemcpyDeviceToHost);
+  const Array<uint32_t> d_out(n * columns);
+  bits<<<1, n>>>(Array(x), d_out);
+  const auto out = d_out.read();
   int wrong = 0;
   for (int i = 0; i < n; ++i) {
     uint32_t expected[columns];

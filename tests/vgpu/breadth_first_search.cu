@@ -6,7 +6,8 @@
 #include <cstdio>
 #include <numeric>
 #include <queue>
-#include <vector>
+
+#include "arrays.hpp"
 
 struct Graph {
   std::vector<int> first, to, weight;
@@ -91,7 +92,6 @@ int main() {
       for (int u : list) g.to.push_back(u), g.weight.push_back(g.to.size() % 9 + 1);
       g.first.push_back(g.to.size());
     }
-    const int m = g.to.size();
     std::vector<int> level(n, -1), distance(n, INT_MAX), label(n), got(n);
     std::queue<int> q({0});
     for (level[0] = 0; !q.empty(); q.pop())
@@ -115,70 +115,55 @@ int main() {
           if (label[u] < label[v]) label[v] = label[u], again = true;
     }
 
-    int *first, *to, *weight, *result, *frontier[2], *d_flag, blocks = (n + 63) / 64, flag;
-    for (int** p : {&first, &result, &frontier[0], &frontier[1]}) cudaMalloc(p, (n + 1) * sizeof(int));
-    for (int** p : {&to, &weight}) cudaMalloc(p, (m + 1) * sizeof(int));
-    cudaMalloc(&d_flag, sizeof(int));
-    cudaMemcpy(first, g.first.data(), (n + 1) * sizeof(int), cudaMemcpyHostToDevice);
-    cudaMemcpy(to, g.to.data(), m * sizeof(int), cudaMemcpyHostToDevice);
-    cudaMemcpy(weight, g.weight.data(), m * sizeof(int), cudaMemcpyHostToDevice);
-    const auto set = [](int* p, int v) { cudaMemcpy(p, &v, sizeof v, cudaMemcpyHostToDevice); };
-    const auto get = [](int* p) {
-      int v;
-      cudaMemcpy(&v, p, sizeof v, cudaMemcpyDeviceToHost);
-      return v;
-    };
-    const auto same = [&](const std::vector<int>& expected) {
-      cudaMemcpy(got.data(), result, n * sizeof(int), cudaMemcpyDeviceToHost);
-      return got == expected ? "right" : "wrong";
-    };
+    const Array<int> first(g.first), to(g.to), weight(g.weight), result(n),
+        frontier[2] = {Array<int>(n), Array<int>(n)};
+    const Array<int> flag(1);
+    const int blocks = (n + 63) / 64;
+    const auto set = [](const Array<int>& a, int v) { a.write(&v, 1); };
+    const auto same = [&](const std::vector<int>& expected) { return result.read() == expected ? "right" : "wrong"; };
 
     const int depth = *std::max_element(level.begin(), level.end());
     const int reached = n - std::count(level.begin(), level.end(), -1);
     printf("%d vertices, %s:", n,
            n == 1 || (depth > 2 && reached > n / 5 && reached < n) ? "some in reach" : "too simple");
-    cudaMemset(result, 0xff, n * sizeof(int));
+    result.set(0xff);
     set(result, 0);
-    bool *d_changed = reinterpret_cast<bool*>(d_flag), changed = true;
-    for (int current = 0; changed; ++current) {
-      changed = false;
-      cudaMemcpy(d_changed, &changed, 1, cudaMemcpyHostToDevice);
-      bfs_level<<<blocks, 64>>>(first, to, n, result, current, d_changed);
-      cudaMemcpy(&changed, d_changed, 1, cudaMemcpyDeviceToHost);
-    }
+    const Array<char> changed(1);
+    int current = 0;
+    do {
+      changed.set(0);
+      bfs_level<<<blocks, 64>>>(first, to, n, result, current++, reinterpret_cast<bool*>(changed.get()));
+    } while (changed.read()[0]);
     printf(" levels %s,", same(level));
 
-    cudaMemset(result, 0xff, n * sizeof(int));
+    result.set(0xff);
     set(result, 0);
     set(frontier[0], 0);
     for (int current = 0, size = 1; size; ++current) {
-      set(d_flag, 0);
+      set(flag, 0);
       bfs_queue<<<(size + 31) / 32, 32>>>(first, to, result, frontier[current % 2], size, frontier[(current + 1) % 2],
-                                          d_flag, current);
-      size = get(d_flag);
+                                          flag, current);
+      size = flag.read()[0];
     }
     printf(" queues %s,", same(level));
 
     std::fill(got.begin(), got.end(), INT_MAX);
     got[0] = 0;
-    cudaMemcpy(result, got.data(), n * sizeof(int), cudaMemcpyHostToDevice);
+    result.write(got.data(), n);
     do {
-      set(d_flag, 0);
-      relax<<<blocks, 64>>>(first, to, weight, n, result, d_flag);
-      flag = get(d_flag);
-    } while (flag);
+      set(flag, 0);
+      relax<<<blocks, 64>>>(first, to, weight, n, result, flag);
+    } while (flag.read()[0]);
     printf(" paths %s,", same(distance));
 
     std::iota(got.begin(), got.end(), 0);
-    cudaMemcpy(result, got.data(), n * sizeof(int), cudaMemcpyHostToDevice);
+    result.write(got.data(), n);
     do {
-      set(d_flag, 0);
-      hook<<<blocks, 64>>>(first, to, n, result, d_flag);
+      set(flag, 0);
+      hook<<<blocks, 64>>>(first, to, n, result, flag);
       jump<<<blocks, 64>>>(n, result);
-      flag = get(d_flag);
-    } while (flag);
+    } while (flag.read()[0]);
     printf(" components %s\n", same(label));
-    for (int* p : {first, to, weight, result, frontier[0], frontier[1], d_flag}) cudaFree(p);
   }
   return cudaDeviceSynchronize();
 }

@@ -2,7 +2,8 @@
 // break and goto; each lane runs another program. Divergence at every instruction.
 #include <cstdio>
 #include <cstring>
-#include <vector>
+
+#include "arrays.hpp"
 
 enum Op : unsigned char {
   PUSH,
@@ -199,17 +200,10 @@ int main() {
     first.push_back(code.size());
   }
   const int n = 4 * 61, count = programs.size();
-  std::vector<State> states(n);
-  signed char* d_code;
-  int *d_first, statuses[6] = {}, wrong = 0;
-  State* d_states;
-  cudaMalloc(&d_code, code.size());
-  cudaMalloc(&d_first, first.size() * sizeof(int));
-  cudaMalloc(&d_states, n * sizeof(State));
-  cudaMemcpy(d_code, code.data(), code.size(), cudaMemcpyHostToDevice);
-  cudaMemcpy(d_first, first.data(), first.size() * sizeof(int), cudaMemcpyHostToDevice);
-  machine<<<4, 61>>>(d_code, d_first, count, d_states);
-  cudaMemcpy(states.data(), d_states, n * sizeof(State), cudaMemcpyDeviceToHost);
+  int statuses[6] = {}, wrong = 0;
+  const Array<State> d_states(n);
+  machine<<<4, 61>>>(Array(code), Array(first), count, d_states);
+  const auto states = d_states.read();
   for (int i = 0; i < n; ++i) {
     State s;
     run(&code[first[i % count]], first[i % count + 1] - first[i % count], i / count, s);
@@ -223,13 +217,9 @@ int main() {
   printf("; 5! = %d, 7 takes %d steps, -9 = %d\n", states[5 * count].output[0], states[6 * count + 1].output[0],
          states[6].output[0]);
 
-  const int values[] = {-1000000, -1, 0, 1, 7, 70, 700, 0x7fffffff, -2, 8, 69, 71, 699, 701, 1 << 31, 64};
-  int *in, *out, results[16];
-  cudaMalloc(&in, sizeof values);
-  cudaMalloc(&out, sizeof values);
-  cudaMemcpy(in, values, sizeof values, cudaMemcpyHostToDevice);
-  sparse_kernel<<<1, 16>>>(in, out);
-  cudaMemcpy(results, out, sizeof results, cudaMemcpyDeviceToHost);
-  for (int k = 0; k < 16; ++k) printf("%d%c", results[k], k == 15 ? '\n' : ' ');
+  const Array values({-1000000, -1, 0, 1, 7, 70, 700, 0x7fffffff, -2, 8, 69, 71, 699, 701, 1 << 31, 64});
+  const Array<int> results(16);
+  sparse_kernel<<<1, 16>>>(values, results);
+  for (int k = 0; k < 16; ++k) printf("%d%c", results.read()[k], k == 15 ? '\n' : ' ');
   return cudaDeviceSynchronize();
 }

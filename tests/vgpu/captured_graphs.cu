@@ -1,6 +1,6 @@
 // Graphs made by stream capture: kernels, copies, sets and host functions, launched many times; a fork and a join;
 // what may not be done while a stream is captured.
-#include <cstdio>
+#include "show.hpp"
 
 __global__ void multiply_add(int* x, int factor, int summand) {
   x[threadIdx.x] = x[threadIdx.x] * factor + summand;
@@ -11,10 +11,6 @@ __global__ void sum_up(int* result, const int* a, const int* b) {
 
 static void CUDART_CB count(void* argument) {
   ++*static_cast<int*>(argument);
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 int main() {

@@ -5,7 +5,8 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
-#include <vector>
+
+#include "arrays.hpp"
 
 // Fractional parts of cube roots of the first 64 primes, by integer search.
 struct Constants {
@@ -124,17 +125,10 @@ int main() {
   std::vector<int> first{0};
   for (auto& m : messages) text += m, first.push_back(text.size());
   const int n = messages.size();
-  uint8_t* d_text;
-  int* d_first;
-  uint32_t* d_out;
-  std::vector<uint32_t> out(12 * n);
-  cudaMalloc(&d_text, text.size());
-  cudaMalloc(&d_first, first.size() * sizeof(int));
-  cudaMalloc(&d_out, out.size() * 4);
-  cudaMemcpy(d_text, text.data(), text.size(), cudaMemcpyHostToDevice);
-  cudaMemcpy(d_first, first.data(), first.size() * sizeof(int), cudaMemcpyHostToDevice);
-  digests<<<(n + 63) / 64, 64>>>(d_text, d_first, n, d_out);
-  cudaMemcpy(out.data(), d_out, out.size() * 4, cudaMemcpyDeviceToHost);
+  const Array d_text(std::vector<uint8_t>(text.begin(), text.end()));
+  const Array<uint32_t> d_out(12 * n);
+  digests<<<(n + 63) / 64, 64>>>(d_text, Array(first), n, d_out);
+  const auto out = d_out.read();
   for (int i = 0; i < 2; ++i) {
     for (int k = 0; k < 8; ++k) printf("%08x", out[12 * i + k]);
     printf("\n");

@@ -1,6 +1,7 @@
 // Switches, loops with break, continue and goto, nested divergence, early returns before barriers, long unrolled code.
 #include <cstdio>
-#include <vector>
+
+#include "arrays.hpp"
 
 __host__ __device__ int by_switch(int x) {
   switch (x % 12) {
@@ -120,11 +121,10 @@ __global__ void apply(int* out, int n) {
 }
 
 template <int (*function)(int)>
-void test(const char* name, int* d) {
+void test(const char* name, const Array<int>& d) {
   const int n = 1000;
-  std::vector<int> h(n);
   apply<function><<<(n + 127) / 128, 128>>>(d, n);
-  cudaMemcpy(h.data(), d, n * sizeof(int), cudaMemcpyDeviceToHost);
+  const auto h = d.read(n);
   int wrong = 0;
   for (int i = 1; i < n; ++i) wrong += h[i] != function(i);
   printf("%s: %d wrong\n", name, wrong);
@@ -189,23 +189,21 @@ __global__ void recursive(int* out) {
 }
 
 int main() {
-  int *d, *d_in, h[256];
-  cudaMalloc(&d, 1024 * sizeof(int));
-  cudaMalloc(&d_in, 256 * sizeof(int));
+  const Array<int> d(1024);
   test<by_switch>("switch", d);
   test<loops>("loops", d);
   test<with_goto>("goto", d);
   test<nested>("nested", d);
   test<unrolled>("unrolled", d);
 
-  for (int i = 0; i < 256; ++i) h[i] = i * 3;
-  cudaMemcpy(d_in, h, sizeof h, cudaMemcpyHostToDevice);
-  early_return<<<1, 256>>>(d_in, d, 100);
-  cudaMemcpy(h, d, 100 * sizeof(int), cudaMemcpyDeviceToHost);
+  std::vector<int> in(256);
+  for (int i = 0; i < 256; ++i) in[i] = i * 3;
+  early_return<<<1, 256>>>(Array(in), d, 100);
+  auto h = d.read();
   printf("early return: %d %d\n", h[0], h[99]);
 
   barriers<<<1, 96>>>(d, 1);
-  cudaMemcpy(h, d, 96 * sizeof(int), cudaMemcpyDeviceToHost);
+  h = d.read();
   int s[96], sums[96] = {}, wrong = 0;
   for (int t = 0; t < 96; ++t) s[t] = t;
   for (int round = 0; round < 5; ++round) {
@@ -217,11 +215,11 @@ int main() {
   printf("barriers: %d wrong\n", wrong);
 
   shuffles_in_loop<<<1, 32>>>(d);
-  cudaMemcpy(h, d, 32 * sizeof(int), cudaMemcpyDeviceToHost);
+  h = d.read();
   printf("shuffles in a loop: %d %d %d\n", h[0], h[8], h[31]);
 
   recursive<<<1, 64>>>(d);
-  cudaMemcpy(h, d, 64 * sizeof(int), cudaMemcpyDeviceToHost);
+  h = d.read();
   wrong = 0;
   for (int t = 0; t < 64; ++t) wrong += h[t] != depth_first_host(t, 0);
   printf("recursion: %d wrong\n", wrong);

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cuda/atomic>
 
+#include "arrays.hpp"
+
 namespace cg = cooperative_groups;
 
 struct Pair {
@@ -61,12 +63,9 @@ __global__ void partitions(unsigned* out, unsigned* counters) {
 template <unsigned size>
 int check_operators() {
   const int n = 96;
-  static uint64_t h[n * 8];
-  uint64_t* d;
-  cudaMalloc(&d, sizeof h);
+  const Array<uint64_t> d(n * 8);
   operators<size><<<1, n>>>(d);
-  cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
-  cudaFree(d);
+  const auto h = d.read();
   int wrong = 0;
   for (unsigned i = 0; i < n; ++i) {
     const unsigned first = i / size * size;
@@ -99,13 +98,9 @@ int main() {
   printf("tiles of 2: %d wrong\n", check_operators<2>());
   printf("tiles of 1: %d wrong\n", check_operators<1>());
 
-  unsigned h[128], *d, *counter, total;
-  cudaMalloc(&d, sizeof h);
-  cudaMalloc(&counter, 4);
-  cudaMemset(counter, 0, 4);
+  const Array<unsigned> d(128), counter(1, 0);
   partitions<<<1, 32>>>(d, counter);
-  cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
-  cudaMemcpy(&total, counter, 4, cudaMemcpyDeviceToHost);
+  const auto h = d.read();
   int wrong = 0;
   for (unsigned i = 0; i < 32; ++i) {
     unsigned size = 0, rank = 0, sum = 0, before = 0;
@@ -119,6 +114,6 @@ int main() {
     wrong += h[i * 4 + 2] != (i % 4 == 1 ? r * (r + 1) / 2 : ~0u);
     wrong += h[i * 4 + 3] != before;
   }
-  printf("partitions: %d wrong, counter %u\n", wrong, total);
+  printf("partitions: %d wrong, counter %u\n", wrong, counter.read()[0]);
   return cudaDeviceSynchronize();
 }

@@ -9,6 +9,8 @@
 #include <cub/warp/warp_reduce.cuh>
 #include <cub/warp/warp_scan.cuh>
 
+#include "arrays.hpp"
+
 constexpr int threads = 128, items = 4, n = threads * items;
 
 template <cub::BlockScanAlgorithm algorithm>
@@ -77,26 +79,24 @@ __global__ void sort(unsigned* keys) {
 }
 
 template <class Launch>
-void test_scan(const char* name, const int* in, int* d_out, int* d_total, Launch launch) {
-  static int out[n];
-  int total, wrong = 0, sum = 0;
-  cudaMemset(d_out, 0, sizeof out);
-  launch();
-  cudaMemcpy(out, d_out, sizeof out, cudaMemcpyDeviceToHost);
-  cudaMemcpy(&total, d_total, sizeof total, cudaMemcpyDeviceToHost);
+void test_scan(const char* name, const int* in, Launch launch) {
+  const Array<int> d_out(n, 0), d_total(1);
+  int wrong = 0, sum = 0;
+  launch(d_out.get(), d_total.get());
+  const auto out = d_out.read();
   for (int i = 0; i < n; ++i) {
     wrong += out[i] != sum;
     sum += in[i];
   }
-  printf("%s: %d wrong, total %s\n", name, wrong, total == sum ? "right" : "wrong");
+  printf("%s: %d wrong, total %s\n", name, wrong, d_total.read()[0] == sum ? "right" : "wrong");
 }
 
 template <int width>
-void test_warp(const int* in, const int* d_in, int* d_out) {
-  int out[2 * threads], wrong = 0;
+void test_warp(const int* in, const int* d_in) {
+  const Array<int> d_out(2 * threads);
   warp_scan<width><<<1, threads>>>(d_in, d_out);
-  cudaMemcpy(out, d_out, sizeof out, cudaMemcpyDeviceToHost);
-  int sum = 0;
+  const auto out = d_out.read();
+  int wrong = 0, sum = 0;
   for (int i = 0; i < threads; ++i) {
     sum = (i % width ? sum : 0) + in[i];
     wrong += out[i] != sum;
@@ -106,26 +106,22 @@ void test_warp(const int* in, const int* d_in, int* d_out) {
 }
 
 int main() {
-  int in[n], *d_in, *d_out, *d_total;
+  int in[n];
   for (int i = 0; i < n; ++i) in[i] = (i * 31) % 17 - 5;
-  cudaMalloc(&d_in, sizeof in);
-  cudaMalloc(&d_out, sizeof in);
-  cudaMalloc(&d_total, sizeof(int));
-  cudaMemcpy(d_in, in, sizeof in, cudaMemcpyHostToDevice);
-  test_scan("raking", in, d_out, d_total,
-            [&] { block_scan<cub::BLOCK_SCAN_RAKING><<<1, threads>>>(d_in, d_out, d_total); });
-  test_scan("memoize", in, d_out, d_total,
-            [&] { block_scan<cub::BLOCK_SCAN_RAKING_MEMOIZE><<<1, threads>>>(d_in, d_out, d_total); });
-  test_scan("warp scans", in, d_out, d_total,
-            [&] { block_scan<cub::BLOCK_SCAN_WARP_SCANS><<<1, threads>>>(d_in, d_out, d_total); });
+  const Array d_in(in);
+  test_scan("raking", in,
+            [&](int* out, int* total) { block_scan<cub::BLOCK_SCAN_RAKING><<<1, threads>>>(d_in, out, total); });
+  test_scan("memoize", in, [&](int* out, int* total) {
+    block_scan<cub::BLOCK_SCAN_RAKING_MEMOIZE><<<1, threads>>>(d_in, out, total);
+  });
+  test_scan("warp scans", in,
+            [&](int* out, int* total) { block_scan<cub::BLOCK_SCAN_WARP_SCANS><<<1, threads>>>(d_in, out, total); });
 
-  Affine maps[threads], scanned[threads], *d_maps, *d_scanned;
+  Affine maps[threads];
   for (unsigned i = 0; i < threads; ++i) maps[i] = {i * 2 + 1, i * 7};
-  cudaMalloc(&d_maps, sizeof maps);
-  cudaMalloc(&d_scanned, sizeof maps);
-  cudaMemcpy(d_maps, maps, sizeof maps, cudaMemcpyHostToDevice);
-  affine_scan<<<1, threads>>>(d_maps, d_scanned);
-  cudaMemcpy(scanned, d_scanned, sizeof maps, cudaMemcpyDeviceToHost);
+  const Array<Affine> d_scanned(threads);
+  affine_scan<<<1, threads>>>(Array(maps), d_scanned);
+  const auto scanned = d_scanned.read();
   int wrong = 0;
   Affine sum = {1, 0};
   for (int i = 0; i < threads; ++i) {
@@ -134,22 +130,22 @@ int main() {
   }
   printf("affine maps: %d wrong\n", wrong);
 
-  int expected = 0, got[2];
+  int expected = 0;
+  const Array<int> d_sums(2);
   for (int i = 0; i < threads; ++i) expected += in[i];
-  block_reduce<cub::BLOCK_REDUCE_WARP_REDUCTIONS><<<1, threads>>>(d_in, d_out);
-  block_reduce<cub::BLOCK_REDUCE_RAKING><<<1, threads>>>(d_in, d_out + 1);
-  cudaMemcpy(got, d_out, sizeof got, cudaMemcpyDeviceToHost);
+  block_reduce<cub::BLOCK_REDUCE_WARP_REDUCTIONS><<<1, threads>>>(d_in, d_sums);
+  block_reduce<cub::BLOCK_REDUCE_RAKING><<<1, threads>>>(d_in, d_sums + 1);
+  const auto got = d_sums.read();
   printf("reductions: %s %s\n", got[0] == expected ? "right" : "wrong", got[1] == expected ? "right" : "wrong");
 
-  test_warp<32>(in, d_in, d_out);
-  test_warp<8>(in, d_in, d_out);
+  test_warp<32>(in, d_in);
+  test_warp<8>(in, d_in);
 
-  unsigned keys[n], *d_keys;
+  std::vector<unsigned> keys(n);
   for (unsigned i = 0; i < n; ++i) keys[i] = i * 2654435761u;
-  cudaMalloc(&d_keys, sizeof keys);
-  cudaMemcpy(d_keys, keys, sizeof keys, cudaMemcpyHostToDevice);
+  const Array d_keys(keys);
   sort<<<1, threads>>>(d_keys);
-  cudaMemcpy(keys, d_keys, sizeof keys, cudaMemcpyDeviceToHost);
+  keys = d_keys.read();
   int descents = 0;
   for (int i = 1; i < n; ++i) descents += keys[i - 1] > keys[i];
   unsigned check = 0;

@@ -14,7 +14,8 @@
 #include <cub/warp/warp_reduce.cuh>
 #include <functional>
 #include <numeric>
-#include <vector>
+
+#include "arrays.hpp"
 
 constexpr int kThreads = 96, kItems = 3, kTile = kThreads * kItems;
 
@@ -116,60 +117,46 @@ __global__ void parts_of_warps(const int* in, int* out) {
   out[3 + threadIdx.x] = segment;
 }
 
-template <class T>
-struct Device {
-  T* p;
-  explicit Device(const std::vector<T>& h) {
-    cudaMalloc(&p, h.size() * sizeof(T));
-    cudaMemcpy(p, h.data(), h.size() * sizeof(T), cudaMemcpyHostToDevice);
-  }
-  std::vector<T> host(int n) const {
-    std::vector<T> h(n);
-    cudaMemcpy(h.data(), p, n * sizeof(T), cudaMemcpyDeviceToHost);
-    return h;
-  }
-};
-
 int main() {
   std::vector<int> in(1000), flags(kTile), differences(kTile);
   for (int i = 0; i < 1000; ++i) in[i] = i / 4 * 5 % 23;
-  const Device<int> d_in(in), d_a(in), d_b(in), d_c(in);
-  const Device<unsigned> d_bins(std::vector<unsigned>(16));
-  flags_and_differences<<<1, kThreads>>>(d_in.p, d_a.p, d_b.p, d_c.p, d_bins.p);
+  const Array<int> d_in(in), d_a(in), d_b(in), d_c(in);
+  const Array<unsigned> d_bins(std::vector<unsigned>(16));
+  flags_and_differences<<<1, kThreads>>>(d_in, d_a, d_b, d_c, d_bins);
   std::vector<unsigned> bins(16);
   for (int i = 0; i < kTile; ++i) {
     flags[i] = i == 0 || in[i] != in[i - 1];
     differences[i] = i ? in[i] - in[i - 1] : in[0];
     ++bins[in[i] % 16];
   }
-  printf("flags %d, differences %d, striped %d, histogram %d\n", d_a.host(kTile) == flags,
-         d_b.host(kTile) == differences, d_c.host(kTile) == std::vector<int>(in.begin(), in.begin() + kTile),
-         d_bins.host(16) == bins);
+  printf("flags %d, differences %d, striped %d, histogram %d\n", d_a.read(kTile) == flags,
+         d_b.read(kTile) == differences, d_c.read(kTile) == std::vector<int>(in.begin(), in.begin() + kTile),
+         d_bins.read(16) == bins);
 
   std::vector<int> sums(1000);
   std::partial_sum(in.begin(), in.end(), sums.begin());
-  long_scan<<<1, dim3(8, 4, 3)>>>(d_in.p, d_a.p, 1000);
-  printf("long scan %d\n", d_a.host(1000) == sums);
+  long_scan<<<1, dim3(8, 4, 3)>>>(d_in, d_a, 1000);
+  printf("long scan %d\n", d_a.read(1000) == sums);
 
   std::vector<int> keys(in.begin(), in.begin() + kTile), order(kTile);
   std::vector<short> values(kTile), sorted_values(kTile);
   std::vector<double> numbers(kTile);
   std::iota(order.begin(), order.end(), 0);
   for (int i = 0; i < kTile; ++i) keys[i] -= 10, values[i] = i, numbers[i] = (i * 77 % 301 - 150) / 3.0;
-  const Device<int> d_keys(keys);
-  const Device<short> d_values(values);
-  const Device<double> d_numbers(numbers);
-  sort_pairs<<<1, kThreads>>>(d_keys.p, d_values.p);
-  merge_sort<<<1, 64>>>(d_numbers.p, 177);
+  const Array<int> d_keys(keys);
+  const Array<short> d_values(values);
+  const Array<double> d_numbers(numbers);
+  sort_pairs<<<1, kThreads>>>(d_keys, d_values);
+  merge_sort<<<1, 64>>>(d_numbers, 177);
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return keys[a] > keys[b]; });
   for (int i = 0; i < kTile; ++i) sorted_values[i] = order[i];
   std::sort(keys.begin(), keys.end(), std::greater<int>());
   std::sort(numbers.begin(), numbers.begin() + 177);
-  printf("pairs %d, values %d, merge sort %d\n", d_keys.host(kTile) == keys, d_values.host(kTile) == sorted_values,
-         d_numbers.host(kTile) == numbers);
+  printf("pairs %d, values %d, merge sort %d\n", d_keys.read(kTile) == keys, d_values.read(kTile) == sorted_values,
+         d_numbers.read(kTile) == numbers);
 
-  parts_of_warps<<<1, kThreads>>>(d_in.p, d_a.p);
-  const auto got = d_a.host(3 + kThreads);
+  parts_of_warps<<<1, kThreads>>>(d_in, d_a);
+  const auto got = d_a.read(3 + kThreads);
   int wrong = 0;
   for (int w = 0; w < 3; ++w) wrong += got[w] != std::accumulate(&in[32 * w], &in[32 * w + 10 + w], 0);
   for (int i = 0; i < kThreads; ++i)

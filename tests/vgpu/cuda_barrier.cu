@@ -3,7 +3,8 @@
 #include <cstdio>
 #include <cuda/barrier>
 #include <utility>
-#include <vector>
+
+#include "arrays.hpp"
 
 using BlockBarrier = cuda::barrier<cuda::thread_scope_block>;
 
@@ -157,26 +158,11 @@ __global__ void make_barrier(cuda::barrier<cuda::thread_scope_device>* barrier, 
   init(barrier, count);
 }
 
-int* device_copy(const std::vector<int>& values) {
-  int* d;
-  cudaMalloc(&d, values.size() * sizeof(int));
-  cudaMemcpy(d, values.data(), values.size() * sizeof(int), cudaMemcpyHostToDevice);
-  return d;
-}
-
-void compare(const char* what, const int* d_out, const std::vector<int>& expected) {
-  std::vector<int> out(expected.size());
-  cudaMemcpy(out.data(), d_out, out.size() * sizeof(int), cudaMemcpyDeviceToHost);
-  int wrong = 0;
-  for (size_t k = 0; k < out.size(); ++k) wrong += out[k] != expected[k];
-  std::printf("%s: %d wrong of %zu, %s\n", what, wrong, out.size(), cudaGetErrorName(cudaGetLastError()));
-}
-
 int main() {
   std::vector<int> in(threads);
   for (int t = 0; t < threads; ++t) in[t] = t * t % 37;
-  int* d_in = device_copy(in);
-  int* d_out = device_copy(std::vector<int>(1024, -1));
+  const Array d_in(in);
+  const Array<int> d_out(1024, 0xff);
   split_arrival<<<1, threads>>>(d_in, d_out, 9);
   compare("arrive, then wait", d_out, split_arrival_on_host(in, 9));
 
@@ -184,8 +170,7 @@ int main() {
   std::vector<int> stream(n), sums(96, 0);
   for (int k = 0; k < n; ++k) stream[k] = k % 23 - 5;
   for (int k = 0; k < n; ++k) sums[k % 64 % 96] += stream[k] * (k / 64 + 1);
-  int* d_stream = device_copy(stream);
-  producer_consumer<<<1, 128>>>(d_stream, d_out, n);
+  producer_consumer<<<1, 128>>>(Array(stream), d_out, n);
   compare("producer and consumers", d_out, sums);
 
   std::vector<int> present(8);

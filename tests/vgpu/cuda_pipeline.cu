@@ -3,7 +3,8 @@
 
 #include <cstdio>
 #include <cuda/pipeline>
-#include <vector>
+
+#include "arrays.hpp"
 
 namespace cg = cooperative_groups;
 
@@ -85,22 +86,11 @@ __global__ void roles(const int* in, int* out, int tiles) {
   out[consumer] = sum;
 }
 
-void compare(const char* what, const int* d_out, const std::vector<int>& expected) {
-  std::vector<int> out(expected.size());
-  cudaMemcpy(out.data(), d_out, out.size() * sizeof(int), cudaMemcpyDeviceToHost);
-  int wrong = 0;
-  for (size_t k = 0; k < out.size(); ++k) wrong += out[k] != expected[k];
-  std::printf("%s: %d wrong of %zu, %s\n", what, wrong, out.size(), cudaGetErrorName(cudaGetLastError()));
-}
-
 int main() {
   const int tiles = 6, n = tiles * tile;
   std::vector<int> in(n);
   for (int k = 0; k < n; ++k) in[k] = k * 7 % 101 - 50;
-  int *d_in, *d_out;
-  cudaMalloc(&d_in, n * sizeof(int));
-  cudaMalloc(&d_out, threads * sizeof(int));
-  cudaMemcpy(d_in, in.data(), n * sizeof(int), cudaMemcpyHostToDevice);
+  const Array<int> d_in(in), d_out(threads);
 
   std::vector<int> expected(threads, 0);
   for (int k = 0; k < n; ++k) expected[(tile - 1 - k % tile) % threads] += in[k] * (k / tile + 1);
@@ -110,7 +100,7 @@ int main() {
   const int rounds = n / 4 / threads;
   expected.assign(threads, 0);
   for (int k = 0; k < n; ++k) expected[k / 4 % threads] += in[k] * (k % 4 + 1);
-  own_pipeline<<<1, threads>>>(reinterpret_cast<const int4*>(d_in), d_out, rounds);
+  own_pipeline<<<1, threads>>>(reinterpret_cast<const int4*>(d_in.get()), d_out, rounds);
   compare("a pipeline a thread", d_out, expected);
 
   expected.assign(threads - 32, 0);

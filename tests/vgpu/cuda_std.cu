@@ -19,6 +19,8 @@
 #include <cuda/std/utility>
 #include <cuda/std/variant>
 
+#include "arrays.hpp"
+
 namespace std_ = cuda::std;
 
 __device__ std_::optional<int> first_above(std_::span<const int> values, int limit) {
@@ -103,24 +105,17 @@ __global__ void together(std_::atomic<int>* counter, std_::atomic<unsigned long 
 }
 
 int main() {
-  const int h[] = {1, 4, 2, 8, 6, 7};
-  int* d;
-  long long *out, r[16];
-  cudaMalloc(&d, 128 * sizeof(int));
-  cudaMalloc(&out, sizeof r);
-  cudaMemcpy(d, h, sizeof h, cudaMemcpyHostToDevice);
-  use<<<1, 1>>>(out, d, 6);
-  cudaMemcpy(r, out, sizeof r, cudaMemcpyDeviceToHost);
-  for (long long v : r) printf("%lld\n", v);
+  const Array<long long> out(16);
+  use<<<1, 1>>>(out, Array({1, 4, 2, 8, 6, 7}), 6);
+  for (long long v : out.read()) printf("%lld\n", v);
 
-  cudaMemset(d, 0, 128 * sizeof(int));
-  cudaMemset(out, 0, sizeof r);
-  together<<<2, 50>>>(reinterpret_cast<std_::atomic<int>*>(out),
-                      reinterpret_cast<std_::atomic<unsigned long long>*>(out + 1), d);
-  int order[128], sum = 0;
-  cudaMemcpy(order, d, sizeof order, cudaMemcpyDeviceToHost);
-  cudaMemcpy(r, out, 16, cudaMemcpyDeviceToHost);
-  for (int v : order) sum += v;
+  const Array<int> order(128, 0);
+  out.set(0);
+  together<<<2, 50>>>(reinterpret_cast<std_::atomic<int>*>(out.get()),
+                      reinterpret_cast<std_::atomic<unsigned long long>*>(out + 1), order);
+  int sum = 0;
+  for (int v : order.read()) sum += v;
+  const auto r = out.read();
   printf("%lld %llx %d\n", r[0], (unsigned long long)r[1], sum);
   return cudaDeviceSynchronize();
 }

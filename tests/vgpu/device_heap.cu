@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "arrays.hpp"
+
 __global__ void mallocTest() {
   size_t size = 123;
   char* ptr = (char*)malloc(size);
@@ -120,33 +122,30 @@ int main() {
   mallocTest<<<1, 5>>>();
   cudaDeviceSynchronize();
 
-  int *d, h[512];
-  cudaMalloc(&d, sizeof h);
-  cudaMemset(d, 0, sizeof h);
+  const Array<int> d(512, 0);
   one_array_a_block<<<3, 33>>>(d);
-  cudaMemcpy(h, d, 3 * sizeof(int), cudaMemcpyDeviceToHost);
+  auto h = d.read();
   printf("blocks: %d %d %d\n", h[0], h[1], h[2]);
 
   const int n = 300;
-  cudaMemset(d, 0, sizeof h);
+  d.set(0);
   grow<<<5, 64>>>(n);
   flatten<<<1, 1>>>(d + 1, d);
-  cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
+  h = d.read();
   int wrong = 0;
   for (int k = 0; k < n; ++k) wrong += h[1 + k] != k;
   printf("tree: %d nodes, %d out of order\n", h[0], wrong);
 
   arrays<<<1, 1>>>(d);
-  cudaMemcpy(h, d, 4 * sizeof(int), cudaMemcpyDeviceToHost);
+  h = d.read();
   printf("arrays: %d %d %d %d\n", h[0], h[1], h[2], h[3]);
 
-  char** blocks;
-  cudaMalloc(&blocks, 64 * sizeof(char*));
+  const Array<char*> blocks(64);
   for (int round = 0; round < 2; ++round) {
-    cudaMemset(d, 0, sizeof h);
+    d.set(0);
     exhaust<<<1, 64>>>(blocks, d);
     give_back<<<1, 64>>>(blocks, d + 1);
-    cudaMemcpy(h, d, 2 * sizeof(int), cudaMemcpyDeviceToHost);
+    h = d.read();
     printf("exhausted: %s, %d damaged\n", h[0] >= 40 && h[0] < 64 ? "some refused" : "not as expected", h[1]);
   }
   printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));

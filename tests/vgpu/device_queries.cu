@@ -1,7 +1,8 @@
 // What programs ask before they choose a launch: properties and attributes that agree, and the device's place.
 #include <climits>
-#include <cstdio>
 #include <cstring>
+
+#include "show.hpp"
 
 static int disagreements = 0;
 
@@ -15,10 +16,6 @@ static void agree(const char* name, long long property, cudaDeviceAttr which) {
   if (property == attribute(which)) return;
   std::printf("%s: property %lld, attribute %d\n", name, property, attribute(which));
   ++disagreements;
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 static const char* yes(bool condition) {

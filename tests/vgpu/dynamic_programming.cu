@@ -5,7 +5,8 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
-#include <vector>
+
+#include "arrays.hpp"
 
 // Three diagonals in shared memory; any number of threads.
 __global__ void edit_distance(const char* a, int m, const char* b, int n, int* result) {
@@ -85,73 +86,53 @@ __global__ void matrix_chain(const int* sizes, int n, int* cost) {
 }
 
 int main() {
-  int *d_result, result;
-  cudaMalloc(&d_result, sizeof(int));
-  const auto fetch = [&] {
-    cudaMemcpy(&result, d_result, sizeof result, cudaMemcpyDeviceToHost);
-    return result;
-  };
+  const Array<int> result(1);
   for (auto [a, b] : {std::pair<std::string, std::string>{"kitten", "sitting"},
                       {"", "abc"},
                       {"intention", "execution"},
                       {std::string(100, 'a'), std::string(77, 'a')}}) {
-    char *d_a, *d_b;
-    cudaMalloc(&d_a, a.size());
-    cudaMalloc(&d_b, b.size());
-    cudaMemcpy(d_a, a.data(), a.size(), cudaMemcpyHostToDevice);
-    cudaMemcpy(d_b, b.data(), b.size(), cudaMemcpyHostToDevice);
+    const Array d_a(std::vector<char>(a.begin(), a.end())), d_b(std::vector<char>(b.begin(), b.end()));
     for (int threads : {1, 33, 256}) {
-      edit_distance<<<1, threads, 3 * (a.size() + 1) * sizeof(int)>>>(d_a, a.size(), d_b, b.size(), d_result);
-      printf("%d ", fetch());
+      edit_distance<<<1, threads, 3 * (a.size() + 1) * sizeof(int)>>>(d_a, a.size(), d_b, b.size(), result);
+      printf("%d ", result.read()[0]);
     }
-    cudaFree(d_a);
-    cudaFree(d_b);
   }
 
   const int n = 5 * kTile;
-  std::vector<int> graph(n * n, kFar), got(n * n);
+  std::vector<int> graph(n * n, kFar);
   for (int i = 0; i < n; ++i) {
     graph[i * n + i] = 0;
     for (int k = 1; k <= 3; ++k) graph[i * n + (i * k * 7 + k) % n] = i == (i * k * 7 + k) % n ? 0 : i % 5 + 3 * k;
   }
-  int* d_graph;
-  cudaMalloc(&d_graph, n * n * sizeof(int));
-  cudaMemcpy(d_graph, graph.data(), n * n * sizeof(int), cudaMemcpyHostToDevice);
+  const Array d_graph(graph);
   for (int p = 0; p < n / kTile; ++p) {
     const dim3 block(kTile, kTile);
     floyd_warshall<0><<<1, block>>>(d_graph, n, p);
     floyd_warshall<1><<<dim3(n / kTile, 2), block>>>(d_graph, n, p);
     floyd_warshall<2><<<dim3(n / kTile, n / kTile), block>>>(d_graph, n, p);
   }
-  cudaMemcpy(got.data(), d_graph, n * n * sizeof(int), cudaMemcpyDeviceToHost);
   for (int k = 0; k < n; ++k)
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < n; ++j) graph[i * n + j] = std::min(graph[i * n + j], graph[i * n + k] + graph[k * n + j]);
-  printf("\npaths: %s\n", got == graph ? "right" : "wrong");
+  printf("\npaths: %s\n", d_graph.read() == graph ? "right" : "wrong");
 
   const int capacity = 500;
-  std::vector<int> best(capacity + 1), row(capacity + 1);
-  int* d_row[2];
-  for (int k : {0, 1}) cudaMalloc(&d_row[k], (capacity + 1) * sizeof(int));
-  cudaMemset(d_row[0], 0, (capacity + 1) * sizeof(int));
+  std::vector<int> best(capacity + 1);
+  const Array<int> rows[2] = {Array<int>(capacity + 1, 0), Array<int>(capacity + 1)};
   for (int item = 0; item < 40; ++item) {
     const int weight = item * 37 % 60 + 1, value = item * 53 % 97;
-    knapsack_row<<<(capacity + 64) / 64, 64>>>(d_row[item % 2], d_row[1 - item % 2], capacity, weight, value);
+    knapsack_row<<<(capacity + 64) / 64, 64>>>(rows[item % 2], rows[1 - item % 2], capacity, weight, value);
     for (int c = capacity; c >= weight; --c) best[c] = std::max(best[c], best[c - weight] + value);
   }
-  cudaMemcpy(row.data(), d_row[0], row.size() * sizeof(int), cudaMemcpyDeviceToHost);
-  printf("knapsack: %s\n", row == best ? "right" : "wrong");
+  printf("knapsack: %s\n", rows[0].read() == best ? "right" : "wrong");
 
-  const int chain[] = {10, 9, 2, 5, 3, 7, 101, 18, 4, 5, 6, 1};
-  cudaMemcpy(d_row[0], chain, sizeof chain, cudaMemcpyHostToDevice);
-  longest_increasing<<<1, 32>>>(d_row[0], 12, d_result);
-  printf("longest increasing: %d\n", fetch());
+  const Array chain({10, 9, 2, 5, 3, 7, 101, 18, 4, 5, 6, 1});
+  longest_increasing<<<1, 32>>>(chain, 12, result);
+  printf("longest increasing: %d\n", result.read()[0]);
 
-  const int sizes[] = {30, 35, 15, 5, 10, 20, 25};  // six matrices
-  cudaMemcpy(d_row[0], sizes, sizeof sizes, cudaMemcpyHostToDevice);
-  cudaMemset(d_row[1], 0, 36 * sizeof(int));
-  matrix_chain<<<1, 32>>>(d_row[0], 6, d_row[1]);
-  cudaMemcpy(&result, d_row[1] + 5, sizeof result, cudaMemcpyDeviceToHost);
-  printf("matrix chain: %d\n", result);
+  const Array sizes({30, 35, 15, 5, 10, 20, 25});  // six matrices
+  const Array<int> cost(36, 0);
+  matrix_chain<<<1, 32>>>(sizes, 6, cost);
+  printf("matrix chain: %d\n", cost.read()[5]);
   return cudaDeviceSynchronize();
 }

@@ -1,14 +1,11 @@
 // Errors by name: what is remembered, what is forgotten, and what stays.
-#include <cstdio>
 #include <cstring>
+
+#include "show.hpp"
 
 __global__ void nothing() {}
 __global__ void write(int* x) {
   *x = 1;
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 int main() {

@@ -1,5 +1,5 @@
 // Events: what they say about work, their times, and their errors.
-#include <cstdio>
+#include "show.hpp"
 
 __global__ void spin(long long clocks) {
   const long long begin = clock64();
@@ -11,10 +11,6 @@ __global__ void spin(long long clocks) {
 __global__ void wait_for_host(const volatile int* flag) {
   while (*flag == 0) {
   }
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 int main() {

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <vector>
+
+#include "arrays.hpp"
 
 constexpr int threads = 96, blocks = 3, bins = 7;
 
@@ -81,12 +82,9 @@ uint16_t nearest(int64_t value, int exponent_bits, uint16_t sign_of_zero) {
 
 template <class T>
 void sums(const char* what, bool is_pair) {
-  T* d_out;
-  cudaMalloc(&d_out, bins * sizeof(T));
-  cudaMemset(d_out, 0, bins * sizeof(T));
-  histogram<T><<<blocks, threads>>>(d_out);
-  std::vector<T> out(bins);
-  cudaMemcpy(out.data(), d_out, bins * sizeof(T), cudaMemcpyDeviceToHost);
+  const Array<T> counts(bins, 0);
+  histogram<T><<<blocks, threads>>>(counts);
+  const std::vector<T> out = counts.read();
   int expected[bins] = {}, wrong = 0;
   for (int i = 0; i < blocks * threads; ++i) expected[i % bins] += i % 3;
   for (int k = 0; k < bins; ++k) {
@@ -107,23 +105,15 @@ void sums(const char* what, bool is_pair) {
     if (is_pair) wrong += parts[1] != bits(-2 * expected[k]);
   }
   std::printf("%s: %d wrong of %d bins\n", what, wrong, bins);
-  cudaFree(d_out);
 }
 
 template <class T>
 void roundings(const char* what, int exponent_bits, const std::vector<uint16_t>& add) {
-  T *d_cell, *d_add, *d_old;
-  const size_t bytes = add.size() * 2;
-  cudaMalloc(&d_cell, 2);
-  cudaMalloc(&d_add, bytes);
-  cudaMalloc(&d_old, bytes);
-  cudaMemset(d_cell, 0, 2);
-  cudaMemcpy(d_add, add.data(), bytes, cudaMemcpyHostToDevice);
-  one_by_one<T><<<1, 1>>>(d_cell, d_add, add.size(), d_old);
-  std::vector<uint16_t> old(add.size());
-  uint16_t cell;
-  cudaMemcpy(old.data(), d_old, bytes, cudaMemcpyDeviceToHost);
-  cudaMemcpy(&cell, d_cell, 2, cudaMemcpyDeviceToHost);
+  const Array<uint16_t> d_cell(1, 0), d_add(add), d_old(add.size());
+  const auto number = [](const Array<uint16_t>& a) { return reinterpret_cast<T*>(a.get()); };
+  one_by_one<T><<<1, 1>>>(number(d_cell), number(d_add), add.size(), number(d_old));
+  const auto old = d_old.read();
+  const uint16_t cell = d_cell.read()[0];
   uint16_t expected = 0;
   int wrong = 0;
   for (size_t k = 0; k < add.size(); ++k) {
@@ -153,17 +143,10 @@ int main() {
   for (uint16_t& x : add) x = (x & 0x8000) | (x >> 10 & 15) << 7 | (x & 0x7f);
   roundings<__nv_bfloat16>("bfloat16", 8, add);
 
-  unsigned short* d_words;
-  int* d_sum;
-  cudaMalloc(&d_words, 4 * sizeof(short));
-  cudaMalloc(&d_sum, sizeof(int));
-  cudaMemset(d_words, 0, 4 * sizeof(short));
-  cudaMemset(d_sum, 0, sizeof(int));
-  sixteen_bit_locks<<<2, 64>>>(d_words + 1, d_sum);
-  unsigned short words[4];
-  int sum;
-  cudaMemcpy(words, d_words, sizeof words, cudaMemcpyDeviceToHost);
-  cudaMemcpy(&sum, d_sum, sizeof sum, cudaMemcpyDeviceToHost);
-  std::printf("16 bits: %d %d %d %d, %d threads\n", words[0], words[1], words[2], words[3], sum);
+  const Array<unsigned short> d_words(4, 0);
+  const Array<int> sum(1, 0);
+  sixteen_bit_locks<<<2, 64>>>(d_words + 1, sum);
+  const auto words = d_words.read();
+  std::printf("16 bits: %d %d %d %d, %d threads\n", words[0], words[1], words[2], words[3], sum.read()[0]);
   std::printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 }

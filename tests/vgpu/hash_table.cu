@@ -5,7 +5,8 @@
 #include <cstdio>
 #include <map>
 #include <set>
-#include <vector>
+
+#include "arrays.hpp"
 
 constexpr uint32_t kEmpty = 0xffffffff, kDeleted = 0xfffffffe;
 
@@ -116,23 +117,18 @@ int main() {
   std::vector<uint32_t> keys(n);
   std::map<uint32_t, int> expected;
   for (int i = 0; i < n; ++i) expected[keys[i] = hash(i) % 10 ? hash(i) % limit : 7]++;
-  uint32_t* d_keys;
-  int *d_counts, h[2], counts[1200], *d_result;
-  Table table;
-  cudaMalloc(&d_keys, n * sizeof(uint32_t));
-  cudaMalloc(&d_counts, sizeof counts);
-  cudaMalloc(&d_result, sizeof h);
-  cudaMemcpy(d_keys, keys.data(), n * sizeof(uint32_t), cudaMemcpyHostToDevice);
+  const Array d_keys(keys);
+  const Array<int> d_counts(limit);
   for (uint32_t capacity : {2048u, uint32_t(expected.size()), 100u}) {
+    const Array<unsigned long long> slots(capacity, 0xff);
+    const Array<int> result(2, 0);
+    Table table;
+    table.slots = slots;
     table.capacity = capacity;
-    cudaMalloc(&table.slots, capacity * 8);
-    cudaMemset(table.slots, 0xff, capacity * 8);
-    cudaMemset(d_result, 0, sizeof h);
-    insert<<<(n + 127) / 128, 128>>>(table, d_keys, n, d_result);
-    if (capacity >= expected.size()) erase<<<2, 200>>>(table, 3, limit, d_result + 1);
+    insert<<<(n + 127) / 128, 128>>>(table, d_keys, n, result);
+    if (capacity >= expected.size()) erase<<<2, 200>>>(table, 3, limit, result + 1);
     look_up<<<(limit + 99) / 100, 100>>>(table, limit, d_counts);
-    cudaMemcpy(h, d_result, sizeof h, cudaMemcpyDeviceToHost);
-    cudaMemcpy(counts, d_counts, sizeof counts, cudaMemcpyDeviceToHost);
+    const auto h = result.read(), counts = d_counts.read();
     int wrong = 0, kept = 0, multiples = 0;
     for (uint32_t k = 0; k < limit; ++k) {
       const int e = expected.count(k) ? expected[k] : 0;
@@ -145,29 +141,23 @@ int main() {
              h[1] == multiples ? "all" : "not all");
     else
       printf("small table: %d keys, %s\n", kept, h[0] > 0 && wrong > 0 ? "others refused" : "too many");
-    cudaFree(table.slots);
   }
 
-  Chains t;
-  t.buckets = 37;
-  cudaMalloc(&t.heads, t.buckets * sizeof *t.heads);
-  cudaMalloc(&t.locks, t.buckets * sizeof *t.locks);
-  cudaMalloc(&t.pool, n * sizeof(Entry));
-  cudaMemset(t.heads, 0, t.buckets * sizeof *t.heads);
-  cudaMemset(t.locks, 0, t.buckets * sizeof *t.locks);
-  cudaMemset(d_result, 0, sizeof h);
+  const int buckets = 37;
+  const Array<Entry*> heads(buckets, 0);
+  const Array<Entry> pool(n);
+  const Array<int> locks(buckets, 0), result(2, 0);
+  const Chains t = {heads, pool, locks, buckets};
   chain<<<8, 125>>>(t, d_keys, 990);
-  check_chains<<<1, 64>>>(t, d_result, d_result + 1);
-  cudaMemcpy(h, d_result, sizeof h, cudaMemcpyDeviceToHost);
+  check_chains<<<1, 64>>>(t, result, result + 1);
+  const auto h = result.read();
   printf("chains: %d entries, %d misplaced\n", h[0], h[1]);
 
-  uint32_t bits[1024], *d_bits, by_host[1024] = {};
-  cudaMalloc(&d_bits, sizeof bits);
-  cudaMemset(d_bits, 0, sizeof bits);
-  bloom_add<<<3, 100>>>(d_bits, d_keys, 250);
-  cudaMemcpy(bits, d_bits, sizeof bits, cudaMemcpyDeviceToHost);
+  uint32_t by_host[1024] = {};
+  const Array<uint32_t> bits(1024, 0);
+  bloom_add<<<3, 100>>>(bits, d_keys, 250);
   for (int i = 0; i < 250; ++i)
     for (uint32_t k = 0, x = hash(keys[i]); k < 3; ++k, x = hash(x + k)) by_host[x >> 5 & 1023] |= 1u << (x & 31);
-  printf("filter: %s\n", std::equal(bits, bits + 1024, by_host) ? "right" : "wrong");
+  printf("filter: %s\n", count_wrong(bits.read(), by_host) == 0 ? "right" : "wrong");
   return cudaDeviceSynchronize();
 }

@@ -6,6 +6,8 @@
 #include <random>
 #include <string>
 
+#include "arrays.hpp"
+
 constexpr int kBins = 256;
 
 __global__ void naive(const uint8_t* data, size_t size, unsigned* bins) {
@@ -74,18 +76,12 @@ __global__ void many_bins(const int* values, int n, unsigned* bins, int bin_coun
 
 template <class Launch>
 void test(const std::string& name, const std::string& text, Launch launch) {
-  uint8_t* d_text;
-  unsigned *d_bins, bins[kBins], expected[kBins] = {};
-  cudaMalloc(&d_text, text.size());
-  cudaMalloc(&d_bins, sizeof bins);
-  cudaMemcpy(d_text, text.data(), text.size(), cudaMemcpyHostToDevice);
-  cudaMemset(d_bins, 0, sizeof bins);
-  launch(d_text, text.size(), d_bins);
-  cudaMemcpy(bins, d_bins, sizeof bins, cudaMemcpyDeviceToHost);
+  const Array d_text(std::vector<uint8_t>(text.begin(), text.end()));
+  const Array<unsigned> bins(kBins, 0);
+  unsigned expected[kBins] = {};
+  launch(d_text.get(), text.size(), bins.get());
   for (unsigned char c : text) ++expected[c];
-  printf("%s: %s\n", name.c_str(), std::equal(bins, bins + kBins, expected) ? "right" : "wrong");
-  cudaFree(d_text);
-  cudaFree(d_bins);
+  printf("%s: %s\n", name.c_str(), count_wrong(bins.read(), expected) == 0 ? "right" : "wrong");
 }
 
 int main() {
@@ -98,20 +94,14 @@ int main() {
     test("a warp each", *t, [](auto... args) { per_warp<4><<<3, 128>>>(args...); });
     test("runs", *t, [](auto... args) { runs<<<2, 64>>>(args...); });
   }
-  static int values[30000];
-  static unsigned bins[10001], expected[10001];
+  std::vector<int> values(30000);
+  std::vector<unsigned> expected(10001);
   for (int& v : values) {
     v = int(random() % 110000) - 5000;
     ++expected[v < 0 || v >= 100000 ? 10000 : v / 10];
   }
-  int* d_values;
-  unsigned* d_bins;
-  cudaMalloc(&d_values, sizeof values);
-  cudaMalloc(&d_bins, sizeof bins);
-  cudaMemcpy(d_values, values, sizeof values, cudaMemcpyHostToDevice);
-  cudaMemset(d_bins, 0, sizeof bins);
-  many_bins<<<2, 512, sizeof bins>>>(d_values, 30000, d_bins, 10000, 0, 10);
-  cudaMemcpy(bins, d_bins, sizeof bins, cudaMemcpyDeviceToHost);
-  printf("10000 bins: %s\n", std::equal(bins, bins + 10001, expected) ? "right" : "wrong");
+  const Array<unsigned> bins(10001, 0);
+  many_bins<<<2, 512, 10001 * sizeof(unsigned)>>>(Array(values), 30000, bins, 10000, 0, 10);
+  printf("10000 bins: %s\n", bins.read() == expected ? "right" : "wrong");
   return cudaDeviceSynchronize();
 }

@@ -2,8 +2,9 @@
 // Host functions in the order of a stream: they see what was done before, what comes after sees what they did, and the
 // calling thread does not wait for them.
 #include <atomic>
-#include <cstdio>
 #include <thread>
+
+#include "show.hpp"
 
 static std::atomic<bool> released = false;
 static std::atomic<int> order = 0;
@@ -36,10 +37,6 @@ static void CUDART_CB callback(cudaStream_t stream, cudaError_t status, void* ar
 
 __global__ void add(int* x, const int* y, int summand) {
   *x = *y + summand;
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 int main() {

@@ -2,7 +2,8 @@
 // halves, against the same arithmetic on the host with 128-bit integers.
 #include <cstdint>
 #include <cstdio>
-#include <vector>
+
+#include "arrays.hpp"
 
 constexpr int words = 8, pairs = 256;
 
@@ -92,21 +93,11 @@ int main() {
     a[k] = k % 5 == 0 ? 0xffffffffu : uint32_t(state >> 32);
     b[k] = k % 7 == 0 ? 0 : k % 11 == 0 ? ~a[k] : uint32_t(state >> 13);
   }
-  uint32_t *d_a, *d_b, *d_plus, *d_minus, *d_product;
-  const size_t bytes = words * pairs * sizeof(uint32_t);
-  cudaMalloc(&d_a, bytes);
-  cudaMalloc(&d_b, bytes);
-  cudaMalloc(&d_plus, bytes * 2);
-  cudaMalloc(&d_minus, bytes * 2);
-  cudaMalloc(&d_product, bytes);
-  cudaMemcpy(d_a, a.data(), bytes, cudaMemcpyHostToDevice);
-  cudaMemcpy(d_b, b.data(), bytes, cudaMemcpyHostToDevice);
+  const size_t each = (words + 1) * pairs;
+  const Array<uint32_t> d_a(a), d_b(b), d_plus(each), d_minus(each), d_product(4 * pairs);
   sums<<<pairs / 64, 64>>>(d_a, d_b, d_plus, d_minus);
   products<<<pairs / 64, 64>>>(d_a, d_b, d_product);
-  std::vector<uint32_t> plus((words + 1) * pairs), minus((words + 1) * pairs), product(4 * pairs);
-  cudaMemcpy(plus.data(), d_plus, plus.size() * 4, cudaMemcpyDeviceToHost);
-  cudaMemcpy(minus.data(), d_minus, minus.size() * 4, cudaMemcpyDeviceToHost);
-  cudaMemcpy(product.data(), d_product, product.size() * 4, cudaMemcpyDeviceToHost);
+  const auto plus = d_plus.read(), minus = d_minus.read(), product = d_product.read();
   int wrong_plus = 0, wrong_minus = 0, wrong_product = 0;
   for (int i = 0; i < pairs; ++i) {
     uint64_t carry = 0;
@@ -131,9 +122,8 @@ int main() {
   std::printf("sums: %d wrong, differences: %d wrong, products: %d wrong of %d\n", wrong_plus, wrong_minus,
               wrong_product, pairs);
   own_carry<<<1, 32>>>(d_product);
-  cudaMemcpy(product.data(), d_product, 32 * 4, cudaMemcpyDeviceToHost);
   int wrong = 0;
-  for (uint32_t t = 0; t < 32; ++t) wrong += product[t] != t + 100 + t % 2;
+  for (uint32_t t = 0; t < 32; ++t) wrong += d_product.read()[t] != t + 100 + t % 2;
   std::printf("a carry a thread: %d wrong\n", wrong);
   std::printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 }

@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "arrays.hpp"
+
 __device__ uint32_t lane_id() {
   uint32_t id;
   asm volatile("mov.u32 %0, %%laneid;" : "=r"(id));
@@ -107,18 +109,15 @@ static void expect(uint64_t got, uint64_t expected, int row, int column) {
 }
 
 int main() {
-  uint32_t in[64], *d_in, *d_flags, flags[3] = {};
-  uint64_t out[64 * 12], *d_out;
+  std::vector<uint32_t> in(64);
   for (uint32_t i = 0; i < 64; ++i) in[i] = i * 2654435761u;
-  cudaMalloc(&d_in, sizeof in), cudaMalloc(&d_out, sizeof out), cudaMalloc(&d_flags, sizeof flags);
-  cudaMemcpy(d_in, in, sizeof in, cudaMemcpyHostToDevice);
-  cudaMemcpy(d_flags, flags, sizeof flags, cudaMemcpyHostToDevice);
-  use<<<1, 64>>>(d_in, d_out, d_flags);
-  cudaMemcpy(out, d_out, sizeof out, cudaMemcpyDeviceToHost);
-  cudaMemcpy(flags, d_flags, sizeof flags, cudaMemcpyDeviceToHost);
+  const Array<uint64_t> d_out(64 * 12);
+  const Array<uint32_t> flags(3, 0);
+  use<<<1, 64>>>(Array(in), d_out, flags);
+  const auto out = d_out.read();
   int winners = 0;
   for (int i = 0; i < 64; ++i) {
-    const uint64_t* o = out + i * 12;
+    const uint64_t* o = &out[i * 12];
     const uint32_t a = in[i], b = in[(i + 1) % 64], c = in[(i + 2) % 64];
     expect(o[0], i % 32, i, 0);
     expect(o[1], a >> 4 & 0xff, i, 1);
@@ -134,5 +133,6 @@ int main() {
     winners += o[11] >= 1000;
     expect(o[11] % 1000, 17, i, 11);
   }
-  printf("%d wrong; sum %u, winners %d, %s\n", wrong, flags[0], winners, cudaGetErrorName(cudaDeviceSynchronize()));
+  printf("%d wrong; sum %u, winners %d, %s\n", wrong, flags.read()[0], winners,
+         cudaGetErrorName(cudaDeviceSynchronize()));
 }

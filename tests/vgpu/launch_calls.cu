@@ -2,8 +2,9 @@
 // Kernels launched by every call that there is, and what is known of a kernel before it runs.
 #include <cooperative_groups.h>
 
-#include <cstdio>
 #include <cstring>
+
+#include "show.hpp"
 
 struct Box {
   double scale;
@@ -44,10 +45,6 @@ __global__ void together(int* x) {
 template <class T>
 __global__ void generic(T* x, T value) {
   x[threadIdx.x] = value;
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 static const char* yes(bool condition) {

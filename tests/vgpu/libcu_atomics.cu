@@ -8,6 +8,8 @@
 #include <cuda/std/tuple>
 #include <cuda/std/utility>
 
+#include "arrays.hpp"
+
 struct Shared {
   cuda::atomic<int, cuda::thread_scope_device> count{0};
   cuda::atomic<unsigned long long, cuda::thread_scope_device> sum{0};
@@ -98,44 +100,38 @@ __global__ void sum_lists(int** lists, int n, int* out) {
 
 int main() {
   Shared* s;
-  int *d_out, out[64];
+  const Array<int> d_out(1000);
   cudaMallocManaged(&s, sizeof(Shared));
   new (s) Shared();
-  cudaMalloc(&d_out, 1000 * sizeof(int));
   use_atomics<<<4, 64>>>(s, d_out);
-  cudaMemcpy(out, d_out, 4 * sizeof(int), cudaMemcpyDeviceToHost);
+  auto out = d_out.read(4);
   printf("%d %llu %d %d %g %d %#x\n", s->count.load(), s->sum.load(), s->max.load(), s->order.load(), s->total.load(),
          s->flag.load(), out[3]);
 
-  cudaMemset(d_out, 0, 1000 * sizeof(int));
+  d_out.set(0);
   pass_on<<<50, 1>>>(d_out, d_out + 100, d_out + 200);
-  cudaMemcpy(out, d_out + 50, sizeof(int), cudaMemcpyDeviceToHost);
-  printf("passed on: %d\n", out[0]);
+  printf("passed on: %d\n", d_out.read()[50]);
 
   const int n = 5000, blocks = (n + 127) / 128;
-  static int in[n], scanned[n];
-  int *d_in, *d_scanned, *d_offsets, sum = 0, wrong = 0;
+  std::vector<int> in(n);
+  int sum = 0, wrong = 0;
   for (int i = 0; i < n; ++i) in[i] = i % 9 - 3;
-  cudaMalloc(&d_in, sizeof in), cudaMalloc(&d_scanned, sizeof in), cudaMalloc(&d_offsets, blocks * sizeof(int));
-  cudaMemcpy(d_in, in, sizeof in, cudaMemcpyHostToDevice);
-  cudaMemset(d_offsets, 0, blocks * sizeof(int));
-  block_sums<<<blocks, 128>>>(d_in, d_scanned, d_offsets, n);
+  const Array<int> d_scanned(n), d_offsets(blocks, 0);
+  block_sums<<<blocks, 128>>>(Array(in), d_scanned, d_offsets, n);
   add_offsets<<<blocks, 128>>>(d_scanned, d_offsets, n);
-  cudaMemcpy(scanned, d_scanned, sizeof in, cudaMemcpyDeviceToHost);
+  const auto scanned = d_scanned.read();
   for (int i = 0; i < n; ++i) wrong += scanned[i] != (sum += in[i]);
   printf("atomic block sums: %d wrong\n", wrong);
 
-  float f[5], *d_f;
-  cudaMalloc(&d_f, sizeof f);
+  const Array<float> d_f(5);
   standard<<<1, 4>>>(d_f);
-  cudaMemcpy(f, d_f, sizeof f, cudaMemcpyDeviceToHost);
+  const auto f = d_f.read();
   printf("%g %g %g %g %g\n", f[0], f[1], f[2], f[3], f[4]);
 
-  int** d_lists;
-  cudaMalloc(&d_lists, 32 * sizeof(int*));
-  device_heap<<<1, 32>>>(d_lists, 100);
-  sum_lists<<<1, 32>>>(d_lists, 100, d_out);
-  cudaMemcpy(out, d_out, 32 * sizeof(int), cudaMemcpyDeviceToHost);
+  const Array<int*> lists(32);
+  device_heap<<<1, 32>>>(lists, 100);
+  sum_lists<<<1, 32>>>(lists, 100, d_out);
+  out = d_out.read(32);
   printf("device heap: %d %d\n", out[1], out[31]);
   printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 }

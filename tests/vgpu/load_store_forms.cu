@@ -2,7 +2,8 @@
 // names of variables as addresses; asynchronous copies that skip; isspacep and cvta of every space.
 #include <cstdint>
 #include <cstdio>
-#include <vector>
+
+#include "arrays.hpp"
 
 constexpr int n = 64, loads = 22, stores = 14;
 
@@ -144,32 +145,25 @@ __global__ void skipped_copies(const uint32_t* in, uint32_t* out) {
 }
 
 int main() {
-  std::vector<uint32_t> in(4 * n), out(loads * n);
+  std::vector<uint32_t> in(4 * n);
   for (int k = 0; k < 4 * n; ++k) in[k] = k * 2654435761u;
-  uint32_t *d_in, *d_out;
-  cudaMalloc(&d_in, in.size() * 4);
-  cudaMalloc(&d_out, out.size() * 4);
-  cudaMemcpy(d_in, in.data(), in.size() * 4, cudaMemcpyHostToDevice);
-  const auto fetch = [&](int count) { cudaMemcpy(out.data(), d_out, count * 4, cudaMemcpyDeviceToHost); };
+  const Array<uint32_t> d_in(in), d_out(loads * n), d_narrow(2 * n);
 
   load_forms<<<1, n>>>(d_in, d_out);
-  fetch(loads * n);
+  auto out = d_out.read();
   int wrong = 0;
   for (int k = 0; k < loads * n; ++k) wrong += out[k] != in[k / loads];
   std::printf("loads: %d wrong\n", wrong);
 
   store_forms<<<1, n>>>(d_in, d_out);
-  fetch(stores * n);
+  out = d_out.read(stores * n);
   wrong = 0;
   for (int k = 0; k < stores * n; ++k) wrong += out[k] != in[k / stores] + (k % stores == stores - 1);
   std::printf("stores: %d wrong\n", wrong);
 
-  uint32_t* d_narrow;
-  cudaMalloc(&d_narrow, 2 * n * 4);
-  widths<<<1, n>>>(reinterpret_cast<uint4*>(d_in), reinterpret_cast<uint4*>(d_out), d_narrow);
-  fetch(4 * n);
-  std::vector<uint32_t> narrow(2 * n);
-  cudaMemcpy(narrow.data(), d_narrow, narrow.size() * 4, cudaMemcpyDeviceToHost);
+  widths<<<1, n>>>(reinterpret_cast<uint4*>(d_in.get()), reinterpret_cast<uint4*>(d_out.get()), d_narrow);
+  out = d_out.read(4 * n);
+  const auto narrow = d_narrow.read();
   wrong = 0;
   for (int t = 0; t < n; ++t) {
     for (int k = 0; k < 4; ++k) wrong += out[4 * t + k] != in[4 * t + (k + 2) % 4];
@@ -182,15 +176,13 @@ int main() {
   std::printf("widths: %d wrong\n", wrong);
 
   names<<<1, 1>>>(d_out);
-  fetch(6);
-  for (int k = 0; k < 6; ++k) std::printf("%u ", out[k]);
+  for (const uint32_t x : d_out.read(6)) std::printf("%u ", x);
   spaces<<<1, 1>>>(d_out);
-  fetch(6);
-  for (int k = 0; k < 6; ++k) std::printf("%u ", out[k]);
+  for (const uint32_t x : d_out.read(6)) std::printf("%u ", x);
   std::printf("\n");
 
   skipped_copies<<<1, n>>>(d_in, d_out);
-  fetch(n);
+  out = d_out.read(n);
   wrong = 0;
   for (int t = 0; t < n; ++t) {
     const uint32_t* v = &in[4 * (t % 8)];

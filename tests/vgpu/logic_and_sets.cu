@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <utility>
-#include <vector>
+
+#include "arrays.hpp"
 
 constexpr int n = 64;
 
@@ -99,24 +100,9 @@ bool compares(int which, uint16_t x, uint16_t y) {
   };
   const double a = value(x), b = value(y);
   const bool unordered = std::isnan(a) || std::isnan(b);
-  switch (which) {
-    case 0:
-      return a == b;
-    case 1:
-      return !unordered && a != b;
-    case 2:
-      return a < b;
-    case 3:
-      return a >= b;
-    case 4:
-      return unordered || a < b;
-    case 5:
-      return a != b;
-    case 6:
-      return !unordered;
-    default:
-      return unordered;
-  }
+  const bool by_number[comparisons] = {a == b, !unordered && a != b, a < b,    a >= b, unordered || a < b,
+                                       a != b, !unordered,           unordered};
+  return by_number[which];
 }
 
 constexpr int bit_forms = 12;
@@ -184,13 +170,10 @@ int main() {
   for (uint32_t& x : in) x = (state = state * 1664525u + 1013904223u) ^ state >> 15;
   in[3] = in[10] = in[16] = 0;  // threads whose logic gives 0
   in[5] = ~0u;
-  uint32_t *d_in, *d_out;
-  cudaMalloc(&d_in, n * 4);
-  cudaMalloc(&d_out, n * 768 * 4);
-  cudaMemcpy(d_in, in.data(), n * 4, cudaMemcpyHostToDevice);
+  const Array d_in(in);
+  const Array<uint32_t> d_out(n * 768);
   logic<<<1, n>>>(d_in, d_out);
-  std::vector<uint32_t> out(n * 768);
-  cudaMemcpy(out.data(), d_out, out.size() * 4, cudaMemcpyDeviceToHost);
+  std::vector<uint32_t> out = d_out.read();
   int wrong = 0;
   for (int i = 0; i < n; ++i)
     for (int table = 0; table < 256; ++table) {
@@ -203,9 +186,8 @@ int main() {
   std::vector<uint16_t> numbers(n);
   const uint16_t special[] = {0, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 0xfe01, 1, 0x8001, 0x7bff, 0x0400};
   for (int i = 0; i < n; ++i) numbers[i] = i % 2 ? special[i / 2 % 12] : in[i] >> 7;
-  cudaMemcpy(d_in, numbers.data(), n * 2, cudaMemcpyHostToDevice);
-  halves<<<1, n>>>(reinterpret_cast<uint16_t*>(d_in), d_out);
-  cudaMemcpy(out.data(), d_out, n * 5 * comparisons * 4, cudaMemcpyDeviceToHost);
+  halves<<<1, n>>>(Array(numbers), d_out);
+  out = d_out.read(n * 5 * comparisons);
   wrong = 0;
   for (int i = 0; i < n; ++i)
     for (int which = 0; which < comparisons; ++which) {
@@ -221,9 +203,8 @@ int main() {
     }
   std::printf("comparisons of halves: %d wrong of %d\n", wrong, n * comparisons * 5);
 
-  cudaMemcpy(d_in, in.data(), n * 4, cudaMemcpyHostToDevice);
   bit_fields<<<1, n>>>(d_in, d_out);
-  cudaMemcpy(out.data(), d_out, n * bit_forms * 4, cudaMemcpyDeviceToHost);
+  out = d_out.read(n * bit_forms);
   for (int form = 0; form < bit_forms; ++form) {
     wrong = 0;
     for (int i = 0; i < n; ++i) {

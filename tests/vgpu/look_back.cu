@@ -4,7 +4,8 @@
 #include <cstdio>
 #include <cuda/atomic>
 #include <numeric>
-#include <vector>
+
+#include "arrays.hpp"
 
 constexpr int block_threads = 128, items = 4, tile_size = block_threads * items;
 enum : std::uint32_t { invalid = 0, aggregate = 1, prefix = 2 };
@@ -109,29 +110,18 @@ __global__ void __launch_bounds__(block_threads)
 
 template <class S, bool by_warp>
 void test(const char* name, int n) {
-  std::vector<std::uint32_t> in(n), out(n), expected(n);
+  std::vector<std::uint32_t> in(n), expected(n);
   for (int i = 0; i < n; ++i) in[i] = i * 2654435761u;
   std::partial_sum(in.begin(), in.end(), expected.begin());
   const int tiles = (n + tile_size - 1) / tile_size;
-  std::uint32_t *d_in, *d_out;
-  Status* d_status;
-  unsigned* d_next;
-  cudaMalloc(&d_in, n * 4);
-  cudaMalloc(&d_out, n * 4);
-  cudaMalloc(&d_status, tiles * sizeof(Status));
-  cudaMalloc(&d_next, 4);
-  cudaMemcpy(d_in, in.data(), n * 4, cudaMemcpyHostToDevice);
-  cudaMemset(d_status, 0, tiles * sizeof(Status));
-  cudaMemset(d_next, 0, 4);
-  scan_kernel<S, by_warp><<<tiles, block_threads>>>(d_in, d_out, S{d_status}, d_next, n);
-  cudaMemcpy(out.data(), d_out, n * 4, cudaMemcpyDeviceToHost);
-  std::vector<Status> status(tiles);
-  cudaMemcpy(status.data(), d_status, tiles * sizeof(Status), cudaMemcpyDeviceToHost);
+  const Array<std::uint32_t> out(n);
+  const Array<Status> status(tiles, 0);
+  const Array<unsigned> next(1, 0);
+  scan_kernel<S, by_warp><<<tiles, block_threads>>>(Array(in), out, S{status}, next, n);
   bool all_known = true;
-  for (Status s : status) all_known &= s >> 32 == prefix;
-  printf("%s: %s, every tile knows its prefix: %s\n", name, out == expected ? "right" : "wrong",
+  for (Status s : status.read()) all_known &= s >> 32 == prefix;
+  printf("%s: %s, every tile knows its prefix: %s\n", name, out.read() == expected ? "right" : "wrong",
          all_known ? "yes" : "no");
-  cudaFree(d_in), cudaFree(d_out), cudaFree(d_status), cudaFree(d_next);
 }
 
 int main() {

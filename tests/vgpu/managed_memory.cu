@@ -1,5 +1,5 @@
 // Managed memory: variables, structures that point to each other, hints, both sides in turn.
-#include <cstdio>
+#include "show.hpp"
 
 struct Node {
   int value;
@@ -29,10 +29,6 @@ __global__ void double_list(int* length) {
 __global__ void increment(int* data, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) ++data[i];
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 int main() {

@@ -3,7 +3,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <vector>
+
+#include "arrays.hpp"
 
 template <class T, class F>
 __global__ void apply(const T* x, T* y, int n, F f) {
@@ -20,14 +21,11 @@ double ulp_of(double exact, bool is_float) {
 template <class T, class F, class R>
 void test(const char* name, double low, double high, double most_ulp, F f, R reference) {
   const int n = 2000;
-  std::vector<T> x(n), y(n);
+  std::vector<T> x(n);
   for (int i = 0; i < n; ++i) x[i] = T(low + (high - low) * i / (n - 1));
-  T *d_x, *d_y;
-  cudaMalloc(&d_x, n * sizeof(T));
-  cudaMalloc(&d_y, n * sizeof(T));
-  cudaMemcpy(d_x, x.data(), n * sizeof(T), cudaMemcpyHostToDevice);
-  apply<<<(n + 255) / 256, 256>>>(d_x, d_y, n, f);
-  cudaMemcpy(y.data(), d_y, n * sizeof(T), cudaMemcpyDeviceToHost);
+  const Array<T> d_y(n);
+  apply<T><<<(n + 255) / 256, 256>>>(Array(x), d_y, n, f);
+  const auto y = d_y.read();
   double worst = 0;
   for (int i = 0; i < n; ++i) {
     const double exact = double(reference((long double)x[i]));
@@ -38,43 +36,46 @@ void test(const char* name, double low, double high, double most_ulp, F f, R ref
     std::printf("%s ok\n", name);
   else
     std::printf("%s off by %g ulp at most %g\n", name, worst, most_ulp);
-  cudaFree(d_x);
-  cudaFree(d_y);
 }
 
-#define FUNCTION(name, device, host)       \
-  struct name {                            \
-    template <class T>                     \
-    __device__ T operator()(T x) const {   \
-      return device;                       \
-    }                                      \
-  };                                       \
-  long double host_##name(long double x) { \
-    return host;                           \
+// A name, the function on the device and on the host, from where to where it is tested, and the errors of float and
+// double.
+#define FUNCTIONS(F)                                         \
+  F(Sin, sin(x), sinl(x), -100, 100, 2, 2)                   \
+  F(Cos, cos(x), cosl(x), -100, 100, 2, 2)                   \
+  F(Tan, tan(x), tanl(x), -1.5, 1.5, 4, 2)                   \
+  F(Exp, exp(x), expl(x), -80, 80, 2, 1)                     \
+  F(Exp2, exp2(x), exp2l(x), -100, 100, 2, 1)                \
+  F(Log, log(x), logl(x), 0.001, 1000, 1, 1)                 \
+  F(Log2, log2(x), log2l(x), 0.001, 1000, 1, 1)              \
+  F(Log10, log10(x), log10l(x), 0.001, 1000, 2, 1)           \
+  F(Log1p, log1p(x), log1pl(x), -0.9, 10, 1, 1)              \
+  F(Sqrt, sqrt(x), sqrtl(x), 0, 1000, 0.5001, 0.5001)        \
+  F(Rsqrt, rsqrt(x), 1 / sqrtl(x), 0.01, 1000, 2, 1)         \
+  F(Cbrt, cbrt(x), cbrtl(x), -10, 10, 1, 1)                  \
+  F(Reciprocal, T(1) / x, 1 / x, 0.1, 17, 0.5001, 0.5001)    \
+  F(Tanh, tanh(x), tanhl(x), -5, 5, 2, 1)                    \
+  F(Sinh, sinh(x), sinhl(x), -5, 5, 3, 2)                    \
+  F(Atan, atan(x), atanl(x), -10, 10, 2, 2)                  \
+  F(Asin, asin(x), asinl(x), -1, 1, 2, 2)                    \
+  F(Atan2, atan2(x, T(0.75)), atan2l(x, 0.75L), -3, 3, 3, 2) \
+  F(Erf, erf(x), erfl(x), -3, 3, 2, 2)                       \
+  F(Gamma, tgamma(x), tgammal(x), 0.5, 10, 5, 10)            \
+  F(Power, pow(x, T(2.5)), powl(x, 2.5L), 0.01, 50, 4, 2)    \
+  F(Hypot, hypot(x, T(3)), hypotl(x, 3), -4, 4, 3, 2)        \
+  F(Modulo, fmod(x, T(0.375)), fmodl(x, 0.375L), -4, 4, 0, 0)
+
+#define DEFINE(name, device, host, low, high, ulp_float, ulp_double) \
+  struct name {                                                      \
+    template <class T>                                               \
+    __device__ T operator()(T x) const {                             \
+      return device;                                                 \
+    }                                                                \
+  };                                                                 \
+  long double host_##name(long double x) {                           \
+    return host;                                                     \
   }
-FUNCTION(Sin, sin(x), sinl(x))
-FUNCTION(Cos, cos(x), cosl(x))
-FUNCTION(Tan, tan(x), tanl(x))
-FUNCTION(Exp, exp(x), expl(x))
-FUNCTION(Exp2, exp2(x), exp2l(x))
-FUNCTION(Log, log(x), logl(x))
-FUNCTION(Log2, log2(x), log2l(x))
-FUNCTION(Log10, log10(x), log10l(x))
-FUNCTION(Log1p, log1p(x), log1pl(x))
-FUNCTION(Sqrt, sqrt(x), sqrtl(x))
-FUNCTION(Rsqrt, rsqrt(x), 1 / sqrtl(x))
-FUNCTION(Cbrt, cbrt(x), cbrtl(x))
-FUNCTION(Reciprocal, T(1) / x, 1 / x)
-FUNCTION(Tanh, tanh(x), tanhl(x))
-FUNCTION(Sinh, sinh(x), sinhl(x))
-FUNCTION(Atan, atan(x), atanl(x))
-FUNCTION(Asin, asin(x), asinl(x))
-FUNCTION(Atan2, atan2(x, T(0.75)), atan2l(x, 0.75L))
-FUNCTION(Erf, erf(x), erfl(x))
-FUNCTION(Gamma, tgamma(x), tgammal(x))
-FUNCTION(Power, pow(x, T(2.5)), powl(x, 2.5L))
-FUNCTION(Hypot, hypot(x, T(3)), hypotl(x, 3))
-FUNCTION(Modulo, fmod(x, T(0.375)), fmodl(x, 0.375L))
+FUNCTIONS(DEFINE)
 
 struct FastSin {
   __device__ float operator()(float x) const { return __sinf(x); }
@@ -123,49 +124,25 @@ __global__ void special(float* f, double* d, int* k) {
 }
 
 int main() {
-#define FLOAT(name, low, high, ulp) test<float>(#name "f", low, high, ulp, name(), host_##name);
-#define DOUBLE(name, low, high, ulp) test<double>(#name, low, high, ulp, name(), host_##name);
-#define BOTH(name, low, high, ulp_float, ulp_double) \
-  FLOAT(name, low, high, ulp_float) DOUBLE(name, low, high, ulp_double)
-  BOTH(Sin, -100, 100, 2, 2)
-  BOTH(Cos, -100, 100, 2, 2)
-  BOTH(Tan, -1.5, 1.5, 4, 2)
-  BOTH(Exp, -80, 80, 2, 1)
-  BOTH(Exp2, -100, 100, 2, 1)
-  BOTH(Log, 0.001, 1000, 1, 1)
-  BOTH(Log2, 0.001, 1000, 1, 1)
-  BOTH(Log10, 0.001, 1000, 2, 1)
-  BOTH(Log1p, -0.9, 10, 1, 1)
-  BOTH(Sqrt, 0, 1000, 0.5001, 0.5001)
-  BOTH(Rsqrt, 0.01, 1000, 2, 1)
-  BOTH(Cbrt, -10, 10, 1, 1)
-  BOTH(Reciprocal, 0.1, 17, 0.5001, 0.5001)
-  BOTH(Tanh, -5, 5, 2, 1)
-  BOTH(Sinh, -5, 5, 3, 2)
-  BOTH(Atan, -10, 10, 2, 2)
-  BOTH(Asin, -1, 1, 2, 2)
-  BOTH(Atan2, -3, 3, 3, 2)
-  BOTH(Erf, -3, 3, 2, 2)
-  BOTH(Gamma, 0.5, 10, 5, 10)
-  BOTH(Power, 0.01, 50, 4, 2)
-  BOTH(Hypot, -4, 4, 3, 2)
-  BOTH(Modulo, -4, 4, 0, 0)
+#define TEST(name, device, host, low, high, ulp_float, ulp_double)   \
+  test<float>(#name "f", low, high, ulp_float, name(), host_##name); \
+  test<double>(#name, low, high, ulp_double, name(), host_##name);
+  FUNCTIONS(TEST)
   test<float>("__sinf", -1, 1, 1e9, FastSin(), host_Sin);
   test<float>("__expf", -3, 3, 2 + 1.173 * 3, FastExp(), host_Exp);
   test<float>("__logf", 3, 100, 3, FastLog(), host_Log);
   test<float>("__fdividef", -5, 5, 2, FastDivide(), [](long double x) { return x / 3; });
 
-  float f[17] = {0, 1}, *d_f;
-  double d[4], *d_d;
-  int k[10], *d_k;
-  cudaMalloc(&d_f, sizeof f), cudaMalloc(&d_d, sizeof d), cudaMalloc(&d_k, sizeof k);
-  cudaMemcpy(d_f, f, sizeof f, cudaMemcpyHostToDevice);
-  special<<<1, 1>>>(d_f, d_d, d_k);
-  cudaMemcpy(f, d_f, sizeof f, cudaMemcpyDeviceToHost);
-  cudaMemcpy(d, d_d, sizeof d, cudaMemcpyDeviceToHost);
-  cudaMemcpy(k, d_k, sizeof k, cudaMemcpyDeviceToHost);
+  std::vector<float> f(17);
+  f[1] = 1;
+  const Array floats(f);
+  const Array<double> doubles(4);
+  const Array<int> integers(10);
+  special<<<1, 1>>>(floats, doubles, integers);
+  f = floats.read();
+  const auto d = doubles.read();
   std::printf("%g %g %a %g %g %g %g %g %g\n", f[2], f[4], f[5], f[6], f[7], f[8], f[9], f[10], f[11]);
   std::printf("%a %a %g %g %g\n", f[12], f[13], f[14], f[15], f[16]);
-  for (int x : k) std::printf("%d ", x);
+  for (int x : integers.read()) std::printf("%d ", x);
   std::printf("\n%a %a %g %g\n", d[0], d[1], d[2], d[3]);
 }

@@ -3,7 +3,8 @@
 // additions is exact.
 #include <cstdio>
 #include <cstdlib>
-#include <vector>
+
+#include "arrays.hpp"
 
 #define CEIL_DIV(M, N) (((M) + (N)-1) / (N))
 
@@ -83,20 +84,15 @@ int main() {
     int M, N, K;
   } shapes[] = {{1, 1, 1}, {33, 7, 50}, {64, 96, 40}, {17, 65, 3}, {32, 32, 8}};
   for (auto [M, N, K] : shapes) {
-    std::vector<float> A(M * K), B(K * N), C(M * N), R(M * N);
+    std::vector<float> A(M * K), B(K * N), C(M * N);
     for (int i = 0; i < M * K; ++i) A[i] = i * 7 % 15 - 7;
     for (int i = 0; i < K * N; ++i) B[i] = i * 5 % 9 - 4;
     for (int i = 0; i < M * N; ++i) C[i] = i % 100;
-    float *dA, *dB, *dC;
-    cudaMalloc((void**)&dA, sizeof(float) * M * K);
-    cudaMalloc((void**)&dB, sizeof(float) * K * N);
-    cudaMalloc((void**)&dC, sizeof(float) * M * N);
-    cudaMemcpy(dA, A.data(), sizeof(float) * M * K, cudaMemcpyHostToDevice);
-    cudaMemcpy(dB, B.data(), sizeof(float) * K * N, cudaMemcpyHostToDevice);
+    const Array dA(A), dB(B);
     printf("%d x %d x %d:", M, N, K);
     for (int kernel = 0; kernel < 4; ++kernel) {
       if (kernel == 3 && (M % 32 || N % 32 || K % 8)) continue;
-      cudaMemcpy(dC, C.data(), sizeof(float) * M * N, cudaMemcpyHostToDevice);
+      const Array dC(C);
       switch (kernel) {
         case 0:
           sgemm_naive<<<dim3(CEIL_DIV(M, 8), CEIL_DIV(N, 16)), dim3(8, 16)>>>(M, N, K, 2, dA, dB, -0.5, dC);
@@ -111,7 +107,7 @@ int main() {
           sgemm_registers<<<dim3(N / 32, M / 32), 64>>>(M, N, K, 2, dA, dB, -0.5, dC);
           break;
       }
-      cudaMemcpy(R.data(), dC, sizeof(float) * M * N, cudaMemcpyDeviceToHost);
+      const auto R = dC.read();
       int wrong = 0;
       for (int y = 0; y < M; ++y)
         for (int x = 0; x < N; ++x) {
@@ -122,9 +118,6 @@ int main() {
       printf(" %d", wrong);
     }
     printf(" wrong\n");
-    cudaFree(dA);
-    cudaFree(dB);
-    cudaFree(dC);
   }
   return cudaGetLastError();
 }

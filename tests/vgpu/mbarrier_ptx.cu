@@ -2,7 +2,8 @@
 // phase, objects that are used again, arrivals of copies.
 #include <cstdint>
 #include <cstdio>
-#include <vector>
+
+#include "arrays.hpp"
 
 __device__ uint32_t shared_address(const void* p) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(p));
@@ -136,20 +137,15 @@ __global__ void copies(const int* in, int* out) {
 }
 
 int main() {
-  constexpr int n = 16;
-  uint32_t out[n], *d_out;
-  cudaMalloc(&d_out, 1024);
-  cudaMemset(d_out, 0xff, 1024);
-  steps<<<1, 1>>>(d_out);
-  cudaMemcpy(out, d_out, sizeof out, cudaMemcpyDeviceToHost);
-  for (const uint32_t x : out) std::printf("%d ", int(x));
+  const Array<uint32_t> out(256, 0xff);
+  steps<<<1, 1>>>(out);
+  for (const uint32_t x : out.read(16)) std::printf("%d ", int(x));
   std::printf("\n");
 
   const int threads = 96, rounds = 11;
-  std::vector<int> sums(threads);
-  int* d_sums = reinterpret_cast<int*>(d_out);
+  const Array<int> d_sums(threads);
   phases<<<1, threads>>>(d_sums, rounds);
-  cudaMemcpy(sums.data(), d_sums, threads * sizeof(int), cudaMemcpyDeviceToHost);
+  auto sums = d_sums.read();
   int wrong = 0;
   for (int t = 0; t < threads; ++t) {
     unsigned sum = 0;
@@ -160,11 +156,8 @@ int main() {
 
   std::vector<int> in(128);
   for (int k = 0; k < 128; ++k) in[k] = k < 64 ? k : k * 70000;
-  int* d_in;
-  cudaMalloc(&d_in, in.size() * sizeof(int));
-  cudaMemcpy(d_in, in.data(), in.size() * sizeof(int), cudaMemcpyHostToDevice);
-  copies<<<1, 64>>>(d_in, d_sums);
-  cudaMemcpy(sums.data(), d_sums, 64 * sizeof(int), cudaMemcpyDeviceToHost);
+  copies<<<1, 64>>>(Array(in), d_sums);
+  sums = d_sums.read();
   wrong = 0;
   for (int t = 0; t < 64; ++t) {
     const int from = 63 - t, b = from % 2 ? in[64 + from] : in[64 + from] & 0xffff;

@@ -5,7 +5,8 @@
 
 #include <cstdio>
 #include <cuda/barrier>
-#include <vector>
+
+#include "arrays.hpp"
 
 namespace cg = cooperative_groups;
 
@@ -67,23 +68,6 @@ __global__ void with_barrier(const int4* in, int* out) {
   out[threadIdx.x] = a.x + 2 * a.y + 3 * a.z + 4 * a.w - b.x * b.w;
 }
 
-template <class T>
-T* device_copy(const std::vector<T>& values) {
-  T* d;
-  cudaMalloc(&d, values.size() * sizeof(T));
-  cudaMemcpy(d, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice);
-  return d;
-}
-
-template <class T>
-void compare(const char* what, const T* d_out, const std::vector<T>& expected) {
-  std::vector<T> out(expected.size());
-  cudaMemcpy(out.data(), d_out, out.size() * sizeof(T), cudaMemcpyDeviceToHost);
-  int wrong = 0;
-  for (size_t k = 0; k < out.size(); ++k) wrong += out[k] != expected[k];
-  std::printf("%s: %d wrong of %zu, %s\n", what, wrong, out.size(), cudaGetErrorName(cudaGetLastError()));
-}
-
 int main() {
   std::vector<unsigned char> bytes(2048);
   for (size_t k = 0; k < bytes.size(); ++k) bytes[k] = k * 31 % 251;
@@ -95,14 +79,14 @@ int main() {
   std::vector<unsigned char> expected(sizes.size() * room, 0xee);
   for (size_t k = 0; k < sizes.size(); ++k)
     for (int j = 0; j < sizes[k]; ++j) expected[k * room + j] = bytes[offsets[k] + j];
-  unsigned char* d_bytes = device_copy(expected);
-  block_copies<<<1, threads>>>(device_copy(bytes), device_copy(sizes), device_copy(offsets), sizes.size(), d_bytes);
+  const Array d_bytes(expected);
+  block_copies<<<1, threads>>>(Array(bytes), Array(sizes), Array(offsets), sizes.size(), d_bytes);
   compare("any size and offset", d_bytes, expected);
 
   std::vector<int> in(threads * 4);
   for (size_t k = 0; k < in.size(); ++k) in[k] = k * k % 91 - 40;
-  int* d_in = device_copy(in);
-  int* d_out = device_copy(std::vector<int>(threads, 0));
+  const Array d_in(in);
+  const Array<int> d_out(threads, 0);
   std::vector<int> sums(64, 0);
   for (int k = 0; k < 4; ++k)
     for (int t = 0; t < 64; ++t) sums[t] = sums[t] * 5 + in[64 * k + 63 - t];
@@ -119,7 +103,7 @@ int main() {
     const int *a = &in[4 * ((t + 1) % threads)], *b = &in[4 * (threads - 1 - (t + 5) % threads)];
     mixed[t] = a[0] + 2 * a[1] + 3 * a[2] + 4 * a[3] - b[0] * b[3];
   }
-  with_barrier<<<1, threads>>>(reinterpret_cast<const int4*>(d_in), d_out);
+  with_barrier<<<1, threads>>>(reinterpret_cast<const int4*>(d_in.get()), d_out);
   compare("with a barrier", d_out, mixed);
   std::printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 }

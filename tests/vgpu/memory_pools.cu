@@ -1,13 +1,10 @@
 // Memory in the order of a stream, and the pools that it comes from.
 #include <cstdint>
-#include <cstdio>
+
+#include "show.hpp"
 
 __global__ void fill(int* data, int n, int value) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) data[i] = value + i;
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 static std::uint64_t number(cudaMemPool_t pool, cudaMemPoolAttr attribute) {

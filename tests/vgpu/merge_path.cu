@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <utility>
-#include <vector>
+
+#include "arrays.hpp"
 
 struct Item {
   int key, origin;
@@ -95,41 +96,26 @@ int main() {
     auto a = make(m, 0, 50), b = make(n, 10000, 70);
     std::stable_sort(a.begin(), a.end());
     std::stable_sort(b.begin(), b.end());
-    std::vector<Item> c(m + n), r(m + n);
+    std::vector<Item> c(m + n);
     std::merge(a.begin(), a.end(), b.begin(), b.end(), c.begin());
-    Item *A, *B, *C;
-    cudaMalloc(&A, m * sizeof(Item) + 8);
-    cudaMalloc(&B, n * sizeof(Item) + 8);
-    cudaMalloc(&C, (m + n) * sizeof(Item) + 8);
-    cudaMemcpy(A, a.data(), m * sizeof(Item), cudaMemcpyHostToDevice);
-    cudaMemcpy(B, b.data(), n * sizeof(Item), cudaMemcpyHostToDevice);
+    const Array<Item> A(a), B(b), C(m + n);
     printf("%d + %d:", m, n);
     for (int kind = 0; kind < 3; ++kind) {
-      cudaMemset(C, 0xff, (m + n) * sizeof(Item));
+      C.set(0xff);
       if (kind == 0) merge_basic<<<3, 40>>>(A, m, B, n, C);
       if (kind == 1) merge_tiled<64><<<5, 32>>>(A, m, B, n, C);
       if (kind == 2) merge_tiled<100><<<1, 1024>>>(A, m, B, n, C);
-      cudaMemcpy(r.data(), C, (m + n) * sizeof(Item), cudaMemcpyDeviceToHost);
-      printf(" %s", r == c ? "merged" : "wrong");
+      printf(" %s", C.read() == c ? "merged" : "wrong");
     }
     printf("\n");
-    cudaFree(A);
-    cudaFree(B);
-    cudaFree(C);
   }
   for (int n : {1, 2, 100, 1025}) {
-    auto h = make(n, 0, 90), r = h;
-    Item *in, *out;
-    cudaMalloc(&in, n * sizeof(Item));
-    cudaMalloc(&out, n * sizeof(Item));
-    cudaMemcpy(in, h.data(), n * sizeof(Item), cudaMemcpyHostToDevice);
+    auto h = make(n, 0, 90);
+    const Array<Item> one(h), other(n), *in = &one, *out = &other;
     for (int run = 1; run < n; run *= 2, std::swap(in, out))
-      merge_runs<<<(n + 2 * run - 1) / (2 * run), 64>>>(in, out, n, run);
-    cudaMemcpy(r.data(), in, n * sizeof(Item), cudaMemcpyDeviceToHost);
+      merge_runs<<<(n + 2 * run - 1) / (2 * run), 64>>>(*in, *out, n, run);
     std::stable_sort(h.begin(), h.end());
-    printf("%d: %s\n", n, r == h ? "sorted" : "wrong");
-    cudaFree(in);
-    cudaFree(out);
+    printf("%d: %s\n", n, in->read() == h ? "sorted" : "wrong");
   }
   return cudaDeviceSynchronize();
 }

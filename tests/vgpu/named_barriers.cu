@@ -2,6 +2,8 @@
 // buffers, groups of warps that each have their own barrier, barriers that reduce, and threads that have left.
 #include <cstdio>
 
+#include "arrays.hpp"
+
 __device__ __forceinline__ void bar_sync(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
@@ -113,14 +115,13 @@ __global__ void leave(int* data) {
 
 int main() {
   const int tiles = 7;
-  int h[32 * tiles], *in, *out, r[256];
+  int h[32 * tiles], start[256];
   for (int i = 0; i < 32 * tiles; ++i) h[i] = i * 13 % 50;
-  cudaMalloc(&in, sizeof h);
-  cudaMalloc(&out, sizeof r);
-  cudaMemcpy(in, h, sizeof h, cudaMemcpyHostToDevice);
+  const Array in(h);
+  const Array<int> out(256);
   for (int length : {1, 2, 3, tiles}) {
     specialised<3><<<1, 128>>>(in, out, length);
-    cudaMemcpy(r, out, 96 * sizeof(int), cudaMemcpyDeviceToHost);
+    const auto r = out.read(96);
     int wrong = 0;
     for (int i = 0; i < 96; ++i) {
       int sum = 0;
@@ -133,10 +134,10 @@ int main() {
     printf("specialised, %d tiles: %d wrong\n", length, wrong);
   }
 
-  for (int i = 0; i < 256; ++i) r[i] = i;
-  cudaMemcpy(out, r, sizeof r, cudaMemcpyHostToDevice);
+  for (int i = 0; i < 256; ++i) start[i] = i;
+  out.write(start, 256);
   pairs<<<1, 256>>>(out);
-  cudaMemcpy(r, out, sizeof r, cudaMemcpyDeviceToHost);
+  auto r = out.read();
   int wrong = 0;
   for (int i = 0; i < 256; ++i) {
     const int pair = i / 64, rounds = pair + 1;
@@ -146,26 +147,22 @@ int main() {
 
   for (int warps : {1, 2, 9}) {
     ring<<<1, warps * 32>>>(out, warps);
-    cudaMemcpy(r, out, sizeof(int), cudaMemcpyDeviceToHost);
     int token = 1;
     for (int w = 0; w < warps; ++w) token = 2 * token + w;
-    printf("ring of %d: %s\n", warps, r[0] == token ? "right" : "wrong");
+    printf("ring of %d: %s\n", warps, out.read()[0] == token ? "right" : "wrong");
   }
 
-  reductions<<<1, 96>>>((unsigned*)out);
-  cudaMemcpy(r, out, 96 * sizeof(int), cudaMemcpyDeviceToHost);
+  reductions<<<1, 96>>>((unsigned*)out.get());
+  r = out.read();
   printf("reductions: %d %d %d\n", r[0], r[32], r[95]);
 
   int expected[32] = {};
   for (int i = 0; i < 256; ++i) {
-    r[i] = i * i;
-    expected[i % 32] += r[i] + (i >= 128);
+    start[i] = i * i;
+    expected[i % 32] += start[i] + (i >= 128);
   }
-  cudaMemcpy(out, r, sizeof r, cudaMemcpyHostToDevice);
+  out.write(start, 256);
   leave<<<1, 256>>>(out);
-  cudaMemcpy(r, out, sizeof expected, cudaMemcpyDeviceToHost);
-  wrong = 0;
-  for (int t = 0; t < 32; ++t) wrong += r[t] != expected[t];
-  printf("leave: %d wrong\n", wrong);
+  printf("leave: %d wrong\n", count_wrong(out.read(32), expected));
   printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 }

@@ -3,7 +3,8 @@
 // with the host, and printed as a hash.
 #include <cstdint>
 #include <cstdio>
-#include <vector>
+
+#include "arrays.hpp"
 
 #define CHECK(call)                                                                  \
   do {                                                                               \
@@ -77,16 +78,6 @@ __global__ void product(const T* a, const T* b, T* c, int rows, int inner, int c
 }
 
 template <class T>
-struct Buffer {
-  T* data = nullptr;
-  explicit Buffer(size_t n) { CHECK(cudaMalloc(&data, n * sizeof(T))); }
-  explicit Buffer(const std::vector<T>& from) : Buffer(from.size()) {
-    CHECK(cudaMemcpy(data, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice));
-  }
-  ~Buffer() { cudaFree(data); }
-};
-
-template <class T>
 std::vector<T> values(size_t n, unsigned factor) {
   std::vector<T> v(n);
   for (size_t i = 0; i < n; ++i) v[i] = T(int(i * factor >> 3 & 15) - 5);  // sums of these are exact
@@ -94,16 +85,13 @@ std::vector<T> values(size_t n, unsigned factor) {
 }
 
 template <class T>
-void report(const char* what, int x, int y, int z, const T* d_out, const std::vector<T>& expected) {
+void report(const char* what, int x, int y, int z, const Array<T>& d_out, const std::vector<T>& expected) {
   CHECK(cudaGetLastError());
-  std::vector<T> out(expected.size());
-  CHECK(cudaMemcpy(out.data(), d_out, out.size() * sizeof(T), cudaMemcpyDeviceToHost));
+  const std::vector<T> out = d_out.read();
   uint64_t hash = 1469598103934665603ull;
   for (const T& v : out) hash = (hash ^ (uint64_t)(int64_t)v) * 1099511628211ull;
-  size_t wrong = 0;
-  for (size_t i = 0; i < out.size(); ++i) wrong += !(out[i] == expected[i]);
-  printf("%s of %zu bytes, %d x %d x %d: %016llx, %zu wrong\n", what, sizeof(T), x, y, z, (unsigned long long)hash,
-         wrong);
+  printf("%s of %zu bytes, %d x %d x %d: %016llx, %d wrong\n", what, sizeof(T), x, y, z, (unsigned long long)hash,
+         count_wrong(out, expected));
 }
 
 template <class T, int X, int Y, int Z>
@@ -118,12 +106,12 @@ void scans(int width, int height) {
         rows[i] = in[i] + (x % X ? rows[i - 1] : T(0));
         columns[i] = in[i] + (y % Y ? columns[i - width] : T(0));
       }
-  const Buffer<T> d_in(in), d_out(n);
+  const Array<T> d_in(in), d_out(n);
   const dim3 block(X, Y, Z), grid((width + X - 1) / X, (height + Y - 1) / Y);
-  scan_rows<T, X, Y, Z><<<grid, block>>>(d_in.data, d_out.data, width, height);
-  report("rows", X, Y, Z, d_out.data, rows);
-  scan_columns<T, X, Y, Z><<<grid, block>>>(d_in.data, d_out.data, width, height);
-  report("columns", X, Y, Z, d_out.data, columns);
+  scan_rows<T, X, Y, Z><<<grid, block>>>(d_in, d_out, width, height);
+  report("rows", X, Y, Z, d_out, rows);
+  scan_columns<T, X, Y, Z><<<grid, block>>>(d_in, d_out, width, height);
+  report("columns", X, Y, Z, d_out, columns);
 }
 
 template <class T, int X, int Y>
@@ -132,10 +120,9 @@ void transpositions(int width, int height) {
   std::vector<T> expected(in.size());
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x) expected[x * height + y] = in[y * width + x];
-  const Buffer<T> d_in(in), d_out(in.size());
-  transpose<T, X, Y>
-      <<<dim3((width + X - 1) / X, (height + X - 1) / X), dim3(X, Y)>>>(d_in.data, d_out.data, width, height);
-  report("transpose", X, Y, 1, d_out.data, expected);
+  const Array<T> d_in(in), d_out(in.size());
+  transpose<T, X, Y><<<dim3((width + X - 1) / X, (height + X - 1) / X), dim3(X, Y)>>>(d_in, d_out, width, height);
+  report("transpose", X, Y, 1, d_out, expected);
 }
 
 template <class T, int X>
@@ -148,10 +135,9 @@ void products(int rows, int inner, int columns) {
       for (int k = 0; k < inner; ++k) sum += a[y * inner + k] * b[k * columns + x];
       expected[y * columns + x] = sum;
     }
-  const Buffer<T> d_a(a), d_b(b), d_c(expected.size());
-  product<T, X><<<dim3((columns + X - 1) / X, (rows + X - 1) / X), dim3(X, X)>>>(d_a.data, d_b.data, d_c.data, rows,
-                                                                                 inner, columns);
-  report("product", X, X, 1, d_c.data, expected);
+  const Array<T> d_a(a), d_b(b), d_c(expected.size());
+  product<T, X><<<dim3((columns + X - 1) / X, (rows + X - 1) / X), dim3(X, X)>>>(d_a, d_b, d_c, rows, inner, columns);
+  report("product", X, X, 1, d_c, expected);
 }
 
 template <class T>

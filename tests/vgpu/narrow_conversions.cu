@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <vector>
+
+#include "arrays.hpp"
 
 constexpr int forms = 15;
 
@@ -120,14 +121,9 @@ int main() {
   for (int k = 0; k < 2000; ++k) add_bits(state = state * 1664525u + 1013904223u);
 
   const int n = in.size();
-  float* d_in;
-  uint32_t* d_out;
-  cudaMalloc(&d_in, n * sizeof(float));
-  cudaMalloc(&d_out, n * forms * sizeof(uint32_t));
-  cudaMemcpy(d_in, in.data(), n * sizeof(float), cudaMemcpyHostToDevice);
-  convert<<<(n + 127) / 128, 128>>>(d_in, d_out, n);
-  std::vector<uint32_t> out(n * forms);
-  cudaMemcpy(out.data(), d_out, out.size() * sizeof(uint32_t), cudaMemcpyDeviceToHost);
+  const Array<uint32_t> d_out(n * forms);
+  convert<<<(n + 127) / 128, 128>>>(Array(in), d_out, n);
+  const auto out = d_out.read();
 
   const char* const names[forms] = {"half rn",
                                     "half rz",

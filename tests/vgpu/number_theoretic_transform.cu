@@ -2,7 +2,8 @@
 // convolution of two sequences against the sum of products; Montgomery multiplication with __umulhi.
 #include <cstdint>
 #include <cstdio>
-#include <vector>
+
+#include "arrays.hpp"
 
 constexpr uint32_t P = 998244353, G = 3;
 
@@ -57,22 +58,18 @@ __global__ void pointwise(uint32_t* a, const uint32_t* b, int n) {
 
 template <int N>
 void test(int threads) {
-  std::vector<uint32_t> a(3 * N), b(3 * N), c(3 * N), back(3 * N);
+  std::vector<uint32_t> a(3 * N), b(3 * N);
   for (int i = 0; i < 3 * N; ++i)
     if (i % N < N / 2) a[i] = i * 2654435761u % P, b[i] = (i * 40503u + 7) % P;
-  uint32_t *d_a, *d_b;
-  cudaMalloc(&d_a, a.size() * 4);
-  cudaMalloc(&d_b, b.size() * 4);
-  cudaMemcpy(d_a, a.data(), a.size() * 4, cudaMemcpyHostToDevice);
-  cudaMemcpy(d_b, b.data(), b.size() * 4, cudaMemcpyHostToDevice);
+  const Array d_a(a), d_b(b);
   transform<N><<<3, threads>>>(d_a, false);
   transform<N><<<3, threads>>>(d_a, true);
-  cudaMemcpy(back.data(), d_a, back.size() * 4, cudaMemcpyDeviceToHost);
+  const auto back = d_a.read();
   transform<N><<<3, threads>>>(d_a, false);
   transform<N><<<3, threads>>>(d_b, false);
   pointwise<<<(3 * N + 99) / 100, 100>>>(d_a, d_b, 3 * N);
   transform<N><<<3, threads>>>(d_a, true);
-  cudaMemcpy(c.data(), d_a, c.size() * 4, cudaMemcpyDeviceToHost);
+  const auto c = d_a.read();
   int wrong = 0;
   for (int first = 0; first < 3 * N; first += N)
     for (int k = 0; k < N; ++k) {
@@ -81,8 +78,6 @@ void test(int threads) {
       wrong += c[first + k] != sum;
     }
   printf("%d, %d threads: %s, %d wrong\n", N, threads, back == a ? "there and back" : "lost", wrong);
-  cudaFree(d_a);
-  cudaFree(d_b);
 }
 
 int main() {

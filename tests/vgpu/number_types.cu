@@ -7,7 +7,8 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
-#include <vector>
+
+#include "arrays.hpp"
 
 int wrong_total = 0;
 
@@ -28,17 +29,9 @@ __global__ void map(const In* in, Out* out, int n, F f) {
 template <class Out, class In, class F>
 std::vector<Out> on_device(const std::vector<In>& in, F f) {
   const int n = in.size();
-  In* d_in;
-  Out* d_out;
-  cudaMalloc(&d_in, n * sizeof(In));
-  cudaMalloc(&d_out, n * sizeof(Out));
-  cudaMemcpy(d_in, in.data(), n * sizeof(In), cudaMemcpyHostToDevice);
-  map<Out><<<(n + 63) / 64, 64>>>(d_in, d_out, n, f);
-  std::vector<Out> out(n);
-  cudaMemcpy(out.data(), d_out, n * sizeof(Out), cudaMemcpyDeviceToHost);
-  cudaFree(d_in);
-  cudaFree(d_out);
-  return out;
+  const Array<Out> out(n);
+  map<Out><<<(n + 63) / 64, 64>>>(Array<In>(in).get(), out.get(), n, f);
+  return out.read();
 }
 
 template <class Out, class In, class F>
@@ -153,30 +146,21 @@ int main() {
   std::printf("double: %d wrong\n", wrong);
 
   const int n = 8;
-  float x[n] = {0, 1, -1, 0.333251953125f, 2.5f, 100, 2049, 3.75f}, out[7 * n], *d_x, *d_out;
-  cudaMalloc(&d_x, sizeof x);
-  cudaMalloc(&d_out, sizeof out);
-  cudaMemcpy(d_x, x, sizeof x, cudaMemcpyHostToDevice);
-  halves<<<1, 32>>>(d_x, d_out, n);
-  cudaMemcpy(out, d_out, sizeof out, cudaMemcpyDeviceToHost);
+  const Array<float> x({0, 1, -1, 0.333251953125f, 2.5f, 100, 2049, 3.75f}), results(7 * n);
+  halves<<<1, 32>>>(x, results, n);
+  const auto out = results.read();
   for (int row = 0; row < 7; ++row) {
     for (int k = 0; k < n; ++k) std::printf("%s%.7g", k ? " " : "", out[row * n + k]);
     std::printf("\n");
   }
 
-  uchar4 c[2] = {{1, 2, 100, 255}, {9, 8, 7, 6}}, *d_c, *d_pixels;
-  float4 f[2] = {{0.5f, 1.5f, 2.5f, 3.5f}, {200, -1, -2, -3}}, r[2], *d_f, *d_r;
-  int2 p[2] = {{10, 20}, {-5, 5}}, *d_p;
-  double2 d[2] = {{0.25, 4}, {2, 3}}, *d_d;
-  cudaMalloc(&d_c, sizeof c), cudaMalloc(&d_pixels, sizeof c), cudaMalloc(&d_f, sizeof f), cudaMalloc(&d_r, sizeof r);
-  cudaMalloc(&d_p, sizeof p), cudaMalloc(&d_d, sizeof d);
-  cudaMemcpy(d_c, c, sizeof c, cudaMemcpyHostToDevice);
-  cudaMemcpy(d_f, f, sizeof f, cudaMemcpyHostToDevice);
-  cudaMemcpy(d_p, p, sizeof p, cudaMemcpyHostToDevice);
-  cudaMemcpy(d_d, d, sizeof d, cudaMemcpyHostToDevice);
-  vectors<<<1, 2>>>(d_c, d_f, d_p, d_d, d_r, d_pixels);
-  cudaMemcpy(r, d_r, sizeof r, cudaMemcpyDeviceToHost);
-  cudaMemcpy(c, d_pixels, sizeof c, cudaMemcpyDeviceToHost);
+  const Array<uchar4> bytes({{1, 2, 100, 255}, {9, 8, 7, 6}}), pixels(2);
+  const Array<float4> floats({{0.5f, 1.5f, 2.5f, 3.5f}, {200, -1, -2, -3}}), sums(2);
+  const Array<int2> pairs({{10, 20}, {-5, 5}});
+  const Array<double2> doubles({{0.25, 4}, {2, 3}});
+  vectors<<<1, 2>>>(bytes, floats, pairs, doubles, sums, pixels);
+  const auto r = sums.read();
+  const auto c = pixels.read();
   for (int k = 0; k < 2; ++k)
     std::printf("%g %g %g %g, %d %d %d %d\n", r[k].x, r[k].y, r[k].z, r[k].w, c[k].x, c[k].y, c[k].z, c[k].w);
   std::printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));

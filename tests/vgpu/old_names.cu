@@ -2,9 +2,8 @@
 // Calls of older textbooks: other names, and settings that newer devices take as hints or not at all.
 #include <cuda_profiler_api.h>
 
-#include <cstdio>
-
 #include "../../grader/cudart/old_names.cuh"
+#include "show.hpp"
 
 __constant__ float factor;
 
@@ -13,10 +12,6 @@ __global__ void scale(float* x) {
   buffer[threadIdx.x] = x[threadIdx.x];
   __syncthreads();
   x[threadIdx.x] = factor * buffer[blockDim.x - 1 - threadIdx.x];
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 int main() {

@@ -1,15 +1,12 @@
 // Host memory that kernels use at its own address: pinned in every way, and registered.
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
+#include "show.hpp"
+
 __global__ void add(int* data, int n, int summand) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) data[i] += summand;
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 static int count_wrong(const int* data, int n, int summand) {

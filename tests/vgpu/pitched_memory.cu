@@ -1,7 +1,8 @@
 // Rows and boxes: pitched allocations, copies of parts in all directions, sets.
-#include <cstdio>
 #include <cstring>
 #include <vector>
+
+#include "show.hpp"
 
 __global__ void number(char* base, std::size_t pitch, int width, int height) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -14,10 +15,6 @@ __global__ void number_box(cudaPitchedPtr box, int width, int height, int depth)
   const int x = i % width, y = i / width % height, z = i / (width * height);
   char* slice = static_cast<char*>(box.ptr) + z * box.pitch * height;
   reinterpret_cast<int*>(slice + y * box.pitch)[x] = 10000 * z + 100 * y + x;
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 int main() {

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <new>
 
+#include "arrays.hpp"
+
 struct Named {
   int id;
   __device__ explicit Named(int i) : id(i) {}
@@ -127,30 +129,23 @@ __global__ void table(float* out) {
 
 int main() {
   const int n = 6;
-  Node** list;
-  float *out, values[3 * n];
-  int *ints, h[5], choice[4] = {2, 1, 0, 2}, *d_choice;
-  cudaMalloc(&list, sizeof *list);
-  cudaMalloc(&out, 64 * sizeof(float));
-  cudaMalloc(&ints, sizeof h);
-  cudaMalloc(&d_choice, sizeof choice);
+  const Array<Node*> list(1);
+  const Array<float> out(64);
+  const Array<int> ints(5);
   build<<<1, 1>>>(list, n);
   use<<<1, n>>>(list, out);
-  cudaMemcpy(values, out, sizeof values, cudaMemcpyDeviceToHost);
+  const auto values = out.read(3 * n);
   for (int k = 0; k < n; ++k) printf("%g %g %g\n", values[3 * k], values[3 * k + 1], values[3 * k + 2]);
   destroy<<<1, 1>>>(list, ints);
-  cudaMemcpy(h, ints, sizeof(int), cudaMemcpyDeviceToHost);
-  printf("destroyed %d\n", h[0]);
+  printf("destroyed %d\n", ints.read()[0]);
   diamond<<<1, 1>>>(ints);
-  cudaMemcpy(h, ints, 3 * sizeof(int), cudaMemcpyDeviceToHost);
+  auto h = ints.read();
   printf("diamond %d %d %d\n", h[0], h[1], h[2]);
-  cudaMemcpy(d_choice, choice, sizeof choice, cudaMemcpyHostToDevice);
-  members<<<1, 1>>>(ints, d_choice);
-  cudaMemcpy(h, ints, sizeof h, cudaMemcpyDeviceToHost);
+  members<<<1, 1>>>(ints, Array({2, 1, 0, 2}));
+  h = ints.read();
   printf("members %d %d %d %d, value %d\n", h[0], h[1], h[2], h[3], h[4]);
   fill_table<<<1, 1>>>();
   table<<<1, 32>>>(out);
-  cudaMemcpy(values, out, 8 * sizeof(float), cudaMemcpyDeviceToHost);
-  for (int k = 0; k < 8; ++k) printf("%g ", values[k]);
+  for (float value : out.read(8)) printf("%g ", value);
   printf("\n%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 }

@@ -3,7 +3,8 @@
 #include <climits>
 #include <cstdio>
 #include <string>
-#include <vector>
+
+#include "arrays.hpp"
 
 enum class Inclusive : bool { no, yes };
 
@@ -72,45 +73,34 @@ int main() {
   for (const std::string& text : texts)
     for (int threads : {1, 33, 1024}) {
       const int n = text.size(), blocks = (n + 127) / 128;
-      char *d_text, *symbols, *decoded;
-      int *ranks, *starts, *owners, runs;
-      cudaMalloc(&d_text, n);
-      cudaMalloc(&symbols, n);
-      cudaMalloc(&decoded, n);
-      cudaMalloc(&ranks, n * sizeof(int));
-      cudaMalloc(&starts, (n + 1) * sizeof(int));
-      cudaMalloc(&owners, n * sizeof(int));
-      cudaMemcpy(d_text, text.data(), n, cudaMemcpyHostToDevice);
+      const std::vector<char> letters(text.begin(), text.end());
+      const Array<char> d_text(letters), symbols(n), decoded(n);
+      const Array<int> ranks(n), starts(n + 1), owners(n);
       mark_heads<<<blocks, 128>>>(d_text, ranks, n);
       scan<Add, Inclusive::yes><<<1, threads>>>(ranks, n);
-      cudaMemcpy(&runs, ranks + n - 1, sizeof runs, cudaMemcpyDeviceToHost);
+      const int runs = ranks.read().back();
       place_runs<<<blocks, 128>>>(d_text, ranks, symbols, starts, n);
       fill<<<1, threads>>>(owners, -1, n);
       spread_heads<<<blocks, 128>>>(starts, owners, runs);
       scan<Max, Inclusive::yes><<<1, threads>>>(owners, n);
       decode<<<blocks, 128>>>(symbols, owners, decoded, n);
-      std::string back(n, '?'), run_symbols(runs, '?'), expected;
-      std::vector<int> run_starts(runs + 1), expected_starts;
-      cudaMemcpy(&back[0], decoded, n, cudaMemcpyDeviceToHost);
-      cudaMemcpy(&run_symbols[0], symbols, runs, cudaMemcpyDeviceToHost);
-      cudaMemcpy(run_starts.data(), starts, (runs + 1) * sizeof(int), cudaMemcpyDeviceToHost);
+      std::vector<char> expected;
+      std::vector<int> expected_starts;
       for (int i = 0; i < n; ++i)
-        if (i == 0 || text[i] != text[i - 1]) expected += text[i], expected_starts.push_back(i);
+        if (i == 0 || text[i] != text[i - 1]) expected.push_back(text[i]), expected_starts.push_back(i);
       expected_starts.push_back(n);
       if (threads == 1) printf("%d characters, %zu runs:", n, expected.size());
-      printf(" %s", back == text && run_symbols == expected && run_starts == expected_starts ? "right" : "wrong");
+      const bool is_right =
+          decoded.read() == letters && symbols.read(runs) == expected && starts.read(runs + 1) == expected_starts;
+      printf(" %s", is_right ? "right" : "wrong");
       if (threads == 1024) printf("\n");
-      for (void* p : {(void*)d_text, (void*)symbols, (void*)decoded, (void*)ranks, (void*)starts, (void*)owners})
-        cudaFree(p);
     }
   const int n = 77;
-  int h[n], *d, wrong = 0;
+  int h[n], wrong = 0, greatest = INT_MIN;
   for (int i = 0; i < n; ++i) h[i] = i * 37 % 50 - 1000;
-  cudaMalloc(&d, sizeof h);
-  cudaMemcpy(d, h, sizeof h, cudaMemcpyHostToDevice);
+  const Array d(h);
   scan<Max, Inclusive::no><<<1, 10>>>(d, n);
-  int r[n], greatest = INT_MIN;
-  cudaMemcpy(r, d, sizeof r, cudaMemcpyDeviceToHost);
+  const auto r = d.read();
   for (int i = 0; i < n; ++i) {
     wrong += r[i] != greatest;
     greatest = h[i] > greatest ? h[i] : greatest;

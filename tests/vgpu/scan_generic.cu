@@ -3,7 +3,8 @@
 #include <cstdio>
 #include <limits>
 #include <type_traits>
-#include <vector>
+
+#include "arrays.hpp"
 
 // `extern __shared__ T s[]` in a template would declare one name with several types.
 template <class T>
@@ -94,22 +95,17 @@ void test(const char* name, T identity, Op op, Make make) {
   int wrong = 0;
   for (int n : {1, 33, 256, 257, 3001})
     for (int block : {33, 64, 1024}) {
-      std::vector<T> h(n), r(n);
+      std::vector<T> h(n);
       for (int i = 0; i < n; ++i) h[i] = make(i);
-      T *in, *out;
-      cudaMalloc(&in, n * sizeof(T));
-      cudaMalloc(&out, n * sizeof(T));
-      cudaMemcpy(in, h.data(), n * sizeof(T), cudaMemcpyHostToDevice);
-      scan<Kind::inclusive>(in, out, n, identity, op, block);
-      cudaMemcpy(r.data(), out, n * sizeof(T), cudaMemcpyDeviceToHost);
+      const Array<T> in(h), out(n);
+      scan<Kind::inclusive>(in.get(), out.get(), n, identity, op, block);
+      auto r = out.read();
       T sum = identity;
       for (int i = 0; i < n; ++i) wrong += r[i] != (sum = op(sum, h[i]));
-      scan<Kind::exclusive>(in, out, n, identity, op, block);
-      cudaMemcpy(r.data(), out, n * sizeof(T), cudaMemcpyDeviceToHost);
+      scan<Kind::exclusive>(in.get(), out.get(), n, identity, op, block);
+      r = out.read();
       sum = identity;
       for (int i = 0; i < n; sum = op(sum, h[i++])) wrong += r[i] != sum;
-      cudaFree(in);
-      cudaFree(out);
     }
   printf("%s: %d wrong, %zu bytes\n", name, wrong, sizeof(T));
 }

@@ -2,7 +2,8 @@
 // whole vectors; then four ints a thread through one int4.
 #include <cstdio>
 #include <cstring>
-#include <vector>
+
+#include "arrays.hpp"
 
 #define VECTOR_PLUS(T, ...)                                        \
   __host__ __device__ inline T operator+(const T& a, const T& b) { \
@@ -56,20 +57,17 @@ bool same(const Node& a, const Node& b) {
 
 template <typename T, int N, typename Make>
 void test(const char* name, Make make) {
-  std::vector<T> h(3 * N), r(3 * N);
+  std::vector<T> h(3 * N);
   for (int i = 0; i < 3 * N; ++i) h[i] = make(i);
-  T* d;
-  cudaMalloc(&d, 3 * N * sizeof(T));
-  cudaMemcpy(d, h.data(), 3 * N * sizeof(T), cudaMemcpyHostToDevice);
+  const Array<T> d(h);
   block_scan<T, N><<<3, N>>>(d);
-  cudaMemcpy(r.data(), d, 3 * N * sizeof(T), cudaMemcpyDeviceToHost);
+  const auto r = d.read();
   int wrong = 0;
   for (int i = 0; i < 3 * N; ++i) {
     if (i % N) h[i] = h[i - 1] + h[i];
     wrong += !same(h[i], r[i]);
   }
   printf("%-9s %2zu bytes, %4d threads: %d wrong\n", name, sizeof(T), N, wrong);
-  cudaFree(d);
 }
 
 // Each thread scans its own four, a warp scans the threads' sums; one warp, so no shared memory.
@@ -97,14 +95,11 @@ int main() {
   test<Node, 129>("Node", [](int i) { return Node{short(i), i / 4.0, char(i % 5)}; });
   test<int, 1>("int", [](int i) { return i; });
 
-  int h[128];
-  int4* d;
+  int h[128], sum = 0, wrong = 0;
   for (int i = 0; i < 128; i++) h[i] = i % 9 - 3;
-  cudaMalloc(&d, sizeof h);
-  cudaMemcpy(d, h, sizeof h, cudaMemcpyHostToDevice);
-  scan_int4<<<1, 32>>>(d);
-  int r[128], sum = 0, wrong = 0;
-  cudaMemcpy(r, d, sizeof h, cudaMemcpyDeviceToHost);
+  const Array d(h);
+  scan_int4<<<1, 32>>>(reinterpret_cast<int4*>(d.get()));
+  const auto r = d.read();
   for (int i = 0; i < 128; i++) wrong += r[i] != (sum += h[i]);
   printf("four ints a thread: %d wrong\n", wrong);
   return cudaDeviceSynchronize();

@@ -2,6 +2,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "arrays.hpp"
+
 constexpr unsigned full_mask = 0xffffffffu;
 
 __global__ void by_kind(int* out) {
@@ -61,13 +63,13 @@ __global__ void segment_scan(const int* in, int* out) {
 }
 
 template <int width>
-bool test_segments(const int* h_in, int* d_in, int* d_out, int n) {
-  static int out[256];
-  segment_scan<width><<<n / 64, 64>>>(d_in, d_out);
-  cudaMemcpy(out, d_out, n * sizeof(int), cudaMemcpyDeviceToHost);
+bool test_segments(const std::vector<int>& in) {
+  const Array<int> d_out(in.size());
+  segment_scan<width><<<in.size() / 64, 64>>>(Array(in), d_out);
+  const auto out = d_out.read();
   int sum = 0;
-  for (int i = 0; i < n; ++i) {
-    sum = (i % width ? sum : 0) + h_in[i];
+  for (size_t i = 0; i < in.size(); ++i) {
+    sum = (i % width ? sum : 0) + in[i];
     if (out[i] != sum) return false;
   }
   return true;
@@ -97,10 +99,9 @@ __global__ void block_scan(const float* in, float* out) {
 }
 
 int main() {
-  int h[12 * 32], *d;
-  cudaMalloc(&d, sizeof h);
+  const Array<int> d(12 * 32);
   by_kind<<<1, 32>>>(d);
-  cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
+  auto h = d.read();
   const char* names[] = {"idx 5",     "up 3",        "down 3",      "xor 9", "idx modulo", "idx 2 of 8",
                          "up 2 of 8", "down 2 of 8", "xor 12 of 8", "up 32", "down 32",    "idx of 2"};
   for (int k = 0; k < 12; ++k) {
@@ -109,31 +110,24 @@ int main() {
     printf("\n");
   }
 
-  int wrong = 0, *d_wrong;
-  cudaMalloc(&d_wrong, sizeof(int));
-  cudaMemcpy(d_wrong, &wrong, sizeof wrong, cudaMemcpyHostToDevice);
-  by_type<<<1, 32>>>(d_wrong);
-  cudaMemcpy(&wrong, d_wrong, sizeof wrong, cudaMemcpyDeviceToHost);
-  printf("wide types: %d wrong\n", wrong);
+  const Array<int> wrong(1, 0);
+  by_type<<<1, 32>>>(wrong);
+  printf("wide types: %d wrong\n", wrong.read()[0]);
 
   in_branches<<<1, 32>>>(d);
-  cudaMemcpy(h, d, 32 * sizeof(int), cudaMemcpyDeviceToHost);
+  h = d.read(32);
   printf("in branches: %d %d %d %d\n", h[0], h[16], h[17], h[31]);
 
-  int in[256], *d_in;
+  std::vector<int> in(256);
   for (int i = 0; i < 256; ++i) in[i] = i * i % 11;
-  cudaMalloc(&d_in, sizeof in);
-  cudaMemcpy(d_in, in, sizeof in, cudaMemcpyHostToDevice);
-  printf("segments: %d %d %d %d %d\n", test_segments<2>(in, d_in, d, 256), test_segments<4>(in, d_in, d, 256),
-         test_segments<8>(in, d_in, d, 256), test_segments<16>(in, d_in, d, 256), test_segments<32>(in, d_in, d, 256));
+  printf("segments: %d %d %d %d %d\n", test_segments<2>(in), test_segments<4>(in), test_segments<8>(in),
+         test_segments<16>(in), test_segments<32>(in));
 
-  float x[1024], *d_x, *d_y;
+  std::vector<float> x(1024);
   for (int i = 0; i < 1024; ++i) x[i] = i;
-  cudaMalloc(&d_x, sizeof x);
-  cudaMalloc(&d_y, sizeof x);
-  cudaMemcpy(d_x, x, sizeof x, cudaMemcpyHostToDevice);
-  block_scan<<<1, 1024>>>(d_x, d_y);
-  cudaMemcpy(x, d_y, sizeof x, cudaMemcpyDeviceToHost);
+  const Array<float> d_y(1024);
+  block_scan<<<1, 1024>>>(Array(x), d_y);
+  x = d_y.read();
   printf("block scan: %.0f %.0f %.0f\n", x[31], x[32], x[1023]);
   return 0;
 }

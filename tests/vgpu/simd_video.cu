@@ -2,7 +2,8 @@
 // and the SIMD intrinsics. A plain model on the host, element by element, says what is right.
 #include <cstdint>
 #include <cstdio>
-#include <vector>
+
+#include "arrays.hpp"
 
 constexpr int n = 96, scalars = 14, vectors = 12, intrinsics = 8;
 
@@ -165,13 +166,9 @@ void intrinsic_model(uint32_t a, uint32_t b, uint32_t, uint32_t* to) {
 
 template <class Kernel, class Model>
 void check(const char* what, const std::vector<uint32_t>& in, int forms, Kernel kernel, Model model) {
-  uint32_t *d_in, *d_out;
-  cudaMalloc(&d_in, n * 4);
-  cudaMalloc(&d_out, n * forms * 4);
-  cudaMemcpy(d_in, in.data(), n * 4, cudaMemcpyHostToDevice);
-  kernel<<<1, n>>>(d_in, d_out);
-  std::vector<uint32_t> out(n * forms);
-  cudaMemcpy(out.data(), d_out, out.size() * 4, cudaMemcpyDeviceToHost);
+  const Array<uint32_t> d_out(n * forms);
+  kernel<<<1, n>>>(Array(in), d_out);
+  const auto out = d_out.read();
   for (int form = 0; form < forms; ++form) {
     int wrong = 0;
     for (int i = 0; i < n; ++i) {

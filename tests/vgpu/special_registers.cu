@@ -1,27 +1,24 @@
 // Special registers as PTX reads them: places in block and grid, masks of lanes, sizes of shared memory, clocks.
 #include <cstdint>
 #include <cstdio>
-#include <vector>
+
+#include "arrays.hpp"
 
 #define READ(NAME, VALUE) asm volatile("mov.u32 %0, %%" NAME ";" : "=r"(VALUE))
+#define READ3(NAME, VALUES)     \
+  READ(NAME ".x", (VALUES)[0]); \
+  READ(NAME ".y", (VALUES)[1]); \
+  READ(NAME ".z", (VALUES)[2])
 #define READ64(NAME, VALUE) asm volatile("mov.u64 %0, %%" NAME ";" : "=l"(VALUE))
 
 constexpr int places = 12, masks = 6;
 
 __global__ void where(unsigned* out) {
   unsigned r[places];
-  READ("tid.x", r[0]);
-  READ("tid.y", r[1]);
-  READ("tid.z", r[2]);
-  READ("ntid.x", r[3]);
-  READ("ntid.y", r[4]);
-  READ("ntid.z", r[5]);
-  READ("ctaid.x", r[6]);
-  READ("ctaid.y", r[7]);
-  READ("ctaid.z", r[8]);
-  READ("nctaid.x", r[9]);
-  READ("nctaid.y", r[10]);
-  READ("nctaid.z", r[11]);
+  READ3("tid", r);
+  READ3("ntid", r + 3);
+  READ3("ctaid", r + 6);
+  READ3("nctaid", r + 9);
   const int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   const int block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   const int threads = blockDim.x * blockDim.y * blockDim.z;
@@ -101,11 +98,9 @@ __global__ void timer(uint64_t* out) {
 int main() {
   const dim3 grid(2, 3, 2), block(5, 2, 3);
   const int threads = 30, blocks = 12;
-  unsigned* d_out;
-  cudaMalloc(&d_out, threads * blocks * places * sizeof(unsigned));
+  const Array<unsigned> d_out(threads * blocks * places);
   where<<<grid, block>>>(d_out);
-  std::vector<unsigned> out(threads * blocks * places);
-  cudaMemcpy(out.data(), d_out, out.size() * sizeof(unsigned), cudaMemcpyDeviceToHost);
+  std::vector<unsigned> out = d_out.read();
   int wrong = 0;
   for (int b = 0; b < blocks; ++b)
     for (int t = 0; t < threads; ++t) {
@@ -116,7 +111,7 @@ int main() {
   std::printf("places: %d wrong\n", wrong);
 
   lanes<<<1, 80>>>(d_out);
-  cudaMemcpy(out.data(), d_out, 80 * masks * sizeof(unsigned), cudaMemcpyDeviceToHost);
+  out = d_out.read();
   wrong = 0;
   for (int t = 0; t < 80; ++t) {
     const unsigned lane = t % 32;
@@ -129,16 +124,14 @@ int main() {
   std::printf("lanes: %d wrong\n", wrong);
 
   constexpr int facts = 14;
-  cudaMemset(d_out, 0xff, facts * sizeof(unsigned));
+  d_out.set(0xff);
   properties<<<3, 64, 1000>>>(d_out);
-  cudaMemcpy(out.data(), d_out, facts * sizeof(unsigned), cudaMemcpyDeviceToHost);
-  for (int k = 0; k < facts; ++k) std::printf("%u", out[k]);
+  for (unsigned fact : d_out.read(facts)) std::printf("%u", fact);
   std::printf("\n");
 
-  uint64_t *d_times, times[3];
-  cudaMalloc(&d_times, sizeof times);
+  const Array<uint64_t> d_times(3);
   for (int k = 0; k < 3; ++k) timer<<<1, 1>>>(d_times + k);
-  cudaMemcpy(times, d_times, sizeof times, cudaMemcpyDeviceToHost);
+  const auto times = d_times.read();
   std::printf("the timer never goes back: %d\n", times[0] <= times[1] && times[1] <= times[2]);
   std::printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 }

@@ -1,6 +1,6 @@
 // What CUDA promises about the order of work: within a stream, across streams by events, and with the default stream.
 // Each step makes sums of which only one is right when the order is kept.
-#include <cstdio>
+#include "show.hpp"
 
 __global__ void multiply_add(int* x, int factor, int summand) {
   *x = *x * factor + summand;
@@ -14,10 +14,6 @@ __global__ void set_late(int* x, int value) {
   while (clock64() - begin < 200000) {
   }
   *x = value;
-}
-
-static void show(const char* what, cudaError_t error) {
-  std::printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
 static int fetch(const int* from) {

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "arrays.hpp"
+
 struct Params {
   char tag;
   double scale;
@@ -123,60 +125,47 @@ __global__ void local_arrays(int* out) {
 }
 
 int main() {
-  int data[3] = {5, 6, 7}, *d_data;
-  double out[8], *d_out;
-  cudaMalloc(&d_data, 64 * sizeof(int));
-  cudaMalloc(&d_out, sizeof out);
-  cudaMemcpy(d_data, data, sizeof data, cudaMemcpyHostToDevice);
-  Params p = {'A', 2.75, {1, -2, 3}, {{4, 5}, {6, 7}}, d_data, true};
-  use_params<<<1, 1>>>(p, d_out);
-  cudaMemcpy(out, d_out, sizeof out, cudaMemcpyDeviceToHost);
-  for (double x : out) printf("%g ", x);
+  const Array<int> data({5, 6, 7}), ints(64);
+  const Array<double> out(8);
+  const Params p = {'A', 2.75, {1, -2, 3}, {{4, 5}, {6, 7}}, data, true};
+  use_params<<<1, 1>>>(p, out);
+  for (double x : out.read()) printf("%g ", x);
   printf("\n");
 
   Big b;
   for (int k = 0; k < 40; ++k) b.v[k] = k * k;
-  int h[64], wrong = 0;
-  use_big<<<1, 32>>>(b, d_data);
-  cudaMemcpy(h, d_data, 32 * sizeof(int), cudaMemcpyDeviceToHost);
+  int wrong = 0;
+  use_big<<<1, 32>>>(b, ints);
+  std::vector<int> h = ints.read(32);
   for (int t = 0; t < 32; ++t) wrong += h[t] != b.v[t * 7 % 40];
-  float z[64], *d_z;
-  cudaMalloc(&d_z, sizeof z);
-  results<<<1, 32>>>(b, d_data, d_z);
-  cudaMemcpy(h, d_data, 32 * sizeof(int), cudaMemcpyDeviceToHost);
-  cudaMemcpy(z, d_z, sizeof z, cudaMemcpyDeviceToHost);
+  const Array<float> complex(64);
+  results<<<1, 32>>>(b, ints, complex);
+  h = ints.read(32);
+  const auto z = complex.read();
   for (int t = 0; t < 32; ++t) wrong += h[t] != b.v[39 - t] + b.v[t % 3];
   printf("big: %d wrong; (1 + i)^2 = %g + %gi, (1 + i)^7 = %g + %gi\n", wrong, z[4], z[5], z[14], z[15]);
 
-  Flags f[3], *d_f;
-  Bits bits[3], *d_bits;
-  Color colors[3], *d_colors;
-  for (int k = 0; k < 3; ++k) f[k] = Flags{unsigned(6 + k) & 7, 4000u + k, 3 - k, 1ull << k};
-  cudaMalloc(&d_f, sizeof f);
-  cudaMalloc(&d_bits, sizeof bits);
-  cudaMalloc(&d_colors, sizeof colors);
-  cudaMemcpy(d_f, f, sizeof f, cudaMemcpyHostToDevice);
-  fields<<<1, 3>>>(d_f, d_bits, d_colors);
-  cudaMemcpy(f, d_f, sizeof f, cudaMemcpyDeviceToHost);
-  cudaMemcpy(bits, d_bits, sizeof bits, cudaMemcpyDeviceToHost);
-  cudaMemcpy(colors, d_colors, sizeof colors, cudaMemcpyDeviceToHost);
-  for (int k = 0; k < 3; ++k)
-    printf("%u %u %d %llx, %08x, %d\n", f[k].low, f[k].middle, f[k].high, (unsigned long long)f[k].wide, bits[k].u,
-           int(colors[k]));
+  Flags start[3];
+  for (int k = 0; k < 3; ++k) start[k] = Flags{unsigned(6 + k) & 7, 4000u + k, 3 - k, 1ull << k};
+  const Array flags(start);
+  const Array<Bits> bits(3);
+  const Array<Color> colors(3);
+  fields<<<1, 3>>>(flags, bits, colors);
+  for (int k = 0; k < 3; ++k) {
+    const Flags f = flags.read()[k];
+    printf("%u %u %d %llx, %08x, %d\n", f.low, f.middle, f.high, (unsigned long long)f.wide, bits.read()[k].u,
+           int(colors.read()[k]));
+  }
 
-  Matrix A = {5, 3, 8, nullptr}, B = {3, 5, 4, nullptr};
-  float a[24], t[20];
-  for (int k = 0; k < 24; ++k) a[k] = k;
-  cudaMalloc(&A.elements, sizeof a);
-  cudaMalloc(&B.elements, sizeof t);
-  cudaMemcpy(A.elements, a, sizeof a, cudaMemcpyHostToDevice);
-  cudaMemset(B.elements, 0, sizeof t);
-  transpose<<<1, dim3(8, 8)>>>(A, B);
-  cudaMemcpy(t, B.elements, sizeof t, cudaMemcpyDeviceToHost);
-  for (int k = 0; k < 20; ++k) printf("%g%c", t[k], k % 4 == 3 ? '\n' : ' ');
+  std::vector<float> elements(24);
+  for (int k = 0; k < 24; ++k) elements[k] = k;
+  const Array a(elements);
+  const Array<float> turned(20, 0);
+  transpose<<<1, dim3(8, 8)>>>({5, 3, 8, a}, {3, 5, 4, turned});
+  for (int k = 0; k < 20; ++k) printf("%g%c", turned.read()[k], k % 4 == 3 ? '\n' : ' ');
 
-  local_arrays<<<1, 32>>>(d_data);
-  cudaMemcpy(h, d_data, sizeof h, cudaMemcpyDeviceToHost);
+  local_arrays<<<1, 32>>>(ints);
+  h = ints.read();
   wrong = 0;
   for (int thread = 0; thread < 32; ++thread) {
     int sum = 0, hash = 0;

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <vector>
+
+#include "arrays.hpp"
 
 struct Shape {
   __device__ virtual int area() const = 0;
@@ -105,11 +106,9 @@ __global__ void hints(const int* in, int* out) {
 }
 
 int main() {
-  int* d_out;
-  cudaMalloc(&d_out, 128 * sizeof(int));
+  const Array<int> d_out(128);
   heap<<<2, 48>>>(d_out);
-  std::vector<int> out(128);
-  cudaMemcpy(out.data(), d_out, 96 * sizeof(int), cudaMemcpyDeviceToHost);
+  std::vector<int> out = d_out.read(96);
   int wrong = 0;
   for (int t = 0; t < 96; ++t) {
     int sum = 0;
@@ -120,7 +119,7 @@ int main() {
   std::printf("heap: %d wrong\n", wrong);
 
   stack<<<1, 64>>>(d_out);
-  cudaMemcpy(out.data(), d_out, 64 * sizeof(int), cudaMemcpyDeviceToHost);
+  out = d_out.read(64);
   wrong = 0;
   for (int t = 0; t < 64; ++t) {
     const int n = t % 9 + 1;
@@ -131,22 +130,16 @@ int main() {
   std::printf("stack: %d wrong\n", wrong);
 
   constexpr int threads = 36;
-  std::vector<unsigned char> in(256), got(64 * threads);
+  std::vector<unsigned char> in(256);
   for (int k = 0; k < 256; ++k) in[k] = k * 7;
-  std::vector<Big> big(threads), copies(threads);
+  std::vector<Big> big(threads);
   for (int t = 0; t < threads; ++t)
     for (int k = 0; k < 37; ++k) big[t].values[k] = 100 * t + k;
-  unsigned char *d_in, *d_bytes;
-  Big *d_big, *d_copies;
-  cudaMalloc(&d_in, in.size());
-  cudaMalloc(&d_bytes, got.size());
-  cudaMalloc(&d_big, threads * sizeof(Big));
-  cudaMalloc(&d_copies, threads * sizeof(Big));
-  cudaMemcpy(d_in, in.data(), in.size(), cudaMemcpyHostToDevice);
-  cudaMemcpy(d_big, big.data(), threads * sizeof(Big), cudaMemcpyHostToDevice);
-  bytes<<<1, threads>>>(d_in, d_bytes, d_big, d_copies);
-  cudaMemcpy(got.data(), d_bytes, got.size(), cudaMemcpyDeviceToHost);
-  cudaMemcpy(copies.data(), d_copies, threads * sizeof(Big), cudaMemcpyDeviceToHost);
+  const Array<unsigned char> d_bytes(64 * threads);
+  const Array<Big> d_copies(threads);
+  bytes<<<1, threads>>>(Array(in), d_bytes, Array(big), d_copies);
+  const auto got = d_bytes.read();
+  const auto copies = d_copies.read();
   wrong = 0;
   for (int t = 0; t < threads; ++t) {
     unsigned char expected[64], local[24];
@@ -161,13 +154,9 @@ int main() {
   }
   std::printf("bytes: %d wrong\n", wrong);
 
-  int* d_ints;
-  cudaMalloc(&d_ints, 128 * sizeof(int));
   std::vector<int> ints(128);
   for (int k = 0; k < 128; ++k) ints[k] = k * k;
-  cudaMemcpy(d_ints, ints.data(), 128 * sizeof(int), cudaMemcpyHostToDevice);
-  hints<<<1, 128>>>(d_ints, d_out);
-  cudaMemcpy(out.data(), d_out, 128 * sizeof(int), cudaMemcpyDeviceToHost);
-  std::printf("hints: %d\n", out == ints);
+  hints<<<1, 128>>>(Array(ints), d_out);
+  std::printf("hints: %d\n", d_out.read() == ints);
   std::printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 }

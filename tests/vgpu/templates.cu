@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <type_traits>
 
+#include "arrays.hpp"
+
 template <class... Ts>
 struct TypeList {
   static constexpr int size = sizeof...(Ts);
@@ -169,23 +171,21 @@ __global__ void features(int* out, const int* a) {
 }
 
 int main() {
-  int h[64], *a, *out;
+  std::vector<int> h(64);
   for (int i = 0; i < 64; ++i) h[i] = i % 10;
-  cudaMalloc(&a, sizeof h);
-  cudaMalloc(&out, sizeof h);
-  cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice);
+  const Array<int> a(h), out(64);
   features<<<1, 32>>>(out, a);
-  int r[64], wrong = 0;
-  cudaMemcpy(r, out, sizeof r, cudaMemcpyDeviceToHost);
+  int wrong = 0;
+  const auto r = out.read();
   for (int i = 0; i < 32; ++i) wrong += r[i] != h[i] * h[i + 8] + h[i + 16] * h[i] + h[i + 8];
   printf("expressions: %d wrong\n", wrong);
   for (int k = 0; k < 11; ++k) printf("%d ", r[32 + k]);
   printf("\n");
   policy_kernel<int, Squares><<<1, 5>>>(a);
-  policy_kernel<float, PrimesOf><<<1, 64>>>((float*)out);
-  float p[64];
-  cudaMemcpy(h, a, sizeof h, cudaMemcpyDeviceToHost);
-  cudaMemcpy(p, out, sizeof p, cudaMemcpyDeviceToHost);
+  const Array<float> primes(64);
+  policy_kernel<float, PrimesOf><<<1, 64>>>(primes);
+  h = a.read();
+  const auto p = primes.read();
   printf("%d %d %d, primes %g %g %g\n", h[2], h[3], h[4], p[0], p[10], p[63]);
   printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 }

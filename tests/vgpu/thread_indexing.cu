@@ -1,7 +1,8 @@
 // How threads are numbered: blocks and grids of every shape, partial warps, lanes and warps by linear index,
 // grid-stride loops in one and two dimensions, indices that need 64 bits, the largest shapes that are allowed.
 #include <cstdio>
-#include <vector>
+
+#include "arrays.hpp"
 
 __global__ void number(int* out) {
   const int linear = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
@@ -49,28 +50,22 @@ int main() {
                             {{1, 1, 5}, {31, 1, 1}}, {{1, 2, 1}, {32, 32, 1}},  {{2, 3, 4}, {2, 2, 2}}};
   for (const auto& [grid, block] : shapes) {
     const int threads = block.x * block.y * block.z, n = grid.x * grid.y * grid.z * threads;
-    std::vector<int> h(n);
-    int *d, wrong = 0;
-    cudaMalloc(&d, n * sizeof(int));
-    cudaMemset(d, 0, n * sizeof(int));
+    const Array<int> d(n, 0);
+    int wrong = 0;
     number<<<grid, block>>>(d);
-    cudaMemcpy(h.data(), d, n * sizeof(int), cudaMemcpyDeviceToHost);
+    const auto h = d.read();
     for (int i = 0; i < n; ++i) wrong += h[i] != i % threads + 1;
     printf("(%u, %u, %u) x (%u, %u, %u): %d wrong\n", grid.x, grid.y, grid.z, block.x, block.y, block.z, wrong);
-    cudaFree(d);
   }
   const int n = 1001, width = 37, height = 23;
-  std::vector<int> h(n);
-  int* d;
-  cudaMalloc(&d, n * sizeof(int));
+  const Array<int> d(n, 0);
   const auto count = [&](int limit) {
-    cudaMemcpy(h.data(), d, n * sizeof(int), cudaMemcpyDeviceToHost);
-    cudaMemset(d, 0, n * sizeof(int));
+    const auto h = d.read();
+    d.set(0);
     int ones = 0, others = 0;
     for (int i = 0; i < n; ++i) (i < limit && h[i] == 1 ? ones : others) += i < limit ? 1 : h[i];
     return ones - 10000 * others;
   };
-  count(0);
   stride_1d<<<1, 1>>>(d, n);
   printf("%d", count(n));
   stride_1d<<<3, 77>>>(d, n);
@@ -82,14 +77,11 @@ int main() {
   stride_2d<<<dim3(2, 3), dim3(5, 4)>>>(d, width, height);
   printf(" %d of %d\n", count(width * height), width * height);
 
-  unsigned long long wide[4], *d_wide;
-  cudaMalloc(&d_wide, sizeof wide);
+  const Array<unsigned long long> d_wide(4);
   far<<<300, 64>>>(d_wide);
-  cudaMemcpy(wide, d_wide, sizeof wide, cudaMemcpyDeviceToHost);
+  const auto wide = d_wide.read();
   printf("%llu %llu %llu %llu\n", wide[0], wide[1], wide[2], wide[3]);
-  int sum = 0;
-  cudaMemset(d, 0, sizeof(int));
-  corner<<<dim3(1, 65535, 2), dim3(1, 1, 2)>>>(d);
-  cudaMemcpy(&sum, d, sizeof sum, cudaMemcpyDeviceToHost);
-  printf("last %d\n%s\n", sum, cudaGetErrorName(cudaDeviceSynchronize()));
+  const Array<int> sum(1, 0);
+  corner<<<dim3(1, 65535, 2), dim3(1, 1, 2)>>>(sum);
+  printf("last %d\n%s\n", sum.read()[0], cudaGetErrorName(cudaDeviceSynchronize()));
 }

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
-#include <vector>
+
+#include "arrays.hpp"
 
 enum Variant { kNaive, kTiled, kDiagonal };
 
@@ -66,17 +67,12 @@ __global__ void by_shuffles(int* a) {
 
 template <class T, int TileDim, int Rows, Variant variant>
 int test(int width, int height) {
-  std::vector<T> h(width * height), r(width * height);
+  std::vector<T> h(width * height);
   std::iota(h.begin(), h.end(), T(1));
-  T *in, *out;
-  cudaMalloc(&in, h.size() * sizeof(T));
-  cudaMalloc(&out, h.size() * sizeof(T));
-  cudaMemcpy(in, h.data(), h.size() * sizeof(T), cudaMemcpyHostToDevice);
+  const Array<T> out(h.size());
   const dim3 grid((width + TileDim - 1) / TileDim, (height + TileDim - 1) / TileDim);
-  transpose<T, TileDim, Rows, variant><<<grid, dim3(TileDim, Rows)>>>(out, in, width, height);
-  cudaMemcpy(r.data(), out, h.size() * sizeof(T), cudaMemcpyDeviceToHost);
-  cudaFree(in);
-  cudaFree(out);
+  transpose<T, TileDim, Rows, variant><<<grid, dim3(TileDim, Rows)>>>(out, Array(h), width, height);
+  const auto r = out.read();
   int wrong = 0;
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x) wrong += r[x * height + y] != h[y * width + x];
@@ -94,19 +90,18 @@ int main() {
     printf(" wrong\n");
   }
   const int n = 37;
-  double square[n * n], result[n * n], *d;
-  std::iota(square, square + n * n, 0);
-  cudaMalloc(&d, sizeof square);
-  cudaMemcpy(d, square, sizeof square, cudaMemcpyHostToDevice);
-  in_place<<<dim3(5, 5), dim3(8, 8)>>>(d, n);
-  cudaMemcpy(result, d, sizeof square, cudaMemcpyDeviceToHost);
+  std::vector<double> square(n * n);
+  std::iota(square.begin(), square.end(), 0);
+  const Array d_square(square);
+  in_place<<<dim3(5, 5), dim3(8, 8)>>>(d_square, n);
+  const auto result = d_square.read();
   int wrong = 0;
   for (int k = 0; k < n * n; ++k) wrong += result[k] != square[k % n * n + k / n];
-  int a[1024];
-  std::iota(a, a + 1024, 0);
-  cudaMemcpy(d, a, sizeof a, cudaMemcpyHostToDevice);
-  by_shuffles<<<1, 32>>>((int*)d);
-  cudaMemcpy(a, d, sizeof a, cudaMemcpyDeviceToHost);
+  std::vector<int> a(1024);
+  std::iota(a.begin(), a.end(), 0);
+  const Array d_a(a);
+  by_shuffles<<<1, 32>>>(d_a);
+  a = d_a.read();
   int shuffled = 0;
   for (int k = 0; k < 1024; ++k) shuffled += a[k] != k % 32 * 32 + k / 32;
   printf("in place: %d wrong, by shuffles: %d wrong\n", wrong, shuffled);

@@ -1,6 +1,8 @@
 // Barriers that reduce, votes, matches, warp reductions, and masks of lanes.
 #include <stdio.h>
 
+#include "arrays.hpp"
+
 __global__ void barriers(int* out) {
   const int t = threadIdx.x;
   const int count = __syncthreads_count(t % 3 == 0);
@@ -73,33 +75,29 @@ __global__ void lane_masks(unsigned* out) {
 }
 
 int main() {
-  int b[5], *d_b;
-  cudaMalloc(&d_b, sizeof(b));
+  const Array<int> d_b(5);
   barriers<<<1, 100>>>(d_b);
-  cudaMemcpy(b, d_b, sizeof(b), cudaMemcpyDeviceToHost);
+  const auto b = d_b.read();
   printf("barriers: %d %d %d %d %d\n", b[0], b[1], b[2], b[3], b[4]);
 
-  unsigned v[16 * 32], *d_v;
-  cudaMalloc(&d_v, sizeof(v));
+  const Array<unsigned> d_v(16 * 32);
   votes<<<1, 32>>>(d_v);
-  cudaMemcpy(v, d_v, sizeof(v), cudaMemcpyDeviceToHost);
+  auto v = d_v.read();
   for (int k = 0; k < 16; k++) printf("vote %d: lane 0 %08x, lane 7 %08x\n", k, v[k * 32], v[k * 32 + 7]);
 
   in_parts<<<1, 32>>>(d_v);
-  cudaMemcpy(v, d_v, sizeof(v), cudaMemcpyDeviceToHost);
+  v = d_v.read();
   printf("odd lanes: %08x, even lanes: %08x\n", v[1], v[0]);
   printf("ranks: %u %u %u\n", v[32], v[32 + 5], v[32 + 19]);
 
-  unsigned long long keys[32], *d_keys;
+  unsigned long long keys[32];
   for (int k = 0; k < 32; k++) keys[k] = k < 3 ? 7 : k % 2 ? 7 + (1ull << 32) : 8;
-  cudaMalloc(&d_keys, sizeof(keys));
-  cudaMemcpy(d_keys, keys, sizeof(keys), cudaMemcpyHostToDevice);
-  wide_match<<<1, 32>>>(d_keys, d_v);
-  cudaMemcpy(v, d_v, sizeof(v), cudaMemcpyDeviceToHost);
+  wide_match<<<1, 32>>>(Array(keys), d_v);
+  v = d_v.read();
   printf("64-bit keys: %08x %08x %08x\n", v[1], v[3], v[4]);
 
   lane_masks<<<1, 64>>>(d_v);
-  cudaMemcpy(v, d_v, sizeof(v), cudaMemcpyDeviceToHost);
+  v = d_v.read();
   printf("thread 37: %08x %08x %08x %08x %u %u\n", v[0], v[1], v[2], v[3], v[4], v[5]);
   return cudaDeviceSynchronize();
 }

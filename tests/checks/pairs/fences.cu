@@ -19,7 +19,7 @@ __device__ void give(int* lock) {
 }
 
 // advice: fence.missing | __threadfence() before line
-__global__ void write_in_a_lock_without_a_fence(Args a) {
+KERNEL(write_in_a_lock_without_a_fence, 4, 32) {
   if (threadIdx.x) return;
   take(a.flag);
   a.x[0] = blockIdx.x;  // here
@@ -27,7 +27,7 @@ __global__ void write_in_a_lock_without_a_fence(Args a) {
 }
 
 // right
-__global__ void write_in_a_lock(Args a) {
+KERNEL(write_in_a_lock, 4, 32) {
   if (threadIdx.x) return;
   take(a.flag);
   __threadfence();
@@ -36,7 +36,7 @@ __global__ void write_in_a_lock(Args a) {
 }
 
 // right
-__global__ void write_in_a_lock_of_libcuxx(Args a) {
+KERNEL(write_in_a_lock_of_libcuxx, 4, 32) {
   if (threadIdx.x) return;
   device_atomic<int> lock(a.flag[0]);
   while (lock.exchange(1, cuda::memory_order_acquire) != 0) __nanosleep(20);
@@ -45,7 +45,7 @@ __global__ void write_in_a_lock_of_libcuxx(Args a) {
 }
 
 // advice: fence.missing | __threadfence() before line
-__global__ void write_in_a_lock_by_exchange_without_a_fence(Args a) {
+KERNEL(write_in_a_lock_by_exchange_without_a_fence, 4, 32) {
   if (threadIdx.x) return;
   while (atomicExch(a.flag, 1) != 0) __nanosleep(20);
   a.x[0] = blockIdx.x + 1;  // here
@@ -53,7 +53,7 @@ __global__ void write_in_a_lock_by_exchange_without_a_fence(Args a) {
 }
 
 // right
-__global__ void write_in_a_lock_of_inline_ptx(Args a) {
+KERNEL(write_in_a_lock_of_inline_ptx, 4, 32) {
   if (threadIdx.x) return;
   int taken;
   do
@@ -67,7 +67,7 @@ __global__ void write_in_a_lock_of_inline_ptx(Args a) {
 }
 
 // advice: fence.missing | __threadfence() before line
-__global__ void read_in_a_lock_without_a_fence(Args a) {
+KERNEL(read_in_a_lock_without_a_fence, 4, 32) {
   if (threadIdx.x) return;
   take(a.flag);
   a.x[0] += 1;  // here
@@ -75,7 +75,7 @@ __global__ void read_in_a_lock_without_a_fence(Args a) {
 }
 
 // right
-__global__ void read_in_a_lock(Args a) {
+KERNEL(read_in_a_lock, 4, 32) {
   if (threadIdx.x) return;
   take(a.flag);
   __threadfence();
@@ -86,7 +86,7 @@ __global__ void read_in_a_lock(Args a) {
 // ---- flags with the scope of a block --------------------------------------------------------------------------------
 
 // wrong: fence.missing | thread_scope_device
-__global__ void flag_counted_in_the_block(Args a) {
+KERNEL(flag_counted_in_the_block, 2, 32) {
   if (threadIdx.x) return;
   if (blockIdx.x == 0) {
     a.x[0] = 7;  // here
@@ -101,7 +101,7 @@ __global__ void flag_counted_in_the_block(Args a) {
 }
 
 // right
-__global__ void flag_counted_in_the_device(Args a) {
+KERNEL(flag_counted_in_the_device, 2, 32) {
   if (threadIdx.x) return;
   if (blockIdx.x == 0) {
     a.x[0] = 7;
@@ -116,7 +116,7 @@ __global__ void flag_counted_in_the_device(Args a) {
 }
 
 // wrong: fence.missing | thread_scope_device
-__global__ void flag_of_libcuxx_in_the_block(Args a) {
+KERNEL(flag_of_libcuxx_in_the_block, 2, 32) {
   if (threadIdx.x) return;
   block_atomic<int> flag(a.flag[0]);
   if (blockIdx.x == 0) {
@@ -130,7 +130,7 @@ __global__ void flag_of_libcuxx_in_the_block(Args a) {
 }
 
 // right
-__global__ void flag_of_libcuxx_in_the_device(Args a) {
+KERNEL(flag_of_libcuxx_in_the_device, 2, 32) {
   if (threadIdx.x) return;
   device_atomic<int> flag(a.flag[0]);
   if (blockIdx.x == 0) {
@@ -144,19 +144,19 @@ __global__ void flag_of_libcuxx_in_the_device(Args a) {
 }
 
 // wrong: race.global | without _block
-__global__ void counter_of_the_block(Args a) {
+KERNEL(counter_of_the_block, 2, 32) {
   atomicAdd_block(&a.x[0], 1);  // here
 }
 
 // right
-__global__ void counter_of_each_block(Args a) {
+KERNEL(counter_of_each_block, 2, 32) {
   atomicAdd_block(&a.x[blockIdx.x], 1);
 }
 
 // ---- flags in shared memory -----------------------------------------------------------------------------------------
 
 // wrong: race.shared | __threadfence_block()
-__global__ void flag_in_shared_without_a_fence(Args a) {
+KERNEL(flag_in_shared_without_a_fence, 1, 64) {
   __shared__ int s_value;
   __shared__ volatile int s_flag;
   if (threadIdx.x == 0) s_flag = 0;
@@ -172,7 +172,7 @@ __global__ void flag_in_shared_without_a_fence(Args a) {
 }
 
 // right
-__global__ void flag_in_shared(Args a) {
+KERNEL(flag_in_shared, 1, 64) {
   __shared__ int s_value;
   __shared__ volatile int s_flag;
   if (threadIdx.x == 0) s_flag = 0;
@@ -190,7 +190,7 @@ __global__ void flag_in_shared(Args a) {
 }
 
 // wrong: race.shared | __threadfence_block()
-__global__ void atomic_flag_in_shared_without_a_fence(Args a) {
+KERNEL(atomic_flag_in_shared_without_a_fence, 1, 64) {
   __shared__ int s_value, s_flag;
   if (threadIdx.x == 0) s_flag = 0;
   __syncthreads();
@@ -205,7 +205,7 @@ __global__ void atomic_flag_in_shared_without_a_fence(Args a) {
 }
 
 // right
-__global__ void flag_in_shared_of_libcuxx(Args a) {
+KERNEL(flag_in_shared_of_libcuxx, 1, 64) {
   __shared__ int s_value, s_flag;
   if (threadIdx.x == 0) s_flag = 0;
   __syncthreads();
@@ -223,14 +223,14 @@ __global__ void flag_in_shared_of_libcuxx(Args a) {
 // ---- a count, and all threads read it -------------------------------------------------------------------------------
 
 // wrong: race.global | __syncthreads()
-__global__ void ticket_read_by_all_without_a_barrier(Args a) {
+KERNEL(ticket_read_by_all_without_a_barrier, 2, 64) {
   int* const count = &a.x[blockIdx.x];
   if (threadIdx.x == 0) atomicAdd(count, 1);            // here
   a.y[blockIdx.x * blockDim.x + threadIdx.x] = *count;  // here
 }
 
 // right
-__global__ void ticket_read_by_all(Args a) {
+KERNEL(ticket_read_by_all, 2, 64) {
   int* const count = &a.x[blockIdx.x];
   if (threadIdx.x == 0) atomicAdd(count, 1);
   __syncthreads();
@@ -238,7 +238,7 @@ __global__ void ticket_read_by_all(Args a) {
 }
 
 // wrong: race.shared | __syncthreads()
-__global__ void shared_count_read_by_all_without_a_barrier(Args a) {
+KERNEL(shared_count_read_by_all_without_a_barrier, 1, 32) {
   __shared__ int s_count;
   if (threadIdx.x == 0) s_count = 0;
   __syncthreads();
@@ -247,7 +247,7 @@ __global__ void shared_count_read_by_all_without_a_barrier(Args a) {
 }
 
 // right
-__global__ void shared_count_read_by_all(Args a) {
+KERNEL(shared_count_read_by_all, 1, 32) {
   __shared__ int s_count;
   if (threadIdx.x == 0) s_count = 0;
   __syncthreads();
@@ -259,7 +259,7 @@ __global__ void shared_count_read_by_all(Args a) {
 // ---- the same value, from several warps -----------------------------------------------------------------------------
 
 // right
-__global__ void same_value_by_several_warps_in_shared(Args a) {
+KERNEL(same_value_by_several_warps_in_shared, 2, 128) {
   __shared__ int s_found;
   if (threadIdx.x == 0) s_found = 0;
   __syncthreads();
@@ -269,7 +269,7 @@ __global__ void same_value_by_several_warps_in_shared(Args a) {
 }
 
 // wrong: race.shared
-__global__ void other_values_by_several_warps_in_shared(Args a) {
+KERNEL(other_values_by_several_warps_in_shared, 2, 128) {
   __shared__ int s_found;
   if (threadIdx.x == 0) s_found = 0;
   __syncthreads();
@@ -279,22 +279,22 @@ __global__ void other_values_by_several_warps_in_shared(Args a) {
 }
 
 // right
-__global__ void same_value_by_several_warps(Args a) {
+KERNEL(same_value_by_several_warps, 1, 128) {
   a.x[0] = 1;
 }
 
 // wrong: race.global
-__global__ void other_values_by_several_warps(Args a) {
+KERNEL(other_values_by_several_warps, 1, 128) {
   a.x[0] = 1 + threadIdx.x / 32;  // here
 }
 
 // right
-__global__ void same_value_by_some_threads(Args a) {
+KERNEL(same_value_by_some_threads, 2, 128) {
   if (threadIdx.x % 3 == 0) a.x[0] = 1;
 }
 
 // right
-__global__ void same_values_in_a_table(Args a) {
+KERNEL(same_values_in_a_table, 2, 128) {
   a.x[threadIdx.x % 16] = threadIdx.x % 16 + 1;
   __shared__ double s_table[8];
   s_table[threadIdx.x % 8] = threadIdx.x % 8 + 1;
@@ -303,68 +303,30 @@ __global__ void same_values_in_a_table(Args a) {
 }
 
 // right
-__global__ void same_value_read_back(Args a) {
+KERNEL(same_value_read_back, 1, 512) {
   a.x[0] = 7;
   a.y[threadIdx.x] = a.x[0] + a.x[threadIdx.x % 2];
 }
 
 // right
-__global__ void same_value_read_back_in_shared(Args a) {
+KERNEL(same_value_read_back_in_shared, 1, 512) {
   __shared__ int s_x;
   s_x = 7;
   a.y[threadIdx.x] = *static_cast<volatile int*>(&s_x);
 }
 
 // right
-__global__ void same_value_by_many_blocks(Args a) {
+KERNEL(same_value_by_many_blocks, 16, 256) {
   if (a.y[threadIdx.x] == 0) a.flag[0] = 1;
 }
 
 // wrong: race.global
-__global__ void value_read_by_warps_that_have_not_written_it(Args a) {
+KERNEL(value_read_by_warps_that_have_not_written_it, 1, 512) {
   if (threadIdx.x % 64 < 32) a.x[0] = 7;  // here
   a.y[threadIdx.x] = a.x[0];              // here
 }
 
 // wrong: race.global
-__global__ void other_values_in_a_table(Args a) {
+KERNEL(other_values_in_a_table, 1, 128) {
   a.x[threadIdx.x % 16] = threadIdx.x % 32 + 1;  // here
-}
-
-int main(int argc, char** argv) {
-  const Case cases[] = {
-      KERNEL(write_in_a_lock_without_a_fence, 4, 32),
-      KERNEL(write_in_a_lock, 4, 32),
-      KERNEL(write_in_a_lock_of_libcuxx, 4, 32),
-      KERNEL(write_in_a_lock_by_exchange_without_a_fence, 4, 32),
-      KERNEL(write_in_a_lock_of_inline_ptx, 4, 32),
-      KERNEL(read_in_a_lock_without_a_fence, 4, 32),
-      KERNEL(read_in_a_lock, 4, 32),
-      KERNEL(flag_counted_in_the_block, 2, 32),
-      KERNEL(flag_counted_in_the_device, 2, 32),
-      KERNEL(flag_of_libcuxx_in_the_block, 2, 32),
-      KERNEL(flag_of_libcuxx_in_the_device, 2, 32),
-      KERNEL(counter_of_the_block, 2, 32),
-      KERNEL(counter_of_each_block, 2, 32),
-      KERNEL(flag_in_shared_without_a_fence, 1, 64),
-      KERNEL(flag_in_shared, 1, 64),
-      KERNEL(atomic_flag_in_shared_without_a_fence, 1, 64),
-      KERNEL(flag_in_shared_of_libcuxx, 1, 64),
-      KERNEL(ticket_read_by_all_without_a_barrier, 2, 64),
-      KERNEL(ticket_read_by_all, 2, 64),
-      KERNEL(shared_count_read_by_all_without_a_barrier, 1, 32),
-      KERNEL(shared_count_read_by_all, 1, 32),
-      KERNEL(same_value_by_several_warps_in_shared, 2, 128),
-      KERNEL(other_values_by_several_warps_in_shared, 2, 128),
-      KERNEL(same_value_by_several_warps, 1, 128),
-      KERNEL(other_values_by_several_warps, 1, 128),
-      KERNEL(same_value_by_some_threads, 2, 128),
-      KERNEL(same_values_in_a_table, 2, 128),
-      KERNEL(same_value_read_back, 1, 512),
-      KERNEL(same_value_read_back_in_shared, 1, 512),
-      KERNEL(same_value_by_many_blocks, 16, 256),
-      KERNEL(value_read_by_warps_that_have_not_written_it, 1, 512),
-      KERNEL(other_values_in_a_table, 1, 128),
-  };
-  return run_cases(cases, argc, argv);
 }

@@ -100,7 +100,7 @@ int h[1 << 16];
 // ---- never written, and copied to the host --------------------------------------------------------------------------
 
 // wrong: uninitialised.global | nothing of what is copied has ever been written
-void output_never_written() {
+HOST(output_never_written) {
   int *x = device<int>(256), *y = device<int>(256);
   fill<<<2, 128>>>(x, 256);
   cudaMemcpy(h, y, 1024, cudaMemcpyDeviceToHost);
@@ -108,7 +108,7 @@ void output_never_written() {
 }
 
 // right
-void output_written() {
+HOST(output_written) {
   int* x = device<int>(256);
   fill<<<2, 128>>>(x, 256);
   cudaMemcpy(h, x, 1024, cudaMemcpyDeviceToHost);
@@ -116,7 +116,7 @@ void output_written() {
 }
 
 // wrong: uninitialised.global | is it launched, with enough threads
-void output_of_a_launch_without_elements() {
+HOST(output_of_a_launch_without_elements) {
   int* x = device<int>(256);
   fill<<<2, 128>>>(x, 0);
   cudaMemcpy(h, x, 1024, cudaMemcpyDeviceToHost);
@@ -124,7 +124,7 @@ void output_of_a_launch_without_elements() {
 }
 
 // right
-void output_with_room_for_more() {
+HOST(output_with_room_for_more) {
   int *x = device<int>(256), *out = device<int>(256), *count = device<int>(1);
   fill<<<2, 128>>>(x, 256);
   cudaMemset(count, 0, 4);
@@ -134,7 +134,7 @@ void output_with_room_for_more() {
 }
 
 // right
-void copy_before_any_kernel() {
+HOST(copy_before_any_kernel) {
   int* x = device<int>(256);
   cudaMemcpy(h, x, 1024, cudaMemcpyDeviceToHost);
   cudaMemset(x, 0, 1024);
@@ -144,7 +144,7 @@ void copy_before_any_kernel() {
 }
 
 // wrong: uninitialised.global | nothing of what is copied
-void counter_never_written() {
+HOST(counter_never_written) {
   int *x = device<int>(256), *count = device<int>(1);
   fill<<<2, 128>>>(x, 256);
   cudaMemcpy(h, count, 4, cudaMemcpyDeviceToHost);
@@ -154,7 +154,7 @@ void counter_never_written() {
 // ---- written in part ------------------------------------------------------------------------------------------------
 
 // wrong: uninitialised.global | only some bytes have been written
-void ints_written_as_bytes() {
+HOST(ints_written_as_bytes) {
   int *x = device<int>(64), *y = device<int>(64);
   fill_bytes<<<1, 64>>>(reinterpret_cast<char*>(x), 4);
   add_one<<<1, 64>>>(y, x);
@@ -163,7 +163,7 @@ void ints_written_as_bytes() {
 }
 
 // right
-void bytes_written_as_bytes() {
+HOST(bytes_written_as_bytes) {
   int *x = device<int>(64), *y = device<int>(64);
   fill_bytes<<<1, 256>>>(reinterpret_cast<char*>(x), 1);
   add_one<<<1, 64>>>(y, x);
@@ -172,7 +172,7 @@ void bytes_written_as_bytes() {
 }
 
 // wrong: uninitialised.global | only some bytes have been written
-void ints_written_as_bytes_and_copied() {
+HOST(ints_written_as_bytes_and_copied) {
   int* x = device<int>(64);
   fill_bytes<<<1, 64>>>(reinterpret_cast<char*>(x), 4);
   cudaMemcpy(h, x, 256, cudaMemcpyDeviceToHost);
@@ -180,7 +180,7 @@ void ints_written_as_bytes_and_copied() {
 }
 
 // right
-void few_bytes_of_many() {
+HOST(few_bytes_of_many) {
   char* x = device<char>(256);
   fill_bytes<<<1, 1>>>(x, 1);
   cudaMemcpy(h, x, 256, cudaMemcpyDeviceToHost);
@@ -188,7 +188,7 @@ void few_bytes_of_many() {
 }
 
 // right
-void structs_with_padding() {
+HOST(structs_with_padding) {
   Padded *x = device<Padded>(64), *y = device<Padded>(64);
   fill_padded<<<1, 64>>>(x);
   copy_padded<<<1, 64>>>(y, x);
@@ -200,7 +200,7 @@ void structs_with_padding() {
 // ---- a counter that goes on -----------------------------------------------------------------------------------------
 
 // wrong: bounds.global | set the counter back before each launch
-void counter_not_set_back() {
+HOST(counter_not_set_back) {
   int *out = device<int>(64), *count = device<int>(1);
   cudaMemset(count, 0, 4);
   for (int k = 0; k < 2; ++k) append<<<1, 64>>>(out, count);
@@ -208,7 +208,7 @@ void counter_not_set_back() {
 }
 
 // right
-void counter_set_back() {
+HOST(counter_set_back) {
   int *out = device<int>(64), *count = device<int>(1);
   for (int k = 0; k < 2; ++k) {
     cudaMemset(count, 0, 4);
@@ -219,14 +219,14 @@ void counter_set_back() {
 }
 
 // wrong: bounds.global | d_taken
-void ticket_not_set_back() {
+HOST(ticket_not_set_back) {
   int* out = device<int>(256);
   for (int k = 0; k < 2; ++k) append_ticket<<<4, 64>>>(out);
   cudaDeviceSynchronize();
 }
 
 // right
-void ticket_set_back() {
+HOST(ticket_set_back) {
   int *out = device<int>(256), zero = 0;
   for (int k = 0; k < 2; ++k) {
     cudaMemcpyToSymbol(d_taken, &zero, sizeof zero);
@@ -237,7 +237,7 @@ void ticket_set_back() {
 }
 
 // right
-void ticket_that_wraps() {
+HOST(ticket_that_wraps) {
   int* out = device<int>(256);
   for (int k = 0; k < 2; ++k) append_wrapping<<<4, 64>>>(out);
   cudaDeviceSynchronize();
@@ -245,7 +245,7 @@ void ticket_that_wraps() {
 }
 
 // wrong: bounds.global | guard the access by the number of elements
-void array_too_small() {
+HOST(array_too_small) {
   int *out = device<int>(32), *count = device<int>(1);
   cudaMemset(count, 0, 4);
   append<<<1, 64>>>(out, count);
@@ -255,13 +255,13 @@ void array_too_small() {
 // ---- constant memory ------------------------------------------------------------------------------------------------
 
 // wrong: trap | device code can only read __constant__ memory
-void constant_stored() {
+HOST(constant_stored) {
   store_to_constant<<<1, 1>>>(2);
   cudaDeviceSynchronize();
 }
 
 // right
-void constant_loaded() {
+HOST(constant_loaded) {
   int* y = device<int>(16);
   cudaMemcpyToSymbol(c_table, h, sizeof c_table);
   load_from_constant<<<1, 16>>>(y);
@@ -270,7 +270,7 @@ void constant_loaded() {
 }
 
 // wrong: trap | the kernel executed a trap (__trap())
-void trap_of_the_program() {
+HOST(trap_of_the_program) {
   int* y = device<int>(16);
   cudaMemset(y, 0, 64);
   give_up<<<1, 1>>>(y);
@@ -280,7 +280,7 @@ void trap_of_the_program() {
 // ---- ends -----------------------------------------------------------------------------------------------------------
 
 // wrong: race.global
-void race_and_exit_code() {
+HOST(race_and_exit_code) {
   int* x = device<int>(16);
   store_all<<<2, 64>>>(x);
   cudaDeviceSynchronize();
@@ -288,7 +288,7 @@ void race_and_exit_code() {
 }
 
 // wrong: race.global
-void race_and_abort() {
+HOST(race_and_abort) {
   int* x = device<int>(16);
   store_all<<<2, 64>>>(x);
   cudaDeviceSynchronize();
@@ -296,7 +296,7 @@ void race_and_abort() {
 }
 
 // wrong: deadlock.threads | the loop ends only when another thread writes memory
-void deadlock_beside_managed_memory() {
+HOST(deadlock_beside_managed_memory) {
   int* m;
   cudaMallocManaged(&m, 64);
   m[0] = 0;
@@ -305,7 +305,7 @@ void deadlock_beside_managed_memory() {
 }
 
 // wrong: deadlock.threads | the loop ends only when another thread writes memory
-void deadlock_on_managed_memory() {
+HOST(deadlock_on_managed_memory) {
   int* m;
   cudaMallocManaged(&m, 64);
   m[0] = m[1] = 0;
@@ -314,7 +314,7 @@ void deadlock_on_managed_memory() {
 }
 
 // right
-void wait_for_the_host() {
+HOST(wait_for_the_host) {
   volatile int* m;
   cudaMallocManaged(const_cast<int**>(&m), 64);
   m[0] = m[1] = 0;
@@ -327,42 +327,10 @@ void wait_for_the_host() {
 }
 
 // wrong: bounds.global | out: before ... out: from the kernel ... FAULT ... out: after
-void fault_between_outputs() {
+HOST(fault_between_outputs) {
   int* x = device<int>(16);
   printf("out: before\n");
   print_and_fail<<<1, 1>>>(x, 16);
   cudaDeviceSynchronize();
   printf("out: after\n");
-}
-
-int main(int argc, char** argv) {
-  const Case cases[] = {
-      HOST(output_never_written),
-      HOST(output_written),
-      HOST(output_of_a_launch_without_elements),
-      HOST(output_with_room_for_more),
-      HOST(copy_before_any_kernel),
-      HOST(counter_never_written),
-      HOST(ints_written_as_bytes),
-      HOST(bytes_written_as_bytes),
-      HOST(ints_written_as_bytes_and_copied),
-      HOST(few_bytes_of_many),
-      HOST(structs_with_padding),
-      HOST(counter_not_set_back),
-      HOST(counter_set_back),
-      HOST(ticket_not_set_back),
-      HOST(ticket_set_back),
-      HOST(ticket_that_wraps),
-      HOST(array_too_small),
-      HOST(constant_stored),
-      HOST(constant_loaded),
-      HOST(trap_of_the_program),
-      HOST(race_and_exit_code),
-      HOST(race_and_abort),
-      HOST(deadlock_beside_managed_memory),
-      HOST(deadlock_on_managed_memory),
-      HOST(wait_for_the_host),
-      HOST(fault_between_outputs),
-  };
-  return run_cases(cases, argc, argv);
 }

@@ -1,6 +1,7 @@
-// What the pairs of programs have in common: memory, and a table of the cases of a file.
+// What the pairs of programs have in common: memory, the cases of a file, and main(), which runs those that it is
+// given.
 //
-// A case is a kernel, or a function of the host, under a comment line that pairs.py reads:
+// A case is a KERNEL, or a function of the HOST, under a comment line that pairs.py reads:
 //
 //   // wrong: ID [| WORDS]     a mistake: the first finding has that id, and WORDS in its text
 //   // advice: ID [| WORDS]    no mistake, but advice
@@ -11,7 +12,9 @@
 #pragma once
 
 #include <cstdio>
-#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
 
 struct Args {
   int *x, *y, *flag;
@@ -20,10 +23,13 @@ struct Args {
   unsigned long long* words;
 };
 
-struct Case {
-  const char* name;
-  void (*run)();
-};
+using Case = std::pair<std::string, void (*)()>;
+
+/// In the order in which they stand in the file.
+inline std::vector<Case>& cases() {
+  static std::vector<Case> all;
+  return all;
+}
 
 constexpr int length = 1024;
 
@@ -49,25 +55,47 @@ inline void free_args(const Args& a) {
     cudaFree(memory);
 }
 
+inline void print_error() {
+  const cudaError_t error = cudaDeviceSynchronize();
+  if (error != cudaSuccess) printf("out: %s\n", cudaGetErrorString(error));
+}
+
 template <void (*Kernel)(Args), int Blocks, int Threads>
 void launch() {
   const Args a = make_args();
   Kernel<<<Blocks, Threads>>>(a);
-  const cudaError_t error = cudaDeviceSynchronize();
-  if (error != cudaSuccess) printf("out: %s\n", cudaGetErrorString(error));
+  print_error();
   free_args(a);
 }
 
-/// Of a kernel: that many blocks and threads.
-#define KERNEL(NAME, BLOCKS, THREADS) \
-  { #NAME, &launch < NAME, BLOCKS, THREADS> }
-#define HOST(NAME) \
-  { #NAME, &NAME }
+/// A kernel that waits for the whole grid.
+template <void (*Kernel)(Args), int Blocks, int Threads>
+void launch_together() {
+  Args a = make_args();
+  void* arguments[] = {&a};
+  cudaLaunchCooperativeKernel(reinterpret_cast<void*>(Kernel), Blocks, Threads, arguments, 0, nullptr);
+  print_error();
+  free_args(a);
+}
 
-template <int Count>
-int run_cases(const Case (&cases)[Count], int argc, char** argv) {
+#define CASE(NAME, RUN) const bool NAME##_is_a_case = (cases().emplace_back(#NAME, RUN), true);
+/// A kernel, whose Args are `a`, started by `LAUNCH` with that many blocks and threads.
+#define KERNEL_BY(NAME, LAUNCH, BLOCKS, THREADS) \
+  __global__ void NAME(Args);                    \
+  CASE(NAME, (&LAUNCH<NAME, BLOCKS, THREADS>))   \
+  __global__ void NAME([[maybe_unused]] Args a)
+#define KERNEL(NAME, BLOCKS, THREADS) KERNEL_BY(NAME, launch, BLOCKS, THREADS)
+#define HOST(NAME)  \
+  void NAME();      \
+  CASE(NAME, &NAME) \
+  void NAME()
+
+/// Runs the cases that the arguments name, or all.
+int main(int argc, char** argv) {
   for (int k = 1; k < argc; ++k)
-    for (const Case& c : cases)
-      if (std::strcmp(c.name, argv[k]) == 0) c.run();
-  return 0;
+    for (const auto& [name, run] : cases())
+      if (name == argv[k]) run();
+  if (argc > 1) return 0;
+  for (const auto& [name, run] : cases()) run();
+  printf("out: %zu cases\n", cases().size());
 }

@@ -1,4 +1,4 @@
-#!/ usr / bin / env python3
+#!/usr/bin/env python3
 """Compile a file of small programs, right and wrong ones, and compare what is found with what each of them says.
 
     pairs.py --nvcc NVCC --library libcudart_vgpu.a --vgpu-run VGPU_RUN [--only NAME…] PROGRAM.cu
@@ -50,7 +50,7 @@ def read_cases(source: Path) -> list[Case]:
     for number, line in enumerate(source.read_text().splitlines(), 1):
         if match := re.match(r"// (wrong|advice|right)(?:: (\S+)(?: \| (.*))?)?$", line):
             announced = (match[1], match[2] or "", match[3] or "")
-        elif announced and (match := re.match(r".*\b(\w+)\(.*\) \{", line)):
+        elif announced and (match := re.match(r"[A-Z_]+\((\w+)", line)):
             cases.append(Case(match[1], *announced))
             announced = None
         if line.endswith("// here"):

@@ -13,7 +13,7 @@ using device_atomic = cuda::atomic_ref<T, cuda::thread_scope_device>;
 // ---- a place in the output, from a counter --------------------------------------------------------------------------
 
 // wrong: race.global | use what the atomic returns
-__global__ void place_read_plainly(Args a) {
+KERNEL(place_read_plainly, 4, 32) {
   if (threadIdx.x) return;
   const int i = a.x[0];  // here
   a.x[1 + i] = blockIdx.x;
@@ -21,14 +21,14 @@ __global__ void place_read_plainly(Args a) {
 }
 
 // right
-__global__ void place_from_the_atomic(Args a) {
+KERNEL(place_from_the_atomic, 4, 32) {
   if (threadIdx.x) return;
   const int i = atomicAdd(a.x, 1);
   a.x[1 + i] = blockIdx.x;
 }
 
 // wrong: race.shared
-__global__ void place_read_plainly_in_shared(Args a) {
+KERNEL(place_read_plainly_in_shared, 1, 128) {
   __shared__ int s_count, s_kept[length];
   if (threadIdx.x == 0) s_count = 0;
   __syncthreads();
@@ -42,7 +42,7 @@ __global__ void place_read_plainly_in_shared(Args a) {
 }
 
 // right
-__global__ void place_from_the_atomic_in_shared(Args a) {
+KERNEL(place_from_the_atomic_in_shared, 1, 128) {
   __shared__ int s_count, s_kept[length];
   if (threadIdx.x == 0) s_count = 0;
   __syncthreads();
@@ -57,20 +57,20 @@ __global__ void place_from_the_atomic_in_shared(Args a) {
 // ---- a look, then an atomic -----------------------------------------------------------------------------------------
 
 // wrong: race.global
-__global__ void maximum_after_a_look(Args a) {
+KERNEL(maximum_after_a_look, 4, 64) {
   const int v = blockIdx.x * blockDim.x + threadIdx.x + 1;
   if (a.x[0] < v)           // here
     atomicMax(&a.x[0], v);  // here
 }
 
 // right
-__global__ void maximum_after_a_volatile_look(Args a) {
+KERNEL(maximum_after_a_volatile_look, 4, 64) {
   const int v = blockIdx.x * blockDim.x + threadIdx.x + 1;
   if (*static_cast<volatile int*>(&a.x[0]) < v) atomicMax(&a.x[0], v);
 }
 
 // wrong: race.shared
-__global__ void maximum_after_a_look_in_shared(Args a) {
+KERNEL(maximum_after_a_look_in_shared, 2, 128) {
   __shared__ int s_most;
   if (threadIdx.x == 0) s_most = 0;
   __syncthreads();
@@ -82,7 +82,7 @@ __global__ void maximum_after_a_look_in_shared(Args a) {
 }
 
 // right
-__global__ void maximum_in_shared(Args a) {
+KERNEL(maximum_in_shared, 2, 128) {
   __shared__ int s_most;
   if (threadIdx.x == 0) s_most = 0;
   __syncthreads();
@@ -93,20 +93,20 @@ __global__ void maximum_in_shared(Args a) {
 }
 
 // wrong: race.global
-__global__ void exchange_after_a_look(Args a) {
+KERNEL(exchange_after_a_look, 4, 32) {
   if (threadIdx.x) return;
   if (a.flag[0] == 0)                                         // here
     if (atomicExch(&a.flag[0], 1) == 0) a.x[0] = blockIdx.x;  // here
 }
 
 // right
-__global__ void exchange_without_a_look(Args a) {
+KERNEL(exchange_without_a_look, 4, 32) {
   if (threadIdx.x) return;
   if (atomicExch(&a.flag[0], 1) == 0) a.x[0] = blockIdx.x;
 }
 
 // wrong: race.global
-__global__ void swap_of_another_value_than_was_read(Args a) {
+KERNEL(swap_of_another_value_than_was_read, 4, 32) {
   if (threadIdx.x) return;
   const int i = a.x[0];                        // here
   atomicCAS(&a.x[0], blockIdx.x ? 7 : 0, 10);  // here
@@ -116,14 +116,14 @@ __global__ void swap_of_another_value_than_was_read(Args a) {
 // ---- a value that is counted up, read and written out ---------------------------------------------------------------
 
 // wrong: race.global
-__global__ void total_read_plainly(Args a) {
+KERNEL(total_read_plainly, 4, 32) {
   if (threadIdx.x) return;
   atomicAdd(&a.x[0], 1);     // here
   a.y[blockIdx.x] = a.x[0];  // here
 }
 
 // right
-__global__ void total_read_by_the_last(Args a) {
+KERNEL(total_read_by_the_last, 4, 32) {
   if (threadIdx.x) return;
   atomicAdd(&a.x[0], 1);
   __threadfence();
@@ -133,7 +133,7 @@ __global__ void total_read_by_the_last(Args a) {
 }
 
 // right
-__global__ void total_read_after_the_grid(Args a) {
+KERNEL_BY(total_read_after_the_grid, launch_together, 4, 32) {
   atomicAdd(&a.x[0], 1);
   cg::this_grid().sync();
   if (threadIdx.x == 0) a.y[blockIdx.x] = a.x[0];
@@ -142,7 +142,7 @@ __global__ void total_read_after_the_grid(Args a) {
 // ---- a flag that is polled ------------------------------------------------------------------------------------------
 
 // wrong: race.global | volatile or atomic
-__global__ void flag_polled_plainly(Args a) {
+KERNEL(flag_polled_plainly, 4, 32) {
   if (threadIdx.x) return;
   if (blockIdx.x == 0) {
     a.x[0] = 1;
@@ -159,7 +159,7 @@ __global__ void flag_polled_plainly(Args a) {
 }
 
 // right
-__global__ void flag_polled_as_volatile(Args a) {
+KERNEL(flag_polled_as_volatile, 4, 32) {
   if (threadIdx.x) return;
   if (blockIdx.x == 0) {
     a.x[0] = 1;
@@ -174,7 +174,7 @@ __global__ void flag_polled_as_volatile(Args a) {
 }
 
 // right
-__global__ void flag_polled_by_inline_ptx(Args a) {
+KERNEL(flag_polled_by_inline_ptx, 4, 32) {
   if (threadIdx.x) return;
   if (blockIdx.x == 0) {
     a.x[0] = 1;
@@ -210,7 +210,7 @@ __device__ void update(T* at, Op op) {
 }
 
 // right
-__global__ void loop_do_while(Args a) {
+KERNEL(loop_do_while, 4, 64) {
   int old = a.x[0], assumed;
   do {
     assumed = old;
@@ -219,38 +219,38 @@ __global__ void loop_do_while(Args a) {
 }
 
 // right
-__global__ void loop_for(Args a) {
+KERNEL(loop_for, 4, 64) {
   for (int old = a.x[0], seen; (seen = atomicCAS(&a.x[0], old, old ^ 5)) != old; old = seen) {
   }
 }
 
 // right
-__global__ void loop_that_reads_again(Args a) {
+KERNEL(loop_that_reads_again, 4, 64) {
   int old;
   do old = a.x[0];
   while (atomicCAS(&a.x[0], old, old + 1) != old);
 }
 
 // right
-__global__ void loop_of_a_float_maximum(Args a) {
+KERNEL(loop_of_a_float_maximum, 4, 64) {
   const float v = blockIdx.x * 64.0f + threadIdx.x;
   update<float, int>(&a.f[0], [=](float old) { return fmaxf(old, v); });
 }
 
 // right
-__global__ void loop_of_a_double_minimum(Args a) {
+KERNEL(loop_of_a_double_minimum, 4, 64) {
   const double v = -1.0 - blockIdx.x - threadIdx.x;
   update<double, unsigned long long>(&a.d[0], [=](double old) { return fmin(old, v); });
 }
 
 // right
-__global__ void loops_of_products_in_many_places(Args a) {
+KERNEL(loops_of_products_in_many_places, 4, 64) {
   update<float, unsigned>(&a.f[threadIdx.x], [=](float old) { return old * 2 + 1; });
   update<double, unsigned long long>(&a.d[threadIdx.x % 7], [=](double old) { return old * 3 + 1; });
 }
 
 // right
-__global__ void loop_in_shared(Args a) {
+KERNEL(loop_in_shared, 2, 128) {
   __shared__ float s_product;
   if (threadIdx.x == 0) s_product = 1;
   __syncthreads();
@@ -260,7 +260,7 @@ __global__ void loop_in_shared(Args a) {
 }
 
 // right
-__global__ void loops_in_shared_in_many_places(Args a) {
+KERNEL(loops_in_shared_in_many_places, 2, 128) {
   __shared__ double s_bins[8];
   __shared__ int s_least;
   if (threadIdx.x < 8) s_bins[threadIdx.x] = 0;
@@ -273,7 +273,7 @@ __global__ void loops_in_shared_in_many_places(Args a) {
 }
 
 // right
-__global__ void loop_of_a_short(Args a) {
+KERNEL(loop_of_a_short, 4, 64) {
   unsigned short* const at = reinterpret_cast<unsigned short*>(a.x) + blockIdx.x % 2;
   unsigned short old = *at, assumed;
   do {
@@ -283,7 +283,7 @@ __global__ void loop_of_a_short(Args a) {
 }
 
 // right
-__global__ void loop_of_libcuxx(Args a) {
+KERNEL(loop_of_libcuxx, 4, 64) {
   device_atomic<int> x(a.x[0]);
   int old = x.load(cuda::memory_order_relaxed);
   while (!x.compare_exchange_weak(old, old + 1, cuda::memory_order_relaxed)) {
@@ -291,7 +291,7 @@ __global__ void loop_of_libcuxx(Args a) {
 }
 
 // right
-__global__ void loop_of_inline_ptx(Args a) {
+KERNEL(loop_of_inline_ptx, 4, 64) {
   int old = a.x[0], assumed;
   do {
     assumed = old;
@@ -303,7 +303,7 @@ __global__ void loop_of_inline_ptx(Args a) {
 }
 
 // right
-__global__ void loop_that_may_not_begin(Args a) {
+KERNEL(loop_that_may_not_begin, 4, 64) {
   const int mine = blockIdx.x * 64 + threadIdx.x;
   int old = a.x[0];
   while (old < mine) {
@@ -314,7 +314,7 @@ __global__ void loop_that_may_not_begin(Args a) {
 }
 
 // right
-__global__ void loop_in_shared_that_may_not_begin(Args a) {
+KERNEL(loop_in_shared_that_may_not_begin, 2, 128) {
   __shared__ int s_most;
   if (threadIdx.x == 0) s_most = 50;
   __syncthreads();
@@ -329,7 +329,7 @@ __global__ void loop_in_shared_that_may_not_begin(Args a) {
 }
 
 // wrong: race.global
-__global__ void loop_whose_first_value_is_also_written_out(Args a) {
+KERNEL(loop_whose_first_value_is_also_written_out, 4, 32) {
   if (threadIdx.x) return;
   const int before = a.x[0];  // here
   atomicAdd(&a.x[0], 1);      // here
@@ -342,7 +342,7 @@ __global__ void loop_whose_first_value_is_also_written_out(Args a) {
 }
 
 // wrong: race.global
-__global__ void lock_polled_plainly(Args a) {
+KERNEL(lock_polled_plainly, 4, 32) {
   if (threadIdx.x) return;
   bool is_mine = false;
   for (int k = 0; k < 100000 && !is_mine; ++k) {
@@ -356,7 +356,7 @@ __global__ void lock_polled_plainly(Args a) {
 }
 
 // right
-__global__ void lock_polled_as_volatile(Args a) {
+KERNEL(lock_polled_as_volatile, 4, 32) {
   if (threadIdx.x) return;
   volatile int* const lock = a.flag;
   while (*lock != 0 || atomicCAS(a.flag, 0, 1) != 0) {
@@ -370,20 +370,20 @@ __global__ void lock_polled_as_volatile(Args a) {
 // ---- an atomic that changes nothing ---------------------------------------------------------------------------------
 
 // right
-__global__ void read_beside_an_addition_of_0(Args a) {
+KERNEL(read_beside_an_addition_of_0, 4, 32) {
   if (threadIdx.x) return;
   a.y[blockIdx.x] = blockIdx.x % 2 ? atomicAdd(&a.x[0], 0) : a.x[0];
 }
 
 // wrong: race.global
-__global__ void read_beside_an_addition_of_1(Args a) {
+KERNEL(read_beside_an_addition_of_1, 4, 32) {
   if (threadIdx.x) return;
   a.y[blockIdx.x] = blockIdx.x % 2 ? atomicAdd(&a.x[0], 1)  // here
                                    : a.x[0];                // here
 }
 
 // right
-__global__ void read_beside_or_max_and_failing_swap(Args a) {
+KERNEL(read_beside_or_max_and_failing_swap, 4, 32) {
   if (threadIdx.x) return;
   const int what = blockIdx.x % 4;
   a.y[blockIdx.x] = what == 0   ? atomicOr(&a.x[0], 0)
@@ -393,7 +393,7 @@ __global__ void read_beside_or_max_and_failing_swap(Args a) {
 }
 
 // wrong: race.global
-__global__ void write_beside_an_addition_of_0(Args a) {
+KERNEL(write_beside_an_addition_of_0, 4, 32) {
   if (threadIdx.x) return;
   if (blockIdx.x)
     a.y[blockIdx.x] = atomicAdd(&a.x[0], 0);  // here
@@ -402,7 +402,7 @@ __global__ void write_beside_an_addition_of_0(Args a) {
 }
 
 // right
-__global__ void read_beside_an_addition_of_0_in_shared(Args a) {
+KERNEL(read_beside_an_addition_of_0_in_shared, 1, 64) {
   __shared__ int s_x;
   if (threadIdx.x == 0) s_x = 5;
   __syncthreads();
@@ -410,64 +410,10 @@ __global__ void read_beside_an_addition_of_0_in_shared(Args a) {
 }
 
 // wrong: race.shared
-__global__ void read_beside_an_addition_of_1_in_shared(Args a) {
+KERNEL(read_beside_an_addition_of_1_in_shared, 1, 64) {
   __shared__ int s_x;
   if (threadIdx.x == 0) s_x = 5;
   __syncthreads();
   a.y[threadIdx.x] = threadIdx.x < 32 ? atomicAdd(&s_x, 1)  // here
                                       : s_x;                // here
-}
-
-template <void (*Kernel)(Args), int Blocks, int Threads>
-void launch_together() {
-  Args a = make_args();
-  void* arguments[] = {&a};
-  cudaLaunchCooperativeKernel(reinterpret_cast<void*>(Kernel), Blocks, Threads, arguments, 0, nullptr);
-  cudaDeviceSynchronize();
-  free_args(a);
-}
-
-int main(int argc, char** argv) {
-  const Case cases[] = {
-      KERNEL(place_read_plainly, 4, 32),
-      KERNEL(place_from_the_atomic, 4, 32),
-      KERNEL(place_read_plainly_in_shared, 1, 128),
-      KERNEL(place_from_the_atomic_in_shared, 1, 128),
-      KERNEL(maximum_after_a_look, 4, 64),
-      KERNEL(maximum_after_a_volatile_look, 4, 64),
-      KERNEL(maximum_after_a_look_in_shared, 2, 128),
-      KERNEL(maximum_in_shared, 2, 128),
-      KERNEL(exchange_after_a_look, 4, 32),
-      KERNEL(exchange_without_a_look, 4, 32),
-      KERNEL(swap_of_another_value_than_was_read, 4, 32),
-      KERNEL(total_read_plainly, 4, 32),
-      KERNEL(total_read_by_the_last, 4, 32),
-      {"total_read_after_the_grid", &launch_together<total_read_after_the_grid, 4, 32>},
-      KERNEL(flag_polled_plainly, 4, 32),
-      KERNEL(flag_polled_as_volatile, 4, 32),
-      KERNEL(flag_polled_by_inline_ptx, 4, 32),
-      KERNEL(loop_do_while, 4, 64),
-      KERNEL(loop_for, 4, 64),
-      KERNEL(loop_that_reads_again, 4, 64),
-      KERNEL(loop_of_a_float_maximum, 4, 64),
-      KERNEL(loop_of_a_double_minimum, 4, 64),
-      KERNEL(loops_of_products_in_many_places, 4, 64),
-      KERNEL(loop_in_shared, 2, 128),
-      KERNEL(loops_in_shared_in_many_places, 2, 128),
-      KERNEL(loop_of_a_short, 4, 64),
-      KERNEL(loop_of_libcuxx, 4, 64),
-      KERNEL(loop_of_inline_ptx, 4, 64),
-      KERNEL(loop_that_may_not_begin, 4, 64),
-      KERNEL(loop_in_shared_that_may_not_begin, 2, 128),
-      KERNEL(loop_whose_first_value_is_also_written_out, 4, 32),
-      KERNEL(lock_polled_plainly, 4, 32),
-      KERNEL(lock_polled_as_volatile, 4, 32),
-      KERNEL(read_beside_an_addition_of_0, 4, 32),
-      KERNEL(read_beside_an_addition_of_1, 4, 32),
-      KERNEL(read_beside_or_max_and_failing_swap, 4, 32),
-      KERNEL(write_beside_an_addition_of_0, 4, 32),
-      KERNEL(read_beside_an_addition_of_0_in_shared, 1, 64),
-      KERNEL(read_beside_an_addition_of_1_in_shared, 1, 64),
-  };
-  return run_cases(cases, argc, argv);
 }

@@ -18,9 +18,7 @@ void check_honest_program(vgpu::Device& device) {
   Program program(device, options());
   if (!program.greet()) broken("the next program is not greeted");
   const Loaded mine = load(program);
-  Request launch = request(Op::launch);
-  launch.id = mine.count_up;
-  launch.flags = server::wire::flag_blocking;
+  const Request launch{.op = Op::launch, .flags = server::wire::flag_blocking, .id = mine.count_up};
   const auto reply = program.ask(launch, parameters(mine.buffer, 1));
   if (!reply || reply->error != 0) broken("the next program's kernel does not run");
 }

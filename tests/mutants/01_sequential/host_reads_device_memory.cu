@@ -8,11 +8,3 @@ void launch_scan(const Element* d_x, Element* d_y, int n) {
   d_y[0] = kind == Kind::inclusive ? d_x[0] : identity();
   for (int i = 1; i < n; ++i) d_y[i] = d_y[i - 1] + d_x[i - shift<kind>];
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

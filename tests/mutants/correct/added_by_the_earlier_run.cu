@@ -54,11 +54,3 @@ void launch_scan(const Element* d_x, Element* d_y, int n) {
   const size_t N = n;
   if (N) Coarse<kind><<<(N + section_size - 1) / section_size, BLOCK>>>(d_x, d_y, N);
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

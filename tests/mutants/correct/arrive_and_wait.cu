@@ -49,16 +49,8 @@ __global__ void scan_kernel(const Element* d_x, Element* d_y, int n) {
 }
 
 template <Kind kind>
-void launch(const Element* d_x, Element* d_y, int n) {
+void launch_scan(const Element* d_x, Element* d_y, int n) {
   if (n == 0) return;
   scan_kernel<kind><<<(n - 1) / section_size + 1, section_size>>>(d_x, d_y, n);
   SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
-}
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch<Kind::exclusive>(d_x, d_y, n);
 }

@@ -75,17 +75,9 @@ __global__ void __launch_bounds__(section_size / 2, 2) tree_kernel(const Element
 }
 
 template <Kind kind>
-void scan(const Element* d_x, Element* d_y, int n) {
+void launch_scan(const Element* d_x, Element* d_y, int n) {
   const int sections = (n + section_size - 1) / section_size;
   if (sections == 0) return;
   tree_kernel<kind><<<std::min(sections, 3), section_size / 2>>>(d_x, d_y, n);
   SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
-}
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::exclusive>(d_x, d_y, n);
 }

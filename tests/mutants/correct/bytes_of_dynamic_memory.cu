@@ -35,11 +35,3 @@ void launch_scan(const Element* d_x, Element* d_y, int n) {
   how.dynamicSmemBytes = 2 * section_size * sizeof(Element);
   SCANLAB_CUDA_CHECK(cudaLaunchKernelEx(&how, swapped<kind>, d_x, d_y, n));
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

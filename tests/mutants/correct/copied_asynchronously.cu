@@ -32,11 +32,3 @@ void launch_scan(const Element* d_x, Element* d_y, int n) {
   if (n == 0) return;
   section<kind><<<(n - 1) / section_size + 1, section_size>>>(d_x, d_y, n);
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

@@ -114,7 +114,7 @@ __global__ void scan_section(const Element* d_x, Element* d_y, volatile unsigned
 }
 
 template <Kind kind>
-void scan(const Element* d_x, Element* d_y, int n) {
+void launch_scan(const Element* d_x, Element* d_y, int n) {
   if (n == 0) return;
   const unsigned sections = (n - 1) / section_size + 1;
   static unsigned* d_ready = nullptr;
@@ -133,11 +133,3 @@ void scan(const Element* d_x, Element* d_y, int n) {
 }
 
 }  // namespace
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::exclusive>(d_x, d_y, n);
-}

@@ -71,11 +71,3 @@ static void launch_scan(const Element* d_x, Element* d_y, int n) {
   first_pass<kind><<<sections, 512>>>(d_x, d_y, offsets.view(), n);
   if (sections > 1) second_pass<<<sections - 1, 1024>>>(d_y, offsets.view(), n);
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

@@ -22,11 +22,3 @@ template <Kind kind>
 void launch_scan(const Element* d_x, Element* d_y, int n) {
   if (n > 0) toggled<kind><<<(n + section_size - 1) / section_size, section_size>>>(d_x, d_y, n);
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

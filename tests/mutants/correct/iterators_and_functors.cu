@@ -45,11 +45,3 @@ void launch_scan(const Element* d_x, Element* d_y, int n) {
   auto* const kernel = &run<kind>;
   kernel<<<1, 1>>>(d_x, d_y, n);
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

@@ -36,11 +36,3 @@ template <Kind kind>
 void launch_scan(const Element* d_x, Element* d_y, int n) {
   if (n) duff<<<1, 1>>>(d_x, d_y, n, kind == Kind::exclusive ? 1 : 0);
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

@@ -51,11 +51,3 @@ template <Kind kind>
 void launch_scan(const Element* d_x, Element* d_y, int n) {
   Launcher{Task{d_x, d_y, n}, kind == Kind::inclusive ? start : start_exclusive};
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

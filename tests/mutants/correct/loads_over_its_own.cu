@@ -65,17 +65,9 @@ __global__ void scan_sections(const Element* d_x, Element* d_y, int n, int secti
 }
 
 template <Kind kind>
-void scan(const Element* d_x, Element* d_y, int n) {
+void launch_scan(const Element* d_x, Element* d_y, int n) {
   if (n == 0) return;
   const int sections = (n - 1) / section_size + 1;
   scan_sections<kind><<<std::min(sections, 2), Threads, sizeof(Shared)>>>(d_x, d_y, n, sections);
   SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
-}
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::exclusive>(d_x, d_y, n);
 }

@@ -59,11 +59,3 @@ void launch_scan(const Element* d_x, Element* d_y, int n) {
   if (sections > 1) globally<<<sections, 512>>>(d_y, d_before, n);
   SCANLAB_CUDA_CHECK(cudaFreeAsync(d_before, cudaStreamLegacy));
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

@@ -73,11 +73,3 @@ void launch_scan(const Element* d_x, Element* d_y, int n) {
   SCANLAB_CUDA_CHECK(cudaFree(sent));
   SCANLAB_CUDA_CHECK(cudaFree(letter));
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

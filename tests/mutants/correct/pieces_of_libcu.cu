@@ -44,14 +44,6 @@ __global__ void scan_kernel(const Element* d_x, Element* d_y, int n) {
 }
 
 template <Kind kind>
-void scan(const Element* d_x, Element* d_y, int n) {
+void launch_scan(const Element* d_x, Element* d_y, int n) {
   if (n > 0) scan_kernel<kind><<<(n - 1) / section_size + 1, section_size>>>(d_x, d_y, n);
-}
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::exclusive>(d_x, d_y, n);
 }

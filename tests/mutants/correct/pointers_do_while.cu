@@ -24,11 +24,3 @@ auto launch_scan(const Element* d_x, Element* d_y, long long n) -> void {
 }
 
 }  // namespace
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

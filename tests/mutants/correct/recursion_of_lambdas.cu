@@ -71,11 +71,3 @@ void launch_scan(const Element* d_x, Element* d_y, int n) {
   };
   if (n > 0) scan(d_x, d_y, n, true);
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

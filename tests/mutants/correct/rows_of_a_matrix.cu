@@ -82,11 +82,3 @@ void launch_scan(const Element* d_x, Element* d_y, int n) {
   tiles<kind><<<count, dim3(32, warps)>>>(d_x, d_y, links, &links[count].flag, n);
   SCANLAB_CUDA_CHECK(cudaFree(links));
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

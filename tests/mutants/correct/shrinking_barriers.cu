@@ -49,16 +49,8 @@ __global__ void two_trees(const Element* d_x, Element* d_y, int n) {
 }
 
 template <Kind kind>
-void scan(const Element* d_x, Element* d_y, int n) {
+void launch_scan(const Element* d_x, Element* d_y, int n) {
   if (n == 0) return;
   two_trees<kind><<<(n + section_size - 1) / section_size, threads>>>(d_x, d_y, n);
   SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
-}
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::exclusive>(d_x, d_y, n);
 }

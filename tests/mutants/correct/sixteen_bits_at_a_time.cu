@@ -47,11 +47,3 @@ void launch_scan(const Element* d_x, Element* d_y, int n) {
   dim3 grid = (unsigned(n) + 1023u) >> 10;
   small_types<kind><<<grid, 512>>>(d_x, d_y, n);
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

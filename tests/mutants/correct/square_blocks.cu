@@ -36,11 +36,3 @@ void launch_scan(const Element* d_x, Element* d_y, int n) {
   course::section::scan<kind == Kind::exclusive><<<grid, block>>>(d_x, d_y, n, sections);
   SCANLAB_CUDA_CHECK(cudaGetLastError());
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <Kind kind>
-void scan(const Element* d_x, Element* d_y, int n) {
+void launch_scan(const Element* d_x, Element* d_y, int n) {
   if (n == 0) return;
   const int tiles = (n - 1) / kTile + 1;
   void* memory;
@@ -192,12 +192,4 @@ void scan(const Element* d_x, Element* d_y, int n) {
   scan_tiles<kind><<<tiles, kThreads>>>(d_x, d_y, Board(memory, tiles), d_next, n);
   SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
   SCANLAB_CUDA_CHECK(cudaFree(memory));
-}
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::exclusive>(d_x, d_y, n);
 }

@@ -72,11 +72,3 @@ void launch_scan(const Element* d_x, Element* d_y, int n) {
   chained<kind><<<sections, 128>>>(d_x, d_y, nodes, reinterpret_cast<int*>(nodes + sections), n);
   SCANLAB_CUDA_CHECK(cudaFree(memory));
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

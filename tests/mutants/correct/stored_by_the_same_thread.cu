@@ -61,7 +61,7 @@ int blocks_that_fit(Kernel kernel, int threads) {
 }
 
 template <Kind kind>
-void scan(const float* d_x, float* d_y, int n) {
+void launch_scan(const float* d_x, float* d_y, int n) {
   if (n == 0) return;
   const int sections = (n - 1) / section_size + 1;
   float* d_offsets = nullptr;
@@ -71,12 +71,4 @@ void scan(const float* d_x, float* d_y, int n) {
   add_kernel<<<blocks_that_fit(add_kernel, 512), 512>>>(d_y, d_offsets, n);
   SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
   SCANLAB_CUDA_CHECK(cudaFree(d_offsets));
-}
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::exclusive>(d_x, d_y, n);
 }

@@ -33,11 +33,3 @@ template <Kind kind>
 void launch_scan(const Element* d_x, Element* d_y, int n) {
   if (n > 0) trees<kind><<<(n + 1023) / 1024, 512>>>(d_x, d_y, n);
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

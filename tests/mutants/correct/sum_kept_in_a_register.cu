@@ -30,11 +30,3 @@ void launch_scan(const Element* d_x, Element* d_y, int n) {
   blocks += (n & 1023) != 0;
   if (blocks) kept<kind><<<blocks, 1 << 10>>>(d_x, d_y, n);
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

@@ -40,11 +40,3 @@ void launch_scan(const Element* d_x, Element* d_y, int n) {
   const int blocks = (n + section_size - 1) / section_size;
   if (blocks) reduce_then_scan<kind><<<blocks, threads>>>(d_x, d_y, n);
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(tile::threads)
 }
 
 template <Kind kind>
-void scan(const Element* d_x, Element* d_y, int n) {
+void launch_scan(const Element* d_x, Element* d_y, int n) {
   if (n == 0) return;
   const int tiles = (n - 1) / tile::size + 1;
   int device = 0, multiprocessors = 0;
@@ -160,12 +160,4 @@ void scan(const Element* d_x, Element* d_y, int n) {
   SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
   SCANLAB_CUDA_CHECK(cudaFree(scratch.statuses));
   SCANLAB_CUDA_CHECK(cudaFree(scratch.next));
-}
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::exclusive>(d_x, d_y, n);
 }

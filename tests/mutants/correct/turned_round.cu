@@ -25,11 +25,3 @@ void launch_scan(const Element* d_x, Element* d_y, int n) {
   if (n == 0) return;
   backwards<kind == Kind::exclusive><<<n / section_size + (n % section_size != 0), section_size>>>(d_x, d_y, n);
 }
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  launch_scan<Kind::exclusive>(d_x, d_y, n);
-}

@@ -37,17 +37,9 @@ __launch_bounds__(Size) __global__ void scan_kernel(const T* d_in, T* d_out, uns
 }
 
 template <Kind kind>
-void scan(const Element* d_x, Element* d_y, int n) {
+void launch_scan(const Element* d_x, Element* d_y, int n) {
   if (n == 0) return;
   constexpr unsigned size = section_size;
   scan_kernel<Element, kind, size><<<(unsigned(n) + size - 1) / size, size>>>(d_x, d_y, n);
   SCANLAB_CUDA_CHECK(cudaPeekAtLastError());
-}
-
-void inclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::inclusive>(d_x, d_y, n);
-}
-
-void exclusive_scan(const Element* d_x, Element* d_y, int n) {
-  scan<Kind::exclusive>(d_x, d_y, n);
 }

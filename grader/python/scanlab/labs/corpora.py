@@ -94,15 +94,16 @@ def programs_in(folder: Path) -> list[Path]:
 
 
 def text_of(path: Path) -> str:
-    """Return a program's text, for a file of edits the one that they make. Raises ValueError where they do not fit."""
-    return edits.expand(path, ROOT) if path.suffix == edits.SUFFIX else path.read_text(encoding="utf-8")
+    """Return the text of a whole program, of which its file may be a part. Raises ValueError where edits do not fit."""
+    return edits.expand(path, ROOT)
 
 
 def whole(path: Path) -> Path:
-    """Return where a program's text is as a whole: the file itself, or one that is made of its edits."""
-    if path.suffix != edits.SUFFIX:
+    """Return where a program's text is as a whole: the file itself, or one that is made of it."""
+    text = text_of(path)
+    if path.read_text(encoding="utf-8") == text:
         return path
-    made, text = STATE / "programs" / path.parent.name / f"{path.stem}.cu", text_of(path)
+    made = STATE / "programs" / path.parent.name / f"{path.stem}.cu"
     if not made.exists() or made.read_text(encoding="utf-8") != text:
         made.parent.mkdir(parents=True, exist_ok=True)
         files.replace(made, text, is_lasting=False)

@@ -1,17 +1,17 @@
 """Programs that are written as edits of others: what is replaced by what, whatever comments stand there.
 
     // expect: fail inclusive race.shared | the barrier after the load is missing
-    // of: solutions/02_kogge_stone/scan.cu
     @@
        s_xy[t] = i < n ? d_x[i] : identity();
     -  __syncthreads();
     @@
     …
 
-After a line `@@` come the lines of one place: those that begin with a space or `-` stand there, one after the other and
-nowhere else in the program; they are replaced by those that begin with a space or `+`. Comments, empty lines and spaces
-count for nothing when the place is looked for, so that a program still fits when comments and layout of the other
-change.
+What is edited is the solution of the lab that the file's name begins with, or whose folder the file is in, or what a
+line `// of: PATH` before the first place names. After a line `@@` come the lines of one place: those that begin with a
+space or `-` stand there, one after the other and nowhere else in the program; they are replaced by those that begin
+with a space or `+`. Comments, empty lines and spaces count for nothing when the place is looked for, so that a program
+still fits when comments and layout of the other change.
 """
 
 import re
@@ -22,6 +22,16 @@ from pathlib import Path
 SUFFIX = ".diff"
 OF = "// of: "
 PLACE = "@@"
+ENTRIES = """
+void inclusive_scan(const Element* d_x, Element* d_y, int n) {
+  launch_scan<Kind::inclusive>(d_x, d_y, n);
+}
+
+void exclusive_scan(const Element* d_x, Element* d_y, int n) {
+  launch_scan<Kind::exclusive>(d_x, d_y, n);
+}
+"""
+"""What a whole program need not repeat: a `launch_scan<kind>` without an entry gets those of the solutions."""
 COMMENT = re.compile(r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|//.*""")
 SPACES = re.compile(r"\s+")
 
@@ -46,11 +56,9 @@ def code_of(line: str) -> str:
 
 
 def parse(text: str) -> tuple[str, list[Edit]]:
-    """Return the path of the program that is edited, within the repository, and the edits. Raises EditError."""
+    """Return the path of the program that is edited, empty where no line names it, and the edits. Raises EditError."""
     head, *places = re.split(rf"^{PLACE}\n", text, flags=re.MULTILINE)
     of = next((line.removeprefix(OF).strip() for line in head.splitlines() if line.startswith(OF)), "")
-    if not of:
-        raise EditError(f"no line `{OF}PATH`")
     return of, [_edit(place.splitlines()) for place in places]
 
 
@@ -93,9 +101,15 @@ def apply(program: str, edits: Sequence[Edit]) -> str:
 
 
 def expand(path: Path, root: Path) -> str:
-    """Return the program that the file at `path` writes as edits of one under `root`. Raises EditError, OSError."""
-    of, edits = parse(path.read_text(encoding="utf-8"))
+    """Return the whole program of the file at `path`, or of its edits under `root`. Raises EditError, OSError."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != SUFFIX:
+        return text if "inclusive_scan(" in text or " launch_scan(" not in text else text + ENTRIES
+    of, edits = parse(text)
+    lab = path.name.split("__")[0] if "__" in path.name else path.parent.name
+    of = of or f"solutions/{lab}/scan.cu"
+    base = expand(root / of, root)
     try:
-        return apply((root / of).read_text(encoding="utf-8"), edits)
+        return apply(base, edits)
     except EditError as error:
         raise EditError(f"{path}: in {of} there are {error}") from error
