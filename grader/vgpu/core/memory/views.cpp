@@ -414,7 +414,7 @@ void Views::write(const Strong& access, const std::byte* from) {
   chooser_.happened(answer);
 }
 
-bool Views::update(const Strong& access, Compute now, const void* context, std::byte* old) {
+bool Views::update(const Strong& access, const Compute& now, std::byte* old) {
   const std::uint32_t location = location_at(access.address, access.bytes);
   Thread& t = thread_of(access.actor, access.lane);
   blocks_[access.actor.slot]->knows_any = true;
@@ -427,7 +427,7 @@ bool Views::update(const Strong& access, Compute now, const void* context, std::
   std::array<std::byte, 16> before{}, after{};
   const auto compute = [&](const std::byte* value) {
     std::memcpy(before.data(), value, access.bytes);
-    now(context, before.data(), after.data());
+    now(before.data(), after.data());
     return std::memcmp(before.data(), after.data(), access.bytes) != 0;
   };
   if (locations_[location].is_mixed) {

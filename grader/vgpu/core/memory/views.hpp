@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -141,11 +142,10 @@ class Views : public Observer, private WriteRanks {
   /// Reads into `to`. False when it was not the newest value.
   bool read(const Strong& access, std::byte* to);
   void write(const Strong& access, const std::byte* from);
-  /// now(context, before, after) gives the value after from the value before, both of access.bytes; `old` gets the
-  /// value before. True when another look may see something else: a value has changed, or the one before was not the
-  /// newest.
-  using Compute = void (*)(const void* context, const std::byte* before, std::byte* after);
-  bool update(const Strong& access, Compute now, const void* context, std::byte* old);
+  /// now(before, after) gives the value after from the value before, both of access.bytes; `old` gets the value before.
+  /// True when another look may see something else: a value has changed, or the one before was not the newest.
+  using Compute = std::function<void(const std::byte* before, std::byte* after)>;
+  bool update(const Strong& access, const Compute& now, std::byte* old);
   enum class Fence : std::uint8_t { acquire_release, sequential };
   void fence(const Actor& actor, Mask mask, Access::Scope scope, Fence kind);
 
