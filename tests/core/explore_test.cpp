@@ -1,5 +1,5 @@
 // Exploration: all executions of a launch, and no other outcome than the memory model allows.
-#include "vgpu/core/run/explore.hpp"
+#include "vgpu/core/explore/explore.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "vgpu/core/run/explore.hpp"
+#include "vgpu/core/explore/explore.hpp"
 
 #include <fmt/format.h>
 
@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "vgpu/core/run/graphs.hpp"
-#include "vgpu/core/run/playback_state.hpp"
+#include "vgpu/core/explore/graphs.hpp"
+#include "vgpu/core/explore/playback_state.hpp"
 
 namespace scanlab::vgpu {
 

@@ -1,4 +1,4 @@
-#include "vgpu/core/run/graphs.hpp"
+#include "vgpu/core/explore/graphs.hpp"
 
 #include <algorithm>
 #include <map>

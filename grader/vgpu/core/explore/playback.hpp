@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <memory>
 
+#include "vgpu/core/explore/trail.hpp"
 #include "vgpu/core/run/launch.hpp"
-#include "vgpu/core/run/trail.hpp"
 
 namespace scanlab::vgpu {
 

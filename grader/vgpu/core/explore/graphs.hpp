@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "vgpu/core/run/playback_state.hpp"
+#include "vgpu/core/explore/playback_state.hpp"
 
 namespace scanlab::vgpu {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "vgpu/core/explore/trail.hpp"
 #include "vgpu/core/run/fault.hpp"
-#include "vgpu/core/run/trail.hpp"
 
 namespace scanlab::vgpu {
 

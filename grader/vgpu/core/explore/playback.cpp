@@ -1,8 +1,8 @@
-#include "vgpu/core/run/playback.hpp"
+#include "vgpu/core/explore/playback.hpp"
 
 #include <algorithm>
 
-#include "vgpu/core/run/playback_state.hpp"
+#include "vgpu/core/explore/playback_state.hpp"
 
 namespace scanlab::vgpu {
 

@@ -16,7 +16,7 @@
 
 #include "vgpu/core/decode/frame_layout.hpp"
 #include "vgpu/core/decode/liveness.hpp"
-#include "vgpu/core/run/playback.hpp"
+#include "vgpu/core/explore/playback.hpp"
 #include "vgpu/core/warp/splits.hpp"
 
 namespace scanlab::vgpu::playback {
