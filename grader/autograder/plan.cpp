@@ -11,8 +11,8 @@
 #include <stdexcept>
 
 #include "autograder/check/counts.hpp"
+#include "vgpu/core/explore/trail.hpp"
 #include "vgpu/core/run/profile.hpp"
-#include "vgpu/core/run/trail.hpp"
 
 namespace scanlab::grade {
 

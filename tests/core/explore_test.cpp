@@ -1,5 +1,5 @@
 // Exploration: all executions of a launch, and no other outcome than the memory model allows.
-#include "vgpu/core/run/explore.hpp"
+#include "vgpu/core/explore/explore.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -160,7 +160,7 @@ TEST_CASE("runs that are left, since others came to the same, would have shown n
     const Litmus litmus = random_litmus(random, Values::forgotten);
     INFO("program " << n << "\n" << litmus.kernel().text());
     LitmusDevice device(litmus);
-    const Explored each = explore(device, {.runs = 20'000, .merges = false}), some = explore(device, {.runs = 20'000});
+    const Explored each = explore(device, {.runs = 20'000, .prunes = false}), some = explore(device, {.runs = 20'000});
     if (!each.summary.is_exhaustive) continue;
     ++whole;
     CHECK(some.summary.is_exhaustive);

@@ -45,8 +45,8 @@ struct CallReport {
 
 enum class Counting { off, on };
 
-/// What is asked of the exploration of a call's launches (vgpu/core/run/explore.hpp), and what it has found. A launch
-/// whose blocks do not talk to each other has one execution.
+/// What is asked of the exploration of a call's launches (vgpu/core/explore/explore.hpp), and what it has found. A
+/// launch whose blocks do not talk to each other has one execution.
 struct ExploredCall {
   std::uint64_t warp_instructions = 0;  ///< of all runs of all launches, at most
   std::uint64_t most_blocks = 0;        ///< of a launch; one that has more is not explored

@@ -34,8 +34,8 @@
 #include "vgpu/checks/fault_finding.hpp"
 #include "vgpu/checks/finding_order.hpp"
 #include "vgpu/checks/uninitialised/uninitialised.hpp"
+#include "vgpu/core/explore/exploration.hpp"
 #include "vgpu/core/run/device.hpp"
-#include "vgpu/core/run/exploration.hpp"
 #include "vgpu/core/run/parallel.hpp"
 #include "vgpu/server/session.hpp"
 

@@ -49,6 +49,8 @@ bool is_float(Type type);
 bool is_signed(Type type);
 /// `.u32` → Type::u32 …; `none` for a suffix that is not a type.
 Type type_from_suffix(std::string_view suffix);
+/// Type::u32 → "u32"; empty for `none`.
+std::string_view name_of(Type type);
 
 /// A place in the learner's source, from `.loc`. `line` 0 means unknown. Inlined code has the chain of calls behind it:
 /// `inlined_at` is an index into Module::lines (or -1), `function` the demangled name of the inlined function (or

@@ -244,6 +244,11 @@ bool is_signed(Type type) {
   return type == Type::s8 || type == Type::s16 || type == Type::s32 || type == Type::s64;
 }
 
+std::string_view name_of(Type type) {
+  const TypeInfo* const info = std::ranges::find(types, type, &TypeInfo::type);
+  return info == std::end(types) ? std::string_view() : info->name;
+}
+
 Type type_from_suffix(std::string_view suffix) {
   if (suffix.starts_with('.')) suffix.remove_prefix(1);
   for (const TypeInfo& info : types) {

@@ -51,7 +51,7 @@ PROOF_SECONDS = 600.0
 _WRITE = r"(?:i|\d{1,9}\.\d{1,9}\.\d{1,9})?"
 _STEP = rf"\d{{1,9}}\.\d{{1,9}}(?:={_WRITE}(?:,{_WRITE})*)?(?:\*\d{{1,5}})?"
 TRAIL = re.compile(rf"\d{{1,9}}:{_STEP}(?: {_STEP})*")
-"""One execution of one launch, as `grader/vgpu/core/run/trail.hpp` writes it."""
+"""One execution of one launch, as `grader/vgpu/core/explore/trail.hpp` writes it."""
 UNANNOUNCED = 8192
 """Elements that a correctness check's call of a size that only the seed knows has at most."""
 

@@ -5,17 +5,13 @@
 
 #include "vgpu/checks/byte_bits.hpp"
 #include "vgpu/core/memory/memory_ops.hpp"
+#include "vgpu/core/run/hash.hpp"
 
 namespace scanlab::vgpu {
 namespace {
 
 std::uint64_t key_of(std::uint64_t block, std::uint32_t warp) {
   return block << 5 | warp;
-}
-
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
-  hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
-  return hash ^ hash >> 29;
 }
 
 /// Elements of a lane's access: those of a vector are read one by one. A copy that does not go through registers may

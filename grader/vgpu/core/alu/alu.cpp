@@ -1,9 +1,14 @@
 // Finds the handler of a computing instruction, and checks that its operands have the widths that the handler takes.
 #include "vgpu/core/alu/alu.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
 #include <stdexcept>
 
 #include "vgpu/core/alu/forms.hpp"
+#include "vgpu/core/decode/frame_layout.hpp"
 #include "vgpu/core/warp/special.hpp"
 
 namespace scanlab::vgpu {
@@ -11,41 +16,6 @@ namespace scanlab::vgpu {
 namespace {
 
 using Kind = ptx::Operand::Kind;
-
-/// Bytes that one lane of a register takes: 2 for 8 and 16 bits; 0 for what has no lanes (predicates, none).
-unsigned lane_bytes(ptx::Type type) {
-  using enum ptx::Type;
-  switch (type) {
-    case b8:
-    case u8:
-    case s8:
-    case b16:
-    case u16:
-    case s16:
-    case f16:
-    case bf16:
-      return 2;
-    case b32:
-    case u32:
-    case s32:
-    case f16x2:
-    case bf16x2:
-    case tf32:
-    case f32:
-      return 4;
-    case b64:
-    case u64:
-    case s64:
-    case f64:
-      return 8;
-    case b128:
-      return 16;
-    case none:
-    case pred:
-      return 0;
-  }
-  return 0;
-}
 
 bool fits(const ptx::Operand& operand, ptx::Type type, Registers registers) {
   if (operand.kind == Kind::special) {
@@ -56,7 +26,7 @@ bool fits(const ptx::Operand& operand, ptx::Type type, Registers registers) {
   if (operand.reg < 0 || static_cast<std::size_t>(operand.reg) >= registers.size()) return false;
   const ptx::Type declared = registers[static_cast<std::size_t>(operand.reg)].type;
   if (type == ptx::Type::pred || declared == ptx::Type::pred) return type == declared;
-  return lane_bytes(declared) != 0 && lane_bytes(declared) == lane_bytes(type);
+  return type != ptx::Type::none && lane_bytes(declared) == lane_bytes(type);
 }
 
 /// A handler touches exactly as many bytes as its types say, so a register of another width must not reach it.
@@ -71,110 +41,83 @@ bool operands_fit(const ptx::Instruction& instruction, const AluSelection& selec
       for (const ptx::Operand& element : operand.elements) {
         if (!fits(element, selection.type[place++], registers)) return false;
       }
-    } else if (!fits(operand, selection.type[place++], registers)) {
-      return false;
+    } else {
+      // The predicate behind other sources, which decides what becomes of them, is a register.
+      if (place > 2 && selection.type[place] == ptx::Type::pred && operand.kind != Kind::reg) return false;
+      if (!fits(operand, selection.type[place++], registers)) return false;
     }
   }
   return true;
 }
 
+bool is_value(const ptx::Operand& operand) {
+  return operand.part.empty() && (operand.kind == Kind::reg || operand.kind == Kind::integer ||
+                                  operand.kind == Kind::floating || operand.kind == Kind::special);
+}
+
 }  // namespace
 
-std::string spelling_of(const ptx::Instruction& instruction) {
-  std::string spelling = instruction.opcode;
-  for (const std::string& modifier : instruction.modifiers) spelling.append(".").append(modifier);
-  return spelling;
-}
-
-const char* name_of(ptx::Type type) {
-  using enum ptx::Type;
-  switch (type) {
-    case b8:
-      return ".b8";
-    case b16:
-      return ".b16";
-    case b32:
-      return ".b32";
-    case b64:
-      return ".b64";
-    case b128:
-      return ".b128";
-    case u8:
-      return ".u8";
-    case u16:
-      return ".u16";
-    case u32:
-      return ".u32";
-    case u64:
-      return ".u64";
-    case s8:
-      return ".s8";
-    case s16:
-      return ".s16";
-    case s32:
-      return ".s32";
-    case s64:
-      return ".s64";
-    case f16:
-      return ".f16";
-    case f16x2:
-      return ".f16x2";
-    case bf16:
-      return ".bf16";
-    case bf16x2:
-      return ".bf16x2";
-    case tf32:
-      return ".tf32";
-    case f32:
-      return ".f32";
-    case f64:
-      return ".f64";
-    case pred:
-      return ".pred";
-    case none:
-      return "";
-  }
-  return "";
-}
-
 bool is_plain(const ptx::Operand& operand) {
-  return !operand.negated && operand.part.empty() &&
-         (operand.kind == Kind::reg || operand.kind == Kind::integer || operand.kind == Kind::floating ||
-          operand.kind == Kind::special);
+  return !operand.negated && is_value(operand);
 }
 
-AluSelection& Forms::add(std::string spelling, Handler run, std::initializer_list<ptx::Type> types, bool is_addition,
-                         std::uint64_t imm) {
+bool has_second_destination(const ptx::Instruction& instruction) {
+  const ptx::Operand& to = instruction.operands.front();
+  if (to.kind != Kind::pair) return false;
+  const bool is_of_halves = !instruction.modifiers.empty() && instruction.modifiers.back().ends_with("x2");
+  return is_of_halves || to.elements[0].kind == Kind::sink || to.elements[1].kind != Kind::sink;
+}
+
+bool has_plain_operands(const ptx::Instruction& instruction) {
+  if (instruction.operands.empty()) return false;
+  const ptx::Operand& to = instruction.operands.front();
+  const auto is_sink = [](const ptx::Operand& operand) { return operand.kind == Kind::sink; };
+  const auto is_destination = [&](const ptx::Operand& operand) { return is_sink(operand) || is_register(operand); };
+  if (to.kind == Kind::pair) {
+    if (to.elements.size() != 2 || std::ranges::all_of(to.elements, is_sink)) return false;
+    if (!std::ranges::all_of(to.elements, is_destination)) return false;
+  } else if (!is_register(to)) {
+    return false;
+  }
+  return std::ranges::all_of(instruction.operands | std::views::drop(1), is_value);
+}
+
+AluSelection& Forms::add(std::string spelling, Handler run, std::initializer_list<ptx::Type> types, bool is_addition) {
   Form form;
   form.selection.run = run;
-  form.selection.imm = imm;
   form.selection.is_addition = is_addition;
   for (const ptx::Type type : types) form.selection.type[form.operands++] = type;
-  const auto [at, is_new] = forms_.emplace(spelling, form);
-  if (!is_new) throw std::logic_error("the form " + spelling + " was added twice");
+  const auto [at, is_new] = forms_.emplace(std::move(spelling), form);
+  if (!is_new) throw std::logic_error("the form " + at->first + " was added twice");
   return at->second.selection;
 }
 
-std::optional<AluSelection> Forms::find(const ptx::Instruction& instruction, const std::string& key) const {
-  const auto found = forms_.find(key);
+std::optional<AluSelection> Forms::find(const ptx::Instruction& instruction) const {
+  if (!has_plain_operands(instruction)) return std::nullopt;
+  std::string spelling = instruction.spelling();
+  if (has_second_destination(instruction))
+    spelling += " |";
+  else if (instruction.operands.front().kind == Kind::pair)
+    return std::nullopt;
+  for (std::size_t k = 1; k < instruction.operands.size(); ++k)
+    if (instruction.operands[k].negated) spelling += fmt::format(" !{}", k);
+  const auto found = forms_.find(spelling);
   if (found == forms_.end() || found->second.operands != instruction.operands.size()) return std::nullopt;
-  if (!is_register(instruction.operands.front())) return std::nullopt;
-  for (const ptx::Operand& operand : instruction.operands) {
-    if (!is_plain(operand)) return std::nullopt;
-  }
   return found->second.selection;
 }
 
 std::optional<AluSelection> select_alu(const ptx::Instruction& instruction, std::span<const ptx::Register> registers) {
-  const auto select = [&]() -> std::optional<AluSelection> {
-    if (const auto found = select_convert(instruction, registers)) return found;
-    for (const auto in_file : {select_integer, select_float, select_bits, select_compare, select_selection, select_move,
-                               select_wide, select_half, select_approx, select_simd, select_video}) {
-      if (const auto found = in_file(instruction)) return found;
-    }
-    return std::nullopt;
-  };
-  const auto selection = select();
+  static const Forms forms = [] {
+    Forms all;
+    for (const auto add : {add_integer_forms, add_wide_forms, add_bits_forms, add_float_forms, add_half_forms,
+                           add_approx_forms, add_selection_forms, add_move_forms})
+      add(all);
+    return all;
+  }();
+  auto selection = forms.find(instruction);
+  if (!selection) selection = select_convert(instruction, registers);
+  for (const auto select : {select_compare, select_vector_move, select_video})
+    if (!selection) selection = select(instruction);
   if (!selection || !operands_fit(instruction, *selection, registers)) return std::nullopt;
   return selection;
 }

@@ -3,6 +3,7 @@
 // PTX bounds their errors and fixes special values; here they are correctly rounded from f64 (the trigonometric ones up
 // to the host library's error), which every bound allows. They need not have a GPU's bits.
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "vgpu/core/alu/float_formats.hpp"
@@ -12,67 +13,31 @@ namespace scanlab::vgpu {
 
 namespace {
 
-template <class T>
-f32 rounded(T x) {
-  return static_cast<f32>(x);
-}
-
 /// div.approx is a·(1/b): for |b| above 2^126 the reciprocal is 0, so that the quotient is 0, or NaN for an infinite a.
-struct DivideApprox {
-  f32 operator()(f32 a, f32 b) const {
-    const f32 magnitude = std::fabs(b);
-    const bool vanishes = magnitude > 0x1p126f && magnitude <= std::numeric_limits<f32>::max();
-    return vanishes ? a * std::copysign(0.0f, b) : a / b;
-  }
-};
-struct DivideFull {
-  f32 operator()(f32 a, f32 b) const { return a / b; }
-};
-struct Reciprocal {
-  f32 operator()(f32 a) const { return 1.0f / a; }
-};
-struct SquareRoot {
-  f32 operator()(f32 a) const { return std::sqrt(a); }
-};
-struct ReciprocalRoot {
-  f32 operator()(f32 a) const { return rounded(1.0 / std::sqrt(f64{a})); }
-  f64 operator()(f64 a) const { return 1.0 / std::sqrt(a); }
-};
-struct PowerOfTwo {
-  static constexpr bool is_costly = true;
-  f32 operator()(f32 a) const { return rounded(std::exp2(f64{a})); }
-};
-struct BinaryLogarithm {
-  static constexpr bool is_costly = true;
-  f32 operator()(f32 a) const { return rounded(std::log2(f64{a})); }
-};
-struct Sine {
-  static constexpr bool is_costly = true;
-  f32 operator()(f32 a) const { return rounded(std::sin(f64{a})); }
-};
-struct Cosine {
-  static constexpr bool is_costly = true;
-  f32 operator()(f32 a) const { return rounded(std::cos(f64{a})); }
-};
-struct HyperbolicTangent {
-  static constexpr bool is_costly = true;
-  f32 operator()(f32 a) const { return rounded(std::tanh(f64{a})); }
-};
-
-template <class Op>
-struct IsCostly {};
-template <class Op>
-requires(is_costly<Op>()) struct IsCostly<Op> {
-  static constexpr bool is_costly = true;
-};
+using DivideApprox = decltype([](f32 a, f32 b) {
+  const f32 magnitude = std::fabs(b);
+  const bool vanishes = magnitude > 0x1p126f && magnitude <= std::numeric_limits<f32>::max();
+  return vanishes ? a * std::copysign(0.0f, b) : a / b;
+});
+using DivideFull = std::divides<>;
+using Reciprocal = decltype([](f32 a) { return 1.0f / a; });
+using SquareRoot = decltype([](f32 a) { return std::sqrt(a); });
+using ReciprocalRoot = decltype([]<class T>(T a) { return static_cast<T>(1.0 / std::sqrt(f64{a})); });
+using PowerOfTwo = Costly<decltype([](f32 a) { return static_cast<f32>(std::exp2(f64{a})); })>;
+using BinaryLogarithm = Costly<decltype([](f32 a) { return static_cast<f32>(std::log2(f64{a})); })>;
+using Sine = Costly<decltype([](f32 a) { return static_cast<f32>(std::sin(f64{a})); })>;
+using Cosine = Costly<decltype([](f32 a) { return static_cast<f32>(std::cos(f64{a})); })>;
+using HyperbolicTangent = Costly<decltype([](f32 a) { return static_cast<f32>(std::tanh(f64{a})); })>;
 
 template <class Op, bool ftz>
-struct Approx : IsCostly<Op> {
+struct Flushed {
   template <class... T>
   auto operator()(T... operands) const {
     return canonical(flushed_if<ftz>(Op{}(flushed_if<ftz>(operands)...)));
   }
 };
+template <class Op, bool ftz>
+using Approx = std::conditional_t<is_costly<Op>(), Costly<Flushed<Op, ftz>>, Flushed<Op, ftz>>;
 
 /// The 16-bit forms, through f32.
 template <class Op, class H, bool ftz>
@@ -107,12 +72,12 @@ f64 rounded_to_upper_half(f64 x) {
   const u64 bits = std::bit_cast<u64>(x);
   return std::isfinite(x) ? upper_half(std::bit_cast<f64>(bits + 0x80000000ull)) : x;
 }
-struct GrossReciprocal {
-  f64 operator()(f64 a) const { return canonical(rounded_to_upper_half(flushed(1.0 / flushed(upper_half(a))))); }
-};
-struct GrossReciprocalRoot {
-  f64 operator()(f64 a) const { return canonical(rounded_to_upper_half(1.0 / std::sqrt(flushed(upper_half(a))))); }
-};
+using GrossReciprocal = decltype([](f64 a) {
+  return canonical(rounded_to_upper_half(flushed(1.0 / flushed(upper_half(a)))));
+});
+using GrossReciprocalRoot = decltype([](f64 a) {
+  return canonical(rounded_to_upper_half(1.0 / std::sqrt(flushed(upper_half(a)))));
+});
 
 template <class Op, std::size_t... k>
 [[gnu::cold]] void add_f32(Forms& forms, const std::string& name, std::index_sequence<k...>) {
@@ -120,8 +85,9 @@ template <class Op, std::size_t... k>
   forms.lanes<Approx<Op, true>, f32, Repeat<f32, k>...>(name + ".ftz.f32");
 }
 
-Forms approx_forms() {
-  Forms forms;
+}  // namespace
+
+void add_approx_forms(Forms& forms) {
   add_f32<DivideApprox>(forms, "div.approx", TwoSources{});
   add_f32<DivideFull>(forms, "div.full", TwoSources{});
   add_f32<Reciprocal>(forms, "rcp.approx", OneSource{});
@@ -143,14 +109,6 @@ Forms approx_forms() {
   forms.rare<ApproxPair<HyperbolicTangent, f16, false>, u32, u32>("tanh.approx.f16x2");
   forms.rare<ApproxHalf<HyperbolicTangent, bf16, false>, bf16, bf16>("tanh.approx.bf16");
   forms.rare<ApproxPair<HyperbolicTangent, bf16, false>, u32, u32>("tanh.approx.bf16x2");
-  return forms;
-}
-
-}  // namespace
-
-std::optional<AluSelection> select_approx(const ptx::Instruction& instruction) {
-  static const Forms forms = approx_forms();
-  return forms.find(instruction);
 }
 
 }  // namespace scanlab::vgpu

@@ -1,9 +1,7 @@
 // Logic, shifts, and instructions on bit fields (PTX ISA, Logic and Shift Instructions; bfe … szext of the integer
 // ones).
-#include <algorithm>
 #include <bit>
-#include <utility>
-#include <vector>
+#include <functional>
 
 #include "vgpu/core/alu/forms.hpp"
 
@@ -11,37 +9,14 @@ namespace scanlab::vgpu {
 
 namespace {
 
-struct And {
-  template <class U>
-  U operator()(U a, U b) const {
-    return a & b;
-  }
-};
-struct Or {
-  template <class U>
-  U operator()(U a, U b) const {
-    return a | b;
-  }
-};
-struct Xor {
-  template <class U>
-  U operator()(U a, U b) const {
-    return a ^ b;
-  }
-};
-struct Not {
-  template <class U>
-  U operator()(U a) const {
-    return static_cast<U>(~a);
-  }
-};
+using And = std::bit_and<>;
+using Or = std::bit_or<>;
+using Xor = std::bit_xor<>;
+using Not = std::bit_not<>;
 /// cnot: C's !a.
-struct LogicalNot {
-  template <class U>
-  U operator()(U a) const {
-    return a == 0 ? U{1} : U{0};
-  }
-};
+using LogicalNot = std::logical_not<>;
+
+// --- predicates ------------------------------------------------------------------------------------------------------
 
 /// Logic on predicates works on all lanes at once. `not_a`, `not_b`: the sources are negated.
 template <class Op, bool not_a, bool not_b>
@@ -50,33 +25,52 @@ const Inst* predicate_logic(Warp& warp, const Inst* inst) {
   write_predicate(warp, inst->op[0], Op{}(not_a ? ~a : a, not_b ? ~b : b));
   return proceed(warp, inst + 1);
 }
-const Inst* predicate_not(Warp& warp, const Inst* inst) {
-  write_predicate(warp, inst->op[0], ~warp.predicate(inst->op[1]));
+template <bool not_a>
+const Inst* move_predicate(Warp& warp, const Inst* inst) {
+  const Mask a = warp.predicate(inst->op[1]);
+  write_predicate(warp, inst->op[0], not_a ? ~a : a);
   return proceed(warp, inst + 1);
 }
-const Inst* predicate_copy(Warp& warp, const Inst* inst) {
-  write_predicate(warp, inst->op[0], warp.predicate(inst->op[1]));
+
+/// lop3 by its truth table: bit 4a+2b+c of the table is the result for those three bits.
+using ThreeInputLogic = decltype([](u32 a, u32 b, u32 c, u32 table) {
+  const auto row = [table](unsigned k) { return u32{0} - ((table >> k) & 1u); };
+  const auto pick = [](u32 condition, u32 one, u32 zero) { return (condition & one) | (~condition & zero); };
+  const u32 a0 = pick(b, pick(c, row(3), row(2)), pick(c, row(1), row(0)));
+  const u32 a1 = pick(b, pick(c, row(7), row(6)), pick(c, row(5), row(4)));
+  return pick(a, a1, a0);
+});
+
+/// lop3.or and lop3.and d|p, a, b, c, table, q: p is (d != 0) combined with q, which is op[5]; p is op[6].
+template <class Op, bool not_q>
+const Inst* logic_with_predicate(Warp& warp, const Inst* inst) {
+  const u32 *const a = lanes_at<u32>(warp, inst->op[1]), *const b = lanes_at<u32>(warp, inst->op[2]);
+  const u32 *const c = lanes_at<u32>(warp, inst->op[3]), *const table = lanes_at<u32>(warp, inst->op[4]);
+  alignas(64) u32 results[warp_size];
+  Mask is_set = 0;
+  for (unsigned lane = 0; lane < warp_size; ++lane) {
+    results[lane] = ThreeInputLogic{}(a[lane], b[lane], c[lane], table[lane]);
+    is_set |= Mask{results[lane] != 0} << lane;
+  }
+  const Mask q = warp.predicate(inst->op[5]);
+  merge(lanes_at<u32>(warp, inst->op[0]), results, warp.active);
+  write_predicate(warp, inst->op[6], Op{}(is_set, not_q ? ~q : q));
   return inst + 1;
 }
 
-// Shift counts are 32-bit and clamp at the width: nothing of a is left, except its sign in shr.s.
+// --- shifts ----------------------------------------------------------------------------------------------------------
 
-struct ShiftLeft {
-  template <class U>
-  U operator()(U a, u32 count) const {
-    return count < bits_of<U> ? static_cast<U>(a << (count & (bits_of<U> - 1))) : U{0};
-  }
-};
-struct ShiftRight {
-  template <class T>
-  T operator()(T a, u32 count) const {
-    constexpr u32 last = bits_of<T> - 1;
-    if constexpr (std::is_signed_v<T>)
-      return static_cast<T>(a >> (count < last ? count : last));
-    else
-      return count <= last ? static_cast<T>(a >> (count & last)) : T{0};
-  }
-};
+// Shift counts are 32-bit and clamp at the width: nothing of a is left, except its sign in shr.s.
+using ShiftLeft = decltype([]<class U>(U a, u32 count) {
+  return count < bits_of<U> ? static_cast<U>(a << (count & (bits_of<U> - 1))) : U{0};
+});
+using ShiftRight = decltype([]<class T>(T a, u32 count) {
+  constexpr u32 last = bits_of<T> - 1;
+  if constexpr (std::is_signed_v<T>)
+    return static_cast<T>(a >> (count < last ? count : last));
+  else
+    return count <= last ? static_cast<T>(a >> (count & last)) : T{0};
+});
 
 enum class Excess : u8 { clamp, wrap };  ///< what becomes of a count past the width
 
@@ -98,33 +92,6 @@ struct FunnelRight {
   }
 };
 
-/// lop3 by its truth table: bit 4a+2b+c of the table is the result for those three bits.
-struct ThreeInputLogic {
-  u32 operator()(u32 a, u32 b, u32 c, u32 table) const {
-    const auto row = [table](unsigned k) { return u32{0} - ((table >> k) & 1u); };
-    const auto pick = [](u32 condition, u32 one, u32 zero) { return (condition & one) | (~condition & zero); };
-    const u32 a0 = pick(b, pick(c, row(3), row(2)), pick(c, row(1), row(0)));
-    const u32 a1 = pick(b, pick(c, row(7), row(6)), pick(c, row(5), row(4)));
-    return pick(a, a1, a0);
-  }
-};
-
-/// lop3.or and lop3.and d|p, a, b, c, table, q: p is (d != 0) combined with q, which is op[5]; p is op[6].
-template <class Op, bool not_q>
-const Inst* logic_with_predicate(Warp& warp, const Inst* inst) {
-  const u32 *const a = lanes_at<u32>(warp, inst->op[1]), *const b = lanes_at<u32>(warp, inst->op[2]);
-  const u32 *const c = lanes_at<u32>(warp, inst->op[3]), *const table = lanes_at<u32>(warp, inst->op[4]);
-  alignas(64) u32 results[warp_size];
-  Mask is_set = 0;
-  for (unsigned lane = 0; lane < warp_size; ++lane) {
-    results[lane] = ThreeInputLogic{}(a[lane], b[lane], c[lane], table[lane]);
-    is_set |= Mask{results[lane] != 0} << lane;
-  }
-  const Mask q = warp.predicate(inst->op[5]);
-  merge(lanes_at<u32>(warp, inst->op[0]), results, warp.active);
-  write_predicate(warp, inst->op[6], Op{}(is_set, not_q ? ~q : q));
-  return inst + 1;
-}
 // --- bit fields ------------------------------------------------------------------------------------------------------
 
 /// `length` ones at the right end; all ones from the width on.
@@ -134,31 +101,25 @@ U low_ones(u32 length) {
 }
 
 /// bfe: bits from `start`, `length` of them; beyond the top there is the sign (or 0).
-struct ExtractField {
-  template <class T>
-  T operator()(T a, u32 start, u32 length) const {
-    start &= 0xffu;
-    length &= 0xffu;
-    const T shifted = ShiftRight{}(a, start);
-    if constexpr (std::is_signed_v<T>) {
-      if (length == 0) return 0;
-      const u32 unused = length < bits_of<T> ? bits_of<T> - length : 0;
-      return static_cast<T>(static_cast<T>(static_cast<Unsigned<T>>(shifted) << unused) >> unused);
-    } else {
-      return static_cast<T>(shifted & low_ones<T>(length));
-    }
+using ExtractField = decltype([]<class T>(T a, u32 start, u32 length) {
+  start &= 0xffu;
+  length &= 0xffu;
+  const T shifted = ShiftRight{}(a, start);
+  if constexpr (std::is_signed_v<T>) {
+    if (length == 0) return T{0};
+    const u32 unused = length < bits_of<T> ? bits_of<T> - length : 0;
+    return static_cast<T>(static_cast<T>(static_cast<Unsigned<T>>(shifted) << unused) >> unused);
+  } else {
+    return static_cast<T>(shifted & low_ones<T>(length));
   }
-};
+});
 /// bfi: the low bits of a put into b.
-struct InsertField {
-  template <class U>
-  U operator()(U a, U b, u32 start, u32 length) const {
-    start &= 0xffu;
-    length &= 0xffu;
-    const U field = ShiftLeft{}(low_ones<U>(length), start);
-    return static_cast<U>((b & ~field) | (ShiftLeft{}(a, start) & field));
-  }
-};
+using InsertField = decltype([]<class U>(U a, U b, u32 start, u32 length) {
+  start &= 0xffu;
+  length &= 0xffu;
+  const U field = ShiftLeft{}(low_ones<U>(length), start);
+  return static_cast<U>((b & ~field) | (ShiftLeft{}(a, start) & field));
+});
 /// bfind: the place of the highest bit that differs from the sign, or how far it is from the top.
 template <bool as_shift>
 struct FindHighest {
@@ -171,53 +132,39 @@ struct FindHighest {
     return as_shift ? zeros : bits_of<T> - 1 - zeros;
   }
 };
-struct CountLeadingZeros {
-  static constexpr bool is_costly = true;
-  template <class U>
-  u32 operator()(U a) const {
-    return static_cast<u32>(std::countl_zero(a));
-  }
-};
+using CountLeadingZeros = Costly<decltype([](auto a) { return static_cast<u32>(std::countl_zero(a)); })>;
 /// Written out so that it runs on vectors.
-struct CountOnes {
-  template <class U>
-  u32 operator()(U a) const {
-    constexpr U fives = static_cast<U>(~U{0}) / 3, threes = static_cast<U>(~U{0}) / 5,
-                nibbles = static_cast<U>(~U{0}) / 17;
-    a = a - ((a >> 1) & fives);
-    a = (a & threes) + ((a >> 2) & threes);
-    a = (a + (a >> 4)) & nibbles;
-    a += a >> 8;
-    a += a >> 16;
-    if constexpr (sizeof(U) == 8) a += a >> 32;
-    return static_cast<u32>(a & 0x7fu);
-  }
-};
-struct Reverse {
-  template <class U>
-  U operator()(U a) const {
-    constexpr U ones = static_cast<U>(~U{0});
-    a = ((a >> 1) & (ones / 3)) | ((a & (ones / 3)) << 1);
-    a = ((a >> 2) & (ones / 5)) | ((a & (ones / 5)) << 2);
-    a = ((a >> 4) & (ones / 17)) | ((a & (ones / 17)) << 4);
-    a = ((a >> 8) & (ones / 257)) | ((a & (ones / 257)) << 8);
-    if constexpr (sizeof(U) == 8) a = ((a >> 16) & (ones / 65537)) | ((a & (ones / 65537)) << 16);
-    return static_cast<U>((a >> (bits_of<U> / 2)) | (a << (bits_of<U> / 2)));
-  }
-};
+using CountOnes = decltype([]<class U>(U a) {
+  constexpr U fives = static_cast<U>(~U{0}) / 3, threes = static_cast<U>(~U{0}) / 5,
+              nibbles = static_cast<U>(~U{0}) / 17;
+  a = a - ((a >> 1) & fives);
+  a = (a & threes) + ((a >> 2) & threes);
+  a = (a + (a >> 4)) & nibbles;
+  a += a >> 8;
+  a += a >> 16;
+  if constexpr (sizeof(U) == 8) a += a >> 32;
+  return static_cast<u32>(a & 0x7fu);
+});
+using Reverse = decltype([]<class U>(U a) {
+  constexpr U ones = static_cast<U>(~U{0});
+  a = ((a >> 1) & (ones / 3)) | ((a & (ones / 3)) << 1);
+  a = ((a >> 2) & (ones / 5)) | ((a & (ones / 5)) << 2);
+  a = ((a >> 4) & (ones / 17)) | ((a & (ones / 17)) << 4);
+  a = ((a >> 8) & (ones / 257)) | ((a & (ones / 257)) << 8);
+  if constexpr (sizeof(U) == 8) a = ((a >> 16) & (ones / 65537)) | ((a & (ones / 65537)) << 16);
+  return static_cast<U>((a >> (bits_of<U> / 2)) | (a << (bits_of<U> / 2)));
+});
 /// fns: the n-th set bit from `base`, upwards for n > 0 and downwards for n < 0; n = 0 asks for `base` itself.
-struct FindNthSet {
-  static constexpr bool is_costly = true;
-  u32 operator()(u32 mask, u32 base, s32 n) const {
-    if (base > 31) return ~0u;
-    if (n == 0) return (mask >> base) & 1u ? base : ~0u;
-    s64 left = (n > 0 ? s64{n} : -s64{n}) - 1;
-    for (s32 place = static_cast<s32>(base); place >= 0 && place<32; place += n> 0 ? 1 : -1) {
-      if (((mask >> place) & 1u) && left-- == 0) return static_cast<u32>(place);
-    }
-    return ~0u;
+using FindNthSet = Costly<decltype([](u32 mask, u32 base, s32 n) {
+  if (base > 31) return ~0u;
+  if (n == 0) return (mask >> base) & 1u ? base : ~0u;
+  s64 left = (n > 0 ? s64{n} : -s64{n}) - 1;
+  const s32 step = n > 0 ? 1 : -1;
+  for (auto place = static_cast<s32>(base); place >= 0 && place < 32; place += step) {
+    if (((mask >> place) & 1u) && left-- == 0) return static_cast<u32>(place);
   }
-};
+  return ~0u;
+})>;
 /// szext: the low `width` bits of a, extended by their sign or by zeros.
 template <Excess excess, class T>
 struct ExtendField {
@@ -233,11 +180,8 @@ struct ExtendField {
 template <Excess excess>
 struct MakeMask {
   u32 operator()(u32 start, u32 width) const {
-    if (excess == Excess::clamp) {
-      const u32 ones = width < 32 ? (1u << (width & 31u)) - 1 : ~0u;
-      return start < 32 ? ones << (start & 31u) : 0u;
-    }
-    return ((1u << (width & 31u)) - 1) << (start & 31u);
+    if (excess == Excess::clamp) return ShiftLeft{}(low_ones<u32>(width), start);
+    return low_ones<u32>(width & 31u) << (start & 31u);
   }
 };
 
@@ -248,14 +192,12 @@ u32 permuted_byte(u64 bytes, u32 select) {
   const u32 byte = static_cast<u32>(bytes >> (8 * (select & 7u))) & 0xffu;
   return (select & 8u) ? (byte & 0x80u ? 0xffu : 0u) : byte;
 }
-struct Permute {
-  u32 operator()(u32 a, u32 b, u32 select) const {
-    const u64 bytes = u64{b} << 32 | a;
-    u32 result = 0;
-    for (unsigned k = 0; k < 4; ++k) result |= permuted_byte(bytes, (select >> (4 * k)) & 15u) << (8 * k);
-    return result;
-  }
-};
+using Permute = decltype([](u32 a, u32 b, u32 select) {
+  const u64 bytes = u64{b} << 32 | a;
+  u32 result = 0;
+  for (unsigned k = 0; k < 4; ++k) result |= permuted_byte(bytes, (select >> (4 * k)) & 15u) << (8 * k);
+  return result;
+});
 /// The special modes of prmt: a row of four byte numbers (as a selector, lowest byte last) for each of four controls.
 template <u16 control0, u16 control1, u16 control2, u16 control3>
 struct PermuteMode {
@@ -267,21 +209,37 @@ struct PermuteMode {
 
 // --- the forms -------------------------------------------------------------------------------------------------------
 
-Forms bits_forms() {
-  constexpr ptx::Type pred = ptx::Type::pred;
-  Forms forms;
-  const auto add_logic = [&]<class Op>(Op, const std::string& opcode) {
-    forms.add(opcode + ".pred", predicate_logic<Op, false, false>, {pred, pred, pred});
-    forms.add(opcode + ".pred !a", predicate_logic<Op, true, false>, {pred, pred, pred});
-    forms.add(opcode + ".pred !b", predicate_logic<Op, false, true>, {pred, pred, pred});
-    forms.add(opcode + ".pred !a !b", predicate_logic<Op, true, true>, {pred, pred, pred});
+void add_predicate_forms(Forms& forms) {
+  using enum ptx::Type;
+  const auto add_logic = [&]<class Op>(Op, const std::string& spelling) {
+    forms.add(spelling, predicate_logic<Op, false, false>, {pred, pred, pred});
+    forms.add(spelling + " !1", predicate_logic<Op, true, false>, {pred, pred, pred});
+    forms.add(spelling + " !2", predicate_logic<Op, false, true>, {pred, pred, pred});
+    forms.add(spelling + " !1 !2", predicate_logic<Op, true, true>, {pred, pred, pred});
   };
-  add_logic(And{}, "and");
-  add_logic(Or{}, "or");
-  add_logic(Xor{}, "xor");
-  forms.add("not.pred", predicate_not, {pred, pred});
-  forms.add("not.pred !a", predicate_copy, {pred, pred});
-  forms.add("mov.pred !a", predicate_not, {pred, pred});
+  add_logic(And{}, "and.pred");
+  add_logic(Or{}, "or.pred");
+  add_logic(Xor{}, "xor.pred");
+  forms.add("mov.pred", move_predicate<false>, {pred, pred});
+  forms.add("mov.pred !1", move_predicate<true>, {pred, pred});
+  forms.add("not.pred", move_predicate<true>, {pred, pred});
+  forms.add("not.pred !1", move_predicate<false>, {pred, pred});
+
+  const auto add_combined = [&](const std::string& spelling, Handler run) {
+    AluSelection& made = forms.add(spelling, run, {b32, b32, b32, b32, b32, pred});
+    made.second = 6;
+    made.type[made.second] = pred;
+  };
+  add_combined("lop3.or.b32 |", logic_with_predicate<Or, false>);
+  add_combined("lop3.or.b32 | !5", logic_with_predicate<Or, true>);
+  add_combined("lop3.and.b32 |", logic_with_predicate<And, false>);
+  add_combined("lop3.and.b32 | !5", logic_with_predicate<And, true>);
+}
+
+}  // namespace
+
+void add_bits_forms(Forms& forms) {
+  add_predicate_forms(forms);
   for_types<u16, u32, u64>([&]<class U>() {
     const std::string type = bits_name<U>();
     using S = Signed<U>;
@@ -330,44 +288,6 @@ Forms bits_forms() {
   mode(PermuteMode<0x3210, 0x3211, 0x3222, 0x3333>{}, "prmt.b32.ecl");   // edge clamp left
   mode(PermuteMode<0x0000, 0x1110, 0x2210, 0x3210>{}, "prmt.b32.ecr");   // edge clamp right
   mode(PermuteMode<0x1010, 0x3232, 0x1010, 0x3232>{}, "prmt.b32.rc16");  // one half twice
-  return forms;
-}
-
-std::optional<AluSelection> select_logic_with_predicate(const ptx::Instruction& instruction) {
-  const std::string& logic = instruction.modifiers[0];
-  if ((logic != "or" && logic != "and") || instruction.modifiers[1] != "b32") return std::nullopt;
-  const std::vector<ptx::Operand>& operands = instruction.operands;
-  if (operands.size() != 6 || operands[0].kind != ptx::Operand::Kind::pair) return std::nullopt;
-  if (operands[0].elements.size() != 2 || !is_register(operands[0].elements[1])) return std::nullopt;
-  for (std::size_t k = 1; k < 5; ++k)
-    if (!is_plain(operands[k])) return std::nullopt;
-  if (operands[5].kind != ptx::Operand::Kind::reg) return std::nullopt;
-  using enum ptx::Type;
-  AluSelection selection;
-  selection.type[0] = selection.type[1] = selection.type[2] = selection.type[3] = selection.type[4] = b32;
-  selection.type[5] = selection.type[6] = pred;
-  selection.second = 6;
-  const bool negated = operands[5].negated;
-  if (logic == "or")
-    selection.run = negated ? logic_with_predicate<Or, true> : logic_with_predicate<Or, false>;
-  else
-    selection.run = negated ? logic_with_predicate<And, true> : logic_with_predicate<And, false>;
-  return selection;
-}
-
-}  // namespace
-
-std::optional<AluSelection> select_bits(const ptx::Instruction& instruction) {
-  static const Forms forms = bits_forms();
-  if (instruction.opcode == "lop3" && instruction.modifiers.size() == 2)
-    return select_logic_with_predicate(instruction);
-  if (!instruction.has("pred")) return forms.find(instruction);
-  // Forms know plain operands only: !a is looked up as a, under another key.
-  ptx::Instruction plain = instruction;
-  std::string key = spelling_of(instruction);
-  for (std::size_t k = 1; k < plain.operands.size(); ++k)
-    if (std::exchange(plain.operands[k].negated, false)) key += k == 1 ? " !a" : " !b";
-  return forms.find(plain, key);
 }
 
 }  // namespace scanlab::vgpu

@@ -1,32 +1,61 @@
-// cvt from and to floating-point formats (PTX ISA, cvt), and the choice of every cvt.
+// cvt (PTX ISA, cvt); cvt.pack is in integer.cpp.
+//
+// The common conversions have a handler each. All others have one that finds out what to do from Inst::imm: it reads
+// the source as numbers (f64) or integers of 64 bits, which hold every source value exactly, and writes the
+// destination.
 #include <bit>
 #include <cmath>
-#include <deque>
+#include <concepts>
 #include <limits>
+#include <span>
+#include <utility>
 
-#include "vgpu/core/alu/conversions.hpp"
+#include "vgpu/core/alu/float_formats.hpp"
+#include "vgpu/core/alu/forms.hpp"
+#include "vgpu/core/decode/frame_layout.hpp"
 
 namespace scanlab::vgpu {
 
-using namespace std::string_literals;
-
 namespace {
 
-// --- values ----------------------------------------------------------------------------------------------------------
+/// What is done to a result that is out of range, or negative.
+enum class Limit : u8 { none, sat, relu, satfinite, relu_satfinite };
 
-/// .rni .rzi .rmi .rpi; while the host rounds so, std::nearbyint does the same.
-template <Rounding to, class T>
-T integral(T x) {
-  if constexpr (to == Rounding::nearest) return std::nearbyint(x);
-  if constexpr (to == Rounding::zero) return std::trunc(x);
-  if constexpr (to == Rounding::down) return std::floor(x);
-  return std::ceil(x);
+/// Inst::imm.
+struct Conversion {
+  ptx::Type d = ptx::Type::none, s = ptx::Type::none;
+  ptx::Type d_register = ptx::Type::none, s_register = ptx::Type::none;  ///< which may be wider than an integer
+  Rounding to = Rounding::nearest;
+  bool is_integral = false;  ///< rounds to an integral number
+  bool flushes = false;      ///< .ftz
+  Limit limit = Limit::none;
+};
+static_assert(sizeof(Conversion) == sizeof(u64));
+
+bool is_half(ptx::Type type) {
+  return type == ptx::Type::f16 || type == ptx::Type::bf16;
+}
+bool is_number(ptx::Type type) {
+  return is_half(type) || type == ptx::Type::f32 || type == ptx::Type::f64;
+}
+bool is_integer(ptx::Type type) {
+  return type >= ptx::Type::u8 && type <= ptx::Type::s64;
 }
 
-/// An integral number as an integer, clamped. NaN becomes 0, or the top bit alone when f64 or a 64-bit integer is
-/// involved.
+template <class Visit>
+void with_number(ptx::Type type, Visit visit) {
+  with_type<f16, bf16, f32, f64>(type, visit);
+}
+template <class Visit>
+void with_integer(ptx::Type type, Visit visit) {
+  with_type<u8, s8, u16, s16, u32, s32, u64, s64>(type, visit);
+}
+
+// --- to integers -----------------------------------------------------------------------------------------------------
+
+/// An integral number, clamped. NaN becomes 0, or the top bit alone when f64 or a 64-bit integer is involved.
 template <class D, class S>
-D clamped_integer(S x) {
+D clamped(S x) {
   constexpr D lowest = std::numeric_limits<D>::min(), highest = std::numeric_limits<D>::max();
   constexpr S above = static_cast<S>(highest / 2 + 1) * 2;  // exact, unlike `highest`
   constexpr bool has_wide = std::is_same_v<S, f64> || sizeof(D) == 8;
@@ -36,6 +65,21 @@ D clamped_integer(S x) {
   const D value = static_cast<D>(fits ? at_least : S{0});
   return x == x ? (fits ? value : highest) : for_nan;
 }
+/// An integer, clamped.
+template <class D, std::integral S>
+D clamped(S x) {
+  constexpr D lowest = std::numeric_limits<D>::min(), highest = std::numeric_limits<D>::max();
+  if (std::cmp_less(x, lowest)) return lowest;
+  return std::cmp_greater(x, highest) ? highest : static_cast<D>(x);
+}
+
+/// The active lanes of a register of `bytes` a lane.
+void write_integers(Warp& warp, const Inst* inst, const u64* values, unsigned bytes) {
+  std::byte* const to = warp.lanes<std::byte>(inst->op[0]);
+  for_each_lane(warp.active, [&](unsigned lane) { std::memcpy(to + lane * bytes, &values[lane], bytes); });
+}
+
+// --- numbers ---------------------------------------------------------------------------------------------------------
 
 /// A 64-bit integer as f64, rounded to odd.
 inline f64 to_odd_f64(u64 x) {
@@ -46,399 +90,325 @@ inline f64 to_odd_f64(u64 x) {
 inline f64 to_odd_f64(s64 x) {
   return x < 0 ? -to_odd_f64(u64{0} - static_cast<u64>(x)) : to_odd_f64(static_cast<u64>(x));
 }
+inline f64 to_odd_f64(f64 x) {
+  return x;
+}
 
-// --- single steps, for the common conversions ------------------------------------------------------------------------
+template <class H>
+H narrowed(f64 x, Rounding to, Limit limit) {
+  constexpr u32 infinity = std::is_same_v<H, f16> ? 0x7c00 : 0x7f80;
+  if (limit == Limit::sat) x = saturated(x);
+  if ((limit == Limit::relu || limit == Limit::relu_satfinite) && x <= 0) x = 0;
+  const u32 bits = static_cast<u16>(narrow<H>(x, to));
+  const bool is_too_large = limit >= Limit::satfinite && (bits & 0x7fffu) == infinity;
+  return static_cast<H>(is_too_large ? bits - 1 : bits);
+}
 
+/// To a floating-point format, rounded once.
+template <class D, class Value>
+void write_numbers(D* to, const Value* values, const Conversion& c, Mask active) {
+  alignas(64) D results[warp_size];
+  if constexpr (std::is_enum_v<D>) {
+    // 16-bit formats are rounded by integer arithmetic and need the host as it is.
+    for (unsigned lane = 0; lane < warp_size; ++lane)
+      results[lane] = narrowed<D>(to_odd_f64(values[lane]), c.to, c.limit);
+  } else {
+    const HostRounding scope(c.to, results);
+    for (unsigned lane = 0; lane < warp_size; ++lane) {
+      const D number = static_cast<D>(values[lane]), kept = c.flushes ? flushed(number) : number;
+      results[lane] = c.limit == Limit::sat ? saturated(kept) : canonical(kept);
+    }
+  }
+  merge(to, results, active);
+}
+
+/// What op[1] holds, as values of type Value.
+template <class Value, class S, class Register>
+void read_values(Value* to, const Register* from, bool flushes) {
+  for (unsigned lane = 0; lane < warp_size; ++lane) {
+    if constexpr (std::is_enum_v<S>)
+      to[lane] = widen(from[lane]);
+    else if constexpr (std::is_floating_point_v<S>)
+      to[lane] = flushes ? flushed(from[lane]) : from[lane];
+    else
+      to[lane] = static_cast<S>(from[lane]);
+  }
+}
+
+// --- one handler for all ---------------------------------------------------------------------------------------------
+
+const Inst* convert_number(Warp& warp, const Inst* inst, Conversion c) {
+  alignas(64) f64 values[warp_size];
+  // An H200 does not flush a subnormal f32 that becomes an f16, which shows where it rounds away from zero.
+  const bool flushes = c.flushes && !is_half(c.d);
+  with_number(c.s, [&]<class S>() { read_values<f64, S>(values, warp.lanes<S>(inst->op[1]), flushes); });
+  if (c.is_integral) {
+    const HostRounding scope(std::exchange(c.to, Rounding::nearest), values);
+    for (f64& x : values) x = std::nearbyint(x);
+  }
+  with_number(c.d, [&]<class D>() { write_numbers(warp.lanes<D>(inst->op[0]), values, c, warp.active); });
+  with_integer(c.d, [&]<class D>() {
+    u64 results[warp_size];
+    for (unsigned lane = 0; lane < warp_size; ++lane) {
+      const bool is_zero = values[lane] != values[lane] && c.s != ptx::Type::f64 && sizeof(D) < 8;
+      results[lane] = is_zero ? 0 : static_cast<u64>(clamped<D>(values[lane]));
+    }
+    write_integers(warp, inst, results, ptx::size_of(c.d_register));
+  });
+  return proceed(warp, inst + 1);
+}
+
+template <class Value>
+const Inst* convert_integer(Warp& warp, const Inst* inst, Conversion c) {
+  c.flushes = false;  // no integer becomes a subnormal number
+  alignas(64) Value values[warp_size];
+  with_integer(c.s, [&]<class S>() {
+    with_type<u16, u32, u64>(c.s_register,
+                             [&]<class R>() { read_values<Value, S>(values, warp.lanes<R>(inst->op[1]), false); });
+  });
+  with_number(c.d, [&]<class D>() { write_numbers(warp.lanes<D>(inst->op[0]), values, c, warp.active); });
+  with_integer(c.d, [&]<class D>() {
+    u64 results[warp_size];
+    for (unsigned lane = 0; lane < warp_size; ++lane)
+      results[lane] = static_cast<u64>(c.limit == Limit::sat ? clamped<D>(values[lane]) : static_cast<D>(values[lane]));
+    write_integers(warp, inst, results, ptx::size_of(c.d_register));
+  });
+  return proceed(warp, inst + 1);
+}
+
+const Inst* convert(Warp& warp, const Inst* inst) {
+  const auto c = std::bit_cast<Conversion>(inst->imm);
+  if (is_number(c.s)) return convert_number(warp, inst, c);
+  return ptx::is_signed(c.s) ? convert_integer<s64>(warp, inst, c) : convert_integer<u64>(warp, inst, c);
+}
+
+/// cvt.….f16x2.f32 d, a, b: a in the high half.
+template <class H>
+const Inst* convert_to_pair(Warp& warp, const Inst* inst) {
+  const auto c = std::bit_cast<Conversion>(inst->imm);
+  const f32 *const a = lanes_at<f32>(warp, inst->op[1]), *const b = lanes_at<f32>(warp, inst->op[2]);
+  const auto half = [&](f32 x) { return u32{static_cast<u16>(narrowed<H>(x, c.to, c.limit))}; };
+  for_each_lane(warp.active,
+                [&](unsigned lane) { warp.lanes<u32>(inst->op[0])[lane] = half(a[lane]) << 16 | half(b[lane]); });
+  return proceed(warp, inst + 1);
+}
+
+// --- the common conversions ------------------------------------------------------------------------------------------
+
+/// .rni .rzi .rmi .rpi; while the host rounds so, std::nearbyint does the same.
+template <Rounding to, class T>
+T integral(T x) {
+  if constexpr (to == Rounding::nearest) return std::nearbyint(x);
+  if constexpr (to == Rounding::zero) return std::trunc(x);
+  if constexpr (to == Rounding::down) return std::floor(x);
+  return std::ceil(x);
+}
 template <class D, Rounding to>
 struct FloatToInteger {
   template <class S>
   D operator()(S a) const {
-    return clamped_integer<D>(integral<to>(a));
+    return clamped<D>(integral<to>(a));
   }
 };
+template <class D, class S>
+Handler float_to_integer(Rounding to) {
+  constexpr Handler by_rounding[] = {
+      lanewise<FloatToInteger<D, Rounding::nearest>, D, S>, lanewise<FloatToInteger<D, Rounding::zero>, D, S>,
+      lanewise<FloatToInteger<D, Rounding::down>, D, S>, lanewise<FloatToInteger<D, Rounding::up>, D, S>};
+  return by_rounding[static_cast<u8>(to)];
+}
+
+/// A number as another type. A NaN keeps its sign and the upper part of its payload, as on the host.
 template <class D>
-struct NearestNumber {
+struct As {
   template <class S>
   D operator()(S a) const {
     return static_cast<D>(a);
   }
 };
-struct WidenToF64 {
-  f64 operator()(f32 a) const { return a; }
-};
-/// A NaN keeps its sign and the upper part of its payload, as on the host.
-struct NarrowToF32 {
-  f32 operator()(f64 a) const { return static_cast<f32>(a); }
-};
-struct HalfToF32 {
-  template <class H>
-  f32 operator()(H a) const {
-    return canonical(widen(a));
-  }
-};
-
-enum class Finish : u8 { plain, relu, satfinite, relu_satfinite };
-
-/// f32 to a 16-bit format with .relu (negative becomes 0) and .satfinite (no infinity).
-template <class H, Rounding to, Finish finish>
-H finished(f32 x) {
-  constexpr bool relu = finish == Finish::relu || finish == Finish::relu_satfinite;
-  constexpr bool satfinite = finish == Finish::satfinite || finish == Finish::relu_satfinite;
-  if constexpr (relu) x = x <= 0.0f ? 0.0f : x;
-  const u32 bits = static_cast<u16>(narrow<H>(x, to));
-  constexpr u32 infinity = std::is_same_v<H, f16> ? 0x7c00 : 0x7f80;
-  return static_cast<H>(satfinite && (bits & 0x7fffu) == infinity ? bits - 1 : bits);
-}
-template <class H, Rounding to, Finish finish>
+using HalfToF32 = decltype([](auto a) { return canonical(widen(a)); });
+template <class H>
 struct NarrowToHalf {
-  H operator()(f32 a) const { return finished<H, to, finish>(a); }
+  H operator()(f32 a) const { return narrow<H>(a); }
 };
-/// cvt.….f16x2.f32 d, a, b: a in the high half.
-template <class H, Rounding to, Finish finish>
-struct NarrowToPair {
-  u32 operator()(f32 a, f32 b) const {
-    const u32 high = static_cast<u16>(finished<H, to, finish>(a)), low = static_cast<u16>(finished<H, to, finish>(b));
-    return high << 16 | low;
-  }
-};
+
 /// tf32 keeps 10 bits of the fraction, of a NaN's payload too; .rna rounds ties away from zero.
-struct NarrowToTf32 {
-  u32 operator()(f32 a) const {
-    const u32 bits = std::bit_cast<u32>(a);
-    if (a != a) return bits & ~0x1fffu;
-    const bool is_finite = (bits & 0x7f800000u) != 0x7f800000u;
-    return is_finite ? (bits + 0x1000u) & ~0x1fffu : bits;
-  }
-};
-
+using NarrowToTf32 = decltype([](f32 a) {
+  const u32 bits = std::bit_cast<u32>(a);
+  if (a != a) return bits & ~0x1fffu;
+  const bool is_finite = (bits & 0x7f800000u) != 0x7f800000u;
+  return is_finite ? (bits + 0x1000u) & ~0x1fffu : bits;
+});
 /// .satfinite: the largest number instead of infinity, the canonical NaN.
-struct NarrowToFiniteTf32 {
-  u32 operator()(f32 a) const {
-    const u32 result = NarrowToTf32{}(a);
-    if (a != a) return canonical_nan_f32;
-    return (result & 0x7f800000u) == 0x7f800000u ? (result & 0x80000000u) | 0x7f7fe000u : result;
-  }
-};
+using NarrowToFiniteTf32 = decltype([](f32 a) {
+  const u32 result = NarrowToTf32{}(a);
+  if (a != a) return canonical_nan_f32;
+  return (result & 0x7f800000u) == 0x7f800000u ? (result & 0x80000000u) | 0x7f7fe000u : result;
+});
 
-// --- the second of two steps ---------------------------------------------------------------------------------------
-
-/// What a writer does to a value of type D before it is stored.
-enum class Limit : u8 { none, sat };
-
-/// To a floating-point format, rounded once.
-template <class D, Limit limit, bool ftz, class Value>
-D rounded_number(Value x, Rounding to) {
-  if constexpr (std::is_enum_v<D>) {
-    f64 number;
-    if constexpr (std::is_integral_v<Value>)
-      number = to_odd_f64(x);
-    else
-      number = x;
-    return narrow<D>(limit == Limit::sat ? saturated(number) : number, to);
-  } else {
-    const D number = flushed_if<ftz>(static_cast<D>(x));
-    return limit == Limit::sat ? saturated(number) : canonical(number);
-  }
-}
-template <class D, Limit limit, bool ftz, class Value>
-void write_number(void* lanes, const void* values, Mask active, Rounding to) {
-  alignas(64) D results[warp_size];
-  {
-    // 16-bit formats are rounded by integer arithmetic and need the host as it is.
-    const HostRounding scope(std::is_enum_v<D> ? Rounding::nearest : to, results);
-    for (unsigned lane = 0; lane < warp_size; ++lane)
-      results[lane] = rounded_number<D, limit, ftz>(static_cast<const Value*>(values)[lane], to);
-  }
-  merge(static_cast<D*>(lanes), results, active);
-}
-/// To integral numbers, as f64.
-void to_integral(f64* results, const void* values, Rounding to) {
-  const HostRounding scope(to, results);
-  for (unsigned lane = 0; lane < warp_size; ++lane)
-    results[lane] = std::nearbyint(static_cast<const f64*>(values)[lane]);
-}
-/// To an integral number of a floating-point format.
-template <class D, Limit limit, bool ftz>
-void write_integral(void* lanes, const void* values, Mask active, Rounding to) {
-  alignas(64) f64 whole[warp_size];
-  to_integral(whole, values, to);
-  write_number<D, limit, ftz, f64>(lanes, whole, active, Rounding::nearest);
-}
-/// To an integer, clamped. `from_f64` says whether the source was one, for NaN.
-template <class D, class Register, bool from_f64>
-void write_integer(void* lanes, const void* values, Mask active, Rounding to) {
-  alignas(64) f64 whole[warp_size];
-  to_integral(whole, values, to);
-  alignas(64) Register results[warp_size];
-  for (unsigned lane = 0; lane < warp_size; ++lane) {
-    const bool is_zero = !from_f64 && sizeof(D) < 8 && whole[lane] != whole[lane];
-    results[lane] = static_cast<Register>(is_zero ? D{0} : clamped_integer<D>(whole[lane]));
-  }
-  merge(static_cast<Register*>(lanes), results, active);
-}
-
-const Inst* convert(Warp& warp, const Inst* inst) {
-  const auto& steps = *std::bit_cast<const Steps*>(inst->imm);
-  alignas(64) u64 values[warp_size];  // or s64, or f64
-  steps.read(warp.lanes<std::byte>(inst->op[1]), values);
-  steps.write(warp.lanes<std::byte>(inst->op[0]), values, warp.active, steps.to);
-  return proceed(warp, inst + 1);
-}
-
-// --- the forms -------------------------------------------------------------------------------------------------------
-
-/// The integer types in registers of their own width (8 bits in 16), and the narrow ones also in 32 bits.
-template <class Visit>
-void for_integers(Visit visit) {
-  for_types<In<u8, u16>, In<u8, u32>, In<s8, u16>, In<s8, u32>, In<u16, u16>, In<u16, u32>, In<s16, u16>, In<s16, u32>,
-            In<u32, u32>, In<s32, u32>, In<u64, u64>, In<s64, u64>>(visit);
-}
-/// The same and narrow types in 64 bits, which only inline PTX has.
-template <class Visit>
-void for_all_integers(Visit visit) {
-  for_integers(visit);
-  for_types<In<u8, u64>, In<s8, u64>, In<u16, u64>, In<s16, u64>, In<u32, u64>, In<s32, u64>>(visit);
-}
-template <class Visit>
-void for_numbers(Visit visit) {
-  for_types<f16, bf16, f32, f64>(visit);
-}
-template <class Visit>
-[[gnu::always_inline]] inline void for_roundings(Visit visit) {
-  visit.template operator()<Rounding::nearest>(0u);
-  visit.template operator()<Rounding::zero>(1u);
-  visit.template operator()<Rounding::down>(2u);
-  visit.template operator()<Rounding::up>(3u);
-}
-struct NamedRounding {
-  const char* name;
-  Rounding to;
-};
-constexpr NamedRounding number_roundings[] = {
-    {".rn", Rounding::nearest}, {".rz", Rounding::zero}, {".rm", Rounding::down}, {".rp", Rounding::up}};
-constexpr NamedRounding integral_roundings[] = {
-    {".rni", Rounding::nearest}, {".rzi", Rounding::zero}, {".rmi", Rounding::down}, {".rpi", Rounding::up}};
-
-/// `nearest` runs the common one, which rounds to nearest, if there is such a handler.
-void add_integer_to_number(Forms& forms, const Ends& ends, Reader read, Writer write, Writer write_sat,
-                           Handler nearest) {
-  for (const auto& [rounding, to] : number_roundings) {
-    // No integer becomes a subnormal number.
-    for (const char* flush : {"", ".ftz"}) {
-      if (*flush != 0 && ends.d != ptx::Type::f32) continue;
-      const std::string modifiers = std::string(rounding) + flush;
-      if (nearest && to == Rounding::nearest)
-        add_convert(forms, modifiers, ends, nearest);
-      else
-        add_convert(forms, modifiers, ends, Steps{read, write, to});
-      add_convert(forms, modifiers + ".sat", ends, Steps{read, write_sat, to});
-    }
-  }
-}
-template <class D, class S>
-void add_integer_to_number(Forms& forms) {
-  using SType = typename S::Type;
-  using SRegister = typename S::Register;
-  using Value = ValueOf<SType>;
-  Handler nearest = nullptr;
-  if constexpr (sizeof(SType) == 4 && sizeof(SRegister) == 4 && !std::is_enum_v<D>)
-    nearest = lanewise<NearestNumber<D>, D, SType>;
-  add_integer_to_number(forms, {type_of<D>, type_of<SType>, type_of<D>, type_of<SRegister>},
-                        read_values<SType, SRegister, false>, write_number<D, Limit::none, false, Value>,
-                        write_number<D, Limit::sat, false, Value>, nearest);
-}
-
-/// `common` has a handler for each rounding, or none.
-void add_number_to_integer(Forms& forms, const Ends& ends, const std::string& flush, Reader read, Writer write,
-                           const Handler (&common)[4]) {
-  for (unsigned k = 0; k < 4; ++k) {
-    for (const char* sat : {"", ".sat"}) {  // it saturates anyway
-      const std::string modifiers = integral_roundings[k].name + flush + sat;
-      if (common[k])
-        add_convert(forms, modifiers, ends, common[k]);
-      else
-        add_convert(forms, modifiers, ends, Steps{read, write, integral_roundings[k].to});
-    }
-  }
-}
-template <class D, class S, bool ftz>
-void add_number_to_integer(Forms& forms) {
-  using DType = typename D::Type;
-  using DRegister = typename D::Register;
-  Handler common[4] = {};
-  if constexpr (!ftz && sizeof(DType) == 4 && sizeof(DRegister) == 4 && std::is_floating_point_v<S>)
-    for_roundings([&]<Rounding to>(unsigned k) { common[k] = lanewise<FloatToInteger<DType, to>, DType, S>; });
-  add_number_to_integer(forms, {type_of<DType>, type_of<S>, type_of<DRegister>, type_of<S>}, ftz ? ".ftz" : "",
-                        read_values<S, S, ftz>, write_integer<DType, DRegister, std::is_same_v<S, f64>>, common);
-}
-
-/// Between floating-point formats. A rounding is written where D cannot hold every S; to the same format there may be
-/// one to integral numbers.
-template <class D, class S, bool ftz>
-[[gnu::cold]] void add_number_to_number(Forms& forms) {
-  // An H200 does not flush a subnormal f32 that becomes an f16, which shows where it rounds away from zero.
-  constexpr bool flushes = ftz && !(std::is_enum_v<D> && std::is_same_v<S, f32>);
-  constexpr Reader read = read_values<S, S, flushes>;
-  constexpr Ends ends = {type_of<D>, type_of<S>, type_of<D>, type_of<S>};
-  constexpr bool is_same = std::is_same_v<D, S>;
-  constexpr bool is_exact = sizeof(D) > sizeof(S) || is_same;
-  constexpr Writer write = write_number<D, Limit::none, ftz, f64>, write_sat = write_number<D, Limit::sat, ftz, f64>;
-  const std::string flush = ftz ? ".ftz" : "";
-  if constexpr (is_exact) {
-    const auto add_plain = [&](const std::string& modifiers) {
-      if constexpr (!ftz && std::is_same_v<D, f64> && std::is_same_v<S, f32>)
-        add_convert(forms, modifiers, ends, lanewise<WidenToF64, f64, f32>);
-      else if constexpr (!ftz && std::is_same_v<D, f32> && std::is_enum_v<S>)
-        add_convert(forms, modifiers, ends, lanewise<HalfToF32, f32, S>);
-      else
-        add_convert(forms, modifiers, ends, Steps{read, write});
-    };
-    add_plain(flush);
-    add_convert(forms, flush + ".sat", ends, Steps{read, write_sat});
-    if constexpr (!ftz && std::is_same_v<D, f32> && std::is_same_v<S, bf16>) {  // a rounding may be written, too
-      for (const auto& rounding : number_roundings) add_plain(rounding.name);
-    }
-  } else {
-    for_roundings([&]<Rounding to>(unsigned k) {
-      const std::string modifiers = number_roundings[k].name + flush;
-      if constexpr (!ftz && std::is_same_v<D, f32> && to == Rounding::nearest)
-        add_convert(forms, modifiers, ends, lanewise<NarrowToF32, f32, f64>);
-      else if constexpr (!ftz && std::is_same_v<D, f32>)
-        add_convert(forms, modifiers, ends, lanewise_rounded<NarrowToF32, f32, f64>, to);
-      else if constexpr (!ftz && std::is_enum_v<D> && std::is_same_v<S, f32>)
-        add_convert(forms, modifiers, ends, lanewise<NarrowToHalf<D, to, Finish::plain>, D, f32>);
-      else
-        add_convert(forms, modifiers, ends, Steps{read, write, to});
-      add_convert(forms, modifiers + ".sat", ends, Steps{read, write_sat, to});
+/// Integers: the low bits of the source register as V, extended by V's sign to the destination register.
+Handler extend(ptx::Type v, const Conversion& c) {
+  Handler run = nullptr;
+  with_integer(v, [&]<class V>() {
+    with_type<u16, u32, u64>(c.d_register, [&]<class D>() {
+      with_type<u16, u32, u64>(c.s_register, [&]<class S>() {
+        if constexpr (sizeof(D) >= sizeof(V) && sizeof(S) >= sizeof(V)) run = lanewise<As<V>, D, S>;
+      });
     });
-  }
-  if constexpr (is_same) {
-    for (const auto& [rounding, to] : integral_roundings) {
-      add_convert(forms, rounding + flush, ends, Steps{read, write_integral<D, Limit::none, ftz>, to});
-      add_convert(forms, rounding + flush + ".sat", ends, Steps{read, write_integral<D, Limit::sat, ftz>, to});
-    }
-  }
-}
-
-/// cvt.{rn,rz}{.relu}{.satfinite}.{f16,bf16}{x2}.f32; without modifiers only the pairs, the rest is done above.
-template <class H, Rounding to>
-[[gnu::cold]] void add_finished(Forms& forms, const std::string& rounding) {
-  constexpr ptx::Type f = ptx::Type::f32, h = type_of<H>;
-  constexpr ptx::Type pair = std::is_same_v<H, f16> ? ptx::Type::f16x2 : ptx::Type::bf16x2;
-  const auto add = [&]<Finish finish>(const std::string& modifiers) {
-    if (finish != Finish::plain) {
-      add_convert(forms, rounding + modifiers, {h, f, h, f}, lanewise<NarrowToHalf<H, to, finish>, H, f32>);
-    }
-    forms.add("cvt" + rounding + modifiers + name_of(pair) + ".f32",
-              lanewise<NarrowToPair<H, to, finish>, u32, f32, f32>, {pair, f, f});
-  };
-  add.template operator()<Finish::plain>("");
-  add.template operator()<Finish::relu>(".relu");
-  add.template operator()<Finish::satfinite>(".satfinite");
-  add.template operator()<Finish::relu_satfinite>(".relu.satfinite");
-}
-
-Forms convert_forms() {
-  Forms forms;
-  add_integer_conversions(forms);
-  for_numbers([&]<class N>() {
-    for_all_integers([&]<class I>() { add_integer_to_number<N, I>(forms); });
-    for_all_integers([&]<class I>() { add_number_to_integer<I, N, false>(forms); });
   });
-  for_all_integers([&]<class I>() { add_number_to_integer<I, f32, true>(forms); });
-  for_numbers([&]<class D>() { for_numbers([&]<class S>() { add_number_to_number<D, S, false>(forms); }); });
-  // .ftz is for conversions from or to f32; a 16-bit number never becomes a subnormal f32, but may be one.
-  for_numbers([&]<class N>() {
-    add_number_to_number<f32, N, true>(forms);
-    if constexpr (!std::is_same_v<N, f32>) add_number_to_number<N, f32, true>(forms);
-  });
-
-  add_finished<f16, Rounding::nearest>(forms, ".rn");
-  add_finished<f16, Rounding::zero>(forms, ".rz");
-  add_finished<bf16, Rounding::nearest>(forms, ".rn");
-  add_finished<bf16, Rounding::zero>(forms, ".rz");
-  constexpr Ends to_tf32 = {ptx::Type::tf32, ptx::Type::f32, ptx::Type::b32, ptx::Type::f32};
-  add_convert(forms, ".rna", to_tf32, lanewise<NarrowToTf32, u32, f32>);
-  add_convert(forms, ".rna.satfinite", to_tf32, lanewise<NarrowToFiniteTf32, u32, f32>);
-  return forms;
+  return run;
 }
 
-/// The type under which a register of `declared` is looked up; an immediate has the instruction's own.
-ptx::Type register_type(const ptx::Operand& operand, ptx::Type written, Registers registers) {
+/// The handler of a common conversion, or null.
+Handler common_handler(const Conversion& c) {
   using enum ptx::Type;
-  const bool is_number = written == f16 || written == bf16 || written == f32 || written == f64;
-  if (is_number) return written;
-  if (operand.kind != ptx::Operand::Kind::reg) return written == u8 || written == s8 ? u16 : written;
-  if (operand.reg < 0 || static_cast<std::size_t>(operand.reg) >= registers.size()) return none;
-  switch (registers[static_cast<std::size_t>(operand.reg)].type) {
-    case b8:
-    case u8:
-    case s8:
-    case b16:
-    case u16:
-    case s16:
-    case f16:
-    case bf16:
-      return u16;
-    case b32:
-    case u32:
-    case s32:
-    case f16x2:
-    case bf16x2:
-    case tf32:
-    case f32:
-      return written == tf32 ? b32 : u32;
-    case b64:
-    case u64:
-    case s64:
-    case f64:
-      return u64;
-    default:
-      return none;
+  const bool is_plain = !c.flushes && c.limit == Limit::none;
+  const bool is_nearest = c.to == Rounding::nearest && !c.is_integral;
+  const unsigned d_bytes = ptx::size_of(c.d), s_bytes = ptx::size_of(c.s);
+  if (is_integer(c.d) && is_integer(c.s)) {
+    if (!is_plain) return nullptr;
+    // Narrowing keeps the low bits, whatever the source's sign. Widening extends by the source's sign up to D; that the
+    // destination register goes on by D's sign matters only for a negative source and an unsigned D in a wider
+    // register.
+    if (d_bytes <= s_bytes) return extend(c.d, c);
+    const bool extends_twice = ptx::is_signed(c.s) && !ptx::is_signed(c.d) && d_bytes < ptx::size_of(c.d_register);
+    return extends_twice ? nullptr : extend(c.s, c);
   }
+  Handler run = nullptr;
+  if (c.s_register == u32 && is_nearest && c.limit == Limit::none)
+    with_type<vgpu::f32, vgpu::f64>(
+        c.d, [&]<class D>() { with_type<vgpu::s32, vgpu::u32>(c.s, [&]<class S>() { run = lanewise<As<D>, D, S>; }); });
+  if (c.d_register == u32 && !c.flushes)  // it saturates anyway
+    with_type<vgpu::s32, vgpu::u32>(c.d, [&]<class D>() {
+      with_type<vgpu::f32, vgpu::f64>(c.s, [&]<class S>() { run = float_to_integer<D, S>(c.to); });
+    });
+  if (run || !is_plain) return run;
+  if (c.d == f64 && c.s == f32) return lanewise<As<vgpu::f64>, vgpu::f64, vgpu::f32>;
+  if (c.d == f32 && c.s == f64 && is_nearest) return lanewise<As<vgpu::f32>, vgpu::f32, vgpu::f64>;
+  if (c.d == f32 && c.s == f64) return lanewise_rounded<As<vgpu::f32>, vgpu::f32, vgpu::f64>;
+  with_type<vgpu::f16, vgpu::bf16>(c.s, [&]<class H>() {
+    if (c.d == f32) run = lanewise<HalfToF32, vgpu::f32, H>;
+  });
+  with_type<vgpu::f16, vgpu::bf16>(c.d, [&]<class H>() {
+    if (c.s == f32 && is_nearest) run = lanewise<NarrowToHalf<H>, H, vgpu::f32>;
+  });
+  return run;
+}
+
+// --- spelling --------------------------------------------------------------------------------------------------------
+
+enum class RoundingWord : u8 { none, number, integral, away };
+
+/// The words before the types: {.rounding}{.ftz}{.sat | .relu and .satfinite in either order}. Nothing for others.
+std::optional<RoundingWord> read_words(std::span<const std::string> words, Conversion& c) {
+  RoundingWord rounding = RoundingWord::none;
+  const auto take = [&](std::string_view word) {
+    if (words.empty() || words.front() != word) return false;
+    words = words.subspan(1);
+    return true;
+  };
+  for (const auto& [word, to] :
+       {std::pair("rn", Rounding::nearest), {"rz", Rounding::zero}, {"rm", Rounding::down}, {"rp", Rounding::up}}) {
+    const bool is_number = rounding == RoundingWord::none && take(word);
+    const bool is_integral = rounding == RoundingWord::none && !is_number && take(std::string(word) + "i");
+    if (!is_number && !is_integral) continue;
+    rounding = is_number ? RoundingWord::number : RoundingWord::integral;
+    c.to = to;
+  }
+  if (rounding == RoundingWord::none && take("rna")) rounding = RoundingWord::away;
+  c.is_integral = rounding == RoundingWord::integral;
+  c.flushes = take("ftz");
+  if (take("sat")) {
+    c.limit = Limit::sat;
+  } else {
+    bool has_relu = take("relu");
+    const bool is_finite = take("satfinite");
+    has_relu = has_relu || take("relu");
+    c.limit = has_relu ? (is_finite ? Limit::relu_satfinite : Limit::relu) : is_finite ? Limit::satfinite : Limit::none;
+  }
+  return words.empty() ? std::optional(rounding) : std::nullopt;
+}
+
+/// Does PTX have it?
+bool is_known(const Conversion& c, RoundingWord rounding) {
+  using enum ptx::Type;
+  const bool to_number = is_number(c.d), from_number = is_number(c.s);
+  if (c.d == tf32)
+    return c.s == f32 && rounding == RoundingWord::away && !c.flushes &&
+           (c.limit == Limit::none || c.limit == Limit::satfinite);
+  if ((!to_number && !is_integer(c.d)) || (!from_number && !is_integer(c.s))) return false;
+  if (c.flushes && c.d != f32 && c.s != f32) return false;
+  if (c.limit > Limit::sat)
+    return is_half(c.d) && c.s == f32 && rounding == RoundingWord::number && c.to <= Rounding::zero && !c.flushes;
+  if (!to_number && !from_number) return rounding == RoundingWord::none;
+  if (!from_number) return rounding == RoundingWord::number;
+  if (!to_number) return rounding == RoundingWord::integral;
+  // A rounding is written where D cannot hold every S; to the same format there may be one to integral numbers.
+  const bool is_exact = ptx::size_of(c.d) > ptx::size_of(c.s) || c.d == c.s;
+  switch (rounding) {
+    case RoundingWord::none:
+      return is_exact;
+    case RoundingWord::number:
+      return !is_exact || (c.d == f32 && c.s == bf16 && !c.flushes && c.limit == Limit::none);
+    case RoundingWord::integral:
+      return c.d == c.s;
+    case RoundingWord::away:
+      return false;
+  }
+  return false;
+}
+
+/// The type as which the operand's register is read or written; `none` when it cannot hold a value of that type.
+ptx::Type register_type(const ptx::Operand& operand, ptx::Type type, Registers registers) {
+  if (type == ptx::Type::tf32) return ptx::Type::b32;
+  if (!is_integer(type)) return type;
+  std::uint32_t bytes = lane_bytes(type);
+  if (operand.kind == ptx::Operand::Kind::reg) {
+    if (operand.reg < 0 || static_cast<std::size_t>(operand.reg) >= registers.size()) return ptx::Type::none;
+    bytes = lane_bytes(registers[static_cast<std::size_t>(operand.reg)].type);
+  }
+  ptx::Type found = ptx::Type::none;
+  for_types<u16, u32, u64>([&]<class R>() {
+    if (bytes == sizeof(R) && bytes >= ptx::size_of(type)) found = type_of<R>;
+  });
+  return found;
 }
 
 }  // namespace
 
-std::string convert_key(const std::string& spelling, ptx::Type d_register, ptx::Type s_register) {
-  return spelling + " " + name_of(d_register) + name_of(s_register);
-}
-
-static AluSelection& add(Forms& forms, const std::string& modifiers, const Ends& ends, Handler run) {
-  const std::string spelling = "cvt" + modifiers + name_of(ends.d) + name_of(ends.s);
-  return forms.add(convert_key(spelling, ends.d_register, ends.s_register), run, {ends.d_register, ends.s_register});
-}
-void add_convert(Forms& forms, const std::string& modifiers, const Ends& ends, Handler run, Rounding to) {
-  add(forms, modifiers, ends, run).aux = static_cast<u32>(to);
-}
-void add_convert(Forms& forms, const std::string& modifiers, const Ends& ends, const Steps& steps) {
-  static std::deque<Steps> all;  // handlers have their addresses
-  add(forms, modifiers, ends, convert).imm = std::bit_cast<u64>(&all.emplace_back(steps));
-}
-
 std::optional<AluSelection> select_convert(const ptx::Instruction& instruction, Registers registers) {
-  if (instruction.opcode != "cvt" || instruction.modifiers.size() < 2) return std::nullopt;
-  // ptxas takes .relu and .satfinite in either order.
-  const auto& words = instruction.modifiers;
-  for (std::size_t k = 0; k + 1 < words.size(); ++k) {
-    if (words[k] != "satfinite" || words[k + 1] != "relu") continue;
-    ptx::Instruction ordered = instruction;
-    std::swap(ordered.modifiers[k], ordered.modifiers[k + 1]);
-    return select_convert(ordered, registers);
+  const std::span<const std::string> words = instruction.modifiers;
+  if (instruction.opcode != "cvt" || words.size() < 2 || !has_plain_operands(instruction)) return std::nullopt;
+  const std::vector<ptx::Operand>& operands = instruction.operands;
+  for (const ptx::Operand& operand : operands)
+    if (operand.negated || operand.kind == ptx::Operand::Kind::pair) return std::nullopt;
+  Conversion c;
+  c.d = ptx::type_from_suffix(words[words.size() - 2]);
+  c.s = ptx::type_from_suffix(words.back());
+  const auto rounding = read_words(words.first(words.size() - 2), c);
+  if (!rounding) return std::nullopt;
+  AluSelection selection;
+  const bool is_pair = c.d == ptx::Type::f16x2 || c.d == ptx::Type::bf16x2;
+  if (operands.size() != (is_pair ? 3 : 2)) return std::nullopt;
+  c.d_register = register_type(operands[0], c.d, registers);
+  c.s_register = register_type(operands[1], c.s, registers);
+  if (is_pair) {
+    const bool is_nearest_or_zero = *rounding == RoundingWord::number && c.to <= Rounding::zero;
+    if (!is_nearest_or_zero || c.flushes || c.limit == Limit::sat || c.s != ptx::Type::f32) return std::nullopt;
+    selection.run = c.d == ptx::Type::f16x2 ? convert_to_pair<f16> : convert_to_pair<bf16>;
+  } else if (!is_known(c, *rounding) || c.d_register == ptx::Type::none || c.s_register == ptx::Type::none) {
+    return std::nullopt;
+  } else if (c.d == ptx::Type::tf32) {
+    selection.run = c.limit == Limit::none ? lanewise<NarrowToTf32, u32, f32> : lanewise<NarrowToFiniteTf32, u32, f32>;
+  } else {
+    const Handler common = common_handler(c);
+    selection.run = common ? common : convert;
   }
-  static const Forms forms = convert_forms();
-  if (const auto found = forms.find(instruction)) return found;
-  if (instruction.operands.size() != 2) return std::nullopt;
-  const auto& modifiers = instruction.modifiers;
-  const auto type = [](const std::string& name) {
-    for (int k = 0; k <= static_cast<int>(ptx::Type::f64); ++k) {
-      if (name == name_of(static_cast<ptx::Type>(k)) + (k != 0)) return static_cast<ptx::Type>(k);
-    }
-    return ptx::Type::none;
-  };
-  const ptx::Type d = register_type(instruction.operands[0], type(modifiers[modifiers.size() - 2]), registers);
-  const ptx::Type s = register_type(instruction.operands[1], type(modifiers.back()), registers);
-  return forms.find(instruction, convert_key(spelling_of(instruction), d, s));
+  selection.type[0] = c.d_register;
+  selection.type[1] = selection.type[2] = c.s_register;
+  selection.imm = std::bit_cast<u64>(c);
+  selection.aux = static_cast<u32>(c.to);  // for lanewise_rounded
+  return selection;
 }
 
 }  // namespace scanlab::vgpu

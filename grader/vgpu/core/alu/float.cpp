@@ -3,6 +3,8 @@
 // Directed roundings are the host's own, switched for the 32 lanes of one instruction (HostRounding). The remaining
 // forms of div, rcp and sqrt are in approx.cpp.
 #include <cmath>
+#include <functional>
+#include <limits>
 
 #include "vgpu/core/alu/float_formats.hpp"
 #include "vgpu/core/alu/forms.hpp"
@@ -11,48 +13,13 @@ namespace scanlab::vgpu {
 
 namespace {
 
-struct Add {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a + b;
-  }
-};
-struct Subtract {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a - b;
-  }
-};
-struct Multiply {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a * b;
-  }
-};
-struct FusedMultiplyAdd {
-  template <class T>
-  T operator()(T a, T b, T c) const {
-    return std::fma(a, b, c);
-  }
-};
-struct Divide {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a / b;
-  }
-};
-struct Reciprocal {
-  template <class T>
-  T operator()(T a) const {
-    return T{1} / a;
-  }
-};
-struct SquareRoot {
-  template <class T>
-  T operator()(T a) const {
-    return std::sqrt(a);
-  }
-};
+using Add = std::plus<>;
+using Subtract = std::minus<>;
+using Multiply = std::multiplies<>;
+using Divide = std::divides<>;
+using FusedMultiplyAdd = decltype([](auto a, auto b, auto c) { return std::fma(a, b, c); });
+using Reciprocal = decltype([]<class T>(T a) { return T{1} / a; });
+using SquareRoot = decltype([](auto a) { return std::sqrt(a); });
 
 /// Of several f64 operands that are NaN the second is kept, else the first, else the third (seen on an H200); the
 /// host's choice is the compiler's.
@@ -117,21 +84,15 @@ Unsigned<T> bits(T x) {
 template <class T>
 inline constexpr Unsigned<T> sign_bit = Unsigned<T>{1} << (bits_of<T> - 1);
 
-struct Less {
-  /// Of equal numbers only the zeros differ, and -0 has a bit more.
-  template <class T>
-  T operator()(T a, T b) const {
-    const T smaller = a < b ? a : b;
-    return a == b ? bits_as<T>(bits(a) | bits(b)) : smaller;
-  }
-};
-struct Greater {
-  template <class T>
-  T operator()(T a, T b) const {
-    const T larger = a > b ? a : b;
-    return a == b ? bits_as<T>(bits(a) & bits(b)) : larger;
-  }
-};
+/// Of equal numbers only the zeros differ, and -0 has a bit more.
+using Less = decltype([]<class T>(T a, T b) {
+  const T smaller = a < b ? a : b;
+  return a == b ? bits_as<T>(bits(a) | bits(b)) : smaller;
+});
+using Greater = decltype([]<class T>(T a, T b) {
+  const T larger = a > b ? a : b;
+  return a == b ? bits_as<T>(bits(a) & bits(b)) : larger;
+});
 template <class Pick, bool ftz = false, NanRule nan_rule = NanRule::number, SignRule sign_rule = SignRule::plain>
 struct Extreme {
   template <class T>
@@ -168,12 +129,9 @@ struct Negate {
   }
 };
 /// copysign: the sign of a on the magnitude of b.
-struct CopySign {
-  template <class T>
-  T operator()(T a, T b) const {
-    return bits_as<T>((bits(a) & sign_bit<T>) | (bits(b) & ~sign_bit<T>));
-  }
-};
+using CopySign = decltype([]<class T>(T a, T b) {
+  return bits_as<T>((bits(a) & sign_bit<T>) | (bits(b) & ~sign_bit<T>));
+});
 
 // --- testp -----------------------------------------------------------------------------------------------------------
 
@@ -182,47 +140,17 @@ Unsigned<T> magnitude(T x) {
   return bits(x) & ~sign_bit<T>;
 }
 template <class T>
-Unsigned<T> infinity = std::bit_cast<Unsigned<T>>(std::numeric_limits<T>::infinity());
+const Unsigned<T> infinity = bits(std::numeric_limits<T>::infinity());
 template <class T>
-Unsigned<T> smallest_normal = std::bit_cast<Unsigned<T>>(std::numeric_limits<T>::min());
+const Unsigned<T> smallest_normal = bits(std::numeric_limits<T>::min());
 
-struct IsFinite {
-  template <class T>
-  bool operator()(T x) const {
-    return magnitude(x) < infinity<T>;
-  }
-};
-struct IsInfinite {
-  template <class T>
-  bool operator()(T x) const {
-    return magnitude(x) == infinity<T>;
-  }
-};
-struct IsNumber {
-  template <class T>
-  bool operator()(T x) const {
-    return magnitude(x) <= infinity<T>;
-  }
-};
-struct IsNotANumber {
-  template <class T>
-  bool operator()(T x) const {
-    return magnitude(x) > infinity<T>;
-  }
-};
+using IsFinite = decltype([]<class T>(T x) { return magnitude(x) < infinity<T>; });
+using IsInfinite = decltype([]<class T>(T x) { return magnitude(x) == infinity<T>; });
+using IsNumber = decltype([]<class T>(T x) { return magnitude(x) <= infinity<T>; });
+using IsNotANumber = decltype([]<class T>(T x) { return magnitude(x) > infinity<T>; });
+using IsSubnormal = decltype([]<class T>(T x) { return magnitude(x) != 0 && magnitude(x) < smallest_normal<T>; });
 /// Zeros count as normal.
-struct IsNormal {
-  template <class T>
-  bool operator()(T x) const {
-    return magnitude(x) == 0 || (magnitude(x) >= smallest_normal<T> && magnitude(x) < infinity<T>);
-  }
-};
-struct IsSubnormal {
-  template <class T>
-  bool operator()(T x) const {
-    return magnitude(x) != 0 && magnitude(x) < smallest_normal<T>;
-  }
-};
+using IsNormal = decltype([]<class T>(T x) { return IsFinite{}(x) && !IsSubnormal{}(x); });
 
 template <class Test, class T>
 const Inst* test(Warp& warp, const Inst* inst) {
@@ -294,8 +222,9 @@ void add_test(Forms& forms, const std::string& property) {
   forms.add("testp." + property + ".f64", test<Test, f64>, {ptx::Type::pred, ptx::Type::f64});
 }
 
-Forms float_forms() {
-  Forms forms;
+}  // namespace
+
+void add_float_forms(Forms& forms) {
   add_basic<Add>(forms, "add", true);
   add_basic<Subtract>(forms, "sub", true);
   add_basic<Multiply>(forms, "mul", false);
@@ -320,14 +249,6 @@ Forms float_forms() {
   add_test<IsNotANumber>(forms, "notanumber");
   add_test<IsNormal>(forms, "normal");
   add_test<IsSubnormal>(forms, "subnormal");
-  return forms;
-}
-
-}  // namespace
-
-std::optional<AluSelection> select_float(const ptx::Instruction& instruction) {
-  static const Forms forms = float_forms();
-  return forms.find(instruction);
 }
 
 }  // namespace scanlab::vgpu

@@ -1,10 +1,9 @@
-// The tables by which an instruction's spelling finds its handler, one table a file, each row as the PTX manual has it.
+// The table by which an instruction's spelling finds its handler; each file adds its rows, as the PTX manual has them.
 #pragma once
 
 #include <initializer_list>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 
 #include "vgpu/core/alu/alu.hpp"
@@ -17,8 +16,6 @@ namespace scanlab::vgpu {
 /// Half precision numbers are bits to the host; a pair has element 0 in its low half.
 enum class f16 : u16 {};
 enum class bf16 : u16 {};
-enum class f16x2 : u32 {};
-enum class bf16x2 : u32 {};
 
 template <class T>
 inline constexpr ptx::Type type_of = ptx::Type::none;
@@ -43,23 +40,18 @@ inline constexpr ptx::Type type_of<f16> = ptx::Type::f16;
 template <>
 inline constexpr ptx::Type type_of<bf16> = ptx::Type::bf16;
 template <>
-inline constexpr ptx::Type type_of<f16x2> = ptx::Type::f16x2;
-template <>
-inline constexpr ptx::Type type_of<bf16x2> = ptx::Type::bf16x2;
-template <>
 inline constexpr ptx::Type type_of<f32> = ptx::Type::f32;
 template <>
 inline constexpr ptx::Type type_of<f64> = ptx::Type::f64;
 
 /// ".u32", as PTX writes the type in an opcode; `bits_name` gives ".b32".
-const char* name_of(ptx::Type type);
 template <class T>
 std::string type_name() {
-  return name_of(type_of<T>);
+  return std::string(".").append(ptx::name_of(type_of<T>));
 }
 template <class T>
 std::string bits_name() {
-  return ".b" + std::to_string(8 * sizeof(T));
+  return std::string(".b").append(std::to_string(8 * sizeof(T)));
 }
 
 /// Calls `visit.template operator()<T>()` for each of the types.
@@ -68,8 +60,14 @@ void for_types(Visit visit) {
   (visit.template operator()<T>(), ...);
 }
 
-/// "add.rn.f32": the opcode with its modifiers.
-std::string spelling_of(const ptx::Instruction& instruction);
+/// The same for that type alone, if it is one of them.
+template <class... T, class Visit>
+void with_type(ptx::Type type, Visit visit) {
+  const auto visit_one = [&]<class One>() {
+    if (type_of<One> == type) visit.template operator()<One>();
+  };
+  (visit_one.template operator()<T>(), ...);
+}
 
 /// T, once for each index of a pack.
 template <class T, auto>
@@ -78,12 +76,20 @@ using OneSource = std::index_sequence<0>;
 using TwoSources = std::index_sequence<0, 1>;
 using ThreeSources = std::index_sequence<0, 1, 2>;
 
-/// Instruction spellings with all their modifiers, each with the handler that executes exactly that form.
+/// An operation that is dearer than copying lanes.
+template <class Op>
+struct Costly : Op {
+  static constexpr bool is_costly = true;
+};
+
+/// Instruction spellings with all their modifiers, each with the handler that executes exactly that form. What is
+/// written at the operands belongs to the spelling: "and.pred !1" has its first source negated, "setp.lt.s32 |" two
+/// destinations.
 class Forms {
  public:
   /// Adds the form with one type an operand, the destination first. A spelling is added once.
-  AluSelection& add(std::string spelling, Handler run, std::initializer_list<ptx::Type> types, bool is_addition = false,
-                    std::uint64_t imm = 0);
+  AluSelection& add(std::string spelling, Handler run, std::initializer_list<ptx::Type> types,
+                    bool is_addition = false);
 
   /// Adds the form that computes `Op` lane by lane from S... to D. What is common has two more handlers for gangs: for
   /// lanes, and for uniform operands. Results of 16 bits are not common.
@@ -109,11 +115,7 @@ class Forms {
 
   /// The selection, when the instruction is spelt like a form and has as many operands, all of them registers or
   /// immediates.
-  std::optional<AluSelection> find(const ptx::Instruction& instruction) const {
-    return find(instruction, spelling_of(instruction));
-  }
-  /// The same for forms that were added under another key than their spelling.
-  std::optional<AluSelection> find(const ptx::Instruction& instruction, const std::string& key) const;
+  std::optional<AluSelection> find(const ptx::Instruction& instruction) const;
 
  private:
   struct Form {
@@ -128,20 +130,27 @@ bool is_plain(const ptx::Operand& operand);
 inline bool is_register(const ptx::Operand& operand) {
   return operand.kind == ptx::Operand::Kind::reg && !operand.negated && operand.part.empty();
 }
+/// Has `p|q` a second destination? p|_ is p, unless p is for one half of a pair of numbers and _ for the other.
+bool has_second_destination(const ptx::Instruction& instruction);
+/// Does the instruction have a register to write, or two of them, and then sources that are plain once they are not
+/// negated?
+bool has_plain_operands(const ptx::Instruction& instruction);
 
-// One function a file; each gives nothing for what it does not know.
+// The forms of each file.
+void add_integer_forms(Forms& forms);
+void add_wide_forms(Forms& forms);
+void add_bits_forms(Forms& forms);
+void add_float_forms(Forms& forms);
+void add_half_forms(Forms& forms);
+void add_approx_forms(Forms& forms);
+void add_selection_forms(Forms& forms);
+void add_move_forms(Forms& forms);
+
+// What has too many forms for a table; each gives nothing for what it does not know.
 using Registers = std::span<const ptx::Register>;
-std::optional<AluSelection> select_integer(const ptx::Instruction& instruction);
-std::optional<AluSelection> select_wide(const ptx::Instruction& instruction);
-std::optional<AluSelection> select_bits(const ptx::Instruction& instruction);
-std::optional<AluSelection> select_float(const ptx::Instruction& instruction);
-std::optional<AluSelection> select_half(const ptx::Instruction& instruction);
-std::optional<AluSelection> select_approx(const ptx::Instruction& instruction);
 std::optional<AluSelection> select_compare(const ptx::Instruction& instruction);
-std::optional<AluSelection> select_selection(const ptx::Instruction& instruction);
 std::optional<AluSelection> select_convert(const ptx::Instruction& instruction, Registers registers);
-std::optional<AluSelection> select_move(const ptx::Instruction& instruction);
-std::optional<AluSelection> select_simd(const ptx::Instruction& instruction);
+std::optional<AluSelection> select_vector_move(const ptx::Instruction& instruction);
 std::optional<AluSelection> select_video(const ptx::Instruction& instruction);
 
 }  // namespace scanlab::vgpu

@@ -9,10 +9,8 @@ namespace scanlab::vgpu {
 
 namespace {
 
-u16 bits_of_half(f16 x) {
-  return static_cast<u16>(x);
-}
-u16 bits_of_half(bf16 x) {
+template <class H>
+u16 bits_of_half(H x) {
   return static_cast<u16>(x);
 }
 template <class H>
@@ -74,18 +72,8 @@ struct Modified {
   }
 };
 
-struct Negate {
-  template <class H>
-  H operator()(H a) const {
-    return canonical_half(static_cast<H>(bits_of_half(a) ^ 0x8000u));
-  }
-};
-struct Absolute {
-  template <class H>
-  H operator()(H a) const {
-    return canonical_half(static_cast<H>(bits_of_half(a) & 0x7fffu));
-  }
-};
+using Negate = decltype([]<class H>(H a) { return canonical_half(static_cast<H>(bits_of_half(a) ^ 0x8000u)); });
+using Absolute = decltype([]<class H>(H a) { return canonical_half(static_cast<H>(bits_of_half(a) & 0x7fffu)); });
 
 enum class NanRule : u8 { number, nan };
 enum class SignRule : u8 { plain, xorsign_abs };
@@ -159,8 +147,9 @@ template <bool is_minimum, bool ftz, class H>
   add_both<Extreme<is_minimum, ftz, nan, xorsign_abs>, H>(forms, name + ".NaN.xorsign.abs", TwoSources{});
 }
 
-Forms half_forms() {
-  Forms forms;
+}  // namespace
+
+void add_half_forms(Forms& forms) {
   for_types<f16, bf16>([&]<class H>() {
     add_arithmetic<Add, H>(forms, "add", true);
     add_arithmetic<Subtract, H>(forms, "sub", true);
@@ -188,14 +177,6 @@ Forms half_forms() {
   add_fma.template operator()<Rounding::up>("fma.rp");
   add_extremes<true, true, f16>(forms, "min.ftz");
   add_extremes<false, true, f16>(forms, "max.ftz");
-  return forms;
-}
-
-}  // namespace
-
-std::optional<AluSelection> select_half(const ptx::Instruction& instruction) {
-  static const Forms forms = half_forms();
-  return forms.find(instruction);
 }
 
 }  // namespace scanlab::vgpu

@@ -1,5 +1,5 @@
-// mov between registers, and packing registers into wider ones and back (PTX ISA, mov). mov of special registers and of
-// addresses is the decoder's.
+// mov between registers, and packing registers into wider ones and back (PTX ISA, mov). mov of predicates is in
+// bits.cpp, mov of special registers and of addresses is the decoder's.
 #include <algorithm>
 
 #include "vgpu/core/alu/forms.hpp"
@@ -10,17 +10,7 @@ namespace {
 
 using Kind = ptx::Operand::Kind;
 
-struct Copy {
-  template <class T>
-  T operator()(T a) const {
-    return a;
-  }
-};
-
-const Inst* move_predicate(Warp& warp, const Inst* inst) {
-  write_predicate(warp, inst->op[0], warp.predicate(inst->op[1]));
-  return proceed(warp, inst + 1);
-}
+using Copy = decltype([](auto a) { return a; });
 
 /// Registers of 8-bit elements have lanes of 16 bits, of which the low half counts.
 template <class Element>
@@ -33,22 +23,19 @@ struct Pack {
   Wide operator()(E... elements) const {
     Wide result = 0;
     unsigned place = 0;
-    ((result =
-          static_cast<Wide>(result | static_cast<Wide>(static_cast<Wide>(static_cast<Element>(elements)) << place)),
-      place += bits_of<Element>),
-     ...);
+    ((result |= static_cast<Wide>(Wide{static_cast<Element>(elements)} << place), place += bits_of<Element>), ...);
     return result;
   }
 };
 
-/// mov {e0, e1, …}, a: bit k of `wanted` says that element k is no sink. op[0..count) the elements, op[count] the
-/// source.
-template <class Wide, class Element, unsigned count, unsigned wanted>
+/// mov {e0, e1, …}, a: bit k of aux says that element k is no sink. op[0..count) the elements, op[count] the source.
+template <class Wide, class Element>
 const Inst* unpack(Warp& warp, const Inst* inst) {
+  constexpr unsigned count = sizeof(Wide) / sizeof(Element);
   alignas(64) Wide from[warp_size];  // a copy: an element may be as wide as the source, and be the source
   std::memcpy(from, lanes_at<Wide>(warp, inst->op[count]), sizeof from);
   for (unsigned k = 0; k < count; ++k) {
-    if (((wanted >> k) & 1u) == 0) continue;
+    if (((inst->aux >> k) & 1u) == 0) continue;
     Stored<Element>* const to = lanes_at<Stored<Element>>(warp, inst->op[k]);
     alignas(64) Stored<Element> parts[warp_size];
     SCANLAB_LANES_INDEPENDENT
@@ -64,129 +51,69 @@ const Inst* unpack(Warp& warp, const Inst* inst) {
   return proceed(warp, inst + 1);
 }
 
-template <class Wide, class Element, unsigned count, unsigned... k>
-std::optional<AluSelection> select_unpack(const std::vector<ptx::Operand>& elements, ptx::Type type,
-                                          std::integer_sequence<unsigned, k...>) {
-  constexpr Handler handlers[] = {nullptr, unpack<Wide, Element, count, k + 1>...};
-  AluSelection selection;
-  unsigned wanted = 0;
-  for (unsigned place = 0; place < count; ++place) {
-    if (elements[place].kind == Kind::sink) continue;
-    if (!is_register(elements[place])) return std::nullopt;
-    wanted |= 1u << place;
-  }
-  for (unsigned place = 0; place < count; ++place) selection.type[place] = type_of<Element>;
-  selection.type[count] = type;
-  selection.run = handlers[wanted];
-  return selection.run ? std::optional(selection) : std::nullopt;
-}
-
-template <class Wide, class Element, unsigned... k>
-std::optional<AluSelection> select_vector(const ptx::Instruction& instruction, std::integer_sequence<unsigned, k...>) {
-  constexpr unsigned count = sizeof...(k);
-  const ptx::Operand &to = instruction.operands[0], &from = instruction.operands[1];
-  if (to.kind == Kind::vector) {
-    if (!is_plain(from)) return std::nullopt;
-    return select_unpack<Wide, Element, count>(to.elements, type_of<Wide>,
-                                               std::make_integer_sequence<unsigned, (1u << count) - 1>{});
-  }
-  if (!is_register(to)) return std::nullopt;
-  for (const ptx::Operand& element : from.elements) {
-    if (!is_plain(element)) return std::nullopt;
-  }
-  AluSelection selection;
-  selection.run = lanewise<Pack<Wide, Element>, Wide, Repeat<Stored<Element>, k>...>;
-  selection.type[0] = type_of<Wide>;
-  for (unsigned place = 1; place <= count; ++place) selection.type[place] = type_of<Element>;
-  return selection;
-}
-
-/// mov.b16/b32/b64 with one vector operand of two or four elements that fill the type.
-std::optional<AluSelection> select_vector_move(const ptx::Instruction& instruction) {
-  const bool packs = instruction.operands[1].kind == Kind::vector;
-  if (packs == (instruction.operands[0].kind == Kind::vector)) return std::nullopt;
-  const std::size_t count = instruction.operands[packs ? 1 : 0].elements.size();
-  using Two = std::integer_sequence<unsigned, 0, 1>;
-  using Four = std::integer_sequence<unsigned, 0, 1, 2, 3>;
-  const std::string spelling = spelling_of(instruction);
-  if (spelling == "mov.b16" && count == 2) return select_vector<u16, u8>(instruction, Two{});
-  if (spelling == "mov.b32" && count == 2) return select_vector<u32, u16>(instruction, Two{});
-  if (spelling == "mov.b32" && count == 4) return select_vector<u32, u8>(instruction, Four{});
-  if (spelling == "mov.b64" && count == 2) return select_vector<u64, u32>(instruction, Two{});
-  if (spelling == "mov.b64" && count == 4) return select_vector<u64, u16>(instruction, Four{});
-  return std::nullopt;
-}
-
-/// 128 bits are only moved: in two halves, or whole.
-struct Bits128 {
-  u64 low, high;
-};
+/// 128 bits are only moved: in parts, the least significant one first, or whole.
+template <class Part>
 const Inst* pack128(Warp& warp, const Inst* inst) {
+  constexpr unsigned count = 16 / sizeof(Part);
   for_each_lane(warp.active, [&](unsigned lane) {
-    warp.lanes<Bits128>(inst->op[0])[lane] = {warp.lanes<u64>(inst->op[1])[lane], warp.lanes<u64>(inst->op[2])[lane]};
+    for (unsigned k = 0; k < count; ++k)
+      warp.lanes<Part>(inst->op[0])[lane * count + k] = warp.lanes<Part>(inst->op[k + 1])[lane];
   });
   return inst + 1;
 }
+template <class Part>
 const Inst* unpack128(Warp& warp, const Inst* inst) {
+  constexpr unsigned count = 16 / sizeof(Part);
   for_each_lane(warp.active, [&](unsigned lane) {
-    const Bits128 value = warp.lanes<Bits128>(inst->op[2])[lane];
-    warp.lanes<u64>(inst->op[0])[lane] = value.low;
-    warp.lanes<u64>(inst->op[1])[lane] = value.high;
-  });
-  return inst + 1;
-}
-/// The same with four parts.
-const Inst* pack128_of_four(Warp& warp, const Inst* inst) {
-  for_each_lane(warp.active, [&](unsigned lane) {
-    const auto part = [&](unsigned k) { return u64{warp.lanes<u32>(inst->op[k])[lane]}; };
-    warp.lanes<Bits128>(inst->op[0])[lane] = {part(1) | part(2) << 32, part(3) | part(4) << 32};
-  });
-  return inst + 1;
-}
-const Inst* unpack128_to_four(Warp& warp, const Inst* inst) {
-  for_each_lane(warp.active, [&](unsigned lane) {
-    const Bits128 value = warp.lanes<Bits128>(inst->op[4])[lane];
-    for (unsigned k = 0; k < 4; ++k) {
-      const u64 half = k < 2 ? value.low : value.high;
-      warp.lanes<u32>(inst->op[k])[lane] = static_cast<u32>(half >> (k % 2 * 32));
-    }
+    for (unsigned k = 0; k < count; ++k)
+      warp.lanes<Part>(inst->op[k])[lane] = warp.lanes<Part>(inst->op[count])[lane * count + k];
   });
   return inst + 1;
 }
 const Inst* copy128(Warp& warp, const Inst* inst) {
   for_each_lane(warp.active, [&](unsigned lane) {
-    warp.lanes<Bits128>(inst->op[0])[lane] = warp.lanes<Bits128>(inst->op[1])[lane];
+    std::memcpy(warp.lanes<std::byte>(inst->op[0]) + 16 * lane, warp.lanes<std::byte>(inst->op[1]) + 16 * lane, 16);
   });
   return inst + 1;
 }
 
-/// mov.b128 q, {low, high}; mov.b128 {low, high}, q; the same with four parts; mov.b128 q, r.
-std::optional<AluSelection> select_move128(const ptx::Instruction& instruction) {
-  const ptx::Operand &to = instruction.operands[0], &from = instruction.operands[1];
-  // A vector of `count` whose elements all pass.
-  const auto consists = [](const ptx::Operand& operand, std::size_t count, auto passes) {
-    return operand.kind == Kind::vector && operand.elements.size() == count &&
-           std::all_of(operand.elements.begin(), operand.elements.end(), passes);
-  };
-  const auto is_part = [](const ptx::Operand& operand) { return is_register(operand) || operand.kind == Kind::sink; };
-  using enum ptx::Type;
-  AluSelection selection;
-  const auto select = [&](Handler run, std::initializer_list<ptx::Type> types) {
-    selection.run = run;
-    std::copy(types.begin(), types.end(), selection.type);
-    return selection;
-  };
-  if (is_register(to) && consists(from, 2, is_plain)) return select(pack128, {b128, b64, b64});
-  if (is_register(to) && consists(from, 4, is_plain)) return select(pack128_of_four, {b128, b32, b32, b32, b32});
-  if (is_register(from) && consists(to, 2, is_part)) return select(unpack128, {b64, b64, b128});
-  if (is_register(from) && consists(to, 4, is_part)) return select(unpack128_to_four, {b32, b32, b32, b32, b128});
-  if (is_register(to) && is_register(from)) return select(copy128, {b128, b128});
-  return std::nullopt;
+/// How parts of a type become a wider value, and how it is taken apart.
+struct VectorMove {
+  std::string_view spelling;
+  std::size_t parts;
+  ptx::Type whole, part;
+  Handler pack, unpack;
+};
+template <class Wide, class Element, unsigned... k>
+VectorMove vector_move(std::string_view spelling, std::integer_sequence<unsigned, k...>) {
+  return {spelling,
+          sizeof...(k),
+          type_of<Wide>,
+          type_of<Element>,
+          lanewise<Pack<Wide, Element>, Wide, Repeat<Stored<Element>, k>...>,
+          unpack<Wide, Element>};
 }
 
-Forms move_forms() {
-  Forms forms;
-  forms.add("mov.pred", move_predicate, {ptx::Type::pred, ptx::Type::pred});
+const VectorMove* find_move(std::string_view spelling, std::size_t parts) {
+  using Two = std::integer_sequence<unsigned, 0, 1>;
+  using Four = std::integer_sequence<unsigned, 0, 1, 2, 3>;
+  static const VectorMove all[] = {
+      vector_move<u16, u8>("mov.b16", Two{}),
+      vector_move<u32, u16>("mov.b32", Two{}),
+      vector_move<u32, u8>("mov.b32", Four{}),
+      vector_move<u64, u32>("mov.b64", Two{}),
+      vector_move<u64, u16>("mov.b64", Four{}),
+      {"mov.b128", 2, ptx::Type::b128, ptx::Type::b64, pack128<u64>, unpack128<u64>},
+      {"mov.b128", 4, ptx::Type::b128, ptx::Type::b32, pack128<u32>, unpack128<u32>},
+  };
+  const auto found = std::ranges::find_if(
+      all, [&](const VectorMove& move) { return move.spelling == spelling && move.parts == parts; });
+  return found == std::end(all) ? nullptr : found;
+}
+
+}  // namespace
+
+void add_move_forms(Forms& forms) {
   for_types<u16, u32, u64>([&]<class U>() {
     forms.lanes<Copy, U, U>("mov" + bits_name<U>());
     forms.lanes<Copy, U, U>("mov" + type_name<U>());
@@ -194,21 +121,39 @@ Forms move_forms() {
   });
   forms.lanes<Copy, f32, f32>("mov.f32");
   forms.lanes<Copy, f64, f64>("mov.f64");
-  return forms;
 }
 
-}  // namespace
-
-std::optional<AluSelection> select_move(const ptx::Instruction& instruction) {
-  if (instruction.opcode != "mov") return std::nullopt;
-  if (instruction.has("b128") && instruction.operands.size() == 2) return select_move128(instruction);
-  for (const ptx::Operand& operand : instruction.operands) {
-    if (operand.kind == Kind::vector) {
-      return instruction.operands.size() == 2 ? select_vector_move(instruction) : std::nullopt;
-    }
+std::optional<AluSelection> select_vector_move(const ptx::Instruction& instruction) {
+  if (instruction.operands.size() != 2) return std::nullopt;
+  const std::string spelling = instruction.spelling();
+  const ptx::Operand &to = instruction.operands[0], &from = instruction.operands[1];
+  AluSelection selection;
+  if (spelling == "mov.b128" && is_register(to) && is_register(from)) {
+    selection.run = copy128;
+    selection.type[0] = selection.type[1] = ptx::Type::b128;
+    return selection;
   }
-  static const Forms forms = move_forms();
-  return forms.find(instruction);
+  const bool packs = from.kind == Kind::vector;
+  if (packs == (to.kind == Kind::vector)) return std::nullopt;
+  const std::vector<ptx::Operand>& parts = (packs ? from : to).elements;
+  const VectorMove* const move = find_move(spelling, parts.size());
+  if (!move) return std::nullopt;
+  std::fill_n(selection.type, parts.size() + 1, move->part);
+  if (packs) {
+    if (!is_register(to) || !std::ranges::all_of(parts, is_plain)) return std::nullopt;
+    selection.run = move->pack;
+    selection.type[0] = move->whole;
+    return selection;
+  }
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    if (parts[k].kind == Kind::sink) continue;
+    if (!is_register(parts[k])) return std::nullopt;
+    selection.aux |= 1u << k;
+  }
+  if (move->whole == ptx::Type::b128 ? !is_register(from) : !selection.aux || !is_plain(from)) return std::nullopt;
+  selection.run = move->unpack;
+  selection.type[parts.size()] = move->whole;
+  return selection;
 }
 
 }  // namespace scanlab::vgpu

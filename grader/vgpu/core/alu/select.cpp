@@ -1,11 +1,11 @@
 // Selection by a predicate or a sign (PTX ISA, Comparison and Selection Instructions): selp, slct.
-#include "vgpu/core/alu/comparisons.hpp"
+#include "vgpu/core/alu/float_formats.hpp"
+#include "vgpu/core/alu/forms.hpp"
 
 namespace scanlab::vgpu {
 
 namespace {
 
-/// selp: op[3] is a predicate.
 template <class U>
 [[gnu::always_inline]] inline void choose(U* to, const U* a, const U* b, Mask choice, Mask active) {
   for (unsigned chunk = 0; chunk < VectorOf<U>::count; ++chunk) {
@@ -22,16 +22,15 @@ template <class U>
     }
   }
 }
-template <class U, Sense sense>
+/// selp: op[3] is a predicate, of which the bits of `flip` are negated.
+template <class U, Mask flip>
 const Inst* selp(Warp& warp, const Inst* inst) {
-  const Mask flip = sense == Sense::negated ? full_mask : 0;
   choose(lanes_at<U>(warp, inst->op[0]), lanes_at<U>(warp, inst->op[1]), lanes_at<U>(warp, inst->op[2]),
          warp.predicate(inst->op[3]) ^ flip, warp.active);
   return proceed(warp, inst + 1);
 }
-template <class U, Sense sense>
+template <class U, Mask flip>
 const Step* selp_in_gang(Gang& g, const Step* s) {
-  const Mask flip = sense == Sense::negated ? full_mask : 0;
   const OperandRef d = s->inst->op[0], a = s->inst->op[1], b = s->inst->op[2], p = s->inst->op[3];
   for_each_warp(g, [&](unsigned k) {
     const Mask choice = predicate_at(g, k, p) ^ flip;
@@ -49,36 +48,23 @@ struct SelectBySign {
   }
 };
 
-// --- the forms -------------------------------------------------------------------------------------------------------
+}  // namespace
 
-LogicForms select_forms() {
-  LogicForms forms;
+void add_selection_forms(Forms& forms) {
   for_types<u16, u32, u64>([&]<class U>() {
-    constexpr ptx::Type t = type_of<U>;
+    constexpr ptx::Type t = type_of<U>, p = ptx::Type::pred;
     const auto add = [&](const std::string& type) {
-      forms.plain.add("selp" + type, selp<U, Sense::plain>, {t, t, t, ptx::Type::pred}).in_gang =
-          selp_in_gang<U, Sense::plain>;
-      forms.negated.add("selp" + type, selp<U, Sense::negated>, {t, t, t, ptx::Type::pred}).in_gang =
-          selp_in_gang<U, Sense::negated>;
-      forms.plain.rare<SelectBySign<false>, U, U, U, s32>("slct" + type + ".s32");
-      forms.plain.rare<SelectBySign<false>, U, U, U, f32>("slct" + type + ".f32");
-      forms.plain.rare<SelectBySign<true>, U, U, U, f32>("slct.ftz" + type + ".f32");
+      forms.add("selp" + type, selp<U, 0>, {t, t, t, p}).in_gang = selp_in_gang<U, 0>;
+      forms.add("selp" + type + " !3", selp<U, full_mask>, {t, t, t, p}).in_gang = selp_in_gang<U, full_mask>;
+      forms.rare<SelectBySign<false>, U, U, U, s32>("slct" + type + ".s32");
+      forms.rare<SelectBySign<false>, U, U, U, f32>("slct" + type + ".f32");
+      forms.rare<SelectBySign<true>, U, U, U, f32>("slct.ftz" + type + ".f32");
     };
     add(bits_name<U>());
     add(type_name<U>());
     add(type_name<Signed<U>>());
     if (sizeof(U) >= 4) add(sizeof(U) == 4 ? ".f32" : ".f64");
   });
-  return forms;
-}
-
-}  // namespace
-
-std::optional<AluSelection> select_selection(const ptx::Instruction& instruction) {
-  static const LogicForms forms = select_forms();
-  if (instruction.opcode == "selp") return forms.find(instruction);
-  if (instruction.opcode == "slct") return forms.plain.find(instruction);
-  return std::nullopt;
 }
 
 }  // namespace scanlab::vgpu

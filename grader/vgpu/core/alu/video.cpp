@@ -1,6 +1,6 @@
 // The video instructions: arithmetic on bytes, half-words and words with selected parts, saturation, a second operation
-// and merging (PTX ISA, Scalar Video Instructions and SIMD Video Instructions). simd.cpp has those that the CUDA
-// headers use; this is for all the others, one handler that finds out what to do from Inst::imm.
+// and merging (PTX ISA, Scalar Video Instructions and SIMD Video Instructions). One handler finds out what to do from
+// Inst::imm.
 #include <bit>
 #include <limits>
 #include <string_view>

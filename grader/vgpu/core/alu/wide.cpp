@@ -1,5 +1,7 @@
 // Products with more bits than their factors, and arithmetic that carries (PTX ISA: mul, mad, Extended-Precision).
+#include <bit>
 #include <limits>
+#include <tuple>
 
 #include "vgpu/core/alu/forms.hpp"
 
@@ -7,69 +9,31 @@ namespace scanlab::vgpu {
 
 namespace {
 
+__extension__ using u128 = unsigned __int128;
+__extension__ using s128 = __int128;
 /// The integer with twice the bits of T.
 template <class T>
-struct TwiceOf;
-template <>
-struct TwiceOf<u16> {
-  using type = u32;
-};
-template <>
-struct TwiceOf<s16> {
-  using type = s32;
-};
-template <>
-struct TwiceOf<u32> {
-  using type = u64;
-};
-template <>
-struct TwiceOf<s32> {
-  using type = s64;
-};
-template <>
-struct TwiceOf<u64> {
-  __extension__ using type = unsigned __int128;
-};
-template <>
-struct TwiceOf<s64> {
-  __extension__ using type = __int128;
-};
-template <class T>
-using Twice = typename TwiceOf<T>::type;
+using Twice = std::conditional_t<std::is_signed_v<T>,
+                                 std::tuple_element_t<std::bit_width(sizeof(T)), std::tuple<s8, s16, s32, s64, s128>>,
+                                 std::tuple_element_t<std::bit_width(sizeof(T)), std::tuple<u8, u16, u32, u64, u128>>>;
 
-struct MultiplyHigh {
-  template <class T>
-  T operator()(T a, T b) const {
-    return static_cast<T>((static_cast<Twice<T>>(a) * static_cast<Twice<T>>(b)) >> bits_of<T>);
-  }
-};
-struct MultiplyWide {
-  template <class T>
-  Twice<T> operator()(T a, T b) const {
-    return static_cast<Twice<T>>(a) * static_cast<Twice<T>>(b);
-  }
-};
-struct MultiplyAddHigh {
-  template <class T>
-  T operator()(T a, T b, T c) const {
-    using U = Unsigned<T>;
-    return static_cast<T>(static_cast<U>(static_cast<U>(MultiplyHigh{}(a, b)) + static_cast<U>(c)));
-  }
-};
-struct MultiplyAddWide {
-  template <class T>
-  Twice<T> operator()(T a, T b, Twice<T> c) const {
-    using U = Unsigned<Twice<T>>;
-    return static_cast<Twice<T>>(static_cast<U>(MultiplyWide{}(a, b)) + static_cast<U>(c));
-  }
-};
-struct SaturatedMultiplyAddHigh {
-  s32 operator()(s32 a, s32 b, s32 c) const {
-    const s64 sum = s64{MultiplyHigh{}(a, b)} + c;
-    constexpr s64 low = std::numeric_limits<s32>::min(), high = std::numeric_limits<s32>::max();
-    return static_cast<s32>(sum < low ? low : sum > high ? high : sum);
-  }
-};
+using MultiplyWide = decltype([]<class T>(T a, T b) {
+  return static_cast<Twice<T>>(static_cast<Twice<T>>(a) * Twice<T>{b});
+});
+using MultiplyHigh = decltype([]<class T>(T a, T b) { return static_cast<T>(MultiplyWide{}(a, b) >> bits_of<T>); });
+using MultiplyAddHigh = decltype([]<class T>(T a, T b, T c) {
+  using U = Unsigned<T>;
+  return static_cast<T>(static_cast<U>(MultiplyHigh{}(a, b)) + static_cast<U>(c));
+});
+using MultiplyAddWide = decltype([]<class T>(T a, T b, Twice<T> c) {
+  using U = Unsigned<Twice<T>>;
+  return static_cast<Twice<T>>(static_cast<U>(MultiplyWide{}(a, b)) + static_cast<U>(c));
+});
+using SaturatedMultiplyAddHigh = decltype([](s32 a, s32 b, s32 c) {
+  constexpr s64 low = std::numeric_limits<s32>::min(), high = std::numeric_limits<s32>::max();
+  const s64 sum = s64{MultiplyHigh{}(a, b)} + c;
+  return static_cast<s32>(sum < low ? low : sum > high ? high : sum);
+});
 
 // --- arithmetic with carry -------------------------------------------------------------------------------------------
 
@@ -169,8 +133,9 @@ void add_carry_forms(Forms& forms, const std::string& opcode, const std::string&
   add(opcode + "c" + half + ".cc" + type, with_carry<Op, Carry::in_out, T, sources>);
 }
 
-Forms wide_forms() {
-  Forms forms;
+}  // namespace
+
+void add_wide_forms(Forms& forms) {
   for_types<u16, s16, u32, s32, u64, s64>([&]<class T>() {
     forms.lanes<MultiplyHigh, T, T, T>("mul.hi" + type_name<T>());
     forms.rare<MultiplyAddHigh, T, T, T, T>("mad.hi" + type_name<T>());
@@ -188,14 +153,6 @@ Forms wide_forms() {
     add_carry_forms<MultiplyLowAddCarry, U, 3>(forms, "mad", ".lo", type);
     add_carry_forms<MultiplyHighAddCarry, T, 3>(forms, "mad", ".hi", type);
   });
-  return forms;
-}
-
-}  // namespace
-
-std::optional<AluSelection> select_wide(const ptx::Instruction& instruction) {
-  static const Forms forms = wide_forms();
-  return forms.find(instruction);
 }
 
 }  // namespace scanlab::vgpu

@@ -14,41 +14,46 @@
 
 namespace scanlab::vgpu {
 
-/// Host address of every active lane in any space, checked; in `global` the lanes that access global memory.
+/// The addresses of an access in any space, checked.
+struct Located {
+  std::byte* host[warp_size];  ///< of every active lane
+  Addresses a;
+  Mask global = 0;  ///< the lanes that access global memory
+
+  /// It looks at memory that others write: see note_poll.
+  void note_poll(Warp& w) const {
+    vgpu::note_poll(w, global, [&](unsigned l) { return a.of[l]; });
+  }
+};
 template <AddressWidth Width>
-inline void locate(Warp& w, const Inst* i, AccessKind kind, std::uint32_t bytes, std::byte** host, Addresses& a,
-                   Mask& global) {
+inline Located locate(Warp& w, const Inst* i, AccessKind kind, std::uint32_t bytes) {
+  Located at;
   w.pc = i;
-  gather<Width>(w, i, a);
+  gather<Width>(w, i, at.a);
   const auto space = static_cast<StateSpace>(form_of(i).space);
   Mask of_space[8] = {};
-  for (Mask m = w.active; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    StateSpace s = space;
-    if (space == StateSpace::generic) {
-      const Resolved r = resolve(a.of[l]);
-      s = r.space;
-      a.of[l] = r.address;
-    }
-    host[l] = check_lane(w, s, kind, l, a.of[l], bytes);
-    of_space[static_cast<unsigned>(s)] |= Mask{1} << l;
+  for_each_lane(w.active, [&](unsigned l) {
+    const Resolved r = space == StateSpace::generic ? resolve(at.a.of[l]) : Resolved{space, at.a.of[l]};
+    at.a.of[l] = r.address;
+    at.host[l] = check_lane(w, r.space, kind, l, r.address, bytes);
+    of_space[static_cast<unsigned>(r.space)] |= Mask{1} << l;
+  });
+  at.global = of_space[static_cast<unsigned>(StateSpace::global)];
+  if (Claims* const claims = w.block->grid->claims; claims && at.global) {
+    const auto address = [&](unsigned l) { return at.a.of[l]; };
+    if (kind != AccessKind::write) claims->read_lanes(at.global, bytes, address);
+    if (kind != AccessKind::read) claims->write_lanes(at.global, bytes, address);
   }
-  Claims* const claims = w.block->grid->claims;
-  global = of_space[static_cast<unsigned>(StateSpace::global)];
-  if (claims && global) {
-    const auto at = [&](unsigned l) { return a.of[l]; };
-    if (kind != AccessKind::write) claims->read_lanes(global, bytes, at);
-    if (kind != AccessKind::read) claims->write_lanes(global, bytes, at);
-  }
-  if (!is_observed(w)) return;
+  if (!is_observed(w)) return at;
   for (unsigned s = 0; s < 8; ++s)
     if (of_space[s]) {
-      const Access access = access_of(w, i, static_cast<StateSpace>(s), of_space[s], bytes, a.of);
+      const Access access = access_of(w, i, static_cast<StateSpace>(s), of_space[s], bytes, at.a.of);
       if (kind == AccessKind::atomic)
         for (Observer* o : w.block->grid->observers) o->atomic(access);
       else
         report(w, access, kind);
     }
+  return at;
 }
 
 /// Little-endian, as all CUDA hosts are: the low bytes come first.
@@ -69,24 +74,48 @@ inline bool lies_in_shared(const Warp& w, const std::byte* host) {
   return !std::less<>{}(host, shared.data()) && std::less<>{}(host, shared.data() + shared.size());
 }
 
-/// What lane `lane` has for an atomic besides the value that is there.
-template <class T>
-struct AtomicOperands {
-  FloatSums& sums;
-  unsigned lane = 0;
-  T b, c;
-  bool in_shared = false;
-};
+/// The operands of an atomic, and where its results go.
+template <class T, T (*compute)(T, T, T)>
+class AtomicLanes {
+ public:
+  AtomicLanes(Warp& w, const Inst* i)
+      : warp_(w),
+        b_(w.lanes<T>(i->op[1])),
+        c_(w.lanes<T>(i->op[2])),
+        result_(form_of(i).has_result ? w.lanes<T>(i->op[0]) : nullptr),
+        sums_(w.block->grid->floats) {}
 
-/// What is there afterwards.
-template <class T, T (*Op)(T, T, T)>
-T result_of_atomic(const AtomicOperands<T>& with, T old) {
-  if constexpr (std::is_same_v<T, float>) {
-    const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
-    if (const auto named = with.sums.add(with.lane, bits(old), bits(with.b))) return std::bit_cast<float>(*named);
-    if (with.in_shared) return atomic_ops::add_f32_shared(old, with.b);
+  /// What is there after lane l, which finds `old`.
+  T now(unsigned l, T old, bool in_shared) {
+    if constexpr (std::is_same_v<T, float>) {
+      const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+      if (const auto named = sums_.add(l, bits(old), bits(b_[l]))) return std::bit_cast<float>(*named);
+      if (in_shared) return atomic_ops::add_f32_shared(old, b_[l]);
+    }
+    return compute(old, b_[l], c_[l]);
   }
-  return Op(old, with.b, with.c);
-}
+  /// Lane l acts on this memory.
+  void act(unsigned l, std::byte* host) {
+    T old;
+    std::memcpy(&old, host, sizeof(T));
+    const T now = this->now(l, old, std::is_same_v<T, float> && lies_in_shared(warp_, host));
+    // A failed compare-and-swap or an exchange of equal values changes nothing for threads that wait.
+    if (std::memcmp(&old, &now, sizeof(T)) != 0) {
+      std::memcpy(host, &now, sizeof(T));
+      ++warp_.block->grid->epoch;
+    }
+    give(l, old);
+  }
+  void give(unsigned l, T old) {
+    if (result_) result_[l] = old;
+  }
+  void report(const Inst* i) const { sums_.report(warp_, i); }
+
+ private:
+  Warp& warp_;
+  const T *b_, *c_;
+  T* result_;
+  FloatSums sums_;
+};
 
 }  // namespace scanlab::vgpu

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <tuple>
 
 #include "vgpu/core/alu/float_formats.hpp"
 #include "vgpu/core/decode/inst.hpp"
@@ -65,102 +65,106 @@ inline float add_f32(float old, float b, float) {
 inline float add_f32_shared(float old, float b) {
   return canonical(old + b);
 }
-inline double add_f64(double old, double b, double) {
-  return old + b;
-}
 
 /// add.noftz of 16-bit numbers, rounded once.
 template <class H>
-std::uint16_t add_half(std::uint16_t old, std::uint16_t b, std::uint16_t) {
-  const H sum = narrow<H>(odd_sum(double{widen(static_cast<H>(old))}, double{widen(static_cast<H>(b))}));
-  return static_cast<std::uint16_t>(sum);
+u16 add_half(u16 old, u16 b, u16) {
+  const H sum = narrow<H>(odd_sum(f64{widen(static_cast<H>(old))}, f64{widen(static_cast<H>(b))}));
+  return static_cast<u16>(sum);
 }
 template <class H>
-std::uint32_t add_pair(std::uint32_t old, std::uint32_t b, std::uint32_t) {
-  const auto low = [](std::uint32_t x) { return static_cast<std::uint16_t>(x); };
-  const auto high = [](std::uint32_t x) { return static_cast<std::uint16_t>(x >> 16); };
-  return add_half<H>(low(old), low(b), 0) | std::uint32_t{add_half<H>(high(old), high(b), 0)} << 16;
+u32 add_pair(u32 old, u32 b, u32) {
+  const auto low = [](u32 x) { return static_cast<u16>(x); };
+  const auto high = [](u32 x) { return static_cast<u16>(x >> 16); };
+  return add_half<H>(low(old), low(b), 0) | u32{add_half<H>(high(old), high(b), 0)} << 16;
 }
 
 }  // namespace atomic_ops
 
-/// Every form that PTX has: name, type, type of the host, function.
-#define SCANLAB_ATOMICS(FORM)                                      \
-  FORM("add", u32, std::uint32_t, add<std::uint32_t>)              \
-  FORM("add", s32, std::uint32_t, add<std::uint32_t>)              \
-  FORM("add", u64, std::uint64_t, add<std::uint64_t>)              \
-  FORM("add", s64, std::uint64_t, add<std::uint64_t>)              \
-  FORM("add", f32, float, add_f32)                                 \
-  FORM("add", f64, double, add_f64)                                \
-  FORM("add.noftz", f16, std::uint16_t, add_half<f16>)             \
-  FORM("add.noftz", bf16, std::uint16_t, add_half<bf16>)           \
-  FORM("add.noftz", f16x2, std::uint32_t, add_pair<f16>)           \
-  FORM("add.noftz", bf16x2, std::uint32_t, add_pair<bf16>)         \
-  FORM("and", b32, std::uint32_t, bit_and<std::uint32_t>)          \
-  FORM("and", b64, std::uint64_t, bit_and<std::uint64_t>)          \
-  FORM("or", b32, std::uint32_t, bit_or<std::uint32_t>)            \
-  FORM("or", b64, std::uint64_t, bit_or<std::uint64_t>)            \
-  FORM("xor", b32, std::uint32_t, bit_xor<std::uint32_t>)          \
-  FORM("xor", b64, std::uint64_t, bit_xor<std::uint64_t>)          \
-  FORM("exch", b32, std::uint32_t, exchange<std::uint32_t>)        \
-  FORM("exch", b64, std::uint64_t, exchange<std::uint64_t>)        \
-  FORM("cas", b16, std::uint16_t, compare_and_swap<std::uint16_t>) \
-  FORM("cas", b32, std::uint32_t, compare_and_swap<std::uint32_t>) \
-  FORM("cas", b64, std::uint64_t, compare_and_swap<std::uint64_t>) \
-  FORM("min", u32, std::uint32_t, least<std::uint32_t>)            \
-  FORM("min", s32, std::int32_t, least<std::int32_t>)              \
-  FORM("min", u64, std::uint64_t, least<std::uint64_t>)            \
-  FORM("min", s64, std::int64_t, least<std::int64_t>)              \
-  FORM("max", u32, std::uint32_t, greatest<std::uint32_t>)         \
-  FORM("max", s32, std::int32_t, greatest<std::int32_t>)           \
-  FORM("max", u64, std::uint64_t, greatest<std::uint64_t>)         \
-  FORM("max", s64, std::int64_t, greatest<std::int64_t>)           \
-  FORM("inc", u32, std::uint32_t, increment<std::uint32_t>)        \
-  FORM("dec", u32, std::uint32_t, decrement<std::uint32_t>)
+/// What PTX calls an operation on a type, and what it computes.
+template <class T, T (*compute)(T, T, T)>
+struct AtomicForm {
+  std::string_view operation;
+  ptx::Type type;
+};
 
-/// `Select::handler<T, Op>` for an operation's name and type, or null when PTX has no such combination.
-template <class Select>
-Handler select_atomic(std::string_view operation, ptx::Type type) {
-  using namespace atomic_ops;
-#define SCANLAB_FORM(NAME, TYPE, T, ...) \
-  if (operation == NAME && type == ptx::Type::TYPE) return Select::template handler<T, __VA_ARGS__>;
-  SCANLAB_ATOMICS(SCANLAB_FORM)
-#undef SCANLAB_FORM
-  return nullptr;
+/// Every form that PTX has.
+inline constexpr std::tuple atomic_forms{
+    AtomicForm<u32, atomic_ops::add>{"add", ptx::Type::u32},
+    AtomicForm<u32, atomic_ops::add>{"add", ptx::Type::s32},
+    AtomicForm<u64, atomic_ops::add>{"add", ptx::Type::u64},
+    AtomicForm<u64, atomic_ops::add>{"add", ptx::Type::s64},
+    AtomicForm<f32, atomic_ops::add_f32>{"add", ptx::Type::f32},
+    AtomicForm<f64, atomic_ops::add>{"add", ptx::Type::f64},
+    AtomicForm<u16, atomic_ops::add_half<f16>>{"add.noftz", ptx::Type::f16},
+    AtomicForm<u16, atomic_ops::add_half<bf16>>{"add.noftz", ptx::Type::bf16},
+    AtomicForm<u32, atomic_ops::add_pair<f16>>{"add.noftz", ptx::Type::f16x2},
+    AtomicForm<u32, atomic_ops::add_pair<bf16>>{"add.noftz", ptx::Type::bf16x2},
+    AtomicForm<u32, atomic_ops::bit_and>{"and", ptx::Type::b32},
+    AtomicForm<u64, atomic_ops::bit_and>{"and", ptx::Type::b64},
+    AtomicForm<u32, atomic_ops::bit_or>{"or", ptx::Type::b32},
+    AtomicForm<u64, atomic_ops::bit_or>{"or", ptx::Type::b64},
+    AtomicForm<u32, atomic_ops::bit_xor>{"xor", ptx::Type::b32},
+    AtomicForm<u64, atomic_ops::bit_xor>{"xor", ptx::Type::b64},
+    AtomicForm<u32, atomic_ops::exchange>{"exch", ptx::Type::b32},
+    AtomicForm<u64, atomic_ops::exchange>{"exch", ptx::Type::b64},
+    AtomicForm<u16, atomic_ops::compare_and_swap>{"cas", ptx::Type::b16},
+    AtomicForm<u32, atomic_ops::compare_and_swap>{"cas", ptx::Type::b32},
+    AtomicForm<u64, atomic_ops::compare_and_swap>{"cas", ptx::Type::b64},
+    AtomicForm<u32, atomic_ops::least>{"min", ptx::Type::u32},
+    AtomicForm<s32, atomic_ops::least>{"min", ptx::Type::s32},
+    AtomicForm<u64, atomic_ops::least>{"min", ptx::Type::u64},
+    AtomicForm<s64, atomic_ops::least>{"min", ptx::Type::s64},
+    AtomicForm<u32, atomic_ops::greatest>{"max", ptx::Type::u32},
+    AtomicForm<s32, atomic_ops::greatest>{"max", ptx::Type::s32},
+    AtomicForm<u64, atomic_ops::greatest>{"max", ptx::Type::u64},
+    AtomicForm<s64, atomic_ops::greatest>{"max", ptx::Type::s64},
+    AtomicForm<u32, atomic_ops::increment>{"inc", ptx::Type::u32},
+    AtomicForm<u32, atomic_ops::decrement>{"dec", ptx::Type::u32},
+};
+
+/// Calls visit(form, number) for each, from 1.
+template <class Visit>
+constexpr void for_each_atomic_form(Visit visit) {
+  unsigned number = 0;
+  std::apply([&](const auto&... form) { (visit(form, ++number), ...); }, atomic_forms);
 }
 
-/// The place of a form in the list, from 1; 0: there is none.
+/// The number of a form; 0: there is none.
 constexpr unsigned atomic_form(std::string_view operation, ptx::Type type) {
-  unsigned number = 0;
-#define SCANLAB_FORM(NAME, TYPE, T, ...) \
-  ++number;                              \
-  if (operation == NAME && type == ptx::Type::TYPE) return number;
-  SCANLAB_ATOMICS(SCANLAB_FORM)
-#undef SCANLAB_FORM
-  return 0;
+  unsigned found = 0;
+  for_each_atomic_form([&](const auto& form, unsigned number) {
+    if (form.operation == operation && form.type == type) found = number;
+  });
+  return found;
 }
 constexpr bool is_compare_and_swap(unsigned form) {
-  return form != 0 && (form == atomic_form("cas", ptx::Type::b16) || form == atomic_form("cas", ptx::Type::b32) ||
-                       form == atomic_form("cas", ptx::Type::b64));
+  return form >= atomic_form("cas", ptx::Type::b16) && form <= atomic_form("cas", ptx::Type::b64);
+}
+
+/// `Select::handler<T, compute>` for a form.
+template <class Select>
+Handler select_atomic(unsigned form) {
+  Handler run = nullptr;
+  for_each_atomic_form([&]<class T, T (*compute)(T, T, T)>(const AtomicForm<T, compute>&, unsigned number) {
+    if (number == form) run = Select::template handler<T, compute>;
+  });
+  return run;
 }
 
 /// Does the atomic of that form put another value there than `old`?
 inline bool atomic_changes(unsigned form, const std::byte* old, const std::byte* b, const std::byte* c) {
-  using namespace atomic_ops;
-  const auto changes = [&]<class T>(T (*compute)(T, T, T)) {
+  bool changes = true;
+  for_each_atomic_form([&]<class T, T (*compute)(T, T, T)>(const AtomicForm<T, compute>&, unsigned number) {
+    if (number != form) return;
     T values[3];
     std::memcpy(&values[0], old, sizeof(T));
     std::memcpy(&values[1], b, sizeof(T));
     std::memcpy(&values[2], c, sizeof(T));
     const T now = compute(values[0], values[1], values[2]);
-    return std::memcmp(&values[0], &now, sizeof(T)) != 0;
-  };
-  unsigned number = 0;
-#define SCANLAB_FORM(NAME, TYPE, T, ...) \
-  if (form == ++number) return changes.template operator()<T>(&__VA_ARGS__);
-  SCANLAB_ATOMICS(SCANLAB_FORM)
-#undef SCANLAB_FORM
-  return true;
+    changes = std::memcmp(&values[0], &now, sizeof(T)) != 0;
+  });
+  return changes;
 }
 
 }  // namespace scanlab::vgpu

@@ -101,28 +101,44 @@ void report(Warp& w, const Inst* i, Mask mask, const std::uint64_t* address, Acc
   for (Observer* o : w.block->grid->observers) kind == AccessKind::atomic ? o->atomic(a) : o->store(a);
 }
 
-const Inst* init(Warp& w, const Inst* i) {
+/// Lanes set up their objects, or end their lives: act(lane, place).
+template <class Act>
+const Inst* store_objects(Warp& w, const Inst* i, Act act) {
   Addresses at;
   for_each_lane(w.active, [&](unsigned l) {
     const Place place(w, i, l);
     at.of[l] = place.address;
-    place.init(count_of(w, i, l));
+    act(l, place);
   });
   ++w.block->grid->epoch;
   report(w, i, w.active, at.of, AccessKind::write, Access::Order::weak);
   return i + 1;
 }
 
+const Inst* init(Warp& w, const Inst* i) {
+  return store_objects(w, i, [&](unsigned l, const Place& place) { place.init(count_of(w, i, l)); });
+}
+
 const Inst* invalidate(Warp& w, const Inst* i) {
-  Addresses at;
-  for_each_lane(w.active, [&](unsigned l) {
-    const Place place(w, i, l);
-    at.of[l] = place.address;
+  return store_objects(w, i, [&](unsigned, const Place& place) {
     place.read();
     place.write({});
   });
-  ++w.block->grid->epoch;
-  report(w, i, w.active, at.of, AccessKind::write, Access::Order::weak);
+}
+
+/// Lanes arrive at their objects: act(lane, object) says what that changes.
+template <class Act>
+const Inst* arrive_at_objects(Warp& w, const Inst* i, Copies copies, Act act) {
+  Addresses at, phase;
+  for_each_lane(w.active, [&](unsigned l) {
+    const Place place(w, i, l);
+    Object o = place.read();
+    at.of[l] = place.address;
+    phase.of[l] = o.phase + 1u;
+    act(l, o);
+    place.write(o);
+  });
+  report(w, i, w.active, at.of, AccessKind::atomic, Access::Order::release, phase.of, copies);
   return i + 1;
 }
 
@@ -143,14 +159,9 @@ enum class Completion : std::uint8_t { allowed, forbidden };
 template <Completion completion>
 const Inst* arrive(Warp& w, const Inst* i) {
   const auto form = std::bit_cast<MbarrierForm>(i->aux);
-  std::uint64_t* result = w.lanes<std::uint64_t>(i->op[0]);
-  Addresses at, phase;
-  for_each_lane(w.active, [&](unsigned l) {
-    const Place place(w, i, l);
-    at.of[l] = place.address;
-    Object o = place.read();
-    const Object before = o;
-    phase.of[l] = o.phase + 1u;
+  ++w.block->grid->epoch;
+  return arrive_at_objects(w, i, Copies::none, [&](unsigned l, Object& o) {
+    w.lanes<std::uint64_t>(i->op[0])[l] = std::bit_cast<std::uint64_t>(o);
     const std::uint32_t count = count_of(w, i, l);
     if (completion == Completion::forbidden && count == o.pending)
       raise(Fault::Kind::trap, l, "mbarrier.arrive.noComplete ends a phase, which it must not");
@@ -159,40 +170,18 @@ const Inst* arrive(Warp& w, const Inst* i) {
       o.expected -= count;
     }
     arrive(o, count, l);
-    place.write(o);
-    result[l] = std::bit_cast<std::uint64_t>(before);
   });
-  ++w.block->grid->epoch;
-  report(w, i, w.active, at.of, AccessKind::atomic, Access::Order::release, phase.of);
-  return i + 1;
 }
 
 /// cp.async.mbarrier.arrive.noinc: an arrival once the thread's copies are complete, which they are when issued.
 const Inst* arrive_after_copies(Warp& w, const Inst* i) {
-  Addresses at, phase;
-  for_each_lane(w.active, [&](unsigned l) {
-    const Place place(w, i, l);
-    at.of[l] = place.address;
-    Object o = place.read();
-    phase.of[l] = o.phase + 1u;
-    arrive(o, 1, l);
-    place.write(o);
-  });
   ++w.block->grid->epoch;
-  report(w, i, w.active, at.of, AccessKind::atomic, Access::Order::release, phase.of, Copies::arrive);
-  return i + 1;
+  return arrive_at_objects(w, i, Copies::arrive, [](unsigned l, Object& o) { arrive(o, 1, l); });
 }
 
 /// The same without .noinc: the arrival is expected beyond the object's count, so that together nothing changes.
 const Inst* touch_after_copies(Warp& w, const Inst* i) {
-  Addresses at, phase;
-  for_each_lane(w.active, [&](unsigned l) {
-    const Place place(w, i, l);
-    at.of[l] = place.address;
-    phase.of[l] = place.read().phase + 1u;
-  });
-  report(w, i, w.active, at.of, AccessKind::atomic, Access::Order::release, phase.of, Copies::arrive);
-  return i + 1;
+  return arrive_at_objects(w, i, Copies::arrive, [](unsigned, Object&) {});
 }
 
 const Inst* pending_count(Warp& w, const Inst* i) {
@@ -235,8 +224,7 @@ const Inst* test_wait(Warp& w, const Inst* i) {
     if (complete == 0 && waits_in_vain(w, most_looks)) return set_aside_until_write(w, i);
     note_poll(w);
   }
-  Mask& p = w.predicate(i->op[0]);
-  p = (p & ~w.active) | complete;
+  write_predicate(w, i->op[0], complete);
   return i + 1;
 }
 

@@ -123,73 +123,53 @@ const Inst* store(Warp& w, const Inst* i) {
   return store_scattered<T, Space, Width, watched>(w, i);
 }
 
+/// Loads every element of the active lanes; what lane l loads begins at from(l).
+template <class From>
+void load_elements(Warp& w, const Inst* i, From from) {
+  const MemoryForm form = form_of(i);
+  for (std::uint32_t k = 0; k < form.count; ++k)
+    for_each_lane(w.active, [&](unsigned l) { copy_in(w, i->op[k], l, from(l) + k * form.bytes, form); });
+}
+template <class To>
+void store_elements(Warp& w, const Inst* i, To to) {
+  const MemoryForm form = form_of(i);
+  for (std::uint32_t k = 0; k < form.count; ++k)
+    for_each_lane(w.active, [&](unsigned l) { copy_out(w, i->op[k], l, to(l) + k * form.bytes, form); });
+}
+
 /// Any space, any widths.
 template <AddressWidth Width>
 const Inst* load_any(Warp& w, const Inst* i) {
   const MemoryForm form = form_of(i);
-  std::byte* host[warp_size];
-  Addresses a;
-  Mask global = 0;
-  locate<Width>(w, i, AccessKind::read, form.count * form.bytes, host, a, global);
-  if (form.order != static_cast<std::uint32_t>(Access::Order::weak))
-    note_poll(w, global, [&](unsigned l) { return a.of[l]; });
-  for (std::uint32_t k = 0; k < form.count; ++k)
-    for (Mask m = w.active; m; m &= m - 1) {
-      const auto l = static_cast<unsigned>(std::countr_zero(m));
-      copy_in(w, i->op[k], l, host[l] + k * form.bytes, form);
-    }
+  const Located at = locate<Width>(w, i, AccessKind::read, form.count * form.bytes);
+  if (form.order != static_cast<std::uint32_t>(Access::Order::weak)) at.note_poll(w);
+  load_elements(w, i, [&](unsigned l) { return at.host[l]; });
   return proceed(w, i + 1);
 }
 
 template <AddressWidth Width>
 const Inst* store_any(Warp& w, const Inst* i) {
   const MemoryForm form = form_of(i);
-  std::byte* host[warp_size];
-  Addresses a;
-  Mask global = 0;
-  locate<Width>(w, i, AccessKind::write, form.count * form.bytes, host, a, global);
+  const Located at = locate<Width>(w, i, AccessKind::write, form.count * form.bytes);
   ++w.block->grid->epoch;
-  for (std::uint32_t k = 0; k < form.count; ++k)
-    for (Mask m = w.active; m; m &= m - 1) {
-      const auto l = static_cast<unsigned>(std::countr_zero(m));
-      copy_out(w, i->op[k], l, host[l] + k * form.bytes, form);
-    }
+  store_elements(w, i, [&](unsigned l) { return at.host[l]; });
   return proceed(w, i + 1);
 }
 
-template <AddressWidth Width, class T, T (*Op)(T, T, T)>
+template <AddressWidth Width, class T, T (*compute)(T, T, T)>
 const Inst* atomic(Warp& w, const Inst* i) {
-  const MemoryForm form = form_of(i);
-  std::byte* host[warp_size];
-  Addresses a;
-  Mask global = 0;
-  locate<Width>(w, i, AccessKind::atomic, sizeof(T), host, a, global);
-  const T* b = w.lanes<T>(i->op[1]);
-  const T* c = w.lanes<T>(i->op[2]);
-  T* result = form.has_result ? w.lanes<T>(i->op[0]) : nullptr;
-  FloatSums sums(w.block->grid->floats);
-  for (Mask m = w.active; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    T old;
-    std::memcpy(&old, host[l], sizeof(T));
-    const T now =
-        result_of_atomic<T, Op>({sums, l, b[l], c[l], std::is_same_v<T, float> && lies_in_shared(w, host[l])}, old);
-    // A failed compare-and-swap or an exchange of equal values changes nothing for threads that wait.
-    if (std::memcmp(&old, &now, sizeof(T)) != 0) {
-      std::memcpy(host[l], &now, sizeof(T));
-      ++w.block->grid->epoch;
-    }
-    if (result) result[l] = old;
-  }
-  sums.report(w, i);
-  note_poll(w, global, [&](unsigned l) { return a.of[l]; });
+  const Located at = locate<Width>(w, i, AccessKind::atomic, sizeof(T));
+  AtomicLanes<T, compute> lanes(w, i);
+  for_each_lane(w.active, [&](unsigned l) { lanes.act(l, at.host[l]); });
+  lanes.report(i);
+  at.note_poll(w);
   return proceed(w, i + 1);
 }
 
 template <AddressWidth Width>
 struct SelectAtomic {
-  template <class T, T (*Op)(T, T, T)>
-  static constexpr Handler handler = &atomic<Width, T, Op>;
+  template <class T, T (*compute)(T, T, T)>
+  static constexpr Handler handler = &atomic<Width, T, compute>;
 };
 
 template <StateSpace Space, AddressWidth Width, Watched watched>
@@ -281,11 +261,9 @@ std::optional<MemorySelection> select_memory(const ptx::Instruction& in, std::sp
     s.form.lane_bytes = s.form.bytes;
     for (const ptx::Operand& o : in.operands)
       if (o.kind == ptx::Operand::Kind::reg && lane_bytes_of(o, registers, s.type) < s.form.bytes) return std::nullopt;
-    s.run = width == AddressWidth::bits32 ? select_atomic<SelectAtomic<AddressWidth::bits32>>(operation, s.type)
-                                          : select_atomic<SelectAtomic<AddressWidth::bits64>>(operation, s.type);
-    if (!s.run) return std::nullopt;
     s.form.atomic = atomic_form(operation, s.type);
-    return s;
+    s.run = with_width(width, [&]<AddressWidth W>() { return select_atomic<SelectAtomic<W>>(s.form.atomic); });
+    return s.run ? std::optional(s) : std::nullopt;
   }
   const ptx::Operand& value = in.operands[is_load ? 0 : 1];
   if (value.kind == ptx::Operand::Kind::vector && value.elements.size() != s.form.count) return std::nullopt;
@@ -297,20 +275,13 @@ std::optional<MemorySelection> select_memory(const ptx::Instruction& in, std::sp
   }
   s.form.lane_bytes = lane_bytes_of(*shape, registers, s.type);
   if (s.form.lane_bytes < s.form.bytes || (s.form.lane_bytes == 16) != is_whole_b128) return std::nullopt;
-  if (s.form.lane_bytes == s.form.bytes && space == StateSpace::global)
-    s.run = width == AddressWidth::bits32
-                ? pick<StateSpace::global, AddressWidth::bits32>(s.form.bytes, is_load, watched)
-                : pick<StateSpace::global, AddressWidth::bits64>(s.form.bytes, is_load, watched);
-  else if (s.form.lane_bytes == s.form.bytes && space == StateSpace::shared)
-    s.run = width == AddressWidth::bits32
-                ? pick<StateSpace::shared, AddressWidth::bits32>(s.form.bytes, is_load, watched)
-                : pick<StateSpace::shared, AddressWidth::bits64>(s.form.bytes, is_load, watched);
-  if (!s.run) {
-    if (is_load)
-      s.run = width == AddressWidth::bits32 ? &load_any<AddressWidth::bits32> : &load_any<AddressWidth::bits64>;
-    else
-      s.run = width == AddressWidth::bits32 ? &store_any<AddressWidth::bits32> : &store_any<AddressWidth::bits64>;
-  }
+  const std::uint32_t bytes = s.form.lane_bytes == s.form.bytes ? s.form.bytes : 0;
+  s.run = with_width(width, [&]<AddressWidth W>() -> Handler {
+    Handler run = nullptr;
+    if (space == StateSpace::global) run = pick<StateSpace::global, W>(bytes, is_load, watched);
+    if (space == StateSpace::shared) run = pick<StateSpace::shared, W>(bytes, is_load, watched);
+    return run ? run : is_load ? &load_any<W> : &store_any<W>;
+  });
   return s;
 }
 
@@ -328,50 +299,32 @@ void broadcast(Warp& w, OperandRef to, std::uint64_t value) {
 
 const Inst* load_parameter(Warp& w, const Inst* i) {
   const MemoryForm form = form_of(i);
+  const std::byte* const from = w.block->grid->parameters.data() + i->imm;
+  if (form.bytes == 16) {
+    load_elements(w, i, [&](unsigned) { return from; });
+    return i + 1;
+  }
   for (std::uint32_t k = 0; k < form.count; ++k) {
-    if (form.bytes == 16) {
-      const std::byte* from = w.block->grid->parameters.data() + i->imm;
-      for (Mask m = w.active; m; m &= m - 1)
-        copy_in(w, i->op[0], static_cast<unsigned>(std::countr_zero(m)), from, form);
-      return i + 1;
-    }
     std::uint64_t value = 0;
-    std::memcpy(&value, w.block->grid->parameters.data() + i->imm + k * form.bytes, form.bytes);
+    std::memcpy(&value, from + k * form.bytes, form.bytes);
     value = extend(value, form);
-    switch (form.lane_bytes) {
-      case 2:
-        broadcast<std::uint16_t>(w, i->op[k], value);
-        break;
-      case 4:
-        broadcast<std::uint32_t>(w, i->op[k], value);
-        break;
-      default:
-        broadcast<std::uint64_t>(w, i->op[k], value);
-        break;
-    }
+    if (form.lane_bytes == 2)
+      broadcast<std::uint16_t>(w, i->op[k], value);
+    else if (form.lane_bytes == 4)
+      broadcast<std::uint32_t>(w, i->op[k], value);
+    else
+      broadcast<std::uint64_t>(w, i->op[k], value);
   }
   return proceed(w, i + 1);
 }
 
 const Inst* load_slot(Warp& w, const Inst* i) {
-  const MemoryForm form = form_of(i);
-  const std::byte* slot = w.registers + i->imm;
-  for (std::uint32_t k = 0; k < form.count; ++k)
-    for (Mask m = w.active; m; m &= m - 1) {
-      const auto l = static_cast<unsigned>(std::countr_zero(m));
-      copy_in(w, i->op[k], l, slot + l * i->op[6] + k * form.bytes, form);
-    }
+  load_elements(w, i, [&](unsigned l) { return w.registers + i->imm + l * i->op[6]; });
   return proceed(w, i + 1);
 }
 
 const Inst* store_slot(Warp& w, const Inst* i) {
-  const MemoryForm form = form_of(i);
-  std::byte* slot = w.registers + i->imm;
-  for (std::uint32_t k = 0; k < form.count; ++k)
-    for (Mask m = w.active; m; m &= m - 1) {
-      const auto l = static_cast<unsigned>(std::countr_zero(m));
-      copy_out(w, i->op[k], l, slot + l * i->op[6] + k * form.bytes, form);
-    }
+  store_elements(w, i, [&](unsigned l) { return w.registers + i->imm + l * i->op[6]; });
   return proceed(w, i + 1);
 }
 

@@ -44,6 +44,13 @@ std::optional<MemorySelection> select_memory(const ptx::Instruction& instruction
                                              std::span<const ptx::Register> registers, ptx::StateSpace space,
                                              AddressWidth width, Watched watched);
 
+/// select.template operator()<Width>() for that width.
+template <class Select>
+auto with_width(AddressWidth width, Select select) {
+  return width == AddressWidth::bits32 ? select.template operator()<AddressWidth::bits32>()
+                                       : select.template operator()<AddressWidth::bits64>();
+}
+
 /// The value of an element of that form, from its bytes in memory.
 inline std::uint64_t extend(std::uint64_t value, const MemoryForm& form) {
   if (!form.is_signed || form.bytes >= 8) return value;

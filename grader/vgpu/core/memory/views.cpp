@@ -34,6 +34,17 @@ KnownWrites& of_block(Message& message, std::uint64_t block) {
   return message.blocks.emplace_back(block, KnownWrites{}).second;
 }
 
+void join_messages(Message& to, const Message& from, const WriteRanks& ranks) {
+  to.device.join(from.device, ranks);
+  for (const auto& [block, known] : from.blocks) of_block(to, block).join(known, ranks);
+}
+
+/// Calls visit(lane) for each lane of `mask`, in order.
+template <class Visit>
+void for_each_of(Mask mask, Visit visit) {
+  for (; mask; mask &= mask - 1) visit(static_cast<unsigned>(std::countr_zero(mask)));
+}
+
 }  // namespace
 
 // --- choosers --------------------------------------------------------------------------------------------------------
@@ -99,18 +110,18 @@ struct Views::Location {
 struct Views::Thread {
   KnownWrites now;
   KnownWrites released_to_block, released_to_device;  ///< at its latest fence of that scope, or a wider one
+  struct AtLocation {
+    std::uint32_t location = 0;
+    KnownWrites block, device;
+  };
   /// What writes that it has read carried: known from the next fence on, or the next acquire of the location.
-  struct Pending {
-    std::uint32_t location = 0;
-    KnownWrites block, device;
-  };
-  std::vector<Pending> pending;
+  std::vector<AtLocation> pending;
   /// What it has released by a write to a location: its later writes there carry it too.
-  struct Released {
-    std::uint32_t location = 0;
-    KnownWrites block, device;
-  };
-  std::vector<Released> released;
+  std::vector<AtLocation> released;
+  static AtLocation& at(std::vector<AtLocation>& all, std::uint32_t location) {
+    const auto known = std::ranges::find(all, location, &AtLocation::location);
+    return known == all.end() ? all.emplace_back(location) : *known;
+  }
   std::uint32_t writes = 0, plain_writes = 0;
   std::uint32_t turn() const { return writes + plain_writes; }
   std::uint32_t fences = 0;
@@ -215,10 +226,7 @@ void Views::make_mixed(std::uint64_t granule) {
   const auto all = std::make_shared<Message>();
   for (const std::uint32_t k : here)
     for (const LocationWrite& w : locations_[k].writes)
-      if (w.message) {
-        all->device.join(w.message->device, *this);
-        for (const auto& [block, known] : w.message->blocks) of_block(*all, block).join(known, *this);
-      }
+      if (w.message) join_messages(*all, *w.message, *this);
   here.assign(1, static_cast<std::uint32_t>(locations_.size()));
   Location& made = locations_.emplace_back();
   made.address = granule * granule_bytes;
@@ -284,14 +292,13 @@ void Views::observe(Thread& t, std::uint32_t location, const LocationWrite& w, c
     for (const auto& [b, known] : w.message->blocks)
       if (b == block) to_block = known;
     if (!to_block.is_empty() || !to_device.is_empty()) {
-      auto at = std::ranges::find(t.pending, location, &Thread::Pending::location);
-      if (at == t.pending.end()) at = t.pending.insert(at, {location, {}, {}});
-      at->block.join(to_block, *this);
-      at->device.join(to_device, *this);
+      Thread::AtLocation& at = Thread::at(t.pending, location);
+      at.block.join(to_block, *this);
+      at.device.join(to_device, *this);
     }
   }
   if (!acquires(access.order)) return;
-  for (const Thread::Pending& p : t.pending) {
+  for (const Thread::AtLocation& p : t.pending) {
     if (p.location != location) continue;
     t.now.join(p.block, *this);
     if (reach_of(access.scope) == Reach::device) t.now.join(p.device, *this);
@@ -303,24 +310,20 @@ void Views::release(Thread& t, std::uint32_t location, const Strong& access, Loc
                     const LocationWrite* before) {
   if (releases(access.order)) {
     t.now.settle();
-    auto at = std::ranges::find(t.released, location, &Thread::Released::location);
-    if (at == t.released.end()) at = t.released.insert(at, {location, {}, {}});
-    at->block = t.now;
-    if (reach_of(access.scope) == Reach::device) at->device = t.now;
+    Thread::AtLocation& at = Thread::at(t.released, location);
+    at.block = t.now;
+    if (reach_of(access.scope) == Reach::device) at.device = t.now;
   }
   Message message;
   KnownWrites to_block = t.released_to_block;
   message.device = t.released_to_device;
-  for (const Thread::Released& r : t.released)
+  for (const Thread::AtLocation& r : t.released)
     if (r.location == location) {
       to_block.join(r.block, *this);
       message.device.join(r.device, *this);
     }
   if (!to_block.is_empty()) of_block(message, access.actor.block) = std::move(to_block);
-  if (before && before->message && are_strong_together(*before, access)) {
-    message.device.join(before->message->device, *this);
-    for (const auto& [block, known] : before->message->blocks) of_block(message, block).join(known, *this);
-  }
+  if (before && before->message && are_strong_together(*before, access)) join_messages(message, *before->message, *this);
   if (message.device.is_empty() && message.blocks.empty()) return;
   message.device.settle();
   for (auto& [block, known] : message.blocks) known.settle();
@@ -332,14 +335,54 @@ unsigned Views::chosen(MemoryChooser::Kind kind, std::uint32_t location, std::sp
   return writes.size() == 1 ? 0 : chooser_.choose({kind, location, writes, &by});
 }
 
-bool Views::read(const Strong& access, std::byte* to) {
-  const std::uint32_t location = location_at(access.address, access.bytes);
-  Thread& t = thread_of(access.actor, access.lane);
+MemoryChooser::Answer Views::begin(const Strong& access, MemoryChooser::Answer::Effect effect) {
   blocks_[access.actor.slot]->knows_any = true;
-  Location& at = locations_[location];
   MemoryChooser::Answer answer;
+  answer.effect = effect;
   answer.by = operation(access.actor, access.lane);
-  answer.location = location;
+  answer.location = location_at(access.address, access.bytes);
+  return answer;
+}
+
+/// The thread has read that write, of its choice.
+void Views::note_read(Thread& t, const MemoryChooser::Answer& answer, const LocationWrite& w, const Strong& access) {
+  if (t.now.of(answer.location) != answer.read) t.now.set({answer.location, answer.read});
+  observe(t, answer.location, w, access);
+  if (w.writer.is_initial() || (w.writer.block == answer.by.block && w.writer.thread == answer.by.thread)) return;
+  if (t.seen.size() == Thread::most_seen) t.seen.erase(t.seen.begin());
+  t.seen.push_back({w.writer, answer.by, answer.location, answer.read, t.fences});
+}
+
+/// A write that the thread makes now.
+LocationWrite Views::make_write(Thread& t, MemoryChooser::Answer& answer, const Strong& access,
+                                const LocationWrite* before) {
+  LocationWrite w;
+  w.turn = t.turn();
+  answer.by.number = ++t.writes;
+  w.writer = answer.by;
+  w.reach = reach_of(access.scope);
+  w.is_strong = true;
+  w.is_tied = before;
+  release(t, answer.location, access, w, before);
+  return w;
+}
+
+/// What is written where accesses of several sizes meet.
+void Views::write_mixed(std::uint32_t location, const Strong& access, const LocationWrite& w, const std::byte* from) {
+  LocationWrite& all = locations_[location].writes.front();
+  if (w.message) {
+    Message joined = *all.message;
+    join_messages(joined, *w.message, *this);
+    all.message = std::make_shared<const Message>(std::move(joined));
+  }
+  std::memcpy(memory_.host(access.address), from, access.bytes);
+}
+
+bool Views::read(const Strong& access, std::byte* to) {
+  Thread& t = thread_of(access.actor, access.lane);
+  MemoryChooser::Answer answer = begin(access, MemoryChooser::Answer::Effect::read);
+  const std::uint32_t location = answer.location;
+  const Location& at = locations_[location];
   if (at.is_mixed) {
     std::memcpy(to, memory_.host(access.address), access.bytes);
     observe(t, location, at.writes.front(), access);
@@ -352,45 +395,21 @@ bool Views::read(const Strong& access, std::byte* to) {
   answer.allowed = allowed_;
   answer.chosen = chosen(MemoryChooser::Kind::read, location, allowed_, answer.by);
   answer.read = allowed_[answer.chosen];
-  const LocationWrite& w = at.of(answer.read);
   const bool is_newest = answer.chosen == 0;
   std::memcpy(to, value_of(location, answer.read).data(), access.bytes);
   if (!is_newest) note_stale(t, answer.by, access, location, answer.read);
-  if (t.now.of(location) != answer.read) t.now.set({location, answer.read});
-  observe(t, location, w, access);
-  if (!w.writer.is_initial() && (w.writer.block != answer.by.block || w.writer.thread != answer.by.thread)) {
-    if (t.seen.size() == Thread::most_seen) t.seen.erase(t.seen.begin());
-    t.seen.push_back({w.writer, answer.by, location, answer.read, t.fences});
-  }
+  note_read(t, answer, at.of(answer.read), access);
   chooser_.happened(answer);
   return is_newest;
 }
 
 void Views::write(const Strong& access, const std::byte* from) {
-  const std::uint32_t location = location_at(access.address, access.bytes);
   Thread& t = thread_of(access.actor, access.lane);
-  blocks_[access.actor.slot]->knows_any = true;
-  MemoryChooser::Answer answer;
-  answer.effect = MemoryChooser::Answer::Effect::write;
-  answer.by = operation(access.actor, access.lane);
-  answer.by.number = t.writes + 1;
-  answer.location = location;
-  LocationWrite w;
-  w.turn = t.turn();
-  ++t.writes;
-  w.writer = answer.by;
-  w.reach = reach_of(access.scope);
-  w.is_strong = true;
-  release(t, location, access, w, nullptr);
+  MemoryChooser::Answer answer = begin(access, MemoryChooser::Answer::Effect::write);
+  const std::uint32_t location = answer.location;
+  LocationWrite w = make_write(t, answer, access, nullptr);
   if (locations_[location].is_mixed) {
-    LocationWrite& all = locations_[location].writes.front();
-    if (w.message) {
-      Message joined = *all.message;
-      joined.device.join(w.message->device, *this);
-      for (const auto& [block, known] : w.message->blocks) of_block(joined, block).join(known, *this);
-      all.message = std::make_shared<const Message>(std::move(joined));
-    }
-    std::memcpy(memory_.host(access.address), from, access.bytes);
+    write_mixed(location, access, w, from);
     chooser_.happened(answer);
     return;
   }
@@ -414,20 +433,16 @@ void Views::write(const Strong& access, const std::byte* from) {
   chooser_.happened(answer);
 }
 
-bool Views::update(const Strong& access, Compute now, const void* context, std::byte* old) {
-  const std::uint32_t location = location_at(access.address, access.bytes);
+bool Views::update(const Strong& access, const Compute& now, std::byte* old) {
   Thread& t = thread_of(access.actor, access.lane);
-  blocks_[access.actor.slot]->knows_any = true;
-  MemoryChooser::Answer answer;
-  answer.effect = MemoryChooser::Answer::Effect::update;
+  MemoryChooser::Answer answer = begin(access, MemoryChooser::Answer::Effect::update);
   answer.is_atomic = true;
-  answer.by = operation(access.actor, access.lane);
-  answer.location = location;
+  const std::uint32_t location = answer.location;
   std::byte* const host = memory_.host(access.address);
   std::array<std::byte, 16> before{}, after{};
   const auto compute = [&](const std::byte* value) {
     std::memcpy(before.data(), value, access.bytes);
-    now(context, before.data(), after.data());
+    now(before.data(), after.data());
     return std::memcmp(before.data(), after.data(), access.bytes) != 0;
   };
   if (locations_[location].is_mixed) {
@@ -436,14 +451,7 @@ bool Views::update(const Strong& access, Compute now, const void* context, std::
     observe(t, location, locations_[location].writes.front(), access);
     LocationWrite w;
     release(t, location, access, w, nullptr);
-    LocationWrite& all = locations_[location].writes.front();
-    if (w.message) {
-      Message joined = *all.message;
-      joined.device.join(w.message->device, *this);
-      for (const auto& [block, known] : w.message->blocks) of_block(joined, block).join(known, *this);
-      all.message = std::make_shared<const Message>(std::move(joined));
-    }
-    std::memcpy(host, after.data(), access.bytes);
+    write_mixed(location, access, w, after.data());
     chooser_.happened(answer);
     return changes;
   }
@@ -466,23 +474,11 @@ bool Views::update(const Strong& access, Compute now, const void* context, std::
   answer.changes_nothing = !changes;
   std::memcpy(old, before.data(), access.bytes);
   const LocationWrite read = locations_[location].of(answer.read);
-  if (t.now.of(location) != answer.read) t.now.set({location, answer.read});
-  observe(t, location, read, access);
-  if (!read.writer.is_initial() && (read.writer.block != answer.by.block || read.writer.thread != answer.by.thread)) {
-    if (t.seen.size() == Thread::most_seen) t.seen.erase(t.seen.begin());
-    t.seen.push_back({read.writer, answer.by, location, answer.read, t.fences});
-  }
+  note_read(t, answer, read, access);
   const bool are_alike = (read.reach == Reach::device && reach_of(access.scope) == Reach::device) ||
                          read.writer.block == access.actor.block;
   if (changes || !read.is_strong || !are_alike) {
-    LocationWrite w;
-    w.turn = t.turn();
-    answer.by.number = ++t.writes;
-    w.writer = answer.by;
-    w.reach = reach_of(access.scope);
-    w.is_strong = true;
-    w.is_tied = true;
-    release(t, location, access, w, &read);
+    LocationWrite w = make_write(t, answer, access, &read);
     if (is_newest) {
       answer.written = append(location, std::move(w));
       std::memcpy(host, after.data(), access.bytes);
@@ -505,11 +501,10 @@ bool Views::update(const Strong& access, Compute now, const void* context, std::
 
 void Views::fence(const Actor& actor, Mask mask, Access::Scope scope, Fence kind) {
   const Reach reach = reach_of(scope);
-  for (Mask m = mask; m; m &= m - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(m));
+  for_each_of(mask, [&](unsigned lane) {
     Thread& t = thread_of(actor, lane);
     ++t.fences;
-    for (Thread::Pending& p : t.pending) {
+    for (Thread::AtLocation& p : t.pending) {
       t.now.join(p.block, *this);
       p.block.clear();
       if (reach == Reach::device) t.now.join(p.device, *this);
@@ -532,22 +527,23 @@ void Views::fence(const Actor& actor, Mask mask, Access::Scope scope, Fence kind
       answer.by = operation(actor, lane);
       chooser_.happened(answer);
     }
-  }
+  });
 }
 
 // --- stale reads -----------------------------------------------------------------------------------------------------
 
 void Views::note_stale(Thread& t, const StrongOperation& by, const Strong& access, std::uint32_t location,
                        std::uint32_t read) {
-  ++stale_count_;
   const Location& at = locations_[location];
   const std::uint32_t newer_index = at.order[at.of(read).rank + 1];
   const LocationWrite &returned = at.of(read), &newer = at.of(newer_index);
-  for (StaleAccess& s : stale_)
-    if (s.read.line == by.line && s.returned.line == returned.writer.line && s.newer.line == newer.writer.line) {
-      ++s.count;
-      if (s.has_flag) return;
-    }
+  const auto known = std::ranges::find_if(stale_, [&](const StaleAccess& s) {
+    return s.read.line == by.line && s.returned.line == returned.writer.line && s.newer.line == newer.writer.line;
+  });
+  if (known != stale_.end()) {
+    ++known->count;
+    if (known->has_flag) return;
+  }
   StaleAccess made{by, returned.writer, newer.writer, access.bytes, access.address, false, {}, {}, {}, 1};
   using Missing = StaleAccess::Missing;
   for (auto seen = t.seen.rbegin(); seen != t.seen.rend() && !made.has_flag; ++seen) {
@@ -574,13 +570,12 @@ void Views::note_stale(Thread& t, const StrongOperation& by, const Strong& acces
     else
       made.missing = is_released ? Missing::acquire : has_fence ? Missing::release : Missing::both;
   }
-  for (StaleAccess& s : stale_)
-    if (s.read.line == by.line && s.returned.line == returned.writer.line && s.newer.line == newer.writer.line) {
-      made.count = s.count;
-      if (made.has_flag) s = made;
-      return;
-    }
-  if (stale_.size() < most_stale) stale_.push_back(made);
+  if (known == stale_.end()) {
+    if (stale_.size() < most_stale) stale_.push_back(made);
+  } else if (made.has_flag) {
+    made.count = known->count;
+    *known = made;
+  }
 }
 
 // --- what an observer hears ------------------------------------------------------------------------------------------
@@ -596,52 +591,46 @@ void Views::block_begin(std::uint64_t block, std::uint32_t slot) {
 void Views::through_shared(const Access& a, bool reads, bool writes) {
   BlockState& b = *blocks_[a.actor.slot];
   if (!b.knows_any) return;
-  for (Mask m = a.mask; m; m &= m - 1) {
-    Thread& t = b.threads[a.actor.warp * warp_size + static_cast<unsigned>(std::countr_zero(m))];
+  for_each_of(a.mask, [&](unsigned lane) {
+    Thread& t = thread_of(a.actor, lane);
     if (writes) b.shared.join(t.now, *this);
     if (reads) t.now.join(b.shared, *this);
-  }
+  });
+}
+
+/// Calls visit(location, lane) where plain accesses meet locations of strong ones.
+template <class Visit>
+void Views::for_each_plain(const Access& a, Visit visit) {
+  if (a.space != ptx::StateSpace::global || is_strong(a) || locations_.empty()) return;
+  for_each_of(a.mask, [&](unsigned lane) {
+    for_each_location_in(a.at(lane), a.bytes, [&](std::uint32_t location) {
+      blocks_[a.actor.slot]->knows_any = true;
+      visit(location, lane);
+    });
+  });
 }
 
 void Views::load(const Access& a) {
   if (a.space == ptx::StateSpace::shared && is_strong(a)) return through_shared(a, true, false);
-  if (a.space != ptx::StateSpace::global || is_strong(a) || locations_.empty()) return;
-  for (Mask m = a.mask; m; m &= m - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(m));
-    for_each_location_in(a.at(lane), a.bytes, [&](std::uint32_t k) {
-      blocks_[a.actor.slot]->knows_any = true;
-      thread_of(a.actor, lane).now.set({k, locations_[k].order.back()});
-    });
-  }
+  for_each_plain(a, [&](std::uint32_t location, unsigned lane) {
+    thread_of(a.actor, lane).now.set({location, locations_[location].order.back()});
+  });
 }
 
 void Views::store(const Access& a) {
   if (a.space == ptx::StateSpace::shared && is_strong(a)) return through_shared(a, false, true);
-  if (a.space != ptx::StateSpace::global || is_strong(a) || locations_.empty()) return;
-  for (Mask m = a.mask; m; m &= m - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(m));
-    for_each_location_in(a.at(lane), a.bytes, [&](std::uint32_t k) {
-      blocks_[a.actor.slot]->knows_any = true;
-      LocationWrite w;
-      w.writer = operation(a.actor, lane);
-      Thread& t = thread_of(a.actor, lane);
-      w.turn = t.turn();
-      w.writer.number = StrongOperation::first_plain + t.plain_writes++;
-      t.now.set({k, append(k, std::move(w))});
-    });
-  }
+  for_each_plain(a, [&](std::uint32_t location, unsigned lane) {
+    Thread& t = thread_of(a.actor, lane);
+    LocationWrite w;
+    w.writer = operation(a.actor, lane);
+    w.turn = t.turn();
+    w.writer.number = StrongOperation::first_plain + t.plain_writes++;
+    t.now.set({location, append(location, std::move(w))});
+  });
 }
 
 void Views::atomic(const Access& a) {
   if (a.space == ptx::StateSpace::shared) through_shared(a, true, true);
-}
-
-void Views::loads(const AccessRun& run) {
-  for (unsigned k = 0; k < run.count; ++k) load(run.of(k));
-}
-
-void Views::stores(const AccessRun& run) {
-  for (unsigned k = 0; k < run.count; ++k) store(run.of(k));
 }
 
 void Views::barrier_arrive(const Actor& actor, Mask mask, std::uint32_t id, Arrival arrival) {
@@ -649,8 +638,7 @@ void Views::barrier_arrive(const Actor& actor, Mask mask, std::uint32_t id, Arri
   BlockState::Arrived& at = b.barriers[id];
   if (arrival == Arrival::waits) at.waiting.emplace_back(actor.warp, mask);
   if (!b.knows_any) return;
-  for (Mask m = mask; m; m &= m - 1)
-    at.known.join(thread_of(actor, static_cast<unsigned>(std::countr_zero(m))).now, *this);
+  for_each_of(mask, [&](unsigned lane) { at.known.join(thread_of(actor, lane).now, *this); });
 }
 
 void Views::barrier_complete(const Actor& actor, std::uint32_t id, Meeting) {
@@ -659,8 +647,7 @@ void Views::barrier_complete(const Actor& actor, std::uint32_t id, Meeting) {
   at.known.settle();
   if (!at.known.is_empty())
     for (const auto& [warp, mask] : at.waiting)
-      for (Mask m = mask; m; m &= m - 1)
-        b.threads[warp * warp_size + static_cast<unsigned>(std::countr_zero(m))].now = at.known;
+      for_each_of(mask, [&, warp = warp](unsigned lane) { b.threads[warp * warp_size + lane].now = at.known; });
   at.known.clear();
   at.waiting.clear();
 }
@@ -669,17 +656,14 @@ void Views::warp_sync(const Actor& actor, Mask mask) {
   BlockState& b = *blocks_[actor.slot];
   if (!b.knows_any) return;
   Thread* const threads = &b.threads[actor.warp * warp_size];
-  const auto lane = [](Mask m) { return static_cast<unsigned>(std::countr_zero(m)); };
-  KnownWrites all;
+  const auto first = static_cast<unsigned>(std::countr_zero(mask));
   bool differ = false;
-  for (Mask m = mask; m; m &= m - 1) {
-    differ |= !threads[lane(m)].now.is_same_as(threads[lane(mask)].now);
-    if (differ) break;
-  }
+  for_each_of(mask, [&](unsigned lane) { differ = differ || !threads[lane].now.is_same_as(threads[first].now); });
   if (!differ) return;
-  for (Mask m = mask; m; m &= m - 1) all.join(threads[lane(m)].now, *this);
+  KnownWrites all;
+  for_each_of(mask, [&](unsigned lane) { all.join(threads[lane].now, *this); });
   all.settle();
-  for (Mask m = mask; m; m &= m - 1) threads[lane(m)].now = all;
+  for_each_of(mask, [&](unsigned lane) { threads[lane].now = all; });
 }
 
 }  // namespace scanlab::vgpu

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -141,17 +142,15 @@ class Views : public Observer, private WriteRanks {
   /// Reads into `to`. False when it was not the newest value.
   bool read(const Strong& access, std::byte* to);
   void write(const Strong& access, const std::byte* from);
-  /// now(context, before, after) gives the value after from the value before, both of access.bytes; `old` gets the
-  /// value before. True when another look may see something else: a value has changed, or the one before was not the
-  /// newest.
-  using Compute = void (*)(const void* context, const std::byte* before, std::byte* after);
-  bool update(const Strong& access, Compute now, const void* context, std::byte* old);
+  /// now(before, after) gives the value after from the value before, both of access.bytes; `old` gets the value before.
+  /// True when another look may see something else: a value has changed, or the one before was not the newest.
+  using Compute = std::function<void(const std::byte* before, std::byte* after)>;
+  bool update(const Strong& access, const Compute& now, std::byte* old);
   enum class Fence : std::uint8_t { acquire_release, sequential };
   void fence(const Actor& actor, Mask mask, Access::Scope scope, Fence kind);
 
   /// Stale reads, those of the same lines together; at most `most_stale` of them.
   const std::vector<StaleAccess>& stale() const { return stale_; }
-  std::uint64_t stale_count() const { return stale_count_; }
   static constexpr std::size_t most_stale = 64;
 
   /// The launch has ended: only its writes will be asked for.
@@ -172,8 +171,6 @@ class Views : public Observer, private WriteRanks {
   void load(const Access& access) override;
   void store(const Access& access) override;
   void atomic(const Access& access) override;
-  void loads(const AccessRun& run) override;
-  void stores(const AccessRun& run) override;
   void barrier_arrive(const Actor& actor, Mask mask, std::uint32_t id, Arrival arrival) override;
   void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
   void warp_sync(const Actor& actor, Mask mask) override;
@@ -199,6 +196,12 @@ class Views : public Observer, private WriteRanks {
   void note_stale(Thread& t, const StrongOperation& by, const Strong& access, std::uint32_t location,
                   std::uint32_t read);
   void through_shared(const Access& access, bool reads, bool writes);
+  template <class Visit>
+  void for_each_plain(const Access& access, Visit visit);
+  MemoryChooser::Answer begin(const Strong& access, MemoryChooser::Answer::Effect effect);
+  void note_read(Thread& t, const MemoryChooser::Answer& answer, const LocationWrite& w, const Strong& access);
+  LocationWrite make_write(Thread& t, MemoryChooser::Answer& answer, const Strong& access, const LocationWrite* before);
+  void write_mixed(std::uint32_t location, const Strong& access, const LocationWrite& w, const std::byte* from);
   unsigned chosen(MemoryChooser::Kind kind, std::uint32_t location, std::span<const std::uint32_t> writes,
                   const StrongOperation& by);
 
@@ -212,7 +215,6 @@ class Views : public Observer, private WriteRanks {
   KnownWrites sequential_;                                                  ///< of fence.sc of the device
   std::unordered_map<std::uint64_t, KnownWrites> sequential_of_block_;
   std::vector<StaleAccess> stale_;
-  std::uint64_t stale_count_ = 0;
   std::vector<std::uint32_t> allowed_, placed_;  ///< for a question
 };
 

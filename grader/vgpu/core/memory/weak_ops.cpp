@@ -27,20 +27,17 @@ template <AddressWidth Width>
 const Inst* load(Warp& w, const Inst* i) {
   if (is_held_back(w, i)) return nullptr;
   const MemoryForm form = form_of(i);
-  std::byte* host[warp_size];
-  Addresses a;
-  Mask global = 0;
-  locate<Width>(w, i, AccessKind::read, form.count * form.bytes, host, a, global);
-  note_poll(w, global, [&](unsigned l) { return a.of[l]; });
+  const Located at = locate<Width>(w, i, AccessKind::read, form.count * form.bytes);
+  at.note_poll(w);
   Views* const views = w.block->grid->views;
   for_each_lane(w.active, [&](unsigned l) {
-    const bool is_global = global >> l & 1;
+    const bool is_global = at.global >> l & 1;
     std::byte value[16];
     for (std::uint32_t k = 0; k < form.count; ++k) {
       // The elements of a vector are accesses of their own (PTX ISA, "Vector Data-types").
       if (!views || !is_global) {
-        std::memcpy(value, host[l] + k * form.bytes, form.bytes);
-      } else if (!views->read(strong_access(w, i, l, a.of[l] + k * form.bytes), value)) {
+        std::memcpy(value, at.host[l] + k * form.bytes, form.bytes);
+      } else if (!views->read(strong_access(w, i, l, at.a.of[l] + k * form.bytes), value)) {
         ++w.block->grid->epoch;  // it may look again and see another value
       }
       copy_in(w, i->op[k], l, value, form);
@@ -53,81 +50,53 @@ template <AddressWidth Width>
 const Inst* store(Warp& w, const Inst* i) {
   if (is_held_back(w, i)) return nullptr;
   const MemoryForm form = form_of(i);
-  std::byte* host[warp_size];
-  Addresses a;
-  Mask global = 0;
-  locate<Width>(w, i, AccessKind::write, form.count * form.bytes, host, a, global);
+  const Located at = locate<Width>(w, i, AccessKind::write, form.count * form.bytes);
   ++w.block->grid->epoch;
   Views* const views = w.block->grid->views;
   for_each_lane(w.active, [&](unsigned l) {
-    const bool is_global = global >> l & 1;
+    const bool is_global = at.global >> l & 1;
     std::byte value[16];
     for (std::uint32_t k = 0; k < form.count; ++k) {
       copy_out(w, i->op[k], l, value, form);
       if (views && is_global)
-        views->write(strong_access(w, i, l, a.of[l] + k * form.bytes), value);
+        views->write(strong_access(w, i, l, at.a.of[l] + k * form.bytes), value);
       else
-        std::memcpy(host[l] + k * form.bytes, value, form.bytes);
+        std::memcpy(at.host[l] + k * form.bytes, value, form.bytes);
     }
   });
   return proceed(w, i + 1);
 }
 
-template <AddressWidth Width, class T, T (*Op)(T, T, T)>
+template <AddressWidth Width, class T, T (*compute)(T, T, T)>
 const Inst* atomic(Warp& w, const Inst* i) {
   if (is_held_back(w, i)) return nullptr;
-  const MemoryForm form = form_of(i);
-  std::byte* host[warp_size];
-  Addresses a;
-  Mask global = 0;
-  locate<Width>(w, i, AccessKind::atomic, sizeof(T), host, a, global);
+  const Located at = locate<Width>(w, i, AccessKind::atomic, sizeof(T));
   Views* const views = w.block->grid->views;
-  const T* b = w.lanes<T>(i->op[1]);
-  const T* c = w.lanes<T>(i->op[2]);
-  T* result = form.has_result ? w.lanes<T>(i->op[0]) : nullptr;
-  FloatSums sums(w.block->grid->floats);
+  AtomicLanes<T, compute> lanes(w, i);
   for_each_lane(w.active, [&](unsigned l) {
+    if (!views || !(at.global >> l & 1)) return lanes.act(l, at.host[l]);
+    const auto update = [&](const std::byte* before, std::byte* after) {
+      T value;
+      std::memcpy(&value, before, sizeof(T));
+      value = lanes.now(l, value, false);
+      std::memcpy(after, &value, sizeof(T));
+    };
+    std::byte before[16];
+    if (views->update(strong_access(w, i, l, at.a.of[l]), update, before)) ++w.block->grid->epoch;
     T old;
-    if (views && (global >> l & 1)) {
-      const AtomicOperands<T> operands{sums, l, b[l], c[l], false};
-      const auto compute = [](const void* context, const std::byte* before, std::byte* after) {
-        T value;
-        std::memcpy(&value, before, sizeof(T));
-        value = result_of_atomic<T, Op>(*static_cast<const AtomicOperands<T>*>(context), value);
-        std::memcpy(after, &value, sizeof(T));
-      };
-      std::byte before[16];
-      if (views->update(strong_access(w, i, l, a.of[l]), compute, &operands, before)) ++w.block->grid->epoch;
-      std::memcpy(&old, before, sizeof(T));
-    } else {
-      std::memcpy(&old, host[l], sizeof(T));
-      const T now =
-          result_of_atomic<T, Op>({sums, l, b[l], c[l], std::is_same_v<T, float> && lies_in_shared(w, host[l])}, old);
-      if (std::memcmp(&old, &now, sizeof(T)) != 0) {
-        std::memcpy(host[l], &now, sizeof(T));
-        ++w.block->grid->epoch;
-      }
-    }
-    if (result) result[l] = old;
+    std::memcpy(&old, before, sizeof(T));
+    lanes.give(l, old);
   });
-  sums.report(w, i);
-  note_poll(w, global, [&](unsigned l) { return a.of[l]; });
+  lanes.report(i);
+  at.note_poll(w);
   return proceed(w, i + 1);
 }
 
 template <AddressWidth Width>
 struct SelectAtomic {
-  template <class T, T (*Op)(T, T, T)>
-  static constexpr Handler handler = &atomic<Width, T, Op>;
+  template <class T, T (*compute)(T, T, T)>
+  static constexpr Handler handler = &atomic<Width, T, compute>;
 };
-
-/// The operation of an atomic, as select_atomic knows it.
-std::string_view operation_of(const ptx::Instruction& in) {
-  if (in.has("noftz")) return "add.noftz";
-  for (const char* known : {"add", "and", "or", "xor", "exch", "cas", "min", "max", "inc", "dec"})
-    if (in.has(known)) return known;
-  return "";
-}
 
 }  // namespace
 
@@ -147,22 +116,10 @@ Handler select_weak(const ptx::Instruction& in, const MemorySelection& s, Addres
   const auto space = static_cast<StateSpace>(s.form.space);
   const bool may_be_global = space == StateSpace::global || space == StateSpace::generic;
   if (!may_be_global || s.form.order == static_cast<std::uint32_t>(Access::Order::weak)) return s.run;
-  const bool is_64 = width == AddressWidth::bits64;
-  switch (opcode_of(in).effect) {
-    case Opcode::Effect::load:
-      return is_64 ? load<AddressWidth::bits64> : load<AddressWidth::bits32>;
-    case Opcode::Effect::store:
-      return is_64 ? store<AddressWidth::bits64> : store<AddressWidth::bits32>;
-    case Opcode::Effect::atomic:
-    case Opcode::Effect::reduction: {
-      const std::string_view operation = operation_of(in);
-      const Handler run = is_64 ? select_atomic<SelectAtomic<AddressWidth::bits64>>(operation, s.type)
-                                : select_atomic<SelectAtomic<AddressWidth::bits32>>(operation, s.type);
-      return run ? run : s.run;
-    }
-    default:
-      return s.run;
-  }
+  return with_width(width, [&]<AddressWidth W>() -> Handler {
+    if (s.form.atomic) return select_atomic<SelectAtomic<W>>(s.form.atomic);
+    return opcode_of(in).effect == Opcode::Effect::store ? &store<W> : &load<W>;
+  });
 }
 
 }  // namespace scanlab::vgpu

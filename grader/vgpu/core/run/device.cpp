@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "vgpu/core/decode/image.hpp"
-#include "vgpu/core/run/explore.hpp"
+#include "vgpu/core/explore/explore.hpp"
+#include "vgpu/core/explore/playback.hpp"
 #include "vgpu/core/run/launch.hpp"
 #include "vgpu/core/run/parallel.hpp"
-#include "vgpu/core/run/playback.hpp"
 #include "vgpu/core/run/replay.hpp"
 #include "vgpu/ptx/link.hpp"
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "vgpu/core/explore/exploration.hpp"
 #include "vgpu/core/memory/memory.hpp"
-#include "vgpu/core/run/exploration.hpp"
 #include "vgpu/core/run/fast_paths.hpp"
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/observer.hpp"

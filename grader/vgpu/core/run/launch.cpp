@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <cstring>
 #include <numeric>
 #include <random>
 #include <span>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/run/hash.hpp"
 #include "vgpu/core/run/raise.hpp"
 #include "vgpu/core/run/report.hpp"
 #include "vgpu/core/run/stale_reads.hpp"
@@ -32,22 +32,6 @@ constexpr std::chrono::seconds most_host_waits{10};
 
 /// Instructions between two samples of the spin watch.
 constexpr std::int64_t watch_interval = 2048;
-/// FNV-1a over 64-bit words: the state of a split, to recognise it again.
-class Hash {
- public:
-  void add(std::uint64_t word) { value_ = (value_ ^ word) * 0x100000001B3ull, value_ ^= value_ >> 29; }
-  void add(const std::byte* bytes, std::size_t count) {
-    for (std::size_t k = 0; k + 8 <= count; k += 8) {
-      std::uint64_t word;
-      std::memcpy(&word, bytes + k, 8);
-      add(word);
-    }
-  }
-  std::uint64_t value() const { return value_; }
-
- private:
-  std::uint64_t value_ = 0xCBF29CE484222325ull;
-};
 
 class GridRun : public BlockRunner {
  public:
@@ -218,24 +202,19 @@ class GridRun : public BlockRunner {
     s.unwatched = 0;
     if (s.unyielding <= patience) s.unyielding = others_wait ? s.unyielding + 1 : 0;
     if (w.frame->depth > 256) return false;  // an endless recursion is found by its depth, and the hash would be long
-    Hash h;
-    h.add(reinterpret_cast<std::uint64_t>(w.pc));
-    h.add(w.active);
-    h.add(w.carry);
+    std::uint64_t state = mixed(mixed(1, reinterpret_cast<std::uint64_t>(w.pc)), w.active);
     // After a barrier the block's other warps have done something too, if only in their registers.
-    h.add(w.block->barriers_released);
-    for (const Frame* f = w.frame; f; f = f->caller) {
-      h.add(reinterpret_cast<std::uint64_t>(f->call));
-      h.add(f->registers, f->program->frame_bytes);
-    }
+    state = mixed(mixed(state, w.carry), w.block->barriers_released);
+    for (const Frame* f = w.frame; f; f = f->caller)
+      state = mixed(mixed(state, reinterpret_cast<std::uint64_t>(f->call)), f->registers, f->program->frame_bytes);
     if (const Gang* g = w.block->gang.get())
       for (std::uint32_t pair = 0; pair < g->code.pairs; ++pair) {
         const Pair p = g->column(pair).of(w.id);
-        for (const auto word : {p.value, static_cast<std::uint64_t>(p.stride), static_cast<std::uint64_t>(p.jump)})
-          h.add(word);
+        state = mixed(mixed(mixed(state, p.value), static_cast<std::uint64_t>(p.stride)),
+                      static_cast<std::uint64_t>(p.jump));
       }
-    const bool repeats = s.samples > 0 && h.value() == s.snapshot;
-    if (std::has_single_bit(++s.samples)) s.snapshot = h.value();
+    const bool repeats = s.samples > 0 && state == s.snapshot;
+    if (std::has_single_bit(++s.samples)) s.snapshot = state;
     return repeats;
   }
 

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "vgpu/core/decode/inst.hpp"
@@ -41,32 +43,10 @@ using f32 = float;
 using f64 = double;
 
 /// The unsigned and the signed integer as wide as T.
-template <std::size_t bytes>
-struct IntegerOf;
-template <>
-struct IntegerOf<1> {
-  using Unsigned = u8;
-  using Signed = s8;
-};
-template <>
-struct IntegerOf<2> {
-  using Unsigned = u16;
-  using Signed = s16;
-};
-template <>
-struct IntegerOf<4> {
-  using Unsigned = u32;
-  using Signed = s32;
-};
-template <>
-struct IntegerOf<8> {
-  using Unsigned = u64;
-  using Signed = s64;
-};
 template <class T>
-using Unsigned = typename IntegerOf<sizeof(T)>::Unsigned;
+using Unsigned = std::tuple_element_t<std::bit_width(sizeof(T)) - 1, std::tuple<u8, u16, u32, u64>>;
 template <class T>
-using Signed = typename IntegerOf<sizeof(T)>::Signed;
+using Signed = std::make_signed_t<Unsigned<T>>;
 template <class T>
 inline constexpr u32 bits_of = 8 * sizeof(T);
 

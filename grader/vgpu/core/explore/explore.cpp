@@ -1,4 +1,4 @@
-#include "vgpu/core/run/explore.hpp"
+#include "vgpu/core/explore/explore.hpp"
 
 #include <fmt/format.h>
 
@@ -13,19 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "vgpu/core/run/graphs.hpp"
-#include "vgpu/core/run/playback_state.hpp"
+#include "vgpu/core/explore/graphs.hpp"
 
 namespace scanlab::vgpu {
-
-using playback::Clock;
-using playback::Event;
-using playback::Journal;
-using playback::LivePlaces;
-using playback::merge;
-using playback::mixed;
-using playback::none;
-using playback::Turn;
+namespace playback {
 
 class Explorer {
  public:
@@ -63,7 +54,6 @@ class Explorer {
   }
 
  private:
-  using State = Playback::State;
   /// A step of a warp that does nothing that others could notice.
   struct Quiet {
     std::size_t place = 0;               ///< in kept_
@@ -99,10 +89,10 @@ class Explorer {
   void run_one(const std::shared_ptr<Run>& run) {
     journal_.restore();
     ++result_.runs;
-    State& s = *run->playback.state_;
+    State& s = run->playback.state;
     s.journal = &journal_;
     s.live = &live_;
-    if (merges_) s.is_known = [&](std::size_t agent, std::uint64_t state) { return is_known(s, agent, state); };
+    if (leaves_runs_) s.is_known = [&](std::size_t agent, std::uint64_t state) { return is_known(s, agent, state); };
     const std::span<Observer* const> before = grid_.observers;
     Observer* const observers[] = {&run->playback, &run->views};
     grid_.set_observers(observers);
@@ -111,7 +101,6 @@ class Explorer {
     RunLimits limits = limits_;
     limits.guide = &run->playback;
     limits.chooser = &run->playback;
-    limits.helper = nullptr;
     const std::optional<Fault> fault = run_grid(grid_, {Schedule::Order::weak, 0, {}}, limits);
     result_.warp_instructions += grid_.executed;
     note_steps(s);
@@ -123,8 +112,8 @@ class Explorer {
   /// A loop has come back to where it was, though some of its steps had been forced. What it read by itself, behind
   /// those, could have been something else, or something later; and the run without the loop is one, too.
   void derive_from_redundant(State& s, std::size_t forced) {
-    std::vector<std::size_t> without = kept_;
-    for (const std::vector<std::size_t>& vain : s.redundant) {
+    Steps without = kept_;
+    for (const Steps& vain : s.redundant) {
       std::erase_if(without, [&](std::size_t k) { return std::ranges::binary_search(vain, k); });
       for (const std::size_t k : vain)
         if (k >= forced) {
@@ -133,12 +122,12 @@ class Explorer {
             for (std::size_t e = 0; later > k && e < s.steps[later].events.size(); ++e) come_before(s, later, e, k);
         }
     }
-    push(s, without, {}, Soft::no);
+    push(s, without, {});
   }
 
   /// Of a run that had been put off: what led to where it is left; or the run again, for memory as at its end.
   void take_up(Run& run) {
-    State& s = *run.playback.state_;
+    State& s = run.playback.state;
     grid_.views = &run.views;
     keep_steps(s);
     if (leaves(*run.passages)) {
@@ -169,7 +158,7 @@ class Explorer {
     for (const State::Agent& a : s.agents)
       if (a.is_parked)
         for (auto k = a.vain.begin(); k != a.vain.end(); ++k) {
-          std::vector<std::size_t> order = up_to(*k);
+          Steps order = up_to(*k);
           order.insert(order.end(), a.vain.begin(), k);
           std::ranges::sort(order);
           choose_otherwise(s, *k, order);
@@ -177,23 +166,18 @@ class Explorer {
   }
 
   void derive(const std::shared_ptr<Run>& run, const std::optional<Fault>& fault) {
-    State& s = *run->playback.state_;
+    State& s = run->playback.state;
     keep_steps(s);
     if (!s.redundant.empty()) return derive_from_redundant(s, run->item.forced);
     derive_from_waiting(s);
-    if (s.to_wake != none) {
-      std::vector<std::size_t> order = kept_;
-      const State::Agent& a = s.agents[s.to_wake];
-      push(s, order, {a.vain.front(), 0, std::nullopt}, Soft::yes);
-      return;
-    }
+    if (s.to_wake != none) return push(s, kept_, {.step = s.agents[s.to_wake].vain.front(), .may_be_vain = true});
     // An atomic that changes nothing reads the newest write at its time: so it matters what came before it.
     depends_on_order_ = std::ranges::any_of(
         kept_, [&](std::size_t k) { return std::ranges::any_of(s.steps[k].events, &Event::changes_nothing); });
     result_.assumes_newest |= depends_on_order_;
-    if (depends_on_order_ && merges_) return begin_without_merging();
+    if (depends_on_order_ && leaves_runs_) return begin_anew();
     bool is_left = s.is_cut;
-    if (merges_ && !is_left) {
+    if (leaves_runs_ && !is_left) {
       run->passages = std::make_shared<const std::vector<Passage>>(passages_of(s));
       is_left = leaves(*run->passages);
       if (!is_left && !run->item.is_second && is_put_off(s, run)) return;
@@ -208,14 +192,13 @@ class Explorer {
       TrailStep& step = trail.steps.emplace_back(step_of(s, k));
       for (const Event& e : s.steps[k].events)
         step.choices.push_back(e.chose_newest() || !e.choice() ? std::nullopt : std::optional(*e.choice()));
-      while (!step.choices.empty() && !step.choices.back()) step.choices.pop_back();
     }
     is_stopped_ = !visit_({fault, trail, memory});
   }
 
-  /// Where what an atomic reads depends on when it comes, the past is more than a graph.
-  void begin_without_merging() {
-    merges_ = false;
+  /// Where what an atomic reads depends on when it comes, the past is more than a graph: no run is left.
+  void begin_anew() {
+    leaves_runs_ = false;
     seen_.clear();
     todo_.assign(1, {});
   }
@@ -224,7 +207,7 @@ class Explorer {
   static std::optional<std::uint64_t> reads_of(const Turn& step) {
     std::uint64_t hash = 1;
     for (const Event& e : step.events) {
-      if (e.effect != Event::Effect::read || e.is_atomic || e.allowed.empty()) return std::nullopt;
+      if (!e.only_reads() || e.allowed.empty()) return std::nullopt;
       hash = mixed(mixed(mixed(hash, e.by.thread), e.address), e.allowed[e.chosen].value);
     }
     return hash;
@@ -280,7 +263,7 @@ class Explorer {
   void for_each_older(Turn& step, Visit visit) const {
     for (Event& e : step.events) {
       const unsigned own = e.chosen;
-      if (e.effect != Event::Effect::read || e.is_atomic) continue;
+      if (!e.only_reads()) continue;
       const Views& views = *grid_.views;
       for (unsigned older = own + 1; older < e.allowed.size(); ++older)
         if (views.carries_no_more(views.write_of(e.location, e.allowed[older].write),
@@ -323,7 +306,7 @@ class Explorer {
     for (const std::size_t k : kept_ | std::views::reverse)
       for (std::size_t e = s.steps[k].events.size(); e-- > 0;) {
         const Event& event = s.steps[k].events[e];
-        if (event.effect != Event::Effect::read || event.is_atomic) continue;
+        if (!event.only_reads()) continue;
         for (unsigned older = event.chosen + 1; older < event.allowed.size(); ++older) {
           const std::size_t there = todo_.size();
           choose(s, k, up_to(k), e, older);
@@ -343,26 +326,16 @@ class Explorer {
     return place.has_value();
   }
 
-  /// The step of a write that is no initial value.
-  const Turn* maker(const State& s, const StrongOperation& write, std::uint32_t location) const {
-    if (write.is_initial()) return nullptr;
-    for (const std::uint32_t w : grid_.views->order_of(location))
-      if (s.writer(location, w).is_same_as(write))
-        if (const auto made = s.step_of_write.find({location, w}); made != s.step_of_write.end())
-          return &s.steps[made->second];
-    return nullptr;
-  }
-
   /// These steps, and then step k, one of whose events chooses something else.
-  void choose_otherwise(State& s, std::size_t k, const std::vector<std::size_t>& order) {
+  void choose_otherwise(State& s, std::size_t k, const Steps& order) {
     for (std::size_t e = s.steps[k].events.size(); e-- > 0;) {
       const Event& event = s.steps[k].events[e];
       if (!event.choice()) continue;
       // What it has chosen need not be tried again: this run is one that begins so.
-      seen_.insert(mixed(graphs_.key(s, order, {k, e, *event.choice()}), static_cast<std::uint64_t>(Soft::no)));
+      seen_.insert(graphs_.key(s, order, {k, e, *event.choice()}));
       if (event.effect == Event::Effect::write) {
         for (const StrongOperation& other : event.placed)
-          if (!other.is_same_as(*event.choice())) push(s, order, {k, e, other}, Soft::no);
+          if (!other.is_same_as(*event.choice())) push(s, order, {k, e, other});
       } else {
         for (unsigned other = 0; other < event.allowed.size(); ++other)
           if (other != event.chosen) choose(s, k, order, e, other);
@@ -372,11 +345,11 @@ class Explorer {
 
   /// These steps, and then step k, whose event e reads another write. Where it is known that this comes to nothing new
   /// if the events behind e read the newest, what these may read instead is tried at once.
-  void choose(State& s, std::size_t k, const std::vector<std::size_t>& order, std::size_t e, unsigned other) {
+  void choose(State& s, std::size_t k, const Steps& order, std::size_t e, unsigned other) {
     Turn& step = s.steps[k];
     const Change change{k, e, step.events[e].allowed[other].by};
-    if (!has_one_read_each(step)) return push(s, order, change, Soft::no);
-    if (!is_new(s, order, change, Soft::no)) return;
+    if (!has_one_read_each(step)) return push(s, order, change);
+    if (!is_new(s, order, change)) return;
     const std::vector<Event> own(step.events.begin() + static_cast<std::ptrdiff_t>(e), step.events.end());
     for (std::size_t i = e; i < step.events.size(); ++i) read_instead(step.events[i], i == e ? other : 0);
     if (comes_to_nothing_new(s, k, order)) {
@@ -384,7 +357,7 @@ class Explorer {
         for (unsigned another = 1; another < step.events[behind].allowed.size(); ++another)
           choose(s, k, order, behind, another);
     } else {
-      add_item(s, order, change, Soft::no);
+      add_item(s, order, change);
     }
     std::ranges::copy(own, step.events.begin() + static_cast<std::ptrdiff_t>(e));
   }
@@ -402,17 +375,17 @@ class Explorer {
 
   /// Is it known that step k, with what its events read, leads its warp back to a state from which nothing has been
   /// noticed, or to the same as if one of them had read an older write?
-  bool comes_to_nothing_new(State& s, std::size_t k, const std::vector<std::size_t>& order) const {
+  bool comes_to_nothing_new(State& s, std::size_t k, const Steps& order) const {
     const Passage passage = passage_to(s, order, k);
     const std::uint64_t* const own = after(passage.back().state, passage.back().reads);
     if (!own) return false;
     const auto is_there = [&](const Quiet& step) { return step.state == *own; };
-    return (bounds_.merges && std::ranges::any_of(passage, is_there)) || (merges_ && comes_to_same(passage, *own));
+    return (bounds_.prunes && std::ranges::any_of(passage, is_there)) || (leaves_runs_ && comes_to_same(passage, *own));
   }
 
   /// The steps of step k's warp, of these, that come before k, and between which nothing has been noticed.
-  static std::vector<std::size_t> quiet_before(const State& s, const std::vector<std::size_t>& order, std::size_t k) {
-    std::vector<std::size_t> steps;
+  static Steps quiet_before(const State& s, const Steps& order, std::size_t k) {
+    Steps steps;
     for (const std::size_t i : order | std::views::reverse) {
       const Turn& earlier = s.steps[i];
       if (i >= k || earlier.agent != s.steps[k].agent || earlier.is_vain) continue;
@@ -424,7 +397,7 @@ class Explorer {
   }
 
   /// These, and step k.
-  Passage passage_to(State& s, const std::vector<std::size_t>& order, std::size_t k) const {
+  Passage passage_to(State& s, const Steps& order, std::size_t k) const {
     Passage passage;
     for (const std::size_t i : quiet_before(s, order, k)) passage.push_back(quiet(s, s.steps[i]));
     passage.push_back(quiet(s, s.steps[k]));
@@ -433,7 +406,7 @@ class Explorer {
 
   /// Is it known that the state to which a passage leads can be reached by reading something older, too?
   bool comes_to_same(Passage passage, std::uint64_t state) const {
-    passage.push_back({.state = state});
+    passage.push_back({.state = state, .older = {}});
     return same_place({std::move(passage)}, 0).has_value();
   }
 
@@ -442,7 +415,7 @@ class Explorer {
   bool is_known(State& s, std::size_t agent, std::uint64_t state) const {
     const std::size_t last = s.agents[agent].last;
     if (last == none || last >= s.forced || s.steps[last].changes != s.blocks[agent / s.warps].changes) return false;
-    std::vector<std::size_t> all(s.steps.size());
+    Steps all(s.steps.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     return comes_to_same(passage_to(s, all, last), named(s, agent, state));
   }
@@ -464,38 +437,38 @@ class Explorer {
       if (event.writes() && other.reads() && !is_after_step) {
         // The earlier one reads what the later one writes. Where runs are left, what its warp has read just before is
         // open again: had the run been left, another choice there would not have come to see this write.
-        std::vector<std::size_t> order = up_to(j, k, s, step.clock);
+        Steps order = up_to(j, k, s, step.clock);
         order.push_back(k);
-        const std::vector<std::size_t> quiet = merges_ ? quiet_before(s, kept_, j) : std::vector<std::size_t>{};
+        const Steps quiet = leaves_runs_ ? quiet_before(s, kept_, j) : Steps{};
         const std::size_t begin = quiet.empty() ? j : quiet.front();
         std::erase_if(order, [&](std::size_t i) { return i >= begin && s.steps[i].agent == earlier.agent; });
-        push(s, order, begin == j ? Change{j, f, event.by} : Change{}, Soft::no);
+        push(s, order, begin == j ? Change{j, f, event.by} : Change{});
         if (depends_on_order_) {
           order = without(s, j, k);
           order.push_back(k);
-          push(s, order, {j, f, event.by}, Soft::no);
+          push(s, order, {j, f, event.by});
         }
       }
       if ((are_fences || (event.is_atomic && other.writes())) && !is_after) {
-        push(s, up_to(j, k, s, event.before), {k, e, std::nullopt}, Soft::no);
-        if (depends_on_order_ && !is_after_step) push(s, without(s, j, k), {k, e, std::nullopt}, Soft::no);
+        push(s, up_to(j, k, s, event.before), {k, e});
+        if (depends_on_order_ && !is_after_step) push(s, without(s, j, k), {k, e});
       }
     }
   }
 
-  std::vector<std::size_t> up_to(std::size_t k) const { return {kept_.begin(), std::ranges::lower_bound(kept_, k)}; }
+  Steps up_to(std::size_t k) const { return {kept_.begin(), std::ranges::lower_bound(kept_, k)}; }
 
   /// The steps before j, and those between j and k that led to k.
-  std::vector<std::size_t> up_to(std::size_t j, std::size_t k, const State& s, const Clock& clock) const {
-    std::vector<std::size_t> order;
+  Steps up_to(std::size_t j, std::size_t k, const State& s, const Clock& clock) const {
+    Steps order;
     for (const std::size_t i : kept_)
       if (i < j || (i > j && i < k && s.steps[i].number <= clock[s.steps[i].agent])) order.push_back(i);
     return order;
   }
 
   /// The steps before k but j and those to which j led.
-  std::vector<std::size_t> without(const State& s, std::size_t j, std::size_t k) const {
-    std::vector<std::size_t> order;
+  Steps without(const State& s, std::size_t j, std::size_t k) const {
+    Steps order;
     for (const std::size_t i : kept_)
       if (i < k && s.steps[i].clock[s.steps[j].agent] < s.steps[j].number) order.push_back(i);
     return order;
@@ -508,17 +481,16 @@ class Explorer {
     return step;
   }
 
-  enum class Soft : bool { no, yes };
   /// To be run later: these steps, and then the change; unless that has been run already.
-  void push(const State& s, const std::vector<std::size_t>& order, const Change& change, Soft soft) {
-    if (is_new(s, order, change, soft)) add_item(s, order, change, soft);
+  void push(const State& s, const Steps& order, const Change& change) {
+    if (is_new(s, order, change)) add_item(s, order, change);
   }
 
-  bool is_new(const State& s, const std::vector<std::size_t>& order, const Change& change, Soft soft) {
-    return seen_.insert(mixed(graphs_.key(s, order, change), static_cast<std::uint64_t>(soft))).second;
+  bool is_new(const State& s, const Steps& order, const Change& change) {
+    return seen_.insert(graphs_.key(s, order, change)).second;
   }
 
-  void add_item(const State& s, const std::vector<std::size_t>& order, const Change& change, Soft soft) {
+  void add_item(const State& s, const Steps& order, const Change& change) {
     Item item;
     std::unordered_set<std::uint64_t> there;  // writes that have been made, by location and number
     const auto id = [](std::uint32_t location, std::uint32_t write) { return std::uint64_t{location} << 32 | write; };
@@ -545,7 +517,7 @@ class Explorer {
     if (change.step != none) {
       add(change.step, change.event);
       item.trail.steps.back().choices.push_back(change.choice);
-      if (soft == Soft::no) ++item.forced;
+      if (!change.may_be_vain) ++item.forced;
     }
     todo_.push_back(std::move(item));
   }
@@ -559,18 +531,20 @@ class Explorer {
   std::vector<std::unique_ptr<Block>> blocks_;  ///< kept from run to run
   const Graphs graphs_;
   std::vector<Item> todo_;
-  std::vector<std::size_t> kept_;  ///< of the last run: the steps that were not in vain
+  Steps kept_;  ///< of the last run: the steps that were not in vain
   std::unordered_set<std::uint64_t> seen_, executions_;
   std::unordered_map<std::uint64_t, std::uint64_t> after_;  ///< the warp's next state, by its state and what it reads
   Exploration result_;
-  bool depends_on_order_ = false;  ///< the last run was no function of its graph alone
-  bool merges_ = bounds_.merges;
+  bool depends_on_order_ = false;      ///< the last run was no function of its graph alone
+  bool leaves_runs_ = bounds_.prunes;  ///< where they come to the same as others
   bool is_stopped_ = false;
 };
 
+}  // namespace playback
+
 Exploration explore_grid(Grid& grid, const RunLimits& limits, const ExplorationLimits& exploration,
                          const std::function<bool(const Execution&)>& visit) {
-  return Explorer(grid, limits, exploration, visit).run();
+  return playback::Explorer(grid, limits, exploration, visit).run();
 }
 
 }  // namespace scanlab::vgpu

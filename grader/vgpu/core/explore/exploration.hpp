@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "vgpu/core/explore/trail.hpp"
 #include "vgpu/core/run/fault.hpp"
-#include "vgpu/core/run/trail.hpp"
 
 namespace scanlab::vgpu {
 
@@ -14,7 +14,7 @@ struct ExplorationLimits {
   std::uint64_t runs = 200'000;
   double seconds = 10;
   std::uint64_t warp_instructions = ~std::uint64_t{0};  ///< of all runs; unlike seconds, the same on every machine
-  bool merges = true;  ///< leaves runs that come to what others have come to; false: to test that nothing is lost
+  bool prunes = true;  ///< does not run what is known to come to nothing new; false: to test that nothing is lost
 };
 
 /// One execution, while memory stands as at its end.

@@ -1,17 +1,12 @@
-#include "vgpu/core/run/playback.hpp"
+#include "vgpu/core/explore/playback.hpp"
 
 #include <algorithm>
 
-#include "vgpu/core/run/playback_state.hpp"
-
 namespace scanlab::vgpu {
 
-using playback::Event;
-using playback::merge;
-using playback::mixed;
-using playback::Turn;
+namespace playback {
 
-std::uint64_t Playback::State::state_of(const Warp& w, const Inst* i) {
+std::uint64_t State::state_of(const Warp& w, const Inst* i) {
   std::uint64_t hash = mixed(reinterpret_cast<std::uint64_t>(i), w.active);
   hash = mixed(mixed(hash, w.carry), shared_of(*w.block));
   hash = registers_of(hash, w.frame, i, w.active);
@@ -25,7 +20,7 @@ std::uint64_t Playback::State::state_of(const Warp& w, const Inst* i) {
   return hash;
 }
 
-std::uint64_t Playback::State::registers_of(std::uint64_t hash, const Frame* frame, const Inst* i, Mask mask) {
+std::uint64_t State::registers_of(std::uint64_t hash, const Frame* frame, const Inst* i, Mask mask) {
   auto& places = (*live)[frame->program];
   if (!places) places = std::make_unique<LivePlaces>(*frame->program->source);
   for (const LivePlaces::Place& p : places->before(i->index)) {
@@ -50,50 +45,41 @@ std::uint64_t Playback::State::registers_of(std::uint64_t hash, const Frame* fra
   return hash;
 }
 
-std::uint64_t Playback::State::shared_of(const Block& block) {
+std::uint64_t State::shared_of(const Block& block) {
   BlockState& b = blocks[block.index];
   if (std::exchange(b.hashed_at, b.changes) != b.changes) b.hash = mixed(0, block.shared.data(), block.shared.size());
   return b.hash;
 }
 
-void Playback::State::begin_step(std::size_t agent, std::uint64_t state, const Inst* i) {
+void State::begin_step(std::size_t agent, std::uint64_t state) {
   Agent& a = agents[agent];
   Turn& step = steps.emplace_back();
   step.agent = agent;
   step.number = a.clock[agent] = ++a.steps;
   step.state = state;
   step.changes = blocks[agent / warps].changes;
-  step.inst = i;
   step.clock = a.clock;
   acting = agent;
   a.last = steps.size() - 1;
   a.idle.push_back(a.last);
 }
 
-void Playback::State::end_step(std::size_t agent, std::uint64_t state) {
+void State::end_step(std::size_t agent, std::uint64_t state) {
   if (agents[agent].last == none) return;
   Turn& step = steps[agents[agent].last];
   if (!step.after && !step.has_looked && step.changes == blocks[agent / warps].changes) step.after = state;
 }
 
-Playback::Playback(const Grid& grid, const Trail& trail, std::size_t forced)
-    : state_(std::make_unique<State>(grid, trail, forced)) {}
-Playback::~Playback() = default;
+}  // namespace playback
 
-bool Playback::holds_back(const Warp& w) const {
-  return state_->agents[state_->agent_of(w)].is_held;
-}
-
-bool Playback::is_pending(const Warp& w) const {
-  return state_->granted == state_->agent_of(w);
-}
-
-bool Playback::has_lost_its_way() const {
-  return state_->is_infeasible;
-}
+using playback::Event;
+using playback::merge;
+using playback::none;
+using playback::State;
+using playback::Turn;
 
 bool Playback::may_act(Warp& w, const Inst* i) {
-  State& s = *state_;
+  State& s = state;
   const std::size_t agent = s.agent_of(w);
   State::Agent& a = s.agents[agent];
   // The warp's other lanes come to where they wait too: what they have to do first is not to be waited for.
@@ -105,10 +91,10 @@ bool Playback::may_act(Warp& w, const Inst* i) {
       a.is_held = true;
     return false;
   }
-  const std::uint64_t state = s.state_of(w, i), changes = s.blocks[w.block->index].changes;
-  s.end_step(agent, state);
+  const std::uint64_t before = s.state_of(w, i), changes = s.blocks[w.block->index].changes;
+  s.end_step(agent, before);
   const auto same = std::ranges::find_if(
-      a.idle, [&](std::size_t k) { return s.steps[k].state == state && s.steps[k].changes == changes; });
+      a.idle, [&](std::size_t k) { return s.steps[k].state == before && s.steps[k].changes == changes; });
   if (same != a.idle.end()) {
     if (others_can_go && !a.has_yielded) {
       // They may be what these wait for.
@@ -120,7 +106,7 @@ bool Playback::may_act(Warp& w, const Inst* i) {
     if (is_forced) s.redundant.emplace_back(same, a.idle.end());
     s.is_redundant |= is_forced && a.idle.back() < s.forced;
     if (!s.is_redundant) {
-      s.granted = playback::none;
+      s.granted = none;
       // What it had to do stays; behind that it can do something else when others have gone on.
       if (!is_forced) a.vain.assign(same, a.idle.end());
       for (auto k = same; k != a.idle.end() && !is_forced; ++k) s.steps[*k].is_vain = true;
@@ -130,18 +116,18 @@ bool Playback::may_act(Warp& w, const Inst* i) {
       return false;
     }
   }
-  s.granted = playback::none;
-  if (s.is_known && s.is_known(agent, state)) {
+  s.granted = none;
+  if (s.is_known && s.is_known(agent, before)) {
     s.is_cut = a.is_held = true;
     return false;
   }
   a.is_held = a.has_yielded = false;
-  s.begin_step(agent, state, i);
+  s.begin_step(agent, before);
   return true;
 }
 
 Guide::Pick Playback::pick(std::span<Warp* const> able) {
-  State& s = *state_;
+  State& s = state;
   s.following = nullptr;
   if (s.is_redundant || s.is_infeasible || s.is_cut) return {};
   const auto grant = [&](Warp* w) {
@@ -152,7 +138,7 @@ Guide::Pick Playback::pick(std::span<Warp* const> able) {
     s.following = &s.trail.steps[s.next++];
     for (Warp* w : able)
       if (w->block->index == s.following->block && w->id == s.following->warp) {
-        s.agents[s.agent_of(*w)].is_parked = false;
+        s.agent_at(*w).is_parked = false;
         return grant(w);
       }
     s.is_infeasible = true;
@@ -165,16 +151,16 @@ Guide::Pick Playback::pick(std::span<Warp* const> able) {
     if (last != able.end() && !s.agents[s.steps.back().agent].is_parked) return grant(*last);
   }
   for (Warp* w : able) {
-    State::Agent& a = s.agents[s.agent_of(*w)];
+    State::Agent& a = s.agent_at(*w);
     if (a.is_parked && a.changes_when_parked != s.blocks[w->block->index].changes) a.is_parked = false;
     if (!a.is_parked) return grant(w);
   }
   for (Warp* w : able)
-    for (const std::size_t k : s.agents[s.agent_of(*w)].vain)
+    for (const std::size_t k : s.agent_at(*w).vain)
       for (const Event& e : s.steps[k].events)
         if (e.reads() && s.grid.views->order_of(e.location).back() != e.read) {
           if (!s.journal) {  // it is shown, not explored
-            s.agents[s.agent_of(*w)].is_parked = false;
+            s.agent_at(*w).is_parked = false;
             return grant(w);
           }
           s.to_wake = s.agent_of(*w);
@@ -184,7 +170,7 @@ Guide::Pick Playback::pick(std::span<Warp* const> able) {
 }
 
 unsigned Playback::choose(const Question& question) {
-  State& s = *state_;
+  State& s = state;
   const std::size_t event = s.steps.back().events.size();
   if (!s.following || event >= s.following->choices.size() || !s.following->choices[event]) return 0;
   for (unsigned k = 0; k < question.writes.size(); ++k)
@@ -194,8 +180,8 @@ unsigned Playback::choose(const Question& question) {
 }
 
 void Playback::happened(const Answer& answer) {
-  State& s = *state_;
-  if (s.acting == playback::none) return;
+  State& s = state;
+  if (s.acting == none) return;
   Turn& step = s.steps.back();
   State::Agent& a = s.agents[step.agent];
   Event& e = step.events.emplace_back();
@@ -205,7 +191,7 @@ void Playback::happened(const Answer& answer) {
   e.by = answer.by;
   e.before = step.clock;
   if (answer.effect == Event::Effect::fence) {
-    if (s.last_fence != playback::none) merge(step.clock, s.steps[s.last_fence].clock);
+    if (s.last_fence != none) merge(step.clock, s.steps[s.last_fence].clock);
     s.last_fence = s.steps.size() - 1;
     a.clock = step.clock;
     return;
@@ -243,39 +229,37 @@ void Playback::happened(const Answer& answer) {
 }
 
 void Playback::load(const Access& a) {
-  State& s = *state_;
-  State::Agent& agent = s.agents[s.agent_of(a.actor.block, a.actor.warp)];
+  State& s = state;
+  State::Agent& agent = s.agent_at(a.actor);
   const bool is_weak = a.order == Access::Order::weak;
-  if (agent.last != playback::none && is_weak && a.space == ptx::StateSpace::global)
-    s.steps[agent.last].has_looked = true;
+  if (agent.last != none && is_weak && a.space == ptx::StateSpace::global) s.steps[agent.last].has_looked = true;
   if (!is_weak && a.space == ptx::StateSpace::shared) merge(agent.clock, s.blocks[a.actor.block].shared);
 }
 
 void Playback::store(const Access& a) {
-  State& s = *state_;
+  State& s = state;
   State::BlockState& block = s.blocks[a.actor.block];
   const bool is_weak = a.order == Access::Order::weak;
   if (a.space == ptx::StateSpace::global && s.journal) s.journal->note(a);
   if (is_weak || a.space != ptx::StateSpace::global) ++block.changes;
-  if (!is_weak && a.space == ptx::StateSpace::shared)
-    merge(block.shared, s.agents[s.agent_of(a.actor.block, a.actor.warp)].clock);
+  if (!is_weak && a.space == ptx::StateSpace::shared) merge(block.shared, s.agent_at(a.actor).clock);
 }
 
 void Playback::atomic(const Access& a) {
-  State& s = *state_;
+  State& s = state;
   if (a.space == ptx::StateSpace::global && s.journal) s.journal->note(a);
   if (a.space != ptx::StateSpace::shared) return;
   State::BlockState& block = s.blocks[a.actor.block];
-  State::Agent& agent = s.agents[s.agent_of(a.actor.block, a.actor.warp)];
+  State::Agent& agent = s.agent_at(a.actor);
   ++block.changes;
   merge(agent.clock, block.shared);
   merge(block.shared, agent.clock);
 }
 
 void Playback::barrier_arrive(const Actor& actor, Mask, std::uint32_t id, Arrival arrival) {
-  State& s = *state_;
+  State& s = state;
   auto& barrier = s.blocks[actor.block].barriers[id];
-  merge(barrier.arrived, s.agents[s.agent_of(actor.block, actor.warp)].clock);
+  merge(barrier.arrived, s.agent_at(actor).clock);
   if (arrival == Arrival::waits)
     barrier.waiting.push_back(actor.warp);
   else
@@ -283,7 +267,7 @@ void Playback::barrier_arrive(const Actor& actor, Mask, std::uint32_t id, Arriva
 }
 
 void Playback::barrier_complete(const Actor& actor, std::uint32_t id, Meeting) {
-  State& s = *state_;
+  State& s = state;
   auto& barrier = s.blocks[actor.block].barriers[id];
   for (const std::uint32_t warp : barrier.waiting)
     merge(s.agents[s.agent_of(actor.block, warp)].clock, barrier.arrived);

@@ -1,4 +1,4 @@
-#include "vgpu/core/run/trail.hpp"
+#include "vgpu/core/explore/trail.hpp"
 
 #include <fmt/format.h>
 

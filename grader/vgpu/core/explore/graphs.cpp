@@ -1,4 +1,4 @@
-#include "vgpu/core/run/graphs.hpp"
+#include "vgpu/core/explore/graphs.hpp"
 
 #include <algorithm>
 #include <map>
@@ -6,13 +6,7 @@
 #include <tuple>
 #include <utility>
 
-namespace scanlab::vgpu {
-
-using playback::Event;
-using playback::mixed;
-using playback::none;
-using playback::Turn;
-using State = Playback::State;
+namespace scanlab::vgpu::playback {
 
 Graphs::Graphs(const Grid& grid) : grid_(grid) {
   BlockNames names(grid.size.count());
@@ -22,11 +16,7 @@ Graphs::Graphs(const Grid& grid) : grid_(grid) {
   while (are_alike && std::next_permutation(names.begin(), names.end()));
 }
 
-std::uint64_t Graphs::key_with_names(const State& s, const std::vector<std::size_t>& order) const {
-  return key(s, order, {}, block_names_.front());
-}
-
-std::uint64_t Graphs::key(const State& s, const std::vector<std::size_t>& order, const Change& change) const {
+std::uint64_t Graphs::key(const State& s, const Steps& order, const Change& change) const {
   if (block_names_.size() > 1)
     if (const auto names = names_by_writes(s, order, change)) return key(s, order, change, *names);
   std::uint64_t least = ~std::uint64_t{0};
@@ -36,7 +26,7 @@ std::uint64_t Graphs::key(const State& s, const std::vector<std::size_t>& order,
 
 /// Names for blocks that are alike, by the first of the writes that each has made: the same for graphs that differ in
 /// the blocks' names alone. Nothing where several have only read so far.
-std::optional<Graphs::BlockNames> Graphs::names_by_writes(const State& s, const std::vector<std::size_t>& order,
+std::optional<Graphs::BlockNames> Graphs::names_by_writes(const State& s, const Steps& order,
                                                           const Change& change) const {
   using Place = std::pair<Address, std::uint32_t>;  // in modification order
   constexpr Place nowhere{~Address{0}, 0};
@@ -60,8 +50,7 @@ std::optional<Graphs::BlockNames> Graphs::names_by_writes(const State& s, const 
   return names;
 }
 
-std::uint64_t Graphs::key(const State& s, const std::vector<std::size_t>& order, const Change& change,
-                          const BlockNames& names) const {
+std::uint64_t Graphs::key(const State& s, const Steps& order, const Change& change, const BlockNames& names) const {
   const auto own = [&](std::size_t agent) { return names[agent / s.warps] * s.warps + agent % s.warps; };
   const auto with = [&](std::uint64_t hash, const StrongOperation& o) {
     return mixed(mixed(mixed(hash, o.is_initial() ? o.block : names[o.block]), o.thread), o.number);
@@ -94,7 +83,7 @@ std::uint64_t Graphs::key(const State& s, const std::vector<std::size_t>& order,
   for (std::size_t e = 0; e < change.event; ++e)
     if (const StrongOperation* choice = last.events[e].choice()) all = with(all, *choice);
   all = mixed(all, change.event);
-  return change.choice ? with(all, *change.choice) : mixed(all, 7);
+  return change.choice ? with(all, *change.choice) : mixed(all, change.may_be_vain ? 8 : 7);
 }
 
-}  // namespace scanlab::vgpu
+}  // namespace scanlab::vgpu::playback

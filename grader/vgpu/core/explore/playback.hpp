@@ -1,10 +1,10 @@
-// What a playback keeps of its run: the steps of its warps, their accesses, and what led to each. For playback.cpp, and
-// for explore.cpp, which derives further runs from it.
+// One run of a launch, warp by warp: a trail as it was, and then on by itself.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -16,35 +16,15 @@
 
 #include "vgpu/core/decode/frame_layout.hpp"
 #include "vgpu/core/decode/liveness.hpp"
-#include "vgpu/core/run/playback.hpp"
+#include "vgpu/core/explore/trail.hpp"
+#include "vgpu/core/run/hash.hpp"
+#include "vgpu/core/run/launch.hpp"
 #include "vgpu/core/warp/splits.hpp"
 
-namespace scanlab::vgpu::playback {
+namespace scanlab::vgpu {
+namespace playback {
 
 inline constexpr std::size_t none = ~std::size_t{0};
-
-inline std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
-  hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
-  return hash ^ hash >> 29;
-}
-
-inline std::uint64_t mixed(std::uint64_t hash, const std::byte* bytes, std::size_t count) {
-  if (constexpr std::size_t ways = 4, stride = 8 * ways;
-      count >= 2 * stride) {  // one multiplication need not wait for another
-    std::array<std::uint64_t, ways> hashes{1, 2, 3, 4}, words;
-    for (; count >= stride; bytes += stride, count -= stride) {
-      std::memcpy(words.data(), bytes, stride);
-      for (std::size_t k = 0; k < ways; ++k) hashes[k] = mixed(hashes[k], words[k]);
-    }
-    for (const std::uint64_t one : hashes) hash = mixed(hash, one);
-  }
-  for (std::size_t k = 0; k < count; k += 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes + k, std::min<std::size_t>(8, count - k));
-    hash = mixed(hash, word);
-  }
-  return hash;
-}
 
 /// Of each warp, how many of its steps.
 using Clock = std::vector<std::uint32_t>;
@@ -74,6 +54,7 @@ struct Event {
   Clock before;  ///< what led to it, but for what it has read
 
   bool writes() const { return written != 0; }
+  bool only_reads() const { return effect == Effect::read && !is_atomic; }
   bool reads() const { return effect == Effect::read || effect == Effect::update; }
   /// What it chose.
   const StrongOperation* choice() const {
@@ -89,9 +70,8 @@ struct Turn {
   std::uint32_t number = 0;   ///< of the warp's steps, from 1
   std::uint64_t state = 0;    ///< a hash of the warp's state before
   std::uint64_t changes = 0;  ///< of its block, before
-  const Inst* inst = nullptr;
-  bool is_vain = false;     ///< it and those after it have led back to the same state
-  bool has_looked = false;  ///< afterwards its warp has read global memory in the plain way
+  bool is_vain = false;       ///< it and those after it have led back to the same state
+  bool has_looked = false;    ///< afterwards its warp has read global memory in the plain way
   /// The warp's state before its next step, where that follows from what this one has read.
   std::optional<std::uint64_t> after;
   std::vector<Event> events;
@@ -165,17 +145,8 @@ class Journal {
   std::unordered_map<Address, std::array<std::byte, page_bytes>> pages_;
 };
 
-}  // namespace scanlab::vgpu::playback
-
-namespace scanlab::vgpu {
-
-struct Playback::State {
-  using Clock = playback::Clock;
-  using Journal = playback::Journal;
-  using LivePlaces = playback::LivePlaces;
-  using Turn = playback::Turn;
-  static constexpr std::size_t none = playback::none;
-
+/// The steps of its warps, their accesses, and what led to each.
+struct State {
   const Grid& grid;
   const Trail& trail;
   const std::size_t forced;
@@ -237,19 +208,49 @@ struct Playback::State {
 
   std::size_t agent_of(std::uint64_t block, std::uint32_t warp) const { return block * warps + warp; }
   std::size_t agent_of(const Warp& w) const { return agent_of(w.block->index, w.id); }
+  Agent& agent_at(const Warp& w) { return agents[agent_of(w)]; }
+  Agent& agent_at(const Actor& actor) { return agents[agent_of(actor.block, actor.warp)]; }
 
   /// A hash of all that the warp's further way depends on, standing at `i`, but for what it will read in global memory.
   std::uint64_t state_of(const Warp& w, const Inst* i);
   /// The same of what the lanes of `mask` still read in a frame.
   std::uint64_t registers_of(std::uint64_t hash, const Frame* frame, const Inst* i, Mask mask);
   std::uint64_t shared_of(const Block& block);
-  void begin_step(std::size_t agent, std::uint64_t state, const Inst* i);
+  void begin_step(std::size_t agent, std::uint64_t state);
   /// Notes that a step has led to this state, if nothing else has.
   void end_step(std::size_t agent, std::uint64_t state);
 
   StrongOperation writer(std::uint32_t location, std::uint32_t write) const {
     return grid.views->write_of(location, write).writer;
   }
+};
+
+}  // namespace playback
+
+/// Follows a trail, and goes on by itself behind it: the first warp that can, and always the newest write.
+class Playback : public MemoryChooser, public Guide, public Observer {
+ public:
+  /// `grid` and `trail` have to outlive it. Of the trail's steps the first `forced` are as they are: they are
+  /// not taken out when they turn out to be of a loop that has come back to where it was.
+  Playback(const Grid& grid, const Trail& trail, std::size_t forced) : state(grid, trail, forced) {}
+
+  bool may_act(Warp& w, const Inst* i) override;
+  unsigned choose(const Question& question) override;
+  void happened(const Answer& answer) override;
+  bool holds_back(const Warp& w) const override { return state.agents[state.agent_of(w)].is_held; }
+  bool is_pending(const Warp& w) const override { return state.granted == state.agent_of(w); }
+  Pick pick(std::span<Warp* const> able) override;
+  /// The trail was not that of this launch, and the run has been left.
+  bool has_lost_its_way() const { return state.is_infeasible; }
+
+  std::uint32_t interests() const override { return arrivals | plain_shared; }
+  void load(const Access& access) override;
+  void store(const Access& access) override;
+  void atomic(const Access& access) override;
+  void barrier_arrive(const Actor& actor, Mask mask, std::uint32_t id, Arrival arrival) override;
+  void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
+
+  playback::State state;  ///< for the explorer, which derives further runs from it
 };
 
 }  // namespace scanlab::vgpu

@@ -13,7 +13,7 @@
 
 #include <functional>
 
-#include "vgpu/core/run/exploration.hpp"
+#include "vgpu/core/explore/exploration.hpp"
 #include "vgpu/core/run/launch.hpp"
 
 namespace scanlab::vgpu {
