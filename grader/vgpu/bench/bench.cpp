@@ -1,9 +1,7 @@
 // vgpu-bench: how fast the virtual GPU runs the kernels of kernels.cu, on one core.
 #include <fmt/format.h>
-#include <getopt.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -12,9 +10,11 @@
 
 #include "vgpu/bench/measure.hpp"
 #include "vgpu/bench/report.hpp"
+#include "vgpu/server/command_line.hpp"
 
 namespace {
 
+using namespace scanlab;
 using namespace scanlab::bench;
 
 /// Exit codes of the kit: 1 for a wrong result, 2 for a wrong command line, 3 for the kit's own fault.
@@ -37,23 +37,10 @@ constexpr const char* usage =
 constexpr unsigned largest_repeat = 1000;
 constexpr unsigned largest_threads = 1024;
 
-/// A wrong command line; an empty text when it has been reported already.
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 void list() {
   for (const Recipe& recipe : recipes()) fmt::print("{}\n", recipe.name);
   for (const ObserverSet& set : observer_sets()) fmt::print("--observers {}\n", set.name);
   for (const scanlab::vgpu::NamedFastPath& path : scanlab::vgpu::fast_paths) fmt::print("--without {}\n", path.name);
-}
-
-std::uint32_t number(const char* option, std::string_view text, std::uint32_t largest) {
-  std::uint32_t value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size() || value < 1 || value > largest)
-    throw UsageError(fmt::format("--{} takes a number from 1 to {}, not \"{}\"", option, largest, text));
-  return value;
 }
 
 /// Adds those of `all` that `fits(name)` is true for to `chosen`, each once; where none fits, says which there are.
@@ -76,59 +63,39 @@ struct CommandLine : Arguments {
 
 /// Throws UsageError. --help and --list print and end the process.
 CommandLine parse(int argc, char** argv) {
-  static const option known[] = {{"n", required_argument, nullptr, 'n'},
-                                 {"repeat", required_argument, nullptr, 'r'},
-                                 {"filter", required_argument, nullptr, 'f'},
-                                 {"json", required_argument, nullptr, 'j'},
-                                 {"list", no_argument, nullptr, 'l'},
-                                 {"help", no_argument, nullptr, 'h'},
-                                 {"observers", required_argument, nullptr, 'o'},
-                                 {"threads", required_argument, nullptr, 't'},
-                                 {"without", required_argument, nullptr, 'w'},
-                                 {nullptr, 0, nullptr, 0}};
   CommandLine line;
   const auto contains = [](std::string_view part) {
     return [=](std::string_view name) { return name.find(part) != std::string_view::npos; };
   };
   const auto is = [](std::string_view wanted) { return [=](std::string_view name) { return name == wanted; }; };
-  for (int c; (c = getopt_long(argc, argv, "h", known, nullptr)) != -1;) {
-    switch (c) {
-      case 'n':
-        line.n = number("n", optarg, largest_n);
-        break;
-      case 'r':
-        line.repeat = number("repeat", optarg, largest_repeat);
-        break;
-      case 'f':
-        choose(recipes(), line.recipes, contains(optarg), fmt::format("no kernel's name contains \"{}\"", optarg));
-        break;
-      case 't':
-        line.threads = number("threads", optarg, largest_threads);
-        break;
-      case 'w':
-        choose(scanlab::vgpu::fast_paths, line.without, is(optarg),
-               fmt::format("no fast path is called \"{}\"", optarg));
-        break;
-      case 'o':
-        choose(observer_sets(), line.observers, is(optarg),
-               fmt::format("no set of observers is called \"{}\"", optarg));
-        break;
-      case 'j':
-        line.json = optarg;
-        break;
-      case 'l':
-        list();
-        std::exit(0);
-      case 'h':
-        std::fputs(usage, stdout);
-        std::exit(0);
-      default:
-        throw UsageError("");  // getopt has said what is wrong
-    }
-  }
-  if (optind == argc) throw UsageError("no file with kernels given");
-  if (optind + 1 < argc) throw UsageError("more than one file with kernels given");
-  line.kernels = argv[optind];
+  const auto filter = [&](const char* text) {
+    choose(recipes(), line.recipes, contains(text), fmt::format("no kernel's name contains \"{}\"", text));
+  };
+  const auto observers = [&](const char* text) {
+    choose(observer_sets(), line.observers, is(text), fmt::format("no set of observers is called \"{}\"", text));
+  };
+  const auto without = [&](const char* text) {
+    choose(scanlab::vgpu::fast_paths, line.without, is(text), fmt::format("no fast path is called \"{}\"", text));
+  };
+  const auto into = [](const char* name, unsigned& value, unsigned most) {
+    return CommandOption{name, required_argument, [=, &value](const char* text) { value = number(name, text, most); }};
+  };
+  const int first = take_options(argc, argv, "h", usage,
+                                 {into("n", line.n, largest_n),
+                                  into("repeat", line.repeat, largest_repeat),
+                                  {"filter", required_argument, filter},
+                                  {"json", required_argument, [&](const char* text) { line.json = text; }},
+                                  {"list", no_argument,
+                                   [](const char*) {
+                                     list();
+                                     std::exit(0);
+                                   }},
+                                  {"observers", required_argument, observers},
+                                  into("threads", line.threads, largest_threads),
+                                  {"without", required_argument, without}});
+  if (first == argc) throw UsageError("no file with kernels given");
+  if (first + 1 < argc) throw UsageError("more than one file with kernels given");
+  line.kernels = argv[first];
   if (line.recipes.empty()) choose(recipes(), line.recipes, contains(""), "");
   if (line.observers.empty()) choose(observer_sets(), line.observers, contains(""), "");
   std::ranges::sort(line.observers);  // as the table's columns stand
