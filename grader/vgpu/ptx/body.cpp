@@ -1,8 +1,7 @@
 #include "vgpu/ptx/body.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
+#include <iterator>
 #include <utility>
 
 namespace scanlab::ptx {
@@ -11,55 +10,53 @@ namespace {
 constexpr int deepest_operand = 4;
 
 // Registers that every thread has, PTX ISA chapter 10; each family once, without the digits and the ".x" after it.
-constexpr std::array<std::string_view, 39> special_registers = {
-    "%aggr_smem_size",
-    "%clock",
-    "%clock64",
-    "%clock_hi",
-    "%cluster_ctaid",
-    "%cluster_ctarank",
-    "%cluster_nctaid",
-    "%cluster_nctarank",
-    "%clusterid",
-    "%ctaid",
-    "%current_graph_exec",
-    "%dynamic_smem_size",
-    "%envreg",
-    "%globaltimer",
-    "%globaltimer_hi",
-    "%globaltimer_lo",
-    "%gridid",
-    "%is_explicit_cluster",
-    "%laneid",
-    "%lanemask_eq",
-    "%lanemask_ge",
-    "%lanemask_gt",
-    "%lanemask_le",
-    "%lanemask_lt",
-    "%nclusterid",
-    "%nctaid",
-    "%nsmid",
-    "%ntid",
-    "%nwarpid",
-    "%pm",
-    "%reserved_smem_offset_",
-    "%reserved_smem_offset_begin",
-    "%reserved_smem_offset_cap",
-    "%reserved_smem_offset_end",
-    "%smid",
-    "%stack_size",
-    "%tid",
-    "%total_smem_size",
-    "%warpid",
-};
+constexpr std::string_view special_registers[] = {"%aggr_smem_size",
+                                                  "%clock",
+                                                  "%clock64",
+                                                  "%clock_hi",
+                                                  "%cluster_ctaid",
+                                                  "%cluster_ctarank",
+                                                  "%cluster_nctaid",
+                                                  "%cluster_nctarank",
+                                                  "%clusterid",
+                                                  "%ctaid",
+                                                  "%current_graph_exec",
+                                                  "%dynamic_smem_size",
+                                                  "%envreg",
+                                                  "%globaltimer",
+                                                  "%globaltimer_hi",
+                                                  "%globaltimer_lo",
+                                                  "%gridid",
+                                                  "%is_explicit_cluster",
+                                                  "%laneid",
+                                                  "%lanemask_eq",
+                                                  "%lanemask_ge",
+                                                  "%lanemask_gt",
+                                                  "%lanemask_le",
+                                                  "%lanemask_lt",
+                                                  "%nclusterid",
+                                                  "%nctaid",
+                                                  "%nsmid",
+                                                  "%ntid",
+                                                  "%nwarpid",
+                                                  "%pm",
+                                                  "%reserved_smem_offset_",
+                                                  "%reserved_smem_offset_begin",
+                                                  "%reserved_smem_offset_cap",
+                                                  "%reserved_smem_offset_end",
+                                                  "%smid",
+                                                  "%stack_size",
+                                                  "%tid",
+                                                  "%total_smem_size",
+                                                  "%warpid"};
 
 bool is_special_register(std::string_view name) {
   const auto known = [](std::string_view n) {
-    return std::find(special_registers.begin(), special_registers.end(), n) != special_registers.end();
+    return std::ranges::find(special_registers, n) != std::end(special_registers);
   };
   if (known(name)) return true;
   if (name.ends_with("_64")) name.remove_suffix(3);  // %pm3_64
-  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
+  while (!name.empty() && is_digit(name.back())) name.remove_suffix(1);
   return known(name);
 }
 
@@ -204,10 +201,7 @@ bool BodyParser::label() {
     cursor_.expect(';', "after '.branchtargets'");
     labels_.define_branch_table(cursor_, name, std::move(labels));
   } else if (cursor_.at_directive("callprototype") || cursor_.at_directive("calltargets")) {
-    while (!cursor_.is(';')) {
-      if (cursor_.peek().kind == TokenKind::end) cursor_.fail_expected("';' after a call prototype");
-      cursor_.take();
-    }
+    cursor_.skip_to(';', "after a call prototype");
     cursor_.take();
     labels_.define_prototype(cursor_, name);
   } else {
