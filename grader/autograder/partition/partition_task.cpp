@@ -58,10 +58,6 @@ class PartitionTask : public Task<T> {
     cause.rationale = std::move(diagnosis.text);
   }
 
-  static std::string text_of_count(std::int32_t count) {
-    return count == unwritten_count ? "unwritten" : fmt::to_string(count);
-  }
-
   static Cause elements_cause(const PartitionEvidence<T>& e, std::size_t first) {
     std::size_t wrong = 0, last = first;
     for (std::size_t i = first; i < e.right.y.size(); ++i) {

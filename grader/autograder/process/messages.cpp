@@ -209,4 +209,11 @@ std::vector<std::string> first_lines(std::string_view output, std::size_t count)
   return lines;
 }
 
+void add_printed(Cause& cause, std::string_view output) {
+  constexpr std::size_t shown = 10;
+  const std::vector<std::string> lines = first_lines(output, shown);
+  if (!lines.empty()) cause.details.push_back("the program printed:");
+  for (const std::string& line : lines) cause.details.push_back("  " + line);
+}
+
 }  // namespace scanlab::grade
