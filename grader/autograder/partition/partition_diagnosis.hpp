@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "autograder/check/diagnosis.hpp"
 #include "autograder/partition/partition_oracle.hpp"

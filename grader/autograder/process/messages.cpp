@@ -18,13 +18,11 @@ namespace {
 constexpr std::array<std::pair<std::string_view, Meaning>, 14> cuda_errors = {{
     {"cudaErrorInvalidConfiguration",
      {"the kernel was refused: a grid or block with a zero in it, more than 1024 threads a block, or more blocks than "
-      "a "
-      "grid may have",
+      "a grid may have",
       "print the numbers between <<< and >>>; for n = 0 launch nothing, and round the number of blocks up, not down"}},
     {"cudaErrorInvalidValue",
      {"a CUDA call was given a value that makes no sense, or a launch was refused: a grid or block with a zero in it, "
-      "more "
-      "than 1024 threads a block, more shared memory than a block may have",
+      "more than 1024 threads a block, more shared memory than a block may have",
       "wrap the calls of the entry in SCANLAB_CUDA_CHECK to see which one it is; for n = 0 launch nothing"}},
     {"cudaErrorLaunchOutOfResources",
      {"one block of this kernel needs more registers or threads than the device has",

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 
 #include "autograder/check/diagnosis.hpp"
 #include "autograder/element.hpp"

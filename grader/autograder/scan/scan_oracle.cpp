@@ -1,6 +1,7 @@
 #include "autograder/scan/scan_oracle.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace scanlab::grade {
 

@@ -20,19 +20,19 @@ using namespace scanlab::bench;
 /// Exit codes of the kit: 1 for a wrong result, 2 for a wrong command line, 3 for the kit's own fault.
 constexpr int exit_wrong = 1, exit_usage = 2, exit_kit = 3;
 
-constexpr const char* usage =
-    "usage: vgpu-bench [OPTIONS] KERNELS.ptx\n"
-    "Measures how fast the virtual GPU runs kernels.cu, compiled to PTX, and checks the results.\n"
-    "\n"
-    "  --n N               elements (default 1048576)\n"
-    "  --repeat R          timed launches of each kernel under each set of observers (default 7)\n"
-    "  --filter TEXT       only the kernels whose name contains it; may stand several times\n"
-    "  --observers NAME    only this set of observers; may stand several times (default: all)\n"
-    "  --without PATH      times with this fast path switched off beside the others; may stand several times\n"
-    "  --threads N         time launches on N threads of the host too (default: as many as there are processors)\n"
-    "  --json FILE         write the times there; - is stdout, without the table\n"
-    "  --list              print the names of the kernels and of the sets of observers\n"
-    "  --help\n";
+constexpr const char* usage = R"(usage: vgpu-bench [OPTIONS] KERNELS.ptx
+Measures how fast the virtual GPU runs kernels.cu, compiled to PTX, and checks the results.
+
+  --n N               elements (default 1048576)
+  --repeat R          timed launches of each kernel under each set of observers (default 7)
+  --filter TEXT       only the kernels whose name contains it; may stand several times
+  --observers NAME    only this set of observers; may stand several times (default: all)
+  --without PATH      times with this fast path switched off beside the others; may stand several times
+  --threads N         time launches on N threads of the host too (default: as many as there are processors)
+  --json FILE         write the times there; - is stdout, without the table
+  --list              print the names of the kernels and of the sets of observers
+  --help
+)";
 
 constexpr unsigned largest_repeat = 1000;
 constexpr unsigned largest_threads = 1024;

@@ -3,7 +3,6 @@
 
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "vgpu/ptx/cursor.hpp"
 #include "vgpu/ptx/declaration.hpp"

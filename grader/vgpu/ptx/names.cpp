@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <iterator>
 #include <memory>
-#include <utility>
 
 #include "vgpu/ptx/lexer.hpp"
 #include "vgpu/ptx/module.hpp"

@@ -29,35 +29,32 @@ namespace {
 
 using namespace scanlab;
 
-constexpr const char* usage =
-    "usage: vgpu-run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
-    "Runs a CUDA program that was linked with libcudart_vgpu.a on a virtual GPU.\n"
-    "\n"
-    "  --schedule NAME              order of blocks and warps: lockstep (default), in_order, reversed, random; weak: "
-    "as\n"
-    "                               random, and volatile and atomic reads may return what PTX's memory model allows\n"
-    "                               besides the latest value\n"
-    "  --seed N                     seed of the schedules random and weak (default 0)\n"
-    "  --stale                      print what was read that was not the latest value on stderr, at the end\n"
-    "  --profile NAME               the device: small (default), h200\n"
-    "  --counters                   print what the kernels did, and which lines cost most, on stderr, at the end\n"
-    "  --check                      look for mistakes in what the kernels do (races …), and print them on\n"
-    "                               stderr at the end\n"
-    "  --prove                      explore every execution that PTX's memory model allows of each launch whose "
-    "blocks\n"
-    "                               talk to each other, and run the program with each result; say whether they all\n"
-    "                               print the same, and how to see one that does not: --schedule trail:...\n"
-    "  --prove=outcomes             list the results instead: 16 words where the last pointer parameter points\n"
-    "  --prove-seconds N            as long at most (default 60)\n"
-    "  --threads N                  threads of this machine for a launch (default: as many as there are processors);\n"
-    "                               they change no result\n"
-    "  --parallel-from N            launches that take less than N microseconds stay on one thread (default 1000)\n"
-    "  --max-warp-instructions N    stop a launch after so many (default 4000000000)\n"
-    "  --help\n"
-    "\n"
-    "The exit code is 4 when --check has found a mistake, whatever the program itself ends with; else the program's, "
-    "or\n"
-    "128 and the number of the signal that killed it; 2: wrong usage; 3: the kit's own fault.\n";
+constexpr const char* usage = R"(usage: vgpu-run [OPTIONS] [--] PROGRAM [ARGUMENTS]
+Runs a CUDA program that was linked with libcudart_vgpu.a on a virtual GPU.
+
+  --schedule NAME              order of blocks and warps: lockstep (default), in_order, reversed, random; weak: as
+                               random, and volatile and atomic reads may return what PTX's memory model allows
+                               besides the latest value
+  --seed N                     seed of the schedules random and weak (default 0)
+  --stale                      print what was read that was not the latest value on stderr, at the end
+  --profile NAME               the device: small (default), h200
+  --counters                   print what the kernels did, and which lines cost most, on stderr, at the end
+  --check                      look for mistakes in what the kernels do (races …), and print them on
+                               stderr at the end
+  --prove                      explore every execution that PTX's memory model allows of each launch whose blocks
+                               talk to each other, and run the program with each result; say whether they all
+                               print the same, and how to see one that does not: --schedule trail:...
+  --prove=outcomes             list the results instead: 16 words where the last pointer parameter points
+  --prove-seconds N            as long at most (default 60)
+  --threads N                  threads of this machine for a launch (default: as many as there are processors);
+                               they change no result
+  --parallel-from N            launches that take less than N microseconds stay on one thread (default 1000)
+  --max-warp-instructions N    stop a launch after so many (default 4000000000)
+  --help
+
+The exit code is 4 when --check has found a mistake, whatever the program itself ends with; else the program's, or
+128 and the number of the signal that killed it; 2: wrong usage; 3: the kit's own fault.
+)";
 
 /// Exit codes of the kit: 2 for a wrong command line, 3 for the kit's own fault, 4 for mistakes that were found.
 constexpr int exit_usage = 2, exit_kit = 3, exit_findings = 4;
