@@ -190,7 +190,7 @@ class ModuleParser {
       fail_at(name.line, "the function " + spelling(name) + " is defined twice");
     }
     function.is_defined = true;
-    BodyParser(cursor_, module_, names_, lines_, function).parse();
+    parse_body(cursor_, module_, names_, lines_, function);
     module_.functions[index] = std::move(function);
   }
 
