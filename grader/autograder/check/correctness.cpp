@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "autograder/cause.hpp"
 #include "autograder/check/exploration.hpp"
 #include "autograder/check/other_runs.hpp"
 #include "autograder/check/shrinking.hpp"
 #include "autograder/check/trial.hpp"
-#include "autograder/findings.hpp"
 #include "autograder/hash.hpp"
 #include "autograder/process/submission.hpp"
 #include "vgpu/checks/finding_order.hpp"

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "autograder/cause.hpp"
 #include "autograder/check/inputs.hpp"
-#include "autograder/device/host_traffic.hpp"
+#include "autograder/device/call_findings.hpp"
 #include "autograder/device/provenance.hpp"
-#include "autograder/findings.hpp"
 #include "autograder/hash.hpp"
 #include "autograder/process/messages.hpp"
 #include "vgpu/checks/finding_order.hpp"

@@ -22,9 +22,9 @@
 #include <thread>
 #include <utility>
 
-#include "autograder/device/leaks.hpp"
+#include "autograder/cause.hpp"
+#include "autograder/device/call_findings.hpp"
 #include "autograder/device/provenance.hpp"
-#include "autograder/findings.hpp"
 #include "vgpu/checks/check_suite.hpp"
 #include "vgpu/checks/cost/counters.hpp"
 #include "vgpu/checks/cost/line_costs.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "autograder/device/host_traffic.hpp"
+#include "autograder/device/call_findings.hpp"
 #include "autograder/process/messages.hpp"
 #include "vgpu/checks/finding_order.hpp"
 

@@ -1,7 +1,6 @@
 #include "autograder/scan/scan_oracle.hpp"
 
 #include <cmath>
-#include <limits>
 
 namespace scanlab::grade {
 
