@@ -346,6 +346,12 @@ std::optional<Where> place_of(const Plan& plan, std::size_t i) {
   return where;
 }
 
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \n\t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \n\t") + 1 - first);
+}
+
 Plan parse_plan(std::string_view text) {
   Json json;
   try {

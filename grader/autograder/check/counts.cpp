@@ -40,12 +40,6 @@ std::string_view lines_of(std::string_view counter) {
   return counter.ends_with("_efficiency") ? "cost.divergence" : "";
 }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \n\t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \n\t") + 1 - first);
-}
-
 }  // namespace
 
 void check_count(const Plan& plan, const CheckPlan& check, Device& device, const CountedCalls& counted,

@@ -67,27 +67,20 @@ Failure simple(std::string id, std::string rationale, std::string next, Verdict 
 }
 
 std::string signal_text(int signal) {
-  switch (signal) {
-    case SIGSEGV:
-      return "crashed on the host (segmentation fault): host code used a pointer it must not use. Device memory, such "
-             "as d_x[0], can be read in a kernel only. A function that calls itself without end crashes like this too";
-    case SIGBUS:
-      return "crashed on the host (bus error): host code used a bad pointer";
-    case SIGFPE:
-      return "crashed on the host: an integer was divided by zero";
-    case SIGABRT:
-      return "stopped itself on the host (abort): a failed assert, an uncaught exception or a broken heap";
-    case SIGILL:
-      return "crashed on the host: an illegal instruction (a function that ends without a return?)";
-    case SIGXCPU:
-      return "used up its processor time";
-    case SIGXFSZ:
-      return "wrote more to a file than a submission may";
-    case SIGKILL:
-      return "was killed; it may have used too much memory";
-    default:
-      return fmt::format("was ended by signal {} ({})", signal, strsignal(signal));
-  }
+  static constexpr std::pair<int, const char*> known[] = {
+      {SIGSEGV,
+       "crashed on the host (segmentation fault): host code used a pointer it must not use. Device memory, such "
+       "as d_x[0], can be read in a kernel only. A function that calls itself without end crashes like this too"},
+      {SIGBUS, "crashed on the host (bus error): host code used a bad pointer"},
+      {SIGFPE, "crashed on the host: an integer was divided by zero"},
+      {SIGABRT, "stopped itself on the host (abort): a failed assert, an uncaught exception or a broken heap"},
+      {SIGILL, "crashed on the host: an illegal instruction (a function that ends without a return?)"},
+      {SIGXCPU, "used up its processor time"},
+      {SIGXFSZ, "wrote more to a file than a submission may"},
+      {SIGKILL, "was killed; it may have used too much memory"}};
+  for (const auto& [number, text] : known)
+    if (number == signal) return text;
+  return fmt::format("was ended by signal {} ({})", signal, strsignal(signal));
 }
 
 /// Host code has used a pointer that means nothing to it.

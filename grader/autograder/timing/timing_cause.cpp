@@ -85,12 +85,6 @@ std::string rationale_of(const CheckPlan& check, const Timings& timings, Outcome
   return {};
 }
 
-std::string trimmed(std::string text) {
-  const std::size_t first = text.find_first_not_of(" \n\t");
-  if (first == std::string::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \n\t") + 1 - first);
-}
-
 }  // namespace
 
 std::string timing_headline(const CheckPlan& check) {
