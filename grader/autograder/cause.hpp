@@ -1,12 +1,17 @@
-// Why a check did not pass, and its forms: for people, and as JSON (README.md).
+// Why a check did not pass, and its forms: for people, as JSON (README.md), and as a finding.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <array>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "vgpu/checks/finding.hpp"
 
 namespace scanlab::grade {
 
@@ -37,5 +42,22 @@ nlohmann::ordered_json to_json(const Cause& cause);
 
 /// Gives the cause another id and a better rationale; what was the rationale becomes the first detail.
 void replace_explanation(Cause& cause, std::string id, std::string rationale);
+
+/// The cause of a check that fails because of `finding`, without what was tried and how to see it again.
+Cause cause_of(const vgpu::Finding& finding);
+/// A cause that no check of the device has reported, as a finding: a wrong output, a crash, too much work.
+vgpu::Finding finding_of(const Cause& cause);
+
+/// What a wrong output shows about the program that wrote it.
+struct Diagnosis {
+  std::string id;    ///< of the finding: "wrong.last_section"
+  std::string text;  ///< one sentence, never empty
+};
+
+/// With what stands for each {} of the text.
+template <typename... Arguments>
+Diagnosis diagnosis(const char* id, fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+  return {id, fmt::format(text, std::forward<Arguments>(arguments)...)};
+}
 
 }  // namespace scanlab::grade

@@ -33,6 +33,10 @@ std::string text_of(Affine value) {
   return fmt::format("(a = {}, b = {})", value.a, value.b);
 }
 
+std::string text_of_count(std::int32_t count) {
+  return count == unwritten_count ? "unwritten" : fmt::to_string(count);
+}
+
 std::string elements_text(std::size_t n) {
   return n == 1 ? "1 element" : fmt::format("{} elements", n);
 }

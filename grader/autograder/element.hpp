@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "vgpu/core/contract.hpp"
 
@@ -63,6 +62,8 @@ inline constexpr std::int32_t unwritten_count = static_cast<std::int32_t>(0x0101
 /// As messages show it: "523776", "0.333333343", "(a = 3, b = 17)", "unwritten".
 std::string text_of(float value);
 std::string text_of(Affine value);
+/// … of *d_kept.
+std::string text_of_count(std::int32_t count);
 /// "1 element", "33 elements".
 std::string elements_text(std::size_t n);
 /// "3 of 33 elements are wrong, the last is y[32]".

@@ -7,11 +7,11 @@
 #include <exception>
 #include <utility>
 
+#include "autograder/cause.hpp"
 #include "autograder/check/correctness.hpp"
 #include "autograder/check/counts.hpp"
 #include "autograder/device/cuda_device.hpp"
 #include "autograder/device/virtual_device.hpp"
-#include "autograder/findings.hpp"
 #include "autograder/process/runner_process.hpp"
 #include "autograder/timing/timing.hpp"
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -21,12 +20,41 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::uint64_t largest_n = 1u << 30;
+constexpr std::uint64_t most_instructions = 1ull << 50;
+
+[[noreturn]] void refuse(const std::string& place, std::string_view why) {
+  throw KitFault(fmt::format("{}: {}", place, why));
+}
+
+/// What `make` gives; what it finds invalid stands at `place`.
+template <typename Make>
+auto made_at(const std::string& place, Make make) {
+  try {
+    return make();
+  } catch (const std::invalid_argument& error) {
+    refuse(place, error.what());
+  }
+}
+
+std::string as_text(const Json& value, const std::string& place) {
+  if (!value.is_string()) refuse(place, fmt::format("expected text, got {}", value.type_name()));
+  return value.get<std::string>();
+}
+
+std::uint64_t as_whole(const Json& value, const std::string& place, std::uint64_t least, std::uint64_t most) {
+  if (value.is_number_unsigned()) {
+    const auto number = value.get<std::uint64_t>();
+    if (number >= least && number <= most) return number;
+  }
+  refuse(place, fmt::format("expected a whole number from {} to {}, got {}", least, most, value.dump()));
+}
 
 /// A JSON object at a known place. Every getter remembers its key; finish() refuses the keys that were not asked for.
 class Object {
  public:
   Object(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
-    if (!json_.is_object()) throw KitFault(fmt::format("{}: expected an object, got {}", shown(), json_.type_name()));
+    if (!json_.is_object())
+      refuse(path_.empty() ? "the plan" : path_, fmt::format("expected an object, got {}", json_.type_name()));
   }
 
   std::string place(std::string_view key) const {
@@ -42,55 +70,48 @@ class Object {
 
   const Json& get(const char* key) {
     const Json* value = find(key);
-    if (value == nullptr) throw KitFault(fmt::format("{}: missing", place(key)));
+    if (value == nullptr) refuse(place(key), "missing");
     return *value;
   }
 
   std::string text(const char* key) { return as_text(get(key), place(key)); }
-  std::string text(const char* key, std::string fallback) {
-    const Json* value = find(key);
-    return value == nullptr ? std::move(fallback) : as_text(*value, place(key));
-  }
+  std::string text(const char* key, std::string fallback) { return find(key) == nullptr ? fallback : text(key); }
 
   std::uint64_t whole(const char* key, std::uint64_t least, std::uint64_t most) {
     return as_whole(get(key), place(key), least, most);
+  }
+  std::uint64_t whole(const char* key, std::uint64_t least, std::uint64_t most, std::uint64_t fallback) {
+    return find(key) == nullptr ? fallback : whole(key, least, most);
   }
 
   std::optional<double> number(const char* key) {
     const Json* value = find(key);
     if (value == nullptr) return std::nullopt;
-    if (!value->is_number()) throw KitFault(fmt::format("{}: expected a number, got {}", place(key), value->dump()));
+    if (!value->is_number()) refuse(place(key), fmt::format("expected a number, got {}", value->dump()));
     return value->get<double>();
   }
 
-  const Json& list(const char* key) {
-    const Json& value = get(key);
-    if (!value.is_array()) throw KitFault(fmt::format("{}: expected a list, got {}", place(key), value.type_name()));
+  /// Of at most a day.
+  double seconds(double fallback) {
+    const double value = number("seconds").value_or(fallback);
+    if (!(value > 0 && value <= 86400)) refuse(place("seconds"), "expected more than 0 and at most 86400");
     return value;
   }
 
+  /// Calls each(value, its place).
+  template <typename Each>
+  void list(const char* key, Each each) {
+    const Json& values = get(key);
+    if (!values.is_array()) refuse(place(key), fmt::format("expected a list, got {}", values.type_name()));
+    for (std::size_t i = 0; i < values.size(); ++i) each(values[i], fmt::format("{}[{}]", place(key), i));
+  }
+
   void finish() const {
-    for (const auto& [key, value] : json_.items()) {
-      if (!known_.contains(key)) throw KitFault(fmt::format("{}: unknown key", place(key)));
-    }
-  }
-
-  static std::string as_text(const Json& value, const std::string& place) {
-    if (!value.is_string()) throw KitFault(fmt::format("{}: expected text, got {}", place, value.type_name()));
-    return value.get<std::string>();
-  }
-
-  static std::uint64_t as_whole(const Json& value, const std::string& place, std::uint64_t least, std::uint64_t most) {
-    if (value.is_number_unsigned()) {
-      const auto number = value.get<std::uint64_t>();
-      if (number >= least && number <= most) return number;
-    }
-    throw KitFault(fmt::format("{}: expected a whole number from {} to {}, got {}", place, least, most, value.dump()));
+    for (const auto& [key, value] : json_.items())
+      if (!known_.contains(key)) refuse(place(key), "unknown key");
   }
 
  private:
-  std::string shown() const { return path_.empty() ? "the plan" : path_; }
-
   const Json& json_;
   std::string path_;
   std::set<std::string> known_;
@@ -104,7 +125,7 @@ T choice(const std::string& text, const std::string& place, const std::vector<st
     if (text == name) return value;
     names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", name);
   }
-  throw KitFault(fmt::format("{}: expected one of {}, got \"{}\"", place, names, text));
+  refuse(place, fmt::format("expected one of {}, got \"{}\"", names, text));
 }
 
 /// The value of a list of the contract.
@@ -119,24 +140,15 @@ E choice(const std::string& text, const std::string& place) {
 std::string profile(Object& object, std::string fallback) {
   if (object.find("profile") == nullptr) return fallback;
   std::string name = object.text("profile");
-  try {
-    vgpu::profile_by_name(name);
-  } catch (const std::invalid_argument& error) {
-    throw KitFault(fmt::format("{}: {}", object.place("profile"), error.what()));
-  }
+  made_at(object.place("profile"), [&] { return vgpu::profile_by_name(name); });
   return name;
 }
 
 Limits parse_limits(Object object) {
   Limits limits;
-  limits.seconds = object.number("seconds").value_or(limits.seconds);
-  if (!(limits.seconds > 0 && limits.seconds <= 86400)) {
-    throw KitFault(fmt::format("{}: expected more than 0 and at most 86400", object.place("seconds")));
-  }
-  if (object.find("warp_instructions") != nullptr) {
-    limits.warp_instructions = object.whole("warp_instructions", 1, 1ull << 50);
-  }
-  if (object.find("output_bytes") != nullptr) limits.output_bytes = object.whole("output_bytes", 0, 1u << 30);
+  limits.seconds = object.seconds(limits.seconds);
+  limits.warp_instructions = object.whole("warp_instructions", 1, most_instructions, limits.warp_instructions);
+  limits.output_bytes = object.whole("output_bytes", 0, 1u << 30, limits.output_bytes);
   object.finish();
   return limits;
 }
@@ -144,121 +156,99 @@ Limits parse_limits(Object object) {
 Prove parse_prove(Object object) {
   Prove prove;
   prove.blocks = object.whole("blocks", 2, 8);
-  prove.warp_instructions = object.whole("warp_instructions", 1, 1ull << 50);
-  prove.seconds = object.number("seconds").value_or(0);
-  if (!(prove.seconds > 0 && prove.seconds <= 86400))
-    throw KitFault(fmt::format("{}: expected more than 0 and at most 86400", object.place("seconds")));
+  prove.warp_instructions = object.whole("warp_instructions", 1, most_instructions);
+  prove.seconds = object.seconds(0);
   object.finish();
   return prove;
 }
 
 std::string parse_trail(Object& object) {
   std::string trail = object.text("trail", "");
-  try {
-    vgpu::Trail::parse(std::string_view(trail).substr(trail.find(':') + 1));
-  } catch (const std::invalid_argument& error) {
-    throw KitFault(fmt::format("{}: {}", object.place("trail"), error.what()));
-  }
+  made_at(object.place("trail"),
+          [&] { return vgpu::Trail::parse(std::string_view(trail).substr(trail.find(':') + 1)); });
   return trail;
 }
 
 vgpu::Schedule::Order order_at(const Json& value, const std::string& place) {
-  try {
-    return vgpu::order_by_name(Object::as_text(value, place));
-  } catch (const std::invalid_argument& error) {
-    throw KitFault(fmt::format("{}: {}", place, error.what()));
-  }
+  return made_at(place, [&] { return vgpu::order_by_name(as_text(value, place)); });
 }
 
 PlannedCall parse_call(Object& object) {
   PlannedCall call;
   call.n = object.whole("n", 0, largest_n);
   call.order = order_at(object.get("schedule"), object.place("schedule"));
-  if (object.find("repeat") != nullptr) call.repeat = static_cast<unsigned>(object.whole("repeat", 0, 999));
+  call.repeat = static_cast<unsigned>(object.whole("repeat", 0, 999, call.repeat));
   return call;
 }
 
 void parse_correctness(Object& object, CheckPlan& check) {
-  const Json& sizes = object.list("sizes");
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    check.sizes.push_back(Object::as_whole(sizes[i], fmt::format("{}[{}]", object.place("sizes"), i), 0, largest_n));
-  }
-  if (check.sizes.empty()) throw KitFault(object.place("sizes") + ": expected at least one size");
+  object.list("sizes", [&](const Json& size, const std::string& place) {
+    check.sizes.push_back(as_whole(size, place, 0, largest_n));
+  });
+  if (check.sizes.empty()) refuse(object.place("sizes"), "expected at least one size");
   // The first failure is then the smallest.
-  std::sort(check.sizes.begin(), check.sizes.end());
+  std::ranges::sort(check.sizes);
   check.sizes.erase(std::unique(check.sizes.begin(), check.sizes.end()), check.sizes.end());
 
-  const Json& schedules = object.list("schedules");
-  for (std::size_t i = 0; i < schedules.size(); ++i) {
-    const std::string place = fmt::format("{}[{}]", object.place("schedules"), i);
-    check.schedules.push_back(order_at(schedules[i], place));
-  }
-  if (check.schedules.empty()) throw KitFault(object.place("schedules") + ": expected at least one schedule");
+  object.list("schedules", [&](const Json& schedule, const std::string& place) {
+    check.schedules.push_back(order_at(schedule, place));
+  });
+  if (check.schedules.empty()) refuse(object.place("schedules"), "expected at least one schedule");
   check.repeats = static_cast<unsigned>(object.whole("repeats", 1, 1000));
   if (const Json* prove = object.find("prove")) check.prove = parse_prove(Object(*prove, object.place("prove")));
-  if (check.prove && has_count(check.entry)) throw KitFault(object.place("prove") + ": only scans are explored");
+  if (check.prove && has_count(check.entry)) refuse(object.place("prove"), "only scans are explored");
   if (object.find("extra") == nullptr) return;
-  const Json& extra = object.list("extra");
-  for (std::size_t i = 0; i < extra.size(); ++i) {
-    Object call(extra[i], fmt::format("{}[{}]", object.place("extra"), i));
+  object.list("extra", [&](const Json& extra, const std::string& place) {
+    Object call(extra, place);
     check.extra.push_back(parse_call(call));
     call.finish();
-  }
+  });
 }
 
 void parse_count(Object& object, CheckPlan& check) {
   check.counter = object.text("counter");
-  if (!contract::value_of<contract::Counter>(check.counter)) {
-    throw KitFault(fmt::format("{}: no counter is called \"{}\"", object.place("counter"), check.counter));
-  }
+  if (!contract::value_of<contract::Counter>(check.counter))
+    refuse(object.place("counter"), fmt::format("no counter is called \"{}\"", check.counter));
   check.among = object.text("among", "");
-  const Json& calls = object.list("calls");
-  if (calls.empty()) throw KitFault(object.place("calls") + ": expected at least one call");
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    Object place(calls[i], fmt::format("{}[{}]", object.place("calls"), i));
-    CountedCall call{parse_call(place), place.number("at_most"), place.number("at_least")};
-    if (!call.at_most && !call.at_least) {
-      throw KitFault(fmt::format("{}: expected at_most, at_least or both", place.place("at_most")));
-    }
-    place.finish();
+  object.list("calls", [&](const Json& json, const std::string& place) {
+    Object counted(json, place);
+    CountedCall call{parse_call(counted), counted.number("at_most"), counted.number("at_least")};
+    if (!call.at_most && !call.at_least) refuse(counted.place("at_most"), "expected at_most, at_least or both");
+    counted.finish();
     check.calls.push_back(call);
-  }
+  });
+  if (check.calls.empty()) refuse(object.place("calls"), "expected at least one call");
 }
 
 void parse_timing(Object& object, CheckPlan& check) {
-  if (check.element != ElementType::float_) {
-    throw KitFault(object.place("element") + ": a timing check is of float: its data is exact in floats");
-  }
-  if (check.entry == Operation::compact) {
-    throw KitFault(object.place("entry") + ": no timing check of compact: how much it writes depends on the data");
-  }
+  if (check.element != ElementType::float_)
+    refuse(object.place("element"), "a timing check is of float: its data is exact in floats");
+  if (check.entry == Operation::compact)
+    refuse(object.place("entry"), "no timing check of compact: how much it writes depends on the data");
   check.n = object.whole("n", 1, largest_n);
   const auto number = [&](const char* key, double fallback, double more_than, double most) {
     const double value = object.number(key).value_or(fallback);
     if (value > more_than && value <= most) return value;
-    throw KitFault(
-        fmt::format("{}: expected a number, more than {:g} and at most {:g}", object.place(key), more_than, most));
+    refuse(object.place(key), fmt::format("expected a number, more than {:g} and at most {:g}", more_than, most));
   };
   check.full = number("full", 0, 0, 1000);
   check.none = number("none", 0, check.full, 1e6);
   check.seconds = number("seconds", check.seconds, 0, 3600);
 }
 
-/// Keys that only checks of some kinds have. A check may carry those of other kinds as null.
-const std::vector<std::pair<const char*, std::vector<CheckPlan::Kind>>> keys_of_kinds = {
-    {"sizes", {CheckPlan::Kind::correctness}},
-    {"schedules", {CheckPlan::Kind::correctness}},
-    {"repeats", {CheckPlan::Kind::correctness}},
-    {"extra", {CheckPlan::Kind::correctness}},
-    {"prove", {CheckPlan::Kind::correctness}},
-    {"counter", {CheckPlan::Kind::count}},
-    {"calls", {CheckPlan::Kind::count}},
-    {"among", {CheckPlan::Kind::count}},
-    {"n", {CheckPlan::Kind::timing}},
-    {"full", {CheckPlan::Kind::timing}},
-    {"none", {CheckPlan::Kind::timing}},
-    {"seconds", {CheckPlan::Kind::timing}},
-};
+/// Keys that only checks of one kind have. A check may carry those of other kinds as null.
+constexpr std::pair<const char*, CheckPlan::Kind> keys_of_kinds[] = {{"sizes", CheckPlan::Kind::correctness},
+                                                                     {"schedules", CheckPlan::Kind::correctness},
+                                                                     {"repeats", CheckPlan::Kind::correctness},
+                                                                     {"extra", CheckPlan::Kind::correctness},
+                                                                     {"prove", CheckPlan::Kind::correctness},
+                                                                     {"counter", CheckPlan::Kind::count},
+                                                                     {"calls", CheckPlan::Kind::count},
+                                                                     {"among", CheckPlan::Kind::count},
+                                                                     {"n", CheckPlan::Kind::timing},
+                                                                     {"full", CheckPlan::Kind::timing},
+                                                                     {"none", CheckPlan::Kind::timing},
+                                                                     {"seconds", CheckPlan::Kind::timing}};
 
 CheckPlan parse_check(Object object) {
   std::vector<std::pair<const char*, Operation>> entries;
@@ -266,27 +256,25 @@ CheckPlan parse_check(Object object) {
 
   CheckPlan check;
   check.name = object.text("name");
-  if (check.name.empty()) throw KitFault(object.place("name") + ": expected a name, got \"\"");
+  if (check.name.empty()) refuse(object.place("name"), "expected a name, got \"\"");
   check.title = object.text("title", check.name);
   check.kind = choice<CheckPlan::Kind>(object.text("kind"), object.place("kind"));
   check.entry = choice(object.text("entry"), object.place("entry"), entries);
   check.operation = choice<Operation>(object.text("operation", name_of(check.entry)), object.place("operation"));
   if (has_count(check.entry) != has_count(check.operation)) {
-    throw KitFault(fmt::format("{}: {} cannot compute \"{}\", its parameters are other ones", object.place("operation"),
-                               entry_name(check.entry), name_of(check.operation)));
+    refuse(object.place("operation"), fmt::format("{} cannot compute \"{}\", its parameters are other ones",
+                                                  entry_name(check.entry), name_of(check.operation)));
   }
   check.element = choice<ElementType>(object.text("element"), object.place("element"));
   const std::optional<double> points = object.number("points");
-  if (!points || !(*points >= 0)) throw KitFault(object.place("points") + ": expected a number, 0 or more");
+  if (!points || !(*points >= 0)) refuse(object.place("points"), "expected a number, 0 or more");
   check.points = *points;
   check.needs = object.text("needs", "");
   check.explain = object.text("explain", "");
   check.profile = profile(object, "");
-  for (const auto& [key, kinds] : keys_of_kinds) {
-    if (std::find(kinds.begin(), kinds.end(), check.kind) == kinds.end() && object.find(key) != nullptr) {
-      throw KitFault(fmt::format("{}: not a key of a {} check", object.place(key), name_of(check.kind)));
-    }
-  }
+  for (const auto& [key, kind] : keys_of_kinds)
+    if (kind != check.kind && object.find(key) != nullptr)
+      refuse(object.place(key), fmt::format("not a key of a {} check", name_of(check.kind)));
   switch (check.kind) {
     case CheckPlan::Kind::correctness:
       parse_correctness(object, check);
@@ -315,15 +303,11 @@ std::map<std::string, std::filesystem::path> parse_runners(Object object) {
 std::vector<std::string> parse_launcher(Object& object) {
   std::vector<std::string> words;
   if (object.find("launcher") == nullptr) return words;
-  const Json& list = object.list("launcher");
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    words.push_back(Object::as_text(list[i], fmt::format("{}[{}]", object.place("launcher"), i)));
-  }
+  object.list("launcher", [&](const Json& word, const std::string& place) { words.push_back(as_text(word, place)); });
   for (const char* needed : {"{program}", "{status}"}) {
     const bool is_there =
         std::ranges::any_of(words, [&](const auto& word) { return word.find(needed) != std::string::npos; });
-    if (!words.empty() && !is_there)
-      throw KitFault(fmt::format("{}: no word has {}", object.place("launcher"), needed));
+    if (!words.empty() && !is_there) refuse(object.place("launcher"), fmt::format("no word has {}", needed));
   }
   return words;
 }
@@ -333,21 +317,20 @@ void check_references(const Plan& plan) {
   std::set<std::string> names;
   for (std::size_t i = 0; i < plan.checks.size(); ++i) {
     const CheckPlan& check = plan.checks[i];
-    if (!check.needs.empty() && !names.contains(check.needs)) {
-      throw KitFault(fmt::format("checks[{}].needs: no earlier check is called \"{}\"", i, check.needs));
-    }
+    const std::string place = fmt::format("checks[{}]", i);
+    if (!check.needs.empty() && !names.contains(check.needs))
+      refuse(place + ".needs", fmt::format("no earlier check is called \"{}\"", check.needs));
     const auto host = std::ranges::find(plan.checks, check.among, &CheckPlan::name);
     if (!check.among.empty() && (!names.contains(check.among) || host->kind != CheckPlan::Kind::correctness ||
                                  host->entry != check.entry || host->element != check.element)) {
-      throw KitFault(fmt::format("checks[{}].among: \"{}\" is no earlier correctness check of this entry and element",
-                                 i, check.among));
+      refuse(place + ".among",
+             fmt::format("\"{}\" is no earlier correctness check of this entry and element", check.among));
     }
-    if (!names.insert(check.name).second) {
-      throw KitFault(fmt::format("checks[{}].name: a second check is called \"{}\"", i, check.name));
-    }
-    if (!plan.runners.contains(name_of(check.element))) {
-      throw KitFault(fmt::format("runners.{0}: missing, and checks[{1}] is of element {0}", name_of(check.element), i));
-    }
+    if (!names.insert(check.name).second)
+      refuse(place + ".name", fmt::format("a second check is called \"{}\"", check.name));
+    if (!plan.runners.contains(name_of(check.element)))
+      refuse(fmt::format("runners.{}", name_of(check.element)),
+             fmt::format("missing, and {} is of element {}", place, name_of(check.element)));
   }
 }
 
@@ -361,6 +344,12 @@ std::optional<Where> place_of(const Plan& plan, std::size_t i) {
   const std::size_t place = i % plan.section;
   where.thread = {plan.block_size == 0 ? place : place % plan.block_size, 0, 0};
   return where;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \n\t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \n\t") + 1 - first);
 }
 
 Plan parse_plan(std::string_view text) {
@@ -380,7 +369,7 @@ Plan parse_plan(std::string_view text) {
   plan.profile = profile(object, plan.profile);
   plan.seed = object.whole("seed", 0, std::numeric_limits<std::uint64_t>::max());
   plan.section = object.whole("section", 0, largest_n);
-  if (object.find("block_size") != nullptr) plan.block_size = object.whole("block_size", 0, 1024);
+  plan.block_size = object.whole("block_size", 0, 1024, plan.block_size);
   plan.source = object.text("source", "");
   plan.again = object.text("again", "");
   if (const Json* limits = object.find("limits")) plan.limits = parse_limits(Object(*limits, "limits"));
@@ -394,10 +383,9 @@ Plan parse_plan(std::string_view text) {
   if (const Json* reference = object.find("reference")) plan.reference = parse_runners(Object(*reference, "reference"));
   plan.launcher = parse_launcher(object);
   plan.honest_runner = object.text("honest_runner", "");
-  const Json& checks = object.list("checks");
-  for (std::size_t i = 0; i < checks.size(); ++i) {
-    plan.checks.push_back(parse_check(Object(checks[i], fmt::format("checks[{}]", i))));
-  }
+  object.list("checks", [&](const Json& check, const std::string& place) {
+    plan.checks.push_back(parse_check(Object(check, place)));
+  });
   object.finish();
   check_references(plan);
   return plan;
@@ -410,7 +398,7 @@ Plan read_plan(const std::filesystem::path& path) {
   try {
     return parse_plan(text.str());
   } catch (const KitFault& fault) {
-    throw KitFault(fmt::format("{}: {}", path.string(), fault.what()));
+    refuse(path.string(), fault.what());
   }
 }
 

@@ -98,6 +98,9 @@ struct Plan {
 /// The thread that element i belongs to: by sections, that of one block. Of a whole array it is not known.
 std::optional<Where> place_of(const Plan& plan, std::size_t i);
 
+/// Without the blank space around it, as texts in a rubric have it.
+std::string_view trimmed(std::string_view text);
+
 /// Throws KitFault that names the place: "checks[2].sizes[0]: expected a whole number from 0 to 1073741824, got -1".
 /// Unknown keys are errors: a misspelt limit must not silently mean no limit.
 Plan parse_plan(std::string_view json);

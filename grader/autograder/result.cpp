@@ -89,22 +89,10 @@ Verdict Result::verdict() const {
   return Verdict::pass;
 }
 
-double Result::points() const {
-  double sum = 0;
-  for (const CheckResult& check : checks) sum += check.points;
-  return sum;
-}
-
-double Result::max_points() const {
-  double sum = 0;
-  for (const CheckResult& check : checks) sum += check.max_points;
-  return sum;
-}
-
-double Result::not_run_points() const {
-  double sum = 0;
-  for (const CheckResult& check : checks) sum += check.not_run_points;
-  return sum;
+double Result::sum(double CheckResult::*points) const {
+  double total = 0;
+  for (const CheckResult& check : checks) total += check.*points;
+  return total;
 }
 
 std::vector<SeenFinding> Result::findings() const {

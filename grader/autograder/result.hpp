@@ -63,13 +63,16 @@ struct Result {
   std::vector<CheckResult> checks;
 
   Verdict verdict() const;
-  double points() const;
-  double max_points() const;
-  double not_run_points() const;
+  double points() const { return sum(&CheckResult::points); }
+  double max_points() const { return sum(&CheckResult::max_points); }
+  double not_run_points() const { return sum(&CheckResult::not_run_points); }
   /// Each finding once, the most basic first.
   std::vector<SeenFinding> findings() const;
   /// … and how many there are with those that were left out.
   std::uint64_t findings_total() const;
+
+ private:
+  double sum(double CheckResult::*points) const;
 };
 
 /// The JSON text, indented, with a newline at its end. Text that is not UTF-8 (a submission's output) is replaced.

@@ -27,6 +27,36 @@ cudaError_t call(Body&& body) {
   return record(body(state));
 }
 
+/// The same for a call that does nothing here.
+inline cudaError_t call() {
+  return call([](Client&) { return cudaSuccess; });
+}
+
+/// The same for a call about a stream.
+template <class Body>
+cudaError_t call_on(cudaStream_t stream, Body&& body) {
+  return call(
+      [&](Client& state) -> cudaError_t { return state.valid(stream) ? body(state) : cudaErrorInvalidResourceHandle; });
+}
+
+/// The same for a call about a kernel, by the address of its host stub or as a cudaKernel_t: `body(Client&,
+/// Function&)`.
+template <class Body>
+cudaError_t call_on_kernel(const void* kernel, Body&& body) {
+  return call([&](Client& state) -> cudaError_t {
+    Function* function = state.find(kernel);
+    return function == nullptr ? no_such_kernel(kernel) : body(state, *function);
+  });
+}
+
+/// The end of a call that gives a value to the program.
+template <class T, class Value>
+cudaError_t give(T* to, Value&& value) {
+  if (to == nullptr) return cudaErrorInvalidValue;
+  *to = std::forward<Value>(value);
+  return cudaSuccess;
+}
+
 /// Submits work to a stream: `work(Client&, cudaStream_t)` → cudaError_t runs at once, when the host functions that are
 /// before it have ended; on a stream that is being captured it becomes a node of the graph. It holds values, not
 /// references, since a graph outlives the call.
@@ -36,8 +66,7 @@ cudaError_t call(Body&& body) {
 /// CUDA does not promise, that kernels of two streams run side by side, no program may rely on.
 template <class Work>
 cudaError_t submit(cudaStream_t stream, cudaGraphNodeType type, Work work) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+  return call_on(stream, [&](Client& state) -> cudaError_t {
     if (Capture* capture = state.capture_of(stream)) return capture->add(&state.at(stream), type, std::move(work));
     if (const cudaError_t error = state.refuse_implicit_capture(stream); error != cudaSuccess) return error;
     state.await_host_functions(stream);

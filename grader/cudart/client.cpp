@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
@@ -113,9 +112,7 @@ bool Client::connect() {
     say("no virtual GPU: start this program with `grader/scanlab run`");
     return false;
   }
-  Request request;
-  request.op = Op::hello;
-  request.value = wire::version;
+  const Request request{.op = Op::hello, .value = wire::version};
   Reply reply;
   int staging_fd = -1;
   if (!wire::send_all(fd_, &request, sizeof request) || !wire::receive_all(fd_, &reply, sizeof reply, staging_fd) ||
@@ -148,9 +145,9 @@ void Client::lose(const char* why) {
   sticky = cudaErrorDevicesUnavailable;
 }
 
-Reply Client::exchange(Request request, std::span<const std::byte> payload, std::vector<std::byte>* answer) {
-  Reply lost;
-  lost.error = cudaErrorDevicesUnavailable;
+Reply Client::exchange(Request request, std::span<const std::byte> payload, std::vector<std::byte>* answer,
+                       int* descriptor) {
+  const Reply lost{.error = cudaErrorDevicesUnavailable};
   if (link != Link::open) return lost;
   request.payload_bytes = static_cast<std::uint32_t>(payload.size());
   request.stream = stream_;
@@ -161,36 +158,23 @@ Reply Client::exchange(Request request, std::span<const std::byte> payload, std:
   Reply reply;
   std::vector<std::byte> ignored;
   if (answer == nullptr) answer = &ignored;
+  const auto receive = [&] {
+    if (!(descriptor ? wire::receive_all(fd_, &reply, sizeof reply, *descriptor)
+                     : wire::receive_all(fd_, &reply, sizeof reply)) ||
+        reply.magic != wire::magic)
+      return false;
+    answer->resize(reply.payload_bytes);
+    return wire::receive_all(fd_, answer->data(), answer->size());
+  };
   if (!wire::send_all(fd_, &request, sizeof request) || !wire::send_all(fd_, payload.data(), payload.size()) ||
-      !wire::receive_all(fd_, &reply, sizeof reply) || reply.magic != wire::magic) {
+      !receive()) {
     lose("it closed the connection");
     return lost;
   }
-  answer->resize(reply.payload_bytes);
-  if (!wire::receive_all(fd_, answer->data(), answer->size())) {
-    lose("it closed the connection");
-    return lost;
-  }
-  if (reply.flags & wire::flag_sticky) sticky = static_cast<cudaError_t>(reply.error);
+  if (reply.flags & wire::flag_sticky) sticky = error_of(reply);
   // The text comes through the staging buffer, where a copy to the host has just put its data: that one prints later.
   if (reply.output_bytes > 0 && (request.flags & wire::flag_blocking) && request.op != Op::copy_to_host)
     print_output(reply.output_bytes);
-  return reply;
-}
-
-Reply Client::exchange(Request request, std::span<const std::byte> payload, int& fd) {
-  Reply lost;
-  lost.error = cudaErrorDevicesUnavailable;
-  if (link != Link::open) return lost;
-  request.payload_bytes = static_cast<std::uint32_t>(payload.size());
-  ++sent_;
-  Reply reply;
-  if (!wire::send_all(fd_, &request, sizeof request) || !wire::send_all(fd_, payload.data(), payload.size()) ||
-      !wire::receive_all(fd_, &reply, sizeof reply, fd) || reply.magic != wire::magic || reply.payload_bytes != 0) {
-    lose("it closed the connection");
-    return lost;
-  }
-  if (reply.flags & wire::flag_sticky) sticky = static_cast<cudaError_t>(reply.error);
   return reply;
 }
 
@@ -215,32 +199,22 @@ void Client::post(Request request, std::span<const std::byte> payload) {
 
 void Client::print_output(std::uint64_t bytes) {
   while (bytes > 0) {
-    Request request;
-    request.op = Op::read_output;
-    const Reply reply = exchange(request);
+    const Reply reply = exchange({.op = Op::read_output});
     if (reply.bytes == 0 || reply.bytes > staging_bytes_) break;
     std::fwrite(staging_, 1, reply.bytes, stdout);
     bytes -= std::min(bytes, reply.bytes);
   }
   // Behind the output of a kernel that was stopped the server reports why: when it is asked the next time.
-  if (sticky != cudaSuccess) {
-    Request request;
-    request.op = Op::read_output;
-    exchange(request);
-  }
+  if (sticky != cudaSuccess) exchange({.op = Op::read_output});
 }
 
 Request Client::request_of(const Wait& wait, Op op) {
-  Request request;
-  request.op = op;
-  request.value = static_cast<std::uint64_t>(wait.what);
-  request.id = wait.event;
   stream_ = wait.stream;
-  return request;
+  return {.op = op, .id = wait.event, .value = static_cast<std::uint64_t>(wait.what)};
 }
 
 void Client::note(const Wait& wait) {
-  post(request_of(wait, Op::note_host_wait), {});
+  post(request_of(wait, Op::note_host_wait));
 }
 
 cudaError_t Client::synchronise(const Wait& wait) {
@@ -284,77 +258,57 @@ std::uint64_t Client::sent_on(cudaStream_t stream) {
 
 void Client::drop(const CUstream_st& stream) {
   if (in_forked_child) return;  // the connection is its parent's
-  Request request;
-  request.op = Op::drop_stream;
   stream_ = stream.name;
-  post(request, {});
+  post({.op = Op::drop_stream});
 }
 
 void Client::drain() {
-  if (done(sent_)) return;
-  Request request;
-  request.op = Op::memory_info;
-  (void)exchange(request);
+  if (!done(sent_)) (void)exchange({.op = Op::memory_info});
 }
 
-bool Client::check_range(Address address, std::size_t bytes, std::uint32_t flags, cudaError_t& error) {
-  if (bytes <= staging_bytes_) return true;  // a copy of one piece checks itself
-  Request request;
-  request.op = Op::check_range;
-  request.flags = flags;
-  request.to = address;
-  request.bytes = bytes;
-  error = submit(request);
-  return error == cudaSuccess;
+/// Calls piece(done, bytes) → cudaError_t for each part that fits the staging buffer.
+template <class Piece>
+cudaError_t Client::copy_in_pieces(Address device, std::size_t bytes, std::uint32_t flags, Piece piece) {
+  cudaError_t error = cudaSuccess;
+  if (bytes > staging_bytes_)  // a copy of one piece checks itself
+    error = submit({.op = Op::check_range, .flags = flags, .to = device, .bytes = bytes});
+  for (std::size_t done = 0; done < bytes && error == cudaSuccess; done += staging_bytes_)
+    error = piece(done, std::min(bytes - done, staging_bytes_));
+  return error;
 }
 
 cudaError_t Client::copy_to_device(Address to, const void* from, std::size_t bytes, std::uint32_t flags,
                                    Address alias) {
-  cudaError_t error = cudaSuccess;
-  if (!check_range(to, bytes, flags, error)) return error;
-  for (std::size_t done = 0; done < bytes && error == cudaSuccess;) {
-    Request request;
-    request.op = Op::copy_to_device;
-    request.flags = flags;
-    request.to = to + done;
-    if (alias != 0) request.from = alias + done;
-    request.bytes = std::min(bytes - done, staging_bytes_);
-    std::memcpy(staging_, static_cast<const std::byte*>(from) + done, request.bytes);
-    error = submit(request);
-    done += request.bytes;
-  }
-  return error;
+  return copy_in_pieces(to, bytes, flags, [&](std::size_t done, std::size_t size) {
+    std::memcpy(staging_, static_cast<const std::byte*>(from) + done, size);
+    return submit({.op = Op::copy_to_device,
+                   .flags = flags,
+                   .to = to + done,
+                   .from = alias == 0 ? 0 : alias + done,
+                   .bytes = size});
+  });
 }
 
 cudaError_t Client::copy_to_host(void* to, Address from, std::size_t bytes, std::uint32_t flags, Address alias) {
-  cudaError_t error = cudaSuccess;
-  if (!check_range(from, bytes, flags, error)) return error;
-  for (std::size_t done = 0; done < bytes && error == cudaSuccess;) {
-    Request request;
-    request.op = Op::copy_to_host;
-    request.flags = flags;
-    request.from = from + done;
-    if (alias != 0) request.to = alias + done;
-    request.bytes = std::min(bytes - done, staging_bytes_);
-    const Reply reply = exchange(request);
-    error = static_cast<cudaError_t>(reply.error);
-    if (error == cudaSuccess) std::memcpy(static_cast<std::byte*>(to) + done, staging_, request.bytes);
+  return copy_in_pieces(from, bytes, flags, [&](std::size_t done, std::size_t size) {
+    const Reply reply = exchange({.op = Op::copy_to_host,
+                                  .flags = flags,
+                                  .to = alias == 0 ? 0 : alias + done,
+                                  .from = from + done,
+                                  .bytes = size});
+    if (reply.error == 0) std::memcpy(static_cast<std::byte*>(to) + done, staging_, size);
     if (reply.output_bytes > 0 && (flags & wire::flag_blocking)) print_output(reply.output_bytes);
-    done += request.bytes;
-  }
-  return error;
+    return error_of(reply);
+  });
 }
 
 cudaError_t Client::load(Module& module) {
   if (module.id != 0 || module.refused != cudaSuccess) return module.refused;
-  Request request;
-  request.op = Op::load_module;
   std::vector<std::byte> together;
   for (const auto fatbin : module.fatbins) together.insert(together.end(), fatbin.begin(), fatbin.end());
-  const Reply reply = exchange(request, together);
+  const Reply reply = exchange({.op = Op::load_module}, together);
   if (reply.error == 0) module.id = reply.id;
-  module.refused = static_cast<cudaError_t>(reply.error);
-  return module.refused;
+  return module.refused = error_of(reply);
 }
 
 Function* Client::find(const void* function) {
@@ -367,12 +321,10 @@ Function* Client::find(const void* function) {
 cudaError_t Client::resolve(Function& function) {
   if (function.id != 0) return cudaSuccess;
   if (const cudaError_t error = load(*function.module); error != cudaSuccess) return error;
-  Request request;
-  request.op = Op::find_kernel;
-  request.id = function.module->id;
   std::vector<std::byte> answer;
+  const Request request{.op = Op::find_kernel, .id = function.module->id};
   const Reply reply = exchange(request, std::as_bytes(std::span(function.name)), &answer);
-  if (reply.error != 0) return static_cast<cudaError_t>(reply.error);
+  if (reply.error != 0) return error_of(reply);
   if (answer.size() < sizeof function.facts) return cudaErrorUnknown;
   std::memcpy(&function.facts, answer.data(), sizeof function.facts);
   const std::size_t bytes = function.facts.parameter_count * sizeof(wire::ParameterPlace);
@@ -391,11 +343,9 @@ Variable* Client::find_variable(const void* symbol) {
 cudaError_t Client::resolve(Variable& variable) {
   if (variable.address != 0) return cudaSuccess;
   if (const cudaError_t error = load(*variable.module); error != cudaSuccess) return error;
-  Request request;
-  request.op = Op::find_symbol;
-  request.id = variable.module->id;
+  const Request request{.op = Op::find_symbol, .id = variable.module->id};
   const Reply reply = exchange(request, std::as_bytes(std::span(variable.name)));
-  if (reply.error != 0) return static_cast<cudaError_t>(reply.error);
+  if (reply.error != 0) return error_of(reply);
   variable.address = reply.address;
   variable.bytes = reply.bytes;
   return cudaSuccess;
@@ -454,14 +404,14 @@ void Client::forget() {
     variable.address = 0;
     variable.mapped = false;
   }
-  for (const cudaStream_t stream : streams) delete stream;
-  streams.clear();
-  for (const cudaEvent_t event : events) delete event;
-  events.clear();
-  for (const cudaGraph_t graph : graphs) delete graph;
-  graphs.clear();
-  for (const cudaGraphExec_t graph : executable_graphs) delete graph;
-  executable_graphs.clear();
+  const auto delete_all = [](auto& objects) {
+    for (const auto object : objects) delete object;
+    objects.clear();
+  };
+  delete_all(streams);
+  delete_all(events);
+  delete_all(graphs);
+  delete_all(executable_graphs);
   legacy_stream.host_calls.clear();
   for (const cudaStream_t stream : per_thread_streams) {
     stream->host_calls.clear();

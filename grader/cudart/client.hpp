@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -36,6 +37,13 @@ struct LaunchShape {
   dim3 grid, block;
   std::uint64_t dynamic_shared = 0;
   bool cooperative = false;
+
+  bool operator==(const LaunchShape& other) const {
+    const auto words = [](const LaunchShape& s) {
+      return std::tuple(s.grid.x, s.grid.y, s.grid.z, s.block.x, s.block.y, s.block.z, s.dynamic_shared, s.cooperative);
+    };
+    return words(*this) == words(other);
+  }
 };
 
 /// One kernel. `facts` and `places` are known once it has been looked up (`id` is not 0).
@@ -82,6 +90,10 @@ struct Registration {
   Address device = 0;  ///< 0: kernels cannot use it
 };
 
+inline cudaError_t error_of(const wire::Reply& reply) {
+  return static_cast<cudaError_t>(reply.error);
+}
+
 /// One process has one. Members below need `mutex`; `call` (call.hpp) takes it.
 class Client {
  public:
@@ -110,15 +122,14 @@ class Client {
 
   /// Connects on first use. False: there is no device (said once on stderr).
   bool connect();
-  /// Sends a request and waits for its reply. A lost connection becomes a sticky cudaErrorDevicesUnavailable.
+  /// Sends a request and waits for its reply, with its payload and its descriptor where these are asked for. A lost
+  /// connection becomes a sticky cudaErrorDevicesUnavailable.
   wire::Reply exchange(wire::Request request, std::span<const std::byte> payload = {},
-                       std::vector<std::byte>* answer = nullptr);
+                       std::vector<std::byte>* answer = nullptr, int* descriptor = nullptr);
   /// The same, for requests of which only the error matters.
-  cudaError_t submit(const wire::Request& request) { return static_cast<cudaError_t>(exchange(request).error); }
+  cudaError_t submit(const wire::Request& request) { return error_of(exchange(request)); }
   /// Sends a request that has no reply.
-  void post(wire::Request request, std::span<const std::byte> payload);
-  /// The same as `exchange` for a request that is answered with a descriptor; -1 when it is not.
-  wire::Reply exchange(wire::Request request, std::span<const std::byte> payload, int& fd);
+  void post(wire::Request request, std::span<const std::byte> payload = {});
   /// What a call waits for: so that the order of later work is known.
   struct Wait {
     wire::HostWait what = wire::HostWait::none;
@@ -211,7 +222,8 @@ class Client {
   wire::Request request_of(const Wait& wait, wire::Op op);
   void print_output(std::uint64_t bytes);
   void run_host_functions();
-  bool check_range(Address address, std::size_t bytes, std::uint32_t flags, cudaError_t& error);
+  template <class Piece>
+  cudaError_t copy_in_pieces(Address device, std::size_t bytes, std::uint32_t flags, Piece piece);
 
   int fd_ = -1;
   std::byte* staging_ = nullptr;

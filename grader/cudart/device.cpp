@@ -1,152 +1,88 @@
 // The device as programs ask for it: count, properties, attributes, limits, versions.
+#include <algorithm>
 #include <climits>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include "cudart/sides.hpp"
 
 namespace scanlab::cudart {
 namespace {
 
-template <class T>
-int as_int(T value) {
-  return value > static_cast<T>(INT_MAX) ? INT_MAX : static_cast<int>(value);
-}
-
 constexpr int warp_size = 32;
 constexpr int async_engines = 3;
+constexpr int single_to_double = 2;
 // Where such a device might be plugged in; any identity does, if it says nothing about the program that asks.
 constexpr int pci_bus = 7;
 constexpr char pci_text[] = "0000:07:00.0";
 constexpr unsigned char uuid[16] = {0x8f, 0x3a, 0x51, 0xc6, 0x0d, 0x72, 0x54, 0xe9,
                                     0xb1, 0x4c, 0x96, 0x2e, 0xd7, 0x05, 0x6a, 0x38};
 
-/// False for an attribute that is not known. What the virtual GPU does not have (textures, peers, clusters) is 0, and
-/// canUseHostPointerForRegisteredMem: registered memory has another address on the device.
-bool attribute(const wire::DeviceFacts& device, cudaDeviceAttr which, int& value) {
-  value = 0;
-  switch (which) {
-    case cudaDevAttrMaxThreadsPerBlock:
-      value = as_int(device.max_threads_per_block);
-      break;
-    case cudaDevAttrMaxBlockDimX:
-      value = as_int(device.max_block[0]);
-      break;
-    case cudaDevAttrMaxBlockDimY:
-      value = as_int(device.max_block[1]);
-      break;
-    case cudaDevAttrMaxBlockDimZ:
-      value = as_int(device.max_block[2]);
-      break;
-    case cudaDevAttrMaxGridDimX:
-      value = as_int(device.max_grid[0]);
-      break;
-    case cudaDevAttrMaxGridDimY:
-      value = as_int(device.max_grid[1]);
-      break;
-    case cudaDevAttrMaxGridDimZ:
-      value = as_int(device.max_grid[2]);
-      break;
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-      value = as_int(device.shared_per_block);
-      break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      value = as_int(device.shared_per_block_optin);
-      break;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      value = as_int(device.shared_per_multiprocessor);
-      break;
-    case cudaDevAttrTotalConstantMemory:
-      value = as_int(device.constant_memory);
-      break;
-    case cudaDevAttrWarpSize:
-      value = warp_size;
-      break;
-    case cudaDevAttrMaxPitch:
-      value = INT_MAX;
-      break;
-    case cudaDevAttrMaxRegistersPerBlock:
-    case cudaDevAttrMaxRegistersPerMultiprocessor:
-      value = as_int(device.registers_per_block);
-      break;
-    case cudaDevAttrClockRate:
-      value = as_int(device.clock_khz);
-      break;
-    case cudaDevAttrMemoryClockRate:
-      value = as_int(device.memory_clock_khz);
-      break;
-    case cudaDevAttrGlobalMemoryBusWidth:
-      value = as_int(device.memory_bus_bits);
-      break;
-    case cudaDevAttrL2CacheSize:
-      value = as_int(device.l2_bytes);
-      break;
-    case cudaDevAttrMultiProcessorCount:
-      value = as_int(device.multiprocessors);
-      break;
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-      value = as_int(device.max_threads_per_multiprocessor);
-      break;
-    case cudaDevAttrMaxBlocksPerMultiprocessor:
-      value = as_int(device.max_blocks_per_multiprocessor);
-      break;
-    case cudaDevAttrComputeCapabilityMajor:
-      value = as_int(device.compute_major);
-      break;
-    case cudaDevAttrComputeCapabilityMinor:
-      value = as_int(device.compute_minor);
-      break;
-    case cudaDevAttrTextureAlignment:
-    case cudaDevAttrSurfaceAlignment:
-      value = 512;
-      break;
-    case cudaDevAttrTexturePitchAlignment:
-      value = 32;
-      break;
-    case cudaDevAttrAsyncEngineCount:
-      value = async_engines;
-      break;
-    case cudaDevAttrPciBusId:
-      value = pci_bus;
-      break;
-    case cudaDevAttrGpuOverlap:
-    case cudaDevAttrEccEnabled:
-    case cudaDevAttrConcurrentKernels:
-    case cudaDevAttrCanMapHostMemory:
-    case cudaDevAttrUnifiedAddressing:
-    case cudaDevAttrManagedMemory:
-    case cudaDevAttrStreamPrioritiesSupported:
-    case cudaDevAttrGlobalL1CacheSupported:
-    case cudaDevAttrLocalL1CacheSupported:
-    case cudaDevAttrCooperativeLaunch:
-    case cudaDevAttrHostRegisterSupported:
-    case cudaDevAttrConcurrentManagedAccess:
-    case cudaDevAttrComputePreemptionSupported:
-    case cudaDevAttrMemoryPoolsSupported:
-    case cudaDevAttrMemSyncDomainCount:
-      value = 1;
-      break;
-    case cudaDevAttrSingleToDoublePrecisionPerfRatio:
-      value = 2;
-      break;
-    case cudaDevAttrHostNumaId:
-#if CUDART_VERSION >= 12020
-    case cudaDevAttrNumaId:
-#endif
-      value = -1;
-      break;
-    default:
-      return static_cast<int>(which) > 0 && which < cudaDevAttrMax;
-  }
-  return true;
+int as_int(std::uint64_t value) {
+  return static_cast<int>(std::min<std::uint64_t>(value, INT_MAX));
 }
 
-int attribute(const wire::DeviceFacts& device, cudaDeviceAttr which) {
-  int value = 0;
-  (void)attribute(device, which, value);
-  return value;
+/// Nothing for an attribute that is not known. What the virtual GPU does not have (textures, peers, clusters) is 0, and
+/// canUseHostPointerForRegisteredMem: registered memory has another address on the device.
+std::optional<int> attribute(const wire::DeviceFacts& device, cudaDeviceAttr which) {
+  const std::pair<cudaDeviceAttr, std::int64_t> known[] = {
+    {cudaDevAttrMaxThreadsPerBlock, device.max_threads_per_block},
+    {cudaDevAttrMaxBlockDimX, device.max_block[0]},
+    {cudaDevAttrMaxBlockDimY, device.max_block[1]},
+    {cudaDevAttrMaxBlockDimZ, device.max_block[2]},
+    {cudaDevAttrMaxGridDimX, device.max_grid[0]},
+    {cudaDevAttrMaxGridDimY, device.max_grid[1]},
+    {cudaDevAttrMaxGridDimZ, device.max_grid[2]},
+    {cudaDevAttrMaxSharedMemoryPerBlock, device.shared_per_block},
+    {cudaDevAttrMaxSharedMemoryPerBlockOptin, device.shared_per_block_optin},
+    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, device.shared_per_multiprocessor},
+    {cudaDevAttrTotalConstantMemory, device.constant_memory},
+    {cudaDevAttrWarpSize, warp_size},
+    {cudaDevAttrMaxPitch, INT_MAX},
+    {cudaDevAttrMaxRegistersPerBlock, device.registers_per_block},
+    {cudaDevAttrMaxRegistersPerMultiprocessor, device.registers_per_block},
+    {cudaDevAttrClockRate, device.clock_khz},
+    {cudaDevAttrMemoryClockRate, device.memory_clock_khz},
+    {cudaDevAttrGlobalMemoryBusWidth, device.memory_bus_bits},
+    {cudaDevAttrL2CacheSize, device.l2_bytes},
+    {cudaDevAttrMultiProcessorCount, device.multiprocessors},
+    {cudaDevAttrMaxThreadsPerMultiProcessor, device.max_threads_per_multiprocessor},
+    {cudaDevAttrMaxBlocksPerMultiprocessor, device.max_blocks_per_multiprocessor},
+    {cudaDevAttrComputeCapabilityMajor, device.compute_major},
+    {cudaDevAttrComputeCapabilityMinor, device.compute_minor},
+    {cudaDevAttrTextureAlignment, 512},
+    {cudaDevAttrSurfaceAlignment, 512},
+    {cudaDevAttrTexturePitchAlignment, 32},
+    {cudaDevAttrAsyncEngineCount, async_engines},
+    {cudaDevAttrPciBusId, pci_bus},
+    {cudaDevAttrGpuOverlap, 1},
+    {cudaDevAttrEccEnabled, 1},
+    {cudaDevAttrConcurrentKernels, 1},
+    {cudaDevAttrCanMapHostMemory, 1},
+    {cudaDevAttrUnifiedAddressing, 1},
+    {cudaDevAttrManagedMemory, 1},
+    {cudaDevAttrStreamPrioritiesSupported, 1},
+    {cudaDevAttrGlobalL1CacheSupported, 1},
+    {cudaDevAttrLocalL1CacheSupported, 1},
+    {cudaDevAttrCooperativeLaunch, 1},
+    {cudaDevAttrHostRegisterSupported, 1},
+    {cudaDevAttrConcurrentManagedAccess, 1},
+    {cudaDevAttrComputePreemptionSupported, 1},
+    {cudaDevAttrMemoryPoolsSupported, 1},
+    {cudaDevAttrMemSyncDomainCount, 1},
+    {cudaDevAttrSingleToDoublePrecisionPerfRatio, single_to_double},
+    {cudaDevAttrHostNumaId, -1},
+#if CUDART_VERSION >= 12020
+    {cudaDevAttrNumaId, -1},
+#endif
+  };
+  for (const auto& [attribute, value] : known)
+    if (attribute == which) return static_cast<int>(std::min<std::int64_t>(value, INT_MAX));
+  return which > 0 && which < cudaDevAttrMax ? std::optional(0) : std::nullopt;
 }
 
 constexpr std::size_t unsupported = ~std::size_t{0};
@@ -186,19 +122,11 @@ extern "C" {
 
 cudaError_t CUDARTAPI cudaGetDeviceCount(int* count) {
   if (count != nullptr) *count = 0;
-  return call([&](Client&) -> cudaError_t {
-    if (count == nullptr) return cudaErrorInvalidValue;
-    *count = 1;
-    return cudaSuccess;
-  });
+  return call([&](Client&) { return give(count, 1); });
 }
 
 cudaError_t CUDARTAPI cudaGetDevice(int* device) {
-  return call([&](Client&) -> cudaError_t {
-    if (device == nullptr) return cudaErrorInvalidValue;
-    *device = 0;
-    return cudaSuccess;
-  });
+  return call([&](Client&) { return give(device, 0); });
 }
 
 cudaError_t CUDARTAPI cudaSetDevice(int device) {
@@ -231,18 +159,16 @@ cudaError_t CUDARTAPI cudaSetDeviceFlags(unsigned flags) {
 }
 
 cudaError_t CUDARTAPI cudaGetDeviceFlags(unsigned* flags) {
-  return call([&](Client&) -> cudaError_t {
-    if (flags == nullptr) return cudaErrorInvalidValue;
-    *flags = device_flags;
-    return cudaSuccess;
-  });
+  return call([&](Client&) { return give(flags, device_flags); });
 }
 
 cudaError_t CUDARTAPI cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int device) {
   return call([&](Client& state) -> cudaError_t {
     if (value == nullptr) return cudaErrorInvalidValue;
     if (device != 0) return cudaErrorInvalidDevice;
-    return attribute(state.device, which, *value) ? cudaSuccess : cudaErrorInvalidValue;
+    const std::optional<int> known = attribute(state.device, which);
+    *value = known.value_or(0);
+    return known ? cudaSuccess : cudaErrorInvalidValue;
   });
 }
 
@@ -284,12 +210,12 @@ cudaError_t CUDARTAPI cudaGetDeviceProperties(cudaDeviceProp* properties, int de
     to.computePreemptionSupported = 1;
     to.asyncEngineCount = async_engines;
     std::memcpy(to.uuid.bytes, uuid, sizeof to.uuid.bytes);
-    to.pciBusID = attribute(facts, cudaDevAttrPciBusId);
+    to.pciBusID = pci_bus;
 #if CUDART_VERSION < 13000
     to.clockRate = as_int(facts.clock_khz);
     to.memoryClockRate = as_int(facts.memory_clock_khz);
     to.deviceOverlap = 1;
-    to.singleToDoublePrecisionPerfRatio = attribute(facts, cudaDevAttrSingleToDoublePrecisionPerfRatio);
+    to.singleToDoublePrecisionPerfRatio = single_to_double;
 #endif
     return cudaSuccess;
   });
@@ -306,9 +232,7 @@ cudaError_t CUDARTAPI cudaDeviceGetPCIBusId(char* text, int length, int device) 
 cudaError_t CUDARTAPI cudaDeviceGetByPCIBusId(int* device, const char* text) {
   return call([&](Client&) -> cudaError_t {
     if (device == nullptr || text == nullptr) return cudaErrorInvalidValue;
-    if (std::strcmp(text, pci_text) != 0) return cudaErrorInvalidDevice;
-    *device = 0;
-    return cudaSuccess;
+    return std::strcmp(text, pci_text) == 0 ? give(device, 0) : cudaErrorInvalidDevice;
   });
 }
 
@@ -316,9 +240,7 @@ cudaError_t CUDARTAPI cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
   return call([&](Client&) -> cudaError_t {
     if (value == nullptr) return cudaErrorInvalidValue;
     const std::size_t* known = limit_of(limit);
-    if (known == nullptr) return cudaErrorUnsupportedLimit;
-    *value = *known;
-    return cudaSuccess;
+    return known == nullptr ? cudaErrorUnsupportedLimit : give(value, *known);
   });
 }
 
@@ -327,10 +249,8 @@ cudaError_t CUDARTAPI cudaDeviceSetLimit(cudaLimit limit, size_t value) {
     std::size_t* known = limit_of(limit);
     if (known == nullptr) return cudaErrorUnsupportedLimit;
     if (limit == cudaLimitMallocHeapSize) {
-      wire::Request request;
-      request.op = wire::Op::set_heap_limit;
-      request.bytes = value;
-      if (const cudaError_t error = state.submit(request); error != cudaSuccess) return error;
+      const cudaError_t error = state.submit({.op = wire::Op::set_heap_limit, .bytes = value});
+      if (error != cudaSuccess) return error;
     }
     *known = value;
     return cudaSuccess;
@@ -348,24 +268,20 @@ cudaError_t CUDARTAPI cudaDeviceSetCacheConfig(cudaFuncCache configuration) {
 }
 
 cudaError_t CUDARTAPI cudaDeviceGetCacheConfig(cudaFuncCache* configuration) {
-  return call([&](Client&) -> cudaError_t {
-    if (configuration == nullptr) return cudaErrorInvalidValue;
-    *configuration = cache_configuration;
-    return cudaSuccess;
-  });
+  return call([&](Client&) { return give(configuration, cache_configuration); });
 }
 
 cudaError_t CUDARTAPI cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) {
-  return call([](Client&) { return cudaSuccess; });
+  return call();
 }
 
 cudaError_t CUDARTAPI cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* configuration) {
   if (configuration != nullptr) *configuration = cudaSharedMemBankSizeFourByte;
-  return call([](Client&) { return cudaSuccess; });
+  return call();
 }
 
 cudaError_t CUDARTAPI cudaCtxResetPersistingL2Cache(void) {
-  return call([](Client&) { return cudaSuccess; });
+  return call();
 }
 
 // There is one device, so it has no peers.

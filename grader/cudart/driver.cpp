@@ -20,34 +20,27 @@ void* pointer(CUdeviceptr address) {
   return reinterpret_cast<void*>(address);
 }
 
+const void* kernel(CUfunction function) {
+  return reinterpret_cast<const void*>(function);
+}
+
 /// The one context; nothing looks into it.
 CUcontext context() {
   static char it;
   return reinterpret_cast<CUcontext>(&it);
 }
 
-CUresult initialise(unsigned flags) {
-  return flags == 0 ? result(call([](Client&) { return cudaSuccess; })) : CUDA_ERROR_INVALID_VALUE;
+CUresult get_context(CUcontext* current) {
+  return result(give(current, context()));
 }
-CUresult driver_version(int* version) {
-  return result(cudaDriverGetVersion(version));
+CUresult set_context(CUcontext wanted) {
+  return wanted == context() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
-CUresult error_string(CUresult error, const char** text) {
-  *text = cudaGetErrorString(static_cast<cudaError_t>(error));
-  return CUDA_SUCCESS;
-}
-CUresult device_count(int* count) {
-  return result(cudaGetDeviceCount(count));
-}
-CUresult device_get(CUdevice* device, int ordinal) {
-  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *device = 0;
+CUresult get_device(CUdevice* device, int ordinal) {
+  if (const cudaError_t error = give(device, 0); error != cudaSuccess) return result(error);
   return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
-CUresult device_attribute(int* value, CUdevice_attribute which, CUdevice device) {
-  return result(cudaDeviceGetAttribute(value, static_cast<cudaDeviceAttr>(which), device));
-}
-CUresult device_name(char* name, int length, CUdevice device) {
+CUresult get_name(char* name, int length, CUdevice device) {
   if (name == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
   cudaDeviceProp properties;
   const cudaError_t error = cudaGetDeviceProperties(&properties, device);
@@ -56,36 +49,10 @@ CUresult device_name(char* name, int length, CUdevice device) {
   name[length - 1] = '\0';
   return CUDA_SUCCESS;
 }
-CUresult device_memory(std::size_t* bytes, CUdevice device) {
+CUresult get_memory(std::size_t* bytes, CUdevice device) {
   if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
   std::size_t free_bytes = 0;
   return result(cudaMemGetInfo(&free_bytes, bytes));
-}
-CUresult context_get(CUcontext* current) {
-  if (current == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *current = context();
-  return CUDA_SUCCESS;
-}
-CUresult context_set(CUcontext wanted) {
-  return wanted == context() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
-}
-CUresult context_push(CUcontext wanted) {
-  return context_set(wanted);
-}
-CUresult context_pop(CUcontext* popped) {
-  return popped == nullptr ? CUDA_SUCCESS : context_get(popped);
-}
-CUresult context_device(CUdevice* device) {
-  return device_get(device, 0);
-}
-CUresult context_synchronise() {
-  return result(cudaDeviceSynchronize());
-}
-CUresult primary_retain(CUcontext* primary, CUdevice device) {
-  return device == 0 ? context_get(primary) : CUDA_ERROR_INVALID_DEVICE;
-}
-CUresult primary_release(CUdevice device) {
-  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 CUresult allocate_memory(CUdeviceptr* address, std::size_t bytes) {
   if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -94,42 +61,11 @@ CUresult allocate_memory(CUdeviceptr* address, std::size_t bytes) {
   *address = reinterpret_cast<CUdeviceptr>(made);
   return result(error);
 }
-CUresult free_memory(CUdeviceptr address) {
-  return result(cudaFree(pointer(address)));
-}
-CUresult copy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-  return result(cudaMemcpyAsync(pointer(to), pointer(from), bytes, cudaMemcpyDefault, stream));
-}
-CUresult set_async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream) {
-  return result(cudaMemsetAsync(pointer(to), value, bytes, stream));
-}
-CUresult stream_synchronise(CUstream stream) {
-  return result(cudaStreamSynchronize(stream));
-}
-CUresult stream_query(CUstream stream) {
-  return result(cudaStreamQuery(stream));
-}
-CUresult stream_wait(CUstream stream, CUevent event, unsigned flags) {
-  return result(cudaStreamWaitEvent(stream, event, flags));
-}
-CUresult event_record(CUevent event, CUstream stream) {
-  return result(cudaEventRecord(event, stream));
-}
-CUresult kernel_function(CUfunction* function, CUkernel kernel) {
-  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *function = reinterpret_cast<CUfunction>(kernel);
-  return CUDA_SUCCESS;
-}
-CUresult launch_kernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                       unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void** arguments,
-                       void** extra) {
+CUresult launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void** arguments, void** extra) {
   if (extra != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-  return result(cudaLaunchKernel(reinterpret_cast<const void*>(function), {grid_x, grid_y, grid_z},
-                                 {block_x, block_y, block_z}, arguments, shared, stream));
-}
-CUresult occupancy(int* blocks, CUfunction function, int threads, std::size_t shared) {
-  return result(
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, reinterpret_cast<const void*>(function), threads, shared));
+  return result(cudaLaunchKernel(kernel(function), {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, arguments,
+                                 shared, stream));
 }
 
 struct EntryPoint {
@@ -137,40 +73,79 @@ struct EntryPoint {
   void* function;
 };
 
-template <class Result, class... Arguments>
-EntryPoint entry(std::string_view name, Result (*function)(Arguments...)) {
+template <class Result, class... Parameters>
+EntryPoint entry(std::string_view name, Result (*function)(Parameters...)) {
   return {name, reinterpret_cast<void*>(function)};
 }
 
+/// A call of the runtime with the same parameters.
+template <auto function>
+struct Runtime;
+template <class... Parameters, cudaError_t (*function)(Parameters...)>
+struct Runtime<function> {
+  static CUresult call(Parameters... parameters) { return result(function(parameters...)); }
+};
+
 void* find_entry_point(std::string_view name) {
   static const EntryPoint known[] = {
-      entry("cuInit", initialise),
-      entry("cuDriverGetVersion", driver_version),
-      entry("cuGetErrorString", error_string),
-      entry("cuDeviceGetCount", device_count),
-      entry("cuDeviceGet", device_get),
-      entry("cuDeviceGetAttribute", device_attribute),
-      entry("cuDeviceGetName", device_name),
-      entry("cuDeviceTotalMem", device_memory),
-      entry("cuDevicePrimaryCtxRetain", primary_retain),
-      entry("cuDevicePrimaryCtxRelease", primary_release),
-      entry("cuCtxGetCurrent", context_get),
-      entry("cuCtxSetCurrent", context_set),
-      entry("cuCtxPushCurrent", context_push),
-      entry("cuCtxPopCurrent", context_pop),
-      entry("cuCtxGetDevice", context_device),
-      entry("cuCtxSynchronize", context_synchronise),
+      entry(
+          "cuInit", +[](unsigned flags) { return flags == 0 ? result(call()) : CUDA_ERROR_INVALID_VALUE; }),
+      entry("cuDriverGetVersion", Runtime<cudaDriverGetVersion>::call),
+      entry(
+          "cuGetErrorString",
+          +[](CUresult error, const char** text) {
+            *text = cudaGetErrorString(static_cast<cudaError_t>(error));
+            return CUDA_SUCCESS;
+          }),
+      entry("cuDeviceGetCount", Runtime<cudaGetDeviceCount>::call),
+      entry("cuDeviceGet", get_device),
+      entry("cuDeviceGetAttribute", Runtime<cudaDeviceGetAttribute>::call),  // its attributes have the same numbers
+      entry("cuDeviceGetName", get_name),
+      entry("cuDeviceTotalMem", get_memory),
+      entry(
+          "cuDevicePrimaryCtxRetain",
+          +[](CUcontext* primary, CUdevice device) {
+            return device == 0 ? get_context(primary) : CUDA_ERROR_INVALID_DEVICE;
+          }),
+      entry(
+          "cuDevicePrimaryCtxRelease",
+          +[](CUdevice device) { return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE; }),
+      entry("cuCtxGetCurrent", get_context),
+      entry("cuCtxSetCurrent", set_context),
+      entry("cuCtxPushCurrent", set_context),
+      entry(
+          "cuCtxPopCurrent", +[](CUcontext* popped) { return popped == nullptr ? CUDA_SUCCESS : get_context(popped); }),
+      entry(
+          "cuCtxGetDevice", +[](CUdevice* device) { return get_device(device, 0); }),
+      entry("cuCtxSynchronize", Runtime<cudaDeviceSynchronize>::call),
       entry("cuMemAlloc", allocate_memory),
-      entry("cuMemFree", free_memory),
-      entry("cuMemcpyAsync", copy_async),
-      entry("cuMemsetD8Async", set_async),
-      entry("cuStreamSynchronize", stream_synchronise),
-      entry("cuStreamQuery", stream_query),
-      entry("cuStreamWaitEvent", stream_wait),
-      entry("cuEventRecord", event_record),
-      entry("cuKernelGetFunction", kernel_function),
-      entry("cuLaunchKernel", launch_kernel),
-      entry("cuOccupancyMaxActiveBlocksPerMultiprocessor", occupancy),
+      entry(
+          "cuMemFree", +[](CUdeviceptr address) { return result(cudaFree(pointer(address))); }),
+      entry(
+          "cuMemcpyAsync",
+          +[](CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+            return result(cudaMemcpyAsync(pointer(to), pointer(from), bytes, cudaMemcpyDefault, stream));
+          }),
+      entry(
+          "cuMemsetD8Async",
+          +[](CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream) {
+            return result(cudaMemsetAsync(pointer(to), value, bytes, stream));
+          }),
+      entry("cuStreamSynchronize", Runtime<cudaStreamSynchronize>::call),
+      entry("cuStreamQuery", Runtime<cudaStreamQuery>::call),
+      entry("cuStreamWaitEvent", Runtime<cudaStreamWaitEvent>::call),
+      entry("cuEventRecord", Runtime<cudaEventRecord>::call),
+      entry(
+          "cuKernelGetFunction",
+          +[](CUfunction* function, CUkernel kernel) {
+            return result(give(function, reinterpret_cast<CUfunction>(kernel)));
+          }),
+      entry("cuLaunchKernel", launch),
+      entry(
+          "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+          +[](int* blocks, CUfunction function, int threads, std::size_t shared) {
+            return result(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel(function), threads, shared));
+          }),
   };
   for (const EntryPoint& point : known)
     if (point.name == name) return point.function;

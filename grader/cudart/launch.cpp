@@ -19,12 +19,6 @@ struct Configuration {
 /// Between <<<…>>> and the kernel's stub.
 thread_local std::vector<Configuration> configurations;
 
-bool same(const LaunchShape& a, const LaunchShape& b) {
-  const auto equal = [](const dim3& x, const dim3& y) { return x.x == y.x && x.y == y.y && x.z == y.z; };
-  return equal(a.grid, b.grid) && equal(a.block, b.block) && a.dynamic_shared == b.dynamic_shared &&
-         a.cooperative == b.cooperative;
-}
-
 /// The parameters as the kernel expects them, one after the other.
 cudaError_t pack(const Function& function, void** arguments, std::span<std::byte> parameters) {
   std::fill(parameters.begin(), parameters.end(), std::byte{0});
@@ -39,9 +33,7 @@ cudaError_t pack(const Function& function, void** arguments, std::span<std::byte
 
 /// Only the shape decides whether a launch is refused; what happens later surfaces at a call that waits.
 cudaError_t check(Client& state, Function& function, Request request, const LaunchShape& shape) {
-  if (std::any_of(function.accepted.begin(), function.accepted.end(),
-                  [&](const LaunchShape& before) { return same(before, shape); }))
-    return cudaSuccess;
+  if (std::ranges::find(function.accepted, shape) != function.accepted.end()) return cudaSuccess;
   request.op = Op::check_launch;
   cudaError_t error = state.submit(request);
 #if CUDART_VERSION >= 13000
@@ -57,8 +49,7 @@ thread_local bool is_by_brackets = false;
 
 cudaError_t launch(const void* kernel, const LaunchShape& shape, void** arguments, cudaStream_t stream) {
   const bool by_brackets = std::exchange(is_by_brackets, false);
-  const cudaError_t error = call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+  const cudaError_t error = call_on(stream, [&](Client& state) -> cudaError_t {
     Function* function = state.find(kernel);
     if (function == nullptr) return no_such_kernel(kernel);
     if (const cudaError_t error = state.resolve(*function); error != cudaSuccess) return error;
@@ -72,20 +63,14 @@ cudaError_t launch(const void* kernel, const LaunchShape& shape, void** argument
     }
     if (const cudaError_t error = pack(*function, arguments, parameters); error != cudaSuccess) return error;
 
-    Request request;
-    request.op = Op::launch;
-    request.id = function->id;
-    const dim3 sizes[2] = {shape.grid, shape.block};
-    std::uint32_t* fields[2] = {request.grid, request.block};
-    for (int i = 0; i < 2; ++i) {
-      fields[i][0] = sizes[i].x;
-      fields[i][1] = sizes[i].y;
-      fields[i][2] = sizes[i].z;
-    }
-    request.dynamic_shared = shape.dynamic_shared;
-    request.max_dynamic_shared = function->max_dynamic_shared;
-    if (shape.cooperative) request.flags |= wire::flag_cooperative;
-    request.value = by_brackets;
+    const Request request{.op = Op::launch,
+                          .flags = shape.cooperative ? wire::flag_cooperative : 0,
+                          .id = function->id,
+                          .value = by_brackets,
+                          .grid = {shape.grid.x, shape.grid.y, shape.grid.z},
+                          .block = {shape.block.x, shape.block.y, shape.block.z},
+                          .dynamic_shared = shape.dynamic_shared,
+                          .max_dynamic_shared = function->max_dynamic_shared};
     if (const cudaError_t error = check(state, *function, request, shape); error != cudaSuccess) return error;
 
     // As `submit` in call.hpp, but without a copy of the parameters where none is needed.
@@ -111,7 +96,6 @@ cudaError_t launch(const void* kernel, const LaunchShape& shape, void** argument
 }  // namespace scanlab::cudart
 
 using namespace scanlab::cudart;
-using scanlab::vgpu::Address;
 
 extern "C" {
 

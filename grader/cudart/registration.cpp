@@ -31,6 +31,20 @@ Module* module_of(void** handle) {
   return reinterpret_cast<Module*>(handle);
 }
 
+/// `managed_pointer`: see Variable.
+void register_variable(void** handle, const void* host_variable, const char* name, std::size_t bytes,
+                       void** managed_pointer) {
+  Client& state = client();
+  const std::lock_guard hold(state.mutex);
+  Variable& variable = state.variables.emplace_back();
+  variable.module = module_of(handle);
+  variable.name = name;
+  variable.bytes = bytes;
+  variable.managed_pointer = managed_pointer;
+  state.variable_of[host_variable] = &variable;
+  if (managed_pointer != nullptr) state.variable_of[managed_pointer] = &variable;
+}
+
 /// Answers with what `fact` says of the variable that the program calls by `symbol`, once it has a place.
 template <typename Answer, typename Fact>
 cudaError_t report_of_symbol(Answer* answer, const void* symbol, Fact fact) {
@@ -39,8 +53,7 @@ cudaError_t report_of_symbol(Answer* answer, const void* symbol, Fact fact) {
     if (variable == nullptr) return cudaErrorInvalidSymbol;
     if (answer == nullptr) return cudaErrorInvalidValue;
     if (const cudaError_t error = state.resolve(*variable); error != cudaSuccess) return error;
-    *answer = fact(*variable);
-    return cudaSuccess;
+    return give(answer, fact(*variable));
   });
 }
 
@@ -89,26 +102,12 @@ void CUDARTAPI __cudaRegisterFunction(void** handle, const char* host_function, 
 
 void CUDARTAPI __cudaRegisterVar(void** handle, char* host_variable, char*, const char* name, int, size_t bytes, int,
                                  int) {
-  Client& state = client();
-  const std::lock_guard hold(state.mutex);
-  Variable& variable = state.variables.emplace_back();
-  variable.module = module_of(handle);
-  variable.name = name;
-  variable.bytes = bytes;
-  state.variable_of[host_variable] = &variable;
+  register_variable(handle, host_variable, name, bytes, nullptr);
 }
 
 void CUDARTAPI __cudaRegisterManagedVar(void** handle, void** host_pointer, char* host_variable, const char* name, int,
                                         size_t bytes, int, int) {
-  Client& state = client();
-  const std::lock_guard hold(state.mutex);
-  Variable& variable = state.variables.emplace_back();
-  variable.module = module_of(handle);
-  variable.name = name;
-  variable.managed_pointer = host_pointer;
-  variable.bytes = bytes;
-  state.variable_of[host_variable] = &variable;
-  state.variable_of[host_pointer] = &variable;
+  register_variable(handle, host_variable, name, bytes, host_pointer);
 }
 
 // Called before the host's first use of a __managed__ variable.

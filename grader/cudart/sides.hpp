@@ -39,7 +39,12 @@ void forget_pools();
 /// Limits, flags and configurations are again as they were at the start.
 void forget_device_settings();
 
+/// Does what a pointer points into go on for so many bytes? True where it points into no allocation.
+bool lies_within(const Client& state, const void* pointer, std::size_t bytes);
+
 /// The registered memory that a pointer points into, and where it begins; null when it points into none.
 const Registration* registration_of(const Client& state, const void* pointer, const void** begin = nullptr);
+/// Where pinned or registered memory lies in the device's window; 0 for other memory of the host.
+Address device_alias(const Client& state, const void* host);
 
 }  // namespace scanlab::cudart

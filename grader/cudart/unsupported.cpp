@@ -1,5 +1,4 @@
 // What every call that the virtual GPU does not offer (yet) does; make_stubs.py writes the calls themselves.
-#include <mutex>
 #include <set>
 #include <string>
 

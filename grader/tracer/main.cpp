@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -85,25 +84,20 @@ Json trace(const TracePlan& plan) {
   vgpu::SharedRaces races;
   const auto device =
       make_virtual_device(plan.call.profile, plan.call.limits.warp_instructions, Checking::off, {&tracer, &races});
-  const std::size_t n = plan.n(), bytes = n * bytes_of(plan.element);
-  const OwnedBuffer x(*device, bytes, fmt::format("d_x, the input ({})", elements_text(n)));
-  const OwnedBuffer y(*device, bytes, fmt::format("d_y, the output ({})", elements_text(n)));
-  const OwnedBuffer kept(*device, sizeof(std::int32_t), "d_kept, the number of kept elements");
+  const std::size_t n = plan.n();
+  CallMemory memory(*device, plan.entry, n, bytes_of(plan.element), fmt::format(" ({})", elements_text(n)));
   Provenance* const provenance = plan.element == ElementType::affine ? device->provenance() : nullptr;
   if (provenance) {
     const std::span maps(reinterpret_cast<const Affine*>(plan.x.data()), n);
-    device->write(x, provenance->begin(maps, plan.schedule.seed, Provenance::Remember::additions).data());
+    device->write(memory.x, provenance->begin(maps, plan.schedule.seed, Provenance::Remember::additions).data());
   } else {
-    device->write(x, plan.x.data());
+    device->write(memory.x, plan.x.data());
   }
-  device->fill(y, unwritten_byte);
-  device->fill(kept, unwritten_count_byte);
+  memory.blank();
 
   TimeLimit limit(plan.call.limits.seconds, device->counted_time());
   Submission submission(plan.call, *device, plan.element, limit);
-  Arguments arguments{x, y, std::nullopt, n};
-  if (has_count(plan.entry)) arguments.kept = kept;
-  const CallReport report = submission.call(plan.entry, arguments, plan.schedule);
+  const CallReport report = submission.call(plan.entry, memory, plan.schedule);
 
   Json json = accesses_json(tracer.launches(), races.findings(), provenance ? provenance->graph() : nullptr);
   json.update(ending(report, submission, plan));

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "autograder/findings.hpp"
+#include "autograder/result.hpp"
 #include "vgpu/checks/fault_finding.hpp"
 #include "vgpu/checks/finding_order.hpp"
 

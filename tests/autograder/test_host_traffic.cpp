@@ -1,7 +1,7 @@
 // When what went to the host and back is a mistake.
 #include <catch2/catch_test_macros.hpp>
 
-#include "autograder/device/host_traffic.hpp"
+#include "autograder/device/call_findings.hpp"
 #include "vgpu/checks/finding_order.hpp"
 
 using namespace scanlab;

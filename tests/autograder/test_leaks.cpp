@@ -1,6 +1,6 @@
 #include <catch2/catch_test_macros.hpp>
 
-#include "autograder/device/leaks.hpp"
+#include "autograder/device/call_findings.hpp"
 
 using scanlab::grade::Leaks;
 

@@ -8,7 +8,6 @@
 
 #include "autograder/partition/partition_diagnosis.hpp"
 #include "autograder/partition/partition_inputs.hpp"
-#include "autograder/partition/partition_task.hpp"
 
 using namespace scanlab::grade;
 using Catch::Matchers::ContainsSubstring;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "autograder/check/inputs.hpp"
-#include "autograder/timing/statistics.hpp"
+#include "autograder/timing/timing_decision.hpp"
 
 using namespace scanlab::grade;
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "autograder/partition/partition_oracle.hpp"
-#include "autograder/timing/timed_split.hpp"
+#include "autograder/timing/timed_work.hpp"
 
 using namespace scanlab::grade;
 

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "autograder/cause.hpp"
 #include "autograder/check/exploration.hpp"
 #include "autograder/check/other_runs.hpp"
 #include "autograder/check/shrinking.hpp"
 #include "autograder/check/trial.hpp"
-#include "autograder/findings.hpp"
 #include "autograder/hash.hpp"
 #include "autograder/process/submission.hpp"
 #include "vgpu/checks/finding_order.hpp"
@@ -112,6 +112,10 @@ class CorrectnessCheck {
   void end_with_execution(CheckResult& result) {
     TrialResult& tried = explored_->tried;
     if (!explored_->failed->trail.empty()) tried.failure->cause.next = again_command(plan_, check_, *explored_->failed);
+    end(tried, result);
+  }
+
+  void end(TrialResult& tried, CheckResult& result) {
     result.verdict = tried.failure->verdict;
     add_findings(tried, result);
     report_findings(result);
@@ -165,10 +169,7 @@ class CorrectnessCheck {
       explain_by_provenance(*tried.failure, which);
       rename_finding(tried);
     }
-    result.verdict = tried.failure->verdict;
-    add_findings(tried, result);
-    report_findings(result);
-    result.cause = std::move(tried.failure->cause);
+    end(tried, result);
   }
 
   /// Floats do not say what they are the sum of: the same call on elements that do.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "autograder/check/trial.hpp"
@@ -39,12 +38,6 @@ std::string_view lines_of(std::string_view counter) {
   if (counter == "global_sectors") return "cost.uncoalesced";
   if (counter == "barriers") return "cost.barrier";
   return counter.ends_with("_efficiency") ? "cost.divergence" : "";
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \n\t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \n\t") + 1 - first);
 }
 
 }  // namespace

@@ -14,10 +14,6 @@ std::uint64_t mix(std::uint64_t seed, std::string_view text) {
   return seed;
 }
 
-const char* name_of(Family family) {
-  return family == Family::integers ? "integers" : "mixed magnitudes";
-}
-
 std::vector<float> integer_floats(std::size_t n, std::size_t section, std::uint64_t seed) {
   constexpr std::uint64_t exact_limit = 1u << 24;
   const std::uint64_t terms = std::max<std::uint64_t>(section == 0 ? n : std::min(section, n), 1);

@@ -37,7 +37,6 @@ std::uint64_t mix(std::uint64_t seed, std::string_view text);
 /// Which floats: `integers` are added without any rounding, whatever the order, and so prove the arithmetic to the last
 /// bit; `magnitudes` are rounded, and so look like real data.
 enum class Family { integers, magnitudes };
-const char* name_of(Family family);
 
 /// `n` small nonzero integers of both signs, more positive than negative, so that no sum hides a mistake by symmetry.
 /// The absolute values of any `section` consecutive ones (0: of all) sum to at most 2^24, for as long as there are

@@ -44,13 +44,12 @@ class OtherRuns {
       : submission_(submission), trial_(trial), failed_(failed), position_(position) {}
 
   void explain_by_schedules(Cause& cause) {
-    if (position_ == CallPosition::later && !run_alone(failed_).failure) {
+    if (position_ == CallPosition::later && !run_alone(failed_).failure)
       return replace_explanation(cause, left_over_id, meaning_of_left_over);
-    }
     std::vector<std::string> right, wrong;
-    std::set<std::uint64_t> outputs;
     std::vector<Order> orders = {Order::in_order, Order::reversed, Order::random};
     if (std::ranges::find(orders, failed_.order) == orders.end()) orders.insert(orders.begin(), failed_.order);
+    outputs_.clear();
     for (const Order order : orders) {
       Case other = failed_;
       other.order = order;
@@ -58,13 +57,12 @@ class OtherRuns {
       // Large arrays take longer under these schedules: running out of time is not another result.
       if (tried.failure && tried.failure->verdict == Verdict::timeout) break;
       (tried.failure ? wrong : right).push_back(name_of(order));
-      if (!tried.failure || tried.is_wrong_output) outputs.insert(tried.mistake);
     }
     if (!right.empty() && !wrong.empty()) {
       replace_explanation(cause, unordered_id,
                           fmt::format("the same data is right under {} and wrong under {}: {}", joined(right),
                                       joined(wrong), meaning_of_race));
-    } else if (outputs.size() > 1) {
+    } else if (outputs_.size() > 1) {
       replace_explanation(cause, unordered_id,
                           fmt::format("the same data gives other results under other schedules: {}", meaning_of_race));
     }
@@ -73,21 +71,16 @@ class OtherRuns {
   void explain_by_repetition(Cause& cause) {
     constexpr int times = 5;
     int right = 0;
-    std::set<std::uint64_t> outputs;
-    for (int i = 0; i < times; ++i) {
-      const TrialResult tried = run_alone(failed_);
-      right += !tried.failure;
-      if (!tried.failure || tried.is_wrong_output) outputs.insert(tried.mistake);
-    }
+    for (int i = 0; i < times; ++i) right += !run_alone(failed_).failure;
     if (right == times && position_ == CallPosition::later) {
       replace_explanation(cause, left_over_id,
                           fmt::format("right {} times as the first call of a process, wrong as a later one: {}", times,
                                       meaning_of_left_over_or_race));
-    } else if (right > 0 || outputs.size() > 1) {
+    } else if (right > 0 || outputs_.size() > 1) {
       replace_explanation(
           cause, unordered_id,
           fmt::format("run {} times more on the same data, {} results were right and {} were different: {}", times,
-                      right, outputs.size(), meaning_of_race));
+                      right, outputs_.size(), meaning_of_race));
     }
   }
 
@@ -95,13 +88,16 @@ class OtherRuns {
   /// In a fresh process, or what one run leaves behind would look like another schedule's result.
   TrialResult run_alone(const Case& which) {
     submission_.restart();
-    return trial_.run(submission_, which, Counting::off, hash_start);
+    TrialResult tried = trial_.run(submission_, which, Counting::off, hash_start);
+    if (!tried.failure || tried.is_wrong_output) outputs_.insert(tried.mistake);
+    return tried;
   }
 
   Submission& submission_;
   Trial& trial_;
   const Case failed_;
   const CallPosition position_;
+  std::set<std::uint64_t> outputs_;  ///< different ones that were seen
 };
 
 }  // namespace

@@ -60,11 +60,14 @@ class Task {
   virtual std::optional<Mistake> mistake(std::span<const T> x, const Outputs<T>& outputs) const = 0;
 };
 
-/// The task of the check's operation; the plan outlives it. Defined for both elements.
+/// The task of the check's operation, by its family; the plan outlives it. Defined for both elements.
 template <typename T>
-std::unique_ptr<Task<T>> make_task(const Plan& plan, const CheckPlan& check);
-
-extern template std::unique_ptr<Task<float>> make_task(const Plan&, const CheckPlan&);
-extern template std::unique_ptr<Task<Affine>> make_task(const Plan&, const CheckPlan&);
+std::unique_ptr<Task<T>> make_scan_task(const Plan& plan, const CheckPlan& check);
+template <typename T>
+std::unique_ptr<Task<T>> make_partition_task(const CheckPlan& check);
+template <typename T>
+std::unique_ptr<Task<T>> make_task(const Plan& plan, const CheckPlan& check) {
+  return has_count(check.operation) ? make_partition_task<T>(check) : make_scan_task<T>(plan, check);
+}
 
 }  // namespace scanlab::grade

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "autograder/cause.hpp"
 #include "autograder/check/inputs.hpp"
-#include "autograder/device/host_traffic.hpp"
+#include "autograder/device/call_findings.hpp"
 #include "autograder/device/provenance.hpp"
-#include "autograder/findings.hpp"
 #include "autograder/hash.hpp"
 #include "autograder/process/messages.hpp"
 #include "vgpu/checks/finding_order.hpp"
@@ -17,8 +17,6 @@
 namespace scanlab::grade {
 
 namespace {
-
-constexpr std::size_t shown_lines = 10;
 
 std::uint64_t data_seed(const Plan& plan, const CheckPlan& check, const Case& which) {
   std::uint64_t seed = mix(plan.seed, name_of(check.element));
@@ -37,10 +35,7 @@ class TypedTrial : public Trial {
         device_(device),
         task_(make_task<T>(plan, check)),
         n_(n),
-        x_(device, n * sizeof(T), fmt::format("d_x, the input ({})", elements_text(n))),
-        y_(device, n * sizeof(T), fmt::format("d_y, the output ({})", elements_text(n))) {
-    if (has_count(check.entry)) kept_.emplace(device, sizeof(std::int32_t), "d_kept, the number of kept elements");
-  }
+        memory_(device, check.entry, n, sizeof(T), fmt::format(" ({})", elements_text(n))) {}
 
   TrialResult run(Submission& submission, const Case& which, Counting counting, std::uint64_t hash) override {
     if (!names_elements(counting)) return run(submission, which, counting, hash, Elements::values);
@@ -72,12 +67,11 @@ class TypedTrial : public Trial {
     const std::uint64_t seed = data_seed(plan_, check_, which);
     const std::vector<T> x = task_->input(which, seed);
     begin(x, seed, elements, submission.is_explored() ? Provenance::Remember::bounds : Provenance::Remember::additions);
-    device_.write(x_, given_.data());
-    device_.blank(y_, unwritten_byte);
-    if (kept_) device_.blank(*kept_, unwritten_count_byte);
+    device_.write(memory_.x, given_.data());
+    memory_.blank();
 
     const vgpu::Schedule schedule{which.order, mix(seed, "schedule"), which.trail};
-    CallReport report = submission.call(check_.entry, arguments(), schedule, counting);
+    CallReport report = submission.call(check_.entry, memory_, schedule, counting);
     TrialResult result;
     result.counts = std::move(report.counts);
     result.costs = std::move(report.costs);
@@ -92,7 +86,7 @@ class TypedTrial : public Trial {
       const Outputs<T> outputs = read_outputs(x);
       outputs_ = outputs.names;
       result.output_hash = hash_bytes(hash, outputs.y.data(), task_->relevant(x) * sizeof(T));
-      if (kept_) result.output_hash = hash_bytes(result.output_hash, &outputs.kept, sizeof outputs.kept);
+      if (memory_.kept) result.output_hash = hash_bytes(result.output_hash, &outputs.kept, sizeof outputs.kept);
       add_undefined_values(x, report);
       result.failure = memory_failure();
       if (!result.failure) {
@@ -180,15 +174,9 @@ class TypedTrial : public Trial {
         ++report.findings_total;
       }
     };
-    add(y_, task_->relevant(x) * sizeof(T));
-    if (kept_) add(*kept_, sizeof(std::int32_t));
+    add(memory_.y, task_->relevant(x) * sizeof(T));
+    if (memory_.kept) add(*memory_.kept, sizeof(std::int32_t));
     vgpu::sort_most_basic_first(report.findings);
-  }
-
-  Arguments arguments() const {
-    Arguments arguments{x_, y_, std::nullopt, n_};
-    if (kept_) arguments.kept = *kept_;
-    return arguments;
   }
 
   /// What the program is given for x.
@@ -208,8 +196,8 @@ class TypedTrial : public Trial {
   Outputs<T> read_outputs(const std::vector<T>& x) const {
     Outputs<T> outputs;
     outputs.y.resize(n_);
-    device_.read(y_, outputs.y.data());
-    if (kept_) device_.read(*kept_, &outputs.kept);
+    device_.read(memory_.y, outputs.y.data());
+    if (memory_.kept) device_.read(*memory_.kept, &outputs.kept);
     if (!provenance_) return outputs;
     auto sums = provenance_->sums<T>(x, std::move(outputs.y));
     outputs.y = std::move(sums.values);
@@ -223,17 +211,14 @@ class TypedTrial : public Trial {
   void complete(Failure& failure, const std::string& printed, const Case& which) const {
     Cause& cause = failure.cause;
     cause.headline = headline_of(plan_, check_, device_, which);
-    if (const auto lines = first_lines(printed, shown_lines); !lines.empty()) {
-      cause.details.push_back("the program printed:");
-      for (const std::string& line : lines) cause.details.push_back("  " + line);
-    }
+    add_printed(cause, printed);
     cause.next = again_command(plan_, device_, which);
   }
 
   /// The input changed, or memory around the buffers did.
   std::optional<Failure> memory_failure() const {
     std::vector<T> now(n_);
-    device_.read(x_, now.data());
+    device_.read(memory_.x, now.data());
     for (std::size_t i = 0; i < n_; ++i) {
       if (std::memcmp(&now[i], &given_[i], sizeof(T)) == 0) continue;
       Failure failure;
@@ -245,18 +230,13 @@ class TypedTrial : public Trial {
       failure.cause.where = place_of(plan_, i);
       return failure;
     }
-    std::vector<std::pair<Buffer, const char*>> buffers = {{x_, "d_x"}, {y_, "d_y"}};
-    if (kept_) buffers.emplace_back(*kept_, "d_kept");
-    for (const auto& [buffer, name] : buffers) {
-      const std::optional<std::string> damage = device_.damaged_guard(buffer);
-      if (!damage) continue;
-      Failure failure;
-      failure.cause.id = "bounds.global";
-      failure.cause.rationale = fmt::format("a write outside {}: {}", name, *damage);
-      failure.cause.details.push_back("every thread must compare its index with n before it writes");
-      return failure;
-    }
-    return std::nullopt;
+    std::optional<std::string> damage = memory_.damage();
+    if (!damage) return std::nullopt;
+    Failure failure;
+    failure.cause.id = "bounds.global";
+    failure.cause.rationale = *std::move(damage);
+    failure.cause.details.push_back("every thread must compare its index with n before it writes");
+    return failure;
   }
 
   const Plan& plan_;
@@ -264,8 +244,7 @@ class TypedTrial : public Trial {
   Device& device_;
   std::unique_ptr<Task<T>> task_;
   std::size_t n_;
-  OwnedBuffer x_, y_;
-  std::optional<OwnedBuffer> kept_;
+  CallMemory memory_;
   std::vector<T> given_;              ///< what stood in d_x before the call
   Provenance* provenance_ = nullptr;  ///< where elements are names,
   std::vector<ElementName> outputs_;  ///< and those of the output

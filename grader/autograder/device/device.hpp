@@ -24,6 +24,12 @@ struct Buffer {
   std::size_t bytes = 0;
 };
 
+/// … that an entry was given, as its parameter is called.
+struct NamedBuffer {
+  Buffer buffer;
+  const char* name = "";
+};
+
 /// What could have carried data between a runner's host code and the device during one call.
 struct HostTraffic {
   std::uint64_t bytes_out = 0, bytes_in = 0;  ///< from the device to the host, and back

@@ -10,7 +10,6 @@ namespace scanlab::grade {
 namespace {
 
 constexpr int nvml_success = 0;
-using NvmlDevice = struct nvmlDevice_st*;
 
 /// Bits of nvmlDeviceGetCurrentClocksThrottleReasons, which newer drivers also call …ClocksEventReasons.
 constexpr std::array<std::pair<unsigned long long, const char*>, 4> reasons = {{
@@ -28,42 +27,29 @@ bool find(void* library, const char* name, Function& function) {
 
 }  // namespace
 
-struct Nvml::Library {
-  void* handle = nullptr;
-  int (*init)() = nullptr;
-  int (*shutdown)() = nullptr;
-  int (*device_by_bus_id)(const char*, NvmlDevice*) = nullptr;
-  int (*clock_reasons)(NvmlDevice, unsigned long long*) = nullptr;
-  NvmlDevice device = nullptr;
-  bool is_begun = false;
+Nvml::Nvml(const std::string& pci_bus_id, const char* library) : has_answers_(open(pci_bus_id, library)) {}
 
-  ~Library() {
-    if (is_begun) shutdown();
-    if (handle != nullptr) dlclose(handle);
-  }
-
-  bool open(const std::string& pci_bus_id, const char* library) {
-    handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) return false;
-    if (!find(handle, "nvmlInit_v2", init) || !find(handle, "nvmlShutdown", shutdown) ||
-        !find(handle, "nvmlDeviceGetHandleByPciBusId_v2", device_by_bus_id) ||
-        !find(handle, "nvmlDeviceGetCurrentClocksThrottleReasons", clock_reasons)) {
-      return false;
-    }
-    is_begun = init() == nvml_success;
-    return is_begun && device_by_bus_id(pci_bus_id.c_str(), &device) == nvml_success;
-  }
-};
-
-Nvml::Nvml(const std::string& pci_bus_id, const char* library) : library_(std::make_unique<Library>()) {
-  if (!library_->open(pci_bus_id, library)) library_.reset();
+Nvml::~Nvml() {
+  if (shutdown_ != nullptr) shutdown_();
+  if (library_ != nullptr) dlclose(library_);
 }
 
-Nvml::~Nvml() = default;
+bool Nvml::open(const std::string& pci_bus_id, const char* library) {
+  int (*init)() = nullptr;
+  int (*shutdown)() = nullptr;
+  int (*device_by_bus_id)(const char*, void**) = nullptr;
+  library_ = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr || !find(library_, "nvmlInit_v2", init) || !find(library_, "nvmlShutdown", shutdown) ||
+      !find(library_, "nvmlDeviceGetHandleByPciBusId_v2", device_by_bus_id) ||
+      !find(library_, "nvmlDeviceGetCurrentClocksThrottleReasons", clock_reasons_) || init() != nvml_success)
+    return false;
+  shutdown_ = shutdown;
+  return device_by_bus_id(pci_bus_id.c_str(), &device_) == nvml_success;
+}
 
 std::optional<std::vector<std::string>> Nvml::slowdowns() const {
   unsigned long long bits = 0;
-  if (!library_ || library_->clock_reasons(library_->device, &bits) != nvml_success) return std::nullopt;
+  if (!has_answers_ || clock_reasons_(device_, &bits) != nvml_success) return std::nullopt;
   std::vector<std::string> found;
   for (const auto& [bit, text] : reasons) {
     if ((bits & bit) != 0) found.emplace_back(text);

@@ -4,7 +4,6 @@
 // header; the few functions and numbers that are used are declared in nvml.cpp.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,8 +24,13 @@ class Nvml {
   std::optional<std::vector<std::string>> slowdowns() const;
 
  private:
-  struct Library;
-  std::unique_ptr<Library> library_;  ///< null: no answers
+  bool open(const std::string& pci_bus_id, const char* library);
+
+  void* library_ = nullptr;
+  void* device_ = nullptr;
+  int (*shutdown_)() = nullptr;  ///< once the library has begun
+  int (*clock_reasons_)(void* device, unsigned long long* reasons) = nullptr;
+  bool has_answers_;
 };
 
 }  // namespace scanlab::grade

@@ -22,9 +22,9 @@
 #include <thread>
 #include <utility>
 
-#include "autograder/device/leaks.hpp"
+#include "autograder/cause.hpp"
+#include "autograder/device/call_findings.hpp"
 #include "autograder/device/provenance.hpp"
-#include "autograder/findings.hpp"
 #include "vgpu/checks/check_suite.hpp"
 #include "vgpu/checks/cost/counters.hpp"
 #include "vgpu/checks/cost/line_costs.hpp"
@@ -89,6 +89,47 @@ class Alarm {
   std::jthread thread_;               // last: it uses all of the above
 };
 
+/// The observers of a call whose work is counted, attached for its length.
+class CallCounting {
+ public:
+  /// `follows_waits`: the schedule runs blocks side by side, and how they wait for each other is counted too.
+  CallCounting(vgpu::Device& device, bool follows_waits) : device_(device) {
+    observers_ = {&counters_, &line_costs_, &spread_, &own_barriers_};
+    if (follows_waits) observers_.push_back(&waits_);
+    for (vgpu::Observer* observer : observers_) device_.attach(observer);
+  }
+  ~CallCounting() {
+    for (vgpu::Observer* observer : observers_) device_.detach(observer);
+  }
+  CallCounting(const CallCounting&) = delete;
+  CallCounting& operator=(const CallCounting&) = delete;
+
+  void report(CallReport& report, const server::Traffic& traffic) const {
+    vgpu::Counts counts = counters_.counts();
+    counts.barriers += own_barriers_.count();
+    report.counts = counts.named();
+    const auto add = [&](const char* name, std::uint64_t count) {
+      report.counts.emplace_back(name, static_cast<double>(count));
+    };
+    if (observers_.back() == &waits_) add("chained_waits", waits_.longest());
+    add("busiest_warp", spread_.busiest_warp());
+    add("busiest_block", spread_.busiest_block());
+    add("host_copies", traffic.copies_to_host + traffic.shared);  // what the host sees needs no copy to be read there
+    using Cost = vgpu::LineCosts::Cost;
+    for (const Cost cost : {Cost::bank_conflicts, Cost::sectors, Cost::divergence, Cost::barriers})
+      std::ranges::move(line_costs_.findings(cost), std::back_inserter(report.costs));
+  }
+
+ private:
+  vgpu::Device& device_;
+  vgpu::Counters counters_;
+  vgpu::LineCosts line_costs_;
+  vgpu::Spread spread_;
+  vgpu::OwnBarriers own_barriers_;
+  vgpu::Waits waits_;
+  std::vector<vgpu::Observer*> observers_;
+};
+
 Failure failure_of(const vgpu::Fault& fault, const TimeLimit& limit) {
   Failure failure;
   failure.cause = cause_of(vgpu::to_finding(fault));
@@ -133,7 +174,6 @@ class VirtualConnection : public Connection {
     if (gate_.owns_lock()) gate_.unlock();  // serve() may be waiting for it
     server_.join();
     device_.cancel = nullptr;
-    stop_counting();
   }
 
   int fd() const override { return runner_fd_; }
@@ -151,20 +191,7 @@ class VirtualConnection : public Connection {
     device_.forget_stale_reads();
     device_.number_launches_anew();
     if (checks_ != nullptr) checks_->reset();
-    if (counting == Counting::on) {
-      counters_.reset();
-      device_.attach(&counters_);
-      line_costs_.reset();
-      device_.attach(&line_costs_);
-      spread_.reset();
-      device_.attach(&spread_);
-      own_barriers_.reset();
-      device_.attach(&own_barriers_);
-      follows_waits_ = schedule.order == vgpu::Schedule::Order::random;
-      waits_.reset();
-      if (follows_waits_) device_.attach(&waits_);
-      is_counting_ = true;
-    }
+    if (counting == Counting::on) counting_.emplace(device_, schedule.order == vgpu::Schedule::Order::random);
     alarm_.arm(limit);
     session_.reset_traffic(gate_);  // before anything of the call, also what a thread has asked for in advance
     gate_.unlock();
@@ -178,29 +205,17 @@ class VirtualConnection : public Connection {
     gate_ = session_.lock();
     const server::Traffic traffic = session_.traffic(gate_);
     alarm_.disarm();
-    const bool followed_waits = follows_waits_, was_counting = stop_counting();
+    CallReport report;
+    if (counting_) counting_->report(report, traffic);
+    counting_.reset();
     if (!internal_error.empty()) throw KitFault("the virtual GPU failed: " + internal_error);
 
-    CallReport report;
     report.stale_reads = device_.stale_reads();
     report.output = std::move(output_);
     report.is_flooded = is_flooded_;
     report.traffic = {traffic.flow.bytes_out(), traffic.flow.bytes_in(), traffic.flow.out_text(),
                       traffic.flow.in_text()};
     if (is_flooded_) faults_.clear();  // the kernel was stopped for that
-    if (was_counting) {
-      vgpu::Counts counts = counters_.counts();
-      counts.barriers += own_barriers_.count();
-      report.counts = counts.named();
-      if (followed_waits) report.counts.emplace_back("chained_waits", static_cast<double>(waits_.longest()));
-      report.counts.emplace_back("busiest_warp", static_cast<double>(spread_.busiest_warp()));
-      report.counts.emplace_back("busiest_block", static_cast<double>(spread_.busiest_block()));
-      // Memory that the host sees needs no copy to be read there.
-      report.counts.emplace_back("host_copies", static_cast<double>(traffic.copies_to_host + traffic.shared));
-      using Cost = vgpu::LineCosts::Cost;
-      for (const Cost cost : {Cost::bank_conflicts, Cost::sectors, Cost::divergence, Cost::barriers})
-        for (vgpu::Finding& line : line_costs_.findings(cost)) report.costs.push_back(std::move(line));
-    }
     if (checks_ != nullptr) add_findings(report, traffic);
     if (!faults_.empty()) {
       report.failure = failure_of(faults_.front(), *limit_);
@@ -284,17 +299,6 @@ class VirtualConnection : public Connection {
     if (trails.size() > 1) std::ranges::move(trails, std::back_inserter(call.trails));
   }
 
-  bool stop_counting() {
-    if (is_counting_) {
-      device_.detach(&counters_);
-      device_.detach(&line_costs_);
-      device_.detach(&spread_);
-      device_.detach(&own_barriers_);
-    }
-    if (std::exchange(follows_waits_, false)) device_.detach(&waits_);
-    return std::exchange(is_counting_, false);
-  }
-
   static constexpr std::size_t most_faults = 8;
 
   vgpu::Device& device_;
@@ -302,15 +306,9 @@ class VirtualConnection : public Connection {
   std::size_t output_limit_;  ///< bytes that kernels may print in a call
   Leaks leaks_;
   int runner_fd_;
-  vgpu::Counters counters_;
-  vgpu::LineCosts line_costs_;
-  vgpu::Spread spread_;
-  vgpu::OwnBarriers own_barriers_;
-  vgpu::Waits waits_;
   const TimeLimit* limit_ = nullptr;  ///< of the call
   ExploredCall* explored_ = nullptr;
-  bool is_counting_ = false;
-  bool follows_waits_ = false;  ///< counting, and under a schedule that runs blocks side by side
+  std::optional<CallCounting> counting_;
   std::vector<vgpu::Fault> faults_;
   std::string output_;  ///< of kernels, in this call
   bool is_flooded_ = false;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace scanlab::grade {
@@ -88,12 +87,12 @@ std::optional<Diagnosis> recognise_unwritten(const PartitionEvidence<T>& e) {
   const auto unwritten = static_cast<std::size_t>(
       std::count_if(e.y.begin(), e.y.end(), [](const T& value) { return is_unwritten(value); }));
   if (unwritten == e.y.size())
-    return Diagnosis{"wrong.unwritten",
-                     "nothing is ever written to d_y: is a TODO still open, or is no kernel launched?"};
+    return diagnosis("wrong.unwritten",
+                     "nothing is ever written to d_y: is a TODO still open, or is no kernel launched?");
   if (e.others == Others::behind && first_wrong(e) == e.right.kept && unwritten == e.y.size() - e.right.kept) {
-    return Diagnosis{
+    return diagnosis(
         "wrong.unwritten",
-        "the kept elements are right, and nothing is ever written behind them: a split puts the others there"};
+        "the kept elements are right, and nothing is ever written behind them: a split puts the others there");
   }
   return std::nullopt;
 }
@@ -106,55 +105,50 @@ std::optional<Diagnosis> recognise_other_places(const PartitionEvidence<T>& e, c
   const Places own{0, e.others == Others::dropped ? n : e.right.kept};
 
   if (went_to(e, indices.kept, own, [](std::size_t i) { return i; })) {
-    return Diagnosis{
-        "wrong.places",
-        "each kept element stands where it stood in d_x: it has to go to the place that the scan gives it, y[place] "
-        "and not y[i]"};
+    return diagnosis("wrong.places",
+                     "each kept element stands where it stood in d_x: it has to go to the place that the scan gives "
+                     "it, y[place] and not y[i]");
   }
   if (went_to(e, indices.others, {0, e.others == Others::dropped ? n : 0},
               [&](std::size_t i) { return i - before[i]; })) {
     if (e.others == Others::dropped)
-      return Diagnosis{"wrong.keep", "the others are kept: keep(element) is true for those that stay"};
+      return diagnosis("wrong.keep", "the others are kept: keep(element) is true for those that stay");
     if (went_to(e, indices.kept, {}, [&](std::size_t i) { return indices.others.size() + before[i]; })) {
-      return Diagnosis{"wrong.keep", "the others stand in front: the kept elements come first"};
+      return diagnosis("wrong.keep", "the others stand in front: the kept elements come first");
     }
   }
   // In a split, the last kept element and the first of the others then go to the same place.
   std::vector<std::size_t> kept = indices.kept;
   if (e.others == Others::behind && !kept.empty()) kept.pop_back();
   if (went_to(e, kept, own, [&](std::size_t i) { return before[i] + 1; })) {
-    return Diagnosis{
-        "wrong.places",
-        "each kept element stands one place too far right: an inclusive scan of the flags counts the element "
-        "itself; "
-        "its place is how many are kept before it"};
+    return diagnosis("wrong.places",
+                     "each kept element stands one place too far right: an inclusive scan of the flags counts the "
+                     "element itself; its place is how many are kept before it");
   }
   if (n > usual_section) {
     const auto first_of_section = [](std::size_t i) { return i - i % usual_section; };
     if (went_to(e, indices.kept, own, [&](std::size_t i) { return before[i] - before[first_of_section(i)]; })) {
-      return Diagnosis{
-          "wrong.block_sums",
-          fmt::format(
-              "each section of {} elements puts what it keeps from y[0] on: the number of elements that the sections "
-              "before it keep is missing in the places",
-              usual_section)};
+      return diagnosis("wrong.block_sums",
+                       "each section of {} elements puts what it keeps from y[0] on: the number of elements that the "
+                       "sections before it keep is missing in the places",
+                       usual_section);
     }
     if (went_to(e, indices.kept, own,
                 [&](std::size_t i) { return first_of_section(i) + before[i] - before[first_of_section(i)]; })) {
-      return Diagnosis{"wrong.block_sums", fmt::format("each section of {} elements puts what it keeps at its own "
-                                                       "beginning: what counts is how many elements the "
-                                                       "sections before it keep, not how many they have",
-                                                       usual_section)};
+      return diagnosis("wrong.block_sums",
+                       "each section of {} elements puts what it keeps at its own beginning: what counts is how many "
+                       "elements the sections before it keep, not how many they have",
+                       usual_section);
     }
   }
   for (const std::size_t chunk : {std::size_t{512}, std::size_t{256}, std::size_t{128}, std::size_t{32}}) {
     if (n <= chunk) continue;
     const auto place = [&](std::size_t i) { return before[i - i % usual_section] + before[i] - before[i - i % chunk]; };
     if (went_to(e, indices.kept, own, place)) {
-      return Diagnosis{"wrong.warp_sums", fmt::format("within a section, each {} elements put what they keep at the "
-                                                      "same places: the number of elements that the "
-                                                      "warps, or rows, before them keep is missing",
-                                                      chunk)};
+      return diagnosis("wrong.warp_sums",
+                       "within a section, each {} elements put what they keep at the same places: the number of "
+                       "elements that the warps, or rows, before them keep is missing",
+                       chunk);
     }
   }
   return std::nullopt;
@@ -177,24 +171,22 @@ std::optional<Diagnosis> recognise_order(const PartitionEvidence<T>& e, const In
   const std::size_t kept = e.right.kept;
   if (first_wrong(e) < kept) {
     if (!are_same_but_for_order(kept_part(e), Span<T>(e.right.y).first(kept))) return std::nullopt;
-    return Diagnosis{"wrong.not_stable", fmt::format("all kept elements are there, but not in their order: {}. Whose "
-                                                     "turn it is must not decide on the place, only "
-                                                     "how many are kept before",
-                                                     exchanged_pair(e, indices.kept, 0))};
+    return diagnosis("wrong.not_stable",
+                     "all kept elements are there, but not in their order: {}. Whose turn it is must not decide on the "
+                     "place, only how many are kept before",
+                     exchanged_pair(e, indices.kept, 0));
   }
   const Span<T> others = e.y.subspan(kept);
   const Span<T> right = Span<T>(e.right.y).subspan(kept);
   if (std::equal(others.begin(), others.end(), right.rbegin(), right.rend())) {
-    return Diagnosis{
-        "wrong.not_stable",
-        "the kept elements are right, the others stand behind them from right to left: a split is stable, it keeps "
-        "the order of the others too"};
+    return diagnosis("wrong.not_stable",
+                     "the kept elements are right, the others stand behind them from right to left: a split is stable, "
+                     "it keeps the order of the others too");
   }
   if (are_same_but_for_order(others, right)) {
-    return Diagnosis{
-        "wrong.not_stable",
-        fmt::format("the kept elements are right, and all others stand behind them, but not in their order: {}",
-                    exchanged_pair(e, indices.others, kept))};
+    return diagnosis("wrong.not_stable",
+                     "the kept elements are right, and all others stand behind them, but not in their order: {}",
+                     exchanged_pair(e, indices.others, kept));
   }
   return std::nullopt;
 }
@@ -216,17 +208,16 @@ std::optional<Diagnosis> recognise_others(const PartitionEvidence<T>& e, const I
         is_kept_one || is_other_one || (at >= kept && at >= indices.others.size() && is_unwritten(e.y[at]));
   }
   if (both_from_the_beginning) {
-    return Diagnosis{
+    return diagnosis(
         "wrong.others",
-        "the others are put from y[0] on as well: the number of all kept elements is missing in their places"};
+        "the others are put from y[0] on as well: the number of all kept elements is missing in their places");
   }
   // The first of them and the last kept element then go to the same place.
   const std::vector<std::size_t> all_but_first(indices.others.begin() + 1, indices.others.end());
   if (went_to(e, all_but_first, {kept, n}, [&](std::size_t i) { return kept + own_place(i) - 1; })) {
-    return Diagnosis{
-        "wrong.others",
-        "the others stand one place too far left: the place of x[i] among them is i minus the number of elements "
-        "kept before it, behind all the kept ones"};
+    return diagnosis("wrong.others",
+                     "the others stand one place too far left: the place of x[i] among them is i minus the number of "
+                     "elements kept before it, behind all the kept ones");
   }
   if (first_wrong(e) < kept) return std::nullopt;
   const auto own_section = [&](std::size_t i) {
@@ -234,14 +225,13 @@ std::optional<Diagnosis> recognise_others(const PartitionEvidence<T>& e, const I
     return kept + own_place(i) - own_place(first);
   };
   if (n > usual_section && went_to(e, indices.others, {kept, n}, own_section)) {
-    return Diagnosis{"wrong.others", fmt::format("the kept elements are right, but each section of {} puts its others "
-                                                 "to the same places: those of the sections "
-                                                 "before it are missing in them",
-                                                 usual_section)};
+    return diagnosis("wrong.others",
+                     "the kept elements are right, but each section of {} puts its others to the same places: those of "
+                     "the sections before it are missing in them",
+                     usual_section);
   }
-  return Diagnosis{"wrong.others",
-                   fmt::format("all {} kept elements are right; y[{}] is the first wrong place among the others", kept,
-                               first_wrong(e))};
+  return diagnosis("wrong.others", "all {} kept elements are right; y[{}] is the first wrong place among the others",
+                   kept, first_wrong(e));
 }
 
 /// What can be said from the first wrong place alone.
@@ -252,23 +242,20 @@ Diagnosis recognise_places(const PartitionEvidence<T>& e, const Indices& indices
   const std::string place =
       fmt::format("y[{}] has to be x[{}], for {} of the elements before that are kept", first, wanted, first);
   if (is_unwritten(e.y[first]))
-    return Diagnosis{"wrong.unwritten", fmt::format("y[{}] is never written: it has to be x[{}]", first, wanted)};
+    return diagnosis("wrong.unwritten", "y[{}] is never written: it has to be x[{}]", first, wanted);
   const auto found = std::find(e.x.begin(), e.x.end(), e.y[first]);
-  if (found == e.x.end())
-    return Diagnosis{"wrong.places", fmt::format("{}; what stands there is no element of d_x", place)};
+  if (found == e.x.end()) return diagnosis("wrong.places", "{}; what stands there is no element of d_x", place);
   const auto index = static_cast<std::size_t>(found - e.x.begin());
   if (!is_kept(*found))
-    return Diagnosis{"wrong.places", fmt::format("{}; what stands there is x[{}], which is not kept", place, index)};
+    return diagnosis("wrong.places", "{}; what stands there is x[{}], which is not kept", place, index);
   const std::size_t section = wanted / usual_section;
   if (section > 0 && indices.kept_before[section * usual_section] == first) {
-    return Diagnosis{
-        "wrong.block_sums",
-        fmt::format(
-            "what the first {} of {} elements keep is right: from there on the wrong number of elements kept before is "
-            "added to a section's places, or blocks share something",
-            section == 1 ? "section" : fmt::format("{} sections", section), usual_section)};
+    return diagnosis("wrong.block_sums",
+                     "what the first {} of {} elements keep is right: from there on the wrong number of elements kept "
+                     "before is added to a section's places, or blocks share something",
+                     section == 1 ? "section" : fmt::format("{} sections", section), usual_section);
   }
-  return Diagnosis{"wrong.places", fmt::format("{}; what stands there is x[{}]", place, index)};
+  return diagnosis("wrong.places", "{}; what stands there is x[{}]", place, index);
 }
 
 }  // namespace
@@ -300,34 +287,32 @@ Diagnosis recognise_count(const PartitionEvidence<T>& e) {
                : "*d_kept is never written: who knows how many elements are kept in all?"};
   }
   if (count == unwritten_count + kept) {
-    return Diagnosis{"wrong.stale_scratch",
-                     "the right number has been added to what was in *d_kept before: set it to 0 first, in every call"};
+    return diagnosis("wrong.stale_scratch",
+                     "the right number has been added to what was in *d_kept before: set it to 0 first, in every call");
   }
   const Indices indices = indices_of(e.x);
   if (count == 0 && kept == 1) {
-    return Diagnosis{
-        "wrong.count",
-        "*d_kept is 0: either it stays as it was at first, or the element itself is not counted, as in an exclusive "
-        "scan of the flags"};
+    return diagnosis("wrong.count",
+                     "*d_kept is 0: either it stays as it was at first, or the element itself is not counted, as in an "
+                     "exclusive scan of the flags");
   }
   if (n > 0 && is_kept(e.x.back()) && count == kept - 1) {
-    return Diagnosis{
-        "wrong.count",
-        "this is how many are kept before the last element, the last value of an exclusive scan: the last element's "
-        "own flag is missing"};
+    return diagnosis("wrong.count",
+                     "this is how many are kept before the last element, the last value of an exclusive scan: the last "
+                     "element's own flag is missing");
   }
   const auto last_section = static_cast<std::size_t>(n > 0 ? (n - 1) / std::int64_t{usual_section} : 0);
   const auto before_last = static_cast<std::int64_t>(indices.kept_before[last_section * usual_section]);
   if (last_section > 0 && count == kept - before_last) {
-    return Diagnosis{"wrong.count", "this is what the last section keeps: what the sections before it keep is missing"};
+    return diagnosis("wrong.count", "this is what the last section keeps: what the sections before it keep is missing");
   }
   if (last_section > 0 && count == before_last)
-    return Diagnosis{"wrong.count", "what the last section keeps is missing"};
-  if (count == n) return Diagnosis{"wrong.count", "this is the number of all elements: only those that are kept count"};
+    return diagnosis("wrong.count", "what the last section keeps is missing");
+  if (count == n) return diagnosis("wrong.count", "this is the number of all elements: only those that are kept count");
   if (count == n - kept)
-    return Diagnosis{"wrong.count", "this is the number of the others: keep(element) is true for those that stay"};
-  if (kept > 0 && count == 2 * kept) return Diagnosis{"wrong.count", "each kept element has been counted twice"};
-  if (count == 0) return Diagnosis{"wrong.count", "the elements are right, but their number is left at 0"};
+    return diagnosis("wrong.count", "this is the number of the others: keep(element) is true for those that stay");
+  if (kept > 0 && count == 2 * kept) return diagnosis("wrong.count", "each kept element has been counted twice");
+  if (count == 0) return diagnosis("wrong.count", "the elements are right, but their number is left at 0");
   return Diagnosis{"wrong.count", count < kept ? "the elements are right, but too few of them are counted"
                                                : "the elements are right, but too many are counted"};
 }

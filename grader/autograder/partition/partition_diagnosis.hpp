@@ -4,9 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
-#include "autograder/check/diagnosis.hpp"
+#include "autograder/cause.hpp"
 #include "autograder/partition/partition_oracle.hpp"
 
 namespace scanlab::grade {
@@ -31,12 +30,5 @@ Diagnosis recognise_partition(const PartitionEvidence<T>& evidence);
 /// On a wrong *d_kept. Defined for both elements.
 template <typename T>
 Diagnosis recognise_count(const PartitionEvidence<T>& evidence);
-
-extern template std::size_t first_wrong(const PartitionEvidence<float>&);
-extern template std::size_t first_wrong(const PartitionEvidence<Affine>&);
-extern template Diagnosis recognise_partition(const PartitionEvidence<float>&);
-extern template Diagnosis recognise_partition(const PartitionEvidence<Affine>&);
-extern template Diagnosis recognise_count(const PartitionEvidence<float>&);
-extern template Diagnosis recognise_count(const PartitionEvidence<Affine>&);
 
 }  // namespace scanlab::grade

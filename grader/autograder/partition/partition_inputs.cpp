@@ -71,6 +71,13 @@ std::vector<Affine> elements_of(const Flags& flags, std::uint64_t seed, Random& 
 
 }  // namespace
 
+Pattern pattern_of(const Case& which) {
+  constexpr std::array others = {Pattern::half, Pattern::none,        Pattern::few,  Pattern::all,
+                                 Pattern::runs, Pattern::all_but_one, Pattern::most, Pattern::one};
+  if (which.repeat == 0) return Pattern::mixture;
+  return others[(which.n + which.repeat + static_cast<std::size_t>(which.data_order)) % others.size()];
+}
+
 std::vector<char> kept_flags(std::size_t n, Pattern pattern, std::uint64_t seed) {
   Random random(seed);
   Flags flags(n, pattern == Pattern::all || pattern == Pattern::all_but_one);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "autograder/check/task.hpp"
 #include "autograder/element.hpp"
 
 namespace scanlab::grade {
@@ -21,6 +22,10 @@ enum class Pattern {
   one,          ///< one only, anywhere
   all_but_one,  ///< all but one, anywhere
 };
+
+/// In this case: a mixture in the first call of a size and a schedule, and from the second call on the other patterns
+/// in turn.
+Pattern pattern_of(const Case& which);
 
 /// A flag for each of `n` elements: 1 when it is to be kept.
 std::vector<char> kept_flags(std::size_t n, Pattern pattern, std::uint64_t seed);

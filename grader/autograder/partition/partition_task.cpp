@@ -1,13 +1,11 @@
-#include "autograder/partition/partition_task.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "autograder/hash.hpp"
 #include "autograder/partition/partition_diagnosis.hpp"
+#include "autograder/partition/partition_inputs.hpp"
 
 namespace scanlab::grade {
 
@@ -58,10 +56,6 @@ class PartitionTask : public Task<T> {
     cause.rationale = std::move(diagnosis.text);
   }
 
-  static std::string text_of_count(std::int32_t count) {
-    return count == unwritten_count ? "unwritten" : fmt::to_string(count);
-  }
-
   static Cause elements_cause(const PartitionEvidence<T>& e, std::size_t first) {
     std::size_t wrong = 0, last = first;
     for (std::size_t i = first; i < e.right.y.size(); ++i) {
@@ -82,19 +76,12 @@ class PartitionTask : public Task<T> {
 
 }  // namespace
 
-Pattern pattern_of(const Case& which) {
-  constexpr std::array others = {Pattern::half, Pattern::none,        Pattern::few,  Pattern::all,
-                                 Pattern::runs, Pattern::all_but_one, Pattern::most, Pattern::one};
-  if (which.repeat == 0) return Pattern::mixture;
-  return others[(which.n + which.repeat + static_cast<std::size_t>(which.data_order)) % others.size()];
-}
-
 template <typename T>
-std::unique_ptr<Task<T>> make_partition_task(Others others) {
-  return std::make_unique<PartitionTask<T>>(others);
+std::unique_ptr<Task<T>> make_partition_task(const CheckPlan& check) {
+  return std::make_unique<PartitionTask<T>>(check.operation == Operation::split ? Others::behind : Others::dropped);
 }
 
-template std::unique_ptr<Task<float>> make_partition_task(Others);
-template std::unique_ptr<Task<Affine>> make_partition_task(Others);
+template std::unique_ptr<Task<float>> make_partition_task(const CheckPlan&);
+template std::unique_ptr<Task<Affine>> make_partition_task(const CheckPlan&);
 
 }  // namespace scanlab::grade

@@ -18,13 +18,11 @@ namespace {
 constexpr std::array<std::pair<std::string_view, Meaning>, 14> cuda_errors = {{
     {"cudaErrorInvalidConfiguration",
      {"the kernel was refused: a grid or block with a zero in it, more than 1024 threads a block, or more blocks than "
-      "a "
-      "grid may have",
+      "a grid may have",
       "print the numbers between <<< and >>>; for n = 0 launch nothing, and round the number of blocks up, not down"}},
     {"cudaErrorInvalidValue",
      {"a CUDA call was given a value that makes no sense, or a launch was refused: a grid or block with a zero in it, "
-      "more "
-      "than 1024 threads a block, more shared memory than a block may have",
+      "more than 1024 threads a block, more shared memory than a block may have",
       "wrap the calls of the entry in SCANLAB_CUDA_CHECK to see which one it is; for n = 0 launch nothing"}},
     {"cudaErrorLaunchOutOfResources",
      {"one block of this kernel needs more registers or threads than the device has",
@@ -69,27 +67,20 @@ Failure simple(std::string id, std::string rationale, std::string next, Verdict 
 }
 
 std::string signal_text(int signal) {
-  switch (signal) {
-    case SIGSEGV:
-      return "crashed on the host (segmentation fault): host code used a pointer it must not use. Device memory, such "
-             "as d_x[0], can be read in a kernel only. A function that calls itself without end crashes like this too";
-    case SIGBUS:
-      return "crashed on the host (bus error): host code used a bad pointer";
-    case SIGFPE:
-      return "crashed on the host: an integer was divided by zero";
-    case SIGABRT:
-      return "stopped itself on the host (abort): a failed assert, an uncaught exception or a broken heap";
-    case SIGILL:
-      return "crashed on the host: an illegal instruction (a function that ends without a return?)";
-    case SIGXCPU:
-      return "used up its processor time";
-    case SIGXFSZ:
-      return "wrote more to a file than a submission may";
-    case SIGKILL:
-      return "was killed; it may have used too much memory";
-    default:
-      return fmt::format("was ended by signal {} ({})", signal, strsignal(signal));
-  }
+  static constexpr std::pair<int, const char*> known[] = {
+      {SIGSEGV,
+       "crashed on the host (segmentation fault): host code used a pointer it must not use. Device memory, such "
+       "as d_x[0], can be read in a kernel only. A function that calls itself without end crashes like this too"},
+      {SIGBUS, "crashed on the host (bus error): host code used a bad pointer"},
+      {SIGFPE, "crashed on the host: an integer was divided by zero"},
+      {SIGABRT, "stopped itself on the host (abort): a failed assert, an uncaught exception or a broken heap"},
+      {SIGILL, "crashed on the host: an illegal instruction (a function that ends without a return?)"},
+      {SIGXCPU, "used up its processor time"},
+      {SIGXFSZ, "wrote more to a file than a submission may"},
+      {SIGKILL, "was killed; it may have used too much memory"}};
+  for (const auto& [number, text] : known)
+    if (number == signal) return text;
+  return fmt::format("was ended by signal {} ({})", signal, strsignal(signal));
 }
 
 /// Host code has used a pointer that means nothing to it.
@@ -207,6 +198,13 @@ std::vector<std::string> first_lines(std::string_view output, std::size_t count)
     output.remove_prefix(std::min(end + 1, output.size()));
   }
   return lines;
+}
+
+void add_printed(Cause& cause, std::string_view output) {
+  constexpr std::size_t shown = 10;
+  const std::vector<std::string> lines = first_lines(output, shown);
+  if (!lines.empty()) cause.details.push_back("the program printed:");
+  for (const std::string& line : lines) cause.details.push_back("  " + line);
 }
 
 }  // namespace scanlab::grade

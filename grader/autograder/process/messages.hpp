@@ -22,11 +22,6 @@ Meaning meaning_of_cuda_error(std::string_view name);
 
 /// The failure behind a Done that is neither `done` nor `ready`.
 Failure failure_of(const runner::Done& done, Operation entry);
-/// Device memory that an entry was given, as its parameter is called.
-struct NamedBuffer {
-  Buffer buffer;
-  const char* name = "";
-};
 
 /// The failure behind an Ending. `limit` is the check's, `output_limit` the runner's, in bytes.
 Failure failure_of(const Ending& ending, Operation entry, const TimeLimit& limit, std::size_t output_limit,
@@ -34,5 +29,7 @@ Failure failure_of(const Ending& ending, Operation entry, const TimeLimit& limit
 
 /// Up to `count` lines of what a submission printed, for details; control characters are shown as '?'.
 std::vector<std::string> first_lines(std::string_view output, std::size_t count);
+/// Adds the first of them to the cause's details.
+void add_printed(Cause& cause, std::string_view output);
 
 }  // namespace scanlab::grade

@@ -7,7 +7,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +19,6 @@
 #include <fstream>
 #include <set>
 #include <sstream>
-#include <thread>
 #include <vector>
 
 namespace scanlab::grade {

@@ -1,12 +1,14 @@
 #include "autograder/process/submission.hpp"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "autograder/device/host_traffic.hpp"
+#include "autograder/device/call_findings.hpp"
 #include "autograder/process/messages.hpp"
 #include "vgpu/checks/finding_order.hpp"
 
@@ -28,6 +30,32 @@ void report_unseen(CallReport& report) {
 }
 
 }  // namespace
+
+CallMemory::CallMemory(Device& of, Operation entry, std::size_t elements, std::size_t element_bytes,
+                       const std::string& note)
+    : device(of),
+      n(elements),
+      x(device, n * element_bytes, "d_x, the input" + note),
+      y(device, n * element_bytes, "d_y, the output" + note) {
+  if (has_count(entry)) kept.emplace(device, sizeof(std::int32_t), "d_kept, the number of kept elements");
+}
+
+void CallMemory::blank() {
+  device.blank(y, unwritten_byte);
+  if (kept) device.blank(*kept, unwritten_count_byte);
+}
+
+std::vector<NamedBuffer> CallMemory::buffers() const {
+  std::vector<NamedBuffer> all = {{x, "d_x"}, {y, "d_y"}};
+  if (kept) all.push_back({*kept, "d_kept"});
+  return all;
+}
+
+std::optional<std::string> CallMemory::damage() const {
+  for (const auto& [buffer, name] : buffers())
+    if (const auto found = device.damaged_guard(buffer)) return fmt::format("a write outside {}: {}", name, *found);
+  return std::nullopt;
+}
 
 Submission::Submission(const Plan& plan, Device& device, ElementType element, TimeLimit& limit)
     : plan_(plan), device_(device), element_(element), limit_(limit) {}
@@ -74,15 +102,15 @@ bool Submission::can_open_memory(runner::Call call) {
   return done && done->status == runner::Done::Status::done;
 }
 
-CallReport Submission::call(Operation entry, const Arguments& arguments, const vgpu::Schedule& schedule,
+CallReport Submission::call(Operation entry, const CallMemory& memory, const vgpu::Schedule& schedule,
                             Counting counting) {
   if (!process_) start();
   runner::Call call;
   call.entry = runner_entry(entry);
-  call.n = static_cast<std::int32_t>(arguments.n);
-  call.d_x = device_.share(arguments.x);
-  call.d_y = device_.share(arguments.y);
-  if (arguments.kept) call.d_kept = device_.share(*arguments.kept);
+  call.n = static_cast<std::int32_t>(memory.n);
+  call.d_x = device_.share(memory.x);
+  call.d_y = device_.share(memory.y);
+  if (memory.kept) call.d_kept = device_.share(*memory.kept);
 
   std::optional<TimeLimit::Working> working(limit_);
   connection_->explore(explored_);
@@ -91,7 +119,7 @@ CallReport Submission::call(Operation entry, const Arguments& arguments, const v
   CallReport report = connection_->end_call();
   working.reset();
   device_output_ = std::move(report.output);
-  if (std::optional<vgpu::Finding> finding = scan_on_host(report.traffic, arguments.n)) {
+  if (std::optional<vgpu::Finding> finding = scan_on_host(report.traffic, memory.n)) {
     report.findings.push_back(*std::move(finding));
     ++report.findings_total;
     vgpu::sort_most_basic_first(report.findings);
@@ -104,9 +132,7 @@ CallReport Submission::call(Operation entry, const Arguments& arguments, const v
   // A fault on the device says more than the CUDA error or the crash that follows from it.
   if (!report.failure) {
     if (const Ending* ending = std::get_if<Ending>(&answer)) {
-      std::vector<NamedBuffer> buffers = {{arguments.x, "d_x"}, {arguments.y, "d_y"}};
-      if (arguments.kept) buffers.push_back({*arguments.kept, "d_kept"});
-      report.failure = failure_of(*ending, entry, limit_, plan_.limits.output_bytes, buffers);
+      report.failure = failure_of(*ending, entry, limit_, plan_.limits.output_bytes, memory.buffers());
     } else if (const auto& done = std::get<runner::Done>(answer); done.status != runner::Done::Status::done) {
       // The virtual GPU's memory needs no mapping, and on a GPU another runner is asked: it may be a lie.
       runner::Done said = done;

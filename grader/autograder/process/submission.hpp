@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "autograder/device/device.hpp"
 #include "autograder/plan.hpp"
@@ -11,11 +13,20 @@
 
 namespace scanlab::grade {
 
-/// What an entry is called with.
-struct Arguments {
-  Buffer x, y;
-  std::optional<Buffer> kept;  ///< one int, of entries that have d_kept
-  std::size_t n = 0;           ///< elements
+/// The memory that an entry is called with.
+struct CallMemory {
+  /// For n elements of so many bytes; the device outlives it. `note` stands behind the names in messages.
+  CallMemory(Device& device, Operation entry, std::size_t n, std::size_t element_bytes, const std::string& note = {});
+  /// Fills the outputs with what tells that nothing was written there.
+  void blank();
+  std::vector<NamedBuffer> buffers() const;
+  /// "a write outside d_y: …", where bytes around one of them are not what they were.
+  std::optional<std::string> damage() const;
+
+  Device& device;
+  std::size_t n;
+  OwnedBuffer x, y;
+  std::optional<OwnedBuffer> kept;  ///< one int, of entries that have d_kept
 };
 
 class Submission {
@@ -26,7 +37,7 @@ class Submission {
 
   /// Calls the entry once. The report's failure covers everything that can be seen without the output:
   /// faults, CUDA errors, and the ways in which a process can end. Its headline is empty.
-  CallReport call(Operation entry, const Arguments& arguments, const vgpu::Schedule& schedule,
+  CallReport call(Operation entry, const CallMemory& memory, const vgpu::Schedule& schedule,
                   Counting counting = Counting::off);
 
   /// Explores each launch of the next calls, under names that are equal for equal sums; null: no more.

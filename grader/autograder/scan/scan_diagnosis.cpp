@@ -51,21 +51,21 @@ std::optional<Diagnosis> recognise_unwritten(const Evidence<T>& e) {
       static_cast<std::size_t>(std::count_if(e.y.begin(), e.y.end(), [](T value) { return is_unwritten(value); }));
   const std::size_t first = e.comparison.first;
   if (unwritten == n)
-    return Diagnosis{"wrong.unwritten",
-                     "nothing is ever written to d_y: is a TODO still open, or is no kernel launched?"};
+    return diagnosis("wrong.unwritten",
+                     "nothing is ever written to d_y: is a TODO still open, or is no kernel launched?");
   if (unwritten == 0 || unwritten != e.comparison.wrong) return std::nullopt;
   if (first + unwritten != n) {
-    return Diagnosis{"wrong.unwritten", fmt::format("{} of the {} elements of d_y are never written", unwritten, n)};
+    return diagnosis("wrong.unwritten", "{} of the {} elements of d_y are never written", unwritten, n);
   }
   const std::size_t section = e.scan.section == 0 ? usual_section : e.scan.section;
   if (n > section && n % section != 0 && first == n - n % section) {
-    return Diagnosis{"wrong.last_section",
-                     "the last, partial section is never written: is the number of blocks rounded up?"};
+    return diagnosis("wrong.last_section",
+                     "the last, partial section is never written: is the number of blocks rounded up?");
   }
   if (first == section)
-    return Diagnosis{"wrong.unwritten", "only the first section is written: is there one block a section?"};
-  if (unwritten == 1) return Diagnosis{"wrong.unwritten", "the last element of d_y is never written"};
-  return Diagnosis{"wrong.unwritten", fmt::format("d_y is never written from element {} on", first)};
+    return diagnosis("wrong.unwritten", "only the first section is written: is there one block a section?");
+  if (unwritten == 1) return diagnosis("wrong.unwritten", "the last element of d_y is never written");
+  return diagnosis("wrong.unwritten", "d_y is never written from element {} on", first);
 }
 
 /// Whole outputs that one mistake explains.
@@ -86,44 +86,42 @@ std::optional<Diagnosis> recognise_other_scan(const Evidence<T>& e) {
     for (Range& range : ranges)
       if (range.end - range.begin == 1) range.end = range.begin;
     if (equals_sums(e, ranges)) {
-      return Diagnosis{"wrong.inclusive_exclusive",
-                       "but for its first element this is the inclusive scan: here y[i] must end before x[i]"};
+      return diagnosis("wrong.inclusive_exclusive",
+                       "but for its first element this is the inclusive scan: here y[i] must end before x[i]");
     }
     for (Range& range : ranges) range.begin += range.end > range.begin;
     if (equals_sums(e, ranges)) {
-      return Diagnosis{"wrong.inclusive_exclusive",
-                       "x[i] is added before y[i] is written, as in an inclusive scan: here y[i] must end before x[i]"};
+      return diagnosis("wrong.inclusive_exclusive",
+                       "x[i] is added before y[i] is written, as in an inclusive scan: here y[i] must end before x[i]");
     }
   }
   for (std::size_t i = 0; i < n; ++i) ranges[i] = {i, i + 1};
   if (equals_sums(e, ranges))
-    return Diagnosis{"wrong.nothing_added", "the output equals the input: nothing has been added"};
+    return diagnosis("wrong.nothing_added", "the output equals the input: nothing has been added");
   for (std::size_t i = 0; i < n; ++i) ranges[i] = {i, i};
   if (equals_sums(e, ranges))
-    return Diagnosis{"wrong.nothing_added",
-                     "every element is identity(): nothing has been read from d_x, or nothing added"};
+    return diagnosis("wrong.nothing_added",
+                     "every element is identity(): nothing has been read from d_x, or nothing added");
 
   if (scan.section != 0 && equals_scan(e, {scan.kind, 0})) {
-    return Diagnosis{
-        "wrong.sections",
-        fmt::format("the sum goes on from one section into the next: each section of {} elements is a scan of its own",
-                    scan.section)};
+    return diagnosis("wrong.sections",
+                     "the sum goes on from one section into the next: each section of {} elements is a scan of its own",
+                     scan.section);
   }
   if (scan.section == 0 && n > usual_section && equals_scan(e, {scan.kind, usual_section})) {
-    return Diagnosis{
+    return diagnosis(
         "wrong.block_sums",
-        fmt::format("each section of {} elements is scanned on its own: the sums of the sections before it are missing",
-                    usual_section)};
+        "each section of {} elements is scanned on its own: the sums of the sections before it are missing",
+        usual_section);
   }
   if (!std::is_same_v<T, float> && equals_sums(e, ranges_of(scan, n), Operands::swapped)) {
-    return Diagnosis{"wrong.operand_order",
-                     "the operands are swapped: write earlier + later, with the element from further left on the left"};
+    return diagnosis("wrong.operand_order",
+                     "the operands are swapped: write earlier + later, with the element from further left on the left");
   }
   if (equals_scan(e, {scan.kind, warp})) {
-    return Diagnosis{
-        "wrong.warp_sums",
-        "each 32 elements, one for each lane of a warp, are scanned on their own: the sums of those before are "
-        "missing"};
+    return diagnosis("wrong.warp_sums",
+                     "each 32 elements, one for each lane of a warp, are scanned on their own: the sums of those "
+                     "before are missing");
   }
   return std::nullopt;
 }
@@ -164,10 +162,10 @@ std::optional<Diagnosis> recognise_offsets(const Evidence<T>& e) {
     return all.value(std::min(n, i - i % usual_section + usual_section) - 1);
   };
   if (equals_candidate(e, [&](std::size_t i) { return own.value(i); })) {
-    return Diagnosis{
+    return diagnosis(
         "wrong.block_sums",
         "each section is scanned on its own, from the element before it on: the sums of the sections before it are "
-        "missing. If sums are added: they have to be scanned inclusively, whatever the kind of the scan"};
+        "missing. If sums are added: they have to be scanned inclusively, whatever the kind of the scan");
   }
   std::vector<Range> ranges(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -175,53 +173,48 @@ std::optional<Diagnosis> recognise_offsets(const Evidence<T>& e) {
     ranges[i] = {sums == 0 ? 0 : (sums - 1) / usual_section * usual_section * usual_section, i + 1};
   }
   if (n > usual_section * usual_section && compare(e.y, sums_of(x, ranges, Operands::in_order)).ok()) {
-    return Diagnosis{
+    return diagnosis(
         "wrong.block_sums",
-        fmt::format(
-            "there are more sums of sections than the {} that one section holds, and these were scanned section by "
-            "section: that scan needs sums of its own and an addition, as that of the whole array does",
-            usual_section)};
+        "there are more sums of sections than the {} that one section holds, and these were scanned section by "
+        "section: that scan needs sums of its own and an addition, as that of the whole array does",
+        usual_section);
   }
   const auto previous = [&](std::size_t i) {
     return i < usual_section ? identity<T>() : own.value(i - i % usual_section - 1);
   };
   if (equals_candidate(e, [&](std::size_t i) { return combine(previous(i), own.value(i)); })) {
-    return Diagnosis{
-        "wrong.block_sums",
-        "only the sum of the one section before it is added to a section, not of all: the sums have to be scanned "
-        "before they are added"};
+    return diagnosis("wrong.block_sums",
+                     "only the sum of the one section before it is added to a section, not of all: the sums have to be "
+                     "scanned before they are added");
   }
   const auto all_but_previous = [&](std::size_t i) {
     return i < usual_section ? identity<T>() : before(i - usual_section);
   };
   if (equals_candidate(e, [&](std::size_t i) { return combine(all_but_previous(i), own.value(i)); })) {
-    return Diagnosis{
+    return diagnosis(
         "wrong.block_sums",
         "each section lacks the sum of the section just before it: section b needs the sum of sections 0 to b - 1, "
-        "which is element b - 1 of the sums' inclusive scan and element b of their exclusive one"};
+        "which is element b - 1 of the sums' inclusive scan and element b of their exclusive one");
   }
   if (equals_candidate(e, [&](std::size_t i) { return combine(own.value(i), before(i)); })) {
-    return Diagnosis{
-        "wrong.operand_order",
-        "the operands of the last addition are swapped: the sum of the sections before comes earlier, so it stands "
-        "on the left of the +"};
+    return diagnosis("wrong.operand_order",
+                     "the operands of the last addition are swapped: the sum of the sections before comes earlier, so "
+                     "it stands on the left of the +");
   }
   const auto too_much = [&](std::size_t i) { return combine(through(i), own.value(i)); };
   if (equals_candidate(e, too_much) ||
       equals_candidate(e, [&](std::size_t i) { return i < usual_section ? own.value(i) : too_much(i); })) {
-    return Diagnosis{
-        "wrong.block_sums",
-        "a section's own sum is added to it too: section b needs the sum of sections 0 to b - 1, which is element "
-        "b - 1 of the sums' inclusive scan"};
+    return diagnosis("wrong.block_sums",
+                     "a section's own sum is added to it too: section b needs the sum of sections 0 to b - 1, which is "
+                     "element b - 1 of the sums' inclusive scan");
   }
   if (e.scan.kind == Kind::exclusive) {
     for (std::size_t first = usual_section; first < n; first += usual_section) x[first] = identity<T>();
     const Reference<T> shortened = reference_of<T>(x, {Kind::inclusive, 0});
     if (equals_candidate(e, [&](std::size_t i) { return shortened.value(i); })) {
-      return Diagnosis{
-          "wrong.block_sums",
-          "the last element of each section is missing in all sections after it: the last result of a section's "
-          "exclusive scan is not the sum of the whole section"};
+      return diagnosis("wrong.block_sums",
+                       "the last element of each section is missing in all sections after it: the last result of a "
+                       "section's exclusive scan is not the sum of the whole section");
     }
   }
   return std::nullopt;
@@ -245,7 +238,7 @@ std::optional<Diagnosis> recognise_steps(const Evidence<T>& e) {
       return sum;
     };
     if (equals_candidate(e, without_it)) {
-      return Diagnosis{"wrong.steps_missing", fmt::format("the step with a stride of {} is missing", stride)};
+      return diagnosis("wrong.steps_missing", "the step with a stride of {} is missing", stride);
     }
   }
   const auto without_first = [&](std::size_t i) {
@@ -254,9 +247,9 @@ std::optional<Diagnosis> recognise_steps(const Evidence<T>& e) {
     return sum;
   };
   if (equals_candidate(e, without_first)) {
-    return Diagnosis{"wrong.first_missing",
+    return diagnosis("wrong.first_missing",
                      "the first element is missing in all sums but its own: in a step with stride s, the thread whose "
-                     "index is s has an earlier element too"};
+                     "index is s has an earlier element too");
   }
   return std::nullopt;
 }
@@ -272,9 +265,9 @@ std::optional<Diagnosis> recognise_bounds(const Evidence<T>& e) {
   if (e.scan.section != 0 && e.scan.kind == Kind::exclusive && n > e.scan.section) {
     for (Range& range : ranges) range.begin -= range.begin > 0 ? 1 : 0;
     if (equals_sums(e, ranges)) {
-      return Diagnosis{
+      return diagnosis(
           "wrong.identity",
-          "each section but the first also counts the element before it: a section's first element is identity()"};
+          "each section but the first also counts the element before it: a section's first element is identity()");
     }
   }
   const std::size_t longest = std::min(n, e.scan.section == 0 ? usual_section : e.scan.section);
@@ -284,18 +277,17 @@ std::optional<Diagnosis> recognise_bounds(const Evidence<T>& e) {
       if (ranges[i].end - ranges[i].begin > window) ranges[i].begin = ranges[i].end - window;
     }
     if (equals_sums(e, ranges)) {
-      return Diagnosis{
+      return diagnosis(
           "wrong.steps_missing",
-          fmt::format("each element is the sum of at most {0} elements: the steps with a stride of {0} and more are "
-                      "missing",
-                      window)};
+          "each element is the sum of at most {0} elements: the steps with a stride of {0} and more are missing",
+          window);
     }
   }
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t end = e.scan.section == 0 ? n : std::min(n, right[i].begin + e.scan.section);
     ranges[i] = {e.scan.kind == Kind::inclusive ? i : i + 1, end};
   }
-  if (equals_sums(e, ranges)) return Diagnosis{"wrong.direction", "the scan runs from right to left"};
+  if (equals_sums(e, ranges)) return diagnosis("wrong.direction", "the scan runs from right to left");
   return std::nullopt;
 }
 
@@ -312,55 +304,49 @@ Diagnosis recognise_places(const Evidence<T>& e) {
   }
   if (only_firsts && (n > 1 || e.scan.kind == Kind::exclusive)) {
     if (e.scan.kind == Kind::exclusive)
-      return {"wrong.identity", "only the first element of a section is wrong: it must be identity()"};
-    return {"wrong.first_element", "only the first element of a section is wrong: it is x itself"};
+      return diagnosis("wrong.identity", "only the first element of a section is wrong: it must be identity()");
+    return diagnosis("wrong.first_element", "only the first element of a section is wrong: it is x itself");
   }
   if (section == 0 && first >= usual_section && first % usual_section == 0) {
     const std::size_t sections = first / usual_section;
-    return Diagnosis{
-        "wrong.block_sums",
-        fmt::format("the first {} elements, {} of {}, are right: from there on the wrong sum of the elements before is "
-                    "added to a "
-                    "section, or none, or blocks share something, or index as if they were another",
-                    first, sections == 1 ? "one section" : fmt::format("{} sections", sections), usual_section)};
+    return diagnosis("wrong.block_sums",
+                     "the first {} elements, {} of {}, are right: from there on the wrong sum of the elements before "
+                     "is added to a section, or none, or blocks share something, or index as if they were another",
+                     first, sections == 1 ? "one section" : fmt::format("{} sections", sections), usual_section);
   }
   const std::size_t in_section = section == 0 ? first : first % section;
   if (section == 0 && first >= warp && first % warp == 0) {  // what belongs to which warp is up to the learner
-    return Diagnosis{
-        "wrong.warp_sums",
-        fmt::format(
-            "the first {} elements are right, {} a warp has lanes: what a warp or a block sums up does not reach those "
-            "behind it",
-            first, first == warp ? "as many as" : fmt::format("{} times as many as", first / warp))};
+    return diagnosis("wrong.warp_sums",
+                     "the first {} elements are right, {} a warp has lanes: what a warp or a block sums up does not "
+                     "reach those behind it",
+                     first, first == warp ? "as many as" : fmt::format("{} times as many as", first / warp));
   }
   if (first == in_section && first >= warp && first % warp == 0) {
-    return Diagnosis{
+    return diagnosis(
         "wrong.warp_sums",
-        fmt::format("the first {} elements, those of {}, are right: the warps do not see each other's sums as they "
-                    "should",
-                    first, first == warp ? "warp 0" : fmt::format("warps 0 to {}", first / warp - 1))};
+        "the first {} elements, those of {}, are right: the warps do not see each other's sums as they should", first,
+        first == warp ? "warp 0" : fmt::format("warps 0 to {}", first / warp - 1));
   }
   if (only_lasts && n > 1) {
     return Diagnosis{"wrong.last_element",
                      section == 0 ? "only the last element is wrong" : "only the last element of a section is wrong"};
   }
   if (section != 0 && n % section != 0 && n > section && first >= n - n % section) {
-    return Diagnosis{
-        "wrong.last_section",
-        "only the last, partial section is wrong: what do threads beyond the last element load, and do all threads "
-        "reach each barrier?"};
+    return diagnosis("wrong.last_section",
+                     "only the last, partial section is wrong: what do threads beyond the last element load, and do "
+                     "all threads reach each barrier?");
   }
   if (section != 0 && first >= section) {
     if (first == section) {
-      return {"wrong.sections",
-              "the first section is right, the next is not: do blocks share something, or index as if they were block "
-              "0?"};
+      return diagnosis(
+          "wrong.sections",
+          "the first section is right, the next is not: do blocks share something, or index as if they were block 0?");
     }
-    return {"wrong.sections",
-            fmt::format("section {} is the first wrong one; all sections before it are right", first / section)};
+    return diagnosis("wrong.sections", "section {} is the first wrong one; all sections before it are right",
+                     first / section);
   }
-  if (first > 0) return Diagnosis{"wrong.other", fmt::format("the elements before y[{}] are right", first)};
-  return {"wrong.other", e.comparison.wrong == n ? "no element is right" : "already y[0] is wrong"};
+  if (first > 0) return diagnosis("wrong.other", "the elements before y[{}] are right", first);
+  return Diagnosis{"wrong.other", e.comparison.wrong == n ? "no element is right" : "already y[0] is wrong"};
 }
 
 }  // namespace
@@ -370,17 +356,16 @@ Diagnosis recognise(const Evidence<T>& e) {
   if (const auto text = recognise_unwritten(e)) return *text;
   const std::size_t first = e.comparison.first;
   if (is_nan(e.y[first]) && !is_unwritten(e.y[first])) {
-    return Diagnosis{
-        "wrong.uninitialised",
-        fmt::format("y[{}] is not a number, and no input is: it was computed from an element of d_y, or of other "
-                    "memory, that had not been written yet",
-                    first)};
+    return diagnosis("wrong.uninitialised",
+                     "y[{}] is not a number, and no input is: it was computed from an element of d_y, or of other "
+                     "memory, that had not been written yet",
+                     first);
   }
   if (is_huge(e.y[first])) {
-    return Diagnosis{"wrong.uninitialised", fmt::format("y[{}] is far larger than any sum of the input: it was "
-                                                        "computed from memory that nobody had written; neither "
-                                                        "cudaMalloc nor __shared__ sets anything to zero",
-                                                        first)};
+    return diagnosis("wrong.uninitialised",
+                     "y[{}] is far larger than any sum of the input: it was computed from memory that nobody had "
+                     "written; neither cudaMalloc nor __shared__ sets anything to zero",
+                     first);
   }
   if (const auto text = recognise_other_scan(e)) return *text;
   if (const auto text = recognise_offsets(e)) return *text;

@@ -3,9 +3,8 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 
-#include "autograder/check/diagnosis.hpp"
+#include "autograder/cause.hpp"
 #include "autograder/element.hpp"
 #include "autograder/scan/scan_oracle.hpp"
 
@@ -23,8 +22,5 @@ struct Evidence {
 /// Its text is one sentence, such as "the last, partial section is never written". Defined for both elements.
 template <typename T>
 Diagnosis recognise(const Evidence<T>& evidence);
-
-extern template Diagnosis recognise(const Evidence<float>&);
-extern template Diagnosis recognise(const Evidence<Affine>&);
 
 }  // namespace scanlab::grade

@@ -21,10 +21,23 @@
 #include <span>
 #include <vector>
 
-#include "autograder/check/comparison.hpp"
 #include "autograder/element.hpp"
 
 namespace scanlab::grade {
+
+/// Where an output is wrong.
+struct Comparison {
+  std::size_t wrong = 0;
+  std::size_t first = std::numeric_limits<std::size_t>::max();  ///< index of the first wrong element
+  std::size_t last = 0;                                         ///< … and of the last
+  bool ok() const { return wrong == 0; }
+
+  /// Element i is wrong, and comes after all that have been added.
+  void add(std::size_t i) {
+    if (wrong++ == 0) first = i;
+    last = i;
+  }
+};
 
 /// gamma(m, u) of the error analysis; infinite when m * u >= 1.
 double gamma(double m, double u);

@@ -1,11 +1,10 @@
-#include "autograder/scan/scan_task.hpp"
-
 #include <fmt/format.h>
 
 #include <type_traits>
 #include <utility>
 
 #include "autograder/check/inputs.hpp"
+#include "autograder/check/task.hpp"
 #include "autograder/hash.hpp"
 #include "autograder/scan/scan_diagnosis.hpp"
 
@@ -115,11 +114,12 @@ class ScanTask : public Task<T> {
 }  // namespace
 
 template <typename T>
-std::unique_ptr<Task<T>> make_scan_task(const Plan& plan, Kind kind) {
-  return std::make_unique<ScanTask<T>>(plan, kind);
+std::unique_ptr<Task<T>> make_scan_task(const Plan& plan, const CheckPlan& check) {
+  return std::make_unique<ScanTask<T>>(plan,
+                                       check.operation == Operation::inclusive ? Kind::inclusive : Kind::exclusive);
 }
 
-template std::unique_ptr<Task<float>> make_scan_task(const Plan&, Kind);
-template std::unique_ptr<Task<Affine>> make_scan_task(const Plan&, Kind);
+template std::unique_ptr<Task<float>> make_scan_task(const Plan&, const CheckPlan&);
+template std::unique_ptr<Task<Affine>> make_scan_task(const Plan&, const CheckPlan&);
 
 }  // namespace scanlab::grade

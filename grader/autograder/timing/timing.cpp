@@ -27,8 +27,7 @@ constexpr int warm_up_calls = 2;   // contexts, modules, clocks
 constexpr int calls_alone = 5;     // of the reference solution, before the submission is started
 constexpr int warm_up_copies = 5;  // the first one loads what copies
 constexpr int timed_copies = 21;
-constexpr double least_time = 1e-9;  // seconds: what is left of a time when the copy's is taken off is above 0
-constexpr std::size_t shown_lines = 10;
+constexpr double least_time = 1e-9;        // seconds: what is left of a time when the copy's is taken off is above 0
 constexpr std::size_t default_row = 1024;  // elements, where the scan has no sections
 
 double seconds_since(Clock::time_point start) {
@@ -49,22 +48,12 @@ std::uint64_t secret_number() {
 struct Lane {
   Lane(Plan own_plan, Device& device, const CheckPlan& check, double seconds)
       : plan(std::move(own_plan)),
-        x(device, check.n * sizeof(float), "d_x, the input"),
-        y(device, check.n * sizeof(float), "d_y, the output"),
+        memory(device, check.entry, check.n, sizeof(float)),
         limit(seconds, device.counted_time()),
-        program(plan, device, check.element, limit) {
-    if (has_count(check.entry)) kept.emplace(device, sizeof(std::int32_t), "d_kept, the number of kept elements");
-  }
-
-  Arguments arguments(std::size_t n) const {
-    Arguments arguments{x, y, std::nullopt, n};
-    if (kept) arguments.kept = *kept;
-    return arguments;
-  }
+        program(plan, device, check.element, limit) {}
 
   Plan plan;
-  OwnedBuffer x, y;
-  std::optional<OwnedBuffer> kept;
+  CallMemory memory;
   TimeLimit limit;
   Submission program;
 };
@@ -101,13 +90,12 @@ class DeviceBench : public Bench {
 
   std::variant<double, Failure> time(Program program) override {
     Lane& lane = program == Program::submission ? submission_ : reference_;
-    device_.fill(lane.y, unwritten_byte);
-    if (lane.kept) device_.fill(*lane.kept, unwritten_byte);
+    lane.memory.blank();
     give_input(lane);
 
     const Clock::time_point start = Clock::now();
-    CallReport report = lane.program.call(check_.entry, lane.arguments(check_.n), {});
-    if (!report.failure) device_.copy(taken_y_, lane.y);
+    CallReport report = lane.program.call(check_.entry, lane.memory, {});
+    if (!report.failure) device_.copy(taken_y_, lane.memory.y);
     const double elapsed = seconds_since(start);
 
     std::optional<Failure> failure = std::move(report.failure);
@@ -155,9 +143,9 @@ class DeviceBench : public Bench {
   /// nothing.
   void give_input(Lane& lane) {
     const std::size_t row = sizeof(float) * (plan_.section > 0 ? plan_.section : default_row);
-    device_.copy_columns(lane.x, hidden_x_, row, sizeof(float), row);
+    device_.copy_columns(lane.memory.x, hidden_x_, row, sizeof(float), row);
     empty_cache();
-    device_.copy_columns(lane.x, hidden_x_, row, 0, sizeof(float));
+    device_.copy_columns(lane.memory.x, hidden_x_, row, 0, sizeof(float));
   }
 
   void empty_cache() {
@@ -186,10 +174,10 @@ class DeviceBench : public Bench {
     const std::optional<std::int32_t> right = work_->kept();
     if (!right) return std::nullopt;
     std::int32_t kept = 0;
-    device_.read(*lane.kept, &kept);
+    device_.read(*lane.memory.kept, &kept);
     if (kept == *right) return std::nullopt;
     Failure failure;
-    failure.cause.actual = fmt::format("*d_kept = {}", kept);
+    failure.cause.actual = fmt::format("*d_kept = {}", text_of_count(kept));
     failure.cause.expected = std::to_string(*right);
     failure.cause.rationale = "a timed call gave a wrong number of kept elements; only right results have a time";
     return failure;
@@ -198,29 +186,21 @@ class DeviceBench : public Bench {
   /// The input changed, or memory around the buffers did.
   std::optional<Failure> memory_failure(const Lane& lane) {
     Failure failure;
-    device_.read(lane.x, host_y_.data());
+    device_.read(lane.memory.x, host_y_.data());
     if (std::memcmp(host_y_.data(), host_x_.data(), check_.n * sizeof(float)) != 0) {
       failure.cause.rationale = "the input was changed: d_x is for reading only";
       return failure;
     }
-    std::vector<std::pair<Buffer, const char*>> buffers = {{lane.x, "d_x"}, {lane.y, "d_y"}};
-    if (lane.kept) buffers.emplace_back(*lane.kept, "d_kept");
-    for (const auto& [buffer, name] : buffers) {
-      const std::optional<std::string> damage = device_.damaged_guard(buffer);
-      if (!damage) continue;
-      failure.cause.rationale = fmt::format("a write outside {}: {}", name, *damage);
-      return failure;
-    }
-    return std::nullopt;
+    std::optional<std::string> damage = lane.memory.damage();
+    if (!damage) return std::nullopt;
+    failure.cause.rationale = *std::move(damage);
+    return failure;
   }
 
   void complete(Failure& failure, Lane& lane) const {
     Cause& cause = failure.cause;
     cause.headline = timing_headline(check_);
-    if (const auto lines = first_lines(lane.program.output(), shown_lines); !lines.empty()) {
-      cause.details.push_back("the program printed:");
-      for (const std::string& line : lines) cause.details.push_back("  " + line);
-    }
+    add_printed(cause, lane.program.output());
     cause.next = again_command(plan_, device_, {.n = check_.n});
   }
 

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
-
 namespace scanlab::grade {
 
 namespace {
@@ -64,8 +62,7 @@ std::string rationale_of(const CheckPlan& check, const Timings& timings, Outcome
     case Outcome::impossible:
       return fmt::format(
           "faster than the memory allows: a copy, which reads and writes each element once and does nothing else, "
-          "takes "
-          "{}; the results were right, but not computed in this time",
+          "takes {}; the results were right, but not computed in this time",
           time_text(timings.copy));
     case Outcome::disturbed:
       return fmt::format(
@@ -86,12 +83,6 @@ std::string rationale_of(const CheckPlan& check, const Timings& timings, Outcome
           timings.submission.size(), least_for_interval, check.seconds);
   }
   return {};
-}
-
-std::string trimmed(std::string text) {
-  const std::size_t first = text.find_first_not_of(" \n\t");
-  if (first == std::string::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \n\t") + 1 - first);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What measured times are worth: a function of numbers alone, without a device or a clock.
+// What measured times are worth: a function of numbers alone, without a device or a clock. Of the median of a few
+// measurements, how sure it is, without assuming anything of how they are distributed.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +8,25 @@
 #include <vector>
 
 #include "autograder/result.hpp"
-#include "autograder/timing/statistics.hpp"
 
 namespace scanlab::grade {
+
+/// The middle one of `values`, or the mean of the two in the middle. Throws std::invalid_argument when there are none.
+double median(std::vector<double> values);
+
+struct Interval {
+  double low = 0, high = 0;
+};
+
+/// Fewer measurements than this have no interval: even from the least to the greatest it would be too often wrong.
+inline constexpr std::size_t least_for_interval = 6;
+
+/// Where the median of what is measured lies, wrong in at most 5 % of all cases: from the k-th least to the k-th
+/// greatest value, with the largest k that keeps this promise. The median lies below the k-th least value when fewer
+/// than k measurements fell below it, and each of n independent ones does so with probability 1/2. Hence the promise:
+/// P(Binomial(n, 1/2) < k) is at most 2.5 %, on either side. Nothing when there are fewer than least_for_interval.
+/// Throws std::invalid_argument for more than 1000.
+std::optional<Interval> median_interval(std::vector<double> values);
 
 /// What a ratio is worth: all points up to `full`, none above `none`, in proportion between.
 struct TimeLimits {

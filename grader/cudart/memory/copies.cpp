@@ -11,28 +11,15 @@ using wire::Request;
 
 namespace {
 
-const char* name_of(cudaMemcpyKind kind) {
-  switch (kind) {
-    case cudaMemcpyHostToHost:
-      return "cudaMemcpyHostToHost";
-    case cudaMemcpyHostToDevice:
-      return "cudaMemcpyHostToDevice";
-    case cudaMemcpyDeviceToHost:
-      return "cudaMemcpyDeviceToHost";
-    case cudaMemcpyDeviceToDevice:
-      return "cudaMemcpyDeviceToDevice";
-    default:
-      return "cudaMemcpyDefault";
-  }
-}
-
-/// Pinned memory is read and written in this process: its bounds are checked here.
-cudaError_t check_bounds(const Client& state, const void* pointer, std::size_t bytes) {
-  Address base = 0;
-  const AllocationNote* note = state.allocation_of(pointer, &base);
-  if (note == nullptr || on_device(state, pointer)) return cudaSuccess;
-  return bytes <= note->bytes - (address_of(pointer) - base) ? cudaSuccess : cudaErrorInvalidValue;
-}
+/// What a cudaMemcpyKind claims, by its number; cudaMemcpyDefault, the last, claims nothing.
+struct Direction {
+  const char* name;
+  bool to_device, from_device;
+};
+constexpr Direction directions[] = {{"cudaMemcpyHostToHost", false, false},
+                                    {"cudaMemcpyHostToDevice", true, false},
+                                    {"cudaMemcpyDeviceToHost", false, true},
+                                    {"cudaMemcpyDeviceToDevice", true, true}};
 
 /// Does the pointer fit the side that `kind` claims? Memory that both sides can use fits both.
 bool fits(const Client& state, const void* pointer, bool device_claimed) {
@@ -40,29 +27,14 @@ bool fits(const Client& state, const void* pointer, bool device_claimed) {
 }
 
 cudaError_t check_kind(const Client& state, const void* to, const void* from, cudaMemcpyKind kind) {
-  bool to_device = false, from_device = false;
-  switch (kind) {
-    case cudaMemcpyDefault:
-      return cudaSuccess;
-    case cudaMemcpyHostToHost:
-      break;
-    case cudaMemcpyHostToDevice:
-      to_device = true;
-      break;
-    case cudaMemcpyDeviceToHost:
-      from_device = true;
-      break;
-    case cudaMemcpyDeviceToDevice:
-      to_device = from_device = true;
-      break;
-    default:
-      return cudaErrorInvalidMemcpyDirection;
-  }
-  const bool to_fits = fits(state, to, to_device);
-  if (to_fits && fits(state, from, from_device)) return cudaSuccess;
+  if (kind == cudaMemcpyDefault) return cudaSuccess;
+  if (static_cast<unsigned>(kind) >= std::size(directions)) return cudaErrorInvalidMemcpyDirection;
+  const Direction& direction = directions[kind];
+  const bool to_fits = fits(state, to, direction.to_device);
+  if (to_fits && fits(state, from, direction.from_device)) return cudaSuccess;
   const void* wrong = to_fits ? from : to;
-  say("copy refused: its kind is %s, but the %s is a %s pointer (the destination is the first argument)", name_of(kind),
-      to_fits ? "source" : "destination", in_device_window(wrong) ? "device" : "host");
+  say("copy refused: its kind is %s, but the %s is a %s pointer (the destination is the first argument)",
+      direction.name, to_fits ? "source" : "destination", in_device_window(wrong) ? "device" : "host");
   return cudaErrorInvalidValue;
 }
 
@@ -79,15 +51,6 @@ cudaError_t explain(Client& state, cudaError_t error, const char* what, const vo
   say("%s of %zu bytes refused: it begins at byte %llu of %s and does not lie within it", what, bytes,
       static_cast<unsigned long long>(offset), next->second.label.c_str());
   return error;
-}
-
-/// Where pinned or registered memory lies in the device's window; 0 for other memory of the host.
-Address device_alias(const Client& state, const void* host) {
-  if (in_device_window(host)) return address_of(host);
-  const void* begin = nullptr;
-  const Registration* registration = registration_of(state, host, &begin);
-  if (registration == nullptr || registration->device == 0) return 0;
-  return registration->device + (address_of(host) - address_of(begin));
 }
 
 bool is_pageable(const Client& state, const void* host) {
@@ -110,20 +73,17 @@ cudaError_t copy(Client& state, void* to, const void* from, std::size_t bytes, c
   if (bytes == 0) return waits == Waits::yes ? state.synchronise() : cudaSuccess;
   if (to == nullptr || from == nullptr) return cudaErrorInvalidValue;
   if (const cudaError_t error = check_kind(state, to, from, kind); error != cudaSuccess) return error;
+  // Pinned memory is read and written in this process: its bounds are checked here.
   for (const void* side : {static_cast<const void*>(to), from})
-    if (check_bounds(state, side, bytes) != cudaSuccess)
+    if (!on_device(state, side) && !lies_within(state, side, bytes))
       return explain(state, cudaErrorInvalidValue, "copy", side, bytes);
   const std::uint32_t flags = flags_of(waits) | host_waits(state, to, from, waits);
   const bool to_device = on_device(state, to), from_device = on_device(state, from);
   // A kernel that still runs may write to pinned or registered memory, which is read in this process.
   if (!from_device) state.drain();
   if (to_device && from_device) {
-    Request request;
-    request.op = Op::copy_on_device;
-    request.flags = flags;
-    request.to = address_of(to);
-    request.from = address_of(from);
-    request.bytes = bytes;
+    const Request request{
+        .op = Op::copy_on_device, .flags = flags, .to = address_of(to), .from = address_of(from), .bytes = bytes};
     return explain(state, state.submit(request), "copy on the device", to, bytes);
   }
   if (to_device)
@@ -145,13 +105,12 @@ cudaError_t fill(Client& state, void* to, int value, std::size_t bytes, Waits wa
     if (to != nullptr) say("cudaMemset takes a device pointer, and this is a host pointer (use memset)");
     return cudaErrorInvalidValue;
   }
-  Request request;
-  request.op = Op::fill;
   // cudaMemset returns before it is done, but for memory that the host sees.
-  request.flags = waits == Waits::no ? wire::flag_by_async : is_shared(state, to) ? wire::flag_host_waits : 0;
-  request.to = address_of(to);
-  request.bytes = bytes;
-  request.value = static_cast<unsigned char>(value);
+  const std::uint32_t flags = waits == Waits::no     ? wire::flag_by_async
+                              : is_shared(state, to) ? wire::flag_host_waits
+                                                     : 0;
+  const Request request{
+      .op = Op::fill, .flags = flags, .to = address_of(to), .bytes = bytes, .value = static_cast<unsigned char>(value)};
   return explain(state, state.submit(request), "cudaMemset", to, bytes);
 }
 
@@ -234,6 +193,21 @@ cudaError_t copy_from_symbol(Client& state, void* to, const void* symbol, std::s
   return copy(state, to, from, bytes, kind, waits);
 }
 
+/// `function`, which copies or sets memory, as work of a stream.
+template <auto function, cudaGraphNodeType type, class... Arguments>
+cudaError_t submit(cudaStream_t stream, Waits waits, Arguments... arguments) {
+  return cudart::submit(stream, type,
+                        [=](Client& state, cudaStream_t) { return function(state, arguments..., waits); });
+}
+template <auto function, class... Arguments>
+cudaError_t submit_copy(cudaStream_t stream, Waits waits, Arguments... arguments) {
+  return submit<function, cudaGraphNodeTypeMemcpy>(stream, waits, arguments...);
+}
+template <auto function, class... Arguments>
+cudaError_t submit_set(cudaStream_t stream, Waits waits, Arguments... arguments) {
+  return submit<function, cudaGraphNodeTypeMemset>(stream, waits, arguments...);
+}
+
 }  // namespace
 }  // namespace scanlab::cudart
 
@@ -242,14 +216,12 @@ using namespace scanlab::cudart;
 extern "C" {
 
 cudaError_t CUDARTAPI cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  return submit(nullptr, cudaGraphNodeTypeMemcpy,
-                [=](Client& state, cudaStream_t) { return copy(state, to, from, bytes, kind, Waits::yes); });
+  return submit_copy<copy>(nullptr, Waits::yes, to, from, bytes, kind);
 }
 
 cudaError_t CUDARTAPI cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                                       cudaStream_t stream) {
-  return submit(stream, cudaGraphNodeTypeMemcpy,
-                [=](Client& state, cudaStream_t) { return copy(state, to, from, bytes, kind, Waits::no); });
+  return submit_copy<copy>(stream, Waits::no, to, from, bytes, kind);
 }
 
 cudaError_t CUDARTAPI cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
@@ -259,96 +231,72 @@ cudaError_t CUDARTAPI cudaMemcpyPeer(void* to, int to_device, const void* from, 
 cudaError_t CUDARTAPI cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
                                           cudaStream_t stream) {
   if (to_device != 0 || from_device != 0) return record(cudaErrorInvalidDevice);
-  return submit(stream, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
-    return copy(state, to, from, bytes, cudaMemcpyDeviceToDevice, Waits::no);
-  });
+  return submit_copy<copy>(stream, Waits::no, to, from, bytes, cudaMemcpyDeviceToDevice);
 }
 
 cudaError_t CUDARTAPI cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                                    size_t height, cudaMemcpyKind kind) {
-  return submit(nullptr, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
-    return copy_rows(state, to, to_pitch, from, from_pitch, width, height, kind, Waits::yes);
-  });
+  return submit_copy<copy_rows>(nullptr, Waits::yes, to, to_pitch, from, from_pitch, width, height, kind);
 }
 
 cudaError_t CUDARTAPI cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                                         size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
-  return submit(stream, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
-    return copy_rows(state, to, to_pitch, from, from_pitch, width, height, kind, Waits::no);
-  });
+  return submit_copy<copy_rows>(stream, Waits::no, to, to_pitch, from, from_pitch, width, height, kind);
 }
 
 cudaError_t CUDARTAPI cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset,
                                          cudaMemcpyKind kind) {
-  return submit(nullptr, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
-    return copy_to_symbol(state, symbol, from, bytes, offset, kind, Waits::yes);
-  });
+  return submit_copy<copy_to_symbol>(nullptr, Waits::yes, symbol, from, bytes, offset, kind);
 }
 
 cudaError_t CUDARTAPI cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset,
                                            cudaMemcpyKind kind) {
-  return submit(nullptr, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
-    return copy_from_symbol(state, to, symbol, bytes, offset, kind, Waits::yes);
-  });
+  return submit_copy<copy_from_symbol>(nullptr, Waits::yes, to, symbol, bytes, offset, kind);
 }
 
 cudaError_t CUDARTAPI cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset,
                                               cudaMemcpyKind kind, cudaStream_t stream) {
-  return submit(stream, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
-    return copy_to_symbol(state, symbol, from, bytes, offset, kind, Waits::no);
-  });
+  return submit_copy<copy_to_symbol>(stream, Waits::no, symbol, from, bytes, offset, kind);
 }
 
 cudaError_t CUDARTAPI cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset,
                                                 cudaMemcpyKind kind, cudaStream_t stream) {
-  return submit(stream, cudaGraphNodeTypeMemcpy, [=](Client& state, cudaStream_t) {
-    return copy_from_symbol(state, to, symbol, bytes, offset, kind, Waits::no);
-  });
+  return submit_copy<copy_from_symbol>(stream, Waits::no, to, symbol, bytes, offset, kind);
 }
 
 cudaError_t CUDARTAPI cudaMemset(void* to, int value, size_t bytes) {
-  return submit(nullptr, cudaGraphNodeTypeMemset,
-                [=](Client& state, cudaStream_t) { return fill(state, to, value, bytes, Waits::yes); });
+  return submit_set<fill>(nullptr, Waits::yes, to, value, bytes);
 }
 
 cudaError_t CUDARTAPI cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
-  return submit(stream, cudaGraphNodeTypeMemset,
-                [=](Client& state, cudaStream_t) { return fill(state, to, value, bytes, Waits::no); });
+  return submit_set<fill>(stream, Waits::no, to, value, bytes);
 }
 
 cudaError_t CUDARTAPI cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
-  return submit(nullptr, cudaGraphNodeTypeMemset, [=](Client& state, cudaStream_t) {
-    return fill_rows(state, to, pitch, value, width, height, Waits::yes);
-  });
+  return submit_set<fill_rows>(nullptr, Waits::yes, to, pitch, value, width, height);
 }
 
 cudaError_t CUDARTAPI cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height,
                                         cudaStream_t stream) {
-  return submit(stream, cudaGraphNodeTypeMemset, [=](Client& state, cudaStream_t) {
-    return fill_rows(state, to, pitch, value, width, height, Waits::no);
-  });
+  return submit_set<fill_rows>(stream, Waits::no, to, pitch, value, width, height);
 }
 
 cudaError_t CUDARTAPI cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) {
-  return submit(nullptr, cudaGraphNodeTypeMemset,
-                [=](Client& state, cudaStream_t) { return fill_box(state, to, value, extent, Waits::yes); });
+  return submit_set<fill_box>(nullptr, Waits::yes, to, value, extent);
 }
 
 cudaError_t CUDARTAPI cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream) {
-  return submit(stream, cudaGraphNodeTypeMemset,
-                [=](Client& state, cudaStream_t) { return fill_box(state, to, value, extent, Waits::no); });
+  return submit_set<fill_box>(stream, Waits::no, to, value, extent);
 }
 
 cudaError_t CUDARTAPI cudaMemcpy3D(const cudaMemcpy3DParms* box) {
   if (box == nullptr) return record(cudaErrorInvalidValue);
-  return submit(nullptr, cudaGraphNodeTypeMemcpy,
-                [box = *box](Client& state, cudaStream_t) { return copy_box(state, box, Waits::yes); });
+  return submit_copy<copy_box>(nullptr, Waits::yes, *box);
 }
 
 cudaError_t CUDARTAPI cudaMemcpy3DAsync(const cudaMemcpy3DParms* box, cudaStream_t stream) {
   if (box == nullptr) return record(cudaErrorInvalidValue);
-  return submit(stream, cudaGraphNodeTypeMemcpy,
-                [box = *box](Client& state, cudaStream_t) { return copy_box(state, box, Waits::no); });
+  return submit_copy<copy_box>(stream, Waits::no, *box);
 }
 
 }  // extern "C"

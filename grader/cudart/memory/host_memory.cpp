@@ -49,13 +49,11 @@ cudaError_t allocate_pinned(void** pointer, std::size_t bytes, unsigned flags) {
 
 /// Gives registered memory an address on the device.
 cudaError_t give_to_device(Client& state, void* pointer, std::size_t bytes, Address& device) {
-  wire::Request request;
-  request.op = wire::Op::allocate;
-  request.bytes = bytes;
-  request.value = static_cast<std::uint64_t>(wire::Allocate::registered);
-  request.offset = address_of(pointer) % vgpu::page_bytes;
-  const wire::Reply reply = state.exchange(request);
-  if (reply.error != 0) return static_cast<cudaError_t>(reply.error);
+  const wire::Reply reply = state.exchange({.op = wire::Op::allocate,
+                                            .bytes = bytes,
+                                            .offset = address_of(pointer) % vgpu::page_bytes,
+                                            .value = static_cast<std::uint64_t>(wire::Allocate::registered)});
+  if (reply.error != 0) return error_of(reply);
   state.allocations[reply.address] = {bytes, "registered host memory (" + std::to_string(bytes) + " bytes)",
                                       MemoryKind::registered, 0};
   ++state.allocation_number;
@@ -76,6 +74,14 @@ const Registration* registration_of(const Client& state, const void* pointer, co
   if (static_cast<const char*>(pointer) >= static_cast<const char*>(next->first) + next->second.bytes) return nullptr;
   if (begin != nullptr) *begin = next->first;
   return &next->second;
+}
+
+Address device_alias(const Client& state, const void* host) {
+  if (in_device_window(host)) return address_of(host);
+  const void* begin = nullptr;
+  const Registration* registration = registration_of(state, host, &begin);
+  if (registration == nullptr || registration->device == 0) return 0;
+  return registration->device + (address_of(host) - address_of(begin));
 }
 
 }  // namespace scanlab::cudart
@@ -144,21 +150,12 @@ cudaError_t CUDARTAPI cudaHostGetDevicePointer(void** device, void* host, unsign
   return call([&](Client& state) -> cudaError_t {
     if (device == nullptr || host == nullptr || flags != 0) return cudaErrorInvalidValue;
     *device = nullptr;
-    if (is_shared(state, host)) {
-      *device = host;
-      return cudaSuccess;
-    }
-    const void* begin = nullptr;
-    const Registration* registration = registration_of(state, host, &begin);
-    if (registration == nullptr) return cudaErrorInvalidValue;
-    if (registration->device == 0) {
-      say("cudaHostGetDevicePointer: kernels cannot use registered memory of a stack or a shared file here; allocate "
-          "it "
-          "with cudaMallocHost");
-      return cudaErrorNotSupported;
-    }
-    *device = reinterpret_cast<void*>(registration->device + (address_of(host) - address_of(begin)));
-    return cudaSuccess;
+    if (!is_shared(state, host) && registration_of(state, host) == nullptr) return cudaErrorInvalidValue;
+    *device = reinterpret_cast<void*>(device_alias(state, host));
+    if (*device != nullptr) return cudaSuccess;
+    say("cudaHostGetDevicePointer: kernels cannot use registered memory of a stack or a shared file here; allocate it "
+        "with cudaMallocHost");
+    return cudaErrorNotSupported;
   });
 }
 

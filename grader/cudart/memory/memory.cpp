@@ -1,38 +1,38 @@
 // Allocations of device and managed memory, and what is known of a pointer.
 #include <string>
+#include <utility>
 
 #include "cudart/sides.hpp"
 
 namespace scanlab::cudart {
 
 using wire::Op;
-using wire::Request;
+
+namespace {
+
+/// By MemoryKind, as far as a program allocates it.
+constexpr std::pair<const char*, wire::Allocate> known_kinds[] = {{"cudaMalloc", wire::Allocate::ordinary},
+                                                                  {"cudaMallocManaged", wire::Allocate::managed},
+                                                                  {"pinned host memory", wire::Allocate::pinned}};
+
+}  // namespace
 
 cudaError_t allocate(Client& state, void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags, Waits waits,
                      std::uint32_t order) {
   if (pointer == nullptr) return cudaErrorInvalidValue;
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;  // managed memory too (seen with CUDA 13.0 on an H200)
-  Request request;
-  request.op = Op::allocate;
-  request.flags = flags_of(waits) | order;
-  request.bytes = bytes;
-  request.value = static_cast<std::uint64_t>(kind == MemoryKind::device    ? wire::Allocate::ordinary
-                                             : kind == MemoryKind::managed ? wire::Allocate::managed
-                                                                           : wire::Allocate::pinned);
-  const wire::Reply reply = state.exchange(request);
-  if (reply.error != 0) return static_cast<cudaError_t>(reply.error);
+  const auto& [name, how] = known_kinds[static_cast<std::size_t>(kind)];
+  const std::uint32_t request_flags = flags_of(waits) | order;
+  const wire::Reply reply = state.exchange(
+      {.op = Op::allocate, .flags = request_flags, .bytes = bytes, .value = static_cast<std::uint64_t>(how)});
+  if (reply.error != 0) return error_of(reply);
   if (kind != MemoryKind::device) {
     if (const cudaError_t error = state.share(reply.address, bytes); error != cudaSuccess) {
-      request.op = Op::release;
-      request.to = reply.address;
-      (void)state.submit(request);
+      (void)state.submit({.op = Op::release, .flags = request_flags, .to = reply.address});
       return error;
     }
   }
-  const char* name = kind == MemoryKind::device    ? "cudaMalloc"
-                     : kind == MemoryKind::managed ? "cudaMallocManaged"
-                                                   : "pinned host memory";
   std::string label =
       std::string(name) + " #" + std::to_string(state.allocation_number++) + " (" + std::to_string(bytes) + " bytes)";
   state.allocations[reply.address] = {bytes, std::move(label), kind, flags};
@@ -42,11 +42,8 @@ cudaError_t allocate(Client& state, void** pointer, std::size_t bytes, MemoryKin
 
 cudaError_t release(Client& state, void* pointer, Waits waits, std::uint32_t order) {
   if (pointer == nullptr) return waits == Waits::yes ? state.synchronise() : cudaSuccess;
-  Request request;
-  request.op = Op::release;
-  request.flags = flags_of(waits) | order;
-  request.to = address_of(pointer);
-  const cudaError_t error = state.submit(request);
+  const cudaError_t error =
+      state.submit({.op = Op::release, .flags = flags_of(waits) | order, .to = address_of(pointer)});
   const auto found = state.allocations.find(address_of(pointer));
   if (error == cudaSuccess && found != state.allocations.end()) {
     forget_pool_allocation(found->first);
@@ -56,6 +53,12 @@ cudaError_t release(Client& state, void* pointer, Waits waits, std::uint32_t ord
     say("cudaFree: the pointer is not what cudaMalloc returned, or is freed already");
   }
   return error;
+}
+
+bool lies_within(const Client& state, const void* pointer, std::size_t bytes) {
+  Address base = 0;
+  const AllocationNote* note = state.allocation_of(pointer, &base);
+  return note == nullptr || bytes <= note->bytes - (address_of(pointer) - base);
 }
 
 namespace {
@@ -79,10 +82,8 @@ bool pitched_bytes(std::size_t width, std::size_t height, std::size_t depth, std
 
 cudaError_t hint(const void* pointer, std::size_t bytes) {
   return call([&](Client& state) -> cudaError_t {
-    Address base = 0;
-    const AllocationNote* note = state.allocation_of(pointer, &base);
-    if (note == nullptr || note->kind != MemoryKind::managed || bytes == 0) return cudaErrorInvalidValue;
-    return bytes <= note->bytes - (address_of(pointer) - base) ? cudaSuccess : cudaErrorInvalidValue;
+    const bool is_managed = state.kind_of(pointer) == MemoryKind::managed;
+    return is_managed && bytes != 0 && lies_within(state, pointer, bytes) ? cudaSuccess : cudaErrorInvalidValue;
   });
 }
 
@@ -90,7 +91,6 @@ cudaError_t hint(const void* pointer, std::size_t bytes) {
 }  // namespace scanlab::cudart
 
 using namespace scanlab::cudart;
-namespace wire = scanlab::server::wire;
 
 extern "C" {
 
@@ -139,12 +139,10 @@ cudaError_t CUDARTAPI cudaFree(void* pointer) {
 cudaError_t CUDARTAPI cudaMemGetInfo(size_t* free_bytes, size_t* total) {
   return call([&](Client& state) -> cudaError_t {
     if (free_bytes == nullptr || total == nullptr) return cudaErrorInvalidValue;
-    wire::Request request;
-    request.op = wire::Op::memory_info;
-    const wire::Reply reply = state.exchange(request);
+    const auto reply = state.exchange({.op = Op::memory_info});
     *free_bytes = reply.bytes;
     *total = reply.value;
-    return static_cast<cudaError_t>(reply.error);
+    return error_of(reply);
   });
 }
 
@@ -156,11 +154,8 @@ cudaError_t CUDARTAPI cudaPointerGetAttributes(cudaPointerAttributes* attributes
     attributes->type = cudaMemoryTypeUnregistered;
     void* const same = const_cast<void*>(pointer);
     if (in_device_window(pointer)) {
-      wire::Request request;
-      request.op = wire::Op::check_range;
-      request.to = reinterpret_cast<std::uint64_t>(pointer);
-      request.bytes = 1;
-      if (state.submit(request) != cudaSuccess) return cudaErrorInvalidValue;
+      const bool is_known = state.submit({.op = Op::check_range, .to = address_of(pointer), .bytes = 1}) == cudaSuccess;
+      if (!is_known) return cudaErrorInvalidValue;
       const MemoryKind kind = state.kind_of(pointer);
       attributes->type = kind == MemoryKind::device    ? cudaMemoryTypeDevice
                          : kind == MemoryKind::managed ? cudaMemoryTypeManaged
@@ -171,13 +166,10 @@ cudaError_t CUDARTAPI cudaPointerGetAttributes(cudaPointerAttributes* attributes
       return cudaSuccess;
     }
     attributes->hostPointer = same;
-    const void* begin = nullptr;
-    if (const Registration* registration = registration_of(state, pointer, &begin)) {
+    if (registration_of(state, pointer) != nullptr) {
       attributes->type = cudaMemoryTypeHost;
       attributes->device = 0;
-      if (registration->device != 0)
-        attributes->devicePointer =
-            reinterpret_cast<void*>(registration->device + (address_of(pointer) - address_of(begin)));
+      attributes->devicePointer = reinterpret_cast<void*>(device_alias(state, pointer));
     }
     return cudaSuccess;
   });

@@ -4,6 +4,7 @@
 // and reserves as a real one does, in whole pieces, of which it keeps up to its release threshold.
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "cudart/sides.hpp"
 
@@ -58,20 +59,14 @@ cudaError_t allocate_from(Client& state, void** pointer, std::size_t bytes, Pool
 
 /// A number of eight bytes behind `value`, or a switch of four.
 std::uint64_t* counter(Pool& pool, cudaMemPoolAttr attribute) {
-  switch (attribute) {
-    case cudaMemPoolAttrReleaseThreshold:
-      return &pool.threshold;
-    case cudaMemPoolAttrReservedMemCurrent:
-      return &pool.reserved;
-    case cudaMemPoolAttrReservedMemHigh:
-      return &pool.reserved_high;
-    case cudaMemPoolAttrUsedMemCurrent:
-      return &pool.used;
-    case cudaMemPoolAttrUsedMemHigh:
-      return &pool.used_high;
-    default:
-      return nullptr;
-  }
+  const std::pair<cudaMemPoolAttr, std::uint64_t*> counters[] = {{cudaMemPoolAttrReleaseThreshold, &pool.threshold},
+                                                                 {cudaMemPoolAttrReservedMemCurrent, &pool.reserved},
+                                                                 {cudaMemPoolAttrReservedMemHigh, &pool.reserved_high},
+                                                                 {cudaMemPoolAttrUsedMemCurrent, &pool.used},
+                                                                 {cudaMemPoolAttrUsedMemHigh, &pool.used_high}};
+  for (const auto& [known, value] : counters)
+    if (known == attribute) return value;
+  return nullptr;
 }
 
 bool is_switch(cudaMemPoolAttr attribute) {
@@ -83,20 +78,13 @@ cudaError_t set_attribute(Pool& pool, cudaMemPoolAttr attribute, const void* val
     pool.reuse[attribute - cudaMemPoolReuseFollowEventDependencies] = *static_cast<const int*>(value) != 0;
     return cudaSuccess;
   }
-  std::uint64_t* own = counter(pool, attribute);
-  const std::uint64_t wanted = own == nullptr ? 0 : *static_cast<const std::uint64_t*>(value);
-  switch (attribute) {
-    case cudaMemPoolAttrReleaseThreshold:
-      *own = wanted;
-      return cudaSuccess;
-    case cudaMemPoolAttrReservedMemHigh:
-    case cudaMemPoolAttrUsedMemHigh:
-      if (wanted != 0) return cudaErrorInvalidValue;  // a high-water mark can only be reset
-      *own = attribute == cudaMemPoolAttrUsedMemHigh ? pool.used : pool.reserved;
-      return cudaSuccess;
-    default:
-      return cudaErrorInvalidValue;
-  }
+  const std::uint64_t* wanted = static_cast<const std::uint64_t*>(value);
+  if (attribute == cudaMemPoolAttrReleaseThreshold) return give(&pool.threshold, *wanted);
+  const bool is_used = attribute == cudaMemPoolAttrUsedMemHigh;
+  if (!is_used && attribute != cudaMemPoolAttrReservedMemHigh) return cudaErrorInvalidValue;
+  if (*wanted != 0) return cudaErrorInvalidValue;  // a high-water mark can only be reset
+  (is_used ? pool.used_high : pool.reserved_high) = is_used ? pool.used : pool.reserved;
+  return cudaSuccess;
 }
 
 }  // namespace
@@ -132,8 +120,7 @@ cudaError_t CUDARTAPI cudaMallocFromPoolAsync(void** pointer, size_t bytes, cuda
 }
 
 cudaError_t CUDARTAPI cudaFreeAsync(void* pointer, cudaStream_t stream) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+  return call_on(stream, [&](Client& state) -> cudaError_t {
     if (pointer == nullptr) return cudaErrorInvalidValue;
     if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
     state.await_host_functions(stream);
@@ -144,19 +131,13 @@ cudaError_t CUDARTAPI cudaFreeAsync(void* pointer, cudaStream_t stream) {
 
 cudaError_t CUDARTAPI cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   return call([&](Client&) -> cudaError_t {
-    if (pool == nullptr) return cudaErrorInvalidValue;
-    if (device != 0) return cudaErrorInvalidDevice;
-    *pool = &pools.device_default;
-    return cudaSuccess;
+    return pool != nullptr && device != 0 ? cudaErrorInvalidDevice : give(pool, &pools.device_default);
   });
 }
 
 cudaError_t CUDARTAPI cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
   return call([&](Client&) -> cudaError_t {
-    if (pool == nullptr) return cudaErrorInvalidValue;
-    if (device != 0) return cudaErrorInvalidDevice;
-    *pool = pools.current;
-    return cudaSuccess;
+    return pool != nullptr && device != 0 ? cudaErrorInvalidDevice : give(pool, pools.current);
   });
 }
 
@@ -209,14 +190,10 @@ cudaError_t CUDARTAPI cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAtt
 cudaError_t CUDARTAPI cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
   return call([&](Client&) -> cudaError_t {
     if (!pools.valid(pool) || value == nullptr) return cudaErrorInvalidValue;
-    if (is_switch(attribute)) {
-      *static_cast<int*>(value) = pool->reuse[attribute - cudaMemPoolReuseFollowEventDependencies];
-      return cudaSuccess;
-    }
+    if (is_switch(attribute))
+      return give(static_cast<int*>(value), pool->reuse[attribute - cudaMemPoolReuseFollowEventDependencies]);
     const std::uint64_t* own = counter(*pool, attribute);
-    if (own == nullptr) return cudaErrorInvalidValue;
-    *static_cast<std::uint64_t*>(value) = *own;
-    return cudaSuccess;
+    return own == nullptr ? cudaErrorInvalidValue : give(static_cast<std::uint64_t*>(value), *own);
   });
 }
 

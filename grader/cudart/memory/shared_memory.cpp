@@ -10,10 +10,6 @@
 
 namespace scanlab::cudart {
 
-using wire::Op;
-using wire::Reply;
-using wire::Request;
-
 const AllocationNote* Client::allocation_of(const void* pointer, Address* base) const {
   if (!in_device_window(pointer)) return nullptr;
   const Address address = reinterpret_cast<Address>(pointer);
@@ -43,13 +39,10 @@ Pages pages_of(Address base, std::size_t bytes) {
 
 cudaError_t Client::share(Address base, std::size_t bytes, void* host, std::uint64_t module,
                           std::string_view variable) {
-  Request request;
-  request.op = Op::share;
-  request.to = base;
-  request.id = module;
   int fd = -1;
-  const Reply reply = exchange(request, std::as_bytes(std::span(variable)), fd);
-  if (reply.error != 0 || fd < 0) return reply.error != 0 ? static_cast<cudaError_t>(reply.error) : cudaErrorUnknown;
+  const wire::Request request{.op = wire::Op::share, .id = module, .to = base};
+  const wire::Reply reply = exchange(request, std::as_bytes(std::span(variable)), nullptr, &fd);
+  if (reply.error != 0 || fd < 0) return reply.error != 0 ? error_of(reply) : cudaErrorUnknown;
   const auto map = [&](Pages at) {
     return mmap(at.begin, at.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
   };

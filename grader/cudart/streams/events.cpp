@@ -7,7 +7,6 @@ namespace scanlab::cudart {
 namespace {
 
 using wire::Op;
-using wire::Request;
 
 bool has_ended(const Client& state, const CUevent_st& event) {
   return state.done(event.sent) && std::all_of(event.host_calls.begin(), event.host_calls.end(),
@@ -21,12 +20,9 @@ cudaError_t check(const Client& state, cudaEvent_t event) {
 }
 
 cudaError_t time_of(Client& state, const CUevent_st& event, double& ns) {
-  Request request;
-  request.op = Op::event_time;
-  request.id = event.id;
-  const wire::Reply reply = state.exchange(request);
+  const wire::Reply reply = state.exchange({.op = Op::event_time, .id = event.id});
   ns = reply.time;
-  return static_cast<cudaError_t>(reply.error);
+  return error_of(reply);
 }
 
 cudaError_t record_event(Client& state, cudaEvent_t event, cudaStream_t stream) {
@@ -41,11 +37,8 @@ cudaError_t record_event(Client& state, cudaEvent_t event, cudaStream_t stream) 
   // After host functions that have not ended it is recorded again when the last of them, which is the last to run,
   // ends.
   if (!event->host_calls.empty()) event->host_calls.back()->events.push_back(event->id);
-  Request request;
-  request.op = Op::record_event;
-  request.id = event->id;
   state.work_in(stream);
-  state.post(request, {});
+  state.post({.op = Op::record_event, .id = event->id});
   event->sent = state.sent();
   state.note_work(stream);
   return cudaSuccess;
@@ -55,7 +48,6 @@ cudaError_t record_event(Client& state, cudaEvent_t event, cudaStream_t stream) 
 }  // namespace scanlab::cudart
 
 using namespace scanlab::cudart;
-namespace wire = scanlab::server::wire;
 
 extern "C" {
 
@@ -75,9 +67,8 @@ cudaError_t CUDARTAPI cudaEventCreate(cudaEvent_t* event) {
 }
 
 cudaError_t CUDARTAPI cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(event) || !state.valid(stream)) return cudaErrorInvalidResourceHandle;
-    return record_event(state, event, stream);
+  return call_on(stream, [&](Client& state) {
+    return state.valid(event) ? record_event(state, event, stream) : cudaErrorInvalidResourceHandle;
   });
 }
 
@@ -111,8 +102,8 @@ cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t event) {
 
 // Everything but host functions is done by the order of submission.
 cudaError_t CUDARTAPI cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream) || !state.valid(event)) return cudaErrorInvalidResourceHandle;
+  return call_on(stream, [&](Client& state) -> cudaError_t {
+    if (!state.valid(event)) return cudaErrorInvalidResourceHandle;
     if (flags & ~unsigned{cudaEventWaitExternal}) return cudaErrorInvalidValue;
     CUstream_st& waiting = state.at(stream);
     if (event->capture) {
@@ -133,11 +124,8 @@ cudaError_t CUDARTAPI cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event
     }
     waiting.sent = std::max(waiting.sent, event->sent);
     if (event->recorded) {
-      wire::Request request;
-      request.op = wire::Op::wait_event;
-      request.id = event->id;
       state.work_in(stream);
-      state.post(request, {});
+      state.post({.op = Op::wait_event, .id = event->id});
     }
     for (const auto& host_call : event->host_calls)
       if (!host_call->done) waiting.host_calls.push_back(host_call);
@@ -165,11 +153,9 @@ cudaError_t CUDARTAPI cudaEventElapsedTime(float* milliseconds, cudaEvent_t star
 cudaError_t CUDARTAPI cudaEventDestroy(cudaEvent_t event) {
   return call([&](Client& state) -> cudaError_t {
     if (state.events.erase(event) == 0) return cudaErrorInvalidResourceHandle;
-    wire::Request request;
-    request.op = wire::Op::drop_event;
-    request.id = event->id;
+    const std::uint64_t id = event->id;
     delete event;
-    return state.submit(request);
+    return state.submit({.op = Op::drop_event, .id = id});
   });
 }
 

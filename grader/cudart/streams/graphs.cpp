@@ -61,10 +61,8 @@ cudaError_t end_capture(Client& state, cudaStream_t stream, Graph& graph) {
   if (capture->origin != &state.at(stream)) return cudaErrorStreamCaptureUnmatched;
   cudaError_t error = capture->invalidated ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
   CaptureClock& known = capture->clocks[capture->origin];
-  for (auto& [other, clock] : capture->clocks) {
-    // The origin has to have waited for the last node of every stream that it made join.
+  for (auto& [other, clock] : capture->clocks)  // the origin has to have waited for the last node of every stream
     if (error == cudaSuccess && known[other] < clock[other]) error = cudaErrorStreamCaptureUnjoined;
-  }
   for (auto& [other, clock] : capture->clocks)
     if (state.valid(other)) state.at(other).capture.reset();
   if (error == cudaSuccess) graph = std::move(capture->graph);
@@ -76,6 +74,16 @@ cudaError_t instantiate(cudaGraphExec_t* executable, cudaGraph_t graph) {
     if (executable == nullptr || !state.graphs.contains(graph)) return cudaErrorInvalidValue;
     *executable = new CUgraphExec_st{*graph};
     state.executable_graphs.insert(*executable);
+    return cudaSuccess;
+  });
+}
+
+/// `graph`, which is one of `known`.
+template <class Graph>
+cudaError_t destroy(std::set<Graph> Client::*known, Graph graph) {
+  return call([&](Client& state) -> cudaError_t {
+    if ((state.*known).erase(graph) == 0) return cudaErrorInvalidValue;
+    delete graph;
     return cudaSuccess;
   });
 }
@@ -93,8 +101,7 @@ using namespace scanlab::cudart;
 extern "C" {
 
 cudaError_t CUDARTAPI cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+  return call_on(stream, [&](Client& state) -> cudaError_t {
     CUstream_st& own = state.at(stream);
     if (&own == &state.legacy_stream) return cudaErrorStreamCaptureUnsupported;
     if (own.capture) return cudaErrorIllegalState;
@@ -109,8 +116,7 @@ cudaError_t CUDARTAPI cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCapt
 
 cudaError_t CUDARTAPI cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   if (graph != nullptr) *graph = nullptr;
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+  return call_on(stream, [&](Client& state) -> cudaError_t {
     if (graph == nullptr) return cudaErrorInvalidValue;
     Graph captured;
     if (const cudaError_t error = end_capture(state, stream, captured); error != cudaSuccess) return error;
@@ -121,12 +127,7 @@ cudaError_t CUDARTAPI cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* gra
 }
 
 cudaError_t CUDARTAPI cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
-    if (status == nullptr) return cudaErrorInvalidValue;
-    *status = status_of(state.capture_of(stream));
-    return cudaSuccess;
-  });
+  return call_on(stream, [&](Client& state) { return give(status, status_of(state.capture_of(stream))); });
 }
 
 cudaError_t CUDARTAPI cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
@@ -176,10 +177,7 @@ cudaError_t CUDARTAPI cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* node
   return call([&](Client& state) -> cudaError_t {
     if (!state.graphs.contains(graph) || count == nullptr) return cudaErrorInvalidValue;
     const std::size_t all = graph->nodes.size();
-    if (nodes == nullptr) {
-      *count = all;
-      return cudaSuccess;
-    }
+    if (nodes == nullptr) return give(count, all);
     for (std::size_t i = 0; i < *count; ++i)
       nodes[i] = i < all ? reinterpret_cast<cudaGraphNode_t>(const_cast<GraphNode*>(graph->nodes[i].get())) : nullptr;
     *count = std::min(*count, all);
@@ -189,26 +187,16 @@ cudaError_t CUDARTAPI cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* node
 
 cudaError_t CUDARTAPI cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
   return call([&](Client&) -> cudaError_t {
-    if (node == nullptr || type == nullptr) return cudaErrorInvalidValue;
-    *type = reinterpret_cast<const GraphNode*>(node)->type;
-    return cudaSuccess;
+    return node == nullptr ? cudaErrorInvalidValue : give(type, reinterpret_cast<const GraphNode*>(node)->type);
   });
 }
 
 cudaError_t CUDARTAPI cudaGraphDestroy(cudaGraph_t graph) {
-  return call([&](Client& state) -> cudaError_t {
-    if (state.graphs.erase(graph) == 0) return cudaErrorInvalidValue;
-    delete graph;
-    return cudaSuccess;
-  });
+  return destroy(&Client::graphs, graph);
 }
 
 cudaError_t CUDARTAPI cudaGraphExecDestroy(cudaGraphExec_t executable) {
-  return call([&](Client& state) -> cudaError_t {
-    if (state.executable_graphs.erase(executable) == 0) return cudaErrorInvalidValue;
-    delete executable;
-    return cudaSuccess;
-  });
+  return destroy(&Client::executable_graphs, executable);
 }
 
 }  // extern "C"

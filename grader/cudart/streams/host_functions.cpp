@@ -23,13 +23,8 @@ void Client::run_host_functions() {
     if (error == cudaSuccess || next->runs_after_errors) next->run(error);
     mutex.lock();
     next->done = true;
-    for (const std::uint64_t event : next->events) {
-      wire::Request request;
-      request.op = wire::Op::record_event;
-      request.id = event;
-      request.value = 1;  // its place in the stream is reported already
-      post(request, {});
-    }
+    for (const std::uint64_t event : next->events)  // their places in the stream are reported already
+      post({.op = wire::Op::record_event, .id = event, .value = 1});
     host_queue_.pop_front();
     host_queue_changed_.notify_all();
   }
@@ -74,8 +69,7 @@ namespace {
 
 cudaError_t enqueue(cudaStream_t stream, HostCall host_call) {
   const auto shared = std::make_shared<HostCall>(std::move(host_call));
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+  return call_on(stream, [&](Client& state) -> cudaError_t {
     if (Capture* capture = state.capture_of(stream))
       return capture->add(&state.at(stream), cudaGraphNodeTypeHost, [shared](Client& client, cudaStream_t on) {
         // Each launch of the graph calls it again.

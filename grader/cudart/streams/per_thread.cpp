@@ -1,12 +1,8 @@
-// What programs compiled with --default-stream per-thread call: the null stream is the thread's own default stream.
-// Names that are not here (make_stubs.py finds them) do not look at the stream's order.
-#include <cuda_runtime_api.h>
+// What programs compiled with --default-stream per-thread call, as far as it differs from the other calls in more than
+// the stream: the rest is made by make_stubs.py.
+#include "cudart/streams/own_stream.hpp"
 
 namespace {
-
-cudaStream_t own(cudaStream_t stream) {
-  return stream == nullptr ? cudaStreamPerThread : stream;
-}
 
 /// The synchronous copies are those of the stream, and wait for it.
 cudaError_t wait_after(cudaError_t error) {
@@ -28,119 +24,6 @@ extern "C" {
 cudaError_t CUDARTAPI __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                                               size_t shared, cudaStream_t stream) {
   return cudaLaunchKernel(kernel, grid, block, arguments, shared, own(stream));
-}
-
-cudaError_t CUDARTAPI cudaLaunchKernel_ptsz(const void* function, dim3 grid, dim3 block, void** arguments,
-                                            size_t shared, cudaStream_t stream) {
-  return cudaLaunchKernel(function, grid, block, arguments, shared, own(stream));
-}
-
-cudaError_t CUDARTAPI cudaLaunchCooperativeKernel_ptsz(const void* function, dim3 grid, dim3 block, void** arguments,
-                                                       size_t shared, cudaStream_t stream) {
-  return cudaLaunchCooperativeKernel(function, grid, block, arguments, shared, own(stream));
-}
-
-cudaError_t CUDARTAPI cudaMemcpyAsync_ptsz(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                                           cudaStream_t stream) {
-  return cudaMemcpyAsync(to, from, bytes, kind, own(stream));
-}
-
-cudaError_t CUDARTAPI cudaMemcpy2DAsync_ptsz(void* to, size_t to_pitch, const void* from, size_t from_pitch,
-                                             size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
-  return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, own(stream));
-}
-
-cudaError_t CUDARTAPI cudaMemcpy3DAsync_ptsz(const cudaMemcpy3DParms* box, cudaStream_t stream) {
-  return cudaMemcpy3DAsync(box, own(stream));
-}
-
-cudaError_t CUDARTAPI cudaMemcpyToSymbolAsync_ptsz(const void* symbol, const void* from, size_t bytes, size_t offset,
-                                                   cudaMemcpyKind kind, cudaStream_t stream) {
-  return cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, own(stream));
-}
-
-cudaError_t CUDARTAPI cudaMemcpyFromSymbolAsync_ptsz(void* to, const void* symbol, size_t bytes, size_t offset,
-                                                     cudaMemcpyKind kind, cudaStream_t stream) {
-  return cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, own(stream));
-}
-
-cudaError_t CUDARTAPI cudaMemsetAsync_ptsz(void* to, int value, size_t bytes, cudaStream_t stream) {
-  return cudaMemsetAsync(to, value, bytes, own(stream));
-}
-
-cudaError_t CUDARTAPI cudaMemset2DAsync_ptsz(void* to, size_t pitch, int value, size_t width, size_t height,
-                                             cudaStream_t stream) {
-  return cudaMemset2DAsync(to, pitch, value, width, height, own(stream));
-}
-
-cudaError_t CUDARTAPI cudaMemset3DAsync_ptsz(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream) {
-  return cudaMemset3DAsync(to, value, extent, own(stream));
-}
-
-cudaError_t CUDARTAPI cudaMallocAsync_ptsz(void** pointer, size_t bytes, cudaStream_t stream) {
-  return cudaMallocAsync(pointer, bytes, own(stream));
-}
-
-cudaError_t CUDARTAPI cudaMallocFromPoolAsync_ptsz(void** pointer, size_t bytes, cudaMemPool_t pool,
-                                                   cudaStream_t stream) {
-  return cudaMallocFromPoolAsync(pointer, bytes, pool, own(stream));
-}
-
-cudaError_t CUDARTAPI cudaFreeAsync_ptsz(void* pointer, cudaStream_t stream) {
-  return cudaFreeAsync(pointer, own(stream));
-}
-
-cudaError_t CUDARTAPI cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream) {
-  return cudaEventRecord(event, own(stream));
-}
-
-cudaError_t CUDARTAPI cudaGraphLaunch_ptsz(cudaGraphExec_t executable, cudaStream_t stream) {
-  return cudaGraphLaunch(executable, own(stream));
-}
-
-cudaError_t CUDARTAPI cudaStreamSynchronize_ptsz(cudaStream_t stream) {
-  return cudaStreamSynchronize(own(stream));
-}
-
-cudaError_t CUDARTAPI cudaStreamQuery_ptsz(cudaStream_t stream) {
-  return cudaStreamQuery(own(stream));
-}
-
-cudaError_t CUDARTAPI cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-  return cudaStreamWaitEvent(own(stream), event, flags);
-}
-
-cudaError_t CUDARTAPI cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t function, void* data) {
-  return cudaLaunchHostFunc(own(stream), function, data);
-}
-
-cudaError_t CUDARTAPI cudaStreamAddCallback_ptsz(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
-                                                 unsigned flags) {
-  return cudaStreamAddCallback(own(stream), callback, data, flags);
-}
-
-cudaError_t CUDARTAPI cudaStreamGetFlags_ptsz(cudaStream_t stream, unsigned* flags) {
-  return cudaStreamGetFlags(own(stream), flags);
-}
-
-cudaError_t CUDARTAPI cudaStreamGetPriority_ptsz(cudaStream_t stream, int* priority) {
-  return cudaStreamGetPriority(own(stream), priority);
-}
-
-cudaError_t CUDARTAPI cudaStreamGetId_ptsz(cudaStream_t stream, unsigned long long* id) {
-  return cudaStreamGetId(own(stream), id);
-}
-
-cudaError_t CUDARTAPI cudaStreamBeginCapture_ptsz(cudaStream_t stream, cudaStreamCaptureMode mode) {
-  return cudaStreamBeginCapture(own(stream), mode);
-}
-
-cudaError_t CUDARTAPI cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaGraph_t* graph) {
-  return cudaStreamEndCapture(own(stream), graph);
-}
-
-cudaError_t CUDARTAPI cudaStreamIsCapturing_ptsz(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-  return cudaStreamIsCapturing(own(stream), status);
 }
 
 cudaError_t CUDARTAPI cudaMemcpy_ptds(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {

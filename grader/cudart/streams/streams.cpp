@@ -36,22 +36,14 @@ void note_absent_device() {
 /// Notifies the device that the errors of refused launches have been asked for.
 void note_error_read() {
   if (!std::exchange(has_unread_launch_error, false)) return;
-  Client& state = client();
-  const std::lock_guard hold(state.mutex);
-  wire::Request request;
-  request.op = wire::Op::note_error_read;
-  state.post(request, {});
-}
-
-cudaError_t on_stream(cudaStream_t stream) {
-  return call([&](Client& state) { return state.valid(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle; });
+  const std::lock_guard hold(client().mutex);
+  client().post({.op = wire::Op::note_error_read});
 }
 
 }  // namespace
 }  // namespace scanlab::cudart
 
 using namespace scanlab::cudart;
-namespace wire = scanlab::server::wire;
 
 extern "C" {
 
@@ -85,13 +77,11 @@ cudaError_t CUDARTAPI cudaDeviceReset(void) {
     if (state.link == Client::Link::open) {
       state.await_all_host_functions();
       (void)state.synchronise();  // the text that the device printed is shown, and faults are done with
-      wire::Request request;
-      request.op = wire::Op::reset;
-      if (state.submit(request) == cudaSuccess) state.forget();
+      if (state.submit({.op = wire::Op::reset}) == cudaSuccess) state.forget();
       last_error = cudaSuccess;
     }
   }
-  return call([](Client&) { return cudaSuccess; });
+  return call();
 }
 
 cudaError_t CUDARTAPI cudaStreamCreate(cudaStream_t* stream) {
@@ -124,8 +114,7 @@ cudaError_t CUDARTAPI cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t CUDARTAPI cudaStreamSynchronize(cudaStream_t stream) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+  return call_on(stream, [&](Client& state) -> cudaError_t {
     if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
     state.await_host_functions(stream);
     return state.synchronise(state.sent_on(stream), state.wait_for(stream));
@@ -133,8 +122,7 @@ cudaError_t CUDARTAPI cudaStreamSynchronize(cudaStream_t stream) {
 }
 
 cudaError_t CUDARTAPI cudaStreamQuery(cudaStream_t stream) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+  return call_on(stream, [&](Client& state) -> cudaError_t {
     if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
     if (!state.done(state.sent_on(stream)) || !state.host_functions_before(stream).empty()) return cudaErrorNotReady;
     if (state.done(state.sent())) return state.synchronise(state.wait_for(stream));
@@ -144,48 +132,32 @@ cudaError_t CUDARTAPI cudaStreamQuery(cudaStream_t stream) {
 }
 
 cudaError_t CUDARTAPI cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
-    if (flags == nullptr) return cudaErrorInvalidValue;
-    *flags = state.at(stream).flags;
-    return cudaSuccess;
-  });
+  return call_on(stream, [&](Client& state) { return give(flags, state.at(stream).flags); });
 }
 
 cudaError_t CUDARTAPI cudaStreamGetPriority(cudaStream_t stream, int* priority) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
-    if (priority == nullptr) return cudaErrorInvalidValue;
-    *priority = state.at(stream).priority;
-    return cudaSuccess;
-  });
+  return call_on(stream, [&](Client& state) { return give(priority, state.at(stream).priority); });
 }
 
 cudaError_t CUDARTAPI cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
-    if (id == nullptr) return cudaErrorInvalidValue;
-    *id = state.at(stream).id;
-    return cudaSuccess;
-  });
+  return call_on(stream, [&](Client& state) { return give(id, state.at(stream).id); });
 }
 
 #if CUDART_VERSION >= 12080
 cudaError_t CUDARTAPI cudaStreamGetDevice(cudaStream_t stream, int* device) {
   if (device != nullptr) *device = 0;
-  return on_stream(stream);
+  return call_on(stream, [](Client&) { return cudaSuccess; });
 }
 #endif
 
 cudaError_t CUDARTAPI cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigned) {
-  return on_stream(stream);
+  return call_on(stream, [](Client&) { return cudaSuccess; });
 }
 
 // How a stream waits, and what stays in the cache for it: hints. Their values are kept.
 cudaError_t CUDARTAPI cudaStreamSetAttribute(cudaStream_t stream, cudaLaunchAttributeID which,
                                              const cudaLaunchAttributeValue* value) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
+  return call_on(stream, [&](Client& state) -> cudaError_t {
     if (value == nullptr) return cudaErrorInvalidValue;
     state.at(stream).attributes[which] = *value;
     return cudaSuccess;
@@ -194,13 +166,10 @@ cudaError_t CUDARTAPI cudaStreamSetAttribute(cudaStream_t stream, cudaLaunchAttr
 
 cudaError_t CUDARTAPI cudaStreamGetAttribute(cudaStream_t stream, cudaLaunchAttributeID which,
                                              cudaLaunchAttributeValue* value) {
-  return call([&](Client& state) -> cudaError_t {
-    if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
-    if (value == nullptr) return cudaErrorInvalidValue;
+  return call_on(stream, [&](Client& state) {
     const auto& known = state.at(stream).attributes;
     const auto found = known.find(which);
-    *value = found == known.end() ? cudaLaunchAttributeValue{} : found->second;
-    return cudaSuccess;
+    return give(value, found == known.end() ? cudaLaunchAttributeValue{} : found->second);
   });
 }
 
@@ -214,10 +183,10 @@ cudaError_t CUDARTAPI cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t fro
 
 // Profilers see nothing of a virtual GPU; --counters does.
 cudaError_t CUDARTAPI cudaProfilerStart(void) {
-  return call([](Client&) { return cudaSuccess; });
+  return call();
 }
 cudaError_t CUDARTAPI cudaProfilerStop(void) {
-  return call([](Client&) { return cudaSuccess; });
+  return call();
 }
 
 }  // extern "C"

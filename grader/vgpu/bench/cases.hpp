@@ -1,7 +1,6 @@
 // What `vgpu-bench` measures: the kernels of kernels.cu with their sizes, their inputs and what they must give.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>

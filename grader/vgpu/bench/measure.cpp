@@ -1,6 +1,7 @@
 #include "vgpu/bench/measure.hpp"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cstring>
@@ -16,6 +17,23 @@
 
 namespace scanlab::bench {
 namespace {
+
+Sample now() {
+  const auto ns = [](clockid_t clock) {
+    timespec t;
+    clock_gettime(clock, &t);
+    return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+  };
+  return {ns(CLOCK_MONOTONIC), ns(CLOCK_PROCESS_CPUTIME_ID)};
+}
+
+/// Throws WrongResult when `got` is not what `made` must give; `where` stands in the message.
+void verify(const Case& made, const Words& got, std::string_view where) {
+  const auto [at, expected] = std::ranges::mismatch(got, made.expected);
+  if (at == got.end()) return;
+  throw WrongResult(fmt::format("{}, {}: word {} of {} is {:#010x}, expected {:#010x}", made.name, where,
+                                at - got.begin(), got.size(), *at, *expected));
+}
 
 template <typename... Observers>
 std::vector<std::unique_ptr<vgpu::Observer>> make() {
@@ -74,9 +92,10 @@ class Prepared {
   /// Launches once; the warp-instructions it took. Throws WrongResult when it fails.
   std::uint64_t launch(Sample& sample) {
     request_.parameters = parameters_;
-    const Stopwatch watch;
+    const Sample before = now();
     const vgpu::LaunchResult result = device_.launch(request_);
-    sample = watch.elapsed();
+    const Sample after = now();
+    sample = {after.wall_ns - before.wall_ns, after.cpu_ns - before.cpu_ns};
     if (result.status != vgpu::LaunchResult::Status::ok)
       throw WrongResult(fmt::format("{}: {}", case_.name, result.fault ? result.fault->text() : result.message));
     return result.warp_instructions;
@@ -206,24 +225,28 @@ std::string Series::name() const {
   return without ? fmt::format("{} without {}", observers->name, without->name) : observers->name;
 }
 
-double Parallel::ratio() const {
-  return min_wall_ns(one) / min_wall_ns(several);
+double min_wall_ns(const std::vector<Sample>& samples) {
+  return std::ranges::min(samples, {}, &Sample::wall_ns).wall_ns;
 }
 
 double Measured::min_ns(const Series& s) const {
-  return min_cpu_ns(s.samples) / static_cast<double>(threads);
+  return std::ranges::min(s.samples, {}, &Sample::cpu_ns).cpu_ns / static_cast<double>(threads);
 }
 
 double Measured::median_ns(const Series& s) const {
-  return median_cpu_ns(s.samples) / static_cast<double>(threads);
+  std::vector<Sample> samples = s.samples;
+  std::ranges::sort(samples, {}, &Sample::cpu_ns);
+  const std::size_t half = samples.size() / 2;
+  const double median =
+      samples.size() % 2 == 1 ? samples[half].cpu_ns : (samples[half - 1].cpu_ns + samples[half].cpu_ns) / 2;
+  return median / static_cast<double>(threads);
 }
 
 double Measured::million_a_second(double ns_a_thread) const {
   return static_cast<double>(warp_instructions) / (ns_a_thread * static_cast<double>(threads)) * 1e3;
 }
 
-std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments,
-                              const std::vector<const ObserverSet*>& sets) {
+std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments) {
   const unsigned threads =
       arguments.threads ? std::min(arguments.threads, vgpu::Team::most_threads) : vgpu::default_threads();
   Benches benches(ptx);
@@ -236,7 +259,7 @@ std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments,
     measured.title = made.title;
     measured.threads = made.threads();
     measured.block_threads = made.block.count();
-    for (const ObserverSet* observers : sets) {
+    for (const ObserverSet* observers : arguments.observers) {
       measured.series.push_back({observers, nullptr, {}});
       for (const vgpu::NamedFastPath* without : arguments.without) measured.series.push_back({observers, without, {}});
     }

@@ -3,16 +3,21 @@
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "vgpu/bench/command.hpp"
-#include "vgpu/bench/timing.hpp"
+#include "vgpu/bench/cases.hpp"
 #include "vgpu/core/run/fast_paths.hpp"
 #include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::bench {
+
+/// A kernel failed or gave something else than the host: its speed means nothing.
+struct WrongResult : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// The observers that listen while a kernel runs.
 struct ObserverSet {
@@ -23,6 +28,22 @@ struct ObserverSet {
 
 /// All sets, in the order of the table's columns.
 const std::vector<ObserverSet>& observer_sets();
+
+/// What is measured.
+struct Arguments {
+  std::uint32_t n = 1u << 20;
+  unsigned repeat = 7;
+  unsigned threads = 0;  ///< of the host, to compare with one; 0: as many as there are processors
+  std::vector<const Recipe*> recipes;
+  std::vector<const ObserverSet*> observers;
+  std::vector<const vgpu::NamedFastPath*> without;  ///< switched off for times of their own
+};
+
+/// One launch: the time on the clock, and the processor time of this process (all its threads), which other programs
+/// disturb less.
+struct Sample {
+  double wall_ns = 0, cpu_ns = 0;
+};
 
 /// A case under one set of observers.
 struct Series {
@@ -38,9 +59,10 @@ struct Parallel {
   const vgpu::NamedFastPath* without = nullptr;
   unsigned threads = 0;
   std::vector<Sample> one, several;
-  /// How many times faster the fastest launch is, on the clock.
-  double ratio() const;
 };
+
+/// The fastest launch's time on the clock.
+double min_wall_ns(const std::vector<Sample>& samples);
 
 struct Measured {
   std::string name, title;
@@ -58,7 +80,6 @@ struct Measured {
 
 /// Each round launches every case under every set once, so that a slow phase of the machine hits all alike. The launch
 /// before the first round is checked and not timed. Throws WrongResult, or ptx::ParseError for unreadable PTX.
-std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments,
-                              const std::vector<const ObserverSet*>& sets);
+std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments);
 
 }  // namespace scanlab::bench

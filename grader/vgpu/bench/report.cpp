@@ -5,6 +5,19 @@
 #include <nlohmann/json.hpp>
 
 namespace scanlab::bench {
+namespace {
+
+/// {"cpu_ns": […], "wall_ns": […]}
+nlohmann::ordered_json json(const std::vector<Sample>& samples) {
+  nlohmann::ordered_json cpu = nlohmann::ordered_json::array(), wall = nlohmann::ordered_json::array();
+  for (const Sample& sample : samples) {
+    cpu.push_back(sample.cpu_ns);
+    wall.push_back(sample.wall_ns);
+  }
+  return {{"cpu_ns", cpu}, {"wall_ns", wall}};
+}
+
+}  // namespace
 
 std::string table(const std::vector<Measured>& all, const Arguments& arguments) {
   std::string text = fmt::format(
@@ -31,9 +44,9 @@ std::string table(const std::vector<Measured>& all, const Arguments& arguments) 
                       fmt::format("{} threads", all.front().parallel.front().threads), "ratio");
   for (const Measured& measured : all) {
     for (const Parallel& p : measured.parallel) {
-      text += fmt::format("{:<26}{:>12.2f}{:>12.2f}{:>8.2f}{}\n", measured.title, min_wall_ns(p.one) * 1e-6,
-                          min_wall_ns(p.several) * 1e-6, p.ratio(),
-                          p.without ? fmt::format("  without {}", p.without->name) : "");
+      const double one = min_wall_ns(p.one), several = min_wall_ns(p.several);
+      text += fmt::format("{:<26}{:>12.2f}{:>12.2f}{:>8.2f}{}\n", measured.title, one * 1e-6, several * 1e-6,
+                          one / several, p.without ? fmt::format("  without {}", p.without->name) : "");
     }
   }
   return text;
@@ -43,9 +56,7 @@ nlohmann::ordered_json json(const std::vector<Measured>& all, const Arguments& a
   nlohmann::ordered_json cases = nlohmann::ordered_json::array();
   for (const Measured& measured : all) {
     nlohmann::ordered_json observers = nlohmann::ordered_json::object();
-    for (const Series& series : measured.series) {
-      observers[series.name()] = json(series.samples);
-    }
+    for (const Series& series : measured.series) observers[series.name()] = json(series.samples);
     cases.push_back({{"name", measured.name},
                      {"title", measured.title},
                      {"threads", measured.threads},

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <limits>
+#include <utility>
 
 namespace scanlab::ptx {
 
@@ -53,6 +54,13 @@ std::uint64_t Cursor::expect_integer(std::string_view what, std::uint64_t limit)
   return take().bits;
 }
 
+void Cursor::skip_to(char c, std::string_view where) {
+  while (!is(c)) {
+    if (current_.kind == TokenKind::end) fail_expected("'" + std::string(1, c) + "' " + std::string(where));
+    take();
+  }
+}
+
 double Constant::as_double() const {
   switch (kind) {
     case Kind::single:
@@ -69,6 +77,11 @@ namespace {
 
 constexpr int deepest_expression = 64;
 constexpr std::uint64_t warp_size = 32;
+
+bool begins_literal(const Token& token) {
+  return token.kind == TokenKind::integer || token.kind == TokenKind::single || token.kind == TokenKind::real ||
+         (token.kind == TokenKind::identifier && token.text == "WARP_SZ");
+}
 
 /// Precedence climbing over the operators of C, without assignment.
 class ConstantParser {
@@ -98,39 +111,16 @@ class ConstantParser {
     return value;
   }
 
+  /// How strongly an operator binds; 0 for what is none.
   static int precedence(const Token& token) {
-    switch (token.punctuation) {
-      case punct('|', '|'):
-        return 1;
-      case punct('&', '&'):
-        return 2;
-      case punct('|'):
-        return 3;
-      case punct('^'):
-        return 4;
-      case punct('&'):
-        return 5;
-      case punct('=', '='):
-      case punct('!', '='):
-        return 6;
-      case punct('<'):
-      case punct('>'):
-      case punct('<', '='):
-      case punct('>', '='):
-        return 7;
-      case punct('<', '<'):
-      case punct('>', '>'):
-        return 8;
-      case punct('+'):
-      case punct('-'):
-        return 9;
-      case punct('*'):
-      case punct('/'):
-      case punct('%'):
-        return 10;
-      default:
-        return 0;
-    }
+    static constexpr std::pair<std::uint16_t, int> operators[] = {
+        {punct('|', '|'), 1}, {punct('&', '&'), 2}, {punct('|'), 3},      {punct('^'), 4}, {punct('&'), 5},
+        {punct('=', '='), 6}, {punct('!', '='), 6}, {punct('<'), 7},      {punct('>'), 7}, {punct('<', '='), 7},
+        {punct('>', '='), 7}, {punct('<', '<'), 8}, {punct('>', '>'), 8}, {punct('+'), 9}, {punct('-'), 9},
+        {punct('*'), 10},     {punct('/'), 10},     {punct('%'), 10}};
+    for (const auto& [punctuation, strength] : operators)
+      if (punctuation == token.punctuation) return strength;
+    return 0;
   }
 
   Constant binary(int weakest, int depth) {
@@ -155,43 +145,25 @@ class ConstantParser {
     const bool is_unsigned = left.is_unsigned || right.is_unsigned;
     const auto arithmetic = [&](std::uint64_t bits) { return Constant{Constant::Kind::integer, is_unsigned, bits}; };
     const auto comparison = [](bool holds) { return Constant{Constant::Kind::integer, false, holds ? 1U : 0U}; };
-    switch (op.punctuation) {
-      case punct('|', '|'):
-        return comparison(a != 0 || b != 0);
-      case punct('&', '&'):
-        return comparison(a != 0 && b != 0);
-      case punct('|'):
-        return arithmetic(a | b);
-      case punct('^'):
-        return arithmetic(a ^ b);
-      case punct('&'):
-        return arithmetic(a & b);
-      case punct('=', '='):
-        return comparison(a == b);
-      case punct('!', '='):
-        return comparison(a != b);
-      case punct('<'):
-        return comparison(is_unsigned ? a < b : sa < sb);
-      case punct('>'):
-        return comparison(is_unsigned ? a > b : sa > sb);
-      case punct('<', '='):
-        return comparison(is_unsigned ? a <= b : sa <= sb);
-      case punct('>', '='):
-        return comparison(is_unsigned ? a >= b : sa >= sb);
-      case punct('<', '<'):
-        return {Constant::Kind::integer, left.is_unsigned, b > 63 ? 0 : a << b};
-      case punct('>', '>'):
-        if (left.is_unsigned) return {Constant::Kind::integer, true, b > 63 ? 0 : a >> b};
-        return {Constant::Kind::integer, false, static_cast<std::uint64_t>(sa >> (b > 63 ? 63 : b))};
-      case punct('+'):
-        return arithmetic(a + b);
-      case punct('-'):
-        return arithmetic(a - b);
-      case punct('*'):
-        return arithmetic(a * b);
-      default:
-        break;
+    if (op.is('|', '|')) return comparison(a != 0 || b != 0);
+    if (op.is('&', '&')) return comparison(a != 0 && b != 0);
+    if (op.is('|')) return arithmetic(a | b);
+    if (op.is('^')) return arithmetic(a ^ b);
+    if (op.is('&')) return arithmetic(a & b);
+    if (op.is('=', '=')) return comparison(a == b);
+    if (op.is('!', '=')) return comparison(a != b);
+    if (op.is('<')) return comparison(is_unsigned ? a < b : sa < sb);
+    if (op.is('>')) return comparison(is_unsigned ? a > b : sa > sb);
+    if (op.is('<', '=')) return comparison(is_unsigned ? a <= b : sa <= sb);
+    if (op.is('>', '=')) return comparison(is_unsigned ? a >= b : sa >= sb);
+    if (op.is('<', '<')) return {Constant::Kind::integer, left.is_unsigned, b > 63 ? 0 : a << b};
+    if (op.is('>', '>')) {
+      if (left.is_unsigned) return {Constant::Kind::integer, true, b > 63 ? 0 : a >> b};
+      return {Constant::Kind::integer, false, static_cast<std::uint64_t>(sa >> (b > 63 ? 63 : b))};
     }
+    if (op.is('+')) return arithmetic(a + b);
+    if (op.is('-')) return arithmetic(a - b);
+    if (op.is('*')) return arithmetic(a * b);
     if (b == 0) cursor_.fail("a constant expression divides by zero");
     const bool quotient = op.is('/');
     if (is_unsigned) return arithmetic(quotient ? a / b : a % b);
@@ -200,45 +172,27 @@ class ConstantParser {
   }
 
   Constant apply_real(const Token& op, const Constant& left, const Constant& right) const {
-    const double a = left.as_double();
-    const double b = right.as_double();
-    double result = 0;
-    switch (op.punctuation) {
-      case punct('+'):
-        result = a + b;
-        break;
-      case punct('-'):
-        result = a - b;
-        break;
-      case punct('*'):
-        result = a * b;
-        break;
-      case punct('/'):
-        static_assert(std::numeric_limits<double>::is_iec559);
-        if (b == 0) cursor_.fail("a constant expression divides by zero");
-        result = a / b;
-        break;
-      default:
-        cursor_.fail("a constant expression needs integers for '" + std::string(op.text) + "'");
-    }
-    return {Constant::Kind::real, false, std::bit_cast<std::uint64_t>(result)};
+    static_assert(std::numeric_limits<double>::is_iec559);
+    const double a = left.as_double(), b = right.as_double();
+    const auto real = [](double value) {
+      return Constant{Constant::Kind::real, false, std::bit_cast<std::uint64_t>(value)};
+    };
+    if (op.is('+')) return real(a + b);
+    if (op.is('-')) return real(a - b);
+    if (op.is('*')) return real(a * b);
+    if (!op.is('/')) cursor_.fail("a constant expression needs integers for '" + std::string(op.text) + "'");
+    if (b == 0) cursor_.fail("a constant expression divides by zero");
+    return real(a / b);
   }
 
   Constant unary(int depth) {
     if (cursor_.accept('+')) return unary(deeper(depth));
     if (cursor_.accept('-')) {
       Constant value = unary(deeper(depth));
-      switch (value.kind) {
-        case Constant::Kind::integer:
-          value.bits = 0 - value.bits;
-          break;
-        case Constant::Kind::single:
-          value.bits ^= std::uint64_t{1} << 31;
-          break;
-        case Constant::Kind::real:
-          value.bits ^= std::uint64_t{1} << 63;
-          break;
-      }
+      if (value.kind == Constant::Kind::integer)
+        value.bits = 0 - value.bits;
+      else
+        value.bits ^= std::uint64_t{1} << (value.kind == Constant::Kind::single ? 31 : 63);
       return value;
     }
     if (cursor_.accept('!')) return {Constant::Kind::integer, false, truth(unary(deeper(depth))) ? 0U : 1U};
@@ -265,24 +219,12 @@ class ConstantParser {
   }
 
   Constant literal() {
-    const Token& token = cursor_.peek();
-    switch (token.kind) {
-      case TokenKind::integer: {
-        const Token taken = cursor_.take();
-        return {Constant::Kind::integer, taken.is_unsigned, taken.bits};
-      }
-      case TokenKind::single:
-        return {Constant::Kind::single, false, cursor_.take().bits};
-      case TokenKind::real:
-        return {Constant::Kind::real, false, cursor_.take().bits};
-      case TokenKind::identifier:
-        if (token.text != "WARP_SZ") break;
-        cursor_.take();
-        return {Constant::Kind::integer, false, warp_size};
-      default:
-        break;
-    }
-    cursor_.fail_expected("a constant");
+    const TokenKind kind = cursor_.peek().kind;
+    if (!begins_literal(cursor_.peek())) cursor_.fail_expected("a constant");
+    const Token taken = cursor_.take();
+    if (kind == TokenKind::identifier) return {Constant::Kind::integer, false, warp_size};
+    if (kind == TokenKind::integer) return {Constant::Kind::integer, taken.is_unsigned, taken.bits};
+    return {kind == TokenKind::single ? Constant::Kind::single : Constant::Kind::real, false, taken.bits};
   }
 
   Cursor& cursor_;
@@ -291,16 +233,7 @@ class ConstantParser {
 }  // namespace
 
 bool begins_constant(const Token& token) {
-  switch (token.kind) {
-    case TokenKind::integer:
-    case TokenKind::single:
-    case TokenKind::real:
-      return true;
-    case TokenKind::identifier:
-      return token.text == "WARP_SZ";
-    default:
-      return token.is('-') || token.is('+') || token.is('~') || token.is('!') || token.is('(');
-  }
+  return begins_literal(token) || token.is('-') || token.is('+') || token.is('~') || token.is('!') || token.is('(');
 }
 
 Constant parse_constant(Cursor& cursor) {

@@ -26,6 +26,8 @@ class Cursor {
   bool accept_directive(std::string_view name);
   /// `where` completes "expected ';' …", for instance "after 'add.s32'".
   void expect(char c, std::string_view where);
+  /// Up to the next such character.
+  void skip_to(char c, std::string_view where);
   std::string_view expect_identifier(std::string_view what);
   std::string_view expect_directive(std::string_view what);
   std::string_view expect_string(std::string_view what);

@@ -218,9 +218,8 @@ std::optional<StateSpace> state_space_from_directive(std::string_view name) {
       {"reg", StateSpace::reg},       {"param", StateSpace::param}, {"global", StateSpace::global},
       {"shared", StateSpace::shared}, {"local", StateSpace::local}, {"const", StateSpace::constant},
   };
-  for (const auto& [directive, space] : spaces) {
+  for (const auto& [directive, space] : spaces)
     if (directive == name) return space;
-  }
   return std::nullopt;
 }
 

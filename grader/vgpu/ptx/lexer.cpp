@@ -6,16 +6,6 @@
 namespace scanlab::ptx {
 namespace {
 
-// Not <cctype>: its answers depend on the locale, and it is undefined for negative characters.
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool continues_name(char c) {
-  return is_letter(c) || is_digit(c) || c == '_' || c == '$';
-}
 bool starts_name(char c) {
   return is_letter(c) || c == '_' || c == '$' || c == '%';
 }
@@ -76,9 +66,7 @@ Token Lexer::next() {
   if (starts_name(c) && (c != '%' || continues_name(at(begin + 1)))) {
     do ++position_;
     while (continues_name(at(position_)));
-    token.kind = TokenKind::identifier;
-    token.text = text_.substr(begin, position_ - begin);
-    return token;
+    return made(token, TokenKind::identifier, begin, position_);
   }
   if (is_digit(c)) return number(token);
   if (c == '.' && continues_name(at(begin + 1))) {
@@ -87,9 +75,7 @@ Token Lexer::next() {
            (at(position_) == ':' && at(position_ + 1) == ':' && continues_name(at(position_ + 2)))) {
       position_ += at(position_) == ':' ? 2 : 1;
     }
-    token.kind = TokenKind::directive;
-    token.text = text_.substr(begin + 1, position_ - begin - 1);
-    return token;
+    return made(token, TokenKind::directive, begin + 1, position_);
   }
   if (c == '"') {
     ++position_;
@@ -98,18 +84,13 @@ Token Lexer::next() {
       if (position_ >= text_.size() || text_[position_] == '\n') fail_at(line_, "a string does not end on its line");
       ++position_;
     }
-    token.kind = TokenKind::string;
-    token.text = text_.substr(begin + 1, position_ - begin - 1);
-    ++position_;
-    return token;
+    return made(token, TokenKind::string, begin + 1, position_++);
   }
-  token.kind = TokenKind::punctuation;
   for (const std::string_view operator_text : two_character_operators) {
     if (text_.substr(begin, 2) != operator_text) continue;
     position_ += 2;
-    token.text = text_.substr(begin, 2);
     token.punctuation = punct(operator_text[0], operator_text[1]);
-    return token;
+    return made(token, TokenKind::punctuation, begin, position_);
   }
   if (std::string_view("{}()[]<>,;:@!|&^~?=+-*/%").find(c) == std::string_view::npos) {
     constexpr char digits[] = "0123456789abcdef";
@@ -117,8 +98,13 @@ Token Lexer::next() {
     fail_at(line_, std::string("a character that PTX does not have: 0x") + digits[byte >> 4] + digits[byte & 15]);
   }
   ++position_;
-  token.text = text_.substr(begin, 1);
   token.punctuation = punct(c);
+  return made(token, TokenKind::punctuation, begin, position_);
+}
+
+Token Lexer::made(Token token, TokenKind kind, std::size_t begin, std::size_t end) const {
+  token.kind = kind;
+  token.text = text_.substr(begin, end - begin);
   return token;
 }
 
@@ -131,9 +117,7 @@ Token Lexer::bits_of_float(Token token, TokenKind kind, std::size_t digits) {
     token.bits = token.bits << 4 | static_cast<unsigned>(value);
   }
   if (continues_name(at(position_))) fail_at(line_, "a floating-point constant has too many digits");
-  token.kind = kind;
-  token.text = text_.substr(begin, position_ - begin);
-  return token;
+  return made(token, kind, begin, position_);
 }
 
 Token Lexer::decimal_float(Token token, std::size_t end) {
@@ -146,8 +130,7 @@ Token Lexer::decimal_float(Token token, std::size_t end) {
     if (at(end) == '+' || at(end) == '-') ++end;
     while (is_digit(at(end))) ++end;
   }
-  token.kind = TokenKind::real;
-  token.text = text_.substr(position_, end - position_);
+  token = made(token, TokenKind::real, position_, end);
   double value = 0;
   const auto [rest, error] = std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
   if (error != std::errc{} || rest != token.text.data() + token.text.size() || continues_name(at(end))) {
@@ -183,14 +166,13 @@ Token Lexer::number(Token token) {
     overflows |= __builtin_mul_overflow(token.bits, std::uint64_t{base}, &token.bits);
     overflows |= __builtin_add_overflow(token.bits, static_cast<std::uint64_t>(hex_value(at(end))), &token.bits);
   }
-  token.kind = TokenKind::integer;
   token.is_unsigned = token.bits >> 63 != 0;
   const bool has_digits = end > first_digit;
   if (at(end) == 'U') {
     ++end;
     token.is_unsigned = true;
   }
-  token.text = text_.substr(position_, end - position_);
+  token = made(token, TokenKind::integer, position_, end);
   if (!has_digits || continues_name(at(end))) fail_at(line_, "no number: " + spelling(token));
   if (overflows) fail_at(line_, "more than 64 bits: " + spelling(token));
   position_ = end;

@@ -45,6 +45,7 @@ class Lexer {
 
  private:
   void skip_blanks();
+  Token made(Token token, TokenKind kind, std::size_t begin, std::size_t end) const;
   Token number(Token token);
   Token bits_of_float(Token token, TokenKind kind, std::size_t digits);
   Token decimal_float(Token token, std::size_t end);
@@ -54,6 +55,17 @@ class Lexer {
   std::size_t position_ = 0;
   std::uint32_t line_ = 1;
 };
+
+// Not <cctype>: its answers depend on the locale, and it is undefined for negative characters.
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+constexpr bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+constexpr bool continues_name(char c) {
+  return is_letter(c) || is_digit(c) || c == '_' || c == '$';
+}
 
 /// A ParseError whose text names the line.
 [[noreturn]] void fail_at(std::uint32_t line, const std::string& message);

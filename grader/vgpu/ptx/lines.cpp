@@ -105,10 +105,7 @@ void LineTable::section(Cursor& cursor) {
   }
   const std::string_view name = cursor.take().text;
   // "label:" may come between the name and the brace, as may flags.
-  while (!cursor.is('{')) {
-    if (cursor.peek().kind == TokenKind::end) cursor.fail_expected("'{' after the name of a section");
-    cursor.take();
-  }
+  cursor.skip_to('{', "after the name of a section");
   if (name == "debug_str" || name == ".debug_str") {
     debug_string_section(cursor);
     return;

@@ -18,6 +18,7 @@ namespace scanlab::ptx {
 
 enum class StateSpace : std::uint8_t { generic, reg, param, global, shared, local, constant };
 
+/// Floats last, and signed integers side by side: is_float and is_signed rely on it.
 enum class Type : std::uint8_t {
   none,
   pred,

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
-#include <utility>
 
+#include "vgpu/ptx/lexer.hpp"
 #include "vgpu/ptx/module.hpp"
 
 namespace scanlab::ptx {
@@ -30,38 +31,21 @@ constexpr TypeInfo types[] = {
 constexpr std::size_t longest_demangled = 16384;
 constexpr double most_expanded = 4 << 20;  // characters
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool continues_name(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
-}
-
 /// Index of the bracket that `text[end - 1]` closes, or npos. Within parentheses '<' and '>' may be operators.
 std::size_t matching_open(std::string_view text, std::size_t end) {
   const bool angle = text[end - 1] == '>';
   int depth = 0;
   int angles = 0;
   for (std::size_t i = end; i-- > 0;) {
-    switch (text[i]) {
-      case ')':
-      case ']':
-      case '}':
-        ++depth;
-        break;
-      case '(':
-      case '[':
-      case '{':
-        --depth;
-        break;
-      case '>':
-        angles += depth == 0;
-        break;
-      case '<':
-        angles -= depth == 0;
-        break;
-      default:
-        continue;
+    const char c = text[i];
+    if (c == ')' || c == ']' || c == '}') {
+      ++depth;
+    } else if (c == '(' || c == '[' || c == '{') {
+      --depth;
+    } else if (c == '<' || c == '>') {
+      if (depth == 0) angles += c == '>' ? 1 : -1;
+    } else {
+      continue;
     }
     if (depth < 0) break;
     if (depth == 0 && (!angle || angles == 0)) return i;
@@ -219,29 +203,16 @@ std::string_view strip_copy_number(std::string_view name) {
 }  // namespace
 
 std::uint32_t size_of(Type type) {
-  for (const TypeInfo& info : types) {
-    if (info.type == type) return info.size;
-  }
-  return 0;
+  const auto info = std::ranges::find(types, type, &TypeInfo::type);
+  return info == std::end(types) ? 0 : info->size;
 }
 
 bool is_float(Type type) {
-  switch (type) {
-    case Type::f16:
-    case Type::f16x2:
-    case Type::bf16:
-    case Type::bf16x2:
-    case Type::tf32:
-    case Type::f32:
-    case Type::f64:
-      return true;
-    default:
-      return false;
-  }
+  return type >= Type::f16;
 }
 
 bool is_signed(Type type) {
-  return type == Type::s8 || type == Type::s16 || type == Type::s32 || type == Type::s64;
+  return type >= Type::s8 && type <= Type::s64;
 }
 
 std::string_view name_of(Type type) {
@@ -251,10 +222,8 @@ std::string_view name_of(Type type) {
 
 Type type_from_suffix(std::string_view suffix) {
   if (suffix.starts_with('.')) suffix.remove_prefix(1);
-  for (const TypeInfo& info : types) {
-    if (info.name == suffix) return info.type;
-  }
-  return Type::none;
+  const auto info = std::ranges::find(types, suffix, &TypeInfo::name);
+  return info == std::end(types) ? Type::none : info->type;
 }
 
 std::string demangle(const std::string& mangled) {

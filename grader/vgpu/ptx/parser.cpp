@@ -1,5 +1,7 @@
 // The module level: versions, variables, functions and their directives.
 #include <algorithm>
+#include <charconv>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -14,6 +16,13 @@ namespace {
 
 constexpr std::size_t largest_text = std::size_t{1} << 26;  // bytes; the tree takes some fifty times as much
 constexpr std::uint64_t most_threads = std::uint64_t{1} << 31;
+
+/// Of a few digits; 0 where the text begins with none.
+std::uint32_t leading_number(std::string_view text) {
+  std::uint32_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
 
 class ModuleParser {
  public:
@@ -75,26 +84,15 @@ class ModuleParser {
                             number.text.size() - dot <= 3 &&
                             number.text.find_first_not_of("0123456789.") == std::string_view::npos;
     if (!is_version) fail_at(number.line, "expected a version such as 9.0, found " + spelling(number));
-    const auto decimal = [](std::string_view digits) {
-      std::uint32_t value = 0;
-      for (const char digit : digits) value = value * 10 + static_cast<std::uint32_t>(digit - '0');
-      return value;
-    };
-    module_.version_major = decimal(number.text.substr(0, dot));
-    module_.version_minor = decimal(number.text.substr(dot + 1));
+    module_.version_major = leading_number(number.text.substr(0, dot));
+    module_.version_minor = leading_number(number.text.substr(dot + 1));
   }
 
   // .target sm_80, debug
   void target() {
     do {
-      std::string_view name = cursor_.expect_identifier("a target such as sm_80");
-      if (!name.starts_with("sm_")) continue;
-      name.remove_prefix(3);
-      module_.target_sm = 0;
-      for (const char digit : name.substr(0, 4)) {
-        if (digit < '0' || digit > '9') break;
-        module_.target_sm = module_.target_sm * 10 + static_cast<std::uint32_t>(digit - '0');
-      }
+      const std::string_view name = cursor_.expect_identifier("a target such as sm_80");
+      if (name.starts_with("sm_")) module_.target_sm = leading_number(name.substr(3, 4));
     } while (cursor_.accept(','));
   }
 
@@ -112,19 +110,17 @@ class ModuleParser {
   }
 
   void declaration(Token word) {
+    static constexpr std::pair<std::string_view, Linkage> linkages[] = {
+        {"weak", Linkage::weak}, {"common", Linkage::common}, {"visible", Linkage::visible}};
     Directives directives;
     for (;;) {
-      if (word.text == "extern") {
+      const auto linkage = std::ranges::find(linkages, word.text, &std::pair<std::string_view, Linkage>::first);
+      if (linkage != std::end(linkages))
+        directives.linkage = linkage->second;
+      else if (word.text == "extern")
         directives.is_extern = true;
-      } else if (word.text == "weak") {
-        directives.linkage = Linkage::weak;
-      } else if (word.text == "common") {
-        directives.linkage = Linkage::common;
-      } else if (word.text == "visible") {
-        directives.linkage = Linkage::visible;
-      } else {
+      else
         break;
-      }
       if (cursor_.peek().kind != TokenKind::directive) cursor_.fail_expected("a declaration");
       word = cursor_.take();
     }
@@ -194,7 +190,7 @@ class ModuleParser {
       fail_at(name.line, "the function " + spelling(name) + " is defined twice");
     }
     function.is_defined = true;
-    BodyParser(cursor_, module_, names_, lines_, function).parse();
+    parse_body(cursor_, module_, names_, lines_, function);
     module_.functions[index] = std::move(function);
   }
 
@@ -205,9 +201,7 @@ class ModuleParser {
     };
     static constexpr std::string_view alone[] = {"noreturn", "explicitcluster", "blocksareclusters", "unique"};
     const Token word = cursor_.take();
-    const auto is_in = [&](const auto& list) {
-      return std::find(std::begin(list), std::end(list), word.text) != std::end(list);
-    };
+    const auto is_in = [&](const auto& list) { return std::ranges::find(list, word.text) != std::end(list); };
     std::uint32_t shape[3] = {1, 1, 1};
     if (word.text == "maxntid") {
       function.max_threads = numbers(shape);
@@ -220,10 +214,8 @@ class ModuleParser {
       strings();
       cursor_.accept(';');
     } else if (word.text == "attribute") {
-      while (!cursor_.accept(')')) {
-        if (cursor_.peek().kind == TokenKind::end) cursor_.fail_expected("')' after the attributes");
-        cursor_.take();
-      }
+      cursor_.skip_to(')', "after the attributes");
+      cursor_.take();
     } else if (!is_in(alone)) {
       fail_at(word.line, "the directive '." + std::string(word.text) + "' is not known for a function");
     }
@@ -279,7 +271,7 @@ Module parse(std::string_view text) {
 }
 
 bool Instruction::has(std::string_view modifier) const {
-  return std::find(modifiers.begin(), modifiers.end(), modifier) != modifiers.end();
+  return std::ranges::find(modifiers, modifier) != modifiers.end();
 }
 
 bool Instruction::has_any(std::initializer_list<std::string_view> some) const {
@@ -293,10 +285,8 @@ std::string Instruction::spelling() const {
 }
 
 const Function* Module::find_function(std::string_view name) const {
-  for (const Function& function : functions) {
-    if (function.name == name) return &function;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(functions, name, &Function::name);
+  return found == functions.end() ? nullptr : &*found;
 }
 
 }  // namespace scanlab::ptx

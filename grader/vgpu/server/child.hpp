@@ -3,10 +3,32 @@
 
 #include <sys/types.h>
 
+#include <functional>
+#include <stdexcept>
+#include <utility>
+
+#include "vgpu/server/session.hpp"
+
 namespace scanlab::server {
 
-/// Starts the program with its end of the socket; its id. A failing exec is reported through `exec_error`. Its standard
-/// output goes to `output_fd`, unless that is negative. Throws std::runtime_error.
-pid_t start(char** program, int program_fd, int* exec_error, int output_fd = -1);
+/// The program cannot be executed: "cannot start ./a.out: No such file or directory".
+struct CannotStart : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Two connected sockets. Throws std::runtime_error.
+std::pair<int, int> connected_sockets();
+
+/// What else is to happen, by the thread that waits for the process.
+struct ChildEvents {
+  std::function<void(pid_t)> started = [](pid_t) {};  ///< by the caller's thread
+  std::function<void(int status)> ended = [](int) {};
+};
+
+/// Starts the program with its end of the session's socket, and serves it until both the process and the connection
+/// have ended: the end of the connection does not prove that the program has ended, since it may have passed the socket
+/// on. Its standard output goes to `output_fd`, unless that is negative. Returns its status, as waitpid gives it.
+/// Throws CannotStart, std::runtime_error.
+int run_child(Session& session, char** program, int program_fd, int output_fd = -1, const ChildEvents& events = {});
 
 }  // namespace scanlab::server

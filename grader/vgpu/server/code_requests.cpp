@@ -96,7 +96,7 @@ std::int32_t Requests::refuse_without_ptx(const std::string& why) {
                        "compile with -gencode arch=compute_80,code=compute_80 --no-compress");
 }
 
-std::int32_t Requests::load_module(std::span<const std::byte> fatbin, Answer& answer) {
+std::int32_t Requests::load_module(const Request&, Payload fatbin, Answer& answer) {
   if (modules_.size() >= options_.max_modules || fatbin.size() > options_.max_modules_bytes - modules_bytes_)
     return wire::error::memory_allocation;
   std::vector<ptx::PtxImage> chosen;  // one for each of the program's files
@@ -140,7 +140,8 @@ std::int32_t Requests::load_module(std::span<const std::byte> fatbin, Answer& an
   }
 }
 
-std::int32_t Requests::find_kernel(const Request& request, std::string_view name, Answer& answer) {
+std::int32_t Requests::find_kernel(const Request& request, Payload payload, Answer& answer) {
+  const std::string_view name = text_of(payload);
   const auto attributes = device_.attributes(module_of(request.id), name);
   if (!attributes) {
     const auto part = without_ptx_.extract(request.id);  // reported once
@@ -165,11 +166,10 @@ std::int32_t Requests::find_kernel(const Request& request, std::string_view name
 }
 
 vgpu::LaunchRequest Requests::launch_request(const Request& request) const {
-  const auto found = kernels_.find(request.id);
-  if (found == kernels_.end()) throw ProtocolError("unknown kernel");
+  const Kernel& kernel = kernel_of(request.id);
   vgpu::LaunchRequest launch;
-  launch.module = module_of(found->second.module);
-  launch.kernel = found->second.name;
+  launch.module = module_of(kernel.module);
+  launch.kernel = kernel.name;
   launch.grid = {request.grid[0], request.grid[1], request.grid[2]};
   launch.block = {request.block[0], request.block[1], request.block[2]};
   launch.dynamic_shared = request.dynamic_shared;
@@ -189,7 +189,7 @@ std::int32_t Requests::refuse_launch(LaunchResult result, const std::string& ker
   return wire::error::invalid_ptx;
 }
 
-std::int32_t Requests::check_launch(const Request& request) {
+std::int32_t Requests::check_launch(const Request& request, Payload, Answer&) {
   const vgpu::LaunchRequest launch = launch_request(request);
   LaunchResult result = device_.check(launch);
   if (result.status != LaunchResult::Status::ok) traffic.unread_refusals += request.value != 0;
@@ -197,7 +197,7 @@ std::int32_t Requests::check_launch(const Request& request) {
                                                    : refuse_launch(std::move(result), launch.kernel);
 }
 
-std::uint64_t Requests::news_of(const Request& request, std::span<const std::byte> parameters) {
+std::uint64_t Requests::news_of(const Request& request, Payload parameters) {
   constexpr std::size_t word = 4, most_kernels = 64;
   const std::uint64_t shape[] = {request.grid[0],  request.grid[1],  request.grid[2],       request.block[0],
                                  request.block[1], request.block[2], request.dynamic_shared};
@@ -219,7 +219,7 @@ std::uint64_t Requests::news_of(const Request& request, std::span<const std::byt
   return bytes;
 }
 
-std::int32_t Requests::launch(const Request& request, std::span<const std::byte> parameters) {
+std::int32_t Requests::launch(const Request& request, Payload parameters, Answer&) {
   vgpu::LaunchRequest launch = launch_request(request);
   if (parameters.size() != kernels_.at(request.id).attributes.parameter_bytes)
     throw ProtocolError("a launch whose parameters have the wrong size");

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,10 +12,8 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
-#include <set>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "vgpu/ptx/module.hpp"
@@ -49,32 +46,18 @@ std::string contents(int fd) {
 /// Runs the program on the device, with its standard output caught.
 ProgramRun run_program(vgpu::Device& device, char** program, SessionOptions options) {
   ProgramRun result;
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    throw std::runtime_error(fmt::format("socketpair: {}", std::strerror(errno)));
+  const auto [session_fd, program_fd] = connected_sockets();
   const int output = memfd_create("output", MFD_CLOEXEC);
   if (output < 0) throw std::runtime_error(fmt::format("memfd_create: {}", std::strerror(errno)));
   options.on_fault = [&](const vgpu::Fault& fault) { result.faults.push_back(fault.text()); };
-  Session session(device, ends[0], std::move(options));
-  int exec_error = 0;
-  const pid_t pid = start(program, ends[1], &exec_error, output);
-  close(ends[1]);
-  if (exec_error != 0) {
-    waitpid(pid, nullptr, 0);
-    result.problem = fmt::format("cannot start {}: {}", program[0], std::strerror(exec_error));
-    close(output);
-    return result;
+  Session session(device, session_fd, std::move(options));
+  try {
+    result.status = run_child(session, program, program_fd, output);
+    result.output = contents(output);
+    result.problem = session.internal_error();
+  } catch (const CannotStart& error) {
+    result.problem = error.what();
   }
-  std::thread reaper([&] {
-    while (waitpid(pid, &result.status, 0) < 0 && errno == EINTR) {
-    }
-    session.drain();
-    session.stop();
-  });
-  session.serve();
-  reaper.join();
-  result.output = contents(output);
-  result.problem = session.internal_error();
   close(output);
   return result;
 }

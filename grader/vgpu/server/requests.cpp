@@ -12,7 +12,6 @@ namespace scanlab::server {
 using vgpu::Address;
 using vgpu::Fault;
 using wire::Op;
-using wire::Reply;
 using wire::Request;
 
 namespace {
@@ -23,9 +22,6 @@ constexpr std::uint64_t bytes_of_a_choice = 8;
 /// What a GPU of the profile's kind would take for a copy; only ratios matter, but they should be sensible.
 constexpr double event_ns = 500, copy_latency_ns = 6000, host_bytes_per_ns = 20, device_latency_ns = 2500;
 
-std::string_view text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 }  // namespace
 
 Answer::~Answer() {
@@ -91,12 +87,13 @@ vgpu::LoadedModule* Requests::module_of(std::uint64_t id) const {
   return found->second;
 }
 
-void Requests::check_staging(const Request& request) const {
-  if (request.bytes > staging_.size() || request.offset > staging_.size() - request.bytes)
-    throw ProtocolError("a copy lies outside the staging buffer");
+const Requests::Kernel& Requests::kernel_of(std::uint64_t id) const {
+  const auto found = kernels_.find(id);
+  if (found == kernels_.end()) throw ProtocolError("unknown kernel");
+  return found->second;
 }
 
-void Requests::hello(const Request& request, Answer& answer) {
+std::int32_t Requests::hello(const Request& request, Payload, Answer& answer) {
   if (greeted_ || request.value != wire::version) throw ProtocolError("wrong version of the protocol");
   greeted_ = true;
   const vgpu::DeviceProfile& profile = device_.profile();
@@ -125,32 +122,21 @@ void Requests::hello(const Request& request, Answer& answer) {
   answer.append(facts);
   answer.reply.bytes = staging_.size();
   answer.send_fd = staging_.fd();
+  return wire::error::success;
 }
 
-std::int32_t Requests::allocate(const Request& request, Answer& answer) {
+std::int32_t Requests::allocate(const Request& request, Payload, Answer& answer) {
   if (allocations_.size() >= options_.max_allocations || request.bytes > device_.memory().capacity() ||
       request.bytes > options_.max_allocated_bytes - allocated_bytes_)
     return wire::error::memory_allocation;
-  const auto label = [&](const char* call) {
-    return fmt::format("{} #{} ({} bytes)", call, next_allocation_, request.bytes);
-  };
-  Address base = 0;
-  switch (static_cast<wire::Allocate>(request.value)) {
-    case wire::Allocate::ordinary:
-      base = device_.memory().allocate(request.bytes, label("cudaMalloc"));
-      break;
-    case wire::Allocate::managed:
-      base = device_.memory().allocate(request.bytes, label("cudaMallocManaged"));
-      break;
-    case wire::Allocate::pinned:
-      base = device_.memory().allocate_on_host(request.bytes, label("pinned host memory"));
-      break;
-    case wire::Allocate::registered:
-      base = device_.memory().allocate_on_host(request.bytes, label("registered host memory"), request.offset);
-      break;
-    default:
-      throw ProtocolError("an unknown kind of memory");
-  }
+  constexpr const char* calls[] = {"cudaMalloc", "cudaMallocManaged", "pinned host memory", "registered host memory"};
+  if (request.value >= std::size(calls)) throw ProtocolError("an unknown kind of memory");
+  const auto kind = static_cast<wire::Allocate>(request.value);
+  const std::uint64_t offset = kind == wire::Allocate::registered ? request.offset : 0;
+  std::string label = fmt::format("{} #{} ({} bytes)", calls[request.value], next_allocation_, request.bytes);
+  const bool is_on_host = kind == wire::Allocate::pinned || kind == wire::Allocate::registered;
+  const Address base = is_on_host ? device_.memory().allocate_on_host(request.bytes, std::move(label), offset)
+                                  : device_.memory().allocate(request.bytes, std::move(label));
   if (base == 0) return wire::error::memory_allocation;
   traffic.flow.leaves(DataFlow::Out::addresses, sizeof base);
   ++next_allocation_;
@@ -171,7 +157,7 @@ std::vector<std::string> Requests::live_allocations() const {
   return labels;
 }
 
-std::int32_t Requests::share(const Request& request, std::string_view name, Answer& answer) {
+std::int32_t Requests::share(const Request& request, Payload name, Answer& answer) {
   answer.reply.address = request.to;
   if (name.empty()) {
     // Only what the program has allocated: other memory of the device is the judge's.
@@ -179,10 +165,8 @@ std::int32_t Requests::share(const Request& request, std::string_view name, Answ
     if (found == allocations_.end()) return wire::error::invalid_value;
     answer.reply.bytes = found->second;
   } else {
-    const auto variable = device_.symbol(module_of(request.id), name);
-    if (!variable) return wire::error::invalid_symbol;
-    answer.reply.address = variable->address;
-    answer.reply.bytes = variable->size;
+    const std::int32_t error = find_symbol(request, name, answer);
+    if (error != wire::error::success) return error;
   }
   if (!options_.counts_data_flow)
     answer.send_fd = device_.memory().share(answer.reply.address);
@@ -196,7 +180,7 @@ std::int32_t Requests::share(const Request& request, std::string_view name, Answ
   return wire::error::success;
 }
 
-std::int32_t Requests::release(const Request& request) {
+std::int32_t Requests::release(const Request& request, Payload, Answer&) {
   const auto found = allocations_.find(request.to);
   if (found == allocations_.end()) return wire::error::invalid_value;
   allocated_bytes_ -= found->second;
@@ -213,25 +197,25 @@ bool Requests::goes_on(Op op, Address start, std::uint64_t bytes) {
   return continued;
 }
 
-std::int32_t Requests::copy(const Request& request) {
-  vgpu::Memory& memory = device_.memory();
+std::int32_t Requests::copy_on_device(const Request& request, Payload, Answer&) {
+  if (!device_.memory().copy(request.to, request.from, request.bytes)) return wire::error::invalid_value;
+  ++traffic.copies_on_device;
+  traffic.bytes_on_device += request.bytes;
+  traffic.flow.comes(DataFlow::In::device_copies, bytes_of_a_choice);
+  advance_device_side(2 * request.bytes);
+  return wire::error::success;
+}
+
+std::int32_t Requests::copy(const Request& request, Payload, Answer&) {
   const std::uint64_t bytes = request.bytes;
-  bool done = false;
-  if (request.op == Op::copy_on_device) {
-    done = memory.copy(request.to, request.from, bytes);
-    if (!done) return wire::error::invalid_value;
-    ++traffic.copies_on_device;
-    traffic.bytes_on_device += bytes;
-    traffic.flow.comes(DataFlow::In::device_copies, bytes_of_a_choice);
-    advance_device_side(2 * bytes);
-    return wire::error::success;
-  }
-  check_staging(request);
+  if (bytes > staging_.size() || request.offset > staging_.size() - bytes)
+    throw ProtocolError("a copy lies outside the staging buffer");
   const bool to_device = request.op == Op::copy_to_device;
   const Address start = to_device ? request.to : request.from;
   std::byte* staged = staging_.data() + request.offset;
-  done = to_device ? memory.write(start, staged, bytes) : memory.read(staged, start, bytes);
-  if (!done) return wire::error::invalid_value;
+  vgpu::Memory& memory = device_.memory();
+  if (!(to_device ? memory.write(start, staged, bytes) : memory.read(staged, start, bytes)))
+    return wire::error::invalid_value;
   const bool continued = goes_on(request.op, start, bytes);
   (to_device ? traffic.copies_to_device : traffic.copies_to_host) += continued ? 0 : 1;
   (to_device ? traffic.bytes_to_device : traffic.bytes_to_host) += bytes;
@@ -245,7 +229,7 @@ std::int32_t Requests::copy(const Request& request) {
   return wire::error::success;
 }
 
-std::int32_t Requests::fill(const Request& request) {
+std::int32_t Requests::fill(const Request& request, Payload, Answer&) {
   if (!device_.memory().fill(request.to, static_cast<std::byte>(request.value), request.bytes))
     return wire::error::invalid_value;
   ++traffic.fills;
@@ -262,47 +246,160 @@ void Requests::advance_device_side(std::uint64_t bytes) {
   device_.advance_ns(device_latency_ns + static_cast<double>(bytes) / bytes_per_ns);
 }
 
-bool Requests::answered_by_fault(const Request& request, Answer& answer) {
-  if (pending_error_ == 0) return false;
-  switch (request.op) {
-    case Op::hello:
-    case Op::load_module:
-    case Op::unload_module:
-    case Op::find_kernel:
-    case Op::find_symbol:
-    case Op::read_output:
-    case Op::memory_info:
-    case Op::event_time:
-    case Op::drop_event:
-    case Op::check_launch:
-    case Op::occupancy:
-    case Op::reset:
-    case Op::note_error_read:
-    case Op::wait_event:
-    case Op::note_host_wait:
-    case Op::drop_stream:
-      return false;
-    default:
-      break;
-  }
-  if (request.flags & wire::flag_blocking) surfaced_ = true;
-  if (surfaced_) {
-    answer.reply.error = pending_error_;
-    answer.reply.flags |= wire::flag_sticky;
-  }
-  return true;
+std::int32_t Requests::unload_module(const Request& request, Payload, Answer&) {
+  device_.unload(module_of(request.id));
+  shares_.drop_freed();
+  modules_.erase(request.id);
+  modules_bytes_ -= module_bytes_.extract(request.id).mapped();
+  without_ptx_.erase(request.id);
+  std::erase_if(kernels_, [&](const auto& entry) { return entry.second.module == request.id; });
+  return wire::error::success;
 }
 
-void Requests::handle(const Request& request, std::span<const std::byte> payload, Answer& answer) {
+std::int32_t Requests::find_symbol(const Request& request, Payload name, Answer& answer) {
+  const auto symbol = device_.symbol(module_of(request.id), text_of(name));
+  if (!symbol) return wire::error::invalid_symbol;
+  answer.reply.address = symbol->address;
+  answer.reply.bytes = symbol->size;
+  return wire::error::success;
+}
+
+std::int32_t Requests::check_range(const Request& request, Payload, Answer&) {
+  const vgpu::Allocation* found = device_.memory().find(request.to, request.bytes);
+  return found && !found->on_heap ? wire::error::success : wire::error::invalid_value;
+}
+
+std::int32_t Requests::synchronise(const Request&, Payload, Answer&) {
+  ++traffic.synchronisations;
+  return std::exchange(late_error_, 0);
+}
+
+std::int32_t Requests::read_output(const Request&, Payload, Answer& answer) {
+  answer.reply.bytes = std::min(staging_.size(), output_.size() - output_read_);
+  std::memcpy(staging_.data(), output_.data() + output_read_, answer.reply.bytes);
+  output_read_ += answer.reply.bytes;
+  if (output_read_ == output_.size()) {
+    output_.clear();
+    output_read_ = 0;
+  }
+  return wire::error::success;
+}
+
+std::int32_t Requests::memory_info(const Request&, Payload, Answer& answer) {
+  answer.reply.bytes = device_.memory().bytes_free();
+  answer.reply.value = device_.memory().capacity();
+  return wire::error::success;
+}
+
+std::int32_t Requests::record_event(const Request& request, Payload, Answer&) {
+  if (events_.size() >= options_.max_events && !events_.contains(request.id)) return wire::error::memory_allocation;
+  device_.advance_ns(event_ns);  // so that of two events the later one has the later time
+  events_[request.id] = device_.now_ns();
+  return wire::error::success;
+}
+
+std::int32_t Requests::event_time(const Request& request, Payload, Answer& answer) {
+  const auto found = events_.find(request.id);
+  if (found == events_.end()) return wire::error::invalid_value;
+  answer.reply.time = found->second;
+  traffic.flow.leaves(DataFlow::Out::times, sizeof answer.reply.time);
+  return wire::error::success;
+}
+
+std::int32_t Requests::drop_event(const Request& request, Payload, Answer&) {
+  events_.erase(request.id);
+  return wire::error::success;
+}
+
+std::int32_t Requests::occupancy(const Request& request, Payload, Answer& answer) {
+  const Kernel& kernel = kernel_of(request.id);
+  if (request.bytes == 0 || request.bytes > (1u << 20)) return wire::error::invalid_value;
+  answer.reply.value = device_.blocks_per_multiprocessor(kernel.attributes, request.bytes, request.dynamic_shared);
+  return wire::error::success;
+}
+
+std::int32_t Requests::reset(const Request&, Payload, Answer&) {
+  reset();
+  return wire::error::success;
+}
+
+std::int32_t Requests::set_heap_limit(const Request& request, Payload, Answer&) {
+  const bool is_set = request.bytes <= options_.max_allocated_bytes && device_.memory().set_heap_limit(request.bytes);
+  return is_set ? wire::error::success : wire::error::invalid_value;
+}
+
+std::int32_t Requests::note_error_read(const Request&, Payload, Answer&) {
+  traffic.unread_refusals = 0;
+  return wire::error::success;
+}
+
+std::int32_t Requests::nothing(const Request&, Payload, Answer&) {
+  return wire::error::success;
+}
+
+const Requests::Kind* Requests::kind_of(Op op) {
+  using R = Requests;
+  constexpr auto memory = Kind::uses_memory, after_fault = Kind::is_done_after_fault;
+  constexpr std::size_t name = 64 << 10, parameters = 32 << 10;
+  constexpr const char *copied = "cudaMemcpy", *copied_async = "cudaMemcpyAsync";
+  constexpr const char *allocated = "cudaMallocAsync", *freed = "cudaFreeAsync";  // only these are work of a stream
+  static constexpr Kind kinds[] = {
+      {Op::hello, &R::hello, after_fault},
+      {Op::load_module, &R::load_module, after_fault},
+      {Op::unload_module, &R::unload_module, after_fault},
+      {Op::find_kernel, &R::find_kernel, after_fault, name},
+      {Op::find_symbol, &R::find_symbol, after_fault, name},
+      {Op::allocate, &R::allocate, Kind::plain, 0, allocated, allocated},
+      {Op::share, &R::share, Kind::plain, name},
+      {Op::release, &R::release, Kind::plain, 0, freed, freed},
+      {Op::check_range, &R::check_range},
+      {Op::copy_to_device, &R::copy, memory, 0, copied, copied_async},
+      {Op::copy_to_host, &R::copy, memory, 0, copied, copied_async},
+      {Op::copy_on_device, &R::copy_on_device, memory, 0, copied, copied_async},
+      {Op::fill, &R::fill, memory, 0, "cudaMemset", "cudaMemsetAsync"},
+      {Op::check_launch, &R::check_launch, after_fault},
+      {Op::launch, &R::launch, memory, parameters},
+      {Op::synchronise, &R::synchronise},
+      {Op::read_output, &R::read_output, after_fault},
+      {Op::memory_info, &R::memory_info, after_fault},
+      {Op::record_event, &R::record_event},
+      {Op::event_time, &R::event_time, after_fault},
+      {Op::drop_event, &R::drop_event, after_fault},
+      {Op::occupancy, &R::occupancy, after_fault},
+      {Op::reset, &R::reset, after_fault},
+      {Op::set_heap_limit, &R::set_heap_limit},
+      {Op::note_error_read, &R::note_error_read, after_fault},
+      // All work runs in the order in which it was submitted: only the listener to it has to know.
+      {Op::wait_event, &R::nothing, after_fault},
+      {Op::note_host_wait, &R::nothing, after_fault},
+      {Op::drop_stream, &R::nothing, after_fault},
+  };
+  const Kind* kind = std::ranges::find(kinds, op, &Kind::op);
+  return kind == std::end(kinds) ? nullptr : kind;
+}
+
+std::size_t Requests::payload_limit(Op op) const {
+  const Kind* kind = kind_of(op);
+  return op == Op::load_module ? options_.max_module_bytes : kind == nullptr ? 0 : kind->most_payload;
+}
+
+void Requests::handle(const Request& request, Payload payload, Answer& answer) {
   if (request.op != Op::hello && !greeted_) throw ProtocolError("no greeting");
   if (request.op != Op::copy_to_device && request.op != Op::copy_to_host) last_copy_.may_continue = false;
-  if (answered_by_fault(request, answer)) return;
+  const Kind* kind = kind_of(request.op);
+  // After a kernel was stopped the device does no more work; calls that would wait for it return its error.
+  if (pending_error_ != 0 && !(kind && kind->nature == Kind::is_done_after_fault)) {
+    if (request.flags & wire::flag_blocking) surfaced_ = true;
+    if (!surfaced_) return;
+    answer.reply.error = pending_error_;
+    answer.reply.flags |= wire::flag_sticky;
+    return;
+  }
+  if (kind == nullptr) throw ProtocolError("unknown request");
   if (options_.work) report_before(request);
-  const bool uses_memory = request.op == Op::launch || request.op == Op::fill || request.op == Op::copy_to_device ||
-                           request.op == Op::copy_to_host || request.op == Op::copy_on_device;
-  if (uses_memory) traffic.flow.comes(DataFlow::In::shares, shares_.take());
-  carry_out(request, payload, answer);
-  if (uses_memory) {
+  if (kind->nature == Kind::uses_memory) traffic.flow.comes(DataFlow::In::shares, shares_.take());
+  answer.reply.error = (this->*kind->carry_out)(request, payload, answer);
+  if (kind->nature == Kind::uses_memory) {
     const std::uint64_t given = shares_.give();
     // What the host has just put there itself is not new to it.
     if (request.op == Op::launch || request.op == Op::copy_on_device) traffic.flow.leaves(DataFlow::Out::shares, given);
@@ -310,132 +407,7 @@ void Requests::handle(const Request& request, std::span<const std::byte> payload
   if (options_.work) report_after(request, answer.reply);
 }
 
-void Requests::carry_out(const Request& request, std::span<const std::byte> payload, Answer& answer) {
-  Reply& reply = answer.reply;
-  switch (request.op) {
-    case Op::hello:
-      hello(request, answer);
-      break;
-    case Op::load_module:
-      reply.error = load_module(payload, answer);
-      break;
-    case Op::unload_module: {
-      device_.unload(module_of(request.id));
-      shares_.drop_freed();
-      modules_.erase(request.id);
-      modules_bytes_ -= module_bytes_.extract(request.id).mapped();
-      without_ptx_.erase(request.id);
-      std::erase_if(kernels_, [&](const auto& entry) { return entry.second.module == request.id; });
-      break;
-    }
-    case Op::find_kernel:
-      reply.error = find_kernel(request, text_of(payload), answer);
-      break;
-    case Op::find_symbol: {
-      const auto symbol = device_.symbol(module_of(request.id), text_of(payload));
-      reply.error = symbol ? wire::error::success : wire::error::invalid_symbol;
-      if (symbol) {
-        reply.address = symbol->address;
-        reply.bytes = symbol->size;
-      }
-      break;
-    }
-    case Op::allocate:
-      reply.error = allocate(request, answer);
-      break;
-    case Op::share:
-      reply.error = share(request, text_of(payload), answer);
-      break;
-    case Op::release:
-      reply.error = release(request);
-      break;
-    case Op::check_range:
-      if (const vgpu::Allocation* found = device_.memory().find(request.to, request.bytes); !found || found->on_heap)
-        reply.error = wire::error::invalid_value;
-      break;
-    case Op::copy_to_device:
-    case Op::copy_to_host:
-    case Op::copy_on_device:
-      reply.error = copy(request);
-      break;
-    case Op::fill:
-      reply.error = fill(request);
-      break;
-    case Op::check_launch:
-      reply.error = check_launch(request);
-      break;
-    case Op::launch:
-      reply.error = launch(request, payload);
-      break;
-    case Op::synchronise:
-      ++traffic.synchronisations;
-      reply.error = std::exchange(late_error_, 0);
-      break;
-    case Op::read_output: {
-      reply.bytes = std::min(staging_.size(), output_.size() - output_read_);
-      std::memcpy(staging_.data(), output_.data() + output_read_, reply.bytes);
-      output_read_ += reply.bytes;
-      if (output_read_ == output_.size()) {
-        output_.clear();
-        output_read_ = 0;
-      }
-      break;
-    }
-    case Op::memory_info:
-      reply.bytes = device_.memory().bytes_free();
-      reply.value = device_.memory().capacity();
-      break;
-    case Op::record_event:
-      if (events_.size() >= options_.max_events && !events_.contains(request.id)) {
-        reply.error = wire::error::memory_allocation;
-      } else {
-        device_.advance_ns(event_ns);  // so that of two events the later one has the later time
-        events_[request.id] = device_.now_ns();
-      }
-      break;
-    case Op::event_time: {
-      const auto found = events_.find(request.id);
-      if (found == events_.end()) {
-        reply.error = wire::error::invalid_value;
-      } else {
-        reply.time = found->second;
-        traffic.flow.leaves(DataFlow::Out::times, sizeof reply.time);
-      }
-      break;
-    }
-    case Op::drop_event:
-      events_.erase(request.id);
-      break;
-    case Op::occupancy: {
-      const auto found = kernels_.find(request.id);
-      if (found == kernels_.end()) throw ProtocolError("unknown kernel");
-      if (request.bytes == 0 || request.bytes > (1u << 20)) {
-        reply.error = wire::error::invalid_value;
-        break;
-      }
-      reply.value = device_.blocks_per_multiprocessor(found->second.attributes, request.bytes, request.dynamic_shared);
-      break;
-    }
-    case Op::reset:
-      reset();
-      break;
-    case Op::note_error_read:
-      traffic.unread_refusals = 0;
-      break;
-    case Op::wait_event:
-    case Op::note_host_wait:
-    case Op::drop_stream:
-      break;  // all work runs in the order in which it was submitted
-    case Op::set_heap_limit:
-      if (request.bytes > options_.max_allocated_bytes || !device_.memory().set_heap_limit(request.bytes))
-        reply.error = wire::error::invalid_value;
-      break;
-    default:
-      throw ProtocolError("unknown request");
-  }
-}
-
-void Requests::answer(const Request& request, std::span<const std::byte> payload, Answer& answer) {
+void Requests::answer(const Request& request, Payload payload, Answer& answer) {
   try {
     handle(request, payload, answer);
   } catch (const ProtocolError&) {
@@ -451,21 +423,6 @@ void Requests::answer(const Request& request, std::span<const std::byte> payload
   answer.reply.output_bytes = unread_output_bytes();
   if ((request.flags & wire::flag_quiet) && answer.reply.error != 0 && pending_error_ == 0)
     late_error_ = answer.reply.error;
-}
-
-std::size_t Requests::payload_limit(Op op) const {
-  switch (op) {
-    case Op::load_module:
-      return options_.max_module_bytes;
-    case Op::find_kernel:
-    case Op::find_symbol:
-    case Op::share:
-      return 64 << 10;
-    case Op::launch:
-      return 32 << 10;
-    default:
-      return 0;
-  }
 }
 
 }  // namespace scanlab::server

@@ -15,17 +15,64 @@
 
 #include "vgpu/core/run/device.hpp"
 #include "vgpu/core/run/work.hpp"
+#include "vgpu/server/data_flow.hpp"
 #include "vgpu/server/protocol.hpp"
-#include "vgpu/server/session.hpp"
 #include "vgpu/server/shares.hpp"
 #include "vgpu/server/staging.hpp"
 
 namespace scanlab::server {
 
+/// What a program asked of the device. Copies are counted as the program's calls, however many pieces they travel in.
+struct Traffic {
+  std::uint64_t launches = 0;          ///< that started
+  std::uint64_t refused_launches = 0;  ///< launch configuration errors
+  std::uint64_t unread_refusals = 0;   ///< those whose error the program has not asked for, if it could
+  std::uint64_t copies_to_device = 0, bytes_to_device = 0;
+  std::uint64_t copies_to_host = 0, bytes_to_host = 0;
+  std::uint64_t copies_on_device = 0, bytes_on_device = 0;
+  std::uint64_t fills = 0, bytes_filled = 0;
+  std::uint64_t allocations = 0, bytes_allocated = 0, releases = 0;
+  std::uint64_t synchronisations = 0;
+  std::uint64_t shared = 0;          ///< allocations and variables that the host could see without a copy at any time
+  std::uint64_t output_bytes = 0;    ///< of device printf
+  std::uint64_t output_dropped = 0;  ///< bytes of it beyond SessionOptions::output_bytes
+  DataFlow flow;                     ///< with SessionOptions::counts_data_flow
+};
+
+struct SessionOptions {
+  std::size_t staging_bytes = 16u << 20;  ///< of the buffer that copies travel through
+  std::size_t output_bytes = 16u << 20;   ///< device printf's text kept until the program synchronises
+  std::size_t max_faults = 64;            ///< kept for take_faults()
+  std::size_t max_module_bytes = 64u << 20;
+  std::size_t max_modules_bytes = std::size_t{1} << 30;   ///< of all modules that are loaded at the same time
+  std::uint64_t max_allocated_bytes = ~std::uint64_t{0};  ///< of all memory that the program has at the same time
+  std::size_t max_modules = 4096, max_kernels = 65536, max_allocations = 1u << 20, max_events = 1u << 20;
+  /// Called in the serving thread, with the session's lock held, when a kernel is stopped or a module cannot be used.
+  std::function<void(const vgpu::Fault&)> on_fault;
+  /// Called like on_fault, before a reply for which the program waits, unless output of its kernels is still to be
+  /// shown: all that it has printed before is on its way.
+  std::function<void()> on_reply;
+  /// Gets device printf's text at once, in the serving thread, with the session's lock held; the program then never
+  /// does.
+  std::function<void(std::string_view)> on_output;
+  /// Counts what goes between host and device (Traffic::flow). What they share is brought up to date between launches
+  /// only: a kernel and the host cannot talk while it runs.
+  bool counts_data_flow = false;
+  std::uint64_t max_shared_bytes = ~std::uint64_t{0};  ///< of all memory that is shared so at the same time
+  /// Called before each launch that is about to run, in the serving thread, with the session's lock held.
+  std::function<void(const vgpu::LaunchRequest&)> before_launch;
+  vgpu::WorkListener* work = nullptr;  ///< is notified of the program's streams, in the serving thread; not owned
+};
+
 /// The program broke the protocol; `what` becomes Session::closed_because().
 struct ProtocolError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// A name, as a payload brings it.
+inline std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 /// A reply and what goes with it.
 struct Answer {
@@ -82,35 +129,35 @@ class Requests {
     vgpu::KernelAttributes attributes;
   };
 
-  void hello(const wire::Request& request, Answer& answer);
-  /// A module that cannot be used: reported like a fault of a kernel, since nothing else would say why.
-  std::int32_t refuse_module(std::int32_t error, std::string headline, std::string advice);
-  std::int32_t refuse_without_ptx(const std::string& why);
-  std::int32_t load_module(std::span<const std::byte> fatbin, Answer& answer);
-  std::int32_t find_kernel(const wire::Request& request, std::string_view name, Answer& answer);
-  std::int32_t allocate(const wire::Request& request, Answer& answer);
-  std::int32_t share(const wire::Request& request, std::string_view name, Answer& answer);
-  std::int32_t release(const wire::Request& request);
-  /// Pieces of one copy follow each other, each a whole staging buffer but the last.
-  bool goes_on(wire::Op op, vgpu::Address start, std::uint64_t bytes);
-  std::int32_t copy(const wire::Request& request);
-  std::int32_t fill(const wire::Request& request);
-  void advance_device_side(std::uint64_t bytes);
-  vgpu::LaunchRequest launch_request(const wire::Request& request) const;
-  std::int32_t check_launch(const wire::Request& request);
-  std::int32_t launch(const wire::Request& request, std::span<const std::byte> parameters);
-  /// What a launch that did not run is answered.
-  std::int32_t refuse_launch(vgpu::LaunchResult result, const std::string& kernel);
-  /// After a kernel was stopped the device does no more work; calls that would wait for it return its error.
-  bool answered_by_fault(const wire::Request& request, Answer& answer);
-  void handle(const wire::Request& request, std::span<const std::byte> payload, Answer& answer);
-  void carry_out(const wire::Request& request, std::span<const std::byte> payload, Answer& answer);
+  /// What there is to know of one kind of request.
+  struct Kind;
+  static const Kind* kind_of(wire::Op op);
+
+  using Payload = std::span<const std::byte>;
+  /// Carries out a kind of request; its error.
+  using Handler = std::int32_t(const wire::Request& request, Payload payload, Answer& answer);
+  Handler hello, load_module, unload_module, find_kernel, find_symbol, allocate, share, release, check_range, copy,
+      copy_on_device, fill, check_launch, launch, synchronise, read_output, memory_info, record_event, event_time,
+      drop_event, occupancy, reset, set_heap_limit, note_error_read, nothing;
+
+  void handle(const wire::Request& request, Payload payload, Answer& answer);
   /// What the listener to the program's work has to know of a request; called before and after it.
   void report_before(const wire::Request& request);
   void report_after(const wire::Request& request, const wire::Reply& reply);
   void report_host_wait(const wire::Request& request);
+  static bool is_work(const wire::Request& request);
+
+  /// A module that cannot be used: reported like a fault of a kernel, since nothing else would say why.
+  std::int32_t refuse_module(std::int32_t error, std::string headline, std::string advice);
+  std::int32_t refuse_without_ptx(const std::string& why);
+  /// Pieces of one copy follow each other, each a whole staging buffer but the last.
+  bool goes_on(wire::Op op, vgpu::Address start, std::uint64_t bytes);
+  void advance_device_side(std::uint64_t bytes);
+  vgpu::LaunchRequest launch_request(const wire::Request& request) const;
+  /// What a launch that did not run is answered.
+  std::int32_t refuse_launch(vgpu::LaunchResult result, const std::string& kernel);
   /// How much a launch can carry to the device: what differs from the kernel's last one, and which kernel it is.
-  std::uint64_t news_of(const wire::Request& request, std::span<const std::byte> parameters);
+  std::uint64_t news_of(const wire::Request& request, Payload parameters);
   /// Frees what the program allocated and unloads its modules.
   void reset();
   void keep_output(std::string_view text);
@@ -118,7 +165,7 @@ class Requests {
   /// A launch beyond the device's limits: CUDA's error says little of why.
   void note_refusal(const std::string& kernel, std::string why);
   vgpu::LoadedModule* module_of(std::uint64_t id) const;
-  void check_staging(const wire::Request& request) const;
+  const Kernel& kernel_of(std::uint64_t id) const;
 
   vgpu::Device& device_;
   const SessionOptions options_;
@@ -148,6 +195,15 @@ class Requests {
     vgpu::Address next = 0;  ///< where the copy would go on
     bool may_continue = false;
   } last_copy_;
+};
+
+struct Requests::Kind {
+  wire::Op op;
+  std::int32_t (Requests::*carry_out)(const wire::Request&, Payload, Answer&);
+  enum Nature { plain, uses_memory, is_done_after_fault };  ///< the second: work of a stream, always
+  Nature nature = plain;
+  std::size_t most_payload = 0;             ///< bytes; of a module SessionOptions has them
+  const char *call = "", *async_call = "";  ///< that makes it, in messages about its work
 };
 
 }  // namespace scanlab::server

@@ -1,63 +1,16 @@
 // One CUDA program's connection to a virtual GPU: answers its requests, and reports to the judge what it did.
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "vgpu/core/run/device.hpp"
-#include "vgpu/core/run/work.hpp"
-#include "vgpu/server/data_flow.hpp"
+#include "vgpu/server/requests.hpp"
 
 namespace scanlab::server {
-
-/// What a program asked of the device. Copies are counted as the program's calls, however many pieces they travel in.
-struct Traffic {
-  std::uint64_t launches = 0;          ///< that started
-  std::uint64_t refused_launches = 0;  ///< launch configuration errors
-  std::uint64_t unread_refusals = 0;   ///< those whose error the program has not asked for, if it could
-  std::uint64_t copies_to_device = 0, bytes_to_device = 0;
-  std::uint64_t copies_to_host = 0, bytes_to_host = 0;
-  std::uint64_t copies_on_device = 0, bytes_on_device = 0;
-  std::uint64_t fills = 0, bytes_filled = 0;
-  std::uint64_t allocations = 0, bytes_allocated = 0, releases = 0;
-  std::uint64_t synchronisations = 0;
-  std::uint64_t shared = 0;          ///< allocations and variables that the host could see without a copy at any time
-  std::uint64_t output_bytes = 0;    ///< of device printf
-  std::uint64_t output_dropped = 0;  ///< bytes of it beyond SessionOptions::output_bytes
-  DataFlow flow;                     ///< with SessionOptions::counts_data_flow
-};
-
-struct SessionOptions {
-  std::size_t staging_bytes = 16u << 20;  ///< of the buffer that copies travel through
-  std::size_t output_bytes = 16u << 20;   ///< device printf's text kept until the program synchronises
-  std::size_t max_faults = 64;            ///< kept for take_faults()
-  std::size_t max_module_bytes = 64u << 20;
-  std::size_t max_modules_bytes = std::size_t{1} << 30;   ///< of all modules that are loaded at the same time
-  std::uint64_t max_allocated_bytes = ~std::uint64_t{0};  ///< of all memory that the program has at the same time
-  std::size_t max_modules = 4096, max_kernels = 65536, max_allocations = 1u << 20, max_events = 1u << 20;
-  /// Called in the serving thread, with the session's lock held, when a kernel is stopped or a module cannot be used.
-  std::function<void(const vgpu::Fault&)> on_fault;
-  /// Called like on_fault, before a reply for which the program waits, unless output of its kernels is still to be
-  /// shown: all that it has printed before is on its way.
-  std::function<void()> on_reply;
-  /// Gets device printf's text at once, in the serving thread, with the session's lock held; the program then never
-  /// does.
-  std::function<void(std::string_view)> on_output;
-  /// Counts what goes between host and device (Traffic::flow). What they share is brought up to date between launches
-  /// only: a kernel and the host cannot talk while it runs.
-  bool counts_data_flow = false;
-  std::uint64_t max_shared_bytes = ~std::uint64_t{0};  ///< of all memory that is shared so at the same time
-  /// Called before each launch that is about to run, in the serving thread, with the session's lock held.
-  std::function<void(const vgpu::LaunchRequest&)> before_launch;
-  vgpu::WorkListener* work = nullptr;  ///< is notified of the program's streams, in the serving thread; not owned
-};
 
 /// Serves one program. The program is not trusted: a malformed request only closes its connection.
 ///
@@ -83,12 +36,12 @@ class Session {
   void stop();
 
   /// Exclusive use of the device; see the class comment.
-  [[nodiscard]] std::unique_lock<std::mutex> lock();
+  [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
 
   /// The faults since the last call, oldest first; a module that cannot be loaded is a Fault::Kind::unsupported.
   std::vector<vgpu::Fault> take_faults();
-  Traffic traffic() const;
-  void reset_traffic();
+  Traffic traffic() const { return traffic(std::unique_lock(mutex_)); }
+  void reset_traffic() { reset_traffic(std::unique_lock(mutex_)); }
   /// The same for a thread that holds lock(): nothing that the program asks for comes between.
   Traffic traffic(const std::unique_lock<std::mutex>& held) const;
   void reset_traffic(const std::unique_lock<std::mutex>& held);
@@ -102,8 +55,33 @@ class Session {
   std::uint64_t unread_output_bytes() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  void check_held(const std::unique_lock<std::mutex>& held) const;
+  bool fill_input();
+  bool program_waits();
+  bool receive(void* to, std::size_t bytes);
+  bool receive_payload(std::vector<std::byte>& payload, std::size_t bytes);
+  bool send(Answer& answer);
+  bool step(std::vector<std::byte>& payload);
+  void wake_up();
+
+  vgpu::Device& device_;
+  const int fd_;
+
+  // --- what touches the device; under `mutex_` ---
+  mutable std::mutex mutex_;
+  Requests requests_;
+  std::string closed_because_;
+
+  // --- serve(), drain() and stop(); under `state_` ---
+  int wake_ = -1;
+  std::mutex state_;
+  std::condition_variable drained_;
+  std::uint64_t drains_wanted_ = 0, drains_done_ = 0;
+  bool ended_ = false, stopping_ = false;
+
+  // --- the socket, read by the serving thread only ---
+  std::vector<std::byte> input_ = std::vector<std::byte>(64 << 10);
+  std::size_t input_begin_ = 0, input_end_ = 0;
 };
 
 }  // namespace scanlab::server

@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <utility>
 
 namespace scanlab::server {
 

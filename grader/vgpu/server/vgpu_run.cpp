@@ -1,24 +1,17 @@
 // vgpu-run: runs a CUDA program, linked with libcudart_vgpu.a, on a virtual GPU in this process.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <getopt.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,6 +21,7 @@
 #include "vgpu/core/run/device.hpp"
 #include "vgpu/core/run/parallel.hpp"
 #include "vgpu/server/child.hpp"
+#include "vgpu/server/command_line.hpp"
 #include "vgpu/server/prove.hpp"
 #include "vgpu/server/session.hpp"
 
@@ -35,35 +29,32 @@ namespace {
 
 using namespace scanlab;
 
-constexpr const char* usage =
-    "usage: vgpu-run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
-    "Runs a CUDA program that was linked with libcudart_vgpu.a on a virtual GPU.\n"
-    "\n"
-    "  --schedule NAME              order of blocks and warps: lockstep (default), in_order, reversed, random; weak: "
-    "as\n"
-    "                               random, and volatile and atomic reads may return what PTX's memory model allows\n"
-    "                               besides the latest value\n"
-    "  --seed N                     seed of the schedules random and weak (default 0)\n"
-    "  --stale                      print what was read that was not the latest value on stderr, at the end\n"
-    "  --profile NAME               the device: small (default), h200\n"
-    "  --counters                   print what the kernels did, and which lines cost most, on stderr, at the end\n"
-    "  --check                      look for mistakes in what the kernels do (races …), and print them on\n"
-    "                               stderr at the end\n"
-    "  --prove                      explore every execution that PTX's memory model allows of each launch whose "
-    "blocks\n"
-    "                               talk to each other, and run the program with each result; say whether they all\n"
-    "                               print the same, and how to see one that does not: --schedule trail:...\n"
-    "  --prove=outcomes             list the results instead: 16 words where the last pointer parameter points\n"
-    "  --prove-seconds N            as long at most (default 60)\n"
-    "  --threads N                  threads of this machine for a launch (default: as many as there are processors);\n"
-    "                               they change no result\n"
-    "  --parallel-from N            launches that take less than N microseconds stay on one thread (default 1000)\n"
-    "  --max-warp-instructions N    stop a launch after so many (default 4000000000)\n"
-    "  --help\n"
-    "\n"
-    "The exit code is 4 when --check has found a mistake, whatever the program itself ends with; else the program's, "
-    "or\n"
-    "128 and the number of the signal that killed it; 2: wrong usage; 3: the kit's own fault.\n";
+constexpr const char* usage = R"(usage: vgpu-run [OPTIONS] [--] PROGRAM [ARGUMENTS]
+Runs a CUDA program that was linked with libcudart_vgpu.a on a virtual GPU.
+
+  --schedule NAME              order of blocks and warps: lockstep (default), in_order, reversed, random; weak: as
+                               random, and volatile and atomic reads may return what PTX's memory model allows
+                               besides the latest value
+  --seed N                     seed of the schedules random and weak (default 0)
+  --stale                      print what was read that was not the latest value on stderr, at the end
+  --profile NAME               the device: small (default), h200
+  --counters                   print what the kernels did, and which lines cost most, on stderr, at the end
+  --check                      look for mistakes in what the kernels do (races …), and print them on
+                               stderr at the end
+  --prove                      explore every execution that PTX's memory model allows of each launch whose blocks
+                               talk to each other, and run the program with each result; say whether they all
+                               print the same, and how to see one that does not: --schedule trail:...
+  --prove=outcomes             list the results instead: 16 words where the last pointer parameter points
+  --prove-seconds N            as long at most (default 60)
+  --threads N                  threads of this machine for a launch (default: as many as there are processors);
+                               they change no result
+  --parallel-from N            launches that take less than N microseconds stay on one thread (default 1000)
+  --max-warp-instructions N    stop a launch after so many (default 4000000000)
+  --help
+
+The exit code is 4 when --check has found a mistake, whatever the program itself ends with; else the program's, or
+128 and the number of the signal that killed it; 2: wrong usage; 3: the kit's own fault.
+)";
 
 /// Exit codes of the kit: 2 for a wrong command line, 3 for the kit's own fault, 4 for mistakes that were found.
 constexpr int exit_usage = 2, exit_kit = 3, exit_findings = 4;
@@ -72,98 +63,58 @@ struct Arguments {
   vgpu::Schedule schedule;
   vgpu::DeviceProfile profile = vgpu::small_profile();
   std::uint64_t max_warp_instructions = 4'000'000'000;
-  std::uint64_t threads = vgpu::default_threads(), parallel_from_us = 1000;
+  unsigned threads = vgpu::default_threads();
+  std::uint64_t parallel_from_us = 1000;
   bool counters = false, check = false, stale = false;
   bool prove = false;
   server::ProveOptions proving;
   char** program = nullptr;
 };
 
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-std::uint64_t number(const char* option, std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size())
-    throw UsageError(fmt::format("--{} takes a number, not \"{}\"", option, text));
-  return value;
-}
-
 /// Throws UsageError, or std::invalid_argument for an unknown name.
 Arguments parse(int argc, char** argv) {
-  static const option options[] = {{"schedule", required_argument, nullptr, 's'},
-                                   {"seed", required_argument, nullptr, 'e'},
-                                   {"profile", required_argument, nullptr, 'p'},
-                                   {"counters", no_argument, nullptr, 'c'},
-                                   {"check", no_argument, nullptr, 'k'},
-                                   {"stale", no_argument, nullptr, 'a'},
-                                   {"prove", optional_argument, nullptr, 'o'},
-                                   {"prove-seconds", required_argument, nullptr, 'd'},
-                                   {"max-warp-instructions", required_argument, nullptr, 'm'},
-                                   {"threads", required_argument, nullptr, 't'},
-                                   {"parallel-from", required_argument, nullptr, 'f'},
-                                   {"help", no_argument, nullptr, 'h'},
-                                   {nullptr, 0, nullptr, 0}};
   Arguments arguments;
-  for (int c; (c = getopt_long(argc, argv, "+h", options, nullptr)) != -1;) {
-    switch (c) {
-      case 's':
-        if (const std::string_view name = optarg; name.starts_with("trail:")) {
-          arguments.schedule.order = vgpu::Schedule::Order::weak;
-          arguments.schedule.trail = name.substr(6);
-        } else {
-          arguments.schedule.order = vgpu::order_by_name(name);
-        }
-        break;
-      case 'o':
-        arguments.prove = true;
-        if (optarg && std::string_view(optarg) != "outcomes")
-          throw UsageError(fmt::format("--prove takes nothing, or \"outcomes\", not \"{}\"", optarg));
-        arguments.proving.lists_outcomes = optarg != nullptr;
-        break;
-      case 'd':
-        arguments.proving.limits.seconds = static_cast<double>(number("prove-seconds", optarg));
-        break;
-      case 'e':
-        arguments.schedule.seed = number("seed", optarg);
-        break;
-      case 'p':
-        arguments.profile = vgpu::profile_by_name(optarg);
-        break;
-      case 'c':
-        arguments.counters = true;
-        break;
-      case 'k':
-        arguments.check = true;
-        break;
-      case 'a':
-        arguments.stale = true;
-        break;
-      case 't':
-        arguments.threads = number("threads", optarg);
-        if (arguments.threads < 1 || arguments.threads > vgpu::Team::most_threads)
-          throw UsageError(
-              fmt::format("--threads takes a number from 1 to {}, not \"{}\"", vgpu::Team::most_threads, optarg));
-        break;
-      case 'f':
-        arguments.parallel_from_us = number("parallel-from", optarg);
-        break;
-      case 'm':
-        arguments.max_warp_instructions = number("max-warp-instructions", optarg);
-        break;
-      case 'h':
-        std::fputs(usage, stdout);
-        std::exit(0);
-      default:
-        throw UsageError("");  // getopt has said what is wrong
+  const auto schedule = [&](std::string_view name) {
+    if (name.starts_with("trail:")) {
+      arguments.schedule.order = vgpu::Schedule::Order::weak;
+      arguments.schedule.trail = name.substr(6);
+    } else {
+      arguments.schedule.order = vgpu::order_by_name(name);
     }
-  }
-  if (optind == argc) throw UsageError("no program to run");
+  };
+  const auto prove = [&](const char* text) {
+    arguments.prove = true;
+    if (text && std::string_view(text) != "outcomes")
+      throw UsageError(fmt::format("--prove takes nothing, or \"outcomes\", not \"{}\"", text));
+    arguments.proving.lists_outcomes = text != nullptr;
+  };
+  const auto seconds = [&](const char* text) {
+    arguments.proving.limits.seconds = static_cast<double>(number("prove-seconds", text));
+  };
+  const auto into = [](const char* name, std::uint64_t& value) {
+    return CommandOption{name, required_argument, [name, &value](const char* text) { value = number(name, text); }};
+  };
+  const auto set = [](const char* name, bool& value) {
+    return CommandOption{name, no_argument, [&value](const char*) { value = true; }};
+  };
+  const int first = take_options(
+      argc, argv, "+h", usage,
+      {{"schedule", required_argument, schedule},
+       into("seed", arguments.schedule.seed),
+       {"profile", required_argument, [&](const char* text) { arguments.profile = vgpu::profile_by_name(text); }},
+       set("counters", arguments.counters),
+       set("check", arguments.check),
+       set("stale", arguments.stale),
+       {"prove", optional_argument, prove},
+       {"prove-seconds", required_argument, seconds},
+       into("max-warp-instructions", arguments.max_warp_instructions),
+       {"threads", required_argument,
+        [&](const char* text) { arguments.threads = number("threads", text, vgpu::Team::most_threads); }},
+       into("parallel-from", arguments.parallel_from_us)});
+  if (first == argc) throw UsageError("no program to run");
   if (arguments.prove && (arguments.check || arguments.counters || !arguments.schedule.trail.empty()))
     throw UsageError("--prove goes without --check, --counters and trails");
-  arguments.program = argv + optind;
+  arguments.program = argv + first;
   return arguments;
 }
 
@@ -313,14 +264,10 @@ int run(const Arguments& arguments) {
     options.cancel = &cancelled;
     return server::prove(arguments.program, options);
   }
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    throw std::runtime_error(fmt::format("socketpair: {}", std::strerror(errno)));
-
   vgpu::Device device(arguments.profile);
   device.schedule = arguments.schedule;
   device.max_warp_instructions = arguments.max_warp_instructions;
-  device.threads = static_cast<unsigned>(arguments.threads);
+  device.threads = arguments.threads;
   device.least_parallel_ns = 1e3 * static_cast<double>(arguments.parallel_from_us);
   device.cancel = &cancelled;
   vgpu::Counters counters;
@@ -347,32 +294,16 @@ int run(const Arguments& arguments) {
     if (!reports.empty()) fmt::print(stderr, "{}", std::exchange(reports, {}));
   };
   if (checks) options.work = checks->work();
-  server::Session session(device, ends[0], std::move(options));
+  const auto [session_fd, program_fd] = server::connected_sockets();
+  server::Session session(device, session_fd, std::move(options));
 
   forward_signals();
-  int exec_error = 0;
-  const pid_t pid = server::start(arguments.program, ends[1], &exec_error);
-  child_pid = pid;
-  close(ends[1]);
-  if (exec_error != 0) {
-    waitpid(pid, nullptr, 0);
-    fmt::print(stderr, "vgpu-run: cannot start {}: {}\n", arguments.program[0], std::strerror(exec_error));
-    return exit_usage;
-  }
-
-  // The end of the connection does not prove that the program has ended (it may have passed the socket on): wait for
-  // both.
-  int status = 0;
-  std::thread reaper([&] {
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
+  const auto ended = [](int status) {
     child_pid = 0;
     if (WIFSIGNALED(status)) cancelled = true;  // nothing waits for its kernels any more
-    session.drain();
-    session.stop();
-  });
-  session.serve();
-  reaper.join();
+  };
+  const int status = server::run_child(session, arguments.program, program_fd, -1,
+                                       {.started = [](pid_t pid) { child_pid = pid; }, .ended = ended});
   fmt::print(stderr, "{}", reports);
 
   if (const std::string problem = session.closed_because(); !problem.empty())
@@ -433,6 +364,9 @@ int main(int argc, char** argv) {
     std::fputs(usage, stderr);
     return exit_usage;
   } catch (const std::invalid_argument& problem) {
+    fmt::print(stderr, "vgpu-run: {}\n", problem.what());
+    return exit_usage;
+  } catch (const server::CannotStart& problem) {
     fmt::print(stderr, "vgpu-run: {}\n", problem.what());
     return exit_usage;
   } catch (const std::exception& problem) {

@@ -22,42 +22,12 @@ bool is_stream_ordered(const Request& request) {
   return (request.flags & wire::flag_stream_ordered) != 0;
 }
 
-/// Requests that are work of a stream.
-bool is_work(const Request& request) {
-  switch (request.op) {
-    case Op::launch:
-    case Op::copy_to_device:
-    case Op::copy_to_host:
-    case Op::copy_on_device:
-    case Op::fill:
-      return true;
-    case Op::allocate:
-    case Op::release:
-      return is_stream_ordered(request);
-    default:
-      return false;
-  }
-}
-
-const char* call_of(const Request& request) {
-  const bool is_async = (request.flags & wire::flag_by_async) != 0;
-  switch (request.op) {
-    case Op::copy_to_device:
-    case Op::copy_to_host:
-    case Op::copy_on_device:
-      return is_async ? "cudaMemcpyAsync" : "cudaMemcpy";
-    case Op::fill:
-      return is_async ? "cudaMemsetAsync" : "cudaMemset";
-    case Op::allocate:
-      return "cudaMallocAsync";
-    case Op::release:
-      return "cudaFreeAsync";
-    default:
-      return "";
-  }
-}
-
 }  // namespace
+
+bool Requests::is_work(const Request& request) {
+  const bool is_memory = request.op == Op::allocate || request.op == Op::release;
+  return is_memory ? is_stream_ordered(request) : kind_of(request.op)->nature == Kind::uses_memory;
+}
 
 void Requests::report_before(const Request& request) {
   // cudaMalloc and cudaFree make all streams wait (CUDA's guide, on the allocator in the order of streams). A module is
@@ -68,7 +38,8 @@ void Requests::report_before(const Request& request) {
   if (!is_work(request)) return;
   Work work;
   work.stream = stream_of(request);
-  work.call = call_of(request);
+  const Kind& kind = *kind_of(request.op);
+  work.call = request.flags & wire::flag_by_async ? kind.async_call : kind.call;
   if (request.flags & wire::flag_host_waits) work.host = Work::Host::waits;
   if (request.flags & wire::flag_host_has_waited) work.host = Work::Host::has_waited;
   // The other end of a copy, where that is memory which device code may use.

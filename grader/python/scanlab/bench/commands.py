@@ -211,7 +211,7 @@ def bench_vgpu(
     observers: Annotated[list[str] | None, typer.Option(metavar="SET", help="only this set, such as none")] = None,
     n: Annotated[int, typer.Option("--n", min=1, max=1 << 24, help="elements")] = 1 << 20,
 ) -> None:
-    """Measure the virtual GPU on one core, beside a prototype and PoCL, and on several cores."""
+    """Measure the virtual GPU on one core, beside a prototype, and on several cores."""
     from scanlab.bench import engine
 
     require_folder(json_file)

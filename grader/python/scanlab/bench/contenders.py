@@ -7,6 +7,7 @@ from pathlib import Path
 from scanlab.bench.result import Role
 from scanlab.errors import UsageError
 from scanlab.judging.compile import read_source
+from scanlab.labs.corpora import whole
 from scanlab.labs.folders import Lab, all_labs, find_lab
 from scanlab.labs.skeleton import untouched
 from scanlab.paths import ROOT, SOLUTIONS, shown
@@ -70,7 +71,7 @@ def _of_lab(lab: Lab) -> list[Contender]:
     section = lab.rubric.section
     solution = SOLUTIONS / lab.name / "scan.cu"
     found = [Contender(lab.name, "solution", solution, section)] if solution.is_file() else []
-    found += [Contender(path.stem, "variant", path, section) for path in sorted(VARIANTS.glob(f"{lab.name}_*.cu"))]
+    found += [Contender(path.stem, "variant", whole(path), section) for path in sorted(VARIANTS.glob(f"{lab.name}_*"))]
     try:
         begun = not untouched(lab.source.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-#include "autograder/device/host_traffic.hpp"
+#include "autograder/device/call_findings.hpp"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,8 @@ namespace {
 
 /// What a handful of launches, a counter and a few printed values need, whatever n is: bytes.
 constexpr std::uint64_t some_bytes = 256;
+/// Scratch memory may be made in the first calls, a level at a time.
+constexpr unsigned enough = 4;
 
 }  // namespace
 
@@ -25,6 +27,22 @@ std::optional<vgpu::Finding> scan_on_host(const HostTraffic& traffic, std::size_
                   n, most, some_bytes)};
   finding.advice =
       "scan on the device: leave what a kernel computes in device memory, and give its pointer to the next kernel";
+  return finding;
+}
+
+std::optional<vgpu::Finding> Leaks::call(std::uint64_t allocations, std::uint64_t releases) {
+  if (allocations == 0 && releases == 0) return std::nullopt;
+  ++calls_;
+  live_ += static_cast<std::int64_t>(allocations) - static_cast<std::int64_t>(releases);
+  grown_ += allocations > releases;
+  if (is_reported_ || grown_ < enough || grown_ < calls_) return std::nullopt;
+  is_reported_ = true;
+  vgpu::Finding finding;
+  finding.id = "leak";
+  finding.weight = vgpu::Finding::Weight::advice;
+  finding.headline = "LEAK: device memory that each call allocates is never freed";
+  finding.details.push_back(fmt::format("after {} calls, {} allocations are left", calls_, live_));
+  finding.advice = "cudaFree what the entry allocates before it returns, or keep it and use it again in the next call";
   return finding;
 }
 
