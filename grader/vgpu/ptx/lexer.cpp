@@ -3,19 +3,11 @@
 #include <bit>
 #include <charconv>
 
+#include "vgpu/ptx/characters.hpp"
+
 namespace scanlab::ptx {
 namespace {
 
-// Not <cctype>: its answers depend on the locale, and it is undefined for negative characters.
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool continues_name(char c) {
-  return is_letter(c) || is_digit(c) || c == '_' || c == '$';
-}
 bool starts_name(char c) {
   return is_letter(c) || c == '_' || c == '$' || c == '%';
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "vgpu/ptx/characters.hpp"
 #include "vgpu/ptx/module.hpp"
 
 namespace scanlab::ptx {
@@ -29,13 +30,6 @@ constexpr TypeInfo types[] = {
 // Longer names are shown as they are: the demangler's time grows faster than the name.
 constexpr std::size_t longest_demangled = 16384;
 constexpr double most_expanded = 4 << 20;  // characters
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool continues_name(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
-}
 
 /// Index of the bracket that `text[end - 1]` closes, or npos. Within parentheses '<' and '>' may be operators.
 std::size_t matching_open(std::string_view text, std::size_t end) {

@@ -2,15 +2,13 @@
 
 #include <utility>
 
+#include "vgpu/ptx/characters.hpp"
+
 namespace scanlab::ptx {
 namespace {
 
 constexpr std::size_t deepest_scope = 64;
 constexpr std::uint64_t most_registers = std::uint64_t{1} << 24;  // of one declaration; only those used take memory
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 }  // namespace
 

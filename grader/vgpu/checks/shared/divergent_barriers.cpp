@@ -13,10 +13,6 @@ namespace {
 /// That of __syncthreads().
 constexpr std::uint32_t own_barrier = 0;
 
-bool is_same(const SourcePlace& a, const SourcePlace& b) {
-  return a.line == b.line && a.file == b.file;
-}
-
 }  // namespace
 
 void DivergentBarriers::kernel_begin(const KernelInfo& kernel) {
@@ -45,7 +41,7 @@ void DivergentBarriers::barrier_complete(const Actor& actor, std::uint32_t id, M
     const auto of_warp = std::ranges::find_if(
         arrived, [&](const Arrived& a) { return a.thread / warp_size == arrived[k].thread / warp_size; });
     const auto [first, other] = std::minmax(*of_warp, arrived[k], [](auto& a, auto& b) { return a.line < b.line; });
-    if (is_same(own_place(*kernel_->module, first.line), own_place(*kernel_->module, other.line))) continue;
+    if (own_place(*kernel_->module, first.line).is_same_line(own_place(*kernel_->module, other.line))) continue;
     add({first.line, other.line}, {actor.block, {first.thread, other.thread}, 1});
   }
   arrived.clear();

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "vgpu/core/alu/forms.hpp"
+#include "vgpu/core/decode/frame_layout.hpp"
 #include "vgpu/core/warp/special.hpp"
 
 namespace scanlab::vgpu {
@@ -12,51 +13,21 @@ namespace {
 
 using Kind = ptx::Operand::Kind;
 
-/// Bytes that one lane of a register takes: 2 for 8 and 16 bits; 0 for what has no lanes (predicates, none).
-unsigned lane_bytes(ptx::Type type) {
-  using enum ptx::Type;
-  switch (type) {
-    case b8:
-    case u8:
-    case s8:
-    case b16:
-    case u16:
-    case s16:
-    case f16:
-    case bf16:
-      return 2;
-    case b32:
-    case u32:
-    case s32:
-    case f16x2:
-    case bf16x2:
-    case tf32:
-    case f32:
-      return 4;
-    case b64:
-    case u64:
-    case s64:
-    case f64:
-      return 8;
-    case b128:
-      return 16;
-    case none:
-    case pred:
-      return 0;
-  }
-  return 0;
-}
-
 bool fits(const ptx::Operand& operand, ptx::Type type, Registers registers) {
+  ptx::Type declared = ptx::Type::none;
   if (operand.kind == Kind::special) {
     const auto special = select_special(operand.name);
-    return special && lane_bytes(special->type) == lane_bytes(type);
+    if (!special) return false;
+    declared = special->type;
+  } else if (operand.kind == Kind::reg) {
+    if (operand.reg < 0 || static_cast<std::size_t>(operand.reg) >= registers.size()) return false;
+    declared = registers[static_cast<std::size_t>(operand.reg)].type;
+  } else {
+    return true;
   }
-  if (operand.kind != Kind::reg) return true;
-  if (operand.reg < 0 || static_cast<std::size_t>(operand.reg) >= registers.size()) return false;
-  const ptx::Type declared = registers[static_cast<std::size_t>(operand.reg)].type;
-  if (type == ptx::Type::pred || declared == ptx::Type::pred) return type == declared;
-  return lane_bytes(declared) != 0 && lane_bytes(declared) == lane_bytes(type);
+  for (const ptx::Type without_lanes : {ptx::Type::none, ptx::Type::pred})
+    if (type == without_lanes || declared == without_lanes) return type == declared;
+  return lane_bytes(declared) == lane_bytes(type);
 }
 
 /// A handler touches exactly as many bytes as its types say, so a register of another width must not reach it.
@@ -143,7 +114,7 @@ bool is_plain(const ptx::Operand& operand) {
           operand.kind == Kind::special);
 }
 
-AluSelection& Forms::add(std::string spelling, Handler run, std::initializer_list<ptx::Type> types, bool is_addition,
+AluSelection& Forms::add(std::string_view spelling, Handler run, std::initializer_list<ptx::Type> types, bool is_addition,
                          std::uint64_t imm) {
   Form form;
   form.selection.run = run;
@@ -151,7 +122,7 @@ AluSelection& Forms::add(std::string spelling, Handler run, std::initializer_lis
   form.selection.is_addition = is_addition;
   for (const ptx::Type type : types) form.selection.type[form.operands++] = type;
   const auto [at, is_new] = forms_.emplace(spelling, form);
-  if (!is_new) throw std::logic_error("the form " + spelling + " was added twice");
+  if (!is_new) throw std::logic_error("the form " + std::string(spelling) + " was added twice");
   return at->second.selection;
 }
 

@@ -12,26 +12,35 @@ const Inst* setp(Warp& warp, const Inst* inst) {
   write_predicate(warp, inst->op[0], compared<Compare, T>(warp, inst));
   return proceed(warp, inst + 1);
 }
+/// One comparison of one type, where it is not a handler of its own: which lanes compare so. Of two 16-bit numbers, those
+/// whose low halves do, and those whose high ones do.
+using Compared = Mask (*)(Warp&, const Inst*);
+struct Comparison {
+  Compared lanes = nullptr, low = nullptr, high = nullptr;
+};
+/// Filled with the forms, whose CombinedForm::comparison says which.
+std::vector<Comparison> comparisons;
+
+Mask compared_by(Compared Comparison::*which, Warp& warp, const Inst* inst, const CombinedForm& form) {
+  return (comparisons[form.comparison].*which)(warp, inst);
+}
+
 /// p is the comparison combined with c, q its opposite combined with c.
-const Inst* set_predicates(Warp& warp, const Inst* inst, Mask holds) {
+const Inst* setp_combined(Warp& warp, const Inst* inst) {
   const auto form = std::bit_cast<CombinedForm>(inst->imm);
+  const Mask holds = compared_by(&Comparison::lanes, warp, inst, form);
   const Mask p = combined(warp, inst, form, holds);
   const Mask q = combined(warp, inst, form, ~holds);
   write_predicate(warp, inst->op[0], p);
   if (form.value != 0) write_predicate(warp, inst->op[4], q);
   return proceed(warp, inst + 1);
 }
-template <auto compare>
-const Inst* setp_combined(Warp& warp, const Inst* inst) {
-  return set_predicates(warp, inst, compare(warp, inst));
-}
 
 /// setp of a pair: p is for the low half, q for the high one; each is combined with c.
-template <class Compare, class H, bool ftz>
 const Inst* setp_pair(Warp& warp, const Inst* inst) {
   const auto form = std::bit_cast<CombinedForm>(inst->imm);
-  const Mask low = combined(warp, inst, form, compared_half<Compare, H, ftz, 0>(warp, inst));
-  const Mask high = combined(warp, inst, form, compared_half<Compare, H, ftz, 1>(warp, inst));
+  const Mask low = combined(warp, inst, form, compared_by(&Comparison::low, warp, inst, form));
+  const Mask high = combined(warp, inst, form, compared_by(&Comparison::high, warp, inst, form));
   write_predicate(warp, inst->op[0], low);
   write_predicate(warp, inst->op[4], high);
   return proceed(warp, inst + 1);
@@ -52,10 +61,11 @@ template <class U>
     old = active ? (chosen ? values : Vector<U>{}) : old;
   }
 }
-template <auto compare, class U>
+template <class U>
 const Inst* set(Warp& warp, const Inst* inst) {
   const auto form = std::bit_cast<CombinedForm>(inst->imm);
-  write_where(warp, inst, combined(warp, inst, form, compare(warp, inst)), static_cast<U>(form.value));
+  const Mask holds = compared_by(&Comparison::lanes, warp, inst, form);
+  write_where(warp, inst, combined(warp, inst, form, holds), static_cast<U>(form.value));
   return proceed(warp, inst + 1);
 }
 
@@ -67,11 +77,10 @@ const Inst* set(Warp& warp, const Inst* inst) {
   });
 }
 /// set of a pair.
-template <class Compare, class H, bool ftz>
 const Inst* set_pair(Warp& warp, const Inst* inst) {
   const auto form = std::bit_cast<CombinedForm>(inst->imm);
-  const Mask low = combined(warp, inst, form, compared_half<Compare, H, ftz, 0>(warp, inst));
-  const Mask high = combined(warp, inst, form, compared_half<Compare, H, ftz, 1>(warp, inst));
+  const Mask low = combined(warp, inst, form, compared_by(&Comparison::low, warp, inst, form));
+  const Mask high = combined(warp, inst, form, compared_by(&Comparison::high, warp, inst, form));
   write_pair_where(warp, inst, low, high, form.value);
   return proceed(warp, inst + 1);
 }
@@ -86,20 +95,18 @@ struct CompareForms {
   LogicForms set;
 };
 
-/// The handlers of one comparison of one type.
+/// How one comparison of one type is executed.
 struct CompareHandlers {
   ptx::Type type;
-  Handler setp_bare;  ///< without logic, if there is one
-  Handler setp, set_u16, set_u32;
-  Handler setp_pair, set_pair;  ///< of two 16-bit numbers
+  Handler setp_bare;  ///< setp without logic, if there is one
+  Comparison comparison;
 };
 template <class Compare, class T, bool ftz = false>
 constexpr CompareHandlers handlers_of() {
-  constexpr auto mask = compared_apart<Compare, T, ftz>;
-  CompareHandlers made = {type_of<T>, nullptr, setp_combined<mask>, set<mask, u16>, set<mask, u32>, nullptr, nullptr};
+  CompareHandlers made = {type_of<T>, nullptr, {compared_apart<Compare, T, ftz>}};
   if constexpr (std::is_enum_v<T>) {
-    made.setp_pair = setp_pair<Compare, T, ftz>;
-    made.set_pair = set_pair<Compare, T, ftz>;
+    made.comparison.low = compared_half<Compare, T, ftz, 0>;
+    made.comparison.high = compared_half<Compare, T, ftz, 1>;
   } else if constexpr (!ftz) {
     made.setp_bare = setp<Compare, T>;
   }
@@ -107,30 +114,32 @@ constexpr CompareHandlers handlers_of() {
 }
 
 /// `type` as it is written, with its dot; `flush` is ".ftz" or nothing.
-void add_compare(CompareForms& forms, const std::string& compare, const std::string& flush, const std::string& type,
+void add_compare(CompareForms& forms, const char* compare, const char* flush, std::string_view type_written,
                  const CompareHandlers& run) {
-  const std::string setp = "setp." + compare, tail = flush + type;
-  forms.setp.add(setp, tail, run.setp, 0, ptx::Type::pred, run.type, run.setp_bare);
-  forms.setp_two.add(setp, tail, run.setp, 1, ptx::Type::pred, run.type);
+  const auto which = static_cast<u16>(comparisons.size());
+  comparisons.push_back(run.comparison);
+  const std::string type(type_written), setp = std::string("setp.") + compare, tail = flush + type;
+  forms.setp.add(setp, tail, setp_combined, which, 0, ptx::Type::pred, run.type, run.setp_bare);
+  forms.setp_two.add(setp, tail, setp_combined, which, 1, ptx::Type::pred, run.type);
 
   const auto add_set = [&](const std::string& types, Handler handler, u32 value, ptx::Type d, ptx::Type s) {
-    forms.set.add("set." + compare, flush + types, handler, value, d, s);
+    forms.set.add(std::string("set.") + compare, flush + types, handler, which, value, d, s);
   };
-  add_set(".u32" + type, run.set_u32, ~u32{0}, ptx::Type::u32, run.type);
-  add_set(".s32" + type, run.set_u32, ~u32{0}, ptx::Type::s32, run.type);
-  if (!run.set_pair) {
-    add_set(".f32" + type, run.set_u32, one_f32, ptx::Type::f32, run.type);
-    add_set(".f16" + type, run.set_u16, one_f16, ptx::Type::f16, run.type);
+  add_set(".u32" + type, set<u32>, ~u32{0}, ptx::Type::u32, run.type);
+  add_set(".s32" + type, set<u32>, ~u32{0}, ptx::Type::s32, run.type);
+  if (!run.comparison.low) {
+    add_set(".f32" + type, set<u32>, one_f32, ptx::Type::f32, run.type);
+    add_set(".f16" + type, set<u16>, one_f16, ptx::Type::f16, run.type);
     return;
   }
   const u32 one = run.type == ptx::Type::f16 ? one_f16 : one_bf16;
-  forms.setp_two.add(setp, tail + "x2", run.setp_pair, 0, ptx::Type::pred, ptx::Type::f16x2);
-  add_set(type + type, run.set_u16, one, run.type, run.type);
-  add_set(".u16" + type, run.set_u16, 0xffff, ptx::Type::u16, run.type);
-  add_set(".s16" + type, run.set_u16, 0xffff, ptx::Type::s16, run.type);
-  add_set(type + "x2" + type + "x2", run.set_pair, one, ptx::Type::f16x2, ptx::Type::f16x2);
-  add_set(".u32" + type + "x2", run.set_pair, 0xffff, ptx::Type::u32, ptx::Type::f16x2);
-  add_set(".s32" + type + "x2", run.set_pair, 0xffff, ptx::Type::s32, ptx::Type::f16x2);
+  forms.setp_two.add(setp, tail + "x2", setp_pair, which, 0, ptx::Type::pred, ptx::Type::f16x2);
+  add_set(type + type, set<u16>, one, run.type, run.type);
+  add_set(".u16" + type, set<u16>, 0xffff, ptx::Type::u16, run.type);
+  add_set(".s16" + type, set<u16>, 0xffff, ptx::Type::s16, run.type);
+  add_set(type + "x2" + type + "x2", set_pair, one, ptx::Type::f16x2, ptx::Type::f16x2);
+  add_set(".u32" + type + "x2", set_pair, 0xffff, ptx::Type::u32, ptx::Type::f16x2);
+  add_set(".s32" + type + "x2", set_pair, 0xffff, ptx::Type::s32, ptx::Type::f16x2);
 }
 
 const CompareForms& compare_forms() {

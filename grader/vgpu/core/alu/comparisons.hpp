@@ -101,7 +101,7 @@ enum class Sense : u8 { plain, negated };  ///< of that predicate
 struct CombinedForm {
   Logic logic = Logic::none;
   Sense sense = Sense::plain;
-  u16 unused = 0;
+  u16 comparison = 0;  ///< which one, for a handler that serves them all
   u32 value = 0;  ///< set: what is written where the comparison holds; setp: 1 if there is a second destination, op[4]
 };
 static_assert(sizeof(CombinedForm) == sizeof(u64));
@@ -132,11 +132,11 @@ struct LogicForms {
 
   /// Adds head{.and|.or|.xor}tail, where d and s are the types of the destination and of a and b; `bare` runs the one
   /// without logic, if there is such a handler.
-  [[gnu::cold]] void add(const std::string& head, const std::string& tail, Handler run, u32 value, ptx::Type d,
-                         ptx::Type s, Handler bare = nullptr) {
+  [[gnu::cold]] void add(const std::string& head, const std::string& tail, Handler run, u16 comparison, u32 value,
+                         ptx::Type d, ptx::Type s, Handler bare = nullptr) {
     constexpr ptx::Type p = ptx::Type::pred;
-    const auto imm = [value](Logic logic, Sense sense) {
-      return std::bit_cast<u64>(CombinedForm{logic, sense, 0, value});
+    const auto imm = [=](Logic logic, Sense sense) {
+      return std::bit_cast<u64>(CombinedForm{logic, sense, comparison, value});
     };
     plain.add(head + tail, bare ? bare : run, {d, s, s}, false, imm(Logic::none, Sense::plain));
     for (const auto& [name, logic] : {std::pair{".and", Logic::and_}, {".or", Logic::or_}, {".xor", Logic::xor_}}) {

@@ -82,14 +82,14 @@ using ThreeSources = std::index_sequence<0, 1, 2>;
 class Forms {
  public:
   /// Adds the form with one type an operand, the destination first. A spelling is added once.
-  AluSelection& add(std::string spelling, Handler run, std::initializer_list<ptx::Type> types, bool is_addition = false,
+  AluSelection& add(std::string_view spelling, Handler run, std::initializer_list<ptx::Type> types, bool is_addition = false,
                     std::uint64_t imm = 0);
 
   /// Adds the form that computes `Op` lane by lane from S... to D. What is common has two more handlers for gangs: for
   /// lanes, and for uniform operands. Results of 16 bits are not common.
   template <class Op, class D, class... S>
-  void lanes(std::string spelling, bool is_addition = false) {
-    AluSelection& made = add(std::move(spelling), lanewise<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition);
+  void lanes(std::string_view spelling, bool is_addition = false) {
+    AluSelection& made = add(spelling, lanewise<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition);
     if constexpr (sizeof(D) > 2) {
       made.in_gang = lanewise_in_gang<Op, D, S...>;
       made.uniform_in_gang = uniform_in_gang<Op, D, S...>;
@@ -97,13 +97,13 @@ class Forms {
   }
   /// The same with one handler, for each warp by itself: what is rare costs the kit's build, and gains nothing.
   template <class Op, class D, class... S>
-  void rare(std::string spelling, bool is_addition = false) {
-    add(std::move(spelling), lanewise<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition);
+  void rare(std::string_view spelling, bool is_addition = false) {
+    add(spelling, lanewise_rare<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition);
   }
   /// The same while the host rounds in that direction.
   template <class Op, class D, class... S>
-  void rounded(std::string spelling, Rounding to, bool is_addition = false) {
-    add(std::move(spelling), lanewise_rounded<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition).aux =
+  void rounded(std::string_view spelling, Rounding to, bool is_addition = false) {
+    add(spelling, lanewise_rounded<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition).aux =
         static_cast<std::uint32_t>(to);
   }
 
