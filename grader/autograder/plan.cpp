@@ -18,7 +18,7 @@ namespace scanlab::grade {
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t largest_n = 1u << 30;
 

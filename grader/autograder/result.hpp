@@ -19,6 +19,8 @@ namespace scanlab::grade {
 struct KitFault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+/// A KitFault: what failed, and errno's reason.
+[[noreturn]] void throw_errno(const std::string& what);
 
 using Verdict = contract::CheckVerdict;
 

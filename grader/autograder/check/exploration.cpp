@@ -15,7 +15,7 @@ namespace {
 using Order = vgpu::Schedule::Order;
 
 /// Elements; a tile may be of any size up to a quarter of it.
-constexpr std::size_t largest_n = std::size_t{1} << 17;
+constexpr std::size_t largest_explored_n = std::size_t{1} << 17;
 
 class CallsExplorer {
  public:
@@ -40,7 +40,7 @@ class CallsExplorer {
   std::size_t largest_with_one_block() {
     std::size_t high = 2;
     while (blocks_of(high) <= 1)
-      if ((high *= 2) > largest_n) return 0;
+      if ((high *= 2) > largest_explored_n) return 0;
     std::size_t low = high / 2;
     while (high - low > 1) {
       const std::size_t middle = low + (high - low) / 2;

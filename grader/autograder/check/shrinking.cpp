@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "autograder/check/diagnosis.hpp"
 #include "autograder/hash.hpp"
 #include "autograder/process/submission.hpp"
 
@@ -16,11 +17,9 @@ namespace {
 
 constexpr unsigned most_replays = 40;
 /// Elements in all replays together, about two seconds' work: what is found must not depend on how fast a machine is.
-constexpr std::size_t most_elements = std::size_t{1} << 22;
+constexpr std::size_t most_replayed_elements = std::size_t{1} << 22;
 /// For programs that take far longer than their number of elements suggests.
 constexpr double most_seconds = 10;
-constexpr std::size_t warp = 32;
-constexpr std::size_t usual_section = 1024;
 
 std::size_t section_of(const Plan& plan) {
   return plan.section == 0 ? usual_section : plan.section;
@@ -34,7 +33,7 @@ std::vector<std::size_t> boundaries(std::size_t above, std::size_t below, std::s
       if (n > above && n < below) sizes.insert(n);
   };
   for (std::size_t power = 1; power <= below; power *= 2) add(power);
-  for (std::size_t k = 1; k <= 4; ++k) add(k * warp);
+  for (std::size_t k = 1; k <= 4; ++k) add(k * warp_lanes);
   for (std::size_t k = 1; k <= 4; ++k) add(k * section);
   return {sizes.begin(), sizes.end()};
 }
@@ -64,7 +63,7 @@ Shrinking::Shrinking(const Plan& plan, const CheckPlan& check, Device& device, T
       right_(std::move(passed)) {}
 
 bool Shrinking::has_time() const {
-  return replays_ < most_replays && elements_ < most_elements && limit_.spent() < enough_ &&
+  return replays_ < most_replays && elements_ < most_replayed_elements && limit_.spent() < enough_ &&
          limit_.out() == TimeLimit::Out::nothing;
 }
 
@@ -142,7 +141,7 @@ bool Shrinking::is_right(std::size_t n) {
 std::string Shrinking::meaning_of_sizes() {
   if (wrong_.empty()) return {};
   const std::size_t section = section_of(plan_);
-  for (const auto& [multiple, name] : {std::pair{warp, "warps of 32"}, std::pair{section, "sections"}}) {
+  for (const auto& [multiple, name] : {std::pair{warp_lanes, "warps of 32"}, std::pair{section, "sections"}}) {
     const std::size_t unit = multiple;  // clang 14 gives lambdas no structured bindings
     if (std::ranges::any_of(wrong_, [&](std::size_t n) { return n % unit == 0; })) continue;
     if (std::ranges::any_of(right_, [&](std::size_t n) { return n % unit != 0; })) continue;

@@ -18,8 +18,6 @@ namespace scanlab::grade {
 
 namespace {
 
-constexpr std::size_t shown_lines = 10;
-
 std::uint64_t data_seed(const Plan& plan, const CheckPlan& check, const Case& which) {
   std::uint64_t seed = mix(plan.seed, name_of(check.element));
   seed = mix(seed, entry_name(check.entry));
@@ -223,7 +221,7 @@ class TypedTrial : public Trial {
   void complete(Failure& failure, const std::string& printed, const Case& which) const {
     Cause& cause = failure.cause;
     cause.headline = headline_of(plan_, check_, device_, which);
-    if (const auto lines = first_lines(printed, shown_lines); !lines.empty()) {
+    if (const auto lines = first_lines(printed); !lines.empty()) {
       cause.details.push_back("the program printed:");
       for (const std::string& line : lines) cause.details.push_back("  " + line);
     }

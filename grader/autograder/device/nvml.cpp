@@ -7,10 +7,11 @@
 
 namespace scanlab::grade {
 
+using NvmlDevice = struct nvmlDevice_st*;
+
 namespace {
 
 constexpr int nvml_success = 0;
-using NvmlDevice = struct nvmlDevice_st*;
 
 /// Bits of nvmlDeviceGetCurrentClocksThrottleReasons, which newer drivers also call …ClocksEventReasons.
 constexpr std::array<std::pair<unsigned long long, const char*>, 4> reasons = {{

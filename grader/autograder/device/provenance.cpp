@@ -35,7 +35,7 @@ std::string range_text(ElementRange range, const char* between, const char* unti
 }
 
 /// Neighbours that follow each other, as ranges.
-std::vector<ElementRange> ranges_of(std::span<const std::uint32_t> inputs) {
+std::vector<ElementRange> element_ranges(std::span<const std::uint32_t> inputs) {
   std::vector<ElementRange> ranges;
   for (const std::uint32_t i : inputs) {
     if (!ranges.empty() && ranges.back().last == i)
@@ -48,7 +48,7 @@ std::vector<ElementRange> ranges_of(std::span<const std::uint32_t> inputs) {
 
 std::string list_text(std::span<const std::uint32_t> inputs) {
   std::string text;
-  const std::vector<ElementRange> ranges = ranges_of(inputs);
+  const std::vector<ElementRange> ranges = element_ranges(inputs);
   for (std::size_t k = 0; k < ranges.size() && k < most_parts; ++k)
     text += (k ? ", " : "") + range_text(ranges[k], ", ", " to ");
   return ranges.size() > most_parts ? text + " …" : text;
@@ -201,7 +201,7 @@ std::string Provenance::text(ElementName name) const {
   const std::vector<std::uint32_t> inputs = inputs_of(name);
   if (inputs.empty()) return is_remembered_ ? "no sum of elements" : "no sum of neighbours";
   std::string text;
-  const std::vector<ElementRange> ranges = ranges_of(inputs);
+  const std::vector<ElementRange> ranges = element_ranges(inputs);
   for (std::size_t k = 0; k < ranges.size() && k < most_parts; ++k)
     text += (k ? " + " : "") + range_text(ranges[k], " + ", " + … + ");
   return ranges.size() > most_parts ? text + " + …" : text;

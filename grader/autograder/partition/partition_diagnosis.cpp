@@ -12,8 +12,6 @@ namespace scanlab::grade {
 
 namespace {
 
-constexpr std::size_t usual_section = 1024;
-
 /// Any strict order will do, to compare two arrays as sets.
 std::uint64_t key_of(float value) {
   return std::bit_cast<std::uint32_t>(value);

@@ -33,6 +33,6 @@ Failure failure_of(const Ending& ending, Operation entry, const TimeLimit& limit
                    const std::vector<NamedBuffer>& buffers);
 
 /// Up to `count` lines of what a submission printed, for details; control characters are shown as '?'.
-std::vector<std::string> first_lines(std::string_view output, std::size_t count);
+std::vector<std::string> first_lines(std::string_view output, std::size_t count = 10);
 
 }  // namespace scanlab::grade

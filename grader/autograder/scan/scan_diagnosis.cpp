@@ -12,10 +12,8 @@ namespace scanlab::grade {
 
 namespace {
 
-constexpr std::size_t warp = 32;
-constexpr std::size_t usual_section = 1024;
 /// Beyond this many elements some patterns take too long to try.
-constexpr std::size_t most_elements = 1u << 14;
+constexpr std::size_t most_tried_elements = 1u << 14;
 
 bool is_nan(float value) {
   return std::isnan(value);
@@ -119,7 +117,7 @@ std::optional<Diagnosis> recognise_other_scan(const Evidence<T>& e) {
     return Diagnosis{"wrong.operand_order",
                      "the operands are swapped: write earlier + later, with the element from further left on the left"};
   }
-  if (equals_scan(e, {scan.kind, warp})) {
+  if (equals_scan(e, {scan.kind, warp_lanes})) {
     return Diagnosis{
         "wrong.warp_sums",
         "each 32 elements, one for each lane of a warp, are scanned on their own: the sums of those before are "
@@ -266,7 +264,7 @@ template <typename T>
 std::optional<Diagnosis> recognise_bounds(const Evidence<T>& e) {
   const std::size_t n = e.y.size();
   const std::vector<Range> right = ranges_of(e.scan, n);
-  if (n > most_elements) return std::nullopt;
+  if (n > most_tried_elements) return std::nullopt;
 
   std::vector<Range> ranges = right;
   if (e.scan.section != 0 && e.scan.kind == Kind::exclusive && n > e.scan.section) {
@@ -325,20 +323,20 @@ Diagnosis recognise_places(const Evidence<T>& e) {
                     first, sections == 1 ? "one section" : fmt::format("{} sections", sections), usual_section)};
   }
   const std::size_t in_section = section == 0 ? first : first % section;
-  if (section == 0 && first >= warp && first % warp == 0) {  // what belongs to which warp is up to the learner
+  if (section == 0 && first >= warp_lanes && first % warp_lanes == 0) {  // what belongs to which warp is up to the learner
     return Diagnosis{
         "wrong.warp_sums",
         fmt::format(
             "the first {} elements are right, {} a warp has lanes: what a warp or a block sums up does not reach those "
             "behind it",
-            first, first == warp ? "as many as" : fmt::format("{} times as many as", first / warp))};
+            first, first == warp_lanes ? "as many as" : fmt::format("{} times as many as", first / warp_lanes))};
   }
-  if (first == in_section && first >= warp && first % warp == 0) {
+  if (first == in_section && first >= warp_lanes && first % warp_lanes == 0) {
     return Diagnosis{
         "wrong.warp_sums",
         fmt::format("the first {} elements, those of {}, are right: the warps do not see each other's sums as they "
                     "should",
-                    first, first == warp ? "warp 0" : fmt::format("warps 0 to {}", first / warp - 1))};
+                    first, first == warp_lanes ? "warp 0" : fmt::format("warps 0 to {}", first / warp_lanes - 1))};
   }
   if (only_lasts && n > 1) {
     return Diagnosis{"wrong.last_element",

@@ -28,7 +28,6 @@ constexpr int calls_alone = 5;     // of the reference solution, before the subm
 constexpr int warm_up_copies = 5;  // the first one loads what copies
 constexpr int timed_copies = 21;
 constexpr double least_time = 1e-9;  // seconds: what is left of a time when the copy's is taken off is above 0
-constexpr std::size_t shown_lines = 10;
 constexpr std::size_t default_row = 1024;  // elements, where the scan has no sections
 
 double seconds_since(Clock::time_point start) {
@@ -217,7 +216,7 @@ class DeviceBench : public Bench {
   void complete(Failure& failure, Lane& lane) const {
     Cause& cause = failure.cause;
     cause.headline = timing_headline(check_);
-    if (const auto lines = first_lines(lane.program.output(), shown_lines); !lines.empty()) {
+    if (const auto lines = first_lines(lane.program.output()); !lines.empty()) {
       cause.details.push_back("the program printed:");
       for (const std::string& line : lines) cause.details.push_back("  " + line);
     }

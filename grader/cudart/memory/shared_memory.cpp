@@ -27,15 +27,14 @@ const AllocationNote* Client::allocation_of(const void* pointer, Address* base) 
 
 namespace {
 
-struct Pages {
+struct PageRange {
   std::byte* begin;
   std::size_t bytes;
 };
 
-Pages pages_of(Address base, std::size_t bytes) {
+PageRange pages_of(Address base, std::size_t bytes) {
   const Address begin = base / vgpu::page_bytes * vgpu::page_bytes;
-  const Address end =
-      (base + std::max<std::size_t>(bytes, 1) + vgpu::page_bytes - 1) / vgpu::page_bytes * vgpu::page_bytes;
+  const Address end = vgpu::round_up(base + std::max<std::size_t>(bytes, 1), vgpu::page_bytes);
   return {reinterpret_cast<std::byte*>(begin), end - begin};
 }
 
@@ -50,14 +49,14 @@ cudaError_t Client::share(Address base, std::size_t bytes, void* host, std::uint
   int fd = -1;
   const Reply reply = exchange(request, std::as_bytes(std::span(variable)), fd);
   if (reply.error != 0 || fd < 0) return reply.error != 0 ? static_cast<cudaError_t>(reply.error) : cudaErrorUnknown;
-  const auto map = [&](Pages at) {
+  const auto map = [&](PageRange at) {
     return mmap(at.begin, at.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
   };
-  const Pages window = pages_of(base, bytes);
+  const PageRange window = pages_of(base, bytes);
   bool mapped = map(window);
   if (mapped && host != nullptr) {
     // What the program has there moves over with its neighbours in the same pages.
-    const Pages own = pages_of(reinterpret_cast<Address>(host), bytes);
+    const PageRange own = pages_of(reinterpret_cast<Address>(host), bytes);
     std::memcpy(window.begin, own.begin, own.bytes);
     mapped = map(own);
   }
@@ -67,14 +66,14 @@ cudaError_t Client::share(Address base, std::size_t bytes, void* host, std::uint
 }
 
 void Client::unmap(Address base, std::size_t bytes) {
-  const Pages pages = pages_of(base, bytes);
+  const PageRange pages = pages_of(base, bytes);
   (void)mmap(pages.begin, pages.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 void Client::take_back(const void* host, const Registration& registration) {
   if (registration.device == 0) return;
-  const Pages own = pages_of(reinterpret_cast<Address>(host), registration.bytes);
-  const Pages window = pages_of(registration.device, registration.bytes);
+  const PageRange own = pages_of(reinterpret_cast<Address>(host), registration.bytes);
+  const PageRange window = pages_of(registration.device, registration.bytes);
   // Filled elsewhere and moved here in one step: the pages may hold what is in use right now.
   void* copy = mmap(nullptr, own.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (copy == MAP_FAILED) return;  // shared pages do no harm

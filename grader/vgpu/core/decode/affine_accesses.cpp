@@ -94,14 +94,14 @@ std::optional<Affine> product(const Affine& a, const Affine& b) {
 }
 
 /// The bytes that an access touches. Both intervals end after its last byte.
-struct Reach {
+struct Touched {
   Affine of_block;
   Interval whole;  ///< in all blocks
   bool writes = false;
 };
 
 /// Do different blocks, touching both, touch different bytes?
-bool are_apart(const Reach& a, const Reach& b, const std::array<std::int64_t, 3>& blocks) {
+bool are_apart(const Touched& a, const Touched& b, const std::array<std::int64_t, 3>& blocks) {
   if (a.of_block.stride != b.of_block.stride) return false;
   const Maybe width = sum(std::max(a.of_block.offset.high, b.of_block.offset.high),
                           -std::min(a.of_block.offset.low, b.of_block.offset.low));
@@ -213,7 +213,7 @@ class Evaluation {
   }
 
   /// Of an access to that many bytes.
-  std::optional<Reach> reach_of(const Operand& o, std::uint32_t bytes, bool writes) const {
+  std::optional<Touched> touched_by(const Operand& o, std::uint32_t bytes, bool writes) const {
     std::optional<Affine> address;
     if (o.kind == Kind::address && o.reg >= 0)
       address = register_value(o.reg, 8);
@@ -224,7 +224,7 @@ class Evaluation {
     const std::optional<Interval> whole = range(*address);
     constexpr Interval window{global_window, global_window + global_window_bytes};
     if (!whole || !window.holds(*whole)) return std::nullopt;
-    return Reach{*address, *whole, writes};
+    return Touched{*address, *whole, writes};
   }
 
   const std::array<std::int64_t, 3>& blocks() const { return blocks_; }
@@ -418,14 +418,14 @@ bool AffineAccesses::blocks_are_apart(const LaunchNumbers& launch) const {
   Evaluation evaluation(kernel_, symbols_, parameters_, launch);
   for (const ptx::Instruction* in : definitions_)
     if (!evaluation.define(*in)) return false;
-  std::vector<Reach> all;
+  std::vector<Touched> all;
   for (const Access& access : accesses_) {
-    const std::optional<Reach> reach = evaluation.reach_of(*access.address, access.bytes, access.writes);
+    const std::optional<Touched> reach = evaluation.touched_by(*access.address, access.bytes, access.writes);
     if (!reach) return false;
     all.push_back(*reach);
   }
-  for (const Reach& write : all)
-    for (const Reach& other : all) {
+  for (const Touched& write : all)
+    for (const Touched& other : all) {
       if (!write.writes || write.whole.high <= other.whole.low || other.whole.high <= write.whole.low) continue;
       if (!other.writes || !are_apart(write, other, evaluation.blocks())) return false;
     }

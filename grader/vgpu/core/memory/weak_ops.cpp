@@ -74,7 +74,7 @@ const Inst* store(Warp& w, const Inst* i) {
 }
 
 template <AddressWidth Width, class T, T (*Op)(T, T, T)>
-const Inst* atomic(Warp& w, const Inst* i) {
+const Inst* weak_atomic(Warp& w, const Inst* i) {
   if (is_held_back(w, i)) return nullptr;
   const MemoryForm form = form_of(i);
   std::byte* host[warp_size];
@@ -116,9 +116,9 @@ const Inst* atomic(Warp& w, const Inst* i) {
 }
 
 template <AddressWidth Width>
-struct SelectAtomic {
+struct SelectWeakAtomic {
   template <class T, T (*Op)(T, T, T)>
-  static constexpr Handler handler = &atomic<Width, T, Op>;
+  static constexpr Handler handler = &weak_atomic<Width, T, Op>;
 };
 
 /// The operation of an atomic, as select_atomic knows it.
@@ -156,8 +156,8 @@ Handler select_weak(const ptx::Instruction& in, const MemorySelection& s, Addres
     case Opcode::Effect::atomic:
     case Opcode::Effect::reduction: {
       const std::string_view operation = operation_of(in);
-      const Handler run = is_64 ? select_atomic<SelectAtomic<AddressWidth::bits64>>(operation, s.type)
-                                : select_atomic<SelectAtomic<AddressWidth::bits32>>(operation, s.type);
+      const Handler run = is_64 ? select_atomic<SelectWeakAtomic<AddressWidth::bits64>>(operation, s.type)
+                                : select_atomic<SelectWeakAtomic<AddressWidth::bits32>>(operation, s.type);
       return run ? run : s.run;
     }
     default:
