@@ -17,7 +17,7 @@ namespace scanlab::grade {
 
 namespace {
 
-using Json = nlohmann::json;
+using Value = nlohmann::json;
 
 constexpr std::uint64_t largest_n = 1u << 30;
 constexpr std::uint64_t most_instructions = 1ull << 50;
@@ -36,12 +36,12 @@ auto made_at(const std::string& place, Make make) {
   }
 }
 
-std::string as_text(const Json& value, const std::string& place) {
+std::string as_text(const Value& value, const std::string& place) {
   if (!value.is_string()) refuse(place, fmt::format("expected text, got {}", value.type_name()));
   return value.get<std::string>();
 }
 
-std::uint64_t as_whole(const Json& value, const std::string& place, std::uint64_t least, std::uint64_t most) {
+std::uint64_t as_whole(const Value& value, const std::string& place, std::uint64_t least, std::uint64_t most) {
   if (value.is_number_unsigned()) {
     const auto number = value.get<std::uint64_t>();
     if (number >= least && number <= most) return number;
@@ -52,7 +52,7 @@ std::uint64_t as_whole(const Json& value, const std::string& place, std::uint64_
 /// A JSON object at a known place. Every getter remembers its key; finish() refuses the keys that were not asked for.
 class Object {
  public:
-  Object(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
+  Object(const Value& json, std::string path) : json_(json), path_(std::move(path)) {
     if (!json_.is_object())
       refuse(path_.empty() ? "the plan" : path_, fmt::format("expected an object, got {}", json_.type_name()));
   }
@@ -62,14 +62,14 @@ class Object {
   }
 
   /// Null when the key is absent or its value is null.
-  const Json* find(const char* key) {
+  const Value* find(const char* key) {
     known_.insert(key);
     const auto found = json_.find(key);
     return found == json_.end() || found->is_null() ? nullptr : &*found;
   }
 
-  const Json& get(const char* key) {
-    const Json* value = find(key);
+  const Value& get(const char* key) {
+    const Value* value = find(key);
     if (value == nullptr) refuse(place(key), "missing");
     return *value;
   }
@@ -85,7 +85,7 @@ class Object {
   }
 
   std::optional<double> number(const char* key) {
-    const Json* value = find(key);
+    const Value* value = find(key);
     if (value == nullptr) return std::nullopt;
     if (!value->is_number()) refuse(place(key), fmt::format("expected a number, got {}", value->dump()));
     return value->get<double>();
@@ -101,7 +101,7 @@ class Object {
   /// Calls each(value, its place).
   template <typename Each>
   void list(const char* key, Each each) {
-    const Json& values = get(key);
+    const Value& values = get(key);
     if (!values.is_array()) refuse(place(key), fmt::format("expected a list, got {}", values.type_name()));
     for (std::size_t i = 0; i < values.size(); ++i) each(values[i], fmt::format("{}[{}]", place(key), i));
   }
@@ -112,7 +112,7 @@ class Object {
   }
 
  private:
-  const Json& json_;
+  const Value& json_;
   std::string path_;
   std::set<std::string> known_;
 };
@@ -169,7 +169,7 @@ std::string parse_trail(Object& object) {
   return trail;
 }
 
-vgpu::Schedule::Order order_at(const Json& value, const std::string& place) {
+vgpu::Schedule::Order order_at(const Value& value, const std::string& place) {
   return made_at(place, [&] { return vgpu::order_by_name(as_text(value, place)); });
 }
 
@@ -182,7 +182,7 @@ PlannedCall parse_call(Object& object) {
 }
 
 void parse_correctness(Object& object, CheckPlan& check) {
-  object.list("sizes", [&](const Json& size, const std::string& place) {
+  object.list("sizes", [&](const Value& size, const std::string& place) {
     check.sizes.push_back(as_whole(size, place, 0, largest_n));
   });
   if (check.sizes.empty()) refuse(object.place("sizes"), "expected at least one size");
@@ -190,15 +190,15 @@ void parse_correctness(Object& object, CheckPlan& check) {
   std::ranges::sort(check.sizes);
   check.sizes.erase(std::unique(check.sizes.begin(), check.sizes.end()), check.sizes.end());
 
-  object.list("schedules", [&](const Json& schedule, const std::string& place) {
+  object.list("schedules", [&](const Value& schedule, const std::string& place) {
     check.schedules.push_back(order_at(schedule, place));
   });
   if (check.schedules.empty()) refuse(object.place("schedules"), "expected at least one schedule");
   check.repeats = static_cast<unsigned>(object.whole("repeats", 1, 1000));
-  if (const Json* prove = object.find("prove")) check.prove = parse_prove(Object(*prove, object.place("prove")));
+  if (const Value* prove = object.find("prove")) check.prove = parse_prove(Object(*prove, object.place("prove")));
   if (check.prove && has_count(check.entry)) refuse(object.place("prove"), "only scans are explored");
   if (object.find("extra") == nullptr) return;
-  object.list("extra", [&](const Json& extra, const std::string& place) {
+  object.list("extra", [&](const Value& extra, const std::string& place) {
     Object call(extra, place);
     check.extra.push_back(parse_call(call));
     call.finish();
@@ -210,7 +210,7 @@ void parse_count(Object& object, CheckPlan& check) {
   if (!contract::value_of<contract::Counter>(check.counter))
     refuse(object.place("counter"), fmt::format("no counter is called \"{}\"", check.counter));
   check.among = object.text("among", "");
-  object.list("calls", [&](const Json& json, const std::string& place) {
+  object.list("calls", [&](const Value& json, const std::string& place) {
     Object counted(json, place);
     CountedCall call{parse_call(counted), counted.number("at_most"), counted.number("at_least")};
     if (!call.at_most && !call.at_least) refuse(counted.place("at_most"), "expected at_most, at_least or both");
@@ -303,7 +303,7 @@ std::map<std::string, std::filesystem::path> parse_runners(Object object) {
 std::vector<std::string> parse_launcher(Object& object) {
   std::vector<std::string> words;
   if (object.find("launcher") == nullptr) return words;
-  object.list("launcher", [&](const Json& word, const std::string& place) { words.push_back(as_text(word, place)); });
+  object.list("launcher", [&](const Value& word, const std::string& place) { words.push_back(as_text(word, place)); });
   for (const char* needed : {"{program}", "{status}"}) {
     const bool is_there =
         std::ranges::any_of(words, [&](const auto& word) { return word.find(needed) != std::string::npos; });
@@ -353,10 +353,10 @@ std::string_view trimmed(std::string_view text) {
 }
 
 Plan parse_plan(std::string_view text) {
-  Json json;
+  Value json;
   try {
-    json = Json::parse(text);
-  } catch (const Json::exception& error) {  // out_of_range too: a number like 1e999
+    json = Value::parse(text);
+  } catch (const Value::exception& error) {  // out_of_range too: a number like 1e999
     throw KitFault(fmt::format("not JSON: {}", error.what()));
   }
 
@@ -372,7 +372,7 @@ Plan parse_plan(std::string_view text) {
   plan.block_size = object.whole("block_size", 0, 1024, plan.block_size);
   plan.source = object.text("source", "");
   plan.again = object.text("again", "");
-  if (const Json* limits = object.find("limits")) plan.limits = parse_limits(Object(*limits, "limits"));
+  if (const Value* limits = object.find("limits")) plan.limits = parse_limits(Object(*limits, "limits"));
   plan.trail = parse_trail(object);
   plan.runners = parse_runners(Object(object.get("runners"), "runners"));
   // Of the same element: what is kept of a map is its name.
@@ -380,10 +380,11 @@ Plan parse_plan(std::string_view text) {
     plan.has_provenance = true;
     plan.runners["affine"] = named->second;
   }
-  if (const Json* reference = object.find("reference")) plan.reference = parse_runners(Object(*reference, "reference"));
+  if (const Value* reference = object.find("reference"))
+    plan.reference = parse_runners(Object(*reference, "reference"));
   plan.launcher = parse_launcher(object);
   plan.honest_runner = object.text("honest_runner", "");
-  object.list("checks", [&](const Json& check, const std::string& place) {
+  object.list("checks", [&](const Value& check, const std::string& place) {
     plan.checks.push_back(parse_check(Object(check, place)));
   });
   object.finish();

@@ -26,11 +26,11 @@ std::string part_text(const Finding::Part& part, const Finding& finding, std::si
   return part.is_call ? text : fmt::format("{}   {}", text, place_text(part.where));
 }
 
-using Step = std::tuple<std::string_view, std::string_view, unsigned>;
+using PartKey = std::tuple<std::string_view, std::string_view, unsigned>;
 
 /// What is done, and where, in its order; of groups of threads, which stand side by side, each once.
-std::vector<Step> steps_of(const Finding& finding) {
-  std::vector<Step> steps;
+std::vector<PartKey> steps_of(const Finding& finding) {
+  std::vector<PartKey> steps;
   for (const Finding::Part& part : finding.parts) steps.emplace_back(part.does, part.where.file, part.where.line);
   if (std::ranges::any_of(finding.parts, [](const Finding::Part& part) { return !part.actors.empty(); })) {
     std::ranges::sort(steps);

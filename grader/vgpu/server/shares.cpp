@@ -38,8 +38,7 @@ int Shares::add(Address base) {
   share.device = memory_.host(base);
   share.bytes = a->size;
   const std::uint64_t in_page = base % vgpu::page_bytes;
-  share.mapped_bytes =
-      (in_page + std::max<std::uint64_t>(a->size, 1) + vgpu::page_bytes - 1) / vgpu::page_bytes * vgpu::page_bytes;
+  share.mapped_bytes = vgpu::round_up(in_page + std::max<std::uint64_t>(a->size, 1), vgpu::page_bytes);
   // The checks have to know that others write there. These pages are given to no other process, though.
   const int own = memory_.share(base);
   if (own < 0) return -1;

@@ -108,7 +108,8 @@ def prepare(nvcc: str) -> None:
     if not configured or stale:
         say(f"configuring the C++ parts in {folder}")
         how = ["--reconfigure"] if configured else []
-        run_step([*meson_command(), "setup", *how, f"-Dnvcc={nvcc}", str(folder), str(ROOT)], "meson setup", cwd=ROOT)
+        options = [f"-Dnvcc={nvcc}", "-Djoined=true"]
+        run_step([*meson_command(), "setup", *how, *options, str(folder), str(ROOT)], "meson setup", cwd=ROOT)
     say("building the virtual GPU and the judge …" if not configured else "building what has changed …")
     quiet = [] if sys.stderr.isatty() else ["--quiet"]
     has_gpu_judge = GPU_PRODUCTS[0] in (folder / "build.ninja").read_text()

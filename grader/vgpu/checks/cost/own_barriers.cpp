@@ -9,7 +9,7 @@
 namespace scanlab::vgpu {
 namespace {
 
-constexpr std::size_t most_words = 1u << 20;  // that are remembered: far more than there are flags and counters
+constexpr std::size_t most_remembered = 1u << 20;  // that are remembered: far more than there are flags and counters
 
 bool is_weak(const Access& access) {
   return access.order == Access::Order::weak;
@@ -53,7 +53,7 @@ void OwnBarriers::write(const Access& access) {
   Words& words = words_of(access);
   ++time_;
   if (since == 0) since = time_;
-  if (words.size() >= most_words) words.clear();
+  if (words.size() >= most_remembered) words.clear();
   each_word(access, [&](std::uint64_t word) { words[word] = {access.actor.block, time_, access.actor.warp}; });
 }
 

@@ -24,7 +24,7 @@ class OwnBarriers : public Observer {
 
   std::uint32_t interests() const override { return counted_arrivals; }
   void kernel_begin(const KernelInfo& kernel) override;
-  void block_end(std::uint64_t block, std::uint32_t slot) override { blocks_.erase(block); }
+  void block_end(std::uint64_t block, std::uint32_t /*slot*/) override { blocks_.erase(block); }
   void load(const Access& access) override;
   void store(const Access& access) override;
   void loads(const AccessRun& run) override;

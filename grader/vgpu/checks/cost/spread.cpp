@@ -7,10 +7,10 @@
 namespace scanlab::vgpu {
 namespace {
 
-constexpr std::uint64_t word_bytes = 4;
+constexpr std::uint64_t bytes_a_word = 4;
 
 std::uint64_t end_of(std::uint64_t address, std::uint64_t bytes) {
-  return (address + bytes + word_bytes - 1) / word_bytes;
+  return (address + bytes + bytes_a_word - 1) / bytes_a_word;
 }
 
 }  // namespace
@@ -98,12 +98,12 @@ void Spread::touch(const Access& a) {
   const auto last = 31 - static_cast<unsigned>(std::countl_zero(a.mask));
   const bool has_no_gap = std::popcount(a.mask) == static_cast<int>(last - first + 1);
   if (has_no_gap && a.is_affine() && a.stride >= 0 && static_cast<std::uint64_t>(a.stride) <= a.bytes) {
-    words.add(a.at(first) / word_bytes, end_of(a.at(last), a.bytes));
+    words.add(a.at(first) / bytes_a_word, end_of(a.at(last), a.bytes));
     return;
   }
   for (Mask m = a.mask; m != 0; m &= m - 1) {
     const std::uint64_t address = a.at(static_cast<unsigned>(std::countr_zero(m)));
-    words.add(address / word_bytes, end_of(address, a.bytes));
+    words.add(address / bytes_a_word, end_of(address, a.bytes));
   }
 }
 

@@ -12,10 +12,6 @@
 namespace scanlab::vgpu {
 namespace {
 
-bool is_same(const SourcePlace& a, const SourcePlace& b) {
-  return a.line == b.line && a.file == b.file;
-}
-
 bool uses_shuffles(const KernelInfo& kernel) {
   const auto is_shuffle = [](const ptx::Instruction& i) { return i.opcode == "shfl"; };
   return std::ranges::any_of(kernel.module->functions, [&](const ptx::Function& f) {
@@ -130,7 +126,7 @@ std::uint32_t StepTracer::place_of(std::uint32_t line) {
   if (!is_new) return known->second;
   std::vector<SourcePlace>& all = launches_.back().places;
   SourcePlace place = own_place(*kernel_->module, line);
-  const auto same = std::ranges::find_if(all, [&](const SourcePlace& p) { return is_same(p, place); });
+  const auto same = std::ranges::find_if(all, [&](const SourcePlace& p) { return p.is_same_line(place); });
   known->second = static_cast<std::uint32_t>(same - all.begin());
   if (same == all.end()) all.push_back(std::move(place));
   return known->second;

@@ -5,14 +5,6 @@
 #include <utility>
 
 namespace scanlab::vgpu {
-namespace {
-
-template <class Visit>
-void for_each_lane_of(Mask lanes, Visit visit) {
-  for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(std::countr_zero(lanes)));
-}
-
-}  // namespace
 
 void BlockView::begin(std::uint64_t block, unsigned threads, unsigned levels) {
   block_ = block;
@@ -60,16 +52,16 @@ void BlockView::meet(unsigned warp, Mask lanes) {
   OfWarp& of = *own_[warp];
   const auto first = static_cast<unsigned>(std::countr_zero(lanes));
   bool is_same = true;
-  for_each_lane_of(lanes, [&](unsigned l) {
+  for_each_lane(lanes, [&](unsigned l) {
     is_same = is_same && of[l].known.is_same(of[first].known) && of[l].settled.is_same(of[first].settled);
   });
   if (is_same) return;
   Knowledge all = of[first];
-  for_each_lane_of(lanes & (lanes - 1), [&](unsigned l) {
+  for_each_lane(lanes & (lanes - 1), [&](unsigned l) {
     all.known.add(of[l].known);
     all.settled.add(of[l].settled);
   });
-  for_each_lane_of(lanes, [&](unsigned l) { of[l] = all; });
+  for_each_lane(lanes, [&](unsigned l) { of[l] = all; });
 }
 
 void BlockView::strong_access(const Access& a, BlockSync::Effect effect) {
@@ -88,7 +80,7 @@ void BlockView::publish(unsigned warp, Mask lanes) {
     const Knowledge before = of[static_cast<unsigned>(std::countr_zero(lanes))];
     Knowledge after = before;
     after.known.add(block_, known, levels_);
-    for_each_lane_of(lanes, [&](unsigned l) {
+    for_each_lane(lanes, [&](unsigned l) {
       if (of[l].known.is_same(before.known))
         of[l].known = after.known;
       else
@@ -96,7 +88,7 @@ void BlockView::publish(unsigned warp, Mask lanes) {
     });
     return;
   }
-  for_each_lane_of(lanes, [&](unsigned l) { of[l].known.add(block_, own_knowledge(warp, Mask{1} << l), levels_); });
+  for_each_lane(lanes, [&](unsigned l) { of[l].known.add(block_, own_knowledge(warp, Mask{1} << l), levels_); });
 }
 
 void BlockView::acquire(unsigned thread, const GridClock& clock) {
@@ -104,7 +96,7 @@ void BlockView::acquire(unsigned thread, const GridClock& clock) {
 }
 
 void BlockView::settle(unsigned warp, Mask lanes) {
-  for_each_lane_of(lanes, [&](unsigned l) {
+  for_each_lane(lanes, [&](unsigned l) {
     const Knowledge& s = knowledge_of(warp * warp_size + l);
     if (!s.settled.is_same(s.known)) {
       Knowledge& to = own(warp)[l];

@@ -12,11 +12,6 @@ namespace {
 /// Accesses to a word by the same line and of the same kind that are kept.
 constexpr unsigned most_alike_reads = 3, most_alike_writes = 5;
 
-template <class Visit>
-void for_each_lane_of(Mask lanes, Visit visit) {
-  for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(std::countr_zero(lanes)));
-}
-
 bool acquires(const Access& a) {
   return (a.order == Access::Order::acquire || a.order == Access::Order::acq_rel) && a.scope != Access::Scope::block;
 }
@@ -50,7 +45,7 @@ void GlobalShadow::one_by_one(const Access& a, Mask lanes, const PastAccess& pas
   for (const Piece& piece : pieces_) {
     GridClock visible;
     if (past.how.writes())
-      for_each_lane_of(piece.lanes, [&](unsigned lane) {
+      for_each_lane(piece.lanes, [&](unsigned lane) {
         const GridClock& of = block.knowledge_of(past.warp * warp_size + lane).known;
         if (!visible.is_same(of)) visible.add(of);
       });
@@ -62,7 +57,7 @@ void GlobalShadow::one_by_one(const Access& a, Mask lanes, const PastAccess& pas
 void GlobalShadow::compare_lanes(const Access& a, const PastAccess& past) {
   std::array<std::pair<std::uint64_t, unsigned>, warp_size> places;
   unsigned count = 0;
-  for_each_lane_of(a.mask, [&](unsigned lane) { places[count++] = {a.at(lane), lane}; });
+  for_each_lane(a.mask, [&](unsigned lane) { places[count++] = {a.at(lane), lane}; });
   std::sort(places.begin(), places.begin() + count);
   for (unsigned k = 1; k < count; ++k) {
     if (places[k].first != places[k - 1].first || !stores_differ(a, places[k - 1].second, places[k].second)) continue;
@@ -82,7 +77,7 @@ void GlobalShadow::compare_lanes(const Access& a, const PastAccess& past) {
 Mask GlobalShadow::guesses(const Access& a, const Piece& piece, const PastAccess& past) const {
   Mask guesses = 0;
   const std::uint32_t now = word_now(a, piece.word);
-  for_each_lane_of(piece.lanes, [&](unsigned lane) {
+  for_each_lane(piece.lanes, [&](unsigned lane) {
     const std::optional<LaneValue> expected = value_expected(a, lane);
     if (!expected) return;
     const std::uint32_t read = open_.value_read(past.block, past.warp * warp_size + lane, piece.word, now);
@@ -252,7 +247,7 @@ void GlobalShadow::see_last_write(const Piece& piece, const PastAccess& past, Bl
   if (!(node.bytes & piece.bytes)) return;
   const bool is_own = then.block == past.block;
   if (is_own && node.visible.is_empty()) return;
-  for_each_lane_of(piece.lanes, [&](unsigned lane) {
+  for_each_lane(piece.lanes, [&](unsigned lane) {
     const unsigned thread = past.warp * warp_size + lane;
     if (!block.unordered(then.block, then.warp, then.lanes, then.when, thread)) return;
     if (block.has_seen(thread, then.order)) return;

@@ -18,11 +18,6 @@ constexpr unsigned most_readers = 2, most_readers_when_nearly_full = 1, nearly_f
 /// Rows to which one of the next warp may belong.
 constexpr std::size_t last_rows = 4;
 
-template <class Visit>
-void for_each_lane_of(Mask lanes, Visit visit) {
-  for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(std::countr_zero(lanes)));
-}
-
 }  // namespace
 
 void GlobalShadow::begin_launch(bool has_rows) {
@@ -184,7 +179,7 @@ void GlobalShadow::enter(Row& row, const AccessRun& run, BlockView& block) {
     if (chunk.cells == none) open(chunk, begin);
     for (unsigned k = 0; k < row.count; ++k) {
       Mask inside = 0;
-      for_each_lane_of(row.past.lanes, [&](unsigned l) {
+      for_each_lane(row.past.lanes, [&](unsigned l) {
         if (row.at(k, l) - begin < chunk_bytes) inside |= Mask{1} << l;
       });
       if (!inside) continue;
@@ -313,7 +308,7 @@ void GlobalShadow::collect(AccessedSpans& spans) const {
       if (regular == lanes)
         spans.add(row.at(k, first), row.stride * gap, count, site.bytes, site);
       else
-        for_each_lane_of(lanes, [&](unsigned lane) { spans.add(row.at(k, lane), 0, 1, site.bytes, site); });
+        for_each_lane(lanes, [&](unsigned lane) { spans.add(row.at(k, lane), 0, 1, site.bytes, site); });
     }
   }
   // Words side by side are usually touched in the same way.
@@ -351,7 +346,7 @@ void GlobalShadow::open(Chunk& chunk, std::uint64_t begin) {
   for (unsigned n = 0; n < chunk.count; ++n) {
     const Row& row = rows_[chunk.rows[n]];
     for (unsigned k = 0; k < row.count; ++k)
-      for_each_lane_of(row.past.lanes, [&](unsigned l) {
+      for_each_lane(row.past.lanes, [&](unsigned l) {
         const std::uint64_t address = row.at(k, l);
         if (address - begin >= chunk_bytes) return;
         PastAccess past = row.past;

@@ -15,7 +15,7 @@ constexpr std::uint64_t most_in_a_run = 20'000'000;
 /// And those for finding out where a value comes from, in all.
 constexpr std::uint64_t most_to_explain = 40'000'000;
 /// Arrays that are reported, of those in which a launch leaves undefined values.
-constexpr std::size_t most_arrays = 4;
+constexpr std::size_t most_reported_arrays = 4;
 
 /// Large as a number of any type, so that it shows through a maximum, a comparison or a sum: a float of 1e36, a half of
 /// 50000, an int of two thousand million; and as an address nowhere.
@@ -343,7 +343,7 @@ void Trial::explain_memory() {
       if (has(padding_, bytes.back()) && !has(padding_, address)) bytes.back() = address;
       return true;
     }
-    if (bytes.size() == most_arrays) return false;
+    if (bytes.size() == most_reported_arrays) return false;
     last = memory_.find(address, 1);
     if (last) bytes.push_back(address);
     return true;

@@ -104,7 +104,7 @@ class Forms {
   /// The same with one handler, for each warp by itself: what is rare costs the kit's build, and gains nothing.
   template <class Op, class D, class... S>
   void rare(std::string spelling, bool is_addition = false) {
-    add(std::move(spelling), lanewise<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition);
+    add(std::move(spelling), lanewise_rare<Op, D, S...>, {type_of<D>, type_of<S>...}, is_addition);
   }
   /// The same while the host rounds in that direction.
   template <class Op, class D, class... S>

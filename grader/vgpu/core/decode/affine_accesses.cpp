@@ -94,14 +94,14 @@ std::optional<Affine> product(const Affine& a, const Affine& b) {
 }
 
 /// The bytes that an access touches. Both intervals end after its last byte.
-struct Reach {
+struct Touched {
   Affine of_block;
   Interval whole;  ///< in all blocks
   bool writes = false;
 };
 
 /// Do different blocks, touching both, touch different bytes?
-bool are_apart(const Reach& a, const Reach& b, const std::array<std::int64_t, 3>& blocks) {
+bool are_apart(const Touched& a, const Touched& b, const std::array<std::int64_t, 3>& blocks) {
   if (a.of_block.stride != b.of_block.stride) return false;
   const Maybe width = sum(std::max(a.of_block.offset.high, b.of_block.offset.high),
                           -std::min(a.of_block.offset.low, b.of_block.offset.low));
@@ -190,11 +190,18 @@ bool AffineAccesses::collect_definitions() {
 
 // --- what it means in a launch ---------------------------------------------------------------------------------------
 
+namespace {
+
 /// The registers of one launch.
-class AffineAccesses::Evaluation {
+class Evaluation {
  public:
-  Evaluation(const AffineAccesses& code, const LaunchNumbers& launch)
-      : code_(code), launch_(launch), blocks_{launch.grid.x, launch.grid.y, launch.grid.z} {}
+  Evaluation(const ptx::Function& kernel, const SymbolTable& symbols, const ParameterOffsets& parameters,
+             const LaunchNumbers& launch)
+      : kernel_(kernel),
+        symbols_(symbols),
+        parameters_(parameters),
+        launch_(launch),
+        blocks_{launch.grid.x, launch.grid.y, launch.grid.z} {}
 
   /// False when the value is not of the form that is followed here.
   bool define(const ptx::Instruction& in) {
@@ -205,19 +212,19 @@ class AffineAccesses::Evaluation {
     return value.has_value();
   }
 
-  std::optional<Reach> reach_of(const Access& access) const {
-    const Operand& o = *access.address;
+  /// Of an access to that many bytes.
+  std::optional<Touched> touched_by(const Operand& o, std::uint32_t bytes, bool writes) const {
     std::optional<Affine> address;
     if (o.kind == Kind::address && o.reg >= 0)
       address = register_value(o.reg, 8);
     else if (o.kind == Kind::address && !o.name.empty())
       address = symbol_value(o.name);
-    if (address) address = sum(*address, Affine::between(o.offset, o.offset + access.bytes));
+    if (address) address = sum(*address, Affine::between(o.offset, o.offset + bytes));
     if (!address) return std::nullopt;
     const std::optional<Interval> whole = range(*address);
     constexpr Interval window{global_window, global_window + global_window_bytes};
     if (!whole || !window.holds(*whole)) return std::nullopt;
-    return Reach{*address, *whole, access.writes};
+    return Touched{*address, *whole, writes};
   }
 
   const std::array<std::int64_t, 3>& blocks() const { return blocks_; }
@@ -251,15 +258,15 @@ class AffineAccesses::Evaluation {
   }
 
   Value register_value(std::int32_t reg, std::uint32_t bytes) const {
-    if (ptx::size_of(code_.kernel_.registers[static_cast<std::size_t>(reg)].type) != bytes) return std::nullopt;
+    if (ptx::size_of(kernel_.registers[static_cast<std::size_t>(reg)].type) != bytes) return std::nullopt;
     const auto it = values_.find(reg);
     return it == values_.end() ? std::nullopt : Value(it->second);
   }
 
   Value symbol_value(const std::string& name) const {
     const auto is_local = [&](const ptx::Variable& v) { return v.name == name; };
-    const auto it = code_.symbols_.find(name);
-    if (it == code_.symbols_.end() || std::ranges::any_of(code_.kernel_.variables, is_local)) return std::nullopt;
+    const auto it = symbols_.find(name);
+    if (it == symbols_.end() || std::ranges::any_of(kernel_.variables, is_local)) return std::nullopt;
     return Affine::constant(static_cast<std::int64_t>(it->second));
   }
 
@@ -302,8 +309,8 @@ class AffineAccesses::Evaluation {
 
   Value parameter(const ptx::Instruction& in, Type type) const {
     const Operand& o = in.operands[1];
-    const auto it = code_.parameters_.find(o.name);
-    if (o.kind != Kind::address || it == code_.parameters_.end() || o.offset < 0) return std::nullopt;
+    const auto it = parameters_.find(o.name);
+    if (o.kind != Kind::address || it == parameters_.end() || o.offset < 0) return std::nullopt;
     const std::size_t at = it->second + static_cast<std::size_t>(o.offset), bytes = ptx::size_of(type);
     if (at > launch_.parameters.size() || bytes > launch_.parameters.size() - at) return std::nullopt;
     std::int64_t value = 0;
@@ -357,7 +364,7 @@ class AffineAccesses::Evaluation {
     if (ptx::is_float(type) || (bytes != 4 && bytes != 8)) return std::nullopt;
     const auto arg = [&](std::size_t k) { return operand(in, k, type); };
     const auto result_has = [&](std::uint32_t size) {
-      return ptx::size_of(code_.kernel_.registers[static_cast<std::size_t>(in.operands[0].reg)].type) == size;
+      return ptx::size_of(kernel_.registers[static_cast<std::size_t>(in.operands[0].reg)].type) == size;
     };
     const bool is_wide = m.size() == 2 && m[0] == "wide" && bytes == 4;
     if (is_wide && (in.opcode == "mul" || in.opcode == "mad")) {
@@ -396,25 +403,29 @@ class AffineAccesses::Evaluation {
     return times(arg(1), Affine::constant(std::int64_t{1} << count->offset.low));
   }
 
-  const AffineAccesses& code_;
+  const ptx::Function& kernel_;
+  const SymbolTable& symbols_;
+  const ParameterOffsets& parameters_;
   const LaunchNumbers& launch_;
   const std::array<std::int64_t, 3> blocks_;
   std::unordered_map<std::int32_t, Affine> values_;
 };
 
+}  // namespace
+
 bool AffineAccesses::blocks_are_apart(const LaunchNumbers& launch) const {
   if (!is_known_) return false;
-  Evaluation evaluation(*this, launch);
+  Evaluation evaluation(kernel_, symbols_, parameters_, launch);
   for (const ptx::Instruction* in : definitions_)
     if (!evaluation.define(*in)) return false;
-  std::vector<Reach> all;
+  std::vector<Touched> all;
   for (const Access& access : accesses_) {
-    const std::optional<Reach> reach = evaluation.reach_of(access);
+    const std::optional<Touched> reach = evaluation.touched_by(*access.address, access.bytes, access.writes);
     if (!reach) return false;
     all.push_back(*reach);
   }
-  for (const Reach& write : all)
-    for (const Reach& other : all) {
+  for (const Touched& write : all)
+    for (const Touched& other : all) {
       if (!write.writes || write.whole.high <= other.whole.low || other.whole.high <= write.whole.low) continue;
       if (!other.writes || !are_apart(write, other, evaluation.blocks())) return false;
     }

@@ -25,6 +25,8 @@ struct LaunchNumbers {
   Dim3 grid, block;
 };
 
+using ParameterOffsets = std::unordered_map<std::string_view, std::uint32_t>;  ///< by name
+
 /// The accesses of one kernel, which calls nothing and has no atomics.
 class AffineAccesses {
  public:
@@ -42,14 +44,13 @@ class AffineAccesses {
     std::uint32_t bytes = 0;
     bool writes = false;
   };
-  class Evaluation;
 
   bool collect_accesses();
   bool collect_definitions();
 
   const ptx::Function& kernel_;
   const SymbolTable& symbols_;
-  std::unordered_map<std::string_view, std::uint32_t> parameters_;  ///< offset by name
+  ParameterOffsets parameters_;
   std::vector<Access> accesses_;
   std::vector<const ptx::Instruction*> definitions_;  ///< of all that the addresses depend on, in the code's order
   bool is_known_ = false;                             ///< these are all, and each register has one value

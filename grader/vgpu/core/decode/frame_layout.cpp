@@ -16,13 +16,8 @@ namespace {
 using ptx::Type;
 using Kind = ptx::Operand::Kind;
 
-constexpr std::uint32_t round_up(std::uint32_t n, std::uint32_t to) {
-  return (n + to - 1) / to * to;
-}
-
-/// Bytes of one call's registers and arguments in a warp, far above what any kernel has; and of a thread's local
-/// variables, as on GPUs.
-constexpr std::uint64_t most_frame_bytes = 16 << 20, most_local_bytes = 512 << 10;
+/// Bytes of one call's registers and arguments in a warp, far above what any kernel has.
+constexpr std::uint64_t most_warp_frame_bytes = 16 << 20;
 
 [[noreturn]] void refuse(const ptx::Function& function, std::string headline, std::string advice) {
   FaultException f;
@@ -88,7 +83,7 @@ void FrameLayout::finish(Program& program) const {
   program.constants = constants_;
   // Room for 32 lanes of the widest type after the last register: if damaged code takes a narrow register for a wide
   // one, it spoils its own frame only.
-  program.frame_bytes = round_up(top_, 64) + warp_size * ptx::size_of(Type::b128);
+  program.frame_bytes = static_cast<std::uint32_t>(round_up(top_, 64)) + warp_size * ptx::size_of(Type::b128);
   program.local_bytes = (local_top_ + 15) / 16 * 16;
   program.convergent.pairs = pair_count();
   for (const auto& [value, pair] : pair_constants_) program.convergent.constants.push_back({pair, value});
@@ -166,11 +161,11 @@ std::optional<std::uint64_t> FrameLayout::local(const std::string& name) const {
 }
 
 std::uint32_t FrameLayout::take(std::uint64_t bytes, std::uint32_t alignment) {
-  const std::uint32_t at = round_up(top_, alignment);
-  if (at > most_frame_bytes || bytes > most_frame_bytes - at)
+  const auto at = static_cast<std::uint32_t>(round_up(top_, alignment));
+  if (at > most_warp_frame_bytes || bytes > most_warp_frame_bytes - at)
     refuse(function_,
            fmt::format("the registers and arguments of a function take more than {} bytes a thread",
-                       most_frame_bytes / warp_size),
+                       most_warp_frame_bytes / warp_size),
            "divide the function into smaller ones");
   top_ = at + static_cast<std::uint32_t>(bytes);
   return at;
@@ -178,7 +173,7 @@ std::uint32_t FrameLayout::take(std::uint64_t bytes, std::uint32_t alignment) {
 
 Program::Slot FrameLayout::add_slot(const ptx::Variable& variable) {
   // A size beyond the limit is refused below, whatever else it is.
-  const auto size = round_up(static_cast<std::uint32_t>(std::min(variable.size, most_frame_bytes)), 8);
+  const auto size = static_cast<std::uint32_t>(round_up(std::min(variable.size, most_warp_frame_bytes), 8));
   const Program::Slot slot{take(std::uint64_t{size} * warp_size), size};
   slots_[variable.name] = slot;
   return slot;

@@ -13,6 +13,9 @@
 
 namespace scanlab::vgpu {
 
+/// Of a thread's local variables, as on GPUs.
+inline constexpr std::uint64_t most_local_bytes = 512 << 10;
+
 /// Bytes of one lane of a register of this type; 0 for predicates, which are one Mask.
 std::uint32_t lane_bytes(ptx::Type type);
 

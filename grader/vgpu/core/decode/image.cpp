@@ -10,15 +10,12 @@
 
 #include "vgpu/core/decode/builtins.hpp"
 #include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/decode/frame_layout.hpp"
 #include "vgpu/core/decode/opcodes.hpp"
 #include "vgpu/core/run/fault.hpp"
 
 namespace scanlab::vgpu {
 namespace {
-
-std::uint64_t round_up(std::uint64_t n, std::uint64_t to) {
-  return (n + to - 1) / to * to;
-}
 
 /// Distance between two shared arrays; larger than the strides by which teaching kernels miss.
 constexpr std::uint64_t shared_gap = 8192;
@@ -49,13 +46,13 @@ std::unordered_set<std::string> addresses_taken(const ptx::Module& module) {
 }
 
 /// Every symbol that `kernel` and the functions it reaches mention, and these functions.
-struct Reach {
+struct Reached {
   std::vector<const ptx::Function*> functions;
   std::unordered_set<std::string> names;
 };
 
-Reach reach(const ptx::Module& module, const ptx::Function& kernel) {
-  Reach r;
+Reached reach(const ptx::Module& module, const ptx::Function& kernel) {
+  Reached r;
   std::unordered_set<const ptx::Function*> seen{&kernel};
   std::deque<const ptx::Function*> todo{&kernel};
   const auto follow = [&](const std::string& name) {
@@ -84,9 +81,9 @@ Reach reach(const ptx::Module& module, const ptx::Function& kernel) {
   throw f;
 }
 
-/// Sizes beyond these are damage, not code; and with them every offset within a frame fits its type.
-constexpr std::uint64_t most_local_bytes = 512 * 1024;  // a thread, as on GPUs
-constexpr std::uint64_t most_frame_bytes = 2 << 20;     // registers and arguments of a thread
+/// Sizes beyond this, and beyond most_local_bytes, are damage, not code; and with them every offset within a frame fits
+/// its type.
+constexpr std::uint64_t most_thread_frame_bytes = 2 << 20;  // registers and arguments
 
 void check_sizes(const ptx::Function& function) {
   std::uint64_t local = 0, frame = 0;
@@ -96,17 +93,17 @@ void check_sizes(const ptx::Function& function) {
   for (const ptx::Register& r : function.registers) frame += std::uint64_t{ptx::size_of(r.type)} + 2;
   for (const ptx::Variable& v : function.variables) {
     if (v.space == ptx::StateSpace::local) add(local, v, most_local_bytes + 1);
-    if (v.space == ptx::StateSpace::param) add(frame, v, most_frame_bytes);
+    if (v.space == ptx::StateSpace::param) add(frame, v, most_thread_frame_bytes);
   }
   for (const auto* variables : {&function.parameters, &function.returns})
-    for (const ptx::Variable& v : *variables) add(frame, v, most_frame_bytes);
+    for (const ptx::Variable& v : *variables) add(frame, v, most_thread_frame_bytes);
   if (local > most_local_bytes)
     refuse(function, fmt::format("has more than {} bytes of local memory a thread", most_local_bytes));
-  if (frame > most_frame_bytes) refuse(function, "has too many registers, or too large arguments");
+  if (frame > most_thread_frame_bytes) refuse(function, "has too many registers, or too large arguments");
 }
 
 /// Everything that the kernel reaches has to be there: what the linker of a GPU program would have refused.
-void check_defined(const ptx::Module& module, const Reach& reached) {
+void check_defined(const ptx::Module& module, const Reached& reached) {
   const auto missing = [](const std::string& name) {
     FaultException f;
     f.fault.kind = Fault::Kind::unsupported;
@@ -136,14 +133,14 @@ bool may_loop(const ptx::Function& f) {
 }
 
 /// See Image::alike_blocks.
-bool are_blocks_alike(const Reach& reached) {
+bool are_blocks_alike(const Reached& reached) {
   return std::ranges::none_of(reached.functions, [](const ptx::Function* f) {
     return std::ranges::any_of(f->instructions, distinguishes_blocks);
   });
 }
 
 /// See Image::separable.
-bool is_separable(const Reach& reached) {
+bool is_separable(const Reached& reached) {
   if (reached.names.contains("vprintf") || reached.names.contains("malloc") || reached.names.contains("free"))
     return false;
   return std::none_of(reached.functions.begin(), reached.functions.end(), [](const ptx::Function* f) {
@@ -152,7 +149,7 @@ bool is_separable(const Reach& reached) {
 }
 
 /// Places every shared variable; returns names by mangled name.
-std::unordered_map<std::string, SharedVariable> lay_out_shared(Image& image, const Reach& reached) {
+std::unordered_map<std::string, SharedVariable> lay_out_shared(Image& image, const Reached& reached) {
   std::unordered_map<std::string, SharedVariable> by_name;
   std::uint64_t packed = 0, gaps = shared_gap;
   const auto place = [&](const ptx::Variable& v) {
@@ -227,7 +224,7 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   image->names_floats = options.names_floats;
   image->names_elements = options.names_elements || options.names_floats;
   image->parameter_bytes = layout_parameters(kernel, image->parameter_offsets);
-  const Reach reached = reach(module, kernel);
+  const Reached reached = reach(module, kernel);
   for (const ptx::Function* f : reached.functions) check_sizes(*f);
   check_defined(module, reached);
   const auto shared = lay_out_shared(*image, reached);

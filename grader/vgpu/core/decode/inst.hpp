@@ -1,6 +1,7 @@
 // A decoded instruction, and how its operands are addressed.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace scanlab::vgpu {
@@ -10,6 +11,12 @@ inline constexpr unsigned warp_size = 32;
 /// One bit per lane; bit 0 is lane 0.
 using Mask = std::uint32_t;
 inline constexpr Mask full_mask = ~Mask{0};
+
+/// Calls `visit(lane)` for each lane of `mask`, in order.
+template <class Visit>
+inline void for_each_lane(Mask mask, Visit visit) {
+  for (; mask != 0; mask &= mask - 1) visit(static_cast<unsigned>(std::countr_zero(mask)));
+}
 
 struct Warp;
 struct Inst;

@@ -62,7 +62,7 @@ class Explorer {
       std::uint32_t thread = 0;
       std::uint64_t reads = 0;
     };
-    std::vector<Older> older;  ///< what the warp reads if this thread reads an older write
+    std::vector<Older> older{};  ///< what the warp reads if this thread reads an older write
   };
   /// Steps of one warp, one after the other, during which nothing has changed in its block.
   using Passage = std::vector<Quiet>;

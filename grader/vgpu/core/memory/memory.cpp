@@ -19,10 +19,6 @@ namespace {
 constexpr std::uint64_t gap = 64 * 1024;
 constexpr std::uint64_t alignment = 256, heap_alignment = 16;
 
-std::uint64_t round_up(std::uint64_t n, std::uint64_t to) {
-  return (n + to - 1) / to * to;
-}
-
 }  // namespace
 
 Memory::Memory(std::uint64_t capacity) : capacity_(capacity) {

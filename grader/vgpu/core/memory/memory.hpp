@@ -24,6 +24,11 @@ inline constexpr Address code_window = 0x1C00'0000'0000;
 
 inline constexpr std::uint64_t page_bytes = 4096;
 
+/// The next multiple of `to`.
+constexpr std::uint64_t round_up(std::uint64_t n, std::uint64_t to) {
+  return (n + to - 1) / to * to;
+}
+
 /// Byte that fills memory that was never written: as a float -1.7e38, which no sum can hide, as an int a large negative
 /// number, as eight bytes no address.
 inline constexpr std::byte poison{0xFE};

@@ -258,7 +258,7 @@ template <class T, StateSpace Space, AddressWidth Width, Watched watched>
 }
 /// The same for every warp with active lanes.
 template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-const Step* each_alone(Gang& g, const Step* s, AccessKind kind) {
+const Step* each_row_alone(Gang& g, const Step* s, AccessKind kind) {
   for_each_active_warp(g, [&](unsigned k) {
     kind == AccessKind::read ? load_alone<T, Space, Width, watched>(g, s, k)
                              : store_alone<T, Space, Width, watched>(g, s, k);
@@ -338,7 +338,7 @@ void move_reported_rows(Gang& g, const Step* s, AccessKind kind, MoveWhole move_
   // An observer of a store may look at what it replaces, which must not be another lane's.
   typename RowsOf<T, Space, Width>::Even e;
   if (!of_block.is_even(e) || (kind == AccessKind::write && !e.are_apart())) {
-    each_alone<T, Space, Width, Watched::everything>(g, s, kind);
+    each_row_alone<T, Space, Width, Watched::everything>(g, s, kind);
     return;
   }
   const auto report = [&](unsigned from, unsigned count) {
@@ -376,7 +376,7 @@ template <class T, StateSpace Space, AddressWidth Width, Watched watched>
   constexpr auto kind = AccessKind::read;
   NarrowRows r;
   if (!claim_several_rows<Space, watched>(g, s, Width, sizeof(T), kind, r))
-    return each_alone<T, Space, Width, watched>(g, s, kind);
+    return each_row_alone<T, Space, Width, watched>(g, s, kind);
   if constexpr (observed<watched>) report_narrow_rows(g, s, Space, r, kind, g.begin, g.end);
   load_narrow_rows<T>(g, r, host_base_of<Space>(g.block), s->inst->op[0]);
   return s + 1;
@@ -387,7 +387,7 @@ template <class T, StateSpace Space, AddressWidth Width, Watched watched>
   constexpr auto kind = AccessKind::write;
   NarrowRows r;
   if (!claim_several_rows<Space, watched>(g, s, Width, sizeof(T), kind, r))
-    return each_alone<T, Space, Width, watched>(g, s, kind);
+    return each_row_alone<T, Space, Width, watched>(g, s, kind);
   // An observer of a store may look at what it replaces, which may be another warp's.
   store_narrow_rows<T>(g, r, host_base_of<Space>(g.block), s->inst->op[0], [&](unsigned k) {
     if constexpr (observed<watched>) report_narrow_rows(g, s, Space, r, kind, k, k + 1);

@@ -14,6 +14,8 @@ struct SourcePlace {
   unsigned line = 0;
   unsigned column = 0;
   std::string function;  ///< inlined function, or empty
+
+  bool is_same_line(const SourcePlace& other) const { return line == other.line && file == other.file; }
 };
 
 /// The threads with these numbers, of one block or several, that stand at one place for one reason.

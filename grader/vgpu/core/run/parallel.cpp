@@ -22,11 +22,11 @@
 namespace scanlab::vgpu {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using HostClock = std::chrono::steady_clock;
 using Nanoseconds = std::chrono::duration<double, std::nano>;
 
-double ns_since(Clock::time_point start) {
-  return Nanoseconds(Clock::now() - start).count();
+double ns_since(HostClock::time_point start) {
+  return Nanoseconds(HostClock::now() - start).count();
 }
 
 /// What is known of a launch's blocks after so much time is good enough to plan by.
@@ -58,7 +58,7 @@ void pause() {
 
 /// Waits until `value` is no longer `old`.
 void wait_while(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
-  const Clock::time_point start = Clock::now();
+  const HostClock::time_point start = HostClock::now();
   do {
     for (unsigned k = 0; k < looks_at_once; ++k) {
       if (value.load(std::memory_order_acquire) != old) return;
@@ -298,7 +298,7 @@ struct ParallelRun::State {
     // What others claimed in earlier launches is no longer so.
     for (const auto& m : team.members) m->claims.begin_round();
     Worker& w = begin_worker(0);
-    const Clock::time_point start = Clock::now();
+    const HostClock::time_point start = HostClock::now();
     for (std::uint64_t k = 0, look = 1; k < blocks; ++k) {
       if (k == look) {
         if (learn(ns_since(start), k, blocks - k)) return commit() ? k : (undo(), 0);
@@ -330,7 +330,7 @@ struct ParallelRun::State {
       const std::uint64_t last =
           wanted * 1.5 >= static_cast<double>(blocks - first) ? blocks : first + static_cast<std::uint64_t>(wanted);
       least_portion = static_cast<std::uint64_t>(std::max(1.0, portion_ns / block_ns));
-      const Clock::time_point begin = Clock::now();
+      const HostClock::time_point begin = HostClock::now();
       if (!begin_round(first, last) || !run_round(false)) break;
       const std::uint64_t reached = end.load(std::memory_order_relaxed);
       block_ns = std::max(1.0, ns_since(begin) * threads / static_cast<double>(reached - first));
@@ -351,7 +351,7 @@ struct ParallelRun::State {
   alignas(64) std::atomic<std::uint64_t> next = 0;  ///< block of the round
   std::atomic<std::uint64_t> end = 0;               ///< of the round
 
-  std::optional<Clock::time_point> start;  ///< of the first block
+  std::optional<HostClock::time_point> start;  ///< of the first block
   std::uint64_t next_look = 0;
   std::uint64_t rounds = 0;
   bool has_failed = false;
@@ -380,7 +380,7 @@ std::uint64_t ParallelRun::run_from(std::uint64_t next) {
     s.next_look = 1;
     if (s.grid.image->loops) next = s.run_alone();
     if (next == 0) {
-      s.start = Clock::now();
+      s.start = HostClock::now();
       return next;
     }
   } else if (!s.learn(ns_since(*s.start), next, s.blocks - next)) {

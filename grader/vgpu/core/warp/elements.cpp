@@ -52,9 +52,9 @@ namespace {
 constexpr unsigned batch = 32;  // words at a time: registers' worth of independent work
 /// Halves of words, in as many registers as they need: the compiler keeps those in registers that the target has.
 using Part [[gnu::vector_size(32)]] = std::uint32_t;
-constexpr unsigned part = sizeof(Part) / sizeof(std::uint32_t);
+constexpr unsigned words_a_part = sizeof(Part) / sizeof(std::uint32_t);
 struct Halves {
-  Part parts[batch / part] = {};
+  Part parts[batch / words_a_part] = {};
   std::uint32_t& operator[](std::size_t k) { return reinterpret_cast<std::uint32_t*>(parts)[k]; }
 };
 
@@ -62,7 +62,7 @@ SCANLAB_WIDE_VECTORS void encipher_batch(Halves* high, Halves* low, const std::u
   Halves x = *high, y = *low;
   for (unsigned round = 0; round < rounds; ++round)
 #pragma GCC unroll 8
-    for (unsigned k = 0; k < batch / part; ++k) {
+    for (unsigned k = 0; k < batch / words_a_part; ++k) {
       Part &a = x.parts[k], &b = y.parts[k];
       a = ((a >> 8 | a << 24) + b) ^ keys[round];
       b = (b << 3 | b >> 29) ^ a;
@@ -74,7 +74,7 @@ SCANLAB_WIDE_VECTORS void decipher_batch(Halves* high, Halves* low, const std::u
   Halves x = *high, y = *low;
   for (unsigned round = rounds; round-- > 0;)
 #pragma GCC unroll 8
-    for (unsigned k = 0; k < batch / part; ++k) {
+    for (unsigned k = 0; k < batch / words_a_part; ++k) {
       Part &a = x.parts[k], &b = y.parts[k];
       b ^= a;
       b = b >> 3 | b << 29;

@@ -148,12 +148,6 @@ inline void write_predicate(Warp& warp, OperandRef ref, Mask value) {
   to = (to & ~warp.active) | (value & warp.active);
 }
 
-/// Calls `visit(lane)` for each lane of `mask`, in order.
-template <class Visit>
-inline void for_each_lane(Mask mask, Visit visit) {
-  for (; mask != 0; mask &= mask - 1) visit(static_cast<unsigned>(std::countr_zero(mask)));
-}
-
 // --- rounding --------------------------------------------------------------------------------------------------------
 
 enum class Rounding : u8 { nearest, zero, down, up };
@@ -246,6 +240,30 @@ const Inst* lanewise(Warp& warp, const Inst* inst) {
   if (warp.active != full_mask) [[unlikely]]
     return detail::active_lanes<Op, D, S...>(warp, inst);
   return detail::every_lane<Op, D, S...>(warp, inst, std::index_sequence_for<S...>{});
+}
+
+/// merge, not inlined: where the code's size matters.
+template <class U>
+[[gnu::noinline]] void merge_apart(U* to, const U* from, Mask mask) {
+  merge(to, from, mask);
+}
+
+/// The same for forms that are rare: one loop whatever lanes are active, which the compiler translates once, not twice.
+template <class Op, class D, class... S>
+const Inst* lanewise_rare(Warp& warp, const Inst* inst) {
+  [&]<std::size_t... k>(std::index_sequence<k...>) {
+    D* const to = lanes_at<D>(warp, inst->op[0]);
+    if constexpr (is_costly<Op>()) {
+      for_each_lane(warp.active, [&](unsigned lane) { to[lane] = Op{}(lanes_at<S>(warp, inst->op[k + 1])[lane]...); });
+    } else {
+      alignas(64) D results[warp_size];
+      detail::compute_all<Op>(results, static_cast<const S*>(lanes_at<S>(warp, inst->op[k + 1]))...);
+      using U = Unsigned<D>;
+      merge_apart(reinterpret_cast<U*>(to), reinterpret_cast<const U*>(results), warp.active);
+    }
+  }
+  (std::index_sequence_for<S...>{});
+  return proceed(warp, inst + 1);
 }
 
 /// The same while the host rounds as Inst::aux says.
