@@ -104,8 +104,8 @@ void Spread::touch(const Access& a) {
     words.add(a.at(first) / word_bytes, end_of(a.at(last), a.bytes));
     return;
   }
-  for (Mask m = a.mask; m != 0; m &= m - 1) {
-    const std::uint64_t address = a.at(static_cast<unsigned>(std::countr_zero(m)));
+  for (const unsigned lane : lanes_in(a.mask)) {
+    const std::uint64_t address = a.at(lane);
     words.add(address / word_bytes, end_of(address, a.bytes));
   }
 }

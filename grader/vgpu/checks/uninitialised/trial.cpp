@@ -287,9 +287,7 @@ void Trial::explain(const ControlDifference& control) {
     Rerun probe = make_rerun();
     probe.look_at = d.place;
     once(probe, {}, blocks_);
-    Mask differ = 0;
-    for (unsigned l = 0; l < warp_size; ++l)
-      if (lanes >> l & 1 && probe.addresses()[l] != d.addresses[l]) differ |= Mask{1} << l;
+    const Mask differ = lanes_where(lanes, [&](unsigned l) { return probe.addresses()[l] != d.addresses[l]; });
     if (differ) lanes = differ;
   }
   arrival.block = d.place.block;

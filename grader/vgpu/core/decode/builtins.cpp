@@ -191,8 +191,7 @@ std::string format(Warp& w, unsigned lane, const std::string& pattern, std::uint
 const Inst* print(Warp& w, const Inst* i) {
   w.pc = i;
   const Program::Call& call = w.frame->program->calls[i->aux];
-  for (Mask m = w.active; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
+  for (const unsigned l : lanes_in(w.active)) {
     int count = 0;
     const std::string pattern = text_at(w, l, argument<std::uint64_t>(w, call, 0, l));
     const std::string text = format(w, l, pattern, argument<std::uint64_t>(w, call, 1, l), count);
@@ -223,8 +222,7 @@ const Inst* fail_assertion(Warp& w, const Inst* i) {
 const Inst* allocate(Warp& w, const Inst* i) {
   w.pc = i;
   const Program::Call& call = w.frame->program->calls[i->aux];
-  for (Mask m = w.active; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
+  for (const unsigned l : lanes_in(w.active)) {
     const auto bytes = argument<std::uint64_t>(w, call, 0, l);
     const Address address = bytes ? w.block->grid->memory->allocate_on_heap(bytes) : 0;
     set_result(w, call, l, address);
@@ -236,8 +234,7 @@ const Inst* deallocate(Warp& w, const Inst* i) {
   w.pc = i;
   const Program::Call& call = w.frame->program->calls[i->aux];
   Grid& grid = *w.block->grid;
-  for (Mask m = w.active; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
+  for (const unsigned l : lanes_in(w.active)) {
     const auto address = argument<std::uint64_t>(w, call, 0, l);
     if (address && !grid.memory->free_on_heap(address))
       raise(Fault::Kind::trap, l, "free() of a pointer that malloc() did not return, or that has been freed");

@@ -1,6 +1,7 @@
 // A decoded instruction, and how its operands are addressed.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace scanlab::vgpu {
@@ -10,6 +11,29 @@ inline constexpr unsigned warp_size = 32;
 /// One bit per lane; bit 0 is lane 0.
 using Mask = std::uint32_t;
 inline constexpr Mask full_mask = ~Mask{0};
+
+/// The lanes of a mask, in order: for (const unsigned lane : lanes_in(mask)).
+struct LaneRange {
+  struct Iterator {
+    Mask left = 0;
+    unsigned operator*() const { return static_cast<unsigned>(std::countr_zero(left)); }
+    void operator++() { left &= left - 1; }
+    bool operator!=(const Iterator& other) const { return left != other.left; }
+  };
+  Mask mask = 0;
+  Iterator begin() const { return {mask}; }
+  Iterator end() const { return {}; }
+};
+inline LaneRange lanes_in(Mask mask) {
+  return {mask};
+}
+/// The lanes of `mask` for which holds(lane).
+template <class Holds>
+inline Mask lanes_where(Mask mask, Holds holds) {
+  Mask where = 0;
+  for (const unsigned l : lanes_in(mask)) where |= Mask{holds(l)} << l;
+  return where;
+}
 
 struct Warp;
 struct Inst;

@@ -124,7 +124,7 @@ class Journal {
     }
   }
   void note(const Access& a) {
-    for (Mask m = a.mask; m; m &= m - 1) note(a.at(static_cast<unsigned>(std::countr_zero(m))), a.bytes);
+    for (const unsigned lane : lanes_in(a.mask)) note(a.at(lane), a.bytes);
   }
   void restore() {
     for (const auto& [page, bytes] : pages_) std::memcpy(memory_.host(page * page_bytes), bytes.data(), page_bytes);

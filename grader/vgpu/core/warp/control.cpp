@@ -140,9 +140,7 @@ const Inst* call_indirect(Warp& w, const Inst* i) {
   const Program::Call& c = w.frame->program->calls[i->aux];
   const std::uint64_t* address = w.lanes<std::uint64_t>(c.target);
   const auto first = static_cast<unsigned>(std::countr_zero(w.active));
-  Mask same = 0;
-  for (unsigned l = first; l < warp_size; ++l)
-    if (w.active >> l & 1 && address[l] == address[first]) same |= Mask{1} << l;
+  const Mask same = lanes_where(w.active, [&](unsigned l) { return address[l] == address[first]; });
   const Program* callee = w.frame->program->image->function_at(address[first]);
   if (!callee) raise(Fault::Kind::trap, first, "call through a pointer that is no device function");
   // Lanes that call something else execute this instruction again, in their turn. Only a checkpoint has been passed.
@@ -270,8 +268,7 @@ bool try_release(Block& block, std::uint32_t id) {
 }  // namespace
 
 void release_barriers(Block& block) {
-  for (std::uint32_t in_use = block.barriers_in_use; in_use; in_use &= in_use - 1)
-    try_release(block, static_cast<std::uint32_t>(std::countr_zero(in_use)));
+  for (const unsigned lane : lanes_in(block.barriers_in_use)) try_release(block, lane);
 }
 
 [[gnu::noinline]] static void report_arrival(Warp& w, const Inst* i, std::uint32_t id) {

@@ -49,7 +49,7 @@ void recount(Gang& g) {
   g.last = some ? 31 - static_cast<unsigned>(std::countl_zero(some)) : 0;
   g.full = static_cast<unsigned>(std::popcount(full));
   g.partial_count = 0;
-  for_each_lane(some & ~full, [&](unsigned k) { g.partial[g.partial_count++] = static_cast<std::uint8_t>(k); });
+  for (const unsigned k : lanes_in(some & ~full)) g.partial[g.partial_count++] = static_cast<std::uint8_t>(k);
 }
 
 /// Instructions of each warp by all its lanes, since this thread last reported them to the observers.

@@ -151,7 +151,7 @@ inline void write_predicate(Warp& warp, OperandRef ref, Mask value) {
 /// Calls `visit(lane)` for each lane of `mask`, in order.
 template <class Visit>
 inline void for_each_lane(Mask mask, Visit visit) {
-  for (; mask != 0; mask &= mask - 1) visit(static_cast<unsigned>(std::countr_zero(mask)));
+  for (const unsigned lane : lanes_in(mask)) visit(lane);
 }
 
 // --- rounding --------------------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ template <class Op, class D, class... S, std::size_t... k>
 template <class Op, class D, class... S>
 [[gnu::noinline]] void compute_active(D* to, Mask active, const S*... sources) {
   if constexpr (is_costly<Op>()) {
-    for_each_lane(active, [&](unsigned lane) { to[lane] = Op{}(sources[lane]...); });
+    for (const unsigned lane : lanes_in(active)) to[lane] = Op{}(sources[lane]...);
   } else {
     alignas(64) D results[warp_size];
     compute_all<Op>(results, sources...);
