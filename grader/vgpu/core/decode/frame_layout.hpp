@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -12,6 +13,11 @@
 #include "vgpu/core/decode/image.hpp"
 
 namespace scanlab::vgpu {
+
+template <class T>
+constexpr T round_up(T n, std::type_identity_t<T> to) {
+  return (n + to - 1) / to * to;
+}
 
 /// Bytes of one lane of a register of this type; 0 for predicates, which are one Mask.
 std::uint32_t lane_bytes(ptx::Type type);
@@ -38,6 +44,8 @@ class FrameLayout {
   std::optional<OperandRef> reg(std::int32_t index) const;
   /// Bytes of one lane of register `index`, which must exist.
   std::uint32_t lane_bytes_of(std::int32_t index) const;
+  /// The whole place of register `index`, which must exist.
+  Program::Blank place_of(std::int32_t index) const;
   /// 32 equal lanes (or a Mask, all ones unless 0, for a predicate); made once for equal values.
   OperandRef constant(std::uint64_t bits, ptx::Type type);
   /// The number of the Pair (pairs.hpp) of a register; it has one from the first time that it is asked for.

@@ -25,7 +25,7 @@ std::uint64_t State::registers_of(std::uint64_t hash, const Frame* frame, const 
   if (!places) places = std::make_unique<LivePlaces>(*frame->program->source);
   for (const LivePlaces::Place& p : places->before(i->index)) {
     if (places->has_slots()) break;
-    const std::byte* const at = frame->registers + p.at;
+    const std::byte* const at = frame->registers + p.place;
     if (p.bytes == sizeof(Mask)) {
       Mask predicate;
       std::memcpy(&predicate, at, sizeof predicate);

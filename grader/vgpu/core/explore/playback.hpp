@@ -86,17 +86,11 @@ class LivePlaces {
     has_slots_ = std::ranges::any_of(function.variables,
                                      [](const ptx::Variable& v) { return v.space == ptx::StateSpace::param; });
   }
-  struct Place {
-    OperandRef at = 0;
-    std::uint32_t bytes = 0;
-  };
+  using Place = Program::Blank;
   const std::vector<Place>& before(std::uint32_t instruction) {
     const auto [found, is_new] = known_.try_emplace(instruction);
     if (is_new)
-      for (const std::int32_t r : liveness_.live_before(instruction)) {
-        const std::uint32_t bytes = layout_.lane_bytes_of(r);
-        found->second.push_back({*layout_.reg(r), bytes ? bytes * warp_size : std::uint32_t{sizeof(Mask)}});
-      }
+      for (const std::int32_t r : liveness_.live_before(instruction)) found->second.push_back(layout_.place_of(r));
     return found->second;
   }
   bool has_slots() const { return has_slots_; }
