@@ -114,7 +114,7 @@ void BlockSync::mbarrier(const Access& a) {
   if (releases(a)) return arrive_at_mbarrier(a);
   // Usually all lanes wait for the same.
   for (Mask left = a.mask; left;) {
-    const auto first = static_cast<unsigned>(std::countr_zero(left));
+    const auto first = first_lane(left);
     const Mask same =
         lanes_where(left, [&](unsigned lane) { return a.at(lane) == a.at(first) && a.phase[lane] == a.phase[first]; });
     if (const Row* const row = completed(a.at(first), a.phase[first])) clocks_.acquire(a.actor.warp, same, *row);

@@ -60,7 +60,7 @@ template <class Visit>
 void for_each_span(const AccessRun& run, Visit visit) {
   const Access& a = run.first;
   if (!a.mask) return;
-  const auto skipped = static_cast<unsigned>(std::countr_zero(a.mask));
+  const auto skipped = first_lane(a.mask);
   if (a.is_affine() && a.mask == full_mask << skipped && a.stride == a.bytes &&
       (run.step == a.stride * warp_size || run.count == 1))
     return visit(a.at(skipped), std::uint64_t{a.bytes} * (warp_size * run.count - skipped));

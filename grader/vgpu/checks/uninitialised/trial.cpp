@@ -292,7 +292,7 @@ void Trial::explain(const ControlDifference& control) {
   }
   arrival.block = d.place.block;
   arrival.line = d.got.line;
-  arrival.thread = d.place.warp * warp_size + static_cast<unsigned>(std::countr_zero(lanes));
+  arrival.thread = d.place.warp * warp_size + first_lane(lanes);
   // As long as one of several elements leads to the fault, there is one.
   const Start start = !expected && fault_ ? Start::filled : Start::as_it_was;
   arrival.from =

@@ -12,11 +12,16 @@ inline constexpr unsigned warp_size = 32;
 using Mask = std::uint32_t;
 inline constexpr Mask full_mask = ~Mask{0};
 
+/// The lowest lane of a mask, which has one.
+inline unsigned first_lane(Mask mask) {
+  return static_cast<unsigned>(std::countr_zero(mask));
+}
+
 /// The lanes of a mask, in order: for (const unsigned lane : lanes_in(mask)).
 struct LaneRange {
   struct Iterator {
     Mask left = 0;
-    unsigned operator*() const { return static_cast<unsigned>(std::countr_zero(left)); }
+    unsigned operator*() const { return first_lane(left); }
     void operator++() { left &= left - 1; }
     bool operator!=(const Iterator& other) const { return left != other.left; }
   };

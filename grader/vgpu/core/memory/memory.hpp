@@ -157,7 +157,11 @@ class Memory {
  private:
   void give_back_pages(Allocation& a);
   /// What the host may copy: an allocation that is not on the heap.
-  bool host_may_use(Address address, std::uint64_t bytes) const;
+  bool host_may_use(Address address, std::uint64_t bytes) const {
+    const Allocation* const found = find(address, bytes);
+    return found && !found->on_heap;
+  }
+  Allocation* live_at(Address base, bool on_heap);
 
   std::byte* arena_ = nullptr;  ///< reserved address space; pages appear when touched
   struct Pages {

@@ -651,7 +651,7 @@ void Views::warp_sync(const Actor& actor, Mask mask) {
   BlockState& b = *blocks_[actor.slot];
   if (!b.knows_any) return;
   Thread* const threads = &b.threads[actor.warp * warp_size];
-  const auto first = static_cast<unsigned>(std::countr_zero(mask));
+  const auto first = first_lane(mask);
   bool differ = false;
   for (const unsigned lane : lanes_in(mask)) differ = differ || !threads[lane].now.is_same_as(threads[first].now);
   if (!differ) return;

@@ -23,7 +23,7 @@ std::uint64_t word_of(ElementRange range) {
 const ElementNames& names_of(const Warp& w) {
   const ElementNames* names = w.block->grid->elements;
   if (!names)
-    raise(Fault::Kind::unsupported, static_cast<unsigned>(std::countr_zero(w.active)),
+    raise(Fault::Kind::unsupported, first_lane(w.active),
           "elements are names (SCANLAB_PROVENANCE), and only the grader gives them");
   return *names;
 }

@@ -28,7 +28,7 @@ inline Mask unnamed(const std::uint32_t* members, Mask lanes) {
   return missing & lanes;
 }
 [[gnu::noinline]] void raise_unnamed(const std::uint32_t* members, Mask lanes) {
-  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  const auto lane = first_lane(lanes);
   raise(Fault::Kind::trap, lane,
         fmt::format("lane {} calls a *_sync function with the mask {:#010x}, which does not name it", lane,
                     members[lane]),
@@ -52,20 +52,11 @@ inline bool assemble(Warp& w, const Inst* i, const Inst*& next) {
   return true;
 }
 [[gnu::noinline]] bool assemble_parts(Warp& w, const Inst* i, const Inst*& next) {
-  if (!w.waiting.empty()) {
-    // Lanes that came earlier wait at this very instruction.
-    for (std::size_t k = 0; k < w.waiting.size();) {
-      const Split& s = w.waiting[k];
-      if (s.pc == i && s.frame == w.frame && s.state == Split::State::sync) {
-        flush_executed(w);
-        w.active |= s.mask;
-        w.waiting[k] = w.waiting.back();
-        w.waiting.pop_back();
-      } else {
-        ++k;
-      }
-    }
-  }
+  // Lanes that came earlier wait at this very instruction.
+  const Mask earlier =
+      take_splits(w, [&](const Split& s) { return s.pc == i && s.frame == w.frame && s.state == Split::State::sync; });
+  if (earlier) flush_executed(w);
+  w.active |= earlier;
   const std::uint32_t* members = w.lanes<std::uint32_t>(i->op[5]);
   const Mask ready = lanes_where(w.active, [&](unsigned l) { return (members[l] & w.alive & ~w.active) == 0; });
   if (ready != w.active) set_aside(w, w.active & ~ready, i, Split::State::sync);
