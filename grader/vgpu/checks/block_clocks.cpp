@@ -39,12 +39,10 @@ Mask BlockClocks::unordered(unsigned warp, Mask lanes, Stamp stamp, unsigned thr
     lanes &= ~(Mask{1} << thread % warp_size);
     if (!(split_ >> warp & 1)) return stamp <= known_[warp] ? 0 : lanes;
   }
-  Mask result = 0;
-  for (Mask m = lanes; m; m &= m - 1) {
-    const unsigned other = warp * warp_size + static_cast<unsigned>(std::countr_zero(m));
-    if (other != thread && knows(thread, other) < stamp) result |= m & -m;
-  }
-  return result;
+  return lanes_where(lanes, [&](unsigned lane) {
+    const unsigned other = warp * warp_size + lane;
+    return other != thread && knows(thread, other) < stamp;
+  });
 }
 
 void BlockClocks::meet(unsigned warp, Mask lanes) {
@@ -58,27 +56,24 @@ void BlockClocks::meet(unsigned warp, Mask lanes) {
     split(warp);
     Table& table = tables_[warp];
     Stamp joined[warp_size] = {};
-    for (Mask m = lanes; m; m &= m - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(m));
+    for (const unsigned lane : lanes_in(lanes)) {
       for (unsigned k = 0; k < warp_size; ++k) joined[k] = std::max(joined[k], table[lane * warp_size + k]);
     }
-    for (Mask m = lanes; m; m &= m - 1) joined[std::countr_zero(m)] = clock_[warp];
-    for (Mask m = lanes; m; m &= m - 1)
-      std::copy_n(joined, warp_size, &table[static_cast<unsigned>(std::countr_zero(m)) * warp_size]);
+    for (const unsigned lane : lanes_in(lanes)) joined[lane] = clock_[warp];
+    for (const unsigned lane : lanes_in(lanes)) std::copy_n(joined, warp_size, &table[lane * warp_size]);
   } else if (is_together(warp) && lanes == all) {
     // None of them has learnt anything since they last met, except what the others have done.
     std::fill_n(wide_row(warp * warp_size) + warp * warp_size, std::popcount(all), clock_[warp]);
   } else {
     Row joined(threads_);
     const unsigned first = warp * warp_size;
-    for (Mask m = lanes; m; m &= m - 1) release(first + static_cast<unsigned>(std::countr_zero(m)), joined);
+    for (const unsigned lane : lanes_in(lanes)) release(first + lane, joined);
     if (lanes == all) {
       together_ |= 1u << warp;
       std::copy(joined.begin(), joined.end(), wide_row(first));
     } else {
       part(warp);
-      for (Mask m = lanes; m; m &= m - 1)
-        std::copy(joined.begin(), joined.end(), wide_row(first + static_cast<unsigned>(std::countr_zero(m))));
+      for (const unsigned lane : lanes_in(lanes)) std::copy(joined.begin(), joined.end(), wide_row(first + lane));
     }
   }
   tick(warp);
@@ -133,7 +128,7 @@ void BlockClocks::acquire(unsigned warp, Mask lanes, const Row& row) {
     if (!row.empty()) learn(wide_row(first), row);
     return;
   }
-  for (Mask m = lanes & lanes_of(warp); m; m &= m - 1) acquire(first + static_cast<unsigned>(std::countr_zero(m)), row);
+  for (const unsigned lane : lanes_in(lanes & lanes_of(warp))) acquire(first + lane, row);
 }
 
 void BlockClocks::split(unsigned warp) {

@@ -21,14 +21,6 @@ bool releases(const Access& a) {
   return a.order == Access::Order::release || a.order == Access::Order::acq_rel;
 }
 
-template <class Visit>
-void for_each_thread(unsigned warp, Mask lanes, Visit visit) {
-  for (; lanes; lanes &= lanes - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-    visit(warp * warp_size + lane, lane);
-  }
-}
-
 }  // namespace
 
 void BlockSync::begin_block(unsigned threads) {
@@ -39,21 +31,24 @@ void BlockSync::begin_block(unsigned threads) {
 
 void BlockSync::forget_interval() {
   clocks_.begin_interval();
-  for (std::uint32_t m = in_use_; m; m &= m - 1) counted_[std::countr_zero(m)].released.clear();
+  for (const unsigned lane : lanes_in(in_use_)) counted_[lane].released.clear();
   if (!released_.empty()) released_.clear();
   if (!phases_.empty()) phases_.clear();
   if (!fenced_.empty()) fenced_.clear();
 }
 
 void BlockSync::fence(unsigned warp, Mask lanes) {
-  for_each_thread(warp, lanes, [&](unsigned thread, unsigned) { clocks_.release(thread, fenced_[thread]); });
+  for (const unsigned lane : lanes_in(lanes)) {
+    const unsigned thread = warp * warp_size + lane;
+    clocks_.release(thread, fenced_[thread]);
+  }
   clocks_.tick(warp);
 }
 
 void BlockSync::arrive(unsigned warp, Mask lanes, std::uint32_t id, Observer::Arrival how) {
   Counted& c = counted_[id];
   in_use_ |= 1u << id;
-  for_each_thread(warp, lanes, [&](unsigned thread, unsigned) { clocks_.release(thread, c.released); });
+  for (const unsigned lane : lanes_in(lanes)) clocks_.release(warp * warp_size + lane, c.released);
   clocks_.tick(warp);
   if (how == Observer::Arrival::goes_on) return;
   if (c.waiting.size() <= warp) c.waiting.resize(warp + 1);
@@ -74,11 +69,12 @@ bool BlockSync::complete_counted(std::uint32_t id, Observer::Meeting meeting) {
 void BlockSync::strong_access(const Access& a, Effect effect) {
   if (released_.empty() && fenced_.empty() && !releases(a)) return;
   // Global and shared addresses are apart by their windows.
-  for_each_thread(a.actor.warp, a.mask, [&](unsigned thread, unsigned lane) {
+  for (const unsigned lane : lanes_in(a.mask)) {
+    const unsigned thread = a.actor.warp * warp_size + lane;
     const std::uint64_t location = a.at(lane);
     const auto there = released_.find(location);
     if (effect != Effect::writes && there != released_.end()) clocks_.acquire(thread, there->second);
-    if (effect == Effect::reads) return;
+    if (effect == Effect::reads) continue;
     Row made;
     if (const auto fenced = fenced_.find(thread); fenced != fenced_.end()) made = fenced->second;
     if (releases(a)) clocks_.release(thread, made);
@@ -89,7 +85,7 @@ void BlockSync::strong_access(const Access& a, Effect effect) {
     } else if (there != released_.end()) {
       released_.erase(there);
     }
-  });
+  }
   if (releases(a)) clocks_.tick(a.actor.warp);
 }
 
@@ -102,15 +98,15 @@ const Row* BlockSync::completed(std::uint64_t location, std::uint64_t phase) con
 }
 
 void BlockSync::arrive_at_mbarrier(const Access& a) {
-  for_each_thread(a.actor.warp, a.mask, [&](unsigned thread, unsigned lane) {
+  for (const unsigned lane : lanes_in(a.mask)) {
     const std::uint64_t phase = a.phase[lane];
     Phases& p = phases_.try_emplace(a.at(lane), Phases{phase, phase, {}, {}}).first->second;
     if (phase != p.phase) {
       p.complete.emplace_back(std::exchange(p.phase, phase), p.released);
       if (p.complete.size() > most_phases) p.complete.pop_front();
     }
-    clocks_.release(thread, p.released);
-  });
+    clocks_.release(a.actor.warp * warp_size + lane, p.released);
+  }
   clocks_.tick(a.actor.warp);
 }
 
@@ -118,12 +114,9 @@ void BlockSync::mbarrier(const Access& a) {
   if (releases(a)) return arrive_at_mbarrier(a);
   // Usually all lanes wait for the same.
   for (Mask left = a.mask; left;) {
-    const auto first = static_cast<unsigned>(std::countr_zero(left));
-    Mask same = 0;
-    for (Mask m = left; m; m &= m - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(m));
-      if (a.at(lane) == a.at(first) && a.phase[lane] == a.phase[first]) same |= m & -m;
-    }
+    const auto first = first_lane(left);
+    const Mask same =
+        lanes_where(left, [&](unsigned lane) { return a.at(lane) == a.at(first) && a.phase[lane] == a.phase[first]; });
     if (const Row* const row = completed(a.at(first), a.phase[first])) clocks_.acquire(a.actor.warp, same, *row);
     left &= ~same;
   }

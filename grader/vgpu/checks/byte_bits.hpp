@@ -45,8 +45,8 @@ template <class Visit>
 void for_each_span(const Access& a, Visit visit) {
   if (a.is_pattern() && a.mask == full_mask) return a.for_each_piece(a.bytes, visit);
   std::uint64_t first = 0, end = 0;
-  for (Mask m = a.mask; m; m &= m - 1) {
-    const std::uint64_t at = a.at(static_cast<unsigned>(std::countr_zero(m)));
+  for (const unsigned lane : lanes_in(a.mask)) {
+    const std::uint64_t at = a.at(lane);
     if (at != end || first == end) {
       if (first != end) visit(first, end - first);
       first = at;
@@ -60,7 +60,7 @@ template <class Visit>
 void for_each_span(const AccessRun& run, Visit visit) {
   const Access& a = run.first;
   if (!a.mask) return;
-  const auto skipped = static_cast<unsigned>(std::countr_zero(a.mask));
+  const auto skipped = first_lane(a.mask);
   if (a.is_affine() && a.mask == full_mask << skipped && a.stride == a.bytes &&
       (run.step == a.stride * warp_size || run.count == 1))
     return visit(a.at(skipped), std::uint64_t{a.bytes} * (warp_size * run.count - skipped));
@@ -98,8 +98,8 @@ inline Extent extent_of(const AccessRun& run) {
     const int low = std::countr_zero(a.mask);
     include_pattern(a.at(static_cast<unsigned>(low)), 32 - std::countl_zero(a.mask) - low, 1);
   } else {
-    for (Mask m = a.mask; m; m &= m - 1) {
-      const std::uint64_t at = a.at(static_cast<unsigned>(std::countr_zero(m)));
+    for (const unsigned lane : lanes_in(a.mask)) {
+      const std::uint64_t at = a.at(lane);
       include(at, at + a.bytes);
     }
   }

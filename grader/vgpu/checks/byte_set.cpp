@@ -9,12 +9,6 @@
 
 namespace scanlab::vgpu {
 
-ByteSet::ByteSet() {
-  // A word more, for bits_at.
-  memory_.reset(global_window_bytes / 8 + page_bytes);
-  words_ = memory_.as<std::uint64_t>();
-}
-
 void ByteSet::add(Address address, std::uint64_t bytes) {
   if (bytes) set_bits(words_, address - global_window, bytes);
 }
@@ -54,7 +48,7 @@ void ByteSet::forget(Address address, std::uint64_t bytes) {
   const std::uint64_t from = address - global_window;
   const std::uint64_t begin = (from + covered - 1) / covered, end = (from + bytes) / covered;
   if (begin < end)
-    madvise(reinterpret_cast<std::byte*>(words_) + begin * page_bytes, (end - begin) * page_bytes, MADV_DONTNEED);
+    madvise(reinterpret_cast<std::byte*>(&words_[0]) + begin * page_bytes, (end - begin) * page_bytes, MADV_DONTNEED);
 }
 
 }  // namespace scanlab::vgpu

@@ -15,10 +15,6 @@ class ByteSet {
   static constexpr std::uint64_t words_a_page = page_bytes / 64;
   using PageBits = std::array<std::uint64_t, words_a_page>;
 
-  ByteSet();
-  ByteSet(const ByteSet&) = delete;
-  ByteSet& operator=(const ByteSet&) = delete;
-
   void add(Address address, std::uint64_t bytes);
   void remove(Address address, std::uint64_t bytes);
   bool has_all(Address address, std::uint64_t bytes) const;
@@ -33,8 +29,7 @@ class ByteSet {
   std::uint64_t* page(std::uint64_t number) { return words_ + number * words_a_page; }
 
  private:
-  ZeroPages memory_;
-  std::uint64_t* words_;
+  ZeroArray<std::uint64_t> words_{global_window_bytes / 64 + words_a_page};  ///< some more, for bits_at
 };
 
 }  // namespace scanlab::vgpu

@@ -116,9 +116,7 @@ class OpenReads {
     conflict.use = use;
     return conflict;
   }
-  static unsigned thread_of(const PlainRead& read) {
-    return read.warp * warp_size + static_cast<unsigned>(std::countr_zero(read.lanes));
-  }
+  static unsigned thread_of(const PlainRead& read) { return read.warp * warp_size + first_lane(read.lanes); }
 
   /// In the order of the reads, so that it is the same in every run.
   template <class Which, class Report>

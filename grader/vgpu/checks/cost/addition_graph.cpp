@@ -198,8 +198,8 @@ void AdditionGraph::computed_with(const Actor& actor, Mask mask, const std::uint
   const auto note = [&](auto& known, std::uint64_t value) {
     if (known.size() < most) known.try_emplace(value, number_of_place(actor.line));
   };
-  for (Mask m = mask; m; m &= m - 1) {
-    const std::uint64_t value = values[std::countr_zero(m)];
+  for (const unsigned lane : lanes_in(mask)) {
+    const std::uint64_t value = values[lane];
     if (!are_floats()) {
       note(bytes == sizeof(ElementName) ? words_ : halves_, value);
       continue;

@@ -80,8 +80,7 @@ void OwnBarriers::atomic(const Access& access) {
   } else if (access.order == Access::Order::acquire) {  // it has waited at an mbarrier
     since(access.actor) = 0;
     Block& block = blocks_[access.actor.block];
-    for (Mask m = access.mask; m; m &= m - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(m));
+    for (const unsigned lane : lanes_in(access.mask)) {
       std::uint64_t& latest = block.phases[access.at(lane)];
       phases_ += access.phase[lane] > latest;
       latest = std::max(latest, access.phase[lane]);

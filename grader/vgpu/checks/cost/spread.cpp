@@ -94,15 +94,15 @@ void Spread::join(Observer& fork) {
 void Spread::touch(const Access& a) {
   if ((a.space != ptx::StateSpace::global && a.space != ptx::StateSpace::constant) || a.mask == 0) return;
   Ranges& words = running(a.actor.block).words;
-  const auto first = static_cast<unsigned>(std::countr_zero(a.mask));
+  const auto first = first_lane(a.mask);
   const auto last = 31 - static_cast<unsigned>(std::countl_zero(a.mask));
   const bool has_no_gap = std::popcount(a.mask) == static_cast<int>(last - first + 1);
   if (has_no_gap && a.is_affine() && a.stride >= 0 && static_cast<std::uint64_t>(a.stride) <= a.bytes) {
     words.add(a.at(first) / bytes_a_word, end_of(a.at(last), a.bytes));
     return;
   }
-  for (Mask m = a.mask; m != 0; m &= m - 1) {
-    const std::uint64_t address = a.at(static_cast<unsigned>(std::countr_zero(m)));
+  for (const unsigned lane : lanes_in(a.mask)) {
+    const std::uint64_t address = a.at(lane);
     words.add(address / bytes_a_word, end_of(address, a.bytes));
   }
 }

@@ -72,8 +72,7 @@ void StepTracer::add(const Access& access, TracedAccess::Does does) {
     launch.left_out += static_cast<unsigned>(std::popcount(access.mask));
     return;
   }
-  for (Mask lanes = access.mask; lanes; lanes &= lanes - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  for (const unsigned lane : lanes_in(access.mask)) {
     const std::optional<Found> found = find(access, lane);
     if (!found) continue;
     TracedAccess a;

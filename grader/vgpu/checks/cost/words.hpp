@@ -12,8 +12,8 @@ namespace scanlab::vgpu {
 template <typename Visit>
 void each_word(const Access& access, Visit visit) {
   constexpr std::uint64_t word_bytes = 4;
-  for (Mask m = access.mask; m; m &= m - 1) {
-    const std::uint64_t address = access.at(static_cast<unsigned>(std::countr_zero(m)));
+  for (const unsigned lane : lanes_in(access.mask)) {
+    const std::uint64_t address = access.at(lane);
     for (std::uint64_t word = address / word_bytes; word * word_bytes < address + access.bytes; ++word) visit(word);
   }
 }

@@ -6,27 +6,18 @@
 
 namespace scanlab::vgpu {
 
-LaunchFootprint::LaunchFootprint(Memory& memory, ByteSet& defined) : before_(memory, defined) {
-  page_memory_.reset(global_window_bytes / page_bytes * sizeof(std::uint32_t));
-  writer_memory_.reset(global_window_bytes / segment_bytes * sizeof(std::uint32_t));
-  pages_ = page_memory_.as<std::uint32_t>();
-  writers_ = writer_memory_.as<std::uint32_t>();
-}
-
 void LaunchFootprint::begin(std::uint64_t blocks) {
   constexpr std::uint64_t limit = std::numeric_limits<std::uint32_t>::max();
   before_.clear();
   blocks_work_together_ = is_too_large_ = false;
   if (++launch_ > limit / (all_uses + 1)) {
-    page_memory_.reset(global_window_bytes / page_bytes * sizeof(std::uint32_t));
-    pages_ = page_memory_.as<std::uint32_t>();
+    pages_.reset(global_window_bytes / page_bytes);
     launch_ = 1;
   }
   several_blocks_ += blocks_ + 1;
   blocks_ = blocks;
   if (several_blocks_ + blocks <= limit) return;
-  writer_memory_.reset(global_window_bytes / segment_bytes * sizeof(std::uint32_t));
-  writers_ = writer_memory_.as<std::uint32_t>();
+  writers_.reset(global_window_bytes / segment_bytes);
   several_blocks_ = 1;
   if (blocks >= limit) is_too_large_ = true;
 }
@@ -66,7 +57,7 @@ void LaunchFootprint::forget(Address address, std::uint64_t bytes) {
   const std::uint64_t from = address - global_window;
   const std::uint64_t begin = (from + covered - 1) / covered, end = (from + bytes) / covered;
   if (begin < end)
-    madvise(reinterpret_cast<std::byte*>(writers_) + begin * page_bytes, (end - begin) * page_bytes, MADV_DONTNEED);
+    madvise(reinterpret_cast<std::byte*>(&writers_[0]) + begin * page_bytes, (end - begin) * page_bytes, MADV_DONTNEED);
 }
 
 }  // namespace scanlab::vgpu

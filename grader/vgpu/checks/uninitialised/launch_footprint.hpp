@@ -13,7 +13,7 @@ namespace scanlab::vgpu {
 /// it is written is then still there. What is written first does not matter, since a second run writes it again.
 class LaunchFootprint {
  public:
-  LaunchFootprint(Memory& memory, ByteSet& defined);
+  LaunchFootprint(Memory& memory, ByteSet& defined) : before_(memory, defined) {}
 
   void begin(std::uint64_t blocks);
   /// Accesses that have been found valid; to be reported before they happen.
@@ -36,9 +36,9 @@ class LaunchFootprint {
   void touch(std::uint64_t page, Use how);
 
   PageJournal before_;
-  ZeroPages page_memory_, writer_memory_;
-  std::uint32_t* pages_;    ///< Use, and above it the number of the launch
-  std::uint32_t* writers_;  ///< by segment: below `several_blocks_`: no block; above it: + 1 + the block
+  ZeroArray<std::uint32_t> pages_{global_window_bytes / page_bytes};  ///< Use, and above it the number of the launch
+  /// By segment: below `several_blocks_`: no block; above it: + 1 + the block.
+  ZeroArray<std::uint32_t> writers_{global_window_bytes / segment_bytes};
   std::uint32_t launch_ = 0;
   std::uint64_t several_blocks_ = 1, blocks_ = 0;
   bool blocks_work_together_ = false, is_too_large_ = false;

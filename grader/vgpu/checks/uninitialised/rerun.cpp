@@ -57,8 +57,7 @@ void Rerun::note_read(const Access& a) {
   const bool is_shared = a.space == ptx::StateSpace::shared;
   if ((!is_shared && a.space != ptx::StateSpace::global) || blank_reads->size() >= most_reads) return;
   const std::uint32_t bytes = element_bytes(a);
-  for (Mask m = a.mask; m; m &= m - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(m));
+  for (const unsigned lane : lanes_in(a.mask)) {
     for (std::uint64_t at = a.at(lane), end = at + a.bytes; at < end; at += bytes) {
       const bool has_all = is_shared ? shared_[a.actor.slot].has_all(at, bytes) : defined_.has_all(at, bytes);
       if (has_all) continue;
@@ -92,8 +91,7 @@ void Rerun::note_write(const Access& a) {
   });
   stores_.resize(look_for.size());
   for (std::size_t k = 0; k < look_for.size(); ++k)
-    for (Mask m = a.mask; m; m &= m - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(m));
+    for (const unsigned lane : lanes_in(a.mask)) {
       const std::uint32_t bytes = element_bytes(a);
       const Address first = a.at(lane);
       if (look_for[k] < first || look_for[k] >= first + a.bytes) continue;
@@ -105,14 +103,13 @@ void Rerun::note_write(const Access& a) {
 void Rerun::note_event(const Access& a) {
   if (!record && !compare_with && !look_at) return;
   std::uint64_t hash = a.bytes;
-  for (Mask m = a.mask; m; m &= m - 1) hash = mixed(hash, a.at(static_cast<unsigned>(std::countr_zero(m))));
+  for (const unsigned lane : lanes_in(a.mask)) hash = mixed(hash, a.at(lane));
   note(a.actor, {hash, a.mask, a.actor.line, Event::Kind::access}, &a);
 }
 
 void Rerun::note(const Actor& actor, const Event& event, const Access* access) {
   const auto keep_addresses = [&](std::array<std::uint64_t, warp_size>& to) {
-    for (Mask m = access ? access->mask : 0; m; m &= m - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(m));
+    for (const unsigned lane : lanes_in(access ? access->mask : 0)) {
       to[lane] = access->at(lane);
     }
   };

@@ -287,14 +287,12 @@ void Trial::explain(const ControlDifference& control) {
     Rerun probe = make_rerun();
     probe.look_at = d.place;
     once(probe, {}, blocks_);
-    Mask differ = 0;
-    for (unsigned l = 0; l < warp_size; ++l)
-      if (lanes >> l & 1 && probe.addresses()[l] != d.addresses[l]) differ |= Mask{1} << l;
+    const Mask differ = lanes_where(lanes, [&](unsigned l) { return probe.addresses()[l] != d.addresses[l]; });
     if (differ) lanes = differ;
   }
   arrival.block = d.place.block;
   arrival.line = d.got.line;
-  arrival.thread = d.place.warp * warp_size + static_cast<unsigned>(std::countr_zero(lanes));
+  arrival.thread = d.place.warp * warp_size + first_lane(lanes);
   // As long as one of several elements leads to the fault, there is one.
   const Start start = !expected && fault_ ? Start::filled : Start::as_it_was;
   arrival.from =

@@ -159,9 +159,9 @@ const Inst* set_pair(Warp& warp, const Inst* inst) {
   const auto [low, high] = compared_halves<Compare, H, ftz>(warp, inst);
   const u32 value = std::bit_cast<CombinedForm>(inst->imm).value;
   u32* const to = lanes_at<u32>(warp, inst->op[0]);
-  for_each_lane(warp.active, [&, low = low, high = high](unsigned lane) {  // clang below 16
+  for (const unsigned lane : lanes_in(warp.active)) {  // clang below 16
     to[lane] = ((low >> lane) & 1u ? value : 0u) | ((high >> lane) & 1u ? value << 16 : 0u);
-  });
+  }
   return proceed(warp, inst + 1);
 }
 

@@ -76,7 +76,7 @@ D clamped(S x) {
 /// The active lanes of a register of `bytes` a lane.
 void write_integers(Warp& warp, const Inst* inst, const u64* values, unsigned bytes) {
   std::byte* const to = warp.lanes<std::byte>(inst->op[0]);
-  for_each_lane(warp.active, [&](unsigned lane) { std::memcpy(to + lane * bytes, &values[lane], bytes); });
+  for (const unsigned lane : lanes_in(warp.active)) std::memcpy(to + lane * bytes, &values[lane], bytes);
 }
 
 // --- numbers ---------------------------------------------------------------------------------------------------------
@@ -188,8 +188,8 @@ const Inst* convert_to_pair(Warp& warp, const Inst* inst) {
   const auto c = std::bit_cast<Conversion>(inst->imm);
   const f32 *const a = lanes_at<f32>(warp, inst->op[1]), *const b = lanes_at<f32>(warp, inst->op[2]);
   const auto half = [&](f32 x) { return u32{static_cast<u16>(narrowed<H>(x, c.to, c.limit))}; };
-  for_each_lane(warp.active,
-                [&](unsigned lane) { warp.lanes<u32>(inst->op[0])[lane] = half(a[lane]) << 16 | half(b[lane]); });
+  for (const unsigned lane : lanes_in(warp.active))
+    warp.lanes<u32>(inst->op[0])[lane] = half(a[lane]) << 16 | half(b[lane]);
   return proceed(warp, inst + 1);
 }
 

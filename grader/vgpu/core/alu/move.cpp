@@ -55,25 +55,25 @@ const Inst* unpack(Warp& warp, const Inst* inst) {
 template <class Part>
 const Inst* pack128(Warp& warp, const Inst* inst) {
   constexpr unsigned count = 16 / sizeof(Part);
-  for_each_lane(warp.active, [&](unsigned lane) {
+  for (const unsigned lane : lanes_in(warp.active)) {
     for (unsigned k = 0; k < count; ++k)
       warp.lanes<Part>(inst->op[0])[lane * count + k] = warp.lanes<Part>(inst->op[k + 1])[lane];
-  });
+  }
   return inst + 1;
 }
 template <class Part>
 const Inst* unpack128(Warp& warp, const Inst* inst) {
   constexpr unsigned count = 16 / sizeof(Part);
-  for_each_lane(warp.active, [&](unsigned lane) {
+  for (const unsigned lane : lanes_in(warp.active)) {
     for (unsigned k = 0; k < count; ++k)
       warp.lanes<Part>(inst->op[k])[lane] = warp.lanes<Part>(inst->op[count])[lane * count + k];
-  });
+  }
   return inst + 1;
 }
 const Inst* copy128(Warp& warp, const Inst* inst) {
-  for_each_lane(warp.active, [&](unsigned lane) {
+  for (const unsigned lane : lanes_in(warp.active)) {
     std::memcpy(warp.lanes<std::byte>(inst->op[0]) + 16 * lane, warp.lanes<std::byte>(inst->op[1]) + 16 * lane, 16);
-  });
+  }
   return inst + 1;
 }
 

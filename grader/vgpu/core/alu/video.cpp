@@ -161,9 +161,9 @@ const Inst* video(Warp& warp, const Inst* inst) {
   u32* const d = lanes_at<u32>(warp, inst->op[0]);
   const u32 *const a = lanes_at<u32>(warp, inst->op[1]), *const b = lanes_at<u32>(warp, inst->op[2]);
   const u32* const c = lanes_at<u32>(warp, inst->op[3]);
-  for_each_lane(warp.active, [&](unsigned lane) {
+  for (const unsigned lane : lanes_in(warp.active)) {
     d[lane] = form.fields == 1 ? scalar(form, a[lane], b[lane], c[lane]) : fieldwise(form, a[lane], b[lane], c[lane]);
-  });
+  }
   return inst + 1;
 }
 

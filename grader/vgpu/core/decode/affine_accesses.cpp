@@ -18,21 +18,10 @@ namespace {
 using ptx::Operand;
 using ptx::Type;
 using Kind = ptx::Operand::Kind;
-using Maybe = std::optional<std::int64_t>;
+using Wide = __int128;  ///< where sums and products of numbers cannot overflow
 
 /// Kernels with more than this are not looked at: every launch would pay for it.
 constexpr std::size_t most_accesses = 64, most_definitions = 256;
-
-Maybe sum(Maybe a, Maybe b) {
-  std::int64_t result;
-  if (!a || !b || __builtin_add_overflow(*a, *b, &result)) return std::nullopt;
-  return result;
-}
-Maybe product(Maybe a, Maybe b) {
-  std::int64_t result;
-  if (!a || !b || __builtin_mul_overflow(*a, *b, &result)) return std::nullopt;
-  return result;
-}
 
 /// Numbers between two bounds, both included.
 struct Interval {
@@ -60,37 +49,28 @@ struct Affine {
   bool depends_on_block() const { return stride != std::array<std::int64_t, 3>{}; }
   bool is_constant() const { return !depends_on_block() && offset.low == offset.high; }
 };
+using Value = std::optional<Affine>;  ///< nothing: it is not of this form, or not followed
 
-std::optional<Affine> sum(const Affine& a, const Affine& b) {
+Value sum(const Value& a, const Value& b) {
+  if (!a || !b) return std::nullopt;
   Affine result;
-  for (std::size_t k = 0; k < 3; ++k) {
-    const Maybe stride = sum(a.stride[k], b.stride[k]);
-    if (!stride) return std::nullopt;
-    result.stride[k] = *stride;
-  }
-  const Maybe low = sum(a.offset.low, b.offset.low), high = sum(a.offset.high, b.offset.high);
-  if (!low || !high) return std::nullopt;
-  result.offset = {*low, *high};
-  return result;
+  bool overflows = __builtin_add_overflow(a->offset.low, b->offset.low, &result.offset.low) ||
+                   __builtin_add_overflow(a->offset.high, b->offset.high, &result.offset.high);
+  for (std::size_t k = 0; k < 3; ++k)
+    overflows |= __builtin_add_overflow(a->stride[k], b->stride[k], &result.stride[k]);
+  return overflows ? std::nullopt : Value(result);
 }
 
-std::optional<Affine> product(const Affine& a, std::int64_t factor) {
+Value product(const Value& a, const Value& b) {
+  if (!a || !b || (!a->is_constant() && !b->is_constant())) return std::nullopt;
+  if (!b->is_constant()) return product(b, a);
+  const std::int64_t factor = b->offset.low;
   Affine result;
-  for (std::size_t k = 0; k < 3; ++k) {
-    const Maybe stride = product(a.stride[k], factor);
-    if (!stride) return std::nullopt;
-    result.stride[k] = *stride;
-  }
-  const Maybe one = product(a.offset.low, factor), other = product(a.offset.high, factor);
-  if (!one || !other) return std::nullopt;
-  result.offset = {std::min(*one, *other), std::max(*one, *other)};
-  return result;
-}
-
-std::optional<Affine> product(const Affine& a, const Affine& b) {
-  if (b.is_constant()) return product(a, b.offset.low);
-  if (a.is_constant()) return product(b, a.offset.low);
-  return std::nullopt;
+  bool overflows = __builtin_mul_overflow(a->offset.low, factor, &result.offset.low) ||
+                   __builtin_mul_overflow(a->offset.high, factor, &result.offset.high);
+  for (std::size_t k = 0; k < 3; ++k) overflows |= __builtin_mul_overflow(a->stride[k], factor, &result.stride[k]);
+  if (factor < 0) std::swap(result.offset.low, result.offset.high);
+  return overflows ? std::nullopt : Value(result);
 }
 
 /// The bytes that an access touches. Both intervals end after its last byte.
@@ -103,19 +83,18 @@ struct Touched {
 /// Do different blocks, touching both, touch different bytes?
 bool are_apart(const Touched& a, const Touched& b, const std::array<std::int64_t, 3>& blocks) {
   if (a.of_block.stride != b.of_block.stride) return false;
-  const Maybe width = sum(std::max(a.of_block.offset.high, b.of_block.offset.high),
-                          -std::min(a.of_block.offset.low, b.of_block.offset.low));
   std::array<std::size_t, 3> axes{0, 1, 2};
   std::ranges::sort(axes, {}, [&](std::size_t k) { return std::abs(a.of_block.stride[k]); });
   // From the shortest stride to the longest, each has to step over all that the shorter ones reach.
-  Maybe reached = width;
+  Wide reached = Wide{std::max(a.of_block.offset.high, b.of_block.offset.high)} -
+                 std::min(a.of_block.offset.low, b.of_block.offset.low);
   for (const std::size_t k : axes) {
     if (blocks[k] == 1) continue;
     const std::int64_t stride = std::abs(a.of_block.stride[k]);
-    if (!reached || stride < *reached) return false;
-    reached = sum(reached, product(stride, blocks[k] - 1));
+    if (stride < reached) return false;
+    reached += Wide{stride} * (blocks[k] - 1);
   }
-  return reached.has_value();
+  return true;
 }
 
 }  // namespace
@@ -207,22 +186,21 @@ class Evaluation {
   bool define(const ptx::Instruction& in) {
     const Operand& to = in.operands[0];
     if (to.kind != Kind::reg || !to.part.empty()) return false;
-    const std::optional<Affine> value = value_of(in);
+    const Value value = value_of(in);
     if (value) values_.emplace(to.reg, *value);
     return value.has_value();
   }
 
   /// Of an access to that many bytes.
   std::optional<Touched> touched_by(const Operand& o, std::uint32_t bytes, bool writes) const {
-    std::optional<Affine> address;
+    Value address;
     if (o.kind == Kind::address && o.reg >= 0)
       address = register_value(o.reg, 8);
     else if (o.kind == Kind::address && !o.name.empty())
       address = symbol_value(o.name);
-    if (address) address = sum(*address, Affine::between(o.offset, o.offset + bytes));
-    if (!address) return std::nullopt;
-    const std::optional<Interval> whole = range(*address);
+    address = sum(address, Affine::between(o.offset, o.offset + bytes));
     constexpr Interval window{global_window, global_window + global_window_bytes};
+    const std::optional<Interval> whole = address ? range(*address) : std::nullopt;
     if (!whole || !window.holds(*whole)) return std::nullopt;
     return Touched{*address, *whole, writes};
   }
@@ -230,18 +208,13 @@ class Evaluation {
   const std::array<std::int64_t, 3>& blocks() const { return blocks_; }
 
  private:
-  using Value = std::optional<Affine>;
-
   /// What it is in any block.
   std::optional<Interval> range(const Affine& a) const {
-    Maybe low = a.offset.low, high = a.offset.high;
-    for (std::size_t k = 0; k < 3; ++k) {
-      const Maybe span = product(a.stride[k], blocks_[k] - 1);
-      if (!span) return std::nullopt;
-      (*span < 0 ? low : high) = sum(*span < 0 ? low : high, span);
-    }
-    if (!low || !high) return std::nullopt;
-    return Interval{*low, *high};
+    Wide low = a.offset.low, high = a.offset.high;
+    for (std::size_t k = 0; k < 3; ++k) (a.stride[k] < 0 ? low : high) += Wide{a.stride[k]} * (blocks_[k] - 1);
+    using Limits = std::numeric_limits<std::int64_t>;
+    if (low < Limits::min() || high > Limits::max()) return std::nullopt;
+    return Interval{static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)};
   }
 
   /// The value itself, no longer only modulo 2 to the power of its bits: read as `type`.
@@ -298,10 +271,8 @@ class Evaluation {
         return Affine::constant(static_cast<std::int64_t>(o.bits));
       case Kind::special:
         return special_value(o.name);
-      case Kind::symbol: {
-        const Value v = symbol_value(o.name);
-        return v ? sum(*v, Affine::constant(o.offset)) : v;
-      }
+      case Kind::symbol:
+        return sum(symbol_value(o.name), Affine::constant(o.offset));
       default:
         return std::nullopt;
     }
@@ -335,7 +306,7 @@ class Evaluation {
   Value with_bits(const Value& v, const Value& bits, Type type) const {
     const Value whole = read_as(v, ptx::size_of(type) == 4 ? Type::u32 : Type::u64);
     if (!whole || !bits || !bits->is_constant() || bits->offset.low < 0) return std::nullopt;
-    return sum(*whole, Affine::between(0, bits->offset.low));
+    return sum(whole, Affine::between(0, bits->offset.low));
   }
 
   Value shifted_right(const Value& v, const Value& by, Type type) const {
@@ -352,9 +323,6 @@ class Evaluation {
     return result;
   }
 
-  Value times(const Value& a, const Value& b) const { return a && b ? product(*a, *b) : std::nullopt; }
-  Value plus(const Value& a, const Value& b) const { return a && b ? sum(*a, *b) : std::nullopt; }
-
   /// What the instruction gives, if it is one of those that addresses are made of.
   Value value_of(const ptx::Instruction& in) const {
     const auto& m = in.modifiers;
@@ -369,8 +337,8 @@ class Evaluation {
     const bool is_wide = m.size() == 2 && m[0] == "wide" && bytes == 4;
     if (is_wide && (in.opcode == "mul" || in.opcode == "mad")) {
       if (!result_has(8)) return std::nullopt;
-      const Value wide = times(read_as(arg(1), type), read_as(arg(2), type));
-      return in.opcode == "mul" ? wide : plus(wide, operand(in, 3, ptx::is_signed(type) ? Type::s64 : Type::u64));
+      const Value wide = product(read_as(arg(1), type), read_as(arg(2), type));
+      return in.opcode == "mul" ? wide : sum(wide, operand(in, 3, ptx::is_signed(type) ? Type::s64 : Type::u64));
     }
     if (in.opcode == "cvt" && m.size() == 2) {
       const Type to = ptx::type_from_suffix(m[0]);
@@ -385,13 +353,13 @@ class Evaluation {
       return is_global ? arg(1) : std::nullopt;
     }
     const bool is_low = m.size() == 2 && m[0] == "lo";
-    if (is_low && in.opcode == "mul") return times(arg(1), arg(2));
-    if (is_low && in.opcode == "mad") return plus(times(arg(1), arg(2)), arg(3));
+    if (is_low && in.opcode == "mul") return product(arg(1), arg(2));
+    if (is_low && in.opcode == "mad") return sum(product(arg(1), arg(2)), arg(3));
     if (m.size() != 1) return std::nullopt;
     if (in.opcode == "mov") return arg(1);
-    if (in.opcode == "add") return plus(arg(1), arg(2));
-    if (in.opcode == "sub") return plus(arg(1), times(arg(2), Affine::constant(-1)));
-    if (in.opcode == "neg") return times(arg(1), Affine::constant(-1));
+    if (in.opcode == "add") return sum(arg(1), arg(2));
+    if (in.opcode == "sub") return sum(arg(1), product(arg(2), Affine::constant(-1)));
+    if (in.opcode == "neg") return product(arg(1), Affine::constant(-1));
     if (in.opcode == "and") return masked(arg(1), arg(2), type);
     if (in.opcode == "or") return with_bits(arg(1), arg(2), type);
     // The count of a shift has 32 bits.
@@ -400,7 +368,7 @@ class Evaluation {
     if (in.opcode != "shl" || !count || !count->is_constant() || count->offset.low < 0 ||
         count->offset.low >= std::min<std::int64_t>(8 * bytes, 63))
       return std::nullopt;
-    return times(arg(1), Affine::constant(std::int64_t{1} << count->offset.low));
+    return product(arg(1), Affine::constant(std::int64_t{1} << count->offset.low));
   }
 
   const ptx::Function& kernel_;

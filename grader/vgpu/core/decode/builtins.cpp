@@ -142,117 +142,79 @@ std::string format(Warp& w, unsigned lane, const std::string& pattern, std::uint
       continue;
     }
     const char conversion = pattern[j];
+    const auto is_one_of = [&](std::string_view known) { return known.find(conversion) != known.npos; };
     k = j;
     if (conversion == '%') {
       out += '%';
       continue;
     }
     ++count;
-    switch (conversion) {
-      case 'd':
-      case 'i':
-      case 'u':
-      case 'x':
-      case 'X':
-      case 'o':
-        if (is_long)
-          append(out, spec + "ll" + conversion, static_cast<long long>(args.next<std::int64_t>()));
-        else
-          append(out, spec + conversion, args.next<std::int32_t>());
-        break;
-      case 'c':
-        append(out, spec + 'c', args.next<std::int32_t>());
-        break;
-      case 'f':
-      case 'F':
-      case 'e':
-      case 'E':
-      case 'g':
-      case 'G':
-      case 'a':
-      case 'A':
-        append(out, spec + conversion, args.next<double>());
-        break;
-      case 'p':
-        append(out, spec + 'p', reinterpret_cast<void*>(args.next<std::uint64_t>()));
-        break;
-      case 's':
-        append(out, spec + 's', text_at(w, lane, args.next<std::uint64_t>()).c_str());
-        break;
-      default:
-        out += spec + conversion;
-        --count;
-    }
+    if (is_one_of("diuxXo") && is_long)
+      append(out, spec + "ll" + conversion, static_cast<long long>(args.next<std::int64_t>()));
+    else if (is_one_of("diuxXoc"))
+      append(out, spec + conversion, args.next<std::int32_t>());
+    else if (is_one_of("fFeEgGaA"))
+      append(out, spec + conversion, args.next<double>());
+    else if (conversion == 'p')
+      append(out, spec + 'p', reinterpret_cast<void*>(args.next<std::uint64_t>()));
+    else if (conversion == 's')
+      append(out, spec + 's', text_at(w, lane, args.next<std::uint64_t>()).c_str());
+    else
+      out += spec + conversion, --count;
   }
   if (out.size() > most_text) out.resize(most_text);
   return out;
 }
 
-const Inst* print(Warp& w, const Inst* i) {
+/// Calls act(warp, call, lane) for each lane that calls.
+template <void (*act)(Warp&, const Program::Call&, unsigned lane)>
+const Inst* by_lane(Warp& w, const Inst* i) {
   w.pc = i;
   const Program::Call& call = w.frame->program->calls[i->aux];
-  for (Mask m = w.active; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    int count = 0;
-    const std::string pattern = text_at(w, l, argument<std::uint64_t>(w, call, 0, l));
-    const std::string text = format(w, l, pattern, argument<std::uint64_t>(w, call, 1, l), count);
-    const auto& sink = *w.block->grid->print;
-    if (sink)
-      sink(text);
-    else
-      std::fwrite(text.data(), 1, text.size(), stdout);
-    set_result(w, call, l, count);
-  }
+  for (const unsigned l : lanes_in(w.active)) act(w, call, l);
   return i + 1;
 }
 
-const Inst* fail_assertion(Warp& w, const Inst* i) {
-  w.pc = i;
-  const Program::Call& call = w.frame->program->calls[i->aux];
-  const auto l = static_cast<unsigned>(std::countr_zero(w.active));
+void print(Warp& w, const Program::Call& call, unsigned l) {
+  int count = 0;
+  const std::string pattern = text_at(w, l, argument<std::uint64_t>(w, call, 0, l));
+  const std::string text = format(w, l, pattern, argument<std::uint64_t>(w, call, 1, l), count);
+  if (const auto& sink = *w.block->grid->print)
+    sink(text);
+  else
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  set_result(w, call, l, count);
+}
+
+void fail_assertion(Warp& w, const Program::Call& call, unsigned l) {
   const std::string message = text_at(w, l, argument<std::uint64_t>(w, call, 0, l), most_assertion_text);
   const std::string file = text_at(w, l, argument<std::uint64_t>(w, call, 1, l), most_assertion_text);
-  FaultException f;
+  FaultException f(Fault::Kind::assertion, fmt::format("assertion `{}` failed", message));
   f.lane = l;
-  f.fault.kind = Fault::Kind::assertion;
-  f.fault.headline = fmt::format("assertion `{}` failed", message);
   f.fault.details.push_back(fmt::format("{}:{}", file, argument<std::uint32_t>(w, call, 2, l)));
   throw f;
 }
 
-const Inst* allocate(Warp& w, const Inst* i) {
-  w.pc = i;
-  const Program::Call& call = w.frame->program->calls[i->aux];
-  for (Mask m = w.active; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    const auto bytes = argument<std::uint64_t>(w, call, 0, l);
-    const Address address = bytes ? w.block->grid->memory->allocate_on_heap(bytes) : 0;
-    set_result(w, call, l, address);
-  }
-  return i + 1;
+void allocate(Warp& w, const Program::Call& call, unsigned l) {
+  const auto bytes = argument<std::uint64_t>(w, call, 0, l);
+  set_result(w, call, l, bytes ? w.block->grid->memory->allocate_on_heap(bytes) : Address{0});
 }
 
-const Inst* deallocate(Warp& w, const Inst* i) {
-  w.pc = i;
-  const Program::Call& call = w.frame->program->calls[i->aux];
+void deallocate(Warp& w, const Program::Call& call, unsigned l) {
   Grid& grid = *w.block->grid;
-  for (Mask m = w.active; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    const auto address = argument<std::uint64_t>(w, call, 0, l);
-    if (address && !grid.memory->free_on_heap(address))
-      raise(Fault::Kind::trap, l, "free() of a pointer that malloc() did not return, or that has been freed");
-    for (Range& r : grid.ranges) r = {};
-  }
-  return i + 1;
+  const auto address = argument<std::uint64_t>(w, call, 0, l);
+  if (address && !grid.memory->free_on_heap(address))
+    raise(Fault::Kind::trap, l, "free() of a pointer that malloc() did not return, or that has been freed");
+  for (Range& r : grid.ranges) r = {};
 }
 
 }  // namespace
 
 Handler select_builtin(std::string_view name) {
-  if (name == "vprintf") return print;
-  if (name == "__assertfail" || name == "__assert_fail") return fail_assertion;
-  if (name == "malloc") return allocate;
-  if (name == "free") return deallocate;
+  if (name == "vprintf") return by_lane<print>;
+  if (name == "__assertfail" || name == "__assert_fail") return by_lane<fail_assertion>;
+  if (name == "malloc") return by_lane<allocate>;
+  if (name == "free") return by_lane<deallocate>;
   return nullptr;
 }
 

@@ -17,9 +17,7 @@ bool Decoder::is_paired(std::int32_t index) const {
 }
 
 void Decoder::make_convergent() {
-  const auto rule = [&](const ptx::Instruction& in, const std::vector<Shape>& shapes) {
-    return shape_given_by(in, shapes);
-  };
+  const auto rule = std::bind_front(&Decoder::shape_given_by, this);
   const Uniformity uniformity(function_, flow_, liveness_, rule, context_.image->fast.masked_regions);
   uniformity_ = &uniformity;
   // The first pass only finds out which registers have to be there lane by lane too.
@@ -76,31 +74,6 @@ Decoder::RowHandler Decoder::row_handler(const ptx::Instruction& in, const Opera
   return {select_row(s->form, space, width, kind, context_.image->watched), s->form, s->type};
 }
 
-void Decoder::convergent_instruction(const ptx::Instruction& in) {
-  const std::size_t before = code_.size();
-  own_ = 1;
-  uncharged_ += own_;
-  if (in.opcode == "bra")
-    convergent_branch(in);
-  else if (in.guard < 0)
-    convergent_unguarded(in);
-  else if (is_branched_around(in))
-    convergent_branched_around(in);
-  else
-    guarded(in);
-  if (code_.size() == before) uncharged_ -= own_;
-}
-
-void Decoder::convergent_branched_around(const ptx::Instruction& in) {
-  Inst& i = emit_charged(run_as_gang, {branch_together});
-  i.op[0] = reg(in.guard, Type::pred);
-  i.op[1] = in.guard_negated ? 0 : 1;
-  i.aux = new_leave();
-  jump_to(index_ + 1);
-  own_ = 0;
-  convergent_unguarded(in);
-}
-
 bool Decoder::opens_region(std::uint32_t branch) const {
   return uniformity_->region_at(branch) &&
          uniformity_->shape_of(function_.instructions[branch].guard) == Shape::varying;
@@ -113,8 +86,7 @@ void Decoder::convergent_branch(const ptx::Instruction& in) {
     for (const MaskedRegion* r : uniformity_->regions_around(index_)) {
       if (!opens_region(r->branch)) continue;
       if (r->has_other() && index_ + 1 == r->other) {
-        Inst& i = emit_charged(run_as_gang, {end_first_side});
-        i.op[2] = r->depth;
+        emit_charged(run_as_gang, {end_first_side}, {.op = {0, 0, r->depth}});
         first_side_ends_.emplace_back(code_.size() - 1, r);
         jumps_behind_.emplace_back(code_.size() - 1, r->branch);
         return;
@@ -126,15 +98,13 @@ void Decoder::convergent_branch(const ptx::Instruction& in) {
     return jump_to(target);
   }
   const MaskedRegion* r = opens_region(index_) ? uniformity_->region_at(index_) : nullptr;
-  Inst& i = emit_charged(run_as_gang, {r ? open_region : branch_together});
-  i.op[0] = reg(in.guard, Type::pred);
-  i.op[1] = in.guard_negated ? 1 : 0;
+  const OperandRef guard = reg(in.guard, Type::pred);
+  const std::uint32_t is_negated = in.guard_negated;
   if (!r) {
-    i.aux = new_leave();
+    emit_charged(run_as_gang, {branch_together}, {.op = {guard, is_negated}, .aux = new_leave()});
     return jump_to(target);
   }
-  i.op[2] = r->depth;
-  i.op[3] = r->has_other();
+  emit_charged(run_as_gang, {open_region}, {.op = {guard, is_negated, r->depth, r->has_other()}});
   if (r->has_other())
     jump_to(target);
   else
@@ -147,8 +117,7 @@ bool Decoder::close_regions(std::size_t next) {
   for (std::size_t k = regions.size(); k-- > 0;) {
     const MaskedRegion* r = regions[k];
     if (r->join != next || !opens_region(r->branch)) continue;
-    Inst& i = emit_charged(run_as_gang, {close_region});
-    i.op[2] = r->depth;
+    emit_charged(run_as_gang, {close_region}, {.op = {0, 0, r->depth}});
     closed_at_[r->branch] = code_.size() - 1;
     any = true;
   }
@@ -158,14 +127,14 @@ bool Decoder::close_regions(std::size_t next) {
 void Decoder::convergent_unguarded(const ptx::Instruction& in) {
   const bool known = !in.operands.empty() && in.operands[0].kind == Kind::reg && in.operands[0].reg >= 0;
   if (!known || in.opcode == "ld" || is_predicate_logic(in) || mentions_local(in) || adds_names(in))
-    return unguarded(in);
+    return lane_by_lane(in);
   const std::int32_t to = in.operands[0].reg;
   const bool is_predicate = function_.registers[static_cast<std::size_t>(to)].type == Type::pred;
-  if (!is_predicate && !is_paired(to)) return unguarded(in);
+  if (!is_predicate && !is_paired(to)) return lane_by_lane(in);
   const ptx::Instruction plain = with_addresses(in);
   const auto s = select_pairs(plain, function_, uniformity_->shapes(), context_.image->row_lanes);
-  if (!s) return unguarded(in);
-  OperandRef op[8] = {};
+  if (!s) return lane_by_lane(in);
+  std::array<OperandRef, 8> op = {};
   const bool is_reported = s->is_addition && context_.image->watched == Watched::everything;
   const auto put = [&](std::size_t k, std::int32_t r) {
     const bool is_pair = function_.registers[static_cast<std::size_t>(r)].type != Type::pred;
@@ -184,20 +153,16 @@ void Decoder::convergent_unguarded(const ptx::Instruction& in) {
   std::uint64_t imm = s->imm;
   if (s->is_window) imm = in.has("to") ? 0 - window_or_fault(in) : window_or_fault(in);
   const std::uint32_t aux = s->may_leave ? new_leave() : s->aux;
-  Inst& i = emit(run_as_gang, {s->run, is_reported});
-  std::copy(std::begin(op), std::end(op), std::begin(i.op));
-  i.imm = imm;
-  i.aux = aux;
+  emit(run_as_gang, {s->run, is_reported}, {.op = op, .imm = imm, .aux = aux});
   if (!is_predicate) defined(to, s->result);
 }
 
 void Decoder::defined(std::int32_t index, Shape result) {
   const Shape shape = uniformity_->shape_of(index);
-  if (shape == Shape::affine && result == Shape::uniform) emit(run_as_gang, {clear_growth}).op[0] = pair_of(index);
-  if (!needs_lanes_[static_cast<std::size_t>(index)]) return;
-  Inst& i = emit(run_as_gang, {spread_handler(frame_.lane_bytes_of(index), shape)});
-  i.op[0] = *frame_.reg(index);
-  i.op[1] = pair_of(index);
+  if (shape == Shape::affine && result == Shape::uniform) emit(run_as_gang, {clear_growth}, {.op = {pair_of(index)}});
+  if (needs_lanes_[static_cast<std::size_t>(index)])
+    emit(run_as_gang, {spread_handler(frame_.lane_bytes_of(index), shape)},
+         {.op = {*frame_.reg(index), pair_of(index)}});
 }
 
 bool Decoder::paired_memory(const ptx::Instruction& in, const Operand& address, ptx::StateSpace space,
@@ -216,10 +181,8 @@ bool Decoder::paired_memory(const ptx::Instruction& in, const Operand& address, 
     const std::uint64_t offset = *symbol + static_cast<std::uint64_t>(address.offset);
     if (!s || offset > context_.image->parameter_bytes || s->form.bytes > context_.image->parameter_bytes - offset)
       unsupported("an access outside the kernel's parameters");
-    Inst& i = emit(run_as_gang, {load_parameter_pair});
-    i.op[0] = pair_of(element.reg);
-    i.imm = offset;
-    i.aux = std::bit_cast<std::uint32_t>(s->form);
+    emit(run_as_gang, {load_parameter_pair},
+         {.op = {pair_of(element.reg)}, .imm = offset, .aux = std::bit_cast<std::uint32_t>(s->form)});
     defined(element.reg, Shape::uniform);
     return true;
   }
@@ -230,12 +193,11 @@ bool Decoder::paired_memory(const ptx::Instruction& in, const Operand& address, 
   const OperandRef value = to_pair   ? pair_of(element.reg)
                            : is_load ? destination(element, row.type)
                                      : source(element, row.type);
-  Inst& i = emit(run_as_gang, {row.run});
-  i.op[0] = value;
-  i.op[6] = context_.image->ranges++;
-  i.op[7] = address.reg >= 0 ? pair_of(address.reg) : frame_.pair_constant(*symbol);
-  i.imm = static_cast<std::uint64_t>(address.offset);
-  i.aux = std::bit_cast<std::uint32_t>(row.form);
+  const OperandRef base = address.reg >= 0 ? pair_of(address.reg) : frame_.pair_constant(*symbol);
+  emit(run_as_gang, {row.run},
+       {.op = {value, 0, 0, 0, 0, 0, context_.image->ranges++, base},
+        .imm = static_cast<std::uint64_t>(address.offset),
+        .aux = std::bit_cast<std::uint32_t>(row.form)});
   if (to_pair) defined(element.reg, Shape::uniform);
   return true;
 }
@@ -272,8 +234,7 @@ std::uint32_t Decoder::new_leave() {
 }
 
 void Decoder::emit_leave() {
-  const std::uint32_t how = new_leave();
-  emit(leave).aux = how;
+  emit(leave, {}, {.aux = new_leave()});
   // What is counted after it is counted there.
   uncharged_ = 0;
 }

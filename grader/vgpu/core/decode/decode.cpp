@@ -30,16 +30,14 @@ void Decoder::run() {
 }
 
 void Decoder::unsupported(const std::string& what) {
-  FaultException f;
-  f.fault.kind = Fault::Kind::unsupported;
-  f.fault.headline = what;
+  FaultException f(Fault::Kind::unsupported, what,
+                   "the virtual GPU cannot run this; write it another way, or check on a real GPU with --device gpu");
   const auto places = places_of(*context_.module, function_.instructions.empty() ? 0 : here().line);
   if (!places.empty()) {
     f.fault.where = places.front();
     f.fault.called_from.assign(places.begin() + 1, places.end());
   }
   f.fault.details.push_back(fmt::format("in {}", ptx::source_name(function_.name)));
-  f.fault.advice = "the virtual GPU cannot run this; write it another way, or check on a real GPU with --device gpu";
   throw f;
 }
 
@@ -63,10 +61,7 @@ std::vector<Inst> Decoder::pass() {
     start_of_[k] = code_.size();
     if (!element_uses_.empty())
       for (const std::int32_t r : element_uses_[k]) look_at_element(r);
-    if (uniformity_)
-      convergent_instruction(function_.instructions[k]);
-    else
-      instruction(function_.instructions[k]);
+    instruction(function_.instructions[k]);
     finish_block(k);
   }
   index_ = function_.instructions.empty() ? 0 : static_cast<std::uint32_t>(function_.instructions.size() - 1);
@@ -86,10 +81,7 @@ std::vector<Inst> Decoder::pass() {
 }
 
 void Decoder::look_at_element(std::int32_t index) {
-  const OperandRef value = reg(index);
-  Inst& i = emit(report_element_use, {each_together});
-  i.op[0] = value;
-  i.aux = frame_.lane_bytes_of(index);
+  emit(report_element_use, {each_together}, {.op = {reg(index)}, .aux = frame_.lane_bytes_of(index)});
 }
 
 OperandRef Decoder::reg(std::int32_t index) {
@@ -118,6 +110,11 @@ std::optional<std::uint64_t> Decoder::symbol_value(const std::string& name) {
   return std::nullopt;
 }
 
+std::uint64_t Decoder::symbol_or_fault(const std::string& name) {
+  if (const auto value = symbol_value(name)) return *value;
+  unsupported(fmt::format("unknown symbol {}", ptx::demangle(name)));
+}
+
 OperandRef Decoder::source(const Operand& o, Type type) {
   switch (o.kind) {
     case Kind::reg:
@@ -129,9 +126,7 @@ OperandRef Decoder::source(const Operand& o, Type type) {
     case Kind::special: {
       const auto special = special_or_fault(o.name);
       const OperandRef to = frame_.temporary(lane_bytes(special.type));
-      Inst& i = emit(special.run, {special.is_clock ? nullptr : each_alone});
-      i.op[0] = to;
-      i.imm = special.imm;
+      emit_special(to, special);
       return to;
     }
     case Kind::symbol: {
@@ -140,9 +135,7 @@ OperandRef Decoder::source(const Operand& o, Type type) {
         emit_local_address(to, *local + static_cast<std::uint64_t>(o.offset), lane_bytes(type));
         return to;
       }
-      const auto value = symbol_value(o.name);
-      if (!value) unsupported(fmt::format("unknown symbol {}", ptx::demangle(o.name)));
-      return frame_.constant(*value + static_cast<std::uint64_t>(o.offset), type);
+      return frame_.constant(symbol_or_fault(o.name) + static_cast<std::uint64_t>(o.offset), type);
     }
     default:
       unknown_instruction();
@@ -161,43 +154,42 @@ SpecialSelection Decoder::special_or_fault(const std::string& name) {
   unsupported(fmt::format("the virtual GPU does not know the special register {}", name));
 }
 
-Inst& Decoder::emit(Handler run, StepForm form) {
+void Decoder::emit(Handler run, StepForm form, const InstFields& fields) {
   forms_.push_back(form);
   Inst& i = code_.emplace_back();
   i.run = run;
+  i.imm = fields.imm;
+  std::ranges::copy(fields.op, i.op);
+  i.aux = fields.aux;
   i.index = index_;
   if (!function_.instructions.empty()) {
     i.line = here().line;
     i.rank = flow_.blocks[flow_.block_of[index_]].rank;
   }
-  return i;
 }
 
-Inst& Decoder::emit_charged(Handler run, StepForm form) {
-  Inst& i = emit(run, form);
-  charge_of(i) = uncharged_;
-  uncharged_ = 0;
-  return i;
+void Decoder::emit_charged(Handler run, StepForm form, const InstFields& fields) {
+  emit(run, form, fields);
+  charge_of(code_.back()) = std::exchange(uncharged_, 0);
 }
 
 void Decoder::emit_checkpoint() {
   if (uncharged_ <= own_) return;
-  charge_of(emit(control::checkpoint)) = uncharged_ - own_;
+  emit(control::checkpoint);
+  charge_of(code_.back()) = uncharged_ - own_;
   uncharged_ = own_;
 }
 
 void Decoder::emit_local_address(OperandRef to, std::uint64_t offset, std::uint32_t bytes) {
-  Inst& i = emit(local_address, {each_alone});
-  i.op[0] = to;
-  i.imm = offset;
-  i.aux = bytes;
+  emit(local_address, {each_alone}, {.op = {to}, .imm = offset, .aux = bytes});
+}
+
+void Decoder::emit_special(OperandRef to, const SpecialSelection& special) {
+  emit(special.run, {special.is_clock ? nullptr : each_alone}, {.op = {to}, .imm = special.imm});
 }
 
 void Decoder::emit_copy_low(OperandRef to, std::uint32_t to_bytes, OperandRef from, std::uint32_t from_bytes) {
-  Inst& i = emit(copy_low, {each_alone});
-  i.op[0] = to;
-  i.op[1] = from;
-  i.aux = to_bytes | from_bytes << 8;
+  emit(copy_low, {each_alone}, {.op = {to, from}, .aux = to_bytes | from_bytes << 8});
 }
 
 std::uint64_t Decoder::address_of(std::size_t target) const {
@@ -219,7 +211,7 @@ void Decoder::instruction(const ptx::Instruction& in) {
   own_ = 1;
   uncharged_ += own_;
   if (in.opcode == "bra")
-    branch(in);
+    uniformity_ ? convergent_branch(in) : branch(in);
   else if (in.guard < 0)
     unguarded(in);
   else if (is_branched_around(in))
@@ -231,9 +223,12 @@ void Decoder::instruction(const ptx::Instruction& in) {
 }
 
 void Decoder::branched_around(const ptx::Instruction& in) {
-  Inst& i = emit_charged(control::branch);
-  i.op[0] = reg(in.guard, Type::pred);
-  i.aux = in.guard_negated ? 0 : 1;
+  const OperandRef guard = reg(in.guard, Type::pred);
+  const std::uint32_t if_not = in.guard_negated ? 0 : 1;
+  if (uniformity_)
+    emit_charged(run_as_gang, {branch_together}, {.op = {guard, if_not}, .aux = new_leave()});
+  else
+    emit_charged(control::branch, {}, {.op = {guard}, .aux = if_not});
   jump_to(index_ + 1);
   own_ = 0;
   unguarded(in);
@@ -241,21 +236,24 @@ void Decoder::branched_around(const ptx::Instruction& in) {
 
 void Decoder::guarded(const ptx::Instruction& in) {
   const std::size_t before = code_.size();
-  unguarded(in);
+  lane_by_lane(in);
   if (code_.size() == before) return;
   const Inst body = code_.back();
   const StepForm form = forms_.back();
   code_.pop_back();
   forms_.pop_back();
-  Inst& guard = emit(control::guard, {form.run ? each_alone : nullptr});
-  guard.op[0] = reg(in.guard, Type::pred);
-  guard.aux = in.guard_negated ? 1 : 0;
+  emit(control::guard, {form.run ? each_alone : nullptr},
+       {.op = {reg(in.guard, Type::pred)}, .aux = in.guard_negated ? 1u : 0u});
   code_.push_back(body);
   forms_.push_back({});
   emit(control::unguard);
 }
 
 void Decoder::unguarded(const ptx::Instruction& in) {
+  uniformity_ ? convergent_unguarded(in) : lane_by_lane(in);
+}
+
+void Decoder::lane_by_lane(const ptx::Instruction& in) {
   (this->*opcode_of(in).decode)(in);
 }
 
@@ -282,38 +280,36 @@ void Decoder::compute(const ptx::Instruction& in) {
 void Decoder::element_operation(const ptx::Instruction& in) {
   const bool adds = in.has("add") && in.operands.size() == 3;
   if (!adds && !(in.has("keep") && in.operands.size() == 2)) unknown_instruction();
-  OperandRef op[6] = {};
+  std::array<OperandRef, 8> op = {};
   std::size_t place = 0;
   for (std::size_t k = 0; k < in.operands.size(); ++k) {
     const std::span<const Operand> halves =
         in.operands[k].kind == Kind::vector ? std::span(in.operands[k].elements) : std::span(&in.operands[k], 1);
     for (const Operand& half : halves) {
-      if (place >= std::size(op)) unknown_instruction();
+      if (place >= 6) unknown_instruction();
       op[place++] = k == 0 ? destination(half, Type::b32) : source(half, Type::b32);
     }
   }
   if (place != (adds ? 6 : 3)) unknown_instruction();
-  Inst& i = emit(adds ? add_elements : keep_element, {each_together});
-  std::copy(std::begin(op), std::end(op), std::begin(i.op));
+  emit(adds ? add_elements : keep_element, {each_together}, {.op = op});
 }
 
 ptx::Instruction Decoder::with_addresses(const ptx::Instruction& in) {
   ptx::Instruction plain = in;
   for (Operand& o : plain.operands)
     if (o.kind == Kind::symbol) {
-      const auto value = symbol_value(o.name);
-      if (!value) unsupported(fmt::format("unknown symbol {}", ptx::demangle(o.name)));
       o.kind = Kind::integer;
-      o.bits = *value + static_cast<std::uint64_t>(o.offset);
+      o.bits = symbol_or_fault(o.name) + static_cast<std::uint64_t>(o.offset);
     }
   return plain;
 }
 
 void Decoder::branch(const ptx::Instruction& in) {
   if (in.operands.empty() || in.operands[0].target < 0) unknown_instruction();
-  Inst& i = emit_charged(in.guard >= 0 ? control::branch : control::jump);
-  if (in.guard >= 0) i.op[0] = reg(in.guard, Type::pred);
-  i.aux = in.guard_negated ? 1 : 0;
+  if (in.guard >= 0)
+    emit_charged(control::branch, {}, {.op = {reg(in.guard, Type::pred)}, .aux = in.guard_negated ? 1u : 0u});
+  else
+    emit_charged(control::jump);
   jump_to(static_cast<std::size_t>(in.operands[0].target));
 }
 
@@ -323,14 +319,12 @@ void Decoder::table_branch(const ptx::Instruction& in) {
   const auto table = function_.branch_targets.find(in.operands[1].name);
   if (table == function_.branch_targets.end()) unsupported("a switch without its table of targets");
   const OperandRef index = source(in.operands[0], Type::u32);
-  Inst& i = emit_charged(control::jump_table);
-  i.op[0] = index;
-  i.aux = static_cast<std::uint32_t>(tables_.size());
+  emit_charged(control::jump_table, {}, {.op = {index}, .aux = static_cast<std::uint32_t>(tables_.size())});
   tables_.push_back(table->second);
 }
 
 void Decoder::alu(const ptx::Instruction& in, const AluSelection& s) {
-  OperandRef op[8] = {};
+  std::array<OperandRef, 8> op = {};
   unsigned place = 0;
   const auto put = [&](OperandRef ref) {
     if (place >= 8) unknown_instruction();
@@ -354,12 +348,9 @@ void Decoder::alu(const ptx::Instruction& in, const AluSelection& s) {
     }
   }
   const bool is_reported = s.is_addition && context_.image->watched == Watched::everything;
-  Inst& i = emit(s.run, {s.in_gang ? s.in_gang : each_alone, is_reported && s.in_gang});
-  std::copy(std::begin(op), std::end(op), std::begin(i.op));
-  if (!in.operands.empty() && in.operands[0].kind == Kind::pair) i.op[s.second] = second;
-  i.imm = s.imm;
-  i.aux = s.aux;
-  if (is_reported) observe_addition(i);
+  if (!in.operands.empty() && in.operands[0].kind == Kind::pair) op[s.second] = second;
+  emit(s.run, {s.in_gang ? s.in_gang : each_alone, is_reported && s.in_gang}, {.op = op, .imm = s.imm, .aux = s.aux});
+  if (is_reported) observe_addition(code_.back());
 }
 
 void Decoder::move(const ptx::Instruction& in) {
@@ -395,17 +386,14 @@ bool Decoder::move_address(const ptx::Instruction& in) {
       emit_copy_low(destination(in.operands[0], Type::none), wanted, whole, lane_bytes(special.type));
       return true;
     }
-    const OperandRef to = destination(in.operands[0], special.type);
-    Inst& i = emit(special.run, {special.is_clock ? nullptr : each_alone});
-    i.op[0] = to;
-    i.imm = special.imm;
+    emit_special(destination(in.operands[0], special.type), special);
     return true;
   }
   if (from.kind == Kind::symbol)
     if (const auto local = frame_.local(from.name)) {
-      emit_local_address(destination(in.operands[0], ptx::type_from_suffix(in.modifiers.back())),
-                         *local + static_cast<std::uint64_t>(from.offset),
-                         lane_bytes(ptx::type_from_suffix(in.modifiers.back())));
+      const Type type = ptx::type_from_suffix(in.modifiers.back());
+      emit_local_address(destination(in.operands[0], type), *local + static_cast<std::uint64_t>(from.offset),
+                         lane_bytes(type));
       return true;
     }
   return false;
@@ -415,33 +403,31 @@ void Decoder::sleep_for(const ptx::Instruction& in) {
   if (in.operands.size() != 1 || !in.has("u32")) unknown_instruction();
   const OperandRef time = source(in.operands[0], Type::u32);
   emit_checkpoint();
-  emit(sleep).op[0] = time;
+  emit(sleep, {}, {.op = {time}});
 }
 
 void Decoder::barrier(const ptx::Instruction& in) {
   if (in.has("warp")) return compute(in);
+  static constexpr std::pair<std::string_view, std::uint32_t> words[] = {{"sync", 0},
+                                                                         {"arrive", control::arrive_only},
+                                                                         {"red", 0},
+                                                                         {"popc", control::reduce_popc},
+                                                                         {"and", control::reduce_and},
+                                                                         {"or", control::reduce_or},
+                                                                         {"cta", 0},
+                                                                         {"aligned", 0},
+                                                                         {"u32", 0},
+                                                                         {"pred", 0}};
+  if (!in.has_any({"sync", "arrive", "red"})) unknown_instruction();
   std::uint32_t flags = 0;
-  bool has_kind = false;
   for (const std::string& m : in.modifiers) {
-    if (m == "sync")
-      has_kind = true;
-    else if (m == "arrive")
-      has_kind = true, flags |= control::arrive_only;
-    else if (m == "red")
-      has_kind = true;
-    else if (m == "popc")
-      flags |= control::reduce_popc;
-    else if (m == "and")
-      flags |= control::reduce_and;
-    else if (m == "or")
-      flags |= control::reduce_or;
-    else if (m != "cta" && m != "aligned" && m != "u32" && m != "pred")
-      unknown_instruction();
+    const auto* const known = std::ranges::find(words, m, &std::pair<std::string_view, std::uint32_t>::first);
+    if (known == std::end(words)) unknown_instruction();
+    flags |= known->second;
   }
-  if (!has_kind) unknown_instruction();
   const bool reduces = flags & (control::reduce_popc | control::reduce_and | control::reduce_or);
   std::vector<Operand> operands = in.operands;
-  OperandRef op[4] = {};
+  std::array<OperandRef, 8> op = {};
   if (reduces) {
     if (operands.size() < 3) unknown_instruction();
     op[2] = destination(operands.front(), flags & control::reduce_popc ? Type::u32 : Type::pred);
@@ -456,13 +442,11 @@ void Decoder::barrier(const ptx::Instruction& in) {
     flags |= control::has_count;
     op[1] = source(operands[1], Type::u32);
   }
-  Inst& i = emit_charged(control::barrier);
-  std::copy(std::begin(op), std::end(op), std::begin(i.op));
-  i.aux = flags;
+  emit_charged(control::barrier, {}, {.op = op, .aux = flags});
 }
 
 void Decoder::warp_operation(const ptx::Instruction& in, const WarpSelection& s) {
-  OperandRef op[8] = {};
+  std::array<OperandRef, 8> op = {};
   for (std::size_t k = 0; k < in.operands.size() && k < 6; ++k) {
     const Operand& o = in.operands[k];
     if (static_cast<int>(k) == s.members) {
@@ -477,9 +461,7 @@ void Decoder::warp_operation(const ptx::Instruction& in, const WarpSelection& s)
     }
   }
   if (s.members >= 0) emit_checkpoint();
-  Inst& i = emit(s.run, {s.in_gang ? s.in_gang : each_together});
-  std::copy(std::begin(op), std::end(op), std::begin(i.op));
-  i.aux = s.aux;
+  emit(s.run, {s.in_gang ? s.in_gang : each_together}, {.op = op, .aux = s.aux});
 }
 
 void Decoder::call(const ptx::Instruction& in) {
@@ -515,15 +497,12 @@ void Decoder::call(const ptx::Instruction& in) {
         unsupported(fmt::format("a call of {}, which is defined nowhere in this program", ptx::demangle(callee.name)));
     }
   }
-  program_.calls.push_back(std::move(c));
   const bool enters = run == control::call || run == control::call_indirect;
-  if (uniformity_ && enters) {
-    program_.calls.pop_back();
-    return emit_leave();
-  }
+  if (uniformity_ && enters) return emit_leave();
   if (run == control::call_indirect) emit_checkpoint();
-  Inst& i = enters ? emit_charged(run) : emit(run);
-  i.aux = static_cast<std::uint32_t>(program_.calls.size() - 1);
+  const auto number = static_cast<std::uint32_t>(program_.calls.size());
+  program_.calls.push_back(std::move(c));
+  enters ? emit_charged(run, {}, {.aux = number}) : emit(run, {}, {.aux = number});
 }
 
 void decode(Program& program, const DecodeContext& context) {

@@ -1,6 +1,7 @@
 // The decoder's inside: what its three files share.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,6 +27,13 @@ namespace scanlab::vgpu {
 using ptx::Operand;
 using ptx::Type;
 using Kind = ptx::Operand::Kind;
+
+/// What a handler finds in its instruction: see Inst.
+struct InstFields {
+  std::array<OperandRef, 8> op = {};
+  std::uint64_t imm = 0;
+  std::uint32_t aux = 0;
+};
 
 /// Decodes one function: for any warp and, if it is a kernel, for warps that stay together (convergent.hpp). What
 /// decides by the instruction lies in decode.cpp, what concerns addresses in memory_code.cpp, convergent code in
@@ -86,6 +94,7 @@ class Decoder {
 
   /// The value of a symbol as an address in its own space; nothing for local variables, whose place is the frame's.
   std::optional<std::uint64_t> symbol_value(const std::string& name);
+  std::uint64_t symbol_or_fault(const std::string& name);
 
   /// A source operand as a value of `type`.
   OperandRef source(const Operand& o, Type type);
@@ -96,14 +105,15 @@ class Decoder {
 
   // --- emission ----------------------------------------------------------------------------------------------------
 
-  Inst& emit(Handler run, StepForm form = {});
+  void emit(Handler run, StepForm form = {}, const InstFields& fields = {});
 
   /// An instruction that counts those since the last one of its kind.
-  Inst& emit_charged(Handler run, StepForm form = {});
+  void emit_charged(Handler run, StepForm form = {}, const InstFields& fields = {});
 
   /// A turn may end before the instruction that is being decoded, and what came before is counted.
   void emit_checkpoint();
   void emit_local_address(OperandRef to, std::uint64_t offset, std::uint32_t bytes);
+  void emit_special(OperandRef to, const SpecialSelection& special);
   void emit_copy_low(OperandRef to, std::uint32_t to_bytes, OperandRef from, std::uint32_t from_bytes);
   std::uint64_t address_of(std::size_t target) const;
   void jump_to(std::size_t instruction) { jumps_.emplace_back(code_.size() - 1, instruction); }
@@ -118,6 +128,8 @@ class Decoder {
   /// The guarded instruction has to be one Inst; what its operands need comes before.
   void guarded(const ptx::Instruction& in);
   void unguarded(const ptx::Instruction& in);
+  /// The same lane by lane, whatever is known of the lanes.
+  void lane_by_lane(const ptx::Instruction& in);
 
   /// The instruction with the addresses of variables and functions as plain numbers.
   ptx::Instruction with_addresses(const ptx::Instruction& in);
@@ -143,7 +155,7 @@ class Decoder {
   /// Does the instruction add names?
   bool adds_names(const ptx::Instruction& in) const { return context_.image->names_floats && adds_floats(in); }
 
-  /// The rule of the analysis. It has to promise no more than convergent_instruction keeps.
+  /// The rule of the analysis. It has to promise no more than convergent_unguarded keeps.
   Shape shape_given_by(const ptx::Instruction& in, const std::vector<Shape>& shapes);
   static bool is_predicate_logic(const ptx::Instruction& in);
   Shape shape_of_load(const ptx::Instruction& in, const std::vector<Shape>& shapes);
@@ -154,8 +166,6 @@ class Decoder {
     Type type = Type::none;
   };
   RowHandler row_handler(const ptx::Instruction& in, const Operand& address, ptx::StateSpace space, RowKind kind) const;
-  void convergent_instruction(const ptx::Instruction& in);
-  void convergent_branched_around(const ptx::Instruction& in);
   bool opens_region(std::uint32_t branch) const;
   void convergent_branch(const ptx::Instruction& in);
 

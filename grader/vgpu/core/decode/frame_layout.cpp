@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "vgpu/core/memory/memory.hpp"
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/warp/pairs.hpp"
 
@@ -18,15 +19,6 @@ using Kind = ptx::Operand::Kind;
 
 /// Bytes of one call's registers and arguments in a warp, far above what any kernel has.
 constexpr std::uint64_t most_warp_frame_bytes = 16 << 20;
-
-[[noreturn]] void refuse(const ptx::Function& function, std::string headline, std::string advice) {
-  FaultException f;
-  f.fault.kind = Fault::Kind::unsupported;
-  f.fault.headline = std::move(headline);
-  f.fault.details.push_back(fmt::format("in {}", ptx::source_name(function.name)));
-  f.fault.advice = std::move(advice);
-  throw f;
-}
 
 }  // namespace
 
@@ -67,14 +59,9 @@ FrameLayout::FrameLayout(const ptx::Function& function) : function_(function) {
   for (const ptx::Variable& v : function.variables) {
     if (v.space == ptx::StateSpace::param) add_slot(v);
     if (v.space == ptx::StateSpace::local) {
-      if (v.size > most_local_bytes || local_top_ + v.size > most_local_bytes)
-        refuse(function,
-               fmt::format("the local variables of a function take more than {} bytes a thread", most_local_bytes),
-               "make the arrays in the function smaller, or allocate them with cudaMalloc");
-      const std::uint64_t align = std::max<std::uint64_t>(1, v.align);
-      local_top_ = (local_top_ + align - 1) / align * align;
-      locals_[v.name] = local_top_;
-      local_top_ += v.size;
+      const std::uint64_t at = round_up(local_top_, std::max<std::uint64_t>(1, v.align));
+      locals_[v.name] = at;
+      local_top_ = at + v.size;
     }
   }
 }
@@ -83,8 +70,8 @@ void FrameLayout::finish(Program& program) const {
   program.constants = constants_;
   // Room for 32 lanes of the widest type after the last register: if damaged code takes a narrow register for a wide
   // one, it spoils its own frame only.
-  program.frame_bytes = static_cast<std::uint32_t>(round_up(top_, 64)) + warp_size * ptx::size_of(Type::b128);
-  program.local_bytes = (local_top_ + 15) / 16 * 16;
+  program.frame_bytes = round_up(top_, 64u) + warp_size * ptx::size_of(Type::b128);
+  program.local_bytes = round_up(local_top_, std::uint64_t{16});
   program.convergent.pairs = pair_count();
   for (const auto& [value, pair] : pair_constants_) program.convergent.constants.push_back({pair, value});
   program.parameters = parameters_;
@@ -94,10 +81,7 @@ void FrameLayout::finish(Program& program) const {
 std::vector<Program::Blank> FrameLayout::blanks(const std::vector<std::int32_t>& registers,
                                                 const std::vector<std::string>& slots) const {
   std::vector<Program::Blank> blanks;
-  for (const std::int32_t r : registers) {
-    const std::uint32_t bytes = lane_bytes_of(r);
-    blanks.push_back({*reg(r), bytes ? bytes * warp_size : std::uint32_t{sizeof(Mask)}});
-  }
+  for (const std::int32_t r : registers) blanks.push_back(place_of(r));
   const auto add = [&](const Program::Slot& s) { blanks.push_back({s.offset, s.size * warp_size}); };
   for (const std::string& name : slots)
     if (const Program::Slot* s = slot(name)) add(*s);
@@ -119,6 +103,11 @@ std::optional<OperandRef> FrameLayout::reg(std::int32_t index) const {
 
 std::uint32_t FrameLayout::lane_bytes_of(std::int32_t index) const {
   return lane_bytes(function_.registers.at(static_cast<std::size_t>(index)).type);
+}
+
+Program::Blank FrameLayout::place_of(std::int32_t index) const {
+  const std::uint32_t bytes = lane_bytes_of(index);
+  return {*reg(index), bytes ? bytes * warp_size : std::uint32_t{sizeof(Mask)}};
 }
 
 OperandRef FrameLayout::constant(std::uint64_t bits, Type type) {
@@ -161,19 +150,22 @@ std::optional<std::uint64_t> FrameLayout::local(const std::string& name) const {
 }
 
 std::uint32_t FrameLayout::take(std::uint64_t bytes, std::uint32_t alignment) {
-  const auto at = static_cast<std::uint32_t>(round_up(top_, alignment));
-  if (at > most_warp_frame_bytes || bytes > most_warp_frame_bytes - at)
-    refuse(function_,
-           fmt::format("the registers and arguments of a function take more than {} bytes a thread",
-                       most_warp_frame_bytes / warp_size),
-           "divide the function into smaller ones");
+  const std::uint32_t at = round_up(top_, alignment);
+  if (at > most_warp_frame_bytes || bytes > most_warp_frame_bytes - at) {
+    FaultException f(Fault::Kind::unsupported,
+                     fmt::format("the registers and arguments of a function take more than {} bytes a thread",
+                                 most_warp_frame_bytes / warp_size),
+                     "divide the function into smaller ones");
+    f.fault.details.push_back(fmt::format("in {}", ptx::source_name(function_.name)));
+    throw f;
+  }
   top_ = at + static_cast<std::uint32_t>(bytes);
   return at;
 }
 
 Program::Slot FrameLayout::add_slot(const ptx::Variable& variable) {
   // A size beyond the limit is refused below, whatever else it is.
-  const auto size = static_cast<std::uint32_t>(round_up(std::min(variable.size, most_warp_frame_bytes), 8));
+  const auto size = round_up(static_cast<std::uint32_t>(std::min(variable.size, most_warp_frame_bytes)), 8u);
   const Program::Slot slot{take(std::uint64_t{size} * warp_size), size};
   slots_[variable.name] = slot;
   return slot;

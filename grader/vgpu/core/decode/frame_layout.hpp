@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -41,6 +42,8 @@ class FrameLayout {
   std::optional<OperandRef> reg(std::int32_t index) const;
   /// Bytes of one lane of register `index`, which must exist.
   std::uint32_t lane_bytes_of(std::int32_t index) const;
+  /// The whole place of register `index`, which must exist.
+  Program::Blank place_of(std::int32_t index) const;
   /// 32 equal lanes (or a Mask, all ones unless 0, for a predicate); made once for equal values.
   OperandRef constant(std::uint64_t bits, ptx::Type type);
   /// The number of the Pair (pairs.hpp) of a register; it has one from the first time that it is asked for.

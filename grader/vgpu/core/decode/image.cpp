@@ -75,10 +75,7 @@ Reached reach(const ptx::Module& module, const ptx::Function& kernel) {
 }
 
 [[noreturn]] void refuse(const ptx::Function& function, const std::string& why) {
-  FaultException f;
-  f.fault.kind = Fault::Kind::unsupported;
-  f.fault.headline = fmt::format("{} {}", ptx::source_name(function.name), why);
-  throw f;
+  throw FaultException(Fault::Kind::unsupported, fmt::format("{} {}", ptx::source_name(function.name), why));
 }
 
 /// Sizes beyond this, and beyond most_local_bytes, are damage, not code; and with them every offset within a frame fits
@@ -105,16 +102,13 @@ void check_sizes(const ptx::Function& function) {
 /// Everything that the kernel reaches has to be there: what the linker of a GPU program would have refused.
 void check_defined(const ptx::Module& module, const Reached& reached) {
   const auto missing = [](const std::string& name) {
-    FaultException f;
-    f.fault.kind = Fault::Kind::unsupported;
-    if (name.starts_with("__cudaCDP2") || name.starts_with("cudaLaunchDevice")) {
-      f.fault.headline = "device code launches kernels or calls CUDA's runtime, which the virtual GPU cannot do";
-      f.fault.advice = "launch kernels from the host, or check on a real GPU with --device gpu";
-    } else {
-      f.fault.headline = fmt::format("{} is declared, but defined nowhere in this program", ptx::demangle(name));
-      f.fault.advice = "if another file defines it, give all files to one command, with nvcc's -rdc=true";
-    }
-    throw f;
+    if (name.starts_with("__cudaCDP2") || name.starts_with("cudaLaunchDevice"))
+      throw FaultException(Fault::Kind::unsupported,
+                           "device code launches kernels or calls CUDA's runtime, which the virtual GPU cannot do",
+                           "launch kernels from the host, or check on a real GPU with --device gpu");
+    throw FaultException(Fault::Kind::unsupported,
+                         fmt::format("{} is declared, but defined nowhere in this program", ptx::demangle(name)),
+                         "if another file defines it, give all files to one command, with nvcc's -rdc=true");
   };
   for (const ptx::Variable& v : module.variables)
     if (v.is_extern && v.space != ptx::StateSpace::shared && reached.names.contains(v.name)) missing(v.name);
@@ -123,29 +117,24 @@ void check_defined(const ptx::Module& module, const Reached& reached) {
 }
 
 bool may_loop(const ptx::Function& f) {
-  const auto n = static_cast<std::int64_t>(f.instructions.size());
-  for (std::int64_t k = 0; k < n; ++k) {
-    const ptx::Instruction& in = f.instructions[static_cast<std::size_t>(k)];
-    if (in.opcode == "brx") return true;
-    if (in.opcode == "bra" && !in.operands.empty() && in.operands[0].target <= k) return true;
-  }
-  return false;
+  std::int64_t k = 0;
+  return std::ranges::any_of(f.instructions, [&](const ptx::Instruction& in) {
+    const std::int64_t here = k++;
+    return in.opcode == "brx" || (in.opcode == "bra" && !in.operands.empty() && in.operands[0].target <= here);
+  });
 }
 
-/// See Image::alike_blocks.
-bool are_blocks_alike(const Reached& reached) {
-  return std::ranges::none_of(reached.functions, [](const ptx::Function* f) {
-    return std::ranges::any_of(f->instructions, distinguishes_blocks);
-  });
+/// Is there an instruction, in all that the kernel reaches, of which this is so?
+bool has(const Reached& reached, bool (*is_so)(const ptx::Instruction&)) {
+  return std::ranges::any_of(reached.functions,
+                             [&](const ptx::Function* f) { return std::ranges::any_of(f->instructions, is_so); });
 }
 
 /// See Image::separable.
 bool is_separable(const Reached& reached) {
-  if (reached.names.contains("vprintf") || reached.names.contains("malloc") || reached.names.contains("free"))
-    return false;
-  return std::none_of(reached.functions.begin(), reached.functions.end(), [](const ptx::Function* f) {
-    return std::any_of(f->instructions.begin(), f->instructions.end(), ties_blocks);
-  });
+  const auto& names = reached.names;
+  return !names.contains("vprintf") && !names.contains("malloc") && !names.contains("free") &&
+         !has(reached, ties_blocks);
 }
 
 /// Places every shared variable; returns names by mangled name.
@@ -215,21 +204,16 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   auto image = std::make_unique<Image>();
   image->module = &module;
   image->kernel = &kernel;
-  image->watched = options.watched;
-  image->fine_grain = options.fine_grain;
-  image->is_weak = options.is_weak;
-  image->row_lanes = options.row_lanes;
-  image->fast = options.fast;
+  static_cast<ImageOptions&>(*image) = options;
+  image->names_elements |= options.names_floats;
   image->convergent = !options.fine_grain && options.fast.pairs;
-  image->names_floats = options.names_floats;
-  image->names_elements = options.names_elements || options.names_floats;
   image->parameter_bytes = layout_parameters(kernel, image->parameter_offsets);
   const Reached reached = reach(module, kernel);
   for (const ptx::Function* f : reached.functions) check_sizes(*f);
   check_defined(module, reached);
   const auto shared = lay_out_shared(*image, reached);
   image->separable = is_separable(reached);
-  image->alike_blocks = are_blocks_alike(reached);
+  image->alike_blocks = !has(reached, distinguishes_blocks);
   image->loops = reached.functions.size() > 1 || may_loop(kernel);
   if (image->separable && reached.functions.size() == 1 && options.fast.independent_blocks)
     image->affine_accesses.emplace(kernel, image->parameter_offsets, symbols);

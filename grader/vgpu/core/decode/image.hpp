@@ -75,23 +75,28 @@ struct Program {
   std::vector<std::vector<const Inst*>> jump_tables;
 };
 
-struct Image {
-  const ptx::Module* module = nullptr;
-  const ptx::Function* kernel = nullptr;
-  const Program* entry = nullptr;
+/// What an image is made for.
+struct ImageOptions {
   Watched watched = Watched::nothing;
-  bool fine_grain = false;  ///< a turn may end before every access to memory
-  bool is_weak = false;     ///< strong accesses to global memory are those of Grid::views
+  bool fine_grain = false;    ///< a turn may end before every access to memory
+  bool is_weak = false;       ///< strong accesses to global memory are those of Grid::views
+  bool names_floats = false;  ///< floats are names, and add.f32 is their addition (float_names.hpp)
   /// A warp is a row of the block, 32 neighbours in x with the same y and z; or, at 16, 8, 4 or 2, it is several rows
   /// of that many, with consecutive y and the same z; at 1, nothing is known of it.
   std::uint8_t row_lanes = 1;
-  FastPaths fast;               ///< those that may be taken
-  bool convergent = false;      ///< there is code for warps that stay together
   bool names_elements = false;  ///< elements are names, and what computes with them is observed (element_uses.hpp)
-  bool names_floats = false;    ///< floats are names, and add.f32 is their addition (float_names.hpp)
-  bool loops = false;           ///< a block may live long: there are loops or calls in the code
-  bool separable = false;       ///< nothing in the code says that blocks work together, or must come in their order
-  bool alike_blocks = false;    ///< nothing in the code asks which block it runs in
+  FastPaths fast;               ///< those that may be taken
+  auto operator<=>(const ImageOptions&) const = default;
+};
+
+struct Image : ImageOptions {
+  const ptx::Module* module = nullptr;
+  const ptx::Function* kernel = nullptr;
+  const Program* entry = nullptr;
+  bool convergent = false;    ///< there is code for warps that stay together
+  bool loops = false;         ///< a block may live long: there are loops or calls in the code
+  bool separable = false;     ///< nothing in the code says that blocks work together, or must come in their order
+  bool alike_blocks = false;  ///< nothing in the code asks which block it runs in
   std::optional<AffineAccesses> affine_accesses;  ///< of a separable kernel that calls nothing
   std::vector<std::unique_ptr<Program>> programs;
   std::unordered_map<const ptx::Function*, Program*> by_function;
@@ -104,18 +109,6 @@ struct Image {
 
   /// The decoded function that a function pointer points to, or null.
   const Program* function_at(Address address) const;
-};
-
-/// What an image is made for; the fields are those of Image.
-struct ImageOptions {
-  Watched watched = Watched::nothing;
-  bool fine_grain = false;
-  bool is_weak = false;
-  bool names_floats = false;
-  std::uint8_t row_lanes = 1;
-  bool names_elements = false;
-  FastPaths fast;
-  auto operator<=>(const ImageOptions&) const = default;
 };
 
 /// Decodes `kernel` and everything it can call. Throws FaultException (unsupported) naming the first instruction or

@@ -12,10 +12,38 @@ inline constexpr unsigned warp_size = 32;
 using Mask = std::uint32_t;
 inline constexpr Mask full_mask = ~Mask{0};
 
+/// The lowest lane of a mask, which has one.
+inline unsigned first_lane(Mask mask) {
+  return static_cast<unsigned>(std::countr_zero(mask));
+}
+
+/// The lanes of a mask, in order: for (const unsigned lane : lanes_in(mask)).
+struct LaneRange {
+  struct Iterator {
+    Mask left = 0;
+    unsigned operator*() const { return first_lane(left); }
+    void operator++() { left &= left - 1; }
+    bool operator!=(const Iterator& other) const { return left != other.left; }
+  };
+  Mask mask = 0;
+  Iterator begin() const { return {mask}; }
+  Iterator end() const { return {}; }
+};
+inline LaneRange lanes_in(Mask mask) {
+  return {mask};
+}
+/// The lanes of `mask` for which holds(lane).
+template <class Holds>
+inline Mask lanes_where(Mask mask, Holds holds) {
+  Mask where = 0;
+  for (const unsigned l : lanes_in(mask)) where |= Mask{holds(l)} << l;
+  return where;
+}
+
 /// Calls `visit(lane)` for each lane of `mask`, in order.
 template <class Visit>
 inline void for_each_lane(Mask mask, Visit visit) {
-  for (; mask != 0; mask &= mask - 1) visit(static_cast<unsigned>(std::countr_zero(mask)));
+  for (const unsigned lane : lanes_in(mask)) visit(lane);
 }
 
 struct Warp;

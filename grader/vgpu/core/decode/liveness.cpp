@@ -73,9 +73,15 @@ void for_each_use(const ptx::Instruction& in, const std::function<void(std::int3
   for (std::size_t k = has_destination(in) ? 1 : 0; k < in.operands.size(); ++k) registers_of(in.operands[k], visit);
 }
 
-RegisterSet Liveness::live_out(const BasicBlock& block) const {
+/// Before an instruction of the block, as far as is known by now of those that follow it.
+RegisterSet Liveness::live_at(const BasicBlock& block, std::uint32_t instruction) const {
   RegisterSet live(function_.registers.size());
   for (const std::uint32_t s : block.successors) live.unite(live_in_[s]);
+  for (std::uint32_t k = block.end; k-- > instruction;) {
+    const ptx::Instruction& in = function_.instructions[k];
+    if (in.guard < 0) for_each_definition(in, [&](std::int32_t r) { live.reset(r); });
+    for_each_use(in, [&](std::int32_t r) { live.set(r); });
+  }
   return live;
 }
 
@@ -84,29 +90,16 @@ Liveness::Liveness(const ptx::Function& function, const ControlFlow& flow) : fun
   for (bool changes = true; changes;) {
     changes = false;
     for (std::size_t b = flow_.blocks.size(); b-- > 0;) {
-      const BasicBlock& block = flow_.blocks[b];
-      RegisterSet live = live_out(block);
-      for (std::uint32_t k = block.end; k-- > block.begin;) {
-        const ptx::Instruction& in = function_.instructions[k];
-        if (in.guard < 0) for_each_definition(in, [&](std::int32_t r) { live.reset(r); });
-        for_each_use(in, [&](std::int32_t r) { live.set(r); });
-      }
-      if (!(live == live_in_[b])) {
-        live_in_[b] = std::move(live);
-        changes = true;
-      }
+      RegisterSet live = live_at(flow_.blocks[b], flow_.blocks[b].begin);
+      if (live == live_in_[b]) continue;
+      live_in_[b] = std::move(live);
+      changes = true;
     }
   }
 }
 
 std::vector<std::int32_t> Liveness::live_before(std::uint32_t instruction) const {
-  const BasicBlock& block = flow_.blocks[flow_.block_of[instruction]];
-  RegisterSet live = live_out(block);
-  for (std::uint32_t k = block.end; k-- > instruction;) {
-    const ptx::Instruction& in = function_.instructions[k];
-    if (in.guard < 0) for_each_definition(in, [&](std::int32_t r) { live.reset(r); });
-    for_each_use(in, [&](std::int32_t r) { live.set(r); });
-  }
+  const RegisterSet live = live_at(flow_.blocks[flow_.block_of[instruction]], instruction);
   std::vector<std::int32_t> registers;
   for (std::int32_t r = 0; r < static_cast<std::int32_t>(function_.registers.size()); ++r)
     if (live[r]) registers.push_back(r);

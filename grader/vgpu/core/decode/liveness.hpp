@@ -37,7 +37,7 @@ class Liveness {
   const RegisterSet& live_into(std::uint32_t block) const { return live_in_[block]; }
 
  private:
-  RegisterSet live_out(const BasicBlock& block) const;
+  RegisterSet live_at(const BasicBlock& block, std::uint32_t instruction) const;
 
   const ptx::Function& function_;
   const ControlFlow& flow_;

@@ -56,13 +56,12 @@ void Decoder::memory(const ptx::Instruction& in) {
       base = frame_.temporary(8);
       emit_local_address(base, *local, 8);
     } else if (!address.name.empty()) {
-      const auto value = symbol_value(address.name);
-      if (!value) unsupported(fmt::format("unknown symbol {}", ptx::demangle(address.name)));
+      const std::uint64_t value = symbol_or_fault(address.name);
       is_parameter = space == ptx::StateSpace::param;
       if (is_parameter)
-        offset += *value;
+        offset += value;
       else
-        base = frame_.constant(*value, Type::u64);
+        base = frame_.constant(value, Type::u64);
     } else {
       base = frame_.constant(address.bits, Type::u64);
     }
@@ -71,46 +70,37 @@ void Decoder::memory(const ptx::Instruction& in) {
   if (!s) unknown_instruction();
   if (context_.image->is_weak) s->run = select_weak(in, *s, width);
 
-  OperandRef op[8] = {};
-  unsigned place = 0;
-  const auto add = [&](const Operand& o, bool is_destination) {
-    const std::vector<Operand> one{o};
-    for (const Operand& e : o.kind == Kind::vector ? o.elements : one)
-      if (place < 7) op[place++] = is_destination ? destination(e, s->type) : source(e, s->type);
-  };
-  if (in.opcode == "red") place = 1;
-  for (std::size_t k = 0; k < in.operands.size(); ++k)
-    if (k != address_at) add(in.operands[k], !is_store && k == 0);
-  Inst& i = emit(s->run, {each_alone});
-  std::copy(std::begin(op), std::end(op), std::begin(i.op));
-  i.aux = std::bit_cast<std::uint32_t>(s->form);
+  InstFields fields{.op = {}, .imm = offset, .aux = std::bit_cast<std::uint32_t>(s->form)};
+  unsigned place = in.opcode == "red" ? 1 : 0;
+  for (std::size_t k = 0; k < in.operands.size(); ++k) {
+    const Operand& o = in.operands[k];
+    if (k == address_at) continue;
+    for (const Operand& e : o.kind == Kind::vector ? std::span(o.elements) : std::span(&o, 1))
+      if (place < 7) fields.op[place++] = !is_store && k == 0 ? destination(e, s->type) : source(e, s->type);
+  }
+  const std::uint64_t bytes = std::uint64_t{s->form.count} * s->form.bytes;
   if (slot) {
-    i.run = is_store ? store_slot : load_slot;
-    const std::uint64_t bytes = std::uint64_t{s->form.count} * s->form.bytes;
     if (offset > slot->size || bytes > slot->size - offset) unsupported("an access outside an argument of a call");
-    i.imm = slot->offset + offset;
-    i.op[6] = slot->size;
+    s->run = is_store ? store_slot : load_slot;
+    fields.imm += slot->offset;
+    fields.op[6] = slot->size;
   } else if (is_parameter) {
-    const std::uint64_t bytes = std::uint64_t{s->form.count} * s->form.bytes;
     if (is_store || offset > context_.image->parameter_bytes || bytes > context_.image->parameter_bytes - offset)
       unsupported("an access outside the kernel's parameters");
-    i.run = load_parameter;
-    i.imm = offset;
+    s->run = load_parameter;
   } else {
-    i.op[6] = context_.image->ranges++;
-    i.op[7] = base;
-    i.imm = offset;
+    fields.op[6] = context_.image->ranges++;
+    fields.op[7] = base;
   }
+  emit(s->run, {each_alone}, fields);
 }
 
 void Decoder::copy_asynchronously(const ptx::Instruction& in) {
   if (select_mbarrier(in)) return barrier_object(in);
   if (is_async_wait(in)) {
     const bool counts = in.has("wait_group") && !in.operands.empty();
-    Inst& i = emit(async_wait, {each_alone});
-    i.aux = in.has("commit_group");
-    i.imm = counts ? in.operands[0].bits : Observer::wait_for_all;
-    return;
+    return emit(async_wait, {each_alone},
+                {.imm = counts ? in.operands[0].bits : Observer::wait_for_all, .aux = in.has("commit_group")});
   }
   const auto bytes = async_copy_bytes(in);
   if (!bytes) unknown_instruction();
@@ -119,9 +109,7 @@ void Decoder::copy_asynchronously(const ptx::Instruction& in) {
   const Operand &to = in.operands[0], &from = in.operands[1];
   const auto base_of = [&](const Operand& o) {
     if (o.reg >= 0) return reg(o.reg, frame_.lane_bytes_of(o.reg) == 8 ? Type::u64 : Type::u32);
-    const auto value = o.name.empty() ? std::optional(o.bits) : symbol_value(o.name);
-    if (!value) unsupported(fmt::format("unknown symbol {}", ptx::demangle(o.name)));
-    return frame_.constant(*value, Type::u64);
+    return frame_.constant(value_of(o), Type::u64);
   };
   const auto is_64 = [&](const Operand& o) { return o.reg < 0 || frame_.lane_bytes_of(o.reg) == 8; };
   if (!is_64(from)) unknown_instruction();
@@ -132,14 +120,13 @@ void Decoder::copy_asynchronously(const ptx::Instruction& in) {
                             function_.registers[static_cast<std::size_t>(in.operands[3].reg)].type == Type::pred;
   form.has_count = has_third && !is_predicate;
   form.ignores = !is_predicate ? 0 : in.operands[3].negated ? 2 : 1;
-  const OperandRef bases[] = {base_of(to), base_of(from)};
+  const OperandRef to_base = base_of(to), from_base = base_of(from);
   const OperandRef count = has_third ? source(in.operands[3], is_predicate ? Type::pred : Type::u32) : 0;
-  Inst& i = emit(async_copy, {each_alone});
-  std::copy(std::begin(bases), std::end(bases), std::begin(i.op));
-  i.op[2] = count;
-  i.aux = std::bit_cast<std::uint32_t>(form);
-  i.imm = std::bit_cast<std::uint64_t>(
-      AsyncCopyOffsets{static_cast<std::int32_t>(to.offset), static_cast<std::int32_t>(from.offset)});
+  const AsyncCopyOffsets offsets{static_cast<std::int32_t>(to.offset), static_cast<std::int32_t>(from.offset)};
+  emit(async_copy, {each_alone},
+       {.op = {to_base, from_base, count},
+        .imm = std::bit_cast<std::uint64_t>(offsets),
+        .aux = std::bit_cast<std::uint32_t>(form)});
 }
 
 void Decoder::stack_memory(const ptx::Instruction& in) {
@@ -155,10 +142,10 @@ void Decoder::stack_memory(const ptx::Instruction& in) {
   const OperandRef bytes = allocates ? source(operands[1], Type::u64) : 0;
   const OperandRef top =
       in.opcode == "stackrestore" ? source(operands[0], Type::u64) : destination(operands[0], Type::u64);
-  Inst& i = emit(allocates ? allocate_on_stack : in.opcode == "stacksave" ? save_stack : restore_stack);
-  i.op[0] = top;
-  i.op[1] = bytes;
-  i.imm = align;
+  emit(allocates                  ? allocate_on_stack
+       : in.opcode == "stacksave" ? save_stack
+                                  : restore_stack,
+       {}, {.op = {top, bytes}, .imm = align});
 }
 
 void Decoder::barrier_object(const ptx::Instruction& in) {
@@ -185,19 +172,12 @@ void Decoder::barrier_object(const ptx::Instruction& in) {
     form.is_generic = space_of(in) == ptx::StateSpace::generic && at.name.empty();
     base = at.reg >= 0 ? reg(at.reg) : frame_.constant(value_of(at), Type::u64);
   }
-  Inst& i = emit(s.run);
-  i.op[0] = result;
-  i.op[1] = value;
-  i.op[7] = base;
-  i.imm = offset;
-  i.aux = std::bit_cast<std::uint32_t>(form);
+  emit(s.run, {},
+       {.op = {result, value, 0, 0, 0, 0, 0, base}, .imm = offset, .aux = std::bit_cast<std::uint32_t>(form)});
 }
 
 std::uint64_t Decoder::value_of(const Operand& address) {
-  if (address.name.empty()) return address.bits;
-  const auto value = symbol_value(address.name);
-  if (!value) unsupported(fmt::format("unknown symbol {}", ptx::demangle(address.name)));
-  return *value;
+  return address.name.empty() ? address.bits : symbol_or_fault(address.name);
 }
 
 std::uint64_t Decoder::window_or_fault(const ptx::Instruction& in) {
@@ -220,38 +200,15 @@ void Decoder::convert_address(const ptx::Instruction& in) {
   if (in.operands.size() != 2 || !in.has("u64")) unknown_instruction();
   const std::uint64_t window = window_or_fault(in);
   const OperandRef from = source(in.operands[1], Type::u64), to = destination(in.operands[0], Type::u64);
-  Inst& i = emit(add_window, {each_alone});
-  i.op[0] = to;
-  i.op[1] = from;
-  i.imm = in.has("to") ? 0 - window : window;
+  emit(add_window, {each_alone}, {.op = {to, from}, .imm = in.has("to") ? 0 - window : window});
 }
 
 void Decoder::is_space_of(const ptx::Instruction& in) {
   if (in.operands.size() != 2) unknown_instruction();
   const OperandRef from = source(in.operands[1], Type::u64), to = destination(in.operands[0], Type::pred);
-  std::uint64_t window = 0;
-  switch (space_of(in)) {
-    case ptx::StateSpace::shared:
-      window = shared_window;
-      break;
-    case ptx::StateSpace::local:
-      window = local_window;
-      break;
-    case ptx::StateSpace::param:
-      window = param_window;
-      break;
-    case ptx::StateSpace::global:
-      break;
-    case ptx::StateSpace::constant:
-      window = is_constant_space;
-      break;
-    default:
-      unknown_instruction();
-  }
-  Inst& i = emit(is_space, {each_alone});
-  i.op[0] = to;
-  i.op[1] = from;
-  i.imm = window;
+  const bool is_constant = space_of(in) == ptx::StateSpace::constant;
+  const std::uint64_t window = is_constant ? is_constant_space : window_or_fault(in);
+  emit(is_space, {each_alone}, {.op = {to, from}, .imm = window});
 }
 
 }  // namespace scanlab::vgpu

@@ -55,11 +55,8 @@ void Uniformity::find_regions() {
     const auto target = static_cast<std::uint32_t>(in.operands[0].target);
     if (target <= at + 1 || target >= function_.instructions.size()) continue;
     const std::uint32_t target_block = flow_.block_of[target];
-    MaskedRegion region;
-    region.branch = at;
     if (is_side(b, b + 1, target_block, target_block)) {
-      region.other = region.join = target;
-      regions_.emplace(at, region);
+      regions_[at] = {at, target, target};
       continue;
     }
     // Two sides: the first ends in a jump over the second.
@@ -68,10 +65,8 @@ void Uniformity::find_regions() {
     const auto join = static_cast<std::uint32_t>(last.operands[0].target);
     if (join <= target || join >= function_.instructions.size()) continue;
     const std::uint32_t join_block = flow_.block_of[join];
-    if (!is_side(b, b + 1, target_block, join_block) || !is_side(b, target_block, join_block, join_block)) continue;
-    region.other = target;
-    region.join = join;
-    regions_.emplace(at, region);
+    if (is_side(b, b + 1, target_block, join_block) && is_side(b, target_block, join_block, join_block))
+      regions_[at] = {at, target, join};
   }
   // A branch inside at which the lanes can diverge has to open a region too, which lies wholly inside.
   for (bool changes = true; changes;) {
@@ -87,21 +82,14 @@ void Uniformity::find_regions() {
         is_whole = inner != regions_.end() &&
                    (side_end == r.join ? inner->second.join <= r.join : inner->second.join < side_end);
       }
-      if (is_whole) {
-        ++it;
-      } else {
-        it = regions_.erase(it);
-        changes = true;
-      }
+      changes |= !is_whole;
+      it = is_whole ? std::next(it) : regions_.erase(it);
     }
   }
   for (auto it = regions_.begin(); it != regions_.end();) {
     MaskedRegion& r = it->second;
     for (const auto& [branch, outer] : regions_)
-      if (branch < r.branch && r.branch < outer.join && outer.depth + 1 >= r.depth + (r.enclosing < 0)) {
-        r.depth = outer.depth + 1;
-        r.enclosing = static_cast<std::int32_t>(branch);
-      }
+      if (branch < r.branch && r.branch < outer.join) r.depth = std::max(r.depth, outer.depth + 1);
     it = r.depth >= most_masked_depth ? regions_.erase(it) : std::next(it);
   }
 }

@@ -23,11 +23,10 @@ enum class Shape : std::uint8_t {
 /// each by its lanes, and nothing needs to be known of the lanes' places. Sides are straight pieces of code without
 /// anything that waits, calls or leaves.
 struct MaskedRegion {
-  std::uint32_t branch = 0;     ///< instruction indices: the conditional branch,
-  std::uint32_t other = 0;      ///< where its target side begins (= join when only one side has code),
-  std::uint32_t join = 0;       ///< where the sides meet
-  std::uint32_t depth = 0;      ///< regions around this one
-  std::int32_t enclosing = -1;  ///< branch of the region around this one
+  std::uint32_t branch = 0;  ///< instruction indices: the conditional branch,
+  std::uint32_t other = 0;   ///< where its target side begins (= join when only one side has code),
+  std::uint32_t join = 0;    ///< where the sides meet
+  std::uint32_t depth = 0;   ///< regions around this one
   bool has_other() const { return other != join; }
 };
 

@@ -25,15 +25,14 @@ std::uint64_t State::registers_of(std::uint64_t hash, const Frame* frame, const 
   if (!places) places = std::make_unique<LivePlaces>(*frame->program->source);
   for (const LivePlaces::Place& p : places->before(i->index)) {
     if (places->has_slots()) break;
-    const std::byte* const at = frame->registers + p.at;
+    const std::byte* const at = frame->registers + p.place;
     if (p.bytes == sizeof(Mask)) {
       Mask predicate;
       std::memcpy(&predicate, at, sizeof predicate);
       hash = mixed(hash, predicate & mask);
     } else {
       const std::size_t lane_bytes = p.bytes / warp_size;
-      for (Mask m = mask; m; m &= m - 1)
-        hash = mixed(hash, at + static_cast<std::size_t>(std::countr_zero(m)) * lane_bytes, lane_bytes);
+      for (const unsigned lane : lanes_in(mask)) hash = mixed(hash, at + lane * lane_bytes, lane_bytes);
     }
   }
   // Arguments and results of calls have no such analysis, nor have those who wait for a call to return.

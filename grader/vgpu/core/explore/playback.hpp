@@ -86,17 +86,11 @@ class LivePlaces {
     has_slots_ = std::ranges::any_of(function.variables,
                                      [](const ptx::Variable& v) { return v.space == ptx::StateSpace::param; });
   }
-  struct Place {
-    OperandRef at = 0;
-    std::uint32_t bytes = 0;
-  };
+  using Place = Program::Blank;
   const std::vector<Place>& before(std::uint32_t instruction) {
     const auto [found, is_new] = known_.try_emplace(instruction);
     if (is_new)
-      for (const std::int32_t r : liveness_.live_before(instruction)) {
-        const std::uint32_t bytes = layout_.lane_bytes_of(r);
-        found->second.push_back({*layout_.reg(r), bytes ? bytes * warp_size : std::uint32_t{sizeof(Mask)}});
-      }
+      for (const std::int32_t r : liveness_.live_before(instruction)) found->second.push_back(layout_.place_of(r));
     return found->second;
   }
   bool has_slots() const { return has_slots_; }
@@ -124,7 +118,7 @@ class Journal {
     }
   }
   void note(const Access& a) {
-    for (Mask m = a.mask; m; m &= m - 1) note(a.at(static_cast<unsigned>(std::countr_zero(m))), a.bytes);
+    for (const unsigned lane : lanes_in(a.mask)) note(a.at(lane), a.bytes);
   }
   void restore() {
     for (const auto& [page, bytes] : pages_) std::memcpy(memory_.host(page * page_bytes), bytes.data(), page_bytes);

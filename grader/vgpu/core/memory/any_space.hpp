@@ -32,12 +32,12 @@ inline Located locate(Warp& w, const Inst* i, AccessKind kind, std::uint32_t byt
   gather<Width>(w, i, at.a);
   const auto space = static_cast<StateSpace>(form_of(i).space);
   Mask of_space[8] = {};
-  for_each_lane(w.active, [&](unsigned l) {
+  for (const unsigned l : lanes_in(w.active)) {
     const Resolved r = space == StateSpace::generic ? resolve(at.a.of[l]) : Resolved{space, at.a.of[l]};
     at.a.of[l] = r.address;
     at.host[l] = check_lane(w, r.space, kind, l, r.address, bytes);
     of_space[static_cast<unsigned>(r.space)] |= Mask{1} << l;
-  });
+  }
   at.global = of_space[static_cast<unsigned>(StateSpace::global)];
   if (Claims* const claims = w.block->grid->claims; claims && at.global) {
     const auto address = [&](unsigned l) { return at.a.of[l]; };

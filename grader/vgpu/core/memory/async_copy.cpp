@@ -34,7 +34,7 @@ const Inst* async_copy(Warp& w, const Inst* i) {
   const std::uint32_t bytes = form.bytes;
   Addresses from, to;
   Mask reads = 0;
-  for_each_lane(w.active, [&](unsigned l) {
+  for (const unsigned l : lanes_in(w.active)) {
     to.of[l] = form.to_is_64 ? w.lanes<std::uint64_t>(i->op[0])[l] : w.lanes<std::uint32_t>(i->op[0])[l];
     to.of[l] += static_cast<std::uint64_t>(offset.to);
     from.of[l] = w.lanes<std::uint64_t>(i->op[1])[l] + static_cast<std::uint64_t>(offset.from);
@@ -47,7 +47,7 @@ const Inst* async_copy(Warp& w, const Inst* i) {
     std::memset(target, 0, bytes);
     if (count > 0) std::memcpy(target, memory.host(from.of[l]), count);
     if (count > 0) reads |= Mask{1} << l;
-  });
+  }
   ++w.block->grid->epoch;
   Access access;
   access.actor = actor_of(w, i);

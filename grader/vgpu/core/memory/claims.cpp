@@ -17,17 +17,10 @@ constexpr std::uint64_t least_extent = 64u << 20;
 
 }  // namespace
 
-ZeroPages::~ZeroPages() {
-  if (begin_) munmap(begin_, bytes_);
-}
-
-void ZeroPages::reset(std::uint64_t bytes) {
-  if (begin_) munmap(begin_, bytes_);
-  begin_ = nullptr;
+void* reserve_zeros(std::uint64_t bytes) {
   void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) throw std::bad_alloc();
-  begin_ = p;
-  bytes_ = bytes;
+  return p;
 }
 
 void Pages::begin_round(const Memory& memory) {
@@ -36,13 +29,13 @@ void Pages::begin_round(const Memory& memory) {
   if (memory.extent() <= extent_ && round_ != 0) return;
   const std::uint64_t wanted = std::max(least_extent, std::bit_ceil(memory.extent()));
   extent_ = 0;
-  states_.reset(wanted / page_bytes * sizeof(std::uint32_t));
+  states_.reset(wanted / page_bytes);
   extent_ = wanted;
   round_ = 2;
 }
 
 bool Pages::must_copy(std::uint64_t page) {
-  std::atomic<std::uint32_t>& s = state(page);
+  std::atomic<std::uint32_t>& s = states_[page];
   std::uint32_t seen = s.load(std::memory_order_acquire);
   if (seen < round_ && s.compare_exchange_strong(seen, round_, std::memory_order_acquire)) return true;
   while (s.load(std::memory_order_acquire) != round_ + 1) std::this_thread::yield();
@@ -52,12 +45,9 @@ bool Pages::must_copy(std::uint64_t page) {
 // --- what blocks have touched ----------------------------------------------------------------------------------------
 
 void Claims::Touches::make_room(std::uint64_t extent) {
-  read_memory.reset(extent / granule_bytes / 8);
-  written_memory.reset(extent / granule_bytes / 8);
-  pages_memory.reset(extent / page_bytes);
-  read = read_memory.as<std::uint64_t>();
-  written = written_memory.as<std::uint64_t>();
-  pages = pages_memory.as<std::uint8_t>();
+  read.reset(extent / granule_bytes / 64);
+  written.reset(extent / granule_bytes / 64);
+  pages.reset(extent / page_bytes);
 }
 
 void Claims::Touches::touch(std::uint64_t page, How how) {

@@ -2,11 +2,14 @@
 // blocks can run on several host threads at once, and it is verified afterwards that none saw what another did.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "vgpu/core/decode/inst.hpp"
@@ -14,23 +17,28 @@
 
 namespace scanlab::vgpu {
 
-/// Address space that holds zeros until something is written; memory is taken where it is written.
-class ZeroPages {
+/// Address space for `bytes`, all zeros; memory is taken where it is written. Throws std::bad_alloc.
+void* reserve_zeros(std::uint64_t bytes);
+
+/// An array that holds zeros until something is written; memory is taken where it is written.
+template <class T>
+class ZeroArray {
  public:
-  ZeroPages() = default;
-  ~ZeroPages();
-  ZeroPages(const ZeroPages&) = delete;
-  ZeroPages& operator=(const ZeroPages&) = delete;
-  /// Makes it `bytes` large, all zeros. Throws std::bad_alloc.
-  void reset(std::uint64_t bytes);
-  template <class T>
-  T* as() const {
-    return static_cast<T*>(begin_);
+  ZeroArray() = default;
+  explicit ZeroArray(std::uint64_t count) { reset(count); }
+  ~ZeroArray() { reset(0); }
+  ZeroArray(const ZeroArray&) = delete;
+  ZeroArray& operator=(const ZeroArray&) = delete;
+  /// Makes it `count` elements large, all zeros. Throws std::bad_alloc.
+  void reset(std::uint64_t count) {
+    if (begin_) munmap(std::exchange(begin_, nullptr), count_ * sizeof(T));
+    if ((count_ = count)) begin_ = static_cast<T*>(reserve_zeros(count * sizeof(T)));
   }
+  operator T*() const { return begin_; }
 
  private:
-  void* begin_ = nullptr;
-  std::uint64_t bytes_ = 0;
+  T* begin_ = nullptr;
+  std::uint64_t count_ = 0;
 };
 
 /// What the threads of a team share: which pages of global memory have been copied in this round, so that each is
@@ -45,15 +53,13 @@ class Pages {
   /// True when the caller has to copy this page, and then to call `copied`. False: it has been copied; waits until
   /// that is so.
   bool must_copy(std::uint64_t page);
-  void copied(std::uint64_t page) { state(page).store(round_ + 1, std::memory_order_release); }
+  void copied(std::uint64_t page) { states_[page].store(round_ + 1, std::memory_order_release); }
 
  private:
-  std::atomic<std::uint32_t>& state(std::uint64_t page) const { return states_.as<std::atomic<std::uint32_t>>()[page]; }
-
   std::byte* arena_ = nullptr;
   std::uint64_t extent_ = 0;
   std::uint32_t round_ = 0;  ///< even: being copied in this round; + 1: copied; anything lower: not yet
-  ZeroPages states_;
+  ZeroArray<std::atomic<std::uint32_t>> states_;  ///< by page
 };
 
 /// The claims of one host thread, in granules of 4 bytes: two accesses to the same granule count as two to the same
@@ -112,11 +118,9 @@ class Claims {
 
   /// What blocks have touched.
   struct Touches {
-    std::uint64_t* read = nullptr;       ///< a bit for each granule
-    std::uint64_t* written = nullptr;    ///< a bit for each granule
-    std::uint8_t* pages = nullptr;       ///< How, for each page
-    std::vector<std::uint64_t> touched;  ///< pages, in the order of first touches
-    ZeroPages read_memory, written_memory, pages_memory;
+    ZeroArray<std::uint64_t> read, written;  ///< a bit for each granule
+    ZeroArray<std::uint8_t> pages;           ///< How, for each page
+    std::vector<std::uint64_t> touched;      ///< pages, in the order of first touches
 
     void make_room(std::uint64_t extent);
     void touch(std::uint64_t page, How how);
@@ -153,9 +157,9 @@ class Claims {
   template <class At, class Visit>
   static void for_each_run(Mask mask, std::uint64_t bytes, At at, Visit visit) {
     if (!mask) return;
-    Address first = at(static_cast<unsigned>(std::countr_zero(mask))), end = first + bytes;
+    Address first = at(first_lane(mask)), end = first + bytes;
     for (mask &= mask - 1; mask; mask &= mask - 1) {
-      const Address next = at(static_cast<unsigned>(std::countr_zero(mask)));
+      const Address next = at(first_lane(mask));
       if (next == end) {
         end += bytes;
       } else if (next != first || end != first + bytes) {

@@ -105,11 +105,11 @@ void report(Warp& w, const Inst* i, Mask mask, const std::uint64_t* address, Acc
 template <class Act>
 const Inst* store_objects(Warp& w, const Inst* i, Act act) {
   Addresses at;
-  for_each_lane(w.active, [&](unsigned l) {
+  for (const unsigned l : lanes_in(w.active)) {
     const Place place(w, i, l);
     at.of[l] = place.address;
     act(l, place);
-  });
+  }
   ++w.block->grid->epoch;
   report(w, i, w.active, at.of, AccessKind::write, Access::Order::weak);
   return i + 1;
@@ -130,14 +130,14 @@ const Inst* invalidate(Warp& w, const Inst* i) {
 template <class Act>
 const Inst* arrive_at_objects(Warp& w, const Inst* i, Copies copies, Act act) {
   Addresses at, phase;
-  for_each_lane(w.active, [&](unsigned l) {
+  for (const unsigned l : lanes_in(w.active)) {
     const Place place(w, i, l);
     Object o = place.read();
     at.of[l] = place.address;
     phase.of[l] = o.phase + 1u;
     act(l, o);
     place.write(o);
-  });
+  }
   report(w, i, w.active, at.of, AccessKind::atomic, Access::Order::release, phase.of, copies);
   return i + 1;
 }
@@ -187,7 +187,7 @@ const Inst* touch_after_copies(Warp& w, const Inst* i) {
 const Inst* pending_count(Warp& w, const Inst* i) {
   std::uint32_t* count = w.lanes<std::uint32_t>(i->op[0]);
   const std::uint64_t* state = w.lanes<std::uint64_t>(i->op[1]);
-  for_each_lane(w.active, [&](unsigned l) { count[l] = std::bit_cast<Object>(state[l]).pending; });
+  for (const unsigned l : lanes_in(w.active)) count[l] = std::bit_cast<Object>(state[l]).pending;
   return i + 1;
 }
 
@@ -205,7 +205,7 @@ const Inst* test_wait(Warp& w, const Inst* i) {
   Mask complete = 0;
   std::optional<Place> place;
   Object o;
-  for_each_lane(w.active, [&](unsigned l) {
+  for (const unsigned l : lanes_in(w.active)) {
     at.of[l] = Place::address_of(w, i, l);
     if (!place || place->address != at.of[l]) o = place.emplace(w, i, l).read();  // mostly, all wait for the same
     bool is_complete;
@@ -218,7 +218,7 @@ const Inst* test_wait(Warp& w, const Inst* i) {
       phase.of[l] = asked + 1u;
     }
     complete |= Mask{is_complete} << l;
-  });
+  }
   if (complete) report(w, i, complete, at.of, AccessKind::atomic, Access::Order::acquire, phase.of);
   if (complete != w.active) {
     if (complete == 0 && waits_in_vain(w, most_looks)) return set_aside_until_write(w, i);

@@ -19,11 +19,18 @@ namespace {
 constexpr std::uint64_t gap = 64 * 1024;
 constexpr std::uint64_t alignment = 256, heap_alignment = 16;
 
+/// Address space where nothing is yet; MAP_FAILED when there is none.
+void* reserve(std::uint64_t bytes, int protection, void* at = nullptr) {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0);
+  return mmap(at, bytes, protection, flags, -1, 0);
+}
+
+constexpr int for_data = PROT_READ | PROT_WRITE;
+
 }  // namespace
 
 Memory::Memory(std::uint64_t capacity) : capacity_(capacity) {
-  void* p =
-      mmap(nullptr, global_window_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* p = reserve(global_window_bytes, for_data);
   if (p == MAP_FAILED) throw std::runtime_error("cannot reserve address space for device memory");
   arena_ = static_cast<std::byte*>(p);
 }
@@ -83,18 +90,15 @@ int Memory::share(Address base) {
   void* copy = MAP_FAILED;
   if (ftruncate(fd, static_cast<off_t>(pages.bytes)) == 0 &&
       fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-    copy = mmap(nullptr, pages.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (copy == MAP_FAILED) {
-    close(fd);
-    return -1;
+    copy = mmap(nullptr, pages.bytes, for_data, MAP_SHARED, fd, 0);
+  bool is_there = copy != MAP_FAILED;
+  if (is_there) {
+    std::memcpy(copy, pages.begin, pages.bytes);
+    // Moves the copy to where the pages were, in one step.
+    is_there = mremap(copy, pages.bytes, pages.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, pages.begin) != MAP_FAILED;
+    if (!is_there) munmap(copy, pages.bytes);
   }
-  std::memcpy(copy, pages.begin, pages.bytes);
-  // Moves the copy to where the pages were, in one step.
-  if (mremap(copy, pages.bytes, pages.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, pages.begin) == MAP_FAILED) {
-    munmap(copy, pages.bytes);
-    close(fd);
-    return -1;
-  }
+  if (!is_there) return close(fd), -1;
   it->second.shared = true;
   ++shared_;
   ++generation_;
@@ -106,9 +110,7 @@ Memory::Seclusion::Seclusion(Memory& memory) : memory_(memory) {
   for (auto& [base, a] : memory.allocations_) {
     if (!a.shared || a.freed) continue;
     const Pages pages = memory.pages_of(a);
-    void* const copy =
-        mmap(nullptr, pages.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    void* const aside = mmap(nullptr, pages.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *const copy = reserve(pages.bytes, for_data), *const aside = reserve(pages.bytes, PROT_NONE);
     if (copy == MAP_FAILED || aside == MAP_FAILED) throw std::bad_alloc();
     std::memcpy(copy, pages.begin, pages.bytes);
     constexpr int to_there = MREMAP_MAYMOVE | MREMAP_FIXED;
@@ -138,11 +140,16 @@ void Memory::ignore(MemoryListener* listener) {
   std::erase(listeners_, listener);
 }
 
+Allocation* Memory::live_at(Address base, bool on_heap) {
+  const auto it = allocations_.find(base);
+  return it == allocations_.end() || it->second.freed || it->second.on_heap != on_heap ? nullptr : &it->second;
+}
+
 bool Memory::free(Address address) {
-  const auto it = allocations_.find(address);
-  if (it == allocations_.end() || it->second.freed || it->second.on_heap) return false;
-  (it->second.on_host ? host_used_ : used_) -= it->second.size;
-  give_back_pages(it->second);
+  Allocation* const a = live_at(address, false);
+  if (!a) return false;
+  (a->on_host ? host_used_ : used_) -= a->size;
+  give_back_pages(*a);
   return true;
 }
 
@@ -159,10 +166,10 @@ Address Memory::allocate_on_heap(std::uint64_t bytes) {
 }
 
 bool Memory::free_on_heap(Address address) {
-  const auto it = allocations_.find(address);
-  if (it == allocations_.end() || it->second.freed || !it->second.on_heap) return false;
-  heap_used_ -= round_up(it->second.size, heap_alignment);
-  give_back_pages(it->second);
+  Allocation* const a = live_at(address, true);
+  if (!a) return false;
+  heap_used_ -= round_up(a->size, heap_alignment);
+  give_back_pages(*a);
   return true;
 }
 
@@ -188,8 +195,7 @@ void Memory::give_back_pages(Allocation& a) {
   const Pages pages = pages_of(a);
   if (a.shared) {
     --shared_;
-    (void)mmap(pages.begin, pages.bytes, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    (void)reserve(pages.bytes, for_data, pages.begin);
   } else {
     madvise(pages.begin, pages.bytes, MADV_DONTNEED);
   }
@@ -207,11 +213,6 @@ const Allocation* Memory::find(Address address, std::uint64_t bytes) const {
   --it;
   const Allocation& a = it->second;
   return !a.freed && a.contains(address, bytes) ? &a : nullptr;
-}
-
-bool Memory::host_may_use(Address address, std::uint64_t bytes) const {
-  const Allocation* found = find(address, bytes);
-  return found && !found->on_heap;
 }
 
 Placement Memory::place(Address address, std::uint64_t bytes) const {

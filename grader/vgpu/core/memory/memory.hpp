@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace scanlab::vgpu {
@@ -25,7 +26,8 @@ inline constexpr Address code_window = 0x1C00'0000'0000;
 inline constexpr std::uint64_t page_bytes = 4096;
 
 /// The next multiple of `to`.
-constexpr std::uint64_t round_up(std::uint64_t n, std::uint64_t to) {
+template <class T>
+constexpr T round_up(T n, std::type_identity_t<T> to) {
   return (n + to - 1) / to * to;
 }
 
@@ -162,7 +164,11 @@ class Memory {
  private:
   void give_back_pages(Allocation& a);
   /// What the host may copy: an allocation that is not on the heap.
-  bool host_may_use(Address address, std::uint64_t bytes) const;
+  bool host_may_use(Address address, std::uint64_t bytes) const {
+    const Allocation* const found = find(address, bytes);
+    return found && !found->on_heap;
+  }
+  Allocation* live_at(Address base, bool on_heap);
 
   std::byte* arena_ = nullptr;  ///< reserved address space; pages appear when touched
   struct Pages {

@@ -128,13 +128,13 @@ template <class From>
 void load_elements(Warp& w, const Inst* i, From from) {
   const MemoryForm form = form_of(i);
   for (std::uint32_t k = 0; k < form.count; ++k)
-    for_each_lane(w.active, [&](unsigned l) { copy_in(w, i->op[k], l, from(l) + k * form.bytes, form); });
+    for (const unsigned l : lanes_in(w.active)) copy_in(w, i->op[k], l, from(l) + k * form.bytes, form);
 }
 template <class To>
 void store_elements(Warp& w, const Inst* i, To to) {
   const MemoryForm form = form_of(i);
   for (std::uint32_t k = 0; k < form.count; ++k)
-    for_each_lane(w.active, [&](unsigned l) { copy_out(w, i->op[k], l, to(l) + k * form.bytes, form); });
+    for (const unsigned l : lanes_in(w.active)) copy_out(w, i->op[k], l, to(l) + k * form.bytes, form);
 }
 
 /// Any space, any widths.
@@ -160,7 +160,7 @@ template <AddressWidth Width, class T, T (*compute)(T, T, T)>
 const Inst* atomic(Warp& w, const Inst* i) {
   const Located at = locate<Width>(w, i, AccessKind::atomic, sizeof(T));
   AtomicLanes<T, compute> lanes(w, i);
-  for_each_lane(w.active, [&](unsigned l) { lanes.act(l, at.host[l]); });
+  for (const unsigned l : lanes_in(w.active)) lanes.act(l, at.host[l]);
   lanes.report(i);
   at.note_poll(w);
   return proceed(w, i + 1);

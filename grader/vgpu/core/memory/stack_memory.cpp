@@ -13,7 +13,7 @@ const Inst* allocate_on_stack(Warp& w, const Inst* i) {
   w.pc = i;
   const std::uint64_t* bytes = w.lanes<std::uint64_t>(i->op[1]);
   std::uint64_t most = 0;
-  for_each_lane(w.active, [&](unsigned l) { most = std::max(most, bytes[l]); });
+  for (const unsigned l : lanes_in(w.active)) most = std::max(most, bytes[l]);
   constexpr std::uint64_t beyond_any_stack = std::uint64_t{1} << 40;
   most = std::min(most, beyond_any_stack);
   Frame& frame = *w.frame;
@@ -22,13 +22,13 @@ const Inst* allocate_on_stack(Warp& w, const Inst* i) {
   if (end > w.local_stride) grow_local(w, end);
   frame.allocated_local += end - frame.local_top();
   std::uint64_t* result = w.lanes<std::uint64_t>(i->op[0]);
-  for_each_lane(w.active, [&](unsigned l) { result[l] = begin; });
+  for (const unsigned l : lanes_in(w.active)) result[l] = begin;
   return i + 1;
 }
 
 const Inst* save_stack(Warp& w, const Inst* i) {
   std::uint64_t* result = w.lanes<std::uint64_t>(i->op[0]);
-  for_each_lane(w.active, [&](unsigned l) { result[l] = w.frame->local_top(); });
+  for (const unsigned l : lanes_in(w.active)) result[l] = w.frame->local_top();
   return i + 1;
 }
 
@@ -37,7 +37,7 @@ const Inst* restore_stack(Warp& w, const Inst* i) {
   const std::uint64_t lowest = frame.local_base + frame.program->local_bytes;
   if (w.active != frame.members) return i + 1;
   std::uint64_t top = lowest;
-  for_each_lane(w.active, [&](unsigned l) { top = std::max(top, w.lanes<std::uint64_t>(i->op[0])[l]); });
+  for (const unsigned l : lanes_in(w.active)) top = std::max(top, w.lanes<std::uint64_t>(i->op[0])[l]);
   if (top <= frame.local_top()) frame.allocated_local = top - lowest;
   return i + 1;
 }

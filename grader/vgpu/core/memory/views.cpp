@@ -39,12 +39,6 @@ void join_messages(Message& to, const Message& from, const WriteRanks& ranks) {
   for (const auto& [block, known] : from.blocks) of_block(to, block).join(known, ranks);
 }
 
-/// Calls visit(lane) for each lane of `mask`, in order.
-template <class Visit>
-void for_each_of(Mask mask, Visit visit) {
-  for (; mask; mask &= mask - 1) visit(static_cast<unsigned>(std::countr_zero(mask)));
-}
-
 }  // namespace
 
 // --- choosers --------------------------------------------------------------------------------------------------------
@@ -323,7 +317,8 @@ void Views::release(Thread& t, std::uint32_t location, const Strong& access, Loc
       message.device.join(r.device, *this);
     }
   if (!to_block.is_empty()) of_block(message, access.actor.block) = std::move(to_block);
-  if (before && before->message && are_strong_together(*before, access)) join_messages(message, *before->message, *this);
+  if (before && before->message && are_strong_together(*before, access))
+    join_messages(message, *before->message, *this);
   if (message.device.is_empty() && message.blocks.empty()) return;
   message.device.settle();
   for (auto& [block, known] : message.blocks) known.settle();
@@ -501,7 +496,7 @@ bool Views::update(const Strong& access, const Compute& now, std::byte* old) {
 
 void Views::fence(const Actor& actor, Mask mask, Access::Scope scope, Fence kind) {
   const Reach reach = reach_of(scope);
-  for_each_of(mask, [&](unsigned lane) {
+  for (const unsigned lane : lanes_in(mask)) {
     Thread& t = thread_of(actor, lane);
     ++t.fences;
     for (Thread::AtLocation& p : t.pending) {
@@ -527,7 +522,7 @@ void Views::fence(const Actor& actor, Mask mask, Access::Scope scope, Fence kind
       answer.by = operation(actor, lane);
       chooser_.happened(answer);
     }
-  });
+  }
 }
 
 // --- stale reads -----------------------------------------------------------------------------------------------------
@@ -591,23 +586,23 @@ void Views::block_begin(std::uint64_t block, std::uint32_t slot) {
 void Views::through_shared(const Access& a, bool reads, bool writes) {
   BlockState& b = *blocks_[a.actor.slot];
   if (!b.knows_any) return;
-  for_each_of(a.mask, [&](unsigned lane) {
+  for (const unsigned lane : lanes_in(a.mask)) {
     Thread& t = thread_of(a.actor, lane);
     if (writes) b.shared.join(t.now, *this);
     if (reads) t.now.join(b.shared, *this);
-  });
+  }
 }
 
 /// Calls visit(location, lane) where plain accesses meet locations of strong ones.
 template <class Visit>
 void Views::for_each_plain(const Access& a, Visit visit) {
   if (a.space != ptx::StateSpace::global || is_strong(a) || locations_.empty()) return;
-  for_each_of(a.mask, [&](unsigned lane) {
+  for (const unsigned lane : lanes_in(a.mask)) {
     for_each_location_in(a.at(lane), a.bytes, [&](std::uint32_t location) {
       blocks_[a.actor.slot]->knows_any = true;
       visit(location, lane);
     });
-  });
+  }
 }
 
 void Views::load(const Access& a) {
@@ -638,7 +633,7 @@ void Views::barrier_arrive(const Actor& actor, Mask mask, std::uint32_t id, Arri
   BlockState::Arrived& at = b.barriers[id];
   if (arrival == Arrival::waits) at.waiting.emplace_back(actor.warp, mask);
   if (!b.knows_any) return;
-  for_each_of(mask, [&](unsigned lane) { at.known.join(thread_of(actor, lane).now, *this); });
+  for (const unsigned lane : lanes_in(mask)) at.known.join(thread_of(actor, lane).now, *this);
 }
 
 void Views::barrier_complete(const Actor& actor, std::uint32_t id, Meeting) {
@@ -647,7 +642,7 @@ void Views::barrier_complete(const Actor& actor, std::uint32_t id, Meeting) {
   at.known.settle();
   if (!at.known.is_empty())
     for (const auto& [warp, mask] : at.waiting)
-      for_each_of(mask, [&, warp = warp](unsigned lane) { b.threads[warp * warp_size + lane].now = at.known; });
+      for (const unsigned lane : lanes_in(mask)) b.threads[warp * warp_size + lane].now = at.known;
   at.known.clear();
   at.waiting.clear();
 }
@@ -656,14 +651,14 @@ void Views::warp_sync(const Actor& actor, Mask mask) {
   BlockState& b = *blocks_[actor.slot];
   if (!b.knows_any) return;
   Thread* const threads = &b.threads[actor.warp * warp_size];
-  const auto first = static_cast<unsigned>(std::countr_zero(mask));
+  const auto first = first_lane(mask);
   bool differ = false;
-  for_each_of(mask, [&](unsigned lane) { differ = differ || !threads[lane].now.is_same_as(threads[first].now); });
+  for (const unsigned lane : lanes_in(mask)) differ = differ || !threads[lane].now.is_same_as(threads[first].now);
   if (!differ) return;
   KnownWrites all;
-  for_each_of(mask, [&](unsigned lane) { all.join(threads[lane].now, *this); });
+  for (const unsigned lane : lanes_in(mask)) all.join(threads[lane].now, *this);
   all.settle();
-  for_each_of(mask, [&](unsigned lane) { threads[lane].now = all; });
+  for (const unsigned lane : lanes_in(mask)) threads[lane].now = all;
 }
 
 }  // namespace scanlab::vgpu

@@ -30,7 +30,7 @@ const Inst* load(Warp& w, const Inst* i) {
   const Located at = locate<Width>(w, i, AccessKind::read, form.count * form.bytes);
   at.note_poll(w);
   Views* const views = w.block->grid->views;
-  for_each_lane(w.active, [&](unsigned l) {
+  for (const unsigned l : lanes_in(w.active)) {
     const bool is_global = at.global >> l & 1;
     std::byte value[16];
     for (std::uint32_t k = 0; k < form.count; ++k) {
@@ -42,7 +42,7 @@ const Inst* load(Warp& w, const Inst* i) {
       }
       copy_in(w, i->op[k], l, value, form);
     }
-  });
+  }
   return proceed(w, i + 1);
 }
 
@@ -53,7 +53,7 @@ const Inst* store(Warp& w, const Inst* i) {
   const Located at = locate<Width>(w, i, AccessKind::write, form.count * form.bytes);
   ++w.block->grid->epoch;
   Views* const views = w.block->grid->views;
-  for_each_lane(w.active, [&](unsigned l) {
+  for (const unsigned l : lanes_in(w.active)) {
     const bool is_global = at.global >> l & 1;
     std::byte value[16];
     for (std::uint32_t k = 0; k < form.count; ++k) {
@@ -63,7 +63,7 @@ const Inst* store(Warp& w, const Inst* i) {
       else
         std::memcpy(at.host[l] + k * form.bytes, value, form.bytes);
     }
-  });
+  }
   return proceed(w, i + 1);
 }
 
@@ -73,8 +73,11 @@ const Inst* atomic(Warp& w, const Inst* i) {
   const Located at = locate<Width>(w, i, AccessKind::atomic, sizeof(T));
   Views* const views = w.block->grid->views;
   AtomicLanes<T, compute> lanes(w, i);
-  for_each_lane(w.active, [&](unsigned l) {
-    if (!views || !(at.global >> l & 1)) return lanes.act(l, at.host[l]);
+  for (const unsigned l : lanes_in(w.active)) {
+    if (!views || !(at.global >> l & 1)) {
+      lanes.act(l, at.host[l]);
+      continue;
+    }
     const auto update = [&](const std::byte* before, std::byte* after) {
       T value;
       std::memcpy(&value, before, sizeof(T));
@@ -86,7 +89,7 @@ const Inst* atomic(Warp& w, const Inst* i) {
     T old;
     std::memcpy(&old, before, sizeof(T));
     lanes.give(l, old);
-  });
+  }
   lanes.report(i);
   at.note_poll(w);
   return proceed(w, i + 1);

@@ -30,8 +30,7 @@ static std::size_t colour_of(const std::byte* address, std::size_t frame) {
 }
 
 [[noreturn]] static void raise_overflow(Mask members, std::uint32_t depth) {
-  raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(members)),
-        fmt::format("stack overflow: more than {} calls within calls", depth),
+  raise(Fault::Kind::trap, first_lane(members), fmt::format("stack overflow: more than {} calls within calls", depth),
         "is a recursive device function missing its end?");
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace scanlab::vgpu {
@@ -60,6 +61,13 @@ struct Fault {
 
 /// Thrown by handlers; the scheduler adds kernel, block, thread and line.
 struct FaultException : std::exception {
+  FaultException() = default;
+  explicit FaultException(Fault what) : fault(std::move(what)) {}
+  explicit FaultException(Fault::Kind kind, std::string headline, std::string advice = {}) {
+    fault.kind = kind;
+    fault.headline = std::move(headline);
+    fault.advice = std::move(advice);
+  }
   Fault fault;
   std::uint32_t lane = 0;
   const char* what() const noexcept override { return fault.headline.c_str(); }

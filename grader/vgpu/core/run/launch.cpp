@@ -421,11 +421,7 @@ class GridRun : public BlockRunner {
     ++grid_.epoch;  // as if the host had written
   }
 
-  [[noreturn]] void stop_deadlock() {
-    FaultException f;
-    f.fault = report_deadlock(grid_, running_blocks(), unstarted());
-    throw f;
-  }
+  [[noreturn]] void stop_deadlock() { throw FaultException(report_deadlock(grid_, running_blocks(), unstarted())); }
 
   Unstarted unstarted() const {
     Unstarted blocks{blocks_ - next_, blocks_};
@@ -434,9 +430,7 @@ class GridRun : public BlockRunner {
   }
 
   [[noreturn]] void stop_endless() {
-    FaultException f;
-    f.fault = report_endless(grid_, running_blocks(), limits_.cancel && *limits_.cancel);
-    throw f;
+    throw FaultException(report_endless(grid_, running_blocks(), limits_.cancel && *limits_.cancel));
   }
 
   Grid& grid_;
@@ -455,11 +449,8 @@ class GridRun : public BlockRunner {
 }  // namespace
 
 void raise(Fault::Kind kind, unsigned lane, std::string headline, std::string advice, std::string id) {
-  FaultException f;
+  FaultException f(kind, std::move(headline), std::move(advice));
   f.lane = lane;
-  f.fault.kind = kind;
-  f.fault.headline = std::move(headline);
-  f.fault.advice = std::move(advice);
   f.fault.id = std::move(id);
   throw f;
 }

@@ -97,7 +97,7 @@ Waiting waiting_threads(const Grid& grid, const std::vector<const Block*>& runni
       for (const Split& s : splits) {
         Group& g = groups[reason(s)];
         g.count += static_cast<std::uint32_t>(std::popcount(s.mask));
-        g.first = std::min(g.first, w.id * warp_size + static_cast<std::uint32_t>(std::countr_zero(s.mask)));
+        g.first = std::min(g.first, w.id * warp_size + first_lane(s.mask));
         g.last = std::max(g.last, w.id * warp_size + 31 - static_cast<std::uint32_t>(std::countl_zero(s.mask)));
         g.at_mbarrier |= s.state == Split::State::spin && is_mbarrier_wait(s.pc);
       }

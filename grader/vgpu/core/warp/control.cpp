@@ -25,8 +25,8 @@ const Inst* target_of(const Inst* i) {
 void copy_slot(std::byte* to_base, const Program::Slot& to, const std::byte* from_base, const Program::Slot& from,
                Mask mask) {
   const std::uint32_t bytes = std::min(to.size, from.size);
-  for (unsigned l = 0; l < warp_size; ++l)
-    if (mask >> l & 1) std::memcpy(to_base + to.offset + l * to.size, from_base + from.offset + l * from.size, bytes);
+  for (const unsigned l : lanes_in(mask))
+    std::memcpy(to_base + to.offset + l * to.size, from_base + from.offset + l * from.size, bytes);
 }
 
 /// The frame of other lanes of the warp that are in this very call already, or null. Lanes with the same call stack
@@ -105,11 +105,10 @@ const Inst* jump_table(Warp& w, const Inst* i) {
   w.pc = i;
   charge(w, i);
   flush_executed(w);
-  for (unsigned l = 0; l < warp_size; ++l)
-    if (w.active >> l & 1) {
-      if (index[l] >= table.size()) raise(Fault::Kind::trap, l, "jump outside the table of a switch");
-      w.waiting.push_back({table[index[l]], w.frame, Mask{1} << l, Split::State::ready, 0});
-    }
+  for (const unsigned l : lanes_in(w.active)) {
+    if (index[l] >= table.size()) raise(Fault::Kind::trap, l, "jump outside the table of a switch");
+    w.waiting.push_back({table[index[l]], w.frame, Mask{1} << l, Split::State::ready, 0});
+  }
   return run_next(w);
 }
 
@@ -139,10 +138,8 @@ const Inst* call_indirect(Warp& w, const Inst* i) {
   w.pc = i;
   const Program::Call& c = w.frame->program->calls[i->aux];
   const std::uint64_t* address = w.lanes<std::uint64_t>(c.target);
-  const auto first = static_cast<unsigned>(std::countr_zero(w.active));
-  Mask same = 0;
-  for (unsigned l = first; l < warp_size; ++l)
-    if (w.active >> l & 1 && address[l] == address[first]) same |= Mask{1} << l;
+  const auto first = first_lane(w.active);
+  const Mask same = lanes_where(w.active, [&](unsigned l) { return address[l] == address[first]; });
   const Program* callee = w.frame->program->image->function_at(address[first]);
   if (!callee) raise(Fault::Kind::trap, first, "call through a pointer that is no device function");
   // Lanes that call something else execute this instruction again, in their turn. Only a checkpoint has been passed.
@@ -179,7 +176,7 @@ const Inst* exit(Warp& w, const Inst* i) {
 
 const Inst* trap(Warp& w, const Inst* i) {
   w.pc = i;
-  const auto lane = static_cast<unsigned>(std::countr_zero(w.active));
+  const auto lane = first_lane(w.active);
   const ptx::Module& module = *w.block->grid->image->module;
   const auto places = places_of(module, i->line);
   if (!places.empty() && places.front().line != 0)
@@ -200,14 +197,13 @@ const Inst* trap(Warp& w, const Inst* i) {
 
 const Inst* breakpoint(Warp& w, const Inst* i) {
   w.pc = i;
-  raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)),
-        "the kernel reached a breakpoint (__brkpt())", "there is no debugger here: remove it");
+  raise(Fault::Kind::trap, first_lane(w.active), "the kernel reached a breakpoint (__brkpt())",
+        "there is no debugger here: remove it");
 }
 
 const Inst* end_of_code(Warp& w, const Inst* i) {
   w.pc = i;
-  raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)),
-        "the code of a function ends without a return");
+  raise(Fault::Kind::trap, first_lane(w.active), "the code of a function ends without a return");
 }
 
 }  // namespace control
@@ -219,8 +215,7 @@ void give_reduction(const Inst* i, std::byte* registers, Mask mask, const Barrie
   const std::uint32_t kind = i->aux & (control::reduce_popc | control::reduce_and | control::reduce_or);
   if (kind == control::reduce_popc) {
     auto* to = reinterpret_cast<std::uint32_t*>(registers + i->op[2]);
-    for (unsigned l = 0; l < warp_size; ++l)
-      if (mask >> l & 1) to[l] = b.count;
+    for (const unsigned l : lanes_in(mask)) to[l] = b.count;
   } else if (kind) {
     auto& to = *reinterpret_cast<Mask*>(registers + i->op[2]);
     const bool value = kind == control::reduce_and ? b.count == threads : b.count != 0;
@@ -270,8 +265,7 @@ bool try_release(Block& block, std::uint32_t id) {
 }  // namespace
 
 void release_barriers(Block& block) {
-  for (std::uint32_t in_use = block.barriers_in_use; in_use; in_use &= in_use - 1)
-    try_release(block, static_cast<std::uint32_t>(std::countr_zero(in_use)));
+  for (const unsigned lane : lanes_in(block.barriers_in_use)) try_release(block, lane);
 }
 
 [[gnu::noinline]] static void report_arrival(Warp& w, const Inst* i, std::uint32_t id) {
@@ -294,7 +288,7 @@ void release_barriers(Block& block) {
 const Inst* control::barrier(Warp& w, const Inst* i) {
   w.pc = i;
   charge(w, i);
-  const auto first = static_cast<unsigned>(std::countr_zero(w.active));
+  const auto first = first_lane(w.active);
   const std::uint32_t id = w.lanes<std::uint32_t>(i->op[0])[first];
   if (id >= barriers_per_block) raise(Fault::Kind::trap, first, "barrier number above 15");
   Block& block = *w.block;

@@ -23,7 +23,7 @@ std::uint64_t word_of(ElementRange range) {
 const ElementNames& names_of(const Warp& w) {
   const ElementNames* names = w.block->grid->elements;
   if (!names)
-    raise(Fault::Kind::unsupported, static_cast<unsigned>(std::countr_zero(w.active)),
+    raise(Fault::Kind::unsupported, first_lane(w.active),
           "elements are names (SCANLAB_PROVENANCE), and only the grader gives them");
   return *names;
 }
@@ -180,18 +180,16 @@ const Inst* add_elements(Warp& w, const Inst* i) {
   const auto half = [&](unsigned operand) { return w.lanes<std::uint32_t>(i->op[operand]); };
   ElementName earlier[warp_size], later[warp_size], sum[warp_size];  // of the active lanes, one after the other
   unsigned count = 0;
-  for (Mask m = w.active; m; m &= m - 1, ++count) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
+  for (const unsigned l : lanes_in(w.active)) {
     earlier[count] = std::uint64_t{half(3)[l]} << 32 | half(2)[l];
-    later[count] = std::uint64_t{half(5)[l]} << 32 | half(4)[l];
+    later[count++] = std::uint64_t{half(5)[l]} << 32 | half(4)[l];
   }
   names.add(earlier, later, sum, count);
   for (Observer* o : w.block->grid->of_work) o->combined(actor_of(w, i), w.active, earlier, later, sum);
   count = 0;
-  for (Mask m = w.active; m; m &= m - 1, ++count) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
+  for (const unsigned l : lanes_in(w.active)) {
     half(0)[l] = static_cast<std::uint32_t>(sum[count]);
-    half(1)[l] = static_cast<std::uint32_t>(sum[count] >> 32);
+    half(1)[l] = static_cast<std::uint32_t>(sum[count++] >> 32);
   }
   return proceed(w, i + 1);
 }
@@ -201,12 +199,9 @@ const Inst* keep_element(Warp& w, const Inst* i) {
   const auto half = [&](unsigned operand) { return w.lanes<std::uint32_t>(i->op[operand]); };
   ElementName names[warp_size];  // of the active lanes, one after the other
   unsigned count = 0;
-  for (Mask m = w.active; m; m &= m - 1, ++count) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    names[count] = std::uint64_t{half(2)[l]} << 32 | half(1)[l];
-  }
+  for (const unsigned l : lanes_in(w.active)) names[count++] = std::uint64_t{half(2)[l]} << 32 | half(1)[l];
   Mask kept = names_of(w).kept(names, count);
-  for (Mask m = w.active; m; m &= m - 1, kept >>= 1) half(0)[std::countr_zero(m)] = kept & 1;
+  for (const unsigned l : lanes_in(w.active)) half(0)[l] = std::exchange(kept, kept >> 1) & 1;
   return proceed(w, i + 1);
 }
 

@@ -66,12 +66,12 @@ const Inst* add_float_names(Warp& w, const Inst* i) {
   w.pc = i;
   const std::uint32_t *a = w.lanes<std::uint32_t>(i->op[1]), *b = w.lanes<std::uint32_t>(i->op[2]);
   FloatSums sums(w.block->grid->floats);
-  for_each_lane(w.active, [&](unsigned l) { sums.expect(a[l], b[l]); });
-  for_each_lane(w.active, [&](unsigned l) {
+  for (const unsigned l : lanes_in(w.active)) sums.expect(a[l], b[l]);
+  for (const unsigned l : lanes_in(w.active)) {
     const auto number = [&] { return canonical(std::bit_cast<f32>(a[l]) + std::bit_cast<f32>(b[l])); };
     const auto named = sums.add(l, a[l], b[l]);
     w.lanes<std::uint32_t>(i->op[0])[l] = named ? *named : std::bit_cast<std::uint32_t>(number());
-  });
+  }
   sums.report(w, i);
   return proceed(w, i + 1);
 }

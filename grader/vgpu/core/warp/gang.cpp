@@ -48,7 +48,7 @@ void recount(Gang& g) {
   g.last = some ? 31 - static_cast<unsigned>(std::countl_zero(some)) : 0;
   g.full = static_cast<unsigned>(std::popcount(full));
   g.partial_count = 0;
-  for_each_lane(some & ~full, [&](unsigned k) { g.partial[g.partial_count++] = static_cast<std::uint8_t>(k); });
+  for (const unsigned k : lanes_in(some & ~full)) g.partial[g.partial_count++] = static_cast<std::uint8_t>(k);
 }
 
 /// Takes the instructions since the last count for executed by the lanes that are active still. To be called before
@@ -213,14 +213,12 @@ LaneBytes columns_for(std::size_t pairs, std::size_t width) {
   return bytes;
 }
 
-void spread(Warp& w, const PairedRegister& r, const Pair& p) {
-  const unsigned row_lanes = row_lanes_of(w);
-  if (r.bytes == 2)
-    spread(w.lanes<std::uint16_t>(r.lanes), p, row_lanes);
-  else if (r.bytes == 4)
-    spread(w.lanes<std::uint32_t>(r.lanes), p, row_lanes);
-  else
-    spread(w.lanes<std::uint64_t>(r.lanes), p, row_lanes);
+/// visit.operator()<T>() for the lanes of the register.
+template <class Visit>
+auto with_lanes_of(const PairedRegister& r, Visit visit) {
+  return r.bytes == 2   ? visit.template operator()<u16>()
+         : r.bytes == 4 ? visit.template operator()<u32>()
+                        : visit.template operator()<u64>();
 }
 
 /// The lanes as a pair; false when they are of another shape.
@@ -363,7 +361,8 @@ const Step* part_or_leave(Gang& g, const Step* s) {
 const Inst* leave(Warp& w, const Inst* i) {
   const Gang& g = *w.block->gang;
   const Leave& how = g.code.leaves[i->aux];
-  for (const PairedRegister& r : how.live) spread(w, r, g.column(r.pair).of(w.id));
+  for (const PairedRegister& r : how.live)
+    with_lanes_of(r, [&]<class T> { spread(w.lanes<T>(r.lanes), g.column(r.pair).of(w.id), g.row_lanes); });
   for (const Leave::Side& side : how.sides) {
     // Lanes outside stay at the join of the region that they do not run in now, or have the second side before them.
     const Mask inside = &side == &how.sides.back() ? w.active : g.regions[(&side + 1)->depth].outer[w.id];
@@ -377,13 +376,10 @@ const Inst* leave(Warp& w, const Inst* i) {
 }
 
 const Inst* come_back(Warp& w, const WayBack& how) {
-  for (const PairedRegister& r : how.live) {
-    const bool fits = r.bytes == 2   ? collect<std::uint16_t>(w, r)
-                      : r.bytes == 4 ? collect<std::uint32_t>(w, r)
-                                     : collect<std::uint64_t>(w, r);
-    if (!fits) return nullptr;
-  }
-  return how.to;
+  const auto fits = [&](const PairedRegister& r) {
+    return with_lanes_of(r, [&]<class T> { return collect<T>(w, r); });
+  };
+  return std::ranges::all_of(how.live, fits) ? how.to : nullptr;
 }
 
 void report_additions(Gang& g) {

@@ -210,7 +210,7 @@ template <class Op, class D, class... S, std::size_t... k>
 template <class Op, class D, class... S>
 [[gnu::noinline]] void compute_active(D* to, Mask active, const S*... sources) {
   if constexpr (is_costly<Op>()) {
-    for_each_lane(active, [&](unsigned lane) { to[lane] = Op{}(sources[lane]...); });
+    for (const unsigned lane : lanes_in(active)) to[lane] = Op{}(sources[lane]...);
   } else {
     alignas(64) D results[warp_size];
     compute_all<Op>(results, sources...);

@@ -31,12 +31,11 @@ Mask lanes_where(const Pair& a, const Pair& b) {
     const bool last = holds_for<Compare>(static_cast<T>(a31), static_cast<T>(b31));
     if (first == last) return first ? full_mask : 0;
   }
+  const auto lane = [](const Pair& p, unsigned l) {
+    return static_cast<T>(p.value + static_cast<std::uint64_t>(p.stride) * l);
+  };
   Mask mask = 0;
-  for (unsigned l = 0; l < warp_size; ++l) {
-    const auto x = static_cast<T>(a.value + static_cast<std::uint64_t>(a.stride) * l);
-    const auto y = static_cast<T>(b.value + static_cast<std::uint64_t>(b.stride) * l);
-    mask |= static_cast<Mask>(holds_for<Compare>(x, y)) << l;
-  }
+  for (unsigned l = 0; l < warp_size; ++l) mask |= Mask{holds_for<Compare>(lane(a, l), lane(b, l))} << l;
   return mask;
 }
 
@@ -64,28 +63,6 @@ template <class Compare, class T>
   });
   return s + 1;
 }
-
-/// x < y is y > x.
-template <class Compare>
-struct Mirrored {
-  using Type = Compare;
-};
-template <>
-struct Mirrored<Less> {
-  using Type = Greater;
-};
-template <>
-struct Mirrored<LessOrEqual> {
-  using Type = GreaterOrEqual;
-};
-template <>
-struct Mirrored<Greater> {
-  using Type = Less;
-};
-template <>
-struct Mirrored<GreaterOrEqual> {
-  using Type = LessOrEqual;
-};
 
 /// The lanes of a warp for which lane * stride compares so to `distance`; the stride is 1 << `shift`.
 template <class Compare>
@@ -121,8 +98,8 @@ bool compare_to_uniform(const Gang& g, const Column& a, const Column& b, std::ui
   return !different && fits;
 }
 
-/// The lanes of each warp for which it holds, of pairs without jumps.
-template <class Compare, class T>
+/// The lanes of each warp for which it holds, of pairs without jumps. x < y is y > x: that is `Mirrored`.
+template <class Compare, class Mirrored, class T>
 void find_lanes_where(const Gang& g, const Column& a, const Column& b, std::uint64_t* where) {
   std::int64_t strides = 0;
   for_each_warp(g, [&](unsigned k) { strides |= a.stride[k] | b.stride[k]; });
@@ -134,18 +111,18 @@ void find_lanes_where(const Gang& g, const Column& a, const Column& b, std::uint
   }
   if constexpr (sizeof(T) == 4) {
     if (compare_to_uniform<Compare, T>(g, a, b, where)) return;
-    if (compare_to_uniform<typename Mirrored<Compare>::Type, T>(g, b, a, where)) return;
+    if (compare_to_uniform<Mirrored, T>(g, b, a, where)) return;
   }
   for_each_active_warp(g, [&](unsigned k) { where[k] = lanes_where<Compare, T>(a.of(k), b.of(k)); });
 }
 
-template <class Compare, class T>
+template <class T, class Compare, class Mirrored = Compare>
 const Step* compare_pairs_as(Gang& g, const Step* s) {
   const Column a = g.column(s->inst->op[1]), b = g.column(s->inst->op[2]);
   if (g.row_lanes < warp_size && (a.jumps(g.begin, g.end) || b.jumps(g.begin, g.end)))
     return compare_rows<Compare, T>(g, s);
   alignas(64) std::uint64_t where[most_warps];
-  find_lanes_where<Compare, T>(g, a, b, where);
+  find_lanes_where<Compare, Mirrored, T>(g, a, b, where);
   for_each_warp(g, [&](unsigned k) {
     Mask& to = predicate_at(g, k, s->inst->op[0]);
     to ^= (to ^ static_cast<Mask>(where[k])) & g.active[k];
@@ -155,32 +132,22 @@ const Step* compare_pairs_as(Gang& g, const Step* s) {
 
 template <class T>
 StepHandler comparison(std::string_view word) {
-  if (word == "eq") return compare_pairs_as<Equal, T>;
-  if (word == "ne") return compare_pairs_as<NotEqual, T>;
-  if (word == "lt" || word == "lo") return compare_pairs_as<Less, T>;
-  if (word == "le" || word == "ls") return compare_pairs_as<LessOrEqual, T>;
-  if (word == "gt" || word == "hi") return compare_pairs_as<Greater, T>;
-  if (word == "ge" || word == "hs") return compare_pairs_as<GreaterOrEqual, T>;
+  if (word == "eq") return compare_pairs_as<T, Equal>;
+  if (word == "ne") return compare_pairs_as<T, NotEqual>;
+  if (word == "lt" || word == "lo") return compare_pairs_as<T, Less, Greater>;
+  if (word == "le" || word == "ls") return compare_pairs_as<T, LessOrEqual, GreaterOrEqual>;
+  if (word == "gt" || word == "hi") return compare_pairs_as<T, Greater, Less>;
+  if (word == "ge" || word == "hs") return compare_pairs_as<T, GreaterOrEqual, LessOrEqual>;
   return nullptr;
 }
 
 }  // namespace
 
 StepHandler compare_pairs(std::string_view word, ptx::Type type) {
-  switch (type) {
-    case ptx::Type::b32:
-    case ptx::Type::u32:
-      return comparison<u32>(word);
-    case ptx::Type::s32:
-      return comparison<s32>(word);
-    case ptx::Type::b64:
-    case ptx::Type::u64:
-      return comparison<u64>(word);
-    case ptx::Type::s64:
-      return comparison<s64>(word);
-    default:
-      return nullptr;
-  }
+  if (type == ptx::Type::b32 || type == ptx::Type::u32) return comparison<u32>(word);
+  if (type == ptx::Type::b64 || type == ptx::Type::u64) return comparison<u64>(word);
+  if (type == ptx::Type::s32) return comparison<s32>(word);
+  return type == ptx::Type::s64 ? comparison<s64>(word) : nullptr;
 }
 
 }  // namespace scanlab::vgpu

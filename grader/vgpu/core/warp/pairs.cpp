@@ -103,13 +103,6 @@ struct ScaleWideAndAdd {
   }
 };
 
-Linear by_stride(const Pair& a) {
-  return {a.value, a.stride};
-}
-Linear by_jump(const Pair& a) {
-  return {a.value, a.jump};
-}
-
 template <class Op, std::size_t... n>
 const Step* compute_pairs(Gang& g, const Step* s, std::index_sequence<n...>) {
   const Column from[] = {g.column(s->inst->op[n + 1])...}, to = g.column(s->inst->op[0]);
@@ -119,9 +112,9 @@ const Step* compute_pairs(Gang& g, const Step* s, std::index_sequence<n...>) {
         return part_or_leave(g, s);
   // First: it depends on values, which the destination may hold.
   if (g.row_lanes < warp_size)
-    for_each_warp(g, [&](unsigned k) { to.jump[k] = Op::of(by_jump(from[n].of(k))...).growth; });
+    for_each_warp(g, [&](unsigned k) { to.jump[k] = Op::of(Linear{from[n].value[k], from[n].jump[k]}...).growth; });
   for_each_warp(g, [&](unsigned k) {
-    const Linear result = Op::of(by_stride(from[n].of(k))...);
+    const Linear result = Op::of(Linear{from[n].value[k], from[n].stride[k]}...);
     to.value[k] = result.value;
     to.stride[k] = result.growth;
   });
@@ -242,11 +235,13 @@ class Selector {
     return p;
   }
 
-  /// a * b where one of them is uniform: that one comes second.
-  std::optional<std::vector<std::size_t>> factors() const {
-    if (shape(2) == Shape::uniform) return std::vector<std::size_t>{1, 2};
-    if (shape(1) == Shape::uniform) return std::vector<std::size_t>{2, 1};
-    return std::nullopt;
+  /// a * b, or a * b + c, where a or b is uniform: that one comes second.
+  std::optional<PairSelection> product(StepHandler run, Shape result, bool may_leave = false) const {
+    if (shape(1) != Shape::uniform && shape(2) != Shape::uniform) return std::nullopt;
+    std::vector<std::size_t> sources = {1, 2};
+    if (shape(2) != Shape::uniform) sources = {2, 1};
+    if (in_.operands.size() == 4) sources.push_back(3);
+    return pairs(run, result, std::move(sources), may_leave);
   }
 
   std::optional<PairSelection> select_affine(Shape most) const {
@@ -263,22 +258,15 @@ class Selector {
     if (op == "sub" && words({}) && has_widths(n, {n, n})) return pairs(by_width<SubtractPairs, 2>(n), most, {1, 2});
     if (op == "shl" && words({}) && has_widths(n, {n, 4}) && shape(2) == Shape::uniform)
       return pairs(by_width<ShiftPairLeft, 2>(n), most, {1, 2});
-    if (op == "mul" && words({"lo"}) && has_widths(n, {n, n}))
-      if (auto f = factors()) return pairs(by_width<ScalePair, 2>(n), most, std::move(*f));
+    if (op == "mul" && words({"lo"}) && has_widths(n, {n, n})) return product(by_width<ScalePair, 2>(n), most);
     if (op == "mad" && words({"lo"}) && has_widths(n, {n, n, n}))
-      if (auto f = factors()) {
-        f->push_back(3);
-        return pairs(by_width<ScaleAndAddPairs, 3>(n), most, std::move(*f));
-      }
+      return product(by_width<ScaleAndAddPairs, 3>(n), most);
     const bool is_signed = type_ == Type::s32;
     if (n == 4 && (is_signed || type_ == Type::u32)) {
       if (op == "mul" && words({"wide"}) && has_widths(8, {4, 4}))
-        if (auto f = factors()) return pairs(by_sign<ScaleWide, 2>(is_signed), most, std::move(*f), true);
+        return product(by_sign<ScaleWide, 2>(is_signed), most, true);
       if (op == "mad" && words({"wide"}) && has_widths(8, {4, 4, 8}))
-        if (auto f = factors()) {
-          f->push_back(3);
-          return pairs(by_sign<ScaleWideAndAdd, 3>(is_signed), most, std::move(*f), true);
-        }
+        return product(by_sign<ScaleWideAndAdd, 3>(is_signed), most, true);
       if (op == "cvt" && (words({"s64"}) || words({"u64"})) && has_widths(8, {4}))
         return pairs(by_sign<WidenPair, 1>(is_signed), most, {1}, true);
     }

@@ -37,16 +37,12 @@ const Inst* set_aside_until_write(Warp& w, const Inst* pc) {
 const Inst* sleep(Warp& w, const Inst* i) {
   const std::uint32_t* times = w.lanes<std::uint32_t>(i->op[0]);
   std::uint32_t longest = 0;
-  for (unsigned lane = 0; lane < warp_size; ++lane)
-    if (w.active >> lane & 1) longest = std::max(longest, times[lane]);
+  for (const unsigned lane : lanes_in(w.active)) longest = std::max(longest, times[lane]);
   w.block->grid->slept += std::min<std::uint32_t>(longest, 1'000'000);  // the longest that PTX allows
   // A thread that sleeps after a look at memory probably waits for it to change.
   if (w.spin.poll_epoch == w.block->grid->epoch && waits_in_vain(w, most_sleeps))
     return set_aside_until_write(w, i + 1);
-  // Ends the quantum after this instruction, with what was executed counted as before.
-  w.quantum -= w.budget;
-  w.segment_start -= w.budget;
-  w.budget = 0;
+  end_turn(w);
   return i + 1;
 }
 

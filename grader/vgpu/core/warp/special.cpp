@@ -129,7 +129,7 @@ const Inst* read_thread(Warp& w, const Inst* i) {
 
 template <class T>
 const Inst* read_by_lane(Warp& w, const Inst* i) {
-  for_each_lane(w.active, [&](unsigned l) { w.lanes<T>(i->op[0])[l] = static_cast<T>(special_of(i).value(w, l)); });
+  for (const unsigned l : lanes_in(w.active)) w.lanes<T>(i->op[0])[l] = static_cast<T>(special_of(i).value(w, l));
   return proceed(w, i + 1);
 }
 
@@ -192,7 +192,7 @@ const Inst* copy_low(Warp& w, const Inst* i) {
   const std::uint32_t to = i->aux & 0xff, from = i->aux >> 8;
   std::byte* d = w.lanes<std::byte>(i->op[0]);
   const std::byte* a = w.lanes<std::byte>(i->op[1]);
-  for_each_lane(w.active, [&](unsigned l) { std::memcpy(d + l * to, a + l * from, to); });  // little-endian
+  for (const unsigned l : lanes_in(w.active)) std::memcpy(d + l * to, a + l * from, to);  // little-endian
   return proceed(w, i + 1);
 }
 
@@ -206,27 +206,25 @@ const Inst* add_window(Warp& w, const Inst* i) {
 }
 
 const Inst* is_space(Warp& w, const Inst* i) {
-  Mask& p = w.predicate(i->op[0]);
   const std::uint64_t* a = w.lanes<std::uint64_t>(i->op[1]);
-  for_each_lane(w.active, [&](unsigned l) {
-    bool inside = i->imm == 0 ? resolve(a[l]).space == StateSpace::global : a[l] >> 40 == i->imm >> 40;
-    if (i->imm == is_constant_space) {
-      const Allocation* found = w.block->grid->memory->find(a[l], 1);
-      inside = found && found->is_constant;
-    }
-    p = inside ? p | Mask{1} << l : p & ~(Mask{1} << l);
-  });
+  const auto is_inside = [&](unsigned l) {
+    if (i->imm != is_constant_space)
+      return i->imm == 0 ? resolve(a[l]).space == StateSpace::global : a[l] >> 40 == i->imm >> 40;
+    const Allocation* found = w.block->grid->memory->find(a[l], 1);
+    return found && found->is_constant;
+  };
+  write_predicate(w, i->op[0], lanes_where(w.active, is_inside));
   return proceed(w, i + 1);
 }
 
 const Inst* local_address(Warp& w, const Inst* i) {
   const std::uint64_t value = w.frame->local_base + i->imm;
-  for_each_lane(w.active, [&](unsigned l) {
+  for (const unsigned l : lanes_in(w.active)) {
     if (i->aux == 4)
       w.lanes<std::uint32_t>(i->op[0])[l] = static_cast<std::uint32_t>(value);
     else
       w.lanes<std::uint64_t>(i->op[0])[l] = value;
-  });
+  }
   return proceed(w, i + 1);
 }
 

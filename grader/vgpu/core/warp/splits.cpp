@@ -16,16 +16,9 @@ void make_running(Warp& w, std::size_t at) {
   w.depth_key = depth_key(s.frame->depth);
   w.pc = s.pc;
   // Splits that stand at the same instruction of the same call join it.
-  for (std::size_t k = 0; k < w.waiting.size();) {
-    const Split& other = w.waiting[k];
-    if (other.pc == s.pc && other.frame == s.frame && (other.state == Split::State::ready || other.state == s.state)) {
-      w.active |= other.mask;
-      w.waiting[k] = w.waiting.back();
-      w.waiting.pop_back();
-    } else {
-      ++k;
-    }
-  }
+  w.active |= take_splits(w, [&](const Split& other) {
+    return other.pc == s.pc && other.frame == s.frame && (other.state == Split::State::ready || other.state == s.state);
+  });
   update_pending(w);
   w.segment_start = w.budget;
 }

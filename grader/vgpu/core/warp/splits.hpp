@@ -51,6 +51,22 @@ void set_aside(Warp& w, Mask lanes, const Inst* pc, Split::State state, std::uin
 /// Runs the waiting split whose turn it is. nullptr, with Warp::stop set, when none can run.
 const Inst* run_next(Warp& w);
 
+/// Takes those of the waiting splits for which which(split) holds out of them, and returns their lanes.
+template <class Which>
+Mask take_splits(Warp& w, Which which) {
+  Mask lanes = 0;
+  for (std::size_t k = 0; k < w.waiting.size();) {
+    if (!which(w.waiting[k])) {
+      ++k;
+      continue;
+    }
+    lanes |= w.waiting[k].mask;
+    w.waiting[k] = w.waiting.back();
+    w.waiting.pop_back();
+  }
+  return lanes;
+}
+
 /// Recomputes pending_key; to be called when splits became ready or were removed.
 void update_pending(Warp& w);
 
@@ -59,6 +75,13 @@ void suspend(Warp& w, Split::State state = Split::State::ready);
 
 /// Turns after which splits that wait for a running one get a turn although theirs is later in the code.
 inline constexpr std::uint64_t patience = 512;
+
+/// Ends the turn after this instruction, with what was executed counted as before.
+inline void end_turn(Warp& w) {
+  w.quantum -= w.budget;
+  w.segment_start -= w.budget;
+  w.budget = 0;
+}
 
 /// A split has looked at memory that others write (an atomic, a volatile load). When it looks again and again and no
 /// thread has written, it waits for another: its turn ends early, so that the others come to run.
@@ -73,10 +96,7 @@ inline void note_poll(Warp& w) {
   s.polls = 0;
   s.unwatched += 1 << 20;  // a sample is due
   if (w.pending_key != ~0u) s.unyielding = patience + 1;
-  // Ends the quantum after this instruction, with what was executed counted as before.
-  w.quantum -= w.budget;
-  w.segment_start -= w.budget;
-  w.budget = 0;
+  end_turn(w);
 }
 
 /// The same, of lanes that look at these addresses of global memory: the host may be the one that writes there.
@@ -85,8 +105,8 @@ void note_poll(Warp& w, Mask lanes, At at) {
   note_poll(w);
   Grid& grid = *w.block->grid;
   if (!grid.memory->shared_with_host() || grid.asks_host) return;
-  for (; lanes; lanes &= lanes - 1) {
-    const Allocation* const a = grid.memory->find(at(static_cast<unsigned>(std::countr_zero(lanes))), 1);
+  for (const unsigned lane : lanes_in(lanes)) {
+    const Allocation* const a = grid.memory->find(at(lane), 1);
     grid.asks_host |= a && (a->shared || a->on_host);
   }
 }

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <string>
+#include <string_view>
 
 #include "vgpu/core/memory/views.hpp"
 #include "vgpu/core/memory/weak_ops.hpp"
@@ -25,7 +28,7 @@ inline Mask unnamed(const std::uint32_t* members, Mask lanes) {
   return missing & lanes;
 }
 [[gnu::noinline]] void raise_unnamed(const std::uint32_t* members, Mask lanes) {
-  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  const auto lane = first_lane(lanes);
   raise(Fault::Kind::trap, lane,
         fmt::format("lane {} calls a *_sync function with the mask {:#010x}, which does not name it", lane,
                     members[lane]),
@@ -49,26 +52,13 @@ inline bool assemble(Warp& w, const Inst* i, const Inst*& next) {
   return true;
 }
 [[gnu::noinline]] bool assemble_parts(Warp& w, const Inst* i, const Inst*& next) {
-  if (!w.waiting.empty()) {
-    // Lanes that came earlier wait at this very instruction.
-    for (std::size_t k = 0; k < w.waiting.size();) {
-      const Split& s = w.waiting[k];
-      if (s.pc == i && s.frame == w.frame && s.state == Split::State::sync) {
-        flush_executed(w);
-        w.active |= s.mask;
-        w.waiting[k] = w.waiting.back();
-        w.waiting.pop_back();
-      } else {
-        ++k;
-      }
-    }
-  }
+  // Lanes that came earlier wait at this very instruction.
+  const Mask earlier =
+      take_splits(w, [&](const Split& s) { return s.pc == i && s.frame == w.frame && s.state == Split::State::sync; });
+  if (earlier) flush_executed(w);
+  w.active |= earlier;
   const std::uint32_t* members = w.lanes<std::uint32_t>(i->op[5]);
-  Mask ready = 0;
-  for (Mask m = w.active; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    if ((members[l] & w.alive & ~w.active) == 0) ready |= Mask{1} << l;
-  }
+  const Mask ready = lanes_where(w.active, [&](unsigned l) { return (members[l] & w.alive & ~w.active) == 0; });
   if (ready != w.active) set_aside(w, w.active & ~ready, i, Split::State::sync);
   if (!ready) {
     next = run_next(w);
@@ -91,6 +81,15 @@ void report_sync(const Warp& w, const Inst* i, Mask lanes, const std::uint32_t* 
 }
 [[gnu::noinline]] void report_sync(Warp& w, const Inst* i, Mask lanes) {
   report_sync(w, i, lanes, w.lanes<std::uint32_t>(i->op[5]));
+}
+
+/// What the lanes do that have assembled.
+template <void (*Act)(Warp&, const Inst*)>
+const Inst* together(Warp& w, const Inst* i) {
+  const Inst* next = nullptr;
+  if (!assemble(w, i, next)) return next;
+  Act(w, i);
+  return proceed(w, i + 1);
 }
 
 enum class Shuffle : std::uint32_t { up, down, bfly, idx };
@@ -139,9 +138,7 @@ void permute(std::uint32_t* to, const std::uint32_t* a, const std::int32_t* from
 }
 
 template <Shuffle mode>
-const Inst* shuffle(Warp& w, const Inst* i) {
-  const Inst* next = nullptr;
-  if (!assemble(w, i, next)) return next;
+void shuffle(Warp& w, const Inst* i) {
   std::uint32_t* d = w.lanes<std::uint32_t>(i->op[0]);
   alignas(64) std::int32_t from[warp_size];
   const Mask in_range = shuffle_sources<mode>(w.lanes<std::uint32_t>(i->op[2]), w.lanes<std::uint32_t>(i->op[3]), from);
@@ -156,7 +153,6 @@ const Inst* shuffle(Warp& w, const Inst* i) {
     merge(d, result, w.active);
   }
   if (i->aux & has_second) write_predicate(w, i->op[4], in_range);
-  return proceed(w, i + 1);
 }
 
 /// The same where all warps read the same lanes: the operands are constants.
@@ -183,107 +179,55 @@ const Step* shuffle_in_gang(Gang& g, const Step* s) {
 
 enum class Vote : std::uint32_t { all, any, uni, ballot };
 
-const Inst* vote(Warp& w, const Inst* i) {
-  const Inst* next = nullptr;
-  if (!assemble(w, i, next)) return next;
-  const auto mode = static_cast<Vote>(i->aux & 3u);
+template <Vote mode>
+void vote(Warp& w, const Inst* i) {
   const Mask source = i->aux & negated_source ? ~w.predicate(i->op[1]) : w.predicate(i->op[1]);
   const std::uint32_t* members = w.lanes<std::uint32_t>(i->op[5]);
-  Mask result = 0;
-  for (Mask m = w.active; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    const Mask voters = members[l] & w.active, yes = source & voters;
-    bool value = false;
-    switch (mode) {
-      case Vote::all:
-        value = yes == voters;
-        break;
-      case Vote::any:
-        value = yes != 0;
-        break;
-      case Vote::uni:
-        value = yes == 0 || yes == voters;
-        break;
-      case Vote::ballot:
-        w.lanes<std::uint32_t>(i->op[0])[l] = yes;
-        break;
-    }
-    result |= Mask{value} << l;
+  if constexpr (mode == Vote::ballot) {
+    std::uint32_t* d = w.lanes<std::uint32_t>(i->op[0]);
+    for (const unsigned l : lanes_in(w.active)) d[l] = source & members[l] & w.active;
+  } else {
+    const auto holds = [&](unsigned l) {
+      const Mask voters = members[l] & w.active, yes = source & voters;
+      return mode == Vote::any ? yes != 0 : yes == voters || (mode == Vote::uni && yes == 0);
+    };
+    write_predicate(w, i->op[0], lanes_where(w.active, holds));
   }
-  if (mode != Vote::ballot) {
-    Mask& p = w.predicate(i->op[0]);
-    p = (p & ~w.active) | result;
-  }
-  return proceed(w, i + 1);
 }
 
 template <class T, bool All>
-const Inst* match(Warp& w, const Inst* i) {
-  const Inst* next = nullptr;
-  if (!assemble(w, i, next)) return next;
-  std::uint32_t* d = w.lanes<std::uint32_t>(i->op[0]);
+void match(Warp& w, const Inst* i) {
   const T* a = w.lanes<T>(i->op[1]);
   const std::uint32_t* members = w.lanes<std::uint32_t>(i->op[5]);
-  std::uint32_t result[warp_size] = {};
-  Mask agree = 0;
-  for (Mask m = w.active; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    Mask same = 0;
+  alignas(64) std::uint32_t result[warp_size] = {};
+  const auto agrees = [&](unsigned l) {
+    const Mask group = members[l] & w.active, same = lanes_where(group, [&](unsigned n) { return a[n] == a[l]; });
+    result[l] = !All || same == group ? same : 0;
+    return same == group;
+  };
+  const Mask agree = lanes_where(w.active, agrees);
+  merge(w.lanes<std::uint32_t>(i->op[0]), result, w.active);
+  if (i->aux & has_second) write_predicate(w, i->op[4], agree);
+}
+
+template <class T, class Op>
+void redux(Warp& w, const Inst* i) {
+  const T* a = w.lanes<T>(i->op[1]);
+  const std::uint32_t* members = w.lanes<std::uint32_t>(i->op[5]);
+  alignas(64) T result[warp_size] = {};
+  for (const unsigned l : lanes_in(w.active)) {
     const Mask group = members[l] & w.active;
-    for (Mask n = group; n; n &= n - 1)
-      if (a[std::countr_zero(n)] == a[l]) same |= n & -n;
-    if (same == group) agree |= Mask{1} << l;
-    result[l] = All ? (same == group ? group : 0) : same;
+    result[l] = a[std::countr_zero(group)];
+    for (const unsigned other : lanes_in(group & (group - 1))) result[l] = Op{}(result[l], a[other]);
   }
-  for (Mask m = w.active; m; m &= m - 1) d[std::countr_zero(m)] = result[std::countr_zero(m)];
-  if (i->aux & has_second) {
-    Mask& p = w.predicate(i->op[4]);
-    p = (p & ~w.active) | agree;
-  }
-  return proceed(w, i + 1);
+  merge(w.lanes<T>(i->op[0]), result, w.active);
 }
-
-template <class T, T (*Op)(T, T)>
-const Inst* redux(Warp& w, const Inst* i) {
-  const Inst* next = nullptr;
-  if (!assemble(w, i, next)) return next;
-  T* d = w.lanes<T>(i->op[0]);
-  const T* a = w.lanes<T>(i->op[1]);
-  const std::uint32_t* members = w.lanes<std::uint32_t>(i->op[5]);
-  T result[warp_size];
-  for (Mask m = w.active; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    Mask group = members[l] & w.active;
-    T value = a[std::countr_zero(group)];
-    for (group &= group - 1; group; group &= group - 1) value = Op(value, a[std::countr_zero(group)]);
-    result[l] = value;
-  }
-  for (Mask m = w.active; m; m &= m - 1) d[std::countr_zero(m)] = result[std::countr_zero(m)];
-  return proceed(w, i + 1);
-}
-
-using u32 = std::uint32_t;
-using s32 = std::int32_t;
-u32 red_add(u32 a, u32 b) {
-  return a + b;
-}
-u32 red_and(u32 a, u32 b) {
-  return a & b;
-}
-u32 red_or(u32 a, u32 b) {
-  return a | b;
-}
-u32 red_xor(u32 a, u32 b) {
-  return a ^ b;
-}
-template <class T>
-T red_min(T a, T b) {
-  return std::min(a, b);
-}
-template <class T>
-T red_max(T a, T b) {
-  return std::max(a, b);
-}
+struct Least {
+  auto operator()(auto a, auto b) const { return std::min(a, b); }
+};
+struct Greatest {
+  auto operator()(auto a, auto b) const { return std::max(a, b); }
+};
 
 /// bar.warp.sync lets lanes meet that stand at different ones.
 const Inst* warp_barrier(Warp& w, const Inst* i) {
@@ -292,11 +236,7 @@ const Inst* warp_barrier(Warp& w, const Inst* i) {
   Mask arrived = w.active;
   for (const Split& s : w.waiting)
     if (s.state == Split::State::sync && is_warp_barrier(s.pc)) arrived |= s.mask;
-  Mask ready = 0;
-  for (Mask m = w.active; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    if ((members[l] & w.alive & ~arrived) == 0) ready |= Mask{1} << l;
-  }
+  const Mask ready = lanes_where(w.active, [&](unsigned l) { return (members[l] & w.alive & ~arrived) == 0; });
   if (ready != w.active) set_aside(w, w.active & ~ready, i, Split::State::sync);
   if (!ready) return run_next(w);
   if (arrived == ready) {
@@ -314,7 +254,7 @@ const Inst* warp_barrier(Warp& w, const Inst* i) {
         s.state = Split::State::ready;
         ++s.pc;
         released |= s.mask;
-        for (Mask m = s.mask; m; m &= m - 1) masks[std::countr_zero(m)] = theirs[std::countr_zero(m)];
+        for (const unsigned lane : lanes_in(s.mask)) masks[lane] = theirs[lane];
       }
     }
   if (is_observed(w, Observer::warp_syncs)) report_sync(w, i, released, masks);
@@ -324,7 +264,7 @@ const Inst* warp_barrier(Warp& w, const Inst* i) {
 
 const Inst* active_mask(Warp& w, const Inst* i) {
   std::uint32_t* d = w.lanes<std::uint32_t>(i->op[0]);
-  for (Mask m = w.active; m; m &= m - 1) d[std::countr_zero(m)] = w.active;
+  for (const unsigned lane : lanes_in(w.active)) d[lane] = w.active;
   return proceed(w, i + 1);
 }
 
@@ -373,83 +313,69 @@ bool is_warp_barrier(const Inst* i) {
 
 std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
   using ptx::Type;
-  WarpSelection s;
-  const auto words = [&](std::initializer_list<const char*> expected) {
-    return std::equal(in.modifiers.begin(), in.modifiers.end(), expected.begin(), expected.end());
-  };
-  const bool second = !in.operands.empty() && in.operands[0].kind == ptx::Operand::Kind::pair;
   if (in.opcode == "membar" || in.opcode == "fence") return select_fence(in);
-  if (in.opcode == "activemask" && words({"b32"})) {
+  // CUB writes vote.ballot.sync; ptxas takes the words in either order.
+  std::string spelling = in.opcode == "barrier" ? "bar" : in.opcode;
+  for (const std::string& word : in.modifiers)
+    if (word != "sync") spelling += "." + word;
+  const std::size_t operands = in.operands.size();
+  const bool is_sync = in.has("sync"), has_pair = operands > 0 && in.operands[0].kind == ptx::Operand::Kind::pair;
+  WarpSelection s;
+  if (spelling == "activemask.b32" && !is_sync) {
     s.run = active_mask;
     s.type[0] = Type::b32;
     return s;
   }
-  if ((in.opcode == "bar" || in.opcode == "barrier") && words({"warp", "sync"})) {
+  if (!is_sync) return std::nullopt;
+  if (spelling == "bar.warp") {
     s.run = warp_barrier;
     s.members = 0;
     return s;
   }
-  if (in.opcode == "shfl" && in.operands.size() == 5) {
-    struct Mode {
-      const char* name;
-      Handler run;
-      StepHandler in_gang;
-    };
-    const Mode modes[] = {{"up", shuffle<Shuffle::up>, shuffle_in_gang<Shuffle::up>},
-                          {"down", shuffle<Shuffle::down>, shuffle_in_gang<Shuffle::down>},
-                          {"bfly", shuffle<Shuffle::bfly>, shuffle_in_gang<Shuffle::bfly>},
-                          {"idx", shuffle<Shuffle::idx>, shuffle_in_gang<Shuffle::idx>}};
-    const bool is_constant = std::all_of(in.operands.begin() + 2, in.operands.end(), [](const ptx::Operand& operand) {
-      return operand.kind == ptx::Operand::Kind::integer;
-    });
-    for (const Mode& mode : modes)
-      if (words({"sync", mode.name, "b32"})) {
-        s.run = mode.run;
-        if (is_constant) s.in_gang = mode.in_gang;
-        s.aux = second ? has_second : 0u;
-        s.type[0] = s.type[1] = s.type[2] = s.type[3] = Type::b32;
-        s.members = 4;
-        return s;
-      }
-  }
-  if (in.opcode == "vote" && in.operands.size() == 3) {
-    // CUB writes vote.ballot.sync; ptxas takes the words in either order.
-    s.type[0] = s.type[1] = Type::pred;
-    s.members = 2;
-    s.run = vote;
-    if (in.operands[1].negated) s.aux |= negated_source;
-    const char* const modes[] = {"all", "any", "uni"};
-    for (std::uint32_t k = 0; k < 3; ++k)
-      if (words({"sync", modes[k], "pred"}) || words({modes[k], "sync", "pred"})) return s.aux |= k, s;
-    if (words({"sync", "ballot", "b32"}) || words({"ballot", "sync", "b32"}))
-      return s.aux |= static_cast<std::uint32_t>(Vote::ballot), s.type[0] = Type::b32, s;
-  }
-  if (in.opcode == "match" && in.operands.size() == 3) {
-    s.members = 2;
-    s.aux = second ? has_second : 0u;
-    s.type[0] = Type::b32;
-    s.type[1] = in.has("b64") ? Type::b64 : Type::b32;
-    const auto either = [&](const char* kind, const char* type) {
-      return words({kind, "sync", type}) || words({"sync", kind, type});
-    };
-    if (either("any", "b32")) return s.run = match<std::uint32_t, false>, s;
-    if (either("any", "b64")) return s.run = match<std::uint64_t, false>, s;
-    if (either("all", "b32")) return s.run = match<std::uint32_t, true>, s;
-    if (either("all", "b64")) return s.run = match<std::uint64_t, true>, s;
-  }
-  if (in.opcode == "redux" && in.operands.size() == 3) {
-    s.members = 2;
-    s.type[0] = s.type[1] = Type::b32;
-    if (words({"sync", "add", "u32"}) || words({"sync", "add", "s32"})) return s.run = redux<u32, red_add>, s;
-    if (words({"sync", "min", "u32"})) return s.run = redux<u32, red_min<u32>>, s;
-    if (words({"sync", "max", "u32"})) return s.run = redux<u32, red_max<u32>>, s;
-    if (words({"sync", "min", "s32"})) return s.run = redux<s32, red_min<s32>>, s;
-    if (words({"sync", "max", "s32"})) return s.run = redux<s32, red_max<s32>>, s;
-    if (words({"sync", "and", "b32"})) return s.run = redux<u32, red_and>, s;
-    if (words({"sync", "or", "b32"})) return s.run = redux<u32, red_or>, s;
-    if (words({"sync", "xor", "b32"})) return s.run = redux<u32, red_xor>, s;
-  }
-  return std::nullopt;
+  struct Form {
+    std::string_view spelling;
+    Handler run;
+    Type destination, source;
+    StepHandler in_gang = nullptr;
+  };
+  using u32 = std::uint32_t;
+  using u64 = std::uint64_t;
+  using s32 = std::int32_t;
+  static constexpr Form forms[] = {
+      {"shfl.up.b32", together<shuffle<Shuffle::up>>, Type::b32, Type::b32, shuffle_in_gang<Shuffle::up>},
+      {"shfl.down.b32", together<shuffle<Shuffle::down>>, Type::b32, Type::b32, shuffle_in_gang<Shuffle::down>},
+      {"shfl.bfly.b32", together<shuffle<Shuffle::bfly>>, Type::b32, Type::b32, shuffle_in_gang<Shuffle::bfly>},
+      {"shfl.idx.b32", together<shuffle<Shuffle::idx>>, Type::b32, Type::b32, shuffle_in_gang<Shuffle::idx>},
+      {"vote.all.pred", together<vote<Vote::all>>, Type::pred, Type::pred},
+      {"vote.any.pred", together<vote<Vote::any>>, Type::pred, Type::pred},
+      {"vote.uni.pred", together<vote<Vote::uni>>, Type::pred, Type::pred},
+      {"vote.ballot.b32", together<vote<Vote::ballot>>, Type::b32, Type::pred},
+      {"match.any.b32", together<match<u32, false>>, Type::b32, Type::b32},
+      {"match.any.b64", together<match<u64, false>>, Type::b32, Type::b64},
+      {"match.all.b32", together<match<u32, true>>, Type::b32, Type::b32},
+      {"match.all.b64", together<match<u64, true>>, Type::b32, Type::b64},
+      {"redux.add.u32", together<redux<u32, std::plus<>>>, Type::b32, Type::b32},
+      {"redux.add.s32", together<redux<u32, std::plus<>>>, Type::b32, Type::b32},
+      {"redux.min.u32", together<redux<u32, Least>>, Type::b32, Type::b32},
+      {"redux.max.u32", together<redux<u32, Greatest>>, Type::b32, Type::b32},
+      {"redux.min.s32", together<redux<s32, Least>>, Type::b32, Type::b32},
+      {"redux.max.s32", together<redux<s32, Greatest>>, Type::b32, Type::b32},
+      {"redux.and.b32", together<redux<u32, std::bit_and<>>>, Type::b32, Type::b32},
+      {"redux.or.b32", together<redux<u32, std::bit_or<>>>, Type::b32, Type::b32},
+      {"redux.xor.b32", together<redux<u32, std::bit_xor<>>>, Type::b32, Type::b32},
+  };
+  const auto* const form = std::ranges::find(forms, spelling, &Form::spelling);
+  const bool is_shuffle = in.opcode == "shfl";
+  if (form == std::end(forms) || operands != (is_shuffle ? 5 : 3)) return std::nullopt;
+  const auto is_integer = [](const ptx::Operand& operand) { return operand.kind == ptx::Operand::Kind::integer; };
+  s.run = form->run;
+  if (std::all_of(in.operands.begin() + 2, in.operands.end(), is_integer)) s.in_gang = form->in_gang;
+  s.type[0] = form->destination;
+  s.type[1] = form->source;
+  s.members = is_shuffle ? 4 : 2;
+  if (has_pair && (is_shuffle || in.opcode == "match")) s.aux = has_second;
+  if (in.operands[1].negated && in.opcode == "vote") s.aux = negated_source;
+  return s;
 }
 
 }  // namespace scanlab::vgpu
