@@ -20,11 +20,9 @@ namespace scanlab::grade {
 namespace {
 
 Cause kit_fault(const CheckPlan& check, const char* what) {
-  Cause cause;
-  cause.headline = fmt::format("{}: the kit failed", check.title);
-  cause.rationale = what;
-  cause.details = {"this is not the submission's fault"};
-  return cause;
+  return {.headline = fmt::format("{}: the kit failed", check.title),
+          .rationale = what,
+          .details = {"this is not the submission's fault"}};
 }
 
 CheckResult empty_result(const CheckPlan& check) {
@@ -35,9 +33,7 @@ CheckResult empty_result(const CheckPlan& check) {
 }
 
 Cause not_run_cause(const std::string& reason) {
-  Cause cause;
-  cause.headline = "not run: " + reason;
-  return cause;
+  return {.headline = "not run: " + reason};
 }
 
 /// Of a check that costs no points: they could not have been won here.

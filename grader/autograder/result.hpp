@@ -25,7 +25,7 @@ using Verdict = contract::CheckVerdict;
 /// A verdict that is not `pass`, with its cause.
 struct Failure {
   Verdict verdict = Verdict::fail;
-  Cause cause;
+  Cause cause = {};
 };
 
 /// What a count was compared with, at n elements.

@@ -221,22 +221,20 @@ class TypedTrial : public Trial {
     device_.read(memory_.x, now.data());
     for (std::size_t i = 0; i < n_; ++i) {
       if (std::memcmp(&now[i], &given_[i], sizeof(T)) == 0) continue;
-      Failure failure;
-      failure.cause.id = "input.changed";
-      failure.cause.rationale = "the input was changed: d_x is for reading only";
       const std::string is = provenance_ ? provenance_->text(Provenance::name_of(now[i])) : text_of(now[i]);
-      failure.cause.actual = fmt::format("x[{}] = {}", i, is);
-      failure.cause.expected = provenance_ ? fmt::format("x{}", i) : text_of(given_[i]);
-      failure.cause.where = place_of(plan_, i);
-      return failure;
+      return Failure{Verdict::fail,
+                     {.id = "input.changed",
+                      .rationale = "the input was changed: d_x is for reading only",
+                      .expected = provenance_ ? fmt::format("x{}", i) : text_of(given_[i]),
+                      .actual = fmt::format("x[{}] = {}", i, is),
+                      .where = place_of(plan_, i)}};
     }
-    std::optional<std::string> damage = memory_.damage();
+    const std::optional<std::string> damage = memory_.damage();
     if (!damage) return std::nullopt;
-    Failure failure;
-    failure.cause.id = "bounds.global";
-    failure.cause.rationale = *std::move(damage);
-    failure.cause.details.push_back("every thread must compare its index with n before it writes");
-    return failure;
+    return Failure{Verdict::fail,
+                   {.id = "bounds.global",
+                    .rationale = *damage,
+                    .details = {"every thread must compare its index with n before it writes"}}};
   }
 
   const Plan& plan_;

@@ -131,22 +131,13 @@ class CallCounting {
 };
 
 Failure failure_of(const vgpu::Fault& fault, const TimeLimit& limit) {
-  Failure failure;
-  failure.cause = cause_of(vgpu::to_finding(fault));
-  switch (fault.kind) {
-    case vgpu::Fault::Kind::budget:
-      failure.verdict = Verdict::timeout;
-      if (limit.out() != TimeLimit::Out::nothing) {
-        failure.cause.actual =
-            fmt::format("the kernel was still running after {}, the limit of a check", text_of(limit));
-      }
-      break;
-    case vgpu::Fault::Kind::unsupported:
-      failure.verdict = Verdict::error;  // the virtual GPU's gap, not the submission's mistake
-      break;
-    default:
-      break;
-  }
+  Failure failure{.cause = cause_of(vgpu::to_finding(fault))};
+  const bool is_budget = fault.kind == vgpu::Fault::Kind::budget;
+  if (is_budget) failure.verdict = Verdict::timeout;
+  if (is_budget && limit.out() != TimeLimit::Out::nothing)
+    failure.cause.actual = fmt::format("the kernel was still running after {}, the limit of a check", text_of(limit));
+  // The virtual GPU's gap, not the submission's mistake.
+  if (fault.kind == vgpu::Fault::Kind::unsupported) failure.verdict = Verdict::error;
   return failure;
 }
 
@@ -220,11 +211,11 @@ class VirtualConnection : public Connection {
     if (!faults_.empty()) {
       report.failure = failure_of(faults_.front(), *limit_);
     } else if (!closed_because.empty()) {
-      report.failure = Failure{};
-      report.failure->cause.id = "runner.changed";
-      report.failure->cause.rationale = "the program did not talk to the virtual GPU as the CUDA runtime does";
-      report.failure->cause.details = {closed_because};
-      report.failure->cause.next = "use the device through CUDA's functions only";
+      report.failure = Failure{Verdict::fail,
+                               {.id = "runner.changed",
+                                .rationale = "the program did not talk to the virtual GPU as the CUDA runtime does",
+                                .details = {closed_because},
+                                .next = "use the device through CUDA's functions only"}};
     }
     return report;
   }

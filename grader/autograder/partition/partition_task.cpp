@@ -37,10 +37,12 @@ class PartitionTask : public Task<T> {
         cause.details.push_back(fmt::format("*d_kept = {}, expected {}", text_of_count(outputs.kept), right.kept));
       }
     } else if (!is_count_right) {
-      cause.actual = fmt::format("*d_kept = {}", text_of_count(outputs.kept));
-      cause.expected = fmt::to_string(right.kept);
-      set_diagnosis(cause, recognise_count(evidence));
-      cause.details.push_back("the elements of d_y are right");
+      Diagnosis diagnosis = recognise_count(evidence);
+      cause = {.id = std::move(diagnosis.id),
+               .rationale = std::move(diagnosis.text),
+               .expected = fmt::to_string(right.kept),
+               .actual = fmt::format("*d_kept = {}", text_of_count(outputs.kept)),
+               .details = {"the elements of d_y are right"}};
     } else {
       return std::nullopt;
     }
@@ -51,11 +53,6 @@ class PartitionTask : public Task<T> {
   }
 
  private:
-  static void set_diagnosis(Cause& cause, Diagnosis diagnosis) {
-    cause.id = std::move(diagnosis.id);
-    cause.rationale = std::move(diagnosis.text);
-  }
-
   static Cause elements_cause(const PartitionEvidence<T>& e, std::size_t first) {
     std::size_t wrong = 0, last = first;
     for (std::size_t i = first; i < e.right.y.size(); ++i) {
@@ -63,12 +60,12 @@ class PartitionTask : public Task<T> {
       ++wrong;
       last = i;
     }
-    Cause cause;
-    cause.actual = fmt::format("y[{}] = {}", first, text_of(e.y[first]));
-    cause.expected = text_of(e.right.y[first]);
-    set_diagnosis(cause, recognise_partition(e));
-    cause.details.push_back(wrong_text(wrong, e.right.y.size(), last));
-    return cause;
+    Diagnosis diagnosis = recognise_partition(e);
+    return {.id = std::move(diagnosis.id),
+            .rationale = std::move(diagnosis.text),
+            .expected = text_of(e.right.y[first]),
+            .actual = fmt::format("y[{}] = {}", first, text_of(e.y[first])),
+            .details = {wrong_text(wrong, e.right.y.size(), last)}};
   }
 
   Others others_;

@@ -137,26 +137,17 @@ void forward_signals() {
 }
 
 const char* explain(int signal) {
-  switch (signal) {
-    case SIGSEGV:
-      return "segmentation fault";
-    case SIGBUS:
-      return "bus error";
-    case SIGABRT:
-      return "aborted";
-    case SIGFPE:
-      return "arithmetic exception: often a division by zero";
-    case SIGILL:
-      return "illegal instruction";
-    case SIGINT:
-      return "interrupted";
-    case SIGTERM:
-      return "terminated";
-    case SIGKILL:
-      return "killed";
-    default:
-      return strsignal(signal);
-  }
+  static constexpr std::pair<int, const char*> known[] = {{SIGSEGV, "segmentation fault"},
+                                                          {SIGBUS, "bus error"},
+                                                          {SIGABRT, "aborted"},
+                                                          {SIGFPE, "arithmetic exception: often a division by zero"},
+                                                          {SIGILL, "illegal instruction"},
+                                                          {SIGINT, "interrupted"},
+                                                          {SIGTERM, "terminated"},
+                                                          {SIGKILL, "killed"}};
+  for (const auto& [number, text] : known)
+    if (number == signal) return text;
+  return strsignal(signal);
 }
 
 std::string grouped(std::uint64_t value) {
