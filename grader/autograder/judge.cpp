@@ -10,20 +10,13 @@
 #include "autograder/cause.hpp"
 #include "autograder/check/correctness.hpp"
 #include "autograder/check/counts.hpp"
-#include "autograder/device/cuda_device.hpp"
-#include "autograder/device/virtual_device.hpp"
+#include "autograder/device/devices.hpp"
 #include "autograder/process/runner_process.hpp"
 #include "autograder/timing/timing.hpp"
 
 namespace scanlab::grade {
 
 namespace {
-
-Cause kit_fault(const CheckPlan& check, const char* what) {
-  return {.headline = fmt::format("{}: the kit failed", check.title),
-          .rationale = what,
-          .details = {"this is not the submission's fault"}};
-}
 
 CheckResult empty_result(const CheckPlan& check) {
   CheckResult result;
@@ -126,7 +119,9 @@ const CheckResult& Judge::run(std::size_t i) {
     }
   } catch (const std::exception& error) {
     result.verdict = Verdict::error;
-    result.cause = kit_fault(check, error.what());
+    result.cause = Cause{.headline = fmt::format("{}: the kit failed", check.title),
+                         .rationale = error.what(),
+                         .details = {"this is not the submission's fault"}};
   }
   explain_by_floats(check, result);
   put_cause_first_among_findings(check, result);

@@ -10,7 +10,7 @@
 
 #include "autograder/check/counts.hpp"
 #include "autograder/device/device.hpp"
-#include "autograder/device/virtual_device.hpp"
+#include "autograder/device/devices.hpp"
 #include "autograder/plan.hpp"
 #include "autograder/result.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "autograder/check/correctness.hpp"
-#include "autograder/device/virtual_device.hpp"
+#include "autograder/device/devices.hpp"
 #include "autograder/process/runner_process.hpp"
 #include "host_device.hpp"
 

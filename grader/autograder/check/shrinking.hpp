@@ -29,14 +29,12 @@ struct Replayed {
 
 /// Runs one check's cases alone, each in a fresh process, and remembers which sizes are right. Stops when that is
 /// enough work, which does not depend on time: what is found until then holds.
-class Shrinking {
+class Shrinking : CheckOnDevice {
  public:
   /// All of them outlive it. `passed` are the sizes that the check has found right so far.
   Shrinking(const Plan& plan, const CheckPlan& check, Device& device, TimeLimit& limit, vgpu::Schedule::Order order,
             std::set<std::size_t> passed)
-      : plan_(plan),
-        check_(check),
-        device_(device),
+      : CheckOnDevice{plan, check, device},
         limit_(limit),
         enough_(limit.spent() + most_seconds),
         order_(order),
@@ -180,9 +178,6 @@ class Shrinking {
            limit_.out() == TimeLimit::Out::nothing;
   }
 
-  const Plan& plan_;
-  const CheckPlan& check_;
-  Device& device_;
   TimeLimit& limit_;
   const double enough_;  ///< of what the limit counts, seconds
   const vgpu::Schedule::Order order_;

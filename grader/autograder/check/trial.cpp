@@ -27,12 +27,10 @@ std::uint64_t data_seed(const Plan& plan, const CheckPlan& check, const Case& wh
 }
 
 template <typename T>
-class TypedTrial : public Trial {
+class TypedTrial : public Trial, CheckOnDevice {
  public:
   TypedTrial(const Plan& plan, const CheckPlan& check, Device& device, std::size_t n)
-      : plan_(plan),
-        check_(check),
-        device_(device),
+      : CheckOnDevice{plan, check, device},
         task_(make_task<T>(plan, check)),
         n_(n),
         memory_(device, check.entry, n, sizeof(T), fmt::format(" ({})", elements_text(n))) {}
@@ -237,9 +235,6 @@ class TypedTrial : public Trial {
                     .details = {"every thread must compare its index with n before it writes"}}};
   }
 
-  const Plan& plan_;
-  const CheckPlan& check_;
-  Device& device_;
   std::unique_ptr<Task<T>> task_;
   std::size_t n_;
   CallMemory memory_;
@@ -264,23 +259,18 @@ std::string headline_of(const Plan& plan, const CheckPlan& check, const Device& 
                      which.repeat == 0 ? std::string() : fmt::format(", call {}", which.repeat + 1));
 }
 
-std::string again_command(const Plan& plan, const Device& device, const Case& which) {
+std::string again_command(const Plan& plan, std::optional<std::size_t> n, const std::string& more) {
   if (plan.again.empty()) return {};
-  return fmt::format("{} --n {} --seed {}{}", plan.again, which.n, plan.seed,
-                     device.is_virtual() ? fmt::format(" --schedule {}", name_of(which.order)) : std::string());
+  return fmt::format("{}{} --seed {}{}", plan.again, n ? fmt::format(" --n {}", *n) : "", plan.seed, more);
+}
+
+std::string again_command(const Plan& plan, const Device& device, const Case& which) {
+  const bool has_schedule = device.is_virtual();
+  return again_command(plan, which.n, has_schedule ? fmt::format(" --schedule {}", name_of(which.order)) : "");
 }
 
 std::string again_command(const Plan& plan, const CheckPlan& check, const Case& which) {
-  if (plan.again.empty()) return {};
-  return fmt::format("{} --n {} --seed {} --trail '{}:{}'", plan.again, which.n, plan.seed, check.name, which.trail);
-}
-
-std::string again_command(const Plan& plan, std::size_t n) {
-  return plan.again.empty() ? std::string() : fmt::format("{} --n {} --seed {}", plan.again, n, plan.seed);
-}
-
-std::string again_command(const Plan& plan) {
-  return plan.again.empty() ? std::string() : fmt::format("{} --seed {}", plan.again, plan.seed);
+  return again_command(plan, which.n, fmt::format(" --trail '{}:{}'", check.name, which.trail));
 }
 
 }  // namespace scanlab::grade

@@ -1,14 +1,10 @@
-#include "autograder/device/virtual_device.hpp"
-
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -24,6 +20,7 @@
 
 #include "autograder/cause.hpp"
 #include "autograder/device/call_findings.hpp"
+#include "autograder/device/devices.hpp"
 #include "autograder/device/provenance.hpp"
 #include "vgpu/checks/check_suite.hpp"
 #include "vgpu/checks/cost/counters.hpp"
@@ -364,9 +361,7 @@ class VirtualDevice : public Device {
 
   std::unique_ptr<Connection> connect(std::size_t output_limit) override {
     int fds[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
-      throw KitFault(fmt::format("no socket for the virtual GPU: {}", std::strerror(errno)));
-    }
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) throw_errno("no socket for the virtual GPU");
     return std::make_unique<VirtualConnection>(device_, checks_ ? &*checks_ : nullptr, output_limit, fds[0], fds[1]);
   }
 

@@ -34,10 +34,6 @@ constexpr std::size_t judge_bytes = std::size_t{8} << 30;  ///< with what a virt
 constexpr std::chrono::milliseconds look_interval{50};     ///< at the use of time and memory
 constexpr std::chrono::seconds launcher_time{3};           ///< a sandbox takes some milliseconds
 
-[[noreturn]] void throw_errno(const std::string& what) {
-  throw KitFault(fmt::format("{}: {}", what, std::strerror(errno)));
-}
-
 /// What the child does between fork and exec; only functions that are safe there.
 struct Launch {
   const char* program = nullptr;

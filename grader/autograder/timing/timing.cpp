@@ -65,12 +65,10 @@ Plan with(Plan plan, std::map<std::string, std::filesystem::path> runners) {
 }
 
 /// Both programs on a device.
-class DeviceBench : public Bench {
+class DeviceBench : public Bench, CheckOnDevice {
  public:
   DeviceBench(const Plan& plan, const CheckPlan& check, Device& device)
-      : plan_(plan),
-        check_(check),
-        device_(device),
+      : CheckOnDevice{plan, check, device},
         work_(make_timed_work(plan, check, vgpu::default_threads())),
         last_round_(in_seconds(check.seconds)),
         random_(mix(plan.seed, secret_number())),
@@ -208,9 +206,6 @@ class DeviceBench : public Bench {
     return failure;
   }
 
-  const Plan& plan_;
-  const CheckPlan& check_;
-  Device& device_;
   std::unique_ptr<TimedWork> work_;
   Clock::time_point last_round_;
   Random random_;

@@ -41,15 +41,12 @@ cudaError_t check_kind(const Client& state, const void* to, const void* from, cu
 /// Says which allocation a device range leaves.
 cudaError_t explain(Client& state, cudaError_t error, const char* what, const void* pointer, std::size_t bytes) {
   if (error != cudaErrorInvalidValue || state.sticky != cudaSuccess) return error;
-  auto next = state.allocations.upper_bound(address_of(pointer));
-  if (next == state.allocations.begin()) {
+  const auto found = last_up_to(state.allocations, address_of(pointer));
+  if (found == state.allocations.end())
     say("%s of %zu bytes refused: its device pointer belongs to no allocation", what, bytes);
-    return error;
-  }
-  --next;
-  const std::uint64_t offset = address_of(pointer) - next->first;
-  say("%s of %zu bytes refused: it begins at byte %llu of %s and does not lie within it", what, bytes,
-      static_cast<unsigned long long>(offset), next->second.label.c_str());
+  else
+    say("%s of %zu bytes refused: it begins at byte %llu of %s and does not lie within it", what, bytes,
+        static_cast<unsigned long long>(address_of(pointer) - found->first), found->second.label.c_str());
   return error;
 }
 
