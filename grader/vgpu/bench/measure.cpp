@@ -233,12 +233,13 @@ std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments) 
   Benches benches(ptx);
   std::vector<Measured> all;
   for (const Recipe* recipe : arguments.recipes) {
-    const Case made = recipe->make(arguments.n);
+    Case made = recipe->make(arguments.n);
+    made.name = recipe->name;
     benches.plain.add(made);
     benches.graded.add(made);
     Measured& measured = all.emplace_back();
-    measured.name = made.name;
-    measured.title = made.title;
+    measured.name = recipe->name;
+    measured.title = recipe->title;
     measured.threads = made.threads();
     measured.block_threads = made.block.count();
     for (const ObserverSet* observers : arguments.observers) {
