@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "autograder/cause.hpp"
-#include "autograder/check/correctness.hpp"
-#include "autograder/check/counts.hpp"
+#include "autograder/check/checks.hpp"
 #include "autograder/device/devices.hpp"
 #include "autograder/process/runner_process.hpp"
 #include "autograder/timing/timing.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "autograder/check/counts.hpp"
+#include "autograder/check/checks.hpp"
 #include "autograder/device/device.hpp"
 #include "autograder/device/devices.hpp"
 #include "autograder/plan.hpp"

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "autograder/check/counts.hpp"
+#include "autograder/check/checks.hpp"
 #include "vgpu/core/run/profile.hpp"
 #include "vgpu/core/run/trail.hpp"
 

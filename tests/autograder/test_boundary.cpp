@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "autograder/check/correctness.hpp"
+#include "autograder/check/checks.hpp"
 #include "autograder/device/devices.hpp"
 #include "autograder/process/runner_process.hpp"
 #include "host_device.hpp"

@@ -1,5 +1,3 @@
-#include "autograder/check/correctness.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "autograder/cause.hpp"
+#include "autograder/check/checks.hpp"
 #include "autograder/check/exploration.hpp"
 #include "autograder/check/other_runs.hpp"
 #include "autograder/check/shrinking.hpp"

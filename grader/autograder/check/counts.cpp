@@ -1,10 +1,9 @@
-#include "autograder/check/counts.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "autograder/check/checks.hpp"
 #include "autograder/check/trial.hpp"
 #include "autograder/hash.hpp"
 #include "autograder/process/submission.hpp"

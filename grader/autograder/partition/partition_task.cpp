@@ -6,6 +6,7 @@
 #include "autograder/hash.hpp"
 #include "autograder/partition/partition_diagnosis.hpp"
 #include "autograder/partition/partition_inputs.hpp"
+#include "autograder/scan/scan_oracle.hpp"
 
 namespace scanlab::grade {
 
@@ -54,18 +55,15 @@ class PartitionTask : public Task<T> {
 
  private:
   static Cause elements_cause(const PartitionEvidence<T>& e, std::size_t first) {
-    std::size_t wrong = 0, last = first;
-    for (std::size_t i = first; i < e.right.y.size(); ++i) {
-      if (e.y[i] == e.right.y[i]) continue;
-      ++wrong;
-      last = i;
-    }
+    Comparison found;
+    for (std::size_t i = first; i < e.right.y.size(); ++i)
+      if (!(e.y[i] == e.right.y[i])) found.add(i);
     Diagnosis diagnosis = recognise_partition(e);
     return {.id = std::move(diagnosis.id),
             .rationale = std::move(diagnosis.text),
             .expected = text_of(e.right.y[first]),
             .actual = fmt::format("y[{}] = {}", first, text_of(e.y[first])),
-            .details = {wrong_text(wrong, e.right.y.size(), last)}};
+            .details = {wrong_text(found.wrong, e.right.y.size(), found.last)}};
   }
 
   Others others_;

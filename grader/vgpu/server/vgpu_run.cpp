@@ -318,15 +318,12 @@ int run(const Arguments& arguments) {
   vgpu::CheckSuite::Findings findings;
   if (checks) {
     findings = checks->findings();
-    if (std::optional<vgpu::Finding> unread = find_unread_errors(session.traffic())) {
-      findings.list.insert(findings.list.begin(), *std::move(unread));
-      ++findings.total;
-    }
+    const auto add = [&](std::optional<vgpu::Finding> finding, auto at) {
+      if (finding) findings.list.insert(at, *std::move(finding)), ++findings.total;
+    };
+    add(find_unread_errors(session.traffic()), findings.list.begin());
     // After a fault no cudaFree works any more.
-    if (std::optional<vgpu::Finding> leak = WIFEXITED(status) && !has_fault ? find_leak(session) : std::nullopt) {
-      findings.list.push_back(*std::move(leak));
-      ++findings.total;
-    }
+    if (WIFEXITED(status) && !has_fault) add(find_leak(session), findings.list.end());
   }
   print_findings(findings);
   if (const std::string left_out = checks ? checks->left_out() : std::string(); !left_out.empty())

@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "autograder/check/correctness.hpp"
+#include "autograder/check/checks.hpp"
 #include "autograder/device/devices.hpp"
 #include "autograder/process/runner_process.hpp"
 #include "targets.hpp"
