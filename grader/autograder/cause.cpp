@@ -77,11 +77,7 @@ void replace_explanation(Cause& cause, std::string id, std::string rationale) {
 }
 
 Cause cause_of(const vgpu::Finding& finding) {
-  Cause cause;
-  cause.id = finding.id;
-  cause.actual = finding.headline;
-  cause.rationale = finding.advice;
-  cause.details = finding.facts();
+  Cause cause{.id = finding.id, .rationale = finding.advice, .actual = finding.headline, .details = finding.facts()};
   if (!finding.parts.empty() && finding.parts.front().where.line != 0) {
     const vgpu::Finding::Part& part = finding.parts.front();
     Where where{part.where.file, part.where.line, finding.kernel, std::nullopt, std::nullopt};

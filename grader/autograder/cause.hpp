@@ -25,14 +25,14 @@ struct Where {
 
 /// Why a check did not pass, so that a learner can act on it.
 struct Cause {
-  std::string headline;   ///< what was tried: "inclusive scan of floats, n = 1025, seed 7, schedule reversed"
-  std::string rationale;  ///< what it means: "the last, partial section is never written"
-  std::string expected;   ///< "523776"
-  std::string actual;     ///< "y[1024] = 0"
-  std::optional<Where> where;
-  std::vector<std::string> details;  ///< one fact per line
-  std::string next;                  ///< a command to type, or advice
-  std::string id = {};               ///< what it is called as a finding: "race.shared", "cost.additions"
+  std::string id = {};         ///< what it is called as a finding: "race.shared", "cost.additions"
+  std::string headline = {};   ///< what was tried: "inclusive scan of floats, n = 1025, seed 7, schedule reversed"
+  std::string rationale = {};  ///< what it means: "the last, partial section is never written"
+  std::string expected = {};   ///< "523776"
+  std::string actual = {};     ///< "y[1024] = 0"
+  std::optional<Where> where = {};
+  std::vector<std::string> details = {};  ///< one fact per line
+  std::string next = {};                  ///< a command to type, or advice
 };
 
 /// As people read it, several lines, without a trailing newline.

@@ -28,15 +28,10 @@ inline float combine(float earlier, float later) {
   return earlier + later;
 }
 
+/// 0, and the map that changes nothing.
 template <typename T>
-T identity();
-template <>
-inline float identity<float>() {
-  return 0.0f;
-}
-template <>
-inline Affine identity<Affine>() {
-  return {1, 0};
+T identity() {
+  return {};
 }
 
 /// What compaction keeps, and a split puts in front: scanlab.cuh's keep(element).

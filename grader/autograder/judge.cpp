@@ -8,24 +8,14 @@
 #include <utility>
 
 #include "autograder/cause.hpp"
-#include "autograder/check/correctness.hpp"
-#include "autograder/check/counts.hpp"
-#include "autograder/device/cuda_device.hpp"
-#include "autograder/device/virtual_device.hpp"
+#include "autograder/check/checks.hpp"
+#include "autograder/device/devices.hpp"
 #include "autograder/process/runner_process.hpp"
 #include "autograder/timing/timing.hpp"
 
 namespace scanlab::grade {
 
 namespace {
-
-Cause kit_fault(const CheckPlan& check, const char* what) {
-  Cause cause;
-  cause.headline = fmt::format("{}: the kit failed", check.title);
-  cause.rationale = what;
-  cause.details = {"this is not the submission's fault"};
-  return cause;
-}
 
 CheckResult empty_result(const CheckPlan& check) {
   CheckResult result;
@@ -35,9 +25,7 @@ CheckResult empty_result(const CheckPlan& check) {
 }
 
 Cause not_run_cause(const std::string& reason) {
-  Cause cause;
-  cause.headline = "not run: " + reason;
-  return cause;
+  return {.headline = "not run: " + reason};
 }
 
 /// Of a check that costs no points: they could not have been won here.
@@ -130,7 +118,9 @@ const CheckResult& Judge::run(std::size_t i) {
     }
   } catch (const std::exception& error) {
     result.verdict = Verdict::error;
-    result.cause = kit_fault(check, error.what());
+    result.cause = Cause{.headline = fmt::format("{}: the kit failed", check.title),
+                         .rationale = error.what(),
+                         .details = {"this is not the submission's fault"}};
   }
   explain_by_floats(check, result);
   put_cause_first_among_findings(check, result);

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "autograder/check/counts.hpp"
+#include "autograder/check/checks.hpp"
 #include "autograder/device/device.hpp"
-#include "autograder/device/virtual_device.hpp"
+#include "autograder/device/devices.hpp"
 #include "autograder/plan.hpp"
 #include "autograder/result.hpp"
 

@@ -59,14 +59,7 @@ void register_checks(Judge& judge) {
 }
 
 int exit_code_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::pass:
-      return exit_pass;
-    case Verdict::error:
-      return exit_kit_fault;
-    default:
-      return exit_fail;
-  }
+  return verdict == Verdict::pass ? exit_pass : verdict == Verdict::error ? exit_kit_fault : exit_fail;
 }
 
 int run(int argc, char** argv) {

@@ -30,11 +30,8 @@ const Row& row_of(Operation operation) {
 }  // namespace
 
 const std::vector<Operation>& all_operations() {
-  static const std::vector<Operation> all = [] {
-    std::vector<Operation> operations;
-    for (const Row& row : rows) operations.push_back(row.operation);
-    return operations;
-  }();
+  static const std::vector<Operation> all = {Operation::inclusive, Operation::exclusive, Operation::compact,
+                                             Operation::split};
   return all;
 }
 

@@ -68,11 +68,11 @@ Json to_json(const CheckResult& check) {
           {"findings_total", check.findings_total}};
 }
 
-[[noreturn]] void throw_errno(const std::string& what) {
+}  // namespace
+
+void throw_errno(const std::string& what) {
   throw KitFault(fmt::format("{}: {}", what, std::strerror(errno)));
 }
-
-}  // namespace
 
 Verdict Result::verdict() const {
   // A check for no points decides where it cost others theirs, and where none has any.

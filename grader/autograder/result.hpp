@@ -20,12 +20,15 @@ struct KitFault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Throws KitFault with the text of errno behind `what`.
+[[noreturn]] void throw_errno(const std::string& what);
+
 using Verdict = contract::CheckVerdict;
 
 /// A verdict that is not `pass`, with its cause.
 struct Failure {
   Verdict verdict = Verdict::fail;
-  Cause cause;
+  Cause cause = {};
 };
 
 /// What a count was compared with, at n elements.

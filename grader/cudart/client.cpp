@@ -19,6 +19,7 @@
 #include <cstring>
 #include <thread>
 
+#include "cudart/call.hpp"
 #include "cudart/sides.hpp"
 
 namespace scanlab::cudart {
@@ -421,3 +422,14 @@ void Client::forget() {
 }
 
 }  // namespace scanlab::cudart
+
+/// What every call that the virtual GPU does not offer (yet) does; make_stubs.py writes the calls themselves.
+extern "C" int scanlab_cudart_unsupported(const char* name) {
+  using namespace scanlab::cudart;
+  return call([&](Client&) {
+    static std::set<std::string> said;
+    if (said.insert(name).second)
+      say("%s is not supported by the virtual GPU yet: it returns cudaErrorNotSupported", name);
+    return cudaErrorNotSupported;
+  });
+}

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -238,6 +239,13 @@ class Client {
 
 /// The one client; never destroyed, since the program's own destructors may still call CUDA.
 Client& client();
+
+/// The last entry whose key is not beyond `key`, or end().
+template <class Map, class Key>
+auto last_up_to(Map& map, Key key) {
+  const auto next = map.upper_bound(key);
+  return next == map.begin() ? map.end() : std::prev(next);
+}
 
 inline bool in_device_window(const void* pointer) {
   const Address address = reinterpret_cast<Address>(pointer);

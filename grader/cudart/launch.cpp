@@ -11,13 +11,8 @@ using wire::Request;
 
 namespace {
 
-struct Configuration {
-  dim3 grid, block;
-  std::size_t shared = 0;
-  cudaStream_t stream = nullptr;
-};
 /// Between <<<…>>> and the kernel's stub.
-thread_local std::vector<Configuration> configurations;
+thread_local std::vector<std::pair<LaunchShape, cudaStream_t>> configurations;
 
 /// The parameters as the kernel expects them, one after the other.
 cudaError_t pack(const Function& function, void** arguments, std::span<std::byte> parameters) {
@@ -100,17 +95,17 @@ using namespace scanlab::cudart;
 extern "C" {
 
 unsigned CUDARTAPI __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
-  configurations.push_back({grid, block, shared, stream});
+  configurations.push_back({{grid, block, shared}, stream});
   return 0;
 }
 
 cudaError_t CUDARTAPI __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, void* stream) {
   if (configurations.empty()) return record(cudaErrorMissingConfiguration);
-  const Configuration& last = configurations.back();
-  *grid = last.grid;
-  *block = last.block;
-  *shared = last.shared;
-  *static_cast<cudaStream_t*>(stream) = last.stream;
+  const auto& [shape, own_stream] = configurations.back();
+  *grid = shape.grid;
+  *block = shape.block;
+  *shared = shape.dynamic_shared;
+  *static_cast<cudaStream_t*>(stream) = own_stream;
   configurations.pop_back();
   is_by_brackets = true;
   return cudaSuccess;

@@ -18,6 +18,7 @@ DECLARATION = re.compile(r"\b(?:cudaError_t|const char\s*\*|struct\s+\w+|\w+)\s+
 DEFINITION = re.compile(r"\bCUDARTAPI\s+(_*cuda\w+)\s*\(")
 PER_THREAD = re.compile(r"_pt[sd][sz]$")
 VERSIONED = re.compile(r"_v\d+$")
+OWN = "static cudaStream_t own(cudaStream_t stream) { return stream ? stream : cudaStreamPerThread; }"
 STREAM = re.compile(r"cudaStream_t (\w+)$")
 
 # Names of older CUDA, whose headers may or may not declare them.
@@ -61,7 +62,7 @@ def main() -> int:
         print("make_stubs.py: cannot read the declarations of cuda_runtime_api.h", file=sys.stderr)
         return 1
     lines = ["// Made by make_stubs.py.", 'extern "C" {', "int scanlab_cudart_unsupported(const char* name);"]
-    own = ["// Made by make_stubs.py.", '#include "cudart/streams/own_stream.hpp"', 'extern "C" {']
+    own = ["// Made by make_stubs.py.", "#include <cuda_runtime_api.h>", OWN, 'extern "C" {']
     jumps = {}
     for name in sorted((wanted.keys() | ALIASES.keys()) - implemented):
         base = PER_THREAD.sub("", name)

@@ -125,6 +125,10 @@ void forbid_system_calls(bool gpu) {
   const auto load = [&](std::size_t offset) { put(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset))); };
   const auto answer = [&](unsigned value) { put(BPF_STMT(BPF_RET | BPF_K, value)); };
   const auto refuse = [](int error) { return SECCOMP_RET_ERRNO | static_cast<unsigned>(error); };
+  const auto refuse_if = [&](unsigned loaded, int error) {
+    put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, loaded, 0, 1));
+    answer(refuse(error));
+  };
   constexpr std::size_t first_argument = offsetof(seccomp_data, args);  // its lower half: both are little-endian
 
   load(offsetof(seccomp_data, arch));
@@ -133,24 +137,14 @@ void forbid_system_calls(bool gpu) {
   load(offsetof(seccomp_data, nr));
   put(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1));  // x32: the same calls under other numbers
   answer(refuse(ENOSYS));
-  put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, clone3_call, 0, 1));  // its flags cannot be seen; glibc goes on with clone
-  answer(refuse(ENOSYS));
-  for (const unsigned call : refused) {
-    put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
-    answer(refuse(EPERM));
-  }
+  refuse_if(clone3_call, ENOSYS);  // its flags cannot be seen; glibc goes on with clone
+  for (const unsigned call : refused) refuse_if(call, EPERM);
   if (!gpu) {
-    for (const unsigned call : refused_without_gpu) {
-      put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
-      answer(refuse(EACCES));
-    }
+    for (const unsigned call : refused_without_gpu) refuse_if(call, EACCES);
     constexpr unsigned char commands = std::size(refused_of_fcntl);
     put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 2 * commands + 2));
     load(offsetof(seccomp_data, args) + sizeof(std::uint64_t));
-    for (const unsigned refused_command : refused_of_fcntl) {
-      put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused_command, 0, 1));
-      answer(refuse(EPERM));
-    }
+    for (const unsigned command : refused_of_fcntl) refuse_if(command, EPERM);
     answer(SECCOMP_RET_ALLOW);
   }
   put(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4));

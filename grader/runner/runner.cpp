@@ -10,13 +10,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 
 #include "runner/entries.hpp"
+#include "runner/stream.hpp"
 
 namespace {
 
@@ -24,29 +24,6 @@ using scanlab::runner::Call;
 using scanlab::runner::DevicePointer;
 using scanlab::runner::Done;
 using scanlab::runner::EntryFunction;
-
-/// False at the end of the stream.
-bool receive(int fd, Call& call) {
-  auto* to = reinterpret_cast<char*>(&call);
-  for (std::size_t got = 0; got < sizeof call;) {
-    const ssize_t count = read(fd, to + got, sizeof call - got);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    got += static_cast<std::size_t>(count);
-  }
-  return true;
-}
-
-bool answer(int fd, const Done& done) {
-  const auto* from = reinterpret_cast<const char*>(&done);
-  for (std::size_t sent = 0; sent < sizeof done;) {
-    const ssize_t count = send(fd, from + sent, sizeof done - sent, MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    sent += static_cast<std::size_t>(count);
-  }
-  return true;
-}
 
 /// The judge's memory as this process sees it. A handle is opened once, for opening takes far longer than a scan.
 class Memory {
@@ -168,15 +145,15 @@ int main() {
 
   Done ready;
   ready.status = Done::Status::ready;
-  if (!answer(fd, ready)) return 0;
+  if (!scanlab::send_all(fd, &ready, sizeof ready)) return 0;
 
   Memory memory;
   Call call;
-  while (receive(fd, call)) {
+  while (scanlab::receive_all(fd, &call, sizeof call)) {
     current_serial = call.serial;
     const Done done = perform(call, memory);
     std::fflush(stdout);
-    if (!answer(fd, done)) break;
+    if (!scanlab::send_all(fd, &done, sizeof done)) break;
   }
   return 0;
 }

@@ -14,15 +14,7 @@ using Graph = vgpu::AdditionGraph;
 constexpr std::size_t most_names = 1u << 17;
 
 const char* name_of(TracedAccess::Does does) {
-  switch (does) {
-    case TracedAccess::Does::read:
-      return "read";
-    case TracedAccess::Does::write:
-      return "write";
-    case TracedAccess::Does::atomic:
-      return "atomic";
-  }
-  return "?";
+  return does == TracedAccess::Does::read ? "read" : does == TracedAccess::Does::write ? "write" : "atomic";
 }
 
 Json triple(vgpu::Dim3 of) {

@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
+#include "autograder/device/devices.hpp"
 #include "autograder/device/provenance.hpp"
-#include "autograder/device/virtual_device.hpp"
 #include "autograder/process/submission.hpp"
 #include "tracer/accesses.hpp"
 #include "vgpu/checks/cost/step_tracer.hpp"

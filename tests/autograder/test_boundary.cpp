@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "autograder/check/correctness.hpp"
-#include "autograder/device/virtual_device.hpp"
+#include "autograder/check/checks.hpp"
+#include "autograder/device/devices.hpp"
 #include "autograder/process/runner_process.hpp"
 #include "host_device.hpp"
 

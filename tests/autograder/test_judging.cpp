@@ -11,8 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "autograder/check/correctness.hpp"
-#include "autograder/check/counts.hpp"
+#include "autograder/check/checks.hpp"
 #include "autograder/process/runner_process.hpp"
 #include "check_fails.hpp"
 #include "host_device.hpp"

@@ -30,13 +30,13 @@ Result example() {
   failed.name = "exclusive";
   failed.verdict = Verdict::fail;
   failed.max_points = 10;
-  failed.cause = Cause{"exclusive scan of floats, n = 1025, seed 7",
-                       "the last, partial section is never written",
-                       "523776",
-                       "y[1024] = 0",
-                       Where{"scan.cu", 31, "kernel", {{1, 0, 0}}, {{0, 0, 0}}},
-                       {"1 of 1025 elements is wrong"},
-                       "grader/scanlab check 02 --n 1025 --seed 7"};
+  failed.cause = Cause{.headline = "exclusive scan of floats, n = 1025, seed 7",
+                       .rationale = "the last, partial section is never written",
+                       .expected = "523776",
+                       .actual = "y[1024] = 0",
+                       .where = Where{"scan.cu", 31, "kernel", {{1, 0, 0}}, {{0, 0, 0}}},
+                       .details = {"1 of 1025 elements is wrong"},
+                       .next = "grader/scanlab check 02 --n 1025 --seed 7"};
   CheckResult not_run;
   not_run.name = "speed";
   not_run.verdict = Verdict::skipped;

@@ -1,5 +1,3 @@
-#include "autograder/check/correctness.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "autograder/cause.hpp"
+#include "autograder/check/checks.hpp"
 #include "autograder/check/exploration.hpp"
 #include "autograder/check/other_runs.hpp"
 #include "autograder/check/shrinking.hpp"
@@ -37,12 +36,10 @@ std::vector<std::string> causes_to_see_with_more_elements(Operation entry) {
 }
 
 /// One correctness check up to its first failure.
-class CorrectnessCheck {
+class CorrectnessCheck : CheckOnDevice {
  public:
   CorrectnessCheck(const Plan& plan, const CheckPlan& check, Device& device, CountedCalls& counted)
-      : plan_(plan),
-        check_(check),
-        device_(device),
+      : CheckOnDevice{plan, check, device},
         counted_(counted),
         limit_(plan.limits.seconds, device.counted_time()),
         submission_(plan, device, check.element, limit_),
@@ -231,9 +228,6 @@ class CorrectnessCheck {
     vgpu::sort_most_basic_first(result.findings);
   }
 
-  const Plan& plan_;
-  const CheckPlan& check_;
-  Device& device_;
   CountedCalls& counted_;
   TimeLimit limit_;
   Submission submission_;

@@ -1,10 +1,9 @@
-#include "autograder/check/counts.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "autograder/check/checks.hpp"
 #include "autograder/check/trial.hpp"
 #include "autograder/hash.hpp"
 #include "autograder/process/submission.hpp"
@@ -79,12 +78,12 @@ void check_count(const Plan& plan, const CheckPlan& check, Device& device, const
     if (is_within) continue;
 
     result.verdict = Verdict::fail;
-    Cause cause;
-    cause.id = "cost." + check.counter;
-    cause.headline = fmt::format("{} of {}, n = {}", check.counter, entry_name(check.entry), call.n);
-    cause.actual = fmt::format("{} = {}", check.counter, is_known ? number(value) : "not known");
-    cause.expected = limits_text(check, call);
-    cause.rationale = is_known ? std::string(trimmed(check.explain)) : seen.unfollowed;
+    Cause cause{.id = "cost." + check.counter,
+                .headline = fmt::format("{} of {}, n = {}", check.counter, entry_name(check.entry), call.n),
+                .rationale = is_known ? std::string(trimmed(check.explain)) : seen.unfollowed,
+                .expected = limits_text(check, call),
+                .actual = fmt::format("{} = {}", check.counter, is_known ? number(value) : "not known"),
+                .next = again_command(plan, call.n)};
     if (cause.rationale.empty()) {
       cause.rationale = is_too_much ? "the result is right, but it took more work than it should"
                                     : "the result is right, but this work is missing";
@@ -95,7 +94,6 @@ void check_count(const Plan& plan, const CheckPlan& check, Device& device, const
       result.findings.push_back(line);
       ++result.findings_total;
     }
-    cause.next = again_command(plan, call.n);
     result.cause = std::move(cause);
     return;
   }

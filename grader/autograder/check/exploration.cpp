@@ -17,12 +17,10 @@ using Order = vgpu::Schedule::Order;
 /// Elements; a tile may be of any size up to a quarter of it.
 constexpr std::size_t largest_n = std::size_t{1} << 17;
 
-class CallsExplorer {
+class CallsExplorer : CheckOnDevice {
  public:
   CallsExplorer(const Plan& plan, const CheckPlan& check, Device& device)
-      : plan_(plan),
-        check_(check),
-        device_(device),
+      : CheckOnDevice{plan, check, device},
         limit_(plan.limits.seconds + check.prove->seconds, device.counted_time()),
         left_(check.prove->warp_instructions) {}
 
@@ -90,9 +88,6 @@ class CallsExplorer {
     return false;
   }
 
-  const Plan& plan_;
-  const CheckPlan& check_;
-  Device& device_;
   TimeLimit limit_;
   std::uint64_t left_;  ///< warp instructions of all runs
   Explored explored_;

@@ -27,12 +27,10 @@ std::uint64_t data_seed(const Plan& plan, const CheckPlan& check, const Case& wh
 }
 
 template <typename T>
-class TypedTrial : public Trial {
+class TypedTrial : public Trial, CheckOnDevice {
  public:
   TypedTrial(const Plan& plan, const CheckPlan& check, Device& device, std::size_t n)
-      : plan_(plan),
-        check_(check),
-        device_(device),
+      : CheckOnDevice{plan, check, device},
         task_(make_task<T>(plan, check)),
         n_(n),
         memory_(device, check.entry, n, sizeof(T), fmt::format(" ({})", elements_text(n))) {}
@@ -221,27 +219,22 @@ class TypedTrial : public Trial {
     device_.read(memory_.x, now.data());
     for (std::size_t i = 0; i < n_; ++i) {
       if (std::memcmp(&now[i], &given_[i], sizeof(T)) == 0) continue;
-      Failure failure;
-      failure.cause.id = "input.changed";
-      failure.cause.rationale = "the input was changed: d_x is for reading only";
       const std::string is = provenance_ ? provenance_->text(Provenance::name_of(now[i])) : text_of(now[i]);
-      failure.cause.actual = fmt::format("x[{}] = {}", i, is);
-      failure.cause.expected = provenance_ ? fmt::format("x{}", i) : text_of(given_[i]);
-      failure.cause.where = place_of(plan_, i);
-      return failure;
+      return Failure{Verdict::fail,
+                     {.id = "input.changed",
+                      .rationale = "the input was changed: d_x is for reading only",
+                      .expected = provenance_ ? fmt::format("x{}", i) : text_of(given_[i]),
+                      .actual = fmt::format("x[{}] = {}", i, is),
+                      .where = place_of(plan_, i)}};
     }
-    std::optional<std::string> damage = memory_.damage();
+    const std::optional<std::string> damage = memory_.damage();
     if (!damage) return std::nullopt;
-    Failure failure;
-    failure.cause.id = "bounds.global";
-    failure.cause.rationale = *std::move(damage);
-    failure.cause.details.push_back("every thread must compare its index with n before it writes");
-    return failure;
+    return Failure{Verdict::fail,
+                   {.id = "bounds.global",
+                    .rationale = *damage,
+                    .details = {"every thread must compare its index with n before it writes"}}};
   }
 
-  const Plan& plan_;
-  const CheckPlan& check_;
-  Device& device_;
   std::unique_ptr<Task<T>> task_;
   std::size_t n_;
   CallMemory memory_;
@@ -266,23 +259,18 @@ std::string headline_of(const Plan& plan, const CheckPlan& check, const Device& 
                      which.repeat == 0 ? std::string() : fmt::format(", call {}", which.repeat + 1));
 }
 
-std::string again_command(const Plan& plan, const Device& device, const Case& which) {
+std::string again_command(const Plan& plan, std::optional<std::size_t> n, const std::string& more) {
   if (plan.again.empty()) return {};
-  return fmt::format("{} --n {} --seed {}{}", plan.again, which.n, plan.seed,
-                     device.is_virtual() ? fmt::format(" --schedule {}", name_of(which.order)) : std::string());
+  return fmt::format("{}{} --seed {}{}", plan.again, n ? fmt::format(" --n {}", *n) : "", plan.seed, more);
+}
+
+std::string again_command(const Plan& plan, const Device& device, const Case& which) {
+  const bool has_schedule = device.is_virtual();
+  return again_command(plan, which.n, has_schedule ? fmt::format(" --schedule {}", name_of(which.order)) : "");
 }
 
 std::string again_command(const Plan& plan, const CheckPlan& check, const Case& which) {
-  if (plan.again.empty()) return {};
-  return fmt::format("{} --n {} --seed {} --trail '{}:{}'", plan.again, which.n, plan.seed, check.name, which.trail);
-}
-
-std::string again_command(const Plan& plan, std::size_t n) {
-  return plan.again.empty() ? std::string() : fmt::format("{} --n {} --seed {}", plan.again, n, plan.seed);
-}
-
-std::string again_command(const Plan& plan) {
-  return plan.again.empty() ? std::string() : fmt::format("{} --seed {}", plan.again, plan.seed);
+  return again_command(plan, which.n, fmt::format(" --trail '{}:{}'", check.name, which.trail));
 }
 
 }  // namespace scanlab::grade

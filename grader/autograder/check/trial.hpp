@@ -35,6 +35,13 @@ struct TrialResult {
   std::string unfollowed = {};       ///< of a right scan that was to be: why its additions are not counted
 };
 
+/// What works on a check of a plan has these; all of them outlive it.
+struct CheckOnDevice {
+  const Plan& plan_;
+  const CheckPlan& check_;
+  Device& device_;
+};
+
 /// Calls of one check at one size. The memory is the same for all of them, and is filled again before each.
 class Trial {
  public:
@@ -51,9 +58,7 @@ std::string headline_of(const Plan& plan, const CheckPlan& check, const Device& 
 std::string again_command(const Plan& plan, const Device& device, const Case& which);
 /// … in one execution: "grader/scanlab check 07 --n 2048 --seed 7 --trail 'inclusive:1:0.0 1.0=i'"
 std::string again_command(const Plan& plan, const CheckPlan& check, const Case& which);
-/// … under all schedules: "grader/scanlab check 02 --n 1025 --seed 7".
-std::string again_command(const Plan& plan, std::size_t n);
-/// … of all cases: "grader/scanlab check 02 --seed 7".
-std::string again_command(const Plan& plan);
+/// … of all schedules, or of all cases as well: "grader/scanlab check 02 --seed 7". `more` stands at the end.
+std::string again_command(const Plan& plan, std::optional<std::size_t> n = {}, const std::string& more = {});
 
 }  // namespace scanlab::grade

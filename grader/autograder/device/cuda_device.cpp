@@ -1,5 +1,3 @@
-#include "autograder/device/cuda_device.hpp"
-
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -9,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "autograder/device/devices.hpp"
 #include "autograder/device/nvml.hpp"
 
 namespace scanlab::grade {

@@ -1,4 +1,4 @@
-#include "autograder/device/cuda_device.hpp"
+#include "autograder/device/devices.hpp"
 
 namespace scanlab::grade {
 

@@ -46,12 +46,14 @@ std::vector<ElementRange> ranges_of(std::span<const std::uint32_t> inputs) {
   return ranges;
 }
 
-std::string list_text(std::span<const std::uint32_t> inputs) {
+/// "x1, x3 to x7 …"; as a sum "x1 + x3 + … + x7 + …".
+std::string list_text(std::span<const std::uint32_t> inputs, bool as_sum = false) {
+  const char *between = as_sum ? " + " : ", ", *until = as_sum ? " + … + " : " to ", *more = as_sum ? " + …" : " …";
   std::string text;
   const std::vector<ElementRange> ranges = ranges_of(inputs);
   for (std::size_t k = 0; k < ranges.size() && k < most_parts; ++k)
-    text += (k ? ", " : "") + range_text(ranges[k], ", ", " to ");
-  return ranges.size() > most_parts ? text + " …" : text;
+    text += (k ? between : "") + range_text(ranges[k], between, until);
+  return ranges.size() > most_parts ? text + more : text;
 }
 
 const char* are(std::span<const std::uint32_t> inputs) {
@@ -200,11 +202,7 @@ std::string Provenance::text(ElementName name) const {
   if (const auto bounds = interval(name)) return text(*bounds);
   const std::vector<std::uint32_t> inputs = inputs_of(name);
   if (inputs.empty()) return is_remembered_ ? "no sum of elements" : "no sum of neighbours";
-  std::string text;
-  const std::vector<ElementRange> ranges = ranges_of(inputs);
-  for (std::size_t k = 0; k < ranges.size() && k < most_parts; ++k)
-    text += (k ? " + " : "") + range_text(ranges[k], " + ", " + … + ");
-  return ranges.size() > most_parts ? text + " + …" : text;
+  return list_text(inputs, true);
 }
 
 SumMistake Provenance::explain(ElementName name, ElementRange expected, const std::string& output) const {

@@ -1,14 +1,10 @@
-#include "autograder/device/virtual_device.hpp"
-
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -24,6 +20,7 @@
 
 #include "autograder/cause.hpp"
 #include "autograder/device/call_findings.hpp"
+#include "autograder/device/devices.hpp"
 #include "autograder/device/provenance.hpp"
 #include "vgpu/checks/check_suite.hpp"
 #include "vgpu/checks/cost/counters.hpp"
@@ -131,22 +128,13 @@ class CallCounting {
 };
 
 Failure failure_of(const vgpu::Fault& fault, const TimeLimit& limit) {
-  Failure failure;
-  failure.cause = cause_of(vgpu::to_finding(fault));
-  switch (fault.kind) {
-    case vgpu::Fault::Kind::budget:
-      failure.verdict = Verdict::timeout;
-      if (limit.out() != TimeLimit::Out::nothing) {
-        failure.cause.actual =
-            fmt::format("the kernel was still running after {}, the limit of a check", text_of(limit));
-      }
-      break;
-    case vgpu::Fault::Kind::unsupported:
-      failure.verdict = Verdict::error;  // the virtual GPU's gap, not the submission's mistake
-      break;
-    default:
-      break;
-  }
+  Failure failure{.cause = cause_of(vgpu::to_finding(fault))};
+  const bool is_budget = fault.kind == vgpu::Fault::Kind::budget;
+  if (is_budget) failure.verdict = Verdict::timeout;
+  if (is_budget && limit.out() != TimeLimit::Out::nothing)
+    failure.cause.actual = fmt::format("the kernel was still running after {}, the limit of a check", text_of(limit));
+  // The virtual GPU's gap, not the submission's mistake.
+  if (fault.kind == vgpu::Fault::Kind::unsupported) failure.verdict = Verdict::error;
   return failure;
 }
 
@@ -220,11 +208,11 @@ class VirtualConnection : public Connection {
     if (!faults_.empty()) {
       report.failure = failure_of(faults_.front(), *limit_);
     } else if (!closed_because.empty()) {
-      report.failure = Failure{};
-      report.failure->cause.id = "runner.changed";
-      report.failure->cause.rationale = "the program did not talk to the virtual GPU as the CUDA runtime does";
-      report.failure->cause.details = {closed_because};
-      report.failure->cause.next = "use the device through CUDA's functions only";
+      report.failure = Failure{Verdict::fail,
+                               {.id = "runner.changed",
+                                .rationale = "the program did not talk to the virtual GPU as the CUDA runtime does",
+                                .details = {closed_because},
+                                .next = "use the device through CUDA's functions only"}};
     }
     return report;
   }
@@ -373,9 +361,7 @@ class VirtualDevice : public Device {
 
   std::unique_ptr<Connection> connect(std::size_t output_limit) override {
     int fds[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) {
-      throw KitFault(fmt::format("no socket for the virtual GPU: {}", std::strerror(errno)));
-    }
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) throw_errno("no socket for the virtual GPU");
     return std::make_unique<VirtualConnection>(device_, checks_ ? &*checks_ : nullptr, output_limit, fds[0], fds[1]);
   }
 

@@ -51,22 +51,12 @@ void fill_mixture(Flags& flags, Random& random) {
   }
 }
 
-std::vector<float> elements_of(const Flags& flags, std::uint64_t seed, Random& random, float) {
-  std::vector<float> x = magnitude_floats(flags.size(), seed);
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    x[i] = std::copysign(x[i], flags[i] ? 1.0f : -1.0f);
-    if (!flags[i] && random.below(4) == 0) x[i] = identity<float>();
-  }
-  return x;
+/// The same element, kept or not.
+float with_flag(float x, bool is_kept) {
+  return std::copysign(x, is_kept ? 1.0f : -1.0f);
 }
-
-std::vector<Affine> elements_of(const Flags& flags, std::uint64_t seed, Random& random, Affine) {
-  std::vector<Affine> x = affine_maps(flags.size(), seed);
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    x[i].b = flags[i] ? x[i].b | 1u : x[i].b & ~1u;
-    if (!flags[i] && random.below(4) == 0) x[i] = identity<Affine>();
-  }
-  return x;
+Affine with_flag(Affine x, bool is_kept) {
+  return {x.a, is_kept ? x.b | 1u : x.b & ~1u};
 }
 
 }  // namespace
@@ -81,37 +71,25 @@ Pattern pattern_of(const Case& which) {
 std::vector<char> kept_flags(std::size_t n, Pattern pattern, std::uint64_t seed) {
   Random random(seed);
   Flags flags(n, pattern == Pattern::all || pattern == Pattern::all_but_one);
-  switch (pattern) {
-    case Pattern::mixture:
-      fill_mixture(flags, random);
-      break;
-    case Pattern::half:
-      fill_by_chance(flags, 0, n, 8, random);
-      break;
-    case Pattern::few:
-      fill_by_chance(flags, 0, n, 1, random);
-      break;
-    case Pattern::most:
-      fill_by_chance(flags, 0, n, 15, random);
-      break;
-    case Pattern::runs:
-      fill_runs(flags, 0, n, random);
-      break;
-    case Pattern::one:
-    case Pattern::all_but_one:
-      if (n > 0) flags[random.below(n)] ^= 1;
-      break;
-    case Pattern::none:
-    case Pattern::all:
-      break;
-  }
+  if (pattern == Pattern::mixture) fill_mixture(flags, random);
+  if (pattern == Pattern::half) fill_by_chance(flags, 0, n, 8, random);
+  if (pattern == Pattern::few) fill_by_chance(flags, 0, n, 1, random);
+  if (pattern == Pattern::most) fill_by_chance(flags, 0, n, 15, random);
+  if (pattern == Pattern::runs) fill_runs(flags, 0, n, random);
+  if ((pattern == Pattern::one || pattern == Pattern::all_but_one) && n > 0) flags[random.below(n)] ^= 1;
   return flags;
 }
 
 template <typename T>
 std::vector<T> partition_input(std::size_t n, Pattern pattern, std::uint64_t seed) {
   Random random(mix(seed, "identities"));
-  return elements_of(kept_flags(n, pattern, mix(seed, "flags")), seed, random, T());
+  const Flags flags = kept_flags(n, pattern, mix(seed, "flags"));
+  std::vector<T> x = make_input<T>(n, 0, Family::magnitudes, seed);
+  for (std::size_t i = 0; i < n; ++i) {
+    x[i] = with_flag(x[i], flags[i]);
+    if (!flags[i] && random.below(4) == 0) x[i] = identity<T>();
+  }
+  return x;
 }
 
 template std::vector<float> partition_input(std::size_t, Pattern, std::uint64_t);

@@ -6,6 +6,7 @@
 #include "autograder/hash.hpp"
 #include "autograder/partition/partition_diagnosis.hpp"
 #include "autograder/partition/partition_inputs.hpp"
+#include "autograder/scan/scan_oracle.hpp"
 
 namespace scanlab::grade {
 
@@ -37,10 +38,12 @@ class PartitionTask : public Task<T> {
         cause.details.push_back(fmt::format("*d_kept = {}, expected {}", text_of_count(outputs.kept), right.kept));
       }
     } else if (!is_count_right) {
-      cause.actual = fmt::format("*d_kept = {}", text_of_count(outputs.kept));
-      cause.expected = fmt::to_string(right.kept);
-      set_diagnosis(cause, recognise_count(evidence));
-      cause.details.push_back("the elements of d_y are right");
+      Diagnosis diagnosis = recognise_count(evidence);
+      cause = {.id = std::move(diagnosis.id),
+               .rationale = std::move(diagnosis.text),
+               .expected = fmt::to_string(right.kept),
+               .actual = fmt::format("*d_kept = {}", text_of_count(outputs.kept)),
+               .details = {"the elements of d_y are right"}};
     } else {
       return std::nullopt;
     }
@@ -51,24 +54,16 @@ class PartitionTask : public Task<T> {
   }
 
  private:
-  static void set_diagnosis(Cause& cause, Diagnosis diagnosis) {
-    cause.id = std::move(diagnosis.id);
-    cause.rationale = std::move(diagnosis.text);
-  }
-
   static Cause elements_cause(const PartitionEvidence<T>& e, std::size_t first) {
-    std::size_t wrong = 0, last = first;
-    for (std::size_t i = first; i < e.right.y.size(); ++i) {
-      if (e.y[i] == e.right.y[i]) continue;
-      ++wrong;
-      last = i;
-    }
-    Cause cause;
-    cause.actual = fmt::format("y[{}] = {}", first, text_of(e.y[first]));
-    cause.expected = text_of(e.right.y[first]);
-    set_diagnosis(cause, recognise_partition(e));
-    cause.details.push_back(wrong_text(wrong, e.right.y.size(), last));
-    return cause;
+    Comparison found;
+    for (std::size_t i = first; i < e.right.y.size(); ++i)
+      if (!(e.y[i] == e.right.y[i])) found.add(i);
+    Diagnosis diagnosis = recognise_partition(e);
+    return {.id = std::move(diagnosis.id),
+            .rationale = std::move(diagnosis.text),
+            .expected = text_of(e.right.y[first]),
+            .actual = fmt::format("y[{}] = {}", first, text_of(e.y[first])),
+            .details = {wrong_text(found.wrong, e.right.y.size(), found.last)}};
   }
 
   Others others_;

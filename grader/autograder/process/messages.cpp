@@ -58,12 +58,7 @@ constexpr std::array<std::pair<std::string_view, Meaning>, 14> cuda_errors = {{
 }};
 
 Failure simple(std::string id, std::string rationale, std::string next, Verdict verdict = Verdict::fail) {
-  Failure failure;
-  failure.cause.id = std::move(id);
-  failure.verdict = verdict;
-  failure.cause.rationale = std::move(rationale);
-  failure.cause.next = std::move(next);
-  return failure;
+  return {verdict, {.id = std::move(id), .rationale = std::move(rationale), .next = std::move(next)}};
 }
 
 std::string signal_text(int signal) {

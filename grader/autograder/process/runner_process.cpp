@@ -34,10 +34,6 @@ constexpr std::size_t judge_bytes = std::size_t{8} << 30;  ///< with what a virt
 constexpr std::chrono::milliseconds look_interval{50};     ///< at the use of time and memory
 constexpr std::chrono::seconds launcher_time{3};           ///< a sandbox takes some milliseconds
 
-[[noreturn]] void throw_errno(const std::string& what) {
-  throw KitFault(fmt::format("{}: {}", what, std::strerror(errno)));
-}
-
 /// What the child does between fork and exec; only functions that are safe there.
 struct Launch {
   const char* program = nullptr;
@@ -175,10 +171,10 @@ void adopt_orphans() {
 RunnerProcess::RunnerProcess(const Options& options, TimeLimit& limit) : options_(options), limit_(limit) {
   int sockets[2], output[2], failed[2], status[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) throw_errno("no socket for the runner");
-  if (pipe2(output, O_CLOEXEC) != 0) throw_errno("no pipe for the runner");
-  if (pipe2(failed, O_CLOEXEC) != 0) throw_errno("no pipe for the runner");
   const bool is_launched = !options.launcher.empty();
-  if (is_launched && pipe2(status, O_CLOEXEC | O_NONBLOCK) != 0) throw_errno("no pipe for the runner");
+  if (pipe2(output, O_CLOEXEC) != 0 || pipe2(failed, O_CLOEXEC) != 0 ||
+      (is_launched && pipe2(status, O_CLOEXEC | O_NONBLOCK) != 0))
+    throw_errno("no pipe for the runner");
   int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (null < 0) throw_errno("cannot open /dev/null");
 
@@ -219,11 +215,7 @@ RunnerProcess::RunnerProcess(const Options& options, TimeLimit& limit) : options
   pid_ = fork();
   if (pid_ == 0) launch.run(judge);
   const int fork_error = errno;
-  close_fd(sockets[1]);
-  close_fd(output[1]);
-  close_fd(failed[1]);
-  close_fd(status[1]);
-  close_fd(null);
+  for (int* fd : {&sockets[1], &output[1], &failed[1], &status[1], &null}) close_fd(*fd);
   fd_ = sockets[0];
   output_fd_ = output[0];
   status_fd_ = status[0];
@@ -239,9 +231,7 @@ RunnerProcess::RunnerProcess(const Options& options, TimeLimit& limit) : options
   close_fd(failed[0]);
   if (error != 0) {
     kill_all();
-    close_fd(fd_);
-    close_fd(output_fd_);
-    close_fd(status_fd_);
+    close_all();
     throw KitFault(
         fmt::format("cannot start {}{}: {}", is_launched ? "" : "the runner ", words.front(), std::strerror(error)));
   }
@@ -251,9 +241,11 @@ RunnerProcess::RunnerProcess(const Options& options, TimeLimit& limit) : options
 
 RunnerProcess::~RunnerProcess() {
   kill_all();
-  close_fd(fd_);
-  close_fd(output_fd_);
-  close_fd(status_fd_);
+  close_all();
+}
+
+void RunnerProcess::close_all() {
+  for (int* fd : {&fd_, &output_fd_, &status_fd_}) close_fd(*fd);
 }
 
 std::variant<runner::Done, Ending> RunnerProcess::call(runner::Call call) {

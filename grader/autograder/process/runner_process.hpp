@@ -69,6 +69,7 @@ class RunnerProcess {
   /// Throws KitFault when it is the launcher that has ended, or hangs, and the runner has never begun.
   void check_launcher();
   void kill_all();
+  void close_all();
   /// Adds what the processes have used since the last time to the limit's count.
   void count_time();
 

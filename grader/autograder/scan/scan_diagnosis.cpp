@@ -17,21 +17,6 @@ constexpr std::size_t usual_section = 1024;
 /// Beyond this many elements some patterns take too long to try.
 constexpr std::size_t most_elements = 1u << 14;
 
-bool is_nan(float value) {
-  return std::isnan(value);
-}
-bool is_nan(Affine) {
-  return false;
-}
-
-/// True for what no sum of the inputs comes near to; fresh memory of the virtual GPU holds -1.7e38.
-bool is_huge(float value) {
-  return std::fabs(value) > 1e30f;
-}
-bool is_huge(Affine) {
-  return false;
-}
-
 /// True when `y` is what summing these ranges would have given.
 template <typename T>
 bool equals_sums(const Evidence<T>& e, std::span<const Range> ranges, Operands operands = Operands::in_order) {
@@ -355,17 +340,20 @@ template <typename T>
 Diagnosis recognise(const Evidence<T>& e) {
   if (const auto text = recognise_unwritten(e)) return *text;
   const std::size_t first = e.comparison.first;
-  if (is_nan(e.y[first]) && !is_unwritten(e.y[first])) {
-    return diagnosis("wrong.uninitialised",
-                     "y[{}] is not a number, and no input is: it was computed from an element of d_y, or of other "
-                     "memory, that had not been written yet",
-                     first);
-  }
-  if (is_huge(e.y[first])) {
-    return diagnosis("wrong.uninitialised",
-                     "y[{}] is far larger than any sum of the input: it was computed from memory that nobody had "
-                     "written; neither cudaMalloc nor __shared__ sets anything to zero",
-                     first);
+  if constexpr (std::is_same_v<T, float>) {
+    if (std::isnan(e.y[first]) && !is_unwritten(e.y[first])) {
+      return diagnosis("wrong.uninitialised",
+                       "y[{}] is not a number, and no input is: it was computed from an element of d_y, or of other "
+                       "memory, that had not been written yet",
+                       first);
+    }
+    // Fresh memory of the virtual GPU holds -1.7e38.
+    if (std::fabs(e.y[first]) > 1e30f) {
+      return diagnosis("wrong.uninitialised",
+                       "y[{}] is far larger than any sum of the input: it was computed from memory that nobody had "
+                       "written; neither cudaMalloc nor __shared__ sets anything to zero",
+                       first);
+    }
   }
   if (const auto text = recognise_other_scan(e)) return *text;
   if (const auto text = recognise_offsets(e)) return *text;

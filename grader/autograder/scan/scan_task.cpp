@@ -57,14 +57,13 @@ class ScanTask : public Task<T> {
     if (comparison.ok()) return std::nullopt;
 
     const std::size_t first = comparison.first;
-    Cause cause;
-    cause.actual = fmt::format("y[{}] = {}", first, text_of(y[first]));
-    cause.expected = text_of(reference.value(first));
-    cause.where = place_of(plan_, first);
     Diagnosis diagnosis = recognise<T>({x, y, scan_, &reference, comparison});
-    cause.id = std::move(diagnosis.id);
-    cause.rationale = std::move(diagnosis.text);
-    cause.details.push_back(wrong_text(comparison.wrong, x.size(), comparison.last));
+    Cause cause{.id = std::move(diagnosis.id),
+                .rationale = std::move(diagnosis.text),
+                .expected = text_of(reference.value(first)),
+                .actual = fmt::format("y[{}] = {}", first, text_of(y[first])),
+                .where = place_of(plan_, first),
+                .details = {wrong_text(comparison.wrong, x.size(), comparison.last)}};
     const std::string tolerance = is_unwritten(y[first]) ? std::string() : tolerance_text(reference, first);
     if (!tolerance.empty()) cause.details.push_back(tolerance);
     if (outputs.provenance) explain_by_sums(cause, outputs, first);

@@ -65,12 +65,10 @@ Plan with(Plan plan, std::map<std::string, std::filesystem::path> runners) {
 }
 
 /// Both programs on a device.
-class DeviceBench : public Bench {
+class DeviceBench : public Bench, CheckOnDevice {
  public:
   DeviceBench(const Plan& plan, const CheckPlan& check, Device& device)
-      : plan_(plan),
-        check_(check),
-        device_(device),
+      : CheckOnDevice{plan, check, device},
         work_(make_timed_work(plan, check, vgpu::default_threads())),
         last_round_(in_seconds(check.seconds)),
         random_(mix(plan.seed, secret_number())),
@@ -158,15 +156,15 @@ class DeviceBench : public Bench {
     const Comparison comparison = work_->compare(host_y_);
     if (comparison.ok()) return count_failure(lane);
     const std::size_t first = comparison.first;
-    Failure failure;
-    failure.cause.actual = fmt::format("y[{}] = {}", first, text_of(host_y_[first]));
-    failure.cause.expected = text_of(work_->expected(first));
-    failure.cause.rationale = is_unwritten(host_y_[first])
-                                  ? "this element was not written when the entry had returned and the device had "
-                                    "finished; only right results have a time"
-                                  : "a timed call gave a wrong result; only right results have a time";
-    failure.cause.details.push_back(wrong_text(comparison.wrong, check_.n, comparison.last));
-    return failure;
+    const char* rationale = is_unwritten(host_y_[first])
+                                ? "this element was not written when the entry had returned and the device had "
+                                  "finished; only right results have a time"
+                                : "a timed call gave a wrong result; only right results have a time";
+    return Failure{Verdict::fail,
+                   {.rationale = rationale,
+                    .expected = text_of(work_->expected(first)),
+                    .actual = fmt::format("y[{}] = {}", first, text_of(host_y_[first])),
+                    .details = {wrong_text(comparison.wrong, check_.n, comparison.last)}}};
   }
 
   /// The number of kept elements is wrong.
@@ -176,25 +174,19 @@ class DeviceBench : public Bench {
     std::int32_t kept = 0;
     device_.read(*lane.memory.kept, &kept);
     if (kept == *right) return std::nullopt;
-    Failure failure;
-    failure.cause.actual = fmt::format("*d_kept = {}", text_of_count(kept));
-    failure.cause.expected = std::to_string(*right);
-    failure.cause.rationale = "a timed call gave a wrong number of kept elements; only right results have a time";
-    return failure;
+    return Failure{Verdict::fail,
+                   {.rationale = "a timed call gave a wrong number of kept elements; only right results have a time",
+                    .expected = std::to_string(*right),
+                    .actual = fmt::format("*d_kept = {}", text_of_count(kept))}};
   }
 
   /// The input changed, or memory around the buffers did.
   std::optional<Failure> memory_failure(const Lane& lane) {
-    Failure failure;
     device_.read(lane.memory.x, host_y_.data());
-    if (std::memcmp(host_y_.data(), host_x_.data(), check_.n * sizeof(float)) != 0) {
-      failure.cause.rationale = "the input was changed: d_x is for reading only";
-      return failure;
-    }
-    std::optional<std::string> damage = lane.memory.damage();
-    if (!damage) return std::nullopt;
-    failure.cause.rationale = *std::move(damage);
-    return failure;
+    if (std::memcmp(host_y_.data(), host_x_.data(), check_.n * sizeof(float)) != 0)
+      return Failure{Verdict::fail, {.rationale = "the input was changed: d_x is for reading only"}};
+    const std::optional<std::string> damage = lane.memory.damage();
+    return damage ? std::optional(Failure{Verdict::fail, {.rationale = *damage}}) : std::nullopt;
   }
 
   void complete(Failure& failure, Lane& lane) const {
@@ -214,9 +206,6 @@ class DeviceBench : public Bench {
     return failure;
   }
 
-  const Plan& plan_;
-  const CheckPlan& check_;
-  Device& device_;
   std::unique_ptr<TimedWork> work_;
   Clock::time_point last_round_;
   Random random_;

@@ -41,15 +41,12 @@ cudaError_t check_kind(const Client& state, const void* to, const void* from, cu
 /// Says which allocation a device range leaves.
 cudaError_t explain(Client& state, cudaError_t error, const char* what, const void* pointer, std::size_t bytes) {
   if (error != cudaErrorInvalidValue || state.sticky != cudaSuccess) return error;
-  auto next = state.allocations.upper_bound(address_of(pointer));
-  if (next == state.allocations.begin()) {
+  const auto found = last_up_to(state.allocations, address_of(pointer));
+  if (found == state.allocations.end())
     say("%s of %zu bytes refused: its device pointer belongs to no allocation", what, bytes);
-    return error;
-  }
-  --next;
-  const std::uint64_t offset = address_of(pointer) - next->first;
-  say("%s of %zu bytes refused: it begins at byte %llu of %s and does not lie within it", what, bytes,
-      static_cast<unsigned long long>(offset), next->second.label.c_str());
+  else
+    say("%s of %zu bytes refused: it begins at byte %llu of %s and does not lie within it", what, bytes,
+        static_cast<unsigned long long>(address_of(pointer) - found->first), found->second.label.c_str());
   return error;
 }
 
@@ -114,27 +111,30 @@ cudaError_t fill(Client& state, void* to, int value, std::size_t bytes, Waits wa
   return explain(state, state.submit(request), "cudaMemset", to, bytes);
 }
 
+/// Calls each(0), each(1) … up to the first error.
+template <class Each>
+cudaError_t until_error(std::size_t count, Each each) {
+  cudaError_t error = cudaSuccess;
+  for (std::size_t i = 0; i < count && error == cudaSuccess; ++i) error = each(i);
+  return error;
+}
+
 cudaError_t copy_rows(Client& state, void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                       std::size_t width, std::size_t height, cudaMemcpyKind kind, Waits waits) {
   // The documented error; for a single row CUDA 13.0 was seen to return the other one, on an H200.
   if (width > to_pitch || width > from_pitch) return height == 1 ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue;
   if (width == to_pitch && width == from_pitch) return copy(state, to, from, width * height, kind, waits);
-  for (std::size_t row = 0; row < height; ++row) {
-    const cudaError_t error = copy(state, static_cast<char*>(to) + row * to_pitch,
-                                   static_cast<const char*>(from) + row * from_pitch, width, kind, waits);
-    if (error != cudaSuccess) return error;
-  }
-  return cudaSuccess;
+  return until_error(height, [&](std::size_t row) {
+    return copy(state, static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
+                width, kind, waits);
+  });
 }
 
 cudaError_t fill_rows(Client& state, void* to, std::size_t pitch, int value, std::size_t width, std::size_t height,
                       Waits waits) {
   if (width > pitch) return cudaErrorInvalidValue;
-  for (std::size_t row = 0; row < height; ++row)
-    if (const cudaError_t error = fill(state, static_cast<char*>(to) + row * pitch, value, width, waits);
-        error != cudaSuccess)
-      return error;
-  return cudaSuccess;
+  return until_error(
+      height, [&](std::size_t row) { return fill(state, static_cast<char*>(to) + row * pitch, value, width, waits); });
 }
 
 cudaError_t copy_box(Client& state, const cudaMemcpy3DParms& box, Waits waits) {
@@ -145,26 +145,27 @@ cudaError_t copy_box(Client& state, const cudaMemcpy3DParms& box, Waits waits) {
   const auto corner = [](const cudaPitchedPtr& base, const cudaPos& at, std::size_t z) {
     return static_cast<char*>(base.ptr) + ((at.z + z) * base.ysize + at.y) * base.pitch + at.x;
   };
-  for (std::size_t z = 0; z < box.extent.depth; ++z) {
-    const cudaError_t error =
-        copy_rows(state, corner(box.dstPtr, box.dstPos, z), box.dstPtr.pitch, corner(box.srcPtr, box.srcPos, z),
-                  box.srcPtr.pitch, box.extent.width, box.extent.height, box.kind, waits);
-    if (error != cudaSuccess) return error;
-  }
-  return cudaSuccess;
+  return until_error(box.extent.depth, [&](std::size_t z) {
+    return copy_rows(state, corner(box.dstPtr, box.dstPos, z), box.dstPtr.pitch, corner(box.srcPtr, box.srcPos, z),
+                     box.srcPtr.pitch, box.extent.width, box.extent.height, box.kind, waits);
+  });
 }
 
-cudaError_t fill_box(Client& state, const cudaPitchedPtr& to, int value, const cudaExtent& extent, Waits waits) {
-  for (std::size_t z = 0; z < extent.depth; ++z) {
+cudaError_t fill_box(Client& state, cudaPitchedPtr to, int value, cudaExtent extent, Waits waits) {
+  return until_error(extent.depth, [&](std::size_t z) {
     char* slice = static_cast<char*>(to.ptr) + z * to.pitch * to.ysize;
-    const cudaError_t error = fill_rows(state, slice, to.pitch, value, extent.width, extent.height, waits);
-    if (error != cudaSuccess) return error;
-  }
-  return cudaSuccess;
+    return fill_rows(state, slice, to.pitch, value, extent.width, extent.height, waits);
+  });
 }
 
-/// cudaMemcpyToSymbol and …FromSymbol: the variable's part [offset, offset + bytes).
-cudaError_t symbol_part(Client& state, const void* symbol, std::size_t bytes, std::size_t offset, void*& address) {
+/// A copy to or from a symbol, whose other end is `other`: the variable's part [offset, offset + bytes).
+enum class Symbol { is_destination, is_source };
+template <Symbol symbol_is>
+cudaError_t copy_symbol(Client& state, const void* symbol, const void* other, std::size_t bytes, std::size_t offset,
+                        cudaMemcpyKind kind, Waits waits) {
+  const bool is_destination = symbol_is == Symbol::is_destination;
+  if (kind == (is_destination ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice) || kind == cudaMemcpyHostToHost)
+    return cudaErrorInvalidMemcpyDirection;
   Variable* variable = state.find_variable(symbol);
   if (variable == nullptr) return cudaErrorInvalidSymbol;
   if (const cudaError_t error = state.resolve(*variable); error != cudaSuccess) return error;
@@ -173,25 +174,12 @@ cudaError_t symbol_part(Client& state, const void* symbol, std::size_t bytes, st
         static_cast<unsigned long long>(variable->bytes));
     return cudaErrorInvalidValue;
   }
-  address = reinterpret_cast<void*>(variable->address + offset);
-  return cudaSuccess;
+  void* part = reinterpret_cast<void*>(variable->address + offset);
+  return is_destination ? copy(state, part, other, bytes, kind, waits)
+                        : copy(state, const_cast<void*>(other), part, bytes, kind, waits);
 }
-
-cudaError_t copy_to_symbol(Client& state, const void* symbol, const void* from, std::size_t bytes, std::size_t offset,
-                           cudaMemcpyKind kind, Waits waits) {
-  void* to = nullptr;
-  if (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost) return cudaErrorInvalidMemcpyDirection;
-  if (const cudaError_t error = symbol_part(state, symbol, bytes, offset, to); error != cudaSuccess) return error;
-  return copy(state, to, from, bytes, kind, waits);
-}
-
-cudaError_t copy_from_symbol(Client& state, void* to, const void* symbol, std::size_t bytes, std::size_t offset,
-                             cudaMemcpyKind kind, Waits waits) {
-  void* from = nullptr;
-  if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost) return cudaErrorInvalidMemcpyDirection;
-  if (const cudaError_t error = symbol_part(state, symbol, bytes, offset, from); error != cudaSuccess) return error;
-  return copy(state, to, from, bytes, kind, waits);
-}
+constexpr auto copy_to_symbol = copy_symbol<Symbol::is_destination>;
+constexpr auto copy_from_symbol = copy_symbol<Symbol::is_source>;
 
 /// `function`, which copies or sets memory, as work of a stream.
 template <auto function, cudaGraphNodeType type, class... Arguments>
@@ -251,7 +239,7 @@ cudaError_t CUDARTAPI cudaMemcpyToSymbol(const void* symbol, const void* from, s
 
 cudaError_t CUDARTAPI cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset,
                                            cudaMemcpyKind kind) {
-  return submit_copy<copy_from_symbol>(nullptr, Waits::yes, to, symbol, bytes, offset, kind);
+  return submit_copy<copy_from_symbol>(nullptr, Waits::yes, symbol, to, bytes, offset, kind);
 }
 
 cudaError_t CUDARTAPI cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset,
@@ -261,7 +249,7 @@ cudaError_t CUDARTAPI cudaMemcpyToSymbolAsync(const void* symbol, const void* fr
 
 cudaError_t CUDARTAPI cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset,
                                                 cudaMemcpyKind kind, cudaStream_t stream) {
-  return submit_copy<copy_from_symbol>(stream, Waits::no, to, symbol, bytes, offset, kind);
+  return submit_copy<copy_from_symbol>(stream, Waits::no, symbol, to, bytes, offset, kind);
 }
 
 cudaError_t CUDARTAPI cudaMemset(void* to, int value, size_t bytes) {

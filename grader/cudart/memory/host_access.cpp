@@ -109,10 +109,10 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     if (guilty_function(function, sizeof function)) std::snprintf(where, sizeof where, " in %s", function);
     // This thread stands in the program's code, not in ours: the table of allocations is at rest.
     const auto& allocations = client().allocations;
-    auto next = allocations.upper_bound(address);
-    if (next != allocations.begin() && (--next, address - next->first < next->second.bytes))
-      std::snprintf(what, sizeof what, "byte %llu of %s", static_cast<unsigned long long>(address - next->first),
-                    next->second.label.c_str());
+    const auto found = last_up_to(allocations, address);
+    if (found != allocations.end() && address - found->first < found->second.bytes)
+      std::snprintf(what, sizeof what, "byte %llu of %s", static_cast<unsigned long long>(address - found->first),
+                    found->second.label.c_str());
     char line[1024];
     const int length = std::snprintf(line, sizeof line,
                                      "scanlab: host code%s %s the device pointer 0x%llx (%s)\n"

@@ -68,12 +68,11 @@ cudaError_t give_to_device(Client& state, void* pointer, std::size_t bytes, Addr
 }  // namespace
 
 const Registration* registration_of(const Client& state, const void* pointer, const void** begin) {
-  auto next = state.registrations.upper_bound(pointer);
-  if (next == state.registrations.begin()) return nullptr;
-  --next;
-  if (static_cast<const char*>(pointer) >= static_cast<const char*>(next->first) + next->second.bytes) return nullptr;
-  if (begin != nullptr) *begin = next->first;
-  return &next->second;
+  const auto found = last_up_to(state.registrations, pointer);
+  if (found == state.registrations.end() || address_of(pointer) - address_of(found->first) >= found->second.bytes)
+    return nullptr;
+  if (begin != nullptr) *begin = found->first;
+  return &found->second;
 }
 
 Address device_alias(const Client& state, const void* host) {

@@ -13,12 +13,11 @@ namespace scanlab::cudart {
 const AllocationNote* Client::allocation_of(const void* pointer, Address* base) const {
   if (!in_device_window(pointer)) return nullptr;
   const Address address = reinterpret_cast<Address>(pointer);
-  auto next = allocations.upper_bound(address);
-  if (next == allocations.begin()) return nullptr;
-  --next;
-  if (address - next->first >= std::max<std::uint64_t>(next->second.bytes, 1)) return nullptr;
-  if (base != nullptr) *base = next->first;
-  return &next->second;
+  const auto found = last_up_to(allocations, address);
+  if (found == allocations.end() || address - found->first >= std::max<std::uint64_t>(found->second.bytes, 1))
+    return nullptr;
+  if (base != nullptr) *base = found->first;
+  return &found->second;
 }
 
 namespace {

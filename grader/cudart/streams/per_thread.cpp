@@ -1,8 +1,12 @@
 // What programs compiled with --default-stream per-thread call, as far as it differs from the other calls in more than
 // the stream: the rest is made by make_stubs.py.
-#include "cudart/streams/own_stream.hpp"
+#include <cuda_runtime_api.h>
 
 namespace {
+
+cudaStream_t own(cudaStream_t stream) {
+  return stream == nullptr ? cudaStreamPerThread : stream;
+}
 
 /// The synchronous copies are those of the stream, and wait for it.
 cudaError_t wait_after(cudaError_t error) {

@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "vgpu/bench/measure.hpp"
-#include "vgpu/bench/report.hpp"
 #include "vgpu/server/command_line.hpp"
 
 namespace {

@@ -55,17 +55,16 @@ Words scan_of_sections(const Words& x, std::uint32_t section) {
   return y;
 }
 
-Case scan(std::string name, std::string title, std::string kernel, std::uint32_t n, std::uint32_t threads,
-          std::uint32_t elements_a_thread, std::uint32_t section) {
-  Case c{std::move(name), std::move(title), std::move(kernel), {}, {threads}, {small_floats(n)}, {}, n};
-  c.grid.x = blocks_for(n, threads * elements_a_thread);
+Case scan(const char* kernel, std::uint32_t n, std::uint32_t threads, std::uint32_t elements_a_thread,
+          std::uint32_t section) {
+  Case c{kernel, {blocks_for(n, threads * elements_a_thread)}, {threads}, {small_floats(n)}, {}, n};
   c.expected = scan_of_sections(c.inputs[0], section);
   return c;
 }
 
 Case vector_add(std::uint32_t n) {
   constexpr std::uint32_t threads = 256;
-  Case c{"vector_add", "vector addition, 256", "vector_add", {blocks_for(n, threads)}, {threads}, {}, Words(n), n};
+  Case c{"vector_add", {blocks_for(n, threads)}, {threads}, {}, Words(n), n};
   c.inputs = {small_floats(n), small_floats(n, n)};
   for (std::uint32_t i = 0; i < n; ++i) c.expected[i] = as_word(as_float(c.inputs[0][i]) + as_float(c.inputs[1][i]));
   return c;
@@ -93,14 +92,14 @@ std::uint32_t walk(std::uint32_t value) {
 
 Case divergent(std::uint32_t n) {
   constexpr std::uint32_t threads = 256;
-  Case c{"divergent", "divergent, 256", "divergent", {blocks_for(n, threads)}, {threads}, {mixed_words(n)}, {}, n};
+  Case c{"divergent", {blocks_for(n, threads)}, {threads}, {mixed_words(n)}, {}, n};
   for (const std::uint32_t value : c.inputs[0]) c.expected.push_back(walk(value));
   return c;
 }
 
 Case reduction(std::uint32_t n) {
   constexpr std::uint32_t threads = 256;
-  Case c{"reduction", "reduction, 256", "reduction", {blocks_for(n, threads)}, {threads}, {small_floats(n)}, {}, n};
+  Case c{"reduction", {blocks_for(n, threads)}, {threads}, {small_floats(n)}, {}, n};
   for (std::uint32_t first = 0; first < n; first += threads) {
     float sum = 0;
     for (std::uint32_t i = first; i < std::min(n, first + threads); ++i) sum += as_float(c.inputs[0][i]);
@@ -112,7 +111,7 @@ Case reduction(std::uint32_t n) {
 /// Square matrices of about n / 4 elements, so that 2^20 gives a side of 512.
 Case matrix_product(std::uint32_t n) {
   const std::uint32_t tiles = std::max(1u, static_cast<std::uint32_t>(std::sqrt(n)) / 32), side = 16 * tiles;
-  Case c{"matrix_product", "matrix product, 16 x 16", "matrix_product", {tiles, tiles}, {16, 16}, {}, {}, side};
+  Case c{"matrix_product", {tiles, tiles}, {16, 16}, {}, {}, side};
   c.inputs = {small_floats(side * side), small_floats(side * side, 1u << 30)};
   std::vector<float> row(side);
   for (std::uint32_t i = 0; i < side; ++i) {
@@ -142,10 +141,10 @@ void sum_neighbours(std::uint32_t* values, const std::vector<std::uint32_t>& str
 }
 
 /// About n / 4 threads, a multiple of the block.
-Case shared_memory(std::string name, std::string title, std::uint32_t n, const std::vector<std::uint32_t>& strides) {
+Case shared_memory(const char* kernel, std::uint32_t n, const std::vector<std::uint32_t>& strides) {
   constexpr std::uint32_t threads = 256;
   const std::uint32_t blocks = std::max(1u, n / 4 / threads);
-  Case c{name, std::move(title), name, {blocks}, {threads}, {mixed_words(blocks * threads)}, {}, micro_rounds};
+  Case c{kernel, {blocks}, {threads}, {mixed_words(blocks * threads)}, {}, micro_rounds};
   c.expected = c.inputs[0];
   for (std::uint32_t b = 0; b < blocks; ++b) sum_neighbours(&c.expected[b * threads], strides);
   return c;
@@ -156,27 +155,22 @@ Case shared_memory(std::string name, std::string title, std::uint32_t n, const s
 const std::vector<Recipe>& recipes() {
   using Size = std::uint32_t;
   static const std::vector<Recipe> all = {
-      {"kogge_stone_1024",
-       [](Size n) { return scan("kogge_stone_1024", "Kogge-Stone, 1,024", "kogge_stone", n, 1024, 1, 1024); }},
-      {"kogge_stone_256",
-       [](Size n) { return scan("kogge_stone_256", "Kogge-Stone, 256", "kogge_stone", n, 256, 1, 256); }},
-      {"brent_kung_1024",
-       [](Size n) { return scan("brent_kung_1024", "Brent-Kung, 1,024", "brent_kung", n, 1024, 2, 2048); }},
-      {"brent_kung_256",
-       [](Size n) { return scan("brent_kung_256", "Brent-Kung, 256", "brent_kung", n, 256, 2, 512); }},
-      {"vector_add", vector_add},
-      {"warp_shuffle_scan",
-       [](Size n) { return scan("warp_shuffle_scan", "warp shuffle scan, 256", "warp_shuffle_scan", n, 256, 1, 32); }},
-      {"divergent", divergent},
-      {"reduction", reduction},
-      {"matrix_product", matrix_product},
-      {"shared_contiguous",
+      {"kogge_stone_1024", "Kogge-Stone, 1,024", [](Size n) { return scan("kogge_stone", n, 1024, 1, 1024); }},
+      {"kogge_stone_256", "Kogge-Stone, 256", [](Size n) { return scan("kogge_stone", n, 256, 1, 256); }},
+      {"brent_kung_1024", "Brent-Kung, 1,024", [](Size n) { return scan("brent_kung", n, 1024, 2, 2048); }},
+      {"brent_kung_256", "Brent-Kung, 256", [](Size n) { return scan("brent_kung", n, 256, 2, 512); }},
+      {"vector_add", "vector addition, 256", vector_add},
+      {"warp_shuffle_scan", "warp shuffle scan, 256", [](Size n) { return scan("warp_shuffle_scan", n, 256, 1, 32); }},
+      {"divergent", "divergent, 256", divergent},
+      {"reduction", "reduction, 256", reduction},
+      {"matrix_product", "matrix product, 16 x 16", matrix_product},
+      {"shared_contiguous", "contiguous shared memory",
        [](Size n) {
-         return shared_memory("shared_contiguous", "contiguous shared memory", n, {1, 1, 1, 1, 1});
+         return shared_memory("shared_contiguous", n, {1, 1, 1, 1, 1});
        }},
-      {"shared_strided",
+      {"shared_strided", "strided shared memory",
        [](Size n) {
-         return shared_memory("shared_strided", "strided shared memory", n, {2, 4, 8, 16, 32});
+         return shared_memory("shared_strided", n, {2, 4, 8, 16, 32});
        }},
   };
   return all;

@@ -15,13 +15,12 @@ using Words = std::vector<std::uint32_t>;
 
 /// One kernel at one size. Its parameters are the inputs' addresses, the output's address, and `size`.
 struct Case {
-  std::string name;    ///< "kogge_stone_1024"
-  std::string title;   ///< for people
   std::string kernel;  ///< in kernels.cu
   vgpu::Dim3 grid, block;
   std::vector<Words> inputs;
   Words expected;  ///< computed here on the host
   std::uint32_t size = 0;
+  std::string name = {};  ///< that of its recipe
 
   std::uint64_t threads() const { return grid.count() * block.count(); }
 };
@@ -31,7 +30,8 @@ inline constexpr std::uint32_t largest_n = 1u << 24;
 
 /// A case that can be made for n elements.
 struct Recipe {
-  const char* name;
+  const char* name;   ///< "kogge_stone_1024"
+  const char* title;  ///< for people
   std::function<Case(std::uint32_t n)> make;
 };
 

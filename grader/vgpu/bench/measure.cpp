@@ -49,24 +49,6 @@ vgpu::FastPaths paths_without(const vgpu::NamedFastPath* without) {
   return paths;
 }
 
-/// Attached for one launch.
-class Attached {
- public:
-  Attached(vgpu::Device& device, std::vector<std::unique_ptr<vgpu::Observer>>& observers)
-      : device_(device), observers_(observers) {
-    for (const auto& observer : observers_) device_.attach(observer.get());
-  }
-  ~Attached() {
-    for (const auto& observer : observers_) device_.detach(observer.get());
-  }
-  Attached(const Attached&) = delete;
-  Attached& operator=(const Attached&) = delete;
-
- private:
-  vgpu::Device& device_;
-  std::vector<std::unique_ptr<vgpu::Observer>>& observers_;
-};
-
 /// A case in the memory of a device.
 class Prepared {
  public:
@@ -143,10 +125,12 @@ class Bench {
   void add(Case made) { prepared.emplace_back(device, module_, std::move(made)); }
   /// Launches one of `prepared` as `series` has it.
   std::uint64_t launch(std::size_t k, const Series& series, Sample& sample) {
-    auto observers = series.observers->make();
-    const Attached attached(device, observers);
+    const auto observers = series.observers->make();
+    for (const auto& observer : observers) device.attach(observer.get());
     device.fast_paths = paths_without(series.without);
-    return prepared[k].launch(sample);
+    const std::uint64_t instructions = prepared[k].launch(sample);
+    for (const auto& observer : observers) device.detach(observer.get());
+    return instructions;
   }
 
   vgpu::Device device{vgpu::small_profile()};
@@ -160,29 +144,31 @@ class Bench {
 /// Both kinds.
 struct Benches {
   explicit Benches(std::string_view ptx) : plain(ptx, Bench::Checks::none), graded(ptx, Bench::Checks::all) {}
-  void add(const Case& made) {
-    plain.add(made);
-    graded.add(made);
-  }
-  Bench& of(const ObserverSet& set) { return set.has_all_checks ? graded : plain; }
+  Bench& of(const Series& series) { return series.observers->has_all_checks ? graded : plain; }
 
   Bench plain, graded;
 };
 
-/// The launch that is checked and not timed, once a set of observers.
+/// A launch that is checked and not timed. `launch` gives the warp-instructions, which have to be those of the others;
+/// `how` stands in messages.
+template <typename Launch>
+void check_launch(Prepared& prepared, Measured& measured, const std::string& how, Launch launch) {
+  prepared.spoil();
+  Sample ignored;
+  const std::uint64_t instructions = launch(ignored);
+  verify(prepared.made(), prepared.output(), how);
+  if (measured.warp_instructions != 0 && instructions != measured.warp_instructions)
+    throw WrongResult(fmt::format("{}: {} warp-instructions with {}, {} with observers {}", measured.name, instructions,
+                                  how, measured.warp_instructions, measured.series.front().name()));
+  measured.warp_instructions = instructions;
+}
+
+/// Once a set of observers.
 void warm_up(Benches& benches, std::size_t k, Measured& measured) {
   for (const Series& series : measured.series) {
-    Bench& bench = benches.of(*series.observers);
-    Prepared& prepared = bench.prepared[k];
-    prepared.spoil();
-    Sample ignored;
-    const std::uint64_t instructions = bench.launch(k, series, ignored);
-    verify(prepared.made(), prepared.output(), fmt::format("observers {}", series.name()));
-    if (measured.warp_instructions != 0 && instructions != measured.warp_instructions)
-      throw WrongResult(fmt::format("{}: {} warp-instructions with observers {}, {} with {}", measured.name,
-                                    instructions, series.name(), measured.warp_instructions,
-                                    measured.series.front().name()));
-    measured.warp_instructions = instructions;
+    Bench& bench = benches.of(series);
+    check_launch(bench.prepared[k], measured, fmt::format("observers {}", series.name()),
+                 [&](Sample& sample) { return bench.launch(k, series, sample); });
   }
   // The active lanes are a fact about the kernel, whichever observers are timed.
   vgpu::Counters counters;
@@ -193,18 +179,13 @@ void warm_up(Benches& benches, std::size_t k, Measured& measured) {
   measured.active_lanes = 32 * counters.counts().warp_efficiency();
 }
 
-/// The launch on several threads that is checked and not timed.
-void check_parallel(vgpu::Device& device, Prepared& prepared, const Measured& measured, const Parallel& parallel) {
+/// On several threads.
+void check_parallel(vgpu::Device& device, Prepared& prepared, Measured& measured, const Parallel& parallel) {
   device.threads = parallel.threads;
   device.fast_paths = paths_without(parallel.without);
-  prepared.spoil();
-  Sample ignored;
-  const std::uint64_t instructions = prepared.launch(ignored);
+  check_launch(prepared, measured, fmt::format("{} threads", parallel.threads),
+               [&](Sample& sample) { return prepared.launch(sample); });
   device.threads = 1;
-  verify(prepared.made(), prepared.output(), fmt::format("{} threads", parallel.threads));
-  if (instructions != measured.warp_instructions)
-    throw WrongResult(fmt::format("{}: {} warp-instructions on {} threads, {} on one", measured.name, instructions,
-                                  parallel.threads, measured.warp_instructions));
 }
 
 }  // namespace
@@ -252,11 +233,13 @@ std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments) 
   Benches benches(ptx);
   std::vector<Measured> all;
   for (const Recipe* recipe : arguments.recipes) {
-    const Case made = recipe->make(arguments.n);
-    benches.add(made);
+    Case made = recipe->make(arguments.n);
+    made.name = recipe->name;
+    benches.plain.add(made);
+    benches.graded.add(made);
     Measured& measured = all.emplace_back();
-    measured.name = made.name;
-    measured.title = made.title;
+    measured.name = recipe->name;
+    measured.title = recipe->title;
     measured.threads = made.threads();
     measured.block_threads = made.block.count();
     for (const ObserverSet* observers : arguments.observers) {
@@ -275,7 +258,7 @@ std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments) 
   for (unsigned round = 0; round < arguments.repeat; ++round) {
     for (std::size_t k = 0; k < all.size(); ++k) {
       for (Series& series : all[k].series) {
-        Bench& bench = benches.of(*series.observers);
+        Bench& bench = benches.of(series);
         // What a launch without some path leaves in caches, and in the memory of checks, must not cost the next series.
         Sample ignored;
         if (!arguments.without.empty()) bench.launch(k, series, ignored);

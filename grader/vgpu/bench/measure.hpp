@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -81,5 +82,9 @@ struct Measured {
 /// Each round launches every case under every set once, so that a slow phase of the machine hits all alike. The launch
 /// before the first round is checked and not timed. Throws WrongResult, or ptx::ParseError for unreadable PTX.
 std::vector<Measured> measure(std::string_view ptx, const Arguments& arguments);
+
+/// What was measured, as a table for people and as JSON (report.cpp).
+std::string table(const std::vector<Measured>& all, const Arguments& arguments);
+nlohmann::ordered_json json(const std::vector<Measured>& all, const Arguments& arguments);
 
 }  // namespace scanlab::bench

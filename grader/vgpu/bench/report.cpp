@@ -1,8 +1,8 @@
-#include "vgpu/bench/report.hpp"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+
+#include "vgpu/bench/measure.hpp"
 
 namespace scanlab::bench {
 namespace {

@@ -6,61 +6,6 @@
 
 namespace scanlab::ptx {
 
-Token Cursor::take() {
-  Token taken = current_;
-  current_ = ahead_;
-  ahead_ = lexer_.next();
-  return taken;
-}
-
-bool Cursor::accept(char c) {
-  if (!is(c)) return false;
-  take();
-  return true;
-}
-
-bool Cursor::accept_directive(std::string_view name) {
-  if (!at_directive(name)) return false;
-  take();
-  return true;
-}
-
-void Cursor::fail_expected(std::string_view what) const {
-  fail("expected " + std::string(what) + ", found " + spelling(current_));
-}
-
-void Cursor::expect(char c, std::string_view where) {
-  if (!accept(c)) fail_expected("'" + std::string(1, c) + "' " + std::string(where));
-}
-
-std::string_view Cursor::expect_identifier(std::string_view what) {
-  if (current_.kind != TokenKind::identifier) fail_expected(what);
-  return take().text;
-}
-
-std::string_view Cursor::expect_directive(std::string_view what) {
-  if (current_.kind != TokenKind::directive) fail_expected(what);
-  return take().text;
-}
-
-std::string_view Cursor::expect_string(std::string_view what) {
-  if (current_.kind != TokenKind::string) fail_expected(what);
-  return take().text;
-}
-
-std::uint64_t Cursor::expect_integer(std::string_view what, std::uint64_t limit) {
-  if (current_.kind != TokenKind::integer) fail_expected(what);
-  if (current_.bits > limit) fail(std::string(what) + " is too large: " + spelling(current_));
-  return take().bits;
-}
-
-void Cursor::skip_to(char c, std::string_view where) {
-  while (!is(c)) {
-    if (current_.kind == TokenKind::end) fail_expected("'" + std::string(1, c) + "' " + std::string(where));
-    take();
-  }
-}
-
 double Constant::as_double() const {
   switch (kind) {
     case Kind::single:

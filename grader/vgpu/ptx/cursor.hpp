@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "vgpu/ptx/lexer.hpp"
 
@@ -16,30 +17,60 @@ class Cursor {
 
   const Token& peek() const { return current_; }
   const Token& ahead() const { return ahead_; }
-  Token take();
+  Token take() {
+    const Token taken = std::exchange(current_, ahead_);
+    ahead_ = lexer_.next();
+    return taken;
+  }
 
   bool is(char first, char second = '\0') const { return current_.is(first, second); }
   bool at_directive(std::string_view name) const {
     return current_.kind == TokenKind::directive && current_.text == name;
   }
-  bool accept(char c);
-  bool accept_directive(std::string_view name);
+  bool accept(char c) {
+    if (!is(c)) return false;
+    take();
+    return true;
+  }
+  bool accept_directive(std::string_view name) {
+    if (!at_directive(name)) return false;
+    take();
+    return true;
+  }
   /// `where` completes "expected ';' …", for instance "after 'add.s32'".
-  void expect(char c, std::string_view where);
+  void expect(char c, std::string_view where) {
+    if (!accept(c)) fail_expected("'" + std::string(1, c) + "' " + std::string(where));
+  }
   /// Up to the next such character.
-  void skip_to(char c, std::string_view where);
-  std::string_view expect_identifier(std::string_view what);
-  std::string_view expect_directive(std::string_view what);
-  std::string_view expect_string(std::string_view what);
+  void skip_to(char c, std::string_view where) {
+    while (!is(c)) {
+      if (current_.kind == TokenKind::end) fail_expected("'" + std::string(1, c) + "' " + std::string(where));
+      take();
+    }
+  }
+  std::string_view expect_identifier(std::string_view what) { return expect(TokenKind::identifier, what).text; }
+  std::string_view expect_directive(std::string_view what) { return expect(TokenKind::directive, what).text; }
+  std::string_view expect_string(std::string_view what) { return expect(TokenKind::string, what).text; }
   /// An integer literal from 0 to `limit`.
-  std::uint64_t expect_integer(std::string_view what, std::uint64_t limit);
+  std::uint64_t expect_integer(std::string_view what, std::uint64_t limit) {
+    if (current_.kind == TokenKind::integer && current_.bits > limit)
+      fail(std::string(what) + " is too large: " + spelling(current_));
+    return expect(TokenKind::integer, what).bits;
+  }
 
   std::uint32_t line() const { return current_.line; }
   [[noreturn]] void fail(const std::string& message) const { fail_at(current_.line, message); }
   /// "expected WHAT, found TOKEN".
-  [[noreturn]] void fail_expected(std::string_view what) const;
+  [[noreturn]] void fail_expected(std::string_view what) const {
+    fail("expected " + std::string(what) + ", found " + spelling(current_));
+  }
 
  private:
+  Token expect(TokenKind kind, std::string_view what) {
+    if (current_.kind != kind) fail_expected(what);
+    return take();
+  }
+
   Lexer lexer_;
   Token current_;
   Token ahead_;

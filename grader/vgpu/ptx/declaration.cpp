@@ -72,7 +72,7 @@ class InitialiserParser {
       list(0, 0, end);
     }
     if (unsized_) variable_.size = variable_.init.size();
-    finish_fragment();
+    open_ = false;
   }
 
  private:
@@ -186,7 +186,7 @@ class InitialiserParser {
   void add_address(std::uint64_t offset, std::uint32_t low, std::uint32_t bytes, const Address& address) {
     auto& all = variable_.relocations;
     if (low == 0) {
-      finish_fragment();
+      open_ = false;
       all.push_back({offset, bytes, address.symbol, address.addend, address.generic});
       open_ = bytes < sizeof(std::uint64_t);
       return;
@@ -198,8 +198,6 @@ class InitialiserParser {
     all.back().size += bytes;
     open_ = all.back().size < sizeof(std::uint64_t);
   }
-
-  void finish_fragment() { open_ = false; }
 
   Cursor& cursor_;
   Variable& variable_;

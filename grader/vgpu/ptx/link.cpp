@@ -114,33 +114,35 @@ class Joined {
 
   void add(Variable v) {
     if (functions_.contains(v.name)) throw LinkError(source_name(v.name) + " is a function in another file");
-    const auto [known, is_new] = variables_.emplace(v.name, result_.variables.size());
-    if (is_new) {
-      result_.variables.push_back(std::move(v));
-      return;
-    }
-    Variable& other = result_.variables[known->second];
-    if (other.space != v.space)
+    Variable* other = earlier(v, result_.variables, variables_);
+    if (other == nullptr) return;
+    if (other->space != v.space)
       throw LinkError(source_name(v.name) + " lies in another memory space in another file of the program");
     // An open array, x[], fits every size; the arrays of dynamic shared memory are all the same one.
-    if (other.size != v.size && other.size != 0 && v.size != 0 && (other.is_extern || v.is_extern))
-      throw LinkError(source_name(v.name) + " has " + std::to_string(other.size) +
+    if (other->size != v.size && other->size != 0 && v.size != 0 && (other->is_extern || v.is_extern))
+      throw LinkError(source_name(v.name) + " has " + std::to_string(other->size) +
                       " bytes in one file of the program, " + std::to_string(v.size) + " in another");
-    const bool replaces = choose(other, v, other.is_extern, v.is_extern);
-    if (replaces) other = std::move(v);
+    if (choose(*other, v, other->is_extern, v.is_extern)) *other = std::move(v);
   }
 
   void add(Function f) {
     if (variables_.contains(f.name)) throw LinkError(source_name(f.name) + " is a variable in another file");
-    const auto [known, is_new] = functions_.emplace(f.name, result_.functions.size());
-    if (is_new) {
-      result_.functions.push_back(std::move(f));
-      return;
-    }
-    Function& other = result_.functions[known->second];
-    if (!same_sizes(other.parameters, f.parameters) || !same_sizes(other.returns, f.returns))
+    Function* other = earlier(f, result_.functions, functions_);
+    if (other == nullptr) return;
+    if (!same_sizes(other->parameters, f.parameters) || !same_sizes(other->returns, f.returns))
       throw LinkError(source_name(f.name) + " has other parameters or another result in another file of the program");
-    if (choose(other, f, !other.is_defined, !f.is_defined)) other = std::move(f);
+    if (choose(*other, f, !other->is_defined, !f.is_defined)) *other = std::move(f);
+  }
+
+  using Indices = std::unordered_map<std::string, std::size_t>;
+
+  /// The symbol of this name; null where there was none, and this one has been added.
+  template <class Symbol>
+  static Symbol* earlier(Symbol& symbol, std::vector<Symbol>& all, Indices& indices) {
+    const auto [known, is_new] = indices.emplace(symbol.name, all.size());
+    if (!is_new) return &all[known->second];
+    all.push_back(std::move(symbol));
+    return nullptr;
   }
 
   /// Does `later` take the place of `earlier`, a symbol of the same name?
@@ -161,7 +163,7 @@ class Joined {
   }
 
   Module result_;
-  std::unordered_map<std::string, std::size_t> variables_, functions_;  ///< to indices in result_
+  Indices variables_, functions_;  ///< to indices in result_
 };
 
 }  // namespace

@@ -33,12 +33,9 @@ std::int32_t error_of(Fault::Kind kind) {
       return wire::error::invalid_ptx;
     case Fault::Kind::budget:
       return wire::error::launch_timeout;
-    case Fault::Kind::trap:
-    case Fault::Kind::deadlock:
-    case Fault::Kind::refused:  // its error is the launch's own
+    default:  // trap and deadlock; the error of a refused launch is its own
       return wire::error::launch_failure;
   }
-  return wire::error::launch_failure;
 }
 
 std::int32_t error_of(LaunchResult::Status status) {

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "runner/stream.hpp"
+
 namespace scanlab::server::wire {
 
 inline constexpr std::uint32_t magic = 0x5550'4756;  ///< "VGPU"
@@ -160,31 +162,8 @@ inline constexpr std::int32_t success = 0, invalid_value = 1, memory_allocation 
                               cooperative_launch_too_large = 720, unknown = 999;
 }  // namespace error
 
-/// Sends all of it; false when the other side is gone.
-inline bool send_all(int fd, const void* data, std::size_t bytes) {
-  const char* at = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t sent = ::send(fd, at, bytes, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return false;
-    at += sent;
-    bytes -= static_cast<std::size_t>(sent);
-  }
-  return true;
-}
-
-/// Waits for all of it; false when the other side is gone.
-inline bool receive_all(int fd, void* data, std::size_t bytes) {
-  char* at = static_cast<char*>(data);
-  while (bytes > 0) {
-    const ssize_t got = ::recv(fd, at, bytes, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    at += got;
-    bytes -= static_cast<std::size_t>(got);
-  }
-  return true;
-}
+using scanlab::receive_all;
+using scanlab::send_all;
 
 /// A message with room for one descriptor beside its bytes.
 struct WithDescriptor {

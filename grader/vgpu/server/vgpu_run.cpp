@@ -137,26 +137,17 @@ void forward_signals() {
 }
 
 const char* explain(int signal) {
-  switch (signal) {
-    case SIGSEGV:
-      return "segmentation fault";
-    case SIGBUS:
-      return "bus error";
-    case SIGABRT:
-      return "aborted";
-    case SIGFPE:
-      return "arithmetic exception: often a division by zero";
-    case SIGILL:
-      return "illegal instruction";
-    case SIGINT:
-      return "interrupted";
-    case SIGTERM:
-      return "terminated";
-    case SIGKILL:
-      return "killed";
-    default:
-      return strsignal(signal);
-  }
+  static constexpr std::pair<int, const char*> known[] = {{SIGSEGV, "segmentation fault"},
+                                                          {SIGBUS, "bus error"},
+                                                          {SIGABRT, "aborted"},
+                                                          {SIGFPE, "arithmetic exception: often a division by zero"},
+                                                          {SIGILL, "illegal instruction"},
+                                                          {SIGINT, "interrupted"},
+                                                          {SIGTERM, "terminated"},
+                                                          {SIGKILL, "killed"}};
+  for (const auto& [number, text] : known)
+    if (number == signal) return text;
+  return strsignal(signal);
 }
 
 std::string grouped(std::uint64_t value) {
@@ -327,15 +318,12 @@ int run(const Arguments& arguments) {
   vgpu::CheckSuite::Findings findings;
   if (checks) {
     findings = checks->findings();
-    if (std::optional<vgpu::Finding> unread = find_unread_errors(session.traffic())) {
-      findings.list.insert(findings.list.begin(), *std::move(unread));
-      ++findings.total;
-    }
+    const auto add = [&](std::optional<vgpu::Finding> finding, auto at) {
+      if (finding) findings.list.insert(at, *std::move(finding)), ++findings.total;
+    };
+    add(find_unread_errors(session.traffic()), findings.list.begin());
     // After a fault no cudaFree works any more.
-    if (std::optional<vgpu::Finding> leak = WIFEXITED(status) && !has_fault ? find_leak(session) : std::nullopt) {
-      findings.list.push_back(*std::move(leak));
-      ++findings.total;
-    }
+    if (WIFEXITED(status) && !has_fault) add(find_leak(session), findings.list.end());
   }
   print_findings(findings);
   if (const std::string left_out = checks ? checks->left_out() : std::string(); !left_out.empty())

@@ -2,8 +2,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "autograder/check/correctness.hpp"
-#include "autograder/device/virtual_device.hpp"
+#include "autograder/check/checks.hpp"
+#include "autograder/device/devices.hpp"
 #include "autograder/process/runner_process.hpp"
 #include "targets.hpp"
 #include "tests/autograder/host_device.hpp"

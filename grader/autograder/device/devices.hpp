@@ -1,4 +1,4 @@
-// The virtual GPU, inside the judge's own process.
+// The devices that there are: the virtual GPU, inside the judge's own process, and a real one.
 #pragma once
 
 #include <memory>
@@ -17,5 +17,9 @@ enum class Checking { off, on };
 /// which outlive the device, listen to every launch.
 std::unique_ptr<Device> make_virtual_device(const std::string& profile, std::uint64_t warp_instructions,
                                             Checking checking, const std::vector<vgpu::Observer*>& observers = {});
+
+/// A real GPU, through NVIDIA's runtime. Only the program `judge-gpu` has it; `judge` links no_cuda_device.cpp instead.
+/// Throws KitFault when there is no GPU, no driver, or no support for one in this build.
+std::unique_ptr<Device> make_cuda_device();
 
 }  // namespace scanlab::grade

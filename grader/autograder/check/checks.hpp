@@ -1,0 +1,35 @@
+// The checks of results, and of how much work calls make.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autograder/device/device.hpp"
+#include "autograder/plan.hpp"
+#include "autograder/result.hpp"
+
+namespace scanlab::grade {
+
+/// What has been counted in calls of a correctness check.
+struct Counted {
+  std::vector<std::pair<std::string, double>> counts;
+  std::vector<vgpu::Finding> costs;
+  std::string unfollowed;  ///< why it is not known which additions get into the results; empty: it is
+};
+using CountedCalls = std::map<PlannedCall, Counted>;
+
+/// A count check. Sets the result's verdict, cause and counts; points are the caller's. `counted` has the calls that
+/// the check `among` which this one counts has made. The others are made here, on the device, which is a virtual one:
+/// it counts. Throws KitFault.
+void check_count(const Plan& plan, const CheckPlan& check, Device& device, const CountedCalls& counted,
+                 CheckResult& result);
+
+/// A correctness check: every size, under every schedule, several times, against the oracle; up to the first failure.
+/// Sets the result's verdict, cause and output hash; points are the caller's. Counts the calls that `counted` has,
+/// among all others, and puts there what it has counted. Throws KitFault.
+void check_correctness(const Plan& plan, const CheckPlan& check, Device& device, CountedCalls& counted,
+                       CheckResult& result);
+
+}  // namespace scanlab::grade
