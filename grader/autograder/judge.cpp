@@ -9,6 +9,7 @@
 
 #include "autograder/cause.hpp"
 #include "autograder/check/checks.hpp"
+#include "autograder/check/trial.hpp"
 #include "autograder/device/devices.hpp"
 #include "autograder/process/runner_process.hpp"
 #include "autograder/timing/timing.hpp"
@@ -157,7 +158,8 @@ CountedCalls& Judge::counted_in(const CheckPlan& check) {
   calls.clear();
   for (const CheckPlan& other : plan_.checks) {
     if (other.among != check.name) continue;
-    for (const CountedCall& call : other.calls) calls[call] = {};
+    for (const CountedCall& call : other.calls)
+      calls[call].what = std::max(calls[call].what, counting_for(other.counter));
   }
   return calls;
 }

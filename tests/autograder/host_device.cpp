@@ -24,7 +24,7 @@ class HostConnection : public Connection {
   void begin_call(const vgpu::Schedule&, Counting counting, const TimeLimit&) override { counting_ = counting; }
   CallReport end_call() override {
     CallReport report;
-    if (counting_ == Counting::on) {
+    if (counting_ != Counting::off) {
       report.counts = {{"additions", 1023}, {"barriers", 30}, {"warp_efficiency", 0.5}};
       report.costs = {line("cost.barrier", 7), line("cost.divergence", 9)};
     }

@@ -58,9 +58,9 @@ Ran run(const std::string& body, std::vector<std::uint32_t> words, FloatNames* n
   return {words, counters.counts().named()};
 }
 
-std::vector<ElementName> wide(const std::vector<std::uint32_t>& names) {
+std::vector<ElementName> wide(const FloatNames& names, const std::vector<std::uint32_t>& bits) {
   std::vector<ElementName> all;
-  for (const std::uint32_t name : names) all.push_back(FloatNames::wide(name));
+  for (const std::uint32_t name : bits) all.push_back(names.wide(name));
   return all;
 }
 
@@ -80,9 +80,9 @@ void run_on_names(const std::string& body, unsigned threads, std::size_t n, Visi
     FloatNames names(1, 2);
     AdditionGraph graph;
     const auto inputs = names.name_inputs(n);
-    graph.reset_floats(wide(inputs), 5);
+    graph.reset_floats(wide(names, inputs), 5);
     const Ran named = run(body, inputs, &names, &graph, how);
-    visit(graph, wide(named.out));
+    visit(graph, wide(names, named.out));
     const std::vector<std::uint32_t> ones(n, std::bit_cast<std::uint32_t>(1.0f));
     const Ran values = run(body, ones, nullptr, nullptr, how);
     CHECK(named.counts == values.counts);
@@ -208,7 +208,7 @@ TEST_CASE("a sum of floats is right in any order, and wrong when an element is m
   FloatNames names(1, 2);
   const auto x = names.name_inputs(6);
   AdditionGraph graph;
-  graph.reset_floats(wide(x), 5);
+  graph.reset_floats(wide(names, x), 5);
   ptx::Module module;
   module.lines.emplace_back();
   vgpu::KernelInfo info;
@@ -216,11 +216,11 @@ TEST_CASE("a sum of floats is right in any order, and wrong when an element is m
   graph.kernel_begin(info);
   const auto add = [&](std::uint32_t a, std::uint32_t b) {
     const std::uint32_t s = names.add(a, b);
-    const ElementName wa = FloatNames::wide(a), wb = FloatNames::wide(b), ws = FloatNames::wide(s);
+    const ElementName wa = names.wide(a), wb = names.wide(b), ws = names.wide(s);
     graph.combined({}, 1, &wa, &wb, &ws);
     return s;
   };
-  const auto interval = [&](std::uint32_t name) { return graph.interval(*graph.find(FloatNames::wide(name))); };
+  const auto interval = [&](std::uint32_t name) { return graph.interval(*graph.find(names.wide(name))); };
   CHECK(interval(add(x[1], x[0])) == ElementRange{0, 2});
   const std::uint32_t even = add(x[0], x[2]), odd = add(x[3], x[1]);
   CHECK_FALSE(interval(even));
@@ -229,7 +229,7 @@ TEST_CASE("a sum of floats is right in any order, and wrong when an element is m
   CHECK_FALSE(interval(add(even, even)));
   CHECK_FALSE(interval(add(add(x[0], x[1]), x[1])));
   CHECK_FALSE(interval(add(x[4], std::bit_cast<std::uint32_t>(1.0f))));
-  CHECK(graph.work(wide({add(odd, even)})).useful == 3);
+  CHECK(graph.work(wide(names, {add(odd, even)})).useful == 3);
 }
 
 TEST_CASE("what is no name is a number, and is rounded as it is told") {
@@ -263,7 +263,7 @@ TEST_CASE("it is noticed where a program computes with floats otherwise than by 
     FloatNames names(1, 2);
     AdditionGraph graph;
     const auto inputs = names.name_inputs(32);
-    graph.reset_floats(wide(inputs), 5);
+    graph.reset_floats(wide(names, inputs), 5);
     run(own + "add.f32 %f2, %f1, %f1;\n" + code + "ret;\n", inputs, &names, &graph);
     return graph.looked_at().has_value();
   };

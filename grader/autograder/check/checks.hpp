@@ -12,8 +12,9 @@
 
 namespace scanlab::grade {
 
-/// What has been counted in calls of a correctness check.
+/// What has to be counted in a call of a correctness check, and what has been.
 struct Counted {
+  Counting what = Counting::work;
   std::vector<std::pair<std::string, double>> counts;
   std::vector<vgpu::Finding> costs;
   std::string unfollowed;  ///< why it is not known which additions get into the results; empty: it is

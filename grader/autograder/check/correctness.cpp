@@ -59,14 +59,15 @@ class CorrectnessCheck : CheckOnDevice {
           const Case which{n, repeat, order, order};
           const auto counted = counted_.find({n, order, repeat});
           const bool is_counted = device_.is_virtual() && counted != counted_.end();
-          const Counting counting = is_counted ? Counting::on : Counting::off;
+          if (!is_own_size && !is_counted && (repeat > 0 || is_any_counted(n, order))) continue;
+          const Counting counting = is_counted ? counted->second.what : Counting::off;
           const bool is_hashed = is_own_size && order == orders_.front();
           TrialResult tried = trial->run(submission_, which, counting, is_hashed ? outputs_hash_ : 0);
           if (is_hashed) outputs_hash_ = tried.output_hash;
           if (tried.failure) return end_with_failure(std::move(trial), which, std::move(tried), result);
           if (tried.proof) note_proof(n, *tried.proof);
           if (is_counted)
-            counted->second = {std::move(tried.counts), std::move(tried.costs), std::move(tried.unfollowed)};
+            counted->second = {counting, std::move(tried.counts), std::move(tried.costs), std::move(tried.unfollowed)};
           add_findings(tried, result);
         }
       }
@@ -92,6 +93,12 @@ class CorrectnessCheck : CheckOnDevice {
       if (is_needed && std::ranges::find(orders, call.order) == orders.end()) orders.push_back(call.order);
     }
     return sizes;
+  }
+
+  /// Of a size that is not the check's own, a call is made once: the one that is counted, if one is.
+  bool is_any_counted(std::size_t n, Order order) const {
+    const auto first = counted_.lower_bound({n, order, 0});
+    return device_.is_virtual() && first != counted_.end() && first->first.n == n && first->first.order == order;
   }
 
   /// One execution of a proof, and nothing else.

@@ -52,8 +52,9 @@ void check_count(const Plan& plan, const CheckPlan& check, Device& device, const
     const auto found = counted.find(call);
     const bool was_made = found != counted.end() && !found->second.counts.empty();
     if (!was_made) {
-      TrialResult tried = make_trial(plan, check, device, call.n)->run(submission, which, Counting::on, hash_start);
-      made = {std::move(tried.counts), std::move(tried.costs), std::move(tried.unfollowed)};
+      const Counting what = counting_for(check.counter);
+      TrialResult tried = make_trial(plan, check, device, call.n)->run(submission, which, what, hash_start);
+      made = {what, std::move(tried.counts), std::move(tried.costs), std::move(tried.unfollowed)};
       if (tried.failure) {
         result.counts = std::move(made.counts);
         result.verdict = tried.failure->verdict;

@@ -26,6 +26,19 @@ std::uint64_t data_seed(const Plan& plan, const CheckPlan& check, const Case& wh
   return mix(seed, which.repeat);
 }
 
+/// A counter of what additions are for.
+struct AdditionCounter {
+  const char* name;
+  double (*of)(const vgpu::AdditionWork& work);
+};
+constexpr AdditionCounter addition_counters[] = {
+    {"useful_additions", [](const vgpu::AdditionWork& work) { return static_cast<double>(work.useful); }},
+    {"wasted_additions", [](const vgpu::AdditionWork& work) { return static_cast<double>(work.wasted); }},
+    {"span", [](const vgpu::AdditionWork& work) { return static_cast<double>(work.span); }},
+    {"busiest_adder", [](const vgpu::AdditionWork& work) { return static_cast<double>(work.busiest_thread); }},
+    {"useful_efficiency", [](const vgpu::AdditionWork& work) { return work.efficiency(); }},
+};
+
 template <typename T>
 class TypedTrial : public Trial, CheckOnDevice {
  public:
@@ -37,6 +50,13 @@ class TypedTrial : public Trial, CheckOnDevice {
 
   TrialResult run(Submission& submission, const Case& which, Counting counting, std::uint64_t hash) override {
     if (!names_elements(counting)) return run(submission, which, counting, hash, Elements::values);
+    if (std::is_same_v<T, Affine> && !submission.is_explored() && n_ > Provenance::most_remembered) {
+      // Too many for a graph: names would cost three times as much, and only explain what is wrong.
+      TrialResult computed = run(submission, which, counting, hash, Elements::maps);
+      if (!computed.is_wrong_output) return computed;
+      TrialResult named = run(submission, which, counting, hash, Elements::names);
+      return named.is_wrong_output ? std::move(named) : std::move(computed);
+    }
     TrialResult named = run(submission, which, counting, hash, Elements::names);
     if (std::is_same_v<T, Affine>) return named;
     const Provenance& provenance = *device_.provenance();
@@ -52,12 +72,12 @@ class TypedTrial : public Trial, CheckOnDevice {
   }
 
  private:
-  enum class Elements { values, names };
+  enum class Elements { values, names, maps };
 
   /// Affine maps are names in the whole program; floats where work is counted, so that it is known what it was for.
   bool names_elements(Counting counting) const {
     if (std::is_same_v<T, Affine>) return plan_.has_provenance;
-    return counting == Counting::on && device_.provenance() && !has_count(check_.entry) &&
+    return counting == Counting::additions && device_.provenance() && !has_count(check_.entry) &&
            n_ <= Provenance::most_floats;
   }
 
@@ -80,8 +100,8 @@ class TypedTrial : public Trial, CheckOnDevice {
       if (!cause.next.empty()) cause.details.push_back(cause.next);
     } else {
       // Taken at once: whatever the submission does later is too late.
-      if (provenance_) provenance_->end();
-      const Outputs<T> outputs = read_outputs(x);
+      if (elements != Elements::values) device_.provenance()->end();
+      const Outputs<T> outputs = read_outputs(x, elements);
       outputs_ = outputs.names;
       result.output_hash = hash_bytes(hash, outputs.y.data(), task_->relevant(x) * sizeof(T));
       if (memory_.kept) result.output_hash = hash_bytes(result.output_hash, &outputs.kept, sizeof outputs.kept);
@@ -110,13 +130,9 @@ class TypedTrial : public Trial, CheckOnDevice {
     const vgpu::AdditionGraph* graph = provenance_ ? provenance_->graph() : nullptr;
     if (!graph || has_count(check_.entry)) return;  // compaction asks of each element whether to keep it
     result.proof = {graph->looked_at(), graph->blocks_talk()};
-    if (counting == Counting::off) return;
+    if (counting != Counting::additions) return;
     const vgpu::AdditionWork work = graph->work(outputs_);
-    result.counts.emplace_back("useful_additions", static_cast<double>(work.useful));
-    result.counts.emplace_back("wasted_additions", static_cast<double>(work.wasted));
-    result.counts.emplace_back("span", static_cast<double>(work.span));
-    result.counts.emplace_back("busiest_adder", static_cast<double>(work.busiest_thread));
-    result.counts.emplace_back("useful_efficiency", work.efficiency());
+    for (const AdditionCounter& counter : addition_counters) result.counts.emplace_back(counter.name, counter.of(work));
   }
 
   /// Under the schedule `weak`: an old value that a thread has read for want of a fence, where a result is wrong or a
@@ -180,7 +196,8 @@ class TypedTrial : public Trial, CheckOnDevice {
   /// What the program is given for x.
   void begin(const std::vector<T>& x, std::uint64_t seed, Elements elements, Provenance::Remember remember) {
     provenance_ = elements == Elements::names ? device_.provenance() : nullptr;
-    if (elements == Elements::values) {
+    if (elements == Elements::maps) device_.provenance()->begin_maps();
+    if (elements != Elements::names) {
       given_ = x;
       return;
     }
@@ -191,11 +208,13 @@ class TypedTrial : public Trial, CheckOnDevice {
       given_ = provenance_->begin(x, seed, remember);
   }
 
-  Outputs<T> read_outputs(const std::vector<T>& x) const {
+  Outputs<T> read_outputs(const std::vector<T>& x, Elements elements) const {
     Outputs<T> outputs;
     outputs.y.resize(n_);
     device_.read(memory_.y, outputs.y.data());
     if (memory_.kept) device_.read(*memory_.kept, &outputs.kept);
+    if constexpr (std::is_same_v<T, Affine>)
+      if (elements == Elements::maps) std::ranges::transform(outputs.y, outputs.y.begin(), Provenance::map_of);
     if (!provenance_) return outputs;
     auto sums = provenance_->sums<T>(x, std::move(outputs.y));
     outputs.y = std::move(sums.values);
@@ -219,7 +238,7 @@ class TypedTrial : public Trial, CheckOnDevice {
     device_.read(memory_.x, now.data());
     for (std::size_t i = 0; i < n_; ++i) {
       if (std::memcmp(&now[i], &given_[i], sizeof(T)) == 0) continue;
-      const std::string is = provenance_ ? provenance_->text(Provenance::name_of(now[i])) : text_of(now[i]);
+      const std::string is = provenance_ ? provenance_->text(provenance_->name_of(now[i])) : text_of(now[i]);
       return Failure{Verdict::fail,
                      {.id = "input.changed",
                       .rationale = "the input was changed: d_x is for reading only",
@@ -244,6 +263,12 @@ class TypedTrial : public Trial, CheckOnDevice {
 };
 
 }  // namespace
+
+Counting counting_for(std::string_view counter) {
+  const bool is_of_additions =
+      std::ranges::find(addition_counters, counter, &AdditionCounter::name) != std::end(addition_counters);
+  return is_of_additions ? Counting::additions : Counting::work;
+}
 
 std::unique_ptr<Trial> make_trial(const Plan& plan, const CheckPlan& check, Device& device, std::size_t n) {
   if (check.element == ElementType::float_) return std::make_unique<TypedTrial<float>>(plan, check, device, n);

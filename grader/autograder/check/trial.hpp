@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct TrialResult {
   std::optional<ProofOf> proof;      ///< of a right scan whose elements are names, and whose additions are remembered
   std::string unfollowed = {};       ///< of a right scan that was to be: why its additions are not counted
 };
+
+/// What a counter has to know of a call.
+Counting counting_for(std::string_view counter);
 
 /// What works on a check of a plan has these; all of them outlive it.
 struct CheckOnDevice {

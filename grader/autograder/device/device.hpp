@@ -49,7 +49,8 @@ struct CallReport {
   bool is_flooded = false;                             ///< they have printed more than they may
 };
 
-enum class Counting { off, on };
+/// Of a call: nothing, its work, or also what each of its additions is for, where a device can say (Provenance).
+enum class Counting { off, work, additions };
 
 /// What is asked of the exploration of a call's launches (vgpu/core/explore/explore.hpp), and what it has found. A
 /// launch whose blocks do not talk to each other has one execution.

@@ -64,7 +64,6 @@ const char* are(std::span<const std::uint32_t> inputs) {
 
 std::vector<Affine> Provenance::begin(std::span<const Affine> x, std::uint64_t seed, Remember remember) {
   end();
-  floats_.reset();
   is_remembered_ = remember == Remember::additions && x.size() <= most_remembered;
   using Kind = vgpu::ElementNames::Kind;
   // The name of an expression is worth nothing that no addition has made; that of an interval could be calculated.
@@ -89,7 +88,8 @@ std::vector<float> Provenance::begin(std::span<const float> x) {
   end();
   names_.reset();
   is_remembered_ = true;
-  device_.floats = &floats_.emplace(from_chance(), from_chance());
+  if (!floats_) floats_.emplace(from_chance(), from_chance());
+  device_.floats = &*floats_;
   std::vector<float> elements;
   for (const std::uint32_t name : floats_->name_inputs(x.size())) elements.push_back(std::bit_cast<float>(name));
   std::vector<ElementName> names;
@@ -97,6 +97,12 @@ std::vector<float> Provenance::begin(std::span<const float> x) {
   graph_.reset_floats(names, from_chance());
   attach_graph();
   return elements;
+}
+
+void Provenance::begin_maps() {
+  end();
+  is_remembered_ = false;
+  device_.elements = &names_.emplace(vgpu::ElementNames::Kind::maps, 0, 0);
 }
 
 void Provenance::attach_graph() {
@@ -115,7 +121,7 @@ template <typename T>
 Provenance::Sums<T> Provenance::sums(std::span<const T> x, std::vector<T> outputs) const {
   Sums<T> sums{std::vector<ElementName>(outputs.size()), std::move(outputs), {}};
   std::vector<ElementName>& names = sums.names;
-  std::ranges::transform(sums.values, names.begin(), [](T output) { return name_of(output); });
+  std::ranges::transform(sums.values, names.begin(), [&](T output) { return name_of(output); });
   if (is_remembered_) {
     const std::vector<T> of_nodes = values_of_nodes(x);
     sums.intervals.resize(names.size());
@@ -180,7 +186,7 @@ std::vector<std::uint32_t> Provenance::inputs_of(ElementName name) const {
   }
   const auto node = graph_.find(name);
   std::vector<std::uint32_t> inputs = node ? graph_.inputs_of(*node, most_inputs) : std::vector<std::uint32_t>{};
-  if (floats_) std::ranges::sort(inputs);
+  if (!names_) std::ranges::sort(inputs);
   return inputs;
 }
 
@@ -188,7 +194,7 @@ std::string Provenance::why_not_followed() const {
   if (const auto looked = is_remembered_ ? graph_.looked_at() : std::nullopt)
     return fmt::format("{}:{} looks at what an element is: its additions cannot be followed", looked->file,
                        looked->line);
-  if (floats_ && floats_->is_used_up())
+  if (!names_ && floats_->is_used_up())
     return fmt::format("there are more than {} different sums: they are not followed", vgpu::FloatNames::most);
   return "the results are made by something other than +";
 }

@@ -54,12 +54,16 @@ class Provenance {
   /// names could be made without an addition. Where only bounds are remembered, equal sums have equal names.
   std::vector<Affine> begin(std::span<const Affine> x, std::uint64_t seed, Remember remember);
   std::vector<float> begin(std::span<const float> x);
+  /// The maps of x are names of themselves: `+` computes, and nothing is known of the results but what they are.
+  void begin_maps();
   /// The call is over: no addition is recorded any more. What has been is kept until the next call begins.
   void end();
 
   /// The name that an element of the program's holds.
   static ElementName name_of(Affine element) { return std::bit_cast<ElementName>(element); }
-  static ElementName name_of(float element) { return vgpu::FloatNames::wide(std::bit_cast<std::uint32_t>(element)); }
+  /// What the name of a map is, where it is its own.
+  static Affine map_of(Affine name) { return name_of(name) == vgpu::identity_name ? identity<Affine>() : name; }
+  ElementName name_of(float element) const { return floats_->wide(std::bit_cast<std::uint32_t>(element)); }
 
   template <typename T>
   struct Sums {
@@ -93,8 +97,8 @@ class Provenance {
   void attach_graph();
 
   vgpu::Device& device_;
-  std::optional<vgpu::ElementNames> names_;  ///< of maps, or
-  std::optional<vgpu::FloatNames> floats_;   ///< of floats
+  std::optional<vgpu::ElementNames> names_;  ///< of maps; else of
+  std::optional<vgpu::FloatNames> floats_;   ///< floats, whose table stays
   vgpu::AdditionGraph graph_;
   bool is_remembered_ = false, is_attached_ = false;
 };

@@ -179,7 +179,7 @@ class VirtualConnection : public Connection {
     device_.forget_stale_reads();
     device_.number_launches_anew();
     if (checks_ != nullptr) checks_->reset();
-    if (counting == Counting::on) counting_.emplace(device_, schedule.order == vgpu::Schedule::Order::random);
+    if (counting != Counting::off) counting_.emplace(device_, schedule.order == vgpu::Schedule::Order::random);
     alarm_.arm(limit);
     session_.reset_traffic(gate_);  // before anything of the call, also what a thread has asked for in advance
     gate_.unlock();

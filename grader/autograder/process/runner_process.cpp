@@ -34,7 +34,7 @@ constexpr std::size_t judge_bytes = std::size_t{8} << 30;  ///< with what a virt
 constexpr std::chrono::milliseconds look_interval{50};     ///< at the use of time and memory
 constexpr std::chrono::seconds launcher_time{3};           ///< a sandbox takes some milliseconds
 
-/// What the child does between fork and exec; only functions that are safe there.
+/// What the child does between vfork and exec; only functions that are safe there.
 struct Launch {
   const char* program = nullptr;
   std::vector<char*> arguments;
@@ -212,7 +212,8 @@ RunnerProcess::RunnerProcess(const Options& options, TimeLimit& limit) : options
   launch.limit_memory = options.limit_memory;
 
   const pid_t judge = getpid();
-  pid_ = fork();
+  // The child shares this process's memory until it is the other program: nothing is copied, however much there is.
+  pid_ = vfork();
   if (pid_ == 0) launch.run(judge);
   const int fork_error = errno;
   for (int* fd : {&sockets[1], &output[1], &failed[1], &status[1], &null}) close_fd(*fd);

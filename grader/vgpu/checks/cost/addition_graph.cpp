@@ -41,32 +41,48 @@ double AdditionWork::efficiency() const {
 
 void AdditionGraph::reset(std::span<const ElementName> inputs) {
   *this = AdditionGraph();
-  inputs_ = static_cast<std::uint32_t>(inputs.size());
   node_of_name_ = KeyTable(4 * inputs.size());  // some additions for each element
-  insert(identity_name);
-  for (const ElementName name : inputs) insert(name);
+  begin(inputs);
 }
 
 void AdditionGraph::reset_floats(std::span<const ElementName> inputs, std::uint64_t secret) {
-  reset(inputs);
+  *this = AdditionGraph();
   std::mt19937_64 random(secret);
   unknown_weight_ = random();
   weight_before_ = {0};
   for (std::size_t i = 0; i < inputs.size(); ++i) weight_before_.push_back(weight_before_.back() + random());
+  begin(inputs);
+}
+
+void AdditionGraph::begin(std::span<const ElementName> inputs) {
+  inputs_ = static_cast<std::uint32_t>(inputs.size());
+  insert(identity_name);
+  for (const ElementName name : inputs) insert(name);
+}
+
+AdditionGraph::Node AdditionGraph::node_of(ElementName name) const {
+  if (!are_floats()) return node_of_name_.find(name);
+  const std::size_t number = FloatNames::number_of(name);
+  return name == identity_name ? identity : number < node_of_number_.size() ? node_of_number_[number] : unknown;
 }
 
 std::optional<AdditionGraph::Node> AdditionGraph::find(ElementName name) const {
-  const Node found = node_of_name_.find(name);
+  const Node found = node_of(name);
   return found == unknown ? std::nullopt : std::optional(found);
 }
 
 /// False when it was there.
 bool AdditionGraph::insert(ElementName name) {
-  Node& node = node_of_name_[name];
-  if (node != unknown) return false;
-  node = static_cast<Node>(names_.size());
-  names_.push_back(name);
-  return true;
+  const auto add_to = [&](Node& node) {
+    if (node != unknown) return false;
+    node = static_cast<Node>(names_.size());
+    names_.push_back(name);
+    return true;
+  };
+  if (!are_floats()) return add_to(node_of_name_[name]);
+  const std::size_t number = name == identity_name ? 0 : FloatNames::number_of(name);
+  if (number >= node_of_number_.size()) node_of_number_.resize(number + 1, unknown);
+  return add_to(node_of_number_[number]);
 }
 
 std::optional<ElementRange> AdditionGraph::interval(Node node) const {
@@ -109,11 +125,8 @@ AdditionWork AdditionGraph::work(std::span<const ElementName> outputs) const {
   AdditionWork work;
   work.with_identity = with_identity_;
   std::vector<bool> is_used(names_.size(), false);
-  for_each_expected(
-      outputs.size(), [&](std::size_t k) { node_of_name_.expect(outputs[k]); },
-      [&](std::size_t k) {
-        if (const auto node = find(outputs[k])) is_used[*node] = true;
-      });
+  for (const ElementName output : outputs)
+    if (const auto node = find(output)) is_used[*node] = true;
   for (std::size_t k = sums_.size(); k-- > 0;) {
     if (!is_used[k + inputs_ + 1]) continue;
     for (const Node operand : {sums_[k].earlier, sums_[k].later})
@@ -165,7 +178,7 @@ void AdditionGraph::combined(const Actor& actor, Mask mask, const std::uint64_t*
                              const std::uint64_t* sum) {
   const std::uint32_t place = number_of_place(actor.line);
   ++instructions_;
-  for (int k = 0; k < std::popcount(mask); ++k)
+  for (int k = 0; !are_floats() && k < std::popcount(mask); ++k)
     for (const ElementName name : {earlier[k], later[k], sum[k]}) node_of_name_.expect(name);
   for (Mask m = mask; m; m &= m - 1, ++earlier, ++later, ++sum) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(m));
@@ -176,7 +189,7 @@ void AdditionGraph::combined(const Actor& actor, Mask mask, const std::uint64_t*
 
 void AdditionGraph::add(ElementName earlier, ElementName later, ElementName name, const Adder& adder) {
   ++additions_;
-  Sum sum{node_of_name_.find(earlier), node_of_name_.find(later), no_interval, 0, instructions_, adder, 0};
+  Sum sum{node_of(earlier), node_of(later), no_interval, 0, instructions_, adder, 0};
   const bool has_identity = is_empty(sum.earlier) || is_empty(sum.later);
   if (has_identity) ++with_identity_;
   if (sums_.size() >= most_sums + std::size_t{inputs_} * inputs_ || !insert(name)) return;

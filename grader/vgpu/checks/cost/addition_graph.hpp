@@ -94,6 +94,8 @@ class AdditionGraph : public Observer {
     std::uint64_t weight = 0;  ///< of floats: of all its elements together
   };
 
+  void begin(std::span<const ElementName> inputs);
+  Node node_of(ElementName name) const;
   bool insert(ElementName name);
   std::uint32_t depth(Node node) const { return is_sum(node) ? sums_[node - inputs_ - 1].depth : 0; }
   void add(ElementName earlier, ElementName later, ElementName sum, const Adder& adder);
@@ -120,6 +122,7 @@ class AdditionGraph : public Observer {
   std::vector<Sum> sums_;
   std::vector<ElementName> names_;  ///< of all nodes
   KeyTable node_of_name_;
+  std::vector<Node> node_of_number_;  ///< of floats
   std::uint64_t additions_ = 0, with_identity_ = 0;
   std::uint32_t instructions_ = 0;  ///< of warps, that add
   bool blocks_talk_ = false;

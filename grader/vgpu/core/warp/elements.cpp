@@ -98,6 +98,15 @@ void for_batches(std::uint64_t* words, std::size_t count, Cipher cipher) {
   }
 }
 
+void add_maps(const ElementName* earlier, const ElementName* later, ElementName* sum, unsigned count) {
+  for (unsigned k = 0; k < count; ++k) {
+    const auto a = static_cast<std::uint32_t>(earlier[k]), b = static_cast<std::uint32_t>(earlier[k] >> 32);
+    const auto a_later = static_cast<std::uint32_t>(later[k]), b_later = static_cast<std::uint32_t>(later[k] >> 32);
+    const ElementName composed = std::uint64_t{a_later * b + b_later} << 32 | a * a_later;
+    sum[k] = earlier[k] == identity_name ? later[k] : later[k] == identity_name ? earlier[k] : composed;
+  }
+}
+
 }  // namespace
 
 void ElementNames::encipher(std::uint64_t* words, std::size_t count) const {
@@ -118,6 +127,11 @@ std::vector<ElementName> ElementNames::name_inputs(std::vector<bool> is_kept) {
 }
 
 Mask ElementNames::kept(const ElementName* names, unsigned count) const {
+  if (kind_ == Kind::maps) {
+    Mask kept = 0;
+    for (unsigned k = 0; k < count; ++k) kept |= Mask{names[k] != identity_name && (names[k] >> 32) % 2} << k;
+    return kept;
+  }
   std::uint64_t words[warp_size];
   std::copy_n(names, count, words);
   decipher(words, count);
@@ -131,6 +145,7 @@ Mask ElementNames::kept(const ElementName* names, unsigned count) const {
 }
 
 void ElementNames::add(const ElementName* earlier, const ElementName* later, ElementName* sum, unsigned count) const {
+  if (kind_ == Kind::maps) return add_maps(earlier, later, sum, count);
   std::uint64_t words[warp_size], others[warp_size];
   Mask left = count == warp_size ? full_mask : (Mask{1} << count) - 1;  // to be named
   std::copy_n(earlier, count, words);

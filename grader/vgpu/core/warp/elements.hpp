@@ -27,21 +27,24 @@ struct ElementRange {
 /// The names of elements, and of their sums. A name cannot be guessed, and says nothing to a program that has it; which
 /// is a function of the key and the operands alone, so that a run gives the same names whatever else happens.
 ///
-/// There are two kinds, both made with one cipher (below). An *expression*'s name is a keyed hash of its operands'
-/// names (CBC-MAC), so that another expression has another name, and `x0 + (x1 + x2)` is not `(x0 + x1) + x2`; what it
-/// is the sum of, an observer has to remember (Observer::combined). An *interval*'s name is its bounds, enciphered:
-/// nothing needs to be remembered, and sums of the same elements have the same name, however they were added. That is
-/// the monoid of intervals of summations of Chong, Donaldson and Ketema ("A sound and complete abstraction for
-/// reasoning about parallel prefix sums", POPL 2014); what is no interval gets a name without a meaning.
+/// There are three kinds, two of them made with one cipher (below). An *expression*'s name is a keyed hash of its
+/// operands' names (CBC-MAC), so that another expression has another name, and `x0 + (x1 + x2)` is not `(x0 + x1) +
+/// x2`; what it is the sum of, an observer has to remember (Observer::combined). An *interval*'s name is its bounds,
+/// enciphered: nothing needs to be remembered, and sums of the same elements have the same name, however they were
+/// added. That is the monoid of intervals of summations of Chong, Donaldson and Ketema ("A sound and complete
+/// abstraction for reasoning about parallel prefix sums", POPL 2014); what is no interval gets a name without a
+/// meaning. A *map*'s name is the map itself, a in the lower half and b in the upper one, of x -> a * x + b modulo
+/// 2^32, and sums are computed: that takes a third of the time, and proves nothing.
 class ElementNames {
  public:
-  enum class Kind { expressions, intervals };
+  enum class Kind { expressions, intervals, maps };
 
   /// A key of 128 bits.
   ElementNames(Kind kind, std::uint64_t high, std::uint64_t low);
 
   Kind kind() const { return kind_; }
-  /// The names of inputs 0 … n - 1; `is_kept` says of which scanlab.cuh's keep() is true: of no other name.
+  /// The names of inputs 0 … n - 1; `is_kept` says of which scanlab.cuh's keep() is true: of no other name. Maps have
+  /// theirs already, and those with an odd b are kept.
   std::vector<ElementName> name_inputs(std::vector<bool> is_kept);
   /// Of which of `count` names, at most 32, keep() is true: a bit each.
   Mask kept(const ElementName* names, unsigned count) const;

@@ -12,27 +12,31 @@
 namespace scanlab::vgpu {
 
 FloatNames::FloatNames(std::uint64_t high, std::uint64_t low)
-    : cipher_(ElementNames::Kind::expressions, high, low), is_drawn_(drawn_bits + 1, false) {}
+    : cipher_(ElementNames::Kind::expressions, high, low), number_(drawn_bits + 1) {}
 
 std::uint32_t FloatNames::draw() {
-  if (names_ == most) {
+  if (names_.size() == most) {
     is_used_up_ = true;
     return canonical_nan_f32;
   }
-  ++names_;
   for (;;) {
     if (draws_ % warp_size == 0) {
       std::iota(std::begin(drawn_), std::end(drawn_), draws_);
       cipher_.encipher(drawn_, warp_size);
+      for (const std::uint64_t drawn : drawn_) __builtin_prefetch(&number_[drawn & drawn_bits]);
     }
     const auto drawn = static_cast<std::uint32_t>(drawn_[draws_++ % warp_size]) & drawn_bits;
-    if (is_drawn_[drawn]) continue;
-    is_drawn_[drawn] = true;
-    return high_bits | drawn;
+    if (number_[drawn]) continue;
+    names_.push_back(high_bits | drawn);
+    number_[drawn] = static_cast<std::uint32_t>(names_.size());
+    return names_.back();
   }
 }
 
 std::vector<std::uint32_t> FloatNames::name_inputs(std::size_t count) {
+  for (const std::uint32_t name : names_) number_[name & drawn_bits] = 0;
+  names_.clear();
+  is_used_up_ = false;
   sums_ = KeyTable(4 * count);  // some sums for each
   std::vector<std::uint32_t> names(count);
   std::ranges::generate(names, [this] { return draw(); });
@@ -40,8 +44,8 @@ std::vector<std::uint32_t> FloatNames::name_inputs(std::size_t count) {
 }
 
 std::uint32_t FloatNames::add(std::uint32_t a, std::uint32_t b) {
-  if (wide(a) == identity_name) return b;
-  if (wide(b) == identity_name) return a;
+  if (a << 1 == 0) return b;
+  if (b << 1 == 0) return a;
   std::uint32_t& sum = sums_[key(a, b)];
   if (sum == KeyTable::none) sum = draw();
   return sum;
@@ -51,9 +55,9 @@ std::uint32_t FloatSums::name(unsigned lane, std::uint32_t a, std::uint32_t b) {
   const std::uint32_t sum = names_->add(a, b);
   if (names_->is_used_up()) return sum;  // it would stand for several
   mask_ |= Mask{1} << lane;
-  earlier_[count_] = FloatNames::wide(a);
-  later_[count_] = FloatNames::wide(b);
-  sum_[count_++] = FloatNames::wide(sum);
+  earlier_[count_] = names_->wide(a);
+  later_[count_] = names_->wide(b);
+  sum_[count_++] = names_->wide(sum);
   return sum;
 }
 

@@ -17,9 +17,10 @@ namespace scanlab::vgpu {
 /// numbers.
 ///
 /// 32 bits hold no hash that would be another one for each sum. So sums are numbered, in the order in which they are
-/// first made, and a name is drawn at random for each. The operands' order makes no difference: float addition
-/// commutes, and compilers swap them. Which name a sum gets depends on what was added before, so only one host thread
-/// may run such a launch (Device::floats); a launch that is run again gives the same sums the same names.
+/// first made, behind the inputs, and a name is drawn at random for each. The operands' order makes no difference:
+/// float addition commutes, and compilers swap them. Which name a sum gets depends on what was added before, so only
+/// one host thread may run such a launch (Device::floats); a launch that is run again gives the same sums the same
+/// names.
 ///
 /// All are numbers of about 2e26 (high_bits): no NaN, which programs test for, and not what indices, flags, masks or
 /// halves of addresses look like as integers.
@@ -32,21 +33,29 @@ class FloatNames {
   /// A key of 128 bits.
   FloatNames(std::uint64_t high, std::uint64_t low);
 
-  /// The names of `count` inputs.
+  /// The names of `count` inputs, whose numbers begin with 1. All earlier names are names no more.
   std::vector<std::uint32_t> name_inputs(std::size_t count);
   static bool may_be_name(std::uint32_t bits) { return (bits & ~drawn_bits) == high_bits; }
-  bool is_name(std::uint32_t bits) const { return may_be_name(bits) && is_drawn_[bits & drawn_bits]; }
+  bool is_name(std::uint32_t bits) const { return may_be_name(bits) && number_[bits & drawn_bits]; }
   /// The sum will be asked for.
-  void expect(std::uint32_t a, std::uint32_t b) const { sums_.expect(key(a, b)); }
+  void expect(std::uint32_t a, std::uint32_t b) const {
+    for (const std::uint32_t bits : {a, b}) __builtin_prefetch(&number_[bits & drawn_bits]);
+    sums_.expect(key(a, b));
+  }
   /// The name of a sum, at least one of whose operands is a name. NaN when there are none left.
   std::uint32_t add(std::uint32_t a, std::uint32_t b);
   /// Have there been more sums than names?
   bool is_used_up() const { return is_used_up_; }
 
-  /// The name as observers see it: 64 bits, of which both halves are these. The zeros are the identity's.
-  static ElementName wide(std::uint32_t bits) {
-    return bits << 1 == 0 ? identity_name : std::uint64_t{bits} << 32 | bits;
+  /// The name as observers see it: its number in the upper half, and these bits. The zeros are the identity's.
+  ElementName wide(std::uint32_t bits) const {
+    const std::uint32_t number = is_name(bits) ? number_[bits & drawn_bits] : no_number;
+    return bits << 1 == 0 ? identity_name : std::uint64_t{number} << 32 | bits;
   }
+  static std::uint32_t number_of(ElementName name) { return static_cast<std::uint32_t>(name >> 32); }
+  static std::uint32_t bits_of(ElementName name) { return static_cast<std::uint32_t>(name); }
+  /// Of what is no name.
+  static constexpr std::uint32_t no_number = ~std::uint32_t{0};
 
  private:
   std::uint32_t draw();
@@ -56,10 +65,10 @@ class FloatNames {
 
   ElementNames cipher_;
   std::uint64_t draws_ = 0;
-  std::uint64_t drawn_[warp_size];  ///< the next ones: the cipher takes no longer for so many
-  std::size_t names_ = 0;
-  std::vector<bool> is_drawn_;
-  KeyTable sums_;  ///< by key()
+  std::uint64_t drawn_[warp_size];     ///< the next ones: the cipher takes no longer for so many
+  std::vector<std::uint32_t> names_;   ///< by number, which is one more
+  std::vector<std::uint32_t> number_;  ///< by a name's drawn bits; 0: it is none
+  KeyTable sums_;                      ///< by key()
   bool is_used_up_ = false;
 };
 
