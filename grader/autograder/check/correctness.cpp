@@ -59,7 +59,8 @@ class CorrectnessCheck : CheckOnDevice {
           const Case which{n, repeat, order, order};
           const auto counted = counted_.find({n, order, repeat});
           const bool is_counted = device_.is_virtual() && counted != counted_.end();
-          if (!is_own_size && !is_counted && (repeat > 0 || is_any_counted(n, order))) continue;
+          const bool is_own = is_own_size && std::ranges::find(orders_, order) != orders_.end();
+          if (!is_own && !is_counted && (repeat > 0 || is_any_counted(n, order))) continue;
           const Counting counting = is_counted ? counted->second.what : Counting::off;
           const bool is_hashed = is_own_size && order == orders_.front();
           TrialResult tried = trial->run(submission_, which, counting, is_hashed ? outputs_hash_ : 0);
@@ -95,7 +96,7 @@ class CorrectnessCheck : CheckOnDevice {
     return sizes;
   }
 
-  /// Of a size that is not the check's own, a call is made once: the one that is counted, if one is.
+  /// Where size or schedule is not the check's own, a call is made once: the one that is counted, if one is.
   bool is_any_counted(std::size_t n, Order order) const {
     const auto first = counted_.lower_bound({n, order, 0});
     return device_.is_virtual() && first != counted_.end() && first->first.n == n && first->first.order == order;

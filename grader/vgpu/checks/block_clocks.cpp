@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
+
+#include "vgpu/core/warp/lanes.hpp"
 
 namespace scanlab::vgpu {
 
@@ -25,24 +28,38 @@ Mask BlockClocks::lanes_of(unsigned warp) const {
   return full_mask >> (warp_size - lanes);
 }
 
+/// What `thread` knows of each lane of a warp, where that is not one number.
+const BlockClocks::Stamp* BlockClocks::row_of(unsigned thread, unsigned warp) const {
+  if (is_wide_) return wide_row(thread) + warp * warp_size;
+  return &tables_[warp][thread % warp_size * warp_size];
+}
+
 BlockClocks::Stamp BlockClocks::knows(unsigned thread, unsigned other) const {
-  if (is_wide_) return wide_row(thread)[other];
   const unsigned warp = thread / warp_size;
-  if (other / warp_size != warp) return 0;
-  if (split_ >> warp & 1) return tables_[warp][thread % warp_size * warp_size + other % warp_size];
-  return known_[warp];
+  if (!is_wide_ && other / warp_size != warp) return 0;
+  if (!is_wide_ && !(split_ >> warp & 1)) return known_[warp];
+  return row_of(thread, other / warp_size)[other % warp_size];
+}
+
+Mask BlockClocks::below(const Stamp* row, Stamp stamp) {
+  return mask_where<Stamp>([&](auto& is_below, unsigned chunk) {
+    Vector<Stamp> some;
+    std::memcpy(&some, row + chunk * VectorOf<Stamp>::width, sizeof some);
+    is_below = some < stamp;
+  });
 }
 
 Mask BlockClocks::unordered(unsigned warp, Mask lanes, Stamp stamp, unsigned thread) const {
-  if (!is_wide_) {
-    if (thread / warp_size != warp) return lanes;
-    lanes &= ~(Mask{1} << thread % warp_size);
-    if (!(split_ >> warp & 1)) return stamp <= known_[warp] ? 0 : lanes;
-  }
-  return lanes_where(lanes, [&](unsigned lane) {
-    const unsigned other = warp * warp_size + lane;
-    return other != thread && knows(thread, other) < stamp;
-  });
+  const bool is_own = thread / warp_size == warp;
+  if (is_own) lanes &= ~(Mask{1} << thread % warp_size);
+  if (!is_wide_ && !is_own) return lanes;
+  if (!is_wide_ && !(split_ >> warp & 1)) return stamp <= known_[warp] ? 0 : lanes;
+  return lanes & below(row_of(thread, warp), stamp);
+}
+
+bool BlockClocks::is_known_to_all(unsigned by, unsigned warp, Mask lanes, Stamp stamp) const {
+  if (!is_wide_) return by == warp && is_known_in(warp, stamp);
+  return is_together(by) && !(lanes & below(row_of(by * warp_size, warp), stamp));
 }
 
 void BlockClocks::meet(unsigned warp, Mask lanes) {
@@ -148,7 +165,7 @@ void BlockClocks::part(unsigned warp) {
 
 void BlockClocks::widen() {
   together_ = 0;
-  wide_.assign(std::size_t{threads_} * threads_, 0);
+  wide_.assign(std::size_t{threads_} * warps_ * warp_size, 0);
   for (unsigned t = 0; t < threads_; ++t) {
     const unsigned first = t / warp_size * warp_size, end = std::min(threads_, first + warp_size);
     for (unsigned u = first; u < end; ++u) wide_row(t)[u] = knows(t, u);

@@ -33,6 +33,8 @@ class BlockClocks {
   /// Of `lanes` of `warp`, which made an access at `stamp`: those whose access does not happen before what `thread`
   /// does now. Never `thread` itself.
   Mask unordered(unsigned warp, Mask lanes, Stamp stamp, unsigned thread) const;
+  /// True, and soon found, when all lanes of warp `by` know alike what these lanes of `warp` did at `stamp`.
+  bool is_known_to_all(unsigned by, unsigned warp, Mask lanes, Stamp stamp) const;
   /// True when all lanes of the warp know what all of them did at `stamp`.
   bool is_known_in(unsigned warp, Stamp stamp) const {
     return !is_wide_ && !(split_ >> warp & 1) && stamp <= known_[warp];
@@ -54,12 +56,15 @@ class BlockClocks {
   using Table = std::array<Stamp, warp_size * warp_size>;
 
   Stamp knows(unsigned thread, unsigned other) const;
+  const Stamp* row_of(unsigned thread, unsigned warp) const;
+  /// The lanes whose stamps of a row are lower than that.
+  static Mask below(const Stamp* row, Stamp stamp);
   Mask lanes_of(unsigned warp) const;
   void split(unsigned warp);
   void widen();
   bool is_together(unsigned warp) const { return together_ >> warp & 1; }
   std::size_t wide_place(unsigned thread) const {
-    return std::size_t{is_together(thread / warp_size) ? thread / warp_size * warp_size : thread} * threads_;
+    return std::size_t{is_together(thread / warp_size) ? thread / warp_size * warp_size : thread} * warps_ * warp_size;
   }
   const Stamp* wide_row(unsigned thread) const { return &wide_[wide_place(thread)]; }
   Stamp* wide_row(unsigned thread) { return &wide_[wide_place(thread)]; }
@@ -73,7 +78,7 @@ class BlockClocks {
   std::uint32_t split_ = 0;     ///< a bit for each warp that has a table instead
   std::vector<Table> tables_;   ///< [lane][other lane]
   bool is_wide_ = false;        ///< all warps have `wide_` instead
-  Row wide_;                    ///< [thread][other thread]
+  Row wide_;                    ///< [thread][other thread], rows of whole warps
   std::uint32_t together_ = 0;  ///< a bit for each warp whose lanes all know the same: their first lane's row holds it
 };
 

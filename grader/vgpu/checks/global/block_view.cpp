@@ -57,10 +57,8 @@ void BlockView::meet(unsigned warp, Mask lanes) {
   });
   if (is_same) return;
   Knowledge all = of[first];
-  for_each_lane(lanes & (lanes - 1), [&](unsigned l) {
-    all.known.add(of[l].known);
-    all.settled.add(of[l].settled);
-  });
+  const Knowledge* previous = &of[first];
+  for_each_lane(lanes & (lanes - 1), [&](unsigned l) { all.add(of[l], std::exchange(previous, &of[l])); });
   for_each_lane(lanes, [&](unsigned l) { of[l] = all; });
 }
 
@@ -128,10 +126,8 @@ BlockView::OfWarp& BlockView::own(unsigned warp) {
 void BlockView::unite() {
   for (auto& of : own_) {
     if (!of) continue;
-    for (const Knowledge& s : *of) {
-      common_.known.add(s.known);
-      common_.settled.add(s.settled);
-    }
+    const Knowledge* previous = nullptr;
+    for (const Knowledge& s : *of) common_.add(s, std::exchange(previous, &s));
     of.reset();
   }
   is_apart_ = false;

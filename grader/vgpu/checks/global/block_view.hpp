@@ -27,6 +27,12 @@ class BlockView {
   struct Knowledge {
     GridClock known;
     GridClock settled;  ///< as much of it as has a fence on the reader's side too
+
+    /// `previous` was added before, or is null: what a lane knows is mostly what the lane before it knows.
+    void add(const Knowledge& other, const Knowledge* previous) {
+      if (!previous || !other.known.is_same(previous->known)) known.add(other.known);
+      if (!previous || !other.settled.is_same(previous->settled)) settled.add(other.settled);
+    }
   };
 
   /// `levels`: of the clocks of this launch.

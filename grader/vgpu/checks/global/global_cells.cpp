@@ -44,10 +44,12 @@ void GlobalShadow::one_by_one(const Access& a, Mask lanes, const PastAccess& pas
   const bool after_block_fence = past.how.writes() && block.has_block_fence(past.warp, lanes);
   for (const Piece& piece : pieces_) {
     GridClock visible;
+    const GridClock* previous = nullptr;
     if (past.how.writes())
       for_each_lane(piece.lanes, [&](unsigned lane) {
         const GridClock& of = block.knowledge_of(past.warp * warp_size + lane).known;
-        if (!visible.is_same(of)) visible.add(of);
+        if (!previous || !previous->is_same(of)) visible.add(of);
+        previous = &of;
       });
     keep(piece, past, visible, is_by_one, after_block_fence);
   }

@@ -109,11 +109,16 @@ GridClock::NodePointer GridClock::joined(const NodePointer& a, const NodePointer
     return made;
   }
   const auto &below_a = static_cast<const Branch&>(*a).below, &below_b = static_cast<const Branch&>(*b).below;
-  auto made = std::make_shared<Branch>();
-  for (unsigned k = 0; k < fan; ++k) made->below[k] = joined(below_a[k], below_b[k], level - 1);
-  if (made->below == below_a) return a;
-  if (made->below == below_b) return b;
-  return made;
+  std::shared_ptr<Branch> made;  // where it is not a's
+  for (unsigned k = 0; k < fan; ++k) {
+    if (!below_b[k] || below_a[k] == below_b[k]) continue;
+    NodePointer below = joined(below_a[k], below_b[k], level - 1);
+    if (below == below_a[k]) continue;
+    if (!made) made = std::make_shared<Branch>(static_cast<const Branch&>(*a));
+    made->below[k] = std::move(below);
+  }
+  if (!made) return a;
+  return made->below == below_b ? b : made;
 }
 
 void GridClock::add(const GridClock& other) {

@@ -28,6 +28,11 @@ class AccessShadow {
   /// Everything is forgotten.
   void begin_interval();
 
+  /// The piece will be asked for: what is kept of a block is larger than the nearest cache.
+  void expect(const Piece& piece) const {
+    const Cell& cell = cells_[piece.word];
+    if (cell.interval == interval_ && cell.first != none) __builtin_prefetch(&nodes_[cell.first]);
+  }
   /// Visits earlier accesses that race with that of `what.lanes` of a piece: conflict(earlier, racing, lane, address,
   /// bytes), where lanes `racing` of the warp `earlier.warp` race with `lane`; false from it means that this one does
   /// not count.
@@ -100,6 +105,7 @@ void AccessShadow::check(const Piece& piece, Footprint what, const BlockClocks& 
     const std::uint64_t address =
         std::uint64_t{piece.word} * word_bytes + static_cast<unsigned>(std::countr_zero(common));
     for_each_warp(node, [&](unsigned warp, Mask lanes, BlockClocks::Stamp stamp) {
+      if (clocks.is_known_to_all(what.warp, warp, lanes, stamp)) return false;
       for (Mask m = piece.lanes; m; m &= m - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(m));
         const Mask racing = clocks.unordered(warp, lanes, stamp, what.warp * warp_size + lane);

@@ -252,6 +252,7 @@ void BlockRaces::enter_shadow(const Access& a, Footprint what) {
     open_.add(read, c, decided);
     return false;
   };
+  for (const Piece& piece : pieces_) shadow_.expect(piece);
   for (const Piece& piece : pieces_) shadow_.check(piece, what, sync_.clocks(), report_one);
   for (const Piece& piece : pieces_) shadow_.keep(piece, what, &sync_.clocks());
 }

@@ -98,15 +98,6 @@ void for_batches(std::uint64_t* words, std::size_t count, Cipher cipher) {
   }
 }
 
-void add_maps(const ElementName* earlier, const ElementName* later, ElementName* sum, unsigned count) {
-  for (unsigned k = 0; k < count; ++k) {
-    const auto a = static_cast<std::uint32_t>(earlier[k]), b = static_cast<std::uint32_t>(earlier[k] >> 32);
-    const auto a_later = static_cast<std::uint32_t>(later[k]), b_later = static_cast<std::uint32_t>(later[k] >> 32);
-    const ElementName composed = std::uint64_t{a_later * b + b_later} << 32 | a * a_later;
-    sum[k] = earlier[k] == identity_name ? later[k] : later[k] == identity_name ? earlier[k] : composed;
-  }
-}
-
 }  // namespace
 
 void ElementNames::encipher(std::uint64_t* words, std::size_t count) const {
@@ -145,7 +136,6 @@ Mask ElementNames::kept(const ElementName* names, unsigned count) const {
 }
 
 void ElementNames::add(const ElementName* earlier, const ElementName* later, ElementName* sum, unsigned count) const {
-  if (kind_ == Kind::maps) return add_maps(earlier, later, sum, count);
   std::uint64_t words[warp_size], others[warp_size];
   Mask left = count == warp_size ? full_mask : (Mask{1} << count) - 1;  // to be named
   std::copy_n(earlier, count, words);
@@ -189,9 +179,36 @@ std::vector<std::optional<ElementRange>> ElementNames::intervals(std::span<const
   return intervals;
 }
 
+namespace {
+
+/// The sums of maps, which are computed; nobody asks what they are made of.
+void add_maps(Warp& w, const Inst* i) {
+  constexpr auto identity_a = static_cast<u32>(identity_name), identity_b = static_cast<u32>(identity_name >> 32);
+  const u32 *a = lanes_at<u32>(w, i->op[2]), *b = lanes_at<u32>(w, i->op[3]);
+  const u32 *a_later = lanes_at<u32>(w, i->op[4]), *b_later = lanes_at<u32>(w, i->op[5]);
+  alignas(64) u32 a_sum[warp_size], b_sum[warp_size];
+  SCANLAB_LANES_INDEPENDENT
+  for (unsigned l = 0; l < warp_size; ++l) {
+    const bool is_later = (a[l] == identity_a) & (b[l] == identity_b);
+    const bool is_same = (a_later[l] == identity_a) & (b_later[l] == identity_b);
+    a_sum[l] = is_later ? a_later[l] : is_same ? a[l] : a[l] * a_later[l];
+    b_sum[l] = is_later ? b_later[l] : is_same ? b[l] : a_later[l] * b[l] + b_later[l];
+  }
+  for (const unsigned l : lanes_in(w.active)) {
+    lanes_at<u32>(w, i->op[0])[l] = a_sum[l];
+    lanes_at<u32>(w, i->op[1])[l] = b_sum[l];
+  }
+}
+
+}  // namespace
+
 const Inst* add_elements(Warp& w, const Inst* i) {
   w.pc = i;
   const ElementNames& names = names_of(w);
+  if (names.kind() == ElementNames::Kind::maps) {
+    add_maps(w, i);
+    return proceed(w, i + 1);
+  }
   const auto half = [&](unsigned operand) { return w.lanes<std::uint32_t>(i->op[operand]); };
   ElementName earlier[warp_size], later[warp_size], sum[warp_size];  // of the active lanes, one after the other
   unsigned count = 0;

@@ -48,7 +48,7 @@ class ElementNames {
   std::vector<ElementName> name_inputs(std::vector<bool> is_kept);
   /// Of which of `count` names, at most 32, keep() is true: a bit each.
   Mask kept(const ElementName* names, unsigned count) const;
-  /// The names of the sums of `count` pairs, at most 32.
+  /// The names of the sums of `count` pairs, at most 32; not of maps.
   void add(const ElementName* earlier, const ElementName* later, ElementName* sum, unsigned count) const;
   /// The intervals that names of kind `intervals` stand for; empty ones for the identity, nothing where there is none.
   std::vector<std::optional<ElementRange>> intervals(std::span<const ElementName> names) const;
