@@ -63,7 +63,7 @@ class CorrectnessCheck : CheckOnDevice {
           if (!is_own && !is_counted && (repeat > 0 || is_any_counted(n, order))) continue;
           const Counting counting = is_counted ? counted->second.what : Counting::off;
           const bool is_hashed = is_own_size && order == orders_.front();
-          TrialResult tried = trial->run(submission_, which, counting, is_hashed ? outputs_hash_ : 0);
+          TrialResult tried = trial->run(submission_, which, counting, is_hashed ? outputs_hash_ : no_hash);
           if (is_hashed) outputs_hash_ = tried.output_hash;
           if (tried.failure) return end_with_failure(std::move(trial), which, std::move(tried), result);
           if (tried.proof) note_proof(n, *tried.proof);

@@ -53,7 +53,7 @@ void check_count(const Plan& plan, const CheckPlan& check, Device& device, const
     const bool was_made = found != counted.end() && !found->second.counts.empty();
     if (!was_made) {
       const Counting what = counting_for(check.counter);
-      TrialResult tried = make_trial(plan, check, device, call.n)->run(submission, which, what, hash_start);
+      TrialResult tried = make_trial(plan, check, device, call.n)->run(submission, which, what, no_hash);
       made = {what, std::move(tried.counts), std::move(tried.costs), std::move(tried.unfollowed)};
       if (tried.failure) {
         result.counts = std::move(made.counts);

@@ -88,7 +88,7 @@ class OtherRuns {
   /// In a fresh process, or what one run leaves behind would look like another schedule's result.
   TrialResult run_alone(const Case& which) {
     submission_.restart();
-    TrialResult tried = trial_.run(submission_, which, Counting::off, hash_start);
+    TrialResult tried = trial_.run(submission_, which, Counting::off, no_hash);
     if (!tried.failure || tried.is_wrong_output) outputs_.insert(tried.mistake);
     return tried;
   }

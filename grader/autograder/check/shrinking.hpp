@@ -158,7 +158,7 @@ class Shrinking : CheckOnDevice {
     const std::unique_ptr<Trial> trial = make_trial(plan_, check_, device_, n);
     for (unsigned repeat = 0; repeat < check_.repeats; ++repeat) {
       const Case which{n, repeat, order_, order_};
-      TrialResult tried = trial->run(submission, which, Counting::off, hash_start);
+      TrialResult tried = trial->run(submission, which, Counting::off, no_hash);
       if (!tried.failure) continue;
       wrong_.insert(n);
       return Replayed{which, std::move(tried)};

@@ -17,6 +17,9 @@
 
 namespace scanlab::grade {
 
+/// In the place of a hash, where none is made.
+inline constexpr std::uint64_t no_hash = 0;
+
 /// What a right result says of all others (provenance.hpp).
 struct ProofOf {
   std::optional<vgpu::SourcePlace> looked_at;  ///< here the program sees more of elements than their sums: it is none
@@ -28,7 +31,7 @@ struct TrialResult {
   bool is_wrong_output = false;         ///< … and all that is known is that the output's values are wrong
   std::vector<vgpu::Finding> findings;  ///< the most basic first; the failure's own is the first one
   std::uint64_t findings_total = 0;     ///< with those that were left out
-  std::uint64_t output_hash = 0;        ///< of what is looked at of the outputs, seeded with the hash given
+  std::uint64_t output_hash = no_hash;  ///< of what is looked at of the outputs, seeded with the hash given
   std::uint64_t mistake = 0;            ///< the wrong output's Mistake::fingerprint; 0: all is right
   std::vector<std::pair<std::string, double>> counts;
   std::vector<vgpu::Finding> costs;  ///< the lines that cost most, where work was counted
@@ -50,6 +53,7 @@ struct CheckOnDevice {
 class Trial {
  public:
   virtual ~Trial() = default;
+  /// `hash`: no_hash, where nobody asks what the outputs were.
   virtual TrialResult run(Submission& submission, const Case& which, Counting counting, std::uint64_t hash) = 0;
 };
 

@@ -34,12 +34,21 @@ struct RunningSum {
   }
 };
 
-/// Calls restart() where a range does not extend the one before it, add(j) for each further term, and put(i).
-template <typename Restart, typename Add, typename Put>
-void walk(std::span<const Range> ranges, Restart restart, Add add, Put put) {
+/// The same of maps.
+struct RunningMap {
+  Affine sum;
+  Operands operands = Operands::in_order;
+
+  void add(Affine x) { sum = operands == Operands::in_order ? combine(sum, x) : combine(x, sum); }
+};
+
+/// For each of n ranges: calls restart() where it does not extend the one before it, add(j) for each further term, and
+/// put(i).
+template <typename RangeAt, typename Restart, typename Add, typename Put>
+void walk(std::size_t n, RangeAt range_at, Restart restart, Add add, Put put) {
   Range current;
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    const Range& range = ranges[i];
+  for (std::size_t i = 0; i < n; ++i) {
+    const Range range = range_at(i);
     if (i == 0 || range.begin != current.begin || range.end < current.end) {
       restart();
       current = {range.begin, range.begin};
@@ -78,7 +87,8 @@ Reference<float> sums_of(std::span<const float> x, std::span<const Range> ranges
   reference.tolerance.resize(ranges.size());
   RunningSum running;
   walk(
-      ranges, [&] { running = {}; }, [&](std::size_t j) { running.add(x[j]); },
+      ranges.size(), [&](std::size_t i) { return ranges[i]; }, [&] { running = {}; },
+      [&](std::size_t j) { running.add(x[j]); },
       [&](std::size_t i) {
         reference.exact[i] = static_cast<double>(running.sum);
         reference.tolerance[i] = running.tolerance();
@@ -89,14 +99,33 @@ Reference<float> sums_of(std::span<const float> x, std::span<const Range> ranges
 Reference<Affine> sums_of(std::span<const Affine> x, std::span<const Range> ranges, Operands operands) {
   Reference<Affine> reference;
   reference.exact.resize(ranges.size());
-  Affine running;
+  RunningMap running{identity<Affine>(), operands};
   walk(
-      ranges, [&] { running = identity<Affine>(); },
-      [&](std::size_t j) {
-        running = operands == Operands::in_order ? combine(running, x[j]) : combine(x[j], running);
-      },
-      [&](std::size_t i) { reference.exact[i] = running; });
+      ranges.size(), [&](std::size_t i) { return ranges[i]; }, [&] { running.sum = identity<Affine>(); },
+      [&](std::size_t j) { running.add(x[j]); }, [&](std::size_t i) { reference.exact[i] = running.sum; });
   return reference;
+}
+
+bool is_scan_of(std::span<const float> x, Scan scan, std::span<const float> y) {
+  RunningSum running;
+  bool is_right = true;
+  walk(
+      x.size(), [&](std::size_t i) { return range_of(scan, i); }, [&] { running = {}; },
+      [&](std::size_t j) { running.add(x[j]); },
+      [&](std::size_t i) {
+        const double difference = std::fabs(static_cast<double>(y[i]) - static_cast<double>(running.sum));
+        is_right = is_right && (difference == 0 || difference <= running.tolerance());
+      });
+  return is_right;
+}
+
+bool is_scan_of(std::span<const Affine> x, Scan scan, std::span<const Affine> y) {
+  RunningMap running;
+  bool is_right = true;
+  walk(
+      x.size(), [&](std::size_t i) { return range_of(scan, i); }, [&] { running.sum = identity<Affine>(); },
+      [&](std::size_t j) { running.add(x[j]); }, [&](std::size_t i) { is_right = is_right && y[i] == running.sum; });
+  return is_right;
 }
 
 }  // namespace scanlab::grade

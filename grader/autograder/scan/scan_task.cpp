@@ -52,6 +52,7 @@ class ScanTask : public Task<T> {
 
   std::optional<Mistake> mistake(std::span<const T> x, const Outputs<T>& outputs) const override {
     const std::vector<T>& y = outputs.y;
+    if (!outputs.provenance && is_scan_of(x, scan_, std::span<const T>(y))) return std::nullopt;
     const Reference<T> reference = reference_of<T>(x, scan_);
     const Comparison comparison = outputs.provenance ? compare_sums(outputs) : compare<T>(y, reference);
     if (comparison.ok()) return std::nullopt;
