@@ -79,9 +79,7 @@ struct BlockStep {
 
  private:
   bool has_same_addresses(const std::uint64_t* other) const {
-    for (Mask m = lanes; m; m &= m - 1)
-      if (const int lane = std::countr_zero(m); address[lane] != other[lane]) return false;
-    return true;
+    return !lanes_where(lanes, [&](unsigned lane) { return address[lane] != other[lane]; });
   }
 };
 

@@ -131,8 +131,8 @@ unsigned sectors(const Access& a) {
   std::uint64_t touched[warp_size * 2];
   unsigned count = 0;
   bool rises = true;
-  for (Mask m = a.mask; m; m &= m - 1) {
-    const std::uint64_t address = a.at(static_cast<unsigned>(std::countr_zero(m)));
+  for (const unsigned lane : lanes_in(a.mask)) {
+    const std::uint64_t address = a.at(lane);
     const std::uint64_t first = address / sector_bytes, last = (address + a.bytes - 1) / sector_bytes;
     for (std::uint64_t sector = first; sector <= last && count < warp_size * 2; ++sector) {
       if (count && touched[count - 1] == sector) continue;

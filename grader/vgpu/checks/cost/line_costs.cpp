@@ -72,7 +72,7 @@ void LineCosts::request(const Access& a, std::uint64_t times) {
       line.ways = ways;
       line.stride = a.is_affine() ? a.stride : 0;
       line.bytes = a.bytes;
-      line.array = kernel_->shared[array_at(*kernel_, a.at(static_cast<unsigned>(std::countr_zero(a.mask))))].name;
+      line.array = kernel_->shared[array_at(*kernel_, a.at(first_lane(a.mask)))].name;
     }
   } else if (a.space == ptx::StateSpace::global) {
     line.global_requests += times;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "vgpu/checks/cost/words.hpp"
+#include "vgpu/checks/words.hpp"
 #include "vgpu/core/warp/lanes.hpp"
 
 namespace scanlab::vgpu {

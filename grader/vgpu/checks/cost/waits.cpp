@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "vgpu/checks/cost/words.hpp"
+#include "vgpu/checks/words.hpp"
 
 namespace scanlab::vgpu {
 

@@ -23,20 +23,15 @@ bool find_pattern(const Access& a, Pattern& p) {
   const auto at = [&](unsigned lane) { return static_cast<std::int64_t>(a.address[lane]); };
   // Usually a look at a few lanes is enough.
   if (a.mask == full_mask && (at(2) - at(1) != at(1) - at(0) || at(31) - at(0) != (at(1) - at(0)) * 31)) return false;
-  const auto low = static_cast<unsigned>(std::countr_zero(a.mask));
+  const auto low = first_lane(a.mask);
   if (const Mask rest = a.mask & (a.mask - 1)) {
-    const auto next = static_cast<unsigned>(std::countr_zero(rest));
+    const auto next = first_lane(rest);
     const std::int64_t distance = at(next) - at(low), lanes = next - low;
     if (distance % lanes) return false;
     p.stride = distance / lanes;
   }
   p.first = static_cast<std::uint64_t>(at(low) - p.stride * low);
-  std::uint64_t different = 0;
-  for (Mask m = a.mask; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    different |= a.address[l] ^ p.at(l);
-  }
-  return different == 0;
+  return !lanes_where(a.mask, [&](unsigned l) { return a.address[l] != p.at(l); });
 }
 
 }  // namespace

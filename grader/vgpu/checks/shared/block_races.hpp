@@ -93,7 +93,7 @@ class BlockRaces {
   void forget_guesses(const AccessRun& run);
   Mask without_guesses(unsigned warp, Mask lanes, std::uint64_t address) const;
   static std::uint64_t place_of(unsigned thread, std::uint64_t address) {
-    return std::uint64_t{thread} << 32 | address / AccessShadow::word_bytes;
+    return std::uint64_t{thread} << 32 | address / word_bytes;
   }
   void move_log_to_shadow();
   void compare_lanes(const Access& a, Footprint what);
@@ -123,7 +123,7 @@ class BlockRaces {
   std::uint64_t order_ = 0;                    ///< of plain reads that are open
   std::unordered_set<std::uint64_t> guesses_;  ///< words that threads have read plainly, and then checked
   std::vector<Mask> has_fenced_;               ///< of each warp the lanes that have ever executed a fence
-  std::vector<AccessShadow::Piece> pieces_;
+  std::vector<WordPiece> pieces_;
 };
 
 }  // namespace scanlab::vgpu

@@ -49,7 +49,7 @@ class DivergentBarriers : public Check {
     std::vector<Arrived>& arrived = arrived_[actor.slot];
     for (const Arrived& other : arrived)
       if (other.line == actor.line && other.thread / warp_size == actor.warp) return;
-    arrived.push_back({actor.line, actor.warp * warp_size + static_cast<unsigned>(std::countr_zero(lanes))});
+    arrived.push_back({actor.line, actor.warp * warp_size + first_lane(lanes)});
   }
 
   void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override {

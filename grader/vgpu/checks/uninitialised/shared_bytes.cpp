@@ -29,8 +29,8 @@ void for_each_element(const AccessRun& run, Visit visit) {
       }
       continue;
     }
-    for (Mask m = lanes; m; m &= m - 1) {
-      const std::uint64_t at = base + a.at(static_cast<unsigned>(std::countr_zero(m)));
+    for (const unsigned lane : lanes_in(lanes)) {
+      const std::uint64_t at = base + a.at(lane);
       visit(at / 64, ones << at % 64);
     }
   }
