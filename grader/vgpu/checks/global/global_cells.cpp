@@ -73,11 +73,10 @@ Mask GlobalShadow::guesses(const Access& a, const WordPiece& piece, const PastAc
 }
 
 void GlobalShadow::compare(const Access& a, const WordPiece& piece, const PastAccess& past, const BlockView& block) {
-  const auto decided = [&](const GlobalConflict& c, unsigned thread) { report(c, thread); };
   Mask guessed = 0;
   if (past.how.is_atomic()) {
     guessed = guesses(a, piece, past);
-    open_.decide(past.block, past.warp, piece.lanes, guessed, piece.word, decided);
+    open_.decide(past.block, past.warp, piece.lanes, guessed, piece.word);
   }
   const Cell& cell = cell_at(piece.word);
   for (std::uint32_t n = cell.first; n != none; n = nodes_[n].next) {
@@ -109,7 +108,7 @@ void GlobalShadow::compare(const Access& a, const WordPiece& piece, const PastAc
     if (!first) continue;
     if (const Mask looked = reads_then_changes ? read.lanes & node.looked : 0) {
       first->use = ReadUse::look;
-      report(*first, node.past.warp * warp_size + first_lane(looked));
+      open_.report(*first, node.past.warp * warp_size + first_lane(looked));
       if (!(read.lanes &= ~looked)) continue;
     }
     const PastAccess& of = reads_then_changes ? node.past : past;
@@ -118,7 +117,7 @@ void GlobalShadow::compare(const Access& a, const WordPiece& piece, const PastAc
     read.order = of.order;
     read.word = piece.word;
     read.value = word_now(a, piece.word);
-    open_.add(read, *first, decided);
+    open_.add(read, *first);
   }
 }
 
@@ -159,20 +158,6 @@ std::optional<GlobalShadow::Meeting> GlobalShadow::compare_with(const Cell& cell
   c.bytes = std::min(then.bytes, past.bytes);
   c.memory = a.block ? a.block->grid->memory : nullptr;
   return Meeting{c, racing};
-}
-
-void GlobalShadow::end_block(std::uint64_t block) {
-  if (!open_.is_empty()) open_.end_block(block, [&](const GlobalConflict& c, unsigned thread) { report(c, thread); });
-}
-
-void GlobalShadow::end_launch() {
-  open_.end([&](const GlobalConflict& c, unsigned thread) { report(c, thread); });
-}
-
-/// A plain read by `thread`, and an atomic.
-void GlobalShadow::report(GlobalConflict c, unsigned thread) {
-  (c.earlier.how.is_plain_read() ? c.earlier : c.later).thread = thread;
-  sink_.conflict(c);
 }
 
 /// As on shared memory (block_races.cpp): threads that write the same value do not harm each other, nor what they read

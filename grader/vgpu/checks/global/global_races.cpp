@@ -66,9 +66,6 @@ std::string advice_on_race(const GlobalConflict& c) {
 
 }  // namespace
 
-GlobalRaces::GlobalRaces() : shadow_(static_cast<GlobalConflictSink&>(*this)) {}
-GlobalRaces::~GlobalRaces() = default;
-
 void GlobalRaces::kernel_begin(const KernelInfo& kernel) {
   kernel_ = std::make_shared<KernelInfo>(kernel);
   levels_ = GridClock::levels_for(kernel.grid.count());
@@ -184,11 +181,7 @@ void GlobalRaces::conflict(const GlobalConflict& c) {
 /// Conflicts of code that is known to be right.
 bool GlobalRaces::is_accepted(const GlobalConflict& c) const {
   if (c.cause == Cause::reader_fence) return is_of_toolkit(*kernel_->module, c.later.line);
-  if (c.use != ReadUse::unknown || guesses_.empty()) return false;
-  const auto may_be_guess = [&](const GlobalConflict::Side& a, const GlobalConflict::Side& b) {
-    return a.how.is_plain_read() && b.how.is_atomic() && guesses_.contains(a.line);
-  };
-  return may_be_guess(c.earlier, c.later) || may_be_guess(c.later, c.earlier);
+  return may_be_guess(c, guesses_);
 }
 
 Finding GlobalRaces::describe(const Key& key, const Found& found) const {

@@ -23,11 +23,8 @@
 namespace scanlab::vgpu {
 
 /// One finding for each kernel, pair of lines, allocation and cause, in the order of kernels and lines.
-class GlobalRaces : public Check, private GlobalConflictSink {
+class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
  public:
-  GlobalRaces();
-  ~GlobalRaces() override;
-
   std::uint32_t interests() const override { return warp_syncs | counted_arrivals; }
   void kernel_begin(const KernelInfo& kernel) override;
   void kernel_end() override;
@@ -74,7 +71,7 @@ class GlobalRaces : public Check, private GlobalConflictSink {
   std::shared_ptr<const KernelInfo> kernel_;  ///< while it runs
   unsigned levels_ = 1;
   std::vector<std::unique_ptr<BlockView>> blocks_;  ///< by resident place
-  GlobalShadow shadow_;
+  GlobalShadow shadow_{*this};
   std::map<Key, Found> found_;       ///< in this launch
   std::set<std::uint32_t> guesses_;  ///< in this launch
   bool has_fence_ = false, has_fence_for_host_ = false;

@@ -25,7 +25,7 @@ namespace scanlab::vgpu {
 
 class GlobalShadow {
  public:
-  explicit GlobalShadow(GlobalConflictSink& sink) : sink_(sink) {}
+  explicit GlobalShadow(ConflictSink<GlobalConflict>& sink) : sink_(sink), open_(sink) {}
 
   /// Everything is forgotten.
   /// `has_rows`: accesses are kept as rows where they can be, else word by word.
@@ -33,8 +33,8 @@ class GlobalShadow {
   /// An access to global memory, about to happen.
   void access(const AccessRun& run, GlobalHow how, BlockView& block);
   /// No thread of the block goes on; of none does.
-  void end_block(std::uint64_t block);
-  void end_launch();
+  void end_block(std::uint64_t block) { open_.end(block); }
+  void end_launch() { open_.end(); }
   /// All that this launch has touched so far.
   void collect(AccessedSpans& spans) const;
 
@@ -118,7 +118,6 @@ class GlobalShadow {
   std::optional<Meeting> compare_with(const Cell& cell, const Node& node, const Access& a, const WordPiece& piece,
                                       unsigned lane, const PastAccess& past, const BlockView& block) const;
   Mask guesses(const Access& a, const WordPiece& piece, const PastAccess& past) const;
-  void report(GlobalConflict c, unsigned thread);
   bool is_harmless(const Cell& cell, const Node& node, unsigned thread, const Access& a, const WordPiece& piece,
                    unsigned lane, const PastAccess& past) const;
   bool comes_after_in_word(const Cell& cell, const Node& node, const WordPiece& piece, unsigned thread,
@@ -136,7 +135,7 @@ class GlobalShadow {
   };
   using WritersPlace = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;  ///< word, line, block
 
-  GlobalConflictSink& sink_;
+  ConflictSink<GlobalConflict>& sink_;
   OpenReads<GlobalConflict> open_;
   bool has_rows_ = true;
   std::uint32_t launch_ = 0;

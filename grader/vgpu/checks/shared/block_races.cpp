@@ -189,7 +189,6 @@ bool BlockRaces::is_harmless(const Access& a, Footprint what, unsigned lane, Foo
 void BlockRaces::enter_shadow(const Access& a, Footprint what) {
   cut(
       a.mask, a.bytes, [&](unsigned lane) { return a.at(lane); }, pieces_);
-  const auto decided = [&](const Conflict& c, unsigned thread) { report(c, thread); };
   ++order_;
   const auto report_one = [&](Footprint earlier, Mask racing, unsigned lane, std::uint64_t address,
                               std::uint32_t bytes) {
@@ -222,7 +221,7 @@ void BlockRaces::enter_shadow(const Access& a, Footprint what) {
     read.word = address / word_bytes * word_bytes;
     read.order = is_read_first ? 0 : order_;
     read.value = word_now(a, read.word);
-    open_.add(read, c, decided);
+    open_.add(read, c);
     return false;
   };
   for (const WordPiece& piece : pieces_) shadow_.check(piece, what, sync_.clocks(), report_one);
@@ -261,8 +260,7 @@ void BlockRaces::decide(const Access& a) {
         if (!in_shadow_) move_log_to_shadow();
         shadow_.for_each_read(word, thread, [&](Footprint what) { sink_.guessed(what.line); });
       }
-      open_.decide(block_, a.actor.warp, Mask{1} << lane, Mask{is_guess} << lane, word,
-                   [&](const Conflict& c, unsigned of) { report(c, of); });
+      open_.decide(block_, a.actor.warp, Mask{1} << lane, Mask{is_guess} << lane, word);
     });
   }
 }
@@ -280,17 +278,6 @@ void BlockRaces::forget_guesses(const AccessRun& run) {
 Mask BlockRaces::without_guesses(unsigned warp, Mask lanes, std::uint64_t address) const {
   return lanes_where(lanes,
                      [&](unsigned lane) { return !guesses_.contains(place_of(warp * warp_size + lane, address)); });
-}
-
-void BlockRaces::end() {
-  repetition_.end(repeated_);
-  open_.end([&](const Conflict& c, unsigned thread) { report(c, thread); });
-}
-
-/// A plain read by `thread`, and an atomic.
-void BlockRaces::report(Conflict c, unsigned thread) {
-  (c.earlier.how.is_plain_read() ? c.earlier : c.later).thread = thread;
-  sink_.conflict(c);
 }
 
 /// Lanes of one store to the same place: one of their values remains, it is left open which.

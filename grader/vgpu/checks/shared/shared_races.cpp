@@ -59,9 +59,6 @@ std::string advice_on(const Conflict& c, Hazard hazard, const ptx::Module& modul
 
 }  // namespace
 
-SharedRaces::SharedRaces() = default;
-SharedRaces::~SharedRaces() = default;
-
 std::uint32_t SharedRaces::interests() const {
   return window_bytes_ ? warp_syncs | counted_arrivals | plain_shared : 0;
 }
@@ -80,20 +77,11 @@ void SharedRaces::kernel_end() {
   // Of blocks that have not ended, after a fault.
   for (const auto& block : blocks_)
     if (block) block->end();
-  std::erase_if(found_, [&](const auto& of) { return is_accepted(of.second.example); });
+  std::erase_if(found_, [&](const auto& of) { return may_be_guess(of.second.example, guesses_); });
   join_warps();
   for (const auto& [key, found] : found_) findings_.add(describe(key, found));
   found_.clear();
   kernel_.reset();
-}
-
-/// The read may have been a guess that would do.
-bool SharedRaces::is_accepted(const Conflict& c) const {
-  if (c.use != ReadUse::unknown || guesses_.empty()) return false;
-  const auto may_be_guess = [&](const Conflict::Side& a, const Conflict::Side& b) {
-    return a.how.is_plain_read() && b.how.kind == How::Kind::atomic && guesses_.contains(a.line);
-  };
-  return may_be_guess(c.earlier, c.later) || may_be_guess(c.later, c.earlier);
 }
 
 /// Two lines that race across warps usually do so within one as well, and the same barrier fixes both: reported once.
@@ -113,7 +101,8 @@ void SharedRaces::join_warps() {
 void SharedRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
   if (!window_bytes_) return;
   if (blocks_.size() <= slot) blocks_.resize(slot + 1);
-  if (!blocks_[slot]) blocks_[slot] = std::make_unique<BlockRaces>(static_cast<ConflictSink&>(*this), repeated_);
+  if (!blocks_[slot])
+    blocks_[slot] = std::make_unique<BlockRaces>(static_cast<ConflictSink<Conflict>&>(*this), repeated_);
   blocks_[slot]->begin(block, static_cast<unsigned>(kernel_->block.count()), window_bytes_,
                        kernel_->fast_paths.access_log);
 }

@@ -17,11 +17,8 @@
 namespace scanlab::vgpu {
 
 /// One finding for each kernel, pair of lines, array and hazard, in the order of kernels and lines.
-class SharedRaces : public Check, private ConflictSink {
+class SharedRaces : public Check, private ConflictSink<Conflict> {
  public:
-  SharedRaces();
-  ~SharedRaces() override;
-
   std::uint32_t interests() const override;
   void kernel_begin(const KernelInfo& kernel) override;
   void kernel_end() override;
@@ -53,7 +50,6 @@ class SharedRaces : public Check, private ConflictSink {
   void conflict(const Conflict& c) override;
   void guessed(std::uint32_t line) override { guesses_.insert(line); }
   void add(const Key& key, const Found& found);
-  bool is_accepted(const Conflict& c) const;
   void join_warps();
   Finding describe(const Key& key, const Found& found) const;
   BlockRaces& block_of(const Actor& actor) { return *blocks_[actor.slot]; }

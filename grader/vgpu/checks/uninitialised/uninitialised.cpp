@@ -180,7 +180,7 @@ bool Uninitialised::is_repeated(ResidentBlock& block, const AccessRun& run, Bloc
     for (const BlockStep& step : steps)
       if (step.kind == BlockStep::Kind::write) block.shared.write(step.run());
   };
-  if (BlockStep::may_be(run.first)) return block.repetition.repeats(kind, run, catch_up);
+  if (BlockStep::may_be(run.first)) return block.repetition.repeats(catch_up, kind, run);
   block.repetition.part(catch_up);
   return false;
 }
