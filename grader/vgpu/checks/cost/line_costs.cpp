@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "vgpu/checks/cost/access_cost.hpp"
-#include "vgpu/checks/shared_array.hpp"
 #include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/run/report.hpp"
 
@@ -82,12 +81,7 @@ void LineCosts::request(const Access& a, std::uint64_t times) {
 }
 
 void LineCosts::requests(const AccessRun& run) {
-  if (!run.is_whole()) {
-    request(run.first, 1);
-    return requests(run.rest());
-  }
-  if (cost_the_same(run)) return request(run.first, run.count);
-  for (unsigned k = 0; k < run.count; ++k) request(run.of(k), 1);
+  for_each_cost(run, [&](const Access& a, std::uint64_t times) { request(a, times); });
 }
 
 void LineCosts::branch(const Actor& actor, Mask active, Mask taken) {

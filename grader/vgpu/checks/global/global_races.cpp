@@ -44,8 +44,7 @@ std::string advice_on_race(const GlobalConflict& c) {
   if (c.cause == GlobalConflict::Cause::lanes_of_one) return advice_on_one_store;
   if (c.earlier.how.is_strong && c.later.how.is_strong)
     return "an atomic with the scope of a block is atomic only for the threads of its block: use the form without "
-           "_block "
-           "(cuda::thread_scope_device)";
+           "_block (cuda::thread_scope_device)";
   if (c.earlier.how.is_strong || c.later.how.is_strong) {
     const GlobalHow plain = c.earlier.how.is_strong ? c.later.how : c.earlier.how;
     if (plain.writes())
@@ -188,23 +187,14 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
   const GlobalConflict& c = found.example;
   const bool is_race = c.cause == Cause::unordered || c.cause == Cause::lanes_of_one;
   const bool is_in_block = c.earlier.block == c.later.block;
-  Finding f;
-  f.kernel = ptx::source_name(kernel_->name);
+  Finding f = finding_in(*kernel_, is_in_block ? std::optional<std::uint64_t>(c.earlier.block) : std::nullopt);
   // Allocations without a name of their own differ by a number from launch to launch.
   const std::string& label = std::get<2>(key);
   f.variable = label.substr(0, label.find(" #"));
   f.element = found.element;
-  f.grid_size = kernel_->grid;
-  f.block_size = kernel_->block;
   f.count = found.count;
-  f.has_block = is_in_block;
-  if (is_in_block) set_index(f.block, c.earlier.block, f.grid_size);
-  const auto part = [&](std::string what, std::uint32_t line, std::uint32_t block, unsigned thread) {
-    Finding::Part p;
-    p.does = std::move(what);
-    p.where = own_place(*kernel_->module, line);
-    p.has_thread = true;
-    set_index(p.thread, thread, f.block_size);
+  const auto part = [&](const char* does, std::uint32_t line, std::uint32_t block, unsigned thread) {
+    Finding::Part p = part_by(*kernel_, does, line, thread);
     p.has_block = !is_in_block;
     set_index(p.block, block, f.grid_size);
     return p;
@@ -222,8 +212,7 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
     if (c.cause == Cause::unordered && c.flag.when && !is_in_block && c.earlier.how.writes())
       f.advice = fmt::format(
           "the flag, set in line {} and seen in line {}, is set before the value is written: write the value first, "
-          "then "
-          "__threadfence(), then set the flag",
+          "then __threadfence(), then set the flag",
           own_place(*kernel_->module, c.flag.set_line).line, own_place(*kernel_->module, c.flag.seen_line).line);
     return f;
   }
@@ -233,20 +222,12 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
     f.kind = "reader";
     f.headline = fmt::format("FENCE (advice): {}", where);
     f.parts = {earlier, later};
-    f.advice =
-        c.later.how.writes()
-            ? fmt::format(
-                  "the writer has a fence between value and flag, this thread has none between flag and value: a "
-                  "__threadfence() before line {} (or taking a lock with an acquire) keeps the value from being "
-                  "written "
-                  "first",
-                  later.where.line)
-            : fmt::format(
-                  "the writer has a fence between value and flag, the reader has none between flag and value: a "
-                  "__threadfence() before line {} (or reading the flag with an acquire) keeps the value from being "
-                  "read "
-                  "first",
-                  later.where.line);
+    const bool writes = c.later.how.writes();
+    f.advice = fmt::format(
+        "the writer has a fence between value and flag, {} has none between flag and value: a __threadfence() before "
+        "line {} (or {} with an acquire) keeps the value from being {} first",
+        writes ? "this thread" : "the reader", later.where.line, writes ? "taking a lock" : "reading the flag",
+        writes ? "written" : "read");
     return f;
   }
   f.kind = "writer";
@@ -265,8 +246,7 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
   }
   f.advice = fmt::format(
       "the flag may be visible to other blocks before the value is: put __threadfence() between line {} and line {}, "
-      "or "
-      "set the flag with a release (cuda::atomic_ref, memory_order_release)",
+      "or set the flag with a release (cuda::atomic_ref, memory_order_release)",
       earlier.where.line, set.where.line);
   return f;
 }

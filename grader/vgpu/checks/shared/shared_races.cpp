@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "vgpu/checks/shared_array.hpp"
 #include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/run/report.hpp"
 
@@ -180,25 +179,15 @@ void SharedRaces::add(const Key& key, const Found& found) {
 Finding SharedRaces::describe(const Key& key, const Found& found) const {
   const Conflict& c = found.example;
   const auto& [earlier, later, array, hazard, use] = key;
-  Finding f;
+  Finding f = finding_in(*kernel_, c.block);
   f.id = "race.shared";
   f.kind = name_of(hazard);
-  f.kernel = ptx::source_name(kernel_->name);
   f.variable = kernel_->shared[array].name;
   f.element = (c.address - kernel_->shared[array].offset) / c.bytes;
-  f.grid_size = kernel_->grid;
-  f.block_size = kernel_->block;
-  f.has_block = true;
-  set_index(f.block, c.block, f.grid_size);
   f.headline = fmt::format("RACE ({}): shared {}[{}], kernel {}, block {}", f.kind, f.variable, *f.element, f.kernel,
                            index_text(f.block, f.grid_size));
-  for (const Conflict::Side& side : {c.earlier, c.later}) {
-    Finding::Part& part = f.parts.emplace_back();
-    part.does = name_of(side.how.kind);
-    part.where = own_place(*kernel_->module, side.line);
-    part.has_thread = true;
-    set_index(part.thread, side.thread, f.block_size);
-  }
+  for (const Conflict::Side& side : {c.earlier, c.later})
+    f.parts.push_back(part_by(*kernel_, name_of(side.how.kind), side.line, side.thread));
   f.advice = advice_on(c, hazard, *kernel_->module);
   f.count = found.count;
   return f;

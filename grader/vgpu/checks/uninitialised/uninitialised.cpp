@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "vgpu/checks/byte_bits.hpp"
-#include "vgpu/checks/shared_array.hpp"
 #include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/run/report.hpp"
 
@@ -17,15 +16,6 @@ namespace {
 /// A kernel with so many trials in vain gets fewer of them, where they are expensive.
 constexpr unsigned most_in_vain = 8;
 constexpr std::uint64_t expensive = 1'000'000;  // warp instructions
-
-Finding::Part part(const KernelInfo& kernel, const char* does, std::uint32_t line, std::uint32_t thread) {
-  Finding::Part p;
-  p.does = does;
-  p.where = own_place(*kernel.module, line);
-  p.has_thread = true;
-  set_index(p.thread, thread, kernel.block);
-  return p;
-}
 
 /// "element 5 of cudaMalloc #3 (4096 bytes)"
 std::string element_of(const Allocation& a, std::uint64_t element, std::uint64_t bytes) {
@@ -276,7 +266,7 @@ Finding Uninitialised::finding_of(const Trial::Arrival& arrival) {
   const auto does = [&] {
     return arrival.at == At::branch ? "branch" : arrival.at == At::address ? "access" : "write";
   }();
-  Finding::Part arrives = part(kernel_, does, arrival.line, arrival.thread);
+  Finding::Part arrives = part_by(kernel_, does, arrival.line, arrival.thread);
   if (arrival.fault) {
     arrives.where = arrival.fault->where;
     std::ranges::copy(arrival.fault->thread, arrives.thread);
@@ -291,11 +281,7 @@ Finding Uninitialised::finding_of(const Trial::Arrival& arrival) {
         arrival.at == At::memory ? "stores in " + place_text(arrives.where) + " what it makes of it"
                                  : fmt::format("the {} in {} depends on it", does, place_text(arrives.where)));
   } else {
-    f.kernel = kernel;
-    f.has_block = true;
-    f.grid_size = kernel_.grid;
-    f.block_size = kernel_.block;
-    set_index(f.block, from.block, kernel_.grid);
+    f = finding_in(kernel_, from.block);
     std::string what;
     if (from.space == ptx::StateSpace::shared) {
       const SharedVariable& array = kernel_.shared[array_at(kernel_, from.address)];
@@ -314,7 +300,7 @@ Finding Uninitialised::finding_of(const Trial::Arrival& arrival) {
       f.advice = "cudaMalloc does not clear memory: cudaMemset it, or let a kernel write it, before it is read";
     }
     f.headline = fmt::format("UNINITIALISED: {}, kernel {}, block {}", what, kernel, index_text(f.block, f.grid_size));
-    f.parts = {part(kernel_, "read", from.line, from.thread)};
+    f.parts = {part_by(kernel_, "read", from.line, from.thread)};
     if (arrival.block != from.block) {
       arrives.has_block = true;
       set_index(arrives.block, arrival.block, kernel_.grid);
