@@ -53,10 +53,6 @@ void Requests::note_fault(Fault fault) {
   if (faults.size() < options_.max_faults) faults.push_back(std::move(fault));
 }
 
-void Requests::report_reply() {
-  if (options_.on_reply) options_.on_reply();
-}
-
 void Requests::reset_traffic() {
   traffic = {};
   traffic.shared = shared_.size();

@@ -108,7 +108,9 @@ class Requests {
   /// Bytes of payload that a request may carry.
   std::size_t payload_limit(wire::Op op) const;
   /// Device printf's text that the program has not fetched.
-  void report_reply();
+  void report_reply() {
+    if (options_.on_reply) options_.on_reply();
+  }
   std::uint64_t unread_output_bytes() const { return output_.size() - output_read_; }
 
   /// Starts counting again. What is shared with the host already counts again.

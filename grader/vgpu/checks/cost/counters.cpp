@@ -127,16 +127,4 @@ void Counters::fence(const Actor&, Mask, Access::Scope scope) {
   counts_.fences += reaches_other_blocks(scope);
 }
 
-void Counters::barrier_complete(const Actor&, std::uint32_t, Meeting) {
-  ++counts_.barriers;
-}
-
-std::unique_ptr<Observer> Counters::fork() const {
-  return std::make_unique<Counters>();
-}
-
-void Counters::join(Observer& fork) {
-  counts_ += static_cast<const Counters&>(fork).counts_;
-}
-
 }  // namespace scanlab::vgpu

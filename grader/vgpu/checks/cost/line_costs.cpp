@@ -92,10 +92,6 @@ void LineCosts::branch(const Actor& actor, Mask active, Mask taken) {
   line.lanes_apart += std::min(lanes(taken), lanes(active & ~taken));
 }
 
-void LineCosts::barrier_complete(const Actor& actor, std::uint32_t, Meeting) {
-  ++running_[actor.line].barriers;
-}
-
 std::unique_ptr<Observer> LineCosts::fork() const {
   auto made = std::make_unique<LineCosts>();
   made->kernel_ = kernel_;

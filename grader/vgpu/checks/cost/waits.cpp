@@ -6,10 +6,6 @@
 
 namespace scanlab::vgpu {
 
-void Waits::reset() {
-  *this = {};
-}
-
 void Waits::kernel_begin(const KernelInfo&) {
   // What an earlier launch has written is there from the beginning.
   written_.clear();

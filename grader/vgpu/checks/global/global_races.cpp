@@ -89,10 +89,6 @@ void GlobalRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
   blocks_[slot]->begin(block, static_cast<unsigned>(kernel_->block.count()), levels_);
 }
 
-void GlobalRaces::block_end(std::uint64_t block, std::uint32_t) {
-  shadow_.end_block(block);
-}
-
 void GlobalRaces::loads(const AccessRun& run) {
   if (is_global(run.first)) return touch(run, How::Kind::read);
   if (run.first.order == Access::Order::weak) return;
@@ -143,18 +139,6 @@ void GlobalRaces::fence(const Actor& actor, Mask lanes, Access::Scope scope) {
   has_fence_ |= scope != Access::Scope::block;
   has_fence_for_host_ |= scope == Access::Scope::system;
   block_of(actor).fence(actor.warp, lanes, scope);
-}
-
-void GlobalRaces::barrier_arrive(const Actor& actor, Mask lanes, std::uint32_t id, Arrival how) {
-  block_of(actor).arrive(actor.warp, lanes, id, how);
-}
-
-void GlobalRaces::barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) {
-  block_of(actor).complete(id, meeting);
-}
-
-void GlobalRaces::warp_sync(const Actor& actor, Mask lanes) {
-  block_of(actor).meet(actor.warp, lanes);
 }
 
 void GlobalRaces::conflict(const GlobalConflict& c) {

@@ -29,16 +29,20 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
   void kernel_begin(const KernelInfo& kernel) override;
   void kernel_end() override;
   void block_begin(std::uint64_t block, std::uint32_t slot) override;
-  void block_end(std::uint64_t block, std::uint32_t slot) override;
+  void block_end(std::uint64_t block, std::uint32_t) override { shadow_.end_block(block); }
   void load(const Access& access) override { loads({access, 1, 0}); }
   void store(const Access& access) override { stores({access, 1, 0}); }
   void loads(const AccessRun& run) override;
   void stores(const AccessRun& run) override;
   void atomic(const Access& access) override;
   void fence(const Actor& actor, Mask lanes, Access::Scope scope) override;
-  void barrier_arrive(const Actor& actor, Mask lanes, std::uint32_t id, Arrival how) override;
-  void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
-  void warp_sync(const Actor& actor, Mask lanes) override;
+  void barrier_arrive(const Actor& actor, Mask lanes, std::uint32_t id, Arrival how) override {
+    block_of(actor).arrive(actor.warp, lanes, id, how);
+  }
+  void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override {
+    block_of(actor).complete(id, meeting);
+  }
+  void warp_sync(const Actor& actor, Mask lanes) override { block_of(actor).meet(actor.warp, lanes); }
 
   /// Called at the end of each launch; then what follows can be asked of it.
   std::function<void(const KernelInfo&)> at_end;

@@ -58,10 +58,6 @@ std::string advice_on(const Conflict& c, Hazard hazard, const ptx::Module& modul
 
 }  // namespace
 
-std::uint32_t SharedRaces::interests() const {
-  return window_bytes_ ? warp_syncs | counted_arrivals | plain_shared : 0;
-}
-
 void SharedRaces::kernel_begin(const KernelInfo& kernel) {
   kernel_ = std::make_shared<KernelInfo>(kernel);
   window_bytes_ = 0;
@@ -106,10 +102,6 @@ void SharedRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
                        kernel_->fast_paths.access_log);
 }
 
-void SharedRaces::block_end(std::uint64_t, std::uint32_t slot) {
-  if (window_bytes_) blocks_[slot]->end();
-}
-
 void SharedRaces::load(const Access& a) {
   if (is_shared(a)) return loads({a, 1, 0});
   if (may_synchronise(a) && window_bytes_) block_of(a.actor).global_access(a, BlockSync::Effect::reads);
@@ -139,30 +131,6 @@ void SharedRaces::atomic(const Access& a) {
     block_of(a.actor).access({a, 1, 0}, How::Kind::atomic);
   else if (may_synchronise(a) && window_bytes_)
     block_of(a.actor).global_access(a, BlockSync::Effect::updates);
-}
-
-void SharedRaces::fence(const Actor& actor, Mask lanes, Access::Scope) {
-  if (window_bytes_) block_of(actor).fence(actor.warp, lanes);
-}
-
-void SharedRaces::barrier_arrive(const Actor& actor, Mask lanes, std::uint32_t id, Arrival how) {
-  if (window_bytes_) block_of(actor).arrive(actor.warp, lanes, id, how);
-}
-
-void SharedRaces::barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) {
-  if (window_bytes_) block_of(actor).complete(id, meeting);
-}
-
-void SharedRaces::warp_sync(const Actor& actor, Mask lanes) {
-  if (window_bytes_) block_of(actor).meet(actor.warp, lanes);
-}
-
-void SharedRaces::async_commit(const Actor& actor, Mask lanes) {
-  if (window_bytes_) block_of(actor).commit(actor.warp, lanes);
-}
-
-void SharedRaces::async_wait(const Actor& actor, Mask lanes, std::uint32_t left) {
-  if (window_bytes_) block_of(actor).wait(actor.warp, lanes, left);
 }
 
 void SharedRaces::conflict(const Conflict& c) {

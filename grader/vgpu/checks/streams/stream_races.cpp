@@ -53,10 +53,6 @@ void StreamRaces::reset() {
   host_waited_for_all();
 }
 
-std::string StreamRaces::left_out() const {
-  return order_.streams() > 1 ? left_out_ : std::string();
-}
-
 void StreamRaces::give_up(const char* why) {
   left_out_ = why;
   is_lost_ = true;

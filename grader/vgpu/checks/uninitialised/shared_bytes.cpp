@@ -151,12 +151,4 @@ bool SharedBytes::has_each(const AccessRun& run) const {
   return missing == 0;
 }
 
-bool SharedBytes::has_all(std::uint64_t first, std::uint64_t bytes) const {
-  return !left_ || all_bits(written_.data(), first, bytes);
-}
-
-std::uint64_t SharedBytes::which(std::uint64_t first, unsigned bytes) const {
-  return bits_at(written_.data(), first, bytes);
-}
-
 }  // namespace scanlab::vgpu

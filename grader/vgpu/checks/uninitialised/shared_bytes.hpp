@@ -25,8 +25,10 @@ class SharedBytes {
     const Extent e = extent_of(run);
     return e.begin >= known_.begin && e.end <= known_.end;
   }
-  bool has_all(std::uint64_t first, std::uint64_t bytes) const;
-  std::uint64_t which(std::uint64_t first, unsigned bytes) const;
+  bool has_all(std::uint64_t first, std::uint64_t bytes) const {
+    return !left_ || all_bits(written_.data(), first, bytes);
+  }
+  std::uint64_t which(std::uint64_t first, unsigned bytes) const { return bits_at(written_.data(), first, bytes); }
 
  private:
   /// Elements of `bytes`, each `stride` after the one before: what columns and fields leave behind.

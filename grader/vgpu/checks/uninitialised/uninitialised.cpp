@@ -58,14 +58,6 @@ void Uninitialised::released(const Allocation& a) {
   fresh_.erase(a.base);
 }
 
-void Uninitialised::shared(const Allocation& a) {
-  defined_.add(a.base, a.size);
-}
-
-void Uninitialised::written(Address address, std::uint64_t bytes) {
-  defined_.add(address, bytes);
-}
-
 void Uninitialised::copied(Address to, Address from, std::uint64_t bytes) {
   defined_.copy(to, from, bytes);
   computed_.copy(to, from, bytes);
@@ -157,10 +149,6 @@ void Uninitialised::block_begin(std::uint64_t, std::uint32_t slot) {
   block.is_suspect = false;
   block.repetition.begin(repeated_);
   if (!block.repetition.is_repeating()) block.shared.begin(kernel_);
-}
-
-void Uninitialised::block_end(std::uint64_t, std::uint32_t slot) {
-  blocks_[slot].repetition.end(repeated_);
 }
 
 /// Is the access to shared memory one that an earlier block has made, too, at this point of its work?
