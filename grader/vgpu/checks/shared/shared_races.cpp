@@ -10,14 +10,6 @@
 namespace scanlab::vgpu {
 namespace {
 
-bool is_shared(const Access& a) {
-  return a.space == ptx::StateSpace::shared;
-}
-/// May an access to other memory order accesses to shared memory?
-bool may_synchronise(const Access& a) {
-  return a.space == ptx::StateSpace::global && a.order != Access::Order::weak;
-}
-
 Hazard hazard_of(const Conflict& c) {
   if (c.between == Conflict::Between::accesses && c.earlier.thread / warp_size == c.later.thread / warp_size)
     return Hazard::warp_synchronous;
@@ -102,35 +94,12 @@ void SharedRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
                        kernel_->fast_paths.access_log);
 }
 
-void SharedRaces::load(const Access& a) {
-  if (is_shared(a)) return loads({a, 1, 0});
-  if (may_synchronise(a) && window_bytes_) block_of(a.actor).global_access(a, BlockSync::Effect::reads);
-}
-
-void SharedRaces::store(const Access& a) {
-  if (is_shared(a)) return stores({a, 1, 0});
-  if (may_synchronise(a) && window_bytes_) block_of(a.actor).global_access(a, BlockSync::Effect::writes);
-}
-
-void SharedRaces::loads(const AccessRun& run) {
-  if (is_shared(run.first))
-    block_of(run.first.actor).access(run, How::Kind::read);
-  else if (may_synchronise(run.first))
-    Observer::loads(run);
-}
-
-void SharedRaces::stores(const AccessRun& run) {
-  if (is_shared(run.first))
-    block_of(run.first.actor).access(run, run.first.is_async ? How::Kind::copy : How::Kind::write);
-  else if (may_synchronise(run.first))
-    Observer::stores(run);
-}
-
-void SharedRaces::atomic(const Access& a) {
-  if (is_shared(a))
-    block_of(a.actor).access({a, 1, 0}, How::Kind::atomic);
-  else if (may_synchronise(a) && window_bytes_)
-    block_of(a.actor).global_access(a, BlockSync::Effect::updates);
+void SharedRaces::touch(const AccessRun& run, How::Kind kind, BlockSync::Effect effect) {
+  const Access& a = run.first;
+  if (a.space == ptx::StateSpace::shared) return block_of(a.actor).access(run, kind);
+  // An access to other memory may order accesses to shared memory.
+  if (a.space != ptx::StateSpace::global || a.order == Access::Order::weak || !window_bytes_) return;
+  for (unsigned k = 0; k < run.count; ++k) block_of(a.actor).global_access(run.of(k), effect);
 }
 
 void SharedRaces::conflict(const Conflict& c) {

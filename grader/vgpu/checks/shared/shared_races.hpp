@@ -26,11 +26,13 @@ class SharedRaces : public Check, private ConflictSink<Conflict> {
   void block_end(std::uint64_t, std::uint32_t slot) override {
     if (window_bytes_) blocks_[slot]->end();
   }
-  void load(const Access& access) override;
-  void store(const Access& access) override;
-  void loads(const AccessRun& run) override;
-  void stores(const AccessRun& run) override;
-  void atomic(const Access& access) override;
+  void load(const Access& access) override { loads({access, 1, 0}); }
+  void store(const Access& access) override { stores({access, 1, 0}); }
+  void loads(const AccessRun& run) override { touch(run, How::Kind::read, BlockSync::Effect::reads); }
+  void stores(const AccessRun& run) override {
+    touch(run, run.first.is_async ? How::Kind::copy : How::Kind::write, BlockSync::Effect::writes);
+  }
+  void atomic(const Access& a) override { touch({a, 1, 0}, How::Kind::atomic, BlockSync::Effect::updates); }
   void fence(const Actor& actor, Mask lanes, Access::Scope) override {
     if (window_bytes_) block_of(actor).fence(actor.warp, lanes);
   }
@@ -61,6 +63,7 @@ class SharedRaces : public Check, private ConflictSink<Conflict> {
     std::uint64_t count = 0;
   };
 
+  void touch(const AccessRun& run, How::Kind kind, BlockSync::Effect effect);
   void conflict(const Conflict& c) override;
   void guessed(std::uint32_t line) override { guesses_.insert(line); }
   void add(const Key& key, const Found& found);
