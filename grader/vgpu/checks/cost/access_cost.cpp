@@ -21,24 +21,6 @@ bool lies_in_one_row(const Access& a) {
 
 /// Most different words in any bank, of the lanes [first, end) of a request.
 unsigned most_words(const Access& a, unsigned first, unsigned end, unsigned words) {
-  // Usually every bank is asked for one word.
-  std::uint64_t word_of[banks];
-  std::uint32_t used = 0;
-  bool conflicts = false;
-  for (unsigned l = first; l < end; ++l) {
-    if (!(a.mask >> l & 1)) continue;
-    for (unsigned k = 0; k < words; ++k) {
-      const std::uint64_t word = a.at(l) / bank_bytes + k;
-      const unsigned bank = word % banks;
-      if (!(used >> bank & 1)) {
-        used |= 1u << bank;
-        word_of[bank] = word;
-      } else {
-        conflicts |= word_of[bank] != word;
-      }
-    }
-  }
-  if (!conflicts) return used != 0;
   std::uint64_t seen[banks][warp_size];
   unsigned count[banks] = {};
   unsigned most = 0;

@@ -23,10 +23,6 @@ bool is_of_toolkit(const ptx::Module& module, std::uint32_t line) {
   return !places.empty() && of_toolkit(places.front());
 }
 
-const Allocation* allocation_at(const GlobalConflict& c) {
-  return c.memory ? c.memory->find(c.address, 1) : nullptr;
-}
-
 Hazard hazard_of(const GlobalConflict& c) {
   if (c.cause != GlobalConflict::Cause::lanes_of_one && c.earlier.block == c.later.block &&
       c.earlier.thread / warp_size == c.later.thread / warp_size)
@@ -76,8 +72,12 @@ void GlobalRaces::kernel_begin(const KernelInfo& kernel) {
 
 void GlobalRaces::kernel_end() {
   shadow_.end_launch();
-  for (const auto& [key, found] : found_)
-    if (!is_accepted(found.example)) findings_.add(describe(key, found));
+  for (const auto& [key, found] : found_) {
+    const GlobalConflict& c = found.example;
+    const bool is_known_to_be_right =
+        c.cause == Cause::reader_fence ? is_of_toolkit(*kernel_->module, c.later.line) : may_be_guess(c, guesses_);
+    if (!is_known_to_be_right) findings_.add(describe(key, found));
+  }
   found_.clear();
   if (at_end) at_end(*kernel_);
   kernel_.reset();
@@ -89,31 +89,29 @@ void GlobalRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
   blocks_[slot]->begin(block, static_cast<unsigned>(kernel_->block.count()), levels_);
 }
 
+/// Outside of global memory: what it orders within the block.
+void GlobalRaces::synchronise(const AccessRun& run, BlockSync::Effect effect) {
+  for (unsigned k = 0; k < run.count; ++k) block_of(run.first.actor).strong_access(run.of(k), effect);
+}
+
 void GlobalRaces::loads(const AccessRun& run) {
   if (is_global(run.first)) return touch(run, How::Kind::read);
-  if (run.first.order == Access::Order::weak) return;
-  for (unsigned k = 0; k < run.count; ++k) block_of(run.first.actor).strong_access(run.of(k), BlockSync::Effect::reads);
+  if (run.first.order != Access::Order::weak) synchronise(run, BlockSync::Effect::reads);
 }
 
 void GlobalRaces::stores(const AccessRun& run) {
   if (is_global(run.first)) return touch(run, How::Kind::write);
-  if (run.first.order == Access::Order::weak) return;
-  for (unsigned k = 0; k < run.count; ++k)
-    block_of(run.first.actor).strong_access(run.of(k), BlockSync::Effect::writes);
+  if (run.first.order != Access::Order::weak) synchronise(run, BlockSync::Effect::writes);
 }
 
 void GlobalRaces::atomic(const Access& a) {
-  if (is_global(a)) {
-    const Mask changing = lanes_that_change(a);
-    for (const auto& [lanes, kind] : {std::pair{a.mask & ~changing, How::Kind::idle}, {changing, How::Kind::atomic}}) {
-      if (!lanes) continue;
-      Access part = a;
-      part.mask = lanes;
-      touch({part, 1, 0}, kind);
-    }
-    return;
+  if (!is_global(a)) return synchronise({a, 1, 0}, BlockSync::Effect::updates);
+  const Mask changing = lanes_that_change(a);
+  for (const auto& [lanes, kind] : {std::pair{a.mask & ~changing, How::Kind::idle}, {changing, How::Kind::atomic}}) {
+    Access part = a;
+    part.mask = lanes;
+    if (lanes) touch({part, 1, 0}, kind);
   }
-  block_of(a.actor).strong_access(a, BlockSync::Effect::updates);
 }
 
 void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
@@ -130,9 +128,7 @@ void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
   if (releases && !how.is_for_block)
     for (unsigned k = 0; k < run.count; ++k) block.publish(a.actor.warp + k, run.lanes_of(k));
   shadow_.access(run, how, block);
-  if (!how.is_strong) return;
-  for (unsigned k = 0; k < run.count; ++k)
-    block.strong_access(run.of(k), how.is_atomic() ? updates : kind == How::Kind::write ? writes : reads);
+  if (how.is_strong) synchronise(run, how.is_atomic() ? updates : kind == How::Kind::write ? writes : reads);
 }
 
 void GlobalRaces::fence(const Actor& actor, Mask lanes, Access::Scope scope) {
@@ -144,27 +140,17 @@ void GlobalRaces::fence(const Actor& actor, Mask lanes, Access::Scope scope) {
 void GlobalRaces::conflict(const GlobalConflict& c) {
   std::string name = "global memory";
   std::uint64_t offset = 0;
-  if (const Allocation* const a = allocation_at(c)) {
+  if (const Allocation* const a = c.memory ? c.memory->find(c.address, 1) : nullptr) {
     // The heap's memory goes from thread to thread through malloc() and free(), which are not observed.
     if (a->on_heap) return;
     name = a->label;
     offset = c.address - a->base;
   }
-  const GlobalConflict& example = c;
-  const auto [known, is_new] = found_.try_emplace({c.earlier.line, c.later.line, std::move(name), c.cause, c.use},
-                                                  Found{example, offset / c.bytes, 0});
-  Found& found = known->second;
-  if (distance_of(example) > distance_of(found.example)) {
-    found.example = example;
+  Found& found = found_[{c.earlier.line, c.later.line, std::move(name), c.cause, c.use}];
+  if (found.count++ == 0 || distance_of(c) > distance_of(found.example)) {
+    found.example = c;
     found.element = offset / c.bytes;
   }
-  ++found.count;
-}
-
-/// Conflicts of code that is known to be right.
-bool GlobalRaces::is_accepted(const GlobalConflict& c) const {
-  if (c.cause == Cause::reader_fence) return is_of_toolkit(*kernel_->module, c.later.line);
-  return may_be_guess(c, guesses_);
 }
 
 Finding GlobalRaces::describe(const Key& key, const Found& found) const {

@@ -68,7 +68,7 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
   void conflict(const GlobalConflict& c) override;
   void guessed(std::uint32_t line) override { guesses_.insert(line); }
   void touch(const AccessRun& run, How::Kind kind);
-  bool is_accepted(const GlobalConflict& c) const;
+  void synchronise(const AccessRun& run, BlockSync::Effect effect);
   Finding describe(const Key& key, const Found& found) const;
   BlockView& block_of(const Actor& actor) { return *blocks_[actor.slot]; }
 

@@ -44,9 +44,6 @@ void AccessLog::clear() {
   compared_ = 0;
 }
 
-std::int64_t AccessLog::Entry::first_thread() const {
-  return what.warp * std::int64_t{warp_size} + std::countr_zero(what.lanes);
-}
 std::int64_t AccessLog::Entry::last_thread() const {
   return (what.warp + count - 1) * std::int64_t{warp_size} + (count > 1 ? 31 : 31 - std::countl_zero(what.lanes));
 }
@@ -120,15 +117,12 @@ bool AccessLog::joins(Entry& to, const Entry& e) {
   return true;
 }
 
-std::vector<AccessLog::Entry>& AccessLog::list_of(How how) {
-  if (!how.writes()) return reads_;
-  return how.strength == How::Strength::strong ? strong_ : writes_;
-}
-
 bool AccessLog::add(const AccessRun& run, Footprint what, const BlockClocks& clocks) {
   Entry e;
   if (reads_.size() + writes_.size() + strong_.size() >= most_entries || !make(run, what, e)) return false;
-  std::vector<Entry>& entries = list_of(what.how);
+  std::vector<Entry>& entries = !what.how.writes()                           ? reads_
+                                : what.how.strength == How::Strength::strong ? strong_
+                                                                             : writes_;
   if (!writes_.empty() && !is_apart_from(writes_, e, clocks)) return false;
   if (!strong_.empty() && &entries != &strong_ && !is_apart_from(strong_, e, clocks)) return false;
   if (!reads_.empty() && &entries != &reads_ && !is_apart_from(reads_, e, clocks)) return false;

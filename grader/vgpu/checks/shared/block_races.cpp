@@ -12,9 +12,6 @@ namespace {
 bool has_lanes_apart(const Access& a) {
   return a.is_affine() && static_cast<std::uint64_t>(std::abs(a.stride)) >= a.bytes;
 }
-bool has_threads_apart(const AccessRun& run) {
-  return has_lanes_apart(run.first) && run.step == run.first.stride * static_cast<std::int64_t>(warp_size);
-}
 
 }  // namespace
 
@@ -130,8 +127,10 @@ void BlockRaces::compare(const AccessRun& run, How::Kind kind) {
   if (how.is_plain_read() && !guesses_.empty()) forget_guesses(run);
   const BlockClocks& clocks = sync_.clocks();
   // Rows that are one entry of the log: warps at the same time, whose writes do not meet.
-  const bool is_one = run.count == 1 || (clocks.is_even() && copies_.is_empty() && !in_shadow_ &&
-                                         (kind == How::Kind::read || has_threads_apart(run)));
+  const bool is_one =
+      run.count == 1 ||
+      (clocks.is_even() && copies_.is_empty() && !in_shadow_ &&
+       (kind == How::Kind::read || (has_lanes_apart(a) && run.step == a.stride * std::int64_t{warp_size})));
   if (is_one) {
     enter(run, how);
   } else {
@@ -195,7 +194,9 @@ void BlockRaces::enter_shadow(const Access& a, Footprint what) {
     repetition_.part();  // the values of another block may differ
     const bool is_read_first = earlier.how.is_plain_read() && what.how.kind == How::Kind::atomic,
                is_read_last = what.how.is_plain_read() && earlier.how.kind == How::Kind::atomic;
-    if (is_read_first && !guesses_.empty()) racing = without_guesses(earlier.warp, racing, address);
+    if (is_read_first && !guesses_.empty())
+      racing = lanes_where(
+          racing, [&](unsigned of) { return !guesses_.contains(place_of(earlier.warp * warp_size + of, address)); });
     if (!racing) return false;
     const unsigned thread = earlier.warp * warp_size + first_lane(racing);
     if (is_harmless(a, what, lane, earlier, thread, address, bytes)) return false;
@@ -273,11 +274,6 @@ void BlockRaces::forget_guesses(const AccessRun& run) {
       each_word(a.at(lane), a.bytes,
                 [&](std::uint64_t word) { guesses_.erase(place_of(a.actor.warp * warp_size + lane, word)); });
   }
-}
-
-Mask BlockRaces::without_guesses(unsigned warp, Mask lanes, std::uint64_t address) const {
-  return lanes_where(lanes,
-                     [&](unsigned lane) { return !guesses_.contains(place_of(warp * warp_size + lane, address)); });
 }
 
 /// Lanes of one store to the same place: one of their values remains, it is left open which.

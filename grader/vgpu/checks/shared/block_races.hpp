@@ -85,7 +85,6 @@ class BlockRaces {
   void note_flag(const Access& a, BlockSync::Effect effect);
   void decide(const Access& a);
   void forget_guesses(const AccessRun& run);
-  Mask without_guesses(unsigned warp, Mask lanes, std::uint64_t address) const;
   static std::uint64_t place_of(unsigned thread, std::uint64_t address) {
     return std::uint64_t{thread} << 32 | address / word_bytes;
   }

@@ -16,17 +16,13 @@ Hazard hazard_of(const Conflict& c) {
   return hazard_between(c.earlier.how, c.later.how);
 }
 
-bool is_unfenced_flag(const Conflict& c) {
-  using enum How::Strength;
-  return c.earlier.how.strength != weak && c.later.how.strength != weak;
-}
-
 std::string advice_on(const Conflict& c, Hazard hazard, const ptx::Module& module) {
+  using enum How::Strength;
   if (c.between == Conflict::Between::lanes_of_one) return advice_on_one_store;
   if (c.earlier.how.kind == How::Kind::copy)
     return "the copy may not be complete: its thread has to wait for it (cp.async.wait_group), and then the others for "
            "that thread";
-  if (is_unfenced_flag(c) && hazard != Hazard::warp_synchronous)
+  if (c.earlier.how.strength != weak && c.later.how.strength != weak && hazard != Hazard::warp_synchronous)
     return "a volatile flag is no barrier, and its thread has executed no fence before it sets it: put "
            "__threadfence_block() between the value and the flag, or __syncthreads() in the place of both";
   if (c.flag_set && c.earlier.how.writes()) {

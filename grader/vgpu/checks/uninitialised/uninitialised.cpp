@@ -33,9 +33,7 @@ Uninitialised::~Uninitialised() {
 }
 
 void Uninitialised::forget(Address address, std::uint64_t bytes) {
-  defined_.remove(address, bytes);
-  computed_.remove(address, bytes);
-  padding_.remove(address, bytes);
+  for (ByteSet* const set : sets_) set->remove(address, bytes);
   // Whoever has put something there looks at it by other ways.
   if (const Allocation* const a = memory_.find(address, 1)) fresh_[a->base].is_done = true;
 }
@@ -50,18 +48,14 @@ void Uninitialised::allocated(const Allocation& a) {
 }
 
 void Uninitialised::released(const Allocation& a) {
-  defined_.forget(a.base, a.size);
-  computed_.forget(a.base, a.size);
-  padding_.forget(a.base, a.size);
+  for (ByteSet* const set : sets_) set->forget(a.base, a.size);
   footprint_.forget(a.base, a.size);
   origins_.forget(a.base, a.size);
   fresh_.erase(a.base);
 }
 
 void Uninitialised::copied(Address to, Address from, std::uint64_t bytes) {
-  defined_.copy(to, from, bytes);
-  computed_.copy(to, from, bytes);
-  padding_.copy(to, from, bytes);
+  for (ByteSet* const set : sets_) set->copy(to, from, bytes);
   origins_.copy(to, from, bytes);
 }
 

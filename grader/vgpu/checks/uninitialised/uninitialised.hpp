@@ -93,6 +93,7 @@ class Uninitialised : public Check, private MemoryListener {
   ByteSet defined_;
   ByteSet computed_;  ///< of what is not defined: what kernels have stored
   ByteSet padding_;   ///< of this: what looks like the padding of structs
+  ByteSet* const sets_[3] = {&defined_, &computed_, &padding_};
   LaunchFootprint footprint_;
   Origins origins_;
   KernelInfo kernel_;
