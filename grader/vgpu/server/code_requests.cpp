@@ -54,7 +54,7 @@ void Requests::note_refusal(const std::string& kernel, std::string why) {
   refusal.headline = std::move(why);
   refusal.advice =
       "look at the numbers between <<< and >>>; for n = 0 launch nothing, and round the number of blocks up";
-  note_fault(std::move(refusal));
+  note_fault(refusal);
 }
 
 std::int32_t Requests::refuse_module(std::int32_t error, std::string headline, std::string advice) {
@@ -62,7 +62,7 @@ std::int32_t Requests::refuse_module(std::int32_t error, std::string headline, s
   fault.kind = Fault::Kind::unsupported;
   fault.headline = std::move(headline);
   fault.advice = std::move(advice);
-  note_fault(std::move(fault));
+  note_fault(fault);
   return error;
 }
 
@@ -154,13 +154,12 @@ vgpu::LaunchRequest Requests::launch_request(const Request& request) const {
 }
 
 std::int32_t Requests::refuse_launch(LaunchResult result, const std::string& kernel) {
-  ++traffic.refused_launches;
   if (result.status != LaunchResult::Status::fault) {
     note_refusal(kernel, std::move(result.message));
     return errors_of_launches[static_cast<std::size_t>(result.status)];
   }
   // The code cannot be run: the launch itself fails, as when a GPU's JIT gives up.
-  note_fault(std::move(result.fault).value());
+  note_fault(result.fault.value());
   return wire::error::invalid_ptx;
 }
 
@@ -204,14 +203,13 @@ std::int32_t Requests::launch(const Request& request, Payload parameters, Answer
   const bool unsupported = result.fault && result.fault->kind == Fault::Kind::unsupported;
   if (result.status != LaunchResult::Status::ok && (result.status != LaunchResult::Status::fault || unsupported))
     return refuse_launch(std::move(result), launch.kernel);
-  ++traffic.launches;
   traffic.flow.launched();
   if (options_.counts_data_flow) traffic.flow.comes(DataFlow::In::parameters, news_of(request, parameters));
   if (result.status == LaunchResult::Status::fault) {
     Fault fault = result.fault.value_or(Fault{});
     if (!result.fault) fault.headline = result.message;
     pending_error_ = errors_of_faults[static_cast<std::size_t>(fault.kind)];
-    note_fault(std::move(fault));
+    note_fault(fault);
   }
   return wire::error::success;
 }

@@ -106,21 +106,27 @@ void LineCosts::join(Observer& fork) {
 
 namespace {
 
+/// What findings say of a cost, whichever line has it; by Cost.
+struct CostWords {
+  const char *id, *does, *advice;
+};
+constexpr CostWords words_by_cost[] = {
+    {"cost.bank_conflicts", "access",
+     "let neighbouring threads use neighbouring elements, or put a free word after every 32"},
+    {"cost.uncoalesced", "access",
+     "let neighbouring threads read and write neighbouring elements: 32 floats side by side fill 4 sectors"},
+    {"cost.divergence", "branch",
+     "both ways are taken one after the other: let whole warps go one way, threads with work side by side"},
+    {"cost.barrier", "barrier",
+     "a barrier is needed only between a write and another thread's access to the same element"},
+};
+
 /// What a line costs beyond what it needs; 0: nothing worth reporting.
 std::uint64_t excess(const auto& line, Cost cost) {
-  switch (cost) {
-    case Cost::bank_conflicts:
-      return line.replays;
-    case Cost::sectors: {
-      const std::uint64_t needed = (line.global_bytes + sector_bytes - 1) / sector_bytes;
-      return line.sectors > needed ? line.sectors - needed : 0;
-    }
-    case Cost::divergence:
-      return line.lanes_apart;
-    case Cost::barriers:
-      return line.barriers;
-  }
-  return 0;
+  const std::uint64_t needed = (line.global_bytes + sector_bytes - 1) / sector_bytes;
+  const std::uint64_t by_cost[] = {line.replays, line.sectors - std::min(line.sectors, needed), line.lanes_apart,
+                                   line.barriers};
+  return by_cost[static_cast<std::size_t>(cost)];
 }
 
 }  // namespace
@@ -130,53 +136,44 @@ Finding LineCosts::describe(const Place& place, const Line& line, Cost cost) con
   f.weight = Finding::Weight::advice;
   f.kernel = place.kernel;
   f.count = 1;
-  Finding::Part part;
+  const CostWords& words = words_by_cost[static_cast<std::size_t>(cost)];
+  f.id = words.id;
+  f.advice = words.advice;
+  Finding::Part& part = f.parts.emplace_back();
+  part.does = words.does;
   part.where.file = place.file;
   part.where.line = place.line;
   switch (cost) {
     case Cost::bank_conflicts: {
-      f.id = "cost.bank_conflicts";
       f.variable = line.array;
       f.headline = fmt::format("BANK CONFLICTS: shared {}, {} extra passes for {} requests, up to {} ways, kernel {}",
                                line.array, line.replays, line.requests, line.ways, place.kernel);
-      part.does = "access";
-      const std::int64_t words = line.stride / bank_bytes;
-      if (line.stride % bank_bytes == 0 && words != 0)
+      const std::int64_t apart = line.stride / bank_bytes;
+      if (line.stride % bank_bytes == 0 && apart != 0)
         f.details.push_back(fmt::format("neighbouring threads stand {} words apart, so {} of a warp meet in one bank",
-                                        std::abs(words), line.ways));
-      f.advice = "let neighbouring threads use neighbouring elements, or put a free word after every 32";
+                                        std::abs(apart), line.ways));
       break;
     }
     case Cost::sectors:
-      f.id = "cost.uncoalesced";
       f.headline =
           fmt::format("UNCOALESCED: {} sectors of 32 bytes for {} bytes, {} times as many as they fill, kernel {}",
                       line.sectors, line.global_bytes,
                       times_text(static_cast<double>(line.sectors) * sector_bytes /
                                  static_cast<double>(std::max<std::uint64_t>(line.global_bytes, 1))),
                       place.kernel);
-      part.does = "access";
-      f.advice = "let neighbouring threads read and write neighbouring elements: 32 floats side by side fill 4 sectors";
       break;
     case Cost::divergence:
-      f.id = "cost.divergence";
       f.headline = fmt::format("DIVERGENCE: {} of {} branches send the lanes of a warp two ways, kernel {}",
                                line.divergent, line.branches, place.kernel);
-      part.does = "branch";
-      f.advice = "both ways are taken one after the other: let whole warps go one way, threads with work side by side";
       break;
     case Cost::barriers: {
-      f.id = "cost.barrier";
       const auto blocks = blocks_.find(place.kernel);
       const double each = static_cast<double>(line.barriers) /
                           static_cast<double>(blocks == blocks_.end() ? 1 : std::max<std::uint64_t>(blocks->second, 1));
       f.headline = fmt::format("BARRIER: {:.3g} a block, kernel {}", each, place.kernel);
-      part.does = "barrier";
-      f.advice = "a barrier is needed only between a write and another thread's access to the same element";
       break;
     }
   }
-  f.parts.push_back(std::move(part));
   return f;
 }
 
