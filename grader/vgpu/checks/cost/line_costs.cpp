@@ -167,9 +167,7 @@ Finding LineCosts::describe(const Place& place, const Line& line, Cost cost) con
                                line.divergent, line.branches, place.kernel);
       break;
     case Cost::barriers: {
-      const auto blocks = blocks_.find(place.kernel);
-      const double each = static_cast<double>(line.barriers) /
-                          static_cast<double>(blocks == blocks_.end() ? 1 : std::max<std::uint64_t>(blocks->second, 1));
+      const double each = static_cast<double>(line.barriers) / static_cast<double>(blocks_.at(place.kernel));
       f.headline = fmt::format("BARRIER: {:.3g} a block, kernel {}", each, place.kernel);
       break;
     }

@@ -18,7 +18,6 @@ bool has_lanes_apart(const Access& a) {
 void BlockRaces::begin(std::uint64_t block, unsigned threads, std::uint64_t window_bytes, bool has_log) {
   block_ = block;
   has_log_ = has_log;
-  threads_ = threads;
   window_bytes_ = window_bytes;
   sync_.begin_block(threads);
   log_.clear();

@@ -97,7 +97,6 @@ class BlockRaces {
   RepeatedBlocks& repeated_;
   RepeatedBlocks::Block repetition_;  ///< while it goes on, nothing below but is_idle_ and has_fenced_ is up to date
   std::uint64_t block_ = 0, window_bytes_ = 0;
-  unsigned threads_ = 0;
   bool is_idle_ = true;  ///< no access since the threads last met: nothing can be ordered yet
   bool has_log_ = true;
   bool in_shadow_ = false;   ///< the log has gone over into the shadow memory

@@ -245,9 +245,7 @@ Finding Uninitialised::finding_of(const Trial::Arrival& arrival) {
   using At = Trial::Arrival::At;
   const BlankRead& from = arrival.from;
   const std::string kernel = ptx::source_name(kernel_.name);
-  const auto does = [&] {
-    return arrival.at == At::branch ? "branch" : arrival.at == At::address ? "access" : "write";
-  }();
+  const char* const does = arrival.at == At::branch ? "branch" : arrival.at == At::address ? "access" : "write";
   Finding::Part arrives = part_by(kernel_, does, arrival.line, arrival.thread);
   if (arrival.fault) {
     arrives.where = arrival.fault->where;
