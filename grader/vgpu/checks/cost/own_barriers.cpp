@@ -1,7 +1,6 @@
 #include "vgpu/checks/cost/own_barriers.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "vgpu/checks/words.hpp"
 #include "vgpu/core/warp/lanes.hpp"

@@ -1,7 +1,5 @@
 #include "vgpu/checks/global/block_view.hpp"
 
-#include <algorithm>
-#include <bit>
 #include <utility>
 
 namespace scanlab::vgpu {

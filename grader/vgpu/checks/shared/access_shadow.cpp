@@ -1,7 +1,5 @@
 #include "vgpu/checks/shared/access_shadow.hpp"
 
-#include <bit>
-
 namespace scanlab::vgpu {
 
 void AccessShadow::begin_block(unsigned warps, std::uint64_t window_bytes) {

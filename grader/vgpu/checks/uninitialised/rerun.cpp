@@ -1,7 +1,6 @@
 #include "vgpu/checks/uninitialised/rerun.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "vgpu/checks/byte_bits.hpp"
 #include "vgpu/core/memory/memory_ops.hpp"
