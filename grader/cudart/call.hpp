@@ -65,16 +65,19 @@ cudaError_t give(T* to, Value&& value) {
 /// what its stream, an event or the default stream makes it wait for, since all of that was submitted earlier. What
 /// CUDA does not promise, that kernels of two streams run side by side, no program may rely on.
 template <class Work>
+cudaError_t submit(Client& state, cudaStream_t stream, cudaGraphNodeType type, Work work) {
+  if (Capture* capture = state.capture_of(stream)) return capture->add(&state.at(stream), type, std::move(work));
+  if (const cudaError_t error = state.refuse_implicit_capture(stream); error != cudaSuccess) return error;
+  state.await_host_functions(stream);
+  state.work_in(stream);
+  const cudaError_t error = work(state, stream);
+  state.note_work(stream);
+  return error;
+}
+/// The same as a call of its own.
+template <class Work>
 cudaError_t submit(cudaStream_t stream, cudaGraphNodeType type, Work work) {
-  return call_on(stream, [&](Client& state) -> cudaError_t {
-    if (Capture* capture = state.capture_of(stream)) return capture->add(&state.at(stream), type, std::move(work));
-    if (const cudaError_t error = state.refuse_implicit_capture(stream); error != cudaSuccess) return error;
-    state.await_host_functions(stream);
-    state.work_in(stream);
-    const cudaError_t error = work(state, stream);
-    state.note_work(stream);
-    return error;
-  });
+  return call_on(stream, [&](Client& state) { return submit(state, stream, type, std::move(work)); });
 }
 
 }  // namespace scanlab::cudart

@@ -186,16 +186,10 @@ void Client::post(Request request, std::span<const std::byte> payload) {
   request.stream = stream_;
   ++sent_;
   // One system call, so that the server wakes once.
-  std::byte together[sizeof(Request) + 512];
-  bool sent;
-  if (payload.size() <= 512) {
-    std::memcpy(together, &request, sizeof request);
-    if (!payload.empty()) std::memcpy(together + sizeof request, payload.data(), payload.size());
-    sent = wire::send_all(fd_, together, sizeof request + payload.size());
-  } else {
-    sent = wire::send_all(fd_, &request, sizeof request) && wire::send_all(fd_, payload.data(), payload.size());
-  }
-  if (!sent) lose("it closed the connection");
+  std::vector<std::byte> together(sizeof request + payload.size());
+  std::memcpy(together.data(), &request, sizeof request);
+  std::ranges::copy(payload, together.begin() + sizeof request);
+  if (!wire::send_all(fd_, together.data(), together.size())) lose("it closed the connection");
 }
 
 void Client::print_output(std::uint64_t bytes) {
@@ -226,6 +220,12 @@ cudaError_t Client::synchronise(const Wait& wait) {
 
 bool Client::done(std::uint64_t requests) const {
   return link != Link::open || std::atomic_ref(*done_).load(std::memory_order_acquire) >= requests;
+}
+
+cudaError_t Client::note_done(const Wait& wait) {
+  if (done(sent_)) return synchronise(wait);
+  note(wait);
+  return cudaSuccess;
 }
 
 cudaError_t Client::synchronise(std::uint64_t requests, const Wait& wait) {

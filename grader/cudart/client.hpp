@@ -141,6 +141,8 @@ class Client {
   static Wait wait_for_all() { return {wire::HostWait::all, 0, 0}; }
   /// The host knows that what `wait` names is done, by other ways than `synchronise`.
   void note(const Wait& wait);
+  /// The same, and surfaces a fault where nothing else has to be waited for.
+  cudaError_t note_done(const Wait& wait);
   /// Waits for the device: surfaces a fault, and prints what the device printed.
   cudaError_t synchronise(const Wait& wait);
   cudaError_t synchronise() { return synchronise(Wait()); }

@@ -6,15 +6,14 @@
 #include <cstring>
 #include <iterator>
 #include <optional>
-#include <utility>
+#include <variant>
+#include <vector>
 
 #include "cudart/sides.hpp"
 
 namespace scanlab::cudart {
 namespace {
 
-constexpr int warp_size = 32;
-constexpr int async_engines = 3;
 constexpr int single_to_double = 2;
 // Where such a device might be plugged in; any identity does, if it says nothing about the program that asks.
 constexpr int pci_bus = 7;
@@ -22,66 +21,74 @@ constexpr char pci_text[] = "0000:07:00.0";
 constexpr unsigned char uuid[16] = {0x8f, 0x3a, 0x51, 0xc6, 0x0d, 0x72, 0x54, 0xe9,
                                     0xb1, 0x4c, 0x96, 0x2e, 0xd7, 0x05, 0x6a, 0x38};
 
-int as_int(std::uint64_t value) {
-  return static_cast<int>(std::min<std::uint64_t>(value, INT_MAX));
+/// What the device says of itself as an attribute, and most of it as a property too.
+struct Fact {
+  cudaDeviceAttr attribute;
+  std::int64_t value;
+  std::variant<std::monostate, int cudaDeviceProp::*, std::size_t cudaDeviceProp::*> property = {};
+};
+
+int as_int(std::int64_t value) {
+  return static_cast<int>(std::min<std::int64_t>(value, INT_MAX));
 }
 
-/// Nothing for an attribute that is not known. What the virtual GPU does not have (textures, peers, clusters) is 0, and
+/// What the virtual GPU does not have (textures, peers, clusters) is not among them, and 0; so is
 /// canUseHostPointerForRegisteredMem: registered memory has another address on the device.
-std::optional<int> attribute(const wire::DeviceFacts& device, cudaDeviceAttr which) {
-  const std::pair<cudaDeviceAttr, std::int64_t> known[] = {
-    {cudaDevAttrMaxThreadsPerBlock, device.max_threads_per_block},
-    {cudaDevAttrMaxBlockDimX, device.max_block[0]},
-    {cudaDevAttrMaxBlockDimY, device.max_block[1]},
-    {cudaDevAttrMaxBlockDimZ, device.max_block[2]},
-    {cudaDevAttrMaxGridDimX, device.max_grid[0]},
-    {cudaDevAttrMaxGridDimY, device.max_grid[1]},
-    {cudaDevAttrMaxGridDimZ, device.max_grid[2]},
-    {cudaDevAttrMaxSharedMemoryPerBlock, device.shared_per_block},
-    {cudaDevAttrMaxSharedMemoryPerBlockOptin, device.shared_per_block_optin},
-    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, device.shared_per_multiprocessor},
-    {cudaDevAttrTotalConstantMemory, device.constant_memory},
-    {cudaDevAttrWarpSize, warp_size},
-    {cudaDevAttrMaxPitch, INT_MAX},
-    {cudaDevAttrMaxRegistersPerBlock, device.registers_per_block},
-    {cudaDevAttrMaxRegistersPerMultiprocessor, device.registers_per_block},
-    {cudaDevAttrClockRate, device.clock_khz},
-    {cudaDevAttrMemoryClockRate, device.memory_clock_khz},
-    {cudaDevAttrGlobalMemoryBusWidth, device.memory_bus_bits},
-    {cudaDevAttrL2CacheSize, device.l2_bytes},
-    {cudaDevAttrMultiProcessorCount, device.multiprocessors},
-    {cudaDevAttrMaxThreadsPerMultiProcessor, device.max_threads_per_multiprocessor},
-    {cudaDevAttrMaxBlocksPerMultiprocessor, device.max_blocks_per_multiprocessor},
-    {cudaDevAttrComputeCapabilityMajor, device.compute_major},
-    {cudaDevAttrComputeCapabilityMinor, device.compute_minor},
-    {cudaDevAttrTextureAlignment, 512},
-    {cudaDevAttrSurfaceAlignment, 512},
-    {cudaDevAttrTexturePitchAlignment, 32},
-    {cudaDevAttrAsyncEngineCount, async_engines},
-    {cudaDevAttrPciBusId, pci_bus},
-    {cudaDevAttrGpuOverlap, 1},
-    {cudaDevAttrEccEnabled, 1},
-    {cudaDevAttrConcurrentKernels, 1},
-    {cudaDevAttrCanMapHostMemory, 1},
-    {cudaDevAttrUnifiedAddressing, 1},
-    {cudaDevAttrManagedMemory, 1},
-    {cudaDevAttrStreamPrioritiesSupported, 1},
-    {cudaDevAttrGlobalL1CacheSupported, 1},
-    {cudaDevAttrLocalL1CacheSupported, 1},
-    {cudaDevAttrCooperativeLaunch, 1},
-    {cudaDevAttrHostRegisterSupported, 1},
-    {cudaDevAttrConcurrentManagedAccess, 1},
-    {cudaDevAttrComputePreemptionSupported, 1},
-    {cudaDevAttrMemoryPoolsSupported, 1},
-    {cudaDevAttrMemSyncDomainCount, 1},
-    {cudaDevAttrSingleToDoublePrecisionPerfRatio, single_to_double},
-    {cudaDevAttrHostNumaId, -1},
+std::vector<Fact> facts_of(const wire::DeviceFacts& facts) {
+  const auto bytes = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+  return {
+    {cudaDevAttrMaxThreadsPerBlock, facts.max_threads_per_block, &cudaDeviceProp::maxThreadsPerBlock},
+        {cudaDevAttrMaxBlockDimX, facts.max_block[0]}, {cudaDevAttrMaxBlockDimY, facts.max_block[1]},
+        {cudaDevAttrMaxBlockDimZ, facts.max_block[2]}, {cudaDevAttrMaxGridDimX, facts.max_grid[0]},
+        {cudaDevAttrMaxGridDimY, facts.max_grid[1]}, {cudaDevAttrMaxGridDimZ, facts.max_grid[2]},
+        {cudaDevAttrMaxSharedMemoryPerBlock, bytes(facts.shared_per_block), &cudaDeviceProp::sharedMemPerBlock},
+        {cudaDevAttrMaxSharedMemoryPerBlockOptin, bytes(facts.shared_per_block_optin),
+         &cudaDeviceProp::sharedMemPerBlockOptin},
+        {cudaDevAttrMaxSharedMemoryPerMultiprocessor, bytes(facts.shared_per_multiprocessor),
+         &cudaDeviceProp::sharedMemPerMultiprocessor},
+        {cudaDevAttrTotalConstantMemory, bytes(facts.constant_memory), &cudaDeviceProp::totalConstMem},
+        {cudaDevAttrWarpSize, 32, &cudaDeviceProp::warpSize}, {cudaDevAttrMaxPitch, INT_MAX, &cudaDeviceProp::memPitch},
+        {cudaDevAttrMaxRegistersPerBlock, facts.registers_per_block, &cudaDeviceProp::regsPerBlock},
+        {cudaDevAttrMaxRegistersPerMultiprocessor, facts.registers_per_block, &cudaDeviceProp::regsPerMultiprocessor},
+        {cudaDevAttrClockRate, facts.clock_khz}, {cudaDevAttrMemoryClockRate, facts.memory_clock_khz},
+        {cudaDevAttrGlobalMemoryBusWidth, facts.memory_bus_bits, &cudaDeviceProp::memoryBusWidth},
+        {cudaDevAttrL2CacheSize, bytes(facts.l2_bytes), &cudaDeviceProp::l2CacheSize},
+        {cudaDevAttrMultiProcessorCount, facts.multiprocessors, &cudaDeviceProp::multiProcessorCount},
+        {cudaDevAttrMaxThreadsPerMultiProcessor, facts.max_threads_per_multiprocessor,
+         &cudaDeviceProp::maxThreadsPerMultiProcessor},
+        {cudaDevAttrMaxBlocksPerMultiprocessor, facts.max_blocks_per_multiprocessor,
+         &cudaDeviceProp::maxBlocksPerMultiProcessor},
+        {cudaDevAttrComputeCapabilityMajor, facts.compute_major, &cudaDeviceProp::major},
+        {cudaDevAttrComputeCapabilityMinor, facts.compute_minor, &cudaDeviceProp::minor},
+        {cudaDevAttrTextureAlignment, 512, &cudaDeviceProp::textureAlignment},
+        {cudaDevAttrSurfaceAlignment, 512, &cudaDeviceProp::surfaceAlignment},
+        {cudaDevAttrTexturePitchAlignment, 32, &cudaDeviceProp::texturePitchAlignment},
+        {cudaDevAttrAsyncEngineCount, 3, &cudaDeviceProp::asyncEngineCount},
+        {cudaDevAttrPciBusId, pci_bus, &cudaDeviceProp::pciBusID}, {cudaDevAttrGpuOverlap, 1},
+        {cudaDevAttrEccEnabled, 1, &cudaDeviceProp::ECCEnabled},
+        {cudaDevAttrConcurrentKernels, 1, &cudaDeviceProp::concurrentKernels},
+        {cudaDevAttrCanMapHostMemory, 1, &cudaDeviceProp::canMapHostMemory},
+        {cudaDevAttrUnifiedAddressing, 1, &cudaDeviceProp::unifiedAddressing},
+        {cudaDevAttrManagedMemory, 1, &cudaDeviceProp::managedMemory},
+        {cudaDevAttrStreamPrioritiesSupported, 1, &cudaDeviceProp::streamPrioritiesSupported},
+        {cudaDevAttrGlobalL1CacheSupported, 1, &cudaDeviceProp::globalL1CacheSupported},
+        {cudaDevAttrLocalL1CacheSupported, 1, &cudaDeviceProp::localL1CacheSupported},
+        {cudaDevAttrCooperativeLaunch, 1, &cudaDeviceProp::cooperativeLaunch},
+        {cudaDevAttrHostRegisterSupported, 1, &cudaDeviceProp::hostRegisterSupported},
+        {cudaDevAttrConcurrentManagedAccess, 1, &cudaDeviceProp::concurrentManagedAccess},
+        {cudaDevAttrComputePreemptionSupported, 1, &cudaDeviceProp::computePreemptionSupported},
+        {cudaDevAttrMemoryPoolsSupported, 1, &cudaDeviceProp::memoryPoolsSupported}, {cudaDevAttrMemSyncDomainCount, 1},
+        {cudaDevAttrSingleToDoublePrecisionPerfRatio, single_to_double}, {cudaDevAttrHostNumaId, -1},
 #if CUDART_VERSION >= 12020
-    {cudaDevAttrNumaId, -1},
+        {cudaDevAttrNumaId, -1},
 #endif
   };
-  for (const auto& [attribute, value] : known)
-    if (attribute == which) return static_cast<int>(std::min<std::int64_t>(value, INT_MAX));
+}
+
+/// Nothing for an attribute that is not known.
+std::optional<int> attribute(const wire::DeviceFacts& device, cudaDeviceAttr which) {
+  for (const Fact& fact : facts_of(device))
+    if (fact.attribute == which) return as_int(fact.value);
   return which > 0 && which < cudaDevAttrMax ? std::optional(0) : std::nullopt;
 }
 
@@ -182,35 +189,16 @@ cudaError_t CUDARTAPI cudaGetDeviceProperties(cudaDeviceProp* properties, int de
     to = {};
     std::memcpy(to.name, facts.name, sizeof to.name);
     to.totalGlobalMem = facts.memory;
-    to.sharedMemPerBlock = facts.shared_per_block;
-    to.regsPerBlock = as_int(facts.registers_per_block);
-    to.warpSize = warp_size;
-    to.memPitch = INT_MAX;
-    to.maxThreadsPerBlock = as_int(facts.max_threads_per_block);
     for (int axis = 0; axis < 3; ++axis) {
       to.maxThreadsDim[axis] = as_int(facts.max_block[axis]);
       to.maxGridSize[axis] = as_int(facts.max_grid[axis]);
     }
-    to.totalConstMem = facts.constant_memory;
-    to.major = as_int(facts.compute_major);
-    to.minor = as_int(facts.compute_minor);
-    to.textureAlignment = to.surfaceAlignment = 512;
-    to.texturePitchAlignment = 32;
-    to.multiProcessorCount = as_int(facts.multiprocessors);
-    to.memoryBusWidth = as_int(facts.memory_bus_bits);
-    to.l2CacheSize = as_int(facts.l2_bytes);
-    to.maxThreadsPerMultiProcessor = as_int(facts.max_threads_per_multiprocessor);
-    to.sharedMemPerMultiprocessor = facts.shared_per_multiprocessor;
-    to.regsPerMultiprocessor = as_int(facts.registers_per_block);
-    to.sharedMemPerBlockOptin = facts.shared_per_block_optin;
-    to.maxBlocksPerMultiProcessor = as_int(facts.max_blocks_per_multiprocessor);
-    to.canMapHostMemory = to.concurrentKernels = to.ECCEnabled = to.unifiedAddressing = to.managedMemory = 1;
-    to.streamPrioritiesSupported = to.globalL1CacheSupported = to.localL1CacheSupported = 1;
-    to.cooperativeLaunch = to.hostRegisterSupported = to.concurrentManagedAccess = to.memoryPoolsSupported = 1;
-    to.computePreemptionSupported = 1;
-    to.asyncEngineCount = async_engines;
+    for (const Fact& fact : facts_of(facts)) {
+      if (const auto* number = std::get_if<int cudaDeviceProp::*>(&fact.property)) to.** number = as_int(fact.value);
+      if (const auto* bytes = std::get_if<std::size_t cudaDeviceProp::*>(&fact.property))
+        to.** bytes = static_cast<std::size_t>(fact.value);
+    }
     std::memcpy(to.uuid.bytes, uuid, sizeof to.uuid.bytes);
-    to.pciBusID = pci_bus;
 #if CUDART_VERSION < 13000
     to.clockRate = as_int(facts.clock_khz);
     to.memoryClockRate = as_int(facts.memory_clock_khz);

@@ -1,4 +1,7 @@
 // Names and descriptions of CUDA's errors, those of CUDA 12 and 13 together.
+#include <algorithm>
+#include <iterator>
+
 #include "cudart/client.hpp"
 
 namespace {
@@ -156,10 +159,10 @@ constexpr ErrorText errors[] = {
     {999, "cudaErrorUnknown", "unknown error"},
 };
 
-const ErrorText* find(cudaError_t error) {
-  for (const ErrorText& known : errors)
-    if (known.code == static_cast<int>(error)) return &known;
-  return nullptr;
+const ErrorText& find(cudaError_t error) {
+  static constexpr ErrorText unrecognized = {-1, "unrecognized error code", "unrecognized error code"};
+  const auto* const known = std::ranges::find(errors, static_cast<int>(error), &ErrorText::code);
+  return known == std::end(errors) ? unrecognized : *known;
 }
 
 }  // namespace
@@ -167,13 +170,11 @@ const ErrorText* find(cudaError_t error) {
 extern "C" {
 
 const char* CUDARTAPI cudaGetErrorName(cudaError_t error) {
-  const ErrorText* known = find(error);
-  return known != nullptr ? known->name : "unrecognized error code";
+  return find(error).name;
 }
 
 const char* CUDARTAPI cudaGetErrorString(cudaError_t error) {
-  const ErrorText* known = find(error);
-  return known != nullptr ? known->text : "unrecognized error code";
+  return find(error).text;
 }
 
 }  // extern "C"

@@ -14,9 +14,8 @@ namespace {
 /// Between <<<…>>> and the kernel's stub.
 thread_local std::vector<std::pair<LaunchShape, cudaStream_t>> configurations;
 
-/// The parameters as the kernel expects them, one after the other.
+/// The parameters as the kernel expects them, one after the other; all are zeros before.
 cudaError_t pack(const Function& function, void** arguments, std::span<std::byte> parameters) {
-  std::fill(parameters.begin(), parameters.end(), std::byte{0});
   for (std::size_t i = 0; i < function.places.size(); ++i) {
     const wire::ParameterPlace place = function.places[i];
     if (arguments == nullptr || arguments[i] == nullptr) return cudaErrorInvalidValue;
@@ -49,13 +48,7 @@ cudaError_t launch(const void* kernel, const LaunchShape& shape, void** argument
     if (function == nullptr) return no_such_kernel(kernel);
     if (const cudaError_t error = state.resolve(*function); error != cudaSuccess) return error;
 
-    std::byte small[512];
-    std::vector<std::byte> large;
-    std::span<std::byte> parameters(small, std::min(sizeof small, std::size_t{function->facts.parameter_bytes}));
-    if (function->facts.parameter_bytes > sizeof small) {
-      large.resize(function->facts.parameter_bytes);
-      parameters = large;
-    }
+    std::vector<std::byte> parameters(function->facts.parameter_bytes);
     if (const cudaError_t error = pack(*function, arguments, parameters); error != cudaSuccess) return error;
 
     const Request request{.op = Op::launch,
@@ -67,21 +60,11 @@ cudaError_t launch(const void* kernel, const LaunchShape& shape, void** argument
                           .dynamic_shared = shape.dynamic_shared,
                           .max_dynamic_shared = function->max_dynamic_shared};
     if (const cudaError_t error = check(state, *function, request, shape); error != cudaSuccess) return error;
-
-    // As `submit` in call.hpp, but without a copy of the parameters where none is needed.
-    if (Capture* capture = state.capture_of(stream)) {
-      const std::vector<std::byte> kept(parameters.begin(), parameters.end());
-      return capture->add(&state.at(stream), cudaGraphNodeTypeKernel, [request, kept](Client& client, cudaStream_t) {
-        client.post(request, kept);
-        return cudaSuccess;
-      });
-    }
-    if (const cudaError_t error = state.refuse_implicit_capture(stream); error != cudaSuccess) return error;
-    state.await_host_functions(stream);
-    state.work_in(stream);
-    state.post(request, parameters);
-    state.note_work(stream);
-    return cudaSuccess;
+    return submit(state, stream, cudaGraphNodeTypeKernel,
+                  [request, parameters = std::move(parameters)](Client& client, cudaStream_t) {
+                    client.post(request, parameters);
+                    return cudaSuccess;
+                  });
   });
   has_unread_launch_error |= by_brackets && error != cudaSuccess;
   return error;

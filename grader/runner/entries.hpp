@@ -1,6 +1,9 @@
 // The functions that a submission may define, for the programs that it is linked with.
 #pragma once
 
+#include <cstddef>
+#include <iterator>
+
 #include "runner/protocol.hpp"
 #include "scanlab.cuh"
 
@@ -28,17 +31,10 @@ struct EntryFunction {
 };
 
 inline EntryFunction function_of(Entry entry) {
-  switch (entry) {
-    case Entry::inclusive_scan:
-      return {.scan = &inclusive_scan};
-    case Entry::exclusive_scan:
-      return {.scan = &exclusive_scan};
-    case Entry::compact:
-      return {.partition = &compact};
-    case Entry::split:
-      return {.partition = &split};
-  }
-  return {};
+  const EntryFunction functions[] = {
+      {.scan = &inclusive_scan}, {.scan = &exclusive_scan}, {.partition = &compact}, {.partition = &split}};
+  const auto number = static_cast<std::size_t>(entry);
+  return number < std::size(functions) ? functions[number] : EntryFunction();
 }
 
 }  // namespace scanlab::runner

@@ -115,7 +115,7 @@ TEST_CASE("too many separate places are noticed, and what only looks like them i
 
 namespace {
 
-struct NoSink : vgpu::GlobalConflictSink {
+struct NoSink : vgpu::ConflictSink<vgpu::GlobalConflict> {
   void conflict(const vgpu::GlobalConflict&) override {}
   void guessed(std::uint32_t) override {}
 };

@@ -24,6 +24,7 @@ class Program {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
     fd = ends[1];
+    options.on_fault = [this](const vgpu::Fault& fault) { faults.push_back(fault); };
     session.emplace(device, ends[0], std::move(options));
     server = std::thread([this] { session->serve(); });
   }
@@ -89,7 +90,8 @@ class Program {
   int staging_fd = -1;
   std::byte* staging = nullptr;
   std::size_t staging_bytes = 0;
-  std::vector<std::byte> answer;  ///< payload of the last reply
+  std::vector<std::byte> answer;    ///< payload of the last reply
+  std::vector<vgpu::Fault> faults;  ///< under the session's lock while it serves
   std::optional<Session> session;
   std::thread server;
 };

@@ -181,19 +181,15 @@ cudaError_t copy_symbol(Client& state, const void* symbol, const void* other, st
 constexpr auto copy_to_symbol = copy_symbol<Symbol::is_destination>;
 constexpr auto copy_from_symbol = copy_symbol<Symbol::is_source>;
 
-/// `function`, which copies or sets memory, as work of a stream.
-template <auto function, cudaGraphNodeType type, class... Arguments>
-cudaError_t submit(cudaStream_t stream, Waits waits, Arguments... arguments) {
-  return cudart::submit(stream, type,
-                        [=](Client& state, cudaStream_t) { return function(state, arguments..., waits); });
-}
-template <auto function, class... Arguments>
+/// `function`, which copies memory, as work of a stream.
+template <auto function, cudaGraphNodeType type = cudaGraphNodeTypeMemcpy, class... Arguments>
 cudaError_t submit_copy(cudaStream_t stream, Waits waits, Arguments... arguments) {
-  return submit<function, cudaGraphNodeTypeMemcpy>(stream, waits, arguments...);
+  return submit(stream, type, [=](Client& state, cudaStream_t) { return function(state, arguments..., waits); });
 }
+/// The same for one that sets memory.
 template <auto function, class... Arguments>
 cudaError_t submit_set(cudaStream_t stream, Waits waits, Arguments... arguments) {
-  return submit<function, cudaGraphNodeTypeMemset>(stream, waits, arguments...);
+  return submit_copy<function, cudaGraphNodeTypeMemset>(stream, waits, arguments...);
 }
 
 }  // namespace

@@ -40,13 +40,6 @@ Pages pages_at(Address begin, std::size_t bytes) {
   return reached < end ? Pages::absent : found;
 }
 
-cudaError_t allocate_pinned(void** pointer, std::size_t bytes, unsigned flags) {
-  return call([&](Client& state) -> cudaError_t {
-    if (flags & ~alloc_flags) return cudaErrorInvalidValue;
-    return allocate(state, pointer, bytes, MemoryKind::pinned, flags, Waits::no);
-  });
-}
-
 /// Gives registered memory an address on the device.
 cudaError_t give_to_device(Client& state, void* pointer, std::size_t bytes, Address& device) {
   const wire::Reply reply = state.exchange({.op = wire::Op::allocate,
@@ -90,11 +83,14 @@ using namespace scanlab::cudart;
 extern "C" {
 
 cudaError_t CUDARTAPI cudaMallocHost(void** pointer, size_t bytes) {
-  return allocate_pinned(pointer, bytes, cudaHostAllocDefault);
+  return cudaHostAlloc(pointer, bytes, cudaHostAllocDefault);
 }
 
 cudaError_t CUDARTAPI cudaHostAlloc(void** pointer, size_t bytes, unsigned flags) {
-  return allocate_pinned(pointer, bytes, flags);
+  return call([&](Client& state) -> cudaError_t {
+    if (flags & ~alloc_flags) return cudaErrorInvalidValue;
+    return allocate(state, pointer, bytes, MemoryKind::pinned, flags, Waits::no);
+  });
 }
 
 cudaError_t CUDARTAPI cudaFreeHost(void* pointer) {

@@ -65,14 +65,6 @@ namespace {
 
 constexpr std::size_t pitch_alignment = 512;
 
-/// A call that may not happen while a stream is captured in the global mode.
-cudaError_t allocate_device(void** pointer, std::size_t bytes) {
-  return call([&](Client& state) -> cudaError_t {
-    if (const cudaError_t error = state.refuse_during_capture(); error != cudaSuccess) return error;
-    return allocate(state, pointer, bytes, MemoryKind::device, 0, Waits::yes);
-  });
-}
-
 /// The bytes of a pitched allocation; false when they are more than there are numbers for.
 bool pitched_bytes(std::size_t width, std::size_t height, std::size_t depth, std::size_t& pitch, std::size_t& bytes) {
   if (width > SIZE_MAX - pitch_alignment) return false;
@@ -95,7 +87,10 @@ using namespace scanlab::cudart;
 extern "C" {
 
 cudaError_t CUDARTAPI cudaMalloc(void** pointer, size_t bytes) {
-  return allocate_device(pointer, bytes);
+  return call([&](Client& state) -> cudaError_t {
+    if (const cudaError_t error = state.refuse_during_capture(); error != cudaSuccess) return error;
+    return allocate(state, pointer, bytes, MemoryKind::device, 0, Waits::yes);
+  });
 }
 
 cudaError_t CUDARTAPI cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
@@ -110,7 +105,7 @@ cudaError_t CUDARTAPI cudaMallocPitch(void** pointer, size_t* pitch, size_t widt
   std::size_t bytes = 0;
   if (pitch == nullptr || pointer == nullptr) return record(cudaErrorInvalidValue);
   if (!pitched_bytes(width, height, 1, *pitch, bytes)) return record(cudaErrorMemoryAllocation);
-  return allocate_device(pointer, bytes);
+  return cudaMalloc(pointer, bytes);
 }
 
 cudaError_t CUDARTAPI cudaMalloc3D(cudaPitchedPtr* pitched, cudaExtent extent) {
@@ -120,7 +115,7 @@ cudaError_t CUDARTAPI cudaMalloc3D(cudaPitchedPtr* pitched, cudaExtent extent) {
     return record(cudaErrorMemoryAllocation);
   pitched->xsize = extent.width;
   pitched->ysize = extent.height;
-  return allocate_device(&pitched->ptr, bytes);
+  return cudaMalloc(&pitched->ptr, bytes);
 }
 
 cudaError_t CUDARTAPI cudaFree(void* pointer) {

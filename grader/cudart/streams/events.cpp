@@ -94,9 +94,7 @@ cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t event) {
     if (const cudaError_t error = check(state, event); error != cudaSuccess) return error;
     if (!event->recorded) return cudaSuccess;
     if (!has_ended(state, *event)) return cudaErrorNotReady;
-    if (state.done(state.sent())) return state.synchronise(Client::wait_for(*event));
-    state.note(Client::wait_for(*event));
-    return cudaSuccess;
+    return state.note_done(Client::wait_for(*event));
   });
 }
 

@@ -22,12 +22,11 @@ Capture* Client::capture_of(cudaStream_t stream) {
 cudaError_t Client::refuse_implicit_capture(cudaStream_t stream) {
   if (&at(stream) != &legacy_stream) return cudaSuccess;
   cudaError_t error = cudaSuccess;
-  const auto look_at = [&](CUstream_st& other) {
+  for_each_blocking_stream([&](CUstream_st& other) {
     if (!other.capture) return;
     other.capture->invalidated = true;
     error = cudaErrorStreamCaptureImplicit;
-  };
-  for_each_blocking_stream(look_at);
+  });
   return error;
 }
 
@@ -67,15 +66,6 @@ cudaError_t end_capture(Client& state, cudaStream_t stream, Graph& graph) {
     if (state.valid(other)) state.at(other).capture.reset();
   if (error == cudaSuccess) graph = std::move(capture->graph);
   return error;
-}
-
-cudaError_t instantiate(cudaGraphExec_t* executable, cudaGraph_t graph) {
-  return call([&](Client& state) -> cudaError_t {
-    if (executable == nullptr || !state.graphs.contains(graph)) return cudaErrorInvalidValue;
-    *executable = new CUgraphExec_st{*graph};
-    state.executable_graphs.insert(*executable);
-    return cudaSuccess;
-  });
 }
 
 /// `graph`, which is one of `known`.
@@ -139,13 +129,18 @@ cudaError_t CUDARTAPI cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*
   });
 }
 
-cudaError_t CUDARTAPI cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
-  return instantiate(executable, graph);
-}
-
 cudaError_t CUDARTAPI cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
                                                     unsigned long long) {
-  return instantiate(executable, graph);
+  return call([&](Client& state) -> cudaError_t {
+    if (executable == nullptr || !state.graphs.contains(graph)) return cudaErrorInvalidValue;
+    *executable = new CUgraphExec_st{*graph};
+    state.executable_graphs.insert(*executable);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t CUDARTAPI cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
+  return cudaGraphInstantiateWithFlags(executable, graph, flags);
 }
 
 cudaError_t CUDARTAPI cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {

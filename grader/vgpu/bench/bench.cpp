@@ -77,7 +77,8 @@ CommandLine parse(int argc, char** argv) {
     choose(scanlab::vgpu::fast_paths, line.without, is(text), fmt::format("no fast path is called \"{}\"", text));
   };
   const auto into = [](const char* name, unsigned& value, unsigned most) {
-    return CommandOption{name, required_argument, [=, &value](const char* text) { value = number(name, text, most); }};
+    return CommandOption{name, required_argument,
+                         [=, &value](const char* text) { value = number<unsigned>(name, text, most); }};
   };
   const int first = take_options(argc, argv, "h", usage,
                                  {into("n", line.n, largest_n),

@@ -8,6 +8,8 @@
 namespace scanlab::bench {
 namespace {
 
+/// Of a block, where a case does not say how many.
+constexpr std::uint32_t threads = 256;
 constexpr std::uint32_t micro_rounds = 8;
 
 std::uint32_t blocks_for(std::uint32_t n, std::uint32_t a_block) {
@@ -55,15 +57,14 @@ Words scan_of_sections(const Words& x, std::uint32_t section) {
   return y;
 }
 
-Case scan(const char* kernel, std::uint32_t n, std::uint32_t threads, std::uint32_t elements_a_thread,
+Case scan(const char* kernel, std::uint32_t n, std::uint32_t a_block, std::uint32_t elements_a_thread,
           std::uint32_t section) {
-  Case c{kernel, {blocks_for(n, threads * elements_a_thread)}, {threads}, {small_floats(n)}, {}, n};
+  Case c{kernel, {blocks_for(n, a_block * elements_a_thread)}, {a_block}, {small_floats(n)}, {}, n};
   c.expected = scan_of_sections(c.inputs[0], section);
   return c;
 }
 
 Case vector_add(std::uint32_t n) {
-  constexpr std::uint32_t threads = 256;
   Case c{"vector_add", {blocks_for(n, threads)}, {threads}, {}, Words(n), n};
   c.inputs = {small_floats(n), small_floats(n, n)};
   for (std::uint32_t i = 0; i < n; ++i) c.expected[i] = as_word(as_float(c.inputs[0][i]) + as_float(c.inputs[1][i]));
@@ -91,14 +92,12 @@ std::uint32_t walk(std::uint32_t value) {
 }
 
 Case divergent(std::uint32_t n) {
-  constexpr std::uint32_t threads = 256;
   Case c{"divergent", {blocks_for(n, threads)}, {threads}, {mixed_words(n)}, {}, n};
   for (const std::uint32_t value : c.inputs[0]) c.expected.push_back(walk(value));
   return c;
 }
 
 Case reduction(std::uint32_t n) {
-  constexpr std::uint32_t threads = 256;
   Case c{"reduction", {blocks_for(n, threads)}, {threads}, {small_floats(n)}, {}, n};
   for (std::uint32_t first = 0; first < n; first += threads) {
     float sum = 0;
@@ -127,7 +126,6 @@ Case matrix_product(std::uint32_t n) {
 
 /// What a block of 256 threads that hold `values` makes of them in `micro_rounds` rounds of `strides`.
 void sum_neighbours(std::uint32_t* values, const std::vector<std::uint32_t>& strides) {
-  constexpr std::uint32_t threads = 256;
   std::array<std::uint32_t, (threads + 3) * 32> shared{};
   for (std::uint32_t round = 0; round < micro_rounds; ++round) {
     for (const std::uint32_t stride : strides) {
@@ -142,7 +140,6 @@ void sum_neighbours(std::uint32_t* values, const std::vector<std::uint32_t>& str
 
 /// About n / 4 threads, a multiple of the block.
 Case shared_memory(const char* kernel, std::uint32_t n, const std::vector<std::uint32_t>& strides) {
-  constexpr std::uint32_t threads = 256;
   const std::uint32_t blocks = std::max(1u, n / 4 / threads);
   Case c{kernel, {blocks}, {threads}, {mixed_words(blocks * threads)}, {}, micro_rounds};
   c.expected = c.inputs[0];

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <utility>
 
 #include "vgpu/checks/check_suite.hpp"
@@ -113,15 +112,10 @@ class Prepared {
   vgpu::Address output_ = 0;
 };
 
-/// A virtual GPU with all cases in its memory. Under the checks of a grade it is from the beginning: they follow what
-/// the host writes.
+/// A virtual GPU with all cases in its memory.
 class Bench {
  public:
-  enum class Checks : std::uint8_t { none, all };
-
-  Bench(std::string_view ptx, Checks checks) : module_(device.load(ptx)) {
-    if (checks == Checks::all) checks_.emplace(device);
-  }
+  explicit Bench(std::string_view ptx) : module_(device.load(ptx)) {}
   void add(Case made) { prepared.emplace_back(device, module_, std::move(made)); }
   /// Launches one of `prepared` as `series` has it.
   std::uint64_t launch(std::size_t k, const Series& series, Sample& sample) {
@@ -138,15 +132,15 @@ class Bench {
 
  private:
   vgpu::LoadedModule* module_;
-  std::optional<vgpu::CheckSuite> checks_;
 };
 
-/// Both kinds.
+/// One without checks, and one under those of a grade from the beginning: they follow what the host writes.
 struct Benches {
-  explicit Benches(std::string_view ptx) : plain(ptx, Bench::Checks::none), graded(ptx, Bench::Checks::all) {}
+  explicit Benches(std::string_view ptx) : plain(ptx), graded(ptx) {}
   Bench& of(const Series& series) { return series.observers->has_all_checks ? graded : plain; }
 
   Bench plain, graded;
+  vgpu::CheckSuite checks{graded.device};
 };
 
 /// A launch that is checked and not timed. `launch` gives the warp-instructions, which have to be those of the others;

@@ -5,25 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "vgpu/checks/byte_bits.hpp"
-
 namespace scanlab::vgpu {
-
-void ByteSet::add(Address address, std::uint64_t bytes) {
-  if (bytes) set_bits(words_, address - global_window, bytes);
-}
-
-void ByteSet::remove(Address address, std::uint64_t bytes) {
-  if (bytes) clear_bits(words_, address - global_window, bytes);
-}
-
-bool ByteSet::has_all(Address address, std::uint64_t bytes) const {
-  return bytes == 0 || all_bits(words_, address - global_window, bytes);
-}
-
-std::uint64_t ByteSet::which(Address address, unsigned bytes) const {
-  return bits_at(words_, address - global_window, bytes);
-}
 
 void ByteSet::copy(Address to, Address from, std::uint64_t bytes) {
   // All that is read is read before it can be written.

@@ -1,20 +1,21 @@
 // All checks of a device together: what `run --check` and the judge attach.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "vgpu/checks/check.hpp"
+#include "vgpu/checks/global/carried_counters.hpp"
+#include "vgpu/checks/global/global_races.hpp"
+#include "vgpu/checks/shared/shared_races.hpp"
 #include "vgpu/checks/streams/stream_races.hpp"
+#include "vgpu/checks/uninitialised/uninitialised.hpp"
 #include "vgpu/core/run/device.hpp"
 
 namespace scanlab::vgpu {
-
-class CarriedCounters;
-class Uninitialised;
 
 class CheckSuite {
  public:
@@ -25,13 +26,13 @@ class CheckSuite {
   CheckSuite& operator=(const CheckSuite&) = delete;
 
   void reset();
-  Uninitialised& uninitialised() { return *uninitialised_; }
+  Uninitialised& uninitialised() { return uninitialised_; }
   /// Adds what the checks know of the cause of a fault of the latest launch.
-  void explain(Fault& fault) const;
+  void explain(Fault& fault) const { counters_.explain(fault); }
   /// To be notified of the streams in which the work is.
-  WorkListener* work() { return &*streams_; }
+  WorkListener* work() { return &streams_; }
   /// See StreamRaces::left_out.
-  std::string left_out() const { return streams_->left_out(); }
+  std::string left_out() const { return streams_.left_out(); }
 
   struct Findings {
     std::vector<Finding> list;  ///< the most basic first: mistakes before advice, memory before order before cost
@@ -43,10 +44,15 @@ class CheckSuite {
 
  private:
   Device& device_;
-  std::vector<std::unique_ptr<Check>> checks_;
-  Uninitialised* uninitialised_ = nullptr;  ///< one of them
-  CarriedCounters* counters_ = nullptr;     ///< another
-  std::optional<StreamRaces> streams_;
+  std::unique_ptr<Check> divergent_barriers_;
+  SharedRaces shared_races_;
+  GlobalRaces global_races_;
+  StreamRaces streams_;
+  Uninitialised uninitialised_;
+  CarriedCounters counters_;
+  /// In the order in which they are asked.
+  const std::array<Check*, 5> checks_ = {divergent_barriers_.get(), &shared_races_, &global_races_, &uninitialised_,
+                                         &counters_};
 };
 
 }  // namespace scanlab::vgpu

@@ -4,32 +4,13 @@
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 
 namespace scanlab::vgpu {
 namespace {
 
-const char* id_of(Fault::Kind kind) {
-  switch (kind) {
-    case Fault::Kind::out_of_bounds:
-      return "bounds.global";
-    case Fault::Kind::misaligned:
-      return "misaligned";
-    case Fault::Kind::trap:
-      return "trap";
-    case Fault::Kind::assertion:
-      return "assertion";
-    case Fault::Kind::unsupported:
-      return "unsupported";
-    case Fault::Kind::deadlock:
-      return "deadlock.threads";
-    case Fault::Kind::refused:
-      return "launch.failed";
-    case Fault::Kind::budget:
-      return "endless";
-  }
-  return "trap";
-}
+/// By Fault::Kind.
+constexpr const char* ids[] = {"bounds.global", "misaligned",       "trap",          "assertion",
+                               "unsupported",   "deadlock.threads", "launch.failed", "endless"};
 
 Dim3 dim3_of(const unsigned (&size)[3]) {
   return {size[0], size[1], size[2]};
@@ -77,7 +58,7 @@ Finding::Part part_of(const WaitingThreads& waiting) {
 
 Finding to_finding(const Fault& fault) {
   Finding finding;
-  finding.id = fault.id.empty() ? id_of(fault.kind) : fault.id;
+  finding.id = fault.id.empty() ? ids[static_cast<std::size_t>(fault.kind)] : fault.id;
   finding.headline = headline(fault);
   finding.kernel = fault.kernel;
   finding.variable = fault.variable;

@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "vgpu/core/run/report.hpp"
+
 namespace scanlab::vgpu {
 namespace {
 
@@ -51,6 +53,30 @@ void set_index(unsigned (&index)[3], std::uint64_t number, Dim3 shape) {
   index[0] = static_cast<unsigned>(number % shape.x);
   index[1] = static_cast<unsigned>(number / shape.x % shape.y);
   index[2] = static_cast<unsigned>(number / shape.x / shape.y);
+}
+
+Finding finding_in(const KernelInfo& kernel, std::optional<std::uint64_t> block) {
+  Finding f;
+  f.kernel = ptx::source_name(kernel.name);
+  f.grid_size = kernel.grid;
+  f.block_size = kernel.block;
+  f.has_block = block.has_value();
+  if (block) set_index(f.block, *block, kernel.grid);
+  return f;
+}
+
+Finding::Part part_by(const KernelInfo& kernel, std::string does, std::uint32_t line, std::uint32_t thread) {
+  Finding::Part part;
+  part.does = std::move(does);
+  part.where = own_place(*kernel.module, line);
+  part.has_thread = true;
+  set_index(part.thread, thread, kernel.block);
+  return part;
+}
+
+std::uint32_t array_at(const KernelInfo& kernel, std::uint64_t address) {
+  const auto behind = std::ranges::upper_bound(kernel.shared, address, {}, &SharedVariable::offset);
+  return static_cast<std::uint32_t>(behind - kernel.shared.begin()) - 1;
 }
 
 std::string place_text(const SourcePlace& place) {

@@ -66,6 +66,14 @@ std::string index_text(const unsigned (&index)[3], Dim3 shape);
 /// The index of the thread or block with this number.
 void set_index(unsigned (&index)[3], std::uint64_t number, Dim3 shape);
 
+/// What all findings of a kernel say, by the block in which it is, if it is in one.
+Finding finding_in(const KernelInfo& kernel, std::optional<std::uint64_t> block);
+/// What a thread of its does by a line of its module, which is shown as the learner's own.
+Finding::Part part_by(const KernelInfo& kernel, std::string does, std::uint32_t line, std::uint32_t thread);
+
+/// The shared array at `address`, which lies in one: other accesses are faults. Its number in KernelInfo::shared.
+std::uint32_t array_at(const KernelInfo& kernel, std::uint64_t address);
+
 /// "scan.cu:31"
 std::string place_text(const SourcePlace& place);
 

@@ -10,11 +10,11 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -41,17 +41,28 @@ enum class ReadUse : std::uint8_t {
   unknown,  ///< its thread does nothing to the word any more
 };
 
-/// `Conflict`: what is reported of a read and an atomic; `Conflict::use` is set.
+/// Gets what a check of races finds: two accesses that race, `Conflict::earlier` and `Conflict::later`, and the
+/// `Conflict::use` of a plain read beside an atomic.
+template <class Conflict>
+class ConflictSink {
+ public:
+  virtual ~ConflictSink() = default;
+  virtual void conflict(const Conflict&) = 0;
+  /// What a thread has read by that line was only a guess, which a compare-and-swap has checked.
+  virtual void guessed(std::uint32_t line) = 0;
+};
+
 template <class Conflict>
 class OpenReads {
  public:
+  explicit OpenReads(ConflictSink<Conflict>& sink) : sink_(sink) {}
+
   bool is_empty() const { return reads_.empty(); }
   void clear() { reads_.clear(); }
 
-  /// `read` races with an atomic. Reports, by report(conflict, thread of the read), those that it shows to be no guess:
-  /// earlier reads of the same word by the same lanes.
-  template <class Report>
-  void add(const PlainRead& read, const Conflict& conflict, Report report) {
+  /// `read` races with an atomic. Reports those that it shows to be no guess: earlier reads of the same word by the
+  /// same lanes.
+  void add(const PlainRead& read, const Conflict& conflict) {
     std::vector<Open>& open = reads_[{read.block, read.warp, read.word}];
     PlainRead added = read;
     bool is_there = false;
@@ -79,8 +90,7 @@ class OpenReads {
   }
 
   /// Lanes of a warp apply an atomic to the word: `guessed` of them have read what they expect there.
-  template <class Report>
-  void decide(std::uint64_t block, std::uint32_t warp, Mask lanes, Mask guessed, std::uint64_t word, Report report) {
+  void decide(std::uint64_t block, std::uint32_t warp, Mask lanes, Mask guessed, std::uint64_t word) {
     const auto found = reads_.find({block, warp, word});
     if (found == reads_.end()) return;
     std::erase_if(found->second, [&](Open& open) {
@@ -95,15 +105,26 @@ class OpenReads {
     if (found->second.empty()) reads_.erase(found);
   }
 
-  /// The block has ended: what is still open was no guess.
-  template <class Report>
-  void end_block(std::uint64_t block, Report report) {
-    end_if([&](const PlainRead& read) { return read.block == block; }, report);
+  /// The block has ended, or all blocks have: what is still open was no guess. In the order of the reads, so that it is
+  /// the same in every run.
+  void end(std::optional<std::uint64_t> block = std::nullopt) {
+    std::vector<Open> ended;
+    for (auto it = reads_.begin(); it != reads_.end();) {
+      std::erase_if(it->second, [&](Open& open) {
+        if (block && open.read.block != *block) return false;
+        ended.push_back(std::move(open));
+        return true;
+      });
+      it = it->second.empty() ? reads_.erase(it) : std::next(it);
+    }
+    std::ranges::stable_sort(ended, {}, [](const Open& open) { return open.read.order; });
+    for (const Open& open : ended) report(open.conflict, thread_of(open.read));
   }
-  /// The same for all blocks.
-  template <class Report>
-  void end(Report report) {
-    end_if([](const PlainRead&) { return true; }, report);
+
+  /// The plain read of the two is one by `thread`.
+  void report(Conflict conflict, unsigned thread) {
+    (conflict.earlier.how.is_plain_read() ? conflict.earlier : conflict.later).thread = thread;
+    sink_.conflict(conflict);
   }
 
  private:
@@ -118,22 +139,7 @@ class OpenReads {
   }
   static unsigned thread_of(const PlainRead& read) { return read.warp * warp_size + first_lane(read.lanes); }
 
-  /// In the order of the reads, so that it is the same in every run.
-  template <class Which, class Report>
-  void end_if(Which which, Report report) {
-    std::vector<Open> ended;
-    for (auto it = reads_.begin(); it != reads_.end();) {
-      std::erase_if(it->second, [&](Open& open) {
-        if (!which(open.read)) return false;
-        ended.push_back(std::move(open));
-        return true;
-      });
-      it = it->second.empty() ? reads_.erase(it) : std::next(it);
-    }
-    std::ranges::stable_sort(ended, {}, [](const Open& open) { return open.read.order; });
-    for (const Open& open : ended) report(open.conflict, thread_of(open.read));
-  }
-
+  ConflictSink<Conflict>& sink_;
   using Place = std::tuple<std::uint64_t, std::uint32_t, std::uint64_t>;  ///< block, warp, word
   std::map<Place, std::vector<Open>> reads_;
 };

@@ -3,44 +3,19 @@
 namespace scanlab::vgpu {
 
 const char* name_of(Hazard hazard) {
-  switch (hazard) {
-    case Hazard::write_after_read:
-      return "write-after-read";
-    case Hazard::read_after_write:
-      return "read-after-write";
-    case Hazard::write_after_write:
-      return "write-after-write";
-    case Hazard::warp_synchronous:
-      return "warp-synchronous";
-  }
-  return "?";
+  static constexpr const char* names[] = {"write-after-read", "read-after-write", "write-after-write",
+                                          "warp-synchronous"};
+  return names[static_cast<std::size_t>(hazard)];
 }
 
 const char* name_of(How::Kind kind) {
-  switch (kind) {
-    case How::Kind::read:
-      return "read";
-    case How::Kind::write:
-      return "write";
-    case How::Kind::atomic:
-    case How::Kind::idle:
-      return "atomic";
-    case How::Kind::copy:
-      return "async copy";
-  }
-  return "?";
+  static constexpr const char* names[] = {"read", "write", "atomic", "async copy", "atomic"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 const char* may_happen(Hazard hazard) {
-  switch (hazard) {
-    case Hazard::read_after_write:
-      return "the read may come first, and find what was there before";
-    case Hazard::write_after_read:
-      return "the write may come first, and the read find the new value";
-    case Hazard::write_after_write:
-    case Hazard::warp_synchronous:
-      break;
-  }
+  if (hazard == Hazard::read_after_write) return "the read may come first, and find what was there before";
+  if (hazard == Hazard::write_after_read) return "the write may come first, and the read find the new value";
   return "either value may remain";
 }
 
@@ -52,22 +27,15 @@ std::string advice_in_block(Hazard hazard) {
 }
 
 std::string advice_on_read(ReadUse use, bool is_in_block, Hazard hazard) {
-  switch (use) {
-    case ReadUse::look:
-      return "what is read plainly may have changed when the thread's own atomic comes: use what the atomic returns, "
-             "or "
-             "make the read volatile or atomic (cuda::atomic_ref)";
-    case ReadUse::poll:
-      return "one of them is atomic, the other is a plain read, which the compiler may move in front of a loop: make "
-             "it "
-             "volatile or atomic (cuda::atomic_ref)";
-    case ReadUse::unknown:
-      break;
-  }
+  if (use == ReadUse::look)
+    return "what is read plainly may have changed when the thread's own atomic comes: use what the atomic returns, or "
+           "make the read volatile or atomic (cuda::atomic_ref)";
+  if (use == ReadUse::poll)
+    return "one of them is atomic, the other is a plain read, which the compiler may move in front of a loop: make it "
+           "volatile or atomic (cuda::atomic_ref)";
   if (is_in_block) return advice_in_block(hazard) + "; put __syncthreads() between them";
   return "one of them is atomic, the other is a plain read, and nothing makes it wait: read the value in a later "
-         "kernel, "
-         "or in the last block to finish; a flag for which a loop waits has to be volatile or atomic "
+         "kernel, or in the last block to finish; a flag for which a loop waits has to be volatile or atomic "
          "(cuda::atomic_ref)";
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "vgpu/checks/footprint.hpp"
@@ -21,6 +22,16 @@ template <class AnyHow>
 Hazard hazard_between(const AnyHow& earlier, const AnyHow& later) {
   if (!later.writes()) return Hazard::read_after_write;
   return earlier.writes() ? Hazard::write_after_write : Hazard::write_after_read;
+}
+
+/// May the plain read of the two have been a guess that would do? `guesses`: lines of such reads.
+template <class Conflict>
+bool may_be_guess(const Conflict& c, const std::set<std::uint32_t>& guesses) {
+  if (c.use != ReadUse::unknown) return false;
+  const auto is_guess = [&](const auto& a, const auto& b) {
+    return a.how.is_plain_read() && b.how.kind == How::Kind::atomic && guesses.contains(a.line);
+  };
+  return is_guess(c.earlier, c.later) || is_guess(c.later, c.earlier);
 }
 
 /// "write-after-read" …

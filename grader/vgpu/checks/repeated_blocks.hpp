@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -79,9 +78,7 @@ struct BlockStep {
 
  private:
   bool has_same_addresses(const std::uint64_t* other) const {
-    for (Mask m = lanes; m; m &= m - 1)
-      if (const int lane = std::countr_zero(m); address[lane] != other[lane]) return false;
-    return true;
+    return !lanes_where(lanes, [&](unsigned lane) { return address[lane] != other[lane]; });
   }
 };
 
@@ -108,24 +105,17 @@ class RepeatedBlocks {
     bool is_repeating() const { return known_ != nullptr; }
     /// True when there is nothing to do, since the step is a repetition. Else `catch_up(steps)` has been called with
     /// those for which this was true, and this will never be true again for the block.
-    template <class CatchUp>
-    bool repeats(BlockStep::Kind kind, const AccessRun& run, CatchUp catch_up) {
-      if (is_next(kind, run)) [[likely]]
+    /// `step`: its kind, and an access run, or a warp and lanes.
+    template <class CatchUp, class... Step>
+    bool repeats(CatchUp catch_up, const Step&... step) {
+      if (known_ && at_ < known_->all.size() && known_->all[at_].is(step...)) [[likely]] {
+        ++at_;
         return true;
+      }
       if (known_)
         part(catch_up);
       else if (is_kept_)
-        keep(BlockStep::of(kind, run));
-      return false;
-    }
-    /// The same for a step that is no access.
-    template <class CatchUp>
-    bool repeats(BlockStep::Kind kind, unsigned warp, Mask lanes, CatchUp catch_up) {
-      if (is_next(kind, warp, lanes)) return true;
-      if (known_)
-        part(catch_up);
-      else if (is_kept_)
-        keep(BlockStep::of(kind, warp, lanes));
+        keep(BlockStep::of(step...));
       return false;
     }
     /// The block does what is no step, or what was found depends on more than steps: it is by itself from here on.
@@ -153,12 +143,6 @@ class RepeatedBlocks {
     }
 
    private:
-    template <class... Step>
-    bool is_next(const Step&... step) {
-      if (!known_ || at_ == known_->all.size() || !known_->all[at_].is(step...)) return false;
-      ++at_;
-      return true;
-    }
     void keep(const BlockStep& step) {
       if (!own_) own_ = std::make_shared<Steps>();
       is_kept_ = own_->all.size() < most_steps;

@@ -21,42 +21,20 @@ namespace {
 /// The newest PTX that a device of compute capability 9.0 may run.
 constexpr unsigned newest_sm = 90;
 
-std::int32_t error_of(Fault::Kind kind) {
-  switch (kind) {
-    case Fault::Kind::out_of_bounds:
-      return wire::error::illegal_address;
-    case Fault::Kind::misaligned:
-      return wire::error::misaligned_address;
-    case Fault::Kind::assertion:
-      return wire::error::assertion;
-    case Fault::Kind::unsupported:
-      return wire::error::invalid_ptx;
-    case Fault::Kind::budget:
-      return wire::error::launch_timeout;
-    default:  // trap and deadlock; the error of a refused launch is its own
-      return wire::error::launch_failure;
-  }
-}
+/// By Fault::Kind; the error of a refused launch is its own.
+constexpr std::int32_t errors_of_faults[] = {wire::error::illegal_address, wire::error::misaligned_address,
+                                             wire::error::launch_failure,  wire::error::assertion,
+                                             wire::error::invalid_ptx,     wire::error::launch_failure,
+                                             wire::error::launch_failure,  wire::error::launch_timeout};
 
-std::int32_t error_of(LaunchResult::Status status) {
-  switch (status) {
-    case LaunchResult::Status::ok:
-      return wire::error::success;
-    case LaunchResult::Status::invalid_configuration:
-      return wire::error::invalid_configuration;
-    case LaunchResult::Status::invalid_value:
-      return wire::error::invalid_value;
-    case LaunchResult::Status::out_of_resources:
-      return wire::error::launch_out_of_resources;
-    case LaunchResult::Status::too_many_cooperative:
-      return wire::error::cooperative_launch_too_large;
-    case LaunchResult::Status::unknown_kernel:
-      return wire::error::invalid_device_function;
-    case LaunchResult::Status::fault:
-      return wire::error::launch_failure;
-  }
-  return wire::error::unknown;
-}
+/// By LaunchResult::Status.
+constexpr std::int32_t errors_of_launches[] = {wire::error::success,
+                                               wire::error::invalid_configuration,
+                                               wire::error::invalid_value,
+                                               wire::error::launch_out_of_resources,
+                                               wire::error::cooperative_launch_too_large,
+                                               wire::error::invalid_device_function,
+                                               wire::error::launch_failure};
 
 /// The newest PTX that the device may run. Throws ptx::FatbinError.
 ptx::PtxImage choose_image(std::vector<ptx::PtxImage> images) {
@@ -76,7 +54,7 @@ void Requests::note_refusal(const std::string& kernel, std::string why) {
   refusal.headline = std::move(why);
   refusal.advice =
       "look at the numbers between <<< and >>>; for n = 0 launch nothing, and round the number of blocks up";
-  note_fault(std::move(refusal));
+  note_fault(refusal);
 }
 
 std::int32_t Requests::refuse_module(std::int32_t error, std::string headline, std::string advice) {
@@ -84,7 +62,7 @@ std::int32_t Requests::refuse_module(std::int32_t error, std::string headline, s
   fault.kind = Fault::Kind::unsupported;
   fault.headline = std::move(headline);
   fault.advice = std::move(advice);
-  note_fault(std::move(fault));
+  note_fault(fault);
   return error;
 }
 
@@ -176,13 +154,12 @@ vgpu::LaunchRequest Requests::launch_request(const Request& request) const {
 }
 
 std::int32_t Requests::refuse_launch(LaunchResult result, const std::string& kernel) {
-  ++traffic.refused_launches;
   if (result.status != LaunchResult::Status::fault) {
     note_refusal(kernel, std::move(result.message));
-    return error_of(result.status);
+    return errors_of_launches[static_cast<std::size_t>(result.status)];
   }
   // The code cannot be run: the launch itself fails, as when a GPU's JIT gives up.
-  note_fault(std::move(result.fault).value());
+  note_fault(result.fault.value());
   return wire::error::invalid_ptx;
 }
 
@@ -226,14 +203,13 @@ std::int32_t Requests::launch(const Request& request, Payload parameters, Answer
   const bool unsupported = result.fault && result.fault->kind == Fault::Kind::unsupported;
   if (result.status != LaunchResult::Status::ok && (result.status != LaunchResult::Status::fault || unsupported))
     return refuse_launch(std::move(result), launch.kernel);
-  ++traffic.launches;
   traffic.flow.launched();
   if (options_.counts_data_flow) traffic.flow.comes(DataFlow::In::parameters, news_of(request, parameters));
   if (result.status == LaunchResult::Status::fault) {
     Fault fault = result.fault.value_or(Fault{});
     if (!result.fault) fault.headline = result.message;
-    pending_error_ = error_of(fault.kind);
-    note_fault(std::move(fault));
+    pending_error_ = errors_of_faults[static_cast<std::size_t>(fault.kind)];
+    note_fault(fault);
   }
   return wire::error::success;
 }

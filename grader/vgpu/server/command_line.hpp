@@ -9,7 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,21 +48,15 @@ inline int take_options(int argc, char** argv, const char* letters, const char* 
   return optind;
 }
 
-/// Throws UsageError that names the option.
-inline std::uint64_t number(const char* option, std::string_view text) {
-  std::uint64_t value = 0;
+/// A whole number; with `most`, from 1 to that. Throws UsageError that names the option.
+template <class Number>
+Number number(const char* option, std::string_view text, std::optional<Number> most = std::nullopt) {
+  Number value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size())
-    throw UsageError(fmt::format("--{} takes a number, not \"{}\"", option, text));
-  return value;
-}
-
-/// The same for a number from 1 to `most`.
-inline unsigned number(const char* option, std::string_view text, unsigned most) {
-  unsigned value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem == std::errc{} && end == text.data() + text.size() && value >= 1 && value <= most) return value;
-  throw UsageError(fmt::format("--{} takes a number from 1 to {}, not \"{}\"", option, most, text));
+  const bool is_number = problem == std::errc{} && end == text.data() + text.size();
+  if (is_number && (!most || (value >= 1 && value <= *most))) return value;
+  const std::string range = most ? fmt::format(" from 1 to {}", *most) : "";
+  throw UsageError(fmt::format("--{} takes a number{}, not \"{}\"", option, range, text));
 }
 
 }  // namespace scanlab

@@ -8,10 +8,12 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 
 #include "runner/stream.hpp"
@@ -85,19 +87,9 @@ inline constexpr std::uint32_t flag_sticky = 1;  ///< `error` stays until the de
 
 /// Requests that can do without a reply (flag_quiet).
 constexpr bool may_be_quiet(Op op) {
-  switch (op) {
-    case Op::launch:
-    case Op::fill:
-    case Op::copy_on_device:
-    case Op::record_event:
-    case Op::note_error_read:
-    case Op::wait_event:
-    case Op::note_host_wait:
-    case Op::drop_stream:
-      return true;
-    default:
-      return false;
-  }
+  constexpr Op quiet[] = {Op::launch,          Op::fill,       Op::copy_on_device, Op::record_event,
+                          Op::note_error_read, Op::wait_event, Op::note_host_wait, Op::drop_stream};
+  return std::ranges::find(quiet, op) != std::end(quiet);
 }
 
 struct Request {

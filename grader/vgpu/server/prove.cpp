@@ -23,7 +23,6 @@
 namespace scanlab::server {
 namespace {
 
-constexpr int exit_kit = 3, exit_findings = 4;
 /// Results of a launch with which the program runs again.
 constexpr std::size_t most_reruns = 256;
 /// Words of a result that are listed.

@@ -7,6 +7,9 @@
 
 namespace scanlab::server {
 
+/// Exit codes of the kit: for its own fault, and for mistakes that were found.
+inline constexpr int exit_kit = 3, exit_findings = 4;
+
 struct ProveOptions {
   vgpu::DeviceProfile profile = vgpu::small_profile();
   vgpu::Schedule schedule;

@@ -40,21 +40,11 @@ Requests::~Requests() {
 }
 
 void Requests::keep_output(std::string_view text) {
-  traffic.output_bytes += text.size();
   if (options_.on_output) return options_.on_output(text);
   const std::size_t room = options_.output_bytes - std::min(options_.output_bytes, output_.size() - output_read_);
   const std::size_t kept = std::min(room, text.size());
   output_.append(text.substr(0, kept));
   traffic.output_dropped += text.size() - kept;
-}
-
-void Requests::note_fault(Fault fault) {
-  if (options_.on_fault) options_.on_fault(fault);
-  if (faults.size() < options_.max_faults) faults.push_back(std::move(fault));
-}
-
-void Requests::report_reply() {
-  if (options_.on_reply) options_.on_reply();
 }
 
 void Requests::reset_traffic() {
@@ -143,7 +133,6 @@ std::int32_t Requests::allocate(const Request& request, Payload, Answer& answer)
   allocations_.emplace(base, request.bytes);
   allocated_bytes_ += request.bytes;
   ++traffic.allocations;
-  traffic.bytes_allocated += request.bytes;
   answer.reply.address = base;
   return wire::error::success;
 }
@@ -199,8 +188,6 @@ bool Requests::goes_on(Op op, Address start, std::uint64_t bytes) {
 
 std::int32_t Requests::copy_on_device(const Request& request, Payload, Answer&) {
   if (!device_.memory().copy(request.to, request.from, request.bytes)) return wire::error::invalid_value;
-  ++traffic.copies_on_device;
-  traffic.bytes_on_device += request.bytes;
   traffic.flow.comes(DataFlow::In::device_copies, bytes_of_a_choice);
   advance_device_side(2 * request.bytes);
   return wire::error::success;
@@ -232,8 +219,6 @@ std::int32_t Requests::copy(const Request& request, Payload, Answer&) {
 std::int32_t Requests::fill(const Request& request, Payload, Answer&) {
   if (!device_.memory().fill(request.to, static_cast<std::byte>(request.value), request.bytes))
     return wire::error::invalid_value;
-  ++traffic.fills;
-  traffic.bytes_filled += request.bytes;
   traffic.flow.comes(DataFlow::In::sets, bytes_of_a_choice);
   advance_device_side(request.bytes);
   return wire::error::success;
@@ -270,7 +255,6 @@ std::int32_t Requests::check_range(const Request& request, Payload, Answer&) {
 }
 
 std::int32_t Requests::synchronise(const Request&, Payload, Answer&) {
-  ++traffic.synchronisations;
   return std::exchange(late_error_, 0);
 }
 

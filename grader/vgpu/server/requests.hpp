@@ -24,25 +24,18 @@ namespace scanlab::server {
 
 /// What a program asked of the device. Copies are counted as the program's calls, however many pieces they travel in.
 struct Traffic {
-  std::uint64_t launches = 0;          ///< that started
-  std::uint64_t refused_launches = 0;  ///< launch configuration errors
-  std::uint64_t unread_refusals = 0;   ///< those whose error the program has not asked for, if it could
+  std::uint64_t unread_refusals = 0;  ///< launches refused whose error the program has not asked for, if it could
   std::uint64_t copies_to_device = 0, bytes_to_device = 0;
   std::uint64_t copies_to_host = 0, bytes_to_host = 0;
-  std::uint64_t copies_on_device = 0, bytes_on_device = 0;
-  std::uint64_t fills = 0, bytes_filled = 0;
-  std::uint64_t allocations = 0, bytes_allocated = 0, releases = 0;
-  std::uint64_t synchronisations = 0;
+  std::uint64_t allocations = 0, releases = 0;
   std::uint64_t shared = 0;          ///< allocations and variables that the host could see without a copy at any time
-  std::uint64_t output_bytes = 0;    ///< of device printf
-  std::uint64_t output_dropped = 0;  ///< bytes of it beyond SessionOptions::output_bytes
+  std::uint64_t output_dropped = 0;  ///< bytes of device printf beyond SessionOptions::output_bytes
   DataFlow flow;                     ///< with SessionOptions::counts_data_flow
 };
 
 struct SessionOptions {
   std::size_t staging_bytes = 16u << 20;  ///< of the buffer that copies travel through
   std::size_t output_bytes = 16u << 20;   ///< device printf's text kept until the program synchronises
-  std::size_t max_faults = 64;            ///< kept for take_faults()
   std::size_t max_module_bytes = 64u << 20;
   std::size_t max_modules_bytes = std::size_t{1} << 30;   ///< of all modules that are loaded at the same time
   std::uint64_t max_allocated_bytes = ~std::uint64_t{0};  ///< of all memory that the program has at the same time
@@ -108,7 +101,9 @@ class Requests {
   /// Bytes of payload that a request may carry.
   std::size_t payload_limit(wire::Op op) const;
   /// Device printf's text that the program has not fetched.
-  void report_reply();
+  void report_reply() {
+    if (options_.on_reply) options_.on_reply();
+  }
   std::uint64_t unread_output_bytes() const { return output_.size() - output_read_; }
 
   /// Starts counting again. What is shared with the host already counts again.
@@ -119,7 +114,6 @@ class Requests {
   Staging& staging() { return staging_; }
 
   Traffic traffic;
-  std::vector<vgpu::Fault> faults;
   std::string internal_error;
 
  private:
@@ -161,7 +155,9 @@ class Requests {
   /// Frees what the program allocated and unloads its modules.
   void reset();
   void keep_output(std::string_view text);
-  void note_fault(vgpu::Fault fault);
+  void note_fault(const vgpu::Fault& fault) const {
+    if (options_.on_fault) options_.on_fault(fault);
+  }
   /// A launch beyond the device's limits: CUDA's error says little of why.
   void note_refusal(const std::string& kernel, std::string why);
   vgpu::LoadedModule* module_of(std::uint64_t id) const;

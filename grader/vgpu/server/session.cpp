@@ -174,11 +174,6 @@ void Session::stop() {
   wake_up();
 }
 
-std::vector<vgpu::Fault> Session::take_faults() {
-  const std::lock_guard hold(mutex_);
-  return std::exchange(requests_.faults, {});
-}
-
 Traffic Session::traffic(const std::unique_lock<std::mutex>& held) const {
   check_held(held);
   return requests_.traffic;

@@ -38,11 +38,8 @@ class Session {
   /// Exclusive use of the device; see the class comment.
   [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
 
-  /// The faults since the last call, oldest first; a module that cannot be loaded is a Fault::Kind::unsupported.
-  std::vector<vgpu::Fault> take_faults();
   Traffic traffic() const { return traffic(std::unique_lock(mutex_)); }
-  void reset_traffic() { reset_traffic(std::unique_lock(mutex_)); }
-  /// The same for a thread that holds lock(): nothing that the program asks for comes between.
+  /// For a thread that holds lock(): nothing that the program asks for comes between.
   Traffic traffic(const std::unique_lock<std::mutex>& held) const;
   void reset_traffic(const std::unique_lock<std::mutex>& held);
   /// Why the connection was closed by this side ("request 7 has 12 bytes of unknown payload"); empty: it was not.

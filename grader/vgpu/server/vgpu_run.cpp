@@ -56,24 +56,23 @@ The exit code is 4 when --check has found a mistake, whatever the program itself
 128 and the number of the signal that killed it; 2: wrong usage; 3: the kit's own fault.
 )";
 
-/// Exit codes of the kit: 2 for a wrong command line, 3 for the kit's own fault, 4 for mistakes that were found.
-constexpr int exit_usage = 2, exit_kit = 3, exit_findings = 4;
+constexpr int exit_usage = 2;
 
-struct Arguments {
-  vgpu::Schedule schedule;
-  vgpu::DeviceProfile profile = vgpu::small_profile();
-  std::uint64_t max_warp_instructions = 4'000'000'000;
+volatile sig_atomic_t child_pid = 0;
+volatile bool cancelled = false, was_stopped = false;
+
+struct Arguments : server::ProveOptions {
   unsigned threads = vgpu::default_threads();
   std::uint64_t parallel_from_us = 1000;
   bool counters = false, check = false, stale = false;
   bool prove = false;
-  server::ProveOptions proving;
   char** program = nullptr;
 };
 
 /// Throws UsageError, or std::invalid_argument for an unknown name.
 Arguments parse(int argc, char** argv) {
   Arguments arguments;
+  arguments.cancel = &cancelled;
   const auto schedule = [&](std::string_view name) {
     if (name.starts_with("trail:")) {
       arguments.schedule.order = vgpu::Schedule::Order::weak;
@@ -86,13 +85,14 @@ Arguments parse(int argc, char** argv) {
     arguments.prove = true;
     if (text && std::string_view(text) != "outcomes")
       throw UsageError(fmt::format("--prove takes nothing, or \"outcomes\", not \"{}\"", text));
-    arguments.proving.lists_outcomes = text != nullptr;
+    arguments.lists_outcomes = text != nullptr;
   };
   const auto seconds = [&](const char* text) {
-    arguments.proving.limits.seconds = static_cast<double>(number("prove-seconds", text));
+    arguments.limits.seconds = static_cast<double>(number<std::uint64_t>("prove-seconds", text));
   };
   const auto into = [](const char* name, std::uint64_t& value) {
-    return CommandOption{name, required_argument, [name, &value](const char* text) { value = number(name, text); }};
+    return CommandOption{name, required_argument,
+                         [name, &value](const char* text) { value = number<std::uint64_t>(name, text); }};
   };
   const auto set = [](const char* name, bool& value) {
     return CommandOption{name, no_argument, [&value](const char*) { value = true; }};
@@ -109,7 +109,7 @@ Arguments parse(int argc, char** argv) {
        {"prove-seconds", required_argument, seconds},
        into("max-warp-instructions", arguments.max_warp_instructions),
        {"threads", required_argument,
-        [&](const char* text) { arguments.threads = number("threads", text, vgpu::Team::most_threads); }},
+        [&](const char* text) { arguments.threads = number<unsigned>("threads", text, vgpu::Team::most_threads); }},
        into("parallel-from", arguments.parallel_from_us)});
   if (first == argc) throw UsageError("no program to run");
   if (arguments.prove && (arguments.check || arguments.counters || !arguments.schedule.trail.empty()))
@@ -117,9 +117,6 @@ Arguments parse(int argc, char** argv) {
   arguments.program = argv + first;
   return arguments;
 }
-
-volatile sig_atomic_t child_pid = 0;
-volatile bool cancelled = false, was_stopped = false;
 
 /// A terminal's Ctrl-C reaches the program by itself; a signal sent to this process alone is passed on.
 void forward(int signal, siginfo_t* info, void*) {
@@ -247,20 +244,13 @@ void print_findings(const vgpu::CheckSuite::Findings& findings) {
 }
 
 int run(const Arguments& arguments) {
-  if (arguments.prove) {
-    server::ProveOptions options = arguments.proving;
-    options.profile = arguments.profile;
-    options.schedule = arguments.schedule;
-    options.max_warp_instructions = arguments.max_warp_instructions;
-    options.cancel = &cancelled;
-    return server::prove(arguments.program, options);
-  }
+  if (arguments.prove) return server::prove(arguments.program, arguments);
   vgpu::Device device(arguments.profile);
   device.schedule = arguments.schedule;
   device.max_warp_instructions = arguments.max_warp_instructions;
   device.threads = arguments.threads;
   device.least_parallel_ns = 1e3 * static_cast<double>(arguments.parallel_from_us);
-  device.cancel = &cancelled;
+  device.cancel = arguments.cancel;
   vgpu::Counters counters;
   vgpu::LineCosts line_costs;
   if (arguments.counters) {
@@ -330,35 +320,36 @@ int run(const Arguments& arguments) {
     fmt::print(stderr, "vgpu-run: not all work of different streams was compared: {}\n", left_out);
   if (const std::string problem = session.internal_error(); !problem.empty()) {
     fmt::print(stderr, "vgpu-run: internal error of the virtual GPU (not of the program): {}\n", problem);
-    return exit_kit;
+    return server::exit_kit;
   }
   const bool is_wrong = checks && (has_fault || findings.has_mistake());
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     fmt::print(stderr, "vgpu-run: {} was killed by signal {} ({})\n", arguments.program[0], signal, explain(signal));
     // Whoever has stopped the program knows that, and not what it would have come to.
-    return is_wrong && !was_stopped ? exit_findings : 128 + signal;
+    return is_wrong && !was_stopped ? server::exit_findings : 128 + signal;
   }
-  return is_wrong ? exit_findings : WEXITSTATUS(status);
+  return is_wrong ? server::exit_findings : WEXITSTATUS(status);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  const auto complain = [](const std::exception& problem, int code) {
+    if (*problem.what() != '\0') fmt::print(stderr, "vgpu-run: {}\n", problem.what());
+    return code;
+  };
   try {
     return run(parse(argc, argv));
   } catch (const UsageError& problem) {
-    if (*problem.what() != '\0') fmt::print(stderr, "vgpu-run: {}\n", problem.what());
+    complain(problem, exit_usage);
     std::fputs(usage, stderr);
     return exit_usage;
   } catch (const std::invalid_argument& problem) {
-    fmt::print(stderr, "vgpu-run: {}\n", problem.what());
-    return exit_usage;
+    return complain(problem, exit_usage);
   } catch (const server::CannotStart& problem) {
-    fmt::print(stderr, "vgpu-run: {}\n", problem.what());
-    return exit_usage;
+    return complain(problem, exit_usage);
   } catch (const std::exception& problem) {
-    fmt::print(stderr, "vgpu-run: {}\n", problem.what());
-    return exit_kit;
+    return complain(problem, server::exit_kit);
   }
 }

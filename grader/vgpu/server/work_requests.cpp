@@ -71,22 +71,10 @@ void Requests::report_after(const Request& request, const wire::Reply& reply) {
   if (is_work(request)) listener.work_end();
   if (request.op == Op::synchronise || request.op == Op::note_host_wait) report_host_wait(request);
   if (reply.error != wire::error::success) return;
-  switch (request.op) {
-    case Op::record_event:
-      if (request.value == 0) listener.recorded(request.id, stream_of(request));
-      break;
-    case Op::drop_event:
-      listener.dropped(request.id);
-      break;
-    case Op::drop_stream:
-      listener.dropped(stream_of(request));
-      break;
-    case Op::wait_event:
-      listener.waits(stream_of(request), request.id);
-      break;
-    default:
-      break;
-  }
+  if (request.op == Op::record_event && request.value == 0) listener.recorded(request.id, stream_of(request));
+  if (request.op == Op::drop_event) listener.dropped(request.id);
+  if (request.op == Op::drop_stream) listener.dropped(stream_of(request));
+  if (request.op == Op::wait_event) listener.waits(stream_of(request), request.id);
 }
 
 }  // namespace scanlab::server

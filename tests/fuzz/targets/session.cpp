@@ -68,7 +68,7 @@ void run(Bytes input) {
     }
     program.hang_up();
     if (!program.session->internal_error().empty()) broken(program.session->internal_error());
-    for (const vgpu::Fault& fault : program.session->take_faults()) (void)fault.text();
+    for (const vgpu::Fault& fault : program.faults) (void)fault.text();
     (void)program.session->live_allocations();
   }
   if (device.memory().bytes_free() != free_before) broken("a program that has gone leaves memory");

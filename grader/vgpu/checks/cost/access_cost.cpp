@@ -21,24 +21,6 @@ bool lies_in_one_row(const Access& a) {
 
 /// Most different words in any bank, of the lanes [first, end) of a request.
 unsigned most_words(const Access& a, unsigned first, unsigned end, unsigned words) {
-  // Usually every bank is asked for one word.
-  std::uint64_t word_of[banks];
-  std::uint32_t used = 0;
-  bool conflicts = false;
-  for (unsigned l = first; l < end; ++l) {
-    if (!(a.mask >> l & 1)) continue;
-    for (unsigned k = 0; k < words; ++k) {
-      const std::uint64_t word = a.at(l) / bank_bytes + k;
-      const unsigned bank = word % banks;
-      if (!(used >> bank & 1)) {
-        used |= 1u << bank;
-        word_of[bank] = word;
-      } else {
-        conflicts |= word_of[bank] != word;
-      }
-    }
-  }
-  if (!conflicts) return used != 0;
   std::uint64_t seen[banks][warp_size];
   unsigned count[banks] = {};
   unsigned most = 0;
@@ -131,8 +113,8 @@ unsigned sectors(const Access& a) {
   std::uint64_t touched[warp_size * 2];
   unsigned count = 0;
   bool rises = true;
-  for (Mask m = a.mask; m; m &= m - 1) {
-    const std::uint64_t address = a.at(static_cast<unsigned>(std::countr_zero(m)));
+  for (const unsigned lane : lanes_in(a.mask)) {
+    const std::uint64_t address = a.at(lane);
     const std::uint64_t first = address / sector_bytes, last = (address + a.bytes - 1) / sector_bytes;
     for (std::uint64_t sector = first; sector <= last && count < warp_size * 2; ++sector) {
       if (count && touched[count - 1] == sector) continue;

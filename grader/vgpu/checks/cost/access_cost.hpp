@@ -25,11 +25,18 @@ inline bool is_row(const Access& a) {
   return a.is_affine() && (a.stride == a.bytes || a.stride == 0);
 }
 
-/// True when all requests of the run cost the same: a shift by whole sectors, or whole rounds of the banks, changes
-/// nothing.
-inline bool cost_the_same(const AccessRun& run) {
-  return run.step % (banks * bank_bytes) == 0 ||
-         (run.step % sector_bytes == 0 && run.first.space != ptx::StateSpace::shared);
+/// Visits the requests of the run, those that cost the same at once: visit(access, times).
+template <class Visit>
+void for_each_cost(const AccessRun& run, Visit visit) {
+  if (!run.is_whole()) {
+    visit(run.first, 1);
+    return for_each_cost(run.rest(), visit);
+  }
+  // A shift by whole sectors, or whole rounds of the banks, changes nothing.
+  if (run.step % (banks * bank_bytes) == 0 ||
+      (run.step % sector_bytes == 0 && run.first.space != ptx::StateSpace::shared))
+    return visit(run.first, run.count);
+  for (unsigned k = 0; k < run.count; ++k) visit(run.of(k), 1);
 }
 
 }  // namespace scanlab::vgpu

@@ -180,11 +180,9 @@ void AdditionGraph::combined(const Actor& actor, Mask mask, const std::uint64_t*
   ++instructions_;
   for (int k = 0; !are_floats() && k < std::popcount(mask); ++k)
     for (const ElementName name : {earlier[k], later[k], sum[k]}) node_of_name_.expect(name);
-  for (Mask m = mask; m; m &= m - 1, ++earlier, ++later, ++sum) {
-    const auto lane = static_cast<std::uint32_t>(std::countr_zero(m));
-    add(*earlier, *later, *sum,
+  for (const unsigned lane : lanes_in(mask))
+    add(*earlier++, *later++, *sum++,
         {launch_, static_cast<std::uint32_t>(actor.block), actor.warp * warp_size + lane, place});
-  }
 }
 
 void AdditionGraph::add(ElementName earlier, ElementName later, ElementName name, const Adder& adder) {

@@ -17,55 +17,51 @@ bool is_fence(const Access& a) {
   return (a.order == acquire || a.order == release || a.order == acq_rel) && reaches_other_blocks(a.scope);
 }
 
+/// All counts, by their names in lab.toml.
+constexpr std::pair<const char*, std::uint64_t Counts::*> all_counts[] = {
+    {"launches", &Counts::launches},
+    {"threads", &Counts::threads},
+    {"thread_instructions", &Counts::thread_instructions},
+    {"warp_instructions", &Counts::warp_instructions},
+    {"additions", &Counts::additions},
+    {"warp_additions", &Counts::warp_additions},
+    {"barriers", &Counts::barriers},
+    {"shared_loads", &Counts::shared_loads},
+    {"shared_stores", &Counts::shared_stores},
+    {"bank_conflict_replays", &Counts::bank_conflict_replays},
+    {"global_requests", &Counts::global_requests},
+    {"global_sectors", &Counts::global_sectors},
+    {"global_bytes", &Counts::global_bytes},
+    {"atomics", &Counts::atomics},
+    {"fences", &Counts::fences},
+};
+
+/// Active lanes, over 32; 1 when there is nothing.
+double efficiency(std::uint64_t lanes, std::uint64_t warps) {
+  return warps ? static_cast<double>(lanes) / (32.0 * static_cast<double>(warps)) : 1.0;
+}
+
 }  // namespace
 
 double Counts::warp_efficiency() const {
-  return warp_instructions ? static_cast<double>(thread_instructions) / (32.0 * static_cast<double>(warp_instructions))
-                           : 1.0;
+  return efficiency(thread_instructions, warp_instructions);
 }
 
 double Counts::addition_efficiency() const {
-  return warp_additions ? static_cast<double>(additions) / (32.0 * static_cast<double>(warp_additions)) : 1.0;
+  return efficiency(additions, warp_additions);
 }
 
 Counts& Counts::operator+=(const Counts& other) {
-  launches += other.launches;
-  threads += other.threads;
-  thread_instructions += other.thread_instructions;
-  warp_instructions += other.warp_instructions;
-  additions += other.additions;
-  warp_additions += other.warp_additions;
-  barriers += other.barriers;
-  shared_loads += other.shared_loads;
-  shared_stores += other.shared_stores;
-  bank_conflict_replays += other.bank_conflict_replays;
-  global_requests += other.global_requests;
-  global_sectors += other.global_sectors;
-  global_bytes += other.global_bytes;
-  atomics += other.atomics;
-  fences += other.fences;
+  for (const auto& [name, count] : all_counts) this->*count += other.*count;
   return *this;
 }
 
 std::vector<std::pair<std::string, double>> Counts::named() const {
-  const auto d = [](std::uint64_t n) { return static_cast<double>(n); };
-  return {{"launches", d(launches)},
-          {"threads", d(threads)},
-          {"thread_instructions", d(thread_instructions)},
-          {"warp_instructions", d(warp_instructions)},
-          {"additions", d(additions)},
-          {"warp_additions", d(warp_additions)},
-          {"barriers", d(barriers)},
-          {"shared_loads", d(shared_loads)},
-          {"shared_stores", d(shared_stores)},
-          {"bank_conflict_replays", d(bank_conflict_replays)},
-          {"global_requests", d(global_requests)},
-          {"global_sectors", d(global_sectors)},
-          {"global_bytes", d(global_bytes)},
-          {"atomics", d(atomics)},
-          {"fences", d(fences)},
-          {"warp_efficiency", warp_efficiency()},
-          {"addition_efficiency", addition_efficiency()}};
+  std::vector<std::pair<std::string, double>> values;
+  for (const auto& [name, count] : all_counts) values.emplace_back(name, static_cast<double>(this->*count));
+  values.emplace_back("warp_efficiency", warp_efficiency());
+  values.emplace_back("addition_efficiency", addition_efficiency());
+  return values;
 }
 
 void Counters::kernel_begin(const KernelInfo& kernel) {
@@ -96,12 +92,7 @@ void Counters::access(const Access& a, std::uint64_t times) {
 
 void Counters::accesses(const AccessRun& run) {
   if (run.first.space == ptx::StateSpace::shared && is_row(run.first)) return;
-  if (!run.is_whole()) {
-    access(run.first);
-    return accesses(run.rest());
-  }
-  if (cost_the_same(run)) return access(run.first, run.count);
-  for (unsigned k = 0; k < run.count; ++k) access(run.of(k));
+  for_each_cost(run, [&](const Access& a, std::uint64_t times) { access(a, times); });
 }
 
 void Counters::load(const Access& a) {
@@ -134,18 +125,6 @@ void Counters::atomic(const Access& a) {
 
 void Counters::fence(const Actor&, Mask, Access::Scope scope) {
   counts_.fences += reaches_other_blocks(scope);
-}
-
-void Counters::barrier_complete(const Actor&, std::uint32_t, Meeting) {
-  ++counts_.barriers;
-}
-
-std::unique_ptr<Observer> Counters::fork() const {
-  return std::make_unique<Counters>();
-}
-
-void Counters::join(Observer& fork) {
-  counts_ += static_cast<const Counters&>(fork).counts_;
 }
 
 }  // namespace scanlab::vgpu

@@ -48,9 +48,9 @@ class Counters : public Observer {
   void stores(const AccessRun& run) override;
   void atomic(const Access& access) override;
   void fence(const Actor&, Mask, Access::Scope scope) override;
-  void barrier_complete(const Actor&, std::uint32_t id, Meeting) override;
-  std::unique_ptr<Observer> fork() const override;
-  void join(Observer& fork) override;
+  void barrier_complete(const Actor&, std::uint32_t, Meeting) override { ++counts_.barriers; }
+  std::unique_ptr<Observer> fork() const override { return std::make_unique<Counters>(); }
+  void join(Observer& fork) override { counts_ += static_cast<const Counters&>(fork).counts_; }
 
  private:
   void access(const Access& access, std::uint64_t times = 1);

@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "vgpu/checks/cost/access_cost.hpp"
-#include "vgpu/checks/shared_array.hpp"
 #include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/run/report.hpp"
 
@@ -72,7 +71,7 @@ void LineCosts::request(const Access& a, std::uint64_t times) {
       line.ways = ways;
       line.stride = a.is_affine() ? a.stride : 0;
       line.bytes = a.bytes;
-      line.array = kernel_->shared[array_at(*kernel_, a.at(static_cast<unsigned>(std::countr_zero(a.mask))))].name;
+      line.array = kernel_->shared[array_at(*kernel_, a.at(first_lane(a.mask)))].name;
     }
   } else if (a.space == ptx::StateSpace::global) {
     line.global_requests += times;
@@ -82,12 +81,7 @@ void LineCosts::request(const Access& a, std::uint64_t times) {
 }
 
 void LineCosts::requests(const AccessRun& run) {
-  if (!run.is_whole()) {
-    request(run.first, 1);
-    return requests(run.rest());
-  }
-  if (cost_the_same(run)) return request(run.first, run.count);
-  for (unsigned k = 0; k < run.count; ++k) request(run.of(k), 1);
+  for_each_cost(run, [&](const Access& a, std::uint64_t times) { request(a, times); });
 }
 
 void LineCosts::branch(const Actor& actor, Mask active, Mask taken) {
@@ -96,10 +90,6 @@ void LineCosts::branch(const Actor& actor, Mask active, Mask taken) {
   if (!taken || taken == active) return;
   ++line.divergent;
   line.lanes_apart += std::min(lanes(taken), lanes(active & ~taken));
-}
-
-void LineCosts::barrier_complete(const Actor& actor, std::uint32_t, Meeting) {
-  ++running_[actor.line].barriers;
 }
 
 std::unique_ptr<Observer> LineCosts::fork() const {
@@ -116,21 +106,27 @@ void LineCosts::join(Observer& fork) {
 
 namespace {
 
+/// What findings say of a cost, whichever line has it; by Cost.
+struct CostWords {
+  const char *id, *does, *advice;
+};
+constexpr CostWords words_by_cost[] = {
+    {"cost.bank_conflicts", "access",
+     "let neighbouring threads use neighbouring elements, or put a free word after every 32"},
+    {"cost.uncoalesced", "access",
+     "let neighbouring threads read and write neighbouring elements: 32 floats side by side fill 4 sectors"},
+    {"cost.divergence", "branch",
+     "both ways are taken one after the other: let whole warps go one way, threads with work side by side"},
+    {"cost.barrier", "barrier",
+     "a barrier is needed only between a write and another thread's access to the same element"},
+};
+
 /// What a line costs beyond what it needs; 0: nothing worth reporting.
 std::uint64_t excess(const auto& line, Cost cost) {
-  switch (cost) {
-    case Cost::bank_conflicts:
-      return line.replays;
-    case Cost::sectors: {
-      const std::uint64_t needed = (line.global_bytes + sector_bytes - 1) / sector_bytes;
-      return line.sectors > needed ? line.sectors - needed : 0;
-    }
-    case Cost::divergence:
-      return line.lanes_apart;
-    case Cost::barriers:
-      return line.barriers;
-  }
-  return 0;
+  const std::uint64_t needed = (line.global_bytes + sector_bytes - 1) / sector_bytes;
+  const std::uint64_t by_cost[] = {line.replays, line.sectors - std::min(line.sectors, needed), line.lanes_apart,
+                                   line.barriers};
+  return by_cost[static_cast<std::size_t>(cost)];
 }
 
 }  // namespace
@@ -140,53 +136,42 @@ Finding LineCosts::describe(const Place& place, const Line& line, Cost cost) con
   f.weight = Finding::Weight::advice;
   f.kernel = place.kernel;
   f.count = 1;
-  Finding::Part part;
+  const CostWords& words = words_by_cost[static_cast<std::size_t>(cost)];
+  f.id = words.id;
+  f.advice = words.advice;
+  Finding::Part& part = f.parts.emplace_back();
+  part.does = words.does;
   part.where.file = place.file;
   part.where.line = place.line;
   switch (cost) {
     case Cost::bank_conflicts: {
-      f.id = "cost.bank_conflicts";
       f.variable = line.array;
       f.headline = fmt::format("BANK CONFLICTS: shared {}, {} extra passes for {} requests, up to {} ways, kernel {}",
                                line.array, line.replays, line.requests, line.ways, place.kernel);
-      part.does = "access";
-      const std::int64_t words = line.stride / bank_bytes;
-      if (line.stride % bank_bytes == 0 && words != 0)
+      const std::int64_t apart = line.stride / bank_bytes;
+      if (line.stride % bank_bytes == 0 && apart != 0)
         f.details.push_back(fmt::format("neighbouring threads stand {} words apart, so {} of a warp meet in one bank",
-                                        std::abs(words), line.ways));
-      f.advice = "let neighbouring threads use neighbouring elements, or put a free word after every 32";
+                                        std::abs(apart), line.ways));
       break;
     }
     case Cost::sectors:
-      f.id = "cost.uncoalesced";
       f.headline =
           fmt::format("UNCOALESCED: {} sectors of 32 bytes for {} bytes, {} times as many as they fill, kernel {}",
                       line.sectors, line.global_bytes,
                       times_text(static_cast<double>(line.sectors) * sector_bytes /
                                  static_cast<double>(std::max<std::uint64_t>(line.global_bytes, 1))),
                       place.kernel);
-      part.does = "access";
-      f.advice = "let neighbouring threads read and write neighbouring elements: 32 floats side by side fill 4 sectors";
       break;
     case Cost::divergence:
-      f.id = "cost.divergence";
       f.headline = fmt::format("DIVERGENCE: {} of {} branches send the lanes of a warp two ways, kernel {}",
                                line.divergent, line.branches, place.kernel);
-      part.does = "branch";
-      f.advice = "both ways are taken one after the other: let whole warps go one way, threads with work side by side";
       break;
     case Cost::barriers: {
-      f.id = "cost.barrier";
-      const auto blocks = blocks_.find(place.kernel);
-      const double each = static_cast<double>(line.barriers) /
-                          static_cast<double>(blocks == blocks_.end() ? 1 : std::max<std::uint64_t>(blocks->second, 1));
+      const double each = static_cast<double>(line.barriers) / static_cast<double>(blocks_.at(place.kernel));
       f.headline = fmt::format("BARRIER: {:.3g} a block, kernel {}", each, place.kernel);
-      part.does = "barrier";
-      f.advice = "a barrier is needed only between a write and another thread's access to the same element";
       break;
     }
   }
-  f.parts.push_back(std::move(part));
   return f;
 }
 

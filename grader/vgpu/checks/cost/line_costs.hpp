@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "vgpu/checks/finding.hpp"
@@ -38,7 +37,7 @@ class LineCosts : public Observer {
   void stores(const AccessRun& run) override { requests(run); }
   void atomic(const Access& access) override { request(access, 1); }
   void branch(const Actor& actor, Mask active, Mask taken) override;
-  void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
+  void barrier_complete(const Actor& actor, std::uint32_t, Meeting) override { ++running_[actor.line].barriers; }
   std::unique_ptr<Observer> fork() const override;
   void join(Observer& fork) override;
 

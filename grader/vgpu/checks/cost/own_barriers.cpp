@@ -1,19 +1,14 @@
 #include "vgpu/checks/cost/own_barriers.hpp"
 
 #include <algorithm>
-#include <bit>
 
-#include "vgpu/checks/cost/words.hpp"
+#include "vgpu/checks/words.hpp"
 #include "vgpu/core/warp/lanes.hpp"
 
 namespace scanlab::vgpu {
 namespace {
 
 constexpr std::size_t most_remembered = 1u << 20;  // that are remembered: far more than there are flags and counters
-
-bool is_weak(const Access& access) {
-  return access.order == Access::Order::weak;
-}
 
 }  // namespace
 
@@ -57,22 +52,6 @@ void OwnBarriers::write(const Access& access) {
   each_word(access, [&](std::uint64_t word) { words[word] = {access.actor.block, time_, access.actor.warp}; });
 }
 
-void OwnBarriers::load(const Access& access) {
-  if (!is_weak(access)) read(access);
-}
-
-void OwnBarriers::store(const Access& access) {
-  if (!is_weak(access)) write(access);
-}
-
-void OwnBarriers::loads(const AccessRun& run) {
-  if (!is_weak(run.first)) Observer::loads(run);
-}
-
-void OwnBarriers::stores(const AccessRun& run) {
-  if (!is_weak(run.first)) Observer::stores(run);
-}
-
 void OwnBarriers::atomic(const Access& access) {
   if (!access.phase) {
     read(access);
@@ -86,14 +65,6 @@ void OwnBarriers::atomic(const Access& access) {
       latest = std::max(latest, access.phase[lane]);
     }
   }
-}
-
-void OwnBarriers::barrier_arrive(const Actor& actor, Mask, std::uint32_t, Arrival how) {
-  if (how == Arrival::waits) since(actor) = 0;
-}
-
-void OwnBarriers::barrier_complete(const Actor& actor, std::uint32_t, Meeting meeting) {
-  if (meeting == Meeting::all) std::ranges::fill(blocks_[actor.block].since, 0);
 }
 
 void OwnBarriers::join(Observer& fork) {

@@ -1,6 +1,7 @@
 // Barriers that blocks make themselves, of waiting loops or of mbarrier objects.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -25,13 +26,25 @@ class OwnBarriers : public Observer {
   std::uint32_t interests() const override { return counted_arrivals; }
   void kernel_begin(const KernelInfo& kernel) override;
   void block_end(std::uint64_t block, std::uint32_t /*slot*/) override { blocks_.erase(block); }
-  void load(const Access& access) override;
-  void store(const Access& access) override;
-  void loads(const AccessRun& run) override;
-  void stores(const AccessRun& run) override;
+  void load(const Access& access) override {
+    if (!is_weak(access)) read(access);
+  }
+  void store(const Access& access) override {
+    if (!is_weak(access)) write(access);
+  }
+  void loads(const AccessRun& run) override {
+    if (!is_weak(run.first)) Observer::loads(run);
+  }
+  void stores(const AccessRun& run) override {
+    if (!is_weak(run.first)) Observer::stores(run);
+  }
   void atomic(const Access& access) override;
-  void barrier_arrive(const Actor& actor, Mask mask, std::uint32_t id, Arrival how) override;
-  void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
+  void barrier_arrive(const Actor& actor, Mask, std::uint32_t, Arrival how) override {
+    if (how == Arrival::waits) since(actor) = 0;
+  }
+  void barrier_complete(const Actor& actor, std::uint32_t, Meeting meeting) override {
+    if (meeting == Meeting::all) std::ranges::fill(blocks_[actor.block].since, 0);
+  }
   std::unique_ptr<Observer> fork() const override { return std::make_unique<OwnBarriers>(); }
   void join(Observer& fork) override;
 
@@ -47,6 +60,7 @@ class OwnBarriers : public Observer {
     std::vector<std::uint64_t> since;  ///< when each warp first looked or wrote behind its last barrier; 0: not yet
   };
 
+  static bool is_weak(const Access& access) { return access.order == Access::Order::weak; }
   Words& words_of(const Access& access) {
     return access.space == ptx::StateSpace::shared ? blocks_[access.actor.block].shared : global_;
   }

@@ -50,10 +50,6 @@ void Ranges::merge() {
   ranges_.resize(kept);
 }
 
-void Spread::reset() {
-  *this = {};
-}
-
 void Spread::kernel_begin(const KernelInfo&) {
   warp_ += std::exchange(launch_warp_, 0);
   block_ += std::exchange(launch_block_, 0);

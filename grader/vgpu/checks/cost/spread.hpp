@@ -43,7 +43,7 @@ class Spread : public Observer {
   /// work.
   std::uint64_t busiest_block() const { return block_ + launch_block_; }
   static constexpr std::uint64_t section_words = 2048;  ///< 1024 floats in, 1024 out
-  void reset();
+  void reset() { *this = {}; }
 
   std::uint32_t interests() const override { return warp_work; }
   void kernel_begin(const KernelInfo&) override;

@@ -33,36 +33,16 @@ void StepTracer::kernel_begin(const KernelInfo& kernel) {
   launches_.push_back(std::move(launch));
 }
 
-void StepTracer::kernel_end() {
-  kernel_.reset();
-}
-
 void StepTracer::block_begin(std::uint64_t block, std::uint32_t) {
   if (block != block_) return;
   launches_.back().has_block = true;
   warp_syncs_.assign((kernel_->block.count() + warp_size - 1) / warp_size, 0);
 }
 
-void StepTracer::load(const Access& access) {
-  add(access, TracedAccess::Does::read);
-}
-
-void StepTracer::store(const Access& access) {
-  add(access, TracedAccess::Does::write);
-}
-
-void StepTracer::atomic(const Access& access) {
-  add(access, TracedAccess::Does::atomic);
-}
-
 void StepTracer::barrier_complete(const Actor& actor, std::uint32_t, Meeting) {
   if (actor.block != block_) return;
   launches_.back().barriers.push_back(place_of(actor.line));
   std::ranges::fill(warp_syncs_, 0);
-}
-
-void StepTracer::warp_sync(const Actor& actor, Mask) {
-  if (actor.block == block_) ++warp_syncs_[actor.warp];
 }
 
 void StepTracer::add(const Access& access, TracedAccess::Does does) {

@@ -60,13 +60,15 @@ class StepTracer : public Observer {
 
   std::uint32_t interests() const override { return warp_syncs | counted_arrivals | plain_shared; }
   void kernel_begin(const KernelInfo& kernel) override;
-  void kernel_end() override;
+  void kernel_end() override { kernel_.reset(); }
   void block_begin(std::uint64_t block, std::uint32_t slot) override;
-  void load(const Access& access) override;
-  void store(const Access& access) override;
-  void atomic(const Access& access) override;
+  void load(const Access& access) override { add(access, TracedAccess::Does::read); }
+  void store(const Access& access) override { add(access, TracedAccess::Does::write); }
+  void atomic(const Access& access) override { add(access, TracedAccess::Does::atomic); }
   void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
-  void warp_sync(const Actor& actor, Mask lanes) override;
+  void warp_sync(const Actor& actor, Mask) override {
+    if (actor.block == block_) ++warp_syncs_[actor.warp];
+  }
 
  private:
   struct Found {

@@ -2,13 +2,9 @@
 
 #include <algorithm>
 
-#include "vgpu/checks/cost/words.hpp"
+#include "vgpu/checks/words.hpp"
 
 namespace scanlab::vgpu {
-
-void Waits::reset() {
-  *this = {};
-}
 
 void Waits::kernel_begin(const KernelInfo&) {
   // What an earlier launch has written is there from the beginning.

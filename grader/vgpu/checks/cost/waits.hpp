@@ -16,7 +16,7 @@ class Waits : public Observer {
  public:
   /// The longest line since the last reset.
   std::uint64_t longest() const { return longest_; }
-  void reset();
+  void reset() { *this = {}; }
 
   std::uint32_t interests() const override { return 0; }
   void kernel_begin(const KernelInfo&) override;

@@ -1,7 +1,5 @@
 #include "vgpu/checks/global/block_view.hpp"
 
-#include <algorithm>
-#include <bit>
 #include <utility>
 
 namespace scanlab::vgpu {
@@ -50,7 +48,7 @@ void BlockView::meet(unsigned warp, Mask lanes) {
   sync_.meet(warp, lanes);
   if (!is_apart_ || !own_[warp]) return;
   OfWarp& of = *own_[warp];
-  const auto first = static_cast<unsigned>(std::countr_zero(lanes));
+  const auto first = first_lane(lanes);
   bool is_same = true;
   for_each_lane(lanes, [&](unsigned l) {
     is_same = is_same && of[l].known.is_same(of[first].known) && of[l].settled.is_same(of[first].settled);
@@ -75,7 +73,7 @@ void BlockView::publish(unsigned warp, Mask lanes) {
   OfWarp& of = own(warp);
   if (clocks().is_known_in(warp, 0)) {
     const OfBlock known = own_knowledge(warp, lanes);
-    const Knowledge before = of[static_cast<unsigned>(std::countr_zero(lanes))];
+    const Knowledge before = of[first_lane(lanes)];
     Knowledge after = before;
     after.known.add(block_, known, levels_);
     for_each_lane(lanes, [&](unsigned l) {
@@ -139,7 +137,7 @@ OfBlock BlockView::own_knowledge(unsigned warp, Mask lanes) const {
   OfBlock known;
   known.before = moment(interval_, 0);
   BlockClocks::Row row;
-  clocks().release(warp * warp_size + static_cast<unsigned>(std::countr_zero(lanes)), row);
+  clocks().release(warp * warp_size + first_lane(lanes), row);
   for (unsigned thread = 0; thread < row.size(); ++thread)
     if (row[thread]) known.add({thread / warp_size, Mask{1} << thread % warp_size, moment(interval_, row[thread])});
   known.add({warp, lanes, now(warp)});

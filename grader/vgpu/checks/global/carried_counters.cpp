@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cstring>
 
 #include "vgpu/checks/byte_bits.hpp"
@@ -38,8 +37,8 @@ void CarriedCounters::stores(const AccessRun& run) {
 
 void CarriedCounters::atomic(const Access& a) {
   if (a.space != ptx::StateSpace::global) return;
-  for (Mask m = a.mask; m; m &= m - 1) {
-    const Address at = a.at(static_cast<unsigned>(std::countr_zero(m)));
+  for (const unsigned lane : lanes_in(a.mask)) {
+    const Address at = a.at(lane);
     const auto known = counted_.find(at);
     if (known == counted_.end()) {
       if (counted_.size() < most_counters) counted_.emplace(at, launch_);

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 
 #include "vgpu/checks/check.hpp"
 #include "vgpu/core/memory/memory.hpp"

@@ -71,12 +71,4 @@ struct GlobalConflict {
   const Memory* memory = nullptr;  ///< for the names of what lies there
 };
 
-class GlobalConflictSink {
- public:
-  virtual ~GlobalConflictSink() = default;
-  virtual void conflict(const GlobalConflict&) = 0;
-  /// What a thread has read by that line was only a guess, which a compare-and-swap has checked (open_reads.hpp).
-  virtual void guessed(std::uint32_t line) = 0;
-};
-
 }  // namespace scanlab::vgpu

@@ -19,30 +19,16 @@ bool acquires(const Access& a) {
 }  // namespace
 
 void GlobalShadow::one_by_one(const Access& a, Mask lanes, const PastAccess& past, BlockView& block) {
-  pieces_.clear();
-  std::size_t begin = 0;
-  std::uint64_t last = ~std::uint64_t{0};
-  for (Mask m = lanes; m; m &= m - 1) {
-    const std::uint64_t address = a.at(static_cast<unsigned>(std::countr_zero(m)));
-    if (address == last) {
-      for (std::size_t k = begin; k < pieces_.size(); ++k) pieces_[k].lanes |= m & -m;
-      continue;
-    }
-    last = address;
-    begin = pieces_.size();
-    // Accesses are aligned: one below four bytes lies in a word, others are whole words.
-    const auto bytes = a.bytes < word_bytes ? ((1u << a.bytes) - 1) << address % word_bytes : 0xFu;
-    for (std::uint64_t word = address / word_bytes * word_bytes; word < address + a.bytes; word += word_bytes)
-      pieces_.push_back({word, static_cast<std::uint8_t>(bytes), m & -m});
-  }
+  cut(
+      lanes, a.bytes, [&](unsigned lane) { return a.at(lane); }, pieces_);
   // All lanes at once: none is before another.
-  for (const Piece& piece : pieces_) compare(a, piece, past, block);
+  for (const WordPiece& piece : pieces_) compare(a, piece, past, block);
   if (past.how.reads())
-    for (const Piece& piece : pieces_) see_last_write(piece, past, block);
+    for (const WordPiece& piece : pieces_) see_last_write(piece, past, block);
   if (acquires(a)) block.settle(past.warp, lanes);
   const bool is_by_one = (lanes & (lanes - 1)) == 0 && a.mask == lanes;
   const bool after_block_fence = past.how.writes() && block.has_block_fence(past.warp, lanes);
-  for (const Piece& piece : pieces_) {
+  for (const WordPiece& piece : pieces_) {
     GridClock visible;
     const GridClock* previous = nullptr;
     if (past.how.writes())
@@ -76,7 +62,7 @@ void GlobalShadow::compare_lanes(const Access& a, const PastAccess& past) {
 
 /// Of the lanes that apply an atomic to the word: those for which it is a compare-and-swap that expects what they have
 /// read there.
-Mask GlobalShadow::guesses(const Access& a, const Piece& piece, const PastAccess& past) const {
+Mask GlobalShadow::guesses(const Access& a, const WordPiece& piece, const PastAccess& past) const {
   Mask guesses = 0;
   const std::uint32_t now = word_now(a, piece.word);
   for_each_lane(piece.lanes, [&](unsigned lane) {
@@ -88,12 +74,11 @@ Mask GlobalShadow::guesses(const Access& a, const Piece& piece, const PastAccess
   return guesses;
 }
 
-void GlobalShadow::compare(const Access& a, const Piece& piece, const PastAccess& past, const BlockView& block) {
-  const auto decided = [&](const GlobalConflict& c, unsigned thread) { report(c, thread); };
+void GlobalShadow::compare(const Access& a, const WordPiece& piece, const PastAccess& past, const BlockView& block) {
   Mask guessed = 0;
   if (past.how.is_atomic()) {
     guessed = guesses(a, piece, past);
-    open_.decide(past.block, past.warp, piece.lanes, guessed, piece.word, decided);
+    open_.decide(past.block, past.warp, piece.lanes, guessed, piece.word);
   }
   const Cell& cell = cell_at(piece.word);
   for (std::uint32_t n = cell.first; n != none; n = nodes_[n].next) {
@@ -112,8 +97,7 @@ void GlobalShadow::compare(const Access& a, const Piece& piece, const PastAccess
                changes_then_reads = past.how.is_plain_read() && node.past.how.is_atomic();
     PlainRead read;
     std::optional<GlobalConflict> first;
-    for (Mask m = piece.lanes; m; m &= m - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(m));
+    for (const unsigned lane : lanes_in(piece.lanes)) {
       std::optional<Meeting> met = compare_with(cell, node, a, piece, lane, past, block);
       if (!met) continue;
       if (!reads_then_changes && !changes_then_reads) {
@@ -126,7 +110,7 @@ void GlobalShadow::compare(const Access& a, const Piece& piece, const PastAccess
     if (!first) continue;
     if (const Mask looked = reads_then_changes ? read.lanes & node.looked : 0) {
       first->use = ReadUse::look;
-      report(*first, node.past.warp * warp_size + static_cast<unsigned>(std::countr_zero(looked)));
+      open_.report(*first, node.past.warp * warp_size + first_lane(looked));
       if (!(read.lanes &= ~looked)) continue;
     }
     const PastAccess& of = reads_then_changes ? node.past : past;
@@ -135,13 +119,13 @@ void GlobalShadow::compare(const Access& a, const Piece& piece, const PastAccess
     read.order = of.order;
     read.word = piece.word;
     read.value = word_now(a, piece.word);
-    open_.add(read, *first, decided);
+    open_.add(read, *first);
   }
 }
 
 /// What races, of one lane and an earlier access.
 std::optional<GlobalShadow::Meeting> GlobalShadow::compare_with(const Cell& cell, const Node& node, const Access& a,
-                                                                const Piece& piece, unsigned lane,
+                                                                const WordPiece& piece, unsigned lane,
                                                                 const PastAccess& past, const BlockView& block) const {
   using Cause = GlobalConflict::Cause;
   const unsigned thread = past.warp * warp_size + lane;
@@ -149,7 +133,7 @@ std::optional<GlobalShadow::Meeting> GlobalShadow::compare_with(const Cell& cell
   Mask racing = block.unordered(then.block, then.warp, then.lanes & ~node.guessed, then.when, thread);
   GlobalConflict c;
   if (racing) {
-    const auto first = static_cast<unsigned>(std::countr_zero(racing));
+    const auto first = first_lane(racing);
     if (comes_after_in_word(cell, node, piece, thread, past, block)) return {};
     if (is_harmless(cell, node, then.warp * warp_size + first, a, piece, lane, past)) return {};
     const OfBlock* const known = then.block == past.block ? nullptr : block.knowledge_of(thread).known.of(then.block);
@@ -170,8 +154,7 @@ std::optional<GlobalShadow::Meeting> GlobalShadow::compare_with(const Cell& cell
     c.cause = Cause::reader_fence;
   }
   const auto common = static_cast<unsigned>(node.bytes & piece.bytes);
-  c.earlier = {then.line, then.block, then.warp * warp_size + static_cast<unsigned>(std::countr_zero(racing)),
-               then.how};
+  c.earlier = {then.line, then.block, then.warp * warp_size + first_lane(racing), then.how};
   c.later = {past.line, past.block, thread, past.how};
   c.address = piece.word + static_cast<unsigned>(std::countr_zero(common));
   c.bytes = std::min(then.bytes, past.bytes);
@@ -179,24 +162,10 @@ std::optional<GlobalShadow::Meeting> GlobalShadow::compare_with(const Cell& cell
   return Meeting{c, racing};
 }
 
-void GlobalShadow::end_block(std::uint64_t block) {
-  if (!open_.is_empty()) open_.end_block(block, [&](const GlobalConflict& c, unsigned thread) { report(c, thread); });
-}
-
-void GlobalShadow::end_launch() {
-  open_.end([&](const GlobalConflict& c, unsigned thread) { report(c, thread); });
-}
-
-/// A plain read by `thread`, and an atomic.
-void GlobalShadow::report(GlobalConflict c, unsigned thread) {
-  (c.earlier.how.is_plain_read() ? c.earlier : c.later).thread = thread;
-  sink_.conflict(c);
-}
-
 /// As on shared memory (block_races.cpp): threads that write the same value do not harm each other, nor what they read
 /// back.
-bool GlobalShadow::is_harmless(const Cell& cell, const Node& node, unsigned thread, const Access& a, const Piece& piece,
-                               unsigned lane, const PastAccess& past) const {
+bool GlobalShadow::is_harmless(const Cell& cell, const Node& node, unsigned thread, const Access& a,
+                               const WordPiece& piece, unsigned lane, const PastAccess& past) const {
   const auto common = static_cast<std::uint8_t>(node.bytes & piece.bytes);
   if (!past.how.writes())
     return has_touched(cell, piece.word, common, node.past.how.kind, node.past.line, past.block,
@@ -212,7 +181,7 @@ bool GlobalShadow::is_harmless(const Cell& cell, const Node& node, unsigned thre
 
 /// A plain access after a strong one of its own thread (or one that is known to it), which came after the other in the
 /// order of this word: the last block to count resets the counter.
-bool GlobalShadow::comes_after_in_word(const Cell& cell, const Node& node, const Piece& piece, unsigned thread,
+bool GlobalShadow::comes_after_in_word(const Cell& cell, const Node& node, const WordPiece& piece, unsigned thread,
                                        const PastAccess& past, const BlockView& block) const {
   if (past.how.is_strong || !node.past.how.is_strong || !node.past.how.writes()) return false;
   for (std::uint32_t n = cell.first; n != none; n = nodes_[n].next) {
@@ -241,7 +210,7 @@ bool GlobalShadow::has_touched(const Cell& cell, std::uint64_t word, std::uint8_
 }
 
 /// The lanes read the word: what its last write makes visible they know from here on.
-void GlobalShadow::see_last_write(const Piece& piece, const PastAccess& past, BlockView& block) {
+void GlobalShadow::see_last_write(const WordPiece& piece, const PastAccess& past, BlockView& block) {
   const Cell& cell = cell_at(piece.word);
   if (cell.last_write == none) return;
   const Node& node = nodes_[cell.last_write];
@@ -263,7 +232,7 @@ void GlobalShadow::see_last_write(const Piece& piece, const PastAccess& past, Bl
     SeenFlag flag;
     flag.when = then.when;
     flag.order = then.order;
-    flag.set_by = then.warp * warp_size + static_cast<unsigned>(std::countr_zero(then.lanes));
+    flag.set_by = then.warp * warp_size + first_lane(then.lanes);
     flag.set_line = then.line;
     flag.seen_line = past.line;
     flag.seen_by = thread;
@@ -274,7 +243,7 @@ void GlobalShadow::see_last_write(const Piece& piece, const PastAccess& past, Bl
   });
 }
 
-void GlobalShadow::keep(const Piece& piece, const PastAccess& past, const GridClock& visible, bool is_by_one,
+void GlobalShadow::keep(const WordPiece& piece, const PastAccess& past, const GridClock& visible, bool is_by_one,
                         bool after_block_fence) {
   Cell& cell = cell_at(piece.word);
   std::uint32_t to = none, oldest = none;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "vgpu/checks/race.hpp"
@@ -23,10 +22,6 @@ bool is_of_toolkit(const ptx::Module& module, std::uint32_t line) {
   return !places.empty() && of_toolkit(places.front());
 }
 
-const Allocation* allocation_at(const GlobalConflict& c) {
-  return c.memory ? c.memory->find(c.address, 1) : nullptr;
-}
-
 Hazard hazard_of(const GlobalConflict& c) {
   if (c.cause != GlobalConflict::Cause::lanes_of_one && c.earlier.block == c.later.block &&
       c.earlier.thread / warp_size == c.later.thread / warp_size)
@@ -44,8 +39,7 @@ std::string advice_on_race(const GlobalConflict& c) {
   if (c.cause == GlobalConflict::Cause::lanes_of_one) return advice_on_one_store;
   if (c.earlier.how.is_strong && c.later.how.is_strong)
     return "an atomic with the scope of a block is atomic only for the threads of its block: use the form without "
-           "_block "
-           "(cuda::thread_scope_device)";
+           "_block (cuda::thread_scope_device)";
   if (c.earlier.how.is_strong || c.later.how.is_strong) {
     const GlobalHow plain = c.earlier.how.is_strong ? c.later.how : c.earlier.how;
     if (plain.writes())
@@ -66,9 +60,6 @@ std::string advice_on_race(const GlobalConflict& c) {
 
 }  // namespace
 
-GlobalRaces::GlobalRaces() : shadow_(static_cast<GlobalConflictSink&>(*this)) {}
-GlobalRaces::~GlobalRaces() = default;
-
 void GlobalRaces::kernel_begin(const KernelInfo& kernel) {
   kernel_ = std::make_shared<KernelInfo>(kernel);
   levels_ = GridClock::levels_for(kernel.grid.count());
@@ -80,8 +71,12 @@ void GlobalRaces::kernel_begin(const KernelInfo& kernel) {
 
 void GlobalRaces::kernel_end() {
   shadow_.end_launch();
-  for (const auto& [key, found] : found_)
-    if (!is_accepted(found.example)) findings_.add(describe(key, found));
+  for (const auto& [key, found] : found_) {
+    const GlobalConflict& c = found.example;
+    const bool is_known_to_be_right =
+        c.cause == Cause::reader_fence ? is_of_toolkit(*kernel_->module, c.later.line) : may_be_guess(c, guesses_);
+    if (!is_known_to_be_right) findings_.add(describe(key, found));
+  }
   found_.clear();
   if (at_end) at_end(*kernel_);
   kernel_.reset();
@@ -93,35 +88,29 @@ void GlobalRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
   blocks_[slot]->begin(block, static_cast<unsigned>(kernel_->block.count()), levels_);
 }
 
-void GlobalRaces::block_end(std::uint64_t block, std::uint32_t) {
-  shadow_.end_block(block);
+/// Outside of global memory: what it orders within the block.
+void GlobalRaces::synchronise(const AccessRun& run, BlockSync::Effect effect) {
+  for (unsigned k = 0; k < run.count; ++k) block_of(run.first.actor).strong_access(run.of(k), effect);
 }
 
 void GlobalRaces::loads(const AccessRun& run) {
   if (is_global(run.first)) return touch(run, How::Kind::read);
-  if (run.first.order == Access::Order::weak) return;
-  for (unsigned k = 0; k < run.count; ++k) block_of(run.first.actor).strong_access(run.of(k), BlockSync::Effect::reads);
+  if (run.first.order != Access::Order::weak) synchronise(run, BlockSync::Effect::reads);
 }
 
 void GlobalRaces::stores(const AccessRun& run) {
   if (is_global(run.first)) return touch(run, How::Kind::write);
-  if (run.first.order == Access::Order::weak) return;
-  for (unsigned k = 0; k < run.count; ++k)
-    block_of(run.first.actor).strong_access(run.of(k), BlockSync::Effect::writes);
+  if (run.first.order != Access::Order::weak) synchronise(run, BlockSync::Effect::writes);
 }
 
 void GlobalRaces::atomic(const Access& a) {
-  if (is_global(a)) {
-    const Mask changing = lanes_that_change(a);
-    for (const auto& [lanes, kind] : {std::pair{a.mask & ~changing, How::Kind::idle}, {changing, How::Kind::atomic}}) {
-      if (!lanes) continue;
-      Access part = a;
-      part.mask = lanes;
-      touch({part, 1, 0}, kind);
-    }
-    return;
+  if (!is_global(a)) return synchronise({a, 1, 0}, BlockSync::Effect::updates);
+  const Mask changing = lanes_that_change(a);
+  for (const auto& [lanes, kind] : {std::pair{a.mask & ~changing, How::Kind::idle}, {changing, How::Kind::atomic}}) {
+    Access part = a;
+    part.mask = lanes;
+    if (lanes) touch({part, 1, 0}, kind);
   }
-  block_of(a.actor).strong_access(a, BlockSync::Effect::updates);
 }
 
 void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
@@ -138,9 +127,7 @@ void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
   if (releases && !how.is_for_block)
     for (unsigned k = 0; k < run.count; ++k) block.publish(a.actor.warp + k, run.lanes_of(k));
   shadow_.access(run, how, block);
-  if (!how.is_strong) return;
-  for (unsigned k = 0; k < run.count; ++k)
-    block.strong_access(run.of(k), how.is_atomic() ? updates : kind == How::Kind::write ? writes : reads);
+  if (how.is_strong) synchronise(run, how.is_atomic() ? updates : kind == How::Kind::write ? writes : reads);
 }
 
 void GlobalRaces::fence(const Actor& actor, Mask lanes, Access::Scope scope) {
@@ -149,69 +136,34 @@ void GlobalRaces::fence(const Actor& actor, Mask lanes, Access::Scope scope) {
   block_of(actor).fence(actor.warp, lanes, scope);
 }
 
-void GlobalRaces::barrier_arrive(const Actor& actor, Mask lanes, std::uint32_t id, Arrival how) {
-  block_of(actor).arrive(actor.warp, lanes, id, how);
-}
-
-void GlobalRaces::barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) {
-  block_of(actor).complete(id, meeting);
-}
-
-void GlobalRaces::warp_sync(const Actor& actor, Mask lanes) {
-  block_of(actor).meet(actor.warp, lanes);
-}
-
 void GlobalRaces::conflict(const GlobalConflict& c) {
   std::string name = "global memory";
   std::uint64_t offset = 0;
-  if (const Allocation* const a = allocation_at(c)) {
+  if (const Allocation* const a = c.memory ? c.memory->find(c.address, 1) : nullptr) {
     // The heap's memory goes from thread to thread through malloc() and free(), which are not observed.
     if (a->on_heap) return;
     name = a->label;
     offset = c.address - a->base;
   }
-  const GlobalConflict& example = c;
-  const auto [known, is_new] = found_.try_emplace({c.earlier.line, c.later.line, std::move(name), c.cause, c.use},
-                                                  Found{example, offset / c.bytes, 0});
-  Found& found = known->second;
-  if (distance_of(example) > distance_of(found.example)) {
-    found.example = example;
+  Found& found = found_[{c.earlier.line, c.later.line, std::move(name), c.cause, c.use}];
+  if (found.count++ == 0 || distance_of(c) > distance_of(found.example)) {
+    found.example = c;
     found.element = offset / c.bytes;
   }
-  ++found.count;
-}
-
-/// Conflicts of code that is known to be right.
-bool GlobalRaces::is_accepted(const GlobalConflict& c) const {
-  if (c.cause == Cause::reader_fence) return is_of_toolkit(*kernel_->module, c.later.line);
-  if (c.use != ReadUse::unknown || guesses_.empty()) return false;
-  const auto may_be_guess = [&](const GlobalConflict::Side& a, const GlobalConflict::Side& b) {
-    return a.how.is_plain_read() && b.how.is_atomic() && guesses_.contains(a.line);
-  };
-  return may_be_guess(c.earlier, c.later) || may_be_guess(c.later, c.earlier);
 }
 
 Finding GlobalRaces::describe(const Key& key, const Found& found) const {
   const GlobalConflict& c = found.example;
   const bool is_race = c.cause == Cause::unordered || c.cause == Cause::lanes_of_one;
   const bool is_in_block = c.earlier.block == c.later.block;
-  Finding f;
-  f.kernel = ptx::source_name(kernel_->name);
+  Finding f = finding_in(*kernel_, is_in_block ? std::optional<std::uint64_t>(c.earlier.block) : std::nullopt);
   // Allocations without a name of their own differ by a number from launch to launch.
   const std::string& label = std::get<2>(key);
   f.variable = label.substr(0, label.find(" #"));
   f.element = found.element;
-  f.grid_size = kernel_->grid;
-  f.block_size = kernel_->block;
   f.count = found.count;
-  f.has_block = is_in_block;
-  if (is_in_block) set_index(f.block, c.earlier.block, f.grid_size);
-  const auto part = [&](std::string what, std::uint32_t line, std::uint32_t block, unsigned thread) {
-    Finding::Part p;
-    p.does = std::move(what);
-    p.where = own_place(*kernel_->module, line);
-    p.has_thread = true;
-    set_index(p.thread, thread, f.block_size);
+  const auto part = [&](const char* does, std::uint32_t line, std::uint32_t block, unsigned thread) {
+    Finding::Part p = part_by(*kernel_, does, line, thread);
     p.has_block = !is_in_block;
     set_index(p.block, block, f.grid_size);
     return p;
@@ -229,8 +181,7 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
     if (c.cause == Cause::unordered && c.flag.when && !is_in_block && c.earlier.how.writes())
       f.advice = fmt::format(
           "the flag, set in line {} and seen in line {}, is set before the value is written: write the value first, "
-          "then "
-          "__threadfence(), then set the flag",
+          "then __threadfence(), then set the flag",
           own_place(*kernel_->module, c.flag.set_line).line, own_place(*kernel_->module, c.flag.seen_line).line);
     return f;
   }
@@ -240,20 +191,12 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
     f.kind = "reader";
     f.headline = fmt::format("FENCE (advice): {}", where);
     f.parts = {earlier, later};
-    f.advice =
-        c.later.how.writes()
-            ? fmt::format(
-                  "the writer has a fence between value and flag, this thread has none between flag and value: a "
-                  "__threadfence() before line {} (or taking a lock with an acquire) keeps the value from being "
-                  "written "
-                  "first",
-                  later.where.line)
-            : fmt::format(
-                  "the writer has a fence between value and flag, the reader has none between flag and value: a "
-                  "__threadfence() before line {} (or reading the flag with an acquire) keeps the value from being "
-                  "read "
-                  "first",
-                  later.where.line);
+    const bool writes = c.later.how.writes();
+    f.advice = fmt::format(
+        "the writer has a fence between value and flag, {} has none between flag and value: a __threadfence() before "
+        "line {} (or {} with an acquire) keeps the value from being {} first",
+        writes ? "this thread" : "the reader", later.where.line, writes ? "taking a lock" : "reading the flag",
+        writes ? "written" : "read");
     return f;
   }
   f.kind = "writer";
@@ -272,8 +215,7 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
   }
   f.advice = fmt::format(
       "the flag may be visible to other blocks before the value is: put __threadfence() between line {} and line {}, "
-      "or "
-      "set the flag with a release (cuda::atomic_ref, memory_order_release)",
+      "or set the flag with a release (cuda::atomic_ref, memory_order_release)",
       earlier.where.line, set.where.line);
   return f;
 }

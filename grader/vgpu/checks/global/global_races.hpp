@@ -23,25 +23,26 @@
 namespace scanlab::vgpu {
 
 /// One finding for each kernel, pair of lines, allocation and cause, in the order of kernels and lines.
-class GlobalRaces : public Check, private GlobalConflictSink {
+class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
  public:
-  GlobalRaces();
-  ~GlobalRaces() override;
-
   std::uint32_t interests() const override { return warp_syncs | counted_arrivals; }
   void kernel_begin(const KernelInfo& kernel) override;
   void kernel_end() override;
   void block_begin(std::uint64_t block, std::uint32_t slot) override;
-  void block_end(std::uint64_t block, std::uint32_t slot) override;
+  void block_end(std::uint64_t block, std::uint32_t) override { shadow_.end_block(block); }
   void load(const Access& access) override { loads({access, 1, 0}); }
   void store(const Access& access) override { stores({access, 1, 0}); }
   void loads(const AccessRun& run) override;
   void stores(const AccessRun& run) override;
   void atomic(const Access& access) override;
   void fence(const Actor& actor, Mask lanes, Access::Scope scope) override;
-  void barrier_arrive(const Actor& actor, Mask lanes, std::uint32_t id, Arrival how) override;
-  void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
-  void warp_sync(const Actor& actor, Mask lanes) override;
+  void barrier_arrive(const Actor& actor, Mask lanes, std::uint32_t id, Arrival how) override {
+    block_of(actor).arrive(actor.warp, lanes, id, how);
+  }
+  void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override {
+    block_of(actor).complete(id, meeting);
+  }
+  void warp_sync(const Actor& actor, Mask lanes) override { block_of(actor).meet(actor.warp, lanes); }
 
   /// Called at the end of each launch; then what follows can be asked of it.
   std::function<void(const KernelInfo&)> at_end;
@@ -67,14 +68,14 @@ class GlobalRaces : public Check, private GlobalConflictSink {
   void conflict(const GlobalConflict& c) override;
   void guessed(std::uint32_t line) override { guesses_.insert(line); }
   void touch(const AccessRun& run, How::Kind kind);
-  bool is_accepted(const GlobalConflict& c) const;
+  void synchronise(const AccessRun& run, BlockSync::Effect effect);
   Finding describe(const Key& key, const Found& found) const;
   BlockView& block_of(const Actor& actor) { return *blocks_[actor.slot]; }
 
   std::shared_ptr<const KernelInfo> kernel_;  ///< while it runs
   unsigned levels_ = 1;
   std::vector<std::unique_ptr<BlockView>> blocks_;  ///< by resident place
-  GlobalShadow shadow_;
+  GlobalShadow shadow_{*this};
   std::map<Key, Found> found_;       ///< in this launch
   std::set<std::uint32_t> guesses_;  ///< in this launch
   bool has_fence_ = false, has_fence_for_host_ = false;

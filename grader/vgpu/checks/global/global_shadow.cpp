@@ -81,8 +81,7 @@ void GlobalShadow::access(const AccessRun& run, GlobalHow how, BlockView& block)
   if (how.kind == How::Kind::write && !(a.is_affine() && std::abs(a.stride) >= a.bytes)) compare_lanes(a, row.past);
   if (how.is_strong || !has_rows_) return one_by_one(a, a.mask, row.past, block);
   row.after_block_fence = how.writes() && block.has_block_fence(a.actor.warp, a.mask);
-  if (how.writes())
-    row.visible = block.knowledge_of(a.actor.warp * warp_size + static_cast<unsigned>(std::countr_zero(a.mask))).known;
+  if (how.writes()) row.visible = block.knowledge_of(a.actor.warp * warp_size + first_lane(a.mask)).known;
   if (a.is_affine() && std::abs(a.stride) <= most_stride) {
     row.count = run.count;
     row.first = a.first;
@@ -117,21 +116,20 @@ bool GlobalShadow::enter_pattern(Row& row, const AccessRun& run, BlockView& bloc
 bool GlobalShadow::make_rows(const Access& a, std::array<Row, most_rows_of_warp>& rows, unsigned& count) const {
   for (Mask left = a.mask; left;) {
     if (count == rows.size()) return false;
-    const auto begin = static_cast<unsigned>(std::countr_zero(left));
+    const auto begin = first_lane(left);
     Row& row = rows[count++];
     Mask taken = left & -left;
     row.stride = 0;
     if (const Mask rest = left & (left - 1)) {
-      const auto next = static_cast<unsigned>(std::countr_zero(rest));
+      const auto next = first_lane(rest);
       const auto distance = static_cast<std::int64_t>(a.at(next) - a.at(begin));
       if (distance % (next - begin) == 0) row.stride = distance / (next - begin);
       if (std::abs(row.stride) > most_stride) row.stride = 0;
     }
     row.first = a.at(begin) - static_cast<std::uint64_t>(row.stride) * begin;
-    for (Mask m = left & (left - 1); m; m &= m - 1) {
-      const auto l = static_cast<unsigned>(std::countr_zero(m));
+    for (const unsigned l : lanes_in(left & (left - 1))) {
       if (a.at(l) != row.at(0, l)) break;
-      taken |= m & -m;
+      taken |= Mask{1} << l;
     }
     row.past.lanes = taken;
     left &= ~taken;
@@ -146,7 +144,7 @@ std::uint32_t GlobalShadow::Row::key() const {
 }
 
 void GlobalShadow::set_range(Row& row) {
-  const auto low_lane = static_cast<unsigned>(std::countr_zero(row.past.lanes)),
+  const auto low_lane = first_lane(row.past.lanes),
              high_lane = 31 - static_cast<unsigned>(std::countl_zero(row.past.lanes));
   const auto [low, high] = std::minmax(
       {row.at(0, low_lane), row.at(0, high_lane), row.at(row.count - 1, low_lane), row.at(row.count - 1, high_lane)});
@@ -278,7 +276,7 @@ bool GlobalShadow::are_apart(const Row& a, const Row& b, const BlockView& block)
   const std::int64_t stride = a.is_single() ? b.stride : a.stride, distance = std::abs(stride);
   const auto origin = [&](const Row& r) {
     if (!r.is_single()) return static_cast<std::int64_t>(r.first) - stride * (r.past.warp * std::int64_t{warp_size});
-    const auto lane = static_cast<unsigned>(std::countr_zero(r.past.lanes));
+    const auto lane = first_lane(r.past.lanes);
     return static_cast<std::int64_t>(r.at(0, lane)) - stride * (r.past.warp * std::int64_t{warp_size} + lane);
   };
   const std::int64_t shift = origin(a) - origin(b);
@@ -294,14 +292,14 @@ void GlobalShadow::collect(AccessedSpans& spans) const {
   for (const Row& row : rows_) {
     const AccessSite site{row.past.how, row.past.line, row.past.bytes};
     const Mask lanes = row.past.lanes;
-    const auto first = static_cast<unsigned>(std::countr_zero(lanes));
+    const auto first = first_lane(lanes);
     const auto count = static_cast<unsigned>(std::popcount(lanes));
     if (lanes == full_mask && row.step == row.stride * std::int64_t{warp_size}) {
       spans.add(row.first, row.stride, std::uint64_t{row.count} * warp_size, site.bytes, site);
       continue;
     }
     // Every lane, every second one, …
-    const unsigned gap = count > 1 ? static_cast<unsigned>(std::countr_zero(lanes & (lanes - 1))) - first : 1;
+    const unsigned gap = count > 1 ? first_lane(lanes & (lanes - 1)) - first : 1;
     Mask regular = 0;
     for (unsigned k = 0; k < count && first + k * gap < warp_size; ++k) regular |= Mask{1} << (first + k * gap);
     for (unsigned k = 0; k < row.count; ++k) {
@@ -352,11 +350,10 @@ void GlobalShadow::open(Chunk& chunk, std::uint64_t begin) {
         PastAccess past = row.past;
         past.warp += k;
         past.lanes = Mask{1} << l;
-        for (std::uint64_t word = address / word_bytes * word_bytes; word < address + past.bytes; word += word_bytes) {
-          const auto bytes = past.bytes < word_bytes ? ((1u << past.bytes) - 1) << address % word_bytes : 0xFu;
-          keep({word, static_cast<std::uint8_t>(bytes), past.lanes}, past, row.visible, row.is_single(),
+        each_word(address, past.bytes, [&](std::uint64_t word) {
+          keep({word, bytes_of_word(address, past.bytes), past.lanes}, past, row.visible, row.is_single(),
                row.after_block_fence);
-        }
+        });
       });
   }
 }

@@ -18,13 +18,14 @@
 #include "vgpu/checks/global/block_view.hpp"
 #include "vgpu/checks/global/global_access.hpp"
 #include "vgpu/checks/open_reads.hpp"
+#include "vgpu/checks/words.hpp"
 #include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::vgpu {
 
 class GlobalShadow {
  public:
-  explicit GlobalShadow(GlobalConflictSink& sink) : sink_(sink) {}
+  explicit GlobalShadow(ConflictSink<GlobalConflict>& sink) : sink_(sink), open_(sink) {}
 
   /// Everything is forgotten.
   /// `has_rows`: accesses are kept as rows where they can be, else word by word.
@@ -32,15 +33,15 @@ class GlobalShadow {
   /// An access to global memory, about to happen.
   void access(const AccessRun& run, GlobalHow how, BlockView& block);
   /// No thread of the block goes on; of none does.
-  void end_block(std::uint64_t block);
-  void end_launch();
+  void end_block(std::uint64_t block) { open_.end(block); }
+  void end_launch() { open_.end(); }
   /// All that this launch has touched so far.
   void collect(AccessedSpans& spans) const;
 
  private:
   static constexpr std::uint32_t none = ~0u;
   static constexpr unsigned most_warps = 32;  ///< of a block
-  static constexpr std::uint64_t word_bytes = 4, chunk_bytes = 1024, words = chunk_bytes / word_bytes;
+  static constexpr std::uint64_t chunk_bytes = 1024, words = chunk_bytes / word_bytes;
 
   /// Lane l of the k-th warp from `past.warp` on touches first + k * step + l * stride.
   struct Row {
@@ -92,13 +93,6 @@ class GlobalShadow {
   static constexpr std::uint64_t chunks_a_part = 1024;
   using Part = std::array<Chunk, chunks_a_part>;
 
-  /// A word, the bytes of it that lanes access, and these lanes.
-  struct Piece {
-    std::uint64_t word = 0;  ///< its address
-    std::uint8_t bytes = 0;
-    Mask lanes = 0;
-  };
-
   Chunk& chunk_at(std::uint64_t address);
   Cell& cell_at(std::uint64_t address);
 
@@ -115,24 +109,23 @@ class GlobalShadow {
 
   void one_by_one(const Access& a, Mask lanes, const PastAccess& past, BlockView& block);
   void compare_lanes(const Access& a, const PastAccess& past);
-  void compare(const Access& a, const Piece& piece, const PastAccess& past, const BlockView& block);
+  void compare(const Access& a, const WordPiece& piece, const PastAccess& past, const BlockView& block);
   /// What two accesses that race have in common, and which of the earlier one's lanes do.
   struct Meeting {
     GlobalConflict conflict;
     Mask earlier = 0;
   };
-  std::optional<Meeting> compare_with(const Cell& cell, const Node& node, const Access& a, const Piece& piece,
+  std::optional<Meeting> compare_with(const Cell& cell, const Node& node, const Access& a, const WordPiece& piece,
                                       unsigned lane, const PastAccess& past, const BlockView& block) const;
-  Mask guesses(const Access& a, const Piece& piece, const PastAccess& past) const;
-  void report(GlobalConflict c, unsigned thread);
-  bool is_harmless(const Cell& cell, const Node& node, unsigned thread, const Access& a, const Piece& piece,
+  Mask guesses(const Access& a, const WordPiece& piece, const PastAccess& past) const;
+  bool is_harmless(const Cell& cell, const Node& node, unsigned thread, const Access& a, const WordPiece& piece,
                    unsigned lane, const PastAccess& past) const;
-  bool comes_after_in_word(const Cell& cell, const Node& node, const Piece& piece, unsigned thread,
+  bool comes_after_in_word(const Cell& cell, const Node& node, const WordPiece& piece, unsigned thread,
                            const PastAccess& past, const BlockView& block) const;
   bool has_touched(const Cell& cell, std::uint64_t word, std::uint8_t bytes, How::Kind kind, std::uint32_t line,
                    std::uint32_t block, unsigned thread) const;
-  void see_last_write(const Piece& piece, const PastAccess& past, BlockView& block);
-  void keep(const Piece& piece, const PastAccess& past, const GridClock& visible, bool is_by_one,
+  void see_last_write(const WordPiece& piece, const PastAccess& past, BlockView& block);
+  void keep(const WordPiece& piece, const PastAccess& past, const GridClock& visible, bool is_by_one,
             bool after_block_fence);
 
   /// Threads of a block that have written a word by a line, of those that cells do not keep.
@@ -142,7 +135,7 @@ class GlobalShadow {
   };
   using WritersPlace = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;  ///< word, line, block
 
-  GlobalConflictSink& sink_;
+  ConflictSink<GlobalConflict>& sink_;
   OpenReads<GlobalConflict> open_;
   bool has_rows_ = true;
   std::uint32_t launch_ = 0;
@@ -154,7 +147,7 @@ class GlobalShadow {
   std::uint32_t cells_used_ = 0;
   std::vector<Node> nodes_;
   std::map<WritersPlace, WritersOf> writers_;
-  std::vector<Piece> pieces_;
+  std::vector<WordPiece> pieces_;
 };
 
 }  // namespace scanlab::vgpu

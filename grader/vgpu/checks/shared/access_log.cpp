@@ -23,20 +23,15 @@ bool find_pattern(const Access& a, Pattern& p) {
   const auto at = [&](unsigned lane) { return static_cast<std::int64_t>(a.address[lane]); };
   // Usually a look at a few lanes is enough.
   if (a.mask == full_mask && (at(2) - at(1) != at(1) - at(0) || at(31) - at(0) != (at(1) - at(0)) * 31)) return false;
-  const auto low = static_cast<unsigned>(std::countr_zero(a.mask));
+  const auto low = first_lane(a.mask);
   if (const Mask rest = a.mask & (a.mask - 1)) {
-    const auto next = static_cast<unsigned>(std::countr_zero(rest));
+    const auto next = first_lane(rest);
     const std::int64_t distance = at(next) - at(low), lanes = next - low;
     if (distance % lanes) return false;
     p.stride = distance / lanes;
   }
   p.first = static_cast<std::uint64_t>(at(low) - p.stride * low);
-  std::uint64_t different = 0;
-  for (Mask m = a.mask; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    different |= a.address[l] ^ p.at(l);
-  }
-  return different == 0;
+  return !lanes_where(a.mask, [&](unsigned l) { return a.address[l] != p.at(l); });
 }
 
 }  // namespace
@@ -49,9 +44,6 @@ void AccessLog::clear() {
   compared_ = 0;
 }
 
-std::int64_t AccessLog::Entry::first_thread() const {
-  return what.warp * std::int64_t{warp_size} + std::countr_zero(what.lanes);
-}
 std::int64_t AccessLog::Entry::last_thread() const {
   return (what.warp + count - 1) * std::int64_t{warp_size} + (count > 1 ? 31 : 31 - std::countl_zero(what.lanes));
 }
@@ -125,15 +117,12 @@ bool AccessLog::joins(Entry& to, const Entry& e) {
   return true;
 }
 
-std::vector<AccessLog::Entry>& AccessLog::list_of(How how) {
-  if (!how.writes()) return reads_;
-  return how.strength == How::Strength::strong ? strong_ : writes_;
-}
-
 bool AccessLog::add(const AccessRun& run, Footprint what, const BlockClocks& clocks) {
   Entry e;
   if (reads_.size() + writes_.size() + strong_.size() >= most_entries || !make(run, what, e)) return false;
-  std::vector<Entry>& entries = list_of(what.how);
+  std::vector<Entry>& entries = !what.how.writes()                           ? reads_
+                                : what.how.strength == How::Strength::strong ? strong_
+                                                                             : writes_;
   if (!writes_.empty() && !is_apart_from(writes_, e, clocks)) return false;
   if (!strong_.empty() && &entries != &strong_ && !is_apart_from(strong_, e, clocks)) return false;
   if (!reads_.empty() && &entries != &reads_ && !is_apart_from(reads_, e, clocks)) return false;

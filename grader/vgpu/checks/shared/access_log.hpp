@@ -63,11 +63,10 @@ class AccessLog {
       return static_cast<std::int64_t>(lanes.at(static_cast<unsigned>(lane))) -
              stride * (what.warp * std::int64_t{warp_size} + lane);
     }
-    std::int64_t first_thread() const;
+    std::int64_t first_thread() const { return what.warp * std::int64_t{warp_size} + first_lane(what.lanes); }
     std::int64_t last_thread() const;
   };
 
-  std::vector<Entry>& list_of(How how);
   bool make(const AccessRun& run, Footprint what, Entry& e);
   static bool meet_only_in_threads(const Entry& a, const Entry& b);
   static bool are_apart(const Entry& a, const Entry& b, const BlockClocks& clocks);

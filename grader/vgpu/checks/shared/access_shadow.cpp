@@ -1,7 +1,5 @@
 #include "vgpu/checks/shared/access_shadow.hpp"
 
-#include <bit>
-
 namespace scanlab::vgpu {
 
 void AccessShadow::begin_block(unsigned warps, std::uint64_t window_bytes) {
@@ -21,15 +19,13 @@ void AccessShadow::begin_interval() {
 
 /// Adds the access to a node of the same line, kind and bytes. False when it has to have a node of its own.
 bool AccessShadow::absorb(Node& node, Footprint what, Mask lanes, const BlockClocks* clocks) {
-  const auto thread = what.warp * warp_size + static_cast<unsigned>(std::countr_zero(lanes));
+  const auto thread = what.warp * warp_size + first_lane(lanes);
   const auto add = [&](Mask& kept, BlockClocks::Stamp& stamp) {
     if (kept && stamp != what.stamp) {
       // Of the lanes that were there none may be lost that another thread can still race with.
       if (!clocks) return false;
-      for (Mask m = lanes; m; m &= m - 1)
-        if (clocks->unordered(what.warp, kept & ~lanes, stamp,
-                              what.warp * warp_size + static_cast<unsigned>(std::countr_zero(m))))
-          return false;
+      for (const unsigned lane : lanes_in(lanes))
+        if (clocks->unordered(what.warp, kept & ~lanes, stamp, what.warp * warp_size + lane)) return false;
       kept = 0;
     }
     kept |= lanes;
@@ -69,8 +65,8 @@ bool AccessShadow::has_written(std::uint64_t address, std::uint32_t line, How ho
   return false;
 }
 
-void AccessShadow::keep(const Piece& piece, Footprint what, const BlockClocks* clocks) {
-  Cell& cell = cells_[piece.word];
+void AccessShadow::keep(const WordPiece& piece, Footprint what, const BlockClocks* clocks) {
+  Cell& cell = cells_[piece.word / word_bytes];
   if (cell.interval != interval_) cell = {interval_, none};
   for (std::uint32_t k = cell.first; k != none; k = nodes_[k].next) {
     Node& node = nodes_[k];

@@ -9,43 +9,35 @@
 
 #include "vgpu/checks/block_clocks.hpp"
 #include "vgpu/checks/footprint.hpp"
+#include "vgpu/checks/words.hpp"
 
 namespace scanlab::vgpu {
 
 class AccessShadow {
  public:
-  static constexpr std::uint32_t word_bytes = 4;
-
-  /// A word, the bytes of it that lanes access, and these lanes.
-  struct Piece {
-    std::uint32_t word = 0;
-    std::uint8_t bytes = 0;  ///< a bit each
-    Mask lanes = 0;
-  };
-
   /// For a block with so many warps and so large a window. Everything is forgotten.
   void begin_block(unsigned warps, std::uint64_t window_bytes);
   /// Everything is forgotten.
   void begin_interval();
 
   /// The piece will be asked for: what is kept of a block is larger than the nearest cache.
-  void expect(const Piece& piece) const {
-    const Cell& cell = cells_[piece.word];
+  void expect(const WordPiece& piece) const {
+    const Cell& cell = cells_[piece.word / word_bytes];
     if (cell.interval == interval_ && cell.first != none) __builtin_prefetch(&nodes_[cell.first]);
   }
   /// Visits earlier accesses that race with that of `what.lanes` of a piece: conflict(earlier, racing, lane, address,
   /// bytes), where lanes `racing` of the warp `earlier.warp` race with `lane`; false from it means that this one does
   /// not count.
   template <class Conflict>
-  void check(const Piece& piece, Footprint what, const BlockClocks& clocks, Conflict conflict) const;
+  void check(const WordPiece& piece, Footprint what, const BlockClocks& clocks, Conflict conflict) const;
   /// Has `thread` written that byte by the same line and in the same way, and its warp not synchronised since?
   bool has_written(std::uint64_t address, std::uint32_t line, How how, unsigned thread,
                    const BlockClocks& clocks) const;
   /// Visits the accesses of `thread` to the word that are plain reads: visit(what).
   template <class Visit>
-  void for_each_read(std::uint32_t word, unsigned thread, Visit visit) const;
+  void for_each_read(std::uint64_t word, unsigned thread, Visit visit) const;
   /// Keeps the access. With `clocks`, forgets what it supersedes.
-  void keep(const Piece& piece, Footprint what, const BlockClocks* clocks);
+  void keep(const WordPiece& piece, Footprint what, const BlockClocks* clocks);
 
  private:
   static constexpr std::uint32_t none = ~0u;
@@ -83,8 +75,8 @@ class AccessShadow {
 };
 
 template <class Visit>
-void AccessShadow::for_each_read(std::uint32_t word, unsigned thread, Visit visit) const {
-  const Cell& cell = cells_[word];
+void AccessShadow::for_each_read(std::uint64_t word, unsigned thread, Visit visit) const {
+  const Cell& cell = cells_[word / word_bytes];
   if (cell.interval != interval_) return;
   for (std::uint32_t k = cell.first; k != none; k = nodes_[k].next)
     if (nodes_[k].what.how.is_plain_read())
@@ -95,19 +87,17 @@ void AccessShadow::for_each_read(std::uint32_t word, unsigned thread, Visit visi
 }
 
 template <class Conflict>
-void AccessShadow::check(const Piece& piece, Footprint what, const BlockClocks& clocks, Conflict conflict) const {
-  const Cell& cell = cells_[piece.word];
+void AccessShadow::check(const WordPiece& piece, Footprint what, const BlockClocks& clocks, Conflict conflict) const {
+  const Cell& cell = cells_[piece.word / word_bytes];
   if (cell.interval != interval_) return;
   for (std::uint32_t k = cell.first; k != none; k = nodes_[k].next) {
     const Node& node = nodes_[k];
     const auto common = static_cast<std::uint32_t>(node.bytes & piece.bytes);
     if (!common || !can_race(node.what.how, what.how)) continue;
-    const std::uint64_t address =
-        std::uint64_t{piece.word} * word_bytes + static_cast<unsigned>(std::countr_zero(common));
+    const std::uint64_t address = piece.word + static_cast<unsigned>(std::countr_zero(common));
     for_each_warp(node, [&](unsigned warp, Mask lanes, BlockClocks::Stamp stamp) {
       if (clocks.is_known_to_all(what.warp, warp, lanes, stamp)) return false;
-      for (Mask m = piece.lanes; m; m &= m - 1) {
-        const auto lane = static_cast<unsigned>(std::countr_zero(m));
+      for (const unsigned lane : lanes_in(piece.lanes)) {
         const Mask racing = clocks.unordered(warp, lanes, stamp, what.warp * warp_size + lane);
         if (racing && conflict(node.what.of_warp(warp, lanes), racing, lane, address, common)) return true;
       }

@@ -9,38 +9,8 @@
 namespace scanlab::vgpu {
 namespace {
 
-using Piece = AccessShadow::Piece;
-constexpr std::uint64_t word_bytes = AccessShadow::word_bytes;
-
-/// The words that lanes touch at `at(lane)`; lanes side by side with the same address share theirs.
-template <class At>
-void cut(Mask lanes, std::uint32_t bytes, At at, std::vector<Piece>& pieces) {
-  pieces.clear();
-  std::uint64_t last = ~std::uint64_t{0};
-  std::size_t begin = 0;
-  for (Mask m = lanes; m; m &= m - 1) {
-    const std::uint64_t address = at(static_cast<unsigned>(std::countr_zero(m)));
-    if (address == last) {
-      for (std::size_t k = begin; k < pieces.size(); ++k) pieces[k].lanes |= m & -m;
-      continue;
-    }
-    last = address;
-    begin = pieces.size();
-    // Accesses are aligned: one below four bytes lies in a word, others are whole words.
-    const auto word = static_cast<std::uint32_t>(address / word_bytes);
-    if (bytes < word_bytes) {
-      pieces.push_back({word, static_cast<std::uint8_t>(((1u << bytes) - 1) << address % word_bytes), m & -m});
-      continue;
-    }
-    for (std::uint32_t k = 0; k < bytes / word_bytes; ++k) pieces.push_back({word + k, 0xF, m & -m});
-  }
-}
-
 bool has_lanes_apart(const Access& a) {
   return a.is_affine() && static_cast<std::uint64_t>(std::abs(a.stride)) >= a.bytes;
-}
-bool has_threads_apart(const AccessRun& run) {
-  return has_lanes_apart(run.first) && run.step == run.first.stride * static_cast<std::int64_t>(warp_size);
 }
 
 }  // namespace
@@ -48,7 +18,6 @@ bool has_threads_apart(const AccessRun& run) {
 void BlockRaces::begin(std::uint64_t block, unsigned threads, std::uint64_t window_bytes, bool has_log) {
   block_ = block;
   has_log_ = has_log;
-  threads_ = threads;
   window_bytes_ = window_bytes;
   sync_.begin_block(threads);
   log_.clear();
@@ -157,8 +126,10 @@ void BlockRaces::compare(const AccessRun& run, How::Kind kind) {
   if (how.is_plain_read() && !guesses_.empty()) forget_guesses(run);
   const BlockClocks& clocks = sync_.clocks();
   // Rows that are one entry of the log: warps at the same time, whose writes do not meet.
-  const bool is_one = run.count == 1 || (clocks.is_even() && copies_.is_empty() && !in_shadow_ &&
-                                         (kind == How::Kind::read || has_threads_apart(run)));
+  const bool is_one =
+      run.count == 1 ||
+      (clocks.is_even() && copies_.is_empty() && !in_shadow_ &&
+       (kind == How::Kind::read || (has_lanes_apart(a) && run.step == a.stride * std::int64_t{warp_size})));
   if (is_one) {
     enter(run, how);
   } else {
@@ -194,7 +165,7 @@ void BlockRaces::move_log_to_shadow() {
   has_shadow_ = in_shadow_ = true;
   log_.for_each([&](Footprint what, auto at) {
     cut(what.lanes, what.bytes, at, pieces_);
-    for (const Piece& piece : pieces_) shadow_.keep(piece, what, nullptr);
+    for (const WordPiece& piece : pieces_) shadow_.keep(piece, what, nullptr);
   });
   log_.clear();
 }
@@ -216,16 +187,17 @@ bool BlockRaces::is_harmless(const Access& a, Footprint what, unsigned lane, Foo
 void BlockRaces::enter_shadow(const Access& a, Footprint what) {
   cut(
       a.mask, a.bytes, [&](unsigned lane) { return a.at(lane); }, pieces_);
-  const auto decided = [&](const Conflict& c, unsigned thread) { report(c, thread); };
   ++order_;
   const auto report_one = [&](Footprint earlier, Mask racing, unsigned lane, std::uint64_t address,
                               std::uint32_t bytes) {
     repetition_.part();  // the values of another block may differ
     const bool is_read_first = earlier.how.is_plain_read() && what.how.kind == How::Kind::atomic,
                is_read_last = what.how.is_plain_read() && earlier.how.kind == How::Kind::atomic;
-    if (is_read_first && !guesses_.empty()) racing = without_guesses(earlier.warp, racing, address);
+    if (is_read_first && !guesses_.empty())
+      racing = lanes_where(
+          racing, [&](unsigned of) { return !guesses_.contains(place_of(earlier.warp * warp_size + of, address)); });
     if (!racing) return false;
-    const unsigned thread = earlier.warp * warp_size + static_cast<unsigned>(std::countr_zero(racing));
+    const unsigned thread = earlier.warp * warp_size + first_lane(racing);
     if (is_harmless(a, what, lane, earlier, thread, address, bytes)) return false;
     Conflict c;
     c.earlier = {earlier.line, thread, earlier.how};
@@ -249,20 +221,19 @@ void BlockRaces::enter_shadow(const Access& a, Footprint what) {
     read.word = address / word_bytes * word_bytes;
     read.order = is_read_first ? 0 : order_;
     read.value = word_now(a, read.word);
-    open_.add(read, c, decided);
+    open_.add(read, c);
     return false;
   };
-  for (const Piece& piece : pieces_) shadow_.expect(piece);
-  for (const Piece& piece : pieces_) shadow_.check(piece, what, sync_.clocks(), report_one);
-  for (const Piece& piece : pieces_) shadow_.keep(piece, what, &sync_.clocks());
+  for (const WordPiece& piece : pieces_) shadow_.expect(piece);
+  for (const WordPiece& piece : pieces_) shadow_.check(piece, what, sync_.clocks(), report_one);
+  for (const WordPiece& piece : pieces_) shadow_.keep(piece, what, &sync_.clocks());
 }
 
 /// A flag is set by a single thread, and seen by others. Only for what is said about races: it orders nothing.
 void BlockRaces::note_flag(const Access& a, BlockSync::Effect effect) {
   const bool is_by_one = (a.mask & (a.mask - 1)) == 0;
   if (effect != BlockSync::Effect::writes && !flags_.empty())
-    for (Mask m = a.mask; m; m &= m - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(m));
+    for (const unsigned lane : lanes_in(a.mask)) {
       const unsigned thread = a.actor.warp * warp_size + lane;
       const auto flag = flags_.find(a.at(lane));
       if (flag == flags_.end() || flag->second.thread == thread) continue;
@@ -270,7 +241,7 @@ void BlockRaces::note_flag(const Access& a, BlockSync::Effect effect) {
       seen.seen = a.actor.line;
     }
   if (effect == BlockSync::Effect::reads || !is_by_one) return;
-  const auto lane = static_cast<unsigned>(std::countr_zero(a.mask));
+  const auto lane = first_lane(a.mask);
   if (effect == BlockSync::Effect::updates && lanes_that_change(a) == 0) return;
   flags_[a.at(lane)] = {a.actor.warp * warp_size + lane, a.actor.line, 0};
 }
@@ -278,23 +249,20 @@ void BlockRaces::note_flag(const Access& a, BlockSync::Effect effect) {
 /// Lanes apply an atomic: what they have read there was a guess where it is a compare-and-swap that expects it.
 void BlockRaces::decide(const Access& a) {
   if (a.phase) return;
-  for (Mask m = a.mask; m; m &= m - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(m));
+  for (const unsigned lane : lanes_in(a.mask)) {
     const unsigned thread = a.actor.warp * warp_size + lane;
     const std::optional<LaneValue> expected = value_expected(a, lane);
     if (!expected && open_.is_empty()) return;
-    for (std::uint64_t word = a.at(lane) / word_bytes * word_bytes; word < a.at(lane) + a.bytes; word += word_bytes) {
+    each_word(a.at(lane), a.bytes, [&](std::uint64_t word) {
       const bool is_guess = expected && expects(*expected, a.at(lane), a.bytes, word,
                                                 open_.value_read(block_, thread, word, word_now(a, word)));
       if (is_guess) {
         guesses_.insert(place_of(thread, word));
         if (!in_shadow_) move_log_to_shadow();
-        shadow_.for_each_read(static_cast<std::uint32_t>(word / word_bytes), thread,
-                              [&](Footprint what) { sink_.guessed(what.line); });
+        shadow_.for_each_read(word, thread, [&](Footprint what) { sink_.guessed(what.line); });
       }
-      open_.decide(block_, a.actor.warp, m & -m, is_guess ? m & -m : 0, word,
-                   [&](const Conflict& c, unsigned of) { report(c, of); });
-    }
+      open_.decide(block_, a.actor.warp, Mask{1} << lane, Mask{is_guess} << lane, word);
+    });
   }
 }
 
@@ -302,30 +270,10 @@ void BlockRaces::decide(const Access& a) {
 void BlockRaces::forget_guesses(const AccessRun& run) {
   for (unsigned k = 0; k < run.count; ++k) {
     const Access a = run.of(k);
-    for (Mask m = a.mask; m; m &= m - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(m));
-      for (std::uint64_t at = a.at(lane) / word_bytes * word_bytes; at < a.at(lane) + a.bytes; at += word_bytes)
-        guesses_.erase(place_of(a.actor.warp * warp_size + lane, at));
-    }
+    for (const unsigned lane : lanes_in(a.mask))
+      each_word(a.at(lane), a.bytes,
+                [&](std::uint64_t word) { guesses_.erase(place_of(a.actor.warp * warp_size + lane, word)); });
   }
-}
-
-Mask BlockRaces::without_guesses(unsigned warp, Mask lanes, std::uint64_t address) const {
-  for (Mask m = lanes; m; m &= m - 1)
-    if (guesses_.contains(place_of(warp * warp_size + static_cast<unsigned>(std::countr_zero(m)), address)))
-      lanes &= ~(m & -m);
-  return lanes;
-}
-
-void BlockRaces::end() {
-  repetition_.end(repeated_);
-  open_.end([&](const Conflict& c, unsigned thread) { report(c, thread); });
-}
-
-/// A plain read by `thread`, and an atomic.
-void BlockRaces::report(Conflict c, unsigned thread) {
-  (c.earlier.how.is_plain_read() ? c.earlier : c.later).thread = thread;
-  sink_.conflict(c);
 }
 
 /// Lanes of one store to the same place: one of their values remains, it is left open which.
@@ -335,8 +283,7 @@ void BlockRaces::compare_lanes(const Access& a, Footprint what) {
   constexpr std::uint8_t no_lane = 0xFF;
   std::uint8_t lane_at[places];
   std::fill_n(lane_at, places, no_lane);
-  for (Mask m = a.mask; m; m &= m - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(m));
+  for (const unsigned lane : lanes_in(a.mask)) {
     auto k = static_cast<unsigned>(a.at(lane) / a.bytes % places);
     while (lane_at[k] != no_lane && a.at(lane_at[k]) != a.at(lane)) k = (k + 1) % places;
     if (lane_at[k] == no_lane) {
@@ -359,17 +306,9 @@ void BlockRaces::compare_lanes(const Access& a, Footprint what) {
 }
 
 void BlockRaces::compare_with_copies(const Access& a, Footprint what) {
-  std::uint64_t low = ~std::uint64_t{0}, high = 0;
-  for (Mask m = a.mask; m; m &= m - 1) {
-    const std::uint64_t at = a.at(static_cast<unsigned>(std::countr_zero(m)));
-    low = std::min(low, at);
-    high = std::max(high, at + a.bytes);
-  }
-  copies_.for_each_near(low, high, [&](const PendingCopies::Copy& copy) {
-    for (Mask m = a.mask; m; m &= m - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(m));
-      for (Mask n = copy.what.lanes; n; n &= n - 1) {
-        const auto other = static_cast<unsigned>(std::countr_zero(n));
+  copies_.for_each_near(extent_of({a, 1, 0}), [&](const PendingCopies::Copy& copy) {
+    for (const unsigned lane : lanes_in(a.mask)) {
+      for (const unsigned other : lanes_in(copy.what.lanes)) {
         const std::uint64_t at = a.at(lane), there = copy.address[other];
         if (at + a.bytes <= there || there + copy.what.bytes <= at) continue;
         Conflict c;
@@ -408,7 +347,7 @@ void BlockRaces::wait(unsigned warp, Mask lanes, std::uint32_t left) {
     }
     cut(
         what.lanes, what.bytes, [&](unsigned lane) { return address[lane]; }, pieces_);
-    for (const Piece& piece : pieces_) shadow_.keep(piece, what, &sync_.clocks());
+    for (const WordPiece& piece : pieces_) shadow_.keep(piece, what, &sync_.clocks());
   }
 }
 

@@ -34,17 +34,9 @@ struct Conflict {
   std::uint64_t block = 0;
 };
 
-class ConflictSink {
- public:
-  virtual ~ConflictSink() = default;
-  virtual void conflict(const Conflict&) = 0;
-  /// What a thread has read by that line was only a guess, which a compare-and-swap has checked (open_reads.hpp).
-  virtual void guessed(std::uint32_t line) = 0;
-};
-
 class BlockRaces {
  public:
-  BlockRaces(ConflictSink& sink, RepeatedBlocks& repeated) : sink_(sink), repeated_(repeated) {}
+  BlockRaces(ConflictSink<Conflict>& sink, RepeatedBlocks& repeated) : sink_(sink), repeated_(repeated), open_(sink) {}
 
   /// `has_log`: accesses are compared as rows, as long as that suffices.
   void begin(std::uint64_t block, unsigned threads, std::uint64_t window_bytes, bool has_log);
@@ -71,12 +63,15 @@ class BlockRaces {
   }
   void wait(unsigned warp, Mask lanes, std::uint32_t left);
   /// No thread of the block goes on.
-  void end();
+  void end() {
+    repetition_.end(repeated_);
+    open_.end();
+  }
 
  private:
   template <class... Step>
   bool repeats(BlockStep::Kind kind, const Step&... step) {
-    return repetition_.repeats(kind, step..., [&](std::span<const BlockStep> steps) { catch_up(steps); });
+    return repetition_.repeats([&](std::span<const BlockStep> steps) { catch_up(steps); }, kind, step...);
   }
   void part();
   void catch_up(std::span<const BlockStep> steps);
@@ -89,22 +84,19 @@ class BlockRaces {
                    std::uint64_t address, std::uint32_t bytes) const;
   void note_flag(const Access& a, BlockSync::Effect effect);
   void decide(const Access& a);
-  void report(Conflict c, unsigned thread);
   void forget_guesses(const AccessRun& run);
-  Mask without_guesses(unsigned warp, Mask lanes, std::uint64_t address) const;
   static std::uint64_t place_of(unsigned thread, std::uint64_t address) {
-    return std::uint64_t{thread} << 32 | address / AccessShadow::word_bytes;
+    return std::uint64_t{thread} << 32 | address / word_bytes;
   }
   void move_log_to_shadow();
   void compare_lanes(const Access& a, Footprint what);
   void compare_with_copies(const Access& a, Footprint what);
   void synchronise(const Access& a, How::Kind kind);
 
-  ConflictSink& sink_;
+  ConflictSink<Conflict>& sink_;
   RepeatedBlocks& repeated_;
   RepeatedBlocks::Block repetition_;  ///< while it goes on, nothing below but is_idle_ and has_fenced_ is up to date
   std::uint64_t block_ = 0, window_bytes_ = 0;
-  unsigned threads_ = 0;
   bool is_idle_ = true;  ///< no access since the threads last met: nothing can be ordered yet
   bool has_log_ = true;
   bool in_shadow_ = false;   ///< the log has gone over into the shadow memory
@@ -123,7 +115,7 @@ class BlockRaces {
   std::uint64_t order_ = 0;                    ///< of plain reads that are open
   std::unordered_set<std::uint64_t> guesses_;  ///< words that threads have read plainly, and then checked
   std::vector<Mask> has_fenced_;               ///< of each warp the lanes that have ever executed a fence
-  std::vector<AccessShadow::Piece> pieces_;
+  std::vector<WordPiece> pieces_;
 };
 
 }  // namespace scanlab::vgpu

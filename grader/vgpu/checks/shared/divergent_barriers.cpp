@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -22,10 +21,6 @@ namespace {
 
 /// That of __syncthreads().
 constexpr std::uint32_t own_barrier = 0;
-
-bool is_same(const SourcePlace& a, const SourcePlace& b) {
-  return a.line == b.line && a.file == b.file;
-}
 
 class DivergentBarriers : public Check {
  public:
@@ -49,7 +44,7 @@ class DivergentBarriers : public Check {
     std::vector<Arrived>& arrived = arrived_[actor.slot];
     for (const Arrived& other : arrived)
       if (other.line == actor.line && other.thread / warp_size == actor.warp) return;
-    arrived.push_back({actor.line, actor.warp * warp_size + static_cast<unsigned>(std::countr_zero(lanes))});
+    arrived.push_back({actor.line, actor.warp * warp_size + first_lane(lanes)});
   }
 
   void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override {
@@ -60,7 +55,7 @@ class DivergentBarriers : public Check {
       const auto of_warp = std::ranges::find_if(
           arrived, [&](const Arrived& a) { return a.thread / warp_size == arrived[k].thread / warp_size; });
       const auto [first, other] = std::minmax(*of_warp, arrived[k], [](auto& a, auto& b) { return a.line < b.line; });
-      if (is_same(own_place(*kernel_->module, first.line), own_place(*kernel_->module, other.line))) continue;
+      if (own_place(*kernel_->module, first.line).is_same_line(own_place(*kernel_->module, other.line))) continue;
       add({first.line, other.line}, {actor.block, {first.thread, other.thread}, 1});
     }
     arrived.clear();
@@ -68,28 +63,16 @@ class DivergentBarriers : public Check {
 
   void kernel_end() override {
     for (const auto& [lines, example] : found_) {
-      Finding finding;
+      Finding finding = finding_in(*kernel_, example.block);
       finding.id = "barrier.divergent";
-      finding.kernel = ptx::source_name(kernel_->name);
-      finding.has_block = true;
-      finding.grid_size = kernel_->grid;
-      finding.block_size = kernel_->block;
-      set_index(finding.block, example.block, kernel_->grid);
       finding.headline = fmt::format("BARRIER: not all threads wait at the same __syncthreads(), kernel {}, block {}",
                                      finding.kernel, index_text(finding.block, kernel_->grid));
       for (const auto& [line, thread] :
-           {std::pair{lines.first, example.threads[0]}, {lines.second, example.threads[1]}}) {
-        Finding::Part part;
-        part.does = "wait";
-        part.where = own_place(*kernel_->module, line);
-        part.has_thread = true;
-        set_index(part.thread, thread, kernel_->block);
-        finding.parts.push_back(part);
-      }
+           {std::pair{lines.first, example.threads[0]}, {lines.second, example.threads[1]}})
+        finding.parts.push_back(part_by(*kernel_, "wait", line, thread));
       finding.advice =
           "some threads never reach one of them, and are a barrier ahead of the others from there on: move it out of "
-          "the "
-          "branch or the loop that not all threads go through";
+          "the branch or the loop that not all threads go through";
       finding.count = example.count;
       findings_.add(std::move(finding));
     }

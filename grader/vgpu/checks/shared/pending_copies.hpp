@@ -1,12 +1,11 @@
 // Copies (cp.async) that have begun and that their threads have not waited for: they may write at any time.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <vector>
 
+#include "vgpu/checks/byte_bits.hpp"
 #include "vgpu/checks/footprint.hpp"
 #include "vgpu/core/run/observer.hpp"
 
@@ -17,8 +16,8 @@ class PendingCopies {
   struct Copy {
     Footprint what;
     std::array<std::uint32_t, warp_size> address{};
-    std::uint32_t low = ~0u, high = 0;  ///< all bytes lie in [low, high)
-    std::uint32_t commits = 0;          ///< groups that its lanes have made since, its own included
+    Extent extent;
+    std::uint32_t commits = 0;  ///< groups that its lanes have made since, its own included
   };
 
   bool is_empty() const { return copies_.empty(); }
@@ -27,12 +26,8 @@ class PendingCopies {
   void add(const Access& a, Footprint what) {
     Copy& copy = copies_.emplace_back();
     copy.what = what;
-    for (Mask m = a.mask; m; m &= m - 1) {
-      const auto l = static_cast<unsigned>(std::countr_zero(m));
-      copy.address[l] = static_cast<std::uint32_t>(a.at(l));
-      copy.low = std::min(copy.low, copy.address[l]);
-      copy.high = std::max(copy.high, copy.address[l] + a.bytes);
-    }
+    copy.extent = extent_of({a, 1, 0});
+    for (const unsigned l : lanes_in(a.mask)) copy.address[l] = static_cast<std::uint32_t>(a.at(l));
   }
 
   void commit(unsigned warp, Mask lanes) {
@@ -64,11 +59,11 @@ class PendingCopies {
     return complete;
   }
 
-  /// Visits copies that an access to [low, high) may meet.
+  /// Visits copies that an access within these bytes may meet.
   template <class Visit>
-  void for_each_near(std::uint64_t low, std::uint64_t high, Visit visit) const {
+  void for_each_near(Extent extent, Visit visit) const {
     for (const Copy& c : copies_)
-      if (c.low < high && low < c.high) visit(c);
+      if (c.extent.begin < extent.end && extent.begin < c.extent.end) visit(c);
   }
 
  private:

@@ -2,22 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
-#include "vgpu/checks/shared_array.hpp"
 #include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/run/report.hpp"
 
 namespace scanlab::vgpu {
 namespace {
-
-bool is_shared(const Access& a) {
-  return a.space == ptx::StateSpace::shared;
-}
-/// May an access to other memory order accesses to shared memory?
-bool may_synchronise(const Access& a) {
-  return a.space == ptx::StateSpace::global && a.order != Access::Order::weak;
-}
 
 Hazard hazard_of(const Conflict& c) {
   if (c.between == Conflict::Between::accesses && c.earlier.thread / warp_size == c.later.thread / warp_size)
@@ -25,17 +14,13 @@ Hazard hazard_of(const Conflict& c) {
   return hazard_between(c.earlier.how, c.later.how);
 }
 
-bool is_unfenced_flag(const Conflict& c) {
-  using enum How::Strength;
-  return c.earlier.how.strength != weak && c.later.how.strength != weak;
-}
-
 std::string advice_on(const Conflict& c, Hazard hazard, const ptx::Module& module) {
+  using enum How::Strength;
   if (c.between == Conflict::Between::lanes_of_one) return advice_on_one_store;
   if (c.earlier.how.kind == How::Kind::copy)
     return "the copy may not be complete: its thread has to wait for it (cp.async.wait_group), and then the others for "
            "that thread";
-  if (is_unfenced_flag(c) && hazard != Hazard::warp_synchronous)
+  if (c.earlier.how.strength != weak && c.later.how.strength != weak && hazard != Hazard::warp_synchronous)
     return "a volatile flag is no barrier, and its thread has executed no fence before it sets it: put "
            "__threadfence_block() between the value and the flag, or __syncthreads() in the place of both";
   if (c.flag_set && c.earlier.how.writes()) {
@@ -59,13 +44,6 @@ std::string advice_on(const Conflict& c, Hazard hazard, const ptx::Module& modul
 
 }  // namespace
 
-SharedRaces::SharedRaces() = default;
-SharedRaces::~SharedRaces() = default;
-
-std::uint32_t SharedRaces::interests() const {
-  return window_bytes_ ? warp_syncs | counted_arrivals | plain_shared : 0;
-}
-
 void SharedRaces::kernel_begin(const KernelInfo& kernel) {
   kernel_ = std::make_shared<KernelInfo>(kernel);
   window_bytes_ = 0;
@@ -80,20 +58,11 @@ void SharedRaces::kernel_end() {
   // Of blocks that have not ended, after a fault.
   for (const auto& block : blocks_)
     if (block) block->end();
-  std::erase_if(found_, [&](const auto& of) { return is_accepted(of.second.example); });
+  std::erase_if(found_, [&](const auto& of) { return may_be_guess(of.second.example, guesses_); });
   join_warps();
   for (const auto& [key, found] : found_) findings_.add(describe(key, found));
   found_.clear();
   kernel_.reset();
-}
-
-/// The read may have been a guess that would do.
-bool SharedRaces::is_accepted(const Conflict& c) const {
-  if (c.use != ReadUse::unknown || guesses_.empty()) return false;
-  const auto may_be_guess = [&](const Conflict::Side& a, const Conflict::Side& b) {
-    return a.how.is_plain_read() && b.how.kind == How::Kind::atomic && guesses_.contains(a.line);
-  };
-  return may_be_guess(c.earlier, c.later) || may_be_guess(c.later, c.earlier);
 }
 
 /// Two lines that race across warps usually do so within one as well, and the same barrier fixes both: reported once.
@@ -113,68 +82,18 @@ void SharedRaces::join_warps() {
 void SharedRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
   if (!window_bytes_) return;
   if (blocks_.size() <= slot) blocks_.resize(slot + 1);
-  if (!blocks_[slot]) blocks_[slot] = std::make_unique<BlockRaces>(static_cast<ConflictSink&>(*this), repeated_);
+  if (!blocks_[slot])
+    blocks_[slot] = std::make_unique<BlockRaces>(static_cast<ConflictSink<Conflict>&>(*this), repeated_);
   blocks_[slot]->begin(block, static_cast<unsigned>(kernel_->block.count()), window_bytes_,
                        kernel_->fast_paths.access_log);
 }
 
-void SharedRaces::block_end(std::uint64_t, std::uint32_t slot) {
-  if (window_bytes_) blocks_[slot]->end();
-}
-
-void SharedRaces::load(const Access& a) {
-  if (is_shared(a)) return loads({a, 1, 0});
-  if (may_synchronise(a) && window_bytes_) block_of(a.actor).global_access(a, BlockSync::Effect::reads);
-}
-
-void SharedRaces::store(const Access& a) {
-  if (is_shared(a)) return stores({a, 1, 0});
-  if (may_synchronise(a) && window_bytes_) block_of(a.actor).global_access(a, BlockSync::Effect::writes);
-}
-
-void SharedRaces::loads(const AccessRun& run) {
-  if (is_shared(run.first))
-    block_of(run.first.actor).access(run, How::Kind::read);
-  else if (may_synchronise(run.first))
-    Observer::loads(run);
-}
-
-void SharedRaces::stores(const AccessRun& run) {
-  if (is_shared(run.first))
-    block_of(run.first.actor).access(run, run.first.is_async ? How::Kind::copy : How::Kind::write);
-  else if (may_synchronise(run.first))
-    Observer::stores(run);
-}
-
-void SharedRaces::atomic(const Access& a) {
-  if (is_shared(a))
-    block_of(a.actor).access({a, 1, 0}, How::Kind::atomic);
-  else if (may_synchronise(a) && window_bytes_)
-    block_of(a.actor).global_access(a, BlockSync::Effect::updates);
-}
-
-void SharedRaces::fence(const Actor& actor, Mask lanes, Access::Scope) {
-  if (window_bytes_) block_of(actor).fence(actor.warp, lanes);
-}
-
-void SharedRaces::barrier_arrive(const Actor& actor, Mask lanes, std::uint32_t id, Arrival how) {
-  if (window_bytes_) block_of(actor).arrive(actor.warp, lanes, id, how);
-}
-
-void SharedRaces::barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) {
-  if (window_bytes_) block_of(actor).complete(id, meeting);
-}
-
-void SharedRaces::warp_sync(const Actor& actor, Mask lanes) {
-  if (window_bytes_) block_of(actor).meet(actor.warp, lanes);
-}
-
-void SharedRaces::async_commit(const Actor& actor, Mask lanes) {
-  if (window_bytes_) block_of(actor).commit(actor.warp, lanes);
-}
-
-void SharedRaces::async_wait(const Actor& actor, Mask lanes, std::uint32_t left) {
-  if (window_bytes_) block_of(actor).wait(actor.warp, lanes, left);
+void SharedRaces::touch(const AccessRun& run, How::Kind kind, BlockSync::Effect effect) {
+  const Access& a = run.first;
+  if (a.space == ptx::StateSpace::shared) return block_of(a.actor).access(run, kind);
+  // An access to other memory may order accesses to shared memory.
+  if (a.space != ptx::StateSpace::global || a.order == Access::Order::weak || !window_bytes_) return;
+  for (unsigned k = 0; k < run.count; ++k) block_of(a.actor).global_access(run.of(k), effect);
 }
 
 void SharedRaces::conflict(const Conflict& c) {
@@ -191,25 +110,15 @@ void SharedRaces::add(const Key& key, const Found& found) {
 Finding SharedRaces::describe(const Key& key, const Found& found) const {
   const Conflict& c = found.example;
   const auto& [earlier, later, array, hazard, use] = key;
-  Finding f;
+  Finding f = finding_in(*kernel_, c.block);
   f.id = "race.shared";
   f.kind = name_of(hazard);
-  f.kernel = ptx::source_name(kernel_->name);
   f.variable = kernel_->shared[array].name;
   f.element = (c.address - kernel_->shared[array].offset) / c.bytes;
-  f.grid_size = kernel_->grid;
-  f.block_size = kernel_->block;
-  f.has_block = true;
-  set_index(f.block, c.block, f.grid_size);
   f.headline = fmt::format("RACE ({}): shared {}[{}], kernel {}, block {}", f.kind, f.variable, *f.element, f.kernel,
                            index_text(f.block, f.grid_size));
-  for (const Conflict::Side& side : {c.earlier, c.later}) {
-    Finding::Part& part = f.parts.emplace_back();
-    part.does = name_of(side.how.kind);
-    part.where = own_place(*kernel_->module, side.line);
-    part.has_thread = true;
-    set_index(part.thread, side.thread, f.block_size);
-  }
+  for (const Conflict::Side& side : {c.earlier, c.later})
+    f.parts.push_back(part_by(*kernel_, name_of(side.how.kind), side.line, side.thread));
   f.advice = advice_on(c, hazard, *kernel_->module);
   f.count = found.count;
   return f;

@@ -17,27 +17,40 @@
 namespace scanlab::vgpu {
 
 /// One finding for each kernel, pair of lines, array and hazard, in the order of kernels and lines.
-class SharedRaces : public Check, private ConflictSink {
+class SharedRaces : public Check, private ConflictSink<Conflict> {
  public:
-  SharedRaces();
-  ~SharedRaces() override;
-
-  std::uint32_t interests() const override;
+  std::uint32_t interests() const override { return window_bytes_ ? warp_syncs | counted_arrivals | plain_shared : 0; }
   void kernel_begin(const KernelInfo& kernel) override;
   void kernel_end() override;
   void block_begin(std::uint64_t block, std::uint32_t slot) override;
-  void block_end(std::uint64_t block, std::uint32_t slot) override;
-  void load(const Access& access) override;
-  void store(const Access& access) override;
-  void loads(const AccessRun& run) override;
-  void stores(const AccessRun& run) override;
-  void atomic(const Access& access) override;
-  void fence(const Actor& actor, Mask lanes, Access::Scope scope) override;
-  void barrier_arrive(const Actor& actor, Mask lanes, std::uint32_t id, Arrival how) override;
-  void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
-  void warp_sync(const Actor& actor, Mask lanes) override;
-  void async_commit(const Actor& actor, Mask lanes) override;
-  void async_wait(const Actor& actor, Mask lanes, std::uint32_t left) override;
+  void block_end(std::uint64_t, std::uint32_t slot) override {
+    if (window_bytes_) blocks_[slot]->end();
+  }
+  void load(const Access& access) override { loads({access, 1, 0}); }
+  void store(const Access& access) override { stores({access, 1, 0}); }
+  void loads(const AccessRun& run) override { touch(run, How::Kind::read, BlockSync::Effect::reads); }
+  void stores(const AccessRun& run) override {
+    touch(run, run.first.is_async ? How::Kind::copy : How::Kind::write, BlockSync::Effect::writes);
+  }
+  void atomic(const Access& a) override { touch({a, 1, 0}, How::Kind::atomic, BlockSync::Effect::updates); }
+  void fence(const Actor& actor, Mask lanes, Access::Scope) override {
+    if (window_bytes_) block_of(actor).fence(actor.warp, lanes);
+  }
+  void barrier_arrive(const Actor& actor, Mask lanes, std::uint32_t id, Arrival how) override {
+    if (window_bytes_) block_of(actor).arrive(actor.warp, lanes, id, how);
+  }
+  void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override {
+    if (window_bytes_) block_of(actor).complete(id, meeting);
+  }
+  void warp_sync(const Actor& actor, Mask lanes) override {
+    if (window_bytes_) block_of(actor).meet(actor.warp, lanes);
+  }
+  void async_commit(const Actor& actor, Mask lanes) override {
+    if (window_bytes_) block_of(actor).commit(actor.warp, lanes);
+  }
+  void async_wait(const Actor& actor, Mask lanes, std::uint32_t left) override {
+    if (window_bytes_) block_of(actor).wait(actor.warp, lanes, left);
+  }
   std::unique_ptr<Observer> fork() const override;
   void join(Observer& fork) override;
 
@@ -50,10 +63,10 @@ class SharedRaces : public Check, private ConflictSink {
     std::uint64_t count = 0;
   };
 
+  void touch(const AccessRun& run, How::Kind kind, BlockSync::Effect effect);
   void conflict(const Conflict& c) override;
   void guessed(std::uint32_t line) override { guesses_.insert(line); }
   void add(const Key& key, const Found& found);
-  bool is_accepted(const Conflict& c) const;
   void join_warps();
   Finding describe(const Key& key, const Found& found) const;
   BlockRaces& block_of(const Actor& actor) { return *blocks_[actor.slot]; }

@@ -24,10 +24,6 @@ std::string name_of(const Stream& stream) {
   return fmt::format("{} #{}", stream.is_per_thread ? "the default stream of thread" : "stream", stream.number);
 }
 
-std::string full_name_of(const Stream& stream) {
-  return name_of(stream) + (stream.is_non_blocking ? " (cudaStreamNonBlocking)" : "");
-}
-
 constexpr std::string_view frees = "cudaFreeAsync", allocates = "cudaMallocAsync";
 
 }  // namespace
@@ -51,10 +47,6 @@ void StreamRaces::reset() {
   findings_.clear();
   left_out_.clear();
   host_waited_for_all();
-}
-
-std::string StreamRaces::left_out() const {
-  return order_.streams() > 1 ? left_out_ : std::string();
 }
 
 void StreamRaces::give_up(const char* why) {
@@ -264,7 +256,8 @@ Finding StreamRaces::describe(const Done& earlier, const AccessedSpan& first, co
   };
   const auto part = [&](const Done& done, const AccessedSpan& accessed) {
     Finding::Part p;
-    p.actors = fmt::format("{} in {}", name(done), full_name_of(done.work.stream));
+    p.actors = fmt::format("{} in {}{}", name(done), name_of(done.work.stream),
+                           done.work.stream.is_non_blocking ? " (cudaStreamNonBlocking)" : "");
     p.does = is(done, frees)                 ? "frees it"
              : is(done, allocates)           ? "allocates it"
              : accessed.site.how.is_atomic() ? "updates it atomically"

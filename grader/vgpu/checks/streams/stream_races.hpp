@@ -39,7 +39,7 @@ class StreamRaces : public WorkListener, private MemoryListener {
   /// Forgets the findings; what has been submitted so far counts as done.
   void reset();
   /// Why some work of several streams was not compared, as one line; empty: all was.
-  std::string left_out() const;
+  std::string left_out() const { return order_.streams() > 1 ? left_out_ : std::string(); }
 
   void work_begin(const Work& work) override;
   void work_end() override;

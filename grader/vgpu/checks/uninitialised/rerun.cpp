@@ -1,7 +1,6 @@
 #include "vgpu/checks/uninitialised/rerun.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "vgpu/checks/byte_bits.hpp"
 #include "vgpu/core/memory/memory_ops.hpp"
@@ -109,9 +108,7 @@ void Rerun::note_event(const Access& a) {
 
 void Rerun::note(const Actor& actor, const Event& event, const Access* access) {
   const auto keep_addresses = [&](std::array<std::uint64_t, warp_size>& to) {
-    for (const unsigned lane : lanes_in(access ? access->mask : 0)) {
-      to[lane] = access->at(lane);
-    }
+    for (const unsigned lane : lanes_in(access ? access->mask : 0)) to[lane] = access->at(lane);
   };
   const std::uint64_t key = key_of(actor.block, actor.warp);
   if (record) {

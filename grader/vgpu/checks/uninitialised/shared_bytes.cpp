@@ -29,8 +29,8 @@ void for_each_element(const AccessRun& run, Visit visit) {
       }
       continue;
     }
-    for (Mask m = lanes; m; m &= m - 1) {
-      const std::uint64_t at = base + a.at(static_cast<unsigned>(std::countr_zero(m)));
+    for (const unsigned lane : lanes_in(lanes)) {
+      const std::uint64_t at = base + a.at(lane);
       visit(at / 64, ones << at % 64);
     }
   }
@@ -59,25 +59,18 @@ void SharedBytes::write(std::uint64_t first, std::uint64_t bytes) {
     known_.begin = first;
   else if (known_.begin > known_.end || bytes > known_.end - known_.begin)
     known_ = {first, first + bytes};
-  for_each_word(first, bytes, [&](std::uint64_t k, std::uint64_t mask) {
-    left_ -= static_cast<std::uint64_t>(std::popcount(mask & ~written_[k]));
-    written_[k] |= mask;
-    return true;
-  });
+  for_each_word(first, bytes, [&](std::uint64_t k, std::uint64_t mask) { return mark(k, mask), true; });
 }
 
 void SharedBytes::write(const AccessRun& run) {
   if (surely_has(run)) return;
-  const auto mark = [&](std::uint64_t k, std::uint64_t mask) {
-    left_ -= static_cast<std::uint64_t>(std::popcount(mask & ~written_[k]));
-    written_[k] |= mask;
-  };
+  const auto mark_one = [&](std::uint64_t k, std::uint64_t mask) { mark(k, mask); };
   if (const auto c = strided_of(run)) {
     Strided* const near = touching(*c);
-    for_each_outside(*c, near, mark);
+    for_each_outside(*c, near, mark_one);
     return add_to_strided(*c, near);
   }
-  if (are_apart(run)) return for_each_element(run, mark);
+  if (are_apart(run)) return for_each_element(run, mark_one);
   for_each_span(run, [&](std::uint64_t first, std::uint64_t bytes) { write(first, bytes); });
 }
 
@@ -133,30 +126,18 @@ void SharedBytes::add_to_strided(const Strided& c, Strided* near) {
 
 bool SharedBytes::has_all(const AccessRun& run) {
   if (surely_has(run)) return true;
-  const auto c = strided_of(run);
-  if (!c) return has_each(run);
-  Strided* const near = touching(*c);
   std::uint64_t missing = 0;
-  for_each_outside(*c, near, [&](std::uint64_t k, std::uint64_t mask) { missing |= mask & ~written_[k]; });
-  if (!missing) add_to_strided(*c, near);
-  return !missing;
-}
-
-bool SharedBytes::has_each(const AccessRun& run) const {
-  std::uint64_t missing = 0;
-  if (are_apart(run))
-    for_each_element(run, [&](std::uint64_t k, std::uint64_t mask) { missing |= mask & ~written_[k]; });
-  else
+  const auto look = [&](std::uint64_t k, std::uint64_t mask) { missing |= mask & ~written_[k]; };
+  if (const auto c = strided_of(run)) {
+    Strided* const near = touching(*c);
+    for_each_outside(*c, near, look);
+    if (!missing) add_to_strided(*c, near);
+  } else if (are_apart(run)) {
+    for_each_element(run, look);
+  } else {
     for_each_span(run, [&](std::uint64_t first, std::uint64_t bytes) { missing |= !has_all(first, bytes); });
+  }
   return missing == 0;
-}
-
-bool SharedBytes::has_all(std::uint64_t first, std::uint64_t bytes) const {
-  return !left_ || all_bits(written_.data(), first, bytes);
-}
-
-std::uint64_t SharedBytes::which(std::uint64_t first, unsigned bytes) const {
-  return bits_at(written_.data(), first, bytes);
 }
 
 }  // namespace scanlab::vgpu

@@ -25,8 +25,10 @@ class SharedBytes {
     const Extent e = extent_of(run);
     return e.begin >= known_.begin && e.end <= known_.end;
   }
-  bool has_all(std::uint64_t first, std::uint64_t bytes) const;
-  std::uint64_t which(std::uint64_t first, unsigned bytes) const;
+  bool has_all(std::uint64_t first, std::uint64_t bytes) const {
+    return !left_ || all_bits(written_.data(), first, bytes);
+  }
+  std::uint64_t which(std::uint64_t first, unsigned bytes) const { return bits_at(written_.data(), first, bytes); }
 
  private:
   /// Elements of `bytes`, each `stride` after the one before: what columns and fields leave behind.
@@ -40,12 +42,15 @@ class SharedBytes {
     bool touches(const Strided& other) const;
   };
 
+  void mark(std::uint64_t k, std::uint64_t mask) {
+    left_ -= static_cast<std::uint64_t>(std::popcount(mask & ~written_[k]));
+    written_[k] |= mask;
+  }
   static std::optional<Strided> strided_of(const AccessRun& run);
   Strided* touching(const Strided& c);
   template <class Visit>
   static void for_each_outside(const Strided& c, const Strided* known, Visit visit);
   void add_to_strided(const Strided& c, Strided* near);
-  bool has_each(const AccessRun& run) const;
 
   std::vector<std::uint64_t> written_;
   std::uint64_t left_ = 0;               ///< bytes of arrays that have not been written

@@ -125,14 +125,11 @@ void Trial::run() {
   as_it_was.blank_reads = &reads_;
   fault_ = once(as_it_was, {}, blocks_);
   if (reads_.empty() || (fault_ && !replay_.fault())) return;
-  Variation all;
-  for (const BlankRead& read : reads_) all.reads.push_back(&read);
   std::optional<ControlDifference> control;
   for (const Filler filler : {Filler::zeros, Filler::numbers}) {
-    all.filler = filler;
     Rerun varied = make_rerun();
     varied.compare_with = &trace_;
-    std::optional<Fault> other = once(varied, all, blocks_);
+    std::optional<Fault> other = once(varied, all_with(filler), blocks_);
     if (!control && varied.difference())
       control = {filler, varied.difference(), {}};
     else if (!control && is_another(other))
@@ -150,6 +147,12 @@ void Trial::run() {
   } else {
     explain_memory();
   }
+}
+
+Trial::Variation Trial::all_with(Filler filler) const {
+  Variation all{{}, filler};
+  for (const BlankRead& read : reads_) all.reads.push_back(&read);
+  return all;
 }
 
 bool Trial::is_another(const std::optional<Fault>& fault) const {
@@ -323,11 +326,7 @@ const BlankRead& Trial::source_of(Address byte, const Rerun::Store& store, Fille
   };
   std::optional<std::byte> filled;
   return find_source(store.block, store.thread, filler, Start::filled, [&](const Variation& some, const auto& blocks) {
-    if (!filled) {
-      Variation all{{}, filler};
-      for (const BlankRead& read : reads_) all.reads.push_back(&read);
-      filled = value(all, blocks);
-    }
+    if (!filled) filled = value(all_with(filler), blocks);
     return value(some, blocks) != *filled;
   });
 }

@@ -57,6 +57,8 @@ class Trial {
   };
 
   std::optional<Fault> once(Rerun& rerun, const Variation& variation, const std::vector<std::uint64_t>& blocks);
+  /// All elements hold it.
+  Variation all_with(Filler filler) const;
   Rerun make_rerun() const { return Rerun(kernel_, memory_, defined_); }
   /// Is it a fault, and not that of the launch?
   bool is_another(const std::optional<Fault>& fault) const;

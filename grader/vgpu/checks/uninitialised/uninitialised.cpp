@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "vgpu/checks/byte_bits.hpp"
-#include "vgpu/checks/shared_array.hpp"
 #include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/run/report.hpp"
 
@@ -17,15 +16,6 @@ namespace {
 /// A kernel with so many trials in vain gets fewer of them, where they are expensive.
 constexpr unsigned most_in_vain = 8;
 constexpr std::uint64_t expensive = 1'000'000;  // warp instructions
-
-Finding::Part part(const KernelInfo& kernel, const char* does, std::uint32_t line, std::uint32_t thread) {
-  Finding::Part p;
-  p.does = does;
-  p.where = own_place(*kernel.module, line);
-  p.has_thread = true;
-  set_index(p.thread, thread, kernel.block);
-  return p;
-}
 
 /// "element 5 of cudaMalloc #3 (4096 bytes)"
 std::string element_of(const Allocation& a, std::uint64_t element, std::uint64_t bytes) {
@@ -43,9 +33,7 @@ Uninitialised::~Uninitialised() {
 }
 
 void Uninitialised::forget(Address address, std::uint64_t bytes) {
-  defined_.remove(address, bytes);
-  computed_.remove(address, bytes);
-  padding_.remove(address, bytes);
+  for (ByteSet* const set : sets_) set->remove(address, bytes);
   // Whoever has put something there looks at it by other ways.
   if (const Allocation* const a = memory_.find(address, 1)) fresh_[a->base].is_done = true;
 }
@@ -60,26 +48,14 @@ void Uninitialised::allocated(const Allocation& a) {
 }
 
 void Uninitialised::released(const Allocation& a) {
-  defined_.forget(a.base, a.size);
-  computed_.forget(a.base, a.size);
-  padding_.forget(a.base, a.size);
+  for (ByteSet* const set : sets_) set->forget(a.base, a.size);
   footprint_.forget(a.base, a.size);
   origins_.forget(a.base, a.size);
   fresh_.erase(a.base);
 }
 
-void Uninitialised::shared(const Allocation& a) {
-  defined_.add(a.base, a.size);
-}
-
-void Uninitialised::written(Address address, std::uint64_t bytes) {
-  defined_.add(address, bytes);
-}
-
 void Uninitialised::copied(Address to, Address from, std::uint64_t bytes) {
-  defined_.copy(to, from, bytes);
-  computed_.copy(to, from, bytes);
-  padding_.copy(to, from, bytes);
+  for (ByteSet* const set : sets_) set->copy(to, from, bytes);
   origins_.copy(to, from, bytes);
 }
 
@@ -169,10 +145,6 @@ void Uninitialised::block_begin(std::uint64_t, std::uint32_t slot) {
   if (!block.repetition.is_repeating()) block.shared.begin(kernel_);
 }
 
-void Uninitialised::block_end(std::uint64_t, std::uint32_t slot) {
-  blocks_[slot].repetition.end(repeated_);
-}
-
 /// Is the access to shared memory one that an earlier block has made, too, at this point of its work?
 bool Uninitialised::is_repeated(ResidentBlock& block, const AccessRun& run, BlockStep::Kind kind) {
   const auto catch_up = [&](std::span<const BlockStep> steps) {
@@ -180,7 +152,7 @@ bool Uninitialised::is_repeated(ResidentBlock& block, const AccessRun& run, Bloc
     for (const BlockStep& step : steps)
       if (step.kind == BlockStep::Kind::write) block.shared.write(step.run());
   };
-  if (BlockStep::may_be(run.first)) return block.repetition.repeats(kind, run, catch_up);
+  if (BlockStep::may_be(run.first)) return block.repetition.repeats(catch_up, kind, run);
   block.repetition.part(catch_up);
   return false;
 }
@@ -273,10 +245,8 @@ Finding Uninitialised::finding_of(const Trial::Arrival& arrival) {
   using At = Trial::Arrival::At;
   const BlankRead& from = arrival.from;
   const std::string kernel = ptx::source_name(kernel_.name);
-  const auto does = [&] {
-    return arrival.at == At::branch ? "branch" : arrival.at == At::address ? "access" : "write";
-  }();
-  Finding::Part arrives = part(kernel_, does, arrival.line, arrival.thread);
+  const char* const does = arrival.at == At::branch ? "branch" : arrival.at == At::address ? "access" : "write";
+  Finding::Part arrives = part_by(kernel_, does, arrival.line, arrival.thread);
   if (arrival.fault) {
     arrives.where = arrival.fault->where;
     std::ranges::copy(arrival.fault->thread, arrives.thread);
@@ -291,11 +261,7 @@ Finding Uninitialised::finding_of(const Trial::Arrival& arrival) {
         arrival.at == At::memory ? "stores in " + place_text(arrives.where) + " what it makes of it"
                                  : fmt::format("the {} in {} depends on it", does, place_text(arrives.where)));
   } else {
-    f.kernel = kernel;
-    f.has_block = true;
-    f.grid_size = kernel_.grid;
-    f.block_size = kernel_.block;
-    set_index(f.block, from.block, kernel_.grid);
+    f = finding_in(kernel_, from.block);
     std::string what;
     if (from.space == ptx::StateSpace::shared) {
       const SharedVariable& array = kernel_.shared[array_at(kernel_, from.address)];
@@ -314,7 +280,7 @@ Finding Uninitialised::finding_of(const Trial::Arrival& arrival) {
       f.advice = "cudaMalloc does not clear memory: cudaMemset it, or let a kernel write it, before it is read";
     }
     f.headline = fmt::format("UNINITIALISED: {}, kernel {}, block {}", what, kernel, index_text(f.block, f.grid_size));
-    f.parts = {part(kernel_, "read", from.line, from.thread)};
+    f.parts = {part_by(kernel_, "read", from.line, from.thread)};
     if (arrival.block != from.block) {
       arrives.has_block = true;
       set_index(arrives.block, arrival.block, kernel_.grid);

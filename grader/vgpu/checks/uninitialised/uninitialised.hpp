@@ -46,7 +46,7 @@ class Uninitialised : public Check, private MemoryListener {
   void kernel_begin(const KernelInfo& kernel) override;
   void may_replay(Replay& replay) override;
   void block_begin(std::uint64_t block, std::uint32_t slot) override;
-  void block_end(std::uint64_t block, std::uint32_t slot) override;
+  void block_end(std::uint64_t, std::uint32_t slot) override { blocks_[slot].repetition.end(repeated_); }
   void load(const Access& access) override { loads({access, 1, 0}); }
   void store(const Access& access) override { stores({access, 1, 0}); }
   void loads(const AccessRun& run) override;
@@ -67,8 +67,8 @@ class Uninitialised : public Check, private MemoryListener {
 
   void allocated(const Allocation& a) override;
   void released(const Allocation& a) override;
-  void shared(const Allocation& a) override;
-  void written(Address address, std::uint64_t bytes) override;
+  void shared(const Allocation& a) override { defined_.add(a.base, a.size); }
+  void written(Address address, std::uint64_t bytes) override { defined_.add(address, bytes); }
   void copied(Address to, Address from, std::uint64_t bytes) override;
   void read(Address address, std::uint64_t bytes) override;
 
@@ -93,6 +93,7 @@ class Uninitialised : public Check, private MemoryListener {
   ByteSet defined_;
   ByteSet computed_;  ///< of what is not defined: what kernels have stored
   ByteSet padding_;   ///< of this: what looks like the padding of structs
+  ByteSet* const sets_[3] = {&defined_, &computed_, &padding_};
   LaunchFootprint footprint_;
   Origins origins_;
   KernelInfo kernel_;
