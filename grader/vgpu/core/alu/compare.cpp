@@ -47,8 +47,7 @@ template <class T, bool ftz, class R>
   SCANLAB_LANES_INDEPENDENT
   for (unsigned lane = 0; lane < warp_size; ++lane) {
     if constexpr (std::is_enum_v<T>) {
-      const auto bits = static_cast<u16>(from[lane] >> shift);
-      to[lane] = ftz && (bits & 0x7c00u) == 0 ? 0.0f : widen(static_cast<T>(bits));
+      to[lane] = widen(flushed_if<ftz>(static_cast<T>(static_cast<u16>(from[lane] >> shift))));
     } else {
       to[lane] = flushed_if<ftz>(from[lane]);
     }

@@ -96,11 +96,10 @@ inline f64 to_odd_f64(f64 x) {
 
 template <class H>
 H narrowed(f64 x, Rounding to, Limit limit) {
-  constexpr u32 infinity = std::is_same_v<H, f16> ? 0x7c00 : 0x7f80;
   if (limit == Limit::sat) x = saturated(x);
   if ((limit == Limit::relu || limit == Limit::relu_satfinite) && x <= 0) x = 0;
   const u32 bits = static_cast<u16>(narrow<H>(x, to));
-  const bool is_too_large = limit >= Limit::satfinite && (bits & 0x7fffu) == infinity;
+  const bool is_too_large = limit >= Limit::satfinite && (bits & 0x7fffu) == infinity_bits<H>;
   return static_cast<H>(is_too_large ? bits - 1 : bits);
 }
 

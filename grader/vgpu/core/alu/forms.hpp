@@ -82,6 +82,17 @@ struct Costly : Op {
   static constexpr bool is_costly = true;
 };
 
+/// An operation on both halves of a register.
+template <class Op, class Half>
+struct Pairwise {
+  template <class... U>
+  u32 operator()(U... pairs) const {
+    const u32 low = static_cast<u16>(Op{}(static_cast<Half>(static_cast<u16>(pairs))...));
+    const u32 high = static_cast<u16>(Op{}(static_cast<Half>(static_cast<u16>(pairs >> 16))...));
+    return low | high << 16;
+  }
+};
+
 /// Instruction spellings with all their modifiers, each with the handler that executes exactly that form. What is
 /// written at the operands belongs to the spelling: "and.pred !1" has its first source negated, "setp.lt.s32 |" two
 /// destinations.
