@@ -69,7 +69,7 @@ Decoder::RowHandler Decoder::row_handler(const ptx::Instruction& in, const Opera
   if (!context_.image->fast.rows) return {};
   const bool is_narrow = address.reg >= 0 && frame_.lane_bytes_of(address.reg) == 4;
   const auto width = is_narrow ? AddressWidth::bits32 : AddressWidth::bits64;
-  const auto s = select_memory(in, function_.registers, space, width, context_.image->watched);
+  const auto s = select_memory(in, function_.registers, space, width, *context_.image);
   if (!s || in.opcode == "atom" || in.opcode == "red") return {};
   return {select_row(s->form, space, width, kind, context_.image->watched), s->form, s->type};
 }
@@ -177,7 +177,7 @@ bool Decoder::paired_memory(const ptx::Instruction& in, const Operand& address, 
   if (!symbol) return false;
   if (space == ptx::StateSpace::param) {
     if (!to_pair || address.reg >= 0) return false;
-    const auto s = select_memory(in, function_.registers, space, AddressWidth::bits64, Watched::nothing);
+    const auto s = select_memory(in, function_.registers, space, AddressWidth::bits64, *context_.image);
     const std::uint64_t offset = *symbol + static_cast<std::uint64_t>(address.offset);
     if (!s || offset > context_.image->parameter_bytes || s->form.bytes > context_.image->parameter_bytes - offset)
       unsupported("an access outside the kernel's parameters");

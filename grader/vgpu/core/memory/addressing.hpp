@@ -32,9 +32,6 @@ inline void gather(Warp& w, const Inst* i, Addresses& a) {
   }
 }
 
-/// What an access does; also the verb of a message.
-enum class AccessKind : std::uint8_t { read, write, atomic };
-
 /// Throws the fault for lane `lane` of an access that is out of bounds or misaligned.
 [[noreturn]] void raise_bad_access(Warp& w, StateSpace space, AccessKind kind, unsigned lane, std::uint64_t address,
                                    std::uint32_t bytes);
