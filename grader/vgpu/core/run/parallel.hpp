@@ -14,8 +14,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <optional>
 
 #include "vgpu/core/run/launch.hpp"
 
@@ -24,6 +24,13 @@ namespace scanlab::vgpu {
 /// How many host threads suit a launch: what SCANLAB_THREADS says, else the processors that this process may use, at
 /// most Team::most_threads.
 unsigned default_threads();
+
+/// Whether to run blocks on several threads, and how.
+struct ParallelOptions {
+  double least_ns = 0;  ///< blocks that take less together stay on one thread
+  /// Nothing has to be proven afterwards, or kept to be put back (AffineAccesses::blocks_are_apart).
+  bool apart = false;
+};
 
 /// Host threads that run launches together. They wait between launches.
 class Team {
@@ -38,34 +45,18 @@ class Team {
   /// Fewer than wanted where the system gives no more.
   unsigned threads() const;
 
+  struct Result {
+    std::optional<Fault> fault;
+    std::uint64_t rounds = 0;
+    bool has_failed = false;  ///< the last round had to be undone: better not to try with this kernel again
+  };
+  /// Does what run_grid does. The image of `grid` reports its global accesses, and each of the observers can be forked.
+  Result run(Grid& grid, const Schedule& schedule, RunLimits limits, const ParallelOptions& options);
+
  private:
-  friend class ParallelRun;
   struct Shared;
+  class Launch;
   std::unique_ptr<Shared> shared_;
-};
-
-/// Whether to run blocks on several threads, and how.
-struct ParallelOptions {
-  double least_ns = 0;  ///< blocks that take less together stay on one thread
-  /// Nothing has to be proven afterwards, or kept to be put back (AffineAccesses::blocks_are_apart).
-  bool apart = false;
-};
-
-/// The helper of one launch.
-class ParallelRun : public Helper {
- public:
-  /// The image of `grid` reports its global accesses, and each of the observers can be forked.
-  ParallelRun(Team& team, Grid& grid, const Schedule& schedule, const RunLimits& limits,
-              const ParallelOptions& options);
-  ~ParallelRun() override;
-  std::uint64_t run_from(std::uint64_t next) override;
-  std::uint64_t rounds() const;
-  /// The last round had to be undone: better not to try with this kernel again.
-  bool has_failed() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
 };
 
 }  // namespace scanlab::vgpu
