@@ -216,12 +216,8 @@ std::uint32_t Decoder::new_leave() {
   std::vector<std::int32_t> live = liveness_.live_before(index_);
   for (const MaskedRegion* r : uniformity_->regions_around(index_)) {
     if (!opens_region(r->branch)) continue;
-    Leave::Side side;
-    side.depth = r->depth;
-    side.is_first = r->has_other() && index_ < r->other;
-    side.other = start_for_any(r->other);
-    side.join = start_for_any(r->join);
-    l.sides.push_back(side);
+    const bool is_first = r->has_other() && index_ < r->other;
+    l.sides.push_back({r->depth, is_first, start_for_any(r->other), start_for_any(r->join)});
     for (const std::uint32_t at : {r->other, r->join})
       for (const std::int32_t reg : liveness_.live_before(at)) live.push_back(reg);
   }
@@ -248,10 +244,8 @@ void Decoder::make_ways_back() {
   }
   program_.convergent.ways_back.reserve(barriers.size());
   for (const std::size_t k : barriers) {
-    WayBack r;
-    r.to = &program_.convergent.code[start_of_[k + 1]];
-    r.live = paired(liveness_.live_before(static_cast<std::uint32_t>(k + 1)));
-    program_.convergent.ways_back.push_back(std::move(r));
+    auto live = paired(liveness_.live_before(static_cast<std::uint32_t>(k + 1)));
+    program_.convergent.ways_back.push_back({&program_.convergent.code[start_of_[k + 1]], std::move(live)});
     program_.code[starts_of_any_[k + 1] - 1].imm =
         reinterpret_cast<std::uint64_t>(&program_.convergent.ways_back.back());
   }

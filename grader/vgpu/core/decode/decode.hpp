@@ -9,7 +9,6 @@ namespace scanlab::vgpu {
 
 /// What the decoder of a function needs to know of the rest of the kernel.
 struct DecodeContext {
-  const ptx::Module* module = nullptr;
   Image* image = nullptr;
   const SymbolTable* symbols = nullptr;
   /// Program of a function that is called or whose address is taken; it may still be empty.

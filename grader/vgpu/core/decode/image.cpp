@@ -220,7 +220,6 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
 
   std::deque<Program*> todo;
   DecodeContext context;
-  context.module = &module;
   context.image = image.get();
   context.symbols = &symbols;
   context.program_of = [&](const ptx::Function& f) -> const Program* {

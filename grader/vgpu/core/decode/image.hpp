@@ -12,7 +12,6 @@
 
 #include "vgpu/core/decode/affine_accesses.hpp"
 #include "vgpu/core/decode/inst.hpp"
-#include "vgpu/core/decode/symbols.hpp"
 #include "vgpu/core/memory/memory.hpp"
 #include "vgpu/core/run/fast_paths.hpp"
 #include "vgpu/core/run/observer.hpp"

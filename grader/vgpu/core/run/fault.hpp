@@ -55,6 +55,12 @@ struct Fault {
   std::vector<std::string> details;  ///< one fact per line: "s_xy[1024]: 4 bytes after its last element", "8 threads …"
   std::string advice;                ///< one next step
 
+  /// `places`: of its instruction, the innermost first.
+  void set_places(const std::vector<SourcePlace>& places) {
+    if (places.empty()) return;
+    where = places.front();
+    called_from.assign(places.begin() + 1, places.end());
+  }
   /// The report as people read it, several lines, without a trailing newline.
   std::string text() const;
 };

@@ -44,8 +44,8 @@ void recount(Gang& g) {
   };
   static_assert(most_warps == warp_size);
   const std::uint32_t some = ~warps_with(0), full = warps_with(full_mask);
-  g.first = some ? static_cast<unsigned>(std::countr_zero(some)) : 0;
-  g.last = some ? 31 - static_cast<unsigned>(std::countl_zero(some)) : 0;
+  g.first = some ? first_lane(some) : 0;
+  g.last = some ? last_lane(some) : 0;
   g.full = static_cast<unsigned>(std::popcount(full));
   g.partial_count = 0;
   for (const unsigned k : lanes_in(some & ~full)) g.partial[g.partial_count++] = static_cast<std::uint8_t>(k);
