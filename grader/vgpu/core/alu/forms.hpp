@@ -17,32 +17,19 @@ namespace scanlab::vgpu {
 enum class f16 : u16 {};
 enum class bf16 : u16 {};
 
+/// PTX's name of the type; `none` for those that it does not have.
 template <class T>
-inline constexpr ptx::Type type_of = ptx::Type::none;
-template <>
-inline constexpr ptx::Type type_of<u8> = ptx::Type::u8;
-template <>
-inline constexpr ptx::Type type_of<u16> = ptx::Type::u16;
-template <>
-inline constexpr ptx::Type type_of<u32> = ptx::Type::u32;
-template <>
-inline constexpr ptx::Type type_of<u64> = ptx::Type::u64;
-template <>
-inline constexpr ptx::Type type_of<s8> = ptx::Type::s8;
-template <>
-inline constexpr ptx::Type type_of<s16> = ptx::Type::s16;
-template <>
-inline constexpr ptx::Type type_of<s32> = ptx::Type::s32;
-template <>
-inline constexpr ptx::Type type_of<s64> = ptx::Type::s64;
-template <>
-inline constexpr ptx::Type type_of<f16> = ptx::Type::f16;
-template <>
-inline constexpr ptx::Type type_of<bf16> = ptx::Type::bf16;
-template <>
-inline constexpr ptx::Type type_of<f32> = ptx::Type::f32;
-template <>
-inline constexpr ptx::Type type_of<f64> = ptx::Type::f64;
+inline constexpr ptx::Type type_of = [] {
+  using Type = ptx::Type;
+  constexpr Type unsigned_types[] = {Type::u8, Type::u16, Type::u32, Type::u64};
+  constexpr Type signed_types[] = {Type::s8, Type::s16, Type::s32, Type::s64};
+  if constexpr (std::is_integral_v<T> && sizeof(T) <= 8)
+    return (std::is_signed_v<T> ? signed_types : unsigned_types)[std::bit_width(sizeof(T)) - 1];
+  if (std::is_same_v<T, f16>) return Type::f16;
+  if (std::is_same_v<T, bf16>) return Type::bf16;
+  if (std::is_same_v<T, f32>) return Type::f32;
+  return std::is_same_v<T, f64> ? Type::f64 : Type::none;
+}();
 
 /// ".u32", as PTX writes the type in an opcode; `bits_name` gives ".b32".
 template <class T>

@@ -213,7 +213,7 @@ void grow_local(Warp& w, std::uint64_t bytes) {
   const std::uint64_t stride = std::max<std::uint64_t>(std::bit_ceil(bytes), 256);
   constexpr std::uint64_t limit = 512 * 1024;  // a thread, as on GPUs
   if (stride > limit)
-    raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)),
+    raise(Fault::Kind::trap, first_lane(w.active),
           fmt::format("stack overflow: more than {} bytes of local memory in one thread", limit),
           "is a recursive device function missing its end?");
   std::vector<std::byte> larger(stride * warp_size, poison);
@@ -259,11 +259,10 @@ std::byte* check_lane(Warp& w, StateSpace space, AccessKind kind, unsigned lane,
   raise_bad_access(w, space, kind, lane, address, bytes);
 }
 
-template <StateSpace Space>
-View view(Warp& w, const Inst* i, AccessKind kind, const Addresses& a, std::uint32_t bytes) {
+View view(Warp& w, const Inst* i, StateSpace space, AccessKind kind, const Addresses& a, std::uint32_t bytes) {
   Range& range = range_of(w, i);
   View v;
-  v.base = host_base_of<Space>(*w.block);
+  v.base = host_base_of(*w.block, space);
   // Whether [low, last + bytes) lies in the array that was hit last.
   const auto inside = [&](std::uint64_t low, std::uint64_t last) {
     return low >= range.begin && last - range.begin <= range.bytes && range.bytes - (last - range.begin) >= bytes;
@@ -291,8 +290,8 @@ View view(Warp& w, const Inst* i, AccessKind kind, const Addresses& a, std::uint
   if (!v.consecutive || last < first) {
     low = ~0ull;
     last = bits = 0;
-    for (Mask m = w.active; m; m &= m - 1) {
-      const std::uint64_t x = a.of[std::countr_zero(m)];
+    for (const unsigned l : lanes_in(w.active)) {
+      const std::uint64_t x = a.of[l];
       low = std::min(low, x);
       last = std::max(last, x);
       bits |= x;
@@ -301,19 +300,12 @@ View view(Warp& w, const Inst* i, AccessKind kind, const Addresses& a, std::uint
   if (bits % bytes == 0) {
     if (inside(low, last)) return v;
     // Another array than last time: look it up by one lane.
-    const auto l = static_cast<unsigned>(std::countr_zero(w.active));
-    check_lane(w, Space, kind, l, a.of[l], bytes, &range);
+    const unsigned l = first_lane(w.active);
+    check_lane(w, space, kind, l, a.of[l], bytes, &range);
     if (inside(low, last)) return v;
   }
-  for (Mask m = w.active; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    check_lane(w, Space, kind, l, a.of[l], bytes);
-  }
+  for (const unsigned l : lanes_in(w.active)) check_lane(w, space, kind, l, a.of[l], bytes);
   return v;
 }
-
-template View view<StateSpace::global>(Warp&, const Inst*, AccessKind, const Addresses&, std::uint32_t);
-template View view<StateSpace::constant>(Warp&, const Inst*, AccessKind, const Addresses&, std::uint32_t);
-template View view<StateSpace::shared>(Warp&, const Inst*, AccessKind, const Addresses&, std::uint32_t);
 
 }  // namespace scanlab::vgpu

@@ -131,7 +131,7 @@ template <AccessKind kind, class T, class Place>
 template <AccessKind kind, class T, StateSpace Space, Watched watched>
 void access_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count) {
   const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
-  const View v = view<Space>(w, i, kind, a, bytes);
+  const View v = view(w, i, Space, kind, a, bytes);
   report_lanes<Space, watched>(w, i, bytes, a, kind);
   if constexpr (kind == AccessKind::write)
     ++w.block->grid->epoch;

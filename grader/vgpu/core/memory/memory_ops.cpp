@@ -31,19 +31,10 @@ bool offsets_within(Warp& w, const Inst* i, std::uint32_t bytes, Offset* into) {
   return outside >> (bits_of<Offset> - 1) == 0 && bits % bytes == 0;
 }
 
-template <AddressWidth Width>
-using OffsetOf = std::conditional_t<Width == AddressWidth::bits32, std::uint32_t, std::uint64_t>;
-
 template <class Offset>
 void addresses_from(Warp& w, const Inst* i, const Offset* into, Addresses& a) {
   const std::uint64_t begin = range_of(w, i).begin;
   for (unsigned l = 0; l < warp_size; ++l) a.of[l] = begin + into[l];
-}
-
-template <StateSpace Space>
-std::byte* host_of_range(Warp& w, const Inst* i) {
-  const std::uint64_t begin = range_of(w, i).begin;
-  return Space == StateSpace::shared ? w.block->shared.data() + begin : w.block->grid->memory->host(begin);
 }
 
 /// Lanes that are not side by side, or not all there.
@@ -53,7 +44,7 @@ template <AccessKind kind, class T, StateSpace Space, AddressWidth Width, Watche
   const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
   w.pc = i;
   Addresses a;
-  alignas(64) OffsetOf<Width> into[warp_size];
+  alignas(64) AddressOf<Width> into[warp_size];
   const bool may_poll = kind == AccessKind::read && is_strong(form_of(i));
   if (w.active != full_mask || may_poll || !offsets_within<Width>(w, i, bytes, into)) {
     gather<Width>(w, i, a);
@@ -65,7 +56,7 @@ template <AccessKind kind, class T, StateSpace Space, AddressWidth Width, Watche
     report_lanes<Space, watched>(w, i, bytes, a, kind);
   }
   if constexpr (kind == AccessKind::write) ++w.block->grid->epoch;
-  std::byte* const host = host_of_range<Space>(w, i);
+  std::byte* const host = host_base_of(*w.block, Space) + range_of(w, i).begin;
   for (std::uint32_t k = 0; k < count; ++k)
     move_scattered<kind>(w.lanes<T>(i->op[k]), [&](unsigned l) { return host + k * sizeof(T) + into[l]; });
   return i + 1;

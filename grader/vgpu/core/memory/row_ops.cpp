@@ -18,7 +18,7 @@ template <AddressWidth Width>
 LaneRow row_of(const Gang& g, const Step* s, unsigned k) {
   const Column c = g.column(s->inst->op[7]);
   const std::uint64_t first = c.value[k] + s->inst->imm;
-  return {Width == AddressWidth::bits32 ? static_cast<std::uint32_t>(first) : first, c.stride[k]};
+  return {static_cast<AddressOf<Width>>(first), c.stride[k]};
 }
 
 /// The addresses of all lanes of warp `k`, as the registers would hold them.
@@ -27,8 +27,7 @@ void spread_addresses(const Gang& g, const Step* s, unsigned k, Addresses& a) {
   Pair p = g.column(s->inst->op[7]).of(k);
   p.value += s->inst->imm;
   spread(a.of, p, g.row_lanes);
-  if constexpr (Width == AddressWidth::bits32)
-    for (std::uint64_t& x : a.of) x = static_cast<std::uint32_t>(x);
+  for (std::uint64_t& x : a.of) x = static_cast<AddressOf<Width>>(x);
 }
 
 /// To which of the claims and the observers a handler reports its accesses.
@@ -63,10 +62,9 @@ bool lies_within(const Range& range, LaneRow& r, Mask active) {
   // A stride this large leaves every array, and the products below their type.
   constexpr std::int64_t far = std::int64_t{1} << 40;
   if (r.stride >= far || r.stride <= -far) return false;
-  const int low = std::countr_zero(active), high = 31 - std::countl_zero(active);
+  const auto low = static_cast<int>(first_lane(active)), high = static_cast<int>(last_lane(active));
   const std::int64_t span = r.stride * (high - low);
-  std::uint64_t at_low = r.first + static_cast<std::uint64_t>(r.stride * low);
-  if constexpr (Width == AddressWidth::bits32) at_low = static_cast<std::uint32_t>(at_low);
+  const std::uint64_t at_low = static_cast<AddressOf<Width>>(r.first + static_cast<std::uint64_t>(r.stride * low));
   if ((at_low | static_cast<std::uint64_t>(r.stride)) % sizeof(T)) return false;
   const std::uint64_t into = at_low - range.begin + static_cast<std::uint64_t>(std::min<std::int64_t>(span, 0));
   const std::uint64_t bytes = static_cast<std::uint64_t>(span < 0 ? -span : span) + sizeof(T);
@@ -87,11 +85,11 @@ class RowsOf {
         offset_(s->inst->imm),
         range_(g.block.grid->ranges[s->inst->op[6]]),
         last_(range_.bytes < row_bytes ? 0 : range_.bytes - row_bytes + 1),
-        base_(host_base_of<Space>(g.block)) {}
+        base_(host_base_of(g.block, Space)) {}
 
   LaneRow row(unsigned k) const {
     const std::uint64_t first = addresses_.value[k] + offset_;
-    return {Width == AddressWidth::bits32 ? static_cast<std::uint32_t>(first) : first, addresses_.stride[k]};
+    return {static_cast<AddressOf<Width>>(first), addresses_.stride[k]};
   }
 
   /// Host memory of the row of warp `k`, when all its lanes are active and side by side in the array that was hit last;
@@ -167,8 +165,7 @@ class RowsOf {
   /// The same where the first warp or the last has lanes that are not active.
   [[gnu::noinline]] bool lies_within_partly(const Even& e) const {
     const auto is_within = [&](unsigned k) {
-      const auto low = static_cast<unsigned>(std::countr_zero(g_.active[k])),
-                 high = 31 - static_cast<unsigned>(std::countl_zero(g_.active[k]));
+      const unsigned low = first_lane(g_.active[k]), high = last_lane(g_.active[k]);
       return std::max(e.at(k, low) - range_.begin, e.at(k, high) - range_.begin) <= range_.bytes - sizeof(T);
     };
     if (!is_within(e.from) || !is_within(e.end - 1)) return false;
@@ -226,7 +223,7 @@ template <AccessKind kind, class T, StateSpace Space, AddressWidth Width, Watche
   Warp& w = warp_alone(g, s, k);
   if (LaneRow r = row_of<Width>(g, s, k); is_row<T, Width>(g, s, w, r)) {
     report_row<T, Space, watched>(w, s->inst, r, kind);
-    std::byte* const host = host_base_of<Space>(g.block) + r.first;
+    std::byte* const host = host_base_of(g.block, Space) + r.first;
     move_row_of<kind>(lanes_at<T>(g, k, s->inst->op[0]), host, r.stride, full_mask);
     if constexpr (kind == AccessKind::write) ++g.block.grid->epoch;
     return;
@@ -250,8 +247,7 @@ const Step* load_uniform(Gang& g, const Step* s) {
     const LaneRow r = row_of<Width>(g, s, k);
     const std::byte* host = r.first % sizeof(T) ? nullptr : reach<Space>(w, s->inst, r.first, sizeof(T));
     if (!host) [[unlikely]]
-      host = check_lane(w, Space, AccessKind::read, static_cast<unsigned>(std::countr_zero(w.active)), r.first,
-                        sizeof(T), &range_of(w, s->inst));
+      host = check_lane(w, Space, AccessKind::read, first_lane(w.active), r.first, sizeof(T), &range_of(w, s->inst));
     report_row<T, Space, watched>(w, s->inst, r, AccessKind::read);
     T value;
     std::memcpy(&value, host, sizeof value);
@@ -341,7 +337,7 @@ template <AccessKind kind, class T, StateSpace Space, AddressWidth Width, Watche
   if (!find_narrow_rows(g, s, Width, sizeof(T), r)) return each_row_alone<kind, T, Space, Width, watched>(g, s);
   if constexpr (claims_from<Space, watched>)
     if (Claims* const claims = g.block.grid->claims) claim_narrow_rows(*claims, g, r, kind);
-  const HostBase base = host_base_of<Space>(g.block);
+  const HostBase base = host_base_of(g.block, Space);
   if constexpr (kind == AccessKind::read) {
     if constexpr (observed<watched>) report_narrow_rows(g, s, Space, r, kind, g.begin, g.end);
     load_narrow_rows<T>(g, r, base, s->inst->op[0]);
