@@ -123,6 +123,12 @@ class Forms {
   std::unordered_map<std::string, Form> forms_;
 };
 
+/// Takes the first of an instruction's words, if it is this one.
+inline bool take(std::span<const std::string>& words, std::string_view word) {
+  if (words.empty() || words.front() != word) return false;
+  words = words.subspan(1);
+  return true;
+}
 /// True for a register, a special register or an immediate that is not negated.
 bool is_plain(const ptx::Operand& operand);
 inline bool is_register(const ptx::Operand& operand) {

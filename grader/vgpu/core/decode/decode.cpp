@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "vgpu/core/decode/builtins.hpp"
 #include "vgpu/core/decode/decoder.hpp"
 #include "vgpu/core/decode/opcodes.hpp"
 #include "vgpu/core/memory/async_copy.hpp"

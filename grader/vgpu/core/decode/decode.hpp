@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 
 #include "vgpu/core/decode/image.hpp"
 
@@ -20,6 +21,10 @@ struct DecodeContext {
 /// Fills `program` from `program.source`. Throws FaultException (unsupported) that names the instruction or symbol and
 /// line.
 void decode(Program& program, const DecodeContext& context);
+
+/// Handler for a call of extern function `name` (aux: index into Program::calls, as for a call), or null when the
+/// virtual GPU has no such function.
+Handler select_builtin(std::string_view name);
 
 /// The .loc chain of `line`, innermost place first.
 std::vector<struct SourcePlace> places_of(const ptx::Module& module, std::uint32_t line);

@@ -7,7 +7,6 @@
 #include "vgpu/core/decode/decoder.hpp"
 #include "vgpu/core/decode/opcodes.hpp"
 #include "vgpu/core/memory/async_copy.hpp"
-#include "vgpu/core/memory/stack_memory.hpp"
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/warp/gang.hpp"
 

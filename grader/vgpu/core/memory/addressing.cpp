@@ -7,30 +7,18 @@
 #include <cstring>
 #include <optional>
 
-#include "vgpu/core/run/raise.hpp"
+#include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/warp/lanes.hpp"
 
 namespace scanlab::vgpu {
 namespace {
 
 const char* verb(AccessKind kind) {
-  switch (kind) {
-    case AccessKind::read:
-      return "read";
-    case AccessKind::write:
-      return "write";
-    case AccessKind::atomic:
-      return "atomic operation";
-  }
-  return "access";
-}
-
-const char* plural(std::uint64_t n) {
-  return n == 1 ? "" : "s";
+  return kind == AccessKind::read ? "read" : kind == AccessKind::write ? "write" : "atomic operation";
 }
 
 std::string byte_count(std::uint64_t n) {
-  return fmt::format("{} byte{}", n, plural(n));
+  return fmt::format("{} byte{}", n, n == 1 ? "" : "s");
 }
 
 /// Does the label of an allocation say its size, as "cudaMalloc #2 (2048 bytes)" and "malloc(40) in the kernel" do?
@@ -107,16 +95,16 @@ Explanation explain_shared(Warp& w, std::uint64_t address) {
 }
 
 Explanation explain_poison(std::int64_t distance) {
-  Explanation e;
-  e.id = "uninitialised.pointer";
-  e.target = "every allocation";
   std::string detail = "the address comes from memory that nobody has written (poison)";
   if (distance != 0)
     detail += fmt::format(", {} {}", byte_count(static_cast<std::uint64_t>(std::llabs(distance))),
                           distance > 0 ? "further on" : "before it");
-  e.details.push_back(std::move(detail));
-  e.advice = "write the pointer before it is read: every entry of a table of pointers, every pointer in a struct";
-  return e;
+  return {
+      .id = "uninitialised.pointer",
+      .target = "every allocation",
+      .variable = {},
+      .details = {std::move(detail)},
+      .advice = "write the pointer before it is read: every entry of a table of pointers, every pointer in a struct"};
 }
 
 Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "vgpu/core/memory/addressing.hpp"
-#include "vgpu/core/run/raise.hpp"
+#include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/warp/lanes.hpp"
 #include "vgpu/core/warp/sleeping.hpp"
 #include "vgpu/core/warp/splits.hpp"

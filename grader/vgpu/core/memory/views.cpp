@@ -55,15 +55,8 @@ unsigned RandomChooser::choose(const Question& question) {
   const std::uint64_t r = next();
   const auto count = static_cast<unsigned>(question.writes.size());
   const auto any_but_newest = static_cast<unsigned>(1 + (r >> 32) % (count - 1));
-  switch (question.kind) {
-    case Kind::read:
-      if (r & 1) return 0;
-      return r & 2 ? count - 1 : any_but_newest;
-    case Kind::update:
-    case Kind::place:
-      break;
-  }
-  return r & 7 ? 0 : any_but_newest;
+  if (question.kind != Kind::read) return r & 7 ? 0 : any_but_newest;
+  return r & 1 ? 0 : r & 2 ? count - 1 : any_but_newest;
 }
 
 // --- state -----------------------------------------------------------------------------------------------------------

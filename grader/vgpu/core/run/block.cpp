@@ -7,8 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/grid.hpp"
-#include "vgpu/core/run/raise.hpp"
 #include "vgpu/core/warp/gang.hpp"
 #include "vgpu/core/warp/splits.hpp"
 
@@ -50,8 +50,8 @@ Frame* enter_frame(Block& block, const Program& program, Frame* caller, const In
     if (caller && block.frames.size() >= most_frames) raise_overflow(members, caller->depth);
     frame = block.frames.emplace_back(std::make_unique<Frame>()).get();
     frame->capacity = std::max<std::size_t>(64, program.frame_bytes);
-    frame->memory.resize(frame->capacity + (caller ? 0 : cache_colours));
-    frame->registers = frame->memory.bytes.get();
+    frame->memory = make_lane_bytes(frame->capacity + (caller ? 0 : cache_colours));
+    frame->registers = frame->memory.get();
     if (!caller) frame->registers += colour_of(frame->registers, block.frames.size());
   }
   if (frame->program != &program) {

@@ -389,11 +389,4 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   return result;
 }
 
-void Device::attach(Observer* observer) {
-  observers_.push_back(observer);
-}
-void Device::detach(Observer* observer) {
-  std::erase(observers_, observer);
-}
-
 }  // namespace scanlab::vgpu

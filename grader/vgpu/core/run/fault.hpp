@@ -79,4 +79,8 @@ struct FaultException : std::exception {
   const char* what() const noexcept override { return fault.headline.c_str(); }
 };
 
+/// From inside a handler: stops the kernel; lane `lane` of the running warp did it. `id` as in Fault.
+[[noreturn]] void raise(Fault::Kind kind, unsigned lane, std::string headline, std::string advice = {},
+                        std::string id = {});
+
 }  // namespace scanlab::vgpu

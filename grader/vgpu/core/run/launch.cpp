@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/hash.hpp"
-#include "vgpu/core/run/raise.hpp"
 #include "vgpu/core/run/report.hpp"
 #include "vgpu/core/run/stale_reads.hpp"
 #include "vgpu/core/warp/gang.hpp"
@@ -447,13 +447,6 @@ class GridRun : public BlockRunner {
 };
 
 }  // namespace
-
-void raise(Fault::Kind kind, unsigned lane, std::string headline, std::string advice, std::string id) {
-  FaultException f(kind, std::move(headline), std::move(advice));
-  f.lane = lane;
-  f.fault.id = std::move(id);
-  throw f;
-}
 
 /// Runs the grid with the view machine in place of the latest value of memory.
 static std::optional<Fault> run_weakly(Grid& grid, const Schedule& schedule, const RunLimits& limits) {

@@ -207,6 +207,13 @@ void name_own_line(Fault& fault) {
 
 }  // namespace
 
+void raise(Fault::Kind kind, unsigned lane, std::string headline, std::string advice, std::string id) {
+  FaultException f(kind, std::move(headline), std::move(advice));
+  f.lane = lane;
+  f.fault.id = std::move(id);
+  throw f;
+}
+
 bool of_toolkit(const SourcePlace& p) {
   const auto has = [&](const char* part) { return p.file.find(part) != std::string::npos; };
   return has("/include/") && (has("/targets/") || has("/cuda") || has("/nvidia/"));

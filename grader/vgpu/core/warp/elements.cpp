@@ -4,8 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/grid.hpp"
-#include "vgpu/core/run/raise.hpp"
 #include "vgpu/core/warp/lanes.hpp"
 #include "vgpu/core/warp/splits.hpp"
 

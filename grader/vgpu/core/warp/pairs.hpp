@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "vgpu/core/decode/inst.hpp"
@@ -44,6 +45,9 @@ struct PairSelection {
 /// `row_lanes` as in Image.
 std::optional<PairSelection> select_pairs(const ptx::Instruction& instruction, const ptx::Function& function,
                                           const std::vector<Shape>& shapes, unsigned row_lanes);
+
+/// setp.WORD.TYPE of two pairs, op[1] and op[2], into the predicate op[0]; null for a comparison that is not known.
+StepHandler compare_pairs(std::string_view word, ptx::Type type);
 
 /// ld.param of a kernel parameter: op[0] the pair, imm the offset, aux a MemoryForm.
 const Step* load_parameter_pair(Gang& g, const Step* s);

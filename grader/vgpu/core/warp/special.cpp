@@ -152,17 +152,10 @@ std::optional<SpecialSelection> select_special(std::string_view name) {
   if (!s) s = find_empty(name);
   if (!s) return std::nullopt;
   const bool is_wide = s->type == Type::u64, is_same = s->varies <= Varies::by_warp;
-  SpecialSelection selection;
-  if (s->varies == Varies::by_thread)
-    selection.run = read_thread;
-  else if (is_wide)
-    selection.run = is_same ? read_for_all<std::uint64_t> : read_by_lane<std::uint64_t>;
-  else
-    selection.run = is_same ? read_for_all<std::uint32_t> : read_by_lane<std::uint32_t>;
-  selection.imm = reinterpret_cast<std::uint64_t>(s);
-  selection.type = s->type;
-  selection.is_clock = s->varies == Varies::in_time;
-  return selection;
+  Handler run = is_same ? read_for_all<std::uint32_t> : read_by_lane<std::uint32_t>;
+  if (is_wide) run = is_same ? read_for_all<std::uint64_t> : read_by_lane<std::uint64_t>;
+  if (s->varies == Varies::by_thread) run = read_thread;
+  return SpecialSelection{run, reinterpret_cast<std::uint64_t>(s), s->type, s->varies == Varies::in_time};
 }
 
 std::optional<SpecialPair> select_special_pair(std::string_view name, unsigned row_lanes) {
@@ -173,12 +166,9 @@ std::optional<SpecialPair> select_special_pair(std::string_view name, unsigned r
   if (known->varies == Varies::by_lane || name == "%tid.x") growth.stride = 1;
   if (row_lanes < warp_size && name == "%tid.x") growth.jump = static_cast<std::int16_t>(-static_cast<int>(row_lanes));
   if (row_lanes < warp_size && name == "%tid.y") growth.jump = 1;
-  SpecialPair s;
-  s.run = known->type == Type::u64 ? &read_pair<std::uint64_t> : &read_pair<std::uint32_t>;
-  s.imm = reinterpret_cast<std::uint64_t>(known);
-  s.aux = std::bit_cast<std::uint32_t>(growth);
-  s.is_affine = growth.stride || growth.jump;
-  return s;
+  return SpecialPair{known->type == Type::u64 ? &read_pair<std::uint64_t> : &read_pair<std::uint32_t>,
+                     reinterpret_cast<std::uint64_t>(known), std::bit_cast<std::uint32_t>(growth),
+                     growth.stride || growth.jump};
 }
 
 const Inst* copy_low(Warp& w, const Inst* i) {

@@ -10,7 +10,7 @@
 
 #include "vgpu/core/memory/any_space.hpp"
 #include "vgpu/core/memory/views.hpp"
-#include "vgpu/core/run/raise.hpp"
+#include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/warp/gang_lanes.hpp"
 #include "vgpu/core/warp/lanes.hpp"
 #include "vgpu/core/warp/splits.hpp"
