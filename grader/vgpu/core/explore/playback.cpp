@@ -58,7 +58,6 @@ void State::begin_step(std::size_t agent, std::uint64_t state) {
   step.state = state;
   step.changes = blocks[agent / warps].changes;
   step.clock = a.clock;
-  acting = agent;
   a.last = steps.size() - 1;
   a.idle.push_back(a.last);
 }
@@ -175,7 +174,7 @@ unsigned Playback::choose(const Question& question) {
 }
 
 void Playback::happened(const Answer& answer) {
-  if (acting == none) return;
+  if (steps.empty()) return;
   Turn& step = steps.back();
   Agent& a = agents[step.agent];
   Event& e = step.events.emplace_back();

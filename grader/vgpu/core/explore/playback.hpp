@@ -177,7 +177,7 @@ struct State {
   std::vector<Turn> steps;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> step_of_write;  ///< by location and write
   std::size_t last_fence = none;
-  std::size_t granted = none, acting = none;
+  std::size_t granted = none;
   std::size_t next = 0;                  ///< of the trail
   const TrailStep* following = nullptr;  ///< the trail's step that is being made
   bool is_infeasible = false;            ///< the trail cannot be followed

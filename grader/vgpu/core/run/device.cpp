@@ -377,10 +377,8 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   if (g.workspace) memory_.free(g.workspace);
   for (Observer* o : observers_) o->kernel_end();
   result.warp_instructions = g.executed;
-  result.simulated_ns = launch_ns + static_cast<double>(g.executed) /
-                                        (warp_instructions_a_cycle * profile_.multiprocessors) /
-                                        (profile_.clock_khz * 1e-6);
-  now_ns_ += result.simulated_ns;
+  now_ns_ += launch_ns + static_cast<double>(g.executed) / (warp_instructions_a_cycle * profile_.multiprocessors) /
+                             (profile_.clock_khz * 1e-6);
   timer_ns_ += static_cast<double>(g.executed + g.slept);
   if (result.fault) {
     result.status = Status::fault;

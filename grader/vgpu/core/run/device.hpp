@@ -64,7 +64,6 @@ struct LaunchResult {
   std::string message;  ///< one line, for a status that is not ok
   std::optional<Fault> fault;
   std::uint64_t warp_instructions = 0;
-  double simulated_ns = 0;  ///< the device's own time for this launch
 };
 
 class Team;

@@ -139,10 +139,6 @@ Team::~Team() {
   for (std::thread& t : shared_->threads) t.join();
 }
 
-unsigned Team::threads() const {
-  return static_cast<unsigned>(shared_->members.size());
-}
-
 // --- a launch --------------------------------------------------------------------------------------------------------
 
 class Team::Launch {

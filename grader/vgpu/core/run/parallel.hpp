@@ -35,15 +35,14 @@ struct ParallelOptions {
 /// Host threads that run launches together. They wait between launches.
 class Team {
  public:
-  /// `threads` in all, of which one is the caller's; at least 1, and at most `most_threads`.
+  /// `threads` in all, of which one is the caller's; at least 1, at most `most_threads`, and fewer than wanted where
+  /// the system gives no more.
   explicit Team(unsigned threads);
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
   static constexpr unsigned most_threads = 16;
-  /// Fewer than wanted where the system gives no more.
-  unsigned threads() const;
 
   struct Result {
     std::optional<Fault> fault;

@@ -263,10 +263,8 @@ class Selector {
     if (op == "cvt" && (words({"u32"}) || words({"s32"})) && n == 8 && has_widths(4, {8}))
       return pairs(on_pairs<CopyPair<u32>, 1>, most, {1});
     if (op == "setp" && in_.modifiers.size() == 2 && has_widths(0, {n, n}) && n >= 4) {
-      auto p = pairs(compare_pairs(in_.modifiers[0], type_), most == Shape::uniform ? Shape::uniform : Shape::varying,
-                     {1, 2});
-      if (p) p->has_predicate_result = true;
-      return p;
+      return pairs(compare_pairs(in_.modifiers[0], type_), most == Shape::uniform ? Shape::uniform : Shape::varying,
+                   {1, 2});
     }
     return std::nullopt;
   }

@@ -35,7 +35,6 @@ struct PairSelection {
   ptx::Type type[8] = {};  ///< of immediates, by operand; none: as an integer of 64 bits
   std::uint64_t imm = 0;
   std::uint32_t aux = 0;
-  bool has_predicate_result = false;
   bool is_window = false;    ///< cvta: imm is what the decoder knows of windows
   bool is_addition = false;  ///< as in AluSelection
   bool may_leave = false;    ///< when a value does not fit: aux is then an index into ConvergentCode::leaves
