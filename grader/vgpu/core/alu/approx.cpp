@@ -43,24 +43,10 @@ using Approx = std::conditional_t<is_costly<Op>(), Costly<Flushed<Op, ftz>>, Flu
 template <class Op, class H, bool ftz>
 struct ApproxHalf {
   static constexpr bool is_costly = true;
-  H operator()(H a) const {
-    const bool is_subnormal = (static_cast<u16>(a) & (std::is_same_v<H, f16> ? 0x7c00u : 0x7f80u)) == 0;
-    const H result = narrow<H>(Op{}(ftz && is_subnormal ? std::copysign(0.0f, widen(a)) : widen(a)));
-    const u16 bits = static_cast<u16>(result);
-    const bool result_is_subnormal = (bits & (std::is_same_v<H, f16> ? 0x7c00u : 0x7f80u)) == 0;
-    return ftz && result_is_subnormal ? static_cast<H>(bits & 0x8000u) : result;
-  }
+  H operator()(H a) const { return flushed_if<ftz>(narrow<H>(Op{}(widen(flushed_if<ftz>(a))))); }
 };
 template <class Op, class H, bool ftz>
-struct ApproxPair {
-  static constexpr bool is_costly = true;
-  u32 operator()(u32 a) const {
-    const ApproxHalf<Op, H, ftz> op;
-    const u32 low = static_cast<u16>(op(static_cast<H>(static_cast<u16>(a))));
-    const u32 high = static_cast<u16>(op(static_cast<H>(static_cast<u16>(a >> 16))));
-    return low | high << 16;
-  }
-};
+using ApproxPair = Costly<Pairwise<ApproxHalf<Op, H, ftz>, H>>;
 
 /// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 look at the upper 32 bits of the operand only and give the upper 32 bits
 /// of a result whose lower half is zero.

@@ -47,8 +47,7 @@ template <class T, bool ftz, class R>
   SCANLAB_LANES_INDEPENDENT
   for (unsigned lane = 0; lane < warp_size; ++lane) {
     if constexpr (std::is_enum_v<T>) {
-      const auto bits = static_cast<u16>(from[lane] >> shift);
-      to[lane] = ftz && (bits & 0x7c00u) == 0 ? 0.0f : widen(static_cast<T>(bits));
+      to[lane] = widen(flushed_if<ftz>(static_cast<T>(static_cast<u16>(from[lane] >> shift))));
     } else {
       to[lane] = flushed_if<ftz>(from[lane]);
     }
@@ -270,18 +269,13 @@ std::optional<AluSelection> select_compare(const ptx::Instruction& instruction) 
   const bool is_set = instruction.opcode == "set";
   if ((!is_set && instruction.opcode != "setp") || !has_plain_operands(instruction)) return std::nullopt;
   std::span<const std::string> words = instruction.modifiers;
-  const auto take = [&](std::string_view word) {
-    if (words.empty() || words.front() != word) return false;
-    words = words.subspan(1);
-    return true;
-  };
   CombinedForm form;
   if (words.empty()) return std::nullopt;
   std::string name = words.front();
   words = words.subspan(1);
   for (const auto& [word, logic] : {std::pair("and", Logic::and_), {"or", Logic::or_}, {"xor", Logic::xor_}})
-    if (form.logic == Logic::none && take(word)) form.logic = logic;
-  if (take("ftz")) name += ".ftz";
+    if (form.logic == Logic::none && take(words, word)) form.logic = logic;
+  if (take(words, "ftz")) name += ".ftz";
   if (words.size() != (is_set ? 2 : 1)) return std::nullopt;
   std::string_view type = words.back();
   const bool is_of_pairs = type.ends_with("x2");

@@ -96,11 +96,10 @@ inline f64 to_odd_f64(f64 x) {
 
 template <class H>
 H narrowed(f64 x, Rounding to, Limit limit) {
-  constexpr u32 infinity = std::is_same_v<H, f16> ? 0x7c00 : 0x7f80;
   if (limit == Limit::sat) x = saturated(x);
   if ((limit == Limit::relu || limit == Limit::relu_satfinite) && x <= 0) x = 0;
   const u32 bits = static_cast<u16>(narrow<H>(x, to));
-  const bool is_too_large = limit >= Limit::satfinite && (bits & 0x7fffu) == infinity;
+  const bool is_too_large = limit >= Limit::satfinite && (bits & 0x7fffu) == infinity_bits<H>;
   return static_cast<H>(is_too_large ? bits - 1 : bits);
 }
 
@@ -302,28 +301,23 @@ enum class RoundingWord : u8 { none, number, integral, away };
 /// The words before the types: {.rounding}{.ftz}{.sat | .relu and .satfinite in either order}. Nothing for others.
 std::optional<RoundingWord> read_words(std::span<const std::string> words, Conversion& c) {
   RoundingWord rounding = RoundingWord::none;
-  const auto take = [&](std::string_view word) {
-    if (words.empty() || words.front() != word) return false;
-    words = words.subspan(1);
-    return true;
-  };
   for (const auto& [word, to] :
        {std::pair("rn", Rounding::nearest), {"rz", Rounding::zero}, {"rm", Rounding::down}, {"rp", Rounding::up}}) {
-    const bool is_number = rounding == RoundingWord::none && take(word);
-    const bool is_integral = rounding == RoundingWord::none && !is_number && take(std::string(word) + "i");
+    const bool is_number = rounding == RoundingWord::none && take(words, word);
+    const bool is_integral = rounding == RoundingWord::none && !is_number && take(words, std::string(word) + "i");
     if (!is_number && !is_integral) continue;
     rounding = is_number ? RoundingWord::number : RoundingWord::integral;
     c.to = to;
   }
-  if (rounding == RoundingWord::none && take("rna")) rounding = RoundingWord::away;
+  if (rounding == RoundingWord::none && take(words, "rna")) rounding = RoundingWord::away;
   c.is_integral = rounding == RoundingWord::integral;
-  c.flushes = take("ftz");
-  if (take("sat")) {
+  c.flushes = take(words, "ftz");
+  if (take(words, "sat")) {
     c.limit = Limit::sat;
   } else {
-    bool has_relu = take("relu");
-    const bool is_finite = take("satfinite");
-    has_relu = has_relu || take("relu");
+    bool has_relu = take(words, "relu");
+    const bool is_finite = take(words, "satfinite");
+    has_relu = has_relu || take(words, "relu");
     c.limit = has_relu ? (is_finite ? Limit::relu_satfinite : Limit::relu) : is_finite ? Limit::satfinite : Limit::none;
   }
   return words.empty() ? std::optional(rounding) : std::nullopt;

@@ -34,15 +34,6 @@ inline f64 flushed(f64 x) {
   const u64 bits = std::bit_cast<u64>(x);
   return std::bit_cast<f64>((bits & 0x7ff0000000000000ull) == 0 ? bits & 0x8000000000000000ull : bits);
 }
-/// An operand or result under .ftz, or not.
-template <bool ftz, class T>
-inline T flushed_if(T x) {
-  if constexpr (ftz && std::is_floating_point_v<T>)
-    return flushed(x);
-  else
-    return x;
-}
-
 /// .sat: clamped to [0, 1]; NaN becomes +0.
 template <class T>
 inline T saturated(T x) {
@@ -51,6 +42,24 @@ inline T saturated(T x) {
 }
 
 // --- the 16-bit formats ----------------------------------------------------------------------------------------------
+
+template <class H>
+inline constexpr u16 infinity_bits = std::is_same_v<H, f16> ? 0x7c00 : 0x7f80;
+
+template <class H>
+requires std::is_enum_v<H>
+inline H flushed(H x) {
+  const u16 bits = static_cast<u16>(x);
+  return static_cast<H>((bits & infinity_bits<H>) == 0 ? bits & 0x8000u : bits);
+}
+/// An operand or result under .ftz, or not; integers stay as they are.
+template <bool ftz, class T>
+inline T flushed_if(T x) {
+  if constexpr (ftz && !std::is_integral_v<T>)
+    return flushed(x);
+  else
+    return x;
+}
 
 /// Exact; a NaN stays some NaN.
 inline f32 widen(f16 h) {

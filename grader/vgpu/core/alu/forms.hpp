@@ -17,32 +17,19 @@ namespace scanlab::vgpu {
 enum class f16 : u16 {};
 enum class bf16 : u16 {};
 
+/// PTX's name of the type; `none` for those that it does not have.
 template <class T>
-inline constexpr ptx::Type type_of = ptx::Type::none;
-template <>
-inline constexpr ptx::Type type_of<u8> = ptx::Type::u8;
-template <>
-inline constexpr ptx::Type type_of<u16> = ptx::Type::u16;
-template <>
-inline constexpr ptx::Type type_of<u32> = ptx::Type::u32;
-template <>
-inline constexpr ptx::Type type_of<u64> = ptx::Type::u64;
-template <>
-inline constexpr ptx::Type type_of<s8> = ptx::Type::s8;
-template <>
-inline constexpr ptx::Type type_of<s16> = ptx::Type::s16;
-template <>
-inline constexpr ptx::Type type_of<s32> = ptx::Type::s32;
-template <>
-inline constexpr ptx::Type type_of<s64> = ptx::Type::s64;
-template <>
-inline constexpr ptx::Type type_of<f16> = ptx::Type::f16;
-template <>
-inline constexpr ptx::Type type_of<bf16> = ptx::Type::bf16;
-template <>
-inline constexpr ptx::Type type_of<f32> = ptx::Type::f32;
-template <>
-inline constexpr ptx::Type type_of<f64> = ptx::Type::f64;
+inline constexpr ptx::Type type_of = [] {
+  using Type = ptx::Type;
+  constexpr Type unsigned_types[] = {Type::u8, Type::u16, Type::u32, Type::u64};
+  constexpr Type signed_types[] = {Type::s8, Type::s16, Type::s32, Type::s64};
+  if constexpr (std::is_integral_v<T> && sizeof(T) <= 8)
+    return (std::is_signed_v<T> ? signed_types : unsigned_types)[std::bit_width(sizeof(T)) - 1];
+  if (std::is_same_v<T, f16>) return Type::f16;
+  if (std::is_same_v<T, bf16>) return Type::bf16;
+  if (std::is_same_v<T, f32>) return Type::f32;
+  return std::is_same_v<T, f64> ? Type::f64 : Type::none;
+}();
 
 /// ".u32", as PTX writes the type in an opcode; `bits_name` gives ".b32".
 template <class T>
@@ -80,6 +67,17 @@ using ThreeSources = std::index_sequence<0, 1, 2>;
 template <class Op>
 struct Costly : Op {
   static constexpr bool is_costly = true;
+};
+
+/// An operation on both halves of a register.
+template <class Op, class Half>
+struct Pairwise {
+  template <class... U>
+  u32 operator()(U... pairs) const {
+    const u32 low = static_cast<u16>(Op{}(static_cast<Half>(static_cast<u16>(pairs))...));
+    const u32 high = static_cast<u16>(Op{}(static_cast<Half>(static_cast<u16>(pairs >> 16))...));
+    return low | high << 16;
+  }
 };
 
 /// Instruction spellings with all their modifiers, each with the handler that executes exactly that form. What is
@@ -125,6 +123,12 @@ class Forms {
   std::unordered_map<std::string, Form> forms_;
 };
 
+/// Takes the first of an instruction's words, if it is this one.
+inline bool take(std::span<const std::string>& words, std::string_view word) {
+  if (words.empty() || words.front() != word) return false;
+  words = words.subspan(1);
+  return true;
+}
 /// True for a register, a special register or an immediate that is not negated.
 bool is_plain(const ptx::Operand& operand);
 inline bool is_register(const ptx::Operand& operand) {

@@ -13,8 +13,6 @@ template <class H>
 u16 bits_of_half(H x) {
   return static_cast<u16>(x);
 }
-template <class H>
-inline constexpr u16 infinity_bits = std::is_same_v<H, f16> ? 0x7c00 : 0x7f80;
 
 template <class H>
 bool is_nan(H x) {
@@ -23,11 +21,6 @@ bool is_nan(H x) {
 template <class H>
 H canonical_half(H x) {
   return is_nan(x) ? static_cast<H>(canonical_nan_f16) : x;
-}
-template <bool ftz, class H>
-H flushed_half(H x) {
-  const u16 bits = bits_of_half(x);
-  return ftz && (bits & infinity_bits<H>) == 0 ? static_cast<H>(bits & 0x8000u) : x;
 }
 
 struct Add {
@@ -57,7 +50,7 @@ template <class Op, bool ftz = false, Clamp clamp = Clamp::none>
 struct Modified {
   template <class... H>
   auto operator()(H... operands) const {
-    const auto result = flushed_half<ftz>(Op{}(flushed_half<ftz>(operands)...));
+    const auto result = flushed_if<ftz>(Op{}(flushed_if<ftz>(operands)...));
     using R = std::remove_const_t<decltype(result)>;
     const bool negative = (bits_of_half(result) & 0x8000u) != 0;
     if constexpr (clamp == Clamp::sat) {
@@ -88,8 +81,8 @@ template <bool is_minimum, bool ftz = false, NanRule nan_rule = NanRule::number,
 struct Extreme {
   template <class H>
   H operator()(H a, H b) const {
-    a = flushed_half<ftz>(a);
-    b = flushed_half<ftz>(b);
+    a = flushed_if<ftz>(a);
+    b = flushed_if<ftz>(b);
     const u16 sign = sign_rule == SignRule::xorsign_abs ? (bits_of_half(a) ^ bits_of_half(b)) & 0x8000u : 0;
     if constexpr (sign_rule == SignRule::xorsign_abs) {
       a = static_cast<H>(bits_of_half(a) & 0x7fffu);
@@ -102,17 +95,6 @@ struct Extreme {
     else if (is_nan(b))
       result = nan_rule == NanRule::nan ? b : a;
     return canonical_half(static_cast<H>(bits_of_half(result) | sign));
-  }
-};
-
-/// An operation on both halves of a register.
-template <class Op, class H>
-struct Pairwise {
-  template <class... U>
-  u32 operator()(U... pairs) const {
-    const u32 low = bits_of_half(Op{}(static_cast<H>(static_cast<u16>(pairs))...));
-    const u32 high = bits_of_half(Op{}(static_cast<H>(static_cast<u16>(pairs >> 16))...));
-    return low | high << 16;
   }
 };
 

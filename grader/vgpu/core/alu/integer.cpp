@@ -1,5 +1,6 @@
 // Integer arithmetic whose result is as wide as its operands, and dot products of the parts of a register (PTX ISA,
 // Integer Arithmetic Instructions); cvt.pack.
+#include <algorithm>
 #include <functional>
 #include <limits>
 
@@ -23,8 +24,7 @@ using MultiplyLow = decltype([](auto a, auto b) { return wrapping_product(a, b);
 using MultiplyAddLow = decltype([](auto a, auto b, auto c) { return wrapping_product(a, b) + c; });
 
 s32 saturated(s64 value) {
-  constexpr s64 low = std::numeric_limits<s32>::min(), high = std::numeric_limits<s32>::max();
-  return static_cast<s32>(value < low ? low : value > high ? high : value);
+  return static_cast<s32>(std::clamp<s64>(value, std::numeric_limits<s32>::min(), std::numeric_limits<s32>::max()));
 }
 using SaturatedAdd = decltype([](s32 a, s32 b) { return saturated(s64{a} + b); });
 using SaturatedSubtract = decltype([](s32 a, s32 b) { return saturated(s64{a} - b); });
@@ -92,16 +92,6 @@ using SaturatedMultiplyAdd24High = decltype([](s32 a, s32 b, s32 c) {
 
 // --- parts of a register ---------------------------------------------------------------------------------------------
 
-/// Applies `Op` to two 16-bit halves of a register.
-template <class Op, class Half>
-struct Halves {
-  u32 operator()(u32 a, u32 b) const {
-    const auto low = static_cast<u16>(Op{}(static_cast<Half>(a), static_cast<Half>(b)));
-    const auto high = static_cast<u16>(Op{}(static_cast<Half>(a >> 16), static_cast<Half>(b >> 16)));
-    return low | u32{high} << 16;
-  }
-};
-
 /// Part `k` of the register, extended by its sign or by zeros.
 template <class Part>
 u32 part(u32 x, unsigned k) {
@@ -122,7 +112,7 @@ struct PackIntegers {
   static u32 field(s32 x) {
     constexpr s32 lowest = is_signed ? -(1 << (bits - 1)) : 0;
     constexpr s32 highest = (1 << (is_signed ? bits - 1 : bits)) - 1;
-    return static_cast<u32>(x < lowest ? lowest : x > highest ? highest : x) & ((1u << bits) - 1);
+    return static_cast<u32>(std::clamp(x, lowest, highest)) & ((1u << bits) - 1);
   }
   u32 operator()(s32 a, s32 b, u32 c = 0) const {
     return static_cast<u32>(u64{c} << (2 * bits)) | field(a) << bits | field(b);
@@ -169,12 +159,12 @@ void add_integer_forms(Forms& forms) {
 
   for_types<u16, s16>([&]<class T>() {
     const std::string type = type_name<T>() + "x2";
-    forms.rare<Halves<Add, u16>, u32, u32, u32>("add" + type);
-    forms.rare<Halves<Minimum, T>, u32, u32, u32>("min" + type);
-    forms.rare<Halves<Maximum, T>, u32, u32, u32>("max" + type);
+    forms.rare<Pairwise<Add, u16>, u32, u32, u32>("add" + type);
+    forms.rare<Pairwise<Minimum, T>, u32, u32, u32>("min" + type);
+    forms.rare<Pairwise<Maximum, T>, u32, u32, u32>("max" + type);
   });
-  forms.rare<Halves<Relu<Minimum>, s16>, u32, u32, u32>("min.relu.s16x2");
-  forms.rare<Halves<Relu<Maximum>, s16>, u32, u32, u32>("max.relu.s16x2");
+  forms.rare<Pairwise<Relu<Minimum>, s16>, u32, u32, u32>("min.relu.s16x2");
+  forms.rare<Pairwise<Relu<Maximum>, s16>, u32, u32, u32>("max.relu.s16x2");
   for_types<u8, s8>([&]<class B>() {
     for_types<u8, s8>([&]<class A>() {
       forms.rare<DotProduct<A, B>, u32, u32, u32, u32>(std::string("dp4a") + sign_name<A>() + sign_name<B>());

@@ -1,8 +1,10 @@
 // The video instructions: arithmetic on bytes, half-words and words with selected parts, saturation, a second operation
 // and merging (PTX ISA, Scalar Video Instructions and SIMD Video Instructions). One handler finds out what to do from
 // Inst::imm.
+#include <algorithm>
+#include <array>
 #include <bit>
-#include <limits>
+#include <functional>
 #include <string_view>
 
 #include "vgpu/core/alu/forms.hpp"
@@ -11,9 +13,40 @@ namespace scanlab::vgpu {
 
 namespace {
 
-enum class Operation : u8 { add, subtract, distance, least, greatest, average, left, right, multiply_add, compare };
-enum class Comparison : u8 { eq, ne, lt, le, gt, ge };
-enum class Second : u8 { none, add, least, greatest };
+/// Holds every intermediate result exactly.
+__extension__ using Wide = __int128;
+
+/// What PTX calls an operation, and what it computes.
+struct Operation {
+  std::string_view name;
+  Wide (*compute)(Wide a, Wide b) = nullptr;
+};
+constexpr Operation add = {"add", [](Wide a, Wide b) { return a + b; }};
+constexpr Operation least = {"min", [](Wide a, Wide b) { return a < b ? a : b; }};
+constexpr Operation greatest = {"max", [](Wide a, Wide b) { return a < b ? b : a; }};
+
+/// Of these lists a form has places.
+constexpr Operation operations[] = {
+    {"vadd", add.compute},
+    {"vsub", [](Wide a, Wide b) { return a - b; }},
+    {"vabsdiff", [](Wide a, Wide b) { return a < b ? b - a : a - b; }},
+    {"vmin", least.compute},
+    {"vmax", greatest.compute},
+    {"vavrg", [](Wide a, Wide b) { return (a + b + (a + b >= 0 ? 1 : 0)) >> 1; }},  // halves away from zero
+    {"vshl", [](Wide a, Wide count) { return a * (Wide{1} << count); }},
+    {"vshr", [](Wide a, Wide count) { return a >> count; }},
+    {"vmad"},
+    {"vset"},  // computes one of the comparisons
+};
+enum : u64 { average = 5, shift_left, shift_right, multiply_add, compare };
+constexpr Operation comparisons[] = {
+    {"eq", [](Wide a, Wide b) { return Wide{a == b}; }}, {"ne", [](Wide a, Wide b) { return Wide{a != b}; }},
+    {"lt", [](Wide a, Wide b) { return Wide{a < b}; }},  {"le", [](Wide a, Wide b) { return Wide{a <= b}; }},
+    {"gt", [](Wide a, Wide b) { return Wide{a > b}; }},  {"ge", [](Wide a, Wide b) { return Wide{a >= b}; }},
+};
+/// With c, on the result.
+constexpr Operation second_operations[] = {{"", [](Wide a, Wide) { return a; }}, add, least, greatest};
+constexpr u64 second_add = 1;
 
 constexpr unsigned whole = 6;  ///< part of a scalar operand: 0 to 3 are bytes, 4 and 5 half-words, 6 is the register
 
@@ -35,9 +68,6 @@ struct VideoForm {
 };
 static_assert(sizeof(VideoForm) == sizeof(u64));
 
-/// Holds every intermediate result exactly.
-__extension__ using Wide = __int128;
-
 /// `bits` bits of x from `first` on, extended by their sign or by zeros.
 Wide field(u32 x, unsigned first, unsigned bits, bool is_signed) {
   const u32 at_top = (x >> first) << (32 - bits);
@@ -58,52 +88,17 @@ Wide clamped(Wide x, unsigned bits, bool is_signed) {
   return x < lowest ? lowest : x > highest ? highest : x;
 }
 
-bool holds(Comparison comparison, Wide a, Wide b) {
-  switch (comparison) {
-    case Comparison::eq:
-      return a == b;
-    case Comparison::ne:
-      return a != b;
-    case Comparison::lt:
-      return a < b;
-    case Comparison::le:
-      return a <= b;
-    case Comparison::gt:
-      return a > b;
-    case Comparison::ge:
-      return a >= b;
-  }
-  return false;
+bool is_shift(const VideoForm& form) {
+  return form.operation == shift_left || form.operation == shift_right;
 }
 
 Wide computed(const VideoForm& form, Wide a, Wide b) {
-  const Wide count = form.wraps ? b & 31 : b > 32 ? Wide{32} : b;
-  switch (static_cast<Operation>(form.operation)) {
-    case Operation::add:
-      return a + b;
-    case Operation::subtract:
-      return a - b;
-    case Operation::distance:
-      return a < b ? b - a : a - b;
-    case Operation::least:
-      return a < b ? a : b;
-    case Operation::greatest:
-      return a < b ? b : a;
-    case Operation::average:  // halves are rounded away from zero
-      return (a + b + (a + b >= 0 ? 1 : 0)) >> 1;
-    case Operation::left:
-      return a * (Wide{1} << count);
-    case Operation::right:
-      return a >> count;
-    case Operation::compare:
-      return holds(static_cast<Comparison>(form.comparison), a, b) ? 1 : 0;
-    case Operation::multiply_add:
-      break;
-  }
-  return 0;
+  if (is_shift(form)) b = form.wraps ? b & 31 : least.compute(b, 32);
+  const Operation& what = form.operation == compare ? comparisons[form.comparison] : operations[form.operation];
+  return what.compute(a, b);
 }
 
-u32 multiply_add(const VideoForm& form, Wide a, Wide b, u32 c) {
+u32 multiplied_and_added(const VideoForm& form, Wide a, Wide b, u32 c) {
   // The sum is signed when anything in it may be negative; then c is, too.
   const bool is_signed = form.a_signed || form.b_signed || form.product_negated || form.c_negated;
   Wide addend = is_signed ? Wide{static_cast<s32>(c)} : Wide{c};
@@ -116,23 +111,10 @@ u32 multiply_add(const VideoForm& form, Wide a, Wide b, u32 c) {
 u32 scalar(const VideoForm& form, u32 a, u32 b, u32 c) {
   const Part of_a = part_of(form.a_part), of_b = part_of(form.b_part), of_d = part_of(form.d_part);
   const Wide x = field(a, of_a.first, of_a.bits, form.a_signed), y = field(b, of_b.first, of_b.bits, form.b_signed);
-  if (static_cast<Operation>(form.operation) == Operation::multiply_add) return multiply_add(form, x, y, c);
+  if (form.operation == multiply_add) return multiplied_and_added(form, x, y, c);
   Wide result = computed(form, x, y);
   if (form.saturates) result = clamped(result, of_d.bits, form.d_signed);
-  const Wide other = field(c, 0, 32, form.d_signed);
-  switch (static_cast<Second>(form.second)) {
-    case Second::add:
-      result += other;
-      break;
-    case Second::least:
-      result = result < other ? result : other;
-      break;
-    case Second::greatest:
-      result = result < other ? other : result;
-      break;
-    case Second::none:
-      break;
-  }
+  result = second_operations[form.second].compute(result, field(c, 0, 32, form.d_signed));
   if (of_d.bits == 32) return static_cast<u32>(result);
   const u32 mask = ((1u << of_d.bits) - 1) << of_d.first;
   return (static_cast<u32>(result) << of_d.first & mask) | (c & ~mask);
@@ -153,7 +135,7 @@ u32 fieldwise(const VideoForm& form, u32 a, u32 b, u32 c) {
     merged = (static_cast<u32>(result) << (k * bits) & mask) | (merged & ~mask);
     sum += static_cast<u32>(result);
   }
-  return static_cast<Second>(form.second) == Second::add ? sum : merged;
+  return form.second == second_add ? sum : merged;
 }
 
 const Inst* video(Warp& warp, const Inst* inst) {
@@ -169,20 +151,17 @@ const Inst* video(Warp& warp, const Inst* inst) {
 
 // --- spelling --------------------------------------------------------------------------------------------------------
 
-/// Place of `word` in a list, or nothing.
-std::optional<u64> place_in(std::string_view word, std::initializer_list<std::string_view> words) {
-  u64 place = 0;
-  for (const std::string_view known : words) {
-    if (word == known) return place;
-    ++place;
-  }
-  return std::nullopt;
+/// Place of `word` in a list, or nothing; `name`: what is compared of its elements.
+template <class List, class Name = std::identity>
+std::optional<u64> place_in(std::string_view word, const List& list, Name name = {}) {
+  const auto found = std::ranges::find(list, word, name);
+  return found == std::end(list) ? std::nullopt : std::optional(static_cast<u64>(found - std::begin(list)));
 }
 
 /// "b2", "h1" or nothing behind a register of a scalar instruction.
 std::optional<u64> scalar_part(std::string_view part) {
   if (part.empty()) return whole;
-  return place_in(part, {"b0", "b1", "b2", "b3", "h0", "h1"});
+  return place_in(part, std::array{"b0", "b1", "b2", "b3", "h0", "h1"});
 }
 /// "h32" or "b7210": the field for the highest place first.
 std::optional<u64> selection(std::string_view part, u64 fields, u64 by_default) {
@@ -214,28 +193,25 @@ std::optional<VideoForm> form_of_words(const ptx::Instruction& instruction) {
     form.fields = static_cast<u64>(name.back() - '0');
     name.remove_suffix(1);
   }
-  const auto operation =
-      place_in(name, {"vadd", "vsub", "vabsdiff", "vmin", "vmax", "vavrg", "vshl", "vshr", "vmad", "vset"});
+  const auto operation = place_in(name, operations, &Operation::name);
   if (!operation) return std::nullopt;
   form.operation = *operation;
-  const auto kind = static_cast<Operation>(*operation);
-  const bool is_shift = kind == Operation::left || kind == Operation::right;
-  if (form.fields > 1 ? is_shift || kind == Operation::multiply_add : kind == Operation::average) return std::nullopt;
+  const bool multiplies = *operation == multiply_add, shifts = is_shift(form);
+  if (form.fields > 1 ? shifts || multiplies : *operation == average) return std::nullopt;
   // The types come first; vset has none for its result, which is u32.
   const std::vector<std::string>& words = instruction.modifiers;
-  const std::size_t types = kind == Operation::compare ? 2 : 3;
+  const std::size_t types = *operation == compare ? 2 : 3;
   if (words.size() < types) return std::nullopt;
   bool is_signed[3] = {};
   for (std::size_t k = 0; k < types; ++k) {
-    const auto sign = place_in(words[k], {"u32", "s32"});
-    if (!sign) return std::nullopt;
-    is_signed[k + 3 - types] = *sign == 1;
+    if (words[k] != "u32" && words[k] != "s32") return std::nullopt;
+    is_signed[k + 3 - types] = words[k] == "s32";
   }
   form.d_signed = is_signed[0], form.a_signed = is_signed[1], form.b_signed = is_signed[2];
   bool has_comparison = false, has_mode = false;
   for (std::size_t k = types; k < words.size(); ++k) {
     const std::string& word = words[k];
-    if (const auto comparison = place_in(word, {"eq", "ne", "lt", "le", "gt", "ge"})) {
+    if (const auto comparison = place_in(word, comparisons, &Operation::name)) {
       form.comparison = *comparison;
       has_comparison = true;
     } else if (word == "clamp" || word == "wrap") {
@@ -243,18 +219,18 @@ std::optional<VideoForm> form_of_words(const ptx::Instruction& instruction) {
       has_mode = true;
     } else if (word == "sat") {
       form.saturates = 1;
-    } else if (word == "po" && kind == Operation::multiply_add) {
+    } else if (word == "po" && multiplies) {
       form.plus_one = 1;
-    } else if ((word == "shr7" || word == "shr15") && kind == Operation::multiply_add) {
+    } else if ((word == "shr7" || word == "shr15") && multiplies) {
       form.scale = word == "shr7" ? 7 : 15;
-    } else if (const auto second = place_in(word, {"", "add", "min", "max"});
+    } else if (const auto second = place_in(word, second_operations, &Operation::name);
                second && *second && k + 1 == words.size()) {
       form.second = *second;
     } else {
       return std::nullopt;
     }
   }
-  if (has_comparison != (kind == Operation::compare) || has_mode != is_shift) return std::nullopt;
+  if (has_comparison != (*operation == compare) || has_mode != shifts) return std::nullopt;
   return form;
 }
 
@@ -265,7 +241,7 @@ std::optional<AluSelection> select_video(const ptx::Instruction& instruction) {
   auto form = form_of_words(instruction);
   const std::vector<ptx::Operand>& operands = instruction.operands;
   if (!form || operands.size() < 3 || operands.size() > 4) return std::nullopt;
-  const bool multiplies = static_cast<Operation>(form->operation) == Operation::multiply_add;
+  const bool multiplies = form->operation == multiply_add;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     ptx::Operand whole_operand = operands[k];
     whole_operand.part.clear();

@@ -10,10 +10,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "vgpu/core/decode/symbols.hpp"
 #include "vgpu/core/run/observer.hpp"
 #include "vgpu/ptx/module.hpp"
 
@@ -25,6 +26,8 @@ struct LaunchNumbers {
   Dim3 grid, block;
 };
 
+/// Addresses of module variables and functions, by mangled name.
+using SymbolTable = std::unordered_map<std::string, Address>;
 using ParameterOffsets = std::unordered_map<std::string_view, std::uint32_t>;  ///< by name
 
 /// The accesses of one kernel, which calls nothing and has no atomics.

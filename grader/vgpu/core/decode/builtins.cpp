@@ -1,5 +1,4 @@
-#include "vgpu/core/decode/builtins.hpp"
-
+// Device functions that CUDA provides and PTX only declares: printf, assert, malloc and free.
 #include <fmt/format.h>
 
 #include <bit>
@@ -7,8 +6,9 @@
 #include <cstring>
 #include <string>
 
+#include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/memory/addressing.hpp"
-#include "vgpu/core/run/raise.hpp"
+#include "vgpu/core/run/fault.hpp"
 
 namespace scanlab::vgpu {
 namespace {

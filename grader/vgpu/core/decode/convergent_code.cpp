@@ -69,7 +69,7 @@ Decoder::RowHandler Decoder::row_handler(const ptx::Instruction& in, const Opera
   if (!context_.image->fast.rows) return {};
   const bool is_narrow = address.reg >= 0 && frame_.lane_bytes_of(address.reg) == 4;
   const auto width = is_narrow ? AddressWidth::bits32 : AddressWidth::bits64;
-  const auto s = select_memory(in, function_.registers, space, width, context_.image->watched);
+  const auto s = select_memory(in, function_.registers, space, width, *context_.image);
   if (!s || in.opcode == "atom" || in.opcode == "red") return {};
   return {select_row(s->form, space, width, kind, context_.image->watched), s->form, s->type};
 }
@@ -177,7 +177,7 @@ bool Decoder::paired_memory(const ptx::Instruction& in, const Operand& address, 
   if (!symbol) return false;
   if (space == ptx::StateSpace::param) {
     if (!to_pair || address.reg >= 0) return false;
-    const auto s = select_memory(in, function_.registers, space, AddressWidth::bits64, Watched::nothing);
+    const auto s = select_memory(in, function_.registers, space, AddressWidth::bits64, *context_.image);
     const std::uint64_t offset = *symbol + static_cast<std::uint64_t>(address.offset);
     if (!s || offset > context_.image->parameter_bytes || s->form.bytes > context_.image->parameter_bytes - offset)
       unsupported("an access outside the kernel's parameters");
@@ -216,12 +216,8 @@ std::uint32_t Decoder::new_leave() {
   std::vector<std::int32_t> live = liveness_.live_before(index_);
   for (const MaskedRegion* r : uniformity_->regions_around(index_)) {
     if (!opens_region(r->branch)) continue;
-    Leave::Side side;
-    side.depth = r->depth;
-    side.is_first = r->has_other() && index_ < r->other;
-    side.other = start_for_any(r->other);
-    side.join = start_for_any(r->join);
-    l.sides.push_back(side);
+    const bool is_first = r->has_other() && index_ < r->other;
+    l.sides.push_back({r->depth, is_first, start_for_any(r->other), start_for_any(r->join)});
     for (const std::uint32_t at : {r->other, r->join})
       for (const std::int32_t reg : liveness_.live_before(at)) live.push_back(reg);
   }
@@ -248,10 +244,8 @@ void Decoder::make_ways_back() {
   }
   program_.convergent.ways_back.reserve(barriers.size());
   for (const std::size_t k : barriers) {
-    WayBack r;
-    r.to = &program_.convergent.code[start_of_[k + 1]];
-    r.live = paired(liveness_.live_before(static_cast<std::uint32_t>(k + 1)));
-    program_.convergent.ways_back.push_back(std::move(r));
+    auto live = paired(liveness_.live_before(static_cast<std::uint32_t>(k + 1)));
+    program_.convergent.ways_back.push_back({&program_.convergent.code[start_of_[k + 1]], std::move(live)});
     program_.code[starts_of_any_[k + 1] - 1].imm =
         reinterpret_cast<std::uint64_t>(&program_.convergent.ways_back.back());
   }

@@ -4,18 +4,25 @@
 
 #include <algorithm>
 
-#include "vgpu/core/decode/builtins.hpp"
 #include "vgpu/core/decode/decoder.hpp"
 #include "vgpu/core/decode/opcodes.hpp"
 #include "vgpu/core/memory/async_copy.hpp"
 #include "vgpu/core/run/fault.hpp"
-#include "vgpu/core/run/observed.hpp"
 #include "vgpu/core/warp/control.hpp"
 #include "vgpu/core/warp/float_names.hpp"
 #include "vgpu/core/warp/gang.hpp"
 #include "vgpu/core/warp/sleeping.hpp"
 
 namespace scanlab::vgpu {
+namespace {
+
+/// An addition that is reported before it runs. Its own handler is in Inst::imm, which arithmetic leaves free.
+const Inst* observed_addition(Warp& w, const Inst* i) {
+  for (Observer* o : w.block->grid->of_work) o->addition(w.active, 1);
+  return reinterpret_cast<Handler>(i->imm)(w, i);
+}
+
+}  // namespace
 
 void Decoder::run() {
   program_.code = pass();
@@ -32,11 +39,7 @@ void Decoder::run() {
 void Decoder::unsupported(const std::string& what) {
   FaultException f(Fault::Kind::unsupported, what,
                    "the virtual GPU cannot run this; write it another way, or check on a real GPU with --device gpu");
-  const auto places = places_of(*context_.module, function_.instructions.empty() ? 0 : here().line);
-  if (!places.empty()) {
-    f.fault.where = places.front();
-    f.fault.called_from.assign(places.begin() + 1, places.end());
-  }
+  f.fault.set_places(places_of(*context_.image->module, function_.instructions.empty() ? 0 : here().line));
   f.fault.details.push_back(fmt::format("in {}", ptx::source_name(function_.name)));
   throw f;
 }
@@ -104,7 +107,8 @@ std::optional<std::uint64_t> Decoder::symbol_value(const std::string& name) {
     for (std::size_t k = 0; k < function_.parameters.size(); ++k)
       if (function_.parameters[k].name == name) return context_.image->parameter_offsets[k];
   if (const auto it = context_.symbols->find(name); it != context_.symbols->end()) {
-    if (const ptx::Function* f = context_.module->find_function(name); f && !f->is_entry) context_.program_of(*f);
+    if (const ptx::Function* f = context_.image->module->find_function(name); f && !f->is_entry)
+      context_.program_of(*f);
     return it->second;
   }
   return std::nullopt;
@@ -350,7 +354,9 @@ void Decoder::alu(const ptx::Instruction& in, const AluSelection& s) {
   const bool is_reported = s.is_addition && context_.image->watched == Watched::everything;
   if (!in.operands.empty() && in.operands[0].kind == Kind::pair) op[s.second] = second;
   emit(s.run, {s.in_gang ? s.in_gang : each_alone, is_reported && s.in_gang}, {.op = op, .imm = s.imm, .aux = s.aux});
-  if (is_reported) observe_addition(code_.back());
+  if (!is_reported) return;
+  Inst& made = code_.back();
+  made.imm = reinterpret_cast<std::uint64_t>(std::exchange(made.run, observed_addition));
 }
 
 void Decoder::move(const ptx::Instruction& in) {
@@ -487,7 +493,7 @@ void Decoder::call(const ptx::Instruction& in) {
     c.target = reg(callee.reg, Type::u64);
     run = control::call_indirect;
   } else {
-    const ptx::Function* f = context_.module->find_function(callee.name);
+    const ptx::Function* f = context_.image->module->find_function(callee.name);
     if (f && f->is_entry) unsupported(fmt::format("a call of {}, which is a kernel", ptx::demangle(callee.name)));
     if (f && f->is_defined) {
       c.callee = context_.program_of(*f);
@@ -514,12 +520,8 @@ std::vector<SourcePlace> places_of(const ptx::Module& module, std::uint32_t line
   for (auto at = static_cast<std::int64_t>(line);
        at > 0 && static_cast<std::size_t>(at) < module.lines.size() && places.size() < 32;) {
     const ptx::LineInfo& l = module.lines[static_cast<std::size_t>(at)];
-    SourcePlace p;
-    if (l.file < module.files.size()) p.file = module.files[l.file];
-    p.line = l.line;
-    p.column = l.column;
-    p.function = l.function;
-    places.push_back(std::move(p));
+    const std::string file = l.file < module.files.size() ? module.files[l.file] : "";
+    places.push_back({file, l.line, l.column, l.function});
     at = l.inlined_at;
   }
   return places;

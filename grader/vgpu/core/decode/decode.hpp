@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 
 #include "vgpu/core/decode/image.hpp"
 
@@ -9,7 +10,6 @@ namespace scanlab::vgpu {
 
 /// What the decoder of a function needs to know of the rest of the kernel.
 struct DecodeContext {
-  const ptx::Module* module = nullptr;
   Image* image = nullptr;
   const SymbolTable* symbols = nullptr;
   /// Program of a function that is called or whose address is taken; it may still be empty.
@@ -21,6 +21,10 @@ struct DecodeContext {
 /// Fills `program` from `program.source`. Throws FaultException (unsupported) that names the instruction or symbol and
 /// line.
 void decode(Program& program, const DecodeContext& context);
+
+/// Handler for a call of extern function `name` (aux: index into Program::calls, as for a call), or null when the
+/// virtual GPU has no such function.
+Handler select_builtin(std::string_view name);
 
 /// The .loc chain of `line`, innermost place first.
 std::vector<struct SourcePlace> places_of(const ptx::Module& module, std::uint32_t line);

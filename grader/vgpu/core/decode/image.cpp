@@ -8,7 +8,6 @@
 #include <new>
 #include <unordered_set>
 
-#include "vgpu/core/decode/builtins.hpp"
 #include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/decode/frame_layout.hpp"
 #include "vgpu/core/decode/opcodes.hpp"
@@ -173,10 +172,10 @@ std::unordered_map<std::string, SharedVariable> lay_out_shared(Image& image, con
 
 }  // namespace
 
-void LaneBytes::resize(std::size_t wanted) {
-  size = wanted;
-  bytes.reset(static_cast<std::byte*>(::operator new[](size, std::align_val_t{64})));
-  std::memset(bytes.get(), 0, size);
+LaneBytes make_lane_bytes(std::size_t bytes) {
+  LaneBytes made(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{64})));
+  std::memset(made.get(), 0, bytes);
+  return made;
 }
 
 const Program* Image::function_at(Address address) const {
@@ -220,7 +219,6 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
 
   std::deque<Program*> todo;
   DecodeContext context;
-  context.module = &module;
   context.image = image.get();
   context.symbols = &symbols;
   context.program_of = [&](const ptx::Function& f) -> const Program* {

@@ -12,7 +12,6 @@
 
 #include "vgpu/core/decode/affine_accesses.hpp"
 #include "vgpu/core/decode/inst.hpp"
-#include "vgpu/core/decode/symbols.hpp"
 #include "vgpu/core/memory/memory.hpp"
 #include "vgpu/core/run/fast_paths.hpp"
 #include "vgpu/core/run/observer.hpp"
@@ -24,15 +23,12 @@ namespace scanlab::vgpu {
 
 struct Image;
 
-/// Bytes aligned for lane vectors.
-struct LaneBytes {
-  struct Deleter {
-    void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{64}); }
-  };
-  std::unique_ptr<std::byte[], Deleter> bytes;
-  std::size_t size = 0;
-  void resize(std::size_t bytes);  ///< all 0; what was there is gone
+struct LaneBytesDeleter {
+  void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{64}); }
 };
+/// Bytes aligned for lane vectors.
+using LaneBytes = std::unique_ptr<std::byte[], LaneBytesDeleter>;
+LaneBytes make_lane_bytes(std::size_t bytes);  ///< all 0
 
 /// A decoded function.
 struct Program {

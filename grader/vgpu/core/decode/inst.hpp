@@ -12,9 +12,12 @@ inline constexpr unsigned warp_size = 32;
 using Mask = std::uint32_t;
 inline constexpr Mask full_mask = ~Mask{0};
 
-/// The lowest lane of a mask, which has one.
+/// The lowest and the highest lane of a mask, which has one.
 inline unsigned first_lane(Mask mask) {
   return static_cast<unsigned>(std::countr_zero(mask));
+}
+inline unsigned last_lane(Mask mask) {
+  return warp_size - 1 - static_cast<unsigned>(std::countl_zero(mask));
 }
 
 /// The lanes of a mask, in order: for (const unsigned lane : lanes_in(mask)).

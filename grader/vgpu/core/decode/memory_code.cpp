@@ -7,8 +7,6 @@
 #include "vgpu/core/decode/decoder.hpp"
 #include "vgpu/core/decode/opcodes.hpp"
 #include "vgpu/core/memory/async_copy.hpp"
-#include "vgpu/core/memory/stack_memory.hpp"
-#include "vgpu/core/memory/weak_ops.hpp"
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/warp/gang.hpp"
 
@@ -66,9 +64,8 @@ void Decoder::memory(const ptx::Instruction& in) {
       base = frame_.constant(address.bits, Type::u64);
     }
   }
-  auto s = select_memory(in, function_.registers, space, width, context_.image->watched);
+  auto s = select_memory(in, function_.registers, space, width, *context_.image);
   if (!s) unknown_instruction();
-  if (context_.image->is_weak) s->run = select_weak(in, *s, width);
 
   InstFields fields{.op = {}, .imm = offset, .aux = std::bit_cast<std::uint32_t>(s->form)};
   unsigned place = in.opcode == "red" ? 1 : 0;

@@ -89,7 +89,7 @@ class Explorer {
   void run_one(const std::shared_ptr<Run>& run) {
     journal_.restore();
     ++result_.runs;
-    State& s = run->playback.state;
+    State& s = run->playback;
     s.journal = &journal_;
     s.live = &live_;
     if (leaves_runs_) s.is_known = [&](std::size_t agent, std::uint64_t state) { return is_known(s, agent, state); };
@@ -100,7 +100,6 @@ class Explorer {
     grid_.executed = grid_.slept = 0;
     RunLimits limits = limits_;
     limits.guide = &run->playback;
-    limits.chooser = &run->playback;
     const std::optional<Fault> fault = run_grid(grid_, {Schedule::Order::weak, 0, {}}, limits);
     result_.warp_instructions += grid_.executed;
     note_steps(s);
@@ -127,7 +126,7 @@ class Explorer {
 
   /// Of a run that had been put off: what led to where it is left; or the run again, for memory as at its end.
   void take_up(Run& run) {
-    State& s = run.playback.state;
+    State& s = run.playback;
     grid_.views = &run.views;
     keep_steps(s);
     if (leaves(*run.passages)) {
@@ -166,7 +165,7 @@ class Explorer {
   }
 
   void derive(const std::shared_ptr<Run>& run, const std::optional<Fault>& fault) {
-    State& s = run->playback.state;
+    State& s = run->playback;
     keep_steps(s);
     if (!s.redundant.empty()) return derive_from_redundant(s, run->item.forced);
     derive_from_waiting(s);
@@ -475,10 +474,7 @@ class Explorer {
   }
 
   TrailStep step_of(const State& s, std::size_t k) const {
-    TrailStep step;
-    step.block = s.steps[k].agent / s.warps;
-    step.warp = static_cast<std::uint32_t>(s.steps[k].agent % s.warps);
-    return step;
+    return {s.steps[k].agent / s.warps, static_cast<std::uint32_t>(s.steps[k].agent % s.warps), {}};
   }
 
   /// To be run later: these steps, and then the change; unless that has been run already.

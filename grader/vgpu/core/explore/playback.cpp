@@ -58,7 +58,6 @@ void State::begin_step(std::size_t agent, std::uint64_t state) {
   step.state = state;
   step.changes = blocks[agent / warps].changes;
   step.clock = a.clock;
-  acting = agent;
   a.last = steps.size() - 1;
   a.idle.push_back(a.last);
 }
@@ -74,26 +73,24 @@ void State::end_step(std::size_t agent, std::uint64_t state) {
 using playback::Event;
 using playback::merge;
 using playback::none;
-using playback::State;
 using playback::Turn;
 
 bool Playback::may_act(Warp& w, const Inst* i) {
-  State& s = state;
-  const std::size_t agent = s.agent_of(w);
-  State::Agent& a = s.agents[agent];
+  const std::size_t agent = agent_of(w);
+  Agent& a = agents[agent];
   // The warp's other lanes come to where they wait too: what they have to do first is not to be waited for.
   const bool others_can_go = w.pending_key != ~0u;
-  if (s.granted != agent) {
+  if (granted != agent) {
     if (others_can_go)
       w.spin.unyielding = patience + 1;
     else
       a.is_held = true;
     return false;
   }
-  const std::uint64_t before = s.state_of(w, i), changes = s.blocks[w.block->index].changes;
-  s.end_step(agent, before);
+  const std::uint64_t before = state_of(w, i), changes = blocks[w.block->index].changes;
+  end_step(agent, before);
   const auto same = std::ranges::find_if(
-      a.idle, [&](std::size_t k) { return s.steps[k].state == before && s.steps[k].changes == changes; });
+      a.idle, [&](std::size_t k) { return steps[k].state == before && steps[k].changes == changes; });
   if (same != a.idle.end()) {
     if (others_can_go && !a.has_yielded) {
       // They may be what these wait for.
@@ -101,88 +98,85 @@ bool Playback::may_act(Warp& w, const Inst* i) {
       w.spin.unyielding = patience + 1;
       return false;
     }
-    const bool is_forced = *same < s.forced;
-    if (is_forced) s.redundant.emplace_back(same, a.idle.end());
-    s.is_redundant |= is_forced && a.idle.back() < s.forced;
-    if (!s.is_redundant) {
-      s.granted = none;
+    const bool is_forced = *same < forced;
+    if (is_forced) redundant.emplace_back(same, a.idle.end());
+    is_redundant |= is_forced && a.idle.back() < forced;
+    if (!is_redundant) {
+      granted = none;
       // What it had to do stays; behind that it can do something else when others have gone on.
       if (!is_forced) a.vain.assign(same, a.idle.end());
-      for (auto k = same; k != a.idle.end() && !is_forced; ++k) s.steps[*k].is_vain = true;
+      for (auto k = same; k != a.idle.end() && !is_forced; ++k) steps[*k].is_vain = true;
       a.idle.clear();
       a.is_held = a.is_parked = true;
       a.changes_when_parked = changes;
       return false;
     }
   }
-  s.granted = none;
-  if (s.is_known && s.is_known(agent, before)) {
-    s.is_cut = a.is_held = true;
+  granted = none;
+  if (is_known && is_known(agent, before)) {
+    is_cut = a.is_held = true;
     return false;
   }
   a.is_held = a.has_yielded = false;
-  s.begin_step(agent, before);
+  begin_step(agent, before);
   return true;
 }
 
 Guide::Pick Playback::pick(std::span<Warp* const> able) {
-  State& s = state;
-  s.following = nullptr;
-  if (s.is_redundant || s.is_infeasible || s.is_cut) return {};
+  following = nullptr;
+  if (is_redundant || is_infeasible || is_cut) return {};
   const auto grant = [&](Warp* w) {
-    s.granted = s.agent_of(*w);
+    granted = agent_of(*w);
     return Pick{w, false};
   };
-  if (s.next < s.trail.steps.size()) {
-    s.following = &s.trail.steps[s.next++];
+  if (next < trail.steps.size()) {
+    following = &trail.steps[next++];
     for (Warp* w : able)
-      if (w->block->index == s.following->block && w->id == s.following->warp) {
-        s.agent_at(*w).is_parked = false;
+      if (w->block->index == following->block && w->id == following->warp) {
+        agent_at(*w).is_parked = false;
         return grant(w);
       }
-    s.is_infeasible = true;
+    is_infeasible = true;
     return {};
   }
   // The warp that has made the last step goes on: so what a run adds to a trail, it adds in the order in which others
   // do.
-  if (!s.steps.empty()) {
-    const auto last = std::ranges::find(able, s.steps.back().agent, [&](const Warp* w) { return s.agent_of(*w); });
-    if (last != able.end() && !s.agents[s.steps.back().agent].is_parked) return grant(*last);
+  if (!steps.empty()) {
+    const auto last = std::ranges::find(able, steps.back().agent, [&](const Warp* w) { return agent_of(*w); });
+    if (last != able.end() && !agents[steps.back().agent].is_parked) return grant(*last);
   }
   for (Warp* w : able) {
-    State::Agent& a = s.agent_at(*w);
-    if (a.is_parked && a.changes_when_parked != s.blocks[w->block->index].changes) a.is_parked = false;
+    Agent& a = agent_at(*w);
+    if (a.is_parked && a.changes_when_parked != blocks[w->block->index].changes) a.is_parked = false;
     if (!a.is_parked) return grant(w);
   }
   for (Warp* w : able)
-    for (const std::size_t k : s.agent_at(*w).vain)
-      for (const Event& e : s.steps[k].events)
-        if (e.reads() && s.grid.views->order_of(e.location).back() != e.read) {
-          if (!s.journal) {  // it is shown, not explored
-            s.agent_at(*w).is_parked = false;
+    for (const std::size_t k : agent_at(*w).vain)
+      for (const Event& e : steps[k].events)
+        if (e.reads() && grid.views->order_of(e.location).back() != e.read) {
+          if (!journal) {  // it is shown, not explored
+            agent_at(*w).is_parked = false;
             return grant(w);
           }
-          s.to_wake = s.agent_of(*w);
+          to_wake = agent_of(*w);
           return {};
         }
   return {nullptr, true};
 }
 
 unsigned Playback::choose(const Question& question) {
-  State& s = state;
-  const std::size_t event = s.steps.back().events.size();
-  if (!s.following || event >= s.following->choices.size() || !s.following->choices[event]) return 0;
+  const std::size_t event = steps.back().events.size();
+  if (!following || event >= following->choices.size() || !following->choices[event]) return 0;
   for (unsigned k = 0; k < question.writes.size(); ++k)
-    if (s.writer(question.location, question.writes[k]).is_same_as(*s.following->choices[event])) return k;
-  s.is_infeasible = true;
+    if (writer(question.location, question.writes[k]).is_same_as(*following->choices[event])) return k;
+  is_infeasible = true;
   return 0;
 }
 
 void Playback::happened(const Answer& answer) {
-  State& s = state;
-  if (s.acting == none) return;
-  Turn& step = s.steps.back();
-  State::Agent& a = s.agents[step.agent];
+  if (steps.empty()) return;
+  Turn& step = steps.back();
+  Agent& a = agents[step.agent];
   Event& e = step.events.emplace_back();
   e.effect = answer.effect;
   e.is_atomic = answer.is_atomic;
@@ -190,12 +184,12 @@ void Playback::happened(const Answer& answer) {
   e.by = answer.by;
   e.before = step.clock;
   if (answer.effect == Event::Effect::fence) {
-    if (s.last_fence != none) merge(step.clock, s.steps[s.last_fence].clock);
-    s.last_fence = s.steps.size() - 1;
+    if (last_fence != none) merge(step.clock, steps[last_fence].clock);
+    last_fence = steps.size() - 1;
     a.clock = step.clock;
     return;
   }
-  const Views& views = *s.grid.views;
+  const Views& views = *grid.views;
   e.location = answer.location;
   e.address = views.address_of(answer.location);
   e.read = answer.read;
@@ -203,76 +197,70 @@ void Playback::happened(const Answer& answer) {
   e.chosen = answer.chosen;
   e.chosen_place = answer.chosen_place;
   for (const std::uint32_t w : answer.allowed) {
-    e.allowed.push_back({s.writer(e.location, w), w, 0});
+    e.allowed.push_back({writer(e.location, w), w, 0});
     if (answer.is_atomic) continue;
     const std::span<const std::byte> value = views.value_of(e.location, w);
     e.allowed.back().value = mixed(0, value.data(), value.size());
   }
-  for (const std::uint32_t w : answer.placed) e.placed.push_back(s.writer(e.location, w));
+  for (const std::uint32_t w : answer.placed) e.placed.push_back(writer(e.location, w));
   if (e.reads()) {
-    e.source = s.writer(e.location, e.read);
-    if (const auto from = s.step_of_write.find({e.location, e.read}); from != s.step_of_write.end())
-      merge(step.clock, s.steps[from->second].clock);
+    e.source = writer(e.location, e.read);
+    if (const auto from = step_of_write.find({e.location, e.read}); from != step_of_write.end())
+      merge(step.clock, steps[from->second].clock);
   }
   if (e.writes()) {
-    s.step_of_write[{e.location, e.written}] = s.steps.size() - 1;
+    step_of_write[{e.location, e.written}] = steps.size() - 1;
     a.idle.clear();
   }
   a.clock = step.clock;
   const std::size_t at = step.events.size() - 1;
-  if (s.following && at < s.following->choices.size() && s.following->choices[at]) {
+  if (following && at < following->choices.size() && following->choices[at]) {
     const StrongOperation* choice = e.choice();
-    const bool is_as_said = choice && choice->is_same_as(*s.following->choices[at]);
-    s.is_infeasible |= !is_as_said;
+    const bool is_as_said = choice && choice->is_same_as(*following->choices[at]);
+    is_infeasible |= !is_as_said;
   }
 }
 
 void Playback::load(const Access& a) {
-  State& s = state;
-  State::Agent& agent = s.agent_at(a.actor);
+  Agent& agent = agent_at(a.actor);
   const bool is_weak = a.order == Access::Order::weak;
-  if (agent.last != none && is_weak && a.space == ptx::StateSpace::global) s.steps[agent.last].has_looked = true;
-  if (!is_weak && a.space == ptx::StateSpace::shared) merge(agent.clock, s.blocks[a.actor.block].shared);
+  if (agent.last != none && is_weak && a.space == ptx::StateSpace::global) steps[agent.last].has_looked = true;
+  if (!is_weak && a.space == ptx::StateSpace::shared) merge(agent.clock, blocks[a.actor.block].shared);
 }
 
 void Playback::store(const Access& a) {
-  State& s = state;
-  State::BlockState& block = s.blocks[a.actor.block];
+  BlockState& block = blocks[a.actor.block];
   const bool is_weak = a.order == Access::Order::weak;
-  if (a.space == ptx::StateSpace::global && s.journal) s.journal->note(a);
+  if (a.space == ptx::StateSpace::global && journal) journal->note(a);
   if (is_weak || a.space != ptx::StateSpace::global) ++block.changes;
-  if (!is_weak && a.space == ptx::StateSpace::shared) merge(block.shared, s.agent_at(a.actor).clock);
+  if (!is_weak && a.space == ptx::StateSpace::shared) merge(block.shared, agent_at(a.actor).clock);
 }
 
 void Playback::atomic(const Access& a) {
-  State& s = state;
-  if (a.space == ptx::StateSpace::global && s.journal) s.journal->note(a);
+  if (a.space == ptx::StateSpace::global && journal) journal->note(a);
   if (a.space != ptx::StateSpace::shared) return;
-  State::BlockState& block = s.blocks[a.actor.block];
-  State::Agent& agent = s.agent_at(a.actor);
+  BlockState& block = blocks[a.actor.block];
+  Agent& agent = agent_at(a.actor);
   ++block.changes;
   merge(agent.clock, block.shared);
   merge(block.shared, agent.clock);
 }
 
 void Playback::barrier_arrive(const Actor& actor, Mask, std::uint32_t id, Arrival arrival) {
-  State& s = state;
-  auto& barrier = s.blocks[actor.block].barriers[id];
-  merge(barrier.arrived, s.agent_at(actor).clock);
+  auto& barrier = blocks[actor.block].barriers[id];
+  merge(barrier.arrived, agent_at(actor).clock);
   if (arrival == Arrival::waits)
     barrier.waiting.push_back(actor.warp);
   else
-    ++s.blocks[actor.block].changes;
+    ++blocks[actor.block].changes;
 }
 
 void Playback::barrier_complete(const Actor& actor, std::uint32_t id, Meeting) {
-  State& s = state;
-  auto& barrier = s.blocks[actor.block].barriers[id];
-  for (const std::uint32_t warp : barrier.waiting)
-    merge(s.agents[s.agent_of(actor.block, warp)].clock, barrier.arrived);
+  auto& barrier = blocks[actor.block].barriers[id];
+  for (const std::uint32_t warp : barrier.waiting) merge(agents[agent_of(actor.block, warp)].clock, barrier.arrived);
   barrier.waiting.clear();
   std::ranges::fill(barrier.arrived, 0);
-  ++s.blocks[actor.block].changes;
+  ++blocks[actor.block].changes;
 }
 
 }  // namespace scanlab::vgpu

@@ -177,7 +177,7 @@ struct State {
   std::vector<Turn> steps;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> step_of_write;  ///< by location and write
   std::size_t last_fence = none;
-  std::size_t granted = none, acting = none;
+  std::size_t granted = none;
   std::size_t next = 0;                  ///< of the trail
   const TrailStep* following = nullptr;  ///< the trail's step that is being made
   bool is_infeasible = false;            ///< the trail cannot be followed
@@ -222,20 +222,20 @@ struct State {
 }  // namespace playback
 
 /// Follows a trail, and goes on by itself behind it: the first warp that can, and always the newest write.
-class Playback : public MemoryChooser, public Guide, public Observer {
+class Playback : public playback::State, public Guide, public Observer {
  public:
-  /// `grid` and `trail` have to outlive it. Of the trail's steps the first `forced` are as they are: they are
-  /// not taken out when they turn out to be of a loop that has come back to where it was.
-  Playback(const Grid& grid, const Trail& trail, std::size_t forced) : state(grid, trail, forced) {}
+  /// From `grid` and `trail`, which have to outlive it, and `forced`. Of the trail's steps the first `forced` are as
+  /// they are: they are not taken out when they turn out to be of a loop that has come back to where it was.
+  using State::State;
 
   bool may_act(Warp& w, const Inst* i) override;
   unsigned choose(const Question& question) override;
   void happened(const Answer& answer) override;
-  bool holds_back(const Warp& w) const override { return state.agents[state.agent_of(w)].is_held; }
-  bool is_pending(const Warp& w) const override { return state.granted == state.agent_of(w); }
+  bool holds_back(const Warp& w) const override { return agents[agent_of(w)].is_held; }
+  bool is_pending(const Warp& w) const override { return granted == agent_of(w); }
   Pick pick(std::span<Warp* const> able) override;
   /// The trail was not that of this launch, and the run has been left.
-  bool has_lost_its_way() const { return state.is_infeasible; }
+  bool has_lost_its_way() const { return is_infeasible; }
 
   std::uint32_t interests() const override { return arrivals | plain_shared; }
   void load(const Access& access) override;
@@ -243,8 +243,6 @@ class Playback : public MemoryChooser, public Guide, public Observer {
   void atomic(const Access& access) override;
   void barrier_arrive(const Actor& actor, Mask mask, std::uint32_t id, Arrival arrival) override;
   void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
-
-  playback::State state;  ///< for the explorer, which derives further runs from it
 };
 
 }  // namespace scanlab::vgpu

@@ -7,30 +7,18 @@
 #include <cstring>
 #include <optional>
 
-#include "vgpu/core/run/raise.hpp"
+#include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/warp/lanes.hpp"
 
 namespace scanlab::vgpu {
 namespace {
 
 const char* verb(AccessKind kind) {
-  switch (kind) {
-    case AccessKind::read:
-      return "read";
-    case AccessKind::write:
-      return "write";
-    case AccessKind::atomic:
-      return "atomic operation";
-  }
-  return "access";
-}
-
-const char* plural(std::uint64_t n) {
-  return n == 1 ? "" : "s";
+  return kind == AccessKind::read ? "read" : kind == AccessKind::write ? "write" : "atomic operation";
 }
 
 std::string byte_count(std::uint64_t n) {
-  return fmt::format("{} byte{}", n, plural(n));
+  return fmt::format("{} byte{}", n, n == 1 ? "" : "s");
 }
 
 /// Does the label of an allocation say its size, as "cudaMalloc #2 (2048 bytes)" and "malloc(40) in the kernel" do?
@@ -107,16 +95,16 @@ Explanation explain_shared(Warp& w, std::uint64_t address) {
 }
 
 Explanation explain_poison(std::int64_t distance) {
-  Explanation e;
-  e.id = "uninitialised.pointer";
-  e.target = "every allocation";
   std::string detail = "the address comes from memory that nobody has written (poison)";
   if (distance != 0)
     detail += fmt::format(", {} {}", byte_count(static_cast<std::uint64_t>(std::llabs(distance))),
                           distance > 0 ? "further on" : "before it");
-  e.details.push_back(std::move(detail));
-  e.advice = "write the pointer before it is read: every entry of a table of pointers, every pointer in a struct";
-  return e;
+  return {
+      .id = "uninitialised.pointer",
+      .target = "every allocation",
+      .variable = {},
+      .details = {std::move(detail)},
+      .advice = "write the pointer before it is read: every entry of a table of pointers, every pointer in a struct"};
 }
 
 Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) {
@@ -213,7 +201,7 @@ void grow_local(Warp& w, std::uint64_t bytes) {
   const std::uint64_t stride = std::max<std::uint64_t>(std::bit_ceil(bytes), 256);
   constexpr std::uint64_t limit = 512 * 1024;  // a thread, as on GPUs
   if (stride > limit)
-    raise(Fault::Kind::trap, static_cast<unsigned>(std::countr_zero(w.active)),
+    raise(Fault::Kind::trap, first_lane(w.active),
           fmt::format("stack overflow: more than {} bytes of local memory in one thread", limit),
           "is a recursive device function missing its end?");
   std::vector<std::byte> larger(stride * warp_size, poison);
@@ -259,11 +247,10 @@ std::byte* check_lane(Warp& w, StateSpace space, AccessKind kind, unsigned lane,
   raise_bad_access(w, space, kind, lane, address, bytes);
 }
 
-template <StateSpace Space>
-View view(Warp& w, const Inst* i, AccessKind kind, const Addresses& a, std::uint32_t bytes) {
+View view(Warp& w, const Inst* i, StateSpace space, AccessKind kind, const Addresses& a, std::uint32_t bytes) {
   Range& range = range_of(w, i);
   View v;
-  v.base = host_base_of<Space>(*w.block);
+  v.base = host_base_of(*w.block, space);
   // Whether [low, last + bytes) lies in the array that was hit last.
   const auto inside = [&](std::uint64_t low, std::uint64_t last) {
     return low >= range.begin && last - range.begin <= range.bytes && range.bytes - (last - range.begin) >= bytes;
@@ -291,8 +278,8 @@ View view(Warp& w, const Inst* i, AccessKind kind, const Addresses& a, std::uint
   if (!v.consecutive || last < first) {
     low = ~0ull;
     last = bits = 0;
-    for (Mask m = w.active; m; m &= m - 1) {
-      const std::uint64_t x = a.of[std::countr_zero(m)];
+    for (const unsigned l : lanes_in(w.active)) {
+      const std::uint64_t x = a.of[l];
       low = std::min(low, x);
       last = std::max(last, x);
       bits |= x;
@@ -301,19 +288,12 @@ View view(Warp& w, const Inst* i, AccessKind kind, const Addresses& a, std::uint
   if (bits % bytes == 0) {
     if (inside(low, last)) return v;
     // Another array than last time: look it up by one lane.
-    const auto l = static_cast<unsigned>(std::countr_zero(w.active));
-    check_lane(w, Space, kind, l, a.of[l], bytes, &range);
+    const unsigned l = first_lane(w.active);
+    check_lane(w, space, kind, l, a.of[l], bytes, &range);
     if (inside(low, last)) return v;
   }
-  for (Mask m = w.active; m; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    check_lane(w, Space, kind, l, a.of[l], bytes);
-  }
+  for (const unsigned l : lanes_in(w.active)) check_lane(w, space, kind, l, a.of[l], bytes);
   return v;
 }
-
-template View view<StateSpace::global>(Warp&, const Inst*, AccessKind, const Addresses&, std::uint32_t);
-template View view<StateSpace::constant>(Warp&, const Inst*, AccessKind, const Addresses&, std::uint32_t);
-template View view<StateSpace::shared>(Warp&, const Inst*, AccessKind, const Addresses&, std::uint32_t);
 
 }  // namespace scanlab::vgpu

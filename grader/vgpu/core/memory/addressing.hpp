@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "vgpu/core/run/grid.hpp"
 
@@ -16,24 +17,18 @@ struct Addresses {
   alignas(64) std::uint64_t of[warp_size];
 };
 
+/// What such a register holds.
+template <AddressWidth Width>
+using AddressOf = std::conditional_t<Width == AddressWidth::bits32, std::uint32_t, std::uint64_t>;
+
 /// of[l] = register + imm for every lane (also inactive ones), as the width of the register has it.
 template <AddressWidth Width>
 inline void gather(Warp& w, const Inst* i, Addresses& a) {
-  if constexpr (Width == AddressWidth::bits32) {
-    const std::uint32_t* r = w.lanes<std::uint32_t>(i->op[7]);
-    const auto offset = static_cast<std::uint32_t>(i->imm);
+  const AddressOf<Width>* const r = w.lanes<AddressOf<Width>>(i->op[7]);
+  const auto offset = static_cast<AddressOf<Width>>(i->imm);
 #pragma GCC ivdep
-    for (unsigned l = 0; l < warp_size; ++l) a.of[l] = r[l] + offset;
-  } else {
-    const std::uint64_t* r = w.lanes<std::uint64_t>(i->op[7]);
-    const std::uint64_t offset = i->imm;
-#pragma GCC ivdep
-    for (unsigned l = 0; l < warp_size; ++l) a.of[l] = r[l] + offset;
-  }
+  for (unsigned l = 0; l < warp_size; ++l) a.of[l] = r[l] + offset;
 }
-
-/// What an access does; also the verb of a message.
-enum class AccessKind : std::uint8_t { read, write, atomic };
 
 /// Throws the fault for lane `lane` of an access that is out of bounds or misaligned.
 [[noreturn]] void raise_bad_access(Warp& w, StateSpace space, AccessKind kind, unsigned lane, std::uint64_t address,
@@ -63,12 +58,9 @@ inline Resolved resolve(std::uint64_t generic) {
 }
 
 /// Where addresses of global, constant or shared space count from, as a block sees them.
-template <StateSpace Space>
-inline HostBase host_base_of(const Block& block) {
-  if constexpr (Space == StateSpace::shared)
-    return {reinterpret_cast<std::uintptr_t>(block.shared.data())};
-  else
-    return block.grid->memory->host_base();
+inline HostBase host_base_of(const Block& block, StateSpace space) {
+  if (space == StateSpace::shared) return {reinterpret_cast<std::uintptr_t>(block.shared.data())};
+  return block.grid->memory->host_base();
 }
 
 /// Host memory at a warp's addresses in global, constant or shared space: that of lane l is `at(of[l])`. All active
@@ -78,31 +70,17 @@ struct View {
   bool consecutive = false;
   std::byte* at(std::uint64_t address) const { return base + address; }
 };
-template <StateSpace Space>
-View view(Warp& w, const Inst* i, AccessKind kind, const Addresses& a, std::uint32_t bytes);
-
-extern template View view<StateSpace::global>(Warp&, const Inst*, AccessKind, const Addresses&, std::uint32_t);
-extern template View view<StateSpace::constant>(Warp&, const Inst*, AccessKind, const Addresses&, std::uint32_t);
-extern template View view<StateSpace::shared>(Warp&, const Inst*, AccessKind, const Addresses&, std::uint32_t);
+View view(Warp& w, const Inst* i, StateSpace space, AccessKind kind, const Addresses& a, std::uint32_t bytes);
 
 /// True when the addresses of all 32 lanes lie side by side, `bytes` apart; `first` is then lane 0's.
 template <AddressWidth Width>
 inline bool is_consecutive(Warp& w, const Inst* i, std::uint32_t bytes, std::uint64_t& first) {
-  if constexpr (Width == AddressWidth::bits32) {
-    const std::uint32_t* r = w.lanes<std::uint32_t>(i->op[7]);
-    std::uint32_t different = 0;
+  const AddressOf<Width>* const r = w.lanes<AddressOf<Width>>(i->op[7]);
+  AddressOf<Width> different = 0;
 #pragma GCC ivdep
-    for (std::uint32_t l = 0; l < warp_size; ++l) different |= r[l] ^ (r[0] + l * bytes);
-    first = r[0] + static_cast<std::uint32_t>(i->imm);
-    return different == 0;
-  } else {
-    const std::uint64_t* r = w.lanes<std::uint64_t>(i->op[7]);
-    std::uint64_t different = 0;
-#pragma GCC ivdep
-    for (std::uint64_t l = 0; l < warp_size; ++l) different |= r[l] ^ (r[0] + l * bytes);
-    first = r[0] + i->imm;
-    return different == 0;
-  }
+  for (AddressOf<Width> l = 0; l < warp_size; ++l) different |= r[l] ^ (r[0] + l * bytes);
+  first = r[0] + static_cast<AddressOf<Width>>(i->imm);
+  return different == 0;
 }
 
 /// The range that a memory instruction remembers: op[6] is its number.
@@ -117,10 +95,7 @@ inline std::byte* reach(Warp& w, const Inst* i, std::uint64_t first, std::uint64
   const Range& range = range_of(w, i);
   const std::uint64_t into = first - range.begin;
   if (into > range.bytes || range.bytes - into < bytes) return nullptr;
-  if constexpr (Space == StateSpace::shared)
-    return w.block->shared.data() + first;
-  else
-    return w.block->grid->memory->host(first);
+  return host_base_of(*w.block, Space) + first;
 }
 /// The same for 32 elements of `bytes` each, aligned.
 template <StateSpace Space>

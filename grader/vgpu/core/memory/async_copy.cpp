@@ -43,7 +43,8 @@ const Inst* async_copy(Warp& w, const Inst* i) {
     std::byte* target = check_lane(w, StateSpace::shared, AccessKind::write, l, to.of[l], bytes);
     if (from.of[l] % bytes != 0 || (count > 0 && !memory.find(from.of[l], count)))
       raise_bad_access(w, StateSpace::global, AccessKind::read, l, from.of[l], bytes);
-    if (Claims* const claims = w.block->grid->claims; claims && count > 0) claims->read(from.of[l], count);
+    if (Claims* const claims = w.block->grid->claims; claims && count > 0)
+      claims->note(AccessKind::read, from.of[l], count);
     std::memset(target, 0, bytes);
     if (count > 0) std::memcpy(target, memory.host(from.of[l]), count);
     if (count > 0) reads |= Mask{1} << l;

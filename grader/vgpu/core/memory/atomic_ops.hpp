@@ -67,16 +67,19 @@ inline float add_f32_shared(float old, float b) {
 }
 
 /// add.noftz of 16-bit numbers, rounded once.
+struct AddOnce {
+  template <class H>
+  H operator()(H a, H b) const {
+    return narrow<H>(odd_sum(f64{widen(a)}, f64{widen(b)}));
+  }
+};
 template <class H>
 u16 add_half(u16 old, u16 b, u16) {
-  const H sum = narrow<H>(odd_sum(f64{widen(static_cast<H>(old))}, f64{widen(static_cast<H>(b))}));
-  return static_cast<u16>(sum);
+  return static_cast<u16>(AddOnce{}(static_cast<H>(old), static_cast<H>(b)));
 }
 template <class H>
 u32 add_pair(u32 old, u32 b, u32) {
-  const auto low = [](u32 x) { return static_cast<u16>(x); };
-  const auto high = [](u32 x) { return static_cast<u16>(x >> 16); };
-  return add_half<H>(low(old), low(b), 0) | u32{add_half<H>(high(old), high(b), 0)} << 16;
+  return Pairwise<AddOnce, H>{}(old, b);
 }
 
 }  // namespace atomic_ops

@@ -76,26 +76,24 @@ class Claims {
 
   /// An access to `bytes` (at most a page) from `address` on, which have been found valid. A write has to be reported
   /// before it happens.
-  [[gnu::always_inline]] void read(Address address, std::uint64_t bytes) {
+  [[gnu::always_inline]] void note(AccessKind kind, Address address, std::uint64_t bytes) {
     const std::uint64_t from = address - global_window, last = from + bytes - 1;
-    if (!(now_.pages[from / page_bytes] & now_.pages[last / page_bytes] & is_read)) [[unlikely]]
-      first_read(from, last);
-    mark(now_.read, from, last);
-  }
-  [[gnu::always_inline]] void write(Address address, std::uint64_t bytes) {
-    const std::uint64_t from = address - global_window, last = from + bytes - 1;
-    if (!(now_.pages[from / page_bytes] & now_.pages[last / page_bytes] & is_written)) [[unlikely]]
-      first_write(from, last);
-    mark(now_.written, from, last);
+    const int ways = now_.pages[from / page_bytes] & now_.pages[last / page_bytes];
+    if (kind != AccessKind::write) {
+      if (!(ways & is_read)) [[unlikely]]
+        first_read(from, last);
+      mark(now_.read, from, last);
+    }
+    if (kind != AccessKind::read) {
+      if (!(ways & is_written)) [[unlikely]]
+        first_write(from, last);
+      mark(now_.written, from, last);
+    }
   }
   /// The same for the lanes of `mask`, lane l at `at(l)`.
   template <class At>
-  void read_lanes(Mask mask, std::uint64_t bytes, At at) {
-    for_each_run(mask, bytes, at, [&](Address first, std::uint64_t length) { read(first, length); });
-  }
-  template <class At>
-  void write_lanes(Mask mask, std::uint64_t bytes, At at) {
-    for_each_run(mask, bytes, at, [&](Address first, std::uint64_t length) { write(first, length); });
+  void note_lanes(AccessKind kind, Mask mask, std::uint64_t bytes, At at) {
+    for_each_run(mask, bytes, at, [&](Address first, std::uint64_t length) { note(kind, first, length); });
   }
   /// Has one thread written what the other has read or written? While the other runs, only what it has done so far is
   /// seen. To be called by this thread, or after it.

@@ -76,14 +76,10 @@ template <StateSpace Space, Watched watched>
 void report_lanes(Warp& w, const Inst* i, std::uint32_t bytes, const Addresses& a, AccessKind kind) {
   if constexpr (Space == StateSpace::global && watched != Watched::nothing)
     if (Claims* const claims = w.block->grid->claims) {
-      const auto at = [&](unsigned l) { return a.of[l]; };
-      const auto read = [&](Address first, std::uint64_t length) { claims->read(first, length); };
-      const auto write = [&](Address first, std::uint64_t length) { claims->write(first, length); };
-      const bool is_whole = w.active == full_mask;
-      if (kind == AccessKind::read)
-        is_whole ? for_each_piece(a, bytes, read) : claims->read_lanes(w.active, bytes, at);
+      if (w.active == full_mask)
+        for_each_piece(a, bytes, [&](Address first, std::uint64_t length) { claims->note(kind, first, length); });
       else
-        is_whole ? for_each_piece(a, bytes, write) : claims->write_lanes(w.active, bytes, at);
+        claims->note_lanes(kind, w.active, bytes, [&](unsigned l) { return a.of[l]; });
     }
   if constexpr (watched == Watched::everything) report(w, access_of(w, i, Space, w.active, bytes, a.of), kind);
 }
@@ -103,47 +99,69 @@ void collect_lanes(T* to, Place place) {
     }
   (std::make_integer_sequence<unsigned, width>{});
 }
-template <class T, class Offset>
-void take_lanes(T* to, const std::byte* from, const Offset* offset) {
-  collect_lanes(to, [&](unsigned l) { return from + offset[l]; });
+
+// A load brings elements from memory into lanes, a store the other way: `kind` says which of the two.
+
+/// One element.
+template <AccessKind kind, class T>
+[[gnu::always_inline]] inline void move_lane(T* lane, std::byte* memory) {
+  if constexpr (kind == AccessKind::read)
+    std::memcpy(lane, memory, sizeof(T));
+  else
+    std::memcpy(memory, lane, sizeof(T));
+}
+/// Those of all lanes, side by side.
+template <AccessKind kind, class T>
+[[gnu::always_inline]] inline void move_row(T* lanes, std::byte* memory) {
+  if constexpr (kind == AccessKind::read)
+    copy_lanes<T>(lanes, memory);
+  else
+    copy_lanes<T>(memory, lanes);
+}
+/// Those of all lanes, that of lane l at `place(l)`.
+template <AccessKind kind, class T, class Place>
+[[gnu::always_inline]] inline void move_scattered(T* lanes, Place place) {
+  if constexpr (kind == AccessKind::read)
+    collect_lanes(lanes, place);
+  else
+    for (unsigned l = 0; l < warp_size; ++l) std::memcpy(place(l), &lanes[l], sizeof(T));
 }
 
-/// Loads `count` elements per lane from the addresses of all active lanes.
-template <class T, StateSpace Space, Watched watched>
-void load_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count) {
+/// Loads or stores `count` elements per lane at the addresses of all active lanes.
+template <AccessKind kind, class T, StateSpace Space, Watched watched>
+void access_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count) {
   const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
-  const View v = view<Space>(w, i, AccessKind::read, a, bytes);
-  report_lanes<Space, watched>(w, i, bytes, a, AccessKind::read);
-  if (form_of(i).order != static_cast<std::uint32_t>(Access::Order::weak))
+  const View v = view(w, i, Space, kind, a, bytes);
+  report_lanes<Space, watched>(w, i, bytes, a, kind);
+  if constexpr (kind == AccessKind::write)
+    ++w.block->grid->epoch;
+  else if (is_strong(form_of(i)))
     note_poll(w, Space == StateSpace::global ? w.active : 0, [&](unsigned l) { return a.of[l]; });
   for (std::uint32_t k = 0; k < count; ++k) {
-    T* to = w.lanes<T>(i->op[k]);
-    const auto from = [&](unsigned l) { return v.at(a.of[l] + k * sizeof(T)); };
+    T* const lanes = w.lanes<T>(i->op[k]);
+    const auto host = [&](unsigned l) { return v.at(a.of[l] + k * sizeof(T)); };
     if (v.consecutive && count == 1)
-      copy_lanes<T>(to, from(0));
+      move_row<kind>(lanes, host(0));
     else if (w.active == full_mask)
-      collect_lanes(to, from);
+      move_scattered<kind>(lanes, host);
     else
-      for_each_lane(w.active, [&](unsigned l) { std::memcpy(&to[l], from(l), sizeof(T)); });
+      for_each_lane(w.active, [&](unsigned l) { move_lane<kind>(&lanes[l], host(l)); });
   }
 }
 
-template <class T, StateSpace Space, Watched watched>
-void store_lanes(Warp& w, const Inst* i, const Addresses& a, std::uint32_t count) {
-  const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
-  const View v = view<Space>(w, i, AccessKind::write, a, bytes);
-  report_lanes<Space, watched>(w, i, bytes, a, AccessKind::write);
-  ++w.block->grid->epoch;
-  for (std::uint32_t k = 0; k < count; ++k) {
-    const T* from = w.lanes<T>(i->op[k]);
-    const auto to = [&](unsigned l) { return v.at(a.of[l] + k * sizeof(T)); };
-    if (v.consecutive && count == 1)
-      copy_lanes<T>(to(0), from);
-    else if (w.active == full_mask)
-      for (unsigned l = 0; l < warp_size; ++l) std::memcpy(to(l), &from[l], sizeof(T));
-    else
-      for_each_lane(w.active, [&](unsigned l) { std::memcpy(to(l), &from[l], sizeof(T)); });
-  }
+/// select.template operator()<T, watched>() for elements of `bytes`, as wide as their registers; null for another
+/// width.
+template <StateSpace Space, class Select>
+auto with_element(std::uint32_t bytes, Watched watched, Select select) {
+  const auto with_type = [&]<class T>() {
+    if (watched == Watched::everything) return select.template operator()<T, Watched::everything>();
+    if constexpr (Space == StateSpace::global)
+      if (watched == Watched::global) return select.template operator()<T, Watched::global>();
+    return select.template operator()<T, Watched::nothing>();
+  };
+  if (bytes == 2) return with_type.template operator()<std::uint16_t>();
+  if (bytes == 4) return with_type.template operator()<std::uint32_t>();
+  return bytes == 8 ? with_type.template operator()<std::uint64_t>() : nullptr;
 }
 
 }  // namespace scanlab::vgpu

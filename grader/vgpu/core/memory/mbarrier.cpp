@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "vgpu/core/memory/addressing.hpp"
-#include "vgpu/core/run/raise.hpp"
+#include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/warp/lanes.hpp"
 #include "vgpu/core/warp/sleeping.hpp"
 #include "vgpu/core/warp/splits.hpp"
@@ -237,57 +238,42 @@ bool is_mbarrier_wait(const Inst* i) {
 std::optional<MbarrierSelection> select_mbarrier(const ptx::Instruction& in) {
   // The words without those that say where the object lies, and without the order that PTX has anyway.
   const bool waits = in.has("test_wait");
-  std::string words;
+  std::string words = in.opcode;
   for (const std::string& m : in.modifiers)
-    if (m != "shared" && m != "shared::cta" && m != "cta" && m != (waits ? "acquire" : "release"))
-      words += words.empty() ? m : "." + m;
-  using Kind = ptx::Operand::Kind;
+    if (m != "shared" && m != "shared::cta" && m != "cta" && m != (waits ? "acquire" : "release")) words += "." + m;
   struct Form {
-    const char* words;
+    std::string_view words;
     Handler run;
     bool drops;
-    const char* operands;  ///< r: destination, a: address, s: 32-bit source, t: a state
+    std::string_view operands;  ///< r: destination, a: address, s: 32-bit source, t: a state
   };
-  static const Form forms[] = {
-      {"init.b64", init, false, "as"},
-      {"inval.b64", invalidate, false, "a"},
-      {"arrive.b64", arrive<Completion::allowed>, false, "ra"},
-      {"arrive.noComplete.b64", arrive<Completion::forbidden>, false, "ras"},
-      {"arrive_drop.b64", arrive<Completion::allowed>, true, "ra"},
-      {"arrive_drop.noComplete.b64", arrive<Completion::forbidden>, true, "ras"},
-      {"test_wait.b64", test_wait<By::state>, false, "rat"},
-      {"test_wait.parity.b64", test_wait<By::parity>, false, "ras"},
-      {"pending_count.b64", pending_count, false, "rt"},
+  static constexpr Form forms[] = {
+      {"mbarrier.init.b64", init, false, "as"},
+      {"mbarrier.inval.b64", invalidate, false, "a"},
+      {"mbarrier.arrive.b64", arrive<Completion::allowed>, false, "ra"},
+      {"mbarrier.arrive.noComplete.b64", arrive<Completion::forbidden>, false, "ras"},
+      {"mbarrier.arrive_drop.b64", arrive<Completion::allowed>, true, "ra"},
+      {"mbarrier.arrive_drop.noComplete.b64", arrive<Completion::forbidden>, true, "ras"},
+      {"mbarrier.test_wait.b64", test_wait<By::state>, false, "rat"},
+      {"mbarrier.test_wait.parity.b64", test_wait<By::parity>, false, "ras"},
+      {"mbarrier.pending_count.b64", pending_count, false, "rt"},
+      {"cp.async.mbarrier.arrive.b64", touch_after_copies, false, "a"},
+      {"cp.async.mbarrier.arrive.noinc.b64", arrive_after_copies, false, "a"},
   };
-  static const Form copy_forms[] = {
-      {"async.mbarrier.arrive.b64", touch_after_copies, false, "a"},
-      {"async.mbarrier.arrive.noinc.b64", arrive_after_copies, false, "a"},
-  };
-  const auto select = [&](const auto& table) -> std::optional<MbarrierSelection> {
-    for (const Form& form : table) {
-      const std::string_view operands = form.operands;
-      if (words != form.words || in.operands.size() != operands.size()) continue;
-      MbarrierSelection s;
-      s.run = form.run;
-      s.drops = form.drops;
-      for (int k = 0; k < static_cast<int>(operands.size()); ++k) {
-        const char kind = operands[static_cast<std::size_t>(k)];
-        const bool is_address = in.operands[static_cast<std::size_t>(k)].kind == Kind::address;
-        if (is_address != (kind == 'a')) return std::nullopt;
-        if (kind == 'a') s.address = k;
-        if (kind == 'r') s.result = k;
-        if (kind == 's' || kind == 't') s.source = k;
-        if (kind == 't') s.type = ptx::Type::b64;
-        if (waits) s.result_type = ptx::Type::pred;
-        if (form.run == pending_count) s.result_type = ptx::Type::b32;
-      }
-      return s;
-    }
-    return std::nullopt;
-  };
-  if (in.opcode == "mbarrier") return select(forms);
-  if (in.opcode == "cp") return select(copy_forms);
-  return std::nullopt;
+  const auto* const form = std::ranges::find(forms, words, &Form::words);
+  if (form == std::end(forms) || in.operands.size() != form->operands.size()) return std::nullopt;
+  MbarrierSelection s;
+  s.run = form->run;
+  s.drops = form->drops;
+  if (waits) s.result_type = ptx::Type::pred;
+  if (form->run == pending_count) s.result_type = ptx::Type::b32;
+  for (std::size_t k = 0; k < form->operands.size(); ++k) {
+    const char kind = form->operands[k];
+    if ((in.operands[k].kind == ptx::Operand::Kind::address) != (kind == 'a')) return std::nullopt;
+    (kind == 'a' ? s.address : kind == 'r' ? s.result : s.source) = static_cast<int>(k);
+    if (kind == 't') s.type = ptx::Type::b64;
+  }
+  return s;
 }
 
 }  // namespace scanlab::vgpu

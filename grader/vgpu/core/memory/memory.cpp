@@ -41,21 +41,16 @@ Memory::~Memory() {
 
 Address Memory::allocate(std::uint64_t bytes, std::string label) {
   if (bytes > capacity_ - used_) return 0;
-  Allocation a;
-  a.size = bytes;
-  a.label = label.empty() ? fmt::format("cudaMalloc #{}, {} bytes", next_number_++, bytes) : std::move(label);
-  const Address base = add(std::move(a), top_);
+  if (label.empty()) label = fmt::format("cudaMalloc #{}, {} bytes", next_number_++, bytes);
+  const Address base = add({.size = bytes, .label = std::move(label)}, top_);
   if (base) used_ += bytes;
   return base;
 }
 
 Address Memory::allocate_on_host(std::uint64_t bytes, std::string label, std::uint64_t page_offset) {
   if (bytes > capacity_ - host_used_ || page_offset >= page_bytes) return 0;
-  Allocation a;
-  a.size = bytes;
-  a.label = std::move(label);
-  a.on_host = true;
-  const Address base = add(std::move(a), round_up(top_, page_bytes) + page_offset);
+  const Address base =
+      add({.size = bytes, .label = std::move(label), .on_host = true}, round_up(top_, page_bytes) + page_offset);
   if (base) host_used_ += bytes;
   return base;
 }
@@ -156,11 +151,8 @@ bool Memory::free(Address address) {
 Address Memory::allocate_on_heap(std::uint64_t bytes) {
   heap_in_use_ = true;
   if (bytes > heap_limit_ || round_up(bytes, heap_alignment) > heap_limit_ - heap_used_) return 0;
-  Allocation a;
-  a.size = bytes;
-  a.label = fmt::format("malloc({}) in the kernel", bytes);
-  a.on_heap = true;
-  const Address base = add(std::move(a), top_);
+  std::string label = fmt::format("malloc({}) in the kernel", bytes);
+  const Address base = add({.size = bytes, .label = std::move(label), .on_heap = true}, top_);
   if (base) heap_used_ += round_up(bytes, heap_alignment);
   return base;
 }

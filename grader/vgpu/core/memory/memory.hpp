@@ -25,6 +25,9 @@ inline constexpr Address code_window = 0x1C00'0000'0000;
 
 inline constexpr std::uint64_t page_bytes = 4096;
 
+/// What an access does; also the verb of a message.
+enum class AccessKind : std::uint8_t { read, write, atomic };
+
 /// The next multiple of `to`.
 template <class T>
 constexpr T round_up(T n, std::type_identity_t<T> to) {

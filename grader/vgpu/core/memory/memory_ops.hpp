@@ -28,6 +28,10 @@ static_assert(sizeof(MemoryForm) == sizeof(std::uint32_t));
 inline MemoryForm form_of(const Inst* i) {
   return std::bit_cast<MemoryForm>(i->aux);
 }
+/// Is it ordered in some way, as no plain access is?
+inline bool is_strong(const MemoryForm& form) {
+  return form.order != static_cast<std::uint32_t>(Access::Order::weak);
+}
 
 /// op[0..3] hold the elements (destination of a load, sources of a store), op[7] the address register, imm the offset.
 /// An atomic has op[0] the result, op[1] and op[2] the operands.
@@ -42,7 +46,7 @@ struct MemorySelection {
 /// `width` is that of the address register; `registers` give the lane width of the element registers.
 std::optional<MemorySelection> select_memory(const ptx::Instruction& instruction,
                                              std::span<const ptx::Register> registers, ptx::StateSpace space,
-                                             AddressWidth width, Watched watched);
+                                             AddressWidth width, const ImageOptions& options);
 
 /// select.template operator()<Width>() for that width.
 template <class Select>
@@ -71,5 +75,13 @@ const Inst* load_parameter(Warp& w, const Inst* i);
 /// offset of lane 0 from the frame's registers, op[6] bytes per lane.
 const Inst* load_slot(Warp& w, const Inst* i);
 const Inst* store_slot(Warp& w, const Inst* i);
+
+/// alloca: op[0]: the address in local space, op[1]: bytes (64-bit lanes), imm: alignment. Lives until the function
+/// returns.
+const Inst* allocate_on_stack(Warp& w, const Inst* i);
+/// op[0]: the top of the function's local memory.
+const Inst* save_stack(Warp& w, const Inst* i);
+/// op[0]: a saved top, to which the memory is given back once all lanes of the call are here.
+const Inst* restore_stack(Warp& w, const Inst* i);
 
 }  // namespace scanlab::vgpu

@@ -89,9 +89,7 @@ inline void report_narrow_rows(Gang& g, const Step* s, StateSpace space, const N
 /// The same to the claims of this host thread.
 inline void claim_narrow_rows(Claims& claims, const Gang& g, const NarrowRows& r, AccessKind kind) {
   for_each_active_warp(g, [&](unsigned k) {
-    r.of(k).for_each_piece(r.bytes, [&](std::uint64_t first, std::uint64_t bytes) {
-      kind == AccessKind::read ? claims.read(first, bytes) : claims.write(first, bytes);
-    });
+    r.of(k).for_each_piece(r.bytes, [&](Address first, std::uint64_t bytes) { claims.note(kind, first, bytes); });
   });
 }
 
@@ -135,8 +133,9 @@ void load_narrow_rows(Gang& g, const NarrowRows& r, HostBase base, OperandRef to
   }
   std::uint64_t offset[warp_size];
   for (unsigned lane = 0; lane < warp_size; ++lane) offset[lane] = r.lanes.at(lane);
-  for_each_host_row(g, r, base,
-                    [&](unsigned k, const std::byte* from) { take_lanes(lanes_at<T>(g, k, to), from, offset); });
+  for_each_host_row(g, r, base, [&](unsigned k, const std::byte* from) {
+    collect_lanes(lanes_at<T>(g, k, to), [&](unsigned lane) { return from + offset[lane]; });
+  });
 }
 
 /// Stores the rows of all warps, those of warp k after before(k).

@@ -18,7 +18,7 @@ template <AddressWidth Width>
 LaneRow row_of(const Gang& g, const Step* s, unsigned k) {
   const Column c = g.column(s->inst->op[7]);
   const std::uint64_t first = c.value[k] + s->inst->imm;
-  return {Width == AddressWidth::bits32 ? static_cast<std::uint32_t>(first) : first, c.stride[k]};
+  return {static_cast<AddressOf<Width>>(first), c.stride[k]};
 }
 
 /// The addresses of all lanes of warp `k`, as the registers would hold them.
@@ -27,8 +27,7 @@ void spread_addresses(const Gang& g, const Step* s, unsigned k, Addresses& a) {
   Pair p = g.column(s->inst->op[7]).of(k);
   p.value += s->inst->imm;
   spread(a.of, p, g.row_lanes);
-  if constexpr (Width == AddressWidth::bits32)
-    for (std::uint64_t& x : a.of) x = static_cast<std::uint32_t>(x);
+  for (std::uint64_t& x : a.of) x = static_cast<AddressOf<Width>>(x);
 }
 
 /// To which of the claims and the observers a handler reports its accesses.
@@ -44,13 +43,10 @@ void report_row(Warp& w, const Inst* i, const LaneRow& r, AccessKind kind) {
     if (Claims* const claims = w.block->grid->claims) {
       const auto at = [&](unsigned l) { return r.first + static_cast<std::uint64_t>(r.stride) * l; };
       const bool is_whole = r.stride == sizeof(T) && w.active == full_mask;
-      if (is_whole || r.stride == 0) {
-        const std::uint64_t bytes = is_whole ? warp_size * sizeof(T) : sizeof(T);
-        kind == AccessKind::read ? claims->read(r.first, bytes) : claims->write(r.first, bytes);
-      } else {
-        kind == AccessKind::read ? claims->read_lanes(w.active, sizeof(T), at)
-                                 : claims->write_lanes(w.active, sizeof(T), at);
-      }
+      if (is_whole || r.stride == 0)
+        claims->note(kind, r.first, is_whole ? warp_size * sizeof(T) : sizeof(T));
+      else
+        claims->note_lanes(kind, w.active, sizeof(T), at);
     }
   if constexpr (observed<watched>) {
     Access a = access_of(w, i, Space, w.active, sizeof(T), nullptr);
@@ -66,10 +62,9 @@ bool lies_within(const Range& range, LaneRow& r, Mask active) {
   // A stride this large leaves every array, and the products below their type.
   constexpr std::int64_t far = std::int64_t{1} << 40;
   if (r.stride >= far || r.stride <= -far) return false;
-  const int low = std::countr_zero(active), high = 31 - std::countl_zero(active);
+  const auto low = static_cast<int>(first_lane(active)), high = static_cast<int>(last_lane(active));
   const std::int64_t span = r.stride * (high - low);
-  std::uint64_t at_low = r.first + static_cast<std::uint64_t>(r.stride * low);
-  if constexpr (Width == AddressWidth::bits32) at_low = static_cast<std::uint32_t>(at_low);
+  const std::uint64_t at_low = static_cast<AddressOf<Width>>(r.first + static_cast<std::uint64_t>(r.stride * low));
   if ((at_low | static_cast<std::uint64_t>(r.stride)) % sizeof(T)) return false;
   const std::uint64_t into = at_low - range.begin + static_cast<std::uint64_t>(std::min<std::int64_t>(span, 0));
   const std::uint64_t bytes = static_cast<std::uint64_t>(span < 0 ? -span : span) + sizeof(T);
@@ -90,15 +85,15 @@ class RowsOf {
         offset_(s->inst->imm),
         range_(g.block.grid->ranges[s->inst->op[6]]),
         last_(range_.bytes < row_bytes ? 0 : range_.bytes - row_bytes + 1),
-        base_(host_base_of<Space>(g.block)) {}
+        base_(host_base_of(g.block, Space)) {}
 
   LaneRow row(unsigned k) const {
     const std::uint64_t first = addresses_.value[k] + offset_;
-    return {Width == AddressWidth::bits32 ? static_cast<std::uint32_t>(first) : first, addresses_.stride[k]};
+    return {static_cast<AddressOf<Width>>(first), addresses_.stride[k]};
   }
 
   /// Host memory of the row of warp `k`, when all its lanes are active and side by side in the array that was hit last;
-  /// else nulg.
+  /// else null.
   std::byte* whole(unsigned k, const LaneRow& r) const {
     const bool is_whole = g_.active[k] == full_mask && r.stride == sizeof(T) && r.first % sizeof(T) == 0;
     return is_whole && r.first - range_.begin < last_ ? base_ + r.first : nullptr;
@@ -170,8 +165,7 @@ class RowsOf {
   /// The same where the first warp or the last has lanes that are not active.
   [[gnu::noinline]] bool lies_within_partly(const Even& e) const {
     const auto is_within = [&](unsigned k) {
-      const auto low = static_cast<unsigned>(std::countr_zero(g_.active[k])),
-                 high = 31 - static_cast<unsigned>(std::countl_zero(g_.active[k]));
+      const unsigned low = first_lane(g_.active[k]), high = last_lane(g_.active[k]);
       return std::max(e.at(k, low) - range_.begin, e.at(k, high) - range_.begin) <= range_.bytes - sizeof(T);
     };
     if (!is_within(e.from) || !is_within(e.end - 1)) return false;
@@ -192,27 +186,19 @@ class RowsOf {
   const HostBase base_;
 };
 
-template <class T>
-void load_row_of(T* to, const std::byte* from, std::int64_t stride, Mask active) {
+/// Loads or stores a row of the active lanes.
+template <AccessKind kind, class T>
+void move_row_of(T* lanes, std::byte* memory, std::int64_t stride, Mask active) {
+  const auto place = [&](unsigned l) { return memory + static_cast<std::int64_t>(l) * stride; };
   if (active != full_mask)
-    for_each_lane(active,
-                  [&](unsigned l) { std::memcpy(&to[l], from + static_cast<std::int64_t>(l) * stride, sizeof(T)); });
+    for_each_lane(active, [&](unsigned l) { move_lane<kind>(&lanes[l], place(l)); });
   else if (stride == sizeof(T))
-    copy_lanes<T>(to, from);
+    move_row<kind>(lanes, memory);
+  else if constexpr (kind == AccessKind::read)
+    collect_lanes(lanes, place);
   else
-    collect_lanes(to, [&](unsigned l) { return from + static_cast<std::int64_t>(l) * stride; });
-}
-
-template <class T>
-void store_row_of(std::byte* to, const T* from, std::int64_t stride, Mask active) {
-  if (active != full_mask)
-    for_each_lane(active,
-                  [&](unsigned l) { std::memcpy(to + static_cast<std::int64_t>(l) * stride, &from[l], sizeof(T)); });
-  else if (stride == sizeof(T))
-    copy_lanes<T>(to, from);
-  else
-    for (unsigned l = 0; l < warp_size; l += 4, to += 4 * stride)
-      for (unsigned k = 0; k < 4; ++k) std::memcpy(to + k * stride, &from[l + k], sizeof(T));
+    for (unsigned l = 0; l < warp_size; l += 4, memory += 4 * stride)
+      for (unsigned k = 0; k < 4; ++k) std::memcpy(memory + k * stride, &lanes[l + k], sizeof(T));
 }
 
 /// Warp `k` executes the instruction now.
@@ -232,38 +218,24 @@ bool is_row(const Gang& g, const Step* s, const Warp& w, LaneRow& r) {
 }
 
 /// Warp `k` by itself, whatever its addresses are.
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-[[gnu::noinline]] void load_alone(Gang& g, const Step* s, unsigned k) {
+template <AccessKind kind, class T, StateSpace Space, AddressWidth Width, Watched watched>
+[[gnu::noinline]] void access_alone(Gang& g, const Step* s, unsigned k) {
   Warp& w = warp_alone(g, s, k);
   if (LaneRow r = row_of<Width>(g, s, k); is_row<T, Width>(g, s, w, r)) {
-    report_row<T, Space, watched>(w, s->inst, r, AccessKind::read);
-    return load_row_of(lanes_at<T>(g, k, s->inst->op[0]), host_base_of<Space>(g.block) + r.first, r.stride, full_mask);
-  }
-  Addresses a;
-  spread_addresses<Width>(g, s, k, a);
-  load_lanes<T, Space, watched>(w, s->inst, a, 1);
-}
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-[[gnu::noinline]] void store_alone(Gang& g, const Step* s, unsigned k) {
-  Warp& w = warp_alone(g, s, k);
-  if (LaneRow r = row_of<Width>(g, s, k); is_row<T, Width>(g, s, w, r)) {
-    report_row<T, Space, watched>(w, s->inst, r, AccessKind::write);
-    store_row_of(host_base_of<Space>(g.block) + r.first, lanes_at<T>(g, k, s->inst->op[0]), r.stride, full_mask);
-    ++g.block.grid->epoch;
+    report_row<T, Space, watched>(w, s->inst, r, kind);
+    std::byte* const host = host_base_of(g.block, Space) + r.first;
+    move_row_of<kind>(lanes_at<T>(g, k, s->inst->op[0]), host, r.stride, full_mask);
+    if constexpr (kind == AccessKind::write) ++g.block.grid->epoch;
     return;
   }
   Addresses a;
   spread_addresses<Width>(g, s, k, a);
-  store_lanes<T, Space, watched>(w, s->inst, a, 1);
+  access_lanes<kind, T, Space, watched>(w, s->inst, a, 1);
 }
 /// The same for every warp with active lanes.
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-const Step* each_row_alone(Gang& g, const Step* s, AccessKind kind) {
-  for_each_active_warp(g, [&](unsigned k) {
-    kind == AccessKind::read ? load_alone<T, Space, Width, watched>(g, s, k)
-                             : store_alone<T, Space, Width, watched>(g, s, k);
-  });
-  return s + 1;
+template <AccessKind kind, class T, StateSpace Space, AddressWidth Width, Watched watched>
+void each_row_alone(Gang& g, const Step* s) {
+  for_each_active_warp(g, [&](unsigned k) { access_alone<kind, T, Space, Width, watched>(g, s, k); });
 }
 
 /// All lanes of a warp read the same element: so does the warp, once.
@@ -275,8 +247,7 @@ const Step* load_uniform(Gang& g, const Step* s) {
     const LaneRow r = row_of<Width>(g, s, k);
     const std::byte* host = r.first % sizeof(T) ? nullptr : reach<Space>(w, s->inst, r.first, sizeof(T));
     if (!host) [[unlikely]]
-      host = check_lane(w, Space, AccessKind::read, static_cast<unsigned>(std::countr_zero(w.active)), r.first,
-                        sizeof(T), &range_of(w, s->inst));
+      host = check_lane(w, Space, AccessKind::read, first_lane(w.active), r.first, sizeof(T), &range_of(w, s->inst));
     report_row<T, Space, watched>(w, s->inst, r, AccessKind::read);
     T value;
     std::memcpy(&value, host, sizeof value);
@@ -292,7 +263,7 @@ void claim_rows(Claims& claims, const Gang& g, const RowsOf<T, Space, Width>& ro
   constexpr std::uint64_t row_bytes = warp_size * sizeof(T);
   std::uint64_t first = 0, bytes = 0;
   const auto report = [&] {
-    if (bytes) kind == AccessKind::read ? claims.read(first, bytes) : claims.write(first, bytes);
+    if (bytes) claims.note(kind, first, bytes);
     bytes = 0;
   };
   for_each_active_warp(g, [&](unsigned k) {
@@ -305,42 +276,40 @@ void claim_rows(Claims& claims, const Gang& g, const RowsOf<T, Space, Width>& ro
       bytes += row_bytes;
     } else if (rows.any(k, r)) {
       const auto at = [&](unsigned lane) { return r.first + static_cast<std::uint64_t>(r.stride) * lane; };
-      kind == AccessKind::read ? claims.read_lanes(g.active[k], sizeof(T), at)
-                               : claims.write_lanes(g.active[k], sizeof(T), at);
+      claims.note_lanes(kind, g.active[k], sizeof(T), at);
     }
   });
   report();
 }
 
-/// Moves the rows of all warps by `move(k, host memory of lane 0, stride)`; an access that is not such a row is left to
-/// the warp.
-template <class T, StateSpace Space, AddressWidth Width, Watched watched, class MoveWhole, class Move>
-void move_rows(Gang& g, const Step* s, AccessKind kind, MoveWhole move_whole, Move move) {
+/// Moves the rows of all warps; an access that is not such a row is left to the warp.
+template <AccessKind kind, class T, StateSpace Space, AddressWidth Width, Watched watched>
+void move_rows(Gang& g, const Step* s) {
+  const OperandRef lanes = s->inst->op[0];
   const RowsOf<T, Space, Width> rows(g, s);
   if constexpr (claims_from<Space, watched>)
     if (Claims* const claims = g.block.grid->claims) claim_rows(*claims, g, rows, kind);
-  for_each_active_warp(g, [&](unsigned k) {
+  for_each_active_warp(g, [&, lanes](unsigned k) {
     LaneRow r = rows.row(k);
     if (std::byte* const whole = rows.whole(k, r))
-      move_whole(k, whole);
+      move_row<kind>(lanes_at<T>(g, k, lanes), whole);
     else if (std::byte* const host = rows.any(k, r))
-      move(k, host, r.stride);
+      move_row_of<kind>(lanes_at<T>(g, k, lanes), host, r.stride, g.active[k]);
     else
-      kind == AccessKind::read ? load_alone<T, Space, Width, watched>(g, s, k)
-                               : store_alone<T, Space, Width, watched>(g, s, k);
+      access_alone<kind, T, Space, Width, watched>(g, s, k);
   });
 }
-template <class T, StateSpace Space, AddressWidth Width, class MoveWhole, class Move>
-void move_reported_rows(Gang& g, const Step* s, AccessKind kind, MoveWhole move_whole, Move move) {
+/// The same, reported to the observers.
+template <AccessKind kind, class T, StateSpace Space, AddressWidth Width>
+void move_reported_rows(Gang& g, const Step* s) {
+  const OperandRef lanes = s->inst->op[0];
   const RowsOf<T, Space, Width> of_block(g, s);
   if constexpr (Space == StateSpace::global)
     if (Claims* const claims = g.block.grid->claims) claim_rows(*claims, g, of_block, kind);
   // An observer of a store may look at what it replaces, which must not be another lane's.
   typename RowsOf<T, Space, Width>::Even e;
-  if (!of_block.is_even(e) || (kind == AccessKind::write && !e.are_apart())) {
-    each_row_alone<T, Space, Width, Watched::everything>(g, s, kind);
-    return;
-  }
+  if (!of_block.is_even(e) || (kind == AccessKind::write && !e.are_apart()))
+    return each_row_alone<kind, T, Space, Width, Watched::everything>(g, s);
   const auto report = [&](unsigned from, unsigned count) {
     AccessRun& run = g.reported;
     run.count = count;
@@ -355,120 +324,57 @@ void move_reported_rows(Gang& g, const Step* s, AccessKind kind, MoveWhole move_
   std::byte* host = e.host;
   for (unsigned k = e.from; k < e.end; ++k, host += e.step) {
     if (g.active[k] == full_mask && e.first.stride == sizeof(T))
-      move_whole(k, host);
+      move_row<kind>(lanes_at<T>(g, k, lanes), host);
     else
-      move(k, host, e.first.stride);
+      move_row_of<kind>(lanes_at<T>(g, k, lanes), host, e.first.stride, g.active[k]);
   }
 }
 
-/// The rows of warps that access several each, reported to the claims. False when each warp has to look by itself.
-template <StateSpace Space, Watched watched>
-bool claim_several_rows(Gang& g, const Step* s, AddressWidth width, std::uint32_t bytes, AccessKind kind,
-                        NarrowRows& r) {
-  if (!find_narrow_rows(g, s, width, bytes, r)) return false;
+/// Warps that access several rows each.
+template <AccessKind kind, class T, StateSpace Space, AddressWidth Width, Watched watched>
+[[gnu::noinline]] void access_several_rows(Gang& g, const Step* s) {
+  NarrowRows r;
+  if (!find_narrow_rows(g, s, Width, sizeof(T), r)) return each_row_alone<kind, T, Space, Width, watched>(g, s);
   if constexpr (claims_from<Space, watched>)
     if (Claims* const claims = g.block.grid->claims) claim_narrow_rows(*claims, g, r, kind);
-  return true;
-}
-
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-[[gnu::noinline]] const Step* load_several_rows(Gang& g, const Step* s) {
-  constexpr auto kind = AccessKind::read;
-  NarrowRows r;
-  if (!claim_several_rows<Space, watched>(g, s, Width, sizeof(T), kind, r))
-    return each_row_alone<T, Space, Width, watched>(g, s, kind);
-  if constexpr (observed<watched>) report_narrow_rows(g, s, Space, r, kind, g.begin, g.end);
-  load_narrow_rows<T>(g, r, host_base_of<Space>(g.block), s->inst->op[0]);
-  return s + 1;
-}
-
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-[[gnu::noinline]] const Step* store_several_rows(Gang& g, const Step* s) {
-  constexpr auto kind = AccessKind::write;
-  NarrowRows r;
-  if (!claim_several_rows<Space, watched>(g, s, Width, sizeof(T), kind, r))
-    return each_row_alone<T, Space, Width, watched>(g, s, kind);
-  // An observer of a store may look at what it replaces, which may be another warp's.
-  store_narrow_rows<T>(g, r, host_base_of<Space>(g.block), s->inst->op[0], [&](unsigned k) {
-    if constexpr (observed<watched>) report_narrow_rows(g, s, Space, r, kind, k, k + 1);
-  });
-  ++g.block.grid->epoch;
-  return s + 1;
-}
-
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-const Step* load_rows(Gang& g, const Step* s) {
-  if (g.row_lanes < warp_size && g.column(s->inst->op[7]).jumps(g.begin, g.end))
-    return load_several_rows<T, Space, Width, watched>(g, s);
-  const OperandRef to = s->inst->op[0];
-  const auto load = [&, to](unsigned k, const std::byte* from, std::int64_t stride) {
-    load_row_of(lanes_at<T>(g, k, to), from, stride, g.active[k]);
-  };
-  const auto load_whole = [&, to](unsigned k, const std::byte* from) { copy_lanes<T>(lanes_at<T>(g, k, to), from); };
-  if constexpr (observed<watched>)
-    move_reported_rows<T, Space, Width>(g, s, AccessKind::read, load_whole, load);
-  else
-    move_rows<T, Space, Width, watched>(g, s, AccessKind::read, load_whole, load);
-  return s + 1;
-}
-
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-const Step* store_rows(Gang& g, const Step* s) {
-  if (g.row_lanes < warp_size && g.column(s->inst->op[7]).jumps(g.begin, g.end))
-    return store_several_rows<T, Space, Width, watched>(g, s);
-  const OperandRef from = s->inst->op[0];
-  const auto store = [&, from](unsigned k, std::byte* to, std::int64_t stride) {
-    store_row_of(to, lanes_at<T>(g, k, from), stride, g.active[k]);
-  };
-  const auto store_whole = [&, from](unsigned k, std::byte* to) { copy_lanes<T>(to, lanes_at<T>(g, k, from)); };
-  if constexpr (observed<watched>)
-    move_reported_rows<T, Space, Width>(g, s, AccessKind::write, store_whole, store);
-  else
-    move_rows<T, Space, Width, watched>(g, s, AccessKind::write, store_whole, store);
-  ++g.block.grid->epoch;
-  return s + 1;
-}
-
-template <class T, StateSpace Space, AddressWidth Width, Watched watched>
-StepHandler pick_row(RowKind kind) {
-  switch (kind) {
-    case RowKind::load:
-      return load_rows<T, Space, Width, watched>;
-    case RowKind::load_uniform:
-      return load_uniform<T, Space, Width, watched>;
-    case RowKind::store:
-      return store_rows<T, Space, Width, watched>;
+  const HostBase base = host_base_of(g.block, Space);
+  if constexpr (kind == AccessKind::read) {
+    if constexpr (observed<watched>) report_narrow_rows(g, s, Space, r, kind, g.begin, g.end);
+    load_narrow_rows<T>(g, r, base, s->inst->op[0]);
+  } else {
+    // An observer of a store may look at what it replaces, which may be another warp's.
+    store_narrow_rows<T>(g, r, base, s->inst->op[0], [&](unsigned k) {
+      if constexpr (observed<watched>) report_narrow_rows(g, s, Space, r, kind, k, k + 1);
+    });
   }
-  return nullptr;
 }
-template <StateSpace Space, AddressWidth Width, Watched watched>
-StepHandler pick_row(std::uint32_t bytes, RowKind kind) {
-  switch (bytes) {
-    case 2:
-      return pick_row<std::uint16_t, Space, Width, watched>(kind);
-    case 4:
-      return pick_row<std::uint32_t, Space, Width, watched>(kind);
-    case 8:
-      return pick_row<std::uint64_t, Space, Width, watched>(kind);
-    default:
-      return nullptr;
-  }
+
+template <AccessKind kind, class T, StateSpace Space, AddressWidth Width, Watched watched>
+const Step* access_rows(Gang& g, const Step* s) {
+  if (g.row_lanes < warp_size && g.column(s->inst->op[7]).jumps(g.begin, g.end))
+    access_several_rows<kind, T, Space, Width, watched>(g, s);
+  else if constexpr (observed<watched>)
+    move_reported_rows<kind, T, Space, Width>(g, s);
+  else
+    move_rows<kind, T, Space, Width, watched>(g, s);
+  if constexpr (kind == AccessKind::write) ++g.block.grid->epoch;
+  return s + 1;
 }
 
 template <StateSpace Space, AddressWidth Width>
 StepHandler pick_row(std::uint32_t bytes, RowKind kind, Watched watched) {
-  if (watched == Watched::everything) return pick_row<Space, Width, Watched::everything>(bytes, kind);
-  if constexpr (Space == StateSpace::global)
-    if (watched == Watched::global) return pick_row<Space, Width, Watched::global>(bytes, kind);
-  return pick_row<Space, Width, Watched::nothing>(bytes, kind);
+  return with_element<Space>(bytes, watched, [&]<class T, Watched seen>() -> StepHandler {
+    if (kind == RowKind::load_uniform) return load_uniform<T, Space, Width, seen>;
+    return kind == RowKind::load ? access_rows<AccessKind::read, T, Space, Width, seen>
+                                 : access_rows<AccessKind::write, T, Space, Width, seen>;
+  });
 }
 
 }  // namespace
 
 StepHandler select_row(const MemoryForm& form, ptx::StateSpace space, AddressWidth width, RowKind kind,
                        Watched watched) {
-  if (form.count != 1 || form.bytes != form.lane_bytes || form.order != static_cast<std::uint32_t>(Access::Order::weak))
-    return nullptr;
+  if (form.count != 1 || form.bytes != form.lane_bytes || is_strong(form)) return nullptr;
   // nvcc has global addresses of 64 bits, shared ones of 32, and of 64 where a pointer was generic.
   using enum AddressWidth;
   if (space == StateSpace::global && width == bits64)

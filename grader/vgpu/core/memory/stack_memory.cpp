@@ -1,9 +1,8 @@
-#include "vgpu/core/memory/stack_memory.hpp"
-
+// Local memory that a thread allocates while it runs: alloca, stacksave and stackrestore (PTX ISA, "alloca").
 #include <algorithm>
 #include <bit>
 
-#include "vgpu/core/memory/addressing.hpp"
+#include "vgpu/core/memory/memory_ops.hpp"
 #include "vgpu/core/warp/lanes.hpp"
 
 namespace scanlab::vgpu {

@@ -12,6 +12,13 @@
 namespace scanlab::vgpu {
 namespace {
 
+/// Where shared or global memory holds what `lane` accesses.
+const std::byte* memory_of(const Access& access, unsigned lane) {
+  const std::uint64_t address = access.at(lane);
+  return access.space == ptx::StateSpace::global ? access.block->grid->memory->host(address)
+                                                 : access.block->shared.data() + address;
+}
+
 /// The bytes that `lane` stores, from its registers.
 LaneValue value_of(const Access& store, unsigned lane) {
   const MemoryForm form = form_of(store.inst);
@@ -68,34 +75,21 @@ Mask lanes_that_change(const Access& atomic) {
   const MemoryForm form = form_of(atomic.inst);
   const std::byte* const registers = atomic.block->warps[atomic.actor.warp].registers;
   Mask changing = 0;
-  for (Mask m = atomic.mask; m; m &= m - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(m));
-    const std::uint64_t address = atomic.at(lane);
-    const std::byte* const memory = atomic.space == ptx::StateSpace::global ? atomic.block->grid->memory->host(address)
-                                                                            : atomic.block->shared.data() + address;
+  for (const unsigned lane : lanes_in(atomic.mask)) {
     const auto operand = [&](unsigned k) { return registers + atomic.inst->op[k] + lane * form.lane_bytes; };
-    if (atomic_changes(form.atomic, memory, operand(1), operand(2))) changing |= m & -m;
+    if (atomic_changes(form.atomic, memory_of(atomic, lane), operand(1), operand(2))) changing |= Mask{1} << lane;
   }
   if (changing == 0 || changing == atomic.mask) return changing;
   // Lanes at the same place come one after the other: what one of them changes another may find.
-  for (Mask m = atomic.mask & ~changing; m; m &= m - 1) {
-    const std::uint64_t address = atomic.at(static_cast<unsigned>(std::countr_zero(m)));
-    for (Mask other = changing; other; other &= other - 1)
-      if (atomic.at(static_cast<unsigned>(std::countr_zero(other))) == address) {
-        changing |= m & -m;
-        break;
-      }
-  }
+  for (const unsigned lane : lanes_in(atomic.mask & ~changing))
+    if (lanes_where(changing, [&](unsigned other) { return atomic.at(other) == atomic.at(lane); }))
+      changing |= Mask{1} << lane;
   return changing;
 }
 
 bool changes_memory(const Access& store, unsigned lane, std::uint64_t from, std::uint64_t count) {
   if (!store.block) return true;
-  const LaneValue value = value_of(store, lane);
-  const std::uint64_t address = store.at(lane);
-  const std::byte* const memory = store.space == ptx::StateSpace::global ? store.block->grid->memory->host(address)
-                                                                         : store.block->shared.data() + address;
-  return std::memcmp(value.data() + from, memory + from, count) != 0;
+  return std::memcmp(value_of(store, lane).data() + from, memory_of(store, lane) + from, count) != 0;
 }
 
 bool stores_differ(const Access& store, unsigned lane, unsigned other) {

@@ -55,15 +55,8 @@ unsigned RandomChooser::choose(const Question& question) {
   const std::uint64_t r = next();
   const auto count = static_cast<unsigned>(question.writes.size());
   const auto any_but_newest = static_cast<unsigned>(1 + (r >> 32) % (count - 1));
-  switch (question.kind) {
-    case Kind::read:
-      if (r & 1) return 0;
-      return r & 2 ? count - 1 : any_but_newest;
-    case Kind::update:
-    case Kind::place:
-      break;
-  }
-  return r & 7 ? 0 : any_but_newest;
+  if (question.kind != Kind::read) return r & 7 ? 0 : any_but_newest;
+  return r & 1 ? 0 : r & 2 ? count - 1 : any_but_newest;
 }
 
 // --- state -----------------------------------------------------------------------------------------------------------
@@ -83,11 +76,19 @@ struct Views::Location {
   std::uint32_t rank(std::uint32_t write) const { return write < forgotten ? 0 : of(write).rank; }
   std::uint32_t count() const { return forgotten + static_cast<std::uint32_t>(writes.size()); }
 
-  /// The number of the oldest write that a choice offers to a thread which knows of `known`.
-  std::size_t oldest(std::uint32_t known) const {
+  /// The writes to choose from of a thread which knows of `known`, the newest first: those for whose places in
+  /// modification order is_offered(place) is true.
+  template <class IsOffered>
+  void offer(std::vector<std::uint32_t>& to, std::uint32_t known, IsOffered is_offered) const {
+    to.clear();
     const std::size_t most = std::min(most_offered, order.size());
-    return std::max<std::size_t>(rank(known), order.size() - most);
+    const std::size_t oldest = std::max<std::size_t>(rank(known), order.size() - most);
+    for (std::size_t k = order.size(); k-- > oldest;)
+      if (is_offered(k)) to.push_back(order[k]);
   }
+  bool is_newest(std::size_t place) const { return place + 1 == order.size(); }
+  /// May another write come right behind this one?
+  bool has_place_behind(std::size_t place) const { return is_newest(place) || !of(order[place + 1]).is_tied; }
   static constexpr std::size_t most_offered = 64;
   static constexpr std::size_t most_kept = 1024;
   /// Keeps the newer half, where modification order is that in which they were made.
@@ -384,9 +385,7 @@ bool Views::read(const Strong& access, std::byte* to) {
     chooser_.happened(answer);
     return true;
   }
-  allowed_.clear();
-  const std::size_t oldest = at.oldest(t.now.of(location));
-  for (std::size_t k = at.order.size(); k-- > oldest;) allowed_.push_back(at.order[k]);
+  at.offer(allowed_, t.now.of(location), [](std::size_t) { return true; });
   answer.allowed = allowed_;
   answer.chosen = chosen(MemoryChooser::Kind::read, location, allowed_, answer.by);
   answer.read = allowed_[answer.chosen];
@@ -403,18 +402,13 @@ void Views::write(const Strong& access, const std::byte* from) {
   MemoryChooser::Answer answer = begin(access, MemoryChooser::Answer::Effect::write);
   const std::uint32_t location = answer.location;
   LocationWrite w = make_write(t, answer, access, nullptr);
-  if (locations_[location].is_mixed) {
+  const Location& at = locations_[location];
+  if (at.is_mixed) {
     write_mixed(location, access, w, from);
     chooser_.happened(answer);
     return;
   }
-  placed_.clear();
-  {
-    const Location& at = locations_[location];
-    const std::size_t oldest = at.oldest(t.now.of(location));
-    for (std::size_t k = at.order.size(); k-- > oldest;)
-      if (k + 1 == at.order.size() || !at.of(at.order[k + 1]).is_tied) placed_.push_back(at.order[k]);
-  }
+  at.offer(placed_, t.now.of(location), [&](std::size_t k) { return at.has_place_behind(k); });
   answer.placed = placed_;
   answer.chosen_place = chosen(MemoryChooser::Kind::place, location, placed_, answer.by);
   if (answer.chosen_place == 0) {
@@ -440,10 +434,11 @@ bool Views::update(const Strong& access, const Compute& now, std::byte* old) {
     now(before.data(), after.data());
     return std::memcmp(before.data(), after.data(), access.bytes) != 0;
   };
-  if (locations_[location].is_mixed) {
+  const Location& at = locations_[location];
+  if (at.is_mixed) {
     const bool changes = compute(host);
     std::memcpy(old, before.data(), access.bytes);
-    observe(t, location, locations_[location].writes.front(), access);
+    observe(t, location, at.writes.front(), access);
     LocationWrite w;
     release(t, location, access, w, nullptr);
     write_mixed(location, access, w, after.data());
@@ -451,24 +446,17 @@ bool Views::update(const Strong& access, const Compute& now, std::byte* old) {
     return changes;
   }
   // The newest write, or an older one, if there is still a place right behind it and the value changes.
-  allowed_.clear();
-  {
-    const Location& at = locations_[location];
-    const std::size_t oldest = at.oldest(t.now.of(location));
-    allowed_.push_back(at.order.back());
-    for (std::size_t k = at.order.size() - 1; k-- > oldest;) {
-      const LocationWrite& w = at.of(at.order[k]);
-      if (!at.of(at.order[k + 1]).is_tied && compute(w.value.data())) allowed_.push_back(at.order[k]);
-    }
-  }
+  at.offer(allowed_, t.now.of(location), [&](std::size_t k) {
+    return at.is_newest(k) || (at.has_place_behind(k) && compute(at.of(at.order[k]).value.data()));
+  });
   answer.allowed = allowed_;
   answer.chosen = chosen(MemoryChooser::Kind::update, location, allowed_, answer.by);
   answer.read = allowed_[answer.chosen];
   const bool is_newest = answer.chosen == 0;
-  const bool changes = compute(is_newest ? host : locations_[location].of(answer.read).value.data());
+  const bool changes = compute(is_newest ? host : at.of(answer.read).value.data());
   answer.changes_nothing = !changes;
   std::memcpy(old, before.data(), access.bytes);
-  const LocationWrite read = locations_[location].of(answer.read);
+  const LocationWrite read = at.of(answer.read);
   note_read(t, answer, read, access);
   const bool are_alike = (read.reach == Reach::device && reach_of(access.scope) == Reach::device) ||
                          read.writer.block == access.actor.block;

@@ -7,8 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/grid.hpp"
-#include "vgpu/core/run/raise.hpp"
 #include "vgpu/core/warp/gang.hpp"
 #include "vgpu/core/warp/splits.hpp"
 
@@ -50,8 +50,8 @@ Frame* enter_frame(Block& block, const Program& program, Frame* caller, const In
     if (caller && block.frames.size() >= most_frames) raise_overflow(members, caller->depth);
     frame = block.frames.emplace_back(std::make_unique<Frame>()).get();
     frame->capacity = std::max<std::size_t>(64, program.frame_bytes);
-    frame->memory.resize(frame->capacity + (caller ? 0 : cache_colours));
-    frame->registers = frame->memory.bytes.get();
+    frame->memory = make_lane_bytes(frame->capacity + (caller ? 0 : cache_colours));
+    frame->registers = frame->memory.get();
     if (!caller) frame->registers += colour_of(frame->registers, block.frames.size());
   }
   if (frame->program != &program) {
@@ -90,9 +90,7 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
   block.grid = &grid;
   block.index = index;
   block.slot = slot;
-  block.id.x = static_cast<std::uint32_t>(index % grid.size.x);
-  block.id.y = static_cast<std::uint32_t>(index / grid.size.x % grid.size.y);
-  block.id.z = static_cast<std::uint32_t>(index / grid.size.x / grid.size.y);
+  block.id = grid.size.at(index);
   const auto threads = static_cast<std::uint32_t>(grid.block_size.count());
   block.live = threads;
   for (Barrier& b : block.barriers) b = {};
@@ -135,10 +133,10 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
     w.local_stride = std::min<std::uint64_t>(w.local_stride, w.local.size() / warp_size);
     if (w.local_written) forget_local(w);
     for (unsigned l = 0; l < warp_size && !same_shape; ++l) {
-      const std::uint32_t t = first + l;
-      w.tid[0][l] = t % grid.block_size.x;
-      w.tid[1][l] = t / grid.block_size.x % grid.block_size.y;
-      w.tid[2][l] = t / grid.block_size.x / grid.block_size.y;
+      const Dim3 thread = grid.block_size.at(first + l);
+      w.tid[0][l] = thread.x;
+      w.tid[1][l] = thread.y;
+      w.tid[2][l] = thread.z;
     }
     Frame* frame = enter_frame(block, entry, nullptr, nullptr, w.alive);
     w.waiting.clear();

@@ -48,10 +48,7 @@ std::uint8_t row_lanes_in(const Dim3& block) {
 }
 
 LaunchResult refuse(LaunchResult::Status status, std::string message) {
-  LaunchResult r;
-  r.status = status;
-  r.message = std::move(message);
-  return r;
+  return {.status = status, .message = std::move(message), .fault = {}};
 }
 
 void initialise(Memory& memory, const ptx::Variable& v, Address at, const SymbolTable& symbols) {
@@ -348,20 +345,18 @@ LaunchResult Device::launch(const LaunchRequest& request) {
     with_playback.push_back(&*playback);
     g.set_observers(with_playback);
     limits.guide = &*playback;
-    limits.chooser = &*playback;
   }
   const bool apart =
       ready.parts && image->affine_accesses && image->affine_accesses->blocks_are_apart({parameters, grid, block});
   if (ready.parts && (apart || fast_paths.speculative_blocks)) {
     if (team_threads_ != threads) team_ = std::make_unique<Team>(threads);
     team_threads_ = threads;
-    ParallelRun parallel(*team_, g, schedule, limits, {least_parallel_ns, apart});
-    limits.helper = &parallel;
-    result.fault = run_grid(g, schedule, limits);
-    parallel_rounds_.all += parallel.rounds();
-    if (apart) parallel_rounds_.apart += parallel.rounds();
-    parallel_rounds_.undone += parallel.has_failed();
-    if (parallel.has_failed()) request.module->inseparable.insert(request.kernel);
+    Team::Result parallel = team_->run(g, schedule, limits, {least_parallel_ns, apart});
+    result.fault = std::move(parallel.fault);
+    parallel_rounds_.all += parallel.rounds;
+    if (apart) parallel_rounds_.apart += parallel.rounds;
+    parallel_rounds_.undone += parallel.has_failed;
+    if (parallel.has_failed) request.module->inseparable.insert(request.kernel);
   } else {
     result.fault = run_grid(g, schedule, limits);
   }
@@ -369,7 +364,6 @@ LaunchResult Device::launch(const LaunchRequest& request) {
     if (stale_reads_.size() < most_stale_reads) stale_reads_.push_back(std::move(s));
   g.stale_reads = nullptr;
   limits.guide = nullptr;
-  limits.chooser = nullptr;
   if (playback && playback->has_lost_its_way()) {
     Fault& fault = result.fault.emplace();
     fault.kernel = ptx::source_name(request.kernel);
@@ -383,23 +377,14 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   if (g.workspace) memory_.free(g.workspace);
   for (Observer* o : observers_) o->kernel_end();
   result.warp_instructions = g.executed;
-  result.simulated_ns = launch_ns + static_cast<double>(g.executed) /
-                                        (warp_instructions_a_cycle * profile_.multiprocessors) /
-                                        (profile_.clock_khz * 1e-6);
-  now_ns_ += result.simulated_ns;
+  now_ns_ += launch_ns + static_cast<double>(g.executed) / (warp_instructions_a_cycle * profile_.multiprocessors) /
+                             (profile_.clock_khz * 1e-6);
   timer_ns_ += static_cast<double>(g.executed + g.slept);
   if (result.fault) {
     result.status = Status::fault;
     result.message = result.fault->headline;
   }
   return result;
-}
-
-void Device::attach(Observer* observer) {
-  observers_.push_back(observer);
-}
-void Device::detach(Observer* observer) {
-  std::erase(observers_, observer);
 }
 
 }  // namespace scanlab::vgpu

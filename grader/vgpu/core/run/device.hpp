@@ -64,7 +64,6 @@ struct LaunchResult {
   std::string message;  ///< one line, for a status that is not ok
   std::optional<Fault> fault;
   std::uint64_t warp_instructions = 0;
-  double simulated_ns = 0;  ///< the device's own time for this launch
 };
 
 class Team;
@@ -116,8 +115,8 @@ class Device {
                                      std::uint64_t dynamic_shared) const;
 
   /// Listens to every launch from now on; not owned.
-  void attach(Observer* observer);
-  void detach(Observer* observer);
+  void attach(Observer* observer) { observers_.push_back(observer); }
+  void detach(Observer* observer) { std::erase(observers_, observer); }
 
   Schedule schedule;
   std::uint64_t max_warp_instructions = 4'000'000'000;  ///< a launch; beyond it: Fault::Kind::budget

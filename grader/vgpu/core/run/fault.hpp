@@ -55,6 +55,12 @@ struct Fault {
   std::vector<std::string> details;  ///< one fact per line: "s_xy[1024]: 4 bytes after its last element", "8 threads …"
   std::string advice;                ///< one next step
 
+  /// `places`: of its instruction, the innermost first.
+  void set_places(const std::vector<SourcePlace>& places) {
+    if (places.empty()) return;
+    where = places.front();
+    called_from.assign(places.begin() + 1, places.end());
+  }
   /// The report as people read it, several lines, without a trailing newline.
   std::string text() const;
 };
@@ -72,5 +78,9 @@ struct FaultException : std::exception {
   std::uint32_t lane = 0;
   const char* what() const noexcept override { return fault.headline.c_str(); }
 };
+
+/// From inside a handler: stops the kernel; lane `lane` of the running warp did it. `id` as in Fault.
+[[noreturn]] void raise(Fault::Kind kind, unsigned lane, std::string headline, std::string advice = {},
+                        std::string id = {});
 
 }  // namespace scanlab::vgpu

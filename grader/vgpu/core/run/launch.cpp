@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/hash.hpp"
-#include "vgpu/core/run/raise.hpp"
 #include "vgpu/core/run/report.hpp"
 #include "vgpu/core/run/stale_reads.hpp"
 #include "vgpu/core/warp/gang.hpp"
@@ -283,7 +283,7 @@ class GridRun : public BlockRunner {
         }
       }
       if (ended && running > 0) continue;
-      if (running == 0 && limits_.helper) next_ = limits_.helper->run_from(next_);
+      if (running == 0 && limits_.help) next_ = limits_.help(next_);
       const auto free = std::find_if(slots_.begin(), slots_.end(), [](const auto& s) { return !s || !s->running; });
       if (free != slots_.end() && start_next(static_cast<std::uint32_t>(free - slots_.begin()))) {
         ++running;
@@ -448,17 +448,11 @@ class GridRun : public BlockRunner {
 
 }  // namespace
 
-void raise(Fault::Kind kind, unsigned lane, std::string headline, std::string advice, std::string id) {
-  FaultException f(kind, std::move(headline), std::move(advice));
-  f.lane = lane;
-  f.fault.id = std::move(id);
-  throw f;
-}
-
 /// Runs the grid with the view machine in place of the latest value of memory.
 static std::optional<Fault> run_weakly(Grid& grid, const Schedule& schedule, const RunLimits& limits) {
   RandomChooser random(schedule.seed);
-  Views views(*grid.memory, limits.chooser ? *limits.chooser : random, grid.block_size.count());
+  MemoryChooser& chooser = limits.guide ? static_cast<MemoryChooser&>(*limits.guide) : random;
+  Views views(*grid.memory, chooser, grid.block_size.count());
   const std::span<Observer* const> observers = grid.observers;
   std::vector<Observer*> with_views(observers.begin(), observers.end());
   with_views.push_back(&views);

@@ -5,26 +5,15 @@
 #include <memory>
 #include <optional>
 
+#include "vgpu/core/memory/views.hpp"
 #include "vgpu/core/run/device.hpp"
 #include "vgpu/core/run/grid.hpp"
 
 namespace scanlab::vgpu {
 
-class MemoryChooser;
-
-/// May run blocks in place of the launch's own thread: see parallel.hpp.
-class Helper {
+/// Says whose turn it is at strong accesses, and what they see, where all blocks are resident: see explore.hpp.
+class Guide : public MemoryChooser {
  public:
-  virtual ~Helper() = default;
-  /// Called when no block runs, and the block that comes `next`-th in the schedule is the next to start. Runs some
-  /// blocks from there on, all to their ends, and returns the place of the first that it has not run; `next` when none.
-  virtual std::uint64_t run_from(std::uint64_t next) = 0;
-};
-
-/// Says whose turn it is at strong accesses, where all blocks are resident: see explore.hpp.
-class Guide {
- public:
-  virtual ~Guide() = default;
   /// Does the warp stand before a strong access, until it is picked?
   virtual bool holds_back(const Warp& w) const = 0;
   /// Has the warp been picked, and not made its access yet?
@@ -42,9 +31,11 @@ struct RunLimits {
   const volatile bool* cancel = nullptr;
   const std::function<bool()>* host_waits = nullptr;  ///< see Device::host_waits
   unsigned resident_blocks = 1;                       ///< alive at once
-  Helper* helper = nullptr;                           ///< not for a random schedule
-  Guide* guide = nullptr;                             ///< with `chooser`, and a schedule `weak`
-  MemoryChooser* chooser = nullptr;                   ///< in place of a random one
+  /// May run blocks in place of the launch's own thread (parallel.hpp), not for a random schedule. Called when no block
+  /// runs, and the block that comes `next`-th in the schedule is the next to start: runs some blocks from there on, all
+  /// to their ends, and returns the place of the first that it has not run; `next` when none.
+  std::function<std::uint64_t(std::uint64_t next)> help;
+  Guide* guide = nullptr;  ///< for a schedule `weak`; null: a random one
   /// With `guide`: blocks of an earlier run of the same grid to run in, and those of this one afterwards.
   std::vector<std::unique_ptr<Block>>* kept_blocks = nullptr;
 };

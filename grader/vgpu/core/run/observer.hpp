@@ -18,6 +18,11 @@ namespace scanlab::vgpu {
 struct Dim3 {
   std::uint32_t x = 1, y = 1, z = 1;
   std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+  /// The index of the thread or block with this number.
+  Dim3 at(std::uint64_t number) const {
+    return {static_cast<std::uint32_t>(number % x), static_cast<std::uint32_t>(number / x % y),
+            static_cast<std::uint32_t>(number / x / y)};
+  }
 };
 
 struct Block;

@@ -139,13 +139,10 @@ Team::~Team() {
   for (std::thread& t : shared_->threads) t.join();
 }
 
-unsigned Team::threads() const {
-  return static_cast<unsigned>(shared_->members.size());
-}
-
 // --- a launch --------------------------------------------------------------------------------------------------------
 
-struct ParallelRun::State {
+class Team::Launch {
+ public:
   using Outcome = BlockRunner::Outcome;
 
   /// A host thread's part in the launch. None of it is shared, so each lies in cache lines of its own.
@@ -157,9 +154,15 @@ struct ParallelRun::State {
     std::vector<Observer*> observers;  ///< the same
   };
 
-  State(Team::Shared& team_, Grid& grid_, const Schedule& schedule_, const RunLimits& limits_,
-        const ParallelOptions& options_)
-      : team(team_), grid(grid_), schedule(schedule_), limits(limits_), options(options_), blocks(grid_.size.count()) {}
+  Launch(Team::Shared& team_, Grid& grid_, const Schedule& schedule_, const RunLimits& limits_,
+         const ParallelOptions& options_)
+      : team(team_),
+        grid(grid_),
+        schedule(schedule_),
+        limits(limits_),
+        options(options_),
+        blocks(grid_.size.count()),
+        workers(team_.members.size()) {}
 
   // --- a worker's part ---------------------------------------------------------------------------------------------
 
@@ -173,7 +176,6 @@ struct ParallelRun::State {
       made->claims = &claims;
       made->grid.claims = options.apart ? nullptr : &claims;
       RunLimits own = limits;
-      own.helper = nullptr;
       own.resident_blocks = 1;
       made->runner = make_block_runner(made->grid, schedule, own);
       workers[k] = std::move(made);
@@ -339,6 +341,23 @@ struct ParallelRun::State {
     return first;
   }
 
+  /// See RunLimits::help.
+  std::uint64_t run_from(std::uint64_t first) {
+    if (has_failed || first < next_look || first >= blocks) return first;
+    if (first == 0) {
+      next_look = 1;
+      if (grid.image->loops) first = run_alone();
+      if (first == 0) {
+        start = HostClock::now();
+        return first;
+      }
+    } else if (!learn(ns_since(*start), first, blocks - first)) {
+      next_look = 2 * first;
+      return first;
+    }
+    return run_together(first);
+  }
+
   Team::Shared& team;
   Grid& grid;
   const Schedule schedule;
@@ -357,37 +376,11 @@ struct ParallelRun::State {
   bool has_failed = false;
 };
 
-ParallelRun::ParallelRun(Team& team, Grid& grid, const Schedule& schedule, const RunLimits& limits,
-                         const ParallelOptions& options)
-    : state_(std::make_unique<State>(*team.shared_, grid, schedule, limits, options)) {
-  state_->workers.resize(team.threads());
-}
-
-ParallelRun::~ParallelRun() = default;
-
-std::uint64_t ParallelRun::rounds() const {
-  return state_->rounds;
-}
-
-bool ParallelRun::has_failed() const {
-  return state_->has_failed;
-}
-
-std::uint64_t ParallelRun::run_from(std::uint64_t next) {
-  State& s = *state_;
-  if (s.has_failed || next < s.next_look || next >= s.blocks) return next;
-  if (next == 0) {
-    s.next_look = 1;
-    if (s.grid.image->loops) next = s.run_alone();
-    if (next == 0) {
-      s.start = HostClock::now();
-      return next;
-    }
-  } else if (!s.learn(ns_since(*s.start), next, s.blocks - next)) {
-    s.next_look = 2 * next;
-    return next;
-  }
-  return s.run_together(next);
+Team::Result Team::run(Grid& grid, const Schedule& schedule, RunLimits limits, const ParallelOptions& options) {
+  Launch launch(*shared_, grid, schedule, limits, options);
+  limits.help = [&](std::uint64_t next) { return launch.run_from(next); };
+  std::optional<Fault> fault = run_grid(grid, schedule, limits);
+  return {std::move(fault), launch.rounds, launch.has_failed};
 }
 
 }  // namespace scanlab::vgpu

@@ -14,8 +14,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <optional>
 
 #include "vgpu/core/run/launch.hpp"
 
@@ -25,25 +25,6 @@ namespace scanlab::vgpu {
 /// most Team::most_threads.
 unsigned default_threads();
 
-/// Host threads that run launches together. They wait between launches.
-class Team {
- public:
-  /// `threads` in all, of which one is the caller's; at least 1, and at most `most_threads`.
-  explicit Team(unsigned threads);
-  ~Team();
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
-
-  static constexpr unsigned most_threads = 16;
-  /// Fewer than wanted where the system gives no more.
-  unsigned threads() const;
-
- private:
-  friend class ParallelRun;
-  struct Shared;
-  std::unique_ptr<Shared> shared_;
-};
-
 /// Whether to run blocks on several threads, and how.
 struct ParallelOptions {
   double least_ns = 0;  ///< blocks that take less together stay on one thread
@@ -51,21 +32,30 @@ struct ParallelOptions {
   bool apart = false;
 };
 
-/// The helper of one launch.
-class ParallelRun : public Helper {
+/// Host threads that run launches together. They wait between launches.
+class Team {
  public:
-  /// The image of `grid` reports its global accesses, and each of the observers can be forked.
-  ParallelRun(Team& team, Grid& grid, const Schedule& schedule, const RunLimits& limits,
-              const ParallelOptions& options);
-  ~ParallelRun() override;
-  std::uint64_t run_from(std::uint64_t next) override;
-  std::uint64_t rounds() const;
-  /// The last round had to be undone: better not to try with this kernel again.
-  bool has_failed() const;
+  /// `threads` in all, of which one is the caller's; at least 1, at most `most_threads`, and fewer than wanted where
+  /// the system gives no more.
+  explicit Team(unsigned threads);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  static constexpr unsigned most_threads = 16;
+
+  struct Result {
+    std::optional<Fault> fault;
+    std::uint64_t rounds = 0;
+    bool has_failed = false;  ///< the last round had to be undone: better not to try with this kernel again
+  };
+  /// Does what run_grid does. The image of `grid` reports its global accesses, and each of the observers can be forked.
+  Result run(Grid& grid, const Schedule& schedule, RunLimits limits, const ParallelOptions& options);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Shared;
+  class Launch;
+  std::unique_ptr<Shared> shared_;
 };
 
 }  // namespace scanlab::vgpu

@@ -18,7 +18,6 @@ Replay::Result Replay::run(const Run& what) const {
   grid.executed = grid.slept = 0;
   RunLimits limits = limits_;
   limits.max_warp_instructions = what.max_warp_instructions;
-  limits.helper = nullptr;
   Schedule schedule = schedule_;
   if (!what.blocks.empty()) {
     limits.resident_blocks = 1;

@@ -32,10 +32,14 @@ std::string at_own_line(const std::vector<SourcePlace>& places) {
                      call.file == own->file ? fmt::format("line {}", call.line) : at_line(call));
 }
 
-std::string triple(const unsigned (&v)[3], Dim3 of) {
-  if (of.y == 1 && of.z == 1) return std::to_string(v[0]);
-  if (of.z == 1) return fmt::format("({}, {})", v[0], v[1]);
-  return fmt::format("({}, {}, {})", v[0], v[1], v[2]);
+std::string text_of(Dim3 index, Dim3 of) {
+  if (of.y == 1 && of.z == 1) return std::to_string(index.x);
+  if (of.z == 1) return fmt::format("({}, {})", index.x, index.y);
+  return fmt::format("({}, {}, {})", index.x, index.y, index.z);
+}
+
+void copy_to(unsigned (&to)[3], Dim3 from) {
+  std::ranges::copy(std::initializer_list<unsigned>{from.x, from.y, from.z}, to);
 }
 
 /// Threads of one block that stand at the same place for the same reason.
@@ -43,6 +47,20 @@ struct Group {
   std::uint32_t count = 0, first = ~0u, last = 0;
   bool at_mbarrier = false;
 };
+
+/// What threads do that wait, and what comes before the line.
+struct Words {
+  const char *of_one, *of_several, *before;
+};
+constexpr Words words_of[] = {
+    // by Split::State
+    {"runs", "run", " at "},
+    {"waits at the barrier", "wait at the barrier", " in "},
+    {"waits for other lanes of its warp", "wait for other lanes of their warp", " in "},
+    {"loops until memory changes", "loop until memory changes", ", at "},
+};
+constexpr Words words_at_mbarrier = {"waits for the phase of an mbarrier", "wait for the phase of an mbarrier",
+                                     ", at "};
 
 /// What a split waits for, and at which line.
 std::pair<Split::State, std::uint32_t> reason(const Split& s) {
@@ -83,8 +101,6 @@ Waiting waiting_threads(const Grid& grid, const std::vector<const Block*>& runni
   Waiting result;
   const ptx::Module& module = *grid.image->module;
   for (const Block* block : running) {
-    const std::uint64_t number =
-        block->id.x + std::uint64_t{grid.size.x} * (block->id.y + std::uint64_t{grid.size.y} * block->id.z);
     std::map<std::pair<Split::State, std::uint32_t>, Group> groups;
     for (const Warp& w : block->warps) {
       std::vector<Split> splits = w.waiting;
@@ -98,7 +114,7 @@ Waiting waiting_threads(const Grid& grid, const std::vector<const Block*>& runni
         Group& g = groups[reason(s)];
         g.count += static_cast<std::uint32_t>(std::popcount(s.mask));
         g.first = std::min(g.first, w.id * warp_size + first_lane(s.mask));
-        g.last = std::max(g.last, w.id * warp_size + 31 - static_cast<std::uint32_t>(std::countl_zero(s.mask)));
+        g.last = std::max(g.last, w.id * warp_size + last_lane(s.mask));
         g.at_mbarrier |= s.state == Split::State::spin && is_mbarrier_wait(s.pc);
       }
     }
@@ -110,26 +126,8 @@ Waiting waiting_threads(const Grid& grid, const std::vector<const Block*>& runni
       if (!places.empty()) stand.where = places.back();
       stand.spins = state == Split::State::spin;
       const bool one = g.count == 1;
-      const char* before = " at ";
-      switch (state) {
-        case Split::State::barrier:
-          stand.does = one ? "waits at the barrier" : "wait at the barrier";
-          before = " in ";
-          break;
-        case Split::State::sync:
-          stand.does = one ? "waits for other lanes of its warp" : "wait for other lanes of their warp";
-          before = " in ";
-          break;
-        case Split::State::spin:
-          stand.does = one ? "loops until memory changes" : "loop until memory changes";
-          if (g.at_mbarrier)
-            stand.does = one ? "waits for the phase of an mbarrier" : "wait for the phase of an mbarrier";
-          before = ", at ";
-          break;
-        case Split::State::ready:
-          stand.does = one ? "runs" : "run";
-          break;
-      }
+      const Words& words = g.at_mbarrier ? words_at_mbarrier : words_of[static_cast<std::size_t>(state)];
+      stand.does = one ? words.of_one : words.of_several;
       result.barrier |= state == Split::State::barrier;
       barriers += state == Split::State::barrier;
       result.sync |= state == Split::State::sync;
@@ -139,8 +137,8 @@ Waiting waiting_threads(const Grid& grid, const std::vector<const Block*>& runni
                     : g.last - g.first + 1 == g.count
                         ? fmt::format("threads {} to {}", g.first, g.last)
                         : fmt::format("{} threads from {} to {}", g.count, g.first, g.last);
-      stand.at = before + at_own_line(places);
-      add_stand(result.stands, number, std::move(stand));
+      stand.at = words.before + at_own_line(places);
+      add_stand(result.stands, block->index, std::move(stand));
     }
     result.several_barriers |= barriers > 1;
     const auto threads = static_cast<std::uint32_t>(grid.block_size.count());
@@ -148,7 +146,7 @@ Waiting waiting_threads(const Grid& grid, const std::vector<const Block*>& runni
       Stand ended;
       ended.which = fmt::format("{} of {} threads", threads - block->live, threads);
       ended.does = "have ended";
-      add_stand(result.stands, number, std::move(ended));
+      add_stand(result.stands, block->index, std::move(ended));
     }
   }
   return result;
@@ -156,11 +154,7 @@ Waiting waiting_threads(const Grid& grid, const std::vector<const Block*>& runni
 
 /// "block 3", "blocks 0 and 4", "blocks 0 to 7", "4 blocks from 0 to 7"
 std::string blocks_text(const std::vector<std::uint64_t>& blocks, Dim3 size) {
-  const auto name = [&](std::uint64_t number) {
-    const unsigned id[3] = {static_cast<unsigned>(number % size.x), static_cast<unsigned>(number / size.x % size.y),
-                            static_cast<unsigned>(number / size.x / size.y)};
-    return triple(id, size);
-  };
+  const auto name = [&](std::uint64_t number) { return text_of(size.at(number), size); };
   if (blocks.size() == 1) return "block " + name(blocks.front());
   if (blocks.size() == 2) return fmt::format("blocks {} and {}", name(blocks.front()), name(blocks.back()));
   if (blocks.back() - blocks.front() + 1 == blocks.size())
@@ -185,10 +179,7 @@ void report(Fault& fault, std::vector<Stand> stands, const Grid& grid) {
       continue;
     }
     WaitingThreads threads;
-    const std::uint64_t first = stand.blocks.front();
-    threads.block[0] = static_cast<unsigned>(first % grid.size.x);
-    threads.block[1] = static_cast<unsigned>(first / grid.size.x % grid.size.y);
-    threads.block[2] = static_cast<unsigned>(first / grid.size.x / grid.size.y);
+    copy_to(threads.block, grid.size.at(stand.blocks.front()));
     threads.which = which;
     threads.does = stand.does;
     threads.where = stand.where;
@@ -200,9 +191,8 @@ void report(Fault& fault, std::vector<Stand> stands, const Grid& grid) {
 }
 
 void set_sizes(Fault& fault, const Grid& grid) {
-  const Dim3 grid_size = grid.size, block_size = grid.block_size;
-  std::ranges::copy(std::initializer_list<unsigned>{grid_size.x, grid_size.y, grid_size.z}, fault.grid_size);
-  std::ranges::copy(std::initializer_list<unsigned>{block_size.x, block_size.y, block_size.z}, fault.block_size);
+  copy_to(fault.grid_size, grid.size);
+  copy_to(fault.block_size, grid.block_size);
 }
 
 /// atomicAdd and the like are lines of a header: the line that calls them is the learner's.
@@ -217,6 +207,13 @@ void name_own_line(Fault& fault) {
 
 }  // namespace
 
+void raise(Fault::Kind kind, unsigned lane, std::string headline, std::string advice, std::string id) {
+  FaultException f(kind, std::move(headline), std::move(advice));
+  f.lane = lane;
+  f.fault.id = std::move(id);
+  throw f;
+}
+
 bool of_toolkit(const SourcePlace& p) {
   const auto has = [&](const char* part) { return p.file.find(part) != std::string::npos; };
   return has("/include/") && (has("/targets/") || has("/cuda") || has("/nvidia/"));
@@ -225,16 +222,10 @@ bool of_toolkit(const SourcePlace& p) {
 void complete(Fault& fault, const Warp& w, const Inst* i, unsigned lane) {
   const Grid& grid = *w.block->grid;
   fault.kernel = ptx::source_name(grid.image->kernel->name);
-  const auto places = places_of(*grid.image->module, i->line);
-  if (!places.empty()) {
-    fault.where = places.front();
-    fault.called_from.assign(places.begin() + 1, places.end());
-  }
+  fault.set_places(places_of(*grid.image->module, i->line));
   set_sizes(fault, grid);
   fault.has_thread = true;
-  fault.block[0] = w.block->id.x;
-  fault.block[1] = w.block->id.y;
-  fault.block[2] = w.block->id.z;
+  copy_to(fault.block, w.block->id);
   for (unsigned k = 0; k < 3; ++k) fault.thread[k] = w.tid[k][lane];
   // Functions that were called, not inlined: the lines of the calls.
   std::size_t left_out = 0;
@@ -251,10 +242,7 @@ void complete(Fault& fault, const Warp& w, const Inst* i, unsigned lane) {
 
 SourcePlace own_place(const ptx::Module& module, std::uint32_t line) {
   Fault f;
-  f.called_from = places_of(module, line);
-  if (f.called_from.empty()) return {};
-  f.where = f.called_from.front();
-  f.called_from.erase(f.called_from.begin());
+  f.set_places(places_of(module, line));
   name_own_line(f);
   return f.where;
 }

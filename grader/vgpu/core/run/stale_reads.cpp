@@ -32,19 +32,15 @@ std::string text_of(const char* what, const StaleRead::Place& place) {
 }  // namespace
 
 std::string StaleRead::cure() const {
-  switch (missing) {
-    case Missing::unknown:
-      return {};
-    case Missing::release:
-      return "nothing orders the two writes: put __threadfence() between them, or make the second a release";
-    case Missing::acquire:
-      return "nothing orders the two reads: put __threadfence() between them, or make the first an acquire";
-    case Missing::both:
-      return "nothing orders the two writes, nor the two reads: put __threadfence() between each pair";
-    case Missing::device_scope:
-      return "what orders them has the scope of a block only: use the scope of the device";
-  }
-  return {};
+  static constexpr const char* cures[] = {
+      // by Missing
+      "",
+      "nothing orders the two writes: put __threadfence() between them, or make the second a release",
+      "nothing orders the two reads: put __threadfence() between them, or make the first an acquire",
+      "nothing orders the two writes, nor the two reads: put __threadfence() between each pair",
+      "what orders them has the scope of a block only: use the scope of the device",
+  };
+  return cures[static_cast<std::size_t>(missing)];
 }
 
 std::string StaleRead::text() const {

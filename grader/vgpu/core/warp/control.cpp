@@ -9,7 +9,6 @@
 #include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/memory/addressing.hpp"
 #include "vgpu/core/run/fault.hpp"
-#include "vgpu/core/run/raise.hpp"
 #include "vgpu/core/warp/gang.hpp"
 #include "vgpu/core/warp/splits.hpp"
 

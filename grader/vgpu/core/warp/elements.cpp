@@ -4,8 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/grid.hpp"
-#include "vgpu/core/run/raise.hpp"
 #include "vgpu/core/warp/lanes.hpp"
 #include "vgpu/core/warp/splits.hpp"
 
@@ -26,6 +26,15 @@ const ElementNames& names_of(const Warp& w) {
     raise(Fault::Kind::unsupported, first_lane(w.active),
           "elements are names (SCANLAB_PROVENANCE), and only the grader gives them");
   return *names;
+}
+
+/// The names that the active lanes hold in op[low] and the register behind it, one after the other; returns how many.
+unsigned gather_names(Warp& w, const Inst* i, unsigned low, ElementName* names) {
+  const std::uint32_t *const lower = w.lanes<std::uint32_t>(i->op[low]), *const upper =
+                                                                             w.lanes<std::uint32_t>(i->op[low + 1]);
+  unsigned count = 0;
+  for (const unsigned l : lanes_in(w.active)) names[count++] = std::uint64_t{upper[l]} << 32 | lower[l];
+  return count;
 }
 
 }  // namespace
@@ -209,31 +218,24 @@ const Inst* add_elements(Warp& w, const Inst* i) {
     add_maps(w, i);
     return proceed(w, i + 1);
   }
-  const auto half = [&](unsigned operand) { return w.lanes<std::uint32_t>(i->op[operand]); };
-  ElementName earlier[warp_size], later[warp_size], sum[warp_size];  // of the active lanes, one after the other
-  unsigned count = 0;
-  for (const unsigned l : lanes_in(w.active)) {
-    earlier[count] = std::uint64_t{half(3)[l]} << 32 | half(2)[l];
-    later[count++] = std::uint64_t{half(5)[l]} << 32 | half(4)[l];
-  }
-  names.add(earlier, later, sum, count);
+  ElementName earlier[warp_size], later[warp_size], sum[warp_size];
+  gather_names(w, i, 2, earlier);
+  names.add(earlier, later, sum, gather_names(w, i, 4, later));
   for (Observer* o : w.block->grid->of_work) o->combined(actor_of(w, i), w.active, earlier, later, sum);
-  count = 0;
+  const ElementName* next = sum;
   for (const unsigned l : lanes_in(w.active)) {
-    half(0)[l] = static_cast<std::uint32_t>(sum[count]);
-    half(1)[l] = static_cast<std::uint32_t>(sum[count++] >> 32);
+    w.lanes<std::uint32_t>(i->op[0])[l] = static_cast<std::uint32_t>(*next);
+    w.lanes<std::uint32_t>(i->op[1])[l] = static_cast<std::uint32_t>(*next++ >> 32);
   }
   return proceed(w, i + 1);
 }
 
 const Inst* keep_element(Warp& w, const Inst* i) {
   w.pc = i;
-  const auto half = [&](unsigned operand) { return w.lanes<std::uint32_t>(i->op[operand]); };
-  ElementName names[warp_size];  // of the active lanes, one after the other
-  unsigned count = 0;
-  for (const unsigned l : lanes_in(w.active)) names[count++] = std::uint64_t{half(2)[l]} << 32 | half(1)[l];
+  ElementName names[warp_size];
+  const unsigned count = gather_names(w, i, 1, names);
   Mask kept = names_of(w).kept(names, count);
-  for (const unsigned l : lanes_in(w.active)) half(0)[l] = std::exchange(kept, kept >> 1) & 1;
+  for (const unsigned l : lanes_in(w.active)) w.lanes<std::uint32_t>(i->op[0])[l] = std::exchange(kept, kept >> 1) & 1;
   return proceed(w, i + 1);
 }
 

@@ -44,8 +44,8 @@ void recount(Gang& g) {
   };
   static_assert(most_warps == warp_size);
   const std::uint32_t some = ~warps_with(0), full = warps_with(full_mask);
-  g.first = some ? static_cast<unsigned>(std::countr_zero(some)) : 0;
-  g.last = some ? 31 - static_cast<unsigned>(std::countl_zero(some)) : 0;
+  g.first = some ? first_lane(some) : 0;
+  g.last = some ? last_lane(some) : 0;
   g.full = static_cast<unsigned>(std::popcount(full));
   g.partial_count = 0;
   for (const unsigned k : lanes_in(some & ~full)) g.partial[g.partial_count++] = static_cast<std::uint8_t>(k);
@@ -207,12 +207,6 @@ void run_steps(Gang& g, const Step* s) {
   settle(g);
 }
 
-LaneBytes columns_for(std::size_t pairs, std::size_t width) {
-  LaneBytes bytes;
-  bytes.resize(std::max<std::size_t>(64, 3 * sizeof(std::uint64_t) * pairs * width));
-  return bytes;
-}
-
 /// visit.operator()<T>() for the lanes of the register.
 template <class Visit>
 auto with_lanes_of(const PairedRegister& r, Visit visit) {
@@ -250,8 +244,8 @@ Gang::Gang(Block& owner)
       code(owner.grid->image->entry->convergent),
       row_lanes(owner.grid->image->row_lanes),
       width((static_cast<unsigned>(owner.warps.size()) + 7) / 8 * 8),
-      memory(columns_for(code.pairs, width)),
-      columns(reinterpret_cast<std::uint64_t*>(memory.bytes.get())),
+      memory(make_lane_bytes(std::max<std::size_t>(64, 3 * sizeof(std::uint64_t) * code.pairs * width))),
+      columns(reinterpret_cast<std::uint64_t*>(memory.get())),
       is_counted(!owner.grid->of_work.empty() || !owner.grid->of_warp_work.empty()) {
   for (const ConvergentCode::Constant& c : code.constants) std::fill_n(column(c.pair).value, width, c.value);
 }

@@ -142,6 +142,15 @@ inline void merge(T* to, const T* from, Mask mask) {
   }
 }
 
+/// The active lanes behind `ref` become value(lane).
+template <class T, class Value>
+inline void set_active(Warp& warp, OperandRef ref, Value value) {
+  T* const to = warp.lanes<T>(ref);
+  const Mask active = warp.active;
+  SCANLAB_LANES_INDEPENDENT
+  for (unsigned lane = 0; lane < warp_size; ++lane) to[lane] = active >> lane & 1 ? value(lane) : to[lane];
+}
+
 /// Writes the active lanes of a predicate.
 inline void write_predicate(Warp& warp, OperandRef ref, Mask value) {
   Mask& to = warp.predicate(ref);

@@ -1,5 +1,4 @@
-#include "vgpu/core/warp/pair_comparisons.hpp"
-
+// Comparisons of pairs: which lanes they hold for follows from the pairs, usually without a look at each lane.
 #include <bit>
 #include <limits>
 #include <type_traits>

@@ -8,7 +8,6 @@
 #include "vgpu/core/alu/alu.hpp"
 #include "vgpu/core/memory/memory_ops.hpp"
 #include "vgpu/core/warp/gang_lanes.hpp"
-#include "vgpu/core/warp/pair_comparisons.hpp"
 #include "vgpu/core/warp/pair_ranges.hpp"
 #include "vgpu/core/warp/special.hpp"
 
@@ -216,23 +215,14 @@ class Selector {
     const auto s = select_special_pair(in_.operands[1].name, row_lanes_);
     const auto ordinary = select_special(in_.operands[1].name);
     if (!s || !ordinary || bytes_ != ptx::size_of(ordinary->type) || width(0) != bytes_) return std::nullopt;
-    PairSelection p;
-    p.run = s->run;
-    p.imm = s->imm;
-    p.aux = s->aux;
-    p.result = s->is_affine ? Shape::affine : Shape::uniform;
-    return p;
+    const Shape result = s->is_affine ? Shape::affine : Shape::uniform;
+    return PairSelection{.run = s->run, .result = result, .sources = {}, .imm = s->imm, .aux = s->aux};
   }
 
   std::optional<PairSelection> pairs(StepHandler run, Shape result, std::vector<std::size_t> sources,
                                      bool may_leave = false) const {
     if (!run) return std::nullopt;
-    PairSelection p;
-    p.run = run;
-    p.result = result;
-    p.sources = std::move(sources);
-    p.may_leave = may_leave;
-    return p;
+    return PairSelection{.run = run, .result = result, .sources = std::move(sources), .may_leave = may_leave};
   }
 
   /// a * b, or a * b + c, where a or b is uniform: that one comes second.
@@ -273,10 +263,8 @@ class Selector {
     if (op == "cvt" && (words({"u32"}) || words({"s32"})) && n == 8 && has_widths(4, {8}))
       return pairs(on_pairs<CopyPair<u32>, 1>, most, {1});
     if (op == "setp" && in_.modifiers.size() == 2 && has_widths(0, {n, n}) && n >= 4) {
-      auto p = pairs(compare_pairs(in_.modifiers[0], type_), most == Shape::uniform ? Shape::uniform : Shape::varying,
-                     {1, 2});
-      if (p) p->has_predicate_result = true;
-      return p;
+      return pairs(compare_pairs(in_.modifiers[0], type_), most == Shape::uniform ? Shape::uniform : Shape::varying,
+                   {1, 2});
     }
     return std::nullopt;
   }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "vgpu/core/decode/inst.hpp"
@@ -34,7 +35,6 @@ struct PairSelection {
   ptx::Type type[8] = {};  ///< of immediates, by operand; none: as an integer of 64 bits
   std::uint64_t imm = 0;
   std::uint32_t aux = 0;
-  bool has_predicate_result = false;
   bool is_window = false;    ///< cvta: imm is what the decoder knows of windows
   bool is_addition = false;  ///< as in AluSelection
   bool may_leave = false;    ///< when a value does not fit: aux is then an index into ConvergentCode::leaves
@@ -44,6 +44,9 @@ struct PairSelection {
 /// `row_lanes` as in Image.
 std::optional<PairSelection> select_pairs(const ptx::Instruction& instruction, const ptx::Function& function,
                                           const std::vector<Shape>& shapes, unsigned row_lanes);
+
+/// setp.WORD.TYPE of two pairs, op[1] and op[2], into the predicate op[0]; null for a comparison that is not known.
+StepHandler compare_pairs(std::string_view word, ptx::Type type);
 
 /// ld.param of a kernel parameter: op[0] the pair, imm the offset, aux a MemoryForm.
 const Step* load_parameter_pair(Gang& g, const Step* s);

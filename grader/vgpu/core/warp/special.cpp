@@ -109,21 +109,14 @@ const Special& special_of(const Inst* i) {
 /// The same for all lanes.
 template <class T>
 const Inst* read_for_all(Warp& w, const Inst* i) {
-  const auto value = static_cast<T>(special_of(i).value(w, 0));
-  T* d = w.lanes<T>(i->op[0]);
-  const Mask active = w.active;
-#pragma GCC ivdep
-  for (unsigned l = 0; l < warp_size; ++l) d[l] = active >> l & 1 ? value : d[l];
+  set_active<T>(w, i->op[0], [value = static_cast<T>(special_of(i).value(w, 0))](unsigned) { return value; });
   return proceed(w, i + 1);
 }
 
 /// %tid, which nearly every kernel reads.
 const Inst* read_thread(Warp& w, const Inst* i) {
-  const std::uint32_t* from = w.tid[&special_of(i) - specials].data();
-  std::uint32_t* d = w.lanes<std::uint32_t>(i->op[0]);
-  const Mask active = w.active;
-#pragma GCC ivdep
-  for (unsigned l = 0; l < warp_size; ++l) d[l] = active >> l & 1 ? from[l] : d[l];
+  const std::uint32_t* const from = w.tid[&special_of(i) - specials].data();
+  set_active<std::uint32_t>(w, i->op[0], [from](unsigned l) { return from[l]; });
   return proceed(w, i + 1);
 }
 
@@ -159,17 +152,10 @@ std::optional<SpecialSelection> select_special(std::string_view name) {
   if (!s) s = find_empty(name);
   if (!s) return std::nullopt;
   const bool is_wide = s->type == Type::u64, is_same = s->varies <= Varies::by_warp;
-  SpecialSelection selection;
-  if (s->varies == Varies::by_thread)
-    selection.run = read_thread;
-  else if (is_wide)
-    selection.run = is_same ? read_for_all<std::uint64_t> : read_by_lane<std::uint64_t>;
-  else
-    selection.run = is_same ? read_for_all<std::uint32_t> : read_by_lane<std::uint32_t>;
-  selection.imm = reinterpret_cast<std::uint64_t>(s);
-  selection.type = s->type;
-  selection.is_clock = s->varies == Varies::in_time;
-  return selection;
+  Handler run = is_same ? read_for_all<std::uint32_t> : read_by_lane<std::uint32_t>;
+  if (is_wide) run = is_same ? read_for_all<std::uint64_t> : read_by_lane<std::uint64_t>;
+  if (s->varies == Varies::by_thread) run = read_thread;
+  return SpecialSelection{run, reinterpret_cast<std::uint64_t>(s), s->type, s->varies == Varies::in_time};
 }
 
 std::optional<SpecialPair> select_special_pair(std::string_view name, unsigned row_lanes) {
@@ -180,12 +166,9 @@ std::optional<SpecialPair> select_special_pair(std::string_view name, unsigned r
   if (known->varies == Varies::by_lane || name == "%tid.x") growth.stride = 1;
   if (row_lanes < warp_size && name == "%tid.x") growth.jump = static_cast<std::int16_t>(-static_cast<int>(row_lanes));
   if (row_lanes < warp_size && name == "%tid.y") growth.jump = 1;
-  SpecialPair s;
-  s.run = known->type == Type::u64 ? &read_pair<std::uint64_t> : &read_pair<std::uint32_t>;
-  s.imm = reinterpret_cast<std::uint64_t>(known);
-  s.aux = std::bit_cast<std::uint32_t>(growth);
-  s.is_affine = growth.stride || growth.jump;
-  return s;
+  return SpecialPair{known->type == Type::u64 ? &read_pair<std::uint64_t> : &read_pair<std::uint32_t>,
+                     reinterpret_cast<std::uint64_t>(known), std::bit_cast<std::uint32_t>(growth),
+                     growth.stride || growth.jump};
 }
 
 const Inst* copy_low(Warp& w, const Inst* i) {
@@ -197,11 +180,8 @@ const Inst* copy_low(Warp& w, const Inst* i) {
 }
 
 const Inst* add_window(Warp& w, const Inst* i) {
-  std::uint64_t* d = w.lanes<std::uint64_t>(i->op[0]);
-  const std::uint64_t* a = w.lanes<std::uint64_t>(i->op[1]);
-  const Mask active = w.active;
-#pragma GCC ivdep
-  for (unsigned l = 0; l < warp_size; ++l) d[l] = active >> l & 1 ? a[l] + i->imm : d[l];
+  const std::uint64_t* const a = w.lanes<std::uint64_t>(i->op[1]);
+  set_active<std::uint64_t>(w, i->op[0], [a, window = i->imm](unsigned l) { return a[l] + window; });
   return proceed(w, i + 1);
 }
 
@@ -219,12 +199,10 @@ const Inst* is_space(Warp& w, const Inst* i) {
 
 const Inst* local_address(Warp& w, const Inst* i) {
   const std::uint64_t value = w.frame->local_base + i->imm;
-  for (const unsigned l : lanes_in(w.active)) {
-    if (i->aux == 4)
-      w.lanes<std::uint32_t>(i->op[0])[l] = static_cast<std::uint32_t>(value);
-    else
-      w.lanes<std::uint64_t>(i->op[0])[l] = value;
-  }
+  if (i->aux == 4)
+    set_active<std::uint32_t>(w, i->op[0], [value](unsigned) { return static_cast<std::uint32_t>(value); });
+  else
+    set_active<std::uint64_t>(w, i->op[0], [value](unsigned) { return value; });
   return proceed(w, i + 1);
 }
 

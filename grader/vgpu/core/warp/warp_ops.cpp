@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "vgpu/core/memory/any_space.hpp"
 #include "vgpu/core/memory/views.hpp"
-#include "vgpu/core/memory/weak_ops.hpp"
-#include "vgpu/core/run/raise.hpp"
+#include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/warp/gang_lanes.hpp"
 #include "vgpu/core/warp/lanes.hpp"
 #include "vgpu/core/warp/splits.hpp"
@@ -263,8 +263,7 @@ const Inst* warp_barrier(Warp& w, const Inst* i) {
 }
 
 const Inst* active_mask(Warp& w, const Inst* i) {
-  std::uint32_t* d = w.lanes<std::uint32_t>(i->op[0]);
-  for (const unsigned lane : lanes_in(w.active)) d[lane] = w.active;
+  set_active<std::uint32_t>(w, i->op[0], [&](unsigned) { return w.active; });
   return proceed(w, i + 1);
 }
 
