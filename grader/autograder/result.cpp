@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number(double value) {
+Json json_number(double value) {
   const bool whole = std::floor(value) == value && std::fabs(value) < 0x1p53;
   return whole ? Json(static_cast<std::int64_t>(value)) : Json(value);
 }
@@ -26,7 +26,7 @@ Json number(double value) {
 Json to_json(const std::optional<std::vector<std::pair<std::string, double>>>& numbers) {
   if (!numbers) return nullptr;
   Json object = Json::object();
-  for (const auto& [name, value] : *numbers) object[name] = number(value);
+  for (const auto& [name, value] : *numbers) object[name] = json_number(value);
   return object;
 }
 
@@ -46,7 +46,7 @@ Json to_json(const std::vector<SeenFinding>& findings) {
 }
 
 Json to_json(const CountLimits& limits) {
-  const auto limit = [](const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); };
+  const auto limit = [](const std::optional<double>& value) { return value ? json_number(*value) : Json(nullptr); };
   return {{"n", limits.n}, {"at_least", limit(limits.at_least)}, {"at_most", limit(limits.at_most)}};
 }
 
@@ -54,9 +54,9 @@ Json to_json(const CheckResult& check) {
   return {{"name", check.name},
           {"title", check.title},
           {"verdict", name_of(check.verdict)},
-          {"points", number(check.points)},
-          {"max_points", number(check.max_points)},
-          {"not_run_points", number(check.not_run_points)},
+          {"points", json_number(check.points)},
+          {"max_points", json_number(check.max_points)},
+          {"not_run_points", json_number(check.not_run_points)},
           {"cause", check.cause ? to_json(*check.cause) : Json(nullptr)},
           {"counts", to_json(check.counts)},
           {"limits", check.limits ? to_json(*check.limits) : Json(nullptr)},
@@ -130,9 +130,9 @@ std::string to_json(const Result& result) {
                      {"device", result.device},
                      {"seed", result.seed},
                      {"verdict", name_of(result.verdict())},
-                     {"points", number(result.points())},
-                     {"max_points", number(result.max_points())},
-                     {"not_run_points", number(result.not_run_points())},
+                     {"points", json_number(result.points())},
+                     {"max_points", json_number(result.max_points())},
+                     {"not_run_points", json_number(result.not_run_points())},
                      {"checks", checks},
                      {"findings", to_json(result.findings())},
                      {"findings_total", result.findings_total()}};

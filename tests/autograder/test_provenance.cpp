@@ -156,13 +156,13 @@ TEST_CASE_METHOD(Fixture, "floats are evaluated to the last bit, and their sums 
   CHECK(sums.values.back() == 0.0f);
   CHECK(sums.intervals.back() == ElementRange{});
   const auto said = [&](std::size_t place, ElementRange expected) {
-    return provenance.explain(Provenance::name_of(outputs[place]), expected, "y[9]").text;
+    return provenance.explain(provenance.name_of(outputs[place]), expected, "y[9]").text;
   };
-  CHECK(provenance.text(Provenance::name_of(outputs[7])) == "x0 + x1 + x3");
+  CHECK(provenance.text(provenance.name_of(outputs[7])) == "x0 + x1 + x3");
   CHECK(said(7, {0, 4}) == "in y[9], x2 is missing");
   CHECK(said(7, {0, 2}) == "in y[9], x3 does not belong to it");
   CHECK(said(8, {0, 2}) == "y[9] is identity(): nothing was added");
-  CHECK(provenance.text(Provenance::name_of(std::bit_cast<float>(~0u))) == "unwritten");
+  CHECK(provenance.text(provenance.name_of(std::bit_cast<float>(~0u))) == "unwritten");
 }
 
 TEST_CASE_METHOD(Fixture, "it is said why the additions of floats cannot be followed") {

@@ -101,6 +101,36 @@ TEST_CASE("a value outside the bound is refused", "[oracle]") {
   CHECK(comparison.last == 999);
 }
 
+TEST_CASE("a scan is seen to be right or wrong as by comparing it with its reference", "[oracle]") {
+  const auto check = [](const auto& x, Scan scan, auto y, std::size_t place, auto value) {
+    using T = std::decay_t<decltype(value)>;
+    const auto agree = [&] { return is_scan_of(x, scan, y) == compare<T>(y, reference_of<T>(x, scan)).ok(); };
+    CHECK(agree());
+    if (y.empty()) return;
+    y[place % y.size()] = value;
+    CHECK(agree());
+  };
+  for (const std::size_t n : {0u, 1u, 2u, 31u, 32u, 33u, 1000u})
+    for (const Scan scan :
+         {Scan{Kind::inclusive, 0}, Scan{Kind::exclusive, 0}, Scan{Kind::inclusive, 32}, Scan{Kind::exclusive, 32}}) {
+      const std::vector<float> floats = magnitude_floats(n, 7);
+      const std::vector<Affine> maps = affine_maps(n, 7);
+      const auto of_floats = reference_of<float>(floats, scan);
+      std::vector<float> right;
+      for (std::size_t i = 0; i < n; ++i) right.push_back(of_floats.value(i));
+      CHECK(is_scan_of(floats, scan, right));
+      CHECK(is_scan_of(maps, scan, reference_of<Affine>(maps, scan).exact));
+      for (const std::size_t place : {std::size_t{0}, n / 2, n ? n - 1 : 0}) {
+        const float near = n ? static_cast<float>(of_floats.exact[place] + of_floats.tolerance[place]) : 0;
+        for (const float value :
+             {near, 2 * near + 1, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
+          check(floats, scan, right, place, value);
+        check(floats, scan, kogge_stone(floats), place, near);
+        check(maps, scan, reference_of<Affine>(maps, scan).exact, place, Affine{3, 4});
+      }
+    }
+}
+
 TEST_CASE("NaN and infinity are never accepted", "[oracle]") {
   const std::vector<float> x = magnitude_floats(100, 7);
   const auto reference = reference_of<float>(x, {Kind::inclusive, 0});

@@ -30,16 +30,14 @@ std::vector<ElementName> inputs_of(ElementNames& names, std::size_t n) {
   return names.name_inputs(std::vector<bool>(n, false));
 }
 
-/// Runs `body` with the names of n inputs at %out, two words each, on one warp; returns what stands there afterwards.
-std::vector<ElementName> run(const std::string& body, std::size_t n, AdditionGraph& graph,
-                             vgpu::Schedule::Order order = vgpu::Schedule::Order::lockstep) {
+/// Runs `body` with these names at %out, two words each, on one warp; returns what stands there afterwards.
+std::vector<ElementName> run(const std::string& body, const ElementNames& names, std::vector<ElementName> inputs,
+                             AdditionGraph* graph, vgpu::Schedule::Order order) {
   vgpu::Device device(vgpu::small_profile());
-  ElementNames names(Kind::expressions, 1, 2);
-  const std::vector<ElementName> inputs = inputs_of(names, n);
-  graph.reset(inputs);
+  const std::size_t n = inputs.size();
   device.schedule.order = order;
   device.elements = &names;
-  device.attach(&graph);
+  if (graph) device.attach(graph);
   vgpu::LoadedModule* module = device.load(test::Kernel{body}.text());
   const vgpu::Address out = device.memory().allocate(8 * n, "out");
   device.memory().write(out, inputs.data(), 8 * n);
@@ -47,9 +45,17 @@ std::vector<ElementName> run(const std::string& body, std::size_t n, AdditionGra
   std::memcpy(parameters, &out, sizeof out);
   REQUIRE(device.launch(test::launch_of(module, {1, 1, 1}, {32, 1, 1}, parameters)).status ==
           vgpu::LaunchResult::Status::ok);
-  std::vector<ElementName> after(n);
-  device.memory().read(after.data(), out, 8 * n);
-  return after;
+  device.memory().read(inputs.data(), out, 8 * n);
+  return inputs;
+}
+
+/// The same with the names of n inputs.
+std::vector<ElementName> run(const std::string& body, std::size_t n, AdditionGraph& graph,
+                             vgpu::Schedule::Order order = vgpu::Schedule::Order::lockstep) {
+  ElementNames names(Kind::expressions, 1, 2);
+  const std::vector<ElementName> inputs = inputs_of(names, n);
+  graph.reset(inputs);
+  return run(body, names, inputs, &graph, order);
 }
 
 /// Thread t adds element t + 1 to its own, where t < 31; %rd2 holds the address of its element.
@@ -127,6 +133,29 @@ TEST_CASE("keep is known of the inputs that were marked, and of nothing else") {
     CHECK(names.kept(all, 0) == 0);
     CHECK(names.kept(all + 2, 1) == 1);
   }
+}
+
+TEST_CASE("maps are names of themselves: their sums are computed, and the identity changes nothing") {
+  const ElementNames names(Kind::maps, 0, 0);
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 20; ++round)
+    for (const auto order : {vgpu::Schedule::Order::lockstep, vgpu::Schedule::Order::random}) {
+      std::vector<ElementName> maps(32);
+      std::ranges::generate(maps, [&] { return random() % 4 ? random() : vgpu::identity_name; });
+      const auto after = run(neighbours + "ret;\n", names, maps, nullptr, order);
+      for (std::size_t t = 0; t < 32; ++t) {
+        const auto a = [&](std::size_t k) { return static_cast<std::uint32_t>(maps[k]); };
+        const auto b = [&](std::size_t k) { return static_cast<std::uint32_t>(maps[k] >> 32); };
+        ElementName expected = maps[t];
+        if (t < 31 && maps[t] == vgpu::identity_name)
+          expected = maps[t + 1];
+        else if (t < 31 && maps[t + 1] != vgpu::identity_name)  // x -> a(t + 1) * (a(t) * x + b(t)) + b(t + 1)
+          expected = std::uint64_t{a(t + 1) * b(t) + b(t + 1)} << 32 | std::uint32_t{a(t + 1) * a(t)};
+        CHECK(after[t] == expected);
+      }
+    }
+  const ElementName some[] = {1ull << 32, 2ull << 32, 3ull << 32 | 5, vgpu::identity_name};
+  CHECK(names.kept(some, 4) == 0b0101);
 }
 
 TEST_CASE("lanes that take part add, and it is remembered who has") {

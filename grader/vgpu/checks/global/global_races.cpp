@@ -205,7 +205,7 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
                       seen = part("flag seen", c.flag.seen_line, c.flag.seen_in, c.flag.seen_by);
   f.parts = {earlier, set, seen, later};
   if (c.flag.has_block_fence)
-    f.details.push_back(
+    f.details.emplace_back(
         "__threadfence_block() and the scope of a block order memory for threads of the same block only");
   if (c.flag.has_block_scope) {
     f.advice =
