@@ -163,7 +163,13 @@ TEST_CASE("output is bounded and never a verdict", "[judging]") {
   CHECK(result.verdict == Verdict::fail);
   CHECK_THAT(result.cause->rationale, ContainsSubstring("printed more than 4096 bytes in one call"));
   CHECK(result.cause->details.size() <= 12);
-  CHECK(judge("prints").verdict == Verdict::pass);
+  result = judge("prints");
+  CHECK(result.verdict == Verdict::pass);
+  REQUIRE_FALSE(result.printed.empty());
+  CHECK(result.printed.size() <= 10);
+  CHECK_THAT(result.printed.front(), ContainsSubstring("hello from n = "));
+  CHECK(result.printed[1] == "PASS 100 points");
+  CHECK(judge("right").printed.empty());
   result = judge("prints_wrong");
   CHECK(result.verdict == Verdict::fail);
   CHECK(std::count(result.cause->details.begin(), result.cause->details.end(), "  PASS 100 points") > 0);

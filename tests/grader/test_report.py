@@ -53,6 +53,14 @@ def test_a_fail_has_headline_facts_and_next_step() -> None:
     )
 
 
+def test_what_a_program_printed_is_shown_once_and_on_a_pass_only() -> None:
+    quiet, loud = check("pass", cause=None), check("pass", cause=None, printed=("n = 5", "t = 0"))
+    passed = text(report.result_lines(result(quiet, loud, loud, verdict="pass"), checks=False))
+    assert passed.endswith("\n  the program printed:\n    n = 5\n    t = 0")
+    assert "printed" not in text(report.result_lines(result(quiet, verdict="pass"), checks=False))
+    assert "n = 5" not in text(report.result_lines(result(loud, check()), checks=False))
+
+
 def test_a_headline_may_name_its_own_kind() -> None:
     race = check(cause=cause(headline="RACE: shared XY[5], block 0", actual="", expected="", details=("a", "b\nc")))
     lines = text(report.cause_lines("02_kogge_stone", race)).splitlines()

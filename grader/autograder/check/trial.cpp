@@ -117,13 +117,14 @@ class TypedTrial : public Trial, CheckOnDevice {
         }
       }
     }
-    if (!result.failure) add_provenance(result, counting);
-    const std::string printed = submission.output();
+    result.is_right = !result.failure;
+    if (result.is_right) add_provenance(result, counting);
+    result.printed = submission.output();
     add_stale_read(result, report, submission, which);
     result.findings = std::move(report.findings);
     result.findings_total = report.findings_total;
     settle(result);
-    if (result.failure) complete(*result.failure, printed, which);
+    if (result.failure) complete(*result.failure, result.printed, which);
     return result;
   }
 
@@ -170,7 +171,7 @@ class TypedTrial : public Trial, CheckOnDevice {
     if (!result.failure && cause.id == scan_on_host_id) {
       // right everywhere, and not made where it has to be
     } else if (!result.failure) {
-      cause.details.push_back("the output happened to be right: it need not be, with another schedule or on a GPU");
+      cause.details.push_back(right_by_luck);
     } else if (result.is_wrong_output) {
       cause.details.push_back(
           fmt::format("{}, expected {}", result.failure->cause.actual, result.failure->cause.expected));

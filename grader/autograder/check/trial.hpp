@@ -29,6 +29,8 @@ struct ProofOf {
 struct TrialResult {
   std::optional<Failure> failure;       ///< complete but for the diagnosis by other runs
   bool is_wrong_output = false;         ///< … and all that is known is that the output's values are wrong
+  std::string printed;                  ///< by the program and its kernels, in this call
+  bool is_right = false;                ///< its outputs are, whatever else was found
   std::vector<vgpu::Finding> findings;  ///< the most basic first; the failure's own is the first one
   std::uint64_t findings_total = 0;     ///< with those that were left out
   std::uint64_t output_hash = no_hash;  ///< of what is looked at of the outputs, seeded with the hash given
@@ -38,6 +40,10 @@ struct TrialResult {
   std::optional<ProofOf> proof;      ///< of a right scan whose elements are names, and whose additions are remembered
   std::string unfollowed = {};       ///< of a right scan that was to be: why its additions are not counted
 };
+
+/// A detail of causes.
+inline constexpr const char* right_by_luck =
+    "the output happened to be right: it need not be, with another schedule or on a GPU";
 
 /// What a counter has to know of a call.
 Counting counting_for(std::string_view counter);

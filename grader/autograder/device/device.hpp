@@ -102,6 +102,12 @@ class Device {
   virtual void fill(const Buffer& to, unsigned char byte) = 0;
   /// The same, for memory that a program is to write: reading it first is reading what was never written.
   virtual void blank(const Buffer& to, unsigned char byte) { fill(to, byte); }
+  /// What may be tried, to see whether it is the cause of a failure; nothing is, on a device that cannot.
+  struct Trying {
+    bool zeros = false;  ///< memory that was never written holds zeros, as by luck on a GPU
+    bool room = false;   ///< behind each array that is allocated from now on is room for accesses beyond its end
+  };
+  virtual void try_with(Trying) {}
   /// The first value in the first `bytes` of a buffer that comes from memory that was never written; nothing when there
   /// is none, or when the device does not report it.
   virtual std::optional<vgpu::Finding> undefined_value(const Buffer&, std::size_t /*bytes*/) { return std::nullopt; }

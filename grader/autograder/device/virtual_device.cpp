@@ -346,6 +346,10 @@ class VirtualDevice : public Device {
     fill(to, byte);
     if (checks_) checks_->uninitialised().forget(to.address, to.bytes);
   }
+  void try_with(Trying how) override {
+    device_.memory().filler = how.zeros ? std::byte{0} : vgpu::poison;
+    device_.memory().room = how.room ? 1 << 20 : 0;
+  }
   std::optional<vgpu::Finding> undefined_value(const Buffer& buffer, std::size_t bytes) override {
     return checks_ ? checks_->uninitialised().undefined_value(buffer.address, bytes) : std::nullopt;
   }

@@ -196,8 +196,7 @@ std::vector<std::string> first_lines(std::string_view output, std::size_t count)
 }
 
 void add_printed(Cause& cause, std::string_view output) {
-  constexpr std::size_t shown = 10;
-  const std::vector<std::string> lines = first_lines(output, shown);
+  const std::vector<std::string> lines = first_lines(output, shown_lines);
   if (!lines.empty()) cause.details.push_back("the program printed:");
   for (const std::string& line : lines) cause.details.push_back("  " + line);
 }

@@ -27,6 +27,8 @@ Failure failure_of(const runner::Done& done, Operation entry);
 Failure failure_of(const Ending& ending, Operation entry, const TimeLimit& limit, std::size_t output_limit,
                    const std::vector<NamedBuffer>& buffers);
 
+/// So many lines of what a submission printed are shown.
+inline constexpr std::size_t shown_lines = 10;
 /// Up to `count` lines of what a submission printed, for details; control characters are shown as '?'.
 std::vector<std::string> first_lines(std::string_view output, std::size_t count);
 /// Adds the first of them to the cause's details.

@@ -18,6 +18,19 @@ std::size_t rank(const Finding& finding) {
   return row == std::end(finding_ranks) ? std::size(finding_ranks) : row->rank;
 }
 
+/// An address that is no good.
+bool is_address(const Finding& finding) {
+  return finding.id.starts_with("bounds.") || finding.id == "misaligned";
+}
+
+/// A read of shared memory that may come before the write, of something else than what `fault` is about: the value may
+/// be the index, or the pointer, that it fails with.
+bool may_lead_to(const Finding& race, const Finding& fault) {
+  return race.id == "race.shared" && race.kind == "read-after-write" && race.kernel == fault.kernel &&
+         race.variable != fault.variable && race.has_block && fault.has_block &&
+         std::ranges::equal(race.block, fault.block);
+}
+
 }  // namespace
 
 bool is_more_basic(const Finding& a, const Finding& b) {
@@ -26,6 +39,10 @@ bool is_more_basic(const Finding& a, const Finding& b) {
 
 void sort_most_basic_first(std::vector<Finding>& findings) {
   std::ranges::stable_sort(findings, is_more_basic);
+  if (findings.empty() || !is_address(findings.front())) return;
+  const auto cause =
+      std::ranges::find_if(findings, [&](const Finding& one) { return may_lead_to(one, findings.front()); });
+  if (cause != findings.end()) std::rotate(findings.begin(), cause, std::next(cause));
 }
 
 }  // namespace scanlab::vgpu

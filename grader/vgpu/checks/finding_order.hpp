@@ -11,7 +11,8 @@ namespace scanlab::vgpu {
 /// before order, order before results, results before cost).
 bool is_more_basic(const Finding& a, const Finding& b);
 
-/// Sorts the most basic to the front; equals stay as they are.
+/// Sorts the most basic to the front; equals stay as they are. In front of a bad address comes a race on what it may
+/// have been calculated from.
 void sort_most_basic_first(std::vector<Finding>& findings);
 
 }  // namespace scanlab::vgpu

@@ -53,7 +53,7 @@ def result_lines(result: LabResult, *, checks: bool) -> list[Line]:
     verdict = f"{result.verdict.upper()} {result.lab}: {result.title}, {total} ({where})"
     lines.append((verdict, STYLES.get(result.verdict, "")))
     lines += _proof_lines(result.checks)
-    return lines + (_advice_lines(result) if result.verdict == "pass" else [])
+    return lines + (_printed_lines(result.checks) + _advice_lines(result) if result.verdict == "pass" else [])
 
 
 def _others(result: LabResult, failed: Iterable[CheckResult]) -> list[Finding]:
@@ -151,6 +151,15 @@ def _proof_lines(checks: Iterable[CheckResult]) -> list[Line]:
         for sentence in check.proof:
             proved[sentence].append(check.name)
     return [(f"  {', '.join(names)}: {proof}", "") for proof, names in proved.items()]
+
+
+def _printed_lines(checks: Iterable[CheckResult]) -> list[Line]:
+    """Return what the program printed in the first check that heard something: a failure shows what its own call did."""
+    for check in checks:
+        if check.printed:
+            lines = ("the program printed:", *(f"  {line}" for line in check.printed))
+            return [(f"  {line}", "") for line in lines]
+    return []
 
 
 def cause_lines(lab: str, check: CheckResult) -> list[Line]:

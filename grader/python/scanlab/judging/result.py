@@ -175,6 +175,8 @@ class CheckResult(Model):
     output_hash: str | None = None
     proof: tuple[str, ...] = ()
     """What the calls of a correctness check that passed prove, a sentence each."""
+    printed: tuple[str, ...] = ()
+    """By the program, in the first call of a correctness check that printed something: the first lines."""
     findings: tuple[Finding, ...] = ()
     findings_total: int = 0
     """With those that were left out."""

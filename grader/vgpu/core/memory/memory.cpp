@@ -56,11 +56,12 @@ Address Memory::allocate_on_host(std::uint64_t bytes, std::string label, std::ui
 }
 
 Address Memory::add(Allocation a, std::uint64_t offset) {
+  a.size += room;
   const std::uint64_t room = a.size + alignment + gap;
   if (room < gap || offset > global_window_bytes || room > global_window_bytes - offset) return 0;
   a.base = global_window + offset;
   a.host = arena_ + offset;
-  std::memset(a.host, static_cast<int>(poison), a.size);
+  std::memset(a.host, static_cast<int>(filler), a.size);
   top_ = round_up(offset + a.size, alignment) + gap;
   ++generation_;
   const Address base = a.base;

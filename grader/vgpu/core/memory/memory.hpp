@@ -94,6 +94,12 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
+  /// What stands in memory before its first use, that of blocks and threads included: poison, or another value, to try
+  /// whether it is that which matters.
+  std::byte filler = poison;
+  /// Bytes that new allocations have beyond what was asked for, to try what an access behind their end leads to.
+  std::uint64_t room = 0;
+
   /// `bytes` of poisoned memory, aligned to 256 as cudaMalloc's; 0 when the capacity is exceeded. A size of 0 is an
   /// allocation of its own in which no access is valid. `label` names it in messages; "cudaMalloc #k" when empty.
   Address allocate(std::uint64_t bytes, std::string label = {});

@@ -79,7 +79,7 @@ void leave_frame(Block& block, Frame* frame) {
 /// Nothing is left of what an earlier block has written to local memory.
 static void forget_local(Warp& w) {
   for (unsigned l = 0; l < warp_size; ++l)
-    std::memset(w.local.data() + l * w.local_stride, static_cast<int>(poison),
+    std::memset(w.local.data() + l * w.local_stride, static_cast<int>(w.block->grid->memory->filler),
                 std::min(w.local_written, w.local_stride));
   w.local_written = 0;
 }
@@ -100,7 +100,7 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
   const std::uint64_t shared = grid.image->dynamic_offset + grid.dynamic_shared;
   block.shared.resize(shared + 16);
   for (const SharedVariable& v : grid.image->shared)
-    std::memset(block.shared.data() + v.offset, static_cast<int>(poison),
+    std::memset(block.shared.data() + v.offset, static_cast<int>(grid.memory->filler),
                 v.offset == grid.image->dynamic_offset ? grid.dynamic_shared : v.size);
   if (grid.prepare_shared) grid.prepare_shared(index, block.shared);
 
@@ -149,7 +149,7 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
     const std::uint64_t local = local_start + entry.local_bytes;
     if (w.local_stride < local) {
       w.local_stride = std::bit_ceil(std::max<std::uint64_t>(local, 256));
-      w.local.assign(w.local_stride * warp_size, poison);
+      w.local.assign(w.local_stride * warp_size, grid.memory->filler);
     }
   }
   block.running = true;
