@@ -31,6 +31,16 @@ std::string limits_text(const CheckPlan& check, const CountedCall& call) {
   return call.at_most ? "at most " + most() : "at least " + least();
 }
 
+/// The one cause that a number has by itself: it is a multiple of what it has to be.
+std::string cause_of_multiple(double value, const CountedCall& call) {
+  constexpr double most_threads = 1024;
+  if (!call.at_most || call.at_least != call.at_most || *call.at_most < 2) return {};
+  const double times = value / *call.at_most;
+  if (times < 2 || times > most_threads || times != std::floor(times)) return {};
+  return fmt::format("{} = {} * {}: as if {} threads did the same work, each all of it", number(value), number(times),
+                     number(*call.at_most), number(times));
+}
+
 /// The lines that such a count is the sum of, by the id of their findings; empty: it is not reported by line.
 std::string_view lines_of(std::string_view counter) {
   if (counter == "bank_conflict_replays") return "cost.bank_conflicts";
@@ -89,6 +99,8 @@ void check_count(const Plan& plan, const CheckPlan& check, Device& device, const
       cause.rationale = is_too_much ? "the result is right, but it took more work than it should"
                                     : "the result is right, but this work is missing";
     }
+    if (std::string multiple = is_known ? cause_of_multiple(value, call) : ""; !multiple.empty())
+      cause.details.push_back(std::move(multiple));
     for (const vgpu::Finding& line : seen.costs) {
       if (line.id != lines_of(check.counter)) continue;
       cause.details.push_back(fmt::format("{}  {}", vgpu::place_text(line.parts.front().where), line.headline));

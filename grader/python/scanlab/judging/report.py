@@ -154,7 +154,7 @@ def _proof_lines(checks: Iterable[CheckResult]) -> list[Line]:
 
 
 def _printed_lines(checks: Iterable[CheckResult]) -> list[Line]:
-    """Return what the program printed in the first check that heard something: a failure shows what its own call did."""
+    """Return what the program printed in the first check that heard something; a failure has what its own call did."""
     for check in checks:
         if check.printed:
             lines = ("the program printed:", *(f"  {line}" for line in check.printed))
