@@ -37,6 +37,9 @@ def forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]
     sandbox._probe.cache_clear()
 
 
+needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="no bubblewrap")
+
+
 def path_with(folder: Path, script: str) -> str:
     """Return a PATH whose bwrap is a shell script."""
     folder.mkdir()
@@ -83,6 +86,7 @@ def test_a_program_that_claims_to_be_bubblewrap_and_starts_nothing_is_refused(
         sandbox.require()
 
 
+@needs_bubblewrap
 def test_a_plan_has_a_launcher_only_for_what_others_have_written() -> None:
     lab = find_lab("02")
     plain, boxed = (
@@ -165,6 +169,7 @@ def test_a_tool_that_the_systems_alternatives_name_is_found(tools: Toolchain, fo
     assert (ended.code, ended.output) == (0, "42\n")
 
 
+@needs_bubblewrap
 def test_a_compiler_has_limits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "COMPILER_CPU", 1)
     monkeypatch.setattr(sandbox, "COMPILER_FILE", 1 << 20)
