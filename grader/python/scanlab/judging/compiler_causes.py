@@ -86,6 +86,22 @@ def _missing_semicolon(asked: Asked, _: re.Match[str]) -> str | None:
     return "before the place marked a `;` is missing, or the word before it is misspelt"
 
 
+def _expression(asked: Asked, _: re.Match[str]) -> str | None:
+    is_closing = asked.at.startswith(")") and asked.line.count(")") > asked.line.count("(")
+    return "this `)` is one too many: remove it, or give it its `(`" if is_closing else None
+
+
+def _statement(asked: Asked, _: re.Match[str]) -> str | None:
+    if not re.match(r"else\b", asked.at):
+        return None
+    return "this `else` follows no `if`: put both branches in `{ … }`, with nothing between them"
+
+
+def _two_angles(asked: Asked, _: re.Match[str]) -> str | None:
+    is_launch = "<<" in asked.line and ">>(" in asked.line and "<<<" not in asked.line
+    return "a kernel is launched with three signs on each side: write `<<<blocks, threads>>>`" if is_launch else None
+
+
 def _operator(asked: Asked, found: re.Match[str]) -> str | None:
     operator, types = found[1], asked.fact("operand types are: ")
     if "Element" not in types:
@@ -284,14 +300,19 @@ _CONST = "what is left of the `=` is const and cannot be assigned (d_x is read o
 _LAUNCH = "a kernel is launched with `<<<blocks, threads>>>` between its name and its arguments"
 _NO_KERNEL = "only a kernel is launched with `<<<…>>>`: put `__global__` before the function's `void`"
 
+UNTERMINATED = re.compile('unterminated argument list invoking macro "' + NAME + '"')
+
 ROWS: Sequence[tuple[str, Sentence]] = (
     (r'expected a "?;"?', _missing_semicolon),
     (r"closing brace of template definition not found", "a `}` of this function is missing: give each `{` its `}`"),
     (r'expected a "?\}"?', "a `}` is missing: the `{` here, or one within its block, is never closed"),
+    (r"expected an expression", _expression),
+    (r"expected a statement", _statement),
+    (r"expression must have integral or unscoped enum type", _two_angles),
     (r"expected a declaration", "this stands outside of every function: a `}` further up is one too many"),
     (r'expected a "?\)"?', "a `)` or a `,` is missing before the place marked: give each `(` its `)`"),
     (r'expected a "?\]"?', "a `]` is missing before the place marked: give each `[` its `]`"),
-    (r"unterminated argument list invoking macro \"" + NAME + '"', "a `)` of `{0}(…)` is missing: close it"),
+    (UNTERMINATED.pattern, "a `)` of `{0}(…)` is missing: close it"),
     (r"unterminated comment", "a comment begins here and never ends: write `*/` where it ends, or begin it with `//`"),
     (r"missing closing quote", "a text begins here and never ends: write the closing quote"),
     (r"unrecognized token", "this character is none of C++'s here: remove it or type it again"),
@@ -413,6 +434,8 @@ def _placed(error: Message, text: str) -> Message:
 
 def _explained(error: Message, source: Source, given: frozenset[str], is_affine_only: bool) -> Explained | None:
     place = learners_place(error, source)
+    if macro := UNTERMINATED.match(error.text):  # g++ names the end of the file
+        place = _unclosed(source, macro[1]) or place
     asked = Asked(error, source, place, is_affine_only, given)
     for pattern, sentence in _COMPILED:
         if found := pattern.match(error.text):
@@ -429,6 +452,13 @@ def _explained(error: Message, source: Source, given: frozenset[str], is_affine_
             return Explained(place, column, said)
         place, column = moved
     return Explained(place, column, said)
+
+
+def _unclosed(source: Source, macro: str) -> Place | None:
+    """Return the only line that uses a macro and closes fewer brackets than it opens; None where there are others."""
+    used = [number for number, line in enumerate(source.lines, 1) if f"{macro}(" in line.partition("//")[0]]
+    unclosed = [number for number in used if source.line(number).count("(") > source.line(number).count(")")]
+    return Place(source.names[0], unclosed[0]) if len(unclosed) == 1 else None
 
 
 def _end_before(source: Source, place: Place) -> tuple[Place, int] | None:
