@@ -50,6 +50,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     recorder = Recorder()
     monkeypatch.setattr(judge, "build_runner", recorder.build_runner)
     monkeypatch.setattr(judge, "run_judge", recorder.run_judge)
+    monkeypatch.setattr(judge, "said_of", lambda *_, **__: "")
     monkeypatch.setattr(judge, "prune", lambda: None)
     return recorder
 

@@ -43,6 +43,8 @@ SANDBOXED_SOURCE = Path("/submission/scan.cu")
 """What each file is called in the sandbox."""
 MAKING, LIST, SUMS = "making-", ".headers.json", "sums.json"
 """How what is not yet an entry begins, how the list of an object's headers ends, and a file with an entry's hashes."""
+SAID = "said.txt"
+"""What nvcc has said of an object: its warnings."""
 CACHE_ENTRIES = 768
 """At most this many objects, programs and lists are kept, half a megabyte each: a class has six per different file."""
 YOUNG = 600.0
@@ -131,14 +133,17 @@ def read_source(path: Path) -> bytes:
     return text
 
 
-def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False) -> Path:
-    """Compile one file and return the object, from the cache where nothing has changed.
+@dataclass(frozen=True)
+class _Asked:
+    """How a file is compiled, and the hash of that."""
 
-    In the sandbox it can include nothing but the system's headers, CUDA's and `labs/*.cuh`, and is called
-    SANDBOXED_SOURCE, also in the object.
+    name: str
+    cwd: Path
+    flags: tuple[str, ...]
+    key: str
 
-    Raises CompileError with nvcc's messages, which name the file as the learner would type it.
-    """
+
+def _asked(source: Source, device: Device, *, is_sandboxed: bool) -> _Asked:
     tools = toolchain()
     text = read_source(source.path)
     if is_sandboxed:
@@ -152,7 +157,31 @@ def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False
     kind = "sandboxed object" if is_sandboxed else "object, included.json"
     variables = [f"{variable}={os.environ.get(variable)}" for variable in sandbox.COMPILER_VARIABLES]
     native = driver.capabilities() if device == "gpu" else []  # nodes that share a cache may have different GPUs
-    key = _hash(kind, text, str(cwd), name, tools.identity, *flags, *variables, *native)
+    key = _hash(f"{kind}, {SAID}", text, str(cwd), name, tools.identity, *flags, *variables, *native)
+    return _Asked(name, cwd, tuple(flags), key)
+
+
+def said_of(path: Path, element: str, device: Device, *, is_sandboxed: bool) -> str:
+    """Return what nvcc said of a submission that it has compiled for one element, its warnings, from the cache."""
+    asked = _asked(Source(path, ELEMENT_FLAGS[element]), device, is_sandboxed=is_sandboxed)
+    entry = _known_object(asked.key)
+    try:
+        text = (entry / SAID).read_text() if entry else ""
+    except OSError:
+        return ""  # another process has dropped it
+    return text.replace(asked.name, shown(path)) if is_sandboxed else text
+
+
+def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False) -> Path:
+    """Compile one file and return the object, from the cache where nothing has changed.
+
+    In the sandbox it can include nothing but the system's headers, CUDA's and `labs/*.cuh`, and is called
+    SANDBOXED_SOURCE, also in the object.
+
+    Raises CompileError with nvcc's messages, which name the file as the learner would type it.
+    """
+    tools, asked = toolchain(), _asked(source, device, is_sandboxed=is_sandboxed)
+    name, cwd, flags, key = asked.name, asked.cwd, asked.flags, asked.key
     entry = _known_object(key)
     if entry and _is_whole(entry):
         _touch(entry)
@@ -169,11 +198,12 @@ def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False
             given = [*sorted(LABS.glob("*.cuh")), OLD_NAMES_HEADER]
             with _outbox(folder, "object.o", "headers.d") as outbox:
                 try:
-                    _run_sandboxed(command(outbox), cwd, given, outbox, device, {SANDBOXED_SOURCE: source.path})
+                    said = _run_sandboxed(command(outbox), cwd, given, outbox, device, {SANDBOXED_SOURCE: source.path})
                 except CompileError as error:
                     raise type(error)(str(error).replace(name, shown(source.path))) from error
         else:
-            _run(command(folder), cwd)
+            said = _run(command(folder), cwd)
+        (folder / SAID).write_text(said)
         names = _included(headers.read_text(errors="surrogateescape"), cwd)
         listed = json.dumps([str(path) for path in names])
         (folder / "included.json").write_text(listed)
@@ -308,8 +338,8 @@ def build_program(paths: Sequence[Path], device: Device, flags: Sequence[str]) -
     return program
 
 
-def _run(command: list[str], cwd: Path) -> None:
-    """Run a compiler or linker. Raises CompileError with what it said when it fails."""
+def _run(command: list[str], cwd: Path) -> str:
+    """Run a compiler or linker and return what it said. Raises CompileError with what it said when it fails."""
     tool = Path(command[0]).name
     try:
         done = run_group(command, COMPILE_TIMEOUT, cwd)
@@ -319,6 +349,7 @@ def _run(command: list[str], cwd: Path) -> None:
         raise CompileTimeoutError(f"{tool} did not end within {COMPILE_TIMEOUT:.0f} s")
     if done.code != 0:
         raise CompileError(_message(done.output) or f"{tool} failed with exit code {done.code} and no message")
+    return _message(done.output)
 
 
 SANDBOX_TIMEOUT = 8.0 * sandbox.COMPILER_CPU
@@ -332,8 +363,8 @@ def _run_sandboxed(
     writes: Path,
     device: Device,
     placed: Mapping[Path, Path] = MappingProxyType({}),
-) -> None:
-    """Run a compiler or linker in the sandbox; arguments as of `sandbox.run_compiler`.
+) -> str:
+    """Run a compiler or linker in the sandbox and return what it said; arguments as of `sandbox.run_compiler`.
 
     Raises CompileError with what it said when it fails, and when a limit stops it: that is the file's doing
     (CompileTimeoutError for processor time). A compiler that has time left and does not end is the machine's: KitError.
@@ -343,9 +374,9 @@ def _run_sandboxed(
         done = sandbox.run_compiler(command, cwd, toolchain(), reads, writes, device, SANDBOX_TIMEOUT, placed)
     except FileNotFoundError as error:
         raise KitError(f"{error.filename} is gone: start the command again with grader/scanlab") from error
-    if done.code == 0:
-        return
     said = _message(done.output)
+    if done.code == 0:
+        return said
     if done.code is None:
         raise KitError(f"{tool} did not end within {SANDBOX_TIMEOUT:.0f} s: this machine is too busy")
     if done.code == -signal.SIGXCPU or CPU_LIMIT.search(done.output):

@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
 from scanlab.judging.result import Cause, CheckResult, Finding, Grade, LabResult, LabVerdict, Where, index_text
 
@@ -21,6 +22,8 @@ SHOWN_CAUSES = 3
 """At most this many causes are shown in full; the others are counted."""
 SHOWN_ADVICE = 2
 """At most this much advice is shown for a file that has passed."""
+SHOWN_WARNINGS = 5
+"""At most this many of the compiler's warnings are shown."""
 HEADLINE = re.compile(r"(?P<word>[A-Z]{3,}(?: [A-Z]{3,})*)(?: \((?P<kind>[^)]*)\))?:? +(?P<rest>.*)", re.DOTALL)
 """A headline that names its own kind: `RACE (write-after-read): shared s_xy[5], kernel k`."""
 
@@ -53,6 +56,7 @@ def result_lines(result: LabResult, *, checks: bool) -> list[Line]:
     verdict = f"{result.verdict.upper()} {result.lab}: {result.title}, {total} ({where})"
     lines.append((verdict, STYLES.get(result.verdict, "")))
     lines += _proof_lines(result.checks)
+    lines += _warning_lines(result.warnings)
     return lines + (_printed_lines(result.checks) + _advice_lines(result) if result.verdict == "pass" else [])
 
 
@@ -144,6 +148,14 @@ def _check_lines(checks: Iterable[CheckResult]) -> list[Line]:
     return lines
 
 
+def _warning_lines(warnings: Sequence[str]) -> list[Line]:
+    """Return the compiler's warnings, a line each; those beyond SHOWN_WARNINGS are counted."""
+    lines = [(f"  warning {warning}", "yellow") for warning in warnings[:SHOWN_WARNINGS]]
+    if len(warnings) > SHOWN_WARNINGS:
+        lines.append((f"  and {len(warnings) - SHOWN_WARNINGS} more warnings (--json FILE has all)", ""))
+    return lines
+
+
 def _proof_lines(checks: Iterable[CheckResult]) -> list[Line]:
     """Return what the checks prove, each sentence once, with the checks whose calls prove it."""
     proved: defaultdict[str, list[str]] = defaultdict(list)
@@ -181,6 +193,9 @@ def failure_lines(lab: str, verdict: str, headline: str, cause: Cause) -> list[L
     got = ", ".join(filter(None, [cause.actual, expected]))
     first = (_headline(lab, headline, verdict.upper()), STYLES.get(verdict, ""))
     facts = [got, where_text(cause.where), *cause.details, cause.rationale]
+    if cause.id == "compile":  # the learner's line and the cause, then the compiler's own text
+        printed = list(takewhile(lambda line: " | " in line, cause.details)) if cause.rationale else []
+        facts = [where_text(cause.where), *printed, cause.rationale, *cause.details[len(printed) :]]
     return [first, *_fact_lines(facts), *_step_lines(cause)]
 
 

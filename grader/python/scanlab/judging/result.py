@@ -23,6 +23,10 @@ def _is_none(value: object) -> bool:
     return value is None
 
 
+def _is_empty(value: object) -> bool:
+    return not value
+
+
 LeftOut = Field(default=None, exclude_if=_is_none)
 """Of a field whose key is left out where it is None."""
 
@@ -215,6 +219,8 @@ class LabResult(Model):
     findings: tuple[SeenFinding, ...] = ()
     """Each once, the most basic first."""
     findings_total: int = 0
+    warnings: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    """The compiler's, about the learner's own lines, `FILE:13: variable "t" was declared …`; left out with none."""
 
     @property
     def failed_checks(self) -> list[CheckResult]:
