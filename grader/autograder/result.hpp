@@ -49,10 +49,9 @@ struct CheckResult {
   double seconds = 0;                                                 ///< wall time
   std::optional<std::uint64_t> output_hash;  ///< of all outputs under the first schedule: equal on every device
   std::vector<std::string> proof;            ///< of a correctness check that passed: what its calls prove, in sentences
-  std::vector<std::string>
-      printed;  ///< of a correctness check: the first lines of the first call that printed something
-  std::vector<vgpu::Finding> findings;  ///< the most basic first; of a check that failed, the first is its cause
-  std::uint64_t findings_total = 0;     ///< with those that were left out
+  std::vector<std::string> printed;          ///< of a correctness check: first lines of the first call that printed
+  std::vector<vgpu::Finding> findings;       ///< the most basic first; of a check that failed, the first is its cause
+  std::uint64_t findings_total = 0;          ///< with those that were left out
 };
 
 /// A finding with the checks that came upon it.

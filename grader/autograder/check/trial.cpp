@@ -51,7 +51,7 @@ class TypedTrial : public Trial, CheckOnDevice {
   TrialResult run(Submission& submission, const Case& which, Counting counting, std::uint64_t hash) override {
     if (!names_elements(counting)) return run(submission, which, counting, hash, Elements::values);
     if (std::is_same_v<T, Affine> && !submission.is_explored() && n_ > Provenance::most_remembered) {
-      // Too many for a graph: names would cost three times as much, and only explain what is wrong.
+      // Too many for a graph: names take longer, and only explain what is wrong.
       TrialResult computed = run(submission, which, counting, hash, Elements::maps);
       if (!computed.is_wrong_output) return computed;
       TrialResult named = run(submission, which, counting, hash, Elements::names);

@@ -94,7 +94,7 @@ Reference<T> reference_of(std::span<const T> x, Scan scan) {
   return sums_of(x, ranges_of(scan, x.size()), Operands::in_order);
 }
 
-/// Would compare(y, reference_of(x, scan)) find nothing? A third of the time, and no memory, is enough to say so.
+/// Would compare(y, reference_of(x, scan)) find nothing? It needs no memory to say so.
 bool is_scan_of(std::span<const float> x, Scan scan, std::span<const float> y);
 bool is_scan_of(std::span<const Affine> x, Scan scan, std::span<const Affine> y);
 

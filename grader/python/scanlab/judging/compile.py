@@ -166,7 +166,7 @@ def said_of(path: Path, element: str, device: Device, *, is_sandboxed: bool) -> 
     asked = _asked(Source(path, ELEMENT_FLAGS[element]), device, is_sandboxed=is_sandboxed)
     entry = _known_object(asked.key)
     try:
-        text = (entry / SAID).read_text() if entry else ""
+        text = (entry / SAID).read_text(encoding="utf-8", errors="replace") if entry else ""
     except OSError:
         return ""  # another process has dropped it
     return text.replace(asked.name, shown(path)) if is_sandboxed else text
@@ -203,7 +203,7 @@ def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False
                     raise type(error)(str(error).replace(name, shown(source.path))) from error
         else:
             said = _run(command(folder), cwd)
-        (folder / SAID).write_text(said)
+        (folder / SAID).write_text(said, encoding="utf-8", errors="replace")
         names = _included(headers.read_text(errors="surrogateescape"), cwd)
         listed = json.dumps([str(path) for path in names])
         (folder / "included.json").write_text(listed)

@@ -34,7 +34,7 @@ struct ElementRange {
 /// added. That is the monoid of intervals of summations of Chong, Donaldson and Ketema ("A sound and complete
 /// abstraction for reasoning about parallel prefix sums", POPL 2014); what is no interval gets a name without a
 /// meaning. A *map*'s name is the map itself, a in the lower half and b in the upper one, of x -> a * x + b modulo
-/// 2^32, and sums are computed: that takes a third of the time, and proves nothing.
+/// 2^32, and sums are computed: that is quick, and proves nothing.
 class ElementNames {
  public:
   enum class Kind { expressions, intervals, maps };
