@@ -122,21 +122,22 @@ nlohmann::ordered_json to_json(const Finding& finding) {
                      {"block", part.has_block ? Json(part.block) : Json()},
                      {"thread", part.has_thread ? Json(part.thread) : Json()}});
   }
-  return {{"id", finding.id},
-          {"weight", name_of(finding.weight)},
-          {"headline", finding.headline},
-          {"kernel", finding.kernel},
-          {"variable", finding.variable},
-          {"element", finding.element ? Json(*finding.element) : Json()},
-          {"kind", finding.kind},
-          {"block", finding.has_block ? Json(finding.block) : Json()},
-          {"parts", std::move(parts)},
-          {"facts", finding.facts()},
-          {"details", finding.details},
-          {"advice", finding.advice},
-          {"cure", finding.cure},
-          {"count", finding.count},
-          {"text", finding.text()}};
+  Json json = {{"id", finding.id},
+               {"weight", name_of(finding.weight)},
+               {"headline", finding.headline},
+               {"kernel", finding.kernel},
+               {"variable", finding.variable},
+               {"element", finding.element ? Json(*finding.element) : Json()},
+               {"kind", finding.kind},
+               {"block", finding.has_block ? Json(finding.block) : Json()},
+               {"parts", std::move(parts)},
+               {"facts", finding.facts()},
+               {"details", finding.details},
+               {"advice", finding.advice}};
+  if (!finding.cure.empty()) json["cure"] = finding.cure;
+  json["count"] = finding.count;
+  json["text"] = finding.text();
+  return json;
 }
 
 void FindingList::add(Finding finding) {

@@ -58,7 +58,8 @@ bool reads_the_same(const Finding& a, const Finding& b);
 const char* name_of(Finding::Weight weight);
 
 /// With the keys id, weight, headline, kernel, variable, element, kind, block, parts (each with does, who, file, line,
-/// block and thread), facts, details, advice, cure, count and text; what is not known is null or empty.
+/// block and thread), facts, details, advice, cure, count and text; what is not known is null or empty, a cure left
+/// out.
 nlohmann::ordered_json to_json(const Finding& finding);
 
 /// "(3, 1)": as many numbers as the shape has dimensions; of a row the number alone.
