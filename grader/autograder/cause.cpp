@@ -30,17 +30,29 @@ Json to_json(const Where& where) {
           {"thread", or_null(where.thread)}};
 }
 
+Json to_json(const OutputRow& row) {
+  return {{"i", row.i},
+          {"x", row.x},
+          {"y", row.y},
+          {"expected", row.expected},
+          {"sum", row.sum},
+          {"expected_sum", row.expected_sum},
+          {"is_wrong", row.is_wrong}};
+}
+
 }  // namespace
 
 nlohmann::ordered_json to_json(const Cause& cause) {
-  return {{"id", cause.id},
-          {"headline", cause.headline},
-          {"rationale", cause.rationale},
-          {"expected", cause.expected},
-          {"actual", cause.actual},
-          {"where", cause.where ? to_json(*cause.where) : Json(nullptr)},
-          {"details", cause.details},
-          {"next", cause.next}};
+  Json json = {{"id", cause.id},
+               {"headline", cause.headline},
+               {"rationale", cause.rationale},
+               {"expected", cause.expected},
+               {"actual", cause.actual},
+               {"where", cause.where ? to_json(*cause.where) : Json(nullptr)},
+               {"details", cause.details},
+               {"next", cause.next}};
+  for (const OutputRow& row : cause.outputs) json["outputs"].push_back(to_json(row));
+  return json;
 }
 
 std::string to_text(const Cause& cause) {

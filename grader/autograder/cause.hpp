@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -23,6 +24,15 @@ struct Where {
   std::optional<std::array<std::uint64_t, 3>> block, thread;
 };
 
+/// One output beside what it was made of, and what it should be. Texts that are not known, or would say nothing, are
+/// empty.
+struct OutputRow {
+  std::size_t i = 0;
+  std::string x, y, expected;     ///< element i of the input, of the output, and of the right output
+  std::string sum, expected_sum;  ///< of which inputs y is the sum: "x1", "x0 + x1"
+  bool is_wrong = false;
+};
+
 /// Why a check did not pass, so that a learner can act on it.
 struct Cause {
   std::string id = {};         ///< what it is called as a finding: "race.shared", "cost.additions"
@@ -31,6 +41,7 @@ struct Cause {
   std::string expected = {};   ///< "523776"
   std::string actual = {};     ///< "y[1024] = 0"
   std::optional<Where> where = {};
+  std::vector<OutputRow> outputs = {};    ///< around the first wrong one, ascending; empty: no output is wrong
   std::vector<std::string> details = {};  ///< one fact per line
   std::string next = {};                  ///< a command to type, or advice
 };

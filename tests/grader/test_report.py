@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import made_results
 from made_results import finding, part, times
 from scanlab.judging import report
-from scanlab.judging.result import Cause, CheckResult, LabResult, SeenFinding, Where
+from scanlab.judging.result import Cause, CheckResult, LabResult, OutputRow, SeenFinding, Where
 
 
 def cause(**changes: Any) -> Cause:
@@ -47,8 +47,8 @@ def test_a_fail_has_headline_facts_and_next_step() -> None:
     assert text(report.cause_lines("02_kogge_stone", check())) == (
         "FAIL 02_kogge_stone: inclusive scan of floats, n = 1025, seed 7\n"
         "  y[1024] = 0, expected 523776\n"
-        "  1 of 1025 wrong\n"
         "  the last, partial section is never written\n"
+        "  1 of 1025 wrong\n"
         "  again: grader/scanlab check 02 --n 1025 --seed 7"
     )
 
@@ -64,7 +64,32 @@ def test_what_a_program_printed_is_shown_once_and_on_a_pass_only() -> None:
 def test_a_headline_may_name_its_own_kind() -> None:
     race = check(cause=cause(headline="RACE: shared XY[5], block 0", actual="", expected="", details=("a", "b\nc")))
     lines = text(report.cause_lines("02_kogge_stone", race)).splitlines()
-    assert lines[:4] == ["RACE 02_kogge_stone: shared XY[5], block 0", "  a", "  b", "  c"]
+    assert lines[2:5] == ["  a", "  b", "  c"]
+    assert lines[0] == "RACE 02_kogge_stone: shared XY[5], block 0"
+
+
+def test_outputs_stand_side_by_side_in_the_first_failure_only() -> None:
+    rows = (
+        OutputRow(i=0, x="5", y="5", expected="5", sum="x0", expected_sum="x0", is_wrong=False),
+        OutputRow(i=1, x="-2", y="-2", expected="3", sum="x1", expected_sum="x0 + x1", is_wrong=True),
+    )
+    first, second = (check(cause=cause(rationale=text, outputs=rows)) for text in ("one cause", "another"))
+    lines = text(report.result_lines(result(first, second), checks=False)).splitlines()
+    at = lines.index("  i  x   y   expected  y sums up  expected sum")
+    assert lines[at + 1 : at + 3] == [
+        "  0  5   5   5         x0         x0",
+        "  1  -2  -2  3         x1         x0 + x1       <-",
+    ]
+    assert lines.index("  one cause") > at
+    assert sum("y sums up" in line for line in lines) == 1
+    values = tuple(row.model_copy(update={"sum": "", "expected_sum": ""}) for row in rows)
+    assert report.output_table(cause(outputs=values))[0] == "i  x   y   expected"
+
+
+def test_a_cure_that_was_tried_follows_what_was_found() -> None:
+    known = race().model_copy(update={"cure": "put __syncthreads(); before line 24, s_xy[t] = sum;"})
+    last = text(report.finding_lines("02_kogge_stone", known)).splitlines()[-1]
+    assert last == "  fix: put __syncthreads(); before line 24, s_xy[t] = sum; (tried: it is gone then)"
 
 
 def test_advice_is_not_a_command() -> None:

@@ -198,7 +198,14 @@ class CorrectnessCheck : CheckOnDevice {
     if (failure.cause.id == "wrong.other" && seen.id == failure.cause.id)
       replace_explanation(failure.cause, seen.id, seen.rationale);
     failure.cause.where = seen.where;
-    failure.cause.details.push_back(fmt::format("summed up: {}, expected {}", seen.actual, seen.expected));
+    for (OutputRow& row : failure.cause.outputs) {
+      const auto same = std::ranges::find(seen.outputs, row.i, &OutputRow::i);
+      if (same == seen.outputs.end()) continue;
+      row.sum = same->sum;
+      row.expected_sum = same->expected_sum;
+    }
+    if (failure.cause.outputs.empty())
+      failure.cause.details.push_back(fmt::format("summed up: {}, expected {}", seen.actual, seen.expected));
     const auto place = std::ranges::find_if(
         seen.details, [](const std::string& detail) { return detail.find(first_wrong_addition) != std::string::npos; });
     if (place != seen.details.end()) failure.cause.details.push_back(*place);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "autograder/check/output_rows.hpp"
 #include "autograder/hash.hpp"
 #include "autograder/partition/partition_diagnosis.hpp"
 #include "autograder/partition/partition_inputs.hpp"
@@ -34,6 +35,11 @@ class PartitionTask : public Task<T> {
     const std::size_t first = first_wrong(evidence);
     if (first < right.y.size()) {
       cause = elements_cause(evidence, first);
+      cause.outputs = output_rows(x, right.y.size(), first, [&](OutputRow& row) {
+        row.y = is_unwritten(outputs.y[row.i]) ? "unwritten" : text_of(outputs.y[row.i]);
+        row.expected = text_of(right.y[row.i]);
+        row.is_wrong = !(outputs.y[row.i] == right.y[row.i]);
+      });
       if (!is_count_right) {
         cause.details.push_back(fmt::format("*d_kept = {}, expected {}", text_of_count(outputs.kept), right.kept));
       }

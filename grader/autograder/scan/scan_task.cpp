@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "autograder/check/inputs.hpp"
+#include "autograder/check/output_rows.hpp"
 #include "autograder/check/task.hpp"
 #include "autograder/hash.hpp"
 #include "autograder/scan/scan_diagnosis.hpp"
@@ -68,10 +69,31 @@ class ScanTask : public Task<T> {
     const std::string tolerance = is_unwritten(y[first]) ? std::string() : tolerance_text(reference, first);
     if (!tolerance.empty()) cause.details.push_back(tolerance);
     if (outputs.provenance) explain_by_sums(cause, outputs, first);
+    cause.outputs = output_rows(x, y.size(), first, [&](OutputRow& row) { fill(row, outputs, reference); });
     return Mistake{std::move(cause), fingerprint_of(y, reference)};
   }
 
  private:
+  /// Of maps that are names, what they are the sums of says more than their values.
+  void fill(OutputRow& row, const Outputs<T>& outputs, const Reference<T>& reference) const {
+    const std::size_t i = row.i;
+    if (outputs.provenance) {
+      const std::optional<ElementRange>& is = outputs.intervals[i];
+      row.sum = outputs.provenance->text(outputs.names[i]);
+      row.expected_sum = Provenance::text(interval(i));
+      row.is_wrong = !is_right(is, interval(i));
+      if (std::is_same_v<T, Affine>) return row.x.clear();
+    } else {
+      row.is_wrong = !reference.accepts(i, outputs.y[i]);
+    }
+    row.y = is_unwritten(outputs.y[i]) ? "unwritten" : text_of(outputs.y[i]);
+    row.expected = text_of(reference.value(i));
+  }
+
+  static bool is_right(const std::optional<ElementRange>& is, ElementRange expected) {
+    return is && (*is == expected || (is->first == is->last && expected.first == expected.last));
+  }
+
   /// The elements that output i has to be the sum of.
   ElementRange interval(std::size_t i) const {
     const Range range = range_of(scan_, i);
@@ -81,10 +103,7 @@ class ScanTask : public Task<T> {
   Comparison compare_sums(const Outputs<T>& outputs) const {
     Comparison comparison;
     for (std::size_t i = 0; i < outputs.names.size(); ++i) {
-      const ElementRange expected = interval(i);
-      const std::optional<ElementRange>& is = outputs.intervals[i];
-      const bool is_right = is && (*is == expected || (is->first == is->last && expected.first == expected.last));
-      if (!is_right) comparison.add(i);
+      if (!is_right(outputs.intervals[i], interval(i))) comparison.add(i);
     }
     return comparison;
   }

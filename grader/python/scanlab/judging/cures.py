@@ -39,6 +39,7 @@ NO_CODE = re.compile(r"//[^\n]*+|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|(?<![
 LABEL = re.compile(r"(?:else|case|default)\b")
 OPENS_CODE = re.compile(r"(?:\)(?:const\b|noexcept\b|mutable\b|\s)*+(?:->[^{};]*)?|\b(?:else|do|try)\s*)$")
 """What stands before the brace of a function or of a statement."""
+DO = re.compile(r"\bdo\s*$")
 
 
 @dataclass(frozen=True)
@@ -62,19 +63,25 @@ def without_comments(text: str) -> str:
 
 def _places(code: str) -> list[_Place]:
     """Return where each line of a program begins, by its braces."""
-    places, opened = [], []
+    places: list[_Place] = []
+    opened: list[str] = []  # what stands before the braces that are open: OPENS_CODE, or a type's name
     depth, head = 0, ""
     for line in code.split("\n"):
         is_directive = line.lstrip().startswith("#")
-        places.append(_Place(bool(opened) and opened[-1] and not is_directive, depth > 0 or bool(head.strip())))
+        is_in_code = bool(opened) and (OPENS_CODE.search(opened[-1]) is not None) and not is_directive
+        places.append(_Place(is_in_code, depth > 0 or bool(head.strip())))
         for character in "" if is_directive else line:
+            closed = ""
             if character == "{" and depth == 0:
-                is_bare = not head.strip() and bool(opened) and opened[-1]
-                opened.append(is_bare or OPENS_CODE.search(head) is not None)
+                is_bare = not head.strip() and is_in_code
+                opened.append(opened[-1] if is_bare else head)
             elif character == "}" and depth == 0 and opened:
-                opened.pop()
+                closed = opened.pop()
             depth = max(0, depth + (character in "([") - (character in ")]"))
-            head = "" if character in "{};" and depth == 0 else head + character
+            if character in "{};" and depth == 0:
+                head = "while" if DO.search(closed) else ""  # a statement that ends with its condition
+            else:
+                head += character
         head += " "
     return places
 
@@ -96,7 +103,7 @@ def marked(text: str) -> tuple[str, list[Mark]]:
         if (is_own or is_own_before) and place.in_code and not place.in_statement and not LABEL.match(code.lstrip()):
             begin = len(code) - len(code.lstrip())
             lines[number - 1] = f"{line[:begin]}scanlab_mark<{number}>(); {line[begin:]}"
-            marks.append(Mark(line=number, at=number + offset, code=code.strip()))
+            marks.append(Mark(line=number, at=number + offset, code=line[: len(code.rstrip())].strip()))
         is_own_before = is_own
     return DEFINITION + "\n".join(lines), marks
 

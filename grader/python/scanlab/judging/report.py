@@ -45,7 +45,7 @@ def result_lines(result: LabResult, *, checks: bool) -> list[Line]:
     different = _different(failed)
     shown = different[:SHOWN_CAUSES]
     for check in shown:
-        lines += cause_lines(result.lab, check)
+        lines += cause_lines(result.lab, check, outputs=check is shown[0])
     others = _others(result, failed)
     for finding in others[: SHOWN_CAUSES - len(shown)]:
         lines += finding_lines(result.lab, finding)
@@ -174,11 +174,14 @@ def _printed_lines(checks: Iterable[CheckResult]) -> list[Line]:
     return []
 
 
-def cause_lines(lab: str, check: CheckResult) -> list[Line]:
-    """Return why one check did not pass: a headline, indented facts, and the next step."""
-    cause = check.cause
-    if cause is None:
+def cause_lines(lab: str, check: CheckResult, *, outputs: bool = True) -> list[Line]:
+    """Return why one check did not pass: a headline, indented facts, and the next step.
+
+    `outputs`: with some of its inputs and outputs side by side.
+    """
+    if check.cause is None:
         return []
+    cause = check.cause if outputs else check.cause.model_copy(update={"outputs": ()})
     headline = cause.headline or check.title
     if not check.findings or not _is_of_device(check.findings[0]):
         return failure_lines(lab, check.verdict, headline, cause)
@@ -192,11 +195,32 @@ def failure_lines(lab: str, verdict: str, headline: str, cause: Cause) -> list[L
     expected = f"expected {cause.expected}" if cause.expected else ""
     got = ", ".join(filter(None, [cause.actual, expected]))
     first = (_headline(lab, headline, verdict.upper()), STYLES.get(verdict, ""))
-    facts = [got, where_text(cause.where), *cause.details, cause.rationale]
+    facts = [got, where_text(cause.where), *output_table(cause), cause.rationale, *cause.details]
     if cause.id == "compile":  # the learner's line and the cause, then the compiler's own text
         printed = list(takewhile(lambda line: " | " in line, cause.details)) if cause.rationale else []
         facts = [where_text(cause.where), *printed, cause.rationale, *cause.details[len(printed) :]]
     return [first, *_fact_lines(facts), *_step_lines(cause)]
+
+
+def output_table(cause: Cause) -> list[str]:
+    """Return the input, the output and what was expected side by side, a line each; none where no output is wrong."""
+    columns = {
+        "x": [row.x for row in cause.outputs],
+        "y": [row.y for row in cause.outputs],
+        "expected": [row.expected for row in cause.outputs],
+        "y sums up": [row.sum for row in cause.outputs],
+        "expected sum": [row.expected_sum for row in cause.outputs],
+    }
+    shown = {"i": [str(row.i) for row in cause.outputs]} | {
+        name: texts for name, texts in columns.items() if any(texts)
+    }
+    widths = [max(map(len, (name, *texts))) for name, texts in shown.items()]
+    rows = [tuple(shown), *zip(*shown.values(), strict=True)] if cause.outputs else []
+    marks = ["", *("<-" if row.is_wrong else "" for row in cause.outputs)]
+    return [
+        "  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=True)), mark]).rstrip()
+        for row, mark in zip(rows, marks, strict=False)
+    ]
 
 
 def finding_lines(lab: str, finding: Finding, style: str = "") -> list[Line]:

@@ -78,6 +78,19 @@ class Where(Model):
     thread: Index | None
 
 
+class OutputRow(Model):
+    """One output beside what it was made of; what is not known, or would say nothing, is empty."""
+
+    i: int
+    x: str
+    y: str
+    expected: str
+    sum: str
+    """Of which inputs y is the sum: `x0 + x1`."""
+    expected_sum: str
+    is_wrong: bool
+
+
 class Cause(Model):
     """Why a check did not pass."""
 
@@ -94,6 +107,8 @@ class Cause(Model):
     """A fact a line."""
     next: str
     """A command that shows it again."""
+    outputs: tuple[OutputRow, ...] = Field(default=(), exclude_if=_is_empty)
+    """Around the first wrong one, ascending; left out where no output is wrong."""
 
 
 class Part(Model):

@@ -1,0 +1,137 @@
+"""Marks in a learner's file: where a statement can be put, and where none can."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanlab.judging import cures
+from scanlab.labs.folders import find_lab
+from scanlab.labs.skeleton import CLOSE, OPEN
+
+KERNEL = f"""\
+__global__ void k(int* x, int n) {{
+  const int t = threadIdx.x;
+  {OPEN}
+  // a comment; with a statement
+  int a = 0;  // and another {{
+  for (int i = 0; i < n;
+       ++i) {{
+    if (t < i)
+      a += x[i];
+    else
+      a -= 1;
+    x[t] = f(a,
+             2);
+  }}
+  switch (a) {{
+    case 1:
+      a = 2;
+      break;
+    default: a = 3;
+  }}
+  const int table[] = {{
+    1,
+    2
+  }};
+  /* not
+     here; */
+  printf("}} {{ ; // %d\\n", a);
+  do {{
+    a++;
+  }}
+  while (a < 3);
+  while (x[0] == 0);
+  auto g = [&](int b) {{
+    a += b;
+  }};
+#if 1
+  g(3);
+#endif
+  {CLOSE}
+  x[t] = a;
+  x[t] += 1;
+}}
+"""
+
+
+def marked_lines(text: str) -> list[str]:
+    return [mark.code for mark in cures.marked(text)[1]]
+
+
+def test_marks_stand_before_statements_and_before_the_end_of_a_block_of_them() -> None:
+    assert marked_lines(KERNEL) == [
+        "int a = 0;",
+        "for (int i = 0; i < n;",
+        "if (t < i)",
+        "x[t] = f(a,",
+        "}",  # of the loop
+        "switch (a) {",
+        "break;",
+        "}",
+        "const int table[] = {",
+        'printf("} { ; // %d\\n", a);',
+        "do {",
+        "a++;",
+        "}",
+        "while (x[0] == 0);",
+        "auto g = [&](int b) {",
+        "a += b;",
+        "};",
+        "g(3);",
+        "x[t] = a;",  # the first behind the region
+    ]
+
+
+def test_the_rest_of_a_program_stays_as_it_is() -> None:
+    program, marks = cures.marked(KERNEL)
+    assert re.sub(r"scanlab_mark<\d+>\(\); ", "", program) == cures.DEFINITION + KERNEL
+    lines, before = program.split("\n"), KERNEL.split("\n")
+    for mark in marks:
+        assert f"scanlab_mark<{mark.line}>(); " in lines[mark.at - 1]
+        assert before[mark.line - 1].lstrip()[:1] == mark.code[:1]
+
+
+def test_outside_of_functions_and_in_types_there_are_no_marks() -> None:
+    declared = "int a = 0;\nstruct S {\n  int b;\n  int c;\n};\nenum E {\n  one,\n};\nnamespace n {\nint d;\n}"
+    text = f"{OPEN}\n{declared}\n{CLOSE}\n"
+    assert marked_lines(text) == []
+
+
+@given(st.text(alphabet="{}();,=/*\"'\\\n a0#<>-", max_size=200))
+def test_any_text_is_marked_and_keeps_its_lines(text: str) -> None:
+    program, marks = cures.marked(f"{OPEN}\n{text}\n{CLOSE}\n")
+    assert program.count("\n") == cures.DEFINITION.count("\n") + text.count("\n") + 3
+    assert len(marks) == len(re.findall(r"scanlab_mark<\d+>\(\);", program))
+
+
+@pytest.mark.parametrize("number", [f"{number:02}" for number in range(1, 12)])
+def test_every_solution_can_be_marked(number: str, tmp_path: Path) -> None:
+    """A mark where no statement can stand would not compile: g++ reads the host's part of it."""
+    text = find_lab(number).solution.read_text()
+    program, marks = cures.marked(text)
+    assert len(marks) >= 3
+    made = tmp_path / "scan.cu"
+    made.write_text(program)
+    done = subprocess.run(
+        [
+            "nvcc",
+            "-std=c++17",
+            "-arch=compute_80",
+            "-ptx",
+            "-I",
+            str(find_lab(number).folder.parent),
+            str(made),
+            "-o",
+            str(tmp_path / "scan.ptx"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    ptx = (tmp_path / "scan.ptx").read_text()
+    assert {int(found) for found in re.findall(r"pmevent (\d+);", ptx)} <= {mark.line for mark in marks}
