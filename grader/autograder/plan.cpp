@@ -371,6 +371,10 @@ Plan parse_plan(std::string_view text) {
                             static_cast<unsigned>(mark.whole("at", 1, most_lines)), mark.text("code")});
       mark.finish();
     });
+  if (object.find("barriers") != nullptr)
+    object.list("barriers", [&](const Value& line, const std::string& place) {
+      plan.barriers.push_back(static_cast<unsigned>(as_whole(line, place, 1, most_lines)));
+    });
   plan.again = object.text("again", "");
   if (const Value* limits = object.find("limits")) plan.limits = parse_limits(Object(*limits, "limits"));
   plan.trail = parse_trail(object);

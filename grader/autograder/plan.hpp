@@ -89,7 +89,9 @@ struct Plan {
   std::size_t block_size = 0;  ///< thread t has places t, t + block_size … of a section; 0: place t only
   std::string source;          ///< the submission's file, as messages show it
   std::vector<Mark> marks;     ///< none: it is the submission itself
-  std::string again;           ///< "grader/scanlab check 02": how the learner runs this again
+  std::vector<unsigned>
+      barriers;       ///< lines of the learner's whose barrier is left out by way of trial, if all is right
+  std::string again;  ///< "grader/scanlab check 02": how the learner runs this again
   Limits limits;
   std::string trail;  ///< of the execution that is to be shown, and nothing else (vgpu::Schedule::trail); empty: none
   std::map<std::string, std::filesystem::path> runners;  ///< by element name

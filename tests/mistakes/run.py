@@ -141,7 +141,7 @@ def main() -> int:
         mistakes = mistakes[::5]
     if not mistakes:
         parser.error("no such mistakes")
-    results = grade([Submission(find_lab(mistake.lab), mistake.path()) for mistake in mistakes], Options())
+    results = grade([Submission(find_lab(mistake.lab), mistake.path()) for mistake in mistakes], Options(remarks=True))
     failed = 0
     for mistake, result in zip(mistakes, results, strict=True):
         found = disappointments(mistake, result)

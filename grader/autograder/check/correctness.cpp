@@ -83,6 +83,9 @@ class CorrectnessCheck : CheckOnDevice {
       explored_ = explore(plan_, check_, device_);
       if (explored_->failed) return end_with_execution(result);
     }
+    if (device_.is_virtual() && check_.name == plan_.checks.front().name)
+      for (vgpu::Finding& needless : Cures(plan_, check_, device_, submission_).needless_barriers())
+        findings_.add(std::move(needless));
     report_findings(result);
     result.output_hash = outputs_hash_;
     result.proof = proof();

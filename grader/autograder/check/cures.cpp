@@ -150,6 +150,28 @@ void Cures::by_amendments(TrialResult& tried, const Case& which) {
   }
 }
 
+std::vector<Finding> Cures::needless_barriers() {
+  std::vector<Finding> found;
+  for (const unsigned line : plan_.barriers) {
+    const Device::Trying without{.amendment = Amendment{Change::without_barrier, line}};
+    Case which = with_many_elements({});
+    const bool is_needless = std::ranges::all_of(check_.schedules, [&](const auto order) {
+      which.order = which.data_order = order;
+      return is_cured(run_with(without, which));
+    });
+    if (!is_needless || !has_amended_) continue;
+    Finding& finding = found.emplace_back();
+    finding.id = "barrier.needless";
+    finding.weight = Finding::Weight::advice;
+    finding.headline = "BARRIER (advice): no access needs this __syncthreads()";
+    finding.parts.push_back({.does = "wait", .where = {plan_.source, line}, .actors = "every block"});
+    finding.details.push_back(fmt::format(
+        "tried: without it no two accesses race, and all is right, with n = {} under each schedule", which.n));
+    finding.advice = "each barrier makes the block wait for its slowest warp: leave it out";
+  }
+  return found;
+}
+
 Cures::Effect Cures::effect_of(const Device::Trying& how, const TrialResult& tried, const Case& which) {
   const Finding& mistake = tried.findings.front();
   Effect effect = Effect::all_gone;
@@ -177,6 +199,7 @@ TrialResult Cures::run_with(const Device::Trying& how, const Case& which) {
   {
     const Back back{device_};
     tried = make_trial(plan_, check_, device_, which.n)->run(submission_, which, Counting::off, no_hash);
+    has_amended_ = device_.has_amended();
   }
   submission_.restart();
   return tried;

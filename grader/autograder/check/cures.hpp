@@ -30,6 +30,8 @@ class Cures : CheckOnDevice {
       : CheckOnDevice{plan, check, device}, submission_(submission) {}
 
   void explain(TrialResult& tried, const Case& which);
+  /// Of a check that has passed: the plan's barriers that no access needs, each for itself, under its schedules.
+  std::vector<vgpu::Finding> needless_barriers();
 
  private:
   void by_zeros(TrialResult& tried, const Case& which);
@@ -47,6 +49,7 @@ class Cures : CheckOnDevice {
   Case with_many_elements(Case which) const;
 
   Submission& submission_;
+  bool has_amended_ = false;  ///< the latest trial
 };
 
 }  // namespace scanlab::grade

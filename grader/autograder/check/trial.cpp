@@ -165,6 +165,10 @@ class TypedTrial : public Trial, CheckOnDevice {
       ++result.findings_total;
       vgpu::sort_most_basic_first(findings);
     }
+    const auto exited = std::ranges::find(findings, "barrier.exited", &vgpu::Finding::id);
+    if (result.is_wrong_output && exited != findings.end())
+      result.failure->cause.details.push_back(
+          fmt::format("{} before the barrier in {}", exited->details.front(), place_text(exited->parts.front().where)));
     if (findings.empty() || findings.front().weight != vgpu::Finding::Weight::mistake) return;
     if (result.failure && is_own(findings.front())) return;
     Cause cause = cause_of(findings.front());

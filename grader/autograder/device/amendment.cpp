@@ -23,7 +23,8 @@ std::vector<bool> places_within(const ptx::Module& module, const Amendment& amen
   for (std::uint32_t line = 1; line < module.lines.size(); ++line) {
     const std::vector<vgpu::SourcePlace> places = vgpu::places_of(module, line);
     within[line] = std::ranges::any_of(places, [&](const vgpu::SourcePlace& place) {
-      return place.line == amendment.line && place.file == amendment.file;
+      return place.line == amendment.line &&
+             (amendment.file.empty() ? place.file.ends_with(".cu") : place.file == amendment.file);
     });
   }
   return within;

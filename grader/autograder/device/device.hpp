@@ -110,6 +110,8 @@ class Device {
     std::optional<Amendment> amendment = {};  ///< of programs that are loaded from now on
   };
   virtual void try_with(const Trying&) {}
+  /// Whether a program has been loaded since in which there was something to amend.
+  virtual bool has_amended() const { return false; }
   /// The first value in the first `bytes` of a buffer that comes from memory that was never written; nothing when there
   /// is none, or when the device does not report it.
   virtual std::optional<vgpu::Finding> undefined_value(const Buffer&, std::size_t /*bytes*/) { return std::nullopt; }

@@ -347,12 +347,16 @@ class VirtualDevice : public Device {
     if (checks_) checks_->uninitialised().forget(to.address, to.bytes);
   }
   void try_with(const Trying& how) override {
+    has_amended_ = false;
     device_.on_load = nullptr;
     if (how.amendment)
-      device_.on_load = [amendment = *how.amendment](ptx::Module& module) { amend(module, amendment); };
+      device_.on_load = [this, amendment = *how.amendment](ptx::Module& module) {
+        has_amended_ |= amend(module, amendment);
+      };
     device_.memory().filler = how.zeros ? std::byte{0} : vgpu::poison;
     device_.memory().room = how.room ? 1 << 20 : 0;
   }
+  bool has_amended() const override { return has_amended_; }
   std::optional<vgpu::Finding> undefined_value(const Buffer& buffer, std::size_t bytes) override {
     return checks_ ? checks_->uninitialised().undefined_value(buffer.address, bytes) : std::nullopt;
   }
@@ -376,6 +380,7 @@ class VirtualDevice : public Device {
   static KitFault lost() { return KitFault("memory of the check is gone from the virtual GPU"); }
 
   std::string name_;  ///< of the profile; programs see another, a GPU's
+  bool has_amended_ = false;
   vgpu::Device device_;
   Provenance provenance_{device_};
   std::optional<vgpu::CheckSuite> checks_;  ///< for the device's whole life: it sees what the judge writes, too

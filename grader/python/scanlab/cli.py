@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -223,6 +224,7 @@ def check(
     options = Options(
         device.value, n, seed, schedule.value if schedule else None, prove=prove, trail=trail, is_sandboxed=sandbox
     )
+    options = replace(options, remarks=not options.is_narrow)
     result = _grade([submission], options)[0]
     _print(report.result_lines(result, checks=True))
     if prove and not scans(found):

@@ -5,24 +5,28 @@ import importlib.util
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from scanlab.bootstrap.console import SetupError, run_step, say
+from scanlab.bootstrap.console import SetupError, alone, run_step, say
 from scanlab.bootstrap.environment import read_json, write_json
 from scanlab.paths import ROOT, build_folder
 
 PRODUCTS = (
     "grader/autograder/judge",
-    "grader/tracer/tracer",
-    "grader/vgpu/server/vgpu-run",
     "grader/cudart/libcudart_vgpu.a",
     "grader/runner/librunner_float.a",
     "grader/runner/librunner_affine.a",
     "grader/runner/enter",
 )
 """What grading needs, in the build folder; tests are built when they are run."""
-GPU_PRODUCTS = ("grader/autograder/judge-gpu", "grader/runner/honest-runner")
-"""What real GPUs take beyond these; a CUDA without its static runtime library cannot have it."""
+LATER = (
+    ("grader/tracer/tracer",),
+    ("grader/vgpu/server/vgpu-run",),
+    ("grader/autograder/judge-gpu", "grader/runner/honest-runner"),
+    ("grader/runner/libcaller_float.a",),
+)
+"""What other commands, and real GPUs, take beyond these: built when first needed, and from then on with the others."""
 
 SOURCES = (".cpp", ".hpp", ".h", ".c", ".build", ".options")
 
@@ -111,8 +115,26 @@ def prepare(nvcc: str) -> None:
         options = [f"-Dnvcc={nvcc}", "-Djoined=true"]
         run_step([*meson_command(), "setup", *how, *options, str(folder), str(ROOT)], "meson setup", cwd=ROOT)
     say("building the virtual GPU and the judge …" if not configured else "building what has changed …")
-    quiet = [] if sys.stderr.isatty() else ["--quiet"]
-    has_gpu_judge = GPU_PRODUCTS[0] in (folder / "build.ninja").read_text()
-    products = [*PRODUCTS, *GPU_PRODUCTS] if has_gpu_judge else PRODUCTS
-    run_step([ninja, *quiet, "-C", str(folder), *products], "building the C++ parts", live=True)
+    later = [name for group in LATER for name in group if (folder / name).exists()]
+    _build(ninja, [*PRODUCTS, *later])
     write_json(_stamp(), wanted)
+
+
+def make_later(name: str) -> bool:
+    """Build what grading alone does not need; return whether there is such a product in this build.
+
+    Raises SetupError when it does not build.
+    """
+    group = next((group for group in LATER if name in group), None)
+    rules = build_folder() / "build.ninja"
+    if group is None or not rules.exists() or name not in rules.read_text():
+        return False
+    say(f"building {Path(name).name} …")
+    with alone():
+        _build(ninja_command(), group)
+    return True
+
+
+def _build(ninja: str, products: Sequence[str]) -> None:
+    quiet = [] if sys.stderr.isatty() else ["--quiet"]
+    run_step([ninja, *quiet, "-C", str(build_folder()), *products], "building the C++ parts", live=True)

@@ -72,6 +72,8 @@ class Options:
     """Explore all executions of some calls whose blocks talk to each other."""
     trail: str | None = None
     """CHECK:LAUNCH:STEPS, one of these executions, at `n`: nothing else is run."""
+    remarks: bool = False
+    """Look for what a right program does not need."""
     is_sandboxed: bool = False
     """Compile and run in the sandbox: the work of others, as opposed to your own work on your own machine."""
 
@@ -158,6 +160,8 @@ class Plan(Model):
     source: str
     marks: tuple[Mark, ...] = ()
     """Where a statement can be put, and it is tried what that would change; none: it is the submission itself."""
+    barriers: tuple[int, ...] = ()
+    """The learner's lines with a barrier that is left out by way of trial, where all is right."""
     again: str
     limits: Limits
     trail: str = ""

@@ -4,6 +4,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from scanlab.bootstrap import build
+from scanlab.bootstrap.console import SetupError
 from scanlab.errors import KitError
 from scanlab.paths import build_folder, toolchain_file
 
@@ -37,8 +39,11 @@ def toolchain() -> Toolchain:
 
 
 def product(name: str) -> Path:
-    """Return the path of one of the build's products. Raises KitError when it is not built."""
+    """Return the path of one of the build's products, which may be built now. Raises KitError when it is not there."""
     path = build_folder() / name
-    if not path.exists():
-        raise KitError(f"{path} is not built: start the command with grader/scanlab")
-    return path
+    try:
+        if path.exists() or build.make_later(name):
+            return path
+    except SetupError as error:
+        raise KitError(str(error)) from error
+    raise KitError(f"{path} is not built: start the command with grader/scanlab")

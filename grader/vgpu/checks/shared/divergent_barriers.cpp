@@ -3,7 +3,9 @@
 // A GPU counts arrivals, not lines, so the block goes on: but some threads are a barrier ahead of the others from there
 // on. Whole warps that meet from different lines are not reported: programs whose warps have different roles are
 // written like that, and GPUs promise as much. Where no thread arrives any more the device itself reports a deadlock,
-// under the same id.
+// under the same id. Advice, under the id barrier.exited: threads have returned before the others meet, which is
+// defined on GPUs since Volta, where they count as arrived, and a mistake as soon as they have something to do behind
+// the barrier.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +31,7 @@ class DivergentBarriers : public Check {
   void kernel_begin(const KernelInfo& kernel) override {
     kernel_ = std::make_shared<const KernelInfo>(kernel);
     found_.clear();
+    exited_.clear();
   }
 
   void block_begin(std::uint64_t, std::uint32_t slot) override {
@@ -61,7 +64,12 @@ class DivergentBarriers : public Check {
     arrived.clear();
   }
 
+  void barrier_without(const Actor& actor, std::uint32_t id, std::uint32_t exited, std::uint32_t first) override {
+    if (id == own_barrier) add(actor.line, {actor.block, exited, first, actor.warp * warp_size});
+  }
+
   void kernel_end() override {
+    add_exited();
     for (const auto& [lines, example] : found_) {
       Finding finding = finding_in(*kernel_, example.block);
       finding.id = "barrier.divergent";
@@ -86,7 +94,9 @@ class DivergentBarriers : public Check {
   }
 
   void join(Observer& fork) override {
-    for (const auto& [lines, example] : static_cast<DivergentBarriers&>(fork).found_) add(lines, example);
+    const auto& other = static_cast<DivergentBarriers&>(fork);
+    for (const auto& [lines, example] : other.found_) add(lines, example);
+    for (const auto& [line, exited] : other.exited_) add(line, exited);
   }
 
  private:
@@ -101,6 +111,40 @@ class DivergentBarriers : public Check {
     std::uint64_t count = 0;
   };
   using Lines = std::pair<std::uint32_t, std::uint32_t>;
+  /// The threads of a block without which a barrier has completed.
+  struct Exited {
+    std::uint64_t block = 0;
+    unsigned count = 0, first = 0;  ///< how many, and which is the first
+    unsigned waits = 0;             ///< the first thread of a warp that was waited for
+  };
+
+  /// Of the lowest block; where the block repeats it, the first time.
+  void add(std::uint32_t line, const Exited& exited) {
+    const auto [known, is_new] = exited_.try_emplace(line, exited);
+    if (!is_new && exited.block < known->second.block) known->second = exited;
+  }
+
+  /// The first line of each kernel is enough: those behind it have the same cause.
+  void add_exited() {
+    if (exited_.empty()) return;
+    const auto& [line, exited] = *std::ranges::min_element(
+        exited_, {}, [&](const auto& of) { return std::pair(own_place(*kernel_->module, of.first).line, of.first); });
+    Finding finding = finding_in(*kernel_, exited.block);
+    finding.id = "barrier.exited";
+    finding.weight = Finding::Weight::advice;
+    finding.headline =
+        fmt::format("BARRIER (advice): threads have returned before __syncthreads(), kernel {}, block {}",
+                    finding.kernel, index_text(finding.block, kernel_->grid));
+    finding.parts.push_back(part_by(*kernel_, "wait", line, exited.waits));
+    unsigned first[3];
+    set_index(first, exited.first, kernel_->block);
+    finding.details.push_back(fmt::format("{} of {} threads have returned, the first of them is thread {}",
+                                          exited.count, kernel_->block.count(), index_text(first, kernel_->block)));
+    finding.advice =
+        "a barrier is for all threads of the block: let those without work skip the work, and not the barrier; who has "
+        "returned counts as arrived on today's GPUs, but can load or add nothing for the others any more";
+    findings_.add(std::move(finding));
+  }
 
   void add(const Lines& lines, const Example& example) {
     const auto [known, is_new] = found_.try_emplace(lines, example);
@@ -114,6 +158,7 @@ class DivergentBarriers : public Check {
   std::vector<std::vector<Arrived>>
       arrived_;                     ///< at the block's own barrier, by resident place: an entry per line and warp
   std::map<Lines, Example> found_;  ///< in this launch
+  std::map<std::uint32_t, Exited> exited_;  ///< in this launch, by line
 };
 
 }  // namespace

@@ -153,6 +153,9 @@ class Observer {
   /// Lanes arrive at barrier `id` of their block, and later the barrier completes (once per block).
   virtual void barrier_arrive(const Actor&, Mask, std::uint32_t /*id*/, Arrival) {}
   virtual void barrier_complete(const Actor&, std::uint32_t /*id*/, Meeting) {}
+  /// A barrier for all threads of the block is about to complete without those that have exited: so many, of which
+  /// `first` has the lowest number.
+  virtual void barrier_without(const Actor&, std::uint32_t /*id*/, std::uint32_t /*exited*/, std::uint32_t /*first*/) {}
   /// bar.warp.sync and the implicit synchronisation of shuffles and votes, once for each membermask: among its lanes,
   /// which may have exited before.
   virtual void warp_sync(const Actor&, Mask) {}

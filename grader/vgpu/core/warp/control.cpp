@@ -222,8 +222,22 @@ void give_reduction(const Inst* i, std::byte* registers, Mask mask, const Barrie
   }
 }
 
+void report_exited(const Block& block, std::uint32_t id, std::uint32_t exited) {
+  std::uint32_t first = 0;
+  for (const Warp& w : block.warps) {
+    if (w.alive != full_mask) {
+      first = w.id * warp_size + static_cast<std::uint32_t>(std::countr_one(w.alive));
+      break;
+    }
+  }
+  const Barrier& b = block.barriers[id];
+  for (Observer* o : block.grid->observers) o->barrier_without(actor_of(*b.last_warp, b.last), id, exited, first);
+}
+
 void release(Block& block, std::uint32_t id, std::uint32_t threads) {
   Barrier& b = block.barriers[id];
+  const auto all = static_cast<std::uint32_t>(block.grid->block_size.count());
+  if (!b.expected && block.live < all) report_exited(block, id, all - block.live);
   for (Warp& w : block.warps) {
     if (w.stop == Stop::barrier) {
       if (w.barrier_id != id) continue;
