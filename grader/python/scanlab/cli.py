@@ -11,7 +11,17 @@ import typer
 from typer.core import TyperGroup
 
 from scanlab import __version__, errors
-from scanlab.arguments import LARGEST_SEED, DeviceName, DeviceOption, JsonOption, ScheduleName, SeedOption, write_json
+from scanlab.arguments import (
+    LARGEST_SEED,
+    DeviceName,
+    DeviceOption,
+    JsonOption,
+    SarifOption,
+    ScheduleName,
+    SeedOption,
+    require_folder,
+    write_json,
+)
 from scanlab.bench.commands import bench
 from scanlab.bundle import refusal
 from scanlab.course.commands import course, pack
@@ -203,9 +213,10 @@ def check(
         typer.Option("--sandbox", help="compile and run it in the sandbox: for a file that another person has written"),
     ] = False,
     json_file: JsonOption = None,
+    sarif_file: SarifOption = None,
 ) -> None:
     """Check your work on one lab."""
-    from scanlab.judging import report
+    from scanlab.judging import report, sarif
     from scanlab.judging.compile import read_source
     from scanlab.judging.judge import Submission
     from scanlab.judging.plan import Options, scans
@@ -215,6 +226,7 @@ def check(
         raise errors.UsageError(
             "--sanitize is for a real GPU (--device gpu); the virtual one looks for the same mistakes in every check"
         )
+    require_folder(sarif_file)
     found = find_lab(lab)
     if file is None and not found.source.exists():
         raise errors.UsageError(_lacks_source(found))
@@ -234,6 +246,8 @@ def check(
         findings, is_clean = _sanitize(submission, n, seed)
         result = SanitizedResult(**dict(result), sanitizer=tuple(findings))
     write_json(json_file, result.model_dump(mode="json"))
+    if sarif_file is not None:
+        write_json(sarif_file, sarif.of_results([result], {found.name: submission.path}))
     raise typer.Exit(errors.PASSED if result.verdict == "pass" and is_clean else errors.FAILED)
 
 
@@ -266,6 +280,7 @@ def grade(
         typer.Option(min=0, max=LARGEST_SEED, help="chooses inputs and random schedules  [7; of a class a secret one]"),
     ] = None,
     json_file: JsonOption = None,
+    sarif_file: SarifOption = None,
     lab: Annotated[list[str] | None, typer.Option("--lab", help="of a class: grade these labs only")] = None,
     roster: Annotated[
         Path | None, typer.Option(metavar="CSV", help="of a class: who is in it; an export of Canvas, Moodle … will do")
@@ -324,10 +339,12 @@ def grade(
         if given := [name for name, value in class_options.items() if value]:
             raise errors.UsageError(f"{given[0]} is for a class: say with --out DIR where its results go")
         options = Options((device or DeviceName.vgpu).value, None, 7 if seed is None else seed, prove=prove)
-        _grade_one_person(submissions, options, json_file)
+        require_folder(sarif_file)
+        _grade_one_person(submissions, options, json_file, sarif_file)
         return
-    if json_file is not None:
-        raise errors.UsageError("--json is for one person's folder; a class's results go to --out DIR")
+    for name, asked in (("--json", json_file), ("--sarif", sarif_file)):
+        if asked is not None:
+            raise errors.UsageError(f"{name} is for one person's folder; a class's results go to --out DIR")
     if slurm and executor is not ExecutorName.slurm:
         raise errors.UsageError("--slurm says how jobs are made: add --executor slurm")
     request = Request(
@@ -338,9 +355,9 @@ def grade(
     raise typer.Exit(grade_a_class(request))
 
 
-def _grade_one_person(folder: Path, options: "Options", json_file: Path | None) -> None:
+def _grade_one_person(folder: Path, options: "Options", json_file: Path | None, sarif_file: Path | None) -> None:
     """Grade a folder shaped like solutions/, print a table and end the command."""
-    from scanlab.judging import report
+    from scanlab.judging import report, sarif
     from scanlab.judging.judge import failed
 
     handed_in, absent = _submissions(folder)
@@ -356,6 +373,8 @@ def _grade_one_person(folder: Path, options: "Options", json_file: Path | None) 
     total = report.summary(results, options.device, options.seed)
     _print_table(results, total)
     write_json(json_file, total.model_dump(mode="json"))
+    if sarif_file is not None:
+        write_json(sarif_file, sarif.of_results(results, {one.lab.name: one.path for one in (*handed_in, *absent)}))
     if broken:
         raise errors.KitError("\n".join(["not graded, for the kit's own fault:", *broken]))
     raise typer.Exit(errors.PASSED if total.verdict == "pass" else errors.FAILED)
