@@ -548,35 +548,45 @@ def run(
     include: Annotated[list[Path] | None, typer.Option("-I", metavar="DIR", help="look for headers there")] = None,
     nvcc_flag: Annotated[list[str] | None, typer.Option(metavar="FLAG", help="pass on to nvcc")] = None,
     device: DeviceOption = DeviceName.vgpu,
+    sarif_file: SarifOption = None,
 ) -> None:
     """Compile a CUDA program and run it on the virtual GPU; arguments for it follow `--`.
 
     Files that use each other's device functions or variables need --nvcc-flag=-rdc=true, as with nvcc.
     """
     from scanlab.judging.compile import CompileError, build_program, read_source
+    from scanlab.judging.programs import report_unbuilt, run_and_log
     from scanlab.judging.toolchain import product
 
     if prove and (check or counters or trail):
         raise errors.UsageError("--prove runs many executions: without --check, --counters and --trail")
     if (prove or trail) and device is not DeviceName.vgpu:
         raise errors.UsageError("--prove and --trail: on the virtual GPU only")
+    if sarif_file is not None and (prove or device is not DeviceName.vgpu):
+        raise errors.UsageError("--sarif: on the virtual GPU only, and without --prove")
+    require_folder(sarif_file)
     for path in files:
         read_source(path)
     flags = [flag for folder in include or [] for flag in ("-I", str(folder.absolute()))] + list(nvcc_flag or [])
     try:
         built = build_program(files, device.value, flags)
     except CompileError as error:
-        print(error, file=sys.stderr)
+        print(report_unbuilt(files, error, sarif_file), file=sys.stderr)
         raise typer.Exit(errors.FAILED) from error
+    name = files[0].stem
     program = [str(built), *_program_arguments]
-    if device is DeviceName.vgpu:
-        order = f"trail:{trail.removeprefix('trail:')}" if trail else schedule.value
-        options = ["--schedule", order, "--seed", str(seed), "--profile", profile.value]
-        options += ["--counters"] if counters else []
-        options += ["--check"] if check else []
-        options += ["--prove"] if prove else []
-        program = [str(product("grader/vgpu/server/vgpu-run")), *options, "--", *program]
+    if device is not DeviceName.vgpu:
+        sys.stdout.flush()
+        os.execv(program[0], [name, *_program_arguments])
+    order = f"trail:{trail.removeprefix('trail:')}" if trail else schedule.value
+    options = ["--name", name, "--schedule", order, "--seed", str(seed), "--profile", profile.value]
+    options += ["--counters"] if counters else []
+    options += ["--check"] if check else []
+    options += ["--prove"] if prove else []
+    program = [str(product("grader/vgpu/server/vgpu-run")), *options, "--", *program]
     sys.stdout.flush()
+    if sarif_file is not None:
+        raise typer.Exit(run_and_log(program, files[0], sarif_file))
     os.execv(program[0], program)
 
 
