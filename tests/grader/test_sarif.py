@@ -112,7 +112,10 @@ def test_run_writes_a_log_of_what_does_not_compile(scanlab: Scanlab, tmp_path: P
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["check", "02", "--sarif", "no/such/file.sarif"], "cannot write no/such/file.sarif: its folder does not exist"),
+        (
+            ["check", "02", "--sarif", "no/such/file.sarif"],
+            "cannot write no/such/file.sarif: its folder does not exist",
+        ),
         (["grade", ".", "--out", "results", "--sarif", "x"], "--sarif is for one person's folder"),
         (["run", "program.cu", "--prove", "--sarif", "x"], "--sarif: on the virtual GPU only, and without --prove"),
     ],
@@ -124,4 +127,3 @@ def test_what_cannot_be_written_is_said_before_anything_is_done(
     done = scanlab(*words, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
-
