@@ -214,7 +214,7 @@ void print_line_costs(const vgpu::LineCosts& costs) {
     fmt::print(stderr, "  {}  {}\n", with_short_paths(vgpu::place_text(finding.parts.front().where)), finding.headline);
 }
 
-/// What a program is told that asks for more memory than there is.
+/// What is reported of a program that asks for more memory than there is.
 std::string no_memory_text(std::uint64_t bytes, vgpu::Device& device) {
   const vgpu::DeviceProfile large = vgpu::h200_profile();
   std::string text =

@@ -72,14 +72,14 @@ def of_error(sentence: str, line: int, file: Path, text: str) -> dict[str, Any]:
 
 
 def _reports(result: LabResult) -> Iterable[_Report]:
-    told = set()
+    reported = set()
     for check in result.failed_checks:
         finding = next((one for one in check.findings if check.cause and one.id == check.cause.id), None)
         if finding:
-            told.add((finding.id, finding.headline))
+            reported.add((finding.id, finding.headline))
         yield _of_check(check, finding)
     for seen in result.findings:
-        if (seen.id, seen.headline) not in told:
+        if (seen.id, seen.headline) not in reported:
             report = _of_finding(seen, None)
             report.checks = list(seen.checks)
             yield report
