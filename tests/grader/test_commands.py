@@ -142,7 +142,7 @@ def test_run_passes_arguments_and_the_exit_code_on(scanlab: Scanlab, tmp_path: P
     (tmp_path / "program.cu").write_text("// any\n")
     done = scanlab("run", "program.cu", "--schedule", "random", "--seed", "3", "--", "--help", "-x", cwd=tmp_path)
     assert done.returncode == 7  # the stand-in for a program
-    assert done.stdout == "--schedule random --seed 3 --profile small\n--help -x\n"
+    assert done.stdout == "--name program --schedule random --seed 3 --profile small\n--help -x\n"
 
 
 def test_run_links_the_device_code_of_relocatable_files(scanlab: Scanlab, tmp_path: Path) -> None:
@@ -151,11 +151,17 @@ def test_run_links_the_device_code_of_relocatable_files(scanlab: Scanlab, tmp_pa
     assert done.returncode == 7, done.stderr  # the stand-in for a program: it links
 
 
-def test_run_shows_nvccs_own_message(scanlab: Scanlab, tmp_path: Path) -> None:
+def test_run_shows_the_cause_and_nvccs_own_message(scanlab: Scanlab, tmp_path: Path) -> None:
     (tmp_path / "program.cu").write_text("SYNTAX ERROR\n")
     done = scanlab("run", "program.cu", cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stderr == 'program.cu(1): error: identifier "oops" is undefined\n'
+    assert done.stderr.splitlines() == [
+        "program.cu does not compile",
+        "  program.cu:1",
+        "  1 | SYNTAX ERROR",
+        "  `oops` is not declared here: declare it first, in this block or one around it, or correct its name",
+        '  program.cu(1): error: identifier "oops" is undefined',
+    ]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -164,7 +164,7 @@ std::vector<Finding> Cures::needless_barriers() {
     finding.id = "barrier.needless";
     finding.weight = Finding::Weight::advice;
     finding.headline = "BARRIER (advice): no access needs this __syncthreads()";
-    finding.parts.push_back({.does = "wait", .where = {plan_.source, line}, .actors = "every block"});
+    finding.parts.push_back({.does = "wait", .where = {plan_.source, line}, .actors = "all threads"});
     finding.details.push_back(fmt::format(
         "tried: without it no two accesses race, and all is right, with n = {} under each schedule", which.n));
     finding.advice = "each barrier makes the block wait for its slowest warp: leave it out";

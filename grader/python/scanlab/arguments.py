@@ -21,6 +21,10 @@ DeviceOption = Annotated[DeviceName, typer.Option(help="the virtual GPU, or this
 SeedOption = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="chooses inputs and random schedules")]
 JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="also write the result as JSON")]
 
+SarifOption = Annotated[
+    Path | None, typer.Option("--sarif", metavar="FILE", help="also write what is wrong as SARIF, for editors")
+]
+
 
 def write_json(path: Path | None, value: dict[str, Any]) -> None:
     """Write a result, or nothing without a path. Raises UsageError where it cannot be written."""

@@ -12,7 +12,17 @@ import typer
 from typer.core import TyperGroup
 
 from scanlab import __version__, errors
-from scanlab.arguments import LARGEST_SEED, DeviceName, DeviceOption, JsonOption, ScheduleName, SeedOption, write_json
+from scanlab.arguments import (
+    LARGEST_SEED,
+    DeviceName,
+    DeviceOption,
+    JsonOption,
+    SarifOption,
+    ScheduleName,
+    SeedOption,
+    require_folder,
+    write_json,
+)
 from scanlab.bench.commands import bench
 from scanlab.bundle import refusal
 from scanlab.course.commands import course, pack
@@ -204,9 +214,10 @@ def check(
         typer.Option("--sandbox", help="compile and run it in the sandbox: for a file that another person has written"),
     ] = False,
     json_file: JsonOption = None,
+    sarif_file: SarifOption = None,
 ) -> None:
     """Check your work on one lab."""
-    from scanlab.judging import report
+    from scanlab.judging import report, sarif
     from scanlab.judging.compile import read_source
     from scanlab.judging.judge import Submission
     from scanlab.judging.plan import Options, scans
@@ -216,6 +227,7 @@ def check(
         raise errors.UsageError(
             "--sanitize is for a real GPU (--device gpu); the virtual one looks for the same mistakes in every check"
         )
+    require_folder(sarif_file)
     found = find_lab(lab)
     if file is None and not found.source.exists():
         raise errors.UsageError(_lacks_source(found))
@@ -236,6 +248,8 @@ def check(
         findings, is_clean = _sanitize(submission, n, seed)
         result = SanitizedResult(**dict(result), sanitizer=tuple(findings))
     write_json(json_file, result.model_dump(mode="json"))
+    if sarif_file is not None:
+        write_json(sarif_file, sarif.of_results([result], {found.name: submission.path}))
     raise typer.Exit(errors.PASSED if result.verdict == "pass" and is_clean else errors.FAILED)
 
 
@@ -268,6 +282,7 @@ def grade(
         typer.Option(min=0, max=LARGEST_SEED, help="chooses inputs and random schedules  [7; of a class a secret one]"),
     ] = None,
     json_file: JsonOption = None,
+    sarif_file: SarifOption = None,
     lab: Annotated[list[str] | None, typer.Option("--lab", help="of a class: grade these labs only")] = None,
     roster: Annotated[
         Path | None, typer.Option(metavar="CSV", help="of a class: who is in it; an export of Canvas, Moodle … will do")
@@ -326,10 +341,12 @@ def grade(
         if given := [name for name, value in class_options.items() if value]:
             raise errors.UsageError(f"{given[0]} is for a class: say with --out DIR where its results go")
         options = Options((device or DeviceName.vgpu).value, None, 7 if seed is None else seed, prove=prove)
-        _grade_one_person(submissions, options, json_file)
+        require_folder(sarif_file)
+        _grade_one_person(submissions, options, json_file, sarif_file)
         return
-    if json_file is not None:
-        raise errors.UsageError("--json is for one person's folder; a class's results go to --out DIR")
+    for name, asked in (("--json", json_file), ("--sarif", sarif_file)):
+        if asked is not None:
+            raise errors.UsageError(f"{name} is for one person's folder; a class's results go to --out DIR")
     if slurm and executor is not ExecutorName.slurm:
         raise errors.UsageError("--slurm says how jobs are made: add --executor slurm")
     request = Request(
@@ -340,9 +357,9 @@ def grade(
     raise typer.Exit(grade_a_class(request))
 
 
-def _grade_one_person(folder: Path, options: "Options", json_file: Path | None) -> None:
+def _grade_one_person(folder: Path, options: "Options", json_file: Path | None, sarif_file: Path | None) -> None:
     """Grade a folder shaped like solutions/, print a table and end the command."""
-    from scanlab.judging import report
+    from scanlab.judging import report, sarif
     from scanlab.judging.judge import failed
 
     handed_in, absent = _submissions(folder)
@@ -358,6 +375,8 @@ def _grade_one_person(folder: Path, options: "Options", json_file: Path | None) 
     total = report.summary(results, options.device, options.seed)
     _print_table(results, total)
     write_json(json_file, total.model_dump(mode="json"))
+    if sarif_file is not None:
+        write_json(sarif_file, sarif.of_results(results, {one.lab.name: one.path for one in (*handed_in, *absent)}))
     if broken:
         raise errors.KitError("\n".join(["not graded, for the kit's own fault:", *broken]))
     raise typer.Exit(errors.PASSED if total.verdict == "pass" else errors.FAILED)
@@ -531,35 +550,45 @@ def run(
     include: Annotated[list[Path] | None, typer.Option("-I", metavar="DIR", help="look for headers there")] = None,
     nvcc_flag: Annotated[list[str] | None, typer.Option(metavar="FLAG", help="pass on to nvcc")] = None,
     device: DeviceOption = DeviceName.vgpu,
+    sarif_file: SarifOption = None,
 ) -> None:
     """Compile a CUDA program and run it on the virtual GPU; arguments for it follow `--`.
 
     Files that use each other's device functions or variables need --nvcc-flag=-rdc=true, as with nvcc.
     """
     from scanlab.judging.compile import CompileError, build_program, read_source
+    from scanlab.judging.programs import report_unbuilt, run_and_log
     from scanlab.judging.toolchain import product
 
     if prove and (check or counters or trail):
         raise errors.UsageError("--prove runs many executions: without --check, --counters and --trail")
     if (prove or trail) and device is not DeviceName.vgpu:
         raise errors.UsageError("--prove and --trail: on the virtual GPU only")
+    if sarif_file is not None and (prove or device is not DeviceName.vgpu):
+        raise errors.UsageError("--sarif: on the virtual GPU only, and without --prove")
+    require_folder(sarif_file)
     for path in files:
         read_source(path)
     flags = [flag for folder in include or [] for flag in ("-I", str(folder.absolute()))] + list(nvcc_flag or [])
     try:
         built = build_program(files, device.value, flags)
     except CompileError as error:
-        print(error, file=sys.stderr)
+        print(report_unbuilt(files, error, sarif_file), file=sys.stderr)
         raise typer.Exit(errors.FAILED) from error
+    name = files[0].stem
     program = [str(built), *_program_arguments]
-    if device is DeviceName.vgpu:
-        order = f"trail:{trail.removeprefix('trail:')}" if trail else schedule.value
-        options = ["--schedule", order, "--seed", str(seed), "--profile", profile.value]
-        options += ["--counters"] if counters else []
-        options += ["--check"] if check else []
-        options += ["--prove"] if prove else []
-        program = [str(product("grader/vgpu/server/vgpu-run")), *options, "--", *program]
+    if device is not DeviceName.vgpu:
+        sys.stdout.flush()
+        os.execv(program[0], [name, *_program_arguments])
+    order = f"trail:{trail.removeprefix('trail:')}" if trail else schedule.value
+    options = ["--name", name, "--schedule", order, "--seed", str(seed), "--profile", profile.value]
+    options += ["--counters"] if counters else []
+    options += ["--check"] if check else []
+    options += ["--prove"] if prove else []
+    program = [str(product("grader/vgpu/server/vgpu-run")), *options, "--", *program]
     sys.stdout.flush()
+    if sarif_file is not None:
+        raise typer.Exit(run_and_log(program, files[0], sarif_file))
     os.execv(program[0], program)
 
 

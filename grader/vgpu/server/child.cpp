@@ -23,7 +23,7 @@ namespace {
 }
 
 /// A failing exec is reported through `exec_error`.
-pid_t start(char** program, int program_fd, int* exec_error, int output_fd) {
+pid_t start(const Program& program, int program_fd, int* exec_error, int output_fd) {
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0) throw_errno("pipe");
   const pid_t pid = fork();
@@ -33,7 +33,7 @@ pid_t start(char** program, int program_fd, int* exec_error, int output_fd) {
     const int fd = dup(program_fd);
     if (output_fd >= 0) dup2(output_fd, STDOUT_FILENO);
     setenv(wire::fd_variable, std::to_string(fd).c_str(), 1);
-    execvp(program[0], program);
+    execvp(program.file, program.arguments);
     const int code = errno;
     (void)!write(report[1], &code, sizeof code);
     _exit(127);
@@ -52,14 +52,14 @@ std::pair<int, int> connected_sockets() {
   return {ends[0], ends[1]};
 }
 
-int run_child(Session& session, char** program, int program_fd, int output_fd, const ChildEvents& events) {
+int run_child(Session& session, const Program& program, int program_fd, int output_fd, const ChildEvents& events) {
   int exec_error = 0, status = 0;
   const pid_t pid = start(program, program_fd, &exec_error, output_fd);
   events.started(pid);
   close(program_fd);
   if (exec_error != 0) {
     waitpid(pid, nullptr, 0);
-    throw CannotStart(fmt::format("cannot start {}: {}", program[0], std::strerror(exec_error)));
+    throw CannotStart(fmt::format("cannot start {}: {}", program.file, std::strerror(exec_error)));
   }
   std::thread reaper([&] {
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {

@@ -16,6 +16,12 @@ struct CannotStart : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A program to run: the file, and its arguments as it sees them, from argv[0] on, up to a null pointer.
+struct Program {
+  const char* file;
+  char** arguments;
+};
+
 /// Two connected sockets. Throws std::runtime_error.
 std::pair<int, int> connected_sockets();
 
@@ -29,6 +35,7 @@ struct ChildEvents {
 /// have ended: the end of the connection does not prove that the program has ended, since it may have passed the socket
 /// on. Its standard output goes to `output_fd`, unless that is negative. Returns its status, as waitpid gives it.
 /// Throws CannotStart, std::runtime_error.
-int run_child(Session& session, char** program, int program_fd, int output_fd = -1, const ChildEvents& events = {});
+int run_child(Session& session, const Program& program, int program_fd, int output_fd = -1,
+              const ChildEvents& events = {});
 
 }  // namespace scanlab::server

@@ -43,7 +43,7 @@ std::string contents(int fd) {
 }
 
 /// Runs the program on the device, with its standard output caught.
-ProgramRun run_program(vgpu::Device& device, char** program, SessionOptions options) {
+ProgramRun run_program(vgpu::Device& device, const Program& program, SessionOptions options) {
   ProgramRun result;
   const auto [session_fd, program_fd] = connected_sockets();
   const int output = memfd_create("output", MFD_CLOEXEC);
@@ -89,7 +89,7 @@ std::string result_words(vgpu::Device& device, const vgpu::LaunchRequest& launch
 
 class Proof {
  public:
-  Proof(char** program, const ProveOptions& options) : program_(program), options_(options) {}
+  Proof(const Program& program, const ProveOptions& options) : program_(program), options_(options) {}
 
   int run() {
     const auto device = make_device(options_.schedule);
@@ -203,7 +203,10 @@ class Proof {
       fmt::print(stderr, "  it prints: {}\n", first_difference(base.output, other.output));
     for (const std::string& fault : other.faults) fmt::print(stderr, "{}\n", fault);
     for (const vgpu::StaleRead& read : device->stale_reads()) fmt::print(stderr, "{}\n", read.text());
-    fmt::print(stderr, "  again: vgpu-run --stale --schedule 'trail:{}' {}\n", result.trail, program_[0]);
+    if (std::strcmp(program_.arguments[0], program_.file) == 0)
+      fmt::print(stderr, "  again: vgpu-run --stale --schedule 'trail:{}' {}\n", result.trail, program_.file);
+    else  // it was given a name: by `grader/scanlab run`
+      fmt::print(stderr, "  again: grader/scanlab run {}.cu --trail '{}'\n", program_.arguments[0], result.trail);
   }
 
   static std::string first_difference(const std::string& expected, const std::string& got) {
@@ -228,7 +231,7 @@ class Proof {
     return !base.faults.empty() ? exit_findings : is_exhaustive_ ? 0 : exit_kit;
   }
 
-  char** const program_;
+  const Program program_;
   const ProveOptions& options_;
   std::vector<Launch> launches_;
   std::size_t count_ = 0, talking_ = 0, reruns_ = 0;
@@ -239,7 +242,7 @@ class Proof {
 
 }  // namespace
 
-int prove(char** program, const ProveOptions& options) {
+int prove(const Program& program, const ProveOptions& options) {
   return Proof(program, options).run();
 }
 

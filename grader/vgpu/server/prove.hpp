@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "vgpu/core/run/device.hpp"
+#include "vgpu/server/child.hpp"
 
 namespace scanlab::server {
 
@@ -23,6 +24,6 @@ struct ProveOptions {
 /// runs again with each of them, the other launches as before: it has to print the same and to end the same way. Says
 /// on stderr what was found. Returns the program's exit code, or 4 for a refutation, also by a fault; 3 where not
 /// everything could be explored, and nothing else was wrong.
-int prove(char** program, const ProveOptions& options);
+int prove(const Program& program, const ProveOptions& options);
 
 }  // namespace scanlab::server

@@ -117,8 +117,10 @@ std::int32_t Requests::hello(const Request& request, Payload, Answer& answer) {
 
 std::int32_t Requests::allocate(const Request& request, Payload, Answer& answer) {
   if (allocations_.size() >= options_.max_allocations || request.bytes > device_.memory().capacity() ||
-      request.bytes > options_.max_allocated_bytes - allocated_bytes_)
+      request.bytes > options_.max_allocated_bytes - allocated_bytes_) {
+    if (options_.on_no_memory) options_.on_no_memory(request.bytes);
     return wire::error::memory_allocation;
+  }
   constexpr const char* calls[] = {"cudaMalloc", "cudaMallocManaged", "pinned host memory", "registered host memory"};
   if (request.value >= std::size(calls)) throw ProtocolError("an unknown kind of memory");
   const auto kind = static_cast<wire::Allocate>(request.value);
@@ -127,7 +129,10 @@ std::int32_t Requests::allocate(const Request& request, Payload, Answer& answer)
   const bool is_on_host = kind == wire::Allocate::pinned || kind == wire::Allocate::registered;
   const Address base = is_on_host ? device_.memory().allocate_on_host(request.bytes, std::move(label), offset)
                                   : device_.memory().allocate(request.bytes, std::move(label));
-  if (base == 0) return wire::error::memory_allocation;
+  if (base == 0) {
+    if (options_.on_no_memory) options_.on_no_memory(request.bytes);
+    return wire::error::memory_allocation;
+  }
   traffic.flow.leaves(DataFlow::Out::addresses, sizeof base);
   ++next_allocation_;
   allocations_.emplace(base, request.bytes);

@@ -42,6 +42,8 @@ struct SessionOptions {
   std::size_t max_modules = 4096, max_kernels = 65536, max_allocations = 1u << 20, max_events = 1u << 20;
   /// Called in the serving thread, with the session's lock held, when a kernel is stopped or a module cannot be used.
   std::function<void(const vgpu::Fault&)> on_fault;
+  /// Called like on_fault, when the device has not as much memory left as the program asks for.
+  std::function<void(std::uint64_t bytes)> on_no_memory;
   /// Called like on_fault, before a reply for which the program waits, unless output of its kernels is still to be
   /// shown: all that it has printed before is on its way.
   std::function<void()> on_reply;

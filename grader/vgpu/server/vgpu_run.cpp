@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -18,10 +20,12 @@
 #include "vgpu/checks/check_suite.hpp"
 #include "vgpu/checks/cost/counters.hpp"
 #include "vgpu/checks/cost/line_costs.hpp"
+#include "vgpu/checks/fault_finding.hpp"
 #include "vgpu/core/run/device.hpp"
 #include "vgpu/core/run/parallel.hpp"
 #include "vgpu/server/child.hpp"
 #include "vgpu/server/command_line.hpp"
+#include "vgpu/server/fault_reports.hpp"
 #include "vgpu/server/prove.hpp"
 #include "vgpu/server/session.hpp"
 
@@ -50,6 +54,8 @@ Runs a CUDA program that was linked with libcudart_vgpu.a on a virtual GPU.
                                they change no result
   --parallel-from N            launches that take less than N microseconds stay on one thread (default 1000)
   --max-warp-instructions N    stop a launch after so many (default 4000000000)
+  --name NAME                  what the program is called: its argv[0]
+  --findings FILE              write what was found, and what has stopped kernels, as JSON
   --help
 
 The exit code is 4 when --check has found a mistake, whatever the program itself ends with; else the program's, or
@@ -66,7 +72,8 @@ struct Arguments : server::ProveOptions {
   std::uint64_t parallel_from_us = 1000;
   bool counters = false, check = false, stale = false;
   bool prove = false;
-  char** program = nullptr;
+  std::string name, findings;
+  server::Program program = {};
 };
 
 /// Throws UsageError, or std::invalid_argument for an unknown name.
@@ -103,6 +110,8 @@ Arguments parse(int argc, char** argv) {
        into("seed", arguments.schedule.seed),
        {"profile", required_argument, [&](const char* text) { arguments.profile = vgpu::profile_by_name(text); }},
        set("counters", arguments.counters),
+       {"name", required_argument, [&](const char* text) { arguments.name = text; }},
+       {"findings", required_argument, [&](const char* text) { arguments.findings = text; }},
        set("check", arguments.check),
        set("stale", arguments.stale),
        {"prove", optional_argument, prove},
@@ -114,7 +123,7 @@ Arguments parse(int argc, char** argv) {
   if (first == argc) throw UsageError("no program to run");
   if (arguments.prove && (arguments.check || arguments.counters || !arguments.schedule.trail.empty()))
     throw UsageError("--prove goes without --check, --counters and trails");
-  arguments.program = argv + first;
+  arguments.program = {argv[first], argv + first};
   return arguments;
 }
 
@@ -205,6 +214,24 @@ void print_line_costs(const vgpu::LineCosts& costs) {
     fmt::print(stderr, "  {}  {}\n", with_short_paths(vgpu::place_text(finding.parts.front().where)), finding.headline);
 }
 
+/// What is reported of a program that asks for more memory than there is.
+std::string no_memory_text(std::uint64_t bytes, vgpu::Device& device) {
+  const vgpu::DeviceProfile large = vgpu::h200_profile();
+  std::string text =
+      fmt::format("OUT OF MEMORY: {} bytes are asked for, and {} of {} are free on the virtual GPU", grouped(bytes),
+                  grouped(device.memory().bytes_free()), grouped(device.memory().capacity()));
+  if (device.memory().capacity() >= large.memory)
+    return text + "\n  next: allocate less, or free what is no longer needed";
+  return text + fmt::format("\n  next: --profile h200 has {} bytes; or allocate less", grouped(large.memory));
+}
+
+/// Throws std::runtime_error when it cannot be written.
+void write_json(const std::string& path, const nlohmann::ordered_json& value) {
+  std::ofstream file(path);
+  file << value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  if (!file.flush()) throw std::runtime_error(fmt::format("cannot write {}", path));
+}
+
 /// Findings are printed whole up to this number.
 constexpr std::size_t most_shown = 10;
 
@@ -243,7 +270,8 @@ void print_findings(const vgpu::CheckSuite::Findings& findings) {
   if (findings.total > shown) fmt::print(stderr, "and {} more findings\n", findings.total - shown);
 }
 
-int run(const Arguments& arguments) {
+int run(Arguments& arguments) {
+  if (!arguments.name.empty()) arguments.program.arguments[0] = arguments.name.data();
   if (arguments.prove) return server::prove(arguments.program, arguments);
   vgpu::Device device(arguments.profile);
   device.schedule = arguments.schedule;
@@ -262,18 +290,19 @@ int run(const Arguments& arguments) {
 
   bool has_fault = false;  // that stopped a kernel: a refused launch may be what the program wants to see
   server::SessionOptions options;
-  // Held back until the program has shown what it had printed before.
-  std::string reports;
+  server::FaultReports reports;
   options.on_fault = [&](const vgpu::Fault& fault) {
     has_fault |= fault.kind != vgpu::Fault::Kind::refused;
-    if (cancelled) return;
     vgpu::Fault explained = fault;
+    if (cancelled) {
+      if (!was_stopped || fault.kind != vgpu::Fault::Kind::budget) return;
+      explained.headline = "stopped while it ran";  // by a timeout, or Ctrl-C: where it was is what there is to say
+    }
     if (checks) checks->explain(explained);
-    reports += with_short_paths(explained.text()) + "\n";
+    reports.add(with_short_paths(explained.text()), vgpu::to_finding(explained));
   };
-  options.on_reply = [&reports] {
-    if (!reports.empty()) fmt::print(stderr, "{}", std::exchange(reports, {}));
-  };
+  options.on_no_memory = [&](std::uint64_t bytes) { reports.note(no_memory_text(bytes, device)); };
+  options.on_reply = [&reports] { reports.print(); };
   if (checks) options.work = checks->work();
   const auto [session_fd, program_fd] = server::connected_sockets();
   server::Session session(device, session_fd, std::move(options));
@@ -285,7 +314,8 @@ int run(const Arguments& arguments) {
   };
   const int status = server::run_child(session, arguments.program, program_fd, -1,
                                        {.started = [](pid_t pid) { child_pid = pid; }, .ended = ended});
-  fmt::print(stderr, "{}", reports);
+  reports.print();
+  reports.print_counts();
 
   if (const std::string problem = session.closed_because(); !problem.empty())
     fmt::print(stderr, "vgpu-run: connection closed: {}\n", problem);
@@ -316,6 +346,11 @@ int run(const Arguments& arguments) {
     if (WIFEXITED(status) && !has_fault) add(find_leak(session), findings.list.end());
   }
   print_findings(findings);
+  if (!arguments.findings.empty()) {
+    nlohmann::ordered_json list = reports.json();
+    for (const vgpu::Finding& finding : findings.list) list.push_back(to_json(finding));
+    write_json(arguments.findings, list);
+  }
   if (const std::string left_out = checks ? checks->left_out() : std::string(); !left_out.empty())
     fmt::print(stderr, "vgpu-run: not all work of different streams was compared: {}\n", left_out);
   if (const std::string problem = session.internal_error(); !problem.empty()) {
@@ -325,7 +360,8 @@ int run(const Arguments& arguments) {
   const bool is_wrong = checks && (has_fault || findings.has_mistake());
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    fmt::print(stderr, "vgpu-run: {} was killed by signal {} ({})\n", arguments.program[0], signal, explain(signal));
+    fmt::print(stderr, "vgpu-run: {} was killed by signal {} ({})\n", arguments.program.arguments[0], signal,
+               explain(signal));
     // Whoever has stopped the program knows that, and not what it would have come to.
     return is_wrong && !was_stopped ? server::exit_findings : 128 + signal;
   }
@@ -340,7 +376,8 @@ int main(int argc, char** argv) {
     return code;
   };
   try {
-    return run(parse(argc, argv));
+    Arguments arguments = parse(argc, argv);
+    return run(arguments);
   } catch (const UsageError& problem) {
     complain(problem, exit_usage);
     std::fputs(usage, stderr);

@@ -13,7 +13,9 @@ from scanlab.labs.skeleton import CLOSE, OPEN
 
 Severity = Literal["error", "warning", "note"]
 
-SEVERITY = r"(?P<severity>(?:catastrophic |fatal )?error|warning|note|remark)(?: #(?P<number>[0-9]{1,6})(?:-D)?)?: "
+SEVERITY = (
+    r"(?P<severity>(?:catastrophic |fatal |internal )?error|warning|note|remark)(?: #(?P<number>[0-9]{1,6})(?:-D)?)?: "
+)
 """How a message goes on behind its place."""
 SAID = re.compile(SEVERITY)
 EDG_PLACE = re.compile(r"\((?P<line>[0-9]{1,7})\): ")
@@ -168,20 +170,9 @@ def column_of(message: Message, line: str) -> int | None:
     if message.caret is None or not message.printed:
         return None
     printed, at = message.printed[NO_PLACE_PRINTED:], message.caret - NO_PLACE_PRINTED
-    if at >= 0 and line[: at + 1] == printed[: at + 1]:
+    if 0 <= at <= len(line) and line[:at] == printed[:at]:  # a macro there is printed as what it stands for
         return at
     token = TOKEN.match(printed, at) if 0 <= at < len(printed) else None
     if token and line.count(token.group()) == 1:  # a macro before it was expanded
         return line.index(token.group())
     return None
-
-
-def warnings(texts: Sequence[str], source: Source, name: str) -> tuple[str, ...]:
-    """Return the warnings about the learner's own lines, `NAME:13: variable "t" was declared …`, each once."""
-    own = own_lines(source.lines)
-    seen: dict[tuple[int, str], None] = {}
-    for text in texts:
-        for message in parse(text):
-            if message.severity == "warning" and source.has(message.place) and message.place.line in own:
-                seen.setdefault((message.place.line, message.text.removesuffix(".")))
-    return tuple(f"{name}:{line}: {text}" for line, text in sorted(seen))

@@ -3,7 +3,7 @@
 import json
 import os
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,25 +14,27 @@ from pydantic import ValidationError
 from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.judging import plan as plans
 from scanlab.judging import sandbox
+from scanlab.judging.build_causes import explained, source_of, with_cause, with_entries, with_warnings
 from scanlab.judging.compile import (
     SANDBOXED_SOURCE,
     CompileError,
     CompileTimeoutError,
     ForbiddenHeaderError,
+    LinkError,
     build_runner,
     prune,
     read_source,
     said_of,
 )
-from scanlab.judging.compiler_causes import Explained, explain, shown_lines
-from scanlab.judging.compiler_messages import Source, warnings
+from scanlab.judging.compiler_links import shown_text
+from scanlab.judging.compiler_warnings import mistakes, warnings
 from scanlab.judging.cures import barriers, with_cure
 from scanlab.judging.gpu_lock import alone_on
-from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, Where, first_problem
+from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, first_problem
 from scanlab.judging.toolchain import product
 from scanlab.labs.folders import Lab
 from scanlab.labs.rubric import TimingCheck
-from scanlab.paths import LABS, ROOT, shown
+from scanlab.paths import ROOT, shown
 from scanlab.process import kill_all, run_group
 from scanlab.scratch import scratch
 
@@ -162,7 +164,7 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) 
             errors[element] = caught
     if errors:
         error = next(iter(errors.values()))
-        lines = str(error).splitlines()
+        lines = (shown_text(str(error)) if isinstance(error, LinkError) else str(error)).splitlines()
         if len(lines) > MESSAGE_LINES:
             lines = [*lines[:MESSAGE_LINES], f"… {len(lines) - MESSAGE_LINES} more lines"]
         lines = [as_shown(line) for line in lines]
@@ -170,9 +172,9 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) 
         if isinstance(error, CompileTimeoutError):
             return failed(submission, options, headline, lines, "compile", "timeout")
         finding = "header.forbidden" if isinstance(error, ForbiddenHeaderError) else "compile"
-        explained, place = _explained(submission, errors, runners)
+        cause, place = explained([submission.path], errors, runners)
         result = failed(submission, options, headline, [*place, *lines], finding)
-        return _with_cause(result, submission, explained) if explained else result
+        return with_cause(result, submission.name, cause) if cause else result
     reference = _reference(builds, submission.lab)
     again = submission.again(options)
     plan = plans.make_plan(submission.lab, submission.name, again, runners, options, reference)
@@ -181,7 +183,7 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) 
         plan = plan.model_copy(update={"barriers": barriers(text)})
     result = with_cure(run_judge(plan), plan, text, run_judge, is_sandboxed=options.is_sandboxed)
     result = with_proofs(result, plans.proofs(plan, submission.lab) if options.prove else [])
-    return result.model_copy(update={"warnings": _warnings(submission, list(runners), options)}).with_texts(as_shown)
+    return _with_source(result, submission, list(runners), options).with_texts(as_shown)
 
 
 def _text(submission: Submission) -> str:
@@ -192,42 +194,19 @@ def _text(submission: Submission) -> str:
         return ""
 
 
-def _own_source(submission: Submission) -> Source:
-    """Return a submission as compilers' messages name it."""
-    path = submission.path
-    names = (str(SANDBOXED_SOURCE), str(path), str(path.resolve()), shown(path))
-    return Source(names, tuple(_text(submission).split("\n")))
-
-
-def _explained(
-    submission: Submission, errors: Mapping[str, CompileError], passed: Iterable[str]
-) -> tuple[Explained | None, list[str]]:
-    """Return the cause of what a compiler reports, and the learner's line; None and nothing where it is not known."""
-    said = {element: str(error) for element, error in errors.items() if type(error) is CompileError}
-    try:
-        source = _own_source(submission)
-        given = (LABS / "scanlab.cuh").read_text()
-    except OSError:
-        return None, []
-    found = explain(said, list(passed), source, given) if said else None
-    return found, shown_lines(found, source) if found else []
-
-
-def _with_cause(result: LabResult, submission: Submission, explained: Explained) -> LabResult:
-    """Return the result of a file that does not compile with the mistake and its place."""
-    (check,) = result.checks
-    line = explained.place.line if explained.place else 0
-    where = Where(file=submission.name, line=line, kernel="", block=None, thread=None)
-    cause = check.cause.model_copy(update={"rationale": explained.sentence, "where": where}) if check.cause else None
-    return result.model_copy(update={"checks": (check.model_copy(update={"cause": cause}),)})
-
-
-def _warnings(submission: Submission, elements: Sequence[str], options: plans.Options) -> tuple[str, ...]:
-    """Return nvcc's warnings about the learner's own lines, of all builds."""
+def _with_source(
+    result: LabResult, submission: Submission, elements: Sequence[str], options: plans.Options
+) -> LabResult:
+    """Return a result with nvcc's warnings about the learner's lines, of all builds, and what else the file says."""
     texts = [
         said_of(submission.path, element, options.device, is_sandboxed=options.is_sandboxed) for element in elements
     ]
-    return warnings(texts, _own_source(submission), submission.name) if any(texts) else ()
+    source = source_of(submission.path)
+    result = with_entries(result, source, submission.name)
+    if not any(texts):
+        return result
+    result = with_warnings(result, mistakes(texts, source, submission.name))
+    return result.model_copy(update={"warnings": warnings(texts, source, submission.name)})
 
 
 def with_shown_paths(source: Path, name: str = "") -> Callable[[str], str]:

@@ -1,14 +1,12 @@
 """What was found in a file, in the form that the pages need: merged, numbered, with the lines of the file it names."""
 
 import re
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Literal
 
+from scanlab.judging.finding_names import name_of
 from scanlab.judging.result import Cause, Finding, LabResult, Part, Weight, index_text
-from scanlab.paths import ROOT
 from scanlab.reports.text import count, paragraph
 from scanlab.reports.text import field as one_line
 
@@ -21,18 +19,6 @@ COMPILER = re.compile(r"(?P<file>[^\s:()]+\.cuh?)(?:\((?P<a>\d+)\)|:(?P<b>\d+)(?
 """A line of nvcc's or of the host compiler's: scan.cu(14): error: …, scan.cu:14:3: error: …"""
 ADVICE = 2000
 """Characters of advice that are shown: a rubric explains its counts at length."""
-
-
-@cache
-def _names() -> dict[str, str]:
-    """Return the names of all findings, by their ids or families."""
-    ranks = tomllib.loads((ROOT / "grader/findings.toml").read_text(encoding="utf-8"))["rank"]
-    return {name: words for rank in ranks for name, words in rank.items()}
-
-
-def name_of(finding_id: str) -> str:
-    """Return an id in words; one that is not known here as it is."""
-    return _names().get(finding_id, finding_id.replace("_", " ").replace(".", ": "))
 
 
 @dataclass(frozen=True)

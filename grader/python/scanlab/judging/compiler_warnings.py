@@ -1,0 +1,58 @@
+"""nvcc's warnings about a learner's lines, and which of them are mistakes."""
+
+import re
+from collections.abc import Sequence
+
+from scanlab.judging.compiler_messages import Message, Source, own_lines, parse
+from scanlab.judging.compiler_source import code_of
+
+MISTAKE = ": "
+"""Stands between nvcc's words and what is wrong."""
+
+
+def warnings(texts: Sequence[str], source: Source, name: str) -> tuple[str, ...]:
+    """Return the warnings about the learner's own lines, `NAME:13: variable "t" was declared …`, each once.
+
+    What cannot be meant is followed by what is wrong, wherever in the file it stands.
+    """
+    own = own_lines(source.lines)
+    seen: dict[tuple[int, str], None] = {}
+    for text in texts:
+        for message in parse(text):
+            if message.severity != "warning" or not source.has(message.place):
+                continue
+            wrong = _wrong(message, source)
+            if wrong or message.place.line in own:
+                said = message.text.removesuffix(".")
+                seen.setdefault((message.place.line, f"{said}{MISTAKE}{wrong}" if wrong else said))
+    return tuple(f"{name}:{line}: {text}" for line, text in sorted(seen))
+
+
+def mistakes(texts: Sequence[str], source: Source, name: str) -> tuple[str, ...]:
+    """Return those of the warnings that are followed by what is wrong."""
+    seen: dict[tuple[int, str], None] = {}
+    for text in texts:
+        for message in parse(text):
+            if message.severity == "warning" and source.has(message.place) and (wrong := _wrong(message, source)):
+                seen.setdefault((message.place.line, wrong))
+    return tuple(f"{name}:{line}: {wrong}" for line, wrong in sorted(seen))
+
+
+def _wrong(message: Message, source: Source) -> str | None:
+    """Return what is wrong where a warning cannot be meant so; None where it may."""
+    code = code_of(source.line(message.place.line)).strip()
+    if found := re.match(r'missing return statement at end of non-void function "([^"]{1,200})"', message.text):
+        name = re.sub(r"[(<].*", "", found[1])
+        return f"`{name}` ends without a `return`, and what it gives to its caller is undefined: return its value"
+    if message.text.startswith("shift count is too large"):
+        return "more bits are shifted than the type has: convert the left side to a wider type first"
+    if found := re.match(r'variable "([^"]{1,200})" is used before its value is set', message.text):
+        return f"`{found[1]}` has no value here: give it one where it is declared"
+    if message.text.startswith("expression has no effect"):
+        if named := re.fullmatch(r"(__\w+|\w+\([^()]*\) ?)?(__\w+);.*", code):
+            return f"`{named[2]}` without `()` is not called: write `{named[2]}();`"
+        if step := re.search(r"; ?(\w+) ?([-+*/%]|<<|>>) ?(\w+)\)", code):
+            return f"`{step[0][1:-1].strip()}` changes nothing: write `{step[1]} {step[2]}= {step[3]}`"
+        if compared := re.fullmatch(r"([^=<>!;]{1,80}) == ([^=<>!;]{1,80});", code):
+            return f"`==` compares: write `{compared[1]} = {compared[2]};` to assign"
+    return None
