@@ -63,6 +63,8 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
     GlobalConflict example;
     std::uint64_t element = 0;
     std::uint64_t count = 0;
+    bool are_writes = false, are_reads = false;  ///< some are two plain writes; in some, one is a plain read
+    bool is_one_element = true;                  ///< that a block has in common with others, or its threads have
   };
 
   void conflict(const GlobalConflict& c) override;

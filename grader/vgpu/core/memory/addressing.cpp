@@ -142,7 +142,8 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
     e.target = e.variable = p.allocation->label;
     e.details.push_back(missed(p.allocation->label, p.allocation->size, p.distance));
     e.advice =
-        p.allocation->label.starts_with("cudaMalloc")
+        p.distance < 0 ? "guard the access: only threads whose index stays at or above 0 may make it"
+        : p.allocation->label.starts_with("cudaMalloc")
             ? "guard the access by the number of elements, or allocate more: cudaMalloc counts bytes, not elements"
             : "guard the access by the number of elements: the last block may have threads without an element";
   }
@@ -157,7 +158,10 @@ void raise_bad_access(Warp& w, StateSpace space, AccessKind kind, unsigned lane,
   f.lane = lane;
   f.fault.does = kind == AccessKind::atomic ? "atomic" : verb(kind);
   const std::optional<std::int64_t> from_poison = distance_from_poison(address);
-  if (!from_poison && address % std::bit_floor(bytes) != 0 && space != StateSpace::generic) {
+  // Where nothing is, the address is a pointer that was never set, whatever it is a multiple of.
+  const bool is_nowhere =
+      space == StateSpace::global && !from_poison && explain_global(w, address, bytes).id == "host_pointer";
+  if (!from_poison && !is_nowhere && address % std::bit_floor(bytes) != 0 && space != StateSpace::generic) {
     f.fault.kind = Fault::Kind::misaligned;
     f.fault.headline = fmt::format("misaligned {} of {}", verb(kind), byte_count(bytes));
     f.fault.details.push_back(

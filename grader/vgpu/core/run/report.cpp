@@ -125,6 +125,9 @@ Waiting waiting_threads(const Grid& grid, const std::vector<const Block*>& runni
       Stand stand;
       if (!places.empty()) stand.where = places.back();
       stand.spins = state == Split::State::spin;
+      // A loop is what waits, whoever has called it.
+      if (const auto own = std::ranges::find_if_not(places, of_toolkit); stand.spins && own != places.end())
+        stand.where = *own;
       const bool one = g.count == 1;
       const Words& words = g.at_mbarrier ? words_at_mbarrier : words_of[static_cast<std::size_t>(state)];
       stand.does = one ? words.of_one : words.of_several;
@@ -261,7 +264,8 @@ Reading read_deadlock(const Waiting& w, bool has_unstarted) {
   if (w.torn_warp) return {"warp.divergent", all_come};
   if (w.spin && !w.mbarrier && has_unstarted)
     return {"deadlock.blocks",
-            "a block may only wait for blocks that started before it: take the block's number from an atomic counter"};
+            "a block may only wait for blocks that started before it: take the block's number from an atomic counter, not from "
+            "blockIdx.x"};
   if (w.mbarrier)
     return {"deadlock.threads",
             "a phase of an mbarrier (cuda::barrier) ends with as many arrivals as init() was given: count who arrives, "
