@@ -21,6 +21,7 @@ using Value = nlohmann::json;
 
 constexpr std::uint64_t largest_n = 1u << 30;
 constexpr std::uint64_t most_instructions = 1ull << 50;
+constexpr std::uint64_t most_lines = 1'000'000;
 
 [[noreturn]] void refuse(const std::string& place, std::string_view why) {
   throw KitFault(fmt::format("{}: {}", place, why));
@@ -363,6 +364,13 @@ Plan parse_plan(std::string_view text) {
   plan.section = object.whole("section", 0, largest_n);
   plan.block_size = object.whole("block_size", 0, 1024, plan.block_size);
   plan.source = object.text("source", "");
+  if (object.find("marks") != nullptr)
+    object.list("marks", [&](const Value& json, const std::string& place) {
+      Object mark(json, place);
+      plan.marks.push_back({static_cast<unsigned>(mark.whole("line", 1, most_lines)),
+                            static_cast<unsigned>(mark.whole("at", 1, most_lines)), mark.text("code")});
+      mark.finish();
+    });
   plan.again = object.text("again", "");
   if (const Value* limits = object.find("limits")) plan.limits = parse_limits(Object(*limits, "limits"));
   plan.trail = parse_trail(object);

@@ -71,6 +71,14 @@ struct CheckPlan {
   double seconds = 60;  ///< wall time in which rounds are begun
 };
 
+/// A place of a submission where a statement can be put, and where it is tried what that would change: the program has
+/// `pmevent LINE` there.
+struct Mark {
+  unsigned line = 0;  ///< before which it stands, in the learner's file
+  unsigned at = 0;    ///< … and in the file that was compiled
+  std::string code;   ///< of the line
+};
+
 struct Plan {
   using Device = contract::Device;
   std::string lab, title;
@@ -80,6 +88,7 @@ struct Plan {
   std::size_t section = 0;     ///< elements; 0: the whole array is one scan
   std::size_t block_size = 0;  ///< thread t has places t, t + block_size … of a section; 0: place t only
   std::string source;          ///< the submission's file, as messages show it
+  std::vector<Mark> marks;     ///< none: it is the submission itself
   std::string again;           ///< "grader/scanlab check 02": how the learner runs this again
   Limits limits;
   std::string trail;  ///< of the execution that is to be shown, and nothing else (vgpu::Schedule::trail); empty: none

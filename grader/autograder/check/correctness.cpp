@@ -11,6 +11,7 @@
 
 #include "autograder/cause.hpp"
 #include "autograder/check/checks.hpp"
+#include "autograder/check/cures.hpp"
 #include "autograder/check/exploration.hpp"
 #include "autograder/check/other_runs.hpp"
 #include "autograder/check/shrinking.hpp"
@@ -158,7 +159,7 @@ class CorrectnessCheck : CheckOnDevice {
   /// Looks for the smallest case that fails the same way, and for its cause.
   void end_with_failure(std::unique_ptr<Trial> trial, Case which, TrialResult tried, CheckResult& result) {
     CallPosition position = submission_.calls_answered() <= 1 ? CallPosition::first : CallPosition::later;
-    if (device_.is_virtual() && tried.failure->verdict == Verdict::fail) {
+    if (device_.is_virtual() && tried.failure->verdict == Verdict::fail && plan_.marks.empty()) {
       submission_.restart();  // one process at a time
       Shrinking shrinking(plan_, check_, device_, limit_, which.order, right_sizes_);
       const std::string id = tried.failure->cause.id;
@@ -173,73 +174,14 @@ class CorrectnessCheck : CheckOnDevice {
         tried.failure->cause.next = again_command(plan_);  // this case alone is right
       }
     }
-    if (device_.is_virtual() && tried.failure->verdict != Verdict::error) {
-      explain_by_zeros(tried, which);
-      explain_by_room(tried, which);
-    }
+    if (device_.is_virtual() && tried.failure->verdict != Verdict::error)
+      Cures(plan_, check_, device_, submission_).explain(tried, which);
     if (tried.is_wrong_output) {
       explain_by_other_runs(tried.failure->cause, submission_, *trial, device_, which, position);
       explain_by_provenance(*tried.failure, which);
       rename_finding(tried);
     }
     end(tried, result);
-  }
-
-  /// Whatever follows from a value that was never written is no cause: where the same call is right with zeros in such
-  /// memory, and nothing else is found, that is the mistake, and setting it to zero the cure.
-  void explain_by_zeros(TrialResult& tried, const Case& which) {
-    if (is_unwritten(tried.failure->cause.id)) return;
-    TrialResult cured = run_with({.zeros = true}, which);
-    if (!is_cured(cured) || !cured.failure || !is_cured(run_with({.zeros = true}, with_many_elements(which)))) return;
-    std::vector<std::string>& details = cured.failure->cause.details;
-    const auto luck = std::ranges::find(details, right_by_luck);
-    const std::string without =
-        fmt::format("tried: with zeros there all is right; as it is, {}", finding_of(tried.failure->cause).headline);
-    luck == details.end() ? details.push_back(without) : void(*luck = without);
-    tried = std::move(cured);
-  }
-
-  /// A guard is the cure of an access beyond an array's end if nothing is wrong but that it is made.
-  void explain_by_room(TrialResult& tried, const Case& which) {
-    vgpu::Finding& finding = tried.findings.front();
-    if (finding.id != "bounds.global" || !finding.advice.starts_with("guard the access")) return;
-    const bool helps = is_cured(run_with({.room = true}, with_many_elements(which)));
-    finding.details.push_back(helps ? "tried: with room there the result is right"
-                                    : "tried: with room there the result is wrong all the same");
-    if (!helps) finding.advice = "look at how the index is calculated, and which array was meant: a guard will not do";
-    std::vector<std::string> more = std::move(tried.failure->cause.details);
-    const Cause cause = cause_of(finding);
-    tried.failure->cause.rationale = cause.rationale;
-    tried.failure->cause.details = cause.details;
-    for (std::string& detail : more)
-      if (std::ranges::find(cause.details, detail) == cause.details.end())
-        tried.failure->cause.details.push_back(std::move(detail));
-  }
-
-  static bool is_unwritten(const std::string& id) { return id.starts_with("uninitialised."); }
-
-  /// Right, and without a mistake, but that memory is read which was never written.
-  static bool is_cured(const TrialResult& tried) {
-    return tried.is_right && std::ranges::all_of(tried.findings, [](const vgpu::Finding& finding) {
-             return finding.weight != vgpu::Finding::Weight::mistake || is_unwritten(finding.id);
-           });
-  }
-
-  /// The same call in a process, and with memory, of its own.
-  TrialResult run_with(Device::Trying how, const Case& which) {
-    submission_.restart();
-    device_.try_with(how);
-    TrialResult tried = make_trial(plan_, check_, device_, which.n)->run(submission_, which, Counting::off, no_hash);
-    device_.try_with({});
-    submission_.restart();
-    return tried;
-  }
-
-  /// Few elements may be right by luck: the largest size of the check at which it is quickly known.
-  Case with_many_elements(Case which) const {
-    for (const std::size_t n : check_.sizes)
-      if (n <= Provenance::most_remembered) which.n = std::max(which.n, n);
-    return which;
   }
 
   /// Floats do not say what they are the sum of: the same call on elements that do.

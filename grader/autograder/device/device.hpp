@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "autograder/device/amendment.hpp"
 #include "autograder/process/time_limit.hpp"
 #include "autograder/result.hpp"
 #include "runner/protocol.hpp"
@@ -106,8 +107,9 @@ class Device {
   struct Trying {
     bool zeros = false;  ///< memory that was never written holds zeros, as by luck on a GPU
     bool room = false;   ///< behind each array that is allocated from now on is room for accesses beyond its end
+    std::optional<Amendment> amendment = {};  ///< of programs that are loaded from now on
   };
-  virtual void try_with(Trying) {}
+  virtual void try_with(const Trying&) {}
   /// The first value in the first `bytes` of a buffer that comes from memory that was never written; nothing when there
   /// is none, or when the device does not report it.
   virtual std::optional<vgpu::Finding> undefined_value(const Buffer&, std::size_t /*bytes*/) { return std::nullopt; }

@@ -346,7 +346,10 @@ class VirtualDevice : public Device {
     fill(to, byte);
     if (checks_) checks_->uninitialised().forget(to.address, to.bytes);
   }
-  void try_with(Trying how) override {
+  void try_with(const Trying& how) override {
+    device_.on_load = nullptr;
+    if (how.amendment)
+      device_.on_load = [amendment = *how.amendment](ptx::Module& module) { amend(module, amendment); };
     device_.memory().filler = how.zeros ? std::byte{0} : vgpu::poison;
     device_.memory().room = how.room ? 1 << 20 : 0;
   }

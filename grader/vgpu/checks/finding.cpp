@@ -101,6 +101,7 @@ std::string Finding::text() const {
   std::string out = headline;
   for (const std::string& line : facts()) out += "\n  " + line;
   if (!advice.empty()) out += "\n  " + advice;
+  if (!cure.empty()) out += fmt::format("\n  fix: {} (tried: it is gone then)", cure);
   if (count > 1) out += fmt::format("\n  and {} more like this", count - 1);
   return out;
 }
@@ -133,6 +134,7 @@ nlohmann::ordered_json to_json(const Finding& finding) {
           {"facts", finding.facts()},
           {"details", finding.details},
           {"advice", finding.advice},
+          {"cure", finding.cure},
           {"count", finding.count},
           {"text", finding.text()}};
 }

@@ -42,6 +42,7 @@ struct Finding {
   std::vector<Part> parts;           ///< in the order in which they happened
   std::vector<std::string> details;  ///< one fact per line
   std::string advice;                ///< what it means, and one next step
+  std::string cure;                  ///< a change that was tried, after which it is gone; empty: none is known
   std::uint64_t count = 1;           ///< how often it was seen
 
   /// The parts and the details as people read them, one line each.
@@ -57,7 +58,7 @@ bool reads_the_same(const Finding& a, const Finding& b);
 const char* name_of(Finding::Weight weight);
 
 /// With the keys id, weight, headline, kernel, variable, element, kind, block, parts (each with does, who, file, line,
-/// block and thread), facts, details, advice, count and text; what is not known is null or empty.
+/// block and thread), facts, details, advice, cure, count and text; what is not known is null or empty.
 nlohmann::ordered_json to_json(const Finding& finding);
 
 /// "(3, 1)": as many numbers as the shape has dimensions; of a row the number alone.

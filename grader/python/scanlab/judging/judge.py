@@ -26,6 +26,7 @@ from scanlab.judging.compile import (
 )
 from scanlab.judging.compiler_causes import Explained, explain, shown_lines
 from scanlab.judging.compiler_messages import Source, warnings
+from scanlab.judging.cures import with_cure
 from scanlab.judging.gpu_lock import alone_on
 from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, Where, first_problem
 from scanlab.judging.toolchain import product
@@ -175,16 +176,24 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) 
     reference = _reference(builds, submission.lab)
     again = submission.again(options)
     plan = plans.make_plan(submission.lab, submission.name, again, runners, options, reference)
-    result = with_proofs(run_judge(plan), plans.proofs(plan, submission.lab) if options.prove else [])
+    result = with_cure(run_judge(plan), plan, _text(submission), run_judge, is_sandboxed=options.is_sandboxed)
+    result = with_proofs(result, plans.proofs(plan, submission.lab) if options.prove else [])
     return result.model_copy(update={"warnings": _warnings(submission, list(runners), options)}).with_texts(as_shown)
+
+
+def _text(submission: Submission) -> str:
+    """Return what stands in a submission's file; nothing where it has gone."""
+    try:
+        return submission.path.read_text(encoding="utf-8", errors="replace").replace("\r\n", "\n")
+    except OSError:
+        return ""
 
 
 def _own_source(submission: Submission) -> Source:
     """Return a submission as compilers' messages name it."""
     path = submission.path
     names = (str(SANDBOXED_SOURCE), str(path), str(path.resolve()), shown(path))
-    text = path.read_text(encoding="utf-8", errors="replace")
-    return Source(names, tuple(line.rstrip("\r") for line in text.split("\n")))
+    return Source(names, tuple(_text(submission).split("\n")))
 
 
 def _explained(

@@ -136,6 +136,14 @@ class PlannedCount(CheckBase):
 PlannedCheck = PlannedCorrectness | PlannedCount | TimingCheck
 
 
+class Mark(Model):
+    """A place of a submission: before this line, which is another one in the file that is compiled; and its code."""
+
+    line: int
+    at: int
+    code: str
+
+
 class Plan(Model):
     """plan.json, as `grader/autograder/plan.hpp` describes it; the fields stand in the order of the JSON."""
 
@@ -148,6 +156,8 @@ class Plan(Model):
     section: int
     block_size: int = 0
     source: str
+    marks: tuple[Mark, ...] = ()
+    """Where a statement can be put, and it is tried what that would change; none: it is the submission itself."""
     again: str
     limits: Limits
     trail: str = ""

@@ -202,7 +202,8 @@ def failure_lines(lab: str, verdict: str, headline: str, cause: Cause) -> list[L
 def finding_lines(lab: str, finding: Finding, style: str = "") -> list[Line]:
     """Return a finding: its headline with the lab's name, who does what where, and what to do about it."""
     first = (_headline(lab, finding.headline, finding.weight.upper()), style)
-    return [first, *_fact_lines([*finding.facts, finding.advice])]
+    cure = f"fix: {finding.cure} (tried: it is gone then)" if finding.cure else ""
+    return [first, *_fact_lines([*finding.facts, finding.advice, cure])]
 
 
 def _fact_lines(facts: Iterable[str]) -> list[Line]:

@@ -125,6 +125,8 @@ class Finding(Model):
     """The parts and the details as people read them, a line each."""
     details: tuple[str, ...]
     advice: str
+    cure: str = ""
+    """A change that was tried, after which the mistake is gone; empty where none is known."""
     count: int
     text: str
     """All of it as people read it."""

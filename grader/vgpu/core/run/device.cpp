@@ -79,6 +79,7 @@ LoadedModule* Device::load(std::span<const std::string_view> files) {
   for (const std::string_view text : files) parsed.push_back(ptx::parse(text));
   auto m = std::make_unique<LoadedModule>();
   m->module = ptx::link(std::move(parsed));
+  if (on_load) on_load(m->module);
   for (std::size_t k = 0; k < m->module.functions.size(); ++k)
     m->symbols.emplace(m->module.functions[k].name, function_address(k));
   for (const ptx::Variable& v : m->module.variables) {

@@ -120,6 +120,7 @@ class Device {
 
   Schedule schedule;
   std::uint64_t max_warp_instructions = 4'000'000'000;  ///< a launch; beyond it: Fault::Kind::budget
+  std::function<void(ptx::Module&)> on_load;            ///< may change a program before it is loaded
   std::function<void(std::string_view)> print;          ///< device printf; default: to stdout
   unsigned threads = 1;                                 ///< of the host, for a launch; changes no result (parallel.hpp)
   double least_parallel_ns = 1e6;                       ///< launches that take less stay on one thread

@@ -1,0 +1,192 @@
+#include "autograder/check/cures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "autograder/cause.hpp"
+#include "autograder/device/provenance.hpp"
+
+namespace scanlab::grade {
+
+namespace {
+
+using Change = Amendment::Change;
+using vgpu::Finding;
+
+constexpr std::size_t most_tried = 24;
+
+bool is_unwritten(const std::string& id) {
+  return id.starts_with("uninitialised.");
+}
+
+/// Right, and without a mistake, but that memory is read which was never written.
+bool is_cured(const TrialResult& tried) {
+  return tried.is_right && std::ranges::all_of(tried.findings, [](const Finding& finding) {
+           return finding.weight != Finding::Weight::mistake || is_unwritten(finding.id);
+         });
+}
+
+/// The lines of the accesses that a finding is about, in their order, and the file that all of them are in.
+struct Lines {
+  std::vector<unsigned> all;
+  std::string file;
+};
+
+Lines lines_of(const Finding& finding) {
+  Lines lines;
+  for (const Finding::Part& part : finding.parts) {
+    if (part.where.line == 0 || (!lines.all.empty() && part.where.file != lines.file)) return {};
+    lines.file = part.where.file;
+    lines.all.push_back(part.where.line);
+  }
+  return lines;
+}
+
+/// Marks at which something may be missing that has to be between two accesses, the nearest to one of them first,
+/// and ends of blocks of code last: those between the two; in a loop, where the later one may stand first, those before
+/// it and behind the earlier one.
+std::vector<Mark> marks_between(std::vector<Mark> marks, unsigned earlier, unsigned later) {
+  const auto key = [&](const Mark& mark) {
+    const bool precedes = mark.at <= later, follows = mark.at > earlier;
+    const bool is_between = earlier < later ? precedes && follows : precedes || follows;
+    const unsigned to_later = precedes ? later - mark.at : ~0u, to_earlier = follows ? mark.at - earlier - 1 : ~0u;
+    const bool is_end = mark.code.starts_with('}');
+    return std::tuple(!is_between, is_end, std::min(to_later, to_earlier), to_later);
+  };
+  std::ranges::sort(marks, {}, key);
+  return marks;
+}
+
+}  // namespace
+
+std::vector<Cure> cures_of(const Finding& finding, const Plan& plan) {
+  std::vector<Cure> cures;
+  const bool is_race = finding.id == "race.shared" || finding.id == "race.global";
+  if (!is_race && finding.id != "fence.missing") return cures;
+  const Lines lines = lines_of(finding);
+  if (lines.all.size() < 2) return cures;
+  const unsigned earlier = lines.all.front(), later = lines.all.back();
+  const bool is_in_a_block = finding.id == "race.shared" || finding.has_block;
+  if (plan.marks.empty()) {
+    if (is_race && earlier == later)
+      cures.push_back({{Change::atomic, later, lines.file}, fmt::format("make line {} one atomicAdd", later)});
+    if (!is_in_a_block)
+      for (const unsigned line : std::set<unsigned>(lines.all.begin(), lines.all.end()))
+        cures.push_back({{Change::strong, line, lines.file},
+                         fmt::format("make what line {} reads or writes volatile, or atomic", line)});
+    return cures;
+  }
+  struct Words {
+    Change change;
+    const char* statement;
+  };
+  constexpr Words barrier{Change::barrier, "__syncthreads();"};
+  constexpr Words first = {Change::warp_barrier, "__syncwarp();"}, fence = {Change::fence, "__threadfence();"};
+  for (const Mark& mark : marks_between(plan.marks, earlier, later)) {
+    const auto add = [&](const Words& words) {
+      cures.push_back(
+          {{words.change, mark.line}, fmt::format("put {} before line {}, {}", words.statement, mark.line, mark.code)});
+    };
+    if (finding.kind == "warp-synchronous") add(first);
+    if (!is_in_a_block) add(fence);
+    add(barrier);
+    if (cures.size() >= most_tried) break;
+  }
+  return cures;
+}
+
+void Cures::explain(TrialResult& tried, const Case& which) {
+  if (plan_.marks.empty()) {
+    by_zeros(tried, which);
+    by_room(tried, which);
+  }
+  by_amendments(tried, which);
+}
+
+/// Whatever follows from a value that was never written is no cause: where the same call is right with zeros in such
+/// memory, and nothing else is found, that is the mistake, and setting it to zero the cure.
+void Cures::by_zeros(TrialResult& tried, const Case& which) {
+  if (is_unwritten(tried.failure->cause.id)) return;
+  TrialResult cured = run_with({.zeros = true}, which);
+  if (!is_cured(cured) || !cured.failure || !is_cured(run_with({.zeros = true}, with_many_elements(which)))) return;
+  std::vector<std::string>& details = cured.failure->cause.details;
+  const auto luck = std::ranges::find(details, right_by_luck);
+  const std::string without =
+      fmt::format("tried: with zeros there all is right; as it is, {}", finding_of(tried.failure->cause).headline);
+  luck == details.end() ? details.push_back(without) : void(*luck = without);
+  tried = std::move(cured);
+}
+
+/// A guard is the cure of an access beyond an array's end if nothing is wrong but that it is made.
+void Cures::by_room(TrialResult& tried, const Case& which) {
+  Finding& finding = tried.findings.front();
+  if (finding.id != "bounds.global" || !finding.advice.starts_with("guard the access")) return;
+  const bool helps = is_cured(run_with({.room = true}, with_many_elements(which)));
+  finding.details.push_back(helps ? "tried: with room there the result is right"
+                                  : "tried: with room there the result is wrong all the same");
+  if (!helps) finding.advice = "look at how the index is calculated, and which array was meant: a guard will not do";
+  std::vector<std::string> more = std::move(tried.failure->cause.details);
+  const Cause cause = cause_of(finding);
+  tried.failure->cause.rationale = cause.rationale;
+  tried.failure->cause.details = cause.details;
+  for (std::string& detail : more)
+    if (std::ranges::find(cause.details, detail) == cause.details.end())
+      tried.failure->cause.details.push_back(std::move(detail));
+}
+
+void Cures::by_amendments(TrialResult& tried, const Case& which) {
+  if (tried.findings.empty()) return;
+  Finding& mistake = tried.findings.front();
+  for (Cure& cure : cures_of(mistake, plan_)) {
+    const Effect effect = effect_of({.amendment = cure.amendment}, tried, which);
+    if (effect == Effect::all_gone || (effect == Effect::gone && mistake.cure.empty()))
+      mistake.cure = std::move(cure.text);
+    if (effect == Effect::all_gone) return;
+  }
+}
+
+Cures::Effect Cures::effect_of(const Device::Trying& how, const TrialResult& tried, const Case& which) {
+  const Finding& mistake = tried.findings.front();
+  Effect effect = Effect::all_gone;
+  for (const Case& one : {which, with_many_elements(which)}) {
+    const TrialResult amended = run_with(how, one);
+    if (amended.failure && !amended.is_wrong_output && amended.findings.empty()) return Effect::none;
+    for (const Finding& finding : amended.findings) {
+      if (finding.weight != Finding::Weight::mistake || finding.id.starts_with("wrong.")) continue;
+      const auto has_its_id = [&](const Finding& known) { return known.id == finding.id; };
+      if (reads_the_same(finding, mistake) || std::ranges::none_of(tried.findings, has_its_id)) return Effect::none;
+      if (finding.id == mistake.id && finding.variable == mistake.variable) effect = Effect::gone;
+    }
+  }
+  return effect;
+}
+
+TrialResult Cures::run_with(const Device::Trying& how, const Case& which) {
+  struct Back {
+    Device& device;
+    ~Back() { device.try_with({}); }
+  };
+  submission_.restart();
+  device_.try_with(how);
+  TrialResult tried;
+  {
+    const Back back{device_};
+    tried = make_trial(plan_, check_, device_, which.n)->run(submission_, which, Counting::off, no_hash);
+  }
+  submission_.restart();
+  return tried;
+}
+
+/// Few elements may be right by luck: the largest size of the check at which it is quickly known.
+Case Cures::with_many_elements(Case which) const {
+  for (const std::size_t n : check_.sizes)
+    if (n <= Provenance::most_remembered) which.n = std::max(which.n, n);
+  return which;
+}
+
+}  // namespace scanlab::grade

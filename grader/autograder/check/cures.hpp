@@ -1,0 +1,52 @@
+// What can be tried to see whether it is the cause of a failure, and what is reported of it.
+#pragma once
+
+#include <vector>
+
+#include "autograder/check/trial.hpp"
+#include "autograder/device/amendment.hpp"
+#include "autograder/device/device.hpp"
+#include "autograder/plan.hpp"
+#include "autograder/process/submission.hpp"
+
+namespace scanlab::grade {
+
+/// A change of one line, and how a learner is asked for it: "put __syncthreads(); before line 24".
+struct Cure {
+  Amendment amendment;
+  std::string text;
+};
+
+/// Changes that may be the cure of a race or a missing fence, the likeliest first; none of other findings. Of a program
+/// with marks, what may be missing there; of another, what a line should do otherwise.
+std::vector<Cure> cures_of(const vgpu::Finding& finding, const Plan& plan);
+
+/// Makes a failing call of a check again, on a virtual device, with one thing put right each time, and adds to its
+/// failure what that shows. Each trial has a process, and memory, of its own.
+class Cures : CheckOnDevice {
+ public:
+  /// All of them outlive it. `submission` is restarted for each trial.
+  Cures(const Plan& plan, const CheckPlan& check, Device& device, Submission& submission)
+      : CheckOnDevice{plan, check, device}, submission_(submission) {}
+
+  void explain(TrialResult& tried, const Case& which);
+
+ private:
+  void by_zeros(TrialResult& tried, const Case& which);
+  void by_room(TrialResult& tried, const Case& which);
+  void by_amendments(TrialResult& tried, const Case& which);
+
+  enum class Effect {
+    none,      ///< the mistake is still there, or another one has come
+    gone,      ///< it is gone, and others like it are left
+    all_gone,  ///< as are all of its kind that are about the same variable
+  };
+  /// What a change does to the first mistake of a call with few elements, and with many.
+  Effect effect_of(const Device::Trying& how, const TrialResult& tried, const Case& which);
+  TrialResult run_with(const Device::Trying& how, const Case& which);
+  Case with_many_elements(Case which) const;
+
+  Submission& submission_;
+};
+
+}  // namespace scanlab::grade

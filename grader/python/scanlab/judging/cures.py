@@ -1,0 +1,154 @@
+"""Find the cure of a race or of a missing fence: statements that may be missing are tried, one place after another.
+
+The learner's file is compiled once more with a mark before each of their statements, `pmevent LINE` in PTX, which does
+nothing. The judge makes the failing call again, each time with a barrier or a fence in the place of a mark
+(`grader/autograder/check/cures.cpp`). So what is tried is what a learner would write, and no compiler has moved code
+across the place before.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scanlab import files
+from scanlab.errors import WorkError
+from scanlab.judging.compile import build_runner
+from scanlab.judging.compiler_messages import own_lines
+from scanlab.judging.plan import Mark, Plan, PlannedCorrectness
+from scanlab.judging.result import CheckResult, Finding, LabResult
+from scanlab.paths import STATE
+
+CURABLE = ("race.shared", "race.global", "fence.missing")
+CASE = re.compile(r" --n (?P<n>[0-9]{1,10}) --seed [0-9]{1,20} --schedule (?P<schedule>\w{1,20})$")
+"""How the command ends that makes a failing call again."""
+MANY = 8192
+"""Elements of the call that has to be right as well, at most."""
+DEFINITION = """\
+template <int line>
+__host__ __device__ __forceinline__ void scanlab_mark() {
+#ifdef __CUDA_ARCH__
+  asm volatile("pmevent %0;" ::"n"(line) : "memory");
+#endif
+}
+"""
+MARKED = STATE / "marked"
+NO_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL)
+LABEL = re.compile(r"(?:else|case|default)\b")
+OPENS_CODE = re.compile(r"(?:\)\s*(?:(?:const|noexcept|mutable)\s*|->[^{};]*)*|\b(?:else|do|try)\s*)$")
+"""What stands before the brace of a function or of a statement."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a line begins: in the code of a function, and outside of any parentheses."""
+
+    in_code: bool
+    in_statement: bool
+    """A statement has begun that does not end before this line."""
+
+
+def without_comments(text: str) -> str:
+    """Return a program with spaces for its comments and with nothing in its texts; the lines stay what they are."""
+
+    def blank(found: re.Match[str]) -> str:
+        inside = re.sub(r"[^\n]", " ", found.group())
+        return inside if found.group()[0] == "/" else f'"{inside[2:]}"'
+
+    return NO_CODE.sub(blank, text)
+
+
+def _places(code: str) -> list[_Place]:
+    """Return where each line of a program begins, by its braces."""
+    places, opened = [], []
+    depth, head = 0, ""
+    for line in code.split("\n"):
+        is_directive = line.lstrip().startswith("#")
+        places.append(_Place(bool(opened) and opened[-1] and not is_directive, depth > 0 or bool(head.strip())))
+        for character in "" if is_directive else line:
+            if character == "{" and depth == 0:
+                is_bare = not head.strip() and bool(opened) and opened[-1]
+                opened.append(is_bare or OPENS_CODE.search(head) is not None)
+            elif character == "}" and depth == 0 and opened:
+                opened.pop()
+            depth = max(0, depth + (character in "([") - (character in ")]"))
+            head = "" if character in "{};" and depth == 0 else head + character
+        head += " "
+    return places
+
+
+def marked(text: str) -> tuple[str, list[Mark]]:
+    """Return a program with marks before the statements in its marked regions, and the marks.
+
+    The first line behind a region counts as well: what is missing at a region's end is put before it.
+    """
+    lines, codes = text.split("\n"), without_comments(text).split("\n")
+    places, own = _places("\n".join(codes)), own_lines(lines)
+    offset = DEFINITION.count("\n")
+    marks = []
+    is_own_before = False
+    for number, (line, code, place) in enumerate(zip(lines, codes, places, strict=True), 1):
+        is_own = number in own
+        if not code.strip():
+            continue
+        if (is_own or is_own_before) and place.in_code and not place.in_statement and not LABEL.match(code.lstrip()):
+            begin = len(code) - len(code.lstrip())
+            lines[number - 1] = f"{line[:begin]}scanlab_mark<{number}>(); {line[begin:]}"
+            marks.append(Mark(line=number, at=number + offset, code=code.strip()))
+        is_own_before = is_own
+    return DEFINITION + "\n".join(lines), marks
+
+
+def with_cure(
+    result: LabResult, plan: Plan, text: str, run_judge: Callable[[Plan], LabResult], *, is_sandboxed: bool
+) -> LabResult:
+    """Return a result in which the first mistake of the first check that failed says what cures it, if that is known.
+
+    `plan` is what was graded, `text` the learner's file; `run_judge` runs the judge on a plan.
+    """
+    check = next(iter(result.failed_checks), None)
+    planned = next((one for one in plan.checks if check and one.name == check.name), None)
+    if check is None or not isinstance(planned, PlannedCorrectness) or not check.cause or not check.findings:
+        return result
+    found = CASE.search(check.cause.next)
+    mistake = check.findings[0]
+    if not found or mistake.cure or mistake.id not in CURABLE or plan.device != "vgpu":
+        return result
+    program, marks = marked(text)
+    element = "provenance" if planned.element == "affine" else planned.element
+    path = _written(program)
+    try:
+        runner = build_runner(path, element, "vgpu", is_sandboxed=is_sandboxed)
+    except WorkError:
+        return result  # a place where no statement can stand
+    n = int(found["n"])
+    many = max((size for size in planned.sizes if size <= MANY), default=n)
+    case: dict[str, Any] = {"sizes": sorted({n, many}), "schedules": [found["schedule"]], "extra": [], "needs": None}
+    alone = {"checks": [planned.model_copy(update=case)], "runners": {element: str(runner)}, "marks": tuple(marks)}
+    (tried,) = run_judge(plan.model_copy(update=alone)).checks
+    cure = tried.findings[0].cure if tried.findings and tried.findings[0].id == mistake.id else ""
+    return _with(result, check, mistake, cure) if cure else result
+
+
+def _written(program: str) -> Path:
+    """Write a marked program, and return where: the same text lies in the same place."""
+    name = hashlib.sha256(program.encode()).hexdigest()[:32]
+    path = MARKED / name / "scan.cu"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.replace(path, program, is_lasting=False)
+    return path
+
+
+def _with(result: LabResult, check: CheckResult, mistake: Finding, cure: str) -> LabResult:
+    """Return the result with the cure of one check's first mistake, in all places where that is reported."""
+
+    def cured(finding: Finding) -> Any:
+        is_it = (finding.id, finding.headline, finding.parts) == (mistake.id, mistake.headline, mistake.parts)
+        return finding.model_copy(update={"cure": cure}) if is_it else finding
+
+    first = check.model_copy(update={"findings": tuple(map(cured, check.findings))})
+    checks = tuple(first if one.name == check.name else one for one in result.checks)
+    return result.model_copy(update={"checks": checks, "findings": tuple(map(cured, result.findings))})
