@@ -88,10 +88,9 @@ def first_id(result: LabResult) -> str:
     """Return the id of what is reported first."""
     if result.verdict == "pass":
         return result.findings[0].id if result.findings else NOTHING
+    causes = [check.cause.id for check in result.failed_checks if check.cause]
     mistakes = [finding.id for finding in result.findings if finding.weight == "mistake"]
-    if mistakes:
-        return mistakes[0]
-    return next((check.cause.id for check in result.failed_checks if check.cause), NOTHING)
+    return next(iter(causes + mistakes), NOTHING)
 
 
 def line_of(code: str, program: str) -> int:

@@ -292,7 +292,8 @@ Diagnosis recognise_count(const PartitionEvidence<T>& e) {
   }
   const Indices indices = indices_of(e.x);
   if (count == 0 && kept == 1) {
-    return diagnosis("wrong.count",
+    // With more elements it shows which of them.
+    return diagnosis("wrong.other",
                      "*d_kept is 0: either it stays as it was at first, or the element itself is not counted, as in an "
                      "exclusive scan of the flags");
   }

@@ -27,6 +27,7 @@ from scanlab.judging.compile import (
 from scanlab.judging.compiler_causes import Explained, explain, shown_lines
 from scanlab.judging.compiler_messages import Source, warnings
 from scanlab.judging.cures import with_cure
+from scanlab.judging.places import with_places
 from scanlab.judging.gpu_lock import alone_on
 from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, Where, first_problem
 from scanlab.judging.toolchain import product
@@ -178,6 +179,7 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) 
     plan = plans.make_plan(submission.lab, submission.name, again, runners, options, reference)
     result = with_cure(run_judge(plan), plan, _text(submission), run_judge, is_sandboxed=options.is_sandboxed)
     result = with_proofs(result, plans.proofs(plan, submission.lab) if options.prove else [])
+    result = with_places(result, _text(submission), submission.name)
     return result.model_copy(update={"warnings": _warnings(submission, list(runners), options)}).with_texts(as_shown)
 
 

@@ -154,6 +154,7 @@ std::optional<GlobalShadow::Meeting> GlobalShadow::compare_with(const Cell& cell
     c.cause = Cause::reader_fence;
   }
   const auto common = static_cast<unsigned>(node.bytes & piece.bytes);
+  c.has_several_writers = then.how.writes() && !std::has_single_bit(then.lanes);
   c.earlier = {then.line, then.block, then.warp * warp_size + first_lane(racing), then.how};
   c.later = {past.line, past.block, thread, past.how};
   c.address = piece.word + static_cast<unsigned>(std::countr_zero(common));
@@ -207,6 +208,14 @@ bool GlobalShadow::has_touched(const Cell& cell, std::uint64_t word, std::uint8_
   const auto left = writers_.find({word, line, block});
   return left != writers_.end() && (left->second.bytes & bytes) == bytes &&
          (left->second.lanes[thread / warp_size] >> thread % warp_size & 1);
+}
+
+bool GlobalShadow::has_changed(std::uint64_t address, const GlobalConflict::Side& by) {
+  const std::uint64_t word = address / word_bytes * word_bytes;
+  const Cell& cell = cell_at(word);
+  const auto byte = static_cast<std::uint8_t>(1u << address % word_bytes);
+  const auto has = [&](How::Kind kind) { return has_touched(cell, word, byte, kind, by.line, by.block, by.thread); };
+  return has(How::Kind::read) && has(How::Kind::write);
 }
 
 /// The lanes read the word: what its last write makes visible they know from here on.

@@ -91,6 +91,10 @@ void GlobalRaces::kernel_begin(const KernelInfo& kernel) {
 
 void GlobalRaces::kernel_end() {
   shadow_.end_launch();
+  // A thread that changes a value has written it only after others have been seen to race with its read.
+  for (const auto& [key, c] : to_ask_)
+    found_[key].is_update = shadow_.has_changed(c.address, c.earlier) && shadow_.has_changed(c.address, c.later);
+  to_ask_.clear();
   for (const auto& [key, found] : found_) {
     const GlobalConflict& c = found.example;
     const bool is_known_to_be_right =
@@ -165,13 +169,13 @@ void GlobalRaces::conflict(const GlobalConflict& c) {
     name = a->label;
     offset = c.address - a->base;
   }
-  Found& found = found_[{c.earlier.line, c.later.line, std::move(name), c.cause, c.use}];
-  found.are_writes |= are_plain_writes(c);
-  found.are_reads |= c.earlier.how.is_plain_read() || c.later.how.is_plain_read();
+  const Key key{c.earlier.line, c.later.line, std::move(name), c.cause, c.use};
+  Found& found = found_[key];
   if (found.count++ == 0 || distance_of(c) > distance_of(found.example)) {
     found.example = c;
     found.element = offset / c.bytes;
   }
+  if (c.earlier.line == c.later.line) to_ask_.emplace(key, c);
   found.is_one_element &= c.address == found.example.address || c.earlier.block != found.example.earlier.block;
 }
 
@@ -200,15 +204,19 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
     f.kind = name_of(hazard_of(c));
     f.headline = fmt::format("RACE ({}): {}", f.kind, where);
     f.parts = {earlier, later};
-    const bool is_of_one_line = earlier.where.line == later.where.line && earlier.where.file == later.where.file;
     const bool is_value = !c.earlier.how.is_strong && !c.later.how.is_strong;
     // A number that both have taken from a counter is no flag: it is set and seen by the same line.
     const bool has_flag = c.flag.when && c.flag.set_line != c.flag.seen_line;
-    if (is_of_one_line && found.are_writes && found.are_reads)
+    if (found.is_update)
       f.advice = fmt::format(
-          "line {} reads, changes and writes what other threads read, change and write at the same time, and changes "
-          "get lost: if all of them are to count, use an atomic there, such as atomicAdd",
+          "line {} reads the value, changes it and writes it back while another thread does the same, and one of the "
+          "changes gets lost: do it by one atomic, such as atomicAdd",
           later.where.line);
+    else if (is_value && !is_in_block && c.has_several_writers && !c.later.how.writes())
+      f.advice = fmt::format(
+          "several threads of block {} write it, and block {} does not wait for all of them: let only one thread do "
+          "what line {} does",
+          index_text(earlier.block, f.grid_size), index_text(later.block, f.grid_size), earlier.where.line);
     else if (are_plain_writes(c))
       f.advice = advice_on_writes(c, earlier.where.line, later.where.line, found.is_one_element);
     else if (is_value && has_flag && !is_in_block && c.earlier.how.writes()) {

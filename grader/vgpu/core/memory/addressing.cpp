@@ -116,7 +116,7 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
     e.target = "global memory: a null pointer";
     e.details.push_back(address == 0 ? "the address is null"
                                      : fmt::format("the address is {} after null", byte_count(address)));
-    e.advice = "check that the pointer was allocated and passed to the kernel";
+    e.advice = "was the pointer set by cudaMalloc, and passed to the kernel? Where it may be null, ask before it is used";
   } else if (const StateSpace meant = resolve(address).space; meant == StateSpace::shared) {
     e.details.push_back("the address is one of a block's shared memory, used as one of global memory");
     e.advice = "a pointer to shared memory is of use only in its own block: copy the data to global memory instead";
@@ -132,7 +132,7 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
     e.target = "live memory";
     e.variable = p.allocation->label;
     e.details.push_back(fmt::format("the address lies in {}, which has been freed", p.allocation->label));
-    e.advice = "free memory only after its last use";
+    e.advice = "call cudaFree only after the last kernel that uses the memory has been launched";
   } else if (p.distance == 0 && p.allocation->is_constant) {
     e.target = "writable memory";
     e.variable = p.allocation->label;
@@ -143,6 +143,8 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
     e.details.push_back(missed(p.allocation->label, p.allocation->size, p.distance));
     e.advice =
         p.distance < 0 ? "guard the access: only threads whose index stays at or above 0 may make it"
+        : p.allocation->size % bytes != 0
+            ? "cudaMalloc counts bytes, not elements: multiply the number of elements by sizeof(Element)"
         : p.allocation->label.starts_with("cudaMalloc")
             ? "guard the access by the number of elements, or allocate more: cudaMalloc counts bytes, not elements"
             : "guard the access by the number of elements: the last block may have threads without an element";
