@@ -21,7 +21,8 @@ constexpr std::string_view launch_failed = "launch.failed";
 /// The error was still there when the entry returned, and the program has not printed it, as SCANLAB_CUDA_CHECK does.
 void report_unseen(CallReport& report) {
   const std::string text =
-      "the entry went on and never asked for the error: SCANLAB_CUDA_CHECK(cudaPeekAtLastError()) after a launch reports "
+      "the entry went on and never asked for the error: SCANLAB_CUDA_CHECK(cudaPeekAtLastError()) after a launch "
+      "reports "
       "it at once";
   report.failure->cause.details.push_back(text);
   for (vgpu::Finding& finding : report.findings) {

@@ -27,8 +27,7 @@ bool is_address(const Finding& finding) {
 /// several threads has written: the value may be the index, or the pointer, that it fails with.
 bool may_lead_to(const Finding& race, const Finding& fault) {
   return race.id == "race.shared" && (race.kind == "read-after-write" || race.kind == "write-after-write") &&
-         race.kernel == fault.kernel &&
-         race.variable != fault.variable && race.has_block && fault.has_block &&
+         race.kernel == fault.kernel && race.variable != fault.variable && race.has_block && fault.has_block &&
          std::ranges::equal(race.block, fault.block);
 }
 

@@ -27,8 +27,8 @@ from scanlab.judging.compile import (
 from scanlab.judging.compiler_causes import Explained, explain, shown_lines
 from scanlab.judging.compiler_messages import Source, warnings
 from scanlab.judging.cures import with_cure
-from scanlab.judging.places import with_places
 from scanlab.judging.gpu_lock import alone_on
+from scanlab.judging.places import with_places
 from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, Where, first_problem
 from scanlab.judging.toolchain import product
 from scanlab.labs.folders import Lab

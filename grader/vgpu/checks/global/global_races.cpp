@@ -40,7 +40,8 @@ unsigned distance_of(const GlobalConflict& c) {
 }
 
 /// Two writes are rarely meant to come one after the other: one of them should not be, or not there.
-std::string advice_on_writes(const GlobalConflict& c, std::uint32_t line, std::uint32_t other_line, bool is_one_element) {
+std::string advice_on_writes(const GlobalConflict& c, std::uint32_t line, std::uint32_t other_line,
+                             bool is_one_element) {
   if (line != other_line)
     return fmt::format(
         "lines {} and {} write to the same place for two threads, and either value may remain: look at how both "

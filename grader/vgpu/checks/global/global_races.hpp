@@ -78,9 +78,9 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
   unsigned levels_ = 1;
   std::vector<std::unique_ptr<BlockView>> blocks_;  ///< by resident place
   GlobalShadow shadow_{*this};
-  std::map<Key, Found> found_;       ///< in this launch
+  std::map<Key, Found> found_;            ///< in this launch
   std::map<Key, GlobalConflict> to_ask_;  ///< of one line, the first each: are they updates?
-  std::set<std::uint32_t> guesses_;  ///< in this launch
+  std::set<std::uint32_t> guesses_;       ///< in this launch
   bool has_fence_ = false, has_fence_for_host_ = false;
 };
 

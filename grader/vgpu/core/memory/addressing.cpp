@@ -116,7 +116,8 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
     e.target = "global memory: a null pointer";
     e.details.push_back(address == 0 ? "the address is null"
                                      : fmt::format("the address is {} after null", byte_count(address)));
-    e.advice = "was the pointer set by cudaMalloc, and passed to the kernel? Where it may be null, ask before it is used";
+    e.advice =
+        "was the pointer set by cudaMalloc, and passed to the kernel? Where it may be null, ask before it is used";
   } else if (const StateSpace meant = resolve(address).space; meant == StateSpace::shared) {
     e.details.push_back("the address is one of a block's shared memory, used as one of global memory");
     e.advice = "a pointer to shared memory is of use only in its own block: copy the data to global memory instead";
@@ -142,7 +143,9 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
     e.target = e.variable = p.allocation->label;
     e.details.push_back(missed(p.allocation->label, p.allocation->size, p.distance));
     e.advice =
-        p.distance < 0 ? "guard the access: only threads whose index stays at or above 0 may make it"
+        p.distance < 0
+            ? "the index is below 0: look at how it is calculated, or let only threads whose index stays at or "
+              "above 0 make the access"
         : p.allocation->size % bytes != 0
             ? "cudaMalloc counts bytes, not elements: multiply the number of elements by sizeof(Element)"
         : p.allocation->label.starts_with("cudaMalloc")

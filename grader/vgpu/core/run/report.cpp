@@ -82,7 +82,7 @@ struct Stand {
 struct Waiting {
   std::vector<Stand> stands;
   bool barrier = false, sync = false, spin = false, mbarrier = false, several_barriers = false;
-  bool polls = false;  ///< a loop waits for memory that is no mbarrier
+  bool polls = false;      ///< a loop waits for memory that is no mbarrier
   bool torn_warp = false;  ///< all lanes that a warp has left wait for each other: no other thread can free them
 };
 
@@ -275,7 +275,8 @@ Reading read_deadlock(const Waiting& w, bool has_unstarted) {
   if (w.torn_warp) return {"warp.divergent", all_come};
   if (w.spin && !w.mbarrier && has_unstarted)
     return {"deadlock.blocks",
-            "a block may only wait for blocks that started before it: take the block's number from an atomic counter, not from "
+            "a block may only wait for blocks that started before it: take the block's number from an atomic counter, "
+            "not from "
             "blockIdx.x"};
   if (w.mbarrier && !w.polls)
     return {"deadlock.threads",
