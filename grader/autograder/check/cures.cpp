@@ -159,6 +159,8 @@ void Cures::by_room(TrialResult& tried, const Case& which) {
 void Cures::by_amendments(TrialResult& tried, const Case& which) {
   if (tried.findings.empty()) return;
   Finding& mistake = tried.findings.front();
+  // Two threads at one place: what orders them hides it, and the result is as wrong as before.
+  if (mistake.id == "race.global" && mistake.kind == "write-after-write") return;
   for (Cure& cure : cures_of(mistake, plan_)) {
     const Effect effect = effect_of({.amendment = cure.amendment}, tried, which);
     if (effect == Effect::all_gone || (effect == Effect::gone && mistake.cure.empty()))

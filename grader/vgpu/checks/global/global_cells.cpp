@@ -211,11 +211,16 @@ bool GlobalShadow::has_touched(const Cell& cell, std::uint64_t word, std::uint8_
 }
 
 bool GlobalShadow::has_changed(std::uint64_t address, const GlobalConflict::Side& by) {
-  const std::uint64_t word = address / word_bytes * word_bytes;
-  const Cell& cell = cell_at(word);
-  const auto byte = static_cast<std::uint8_t>(1u << address % word_bytes);
-  const auto has = [&](How::Kind kind) { return has_touched(cell, word, byte, kind, by.line, by.block, by.thread); };
-  return has(How::Kind::read) && has(How::Kind::write);
+  bool has_read = false, has_written = false;
+  for (std::uint32_t n = cell_at(address / word_bytes * word_bytes).first; n != none; n = nodes_[n].next) {
+    const Node& node = nodes_[n];
+    if (node.past.block != by.block || node.past.warp != by.thread / warp_size ||
+        !(node.past.lanes >> by.thread % warp_size & 1) || !(node.bytes >> address % word_bytes & 1))
+      continue;
+    has_read |= node.past.how.is_plain_read();
+    has_written |= node.past.how.kind == How::Kind::write;
+  }
+  return has_read && has_written;
 }
 
 /// The lanes read the word: what its last write makes visible they know from here on.

@@ -94,7 +94,9 @@ void GlobalRaces::kernel_end() {
   shadow_.end_launch();
   // A thread that changes a value has written it only after others have been seen to race with its read.
   for (const auto& [key, c] : to_ask_)
-    found_[key].is_update = shadow_.has_changed(c.address, c.earlier) && shadow_.has_changed(c.address, c.later);
+    found_[key].is_update =
+        own_place(*kernel_->module, c.earlier.line).line == own_place(*kernel_->module, c.later.line).line &&
+        shadow_.has_changed(c.address, c.earlier) && shadow_.has_changed(c.address, c.later);
   to_ask_.clear();
   for (const auto& [key, found] : found_) {
     const GlobalConflict& c = found.example;
@@ -176,7 +178,7 @@ void GlobalRaces::conflict(const GlobalConflict& c) {
     found.example = c;
     found.element = offset / c.bytes;
   }
-  if (c.earlier.line == c.later.line) to_ask_.emplace(key, c);
+  to_ask_.emplace(key, c);
   found.is_one_element &= c.address == found.example.address || c.earlier.block != found.example.earlier.block;
 }
 
@@ -220,12 +222,12 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
           index_text(earlier.block, f.grid_size), index_text(later.block, f.grid_size), earlier.where.line);
     else if (are_plain_writes(c))
       f.advice = advice_on_writes(c, earlier.where.line, later.where.line, found.is_one_element);
-    else if (is_value && has_flag && !is_in_block && c.earlier.how.writes()) {
-      f.parts.push_back(part("flag set", c.flag.set_line, c.earlier.block, c.flag.set_by));
-      f.parts.push_back(part("flag seen", c.flag.seen_line, c.flag.seen_in, c.flag.seen_by));
-      f.advice =
-          "the flag is set before the value is written: write the value first, then __threadfence(), then set the flag";
-    } else
+    else if (is_value && has_flag && !is_in_block && c.earlier.how.writes())
+      f.advice = fmt::format(
+          "the flag, set in line {} and seen in line {}, is set before the value is written: write the value first, "
+          "then __threadfence(), then set the flag",
+          own_place(*kernel_->module, c.flag.set_line).line, own_place(*kernel_->module, c.flag.seen_line).line);
+    else
       f.advice = advice_on_race(c);
     return f;
   }
