@@ -107,12 +107,15 @@ Explanation explain_poison(std::int64_t distance) {
       .advice = "write the pointer before it is read: every entry of a table of pointers, every pointer in a struct"};
 }
 
+/// An address below is null, and an offset.
+constexpr std::uint64_t null_page = 4096;
+
 Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) {
   Explanation e;
   e.id = "bounds.global";
   e.target = "every allocation";
   const Placement p = w.block->grid->memory->place(address, bytes);
-  if (address < 4096) {
+  if (address < null_page) {
     e.target = "global memory: a null pointer";
     e.details.push_back(address == 0 ? "the address is null"
                                      : fmt::format("the address is {} after null", byte_count(address)));
@@ -164,8 +167,8 @@ void raise_bad_access(Warp& w, StateSpace space, AccessKind kind, unsigned lane,
   f.fault.does = kind == AccessKind::atomic ? "atomic" : verb(kind);
   const std::optional<std::int64_t> from_poison = distance_from_poison(address);
   // Where nothing is, the address is a pointer that was never set, whatever it is a multiple of.
-  const bool is_nowhere =
-      space == StateSpace::global && !from_poison && explain_global(w, address, bytes).id == "host_pointer";
+  const bool is_nowhere = space == StateSpace::global && !from_poison &&
+                          (address < null_page || explain_global(w, address, bytes).id == "host_pointer");
   if (!from_poison && !is_nowhere && address % std::bit_floor(bytes) != 0 && space != StateSpace::generic) {
     f.fault.kind = Fault::Kind::misaligned;
     f.fault.headline = fmt::format("misaligned {} of {}", verb(kind), byte_count(bytes));
