@@ -92,11 +92,11 @@ void GlobalRaces::kernel_begin(const KernelInfo& kernel) {
 
 void GlobalRaces::kernel_end() {
   shadow_.end_launch();
-  // A thread that changes a value has written it only after others have been seen to race with its read.
+  // Who reads has written the element as well, if only after this has been seen; the other writes it by the same line.
   for (const auto& [key, c] : to_ask_)
     found_[key].is_update =
         own_place(*kernel_->module, c.earlier.line).line == own_place(*kernel_->module, c.later.line).line &&
-        shadow_.has_changed(c.address, c.earlier) && shadow_.has_changed(c.address, c.later);
+        shadow_.has_changed(c.address, c.earlier.how.writes() ? c.later : c.earlier);
   to_ask_.clear();
   for (const auto& [key, found] : found_) {
     const GlobalConflict& c = found.example;
