@@ -88,10 +88,12 @@ def first_id(result: LabResult) -> str:
     """Return the id of what is reported first."""
     if result.verdict == "pass":
         return result.findings[0].id if result.findings else NOTHING
-    mistakes = [finding.id for finding in result.findings if finding.weight == "mistake"]
-    if mistakes:
-        return mistakes[0]
-    return next((check.cause.id for check in result.failed_checks if check.cause), NOTHING)
+    for check in result.failed_checks:
+        if check.findings and check.findings[0].weight == "mistake":
+            return check.findings[0].id
+        if check.cause:
+            return check.cause.id
+    return next((finding.id for finding in result.findings if finding.weight == "mistake"), NOTHING)
 
 
 def line_of(code: str, program: str) -> int:

@@ -157,7 +157,7 @@ class TypedTrial : public Trial, CheckOnDevice {
   }
 
   /// A mistake that was found fails the call, whatever the output; and what is most basic is the cause.
-  static void settle(TrialResult& result) {
+  void settle(TrialResult& result) const {
     std::vector<vgpu::Finding>& findings = result.findings;
     const auto is_own = [&](const vgpu::Finding& finding) { return finding.id == result.failure->cause.id; };
     if (result.failure && result.failure->verdict != Verdict::error && std::ranges::none_of(findings, is_own)) {
@@ -177,8 +177,11 @@ class TypedTrial : public Trial, CheckOnDevice {
     } else if (!result.failure) {
       cause.details.push_back(right_by_luck);
     } else if (result.is_wrong_output) {
-      cause.details.push_back(
-          fmt::format("{}, expected {}", result.failure->cause.actual, result.failure->cause.expected));
+      const Cause& seen = result.failure->cause;
+      cause.details.push_back(fmt::format("{}, expected {}", seen.actual, seen.expected));
+      // Two threads at one place: the places are wrong, and the output shows how.
+      if (has_count(check_.entry) && findings.front().kind == "write-after-write")
+        cause.details.push_back(seen.rationale);
     } else {
       cause.details.push_back(result.failure->cause.actual.empty() ? result.failure->cause.rationale
                                                                    : result.failure->cause.actual);

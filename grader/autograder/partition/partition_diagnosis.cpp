@@ -292,7 +292,8 @@ Diagnosis recognise_count(const PartitionEvidence<T>& e) {
   }
   const Indices indices = indices_of(e.x);
   if (count == 0 && kept == 1) {
-    return diagnosis("wrong.count",
+    // With more elements it shows which of them.
+    return diagnosis("wrong.other",
                      "*d_kept is 0: either it stays as it was at first, or the element itself is not counted, as in an "
                      "exclusive scan of the flags");
   }
@@ -312,7 +313,10 @@ Diagnosis recognise_count(const PartitionEvidence<T>& e) {
   if (count == n - kept)
     return diagnosis("wrong.count", "this is the number of the others: keep(element) is true for those that stay");
   if (kept > 0 && count == 2 * kept) return diagnosis("wrong.count", "each kept element has been counted twice");
-  if (count == 0) return diagnosis("wrong.count", "the elements are right, but their number is left at 0");
+  if (count == 0)
+    return diagnosis(
+        "wrong.count",
+        "the elements are right, but their number is left at 0, or what the last section keeps is missing");
   return Diagnosis{"wrong.count", count < kept ? "the elements are right, but too few of them are counted"
                                                : "the elements are right, but too many are counted"};
 }

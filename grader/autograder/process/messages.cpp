@@ -170,8 +170,10 @@ Failure failure_of(const Ending& ending, Operation entry, const TimeLimit& limit
       return simple("crash.host", fmt::format("it used more memory on the host than a submission may ({})", when),
                     "look for host memory that is allocated again and again, and for processes that are started");
     case Ending::How::device_memory:
-      return simple("crash.host", fmt::format("it needs more memory on the device than a submission may ({})", when),
-                    "look for what each thread has of its own: large local arrays, and many blocks");
+      return simple(
+          "crash.host", fmt::format("it needs more memory on the device than a submission may ({})", when),
+          "look for memory that is allocated again and again, by a loop or by a function that calls itself without "
+          "end; else for what each thread has of its own: large local arrays, and many blocks");
     case Ending::How::garbled:
       return simple("runner.changed", "the program wrote into the judge's connection",
                     "leave the runner's descriptors alone");

@@ -18,10 +18,11 @@ namespace {
 
 constexpr std::string_view launch_failed = "launch.failed";
 
-/// The error was still there when the entry returned: the program had not asked for it.
+/// The error was still there when the entry returned, and the program has not printed it, as SCANLAB_CUDA_CHECK does.
 void report_unseen(CallReport& report) {
   const std::string text =
-      "the entry went on and never asked for the error: SCANLAB_CUDA_CHECK(cudaGetLastError()) after a launch reports "
+      "the entry went on and never asked for the error: SCANLAB_CUDA_CHECK(cudaPeekAtLastError()) after a launch "
+      "reports "
       "it at once";
   report.failure->cause.details.push_back(text);
   for (vgpu::Finding& finding : report.findings) {
@@ -144,7 +145,7 @@ CallReport Submission::call(Operation entry, const CallMemory& memory, const vgp
   }
   const auto* done = std::get_if<runner::Done>(&answer);
   if (report.failure && report.failure->cause.id == launch_failed && done &&
-      done->status == runner::Done::Status::launch_error) {
+      done->status == runner::Done::Status::launch_error && output().find(done->cuda_error_name) == std::string::npos) {
     report_unseen(report);
   }
   ++calls_;

@@ -23,11 +23,11 @@ bool is_address(const Finding& finding) {
   return finding.id.starts_with("bounds.") || finding.id == "misaligned";
 }
 
-/// A read of shared memory that may come before the write, of something else than what `fault` is about: the value may
-/// be the index, or the pointer, that it fails with.
+/// What is in shared memory, something else than what `fault` is about, is read too early, or is what the last of
+/// several threads has written: the value may be the index, or the pointer, that it fails with.
 bool may_lead_to(const Finding& race, const Finding& fault) {
-  return race.id == "race.shared" && race.kind == "read-after-write" && race.kernel == fault.kernel &&
-         race.variable != fault.variable && race.has_block && fault.has_block &&
+  return race.id == "race.shared" && (race.kind == "read-after-write" || race.kind == "write-after-write") &&
+         race.kernel == fault.kernel && race.variable != fault.variable && race.has_block && fault.has_block &&
          std::ranges::equal(race.block, fault.block);
 }
 

@@ -45,6 +45,7 @@ std::string advice_in_block(Hazard hazard);
 /// … for a plain read beside an atomic.
 std::string advice_on_read(ReadUse use, bool is_in_block, Hazard hazard);
 /// … for two lanes of one store.
-inline constexpr const char* advice_on_one_store = "one store by both: which of their values remains is left open";
+inline constexpr const char* advice_on_one_store =
+    "one store by both, to the same place, and either value may remain: let only one thread write there";
 
 }  // namespace scanlab::vgpu

@@ -102,6 +102,8 @@ def undeclared(asked: Asked, found: re.Match[str]) -> str | At | None:
     signs = [chr(int(code, 16)) for code in re.findall(r"\\[uU]([0-9a-f]{4,6})", name)]
     if any(not sign.isalnum() for sign in [*signs, *(one for one in name if not one.isascii())]):
         return "this line has a character that only looks like one of C++'s (a `；`, a quote, a space): type it again"
+    if name in ("__shfl", "__shfl_up", "__shfl_down", "__shfl_xor", "__ballot", "__any", "__all"):
+        return f"`{name}` is no more: write `{name}_sync(0xffffffff, …)`, first the mask of the lanes that take part"
     if name in ("inclusive", "exclusive"):
         return f"`{name}` is a member of Kind: write `Kind::{name}`"
     if name == "kind":

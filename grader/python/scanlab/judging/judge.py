@@ -30,6 +30,7 @@ from scanlab.judging.compiler_links import shown_text
 from scanlab.judging.compiler_warnings import mistakes, warnings
 from scanlab.judging.cures import barriers, with_cure
 from scanlab.judging.gpu_lock import alone_on
+from scanlab.judging.places import with_places
 from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, first_problem
 from scanlab.judging.toolchain import product
 from scanlab.labs.folders import Lab
@@ -183,6 +184,7 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) 
         plan = plan.model_copy(update={"barriers": barriers(text)})
     result = with_cure(run_judge(plan), plan, text, run_judge, is_sandboxed=options.is_sandboxed)
     result = with_proofs(result, plans.proofs(plan, submission.lab) if options.prove else [])
+    result = with_places(result, text, submission.name)
     return _with_source(result, submission, list(runners), options).with_texts(as_shown)
 
 

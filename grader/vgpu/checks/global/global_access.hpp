@@ -64,11 +64,12 @@ struct GlobalConflict {
   };
   Cause cause = Cause::unordered;
   Side earlier, later;
-  std::uint64_t address = 0;       ///< of the first byte that both touch
-  std::uint32_t bytes = 0;         ///< of the smaller access
-  ReadUse use = ReadUse::unknown;  ///< of a plain read beside an atomic
-  SeenFlag flag;                   ///< for no_fence; else one that was set too early, if any
-  const Memory* memory = nullptr;  ///< for the names of what lies there
+  std::uint64_t address = 0;         ///< of the first byte that both touch
+  std::uint32_t bytes = 0;           ///< of the smaller access
+  ReadUse use = ReadUse::unknown;    ///< of a plain read beside an atomic
+  SeenFlag flag;                     ///< for no_fence; else one that was set too early, if any
+  bool has_several_writers = false;  ///< other lanes have done the same to it as the earlier thread, which writes
+  const Memory* memory = nullptr;    ///< for the names of what lies there
 };
 
 }  // namespace scanlab::vgpu

@@ -154,6 +154,7 @@ std::optional<GlobalShadow::Meeting> GlobalShadow::compare_with(const Cell& cell
     c.cause = Cause::reader_fence;
   }
   const auto common = static_cast<unsigned>(node.bytes & piece.bytes);
+  c.has_several_writers = then.how.writes() && !std::has_single_bit(then.lanes);
   c.earlier = {then.line, then.block, then.warp * warp_size + first_lane(racing), then.how};
   c.later = {past.line, past.block, thread, past.how};
   c.address = piece.word + static_cast<unsigned>(std::countr_zero(common));
@@ -207,6 +208,19 @@ bool GlobalShadow::has_touched(const Cell& cell, std::uint64_t word, std::uint8_
   const auto left = writers_.find({word, line, block});
   return left != writers_.end() && (left->second.bytes & bytes) == bytes &&
          (left->second.lanes[thread / warp_size] >> thread % warp_size & 1);
+}
+
+bool GlobalShadow::has_changed(std::uint64_t address, const GlobalConflict::Side& by) {
+  bool has_read = false, has_written = false;
+  for (std::uint32_t n = cell_at(address / word_bytes * word_bytes).first; n != none; n = nodes_[n].next) {
+    const Node& node = nodes_[n];
+    if (node.past.block != by.block || node.past.warp != by.thread / warp_size ||
+        !(node.past.lanes >> by.thread % warp_size & 1) || !(node.bytes >> address % word_bytes & 1))
+      continue;
+    has_read |= node.past.how.is_plain_read();
+    has_written |= node.past.how.kind == How::Kind::write;
+  }
+  return has_read && has_written;
 }
 
 /// The lanes read the word: what its last write makes visible they know from here on.

@@ -22,8 +22,12 @@ bool is_of_toolkit(const ptx::Module& module, std::uint32_t line) {
   return !places.empty() && of_toolkit(places.front());
 }
 
+bool are_plain_writes(const GlobalConflict& c) {
+  return c.earlier.how.writes() && c.later.how.writes() && !c.earlier.how.is_strong && !c.later.how.is_strong;
+}
+
 Hazard hazard_of(const GlobalConflict& c) {
-  if (c.cause != GlobalConflict::Cause::lanes_of_one && c.earlier.block == c.later.block &&
+  if (!are_plain_writes(c) && c.earlier.block == c.later.block &&
       c.earlier.thread / warp_size == c.later.thread / warp_size)
     return Hazard::warp_synchronous;
   return hazard_between(c.earlier.how, c.later.how);
@@ -35,8 +39,24 @@ unsigned distance_of(const GlobalConflict& c) {
   return c.earlier.thread / warp_size != c.later.thread / warp_size;
 }
 
+/// Two writes are rarely meant to come one after the other: one of them should not be, or not there.
+std::string advice_on_writes(const GlobalConflict& c, std::uint32_t line, std::uint32_t other_line,
+                             bool is_one_element) {
+  if (line != other_line)
+    return fmt::format(
+        "lines {} and {} write to the same place for two threads, and either value may remain: look at how both "
+        "indices are calculated; only if both are right does one have to wait for the other",
+        line, other_line);
+  if (!is_one_element)
+    return "threads write to the same places, and either value may remain: look at how the index is calculated, each "
+           "thread needs a place of its own";
+  return fmt::format(
+      "several threads {}write to the same place, and either value may remain: let only one thread write there, or "
+      "look at how the index is calculated",
+      c.earlier.block == c.later.block ? "of a block " : "of different blocks ");
+}
+
 std::string advice_on_race(const GlobalConflict& c) {
-  if (c.cause == GlobalConflict::Cause::lanes_of_one) return advice_on_one_store;
   if (c.earlier.how.is_strong && c.later.how.is_strong)
     return "an atomic with the scope of a block is atomic only for the threads of its block: use the form without "
            "_block (cuda::thread_scope_device)";
@@ -53,8 +73,9 @@ std::string advice_on_race(const GlobalConflict& c) {
   const Hazard hazard = hazard_of(c);
   if (c.earlier.block == c.later.block) return advice_in_block(hazard);
   return fmt::format(
-      "blocks run in any order, and nothing here makes one wait for the other: {}; let another kernel do the second "
-      "part, combine the values with atomics, or pass them on with a fence and an atomic flag",
+      "blocks run in any order, and nothing here makes one wait for the other: {}; a flag that a loop waits for has to "
+      "be written and read atomically; any other value is to be read in a later kernel, or behind such a flag and a "
+      "fence",
       may_happen(hazard));
 }
 
@@ -71,6 +92,12 @@ void GlobalRaces::kernel_begin(const KernelInfo& kernel) {
 
 void GlobalRaces::kernel_end() {
   shadow_.end_launch();
+  // Who reads has written the element as well, if only after this has been seen; the other writes it by the same line.
+  for (const auto& [key, c] : to_ask_)
+    found_[key].is_update =
+        own_place(*kernel_->module, c.earlier.line).line == own_place(*kernel_->module, c.later.line).line &&
+        shadow_.has_changed(c.address, c.earlier.how.writes() ? c.later : c.earlier);
+  to_ask_.clear();
   for (const auto& [key, found] : found_) {
     const GlobalConflict& c = found.example;
     const bool is_known_to_be_right =
@@ -145,11 +172,14 @@ void GlobalRaces::conflict(const GlobalConflict& c) {
     name = a->label;
     offset = c.address - a->base;
   }
-  Found& found = found_[{c.earlier.line, c.later.line, std::move(name), c.cause, c.use}];
+  const Key key{c.earlier.line, c.later.line, std::move(name), c.cause, c.use};
+  Found& found = found_[key];
   if (found.count++ == 0 || distance_of(c) > distance_of(found.example)) {
     found.example = c;
     found.element = offset / c.bytes;
   }
+  to_ask_.emplace(key, c);
+  found.is_one_element &= c.address == found.example.address || c.earlier.block != found.example.earlier.block;
 }
 
 Finding GlobalRaces::describe(const Key& key, const Found& found) const {
@@ -177,12 +207,28 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
     f.kind = name_of(hazard_of(c));
     f.headline = fmt::format("RACE ({}): {}", f.kind, where);
     f.parts = {earlier, later};
-    f.advice = advice_on_race(c);
-    if (c.cause == Cause::unordered && c.flag.when && !is_in_block && c.earlier.how.writes())
+    const bool is_value = !c.earlier.how.is_strong && !c.later.how.is_strong;
+    // A number that both have taken from a counter is no flag: it is set and seen by the same line.
+    const bool has_flag = c.flag.when && c.flag.set_line != c.flag.seen_line;
+    if (found.is_update)
+      f.advice = fmt::format(
+          "line {} reads the value, changes it and writes it back while another thread does the same, and one of the "
+          "changes gets lost: do it by one atomic, such as atomicAdd",
+          later.where.line);
+    else if (is_value && !is_in_block && c.has_several_writers && !c.later.how.writes())
+      f.advice = fmt::format(
+          "several threads of block {} write it, and block {} does not wait for all of them: let only one thread do "
+          "what line {} does",
+          index_text(earlier.block, f.grid_size), index_text(later.block, f.grid_size), earlier.where.line);
+    else if (are_plain_writes(c))
+      f.advice = advice_on_writes(c, earlier.where.line, later.where.line, found.is_one_element);
+    else if (is_value && has_flag && !is_in_block && c.earlier.how.writes())
       f.advice = fmt::format(
           "the flag, set in line {} and seen in line {}, is set before the value is written: write the value first, "
           "then __threadfence(), then set the flag",
           own_place(*kernel_->module, c.flag.set_line).line, own_place(*kernel_->module, c.flag.seen_line).line);
+    else
+      f.advice = advice_on_race(c);
     return f;
   }
   f.id = "fence.missing";

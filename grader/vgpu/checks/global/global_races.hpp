@@ -63,6 +63,8 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
     GlobalConflict example;
     std::uint64_t element = 0;
     std::uint64_t count = 0;
+    bool is_one_element = true;  ///< that a block has in common with others, or its threads have
+    bool is_update = false;      ///< both threads of one of them read the element and write it, by one line
   };
 
   void conflict(const GlobalConflict& c) override;
@@ -76,8 +78,9 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
   unsigned levels_ = 1;
   std::vector<std::unique_ptr<BlockView>> blocks_;  ///< by resident place
   GlobalShadow shadow_{*this};
-  std::map<Key, Found> found_;       ///< in this launch
-  std::set<std::uint32_t> guesses_;  ///< in this launch
+  std::map<Key, Found> found_;            ///< in this launch
+  std::map<Key, GlobalConflict> to_ask_;  ///< of one line, the first each: are they updates?
+  std::set<std::uint32_t> guesses_;       ///< in this launch
   bool has_fence_ = false, has_fence_for_host_ = false;
 };
 

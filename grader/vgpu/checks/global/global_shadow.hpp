@@ -35,6 +35,8 @@ class GlobalShadow {
   /// No thread of the block goes on; of none does.
   void end_block(std::uint64_t block) { open_.end(block); }
   void end_launch() { open_.end(); }
+  /// Has the thread read the byte and written it? Of a byte that is part of a conflict.
+  bool has_changed(std::uint64_t address, const GlobalConflict::Side& by);
   /// All that this launch has touched so far.
   void collect(AccessedSpans& spans) const;
 

@@ -107,16 +107,20 @@ Explanation explain_poison(std::int64_t distance) {
       .advice = "write the pointer before it is read: every entry of a table of pointers, every pointer in a struct"};
 }
 
+/// An address below is null, and an offset.
+constexpr std::uint64_t null_page = 4096;
+
 Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) {
   Explanation e;
   e.id = "bounds.global";
   e.target = "every allocation";
   const Placement p = w.block->grid->memory->place(address, bytes);
-  if (address < 4096) {
+  if (address < null_page) {
     e.target = "global memory: a null pointer";
     e.details.push_back(address == 0 ? "the address is null"
                                      : fmt::format("the address is {} after null", byte_count(address)));
-    e.advice = "check that the pointer was allocated and passed to the kernel";
+    e.advice =
+        "was the pointer set by cudaMalloc, and passed to the kernel? Where it may be null, ask before it is used";
   } else if (const StateSpace meant = resolve(address).space; meant == StateSpace::shared) {
     e.details.push_back("the address is one of a block's shared memory, used as one of global memory");
     e.advice = "a pointer to shared memory is of use only in its own block: copy the data to global memory instead";
@@ -132,7 +136,7 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
     e.target = "live memory";
     e.variable = p.allocation->label;
     e.details.push_back(fmt::format("the address lies in {}, which has been freed", p.allocation->label));
-    e.advice = "free memory only after its last use";
+    e.advice = "call cudaFree only after the last kernel that uses the memory has been launched";
   } else if (p.distance == 0 && p.allocation->is_constant) {
     e.target = "writable memory";
     e.variable = p.allocation->label;
@@ -142,7 +146,12 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
     e.target = e.variable = p.allocation->label;
     e.details.push_back(missed(p.allocation->label, p.allocation->size, p.distance));
     e.advice =
-        p.allocation->label.starts_with("cudaMalloc")
+        p.distance < 0
+            ? "the index is below 0: look at how it is calculated, or let only threads whose index stays at or "
+              "above 0 make the access"
+        : p.allocation->size % bytes != 0
+            ? "cudaMalloc counts bytes, not elements: multiply the number of elements by sizeof(Element)"
+        : p.allocation->label.starts_with("cudaMalloc")
             ? "guard the access by the number of elements, or allocate more: cudaMalloc counts bytes, not elements"
             : "guard the access by the number of elements: the last block may have threads without an element";
   }
@@ -157,7 +166,10 @@ void raise_bad_access(Warp& w, StateSpace space, AccessKind kind, unsigned lane,
   f.lane = lane;
   f.fault.does = kind == AccessKind::atomic ? "atomic" : verb(kind);
   const std::optional<std::int64_t> from_poison = distance_from_poison(address);
-  if (!from_poison && address % std::bit_floor(bytes) != 0 && space != StateSpace::generic) {
+  // Where nothing is, the address is a pointer that was never set, whatever it is a multiple of.
+  const bool is_nowhere = space == StateSpace::global && !from_poison &&
+                          (address < null_page || explain_global(w, address, bytes).id == "host_pointer");
+  if (!from_poison && !is_nowhere && address % std::bit_floor(bytes) != 0 && space != StateSpace::generic) {
     f.fault.kind = Fault::Kind::misaligned;
     f.fault.headline = fmt::format("misaligned {} of {}", verb(kind), byte_count(bytes));
     f.fault.details.push_back(

@@ -75,12 +75,14 @@ struct Stand {
   std::string does;                   ///< "wait at the barrier"
   std::string at;                     ///< " in scan.cu:16"
   SourcePlace where;
-  bool spins = false;
+  std::vector<SourcePlace> callers;  ///< of the function in which that is, from the inner one to the kernel
+  bool spins = false;                ///< in a loop that waits for memory, not for an mbarrier
 };
 
 struct Waiting {
   std::vector<Stand> stands;
   bool barrier = false, sync = false, spin = false, mbarrier = false, several_barriers = false;
+  bool polls = false;      ///< a loop waits for memory that is no mbarrier
   bool torn_warp = false;  ///< all lanes that a warp has left wait for each other: no other thread can free them
 };
 
@@ -124,7 +126,12 @@ Waiting waiting_threads(const Grid& grid, const std::vector<const Block*>& runni
       const auto places = places_of(module, line);
       Stand stand;
       if (!places.empty()) stand.where = places.back();
-      stand.spins = state == Split::State::spin;
+      stand.spins = state == Split::State::spin && !g.at_mbarrier;
+      const auto own = std::ranges::find_if_not(places, of_toolkit);
+      if (state != Split::State::barrier && own != places.end()) {
+        stand.where = *own;
+        stand.callers.assign(own + 1, places.end());
+      }
       const bool one = g.count == 1;
       const Words& words = g.at_mbarrier ? words_at_mbarrier : words_of[static_cast<std::size_t>(state)];
       stand.does = one ? words.of_one : words.of_several;
@@ -133,6 +140,7 @@ Waiting waiting_threads(const Grid& grid, const std::vector<const Block*>& runni
       result.sync |= state == Split::State::sync;
       result.spin |= state == Split::State::spin;
       result.mbarrier |= g.at_mbarrier;
+      result.polls |= stand.spins;
       stand.which = one ? fmt::format("thread {}", g.first)
                     : g.last - g.first + 1 == g.count
                         ? fmt::format("threads {} to {}", g.first, g.last)
@@ -164,7 +172,7 @@ std::string blocks_text(const std::vector<std::uint64_t>& blocks, Dim3 size) {
 
 /// Threads that wait for memory come first when it is they that wait for other blocks.
 void report(Fault& fault, std::vector<Stand> stands, const Grid& grid) {
-  if (fault.id == "deadlock.blocks")
+  if (fault.id == "deadlock.blocks" || fault.id == "deadlock.threads")
     std::stable_partition(stands.begin(), stands.end(), [](const Stand& stand) { return stand.spins; });
   std::size_t left_out = 0;
   for (Stand& stand : stands) {
@@ -185,6 +193,11 @@ void report(Fault& fault, std::vector<Stand> stands, const Grid& grid) {
     threads.where = stand.where;
     threads.line = std::move(line);
     fault.waiting.push_back(std::move(threads));
+    if (stand.callers.empty()) continue;
+    std::string chain = at_line(stand.where) + " is called from";
+    for (const SourcePlace& caller : stand.callers)
+      chain += fmt::format("{} {}", &caller == stand.callers.data() ? "" : ",", at_line(caller));
+    if (std::ranges::find(fault.details, chain) == fault.details.end()) fault.details.push_back(std::move(chain));
   }
   if (!fault.waiting.empty()) fault.where = fault.waiting.front().where;
   if (left_out) fault.details.push_back(fmt::format("and {} more groups of threads", left_out));
@@ -257,12 +270,15 @@ struct Reading {
 
 Reading read_deadlock(const Waiting& w, bool has_unstarted) {
   constexpr const char* all_come =
-      "every thread named in the mask of a *_sync call must reach that call; use the mask of the threads that do";
+      "all lanes that are named in the mask of a *_sync call must reach that call: put it in front of the branch or "
+      "loop that only some of them enter";
   if (w.torn_warp) return {"warp.divergent", all_come};
   if (w.spin && !w.mbarrier && has_unstarted)
     return {"deadlock.blocks",
-            "a block may only wait for blocks that started before it: take the block's number from an atomic counter"};
-  if (w.mbarrier)
+            "a block may only wait for blocks that started before it: take the block's number from an atomic counter, "
+            "not from "
+            "blockIdx.x"};
+  if (w.mbarrier && !w.polls)
     return {"deadlock.threads",
             "a phase of an mbarrier (cuda::barrier) ends with as many arrivals as init() was given: count who arrives, "
             "and who has ended without arrive_and_drop()"};

@@ -36,8 +36,10 @@ inline Mask unnamed(const std::uint32_t* members, Mask lanes) {
 }
 inline void check_named(Warp& w, const Inst* i) {
   const std::uint32_t* members = w.lanes<std::uint32_t>(i->op[5]);
-  if (const Mask lanes = unnamed(members, w.active)) [[unlikely]]
+  if (const Mask lanes = unnamed(members, w.active)) [[unlikely]] {
+    w.pc = i;  // for the line
     raise_unnamed(members, lanes);
+  }
 }
 
 /// Lanes wait at a *.sync instruction until every lane of their membermask that has not exited is there too (PTX ISA,
