@@ -21,11 +21,14 @@ using vgpu::ElementRange;
 
 /// What is said of the place of a SumMistake.
 inline constexpr const char* first_wrong_addition = "is the addition where it first went wrong";
+/// The id of a wrong output of which the right sum was made, and then lost.
+inline constexpr const char* sum_not_stored = "wrong.not_stored";
 
 /// Why a value is not the sum of certain elements.
 struct SumMistake {
   std::string text;                        ///< one sentence: "x2 is missing in y[5]"
   std::optional<vgpu::SourcePlace> where;  ///< the addition at which it first went wrong
+  std::string added;                       ///< what it adds, and why that is wrong; empty: not known
 };
 
 /// The names of one call's elements, and their graph of additions.
@@ -84,6 +87,13 @@ class Provenance {
   /// Why the output that messages call `name_of_output` is not the sum of these elements, which it is not.
   SumMistake explain(ElementName name, ElementRange expected, const std::string& name_of_output) const;
 
+  /// Which thread has made the sum of these elements, and where; nothing where none has, or it is not known.
+  struct Made {
+    vgpu::Adder by;
+    vgpu::SourcePlace where;
+  };
+  std::optional<Made> made(ElementRange sum) const;
+
   /// Null where only bounds are remembered.
   const vgpu::AdditionGraph* graph() const { return is_remembered_ ? &graph_ : nullptr; }
   /// Why the additions of a call with a wrong result cannot be followed, which may be right for values.
@@ -95,6 +105,7 @@ class Provenance {
   template <typename T>
   std::vector<T> values_of_nodes(std::span<const T> x) const;
   void attach_graph();
+  std::string text_of_addition(vgpu::AdditionGraph::Node sum) const;
 
   vgpu::Device& device_;
   std::optional<vgpu::ElementNames> names_;  ///< of maps; else of

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <type_traits>
 #include <utility>
 
@@ -58,7 +60,7 @@ class ScanTask : public Task<T> {
     if (comparison.ok()) return std::nullopt;
 
     const std::size_t first = comparison.first;
-    Diagnosis diagnosis = recognise<T>({x, y, scan_, &reference, comparison});
+    Diagnosis diagnosis = recognise<T>({x, y, scan_, &reference, comparison, places_of_a_thread()});
     Cause cause{.id = std::move(diagnosis.id),
                 .rationale = std::move(diagnosis.text),
                 .expected = text_of(reference.value(first)),
@@ -72,6 +74,11 @@ class ScanTask : public Task<T> {
   }
 
  private:
+  std::size_t places_of_a_thread() const {
+    if (plan_.section == 0) return 0;
+    return plan_.block_size == 0 ? 1 : plan_.section / plan_.block_size;
+  }
+
   /// The elements that output i has to be the sum of.
   ElementRange interval(std::size_t i) const {
     const Range range = range_of(scan_, i);
@@ -100,11 +107,33 @@ class ScanTask : public Task<T> {
       replace_explanation(cause, "wrong.other", mistake.text);
     else
       cause.details.push_back(mistake.text);
+    if (explain_by_lost_sum(cause, *outputs.provenance, first)) return;
     if (!mistake.where || mistake.where->line == 0) return;
     Where& where = cause.where ? *cause.where : cause.where.emplace();
     where.file = mistake.where->file;
     where.line = mistake.where->line;
-    cause.details.push_back(fmt::format("{}:{} {}", where.file, where.line, first_wrong_addition));
+    cause.details.push_back(fmt::format("{}:{} {}{}{}", where.file, where.line, first_wrong_addition,
+                                        mistake.added.empty() ? "" : ": ", mistake.added));
+  }
+
+  /// Where the right sum was made, it is the way from there to the output that is wrong.
+  bool explain_by_lost_sum(Cause& cause, const Provenance& provenance, std::size_t first) const {
+    constexpr std::array may_be_lost = {"wrong.other", "wrong.nothing_added", "wrong.steps_missing",
+                                        "wrong.last_element"};
+    const ElementRange expected = interval(first);
+    if (expected.last - expected.first < 2 || std::ranges::find(may_be_lost, cause.id) == may_be_lost.end())
+      return false;
+    const std::optional<Provenance::Made> made = provenance.made(expected);
+    if (!made || made->where.line == 0) return false;
+    cause.id = sum_not_stored;
+    cause.rationale = fmt::format(
+        "the right sum is made, by thread {} in {}:{}, but y[{}] gets something else: is it written back, are buffers "
+        "swapped, and is the result taken from the other buffer?",
+        made->by.thread, made->where.file, made->where.line, first);
+    Where& where = cause.where ? *cause.where : cause.where.emplace();
+    where.file = made->where.file;
+    where.line = made->where.line;
+    return true;
   }
 
   const Plan& plan_;

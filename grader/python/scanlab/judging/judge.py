@@ -27,6 +27,7 @@ from scanlab.judging.compile import (
 from scanlab.judging.compiler_causes import Explained, explain, shown_lines
 from scanlab.judging.compiler_messages import Source, warnings
 from scanlab.judging.gpu_lock import alone_on
+from scanlab.judging.places import with_places
 from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, Where, first_problem
 from scanlab.judging.toolchain import product
 from scanlab.labs.folders import Lab
@@ -177,7 +178,8 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) 
     plan = plans.make_plan(submission.lab, submission.name, again, runners, options, reference)
     result = with_proofs(run_judge(plan), plans.proofs(plan, submission.lab) if options.prove else [])
     result = _with_causes_of_counts(result, submission.lab.rubric)
-    return result.model_copy(update={"warnings": _warnings(submission, list(runners), options)}).with_texts(as_shown)
+    result = result.model_copy(update={"warnings": _warnings(submission, list(runners), options)})
+    return with_places(result, _own_source(submission), submission.name).with_texts(as_shown)
 
 
 def _with_causes_of_counts(result: LabResult, rubric: Rubric) -> LabResult:
