@@ -254,7 +254,12 @@ class CorrectnessCheck : CheckOnDevice {
         make_trial(plan_, named, device_, which.n)->run(submission, which, Counting::off, hash_start);
     if (!tried.is_wrong_output || tried.failure->cause.id == "wrong.unwritten") return;
     const Cause& seen = tried.failure->cause;
-    if (seen.id == sum_not_stored || (failure.cause.id == "wrong.other" && seen.id == failure.cause.id))
+    const bool may_be_lost = seen.id == sum_not_stored && std::ranges::find(lost_sums_look_like, failure.cause.id) !=
+                                                              lost_sums_look_like.end();
+    if (may_be_lost) {
+      failure.cause.id = seen.id;
+      failure.cause.rationale = seen.rationale;
+    } else if (failure.cause.id == "wrong.other" && seen.id == failure.cause.id)
       replace_explanation(failure.cause, seen.id, seen.rationale);
     failure.cause.where = seen.where;
     failure.cause.details.push_back(fmt::format("summed up: {}, expected {}", seen.actual, seen.expected));
@@ -274,8 +279,11 @@ class CorrectnessCheck : CheckOnDevice {
     }
     if (std::ranges::find(unclear, cause.id) == unclear.end()) return;
     if (const std::optional<Replayed> found = shrinking.larger(n, unclear)) {
+      // What so few elements have shown fits other mistakes as well, and may be contradicted.
       const Cause& better = found->tried.failure->cause;
-      replace_explanation(cause, better.id, fmt::format("with n = {}: {}", found->which.n, better.rationale));
+      if (better.rationale != cause.rationale)
+        cause.rationale = fmt::format("with n = {}: {}", found->which.n, better.rationale);
+      cause.id = better.id;
     }
   }
 

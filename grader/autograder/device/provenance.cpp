@@ -230,13 +230,13 @@ std::string Provenance::text_of_addition(vgpu::AdditionGraph::Node sum) const {
   return fmt::format("thread {} adds {} and {}, {}", graph_.adder(sum).thread, text(*a), text(*b), why);
 }
 
-std::optional<Provenance::Made> Provenance::made(ElementRange sum) const {
+std::optional<vgpu::SourcePlace> Provenance::made(ElementRange sum, std::uint64_t block, std::uint64_t thread) const {
   if (!is_remembered_) return std::nullopt;
   for (std::size_t k = graph_.nodes(); k-- > 0;) {
     const auto node = static_cast<vgpu::AdditionGraph::Node>(k);
     if (!graph_.is_sum(node)) break;
-    const std::optional<ElementRange> elements = graph_.interval(node);
-    if (elements && *elements == sum) return Made{graph_.adder(node), graph_.place(node)};
+    const vgpu::Adder& adder = graph_.adder(node);
+    if (adder.block == block && adder.thread == thread && graph_.interval(node) == sum) return graph_.place(node);
   }
   return std::nullopt;
 }

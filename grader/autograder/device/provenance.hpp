@@ -1,6 +1,7 @@
 // Elements as names: what every output of a call is the sum of, on devices that record the additions.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <optional>
@@ -23,6 +24,9 @@ using vgpu::ElementRange;
 inline constexpr const char* first_wrong_addition = "is the addition where it first went wrong";
 /// The id of a wrong output of which the right sum was made, and then lost.
 inline constexpr const char* sum_not_stored = "wrong.not_stored";
+/// The ids of what such an output may be taken for.
+inline constexpr std::array lost_sums_look_like = {"wrong.other", "wrong.nothing_added", "wrong.steps_missing",
+                                                   "wrong.last_element"};
 
 /// Why a value is not the sum of certain elements.
 struct SumMistake {
@@ -87,12 +91,8 @@ class Provenance {
   /// Why the output that messages call `name_of_output` is not the sum of these elements, which it is not.
   SumMistake explain(ElementName name, ElementRange expected, const std::string& name_of_output) const;
 
-  /// Which thread has made the sum of these elements, and where; nothing where none has, or it is not known.
-  struct Made {
-    vgpu::Adder by;
-    vgpu::SourcePlace where;
-  };
-  std::optional<Made> made(ElementRange sum) const;
+  /// Where this thread has made the sum of these elements; nothing where it has not, or that is not known.
+  std::optional<vgpu::SourcePlace> made(ElementRange sum, std::uint64_t block, std::uint64_t thread) const;
 
   /// Null where only bounds are remembered.
   const vgpu::AdditionGraph* graph() const { return is_remembered_ ? &graph_ : nullptr; }

@@ -193,14 +193,14 @@ std::optional<Diagnosis> recognise_trees(const Evidence<T>& e, const std::vector
       const bool at_an_end = first == last || first == 1 || last >= top / 2;
       if (!at_an_end) continue;
       if (last < top && equals(up, falling(without(down, first, last)))) {
-        const char* const where = last == top / 2 ? ": it begins with a stride of section_size / 4"
-                                  : first == 1    ? ": its last stride is 1"
+        const char* const where = last == top / 2 ? ": it has to begin with a stride of section_size / 4"
+                                  : first == 1    ? ": it has to go down to a stride of 1"
                                                   : "";
         found = diagnosis("wrong.steps_missing", "{} of the distribution tree {} missing{}", levels_text(first, last),
                           first == last ? "is" : "are", where);
       } else if (equals(without(up, first, last), falling(down))) {
-        const char* const where = last == top    ? ": its last stride is section_size / 2"
-                                  : first == 1 ? ": it begins with a stride of 1"
+        const char* const where = last == top    ? ": it has to go up to a stride of section_size / 2"
+                                  : first == 1 ? ": it has to begin with a stride of 1"
                                                : "";
         found = diagnosis("wrong.steps_missing", "{} of the reduction tree {} missing{}", levels_text(first, last),
                           first == last ? "is" : "are", where);

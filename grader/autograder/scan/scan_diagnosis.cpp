@@ -140,7 +140,7 @@ std::optional<Diagnosis> recognise_begin(const Evidence<T>& e) {
             e, [&](std::size_t i) { return is_first(i) ? e.x[i] : combine(e.x[first_of(i)], right(i - 1)); }))
       return diagnosis("wrong.inclusive_exclusive",
                        "x[i - 1] is added where x[i] is meant, so that x[0] counts twice: here y[i] must include x[i]");
-    if (n > 2 && equals_candidate(
+    if (n > 2 && e.scan.section == 0 && equals_candidate(
                      e, [&](std::size_t i) { return is_first(i) ? e.x[i] : combine(e.x[first_of(i)], e.x[i]); }))
       return diagnosis("wrong.steps_missing",
                        "y[i] is x[0] + x[i]: what is added is not kept in the running sum, so that x[1] to x[i - 1] are "
@@ -393,7 +393,11 @@ Diagnosis recognise(const Evidence<T>& e) {
                        first);
     }
   }
-  if (e.y.size() == 1) return {"wrong.other", "already y[0] is wrong"};  // many mistakes look like that
+  if (e.y.size() == 1) {
+    const bool is_known = e.scan.kind == Kind::exclusive && !(e.y[0] == e.x[0]);
+    if (is_known) return {"wrong.identity", "the first element of an exclusive scan must be identity()"};
+    return {"wrong.other", "already y[0] is wrong"};  // many mistakes look like that
+  }
   if (const auto text = recognise_other_scan(e)) return *text;
   if (const auto text = recognise_begin(e)) return *text;
   if (const auto text = recognise_offsets(e)) return *text;

@@ -118,21 +118,22 @@ class ScanTask : public Task<T> {
 
   /// Where the right sum was made, it is the way from there to the output that is wrong.
   bool explain_by_lost_sum(Cause& cause, const Provenance& provenance, std::size_t first) const {
-    constexpr std::array may_be_lost = {"wrong.other", "wrong.nothing_added", "wrong.steps_missing",
-                                        "wrong.last_element"};
     const ElementRange expected = interval(first);
-    if (expected.last - expected.first < 2 || std::ranges::find(may_be_lost, cause.id) == may_be_lost.end())
+    if (expected.last - expected.first < 2 || std::ranges::find(lost_sums_look_like, cause.id) == lost_sums_look_like.end())
       return false;
-    const std::optional<Provenance::Made> made = provenance.made(expected);
-    if (!made || made->where.line == 0) return false;
+    // Another thread's is a part of what it adds up for itself.
+    const std::optional<Where> own = place_of(plan_, first);
+    if (!own || !own->thread || !own->block || plan_.block_size != 0) return false;
+    const std::optional<vgpu::SourcePlace> made = provenance.made(expected, (*own->block)[0], (*own->thread)[0]);
+    if (!made || made->line == 0) return false;
     cause.id = sum_not_stored;
     cause.rationale = fmt::format(
-        "the right sum is made, by thread {} in {}:{}, but y[{}] gets something else: is it written back, are buffers "
-        "swapped, and is the result taken from the other buffer?",
-        made->by.thread, made->where.file, made->where.line, first);
+        "thread {} makes the right sum in {}:{}, but y[{}] gets something else: does each thread write its element back "
+        "in every step, are buffers swapped, and is the result taken from the right one, not from the other buffer?",
+        (*own->thread)[0], made->file, made->line, first);
     Where& where = cause.where ? *cause.where : cause.where.emplace();
-    where.file = made->where.file;
-    where.line = made->where.line;
+    where.file = made->file;
+    where.line = made->line;
     return true;
   }
 

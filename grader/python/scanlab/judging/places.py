@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from scanlab.judging.compiler_messages import Source
-from scanlab.judging.result import Cause, CheckResult, LabResult, SeenFinding, Where
+from scanlab.judging.report import HEADLINE
+from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, Where
 from scanlab.labs.edits import COMMENT
 
 SHOWN = 4
@@ -19,6 +20,8 @@ LOCAL_ARRAY = re.compile(r"^\s*(?:const\s+)?Element\s+(\w+)\s*\[")
 USED_BEFORE = re.compile(r'variable "(?P<name>\w+)" is used before its value is set')
 USED_ON_HOST = re.compile(r"host code used byte \d+ of (\w+)")
 ABOUT_LOOPS = ("wrong.steps_missing", "wrong.strides", "wrong.places", "wrong.first_twice", "wrong.direction", "endless")
+PRINTED_ERROR = re.compile(r"cuda(?:Peek|Get)[A-Za-z]*LastError\(\): ")
+NEVER_ASKED = "never asked for the error"
 ABOUT_LAUNCHES = ("launch.failed", "cost.threads")
 
 
@@ -65,11 +68,11 @@ class Program:
     def loops(self) -> list[int]:
         """Return the loops of device code in which something is added to an element."""
         starts = [number for number, line in self._of(is_device=True) if LOOP.search(line)]
-        ends = [*starts[1:], len(self.lines) + 1]
+        ends = [*starts[1:], len(self.lines) + 1][: len(starts)]
         return [
             start
             for start, end in zip(starts, ends, strict=True)
-            if re.search(r"\w[\])]? \+ \w|\+= ", " ".join(self._body(start, end)))
+            if re.search(r"\]\s*\+|\+\s*\w+\s*\[", " ".join(self._body(start, end)))
         ]
 
     def _body(self, start: int, end: int) -> Iterator[str]:
@@ -94,6 +97,23 @@ class Program:
     def launches(self, kernel: str = "") -> list[int]:
         """Return the lines that launch a kernel, or any."""
         return [number for number, line in enumerate(self.lines, 1) if "<<<" in line and kernel in line]
+
+    def calls_around(self, numbers: Sequence[int]) -> list[int]:
+        """Return the calls, in kernels, of the device functions that have one of these lines."""
+        found: list[int] = []
+        for function in self.functions:
+            header = self.lines[function.first - 1 : function.last]
+            is_called = "__global__" not in " ".join(header).split("{")[0]
+            if not is_called or not any(function.first <= number <= function.last for number in numbers):
+                continue
+            name = re.search(r"(\w+)\s*\(", " ".join(header))
+            pattern = re.compile(rf"\b{name[1]}\s*\(") if name else None
+            found += [
+                number
+                for number, line in enumerate(self.lines, 1)
+                if pattern and pattern.search(line) and not function.first <= number <= function.last
+            ]
+        return found
 
     def host_uses(self, name: str) -> list[int]:
         """Return the lines of host code that look at what a pointer points to."""
@@ -143,10 +163,31 @@ def _with_places(check: CheckResult, program: Program, unset: Sequence[tuple[int
     if cause is None or check.verdict in ("pass", "skipped"):
         return check
     changed = _cause_in_source(cause, program, unset) or cause
+    check = _without_what_is_printed(check.model_copy(update={"cause": changed}))
+    changed = check.cause or changed
     first = check.findings[0] if check.findings else None
-    kernel, variable = (first.kernel, first.variable) if first else ("", "")
-    more = [text for text in _facts(changed, program, kernel, variable) if text]
-    return check.model_copy(update={"cause": changed.model_copy(update={"details": (*changed.details, *more)})})
+    more = [text for text in _facts(changed, program, first) if text]
+    if first and HEADLINE.fullmatch(first.headline):  # the report has the finding's advice before these
+        changed = changed.model_copy(update={"details": (*changed.details, *more)})
+    else:
+        changed = changed.model_copy(update={"rationale": "\n".join([changed.rationale, *more])})
+    return check.model_copy(update={"cause": changed})
+
+
+def _without_what_is_printed(check: CheckResult) -> CheckResult:
+    """Return it without the reproach that nobody has asked for an error which the program has printed itself."""
+    cause = check.cause
+    if cause is None or not any(PRINTED_ERROR.search(text) for text in cause.details):
+        return check
+
+    def kept(texts: Iterable[str]) -> tuple[str, ...]:
+        return tuple(text for text in texts if NEVER_ASKED not in text)
+
+    findings = tuple(
+        one.model_copy(update={"facts": kept(one.facts), "details": kept(one.details)}) for one in check.findings
+    )
+    cause = cause.model_copy(update={"details": kept(cause.details)})
+    return check.model_copy(update={"cause": cause, "findings": findings})
 
 
 def _cause_in_source(cause: Cause, program: Program, unset: Sequence[tuple[int, str]]) -> Cause | None:
@@ -172,7 +213,9 @@ def _cause_in_source(cause: Cause, program: Program, unset: Sequence[tuple[int, 
     return None
 
 
-def _facts(cause: Cause, program: Program, kernel: str, variable: str) -> Iterator[str]:
+def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[str]:
+    """Return sentences that name places, a line each."""
+    kernel, variable = (finding.kernel, finding.variable) if finding else ("", "")
     if cause.id in ABOUT_LOOPS and (loops := program.loops()):
         which = "loops that begin" if len(loops) > 1 else "loop that begins"
         yield f"look at the {which} in {program.text(loops)}"
@@ -184,6 +227,9 @@ def _facts(cause: Cause, program: Program, kernel: str, variable: str) -> Iterat
     is_about_launch = cause.id in ABOUT_LAUNCHES or (cause.id.startswith("cost.") and "launch one" in cause.rationale)
     if is_about_launch and (launches := program.launches(kernel)):
         yield f"launched in {program.text(launches)}"
+    if cause.id == "barrier.divergent" and finding:
+        calls = program.calls_around([part.line for part in finding.parts])
+        yield f"called in {program.text(calls)}" if calls else ""
     for text in (*cause.details, cause.rationale, cause.actual):
         if (used := USED_ON_HOST.search(text)) and (uses := program.host_uses(used[1])):
             yield f"host code uses {used[1]} in {program.text(uses)}"
