@@ -88,7 +88,8 @@ std::optional<Diagnosis> recognise_other_scan(const Evidence<T>& e) {
   }
   for (std::size_t i = 0; i < n; ++i) ranges[i] = {i, i + 1};
   if (equals_sums(e, ranges))
-    return diagnosis("wrong.nothing_added", "the output equals the input: nothing has been added");
+    return diagnosis("wrong.nothing_added", "the output equals the input: nothing has been added{}",
+                     e.places == 1 ? ", or the sums are lost: is each written back, and are buffers swapped?" : "");
   for (std::size_t i = 0; i < n; ++i) ranges[i] = {i, i};
   if (equals_sums(e, ranges))
     return diagnosis("wrong.nothing_added",
@@ -133,6 +134,7 @@ std::optional<Diagnosis> recognise_begin(const Evidence<T>& e) {
       return diagnosis("wrong.first_twice",
                        "x[0] is added twice: once where the sum begins, and again in the loop, which should begin at 1");
     const auto is_first = [&](std::size_t i) { return i == first_of(i); };
+    if (e.places > 0) return std::nullopt;  // what follows are mistakes with one running sum
     if (equals_candidate(e, [&](std::size_t i) { return is_first(i) ? e.x[i] : right(i - 1); }))
       return diagnosis("wrong.inclusive_exclusive",
                        "y[i] is written before x[i] is added, as in an exclusive scan: here y[i] must include x[i]");
@@ -140,7 +142,7 @@ std::optional<Diagnosis> recognise_begin(const Evidence<T>& e) {
             e, [&](std::size_t i) { return is_first(i) ? e.x[i] : combine(e.x[first_of(i)], right(i - 1)); }))
       return diagnosis("wrong.inclusive_exclusive",
                        "x[i - 1] is added where x[i] is meant, so that x[0] counts twice: here y[i] must include x[i]");
-    if (n > 2 && e.scan.section == 0 && equals_candidate(
+    if (n > 2 && equals_candidate(
                      e, [&](std::size_t i) { return is_first(i) ? e.x[i] : combine(e.x[first_of(i)], e.x[i]); }))
       return diagnosis("wrong.steps_missing",
                        "y[i] is x[0] + x[i]: what is added is not kept in the running sum, so that x[1] to x[i - 1] are "
@@ -149,6 +151,16 @@ std::optional<Diagnosis> recognise_begin(const Evidence<T>& e) {
     if (equals_candidate(e, [&](std::size_t i) { return combine(e.x[first_of(i)], right(i)); }))
       return diagnosis("wrong.identity", "each sum begins with x[0]: that of an exclusive scan must be identity() at first");
   }
+  return std::nullopt;
+}
+
+/// Right results in the wrong places.
+template <typename T>
+std::optional<Diagnosis> recognise_shifted(const Evidence<T>& e) {
+  const std::size_t n = e.y.size();
+  const bool inclusive = e.scan.kind == Kind::inclusive;
+  const auto first_of = [&](std::size_t i) { return range_of(e.scan, i).begin; };
+  const auto right = [&](std::size_t i) { return e.reference->value(i); };
   const auto is_last = [&](std::size_t i) { return i + 1 == n || first_of(i + 1) != first_of(i); };
   if (n > 2 && equals_candidate(e, [&](std::size_t i) { return is_last(i) ? e.y[i] : right(i + 1); }))
     return diagnosis("wrong.places",
@@ -400,6 +412,7 @@ Diagnosis recognise(const Evidence<T>& e) {
   }
   if (const auto text = recognise_other_scan(e)) return *text;
   if (const auto text = recognise_begin(e)) return *text;
+  if (const auto text = recognise_shifted(e)) return *text;
   if (const auto text = recognise_offsets(e)) return *text;
   if (const auto text = recognise_method(e)) return *text;
   if (const auto text = recognise_bounds(e)) return *text;

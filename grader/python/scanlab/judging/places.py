@@ -219,7 +219,7 @@ def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[
     if cause.id in ABOUT_LOOPS and (loops := program.loops()):
         which = "loops that begin" if len(loops) > 1 else "loop that begins"
         yield f"look at the {which} in {program.text(loops)}"
-    if cause.id in ("wrong.unwritten", "wrong.last_section"):
+    if cause.id in ("wrong.unwritten", "wrong.last_section") or "d_y is written" in cause.rationale:
         yield f"d_y is written in {program.text(program.writes('d_y'))}" if program.writes("d_y") else ""
         yield f"some threads may return in {program.text(program.returns())}" if program.returns() else ""
     if cause.id.startswith("uninitialised.") and variable and (writes := program.writes(variable)):
@@ -227,9 +227,11 @@ def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[
     is_about_launch = cause.id in ABOUT_LAUNCHES or (cause.id.startswith("cost.") and "launch one" in cause.rationale)
     if is_about_launch and (launches := program.launches(kernel)):
         yield f"launched in {program.text(launches)}"
-    if cause.id == "barrier.divergent" and finding:
-        calls = program.calls_around([part.line for part in finding.parts])
-        yield f"called in {program.text(calls)}" if calls else ""
+    seen = [part.line for part in finding.parts] if finding and cause.id == "barrier.divergent" else []
+    if cause.id.startswith("wrong.") and cause.where:
+        seen.append(cause.where.line)
+    if calls := program.calls_around(seen):
+        yield f"called in {program.text(calls)}"
     for text in (*cause.details, cause.rationale, cause.actual):
         if (used := USED_ON_HOST.search(text)) and (uses := program.host_uses(used[1])):
             yield f"host code uses {used[1]} in {program.text(uses)}"
