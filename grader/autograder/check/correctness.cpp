@@ -254,8 +254,8 @@ class CorrectnessCheck : CheckOnDevice {
         make_trial(plan_, named, device_, which.n)->run(submission, which, Counting::off, hash_start);
     if (!tried.is_wrong_output || tried.failure->cause.id == "wrong.unwritten") return;
     const Cause& seen = tried.failure->cause;
-    const bool may_be_lost = seen.id == sum_not_stored && std::ranges::find(lost_sums_look_like, failure.cause.id) !=
-                                                              lost_sums_look_like.end();
+    const bool may_be_lost = seen.id == sum_not_stored &&
+                             std::ranges::find(lost_sums_look_like, failure.cause.id) != lost_sums_look_like.end();
     if (may_be_lost) {
       failure.cause.id = seen.id;
       failure.cause.rationale = seen.rationale;

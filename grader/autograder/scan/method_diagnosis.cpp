@@ -58,8 +58,9 @@ std::optional<Diagnosis> recognise_strides(const Evidence<T>& e, const std::vect
   if (equals_work(e, terms, [&](std::vector<T>& s) {
         for (const std::size_t stride : strides) step(s, stride, 1);
       })) {
-    return diagnosis("wrong.strides",
-                     "each step adds the direct neighbour: add s_xy[t - stride], the element `stride` places to the left");
+    return diagnosis(
+        "wrong.strides",
+        "each step adds the direct neighbour: add s_xy[t - stride], the element `stride` places to the left");
   }
   if (equals_work(e, terms, [&](std::vector<T>& s) {
         for (std::size_t stride = 1; stride < s.size(); ++stride) step(s, stride, stride);
@@ -184,9 +185,10 @@ std::optional<Diagnosis> recognise_trees(const Evidence<T>& e, const std::vector
                      "the places that lack something");
   }
   if (equals(up, down))
-    return diagnosis("wrong.strides",
-                     "the distribution tree's strides go from small to large: what is complete lies far apart at first, "
-                     "so they have to go from large to small, section_size / 4 down to 1");
+    return diagnosis(
+        "wrong.strides",
+        "the distribution tree's strides go from small to large: what is complete lies far apart at first, "
+        "so they have to go from large to small, section_size / 4 down to 1");
   std::optional<Diagnosis> found;
   for (std::size_t first = 1; first <= top; first *= 2) {
     for (std::size_t last = first; last <= top && !found; last *= 2) {
@@ -199,7 +201,7 @@ std::optional<Diagnosis> recognise_trees(const Evidence<T>& e, const std::vector
         found = diagnosis("wrong.steps_missing", "{} of the distribution tree {} missing{}", levels_text(first, last),
                           first == last ? "is" : "are", where);
       } else if (equals(without(up, first, last), falling(down))) {
-        const char* const where = last == top    ? ": it has to go up to a stride of section_size / 2"
+        const char* const where = last == top  ? ": it has to go up to a stride of section_size / 2"
                                   : first == 1 ? ": it has to begin with a stride of 1"
                                                : "";
         found = diagnosis("wrong.steps_missing", "{} of the reduction tree {} missing{}", levels_text(first, last),
@@ -258,16 +260,18 @@ std::optional<Diagnosis> recognise_runs(const Evidence<T>& e, const std::vector<
   const auto says = [](const char* text) { return Diagnosis{"wrong.run_sums", text}; };
   if (equals(usual_own, usual_sum, [](const Sums&, const Sums&, std::size_t, std::size_t) { return Picked(); }))
     return says("each run is scanned on its own: what all runs before it sum up to is missing (phase 3)");
-  if (equals(usual_own, usual_sum, [](const Sums&, const Sums& scanned, std::size_t r, std::size_t) {
-        return r == 0 ? Picked() : Picked(scanned[r]);
-      }) ||
+  if (equals(usual_own, usual_sum,
+             [](const Sums&, const Sums& scanned, std::size_t r, std::size_t) {
+               return r == 0 ? Picked() : Picked(scanned[r]);
+             }) ||
       equals(usual_own, usual_sum,
              [](const Sums&, const Sums& scanned, std::size_t r, std::size_t) { return Picked(scanned[r]); }))
     return says("a run's own sum is added to it, too: add s_sums[t - 1], the sum of the runs before it, not s_sums[t]");
   if (equals(usual_own, usual_sum, [](const Sums& sums, const Sums&, std::size_t r, std::size_t) {
         return r == 0 ? Picked() : Picked(sums[r - 1]);
       }))
-    return says("only the sum of the one run before it is added to a run: the sums have to be scanned first, by scan_sums");
+    return says(
+        "only the sum of the one run before it is added to a run: the sums have to be scanned first, by scan_sums");
   if (equals(usual_own, usual_sum, [](const Sums&, const Sums& scanned, std::size_t r, std::size_t k) {
         return r == 0 ? Picked() : Picked(scanned[k]);
       }))
@@ -285,24 +289,28 @@ std::optional<Diagnosis> recognise_runs(const Evidence<T>& e, const std::vector<
       }))
     return says("only the second run, that of thread 1, lacks what comes before it: all threads but thread 0 add it");
   const auto plain = [](const Runs<T>& runs, std::size_t r, std::size_t k) { return runs.x[r * runs.length + k]; };
-  if (equals(plain, [](const Runs<T>& runs, std::size_t r) { return runs.x[(r + 1) * runs.length - 1]; }, usual_pick))
+  if (equals(
+          plain, [](const Runs<T>& runs, std::size_t r) { return runs.x[(r + 1) * runs.length - 1]; }, usual_pick))
     return says("the elements of a run are not added to each other: phase 1, the scan of each run, is missing");
-  if (equals(usual_own, [](const Runs<T>& runs, std::size_t r) { return runs.x[r * runs.length]; }, usual_pick))
+  if (equals(
+          usual_own, [](const Runs<T>& runs, std::size_t r) { return runs.x[r * runs.length]; }, usual_pick))
     return says("the first element of each run is taken for its sum: after phase 1 that is its last element");
   const auto short_own = [](const Runs<T>& runs, std::size_t r, std::size_t k) {
     return k + 1 == runs.length ? runs.x[r * runs.length + k] : runs.own(r, k);
   };
-  if (equals(short_own, [](const Runs<T>& runs, std::size_t r) { return runs.x[(r + 1) * runs.length - 1]; },
-             usual_pick))
+  if (equals(
+          short_own, [](const Runs<T>& runs, std::size_t r) { return runs.x[(r + 1) * runs.length - 1]; }, usual_pick))
     return says("phase 1 ends before the last element of a run: nothing is added to it");
   const auto first_only = [](const Runs<T>& runs, std::size_t r, std::size_t k) {
     const T first = runs.x[r * runs.length];
     return k == 0 ? first : combine(first, runs.x[r * runs.length + k]);
   };
-  if (equals(first_only, [&](const Runs<T>& runs, std::size_t r) { return first_only(runs, r, runs.length - 1); },
-             usual_pick))
-    return says("in phase 1 only the first element of a run is added to each: add the one before, s_run[k - 1], which "
-                "holds the sum so far");
+  if (equals(
+          first_only, [&](const Runs<T>& runs, std::size_t r) { return first_only(runs, r, runs.length - 1); },
+          usual_pick))
+    return says(
+        "in phase 1 only the first element of a run is added to each: add the one before, s_run[k - 1], which "
+        "holds the sum so far");
   return std::nullopt;
 }
 

@@ -49,12 +49,14 @@ std::optional<Diagnosis> recognise_unwritten(const Evidence<T>& e) {
   }
   const std::size_t section = e.scan.section == 0 ? usual_section : e.scan.section;
   if (n > section && n % section != 0 && first == n - n % section) {
-    return diagnosis("wrong.last_section",
-                     "the last, partial section is never written: is the number of blocks rounded up, and does each block write "
-                     "its own section of d_y?");
+    return diagnosis(
+        "wrong.last_section",
+        "the last, partial section is never written: is the number of blocks rounded up, and does each block write "
+        "its own section of d_y?");
   }
   if (first == section)
-    return diagnosis("wrong.unwritten", "only the first section is written: is there one block a section, and does each write its own?");
+    return diagnosis("wrong.unwritten",
+                     "only the first section is written: is there one block a section, and does each write its own?");
   if (unwritten == 1) return diagnosis("wrong.unwritten", "the last element of d_y, y[{}], is never written", first);
   return diagnosis("wrong.unwritten", "d_y is never written from element {} on", first);
 }
@@ -83,7 +85,8 @@ std::optional<Diagnosis> recognise_other_scan(const Evidence<T>& e) {
     for (Range& range : ranges) range.begin += range.end > range.begin;
     if (equals_sums(e, ranges)) {
       return diagnosis("wrong.inclusive_exclusive",
-                       "x[i] is added before y[i] is written, as in an inclusive scan: here y[i] must end before x[i]; read x[i - shift<kind>]");
+                       "x[i] is added before y[i] is written, as in an inclusive scan: here y[i] must end before x[i]; "
+                       "read x[i - shift<kind>]");
     }
   }
   for (std::size_t i = 0; i < n; ++i) ranges[i] = {i, i + 1};
@@ -131,25 +134,28 @@ std::optional<Diagnosis> recognise_begin(const Evidence<T>& e) {
     if (equals_sums(e, ranges))
       return diagnosis("wrong.first_missing", "x[0] is missing in every sum: begin with it, not with identity()");
     if (equals_candidate(e, [&](std::size_t i) { return combine(e.x[first_of(i)], right(i)); }))
-      return diagnosis("wrong.first_twice",
-                       "x[0] is added twice: once where the sum begins, and again in the loop, which should begin at 1");
+      return diagnosis(
+          "wrong.first_twice",
+          "x[0] is added twice: once where the sum begins, and again in the loop, which should begin at 1");
     const auto is_first = [&](std::size_t i) { return i == first_of(i); };
     if (e.places > 0) return std::nullopt;  // what follows are mistakes with one running sum
     if (equals_candidate(e, [&](std::size_t i) { return is_first(i) ? e.x[i] : right(i - 1); }))
       return diagnosis("wrong.inclusive_exclusive",
                        "y[i] is written before x[i] is added, as in an exclusive scan: here y[i] must include x[i]");
-    if (equals_candidate(
-            e, [&](std::size_t i) { return is_first(i) ? e.x[i] : combine(e.x[first_of(i)], right(i - 1)); }))
+    if (equals_candidate(e,
+                         [&](std::size_t i) { return is_first(i) ? e.x[i] : combine(e.x[first_of(i)], right(i - 1)); }))
       return diagnosis("wrong.inclusive_exclusive",
                        "x[i - 1] is added where x[i] is meant, so that x[0] counts twice: here y[i] must include x[i]");
-    if (n > 2 && equals_candidate(
-                     e, [&](std::size_t i) { return is_first(i) ? e.x[i] : combine(e.x[first_of(i)], e.x[i]); }))
-      return diagnosis("wrong.steps_missing",
-                       "y[i] is x[0] + x[i]: what is added is not kept in the running sum, so that x[1] to x[i - 1] are "
-                       "missing");
+    if (n > 2 &&
+        equals_candidate(e, [&](std::size_t i) { return is_first(i) ? e.x[i] : combine(e.x[first_of(i)], e.x[i]); }))
+      return diagnosis(
+          "wrong.steps_missing",
+          "y[i] is x[0] + x[i]: what is added is not kept in the running sum, so that x[1] to x[i - 1] are "
+          "missing");
   } else {
     if (equals_candidate(e, [&](std::size_t i) { return combine(e.x[first_of(i)], right(i)); }))
-      return diagnosis("wrong.identity", "each sum begins with x[0]: that of an exclusive scan must be identity() at first");
+      return diagnosis("wrong.identity",
+                       "each sum begins with x[0]: that of an exclusive scan must be identity() at first");
   }
   return std::nullopt;
 }
@@ -167,8 +173,7 @@ std::optional<Diagnosis> recognise_shifted(const Evidence<T>& e) {
                      "each result stands one place too far left: y[i] is what y[i + 1] has to be; look at the index "
                      "with which d_y is written");
   if (n > 2 && equals_candidate(e, [&](std::size_t i) { return i == first_of(i) ? identity<T>() : right(i - 1); }))
-    return diagnosis("wrong.places",
-                     "each result stands one place too far right{}: y[i] is what y[i - 1] has to be",
+    return diagnosis("wrong.places", "each result stands one place too far right{}: y[i] is what y[i - 1] has to be",
                      inclusive ? "" : ", as if shift<kind> were taken into account twice");
   return std::nullopt;
 }

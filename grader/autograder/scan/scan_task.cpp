@@ -119,7 +119,8 @@ class ScanTask : public Task<T> {
   /// Where the right sum was made, it is the way from there to the output that is wrong.
   bool explain_by_lost_sum(Cause& cause, const Provenance& provenance, std::size_t first) const {
     const ElementRange expected = interval(first);
-    if (expected.last - expected.first < 2 || std::ranges::find(lost_sums_look_like, cause.id) == lost_sums_look_like.end())
+    if (expected.last - expected.first < 2 ||
+        std::ranges::find(lost_sums_look_like, cause.id) == lost_sums_look_like.end())
       return false;
     // Another thread's is a part of what it adds up for itself.
     const std::optional<Where> own = place_of(plan_, first);
@@ -128,7 +129,8 @@ class ScanTask : public Task<T> {
     if (!made || made->line == 0) return false;
     cause.id = sum_not_stored;
     cause.rationale = fmt::format(
-        "thread {} makes the right sum in {}:{}, but y[{}] gets something else: does each thread write its element back "
+        "thread {} makes the right sum in {}:{}, but y[{}] gets something else: does each thread write its element "
+        "back "
         "in every step, are buffers swapped, and is the result taken from the right one, not from the other buffer?",
         (*own->thread)[0], made->file, made->line, first);
     Where& where = cause.where ? *cause.where : cause.where.emplace();

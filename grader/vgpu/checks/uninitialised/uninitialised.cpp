@@ -278,10 +278,11 @@ Finding Uninitialised::finding_of(const Trial::Arrival& arrival) {
       f.variable = array ? array->label : "memory";
       f.element = array ? (from.address - array->base) / from.bytes : 0;
       what = array ? element_of(*array, *f.element, from.bytes) : f.variable;
-      f.advice = from.is_partial()
-                     ? "look at what writes it: a size is in bytes, n * sizeof(Element) for n elements, and a type through "
-                       "which is written must not be smaller than an element"
-                     : "cudaMalloc does not clear memory: cudaMemset it, or let a kernel write it, before it is read";
+      f.advice =
+          from.is_partial()
+              ? "look at what writes it: a size is in bytes, n * sizeof(Element) for n elements, and a type through "
+                "which is written must not be smaller than an element"
+              : "cudaMalloc does not clear memory: cudaMemset it, or let a kernel write it, before it is read";
     }
     f.headline = fmt::format("UNINITIALISED: {}, kernel {}, block {}", what, kernel, index_text(f.block, f.grid_size));
     f.parts = {part_by(kernel_, "read", from.line, from.thread)};

@@ -89,11 +89,13 @@ Explanation explain_shared(Warp& w, std::uint64_t address, std::uint32_t bytes) 
     e.advice =
         "the array is dynamic: pass its size in bytes as the third launch parameter, <<<blocks, threads, bytes>>>";
   else
-    e.advice = best_distance < 0 ? "guard the access, or look at how the index is calculated: it has to stay at or above "
-                                   "0"
-                                 : fmt::format("guard the access, or look at how the index is calculated: it has to stay "
-                                               "below {}",
-                                               best_size / std::max(bytes, 1u));
+    e.advice = best_distance < 0
+                   ? "guard the access, or look at how the index is calculated: it has to stay at or above "
+                     "0"
+                   : fmt::format(
+                         "guard the access, or look at how the index is calculated: it has to stay "
+                         "below {}",
+                         best_size / std::max(bytes, 1u));
   return e;
 }
 
