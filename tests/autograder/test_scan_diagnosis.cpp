@@ -16,7 +16,7 @@ namespace {
 template <typename T>
 std::string diagnosis(std::size_t n, Scan scan,
                       const std::function<void(const std::vector<T>& x, std::vector<T>& y)>& spoil,
-                      Family family = Family::integers) {
+                      Family family = Family::integers, std::size_t places = 0) {
   const std::vector<T> x = make_input<T>(n, scan.section, family, 7);
   const Reference<T> reference = reference_of<T>(x, scan);
   std::vector<T> y(n);
@@ -24,7 +24,7 @@ std::string diagnosis(std::size_t n, Scan scan,
   spoil(x, y);
   const Comparison comparison = compare<T>(y, reference);
   REQUIRE_FALSE(comparison.ok());
-  const Diagnosis found = recognise<T>({x, y, scan, &reference, comparison});
+  const Diagnosis found = recognise<T>({x, y, scan, &reference, comparison, places});
   return found.id + ": " + found.text;
 }
 
@@ -52,9 +52,9 @@ TEST_CASE("outputs that are not written are reported by where they are", "[diagn
   CHECK_THAT(diagnosis<Affine>(2048, inclusive, [](const Maps&, Maps& y) { wipe(y, 1024, 2048); }),
              ContainsSubstring("only the first section"));
   CHECK_THAT(diagnosis<float>(33, inclusive, [](const Floats&, Floats& y) { wipe(y, 32, 33); }),
-             ContainsSubstring("last element of d_y is never written"));
+             ContainsSubstring("the last element of d_y, y[32], is never written"));
   CHECK_THAT(diagnosis<float>(1025, exclusive, [](const Floats&, Floats& y) { wipe(y, 0, 1); }),
-             ContainsSubstring("1 of the 1025 elements"));
+             ContainsSubstring("y[0] is never written"));
 }
 
 TEST_CASE("the scan of the other kind is recognised, for rounded floats too", "[diagnosis]") {
@@ -170,15 +170,17 @@ TEST_CASE("swapped operands are recognised", "[diagnosis]") {
 }
 
 TEST_CASE("missing steps, warps on their own and reversed scans are recognised", "[diagnosis]") {
-  CHECK_THAT(diagnosis<float>(1024, inclusive,
-                              [](const Floats& x, Floats& y) {
-                                Floats next = x;
-                                for (std::size_t stride = 1; stride < 256; stride *= 2) {
-                                  y = next;
-                                  for (std::size_t i = stride; i < y.size(); ++i) next[i] = y[i - stride] + y[i];
-                                }
-                                y = next;
-                              }),
+  CHECK_THAT(diagnosis<float>(
+                 1024, inclusive,
+                 [](const Floats& x, Floats& y) {
+                   Floats next = x;
+                   for (std::size_t stride = 1; stride < 256; stride *= 2) {
+                     y = next;
+                     for (std::size_t i = stride; i < y.size(); ++i) next[i] = y[i - stride] + y[i];
+                   }
+                   y = next;
+                 },
+                 Family::integers, 1),
              ContainsSubstring("stride of 256 and more"));
   CHECK_THAT(diagnosis<float>(1024, inclusive,
                               [](const Floats& x, Floats& y) {
@@ -191,6 +193,55 @@ TEST_CASE("missing steps, warps on their own and reversed scans are recognised",
                                 for (std::size_t i = y.size(); i-- > 0;) y[i] = sum += x[i];
                               }),
              ContainsSubstring("from right to left"));
+}
+
+TEST_CASE("what trees leave out is recognised", "[diagnosis]") {
+  const auto trees = [](std::size_t highest, std::size_t lowest) {
+    return [=](const Floats& x, Floats& y) {
+      y = x;
+      for (std::size_t s = 1; s < 1024; s *= 2)
+        for (std::size_t p = 2 * s - 1; p < 1024; p += 2 * s) y[p] += y[p - s];
+      for (std::size_t s = highest; s >= lowest && s > 0; s /= 2)
+        for (std::size_t p = 2 * s - 1; p + s < 1024; p += 2 * s) y[p + s] += y[p];
+    };
+  };
+  CHECK_THAT(diagnosis<float>(1024, inclusive, trees(128, 1), Family::integers, 2),
+             ContainsSubstring("level with a stride of 256 of the distribution tree is missing"));
+  CHECK_THAT(diagnosis<float>(1024, inclusive, trees(256, 4), Family::integers, 2),
+             ContainsSubstring("levels with strides of 1 to 2 of the distribution tree are missing"));
+  CHECK_THAT(diagnosis<float>(1024, inclusive, trees(0, 1), Family::integers, 2),
+             ContainsSubstring("the distribution tree is missing"));
+}
+
+TEST_CASE("what runs lack is recognised", "[diagnosis]") {
+  const auto runs = [](bool is_own) {
+    return [=](const Floats& x, Floats& y) {
+      float before = 0;
+      for (std::size_t first = 0; first < x.size(); first += 8) {
+        float own = 0;
+        for (std::size_t k = 0; k < 8; ++k) y[first + k] = before + (own += x[first + k]);
+        if (is_own && first > 0)
+          for (std::size_t k = 0; k < 8; ++k) y[first + k] += own;
+        before = is_own ? before + own : own;
+      }
+    };
+  };
+  CHECK_THAT(diagnosis<float>(1024, inclusive, runs(false), Family::integers, 8),
+             ContainsSubstring("only the sum of the one run before it"));
+  CHECK_THAT(diagnosis<float>(1024, inclusive, runs(true), Family::integers, 8),
+             ContainsSubstring("a run's own sum is added to it, too"));
+}
+
+TEST_CASE("strides that grow in another way are recognised", "[diagnosis]") {
+  CHECK_THAT(diagnosis<Affine>(
+                 64, inclusive,
+                 [](const Maps& x, Maps& y) {
+                   y = x;
+                   for (std::size_t s = 512; s > 0; s /= 2)
+                     for (std::size_t i = y.size(); i-- > s;) y[i] = combine(y[i - s], y[i]);
+                 },
+                 Family::integers, 1),
+             ContainsSubstring("the strides go from large to small"));
 }
 
 TEST_CASE("other mistakes are recognised by their places", "[diagnosis]") {

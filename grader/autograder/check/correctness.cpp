@@ -167,6 +167,7 @@ class CorrectnessCheck : CheckOnDevice {
       Shrinking shrinking(plan_, check_, device_, limit_, which.order, right_sizes_);
       const std::string id = tried.failure->cause.id;
       if (std::optional<Replayed> found = shrinking.smallest(which.n, id)) {
+        if (std::optional<Replayed> larger = shrinking.with_elements(*found)) found = std::move(larger);
         if (found->which.n != which.n) trial = make_trial(plan_, check_, device_, found->which.n);
         which = found->which;
         tried = std::move(found->tried);
@@ -198,7 +199,12 @@ class CorrectnessCheck : CheckOnDevice {
         make_trial(plan_, named, device_, which.n)->run(submission, which, Counting::off, hash_start);
     if (!tried.is_wrong_output || tried.failure->cause.id == "wrong.unwritten") return;
     const Cause& seen = tried.failure->cause;
-    if (failure.cause.id == "wrong.other" && seen.id == failure.cause.id)
+    const bool may_be_lost = seen.id == sum_not_stored &&
+                             std::ranges::find(lost_sums_look_like, failure.cause.id) != lost_sums_look_like.end();
+    if (may_be_lost) {
+      failure.cause.id = seen.id;
+      failure.cause.rationale = seen.rationale;
+    } else if (failure.cause.id == "wrong.other" && seen.id == failure.cause.id)
       replace_explanation(failure.cause, seen.id, seen.rationale);
     failure.cause.where = seen.where;
     for (OutputRow& row : failure.cause.outputs) {
@@ -217,10 +223,19 @@ class CorrectnessCheck : CheckOnDevice {
   void explain_by_more_elements(Shrinking& shrinking, std::size_t n, TrialResult& tried) const {
     const std::vector<std::string> unclear = causes_to_see_with_more_elements(check_.entry);
     Cause& cause = tried.failure->cause;
-    if (!tried.is_wrong_output || n > few_elements || std::ranges::find(unclear, cause.id) == unclear.end()) return;
+    if (!tried.is_wrong_output || n > few_elements) return;
+    if (n == 1 && cause.id == "wrong.unwritten") {  // is that the first element, or are all like that?
+      if (const std::optional<Replayed> found = shrinking.larger(n, {}))
+        cause.rationale = found->tried.failure->cause.rationale;
+      return;
+    }
+    if (std::ranges::find(unclear, cause.id) == unclear.end()) return;
     if (const std::optional<Replayed> found = shrinking.larger(n, unclear)) {
+      // What so few elements have shown fits other mistakes as well, and may be contradicted.
       const Cause& better = found->tried.failure->cause;
-      replace_explanation(cause, better.id, fmt::format("with n = {}: {}", found->which.n, better.rationale));
+      if (better.rationale != cause.rationale)
+        cause.rationale = fmt::format("with n = {}: {}", found->which.n, better.rationale);
+      cause.id = better.id;
     }
   }
 

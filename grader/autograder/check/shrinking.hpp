@@ -77,13 +77,34 @@ class Shrinking : CheckOnDevice {
     return best;
   }
 
+  /// The same race with so many elements that the threads of `found` have one each: at n = 1 nobody expects that
+  /// threads 991 and 992 do anything. Nothing where that is not known, or is no race.
+  std::optional<Replayed> with_elements(const Replayed& found) {
+    const std::string& id = found.tried.failure->cause.id;
+    if (id != "race.shared" || plan_.section == 0 || found.tried.findings.empty() || !has_time()) return std::nullopt;
+    const vgpu::Finding& race = found.tried.findings.front();
+    std::size_t n = 0;
+    for (const vgpu::Finding::Part& part : race.parts)
+      if (part.has_thread) n = std::max<std::size_t>(n, part.thread[0] + 1);
+    const std::size_t block = race.has_block ? race.block[0] : 0;
+    n = block * plan_.section + (plan_.block_size == 0 ? n : plan_.section);
+    if (n <= found.which.n || n > most_with_elements) return std::nullopt;
+    std::optional<Replayed> larger = replay(n);
+    if (larger && larger->tried.failure->cause.id != id) larger.reset();
+    return larger;
+  }
+
   /// What a larger size of the check shows about a wrong output that n elements cannot: a cause whose id is none of the
   /// `unclear` ones.
   std::optional<Replayed> larger(std::size_t n, const std::vector<std::string>& unclear) {
     constexpr unsigned most = 4;
     unsigned count = 0;
+    std::size_t whole = 0;  // of as many sections, up to two
     for (const std::size_t size : check_.sizes) {
-      if (size <= n || count++ == most || !has_time()) continue;
+      if (size <= n || !has_time()) continue;
+      const bool is_next = count++ < most, is_whole = whole < 2 && size >= (whole + 1) * section();
+      if (!is_next && !is_whole) continue;
+      whole += size >= (whole + 1) * section();
       std::optional<Replayed> found = replay(size);
       if (found && found->tried.is_wrong_output &&
           std::ranges::find(unclear, found->tried.failure->cause.id) == unclear.end())
@@ -120,6 +141,7 @@ class Shrinking : CheckOnDevice {
   static constexpr std::size_t most_elements = std::size_t{1} << 22;
   /// For programs that take far longer than their number of elements suggests.
   static constexpr double most_seconds = 10;
+  static constexpr std::size_t most_with_elements = std::size_t{1} << 14;
   static constexpr std::size_t warp = 32;
   static constexpr std::size_t usual_section = 1024;
 

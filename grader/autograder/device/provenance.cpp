@@ -211,6 +211,36 @@ std::string Provenance::text(ElementName name) const {
   return list_text(inputs, true);
 }
 
+/// "thread 3 adds x1 and x3, without x2 between them". Both parts are sums of neighbours, and the whole is not.
+std::string Provenance::text_of_addition(vgpu::AdditionGraph::Node sum) const {
+  const auto a = graph_.interval(graph_.earlier(sum)), b = graph_.interval(graph_.later(sum));
+  if (!a || !b || a->first == a->last || b->first == b->last) return {};
+  std::string why;
+  const bool may_be_swapped = names_.has_value();
+  if (a->last < b->first)
+    why = fmt::format("without {} between them", range_text({a->last, b->first}, ", ", " to "));
+  else if (b->last < a->first)
+    why = fmt::format("without {} between them", range_text({b->last, a->first}, ", ", " to "));
+  else if (b->last == a->first && may_be_swapped)
+    why = "with the later ones on the left";
+  else if (const ElementRange both{std::max(a->first, b->first), std::min(a->last, b->last)}; both.first < both.last)
+    why = fmt::format("and both have {}", range_text(both, ", ", " to "));
+  else
+    return {};
+  return fmt::format("thread {} adds {} and {}, {}", graph_.adder(sum).thread, text(*a), text(*b), why);
+}
+
+std::optional<vgpu::SourcePlace> Provenance::made(ElementRange sum, std::uint64_t block, std::uint64_t thread) const {
+  if (!is_remembered_) return std::nullopt;
+  for (std::size_t k = graph_.nodes(); k-- > 0;) {
+    const auto node = static_cast<vgpu::AdditionGraph::Node>(k);
+    if (!graph_.is_sum(node)) break;
+    const vgpu::Adder& adder = graph_.adder(node);
+    if (adder.block == block && adder.thread == thread && graph_.interval(node) == sum) return graph_.place(node);
+  }
+  return std::nullopt;
+}
+
 SumMistake Provenance::explain(ElementName name, ElementRange expected, const std::string& output) const {
   const std::vector<std::uint32_t> inputs = inputs_of(name);
   SumMistake mistake;
@@ -228,7 +258,10 @@ SumMistake Provenance::explain(ElementName name, ElementRange expected, const st
         if (graph_.interval(a) && graph_.interval(b) && (!first || next < *first)) first = next;
         left.insert(left.end(), {a, b});
       }
-      if (first) mistake.where = graph_.place(*first);
+      if (first) {
+        mistake.where = graph_.place(*first);
+        mistake.added = text_of_addition(*first);
+      }
     }
   }
   if (inputs.empty() && !is_remembered_ && name != vgpu::identity_name) {

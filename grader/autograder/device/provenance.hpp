@@ -1,6 +1,7 @@
 // Elements as names: what every output of a call is the sum of, on devices that record the additions.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <optional>
@@ -21,11 +22,17 @@ using vgpu::ElementRange;
 
 /// What is said of the place of a SumMistake.
 inline constexpr const char* first_wrong_addition = "is the addition where it first went wrong";
+/// The id of a wrong output of which the right sum was made, and then lost.
+inline constexpr const char* sum_not_stored = "wrong.not_stored";
+/// The ids of what such an output may be taken for.
+inline constexpr std::array lost_sums_look_like = {"wrong.other", "wrong.nothing_added", "wrong.steps_missing",
+                                                   "wrong.last_element"};
 
 /// Why a value is not the sum of certain elements.
 struct SumMistake {
   std::string text;                        ///< one sentence: "x2 is missing in y[5]"
   std::optional<vgpu::SourcePlace> where;  ///< the addition at which it first went wrong
+  std::string added;                       ///< what it adds, and why that is wrong; empty: not known
 };
 
 /// The names of one call's elements, and their graph of additions.
@@ -84,6 +91,9 @@ class Provenance {
   /// Why the output that messages call `name_of_output` is not the sum of these elements, which it is not.
   SumMistake explain(ElementName name, ElementRange expected, const std::string& name_of_output) const;
 
+  /// Where this thread has made the sum of these elements; nothing where it has not, or that is not known.
+  std::optional<vgpu::SourcePlace> made(ElementRange sum, std::uint64_t block, std::uint64_t thread) const;
+
   /// Null where only bounds are remembered.
   const vgpu::AdditionGraph* graph() const { return is_remembered_ ? &graph_ : nullptr; }
   /// Why the additions of a call with a wrong result cannot be followed, which may be right for values.
@@ -95,6 +105,7 @@ class Provenance {
   template <typename T>
   std::vector<T> values_of_nodes(std::span<const T> x) const;
   void attach_graph();
+  std::string text_of_addition(vgpu::AdditionGraph::Node sum) const;
 
   vgpu::Device& device_;
   std::optional<vgpu::ElementNames> names_;  ///< of maps; else of

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "autograder/scan/method_diagnosis.hpp"
+
 namespace scanlab::grade {
 
 namespace {
@@ -37,19 +39,25 @@ std::optional<Diagnosis> recognise_unwritten(const Evidence<T>& e) {
   const std::size_t first = e.comparison.first;
   if (unwritten == n)
     return diagnosis("wrong.unwritten",
-                     "nothing is ever written to d_y: is a TODO still open, or is no kernel launched?");
+                     "nothing is ever written to d_y: is a TODO still open, is no kernel launched, or do its threads "
+                     "return before they write?");
   if (unwritten == 0 || unwritten != e.comparison.wrong) return std::nullopt;
   if (first + unwritten != n) {
-    return diagnosis("wrong.unwritten", "{} of the {} elements of d_y are never written", unwritten, n);
+    if (unwritten == 1) return diagnosis("wrong.unwritten", "y[{}] is never written, all others are", first);
+    return diagnosis("wrong.unwritten", "{} of the {} elements of d_y are never written, y[{}] is the first", unwritten,
+                     n, first);
   }
   const std::size_t section = e.scan.section == 0 ? usual_section : e.scan.section;
   if (n > section && n % section != 0 && first == n - n % section) {
-    return diagnosis("wrong.last_section",
-                     "the last, partial section is never written: is the number of blocks rounded up?");
+    return diagnosis(
+        "wrong.last_section",
+        "the last, partial section is never written: is the number of blocks rounded up, and does each block write "
+        "its own section of d_y?");
   }
   if (first == section)
-    return diagnosis("wrong.unwritten", "only the first section is written: is there one block a section?");
-  if (unwritten == 1) return diagnosis("wrong.unwritten", "the last element of d_y is never written");
+    return diagnosis("wrong.unwritten",
+                     "only the first section is written: is there one block a section, and does each write its own?");
+  if (unwritten == 1) return diagnosis("wrong.unwritten", "the last element of d_y, y[{}], is never written", first);
   return diagnosis("wrong.unwritten", "d_y is never written from element {} on", first);
 }
 
@@ -77,12 +85,14 @@ std::optional<Diagnosis> recognise_other_scan(const Evidence<T>& e) {
     for (Range& range : ranges) range.begin += range.end > range.begin;
     if (equals_sums(e, ranges)) {
       return diagnosis("wrong.inclusive_exclusive",
-                       "x[i] is added before y[i] is written, as in an inclusive scan: here y[i] must end before x[i]");
+                       "x[i] is added before y[i] is written, as in an inclusive scan: here y[i] must end before x[i]; "
+                       "read x[i - shift<kind>]");
     }
   }
   for (std::size_t i = 0; i < n; ++i) ranges[i] = {i, i + 1};
   if (equals_sums(e, ranges))
-    return diagnosis("wrong.nothing_added", "the output equals the input: nothing has been added");
+    return diagnosis("wrong.nothing_added", "the output equals the input: nothing has been added{}",
+                     e.places == 1 ? ", or the sums are lost: is each written back, and are buffers swapped?" : "");
   for (std::size_t i = 0; i < n; ++i) ranges[i] = {i, i};
   if (equals_sums(e, ranges))
     return diagnosis("wrong.nothing_added",
@@ -111,19 +121,61 @@ std::optional<Diagnosis> recognise_other_scan(const Evidence<T>& e) {
   return std::nullopt;
 }
 
-/// True when y[i] is candidate(i) for all i, but for what rounding may do.
-template <typename T, typename Candidate>
-bool equals_candidate(const Evidence<T>& e, Candidate candidate) {
-  for (std::size_t i = 0; i < e.y.size(); ++i) {
-    if constexpr (std::is_same_v<T, float>) {
-      // Both this and y[i] are rounded sums of up to about twice the terms of the right one.
-      const double most = 8 * e.reference->tolerance[i];
-      if (!(std::fabs(static_cast<double>(e.y[i]) - static_cast<double>(candidate(i))) <= most)) return false;
-    } else {
-      if (!(e.y[i] == candidate(i))) return false;
-    }
+/// Mistakes in how a sum begins, and in which element is added when.
+template <typename T>
+std::optional<Diagnosis> recognise_begin(const Evidence<T>& e) {
+  const std::size_t n = e.y.size();
+  const bool inclusive = e.scan.kind == Kind::inclusive;
+  const auto first_of = [&](std::size_t i) { return range_of(e.scan, i).begin; };
+  const auto right = [&](std::size_t i) { return e.reference->value(i); };
+  std::vector<Range> ranges = ranges_of(e.scan, n);
+  if (inclusive) {
+    for (Range& range : ranges) ++range.begin;
+    if (equals_sums(e, ranges))
+      return diagnosis("wrong.first_missing", "x[0] is missing in every sum: begin with it, not with identity()");
+    if (equals_candidate(e, [&](std::size_t i) { return combine(e.x[first_of(i)], right(i)); }))
+      return diagnosis(
+          "wrong.first_twice",
+          "x[0] is added twice: once where the sum begins, and again in the loop, which should begin at 1");
+    const auto is_first = [&](std::size_t i) { return i == first_of(i); };
+    if (e.places > 0) return std::nullopt;  // what follows are mistakes with one running sum
+    if (equals_candidate(e, [&](std::size_t i) { return is_first(i) ? e.x[i] : right(i - 1); }))
+      return diagnosis("wrong.inclusive_exclusive",
+                       "y[i] is written before x[i] is added, as in an exclusive scan: here y[i] must include x[i]");
+    if (equals_candidate(e,
+                         [&](std::size_t i) { return is_first(i) ? e.x[i] : combine(e.x[first_of(i)], right(i - 1)); }))
+      return diagnosis("wrong.inclusive_exclusive",
+                       "x[i - 1] is added where x[i] is meant, so that x[0] counts twice: here y[i] must include x[i]");
+    if (n > 2 &&
+        equals_candidate(e, [&](std::size_t i) { return is_first(i) ? e.x[i] : combine(e.x[first_of(i)], e.x[i]); }))
+      return diagnosis(
+          "wrong.steps_missing",
+          "y[i] is x[0] + x[i]: what is added is not kept in the running sum, so that x[1] to x[i - 1] are "
+          "missing");
+  } else {
+    if (equals_candidate(e, [&](std::size_t i) { return combine(e.x[first_of(i)], right(i)); }))
+      return diagnosis("wrong.identity",
+                       "each sum begins with x[0]: that of an exclusive scan must be identity() at first");
   }
-  return true;
+  return std::nullopt;
+}
+
+/// Right results in the wrong places.
+template <typename T>
+std::optional<Diagnosis> recognise_shifted(const Evidence<T>& e) {
+  const std::size_t n = e.y.size();
+  const bool inclusive = e.scan.kind == Kind::inclusive;
+  const auto first_of = [&](std::size_t i) { return range_of(e.scan, i).begin; };
+  const auto right = [&](std::size_t i) { return e.reference->value(i); };
+  const auto is_last = [&](std::size_t i) { return i + 1 == n || first_of(i + 1) != first_of(i); };
+  if (n > 2 && equals_candidate(e, [&](std::size_t i) { return is_last(i) ? e.y[i] : right(i + 1); }))
+    return diagnosis("wrong.places",
+                     "each result stands one place too far left: y[i] is what y[i + 1] has to be; look at the index "
+                     "with which d_y is written");
+  if (n > 2 && equals_candidate(e, [&](std::size_t i) { return i == first_of(i) ? identity<T>() : right(i - 1); }))
+    return diagnosis("wrong.places", "each result stands one place too far right{}: y[i] is what y[i - 1] has to be",
+                     inclusive ? "" : ", as if shift<kind> were taken into account twice");
+  return std::nullopt;
 }
 
 /// Mistakes in what a hierarchical scan adds to its sections. An exclusive scan is looked at as the inclusive one of
@@ -210,7 +262,7 @@ template <typename T>
 std::optional<Diagnosis> recognise_steps(const Evidence<T>& e) {
   constexpr std::size_t most = 1500;  // each element is summed up again
   const std::size_t n = e.y.size(), section = e.scan.section == 0 ? n : e.scan.section;
-  if (n > most) return std::nullopt;
+  if (n > most || e.places > 1) return std::nullopt;
   const bool inclusive = e.scan.kind == Kind::inclusive;
   const auto term = [&](std::size_t i) {  // an exclusive scan adds up the elements one place further right
     return inclusive ? e.x[i] : i % section == 0 ? identity<T>() : e.x[i - 1];
@@ -262,6 +314,9 @@ std::optional<Diagnosis> recognise_bounds(const Evidence<T>& e) {
       if (ranges[i].end - ranges[i].begin > window) ranges[i].begin = ranges[i].end - window;
     }
     if (equals_sums(e, ranges)) {
+      if (e.places != 1)
+        return diagnosis("wrong.steps_missing",
+                         "each element is the sum of at most {} elements: what lies further left is missing", window);
       return diagnosis(
           "wrong.steps_missing",
           "each element is the sum of at most {0} elements: the steps with a stride of {0} and more are missing",
@@ -343,8 +398,8 @@ Diagnosis recognise(const Evidence<T>& e) {
   if constexpr (std::is_same_v<T, float>) {
     if (std::isnan(e.y[first]) && !is_unwritten(e.y[first])) {
       return diagnosis("wrong.uninitialised",
-                       "y[{}] is not a number, and no input is: it was computed from an element of d_y, or of other "
-                       "memory, that had not been written yet",
+                       "y[{}] is not a number, and no input is: it was computed from an element that had not been "
+                       "written yet, of d_y or of an array (one that is not __shared__ is each thread's own)",
                        first);
     }
     // Fresh memory of the virtual GPU holds -1.7e38.
@@ -355,8 +410,16 @@ Diagnosis recognise(const Evidence<T>& e) {
                        first);
     }
   }
+  if (e.y.size() == 1) {
+    const bool is_known = e.scan.kind == Kind::exclusive && !(e.y[0] == e.x[0]);
+    if (is_known) return {"wrong.identity", "the first element of an exclusive scan must be identity()"};
+    return {"wrong.other", "already y[0] is wrong"};  // many mistakes look like that
+  }
   if (const auto text = recognise_other_scan(e)) return *text;
+  if (const auto text = recognise_begin(e)) return *text;
+  if (const auto text = recognise_shifted(e)) return *text;
   if (const auto text = recognise_offsets(e)) return *text;
+  if (const auto text = recognise_method(e)) return *text;
   if (const auto text = recognise_bounds(e)) return *text;
   if (const auto text = recognise_steps(e)) return *text;
   return recognise_places(e);

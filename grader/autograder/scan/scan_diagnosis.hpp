@@ -16,7 +16,8 @@ struct Evidence {
   std::span<const T> x, y;
   Scan scan;  ///< what was asked for
   const Reference<T>* reference = nullptr;
-  Comparison comparison;  ///< at least one element is wrong
+  Comparison comparison;   ///< at least one element is wrong
+  std::size_t places = 0;  ///< of a section that one thread looks after; 0: not known
 };
 
 /// Its text is one sentence, such as "the last, partial section is never written". Defined for both elements.

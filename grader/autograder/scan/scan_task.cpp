@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <type_traits>
 #include <utility>
 
@@ -59,7 +61,7 @@ class ScanTask : public Task<T> {
     if (comparison.ok()) return std::nullopt;
 
     const std::size_t first = comparison.first;
-    Diagnosis diagnosis = recognise<T>({x, y, scan_, &reference, comparison});
+    Diagnosis diagnosis = recognise<T>({x, y, scan_, &reference, comparison, places_of_a_thread()});
     Cause cause{.id = std::move(diagnosis.id),
                 .rationale = std::move(diagnosis.text),
                 .expected = text_of(reference.value(first)),
@@ -94,6 +96,11 @@ class ScanTask : public Task<T> {
     return is && (*is == expected || (is->first == is->last && expected.first == expected.last));
   }
 
+  std::size_t places_of_a_thread() const {
+    if (plan_.section == 0) return 0;
+    return plan_.block_size == 0 ? 1 : plan_.section / plan_.block_size;
+  }
+
   /// The elements that output i has to be the sum of.
   ElementRange interval(std::size_t i) const {
     const Range range = range_of(scan_, i);
@@ -119,11 +126,36 @@ class ScanTask : public Task<T> {
       replace_explanation(cause, "wrong.other", mistake.text);
     else
       cause.details.push_back(mistake.text);
+    if (explain_by_lost_sum(cause, *outputs.provenance, first)) return;
     if (!mistake.where || mistake.where->line == 0) return;
     Where& where = cause.where ? *cause.where : cause.where.emplace();
     where.file = mistake.where->file;
     where.line = mistake.where->line;
-    cause.details.push_back(fmt::format("{}:{} {}", where.file, where.line, first_wrong_addition));
+    cause.details.push_back(fmt::format("{}:{} {}{}{}", where.file, where.line, first_wrong_addition,
+                                        mistake.added.empty() ? "" : ": ", mistake.added));
+  }
+
+  /// Where the right sum was made, it is the way from there to the output that is wrong.
+  bool explain_by_lost_sum(Cause& cause, const Provenance& provenance, std::size_t first) const {
+    const ElementRange expected = interval(first);
+    if (expected.last - expected.first < 2 ||
+        std::ranges::find(lost_sums_look_like, cause.id) == lost_sums_look_like.end())
+      return false;
+    // Another thread's is a part of what it adds up for itself.
+    const std::optional<Where> own = place_of(plan_, first);
+    if (!own || !own->thread || !own->block || plan_.block_size != 0) return false;
+    const std::optional<vgpu::SourcePlace> made = provenance.made(expected, (*own->block)[0], (*own->thread)[0]);
+    if (!made || made->line == 0) return false;
+    cause.id = sum_not_stored;
+    cause.rationale = fmt::format(
+        "thread {} makes the right sum in {}:{}, but y[{}] gets something else: does each thread write its element "
+        "back "
+        "in every step, are buffers swapped, and is the result taken from the right one, not from the other buffer?",
+        (*own->thread)[0], made->file, made->line, first);
+    Where& where = cause.where ? *cause.where : cause.where.emplace();
+    where.file = made->file;
+    where.line = made->line;
+    return true;
   }
 
   const Plan& plan_;

@@ -35,6 +35,23 @@ std::string headline(const Fault& fault) {
   return text;
 }
 
+/// What the launch says of an index that leads beyond an array: the fault itself knows the array alone.
+std::string advice_of(const Fault& fault) {
+  const bool is_alone = dim3_of(fault.grid_size).count() * dim3_of(fault.block_size).count() == 1;
+  if (is_alone && fault.advice.starts_with("guard the access by the number of elements, with <")) {
+    return "only one thread runs: its loop goes too far, or an index is wrong. The last element is n - 1, so the loop "
+           "ends "
+           "with i < n, not i <= n; and for n = 0 there is none";
+  }
+  const bool is_in_first = std::ranges::all_of(fault.block, [](unsigned index) { return index == 0; });
+  if (fault.id == "bounds.shared" && !is_in_first) {
+    return "a shared array is the block's own, and its places begin at 0 in each block, as threadIdx.x does: look for "
+           "an "
+           "index, or a guard, that counts from the beginning of the whole array";
+  }
+  return fault.advice;
+}
+
 Finding::Part part_of(const Fault& fault) {
   Finding::Part part;
   part.does = fault.does.empty() ? "executed" : fault.does;
@@ -74,7 +91,7 @@ Finding to_finding(const Fault& fault) {
     finding.details.push_back(fmt::format("called from {}{}", place_text(caller), function));
   }
   std::ranges::copy(fault.details, std::back_inserter(finding.details));
-  finding.advice = fault.advice;
+  finding.advice = advice_of(fault);
   return finding;
 }
 

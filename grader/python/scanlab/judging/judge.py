@@ -34,7 +34,7 @@ from scanlab.judging.places import with_places
 from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, first_problem
 from scanlab.judging.toolchain import product
 from scanlab.labs.folders import Lab
-from scanlab.labs.rubric import TimingCheck
+from scanlab.labs.rubric import CountCheck, Rubric, TimingCheck
 from scanlab.paths import ROOT, shown
 from scanlab.process import kill_all, run_group
 from scanlab.scratch import scratch
@@ -184,8 +184,27 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) 
         plan = plan.model_copy(update={"barriers": barriers(text)})
     result = with_cure(run_judge(plan), plan, text, run_judge, is_sandboxed=options.is_sandboxed)
     result = with_proofs(result, plans.proofs(plan, submission.lab) if options.prove else [])
-    result = with_places(result, text, submission.name)
-    return _with_source(result, submission, list(runners), options).with_texts(as_shown)
+    result = _with_causes_of_counts(result, submission.lab.rubric)
+    result = _with_source(result, submission, list(runners), options)
+    return with_places(result, text, submission.name).with_texts(as_shown)
+
+
+def _with_causes_of_counts(result: LabResult, rubric: Rubric) -> LabResult:
+    """Return the result with the one cause that fits, of each count that misses its limits."""
+    written = {check.name: check for check in rubric.check if isinstance(check, CountCheck)}
+
+    def changed(check: CheckResult) -> CheckResult:
+        one, cause = written.get(check.name), check.cause
+        if one is None or cause is None or check.limits is None or cause.id != f"cost.{one.counter}":
+            return check
+        value = (check.counts or {}).get(one.counter)
+        found = one.cause_of(value, check.limits.n, rubric.section) if value is not None else None
+        if found is None:
+            return check
+        rationale = f"{found.says.strip()}\n{one.explain.strip()}".strip()
+        return check.model_copy(update={"cause": cause.model_copy(update={"rationale": rationale})})
+
+    return result.model_copy(update={"checks": tuple(changed(check) for check in result.checks)})
 
 
 def _text(submission: Submission) -> str:

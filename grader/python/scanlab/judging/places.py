@@ -1,42 +1,255 @@
-"""Name the lines that the device does not know: of refused launches, and of a fence that a count misses."""
+"""Places in a learner's file that a cause is about and a device cannot see: loops, launches, host code, writes.
+
+They are looked for in the text, so what is said of them is that the lines are there, and nothing more.
+"""
 
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from scanlab.judging.cures import without_comments
-from scanlab.judging.result import CheckResult, Finding, LabResult
+from scanlab.judging.report import HEADLINE
+from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, Where
 
-SHOWN_LAUNCHES = 3
+SHOWN = 4
+"""At most this many lines are named."""
+LOOP = re.compile(r"\b(?:for|while)\s*\(")
+DEVICE = re.compile(r"\b__(?:global|device)__\b")
+LOCAL_ARRAY = re.compile(r"^\s*(?:const\s+)?Element\s+(\w+)\s*\[")
+USED_BEFORE = re.compile(r'variable "(?P<name>\w+)" is used before its value is set')
+USED_ON_HOST = re.compile(r"host code used byte \d+ of (\w+)")
+ABOUT_LOOPS = (
+    "wrong.steps_missing",
+    "wrong.strides",
+    "wrong.places",
+    "wrong.first_twice",
+    "wrong.direction",
+    "endless",
+)
+PRINTED_ERROR = re.compile(r"cuda(?:Peek|Get)[A-Za-z]*LastError\(\): ")
+NEVER_ASKED = "never asked for the error"
+ABOUT_LAUNCHES = ("launch.failed", "cost.threads")
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of a file, by the numbers of its first and last line."""
+
+    first: int
+    last: int
+    is_device: bool
+
+
+class Program:
+    """The lines of a learner's file, without comments."""
+
+    def __init__(self, text: str, name: str) -> None:
+        """Find the functions. Lines count from 1; `name` is how messages call the file."""
+        self.name = name
+        self.lines = without_comments(text).split("\n")
+        self.functions = list(self._functions())
+
+    def _functions(self) -> Iterator[Function]:
+        depth, head, first = 0, 1, 0
+        for number, line in enumerate(self.lines, 1):
+            if depth == 0 and not line.strip():
+                head = number + 1
+            for character in line:
+                if character == "{":
+                    depth += 1
+                    first = first or head
+                elif character == "}":
+                    depth -= 1
+                    if depth == 0 and first:
+                        text = " ".join(self.lines[first - 1 : number])
+                        yield Function(first, number, DEVICE.search(text.split("{")[0]) is not None)
+                        head, first = number + 1, 0
+
+    def _of(self, *, is_device: bool) -> Iterator[tuple[int, str]]:
+        for function in self.functions:
+            if function.is_device == is_device:
+                for number in range(function.first, function.last + 1):
+                    yield number, self.lines[number - 1]
+
+    def loops(self) -> list[int]:
+        """Return the loops of device code in which something is added to an element."""
+        starts = [number for number, line in self._of(is_device=True) if LOOP.search(line)]
+        ends = [*starts[1:], len(self.lines) + 1][: len(starts)]
+        return [
+            start
+            for start, end in zip(starts, ends, strict=True)
+            if re.search(r"\]\s*\+|\+\s*\w+\s*\[", " ".join(self._body(start, end)))
+        ]
+
+    def _body(self, start: int, end: int) -> Iterator[str]:
+        """Return the lines of a loop, up to the next loop or the end of its braces; without its head's brackets."""
+        depth = 0
+        for number in range(start, min(end, len(self.lines) + 1)):
+            line = self.lines[number - 1]
+            yield LOOP.split(line)[-1].partition(") ")[2] if number == start else line
+            depth += line.count("{") - line.count("}")
+            if depth <= 0:
+                return
+
+    def writes(self, name: str) -> list[int]:
+        """Return the lines of device code that write an element of an array."""
+        pattern = re.compile(rf"\b{re.escape(name)}\s*\[.*\]\s*[-+*]?=(?!=)")
+        return [number for number, line in self._of(is_device=True) if pattern.search(line)]
+
+    def returns(self) -> list[int]:
+        """Return the lines of kernels at which some threads may leave."""
+        return [number for number, line in self._of(is_device=True) if re.search(r"\bif\b.*\breturn;", line)]
+
+    def launches(self, kernel: str = "") -> list[int]:
+        """Return the lines that launch a kernel, or any."""
+        return [number for number, line in enumerate(self.lines, 1) if "<<<" in line and kernel in line]
+
+    def calls_around(self, numbers: Sequence[int]) -> list[int]:
+        """Return the calls, in kernels, of the device functions that have one of these lines."""
+        found: list[int] = []
+        for function in self.functions:
+            header = self.lines[function.first - 1 : function.last]
+            is_called = "__global__" not in " ".join(header).split("{")[0]
+            if not is_called or not any(function.first <= number <= function.last for number in numbers):
+                continue
+            name = re.search(r"(\w+)\s*\(", " ".join(header))
+            pattern = re.compile(rf"\b{name[1]}\s*\(") if name else None
+            found += [
+                number
+                for number, line in enumerate(self.lines, 1)
+                if pattern and pattern.search(line) and not function.first <= number <= function.last
+            ]
+        return found
+
+    def host_uses(self, name: str) -> list[int]:
+        """Return the lines of host code that look at what a pointer points to."""
+        uses = re.compile(rf"\b{re.escape(name)}\s*\[|(?:^|[=(,+;]\s*)\*\s*{re.escape(name)}\b")
+        return [number for number, line in self._of(is_device=False) if uses.search(line)]
+
+    def local_arrays(self) -> list[tuple[int, str]]:
+        """Return arrays of elements in kernels that are each thread's own."""
+        found = [(number, LOCAL_ARRAY.match(line)) for number, line in self._of(is_device=True)]
+        return [(number, match[1]) for number, match in found if match]
+
+    def text(self, numbers: Iterable[int]) -> str:
+        """Return `scan.cu:14, scan.cu:20`."""
+        return ", ".join(f"{self.name}:{number}" for number in list(numbers)[:SHOWN])
 
 
 def with_places(result: LabResult, text: str, name: str) -> LabResult:
-    """Return a result whose reports name these lines of the learner's file: `text`, which is shown as `name`."""
-    code = without_comments(text)
+    """Return the result with places that help to find the causes of what failed.
 
-    def placed(finding: Finding) -> Any:
-        lines = launches_of(finding.kernel, code) if finding.id == "launch.failed" else []
-        if not lines:
-            return finding
-        places = ", ".join(f"{name}:{line}" for line in lines[:SHOWN_LAUNCHES])
-        return finding.model_copy(update={"facts": (f"launched in {places}", *finding.facts)})
-
-    findings = tuple(map(placed, result.findings))
-    fence = next((one for one in findings if one.id == "fence.missing" and one.weight == "advice"), None)
-    checks = tuple(_with(check, placed, fence) for check in result.checks)
+    `text` is the learner's file, `name` how messages call it.
+    """
+    if result.verdict == "pass":
+        return result
+    fence = next((one for one in result.findings if one.id == "fence.missing" and one.weight == "advice"), None)
+    program = Program(text, name)
+    unset = [found for found in map(_unset, result.warnings) if found]
+    checks = tuple(_with_fence(_with_places(check, program, unset), fence) for check in result.checks)
+    renamed = {
+        (check.name, old.cause.id): check.cause.id
+        for old, check in zip(result.checks, checks, strict=True)
+        if old.cause and check.cause and old.cause.id != check.cause.id
+    }
+    findings = tuple(_renamed(finding, renamed) for finding in result.findings)
     return result.model_copy(update={"checks": checks, "findings": findings})
 
 
-def launches_of(kernel: str, code: str) -> list[int]:
-    """Return the lines of a program that launch a kernel with <<<>>>."""
-    launch = re.compile(rf"\b{re.escape(kernel)}\s*(?:<(?!<)[^;(){{}}]*?>\s*)?<<<")
-    return [code.count("\n", 0, found.start()) + 1 for found in launch.finditer(code)] if kernel else []
+def _with_fence(check: CheckResult, fence: Finding | None) -> CheckResult:
+    """Return a check whose count of fences fails with the place of the one that is missing."""
+    if not fence or not check.cause or check.cause.id != "cost.fences":
+        return check
+    details = (*check.cause.details, *fence.facts, fence.advice)
+    return check.model_copy(update={"cause": check.cause.model_copy(update={"details": details})})
 
 
-def _with(check: CheckResult, placed: Callable[[Finding], Any], fence: Finding | None) -> CheckResult:
-    """Return a check with the lines of its findings, and of the fence that its count misses."""
-    update: dict[str, Any] = {"findings": tuple(map(placed, check.findings))}
-    if fence and check.cause and check.cause.id == "cost.fences":
-        details = (*check.cause.details, *fence.facts, fence.advice)
-        update["cause"] = check.cause.model_copy(update={"details": details})
-    return check.model_copy(update=update)
+def _unset(warning: str) -> tuple[int, str] | None:
+    """Return the line and the name of a variable that is used before it has a value."""
+    found = USED_BEFORE.search(warning)
+    place = re.search(r":(\d+): ", warning)
+    return (int(place[1]), found["name"]) if found and place else None
+
+
+def _renamed(finding: SeenFinding, renamed: dict[tuple[str, str], str]) -> SeenFinding:
+    other = next((new for (check, old), new in renamed.items() if check in finding.checks and old == finding.id), None)
+    return finding.model_copy(update={"id": other}) if other else finding
+
+
+def _with_places(check: CheckResult, program: Program, unset: Sequence[tuple[int, str]]) -> CheckResult:
+    cause = check.cause
+    if cause is None or check.verdict in ("pass", "skipped"):
+        return check
+    changed = _cause_in_source(cause, program, unset) or cause
+    check = _without_what_is_printed(check.model_copy(update={"cause": changed}))
+    changed = check.cause or changed
+    first = check.findings[0] if check.findings else None
+    more = [text for text in _facts(changed, program, first) if text]
+    if first and HEADLINE.fullmatch(first.headline):  # the report has the finding's advice before these
+        changed = changed.model_copy(update={"details": (*changed.details, *more)})
+    else:
+        changed = changed.model_copy(update={"rationale": "\n".join([changed.rationale, *more])})
+    return check.model_copy(update={"cause": changed})
+
+
+def _without_what_is_printed(check: CheckResult) -> CheckResult:
+    """Return it without the reproach that nobody has asked for an error which the program has printed itself."""
+    cause = check.cause
+    if cause is None or not any(PRINTED_ERROR.search(text) for text in cause.details):
+        return check
+
+    def kept(texts: Iterable[str]) -> tuple[str, ...]:
+        return tuple(text for text in texts if NEVER_ASKED not in text)
+
+    findings = tuple(
+        one.model_copy(update={"facts": kept(one.facts), "details": kept(one.details)}) for one in check.findings
+    )
+    cause = cause.model_copy(update={"details": kept(cause.details)})
+    return check.model_copy(update={"cause": cause, "findings": findings})
+
+
+def _cause_in_source(cause: Cause, program: Program, unset: Sequence[tuple[int, str]]) -> Cause | None:
+    """Return a wrong output's cause where the text shows it; None where it does not."""
+    if not cause.id.startswith("wrong."):
+        return None
+    at = cause.where or Where(file="", line=0, kernel="", block=None, thread=None)
+
+    def because(line: int, rationale: str) -> Cause:
+        where = at.model_copy(update={"file": program.name, "line": line})
+        return cause.model_copy(update={"id": "wrong.uninitialised", "rationale": rationale, "where": where})
+
+    if unset:
+        line, name = unset[0]
+        return because(line, f'variable "{name}" is used before it has a value: give it one where it is declared')
+    if cause.id == "wrong.uninitialised" and (arrays := program.local_arrays()):
+        line, name = arrays[0]
+        return because(
+            line,
+            f"{name} is not __shared__: each thread has an array of its own, and reads elements there that no thread "
+            "has written",
+        )
+    return None
+
+
+def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[str]:
+    """Return sentences that name places, a line each."""
+    kernel, variable = (finding.kernel, finding.variable) if finding else ("", "")
+    if cause.id in ABOUT_LOOPS and (loops := program.loops()):
+        which = "loops that begin" if len(loops) > 1 else "loop that begins"
+        yield f"look at the {which} in {program.text(loops)}"
+    if cause.id in ("wrong.unwritten", "wrong.last_section") or "d_y is written" in cause.rationale:
+        yield f"d_y is written in {program.text(program.writes('d_y'))}" if program.writes("d_y") else ""
+        yield f"some threads may return in {program.text(program.returns())}" if program.returns() else ""
+    if cause.id.startswith("uninitialised.") and variable and (writes := program.writes(variable)):
+        yield f"{variable} is written in {program.text(writes)}"
+    is_about_launch = cause.id in ABOUT_LAUNCHES or (cause.id.startswith("cost.") and "launch one" in cause.rationale)
+    if is_about_launch and (launches := program.launches(kernel)):
+        yield f"launched in {program.text(launches)}"
+    seen = [part.line for part in finding.parts] if finding and cause.id == "barrier.divergent" else []
+    if cause.id.startswith("wrong.") and cause.where:
+        seen.append(cause.where.line)
+    if calls := program.calls_around(seen):
+        yield f"called in {program.text(calls)}"
+    for text in (*cause.details, cause.rationale, cause.actual):
+        if (used := USED_ON_HOST.search(text)) and (uses := program.host_uses(used[1])):
+            yield f"host code uses {used[1]} in {program.text(uses)}"

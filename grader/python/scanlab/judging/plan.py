@@ -252,7 +252,7 @@ def timed_elements(lab: Lab, device: Device) -> list[str]:
 def _planned(rubric: Rubric, check: Check, counts: Mapping[str, Counts], options: Options) -> PlannedCheck:
     if isinstance(check, TimingCheck):
         return check
-    common = {name: getattr(check, name) for name in CheckBase.model_fields}
+    common = {name: getattr(check, name) for name in CheckBase.model_fields} | {"explain": check.explanation}
     if isinstance(check, CountCheck):
         made = counts[check.name]
         calls = []

@@ -1,6 +1,6 @@
 """What a rubric says: the checks of a lab, their points and limits, and its hints."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -45,6 +45,11 @@ class CheckBase(Table):
     explain: str = ""
 
     @property
+    def explanation(self) -> str:
+        """Return all that is shown when it fails."""
+        return self.explain
+
+    @property
     def needed(self) -> tuple[str, ...]:
         """Return the checks that have to pass before this one is run."""
         return (self.needs,) if self.needs is not None else ()
@@ -66,11 +71,30 @@ class CorrectnessCheck(CheckBase):
     repeats: int = Field(default=1, ge=1)
 
 
+class CountCause(Table):
+    """Why a count may miss its limits: the one that is shown when it lies between these two formulas, and no other."""
+
+    at_least: Text
+    at_most: Text
+    says: Text
+
+    def fits(self, value: float, names: Mapping[str, float]) -> bool:
+        """Return whether `value` is a count that has this cause."""
+        return (
+            formulas.evaluate(self.at_least, names) - SLACK <= value <= formulas.evaluate(self.at_most, names) + SLACK
+        )
+
+
+SLACK = 1e-9
+"""Formulas are not exact to the last bit."""
+
+
 class CountCheck(CheckBase):
     """A counter of the virtual GPU, between two formulas in n, section and sections (elements, elements, how many).
 
     `n` is a size or the ends of a range: the plan takes calls of the correctness check that this one rests on
     (`Rubric.counted_among`), at sizes in it and at places that the seed decides. In each the limits have to be kept.
+    Of each `cause` the limits are formulas too; the first that fits is shown in the place of all.
     """
 
     kind: Literal["count"]
@@ -78,6 +102,7 @@ class CountCheck(CheckBase):
     counter: Counter
     at_most: str | None = None
     at_least: str | None = None
+    cause: list[CountCause] = []
 
     @model_validator(mode="after")
     def _formulas_have_values(self) -> Self:
@@ -85,14 +110,25 @@ class CountCheck(CheckBase):
             raise ValueError("a count needs at_most or at_least")
         if self.range[0] > self.range[1]:
             raise ValueError("n: the first end of the range is beyond the second")
-        for field in ("at_most", "at_least"):
-            formula = getattr(self, field)
+        written = [(field, getattr(self, field)) for field in ("at_most", "at_least")]
+        written += [(f"cause: {field}", getattr(one, field)) for one in self.cause for field in ("at_most", "at_least")]
+        for field, formula in written:
             for n in self.range if formula is not None else ():
                 try:
                     formulas.evaluate(formula, formulas.names_at(n, 0))
                 except formulas.FormulaError as error:
                     raise ValueError(f"{field}: {error}") from error
         return self
+
+    @property
+    def explanation(self) -> str:
+        """Return what is counted, and all causes of a count that misses its limits."""
+        return " ".join([self.explain.strip(), *(one.says.strip() for one in self.cause)]).strip()
+
+    def cause_of(self, value: float, n: int, section: int) -> CountCause | None:
+        """Return the cause that a count has at `n` elements; None where none is known."""
+        names = formulas.names_at(n, section)
+        return next((one for one in self.cause if one.fits(value, names)), None)
 
     @property
     def range(self) -> tuple[int, int]:

@@ -270,14 +270,19 @@ Finding Uninitialised::finding_of(const Trial::Arrival& arrival) {
       f.element = (from.address - array.offset) / from.bytes;
       what = fmt::format("shared {}[{}]", array.name, *f.element);
       f.advice =
-          "give every element that is read a value first: 0, or whatever changes no result, where there is no input";
+          "give every element that is read a value first, in every thread that should: where there is no input, 0 or "
+          "whatever changes no result (identity())";
     } else {
       const Allocation* const array = memory_.find(from.address, from.bytes);
       f.id = global_id;
       f.variable = array ? array->label : "memory";
       f.element = array ? (from.address - array->base) / from.bytes : 0;
       what = array ? element_of(*array, *f.element, from.bytes) : f.variable;
-      f.advice = "cudaMalloc does not clear memory: cudaMemset it, or let a kernel write it, before it is read";
+      f.advice =
+          from.is_partial()
+              ? "look at what writes it: a size is in bytes, n * sizeof(Element) for n elements, and a type through "
+                "which is written must not be smaller than an element"
+              : "cudaMalloc does not clear memory: cudaMemset it, or let a kernel write it, before it is read";
     }
     f.headline = fmt::format("UNINITIALISED: {}, kernel {}, block {}", what, kernel, index_text(f.block, f.grid_size));
     f.parts = {part_by(kernel_, "read", from.line, from.thread)};
@@ -287,7 +292,7 @@ Finding Uninitialised::finding_of(const Trial::Arrival& arrival) {
     }
     f.parts.push_back(std::move(arrives));
     f.details = {from.is_partial() ? "of its bytes only some have been written before it is read"
-                                   : "nobody has written it before it is read"};
+                                   : "no thread has written it before it is read"};
   }
   f.kind = arrival.at == At::branch ? "branch" : arrival.at == At::address ? "address" : "result";
   switch (arrival.at) {

@@ -55,7 +55,7 @@ struct Explanation {
   std::string advice;
 };
 
-Explanation explain_shared(Warp& w, std::uint64_t address) {
+Explanation explain_shared(Warp& w, std::uint64_t address, std::uint32_t bytes) {
   const Image& image = *w.block->grid->image;
   Explanation e;
   e.id = "bounds.shared";
@@ -89,8 +89,13 @@ Explanation explain_shared(Warp& w, std::uint64_t address) {
     e.advice =
         "the array is dynamic: pass its size in bytes as the third launch parameter, <<<blocks, threads, bytes>>>";
   else
-    e.advice = best_distance < 0 ? "guard the access: only threads whose index stays at or above 0 may make it"
-                                 : "guard the access, or make the array larger";
+    e.advice = best_distance < 0
+                   ? "guard the access, or look at how the index is calculated: it has to stay at or above "
+                     "0"
+                   : fmt::format(
+                         "guard the access, or look at how the index is calculated: it has to stay "
+                         "below {}",
+                         best_size / std::max(bytes, 1u));
   return e;
 }
 
@@ -153,7 +158,8 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
             ? "cudaMalloc counts bytes, not elements: multiply the number of elements by sizeof(Element)"
         : p.allocation->label.starts_with("cudaMalloc")
             ? "guard the access by the number of elements, or allocate more: cudaMalloc counts bytes, not elements"
-            : "guard the access by the number of elements: the last block may have threads without an element";
+            : "guard the access by the number of elements, with < and not <=: the last block may have threads without "
+              "an element";
   }
   return e;
 }
@@ -182,7 +188,7 @@ void raise_bad_access(Warp& w, StateSpace space, AccessKind kind, unsigned lane,
   if (from_poison) space = StateSpace::global;
   switch (space) {
     case StateSpace::shared:
-      e = explain_shared(w, address);
+      e = explain_shared(w, address, bytes);
       break;
     case StateSpace::local:
       e.id = "bounds.local";

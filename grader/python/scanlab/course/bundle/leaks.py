@@ -96,7 +96,9 @@ class Secrets:
             for check in lab.rubric.check:
                 if check.name not in known and self.read.course.visibility(lab.name, check.name) != "visible":
                     explained = Pieces()
-                    explained.add_sentences(check.explain, f"the explanation of {lab.name}'s hidden check {check.name}")
+                    explained.add_sentences(
+                        check.explanation, f"the explanation of {lab.name}'s hidden check {check.name}"
+                    )
                     self.pieces.sentences |= explained.without([self.published], whole=True).sentences
 
     def has(self, text: str) -> bool:

@@ -1,0 +1,69 @@
+"""Places in a learner's file that a device cannot see, and the one cause that fits a count."""
+
+import pytest
+
+from scanlab.judging.places import Program
+from scanlab.labs.folders import find_lab
+from scanlab.labs.rubric import CountCheck
+from scanlab.paths import ROOT
+
+
+def program(lab: str) -> Program:
+    """Return a solution."""
+    return Program((ROOT / f"solutions/{lab}/scan.cu").read_text(encoding="utf-8").splitlines(), "scan.cu")
+
+
+def code(lab: str, numbers: list[int]) -> list[str]:
+    """Return these lines of a solution, without what is around their code."""
+    lines = (ROOT / f"solutions/{lab}/scan.cu").read_text(encoding="utf-8").splitlines()
+    return [lines[number - 1].partition("//")[0].strip() for number in numbers]
+
+
+def test_loops_are_those_that_add_elements() -> None:
+    loops = code("04_brent_kung", program("04_brent_kung").loops())
+    assert loops == [
+        "for (int stride = 1; stride < section_size; stride *= 2) {",
+        "for (int stride = section_size / 4; stride > 0; stride /= 2) {",
+    ]
+    assert Program(["int n;"], "scan.cu").loops() == []
+
+
+def test_writes_and_launches_are_found() -> None:
+    one = program("01_sequential")
+    assert code("01_sequential", one.writes("d_y")) == ["d_y[0] = sum;", "d_y[i] = sum;"]
+    assert code("01_sequential", one.launches("sequential_kernel")) == [
+        "sequential_kernel<kind><<<1, 1>>>(d_x, d_y, n);"
+    ]
+    assert one.host_uses("d_x") == []
+
+
+def test_host_code_that_uses_a_device_pointer_is_found() -> None:
+    lines = ["__global__ void k(int* d_x) { d_x[0] = 1; }", "void f(int* d_x) {", "  d_x[1] = 2;", "}"]
+    assert Program(lines, "scan.cu").host_uses("d_x") == [3]
+
+
+def test_an_array_that_is_not_shared_is_found() -> None:
+    lines = ["__global__ void k() {", "  __shared__ Element s_a[4];", "  Element s_b[4];", "}"]
+    assert Program(lines, "scan.cu").local_arrays() == [(3, "s_b")]
+
+
+@pytest.mark.parametrize(
+    ("lab", "name", "value", "says"),
+    [
+        ("01", "additions", 1000, "Exactly n"),
+        ("01", "additions", 32 * 999, "A multiple of n"),
+        ("01", "additions", 1000 * 999 // 2, "About n * n / 2"),
+        ("02", "barriers", 30, "About 30"),
+        ("02", "barriers", 24, "A few more than 20"),
+        ("02", "barriers", 10, "About 10"),
+        ("04", "warp_efficiency", 0.29, "About 0.29"),
+    ],
+)
+def test_a_count_has_the_cause_that_fits(lab: str, name: str, value: float, says: str) -> None:
+    rubric = find_lab(lab).rubric
+    (check,) = [one for one in rubric.check if one.name == name]
+    assert isinstance(check, CountCheck)
+    cause = check.cause_of(value, 1000, rubric.section)
+    assert cause is not None
+    assert cause.says.strip().startswith(says)
+    assert cause.says.strip() in check.explanation
