@@ -10,11 +10,11 @@ import pytest
 
 from scanlab.judging import judge
 from scanlab.judging.compile import CompileError
-from scanlab.judging.compiler_causes import explain, shown_lines
-from scanlab.judging.compiler_links import explain_link, shown_text
-from scanlab.judging.compiler_messages import Message, Place, Source, learners_place, parse
-from scanlab.judging.compiler_source import code_of, odd_brace
-from scanlab.judging.compiler_warnings import mistakes, warnings
+from scanlab.judging.compiler.causes import explain, shown_lines
+from scanlab.judging.compiler.links import explain_link, shown_text
+from scanlab.judging.compiler.messages import Message, Place, Source, learners_place, parse
+from scanlab.judging.compiler.source import code_of, odd_brace
+from scanlab.judging.compiler.warnings import mistakes, warnings
 from scanlab.judging.plan import Options
 from scanlab.judging.report import result_lines
 from scanlab.judging.result import LabResult

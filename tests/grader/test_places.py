@@ -10,7 +10,7 @@ from scanlab.paths import ROOT
 
 def program(lab: str) -> Program:
     """Return a solution."""
-    return Program((ROOT / f"solutions/{lab}/scan.cu").read_text(encoding="utf-8").splitlines(), "scan.cu")
+    return Program((ROOT / f"solutions/{lab}/scan.cu").read_text(encoding="utf-8"), "scan.cu")
 
 
 def code(lab: str, numbers: list[int]) -> list[str]:
@@ -25,7 +25,7 @@ def test_loops_are_those_that_add_elements() -> None:
         "for (int stride = 1; stride < section_size; stride *= 2) {",
         "for (int stride = section_size / 4; stride > 0; stride /= 2) {",
     ]
-    assert Program(["int n;"], "scan.cu").loops() == []
+    assert Program("int n;", "scan.cu").loops() == []
 
 
 def test_writes_and_launches_are_found() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from scanlab import files
 from scanlab.errors import WorkError
 from scanlab.judging.compile import build_runner
-from scanlab.judging.compiler_messages import own_lines
+from scanlab.judging.compiler.messages import own_lines
 from scanlab.judging.plan import Mark, Plan, PlannedCorrectness
 from scanlab.judging.result import CheckResult, Finding, LabResult
 from scanlab.paths import STATE

@@ -14,7 +14,6 @@ from pydantic import ValidationError
 from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.judging import plan as plans
 from scanlab.judging import sandbox
-from scanlab.judging.build_causes import explained, source_of, with_cause, with_entries, with_warnings
 from scanlab.judging.compile import (
     SANDBOXED_SOURCE,
     CompileError,
@@ -26,8 +25,9 @@ from scanlab.judging.compile import (
     read_source,
     said_of,
 )
-from scanlab.judging.compiler_links import shown_text
-from scanlab.judging.compiler_warnings import mistakes, warnings
+from scanlab.judging.compiler.builds import explained, source_of, with_cause, with_entries, with_warnings
+from scanlab.judging.compiler.links import shown_text
+from scanlab.judging.compiler.warnings import mistakes, warnings
 from scanlab.judging.cures import barriers, with_cure
 from scanlab.judging.gpu_lock import alone_on
 from scanlab.judging.places import with_places

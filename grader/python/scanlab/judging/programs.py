@@ -8,9 +8,9 @@ from pathlib import Path
 
 from scanlab.arguments import write_json
 from scanlab.judging import sarif
-from scanlab.judging.build_causes import explained
 from scanlab.judging.compile import CompileError, LinkError
-from scanlab.judging.compiler_links import shown_text
+from scanlab.judging.compiler.builds import explained
+from scanlab.judging.compiler.links import shown_text
 from scanlab.judging.result import Finding
 from scanlab.paths import shown
 from scanlab.scratch import scratch

@@ -7,14 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from scanlab.judging import compiler_elements as elements
-from scanlab.judging import compiler_launches as launches
-from scanlab.judging import compiler_names as names
-from scanlab.judging import compiler_values as values
-from scanlab.judging.compiler_asked import Asked, At, Sentence
-from scanlab.judging.compiler_habits import LAUNCH, habit
-from scanlab.judging.compiler_messages import Message, Place, Source, learners_place, parse
-from scanlab.judging.compiler_source import (
+from scanlab.judging.compiler import elements, launches, names, values
+from scanlab.judging.compiler.asked import Asked, At, Sentence
+from scanlab.judging.compiler.habits import LAUNCH, habit
+from scanlab.judging.compiler.messages import Message, Place, Source, learners_place, parse
+from scanlab.judging.compiler.source import (
     WORDS,
     code_of,
     line_before,

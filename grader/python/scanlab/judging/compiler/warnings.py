@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from scanlab.judging.compiler_messages import Message, Source, own_lines, parse
-from scanlab.judging.compiler_source import code_of
+from scanlab.judging.compiler.messages import Message, Source, own_lines, parse
+from scanlab.judging.compiler.source import code_of
 
 MISTAKE = ": "
 """Stands between nvcc's words and what is wrong."""

@@ -2,8 +2,8 @@
 
 import re
 
-from scanlab.judging.compiler_asked import Asked, At, a
-from scanlab.judging.compiler_source import WORDS, argument, declaration_for
+from scanlab.judging.compiler.asked import Asked, At, a
+from scanlab.judging.compiler.source import WORDS, argument, declaration_for
 
 SCALARS = frozenset({"float", "double", "int", "unsigned int", "long", "unsigned long", "bool"})
 ONE_ELEMENT = "an Element is not always a float"

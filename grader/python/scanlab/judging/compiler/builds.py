@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from scanlab.judging.compile import SANDBOXED_SOURCE, CompileError, LinkError
-from scanlab.judging.compiler_causes import Explained, explain, shown_lines
-from scanlab.judging.compiler_links import explain_link
-from scanlab.judging.compiler_messages import Source
-from scanlab.judging.compiler_source import HEAD, code_of, definition_of
+from scanlab.judging.compiler.causes import Explained, explain, shown_lines
+from scanlab.judging.compiler.links import explain_link
+from scanlab.judging.compiler.messages import Source
+from scanlab.judging.compiler.source import HEAD, code_of, definition_of
 from scanlab.judging.result import Cause, CheckResult, LabResult, Where
 from scanlab.paths import LABS, shown
 

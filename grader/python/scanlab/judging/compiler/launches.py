@@ -2,8 +2,8 @@
 
 import re
 
-from scanlab.judging.compiler_asked import ARGUMENTS, Asked, At
-from scanlab.judging.compiler_source import (
+from scanlab.judging.compiler.asked import ARGUMENTS, Asked, At
+from scanlab.judging.compiler.source import (
     code_of,
     definition_of,
     head_of,

@@ -2,9 +2,9 @@
 
 import re
 
-from scanlab.judging import compiler_elements as elements
-from scanlab.judging.compiler_asked import ARGUMENTS, Asked, At, a
-from scanlab.judging.compiler_source import (
+from scanlab.judging.compiler import elements
+from scanlab.judging.compiler.asked import ARGUMENTS, Asked, At, a
+from scanlab.judging.compiler.source import (
     WORDS,
     Declaration,
     argument,

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from scanlab.judging.compiler_causes import Explained
-from scanlab.judging.compiler_messages import Place, Source
-from scanlab.judging.compiler_source import HEAD, code_of, declarations, definition_of, head_of
+from scanlab.judging.compiler.causes import Explained
+from scanlab.judging.compiler.messages import Place, Source
+from scanlab.judging.compiler.source import HEAD, code_of, declarations, definition_of, head_of
 
 UNDEFINED = re.compile(r"undefined reference to [`'‘](?P<name>[^\n]{1,300}?)['’]$", re.MULTILINE)
 TWICE = re.compile(r"multiple definition of [`'‘](?P<name>[^\n]{1,300}?)['’]")

@@ -3,9 +3,9 @@
 import difflib
 import re
 
-from scanlab.judging import compiler_elements as elements
-from scanlab.judging.compiler_asked import Asked, At
-from scanlab.judging.compiler_source import (
+from scanlab.judging.compiler import elements
+from scanlab.judging.compiler.asked import Asked, At
+from scanlab.judging.compiler.source import (
     WORDS,
     code_of,
     declarations,

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scanlab.judging.compiler_messages import Message, Place, Source, column_of
-from scanlab.judging.compiler_source import code_of
+from scanlab.judging.compiler.messages import Message, Place, Source, column_of
+from scanlab.judging.compiler.source import code_of
 
 ARGUMENTS = re.compile(r"\([^\n]{0,300}$")
 
