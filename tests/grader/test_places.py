@@ -39,12 +39,12 @@ def test_writes_and_launches_are_found() -> None:
 
 def test_host_code_that_uses_a_device_pointer_is_found() -> None:
     lines = ["__global__ void k(int* d_x) { d_x[0] = 1; }", "void f(int* d_x) {", "  d_x[1] = 2;", "}"]
-    assert Program(lines, "scan.cu").host_uses("d_x") == [3]
+    assert Program("\n".join(lines), "scan.cu").host_uses("d_x") == [3]
 
 
 def test_an_array_that_is_not_shared_is_found() -> None:
     lines = ["__global__ void k() {", "  __shared__ Element s_a[4];", "  Element s_b[4];", "}"]
-    assert Program(lines, "scan.cu").local_arrays() == [(3, "s_b")]
+    assert Program("\n".join(lines), "scan.cu").local_arrays() == [(3, "s_b")]
 
 
 @pytest.mark.parametrize(

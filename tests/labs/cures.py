@@ -1,10 +1,13 @@
 """Grade programs with one mistake each: what is reported first, and which cure is offered after it has been tried.
 
+Others lack barriers and fences: what the reports say is done, until nothing is left to do.
+
     python cures.py
 
 Exit 0 when all is as expected, 1 when it is not.
 """
 
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +18,9 @@ sys.path.insert(0, str(REPOSITORY / "grader/python"))
 from scanlab.judging.judge import Submission, grade  # noqa: E402
 from scanlab.judging.plan import Options  # noqa: E402
 from scanlab.judging.report import result_lines  # noqa: E402
-from scanlab.labs.corpora import whole  # noqa: E402
+from scanlab.labs.corpora import text_of, whole  # noqa: E402
 from scanlab.labs.folders import find_lab  # noqa: E402
+from scanlab.paths import STATE  # noqa: E402
 
 MUTANTS = REPOSITORY / "tests/mutants"
 
@@ -45,9 +49,50 @@ CASES = (
 )
 
 
+OBEYED = (
+    "02_kogge_stone/no_barriers",
+    "04_brent_kung/no_barrier_in_distribution",
+    "05_coarsening/no_barrier_in_the_trees",
+    "07_domino/no_fences",
+    "07_domino/no_barrier_after_passing_on",
+    "08_warp_shuffle/no_barrier_before_warp_0",
+)
+"""Mutants from which each race and each missing fence goes by doing what the report says, one after the other."""
+MOST_STEPS = 5
+FIX = re.compile(r"put (?P<statement>\w+\(\);) before line (?P<line>[0-9]+), ")
+SYNCHRONISATION = ("race.", "fence.")
+
+
+def obey(mutant: str) -> str:
+    """Do what the reports say until no race is left; return what went wrong, or nothing."""
+    lines = text_of(MUTANTS / f"{mutant}.diff").split("\n")
+    path = STATE / "programs/obeyed" / mutant / "scan.cu"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    seen: set[str] = set()
+    for _ in range(MOST_STEPS):
+        path.write_text("\n".join(lines), encoding="utf-8")
+        (result,) = grade([Submission(find_lab(mutant[:2]), path)], Options())
+        found = [finding for finding in result.findings if finding.weight == "mistake"]
+        if not found or not found[0].id.startswith(SYNCHRONISATION):
+            return "" if seen else "nothing was to be done"
+        fix = FIX.search(found[0].cure)
+        if not fix:
+            return f"no cure: {found[0].text}"
+        code = lines[int(fix["line"]) - 1]
+        if (step := f"{fix['statement']} {code}") in seen:
+            return f"the same cure again: {found[0].text}"
+        seen.add(step)
+        lines.insert(int(fix["line"]) - 1, fix["statement"])
+    return f"not done after {MOST_STEPS} cures"
+
+
 def main() -> int:
     """Grade all of them."""
     problems = 0
+    for mutant in OBEYED:
+        wrong = obey(mutant)
+        print(f"not as expected: {wrong}" if wrong else "as expected", "obeyed", mutant, flush=True)
+        problems += bool(wrong)
     for case in CASES:
         path = whole(MUTANTS / f"{case.mutant}.diff")
         (result,) = grade([Submission(find_lab(case.mutant[:2]), path)], Options())

@@ -104,10 +104,19 @@ std::vector<Cure> cures_of(const Finding& finding, const Plan& plan) {
 
 void Cures::explain(TrialResult& tried, const Case& which) {
   if (plan_.marks.empty()) {
+    by_barriers(tried, which);
     by_zeros(tried, which);
     by_room(tried, which);
   }
   by_amendments(tried, which);
+}
+
+/// Whole warps may meet at a barrier from different lines, as warps of different roles do. Where there is a race as
+/// well, some of them have missed a barrier.
+void Cures::by_barriers(TrialResult& tried, const Case& which) {
+  if (tried.failure->cause.id != "race.shared") return;
+  TrialResult seen = run_with({.same_barriers = true}, which);
+  if (seen.failure && seen.failure->cause.id == "barrier.divergent") tried = std::move(seen);
 }
 
 /// Whatever follows from a value that was never written is no cause: where the same call is right with zeros in such
@@ -161,11 +170,16 @@ void Cures::by_amendments(TrialResult& tried, const Case& which) {
   Finding& mistake = tried.findings.front();
   // Two threads at one place: what orders them hides it, and the result is as wrong as before.
   if (mistake.id == "race.global" && mistake.kind == "write-after-write") return;
-  for (Cure& cure : cures_of(mistake, plan_)) {
+  static constexpr const char* shows[] = {"", "it is gone then, others like it are left", "it is gone then",
+                                          "all is right then"};
+  Effect best = Effect::none;
+  for (const Cure& cure : cures_of(mistake, plan_)) {
     const Effect effect = effect_of({.amendment = cure.amendment}, tried, which);
-    if (effect == Effect::all_gone || (effect == Effect::gone && mistake.cure.empty()))
-      mistake.cure = std::move(cure.text);
-    if (effect == Effect::all_gone) return;
+    const bool hides = cure.amendment.change == Change::atomic && effect != Effect::all_right;
+    if (effect <= best || hides) continue;
+    best = effect;
+    mistake.cure = fmt::format("{} (tried: {})", cure.text, shows[static_cast<std::size_t>(effect)]);
+    if (effect == Effect::all_right) return;
   }
 }
 
@@ -193,10 +207,11 @@ std::vector<Finding> Cures::needless_barriers() {
 
 Cures::Effect Cures::effect_of(const Device::Trying& how, const TrialResult& tried, const Case& which) {
   const Finding& mistake = tried.findings.front();
-  Effect effect = Effect::all_gone;
+  Effect effect = Effect::all_right;
   for (const Case& one : {which, with_many_elements(which)}) {
     const TrialResult amended = run_with(how, one);
     if (amended.failure && !amended.is_wrong_output && amended.findings.empty()) return Effect::none;
+    if (!is_cured(amended)) effect = std::min(effect, Effect::all_gone);
     for (const Finding& finding : amended.findings) {
       if (finding.weight != Finding::Weight::mistake || finding.id.starts_with("wrong.")) continue;
       const auto has_its_id = [&](const Finding& known) { return known.id == finding.id; };

@@ -34,14 +34,16 @@ class Cures : CheckOnDevice {
   std::vector<vgpu::Finding> needless_barriers();
 
  private:
+  void by_barriers(TrialResult& tried, const Case& which);
   void by_zeros(TrialResult& tried, const Case& which);
   void by_room(TrialResult& tried, const Case& which);
   void by_amendments(TrialResult& tried, const Case& which);
 
   enum class Effect {
-    none,      ///< the mistake is still there, or another one has come
-    gone,      ///< it is gone, and others like it are left
-    all_gone,  ///< as are all of its kind that are about the same variable
+    none,       ///< the mistake is still there, or another one has come
+    gone,       ///< it is gone, and others like it are left
+    all_gone,   ///< as are all of its kind that are about the same variable
+    all_right,  ///< and so is everything else
   };
   /// What a change does to the first mistake of a call with few elements, and with many.
   Effect effect_of(const Device::Trying& how, const TrialResult& tried, const Case& which);

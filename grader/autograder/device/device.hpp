@@ -107,6 +107,7 @@ class Device {
   struct Trying {
     bool zeros = false;  ///< memory that was never written holds zeros, as by luck on a GPU
     bool room = false;   ///< behind each array that is allocated from now on is room for accesses beyond its end
+    bool same_barriers = false;               ///< warps that meet from different barriers are a mistake, too
     std::optional<Amendment> amendment = {};  ///< of programs that are loaded from now on
   };
   virtual void try_with(const Trying&) {}

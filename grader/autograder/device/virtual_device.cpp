@@ -347,6 +347,7 @@ class VirtualDevice : public Device {
     if (checks_) checks_->uninitialised().forget(to.address, to.bytes);
   }
   void try_with(const Trying& how) override {
+    if (checks_) checks_->across_warps = how.same_barriers;
     has_amended_ = false;
     device_.on_load = nullptr;
     if (how.amendment)

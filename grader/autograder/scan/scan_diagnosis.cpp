@@ -367,7 +367,7 @@ Diagnosis recognise_places(const Evidence<T>& e) {
         "the first {} elements, those of {}, are right: the warps do not see each other's sums as they should", first,
         first == warp ? "warp 0" : fmt::format("warps 0 to {}", first / warp - 1));
   }
-  if (only_lasts && n > 1) {
+  if (only_lasts && n > 2) {
     return Diagnosis{"wrong.last_element",
                      section == 0 ? "only the last element is wrong" : "only the last element of a section is wrong"};
   }

@@ -8,11 +8,11 @@
 namespace scanlab::vgpu {
 
 /// It is in a file of its name, and nobody knows more of it than that.
-std::unique_ptr<Check> make_divergent_barriers();
+std::unique_ptr<Check> make_divergent_barriers(const bool& across_warps);
 
 CheckSuite::CheckSuite(Device& device)
     : device_(device),
-      divergent_barriers_(make_divergent_barriers()),
+      divergent_barriers_(make_divergent_barriers(across_warps)),
       streams_(device.memory(), global_races_),
       uninitialised_(device.memory()),
       counters_(device.memory()) {

@@ -34,6 +34,9 @@ class CheckSuite {
   /// See StreamRaces::left_out.
   std::string left_out() const { return streams_.left_out(); }
 
+  /// A barrier at which warps meet from different lines is a mistake: it is none where they have different roles.
+  bool across_warps = false;
+
   struct Findings {
     std::vector<Finding> list;  ///< the most basic first: mistakes before advice, memory before order before cost
     std::uint64_t total = 0;    ///< with those that were left out

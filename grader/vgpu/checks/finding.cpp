@@ -101,7 +101,7 @@ std::string Finding::text() const {
   std::string out = headline;
   for (const std::string& line : facts()) out += "\n  " + line;
   if (!advice.empty()) out += "\n  " + advice;
-  if (!cure.empty()) out += fmt::format("\n  fix: {} (tried: it is gone then)", cure);
+  if (!cure.empty()) out += "\n  fix: " + cure;
   if (count > 1) out += fmt::format("\n  and {} more like this", count - 1);
   return out;
 }

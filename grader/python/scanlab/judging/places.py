@@ -141,10 +141,11 @@ def with_places(result: LabResult, text: str, name: str) -> LabResult:
 
     `text` is the learner's file, `name` how messages call it.
     """
+    program = Program(text, name)
+    result = result.model_copy(update={"findings": tuple(_with_returns(one, program) for one in result.findings)})
     if result.verdict == "pass":
         return result
     fence = next((one for one in result.findings if one.id == "fence.missing" and one.weight == "advice"), None)
-    program = Program(text, name)
     unset = [found for found in map(_unset, result.warnings) if found]
     checks = tuple(_with_fence(_with_places(check, program, unset), fence) for check in result.checks)
     renamed = {
@@ -153,7 +154,15 @@ def with_places(result: LabResult, text: str, name: str) -> LabResult:
         if old.cause and check.cause and old.cause.id != check.cause.id
     }
     findings = tuple(_renamed(finding, renamed) for finding in result.findings)
+    checks = tuple(_with_its_id(check) for check in checks)
     return result.model_copy(update={"checks": checks, "findings": findings})
+
+
+def _with_returns(finding: SeenFinding, program: Program) -> SeenFinding:
+    """Return advice about threads that have returned with the lines where they may."""
+    if finding.id != "barrier.exited" or not (lines := program.returns()):
+        return finding
+    return finding.model_copy(update={"facts": (*finding.facts, f"some threads may return in {program.text(lines)}")})
 
 
 def _with_fence(check: CheckResult, fence: Finding | None) -> CheckResult:
@@ -169,6 +178,14 @@ def _unset(warning: str) -> tuple[int, str] | None:
     found = USED_BEFORE.search(warning)
     place = re.search(r":(\d+): ", warning)
     return (int(place[1]), found["name"]) if found and place else None
+
+
+def _with_its_id(check: CheckResult) -> CheckResult:
+    """Return a check whose first finding, if it is a wrong output, is called as its cause is now."""
+    if not check.cause or not check.findings or not check.findings[0].id.startswith("wrong."):
+        return check
+    first = check.findings[0].model_copy(update={"id": check.cause.id})
+    return check.model_copy(update={"findings": (first, *check.findings[1:])})
 
 
 def _renamed(finding: SeenFinding, renamed: dict[tuple[str, str], str]) -> SeenFinding:

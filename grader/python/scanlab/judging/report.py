@@ -226,7 +226,7 @@ def output_table(cause: Cause) -> list[str]:
 def finding_lines(lab: str, finding: Finding, style: str = "") -> list[Line]:
     """Return a finding: its headline with the lab's name, who does what where, and what to do about it."""
     first = (_headline(lab, finding.headline, finding.weight.upper()), style)
-    cure = f"fix: {finding.cure} (tried: it is gone then)" if finding.cure else ""
+    cure = f"fix: {finding.cure}" if finding.cure else ""
     return [first, *_fact_lines([*finding.facts, finding.advice, cure])]
 
 

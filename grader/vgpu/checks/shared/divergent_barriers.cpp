@@ -26,8 +26,10 @@ constexpr std::uint32_t own_barrier = 0;
 
 class DivergentBarriers : public Check {
  public:
+  explicit DivergentBarriers(const bool& across_warps) : across_warps_(across_warps) {}
+
   /// Arrivals by another instruction than lanes of the same warp that wait already are reported to all observers.
-  std::uint32_t interests() const override { return 0; }
+  std::uint32_t interests() const override { return across_warps_ ? arrivals : 0; }
   void kernel_begin(const KernelInfo& kernel) override {
     kernel_ = std::make_shared<const KernelInfo>(kernel);
     found_.clear();
@@ -55,8 +57,9 @@ class DivergentBarriers : public Check {
     std::vector<Arrived>& arrived = arrived_[actor.slot];
     // nvcc may make two of one barrier: what counts is the learner's line.
     for (std::size_t k = 1; k < arrived.size() && meeting == Meeting::all; ++k) {
-      const auto of_warp = std::ranges::find_if(
-          arrived, [&](const Arrived& a) { return a.thread / warp_size == arrived[k].thread / warp_size; });
+      const auto of_warp = std::ranges::find_if(arrived, [&](const Arrived& a) {
+        return across_warps_ || a.thread / warp_size == arrived[k].thread / warp_size;
+      });
       const auto [first, other] = std::minmax(*of_warp, arrived[k], [](auto& a, auto& b) { return a.line < b.line; });
       if (own_place(*kernel_->module, first.line).is_same_line(own_place(*kernel_->module, other.line))) continue;
       add({first.line, other.line}, {actor.block, {first.thread, other.thread}, 1});
@@ -88,7 +91,7 @@ class DivergentBarriers : public Check {
   }
 
   std::unique_ptr<Observer> fork() const override {
-    auto other = std::make_unique<DivergentBarriers>();
+    auto other = std::make_unique<DivergentBarriers>(across_warps_);
     other->kernel_ = kernel_;
     return other;
   }
@@ -154,6 +157,7 @@ class DivergentBarriers : public Check {
     known->second.count = count;
   }
 
+  const bool& across_warps_;                  ///< see CheckSuite
   std::shared_ptr<const KernelInfo> kernel_;  ///< while it runs
   std::vector<std::vector<Arrived>>
       arrived_;                     ///< at the block's own barrier, by resident place: an entry per line and warp
@@ -163,8 +167,8 @@ class DivergentBarriers : public Check {
 
 }  // namespace
 
-std::unique_ptr<Check> make_divergent_barriers() {
-  return std::make_unique<DivergentBarriers>();
+std::unique_ptr<Check> make_divergent_barriers(const bool& across_warps) {
+  return std::make_unique<DivergentBarriers>(across_warps);
 }
 
 }  // namespace scanlab::vgpu
