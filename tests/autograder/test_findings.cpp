@@ -64,11 +64,13 @@ TEST_CASE("a fault of each kind is a mistake with an id", "[findings]") {
 }
 
 TEST_CASE("a bad access is reported with its place, its thread and its array", "[findings]") {
-  CHECK(vgpu::to_finding(bad_write()).text() ==
-        "FAULT: write of 4 bytes outside shared array s_xy, kernel k, block 2\n"
-        "  write by thread 7   scan.cu:14\n"
-        "  just past the end of s_xy, which has 4096 bytes\n"
-        "  guard the access");
+  CHECK(
+      vgpu::to_finding(bad_write()).text() ==
+      "FAULT: write of 4 bytes outside shared array s_xy, kernel k, block 2\n"
+      "  write by thread 7   scan.cu:14\n"
+      "  just past the end of s_xy, which has 4096 bytes\n"
+      "  a shared array is the block's own, and its places begin at 0 in each block, as threadIdx.x does: look for an "
+      "index, or a guard, that counts from the beginning of the whole array");
   const Cause cause = cause_of(vgpu::to_finding(bad_write()));
   CHECK(cause.id == "bounds.shared");
   CHECK(cause.where->line == 14);

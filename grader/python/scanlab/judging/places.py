@@ -15,7 +15,7 @@ SHOWN = 4
 """At most this many lines are named."""
 LOOP = re.compile(r"\b(?:for|while)\s*\(")
 DEVICE = re.compile(r"\b__(?:global|device)__\b")
-LOCAL_ARRAY = re.compile(r"^\s*(?:const\s+)?Element\s+(\w+)\s*\[")
+LOCAL_ARRAY = re.compile(r"^\s*(?:const\s+)?Element\s+(s_\w+)\s*\[")
 USED_BEFORE = re.compile(r'variable "(?P<name>\w+)" is used before its value is set')
 USED_ON_HOST = re.compile(r"host code used byte \d+ of (\w+)")
 ABOUT_LOOPS = (
@@ -112,7 +112,7 @@ class Program:
             is_called = "__global__" not in " ".join(header).split("{")[0]
             if not is_called or not any(function.first <= number <= function.last for number in numbers):
                 continue
-            name = re.search(r"(\w+)\s*\(", " ".join(header))
+            name = re.search(r"\b(\w+)\s*\(", " ".join(header))
             pattern = re.compile(rf"\b{name[1]}\s*\(") if name else None
             found += [
                 number

@@ -35,7 +35,10 @@ def rubric_text(rubric: Rubric) -> str:
     lines = [*_pairs(data), "", "[limits]", *_pairs(limits)]
     for name, tables in arrays.items():
         for table in tables:
+            causes = table.pop("cause", [])
             lines += ["", f"[[{name}]]", *_pairs(table)]
+            for cause in causes:
+                lines += ["", f"[[{name}.cause]]", *_pairs(cause)]
     text = "\n".join(lines) + "\n"
     if Rubric.model_validate(tomllib.loads(text)) != rubric:
         raise AssertionError(f"{rubric.title}: written as TOML it is another rubric")

@@ -86,7 +86,7 @@ def _near(entry: str, parameters: str, source: Source) -> tuple[int, str] | None
     heads = {
         found[1]: number
         for number, text in enumerate(source.lines, 1)
-        if HEAD.match(text) and not code_of(text).rstrip().endswith(";") and (found := re.search(r"(\w+) ?\(", text))
+        if HEAD.match(text) and not code_of(text).rstrip().endswith(";") and (found := re.search(r"\b(\w+) ?\(", text))
     }
     near = difflib.get_close_matches(entry, heads, 1, 0.8)
     if not near or near[0] in ("inclusive_scan", "exclusive_scan", "compact", "split"):

@@ -8,7 +8,7 @@ from scanlab.judging.compiler.source import WORDS, argument, declaration_for
 SCALARS = frozenset({"float", "double", "int", "unsigned int", "long", "unsigned long", "bool"})
 ONE_ELEMENT = "an Element is not always a float"
 NO_VALUE = "identity() for no value"
-ASSIGNED = re.compile(r"(\w+) ?(?:\[[^=]{0,120}\])? ?=(?!=)")
+ASSIGNED = re.compile(r"\b(\w+) ?(?:\[[^=]{0,120}\])? ?=(?!=)")
 """A name, with an index or not, that something is assigned to."""
 NAMED = re.compile(r"(\w+)(?: ?\[|[^\w(]|$)")
 CASTS = re.compile(r"\((?:float|double|int|unsigned)\) ?$")
@@ -85,7 +85,7 @@ def operator(asked: Asked, found: re.Match[str]) -> str | At | None:
             return f"{ONE_ELEMENT}: ask `keep(element)` instead of comparing it with a number"
         return f"Elements cannot be compared: {ONE_ELEMENT}; compare indices instead of `{sign}` between Elements"
     if sign == "+" and other:
-        left = re.search(r"(\w+) ?(?:\[[^\[\]]*\])? ?$", asked.before)
+        left = re.search(r"\b(\w+) ?(?:\[[^\[\]]{0,120}\])? ?$", asked.before)
         right = _name_in(NAMED, asked.at.removeprefix("+"))
         named = declared_as(asked, left[1] if left else None) or declared_as(asked, right)
         return named or f"`+` adds two Elements, and one side here is {a(other)}: declare it as Element"

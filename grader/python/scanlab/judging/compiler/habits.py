@@ -37,7 +37,7 @@ HABITS: Sequence[tuple[str, str]] = (
 """A pattern that begins a line's code, and the sentence."""
 _COMPILED = [(re.compile(pattern), sentence) for pattern, sentence in HABITS]
 DIRECTIVE = re.compile(
-    r"\s*#\s*(?!(?:include|define|undef|if|ifdef|ifndef|elif|else|endif|pragma|error|warning|line)\b)\w"
+    r"[ \t]{0,80}#[ \t]{0,80}(?!(?:include|define|undef|if|ifdef|ifndef|elif|else|endif|pragma|error|warning|line)\b)\w"
 )
 
 

@@ -77,7 +77,7 @@ def bare(name: str) -> str:
 def shared_on_host(asked: Asked, _: re.Match[str]) -> str | At:
     """Return the cause of a `__shared__` array in a host function, which may be a kernel without `__global__`."""
     head = head_of(asked.source.lines, asked.number)
-    name = re.search(r"(\w+) ?\(", asked.source.line(head)) if head else None
+    name = re.search(r"\b(\w+) ?\(", asked.source.line(head)) if head else None
     if head and name and is_launched(asked, name[1]):
         return At(forgotten(name[1]), head)
     return "__shared__ is for kernels, and this function runs on the host: put `__global__` or `__device__` before it"
@@ -85,7 +85,7 @@ def shared_on_host(asked: Asked, _: re.Match[str]) -> str | At:
 
 def not_launched(asked: Asked, _: re.Match[str]) -> str | At:
     """Return the cause of a launch of what is no kernel, at its definition."""
-    name = re.search(r"(\w+) ?(?:<[^<>]*>)? ?<<<", asked.code)
+    name = re.search(r"\b(\w+) ?(?:<[^<>]{0,120}>)? ?<<<", asked.code)
     defined = definition_of(asked.source.lines, name[1]) if name else None
     if name is None or defined is None:
         return NO_KERNEL

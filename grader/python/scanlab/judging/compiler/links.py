@@ -9,7 +9,7 @@ from scanlab.judging.compiler.source import HEAD, code_of, declarations, definit
 
 UNDEFINED = re.compile(r"undefined reference to [`'‘](?P<name>[^\n]{1,300}?)['’]$", re.MULTILINE)
 TWICE = re.compile(r"multiple definition of [`'‘](?P<name>[^\n]{1,300}?)['’]")
-PLACE = re.compile(r"^\S*\(\.\w[^)\n]*\): ", re.MULTILINE)
+PLACE = re.compile(r"^\S{0,300}\(\.\w[^)\n]{0,300}\): ", re.MULTILINE)
 """Where in an object the linker has found it; the object's name is nvcc's own."""
 NOISE = re.compile(
     r"collect2: |in function |.*(?:final link failed|relocation against|DT_TEXTREL|hidden symbol|more undefined)"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-NOT_CODE = re.compile(r"//.*|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|/\*.*?\*/")
+NOT_CODE = re.compile(r"//.*|\"(?:\\.|[^\"\\])*+\"?|(?<![0-9])'(?:\\.|[^'\\])*+'?|/\*.*?(?:\*/|(?=\n)|\Z)")
 WORDS = re.compile(r"[^\W\d]\w{0,80}")
 KEYWORDS = frozenset(
     ("return", "else", "case", "goto", "new", "delete", "throw", "typename", "using", "template", "if", "while", "do")

@@ -30,7 +30,7 @@ def operator(asked: Asked, found: re.Match[str]) -> str | At | None:
 
 def const(asked: Asked) -> str:
     """Return why what is left of a `=` cannot be assigned: it is const, or what it points to is."""
-    assigned = re.search(r"(\w+) ?((?:\[[^=]*\])?) ?(?:[-+*/]?=(?!=)|\+\+|--)", asked.code)
+    assigned = re.search(r"\b(\w+) ?((?:\[[^=]{0,120}\])?) ?(?:[-+*/]?=(?!=)|\+\+|--)", asked.code)
     name = assigned[1] if assigned else None
     declared = declaration_for(asked.source.lines, name, asked.number) if name else None
     if declared and declared.type_name.startswith("const "):
@@ -111,7 +111,7 @@ def apparent_call(asked: Asked, _: re.Match[str]) -> str | None:
 
 def indexed(asked: Asked) -> str | None:
     """Return that a function is called with the brackets of an index."""
-    for name in re.findall(r"(\w+) ?\[", asked.code):
+    for name in re.findall(r"\b(\w+) ?\[", asked.code):
         if name in ("keep", "identity") or definition_of(asked.source.lines, name):
             return f"`{name}` is a function: it is called with `( … )`, not with `[ … ]`"
     return None

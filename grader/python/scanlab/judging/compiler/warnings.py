@@ -49,7 +49,7 @@ def _wrong(message: Message, source: Source) -> str | None:
     if found := re.match(r'variable "([^"]{1,200})" is used before its value is set', message.text):
         return f"`{found[1]}` has no value here: give it one where it is declared"
     if message.text.startswith("expression has no effect"):
-        if named := re.fullmatch(r"(__\w+|\w+\([^()]*\) ?)?(__\w+);.*", code):
+        if named := re.fullmatch(r"(\w+\([^()]*\) ?)?(__\w+);.*", code):
             return f"`{named[2]}` without `()` is not called: write `{named[2]}();`"
         if step := re.search(r"; ?(\w+) ?([-+*/%]|<<|>>) ?(\w+)\)", code):
             return f"`{step[0][1:-1].strip()}` changes nothing: write `{step[1]} {step[2]}= {step[3]}`"
