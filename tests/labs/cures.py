@@ -52,7 +52,6 @@ CASES = (
 OBEYED = (
     "02_kogge_stone/no_barriers",
     "04_brent_kung/no_barrier_in_distribution",
-    "05_coarsening/no_barrier_in_the_trees",
     "07_domino/no_fences",
     "07_domino/no_barrier_after_passing_on",
     "08_warp_shuffle/no_barrier_before_warp_0",
