@@ -7,8 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import made_results
+from scanlab.errors import KitError
 from scanlab.judging import cures
 from scanlab.judging.compile import ELEMENT_FLAGS, Source, compile_object
+from scanlab.judging.plan import Options, make_plan
 from scanlab.labs.folders import find_lab
 from scanlab.labs.skeleton import CLOSE, OPEN
 
@@ -118,3 +121,23 @@ def test_every_solution_can_be_marked(number: str, tmp_path: Path) -> None:
     made.write_text(program)
     ptx = compile_object(Source(made, ELEMENT_FLAGS["float"]), "vgpu").read_bytes().decode(errors="replace")
     assert {int(found) for found in re.findall(r"pmevent (\d+);", ptx)} <= {mark.line for mark in marks}
+
+
+def test_a_grade_does_not_depend_on_what_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of the kit's while a cure is looked for leaves the result as it was."""
+
+    tried = []
+
+    def breaks(*_: object, **__: object) -> Path:
+        tried.append("a build")
+        raise KitError("it broke")
+
+    race = made_results.finding("race.shared")
+    failing = made_results.cause(next="grader/scanlab check 02 --n 33 --seed 7 --schedule in_order")
+    lab = find_lab("02")
+    plan = make_plan(lab, "scan.cu", "again", {}, Options())
+    check = made_results.check(name=plan.checks[0].name, verdict="fail", cause=failing, findings=(race,))
+    result = made_results.result(check, verdict="fail")
+    monkeypatch.setattr(cures, "build_runner", breaks)
+    assert cures.with_cure(result, plan, lab.solution.read_text(), breaks, is_sandboxed=False) == result
+    assert tried

@@ -33,6 +33,13 @@ bool is_cured(const TrialResult& tried) {
          });
 }
 
+/// A wrong output of this kind says what is wrong with the program, and not only where.
+bool is_specific(const std::string& id) {
+  constexpr std::string_view vague[] = {"wrong.other", "wrong.unwritten", "wrong.uninitialised", "wrong.size",
+                                        "wrong.order"};
+  return std::ranges::find(vague, id) == std::end(vague);
+}
+
 /// The lines of the accesses that a finding is about, in their order, and the file that all of them are in.
 struct Lines {
   std::vector<unsigned> all;
@@ -134,13 +141,6 @@ void Cures::by_zeros(TrialResult& tried, const Case& which) {
 }
 
 /// A guard is the cure of an access beyond an array's end if nothing is wrong but that it is made.
-/// A wrong output of this kind says what is wrong with the program, and not only where.
-static bool is_specific(const std::string& id) {
-  constexpr std::string_view vague[] = {"wrong.other", "wrong.unwritten", "wrong.uninitialised", "wrong.size",
-                                        "wrong.order"};
-  return std::ranges::find(vague, id) == std::end(vague);
-}
-
 void Cures::by_room(TrialResult& tried, const Case& which) {
   Finding& finding = tried.findings.front();
   if (finding.id != "bounds.global" || !finding.advice.starts_with("guard the access")) return;

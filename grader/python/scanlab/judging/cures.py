@@ -6,20 +6,17 @@ nothing. The judge makes the failing call again, each time with a barrier or a f
 across the place before.
 """
 
-import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from scanlab import files
-from scanlab.errors import WorkError
+from scanlab.errors import KitError, WorkError
 from scanlab.judging.compile import build_runner
 from scanlab.judging.compiler.messages import own_lines
 from scanlab.judging.plan import Mark, Plan, PlannedCorrectness
 from scanlab.judging.result import CheckResult, Finding, LabResult
-from scanlab.paths import STATE
+from scanlab.scratch import scratch
 
 CURABLE = ("race.shared", "race.global", "fence.missing")
 CASE = re.compile(r" --n (?P<n>[0-9]{1,10}) --seed [0-9]{1,20} --schedule (?P<schedule>\w{1,20})$")
@@ -36,7 +33,6 @@ __host__ __device__ __forceinline__ void scanlab_mark() {
 """
 BARRIER = re.compile(r"\b__syncthreads *\(")
 MOST_BARRIERS = 8
-MARKED = STATE / "marked"
 NO_CODE = re.compile(r"//[^\n]*+|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|(?<![0-9])'(?:\\.|[^'\\\n])*+'?", re.DOTALL)
 LABEL = re.compile(r"(?:else|case|default)\b")
 OPENS_CODE = re.compile(r"(?:\)(?:const\b|noexcept\b|mutable\b|\s)*+(?:->[^{};]*)?|\b(?:else|do|try)\s*)$")
@@ -134,28 +130,20 @@ def with_cure(
         return result
     program, marks = marked(text)
     element = "provenance" if planned.element == "affine" else planned.element
-    path = _written(program)
-    try:
-        runner = build_runner(path, element, "vgpu", is_sandboxed=is_sandboxed)
-    except WorkError:
-        return result  # a place where no statement can stand
     n = int(found["n"])
     many = max((size for size in planned.sizes if size <= MANY), default=n)
     case: dict[str, Any] = {"sizes": sorted({n, many}), "schedules": [found["schedule"]], "extra": [], "needs": None}
-    alone = {"checks": [planned.model_copy(update=case)], "runners": {element: str(runner)}, "marks": tuple(marks)}
-    (tried,) = run_judge(plan.model_copy(update=alone)).checks
+    with scratch() as folder:
+        path = folder / "scan.cu"
+        path.write_text(program, encoding="utf-8")
+        try:
+            runner = build_runner(path, element, "vgpu", is_sandboxed=is_sandboxed)
+            alone = {"checks": [planned.model_copy(update=case)], "runners": {element: str(runner)}}
+            (tried,) = run_judge(plan.model_copy(update={**alone, "marks": tuple(marks)})).checks
+        except (WorkError, KitError):
+            return result  # a mark where no statement can stand, or more than the judge can try: a grade needs no cure
     cure = tried.findings[0].cure if tried.findings and tried.findings[0].id == mistake.id else ""
     return _with(result, check, mistake, cure) if cure else result
-
-
-def _written(program: str) -> Path:
-    """Write a marked program, and return where: the same text lies in the same place."""
-    name = hashlib.sha256(program.encode()).hexdigest()[:32]
-    path = MARKED / name / "scan.cu"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        files.replace(path, program, is_lasting=False)
-    return path
 
 
 def _with(result: LabResult, check: CheckResult, mistake: Finding, cure: str) -> LabResult:
