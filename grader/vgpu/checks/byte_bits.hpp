@@ -64,7 +64,13 @@ void for_each_span(const AccessRun& run, Visit visit) {
   if (a.is_affine() && a.mask == full_mask << skipped && a.stride == a.bytes &&
       (run.step == a.stride * warp_size || run.count == 1))
     return visit(a.at(skipped), std::uint64_t{a.bytes} * (warp_size * run.count - skipped));
-  for (unsigned k = 0; k < run.count; ++k) for_each_span(run.of(k), visit);
+  if (!a.is_pattern() || a.mask != full_mask) {
+    for (unsigned k = 0; k < run.count; ++k) for_each_span(run.of(k), visit);
+    return;
+  }
+  Pattern pattern = a;
+  for (unsigned k = 0; k < run.count; ++k, pattern.first += static_cast<std::uint64_t>(run.step))
+    pattern.for_each_piece(a.bytes, visit);
 }
 
 /// The lowest byte that the run accesses, and the one after the highest.

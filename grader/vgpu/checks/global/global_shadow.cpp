@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <span>
 
 #include "vgpu/core/memory/memory.hpp"
 #include "vgpu/core/warp/lanes.hpp"
@@ -17,7 +18,6 @@ constexpr std::int64_t most_stride = 64;
 constexpr unsigned most_readers = 2, most_readers_when_nearly_full = 1, nearly_full = 14;
 /// Rows to which one of the next warp may belong.
 constexpr std::size_t last_rows = 4;
-
 }  // namespace
 
 void GlobalShadow::begin_launch(bool has_rows) {
@@ -25,6 +25,7 @@ void GlobalShadow::begin_launch(bool has_rows) {
   open_.clear();
   writers_.clear();
   rows_.clear();
+  many_.clear();
   nodes_.clear();
   cells_used_ = 0;
   order_ = 0;
@@ -41,7 +42,7 @@ GlobalShadow::Chunk& GlobalShadow::chunk_at(std::uint64_t address) {
   if (chunk.launch != launch_) {
     chunk.launch = launch_;
     chunk.count = 0;
-    chunk.cells = none;
+    chunk.cells = chunk.many = none;
     chunk.is_written = false;
   }
   return chunk;
@@ -62,54 +63,61 @@ void GlobalShadow::access(const AccessRun& run, GlobalHow how, BlockView& block)
     access({a, 1, 0}, how, block);
     return access(run.rest(), how, block);
   }
-  Row row;
-  row.past.when = block.now(a.actor.warp);
-  row.past.order = ++order_;
-  row.past.block = static_cast<std::uint32_t>(a.actor.block);
-  row.past.line = a.actor.line;
-  row.past.warp = a.actor.warp;
-  row.past.lanes = a.mask;
-  row.past.how = how;
-  row.past.bytes = static_cast<std::uint8_t>(a.bytes);
+  const PastAccess past{.when = block.now(a.actor.warp),
+                        .order = ++order_,
+                        .block = static_cast<std::uint32_t>(a.actor.block),
+                        .line = a.actor.line,
+                        .warp = a.actor.warp,
+                        .lanes = a.mask,
+                        .how = how,
+                        .bytes = static_cast<std::uint8_t>(a.bytes)};
   // Threads that write to the same place are compared with each other.
   const bool may_meet = how.writes() && std::abs(a.stride) < a.bytes;
   const bool is_even = a.is_affine() && !may_meet && (run.step == a.stride * std::int64_t{warp_size} || run.count == 1);
-  if (run.count > 1 && (how.is_strong || !has_rows_ || !is_even || !block.clocks().is_even() || block.is_apart())) {
+  const bool is_read_in_rows = !how.writes() && are_few_rows(a);
+  if (run.count > 1 &&
+      (how.is_strong || !has_rows_ || !(is_even || is_read_in_rows) || !block.clocks().is_even() || block.is_apart())) {
     for (unsigned k = 0; k < run.count; ++k) access({run.of(k), 1, 0}, how, block);
     return;
   }
-  if (how.kind == How::Kind::write && !(a.is_affine() && std::abs(a.stride) >= a.bytes)) compare_lanes(a, row.past);
-  if (how.is_strong || !has_rows_) return one_by_one(a, a.mask, row.past, block);
-  row.after_block_fence = how.writes() && block.has_block_fence(a.actor.warp, a.mask);
+  if (how.kind == How::Kind::write && !(a.is_affine() && std::abs(a.stride) >= a.bytes)) compare_lanes(a, past);
+  if (how.is_strong || !has_rows_) return one_by_one(a, a.mask, past, block);
+  const bool is_row = a.is_affine() && std::abs(a.stride) <= most_stride;
+  Row row{.past = past,
+          .count = is_row ? run.count : 1,
+          .stride = is_row || is_read_in_rows ? static_cast<std::int32_t>(a.stride) : 0,
+          .first = a.first,
+          .step = is_row ? run.step : 0,
+          .after_block_fence = how.writes() && block.has_block_fence(a.actor.warp, a.mask),
+          .visible = {}};
   if (how.writes()) row.visible = block.knowledge_of(a.actor.warp * warp_size + first_lane(a.mask)).known;
-  if (a.is_affine() && std::abs(a.stride) <= most_stride) {
-    row.count = run.count;
-    row.first = a.first;
-    row.stride = a.stride;
-    row.step = run.step;
-    return enter(row, run, block);
-  }
-  if (!how.writes() && a.is_pattern() && enter_pattern(row, run, block)) return;
+  if (is_row) return enter(row, run, block);
+  if (is_read_in_rows) return enter_rows(row, run, block);
   std::array<Row, most_rows_of_warp> rows;
   rows.fill(row);
   unsigned count = 0;
   if (!make_rows(a, rows, count) || (how.writes() && do_overlap(rows, count)))
-    return one_by_one(a, a.mask, row.past, block);
+    return one_by_one(a, a.mask, past, block);
   for (unsigned k = 0; k < count; ++k) enter(rows[k], run, block);
 }
 
-/// The few rows of a pattern, whose lanes all take part. False when they are not such.
-bool GlobalShadow::enter_pattern(Row& row, const AccessRun& run, BlockView& block) {
+/// Does the warp, with all its lanes, access few rows that are dense?
+bool GlobalShadow::are_few_rows(const Access& a) {
+  return a.is_pattern() && !a.is_one_row() && a.mask == full_mask && std::abs(a.stride) <= most_stride &&
+         warp_size / a.row_lanes <= most_rows_of_warp;
+}
+
+/// Enters the rows of each warp. `row` is what they have in common.
+void GlobalShadow::enter_rows(Row& row, const AccessRun& run, BlockView& block) {
   const Access& a = run.first;
-  if (a.mask != full_mask || std::abs(a.stride) > most_stride || warp_size / a.row_lanes > most_rows_of_warp)
-    return false;
-  row.stride = a.stride;
-  for (unsigned lane = 0; lane < warp_size; lane += a.row_lanes) {
-    row.first = a.at(lane) - static_cast<std::uint64_t>(a.stride) * lane;
-    row.past.lanes = full_mask >> (warp_size - a.row_lanes) << lane;
-    enter(row, run, block);
+  for (unsigned k = 0; k < run.count; ++k, ++row.past.warp) {
+    const std::uint64_t begin = static_cast<std::uint64_t>(run.step * k);
+    for (unsigned lane = 0; lane < warp_size; lane += a.row_lanes) {
+      row.first = begin + a.at(lane) - static_cast<std::uint64_t>(a.stride * lane);
+      row.past.lanes = full_mask >> (warp_size - a.row_lanes) << lane;
+      enter(row, run, block);
+    }
   }
-  return true;
 }
 
 /// Cuts lanes into rows. False when they are too many.
@@ -123,8 +131,9 @@ bool GlobalShadow::make_rows(const Access& a, std::array<Row, most_rows_of_warp>
     if (const Mask rest = left & (left - 1)) {
       const auto next = first_lane(rest);
       const auto distance = static_cast<std::int64_t>(a.at(next) - a.at(begin));
-      if (distance % (next - begin) == 0) row.stride = distance / (next - begin);
-      if (std::abs(row.stride) > most_stride) row.stride = 0;
+      const std::int64_t stride = distance / (next - begin);
+      if (distance % (next - begin) == 0 && std::abs(stride) <= most_stride)
+        row.stride = static_cast<std::int32_t>(stride);
     }
     row.first = a.at(begin) - static_cast<std::uint64_t>(row.stride) * begin;
     for (const unsigned l : lanes_in(left & (left - 1))) {
@@ -137,10 +146,10 @@ bool GlobalShadow::make_rows(const Access& a, std::array<Row, most_rows_of_warp>
   return true;
 }
 
-std::uint32_t GlobalShadow::Row::key() const {
+std::uint16_t GlobalShadow::Row::key() const {
   constexpr std::uint64_t factor = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio: Knuth's multiplicative hashing
   const std::uint64_t place = first * factor ^ static_cast<std::uint64_t>(stride);
-  return static_cast<std::uint32_t>((place * factor ^ past.line ^ std::uint64_t{past.lanes} << 32) * factor >> 32);
+  return static_cast<std::uint16_t>((place * factor ^ past.line ^ std::uint64_t{past.lanes} << 32) * factor >> 48);
 }
 
 void GlobalShadow::set_range(Row& row) {
@@ -171,7 +180,7 @@ void GlobalShadow::enter(Row& row, const AccessRun& run, BlockView& block) {
   for (std::uint64_t begin = row.low / chunk_bytes * chunk_bytes; begin < row.high; begin += chunk_bytes) {
     Chunk& chunk = chunk_at(begin);
     if (place(row, number, chunk, block)) {
-      is_kept |= chunk.count > 0 && chunk.rows[chunk.count - 1] == number;
+      is_kept |= chunk.count > 0 && rows_of(chunk)[chunk.count - 1] == number;
       continue;
     }
     if (chunk.cells == none) open(chunk, begin);
@@ -184,7 +193,7 @@ void GlobalShadow::enter(Row& row, const AccessRun& run, BlockView& block) {
       PastAccess past = row.past;
       past.warp += k;
       past.lanes = inside;
-      one_by_one(run.of(k), inside, past, block);
+      one_by_one(run.of(past.warp - run.first.actor.warp), inside, past, block);
     }
   }
   if (!extends) {
@@ -217,28 +226,47 @@ std::uint32_t GlobalShadow::extend_last(const Row& row, const BlockView& block) 
   return none;
 }
 
-std::uint32_t GlobalShadow::Chunk::with_key(std::uint32_t key) const {
-  static_assert(std::size(decltype(keys){}) == warp_size);
-  const Mask found = mask_where<std::uint32_t>(
-      [&](auto& are_so, unsigned chunk) { are_so = vector_at(static_cast<const std::uint32_t*>(keys), chunk) == key; });
-  return found & ~(~std::uint32_t{0} << count);
+/// A bit for each row of the chunk with this key.
+Mask GlobalShadow::rows_with(std::uint16_t key, const Chunk& chunk) const {
+  Mask found = 0;
+  if (chunk.many == none) {
+    for (unsigned k = 0; k < chunk.count; ++k) found |= Mask{chunk.few.keys[k] == key} << k;
+    return found;
+  }
+  const std::uint16_t* const keys = many_[chunk.many].keys;
+  found = mask_where<std::uint16_t>([&](auto& are_so, unsigned part) { are_so = vector_at(keys, part) == key; });
+  return found & ~(full_mask << chunk.count);
+}
+
+void GlobalShadow::keep_row(Chunk& chunk, std::uint32_t number, std::uint16_t key) {
+  const auto keep_in = [&](auto& kept) {
+    kept.keys[chunk.count] = key;
+    kept.rows[chunk.count++] = number;
+  };
+  if (chunk.count < Chunk::few_rows) return keep_in(chunk.few);
+  if (chunk.many == none) {
+    chunk.many = static_cast<std::uint32_t>(many_.size());
+    Kept<warp_size>& many = many_.emplace_back();
+    std::ranges::copy(chunk.few.keys, many.keys);
+    std::ranges::copy(chunk.few.rows, many.rows);
+  }
+  keep_in(many_[chunk.many]);
 }
 
 /// Remembers the row in the chunk. False when its lanes have to be looked at one by one.
 bool GlobalShadow::place(const Row& row, std::uint32_t number, Chunk& chunk, BlockView& block) {
   if (chunk.cells != none) return false;
   const bool writes = row.past.how.writes(), may_race = writes || chunk.is_written;
-  const std::uint32_t key = row.key();
+  const std::uint16_t key = row.key();
+  const std::span rows(rows_of(chunk), chunk.count);
   if (may_race)
-    for (unsigned k = 0; k < chunk.count; ++k)
-      if (chunk.rows[k] != number && !are_apart(rows_[chunk.rows[k]], row, block)) return false;
+    for (const std::uint32_t other : rows)
+      if (other != number && !are_apart(rows_[other], row, block)) return false;
   unsigned readers = 0, latest = 0;
-  const bool is_there =
-      number < rows_.size() && std::find(chunk.rows, chunk.rows + chunk.count, number) != chunk.rows + chunk.count;
-  for (std::uint32_t alike = writes || chunk.count == 0 ? 0 : chunk.with_key(key); alike; alike &= alike - 1) {
-    const auto k = static_cast<unsigned>(std::countr_zero(alike));
-    if (chunk.rows[k] == number) continue;
-    Row& other = rows_[chunk.rows[k]];
+  const bool is_there = number < rows_.size() && std::ranges::find(rows, number) != rows.end();
+  for (const unsigned k : lanes_in(writes || rows.empty() ? 0 : rows_with(key, chunk))) {
+    if (rows[k] == number) continue;
+    Row& other = rows_[rows[k]];
     const PastAccess &a = other.past, &b = row.past;
     if (a.how.writes() || a.line != b.line || other.first != row.first || other.stride != row.stride ||
         other.step != row.step || other.count != row.count || a.lanes != b.lanes || a.bytes != b.bytes)
@@ -252,12 +280,11 @@ bool GlobalShadow::place(const Row& row, std::uint32_t number, Chunk& chunk, Blo
   }
   if (is_there) return true;
   if (readers >= (chunk.count < nearly_full ? most_readers : most_readers_when_nearly_full)) {
-    rows_[chunk.rows[latest]].past = row.past;
+    rows_[rows[latest]].past = row.past;
     return true;
   }
   if (chunk.count == Chunk::most_rows) return false;
-  chunk.keys[chunk.count] = key;
-  chunk.rows[chunk.count++] = number;
+  keep_row(chunk, number, key);
   chunk.is_written |= writes;
   return true;
 }
@@ -304,7 +331,7 @@ void GlobalShadow::collect(AccessedSpans& spans) const {
     for (unsigned k = 0; k < count && first + k * gap < warp_size; ++k) regular |= Mask{1} << (first + k * gap);
     for (unsigned k = 0; k < row.count; ++k) {
       if (regular == lanes)
-        spans.add(row.at(k, first), row.stride * gap, count, site.bytes, site);
+        spans.add(row.at(k, first), row.stride * std::int64_t{gap}, count, site.bytes, site);
       else
         for_each_lane(lanes, [&](unsigned lane) { spans.add(row.at(k, lane), 0, 1, site.bytes, site); });
     }
@@ -341,8 +368,8 @@ void GlobalShadow::open(Chunk& chunk, std::uint64_t begin) {
   cells_[cells_used_]->fill({});
   cells_at_[cells_used_] = begin;
   chunk.cells = cells_used_++;
-  for (unsigned n = 0; n < chunk.count; ++n) {
-    const Row& row = rows_[chunk.rows[n]];
+  for (const std::uint32_t number : std::span(rows_of(chunk), chunk.count)) {
+    const Row& row = rows_[number];
     for (unsigned k = 0; k < row.count; ++k)
       for_each_lane(row.past.lanes, [&](unsigned l) {
         const std::uint64_t address = row.at(k, l);

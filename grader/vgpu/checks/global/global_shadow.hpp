@@ -33,7 +33,9 @@ class GlobalShadow {
   /// An access to global memory, about to happen.
   void access(const AccessRun& run, GlobalHow how, BlockView& block);
   /// No thread of the block goes on; of none does.
-  void end_block(std::uint64_t block) { open_.end(block); }
+  void end_block(std::uint64_t block) {
+    if (!open_.is_empty()) open_.end(block);
+  }
   void end_launch() { open_.end(); }
   /// Has the thread read the byte and written it? Of a byte that is part of a conflict.
   bool has_changed(std::uint64_t address, const GlobalConflict::Side& by);
@@ -46,21 +48,22 @@ class GlobalShadow {
   static constexpr std::uint64_t chunk_bytes = 1024, words = chunk_bytes / word_bytes;
 
   /// Lane l of the k-th warp from `past.warp` on touches first + k * step + l * stride.
-  struct Row {
+  struct alignas(64) Row {
     PastAccess past;
     std::uint32_t count = 1;
+    std::int32_t stride = 0;
     std::uint64_t first = 0;
-    std::int64_t stride = 0, step = 0;
+    std::int64_t step = 0;
     std::uint64_t low = 0, high = 0;  ///< all bytes lie in [low, high)
     bool after_block_fence = false;
     GridClock visible;  ///< what a write makes known to threads that see it
 
     std::uint64_t at(unsigned k, unsigned lane) const {
-      return first + static_cast<std::uint64_t>(step) * k + static_cast<std::uint64_t>(stride) * lane;
+      return first + static_cast<std::uint64_t>(step * k + std::int64_t{stride} * lane);
     }
     bool is_single() const { return count == 1 && (past.lanes & (past.lanes - 1)) == 0; }
     /// Rows that read the same place alike have the same, also when they have become longer.
-    std::uint32_t key() const;
+    std::uint16_t key() const;
   };
 
   /// One access to a word.
@@ -80,17 +83,20 @@ class GlobalShadow {
   };
   using Cells = std::array<Cell, words>;
 
-  struct Chunk {
-    static constexpr unsigned most_rows = 28;
+  /// Rows of a chunk, and their keys, which are compared all at once: they differ nearly always where the rows do.
+  template <unsigned most>
+  struct Kept {
+    alignas(most == warp_size ? 64 : 4) std::uint16_t keys[most];
+    std::uint32_t rows[most];
+  };
+  /// One line of the cache, for most chunks see a few rows only. Where there are more, `many` has them all.
+  struct alignas(64) Chunk {
+    static constexpr unsigned few_rows = 7, most_rows = 28;
     std::uint32_t launch = 0;
-    std::uint32_t count = 0;
-    std::uint32_t cells = none;
+    std::uint32_t cells = none, many = none;
+    std::uint8_t count = 0;
     bool is_written = false;  ///< by some row
-    std::uint32_t rows[most_rows] = {};
-    alignas(64) std::uint32_t keys[32] = {};  ///< of the rows
-
-    /// A bit for each row with this key.
-    std::uint32_t with_key(std::uint32_t key) const;
+    Kept<few_rows> few;
   };
   static constexpr std::uint64_t chunks_a_part = 1024;
   using Part = std::array<Chunk, chunks_a_part>;
@@ -100,10 +106,16 @@ class GlobalShadow {
 
   static constexpr unsigned most_rows_of_warp = 4;
   bool make_rows(const Access& a, std::array<Row, most_rows_of_warp>& rows, unsigned& count) const;
-  bool enter_pattern(Row& row, const AccessRun& run, BlockView& block);
+  static bool are_few_rows(const Access& a);
+  void enter_rows(Row& row, const AccessRun& run, BlockView& block);
   static void set_range(Row& row);
   static bool do_overlap(std::array<Row, most_rows_of_warp>& rows, unsigned count);
   void enter(Row& row, const AccessRun& run, BlockView& block);
+  const std::uint32_t* rows_of(const Chunk& chunk) const {
+    return chunk.many == none ? chunk.few.rows : many_[chunk.many].rows;
+  }
+  Mask rows_with(std::uint16_t key, const Chunk& chunk) const;
+  void keep_row(Chunk& chunk, std::uint32_t number, std::uint16_t key);
   bool place(const Row& row, std::uint32_t number, Chunk& chunk, BlockView& block);
   bool are_apart(const Row& earlier, const Row& later, const BlockView& block) const;
   std::uint32_t extend_last(const Row& row, const BlockView& block);
@@ -144,6 +156,7 @@ class GlobalShadow {
   std::uint64_t order_ = 0;
   std::vector<std::unique_ptr<Part>> parts_;  ///< of global memory
   std::vector<Row> rows_;
+  std::vector<Kept<warp_size>> many_;          ///< of chunks
   std::vector<std::unique_ptr<Cells>> cells_;  ///< the first `cells_used_` are in use
   std::vector<std::uint64_t> cells_at_;        ///< the address where each begins
   std::uint32_t cells_used_ = 0;

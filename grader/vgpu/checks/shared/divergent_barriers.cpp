@@ -29,7 +29,7 @@ class DivergentBarriers : public Check {
   explicit DivergentBarriers(const bool& across_warps) : across_warps_(across_warps) {}
 
   /// Arrivals by another instruction than lanes of the same warp that wait already are reported to all observers.
-  std::uint32_t interests() const override { return across_warps_ ? arrivals : 0; }
+  std::uint32_t interests() const override { return across_warps_ ? std::uint32_t{arrivals} : 0; }
   void kernel_begin(const KernelInfo& kernel) override {
     kernel_ = std::make_shared<const KernelInfo>(kernel);
     found_.clear();

@@ -48,7 +48,8 @@ inline bool find_narrow_rows(Gang& g, const Step* s, AddressWidth width, std::ui
   const std::uint64_t kept = width == AddressWidth::bits32 ? 0xffffffff : ~std::uint64_t{0};
   using Words = Vector<std::uint64_t>;
   typedef std::int32_t Masks __attribute__((vector_size(16)));
-  Words differences{}, outside{}, bits = Words{} + static_cast<std::uint64_t>(stride | r.lanes.row_step);
+  const std::uint64_t offset_bits = bytes - 1, steps = static_cast<std::uint64_t>(stride | r.lanes.row_step);
+  Words bad{};
   for (unsigned chunk = g.begin / VectorOf<std::uint64_t>::width; chunk * VectorOf<std::uint64_t>::width < g.end;
        ++chunk) {
     Masks active;  // 0 or all bits; 0 outside of the gang
@@ -56,14 +57,12 @@ inline bool find_narrow_rows(Gang& g, const Step* s, AddressWidth width, std::ui
     const Words is_active = reinterpret_cast<Words>(__builtin_convertvector(active, Vector<std::int64_t>));
     const Words first = (vector_at(addresses.value, chunk) + s->inst->imm) & kept, into = first + shift;
     vector_at(r.first, chunk) = first;
-    differences |= reinterpret_cast<Words>((vector_at(addresses.stride, chunk) ^ stride) |
-                                           (vector_at(addresses.jump, chunk) ^ jump)) &
-                   is_active;
-    outside |= (into | (last - into)) & is_active;  // a borrow shows in the highest bit
-    bits |= first & is_active;
+    const Words differs = reinterpret_cast<Words>((vector_at(addresses.stride, chunk) ^ stride) |
+                                                  (vector_at(addresses.jump, chunk) ^ jump));
+    const Words is_outside = (into | (last - into)) >> 63;  // a borrow shows in the highest bit
+    bad |= (differs | is_outside | ((first | steps) & offset_bits)) & is_active;
   }
-  const auto any = [](const Words& of) { return of[0] | of[1] | of[2] | of[3]; };
-  return !any(differences) && !(any(outside) >> 63) && any(bits) % bytes == 0;
+  return squeeze<std::int64_t>(bad != 0) == 0;
 }
 
 /// Reports to the observers what the warps [from, end) access next; neighbours at once that begin evenly.

@@ -310,6 +310,9 @@ void move_reported_rows(Gang& g, const Step* s) {
   typename RowsOf<T, Space, Width>::Even e;
   if (!of_block.is_even(e) || (kind == AccessKind::write && !e.are_apart()))
     return each_row_alone<kind, T, Space, Width, Watched::everything>(g, s);
+  // The elements come from memory while the observers look at the access.
+  if constexpr (Space == StateSpace::global && kind == AccessKind::read)
+    for (unsigned k = e.from; k < e.end; ++k) __builtin_prefetch(e.host + e.step * (k - e.from));
   const auto report = [&](unsigned from, unsigned count) {
     AccessRun& run = g.reported;
     run.count = count;
@@ -349,14 +352,21 @@ template <AccessKind kind, class T, StateSpace Space, AddressWidth Width, Watche
   }
 }
 
+/// Warps that access one row each.
+template <AccessKind kind, class T, StateSpace Space, AddressWidth Width, Watched watched>
+[[gnu::noinline]] void access_one_row(Gang& g, const Step* s) {
+  if constexpr (observed<watched>)
+    move_reported_rows<kind, T, Space, Width>(g, s);
+  else
+    move_rows<kind, T, Space, Width, watched>(g, s);
+}
+
 template <AccessKind kind, class T, StateSpace Space, AddressWidth Width, Watched watched>
 const Step* access_rows(Gang& g, const Step* s) {
   if (g.row_lanes < warp_size && g.column(s->inst->op[7]).jumps(g.begin, g.end))
     access_several_rows<kind, T, Space, Width, watched>(g, s);
-  else if constexpr (observed<watched>)
-    move_reported_rows<kind, T, Space, Width>(g, s);
   else
-    move_rows<kind, T, Space, Width, watched>(g, s);
+    access_one_row<kind, T, Space, Width, watched>(g, s);
   if constexpr (kind == AccessKind::write) ++g.block.grid->epoch;
   return s + 1;
 }

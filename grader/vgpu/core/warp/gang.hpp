@@ -35,8 +35,9 @@ struct Column {
   }
   /// Does one of the pairs of the warps [begin, end) have jumps?
   bool jumps(unsigned begin, unsigned end) const {
-    std::int64_t any = 0;
-    for (unsigned k = begin; k < end; ++k) any |= jump[k];
+    // Mostly that of the first, or none.
+    std::int64_t any = jump[begin];
+    for (unsigned k = begin + 1; k < end && !any; ++k) any = jump[k];
     return any != 0;
   }
 };
@@ -78,8 +79,10 @@ struct Gang {
   unsigned partial_count = 0;
   std::uint8_t partial[most_warps];  ///< warps with some lanes active
   std::uint64_t executed = 0;        ///< warp instructions since it began
-  std::uint64_t uncounted = 0;       ///< instructions of each warp with active lanes since `active` changed
   std::uint64_t full_executed = 0;   ///< by all lanes of warps, not yet reported to the observers
+  /// Instructions of each warp with active lanes since `active` changed. Not beside `executed`: the two would be counted
+  /// up as one vector, which has to wait where only one of them has been written.
+  std::uint64_t uncounted = 0;
   std::uint64_t work_of_all = 0;     ///< by every warp, the same
   alignas(64) std::uint64_t work[most_warps] = {};  ///< by each warp beyond these
   std::uint64_t full_additions = 0;                 ///< by all lanes, not yet reported to the observers
