@@ -42,7 +42,7 @@ __host__ __device__ constexpr bool keep(Element element) {
 
 #else
 
-// On the virtual GPU an element holds no map but its name, 64 bits without a meaning that nobody can guess. Every `+`
+// On the virtual GPU an element holds no map but its name, 64 bits without a meaning that cannot be guessed. Every `+`
 // gives the sum a name of its own, and is remembered: so the grader knows of each result which elements it is the sum
 // of, in which order, and which thread has added them at which line. Sums are made on the device; the host has none.
 __host__ __device__ inline Element operator+(Element earlier, Element later) {

@@ -179,7 +179,7 @@ def run(options: argparse.Namespace, program: Program, binary: Binary, schedule:
     if check and ("RACE" in errors) != ("races" in wanted):
         problems.append("has no races" if "races" in wanted else "has races")
     if check and ("UNINITIALISED" in errors) != ("unwritten" in wanted):
-        problems.append("reads what is written" if "unwritten" in wanted else "reads what nobody has written")
+        problems.append("reads what is written" if "unwritten" in wanted else "reads what no thread has written")
     if problems and errors:
         problems.append(f"stderr was:\n{errors}")
     return problems

@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t window = 8192;
 constexpr unsigned warps = 3, lines = 8;
 
-/// What one block may do, told to an observer: the block's number comes from outside.
+/// What one block may do, reported to an observer: the block's number comes from outside.
 using BlockEvent = std::function<void(Observer&, Actor block)>;
 
 class RandomBlocks {

@@ -107,7 +107,7 @@ TEST_CASE("a pointer from unwritten memory is recognised, at every alignment and
     REQUIRE(fault_of(r).details.size() == 1);
     return fault_of(r).details[0];
   };
-  const std::string poisoned = "the address comes from memory that nobody has written (poison)";
+  const std::string poisoned = "the address comes from memory that no thread has written (poison)";
   CHECK(detail("") == poisoned);
   CHECK(detail("+3") == poisoned + ", 3 bytes further on");
   CHECK(detail("+-1") == poisoned + ", 1 byte before it");

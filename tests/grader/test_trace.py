@@ -383,7 +383,7 @@ def test_memory_that_no_thread_has_written_is_called_old() -> None:
     block.store()
     trace = block.trace()
     assert drawn(trace)[1][1] == "old"
-    assert "s_xy[1], line 20, thread 1: memory that nobody has written" in trace.launches[0].notes
+    assert "s_xy[1], line 20, thread 1: memory that no thread has written" in trace.launches[0].notes
 
 
 # ---- sums -----------------------------------------------------------------------------------------------------------

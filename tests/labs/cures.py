@@ -36,7 +36,7 @@ class Case:
 
 
 CASES = (
-    # What follows from memory that nobody has written is no cause: the race on what stands behind a flag, a bad index.
+    # What follows from unwritten memory is no cause: the race on what stands behind a flag, a bad index.
     Case("07_domino/flags_not_cleared", "UNINITIALISED", "tried: with zeros there all is right; as it is, RACE"),
     Case("07_domino/scratch_not_cleared", "UNINITIALISED", "tried: with zeros there all is right; as it is, FAULT"),
     # An index that is read too early is no good.

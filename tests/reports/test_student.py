@@ -32,7 +32,7 @@ from made_course import made_course
 from scanlab.classroom.records import Deduction, Problem
 from scanlab.classroom.store import Store
 from scanlab.course import Sight
-from scanlab.judging.result import CountLimits
+from scanlab.judging.result import CountLimits, OutputRow, Where
 from scanlab.reports.pictures import Picture
 from scanlab.reports.render import student_html
 from scanlab.reports.student_page import StudentPage, student_page
@@ -330,3 +330,27 @@ def test_a_lab_that_does_not_count_is_named_and_nothing_more(tmp_path: Path) -> 
     assert "You are excused" in student_html(everything)
     assert "0</strong>" not in student_html(everything)
     assert "All checks pass" not in student_html(everything)
+
+
+def test_a_finding_shows_its_cure_and_the_outputs_beside_what_was_expected(tmp_path: Path) -> None:
+    right = OutputRow(i=0, x="1", y="1", expected="1", sum="", expected_sum="", is_wrong=False)
+    bad = OutputRow(i=1, x="3", y="3", expected="4", sum="x1", expected_sum="x0 + x1", is_wrong=True)
+    cause = why("n = 2", "wrong.misses", "grader/scanlab check 02 --n 2").model_copy(update={"outputs": (right, bad)})
+    wrong = finding("wrong.misses", cure="a < b in the place of a > b on line 3")
+    page = one_page(tmp_path, [check("inclusive", "fail", cause=cause)], [wrong])
+    html = student_html(page)
+    assert "<strong>Fix:</strong> a &lt; b in the place of a &gt; b on line 3." in html
+    table = re.search(r'<pre class="outputs">(.*?)</pre>', html, re.DOTALL)
+    assert table is not None
+    assert [line.split() for line in table[1].splitlines()] == [
+        ["i", "x", "y", "expected", "y", "sums", "up", "expected", "sum"],
+        ["0", "1", "1", "1"],
+        ["1", "3", "3", "4", "x1", "x0", "+", "x1", "&lt;-"],
+    ]
+
+
+def test_the_line_where_a_result_first_went_wrong_is_marked(tmp_path: Path) -> None:
+    where = Where(file="labs/02_kogge_stone/scan.cu", line=3, kernel="", block=None, thread=None)
+    cause = why("n = 2", "wrong.misses", "grader/scanlab check 02 --n 2").model_copy(update={"where": where})
+    page = one_page(tmp_path, [check("inclusive", "fail", cause=cause)], [finding("wrong.misses")])
+    assert marks_of(page) == {3: "other"}

@@ -73,6 +73,11 @@ def test_numbers_and_words() -> None:
     assert sentence("store once.") == "Store once."
     assert sentence("fix it") == "Fix it."
     assert sentence("") == ""
+    assert sentence("a barrier is missing") == "A barrier is missing."
+    assert sentence("no thread waits") == "No thread waits."
+    assert sentence("y[0] is the identity") == "y[0] is the identity."
+    assert sentence("d_y, the output, is unwritten") == "d_y, the output, is unwritten."
+    assert sentence("a < b in the place of a > b") == "a < b in the place of a > b."
     assert first_sentence("How often (e.g. n / 32). More: none") == "How often (e.g. n / 32)."
 
 

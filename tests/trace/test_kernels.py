@@ -172,7 +172,7 @@ def test_what_the_compiler_drops_is_not_there(tmp_path: Path) -> None:
     steps = text[text.index("  // >>> your code") : text.index("  // <<< your code")]
     trace = wrong(tmp_path, "02", (steps, ""))
     assert drawn(trace) == []
-    assert "nothing was written that can be drawn: the compiler drops what nobody reads" in plain(lines(trace, 80))
+    assert "nothing was written that can be drawn: the compiler drops what is never read" in plain(lines(trace, 80))
 
 
 def test_a_sum_in_a_register_leads_back_to_all_that_was_read(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@
 status=$?
 if [ "$status" -ne 0 ]; then
     cat scanlab.log
-    echo "scanlab: no score: the autograder itself has failed (exit code $status); tell your instructor"
+    echo "scanlab: no score: the autograder itself has failed (exit code $status); show this to your instructor"
     exit "$status"
 fi
 cat scanlab.out

@@ -77,7 +77,7 @@ class Shrinking : CheckOnDevice {
     return best;
   }
 
-  /// The same race with so many elements that the threads of `found` have one each: at n = 1 nobody expects that
+  /// The same race with so many elements that the threads of `found` have one each: at n = 1 it is not expected that
   /// threads 991 and 992 do anything. Nothing where that is not known, or is no race.
   std::optional<Replayed> with_elements(const Replayed& found) {
     const std::string& id = found.tried.failure->cause.id;

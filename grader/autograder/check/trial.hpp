@@ -59,7 +59,7 @@ struct CheckOnDevice {
 class Trial {
  public:
   virtual ~Trial() = default;
-  /// `hash`: no_hash, where nobody asks what the outputs were.
+  /// `hash`: no_hash, where it is not asked what the outputs were.
   virtual TrialResult run(Submission& submission, const Case& which, Counting counting, std::uint64_t hash) = 0;
 };
 

@@ -17,7 +17,7 @@ namespace scanlab::grade {
 struct CallMemory {
   /// For n elements of so many bytes; the device outlives it. `note` stands behind the names in messages.
   CallMemory(Device& device, Operation entry, std::size_t n, std::size_t element_bytes, const std::string& note = {});
-  /// Fills the outputs with what tells that nothing was written there.
+  /// Fills the outputs with what shows that nothing was written there.
   void blank();
   std::vector<NamedBuffer> buffers() const;
   /// "a write outside d_y: …", where bytes around one of them are not what they were.

@@ -325,7 +325,7 @@ std::optional<Diagnosis> recognise_method(const Evidence<T>& e) {
   if (e.places == 1) return recognise_strides(e, terms);
   if (e.places == 2) found = recognise_trees(e, terms);
   if (e.places > 2) found = recognise_runs(e, terms);
-  // Those that more elements would tell apart: only this much is sure.
+  // Those that only more elements would show to differ: only this much is sure.
   if (found && n <= too_few_to_tell) found->id = "wrong.other";
   return found;
 }

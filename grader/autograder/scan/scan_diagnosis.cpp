@@ -405,7 +405,7 @@ Diagnosis recognise(const Evidence<T>& e) {
     // Fresh memory of the virtual GPU holds -1.7e38.
     if (std::fabs(e.y[first]) > 1e30f) {
       return diagnosis("wrong.uninitialised",
-                       "y[{}] is far larger than any sum of the input: it was computed from memory that nobody had "
+                       "y[{}] is far larger than any sum of the input: it was computed from memory that no thread had "
                        "written; neither cudaMalloc nor __shared__ sets anything to zero",
                        first);
     }

@@ -442,7 +442,7 @@ def hint(
     lab: LabArgument,
     level: Annotated[int, typer.Option(min=1, help="1 asks a question; the last shows the shape of the code")] = 1,
 ) -> None:
-    """Show a hint; each level tells more."""
+    """Show a hint; each level says more."""
     from scanlab.labs.folders import find_lab
 
     found = find_lab(lab)
@@ -534,7 +534,7 @@ def run(
         bool,
         typer.Option(
             "--check",
-            help="look for mistakes beside what the program prints: races, memory that nobody wrote … (exit code 4)",
+            help="look for mistakes beside what the program prints: races, unwritten memory … (exit code 4)",
         ),
     ] = False,
     prove: Annotated[

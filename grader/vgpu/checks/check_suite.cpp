@@ -7,7 +7,7 @@
 
 namespace scanlab::vgpu {
 
-/// It is in a file of its name, and nobody knows more of it than that.
+/// The check of that name: its class is known in its own file only.
 std::unique_ptr<Check> make_divergent_barriers(const bool& across_warps);
 
 CheckSuite::CheckSuite(Device& device)

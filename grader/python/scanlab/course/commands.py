@@ -98,7 +98,7 @@ def _prove(read: "Read", device: DeviceName) -> list[str]:
     for fault in faults:
         print(f"  FAIL {fault}")
     if faults:
-        print("nobody can get what the solution does not get: change these limits, or the solution")
+        print("no file can get what the solution does not get: change these limits, or the solution")
     return faults
 
 

@@ -210,7 +210,7 @@ def _with_places(check: CheckResult, program: Program, unset: Sequence[tuple[int
 
 
 def _without_what_is_printed(check: CheckResult) -> CheckResult:
-    """Return it without the reproach that nobody has asked for an error which the program has printed itself."""
+    """Return it without the reproach that no call has asked for an error which the program has printed itself."""
     cause = check.cause
     if cause is None or not any(PRINTED_ERROR.search(text) for text in cause.details):
         return check

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from scanlab.judging.finding_names import name_of
+from scanlab.judging.report import output_table
 from scanlab.judging.result import Cause, Finding, LabResult, Part, Weight, index_text
 from scanlab.reports.text import count, paragraph
 from scanlab.reports.text import field as one_line
@@ -45,6 +46,10 @@ class MergedFinding:
     """The names of the checks that found it."""
     seen: int
     """How often, over all checks."""
+    cure: str = ""
+    """What was tried, and takes it away."""
+    outputs: list[str] = field(default_factory=list)
+    """Input, output and what was expected side by side, a line each; none where no output is wrong."""
     again: str = ""
     """The command that shows it again."""
     tried: str = ""
@@ -67,7 +72,8 @@ def merged_findings(result: LabResult, source: str) -> tuple[list[MergedFinding]
     merged: dict[object, MergedFinding] = {}
     causes: dict[str, Cause] = {check.name: check.failure for check in result.checks if check.failure}
     for raw in result.findings:
-        marks = marks_of(raw, source)
+        cause = next((causes[name] for name in raw.checks if name in causes and causes[name].id == raw.id), None)
+        marks = marks_of(raw, source) or _of_cause(cause, source)
         steps = tuple(sorted({(mark.role, mark.line) for mark in marks}))
         key = (raw.id, raw.weight, raw.kind, raw.kernel, steps, "" if steps else raw.headline)
         if key in merged:
@@ -76,7 +82,6 @@ def merged_findings(result: LabResult, source: str) -> tuple[list[MergedFinding]
             one.seen += raw.count
             one.checks += [name for name in raw.checks if name not in one.checks]
             continue
-        cause = next((causes[name] for name in raw.checks if name in causes and causes[name].id == raw.id), None)
         merged[key] = MergedFinding(
             id=raw.id,
             weight=raw.weight,
@@ -86,6 +91,8 @@ def merged_findings(result: LabResult, source: str) -> tuple[list[MergedFinding]
             marks=marks,
             checks=list(raw.checks),
             seen=raw.count,
+            cure=one_line(raw.cure, ADVICE),
+            outputs=output_table(cause) if cause else [],
             again=cause.next if cause else "",
             tried=one_line(cause.headline) if cause and cause.headline != raw.headline else "",
         )
@@ -103,6 +110,11 @@ def marks_of(raw: Finding, source: str) -> tuple[Mark, ...]:
     if raw.id == "compile":
         found += _compilers(raw.facts, source)
     return tuple(dict.fromkeys(found))
+
+
+def _of_cause(cause: Cause | None, source: str) -> tuple[Mark, ...]:
+    where = cause.where if cause else None
+    return (Mark(where.line, "other", "first wrong here"),) if where and where.file == source and where.line > 0 else ()
 
 
 def role_of(does: str) -> Role:

@@ -11,6 +11,8 @@ FIELD = 400
 """Characters of a name or a message's line that are shown."""
 LINES = 40
 """Lines of one message that are shown."""
+WORD = re.compile(r"(?:[a-z]{2,}|a [a-z]{2,})(?=[\s,;:.’'-]|$)")
+"""How a sentence of English begins; a name of the program's is followed by something else, or is one letter."""
 
 
 def field(text: str, most: int = FIELD) -> str:
@@ -40,9 +42,14 @@ def count(value: int, one: str, several: str = "") -> str:
 
 
 def sentence(text: str) -> str:
-    """Return `text` beginning with a capital letter and ending with a full stop."""
+    """Return `text` ending with a full stop, and beginning with a capital letter where it begins with a word.
+
+    `y[0] is …` begins with a name of the program's, and keeps it.
+    """
     text = text.strip()
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".") if text else ""
+    if WORD.match(text):
+        text = text[0].upper() + text[1:]
+    return text if not text or text.endswith((".", "!", "?", "…")) else text + "."
 
 
 def first_sentence(text: str) -> str:

@@ -10,7 +10,7 @@ from scanlab.trace.model import Launch, Trace, Write
 from scanlab.trace.rows import Cell, DrawnRow, drawing_of
 
 NARROWEST = 40
-NOTHING = "nothing was written that can be drawn: the compiler drops what nobody reads"
+NOTHING = "nothing was written that can be drawn: the compiler drops what is never read"
 FINAL, KEPT, RACE, TITLE = "bold cyan", "dim", "bold red", "bold"
 LABELS = ("thread", "reads", "holds", "race")
 MARGIN = max(map(len, LABELS)) + 1

@@ -255,7 +255,7 @@ class _View:
 def _oddity(write: WriteFact) -> str | None:
     total = write.total
     if total is None:
-        return "memory that nobody has written" if is_poison(write.value) else "no sum of inputs"
+        return "memory that no thread has written" if is_poison(write.value) else "no sum of inputs"
     if len(total) < 2:
         return None
     count = Counter(i for first, last in total for i in range(first, last + 1))

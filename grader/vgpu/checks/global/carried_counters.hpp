@@ -1,4 +1,4 @@
-// Counters that launches count up, and that nobody sets back in between: an index that a later launch takes from one
+// Counters that launches count up, and that are not set back in between: an index that a later launch takes from one
 // lies too far back. What is known of them goes into what is said about a fault.
 #pragma once
 

@@ -100,7 +100,7 @@ Explanation explain_shared(Warp& w, std::uint64_t address, std::uint32_t bytes) 
 }
 
 Explanation explain_poison(std::int64_t distance) {
-  std::string detail = "the address comes from memory that nobody has written (poison)";
+  std::string detail = "the address comes from memory that no thread has written (poison)";
   if (distance != 0)
     detail += fmt::format(", {} {}", byte_count(static_cast<std::uint64_t>(std::llabs(distance))),
                           distance > 0 ? "further on" : "before it");

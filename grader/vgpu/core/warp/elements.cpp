@@ -190,7 +190,7 @@ std::vector<std::optional<ElementRange>> ElementNames::intervals(std::span<const
 
 namespace {
 
-/// The sums of maps, which are computed; nobody asks what they are made of.
+/// The sums of maps, which are computed; what they are made of is not asked.
 void add_maps(Warp& w, const Inst* i) {
   constexpr auto identity_a = static_cast<u32>(identity_name), identity_b = static_cast<u32>(identity_name >> 32);
   const u32 *a = lanes_at<u32>(w, i->op[2]), *b = lanes_at<u32>(w, i->op[3]);

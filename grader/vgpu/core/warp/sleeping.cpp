@@ -19,7 +19,7 @@ bool waits_in_vain(Warp& w, std::uint32_t patience) {
     s.wait_epoch = grid.epoch;
     s.waits = 0;
   }
-  // A guide lets the clock leap itself, when nobody else can go on.
+  // A guide lets the clock leap itself, when no other thread can go on.
   if (grid.is_guided) return ++s.waits > 1;
   if (++s.waits <= patience) return false;
   if (s.waits > patience + clock_leaps) return true;

@@ -129,7 +129,7 @@ def _in_file(name: str, content: bytes, secrets: Secrets) -> Iterator[Leak]:
     if any(fnmatch(name, pattern) for pattern in FORBIDDEN):
         yield Leak(name, 0, "is nothing for students")
     if content.startswith(PACKED):
-        yield Leak(name, 0, "is packed: nobody can look into it")
+        yield Leak(name, 0, "is packed: what is in it cannot be seen")
     yield from _course_secrets(name, content, secrets)
     if b"\0" in content[:4096]:
         return

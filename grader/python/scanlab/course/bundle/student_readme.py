@@ -29,7 +29,7 @@ You edit `labs/NN_name/scan.cu`, between the two marks in it.
     grader/scanlab list                     the labs in their order
     grader/scanlab check {number}                 check your work
     grader/scanlab trace {number}                 what your kernel does, step by step; --svg FILE draws it
-    grader/scanlab hint {number}                  a question; --level 2 and 3 tell more
+    grader/scanlab hint {number}                  a question; --level 2 and 3 say more
     grader/scanlab reset {number}                 the skeleton again; your file is kept beside it
     grader/scanlab run my.cu -- arguments   any CUDA program of your own, on the virtual GPU
 {handouts}

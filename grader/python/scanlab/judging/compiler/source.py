@@ -19,7 +19,7 @@ TYPE = re.compile(
     r"(?:<[^<>]*>)?(?: const)?) ?(?P<stars>[*&]* ?(?:const )?)(?<=[ *&>])"
 )
 LONGEST = 400
-"""As much of a line is looked at: nobody writes more, and a file may be made to take time."""
+"""As much of a line is looked at: no line is longer, and a file may be made to take time."""
 HEAD = re.compile(r"[A-Za-z_][^(]{0,300}\(")
 """How a function's head begins, in the first column."""
 
