@@ -1,7 +1,9 @@
 // Changes of a program's code as it is loaded: which instructions they touch, and which they leave alone.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "autograder/device/amendment.hpp"
@@ -106,16 +108,44 @@ TEST_CASE("a mark becomes a barrier or a fence, and no other does", "[amendment]
 
 TEST_CASE("an update of one place becomes one atomic", "[amendment]") {
   CHECK(differences(amended(Change::atomic, 5)) ==
-        Texts{"ld.global.u32 -> pmevent", "add.s32 -> pmevent", "st.global.u32 -> red.global.add.u32"});
+        Texts{"ld.global.u32 -> pmevent", "add.s32 -> atom.global.add.u32", "st.global.u32 -> add.s32"});
   CHECK(differences(amended(Change::atomic, 6)) ==
-        Texts{"ld.shared.f32 -> pmevent", "add.f32 -> pmevent", "st.shared.f32 -> red.shared.add.f32"});
+        Texts{"ld.shared.f32 -> pmevent", "add.f32 -> atom.shared.add.f32", "st.shared.f32 -> add.f32"});
 
   ptx::Module module = ptx::parse(text);
   REQUIRE(grade::amend(module, {Change::atomic, 6, "scan.cu"}));
-  const auto red =
-      std::ranges::find(module.functions.front().instructions, std::string("red"), &ptx::Instruction::opcode);
   const ptx::Function& function = module.functions.front();
-  CHECK(function.registers[static_cast<std::size_t>(red->operands[1].reg)].name == "%f3");  // what is added
+  const auto atom = std::ranges::find(function.instructions, std::string("atom"), &ptx::Instruction::opcode);
+  const auto name = [&](const ptx::Operand& o) { return function.registers[static_cast<std::size_t>(o.reg)].name; };
+  REQUIRE(atom != function.instructions.end());
+  CHECK(name(atom->operands[0]) == "%f1");             // what was there before
+  CHECK(name(atom->operands[2]) == "%f3");             // what is added
+  CHECK(name(std::next(atom)->operands[0]) == "%f2");  // and what is there now, for whatever uses it
+}
+
+TEST_CASE("a value that is used before it is changed, or stored, makes no atomic", "[amendment]") {
+  const auto with = [](std::string_view in_between, std::string_view behind) {
+    std::string code = text;
+    code.insert(code.find(behind), std::string(in_between) + "\n  ");
+    return code;
+  };
+  for (const std::string& code : {with("mul.lo.s32 %r7, %r1, 5;", "add.s32 %r2, %r1, 3;"),
+                                  with("mul.lo.s32 %r7, %r2, 5;", "st.global.u32 [%rd1+4], %r2;")}) {
+    ptx::Module module = ptx::parse(code);
+    CHECK(!grade::amend(module, {Change::atomic, 5, "scan.cu"}));
+  }
+}
+
+TEST_CASE("a barrier is moved: left out in its line, and put at a mark", "[amendment]") {
+  const auto moved = [](unsigned mark, unsigned from) {
+    ptx::Module module = ptx::parse(text);
+    Amended result;
+    result.is_changed = grade::amend(module, {.change = Change::barrier, .line = mark, .without = from});
+    result.code = spellings(module);
+    return result;
+  };
+  CHECK(differences(moved(8, 7)) == Texts{"bar.sync -> pmevent", "pmevent -> bar.sync"});
+  CHECK(!moved(8, 9).is_changed);  // there is none
 }
 
 TEST_CASE("a sum that is stored elsewhere is no update", "[amendment]") {

@@ -53,7 +53,7 @@ TEST_CASE("a fault of each kind is a mistake with an id", "[findings]") {
   const std::pair<Kind, const char*> expected[] = {
       {Kind::out_of_bounds, "bounds.global"}, {Kind::misaligned, "misaligned"},   {Kind::trap, "trap"},
       {Kind::assertion, "assertion"},         {Kind::unsupported, "unsupported"}, {Kind::deadlock, "deadlock.threads"},
-      {Kind::refused, "launch.failed"},       {Kind::budget, "endless"},
+      {Kind::refused, "launch.failed"},       {Kind::budget, "endless"},          {Kind::undefined, "undefined"},
   };
   for (const auto& [kind, id] : expected) {
     vgpu::Fault fault;

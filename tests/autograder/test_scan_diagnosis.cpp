@@ -146,6 +146,15 @@ TEST_CASE("hierarchical scans that lack something are recognised, for rounded fl
                    family),
                ContainsSubstring("lacks the sum of the section just before it"));
   }
+  for (const Kind kind : {Kind::inclusive, Kind::exclusive})
+    CHECK_THAT(diagnosis<float>(3000, {kind, 0},
+                                [&](const Floats& x, Floats& y) {
+                                  const auto all = reference_of<float>(x, {Kind::inclusive, 0});
+                                  for (std::size_t i = 1024; i < y.size(); ++i)
+                                    if (i % 1024 >= 128)
+                                      y[i] -= all.value(i - i % 1024 - (kind == Kind::exclusive ? 2 : 1));
+                                }),
+               ContainsSubstring("only the first 128 elements of a section get the sum"));
   CHECK_THAT(diagnosis<float>(1024 * 1025 + 1, whole,
                               [whole](const Floats& x, Floats& y) {
                                 const auto first = reference_of<float>(x, whole).value(1024 * 1024 - 1);

@@ -275,6 +275,24 @@ TEST_CASE("variables of sizes that no GPU has are refused before anything runs")
   CHECK(test::run(shared).result.status == Status::invalid_value);
 }
 
+TEST_CASE("what is defined nowhere is an error with its line before anything runs") {
+  const auto fault_of_call = [](const std::string& name) {
+    const std::string code = ".loc 1 3 1\nst.global.u32 [%out], 77;\n.loc 1 9 1\ncall.uni " + name + ";\nret;\n";
+    const auto r = test::run({code, ".extern .func " + name + "();\n"});
+    CHECK(r.out[0] == 0);
+    return fault_of(r);
+  };
+  const vgpu::Fault missing = fault_of_call("_Z6helperv");
+  CHECK(missing.kind == Kind::undefined);
+  CHECK_THAT(missing.headline, ContainsSubstring("helper() is declared, but defined nowhere"));
+  CHECK(missing.where.line == 9);
+  const vgpu::Fault runtime = fault_of_call("__cudaCDP2Free");
+  CHECK(runtime.kind == Kind::undefined);
+  CHECK_THAT(runtime.headline, ContainsSubstring("calls cudaFree, a function of CUDA's runtime"));
+  // Other names with two underscores are the toolkit's, and what is missing may be the virtual GPU's own gap.
+  CHECK(fault_of_call("__nv_unheard_of").kind == Kind::unsupported);
+}
+
 TEST_CASE("a kernel is not a function that another could call") {
   const std::string other =
       ".visible .entry other(.param .u64 a, .param .u64 b)\n{\n.reg .b64 %rd<3>;\n"

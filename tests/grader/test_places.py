@@ -47,6 +47,14 @@ def test_an_array_that_is_not_shared_is_found() -> None:
     assert Program("\n".join(lines), "scan.cu").local_arrays() == [(3, "s_b")]
 
 
+def test_a_function_of_the_host_that_calls_itself_is_found() -> None:
+    one = program("06_hierarchical")
+    assert code("06_hierarchical", one.recursions()) == ["launch_scan<Kind::inclusive>(d_sums, d_sums, sections);"]
+    assert program("01_sequential").recursions() == []
+    on_the_device = "__device__ int f(int n) {\n  return n ? f(n - 1) : 0;\n}\nvoid g() {\n  // g();\n}\n"
+    assert Program(on_the_device, "scan.cu").recursions() == []
+
+
 @pytest.mark.parametrize(
     ("lab", "name", "value", "says"),
     [

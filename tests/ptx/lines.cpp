@@ -52,6 +52,33 @@ TEST_CASE("a .loc of line 0 keeps the place before it, but not that of another f
   CHECK(module.functions[1].line == 0);
 }
 
+TEST_CASE("code of line 0 that begins a block belongs to the first place in it") {
+  const Module module = parse_items(R"(
+    .entry k { .reg .b32 %r<4>; .reg .pred %p;
+      .loc 1 7 1
+      mov.u32 %r1, 0;
+      @%p bra L1;
+      .loc 1 0 1
+      mov.u32 %r1, 1;
+      mov.u32 %r2, 1;
+      .loc 1 8 1
+      mov.u32 %r3, 1;
+      .loc 1 0 1
+      mov.u32 %r1, 2;
+      .loc 1 9 1
+      mov.u32 %r2, 2;
+      .loc 1 0 1
+    L1:
+      mov.u32 %r1, 3;
+      .loc 1 11 1
+      ret; }
+  )");
+  std::vector<unsigned> lines;
+  for (const auto& in : module.functions[0].instructions) lines.push_back(module.lines.at(in.line).line);
+  // In the middle of a block the previous place goes on, as before.
+  CHECK(lines == std::vector<unsigned>{7, 7, 8, 8, 8, 8, 9, 11, 11});
+}
+
 TEST_CASE("inlined code names its function and has the chain of calls behind it") {
   const Module module = parse(kernel(R"(
     .loc 1 30 4

@@ -20,7 +20,7 @@ namespace {
 using Change = Amendment::Change;
 using vgpu::Finding;
 
-constexpr std::size_t most_tried = 24;
+constexpr std::size_t most_tried = 24, most_moved = 8;
 
 bool is_unwritten(const std::string& id) {
   return id.starts_with("uninitialised.");
@@ -71,6 +71,28 @@ std::vector<Mark> marks_between(std::vector<Mark> marks, unsigned earlier, unsig
   return marks;
 }
 
+/// Lines of a program with marks are so many below the learner's.
+unsigned offset_of(const std::vector<Mark>& marks) {
+  return marks.empty() ? 0 : marks.front().at - marks.front().line;
+}
+
+/// A barrier that threads leave out may stand in a branch: it is moved to one mark after the other.
+std::vector<Cure> moves_of(const Finding& race, const Finding& left_out, const Plan& plan) {
+  std::vector<Cure> cures;
+  const Lines lines = lines_of(race), barrier = lines_of(left_out);
+  if (lines.all.size() < 2 || barrier.all.empty()) return cures;
+  const unsigned at = barrier.all.front();
+  for (const Mark& mark : marks_between(plan.marks, lines.all.front(), lines.all.back())) {
+    if (mark.at == at || mark.code.starts_with('}')) continue;
+    cures.push_back({{.change = Change::barrier, .line = mark.line, .without = at},
+                     fmt::format("take the __syncthreads() of line {} out of the branch that not all threads take: put "
+                                 "it before line {}, {}",
+                                 at - offset_of(plan.marks), mark.line, mark.code)});
+    if (cures.size() >= most_moved) break;
+  }
+  return cures;
+}
+
 }  // namespace
 
 std::vector<Cure> cures_of(const Finding& finding, const Plan& plan) {
@@ -114,8 +136,35 @@ void Cures::explain(TrialResult& tried, const Case& which) {
     by_barriers(tried, which);
     by_zeros(tried, which);
     by_room(tried, which);
+  } else if (by_moves(tried, which)) {
+    return;
   }
   by_amendments(tried, which);
+}
+
+/// Threads that are done count as arrived. So where a barrier stands in a branch, those that do not take it may be done
+/// while others wait there, and what is seen is the race that the barrier should have prevented.
+bool Cures::by_moves(TrialResult& tried, const Case& which) {
+  const auto left_out = std::ranges::find(tried.findings, "barrier.exited", &Finding::id);
+  if (left_out == tried.findings.end() || tried.findings.front().id != "race.shared") return false;
+  for (const Cure& cure : moves_of(tried.findings.front(), *left_out, plan_)) {
+    if (effect_of({.amendment = cure.amendment}, tried, which) != Effect::all_right) continue;
+    Finding barrier = std::move(*left_out);
+    tried.findings.erase(left_out);
+    barrier.id = "barrier.divergent";
+    barrier.weight = Finding::Weight::mistake;
+    barrier.headline = fmt::format("BARRIER: not all threads come to this __syncthreads(), kernel {}", barrier.kernel);
+    for (Finding::Part& part : barrier.parts) part.where = {plan_.source, part.where.line - offset_of(plan_.marks)};
+    barrier.details = {
+        "threads that go past the branch are not waited for: they run ahead to the end of the kernel, and "
+        "count as arrived from there on"};
+    barrier.advice = fmt::format("the race that is seen there is what follows: {}", tried.findings.front().headline);
+    barrier.cure = fmt::format("{} (tried: all is right then)", cure.text);
+    tried.failure->cause = cause_of(barrier);
+    tried.findings.insert(tried.findings.begin(), std::move(barrier));
+    return true;
+  }
+  return false;
 }
 
 /// Whole warps may meet at a barrier from different lines, as warps of different roles do. Where there is a race as

@@ -37,6 +37,8 @@ class Cures : CheckOnDevice {
   void by_barriers(TrialResult& tried, const Case& which);
   void by_zeros(TrialResult& tried, const Case& which);
   void by_room(TrialResult& tried, const Case& which);
+  /// Whether a barrier that is moved was the cure.
+  bool by_moves(TrialResult& tried, const Case& which);
   void by_amendments(TrialResult& tried, const Case& which);
 
   enum class Effect {

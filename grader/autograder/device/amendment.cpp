@@ -106,7 +106,16 @@ std::optional<std::size_t> definition(const ptx::Function& function, std::size_t
   return std::nullopt;
 }
 
-/// `st [p], v` with `v = r op x` and `ld r, [p]`, all of the line: makes the store `red.op [p], x`, and no load.
+/// Do the instructions between the two use the register?
+bool is_used_between(const ptx::Function& function, std::size_t begin, std::size_t end, const Operand& operand) {
+  const auto is_it = [&](const Operand& other) { return other.kind == Operand::Kind::reg && other.reg == operand.reg; };
+  for (std::size_t k = begin + 1; k < end; ++k)
+    if (std::ranges::any_of(function.instructions[k].operands, is_it)) return true;
+  return false;
+}
+
+/// `ld r, [p]`, `v = r op x` and `st [p], v`, all of the line: becomes `atom.op r, [p], x` in the place of the
+/// operation, and `v = r op x` in that of the store, since both values may be used.
 bool make_atomic(ptx::Function& function, const std::vector<bool>& is_within, std::size_t store) {
   Instruction& st = function.instructions[store];
   if (st.opcode != "st" || !is_plain(st) || st.operands.size() != 2) return false;
@@ -122,17 +131,20 @@ bool make_atomic(ptx::Function& function, const std::vector<bool>& is_within, st
     if (ld.opcode != "ld" || !is_plain(ld) || ld.operands.size() != 2 ||
         !is_same_address(ld.operands[1], st.operands[0]))
       continue;
-    Instruction red = st;
-    red.opcode = "red";
-    red.modifiers.clear();
-    if (st.has_any({"global", "shared"})) red.modifiers.push_back(st.has("global") ? "global" : "shared");
+    if (is_used_between(function, *load, *operation, ld.operands[0]) ||
+        is_used_between(function, *operation, store, st.operands[1]))
+      continue;
+    Instruction atom = st;
+    atom.opcode = "atom";
+    atom.modifiers.clear();
+    if (st.has_any({"global", "shared"})) atom.modifiers.push_back(st.has("global") ? "global" : "shared");
     const std::string& type = op.modifiers.back();
-    red.modifiers.push_back(op.opcode);
-    red.modifiers.push_back(op.opcode == "add" && type.starts_with('s') ? "u" + type.substr(1) : type);
-    red.operands[1] = op.operands[3 - old];
-    st = std::move(red);
+    atom.modifiers.push_back(op.opcode);
+    atom.modifiers.push_back(op.opcode == "add" && type.starts_with('s') ? "u" + type.substr(1) : type);
+    atom.operands = {ld.operands[0], st.operands[0], op.operands[3 - old]};
     ld = nothing_for(ld);
-    function.instructions[*operation] = nothing_for(op);
+    st = op;
+    function.instructions[*operation] = std::move(atom);
     return true;
   }
   return false;
@@ -174,6 +186,8 @@ bool amend(ptx::Module& module, const Amendment& amendment) {
   const bool is_marked = amendment.change == Change::barrier || amendment.change == Change::warp_barrier ||
                          amendment.change == Change::fence;
   const std::vector<bool> within = is_marked ? std::vector<bool>() : places_within(module, amendment);
+  // Before the marks are filled in: the same line may have one.
+  if (amendment.without && !amend(module, {.change = Change::without_barrier, .line = amendment.without})) return false;
   bool is_changed = false;
   for (ptx::Function& function : module.functions)
     if (function.is_defined)

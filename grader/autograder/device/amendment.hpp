@@ -19,6 +19,7 @@ struct Amendment {
   Change change = Change::barrier;
   unsigned line = 0;      ///< or the mark's number: a mark is `pmevent NUMBER`, which does nothing
   std::string file = {};  ///< of the line, as the code names it; empty: the .cu file
+  unsigned without = 0;   ///< and no __syncthreads() in this line, which is moved to the mark; 0: none is
 };
 
 /// Makes the change wherever the line's code is, or the mark: it may be unrolled, or inlined several times. What a line

@@ -245,6 +245,16 @@ std::optional<Diagnosis> recognise_offsets(const Evidence<T>& e) {
                      "a section's own sum is added to it too: section b needs the sum of sections 0 to b - 1, which is "
                      "element b - 1 of the sums' inclusive scan");
   }
+  const std::size_t first = e.comparison.first, reached = first % usual_section;
+  const auto too_few = [&](std::size_t i) {
+    return i % usual_section < reached ? combine(before(i), own.value(i)) : own.value(i);
+  };
+  if (first > usual_section && reached != 0 && equals_candidate(e, too_few)) {
+    return diagnosis("wrong.block_sums",
+                     "only the first {} elements of a section get the sum of the sections before it: each of its {} "
+                     "elements needs it, from a thread of its own or from a loop",
+                     reached, usual_section);
+  }
   if (e.scan.kind == Kind::exclusive) {
     for (std::size_t first = usual_section; first < n; first += usual_section) x[first] = identity<T>();
     const Reference<T> shortened = reference_of<T>(x, {Kind::inclusive, 0});

@@ -9,8 +9,8 @@ namespace scanlab::vgpu {
 namespace {
 
 /// By Fault::Kind.
-constexpr const char* ids[] = {"bounds.global", "misaligned",       "trap",          "assertion",
-                               "unsupported",   "deadlock.threads", "launch.failed", "endless"};
+constexpr const char* ids[] = {"bounds.global", "misaligned",       "trap",          "assertion", "unsupported",
+                               "undefined",     "deadlock.threads", "launch.failed", "endless"};
 
 Dim3 dim3_of(const unsigned (&size)[3]) {
   return {size[0], size[1], size[2]};
@@ -83,7 +83,8 @@ Finding to_finding(const Fault& fault) {
   std::ranges::copy(fault.block, finding.block);
   finding.grid_size = dim3_of(fault.grid_size);
   finding.block_size = dim3_of(fault.block_size);
-  if (fault.has_thread) finding.parts.push_back(part_of(fault));
+  const bool has_own_line = fault.kind == Fault::Kind::undefined && fault.where.line != 0;
+  if (fault.has_thread || has_own_line) finding.parts.push_back(part_of(fault));
   for (const WaitingThreads& waiting : fault.waiting) finding.parts.push_back(part_of(waiting));
   for (const SourcePlace& caller : fault.called_from) {
     if (caller.line == 0) continue;

@@ -7,7 +7,7 @@
 namespace scanlab::vgpu {
 
 /// Always a mistake. Its id is the fault's own, or else that of its kind: "misaligned", "trap", "assertion",
-/// "unsupported", "launch.failed", "endless".
+/// "unsupported", "undefined", "launch.failed", "endless".
 Finding to_finding(const Fault& fault);
 
 }  // namespace scanlab::vgpu

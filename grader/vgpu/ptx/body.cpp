@@ -127,6 +127,7 @@ class BodyParser {
     const Token word = cursor_.take();
     if (word.text == "loc") {
       lines_.loc(cursor_);
+      place();
     } else if (word.text == "file") {
       lines_.file(cursor_);
     } else if (word.text == "reg") {
@@ -211,6 +212,7 @@ class BodyParser {
       labels_.define_prototype(cursor_, name);
     } else {
       labels_.define_label(cursor_, name);
+      begin_block();
     }
     return true;
   }
@@ -237,7 +239,27 @@ class BodyParser {
       operands(instruction);
     }
     if (!cursor_.accept(';')) cursor_.fail_expected("',' or ';' after an operand of '" + instruction.spelling() + "'");
+    static constexpr std::string_view ends_block[] = {"bra", "brx", "ret", "exit"};
+    const bool is_last = std::ranges::find(ends_block, instruction.opcode) != std::end(ends_block);
     function_.instructions.push_back(std::move(instruction));
+    if (is_last) begin_block();
+  }
+
+  void begin_block() {
+    block_ = function_.instructions.size();
+    is_unplaced_ = !lines_.is_placed();
+  }
+
+  /// A place has been read. A compiler that moves code to an earlier block gives it no line: what begins a block
+  /// without one belongs to the first place in it, and not to the block before.
+  void place() {
+    if (!lines_.is_placed()) {
+      is_unplaced_ |= block_ == function_.instructions.size();
+      return;
+    }
+    for (std::size_t k = block_; k < function_.instructions.size() && is_unplaced_; ++k)
+      function_.instructions[k].line = lines_.current();
+    is_unplaced_ = false;
   }
 
   void operands(Instruction& instruction) {
@@ -393,6 +415,8 @@ class BodyParser {
   Module& module_;
   ModuleNames& names_;
   LineTable& lines_;
+  std::size_t block_ = 0;     ///< its first instruction
+  bool is_unplaced_ = false;  ///< what it began with had no line, nor what has come since
   Function& function_;
   ScopeStack scopes_;
   LabelTable labels_;

@@ -27,6 +27,7 @@ class LineTable {
   void begin_function() {
     current_ = 0;
     first_ = 0;
+    is_placed_ = true;
     call_sites_.clear();
   }
 
@@ -65,7 +66,8 @@ class LineTable {
         cursor.fail("'.loc' does not know '" + std::string(word) + "'");
       }
     }
-    if (std::get<1>(here) == 0) {
+    is_placed_ = std::get<1>(here) != 0;
+    if (!is_placed_) {
       // Code of no line of its own: the previous place goes on. Calls "at line 0" count as made by what is around them.
       call_sites_[here] = inlined_at >= 0 ? inlined_at : static_cast<std::int32_t>(current_) - (current_ == 0 ? 1 : 0);
       return;
@@ -98,6 +100,8 @@ class LineTable {
 
   /// Index into Module::lines of the latest `.loc`.
   std::uint32_t current() const { return current_; }
+  /// False while code of no line of its own comes (line 0).
+  bool is_placed() const { return is_placed_; }
   /// The first place of the function, 0 when it has none.
   std::uint32_t first() const { return first_; }
 
@@ -185,6 +189,7 @@ class LineTable {
   Module& module_;
   std::uint32_t current_ = 0;
   std::uint32_t first_ = 0;
+  bool is_placed_ = true;
   std::map<Key, std::uint32_t> indices_;
   std::map<Place, std::int32_t> call_sites_;  // of this function: where a .loc was, to its place
   std::vector<InlinedFunction> inlined_;

@@ -22,10 +22,10 @@ namespace {
 constexpr unsigned newest_sm = 90;
 
 /// By Fault::Kind; the error of a refused launch is its own.
-constexpr std::int32_t errors_of_faults[] = {wire::error::illegal_address, wire::error::misaligned_address,
-                                             wire::error::launch_failure,  wire::error::assertion,
-                                             wire::error::invalid_ptx,     wire::error::launch_failure,
-                                             wire::error::launch_failure,  wire::error::launch_timeout};
+constexpr std::int32_t errors_of_faults[] = {
+    wire::error::illegal_address, wire::error::misaligned_address, wire::error::launch_failure,
+    wire::error::assertion,       wire::error::invalid_ptx,        wire::error::invalid_ptx,
+    wire::error::launch_failure,  wire::error::launch_failure,     wire::error::launch_timeout};
 
 /// By LaunchResult::Status.
 constexpr std::int32_t errors_of_launches[] = {wire::error::success,
@@ -200,8 +200,9 @@ std::int32_t Requests::launch(const Request& request, Payload parameters, Answer
   launch.parameters = parameters;
   if (options_.before_launch) options_.before_launch(launch);
   LaunchResult result = device_.launch(launch);
-  const bool unsupported = result.fault && result.fault->kind == Fault::Kind::unsupported;
-  if (result.status != LaunchResult::Status::ok && (result.status != LaunchResult::Status::fault || unsupported))
+  const bool is_loaded =
+      !result.fault || (result.fault->kind != Fault::Kind::unsupported && result.fault->kind != Fault::Kind::undefined);
+  if (result.status != LaunchResult::Status::ok && (result.status != LaunchResult::Status::fault || !is_loaded))
     return refuse_launch(std::move(result), launch.kernel);
   traffic.flow.launched();
   if (options_.counts_data_flow) traffic.flow.comes(DataFlow::In::parameters, news_of(request, parameters));

@@ -15,7 +15,7 @@ from scanlab.errors import KitError, WorkError
 from scanlab.judging.compile import build_runner
 from scanlab.judging.compiler.messages import own_lines
 from scanlab.judging.plan import Mark, Plan, PlannedCorrectness
-from scanlab.judging.result import CheckResult, Finding, LabResult
+from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding
 from scanlab.scratch import scratch
 
 CURABLE = ("race.shared", "race.global", "fence.missing")
@@ -142,8 +142,32 @@ def with_cure(
             (tried,) = run_judge(plan.model_copy(update={**alone, "marks": tuple(marks)})).checks
         except (WorkError, KitError):
             return result  # a mark where no statement can stand, or more than the judge can try: a grade needs no cure
-    cure = tried.findings[0].cure if tried.findings and tried.findings[0].id == mistake.id else ""
-    return _with(result, check, mistake, cure) if cure else result
+    first = tried.findings[0] if tried.findings and tried.findings[0].cure else None
+    if first is None or tried.cause is None:
+        return result
+    if first.id == mistake.id:
+        return _with(result, check, mistake, first.cure)
+    cause = tried.cause.model_copy(update={"headline": check.cause.headline, "next": check.cause.next})
+    return _because_of(result, check, first, cause)
+
+
+def _because_of(result: LabResult, check: CheckResult, found: Finding, cause: Cause) -> LabResult:
+    """Return the result with a mistake before those of one check, which follow from it.
+
+    The advice that threads have returned too early goes: they have not, they went past the barrier.
+    """
+
+    def others(findings: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(one for one in findings if one.id != "barrier.exited")
+
+    before = check.model_copy(update={"cause": cause, "findings": (found, *others(check.findings))})
+    seen = SeenFinding(**dict(found), checks=(check.name,))
+    return result.model_copy(
+        update={
+            "checks": tuple(before if one.name == check.name else one for one in result.checks),
+            "findings": (seen, *others(result.findings)),
+        }
+    )
 
 
 def _with(result: LabResult, check: CheckResult, mistake: Finding, cure: str) -> LabResult:

@@ -32,6 +32,7 @@ from scanlab.judging.cures import barriers, with_cure
 from scanlab.judging.gpu_lock import alone_on
 from scanlab.judging.places import with_places
 from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, first_problem
+from scanlab.judging.steps import with_needless_steps
 from scanlab.judging.toolchain import product
 from scanlab.labs.folders import Lab
 from scanlab.labs.rubric import CountCheck, Rubric, TimingCheck
@@ -183,6 +184,8 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) 
     if options.remarks:
         plan = plan.model_copy(update={"barriers": barriers(text)})
     result = with_cure(run_judge(plan), plan, text, run_judge, is_sandboxed=options.is_sandboxed)
+    if options.remarks:
+        result = with_needless_steps(result, plan, text, run_judge, is_sandboxed=options.is_sandboxed)
     result = with_proofs(result, plans.proofs(plan, submission.lab) if options.prove else [])
     result = _with_causes_of_counts(result, submission.lab.rubric)
     result = _with_source(result, submission, list(runners), options)

@@ -121,6 +121,20 @@ class Program:
             ]
         return found
 
+    def recursions(self) -> list[int]:
+        """Return the lines at which a function of the host calls itself."""
+        found: list[int] = []
+        for function in self.functions:
+            lines = self.lines[function.first - 1 : function.last]
+            head, _, body = "\n".join(lines).partition("{")
+            name = re.search(r"\b(\w+)\s*\(", head)
+            if function.is_device or not name:
+                continue
+            call = re.compile(rf"\b{name[1]}\b\s*(?:<[^<>;]*>\s*)?\(")
+            first = function.first + head.count("\n")
+            found += [first + at for at, line in enumerate(body.split("\n")) if call.search(line)]
+        return found
+
     def host_uses(self, name: str) -> list[int]:
         """Return the lines of host code that look at what a pointer points to."""
         uses = re.compile(rf"\b{re.escape(name)}\s*\[|(?:^|[=(,+;]\s*)\*\s*{re.escape(name)}\b")
@@ -259,6 +273,8 @@ def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[
         yield f"some threads may return in {program.text(program.returns())}" if program.returns() else ""
     if cause.id.startswith("uninitialised.") and variable and (writes := program.writes(variable)):
         yield f"{variable} is written in {program.text(writes)}"
+    if cause.id == "crash.host" and (calls := program.recursions()):
+        yield f"a function that calls itself without end crashes like this: {program.text(calls)}"
     is_about_launch = cause.id in ABOUT_LAUNCHES or (cause.id.startswith("cost.") and "launch one" in cause.rationale)
     if is_about_launch and (launches := program.launches(kernel)):
         yield f"launched in {program.text(launches)}"

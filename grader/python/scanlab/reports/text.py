@@ -11,7 +11,7 @@ FIELD = 400
 """Characters of a name or a message's line that are shown."""
 LINES = 40
 """Lines of one message that are shown."""
-WORD = re.compile(r"(?:[a-z]{2,}|a [a-z]{2,})(?=[\s,;:.’'-]|$)")
+WORD = re.compile(r"(?:a )?[a-z]{2,40}+(?=[\s,;:.’'-]|$)")
 """How a sentence of English begins; a name of the program's is followed by something else, or is one letter."""
 
 

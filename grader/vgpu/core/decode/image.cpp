@@ -98,16 +98,39 @@ void check_sizes(const ptx::Function& function) {
   if (frame > most_thread_frame_bytes) refuse(function, "has too many registers, or too large arguments");
 }
 
+/// The place of the first instruction that names the symbol, without what headers make of it.
+std::vector<SourcePlace> places_of_use(const ptx::Module& module, const Reached& reached, const std::string& name) {
+  for (const ptx::Function* f : reached.functions)
+    for (const ptx::Instruction& in : f->instructions) {
+      std::unordered_set<std::string> names;
+      for (const ptx::Operand& o : in.operands) names_in(o, names);
+      if (!names.contains(name)) continue;
+      std::vector<SourcePlace> places = places_of(module, in.line);
+      const auto own = std::ranges::find_if(places, [](const SourcePlace& p) { return p.file.ends_with(".cu"); });
+      if (own != places.end()) places.erase(places.begin(), own);
+      return places;
+    }
+  return {};
+}
+
 /// Everything that the kernel reaches has to be there: what the linker of a GPU program would have refused.
 void check_defined(const ptx::Module& module, const Reached& reached) {
-  const auto missing = [](const std::string& name) {
-    if (name.starts_with("__cudaCDP2") || name.starts_with("cudaLaunchDevice"))
-      throw FaultException(Fault::Kind::unsupported,
-                           "device code launches kernels or calls CUDA's runtime, which the virtual GPU cannot do",
-                           "launch kernels from the host, or check on a real GPU with --device gpu");
-    throw FaultException(Fault::Kind::unsupported,
-                         fmt::format("{} is declared, but defined nowhere in this program", ptx::demangle(name)),
-                         "if another file defines it, give all files to one command, with nvcc's -rdc=true");
+  const auto missing = [&](const std::string& name) {
+    constexpr std::string_view runtime = "__cudaCDP2";
+    // Other names with two underscores are the toolkit's: a GPU may have what is missing here.
+    const bool is_toolkits = name.starts_with("__") && !name.starts_with(runtime);
+    FaultException f(is_toolkits ? Fault::Kind::unsupported : Fault::Kind::undefined,
+                     fmt::format("{} is declared, but defined nowhere in this program", ptx::demangle(name)),
+                     "define it in this file; if another file defines it, give all files to one command, with nvcc's "
+                     "-rdc=true");
+    if (name.starts_with(runtime) || name.starts_with("cudaLaunchDevice")) {
+      f.fault.headline = fmt::format("device code calls {}, a function of CUDA's runtime",
+                                     name.starts_with(runtime) ? "cuda" + name.substr(runtime.size()) : name);
+      f.fault.advice = "kernels are launched, and memory is allocated and freed, by the host: move the call there";
+    }
+    f.fault.does = "uses it";
+    f.fault.set_places(places_of_use(module, reached, name));
+    throw f;
   };
   for (const ptx::Variable& v : module.variables)
     if (v.is_extern && v.space != ptx::StateSpace::shared && reached.names.contains(v.name)) missing(v.name);

@@ -34,7 +34,8 @@ struct Fault {
     misaligned,     ///< address not a multiple of the access size
     trap,           ///< __trap(), or an instruction that cannot go on
     assertion,      ///< device-side assert
-    unsupported,    ///< an instruction or symbol the virtual GPU does not know; nothing has run
+    unsupported,    ///< an instruction the virtual GPU does not know; nothing has run
+    undefined,      ///< what a linker of GPU code refuses: a symbol that is defined nowhere; nothing has run
     deadlock,       ///< every thread waits for something that can no longer happen
     refused,        ///< the launch is beyond the device's limits: nothing has run, and the error is not sticky
     budget,         ///< the launch's instruction limit is used up: an endless loop, or too much work

@@ -229,7 +229,8 @@ def is_array(asked: Asked) -> bool:
 
 def lvalue(asked: Asked, _: re.Match[str]) -> str:
     """Return the cause of a `=` whose left side cannot be assigned."""
-    if re.match(r" *(?:if|while) ?\([^=<>!]{1,80}=(?!=)", asked.line) or re.search(r"\w =(?!=) [^;]* \?", asked.code):
+    is_condition = re.match(r" *(?:if|while) ?\([^=<>!]{1,80}=(?!=)", asked.line)
+    if is_condition or re.search(r"\w =(?!=) [^;?]{0,200}\?", asked.code):
         return ASSIGNS
     if re.match(r"\w{1,80} *=(?!=)", asked.at) and is_array(asked):
         return "what is left of the `=` cannot be assigned: it is an array without an index"
