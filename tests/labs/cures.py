@@ -13,7 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+MISTAKES = REPOSITORY / "tests/mistakes"
 sys.path.insert(0, str(REPOSITORY / "grader/python"))
+sys.path.append(str(MISTAKES))
+
+from run import read  # noqa: E402
 
 from scanlab.judging.judge import Submission, grade  # noqa: E402
 from scanlab.judging.plan import Options  # noqa: E402
@@ -57,23 +61,39 @@ OBEYED = (
     "08_warp_shuffle/no_barrier_before_warp_0",
 )
 """Mutants from which each race and each missing fence goes by doing what the report says, one after the other."""
+IN_BRANCHES = (
+    ("03_double_buffer", "barrier_in_the_branch"),
+    ("05_coarsening", "barrier_in_the_branch_of_phase_3"),
+    ("08_warp_shuffle", "barriers_within_warp_0"),
+)
+"""Beginners' mistakes whose barrier has to come out of a branch, by lab and name."""
 MOST_STEPS = 5
+MOVE = re.compile(
+    r"take the __syncthreads\(\) of line (?P<from>[0-9]+) out of the branch .*: put it before line (?P<line>[0-9]+), "
+)
 FIX = re.compile(r"put (?P<statement>\w+\(\);) before line (?P<line>[0-9]+), ")
-SYNCHRONISATION = ("race.", "fence.")
+SYNCHRONISATION = ("race.", "fence.", "barrier.")
 
 
-def obey(mutant: str) -> str:
+def obey(name: str, text: str) -> str:
     """Do what the reports say until no race is left; return what went wrong, or nothing."""
-    lines = text_of(MUTANTS / f"{mutant}.diff").split("\n")
-    path = STATE / "programs/obeyed" / mutant / "scan.cu"
+    lines = text.split("\n")
+    path = STATE / "programs/obeyed" / name / "scan.cu"
     path.parent.mkdir(parents=True, exist_ok=True)
     seen: set[str] = set()
     for _ in range(MOST_STEPS):
         path.write_text("\n".join(lines), encoding="utf-8")
-        (result,) = grade([Submission(find_lab(mutant[:2]), path)], Options())
+        (result,) = grade([Submission(find_lab(name[:2]), path)], Options())
         found = [finding for finding in result.findings if finding.weight == "mistake"]
         if not found or not found[0].id.startswith(SYNCHRONISATION):
             return "" if seen else "nothing was to be done"
+        if move := MOVE.search(found[0].cure):
+            at, to = int(move["from"]) - 1, int(move["line"]) - 1
+            code = lines[at]
+            lines[at] = code.replace("__syncthreads();", "")
+            lines.insert(to, "__syncthreads();")
+            seen.add(f"move {code}")
+            continue
         fix = FIX.search(found[0].cure)
         if not fix:
             return f"no cure: {found[0].text}"
@@ -88,9 +108,14 @@ def obey(mutant: str) -> str:
 def main() -> int:
     """Grade all of them."""
     problems = 0
-    for mutant in OBEYED:
-        wrong = obey(mutant)
-        print(f"not as expected: {wrong}" if wrong else "as expected", "obeyed", mutant, flush=True)
+    catalogue = {
+        (mistake.lab, mistake.name): mistake for lab, _ in IN_BRANCHES for mistake in read(MISTAKES / f"{lab}.toml")
+    }
+    programs = [(mutant, text_of(MUTANTS / f"{mutant}.diff")) for mutant in OBEYED]
+    programs += [("/".join(key), catalogue[key].text()) for key in IN_BRANCHES]
+    for name, text in programs:
+        wrong = obey(name, text)
+        print(f"not as expected: {wrong}" if wrong else "as expected", "obeyed", name, flush=True)
         problems += bool(wrong)
     for case in CASES:
         path = whole(MUTANTS / f"{case.mutant}.diff")
