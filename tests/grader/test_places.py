@@ -2,9 +2,12 @@
 
 import pytest
 
-from scanlab.judging.places import Program
+import made_results
+from scanlab.judging.places import FIRST_WRONG, Program, _with_given_code
+from scanlab.judging.result import Where
 from scanlab.labs.folders import find_lab
 from scanlab.labs.rubric import CountCheck
+from scanlab.labs.skeleton import CLOSE, OPEN
 from scanlab.paths import ROOT
 
 
@@ -75,3 +78,17 @@ def test_a_count_has_the_cause_that_fits(lab: str, name: str, value: float, says
     assert cause is not None
     assert cause.says.strip().startswith(says)
     assert cause.says.strip() in check.explanation
+
+
+def test_given_code_is_called_so() -> None:
+    text = "\n".join([OPEN, "a = f();", CLOSE, "y = a + b;"])
+
+    def shown(line: int) -> str:
+        where = Where(file="/home/a/scan.cu", line=line, kernel="", block=None, thread=None)
+        said = made_results.cause().model_copy(
+            update={"where": where, "details": (f"scan.cu:{line} {FIRST_WRONG}: x",)}
+        )
+        return _with_given_code(said, Program(text, "labs/02/scan.cu")).details[0]
+
+    assert shown(2) == f"scan.cu:2 {FIRST_WRONG}: x"
+    assert shown(4) == f"scan.cu:4 {FIRST_WRONG} (given code: what it adds comes from yours): x"

@@ -155,7 +155,7 @@ class CorrectnessCheck : CheckOnDevice {
     const bool is_float = check_.element == ElementType::float_;
     return {fmt::format("proved for {}: right for every input{}, {}", sizes,
                         is_float ? ", but for rounding" : " and every associative +",
-                        blocks_talk_ ? "under the schedules that were run, for its blocks wait for each other"
+                        blocks_talk_ ? "under the schedules that were run, for its blocks exchange values"
                                      : "in every order of its blocks and warps")};
   }
 

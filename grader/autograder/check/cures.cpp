@@ -154,7 +154,8 @@ bool Cures::by_moves(TrialResult& tried, const Case& which) {
     barrier.id = "barrier.divergent";
     barrier.weight = Finding::Weight::mistake;
     barrier.headline = fmt::format("BARRIER: not all threads come to this __syncthreads(), kernel {}", barrier.kernel);
-    for (Finding::Part& part : barrier.parts) part.where = {plan_.source, part.where.line - offset_of(plan_.marks)};
+    for (Finding::Part& part : barrier.parts)
+      part.where = {plan_.source, part.where.line - offset_of(plan_.marks), 0, {}};
     barrier.details = {
         "threads that go past the branch are not waited for: they run ahead to the end of the kernel, and "
         "count as arrived from there on"};
@@ -201,7 +202,8 @@ void Cures::by_room(TrialResult& tried, const Case& which) {
                             : helps_with_zeros ? "tried: with room there, and zeros in it, the result is right"
                                                : "tried: with room there the result is wrong all the same");
   if (!helps && !helps_with_zeros) {
-    finding.advice = "look at how the index is calculated, and which array was meant: a guard will not do";
+    finding.advice =
+        "look at how the index is calculated, and which array was meant: a guard alone does not make it right";
     if (roomy.is_wrong_output && is_specific(roomy.failure->cause.id))
       finding.details.push_back(fmt::format("what is wrong then: {}", roomy.failure->cause.rationale));
   }
@@ -223,13 +225,26 @@ void Cures::by_amendments(TrialResult& tried, const Case& which) {
                                           "all is right then"};
   Effect best = Effect::none;
   for (const Cure& cure : cures_of(mistake, plan_)) {
-    const Effect effect = effect_of({.amendment = cure.amendment}, tried, which);
-    const bool hides = cure.amendment.change == Change::atomic && effect != Effect::all_right;
-    if (effect <= best || hides) continue;
+    const Device::Trying how{.amendment = cure.amendment};
+    const Effect effect = effect_of(how, tried, which);
+    // What makes accesses strong removes any race, whether or not the values are those that were meant.
+    const bool hides = cure.amendment.change == Change::atomic || cure.amendment.change == Change::strong;
+    if (effect <= best || (hides && effect != Effect::all_right)) continue;
+    if (effect == Effect::all_right && !is_right_under_all_schedules(how, which)) continue;
     best = effect;
-    mistake.cure = fmt::format("{} (tried: {})", cure.text, shows[static_cast<std::size_t>(effect)]);
+    const char* const result = is_wrong_still_ ? ", but the result is wrong all the same" : "";
+    mistake.cure = fmt::format("{} (tried: {}{})", cure.text, shows[static_cast<std::size_t>(effect)], result);
     if (effect == Effect::all_right) return;
   }
+}
+
+/// A schedule is right by luck where values depend on which block comes first.
+bool Cures::is_right_under_all_schedules(const Device::Trying& how, const Case& which) {
+  Case other = with_many_elements(which);
+  return std::ranges::all_of(check_.schedules, [&](const auto order) {
+    other.order = order;
+    return order == which.order || is_cured(run_with(how, other));
+  });
 }
 
 std::vector<Finding> Cures::needless_barriers() {
@@ -246,7 +261,7 @@ std::vector<Finding> Cures::needless_barriers() {
     finding.id = "barrier.needless";
     finding.weight = Finding::Weight::advice;
     finding.headline = "BARRIER (advice): no access needs this __syncthreads()";
-    finding.parts.push_back({.does = "wait", .where = {plan_.source, line}, .actors = "all threads"});
+    finding.parts.push_back({.does = "wait", .where = {plan_.source, line, 0, {}}, .actors = "all threads"});
     finding.details.push_back(fmt::format(
         "tried: without it no two accesses race, and all is right, with n = {} under each schedule", which.n));
     finding.advice = "each barrier makes the block wait for its slowest warp: leave it out";
@@ -257,9 +272,11 @@ std::vector<Finding> Cures::needless_barriers() {
 Cures::Effect Cures::effect_of(const Device::Trying& how, const TrialResult& tried, const Case& which) {
   const Finding& mistake = tried.findings.front();
   Effect effect = Effect::all_right;
+  is_wrong_still_ = false;
   for (const Case& one : {which, with_many_elements(which)}) {
     const TrialResult amended = run_with(how, one);
     if (amended.failure && !amended.is_wrong_output && amended.findings.empty()) return Effect::none;
+    is_wrong_still_ |= amended.is_wrong_output;
     if (!is_cured(amended)) effect = std::min(effect, Effect::all_gone);
     for (const Finding& finding : amended.findings) {
       if (finding.weight != Finding::Weight::mistake || finding.id.starts_with("wrong.")) continue;

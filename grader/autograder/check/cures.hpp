@@ -49,11 +49,13 @@ class Cures : CheckOnDevice {
   };
   /// What a change does to the first mistake of a call with few elements, and with many.
   Effect effect_of(const Device::Trying& how, const TrialResult& tried, const Case& which);
+  bool is_right_under_all_schedules(const Device::Trying& how, const Case& which);
   TrialResult run_with(const Device::Trying& how, const Case& which);
   Case with_many_elements(Case which) const;
 
   Submission& submission_;
-  bool has_amended_ = false;  ///< the latest trial
+  bool has_amended_ = false;     ///< the latest trial
+  bool is_wrong_still_ = false;  ///< what effect_of has tried last
 };
 
 }  // namespace scanlab::grade

@@ -122,7 +122,8 @@ class Shrinking : CheckOnDevice {
       const std::size_t unit = multiple;  // clang 14 gives lambdas no structured bindings
       if (std::ranges::any_of(wrong_, [&](std::size_t n) { return n % unit == 0; })) continue;
       if (std::ranges::any_of(right_, [&](std::size_t n) { return n % unit != 0; })) continue;
-      if (!is_right(unit) || !is_right(2 * unit)) continue;
+      // Between two right sizes there has to be a wrong one: 1025 says nothing of warps.
+      if (*wrong_.begin() > 2 * unit || !is_right(unit) || !is_right(2 * unit)) continue;
       return fmt::format("right for n = {} and {}, wrong for n = {}: only whole {} come out right{}", unit, 2 * unit,
                          joined(wrong_), name, unit == own_section ? fmt::format(", of {} elements", unit) : "");
     }

@@ -299,8 +299,8 @@ Diagnosis recognise_count(const PartitionEvidence<T>& e) {
   }
   if (n > 0 && is_kept(e.x.back()) && count == kept - 1) {
     return diagnosis("wrong.count",
-                     "this is how many are kept before the last element, the last value of an exclusive scan: the last "
-                     "element's own flag is missing");
+                     "one too few, as many as are kept before the last element: is its own flag counted, and is it the "
+                     "last element's thread that writes the number?");
   }
   const auto last_section = static_cast<std::size_t>(n > 0 ? (n - 1) / std::int64_t{usual_section} : 0);
   const auto before_last = static_cast<std::int64_t>(indices.kept_before[last_section * usual_section]);

@@ -6,7 +6,9 @@ They are looked for in the text, so what is said of them is that the lines are t
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from scanlab.judging.compiler.messages import own_lines
 from scanlab.judging.cures import without_comments
 from scanlab.judging.report import HEADLINE
 from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, Where
@@ -28,6 +30,7 @@ ABOUT_LOOPS = (
 )
 PRINTED_ERROR = re.compile(r"cuda(?:Peek|Get)[A-Za-z]*LastError\(\): ")
 NEVER_ASKED = "never asked for the error"
+FIRST_WRONG = "is the addition where it first went wrong"
 ABOUT_LAUNCHES = ("launch.failed", "cost.threads")
 
 
@@ -47,6 +50,7 @@ class Program:
         """Find the functions. Lines count from 1; `name` is how messages call the file."""
         self.name = name
         self.lines = without_comments(text).split("\n")
+        self.own = own_lines(text.split("\n"))
         self.functions = list(self._functions())
 
     def _functions(self) -> Iterator[Function]:
@@ -213,7 +217,7 @@ def _with_places(check: CheckResult, program: Program, unset: Sequence[tuple[int
         return check
     changed = _cause_in_source(cause, program, unset) or cause
     check = _without_what_is_printed(check.model_copy(update={"cause": changed}))
-    changed = check.cause or changed
+    changed = _with_given_code(check.cause or changed, program)
     first = check.findings[0] if check.findings else None
     more = [text for text in _facts(changed, program, first) if text]
     if first and HEADLINE.fullmatch(first.headline):  # the report has the finding's advice before these
@@ -221,6 +225,16 @@ def _with_places(check: CheckResult, program: Program, unset: Sequence[tuple[int
     else:
         changed = changed.model_copy(update={"rationale": "\n".join([changed.rationale, *more])})
     return check.model_copy(update={"cause": changed})
+
+
+def _with_given_code(cause: Cause, program: Program) -> Cause:
+    """Return it with a word on the line where a sum first went wrong, where that is no line of the learner's."""
+    where = cause.where
+    if where is None or Path(where.file).name != Path(program.name).name or where.line in program.own:
+        return cause
+    given = f"{FIRST_WRONG} (given code: what it adds comes from yours)"
+    details = tuple(text.replace(FIRST_WRONG, given) for text in cause.details)
+    return cause.model_copy(update={"details": details})
 
 
 def _without_what_is_printed(check: CheckResult) -> CheckResult:
@@ -275,7 +289,14 @@ def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[
         yield f"{variable} is written in {program.text(writes)}"
     if cause.id == "crash.host" and (calls := program.recursions()):
         yield f"a function that calls itself without end crashes like this: {program.text(calls)}"
-    is_about_launch = cause.id in ABOUT_LAUNCHES or (cause.id.startswith("cost.") and "launch one" in cause.rationale)
+    if cause.id == "bounds.local":
+        for line, name in program.local_arrays():
+            yield f"{name} in {program.text([line])} is an array of each thread's own: is __shared__ missing?"
+    is_about_launch = (
+        cause.id in ABOUT_LAUNCHES
+        or (cause.id.startswith("cost.") and "launch one" in cause.rationale)
+        or (finding is not None and "which array was meant" in finding.advice)
+    )
     if is_about_launch and (launches := program.launches(kernel)):
         yield f"launched in {program.text(launches)}"
     seen = [part.line for part in finding.parts] if finding and cause.id == "barrier.divergent" else []

@@ -283,8 +283,10 @@ Reading read_deadlock(const Waiting& w, bool has_unstarted) {
             "a phase of an mbarrier (cuda::barrier) ends with as many arrivals as init() was given: count who arrives, "
             "and who has ended without arrive_and_drop()"};
   if (w.spin && w.barrier)
-    return {"deadlock.threads",
-            "the loop waits for a write that never comes: who could write waits at the barrier, or has ended"};
+    return {
+        "deadlock.threads",
+        "the loop ends only when what it reads changes, and it never does: the other threads wait at the barrier, or "
+        "have ended. Check the loop's condition, and which thread should set what it reads"};
   if (w.spin)
     return {
         "deadlock.threads",
