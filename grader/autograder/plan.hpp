@@ -104,6 +104,9 @@ struct Plan {
   /// A runner whose answers can be trusted (runner/honest.cpp), on a GPU; empty: there is none.
   std::filesystem::path honest_runner;
   std::vector<CheckPlan> checks;
+
+  /// Labs whose scan is of the whole array have sections, too: as a rule of so many.
+  std::size_t elements_of_a_section() const { return section == 0 ? 1024 : section; }
 };
 
 /// The thread that element i belongs to: by sections, that of one block. Of a whole array it is not known.

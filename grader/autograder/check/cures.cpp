@@ -71,6 +71,15 @@ std::vector<Mark> marks_between(std::vector<Mark> marks, unsigned earlier, unsig
   return marks;
 }
 
+/// Does a thread access an element that is its own, beyond the end of the input or of the output?
+bool is_own_element(const Finding& finding, const Plan& plan) {
+  const bool is_given = finding.variable.starts_with("d_x,") || finding.variable.starts_with("d_y,");
+  if (!is_given || !finding.element || !finding.has_block || finding.parts.empty()) return false;
+  const std::size_t section = plan.elements_of_a_section(), places = plan.block_size == 0 ? section : plan.block_size;
+  return *finding.element / section == finding.block[0] &&
+         *finding.element % section % places == finding.parts.front().thread[0];
+}
+
 /// Lines of a program with marks are so many below the learner's.
 unsigned offset_of(const std::vector<Mark>& marks) {
   return marks.empty() ? 0 : marks.front().at - marks.front().line;
@@ -190,7 +199,8 @@ void Cures::by_zeros(TrialResult& tried, const Case& which) {
   tried = std::move(cured);
 }
 
-/// A guard is the cure of an access beyond an array's end if nothing is wrong but that it is made.
+/// A guard is the cure of an access beyond an array's end if nothing is wrong but that it is made, or if threads go
+/// beyond the end with elements of their own.
 void Cures::by_room(TrialResult& tried, const Case& which) {
   Finding& finding = tried.findings.front();
   if (finding.id != "bounds.global" || !finding.advice.starts_with("guard the access")) return;
@@ -201,7 +211,9 @@ void Cures::by_room(TrialResult& tried, const Case& which) {
   finding.details.push_back(helps              ? "tried: with room there the result is right"
                             : helps_with_zeros ? "tried: with room there, and zeros in it, the result is right"
                                                : "tried: with room there the result is wrong all the same");
-  if (!helps && !helps_with_zeros) {
+  if (!helps && !helps_with_zeros && is_own_element(finding, plan_)) {
+    finding.details.back() += ", so there is another mistake besides";
+  } else if (!helps && !helps_with_zeros) {
     finding.advice =
         "look at how the index is calculated, and which array was meant: a guard alone does not make it right";
     if (roomy.is_wrong_output && is_specific(roomy.failure->cause.id))

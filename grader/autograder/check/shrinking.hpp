@@ -144,9 +144,8 @@ class Shrinking : CheckOnDevice {
   static constexpr double most_seconds = 10;
   static constexpr std::size_t most_with_elements = std::size_t{1} << 14;
   static constexpr std::size_t warp = 32;
-  static constexpr std::size_t usual_section = 1024;
 
-  std::size_t section() const { return plan_.section == 0 ? usual_section : plan_.section; }
+  std::size_t section() const { return plan_.elements_of_a_section(); }
 
   /// Sizes between two others at which programs begin to fail: around powers of two, whole warps and sections. Rising.
   static std::vector<std::size_t> boundaries(std::size_t above, std::size_t below, std::size_t section) {

@@ -79,6 +79,7 @@ Finding to_finding(const Fault& fault) {
   finding.headline = headline(fault);
   finding.kernel = fault.kernel;
   finding.variable = fault.variable;
+  finding.element = fault.element;
   finding.has_block = fault.has_thread;
   std::ranges::copy(fault.block, finding.block);
   finding.grid_size = dim3_of(fault.grid_size);

@@ -51,6 +51,7 @@ struct Explanation {
   std::string id;        ///< the fault's
   std::string target;    ///< "shared array s_xy"
   std::string variable;  ///< "s_xy"
+  std::optional<std::uint64_t> element = {};
   std::vector<std::string> details;
   std::string advice;
 };
@@ -149,6 +150,7 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
     e.advice = "write constant memory from the host, with cudaMemcpyToSymbol";
   } else {
     e.target = e.variable = p.allocation->label;
+    if (p.distance > 0) e.element = (address - p.allocation->base) / bytes;
     e.details.push_back(missed(p.allocation->label, p.allocation->size, p.distance));
     e.advice =
         p.distance < 0
@@ -209,6 +211,7 @@ void raise_bad_access(Warp& w, StateSpace space, AccessKind kind, unsigned lane,
   }
   f.fault.id = std::move(e.id);
   f.fault.variable = std::move(e.variable);
+  f.fault.element = e.element;
   f.fault.headline = fmt::format("{} of {} outside {}", verb(kind), byte_count(bytes), e.target);
   f.fault.details = std::move(e.details);
   f.fault.advice = std::move(e.advice);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,11 +42,12 @@ struct Fault {
     budget,         ///< the launch's instruction limit is used up: an endless loop, or too much work
   };
   Kind kind = Kind::trap;
-  std::string id;        ///< what it is called where it is more than the kind says: "bounds.shared"
-  std::string does;      ///< of an access: "read", "write", "atomic"
-  std::string variable;  ///< whose memory it was meant for: "s_xy", "cudaMalloc #2"; empty: not known
-  std::string kernel;    ///< as the learner wrote it
-  SourcePlace where;     ///< of the access; its callers follow in `called_from`
+  std::string id;                        ///< what it is called where it is more than the kind says: "bounds.shared"
+  std::string does;                      ///< of an access: "read", "write", "atomic"
+  std::string variable;                  ///< whose memory it was meant for: "s_xy", "cudaMalloc #2"; empty: not known
+  std::optional<std::uint64_t> element;  ///< of an access beyond the end of `variable`: which it would be, by its size
+  std::string kernel;                    ///< as the learner wrote it
+  SourcePlace where;                     ///< of the access; its callers follow in `called_from`
   std::vector<SourcePlace> called_from;
   bool has_thread = false;
   unsigned block[3] = {0, 0, 0};
