@@ -80,10 +80,10 @@ struct Gang {
   std::uint8_t partial[most_warps];  ///< warps with some lanes active
   std::uint64_t executed = 0;        ///< warp instructions since it began
   std::uint64_t full_executed = 0;   ///< by all lanes of warps, not yet reported to the observers
-  /// Instructions of each warp with active lanes since `active` changed. Not beside `executed`: the two would be counted
-  /// up as one vector, which has to wait where only one of them has been written.
+  /// Instructions of each warp with active lanes since `active` changed. Not beside `executed`: the two would be
+  /// counted up as one vector, which has to wait where only one of them has been written.
   std::uint64_t uncounted = 0;
-  std::uint64_t work_of_all = 0;     ///< by every warp, the same
+  std::uint64_t work_of_all = 0;                    ///< by every warp, the same
   alignas(64) std::uint64_t work[most_warps] = {};  ///< by each warp beyond these
   std::uint64_t full_additions = 0;                 ///< by all lanes, not yet reported to the observers
   std::uint64_t limit = 0;                          ///< of `executed`
