@@ -12,6 +12,7 @@ from scanlab.errors import KitError
 from scanlab.judging import cures
 from scanlab.judging.compile import ELEMENT_FLAGS, Source, compile_object
 from scanlab.judging.plan import Options, make_plan
+from scanlab.judging.result import Finding, LabResult
 from scanlab.labs.folders import find_lab
 from scanlab.labs.skeleton import CLOSE, OPEN
 
@@ -141,3 +142,30 @@ def test_a_grade_does_not_depend_on_what_is_tried(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(cures, "build_runner", breaks)
     assert cures.with_cure(result, plan, lab.solution.read_text(), breaks, is_sandboxed=False) == result
     assert tried
+
+
+def test_only_a_moved_barrier_comes_before_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another finding of the marked program has that program's lines, and is left out."""
+    race, exited = made_results.finding("race.shared"), made_results.finding("barrier.exited")
+    failing = made_results.cause(next="grader/scanlab check 02 --n 33 --seed 7 --schedule in_order")
+    lab = find_lab("02")
+    plan = make_plan(lab, "scan.cu", "again", {}, Options())
+    name = plan.checks[0].name
+    check = made_results.check(name=name, verdict="fail", cause=failing, findings=(race, exited), findings_total=9)
+    result = made_results.result(check, verdict="fail")
+    monkeypatch.setattr(cures, "build_runner", lambda *_, **__: Path("runner"))
+
+    def with_found(its_id: str) -> LabResult:
+        known = dict(made_results.finding(its_id, cure="move it"))
+        known.pop("checks")
+        found = Finding(**known)
+        tried = made_results.check(name=name, verdict="fail", cause=made_results.cause(id=its_id), findings=(found,))
+        judge = made_results.result(tried, verdict="fail")
+        return cures.with_cure(result, plan, lab.solution.read_text(), lambda _: judge, is_sandboxed=False)
+
+    assert with_found("fence.missing") == result
+    (moved,) = with_found("barrier.divergent").checks
+    assert [finding.id for finding in moved.findings] == ["barrier.divergent", "race.shared"]
+    assert moved.findings_total == 9
+    assert moved.cause is not None
+    assert (moved.cause.id, moved.cause.next) == ("barrier.divergent", failing.next)

@@ -157,7 +157,7 @@ bool Cures::by_moves(TrialResult& tried, const Case& which) {
   const auto left_out = std::ranges::find(tried.findings, "barrier.exited", &Finding::id);
   if (left_out == tried.findings.end() || tried.findings.front().id != "race.shared") return false;
   for (const Cure& cure : moves_of(tried.findings.front(), *left_out, plan_)) {
-    if (effect_of({.amendment = cure.amendment}, tried, which) != Effect::all_right) continue;
+    if (outcome_of({.amendment = cure.amendment}, tried, which).effect != Effect::all_right) continue;
     Finding barrier = std::move(*left_out);
     tried.findings.erase(left_out);
     barrier.id = "barrier.divergent";
@@ -238,13 +238,12 @@ void Cures::by_amendments(TrialResult& tried, const Case& which) {
   Effect best = Effect::none;
   for (const Cure& cure : cures_of(mistake, plan_)) {
     const Device::Trying how{.amendment = cure.amendment};
-    const Effect effect = effect_of(how, tried, which);
+    const auto [effect, is_wrong] = outcome_of(how, tried, which);
     // What makes accesses strong removes any race, whether or not the values are those that were meant.
     const bool hides = cure.amendment.change == Change::atomic || cure.amendment.change == Change::strong;
     if (effect <= best || (hides && effect != Effect::all_right)) continue;
-    if (effect == Effect::all_right && !is_right_under_all_schedules(how, which)) continue;
     best = effect;
-    const char* const result = is_wrong_still_ ? ", but the result is wrong all the same" : "";
+    const char* const result = is_wrong ? ", but the result is wrong all the same" : "";
     mistake.cure = fmt::format("{} (tried: {}{})", cure.text, shows[static_cast<std::size_t>(effect)], result);
     if (effect == Effect::all_right) return;
   }
@@ -281,23 +280,23 @@ std::vector<Finding> Cures::needless_barriers() {
   return found;
 }
 
-Cures::Effect Cures::effect_of(const Device::Trying& how, const TrialResult& tried, const Case& which) {
+Cures::Outcome Cures::outcome_of(const Device::Trying& how, const TrialResult& tried, const Case& which) {
   const Finding& mistake = tried.findings.front();
-  Effect effect = Effect::all_right;
-  is_wrong_still_ = false;
+  Outcome outcome{Effect::all_right};
   for (const Case& one : {which, with_many_elements(which)}) {
     const TrialResult amended = run_with(how, one);
-    if (amended.failure && !amended.is_wrong_output && amended.findings.empty()) return Effect::none;
-    is_wrong_still_ |= amended.is_wrong_output;
-    if (!is_cured(amended)) effect = std::min(effect, Effect::all_gone);
+    if (amended.failure && !amended.is_wrong_output && amended.findings.empty()) return {};
+    outcome.is_wrong |= amended.is_wrong_output;
+    if (!is_cured(amended)) outcome.effect = std::min(outcome.effect, Effect::all_gone);
     for (const Finding& finding : amended.findings) {
       if (finding.weight != Finding::Weight::mistake || finding.id.starts_with("wrong.")) continue;
       const auto has_its_id = [&](const Finding& known) { return known.id == finding.id; };
-      if (reads_the_same(finding, mistake) || std::ranges::none_of(tried.findings, has_its_id)) return Effect::none;
-      if (finding.id == mistake.id && finding.variable == mistake.variable) effect = Effect::gone;
+      if (reads_the_same(finding, mistake) || std::ranges::none_of(tried.findings, has_its_id)) return {};
+      if (finding.id == mistake.id && finding.variable == mistake.variable) outcome.effect = Effect::gone;
     }
   }
-  return effect;
+  if (outcome.effect == Effect::all_right && !is_right_under_all_schedules(how, which)) return {};
+  return outcome;
 }
 
 TrialResult Cures::run_with(const Device::Trying& how, const Case& which) {

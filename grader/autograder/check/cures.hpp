@@ -45,17 +45,20 @@ class Cures : CheckOnDevice {
     none,       ///< the mistake is still there, or another one has come
     gone,       ///< it is gone, and others like it are left
     all_gone,   ///< as are all of its kind that are about the same variable
-    all_right,  ///< and so is everything else
+    all_right,  ///< and so is everything else, under each schedule
+  };
+  struct Outcome {
+    Effect effect = Effect::none;
+    bool is_wrong = false;  ///< the outputs
   };
   /// What a change does to the first mistake of a call with few elements, and with many.
-  Effect effect_of(const Device::Trying& how, const TrialResult& tried, const Case& which);
+  Outcome outcome_of(const Device::Trying& how, const TrialResult& tried, const Case& which);
   bool is_right_under_all_schedules(const Device::Trying& how, const Case& which);
   TrialResult run_with(const Device::Trying& how, const Case& which);
   Case with_many_elements(Case which) const;
 
   Submission& submission_;
-  bool has_amended_ = false;     ///< the latest trial
-  bool is_wrong_still_ = false;  ///< what effect_of has tried last
+  bool has_amended_ = false;  ///< the latest trial
 };
 
 }  // namespace scanlab::grade

@@ -84,8 +84,7 @@ Finding to_finding(const Fault& fault) {
   std::ranges::copy(fault.block, finding.block);
   finding.grid_size = dim3_of(fault.grid_size);
   finding.block_size = dim3_of(fault.block_size);
-  const bool has_own_line = fault.kind == Fault::Kind::undefined && fault.where.line != 0;
-  if (fault.has_thread || has_own_line) finding.parts.push_back(part_of(fault));
+  if (fault.has_thread || fault.where.line != 0) finding.parts.push_back(part_of(fault));
   for (const WaitingThreads& waiting : fault.waiting) finding.parts.push_back(part_of(waiting));
   for (const SourcePlace& caller : fault.called_from) {
     if (caller.line == 0) continue;

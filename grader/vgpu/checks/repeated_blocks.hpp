@@ -112,7 +112,10 @@ class RepeatedBlocks {
         ++at_;
         return true;
       }
-      if (known_ || is_kept_) keep_or_part(catch_up, step...);
+      if (known_)
+        part(catch_up);
+      else if (is_kept_)
+        keep(BlockStep::of(step...));
       return false;
     }
     /// The block does what is no step, or what was found depends on more than steps: it is by itself from here on.
@@ -140,13 +143,6 @@ class RepeatedBlocks {
     }
 
    private:
-    template <class CatchUp, class... Step>
-    [[gnu::noinline]] void keep_or_part(CatchUp catch_up, const Step&... step) {
-      if (known_)
-        part(catch_up);
-      else
-        keep(BlockStep::of(step...));
-    }
     void keep(const BlockStep& step) {
       if (!own_) own_ = std::make_shared<Steps>();
       is_kept_ = own_->all.size() < most_steps;

@@ -15,12 +15,14 @@ from scanlab.errors import KitError, WorkError
 from scanlab.judging.compile import build_runner
 from scanlab.judging.compiler.messages import own_lines
 from scanlab.judging.plan import Mark, Plan, PlannedCorrectness
-from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding
+from scanlab.judging.result import Cause, CheckResult, Finding, LabResult
 from scanlab.scratch import scratch
 
 CURABLE = ("race.shared", "race.global", "fence.missing")
 CASE = re.compile(r" --n (?P<n>[0-9]{1,10}) --seed [0-9]{1,20} --schedule (?P<schedule>\w{1,20})$")
 """How the command ends that makes a failing call again."""
+MOVED = "barrier.divergent"
+"""What a barrier is that was moved: the judge has given it the learner's own lines."""
 MANY = 8192
 """Elements of the call that has to be right as well, at most."""
 DEFINITION = """\
@@ -148,6 +150,8 @@ def with_cure(
         return result
     if first.id == mistake.id:
         return _with(result, check, mistake, first.cure)
+    if first.id != MOVED:  # of the marked program, whose lines are others
+        return result
     cause = tried.cause.model_copy(update={"headline": check.cause.headline, "next": check.cause.next})
     return _because_of(result, check, first, cause)
 
@@ -158,17 +162,13 @@ def _because_of(result: LabResult, check: CheckResult, found: Finding, cause: Ca
     The advice that threads have returned too early goes: they have not, they went past the barrier.
     """
 
-    def others(findings: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(one for one in findings if one.id != "barrier.exited")
+    def without(kept: Any) -> Any:
+        others = tuple(one for one in kept.findings if one.id != "barrier.exited")
+        total = kept.findings_total - len(kept.findings) + len(others)
+        return kept.model_copy(update={"findings": others, "findings_total": total})
 
-    before = check.model_copy(update={"cause": cause, "findings": (found, *others(check.findings))})
-    seen = SeenFinding(**dict(found), checks=(check.name,))
-    return result.model_copy(
-        update={
-            "checks": tuple(before if one.name == check.name else one for one in result.checks),
-            "findings": (seen, *others(result.findings)),
-        }
-    )
+    changed = without(check).model_copy(update={"cause": cause})
+    return without(result).with_finding(changed, found, is_first=True)
 
 
 def _with(result: LabResult, check: CheckResult, mistake: Finding, cure: str) -> LabResult:

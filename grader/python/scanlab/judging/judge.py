@@ -337,22 +337,7 @@ def failed(
 ) -> LabResult:
     """Return the result of a submission that never reached the judge, in the judge's own form."""
     lab, facts = submission.lab, tuple(details)
-    finding = Finding(
-        id=finding_id,
-        weight="mistake",
-        headline=headline,
-        kernel="",
-        variable="",
-        element=None,
-        kind="",
-        block=None,
-        parts=(),
-        facts=facts,
-        details=facts,
-        advice="",
-        count=1,
-        text="\n  ".join([headline, *facts]),
-    )
+    finding = Finding.in_source(finding_id, "mistake", headline, facts)
     check = CheckResult(
         name="build",
         title="the file compiles",

@@ -146,6 +146,34 @@ class Finding(Model):
     text: str
     """All of it as people read it."""
 
+    @classmethod
+    def in_source(
+        cls,
+        its_id: str,
+        weight: Weight,
+        headline: str,
+        facts: tuple[str, ...],
+        advice: str = "",
+        parts: tuple[Part, ...] = (),
+    ) -> Self:
+        """Return what is known of a file without running it on a device."""
+        return cls(
+            id=its_id,
+            weight=weight,
+            headline=headline,
+            kernel="",
+            variable="",
+            element=None,
+            kind="",
+            block=None,
+            parts=parts,
+            facts=facts,
+            details=facts,
+            advice=advice,
+            count=1,
+            text="\n  ".join([headline, *facts, *([advice] if advice else [])]),
+        )
+
 
 class SeenFinding(Finding):
     """A finding with the names of the checks that found it."""
@@ -266,6 +294,21 @@ class LabResult(Model):
             "findings_total": self.findings_total + proved.findings_total,
         }
         return self._with_check(refuted).model_copy(update=update)
+
+    def with_finding(self, changed: CheckResult, finding: Finding, *, is_first: bool = False) -> Self:
+        """Return it with another finding of a check, before or after all others; the check is `changed` besides."""
+
+        def added(others: tuple[Any, ...], one: Finding) -> tuple[Any, ...]:
+            return (one, *others) if is_first else (*others, one)
+
+        seen = SeenFinding(**dict(finding), checks=(changed.name,))
+        update: dict[str, Any] = {
+            "findings": added(changed.findings, finding),
+            "findings_total": changed.findings_total + 1,
+        }
+        return self._with_check(changed.model_copy(update=update)).model_copy(
+            update={"findings": added(self.findings, seen), "findings_total": self.findings_total + 1}
+        )
 
     def _with_check(self, changed: CheckResult) -> Self:
         checks = tuple(changed if check.name == changed.name else check for check in self.checks)

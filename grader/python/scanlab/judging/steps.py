@@ -8,7 +8,7 @@ from scanlab.judging.compile import build_runner
 from scanlab.judging.compiler.messages import own_lines
 from scanlab.judging.cures import without_comments
 from scanlab.judging.plan import Plan, PlannedCorrectness
-from scanlab.judging.result import LabResult, Part, SeenFinding
+from scanlab.judging.result import Finding, LabResult, Part
 from scanlab.scratch import scratch
 
 LAST_STEP = re.compile(r"\bfor *\([^;]{0,200};[^;<]{0,200}(?P<last><=)[^;<]{0,200};[^;]{0,100}(?:\*=|/=|<<=|>>=)")
@@ -56,33 +56,18 @@ def with_needless_steps(
                 continue
         if tried.verdict == "pass":
             needless.append(line)
-    findings = tuple(_finding(plan.source, line, checks[0].name) for line in needless)
-    return result.model_copy(
-        update={"findings": (*result.findings, *findings), "findings_total": result.findings_total + len(findings)}
-    )
+    for line in needless:
+        first = next(check for check in result.checks if check.name == checks[0].name)
+        result = result.with_finding(first, _finding(plan.source, line))
+    return result
 
 
-def _finding(source: str, line: int, check: str) -> SeenFinding:
-    facts = (
-        f"the loop of {source}:{line}",
-        "tried: with < in the place of <= all is right, for each size and schedule",
-    )
-    headline = "STEP (advice): the last step of a loop changes nothing"
-    advice = "at a stride as large as what is scanned no element has another so far away: leave the step out"
-    return SeenFinding(
-        id="cost.needless",
-        weight="advice",
-        headline=headline,
-        kernel="",
-        variable="",
-        element=None,
-        kind="",
-        block=None,
-        parts=(Part(does="loop", who="", file=source, line=line, block=None, thread=None),),
-        facts=facts,
-        details=facts,
-        advice=advice,
-        count=1,
-        text="\n".join([headline, *(f"  {fact}" for fact in (*facts, advice))]),
-        checks=(check,),
+def _finding(source: str, line: int) -> Finding:
+    return Finding.in_source(
+        "cost.needless",
+        "advice",
+        "STEP (advice): the last step of a loop changes nothing",
+        (f"the loop of {source}:{line}", "tried: with < in the place of <= all is right, for each size and schedule"),
+        "at a stride as large as what is scanned no element has another so far away: leave the step out",
+        (Part(does="loop", who="", file=source, line=line, block=None, thread=None),),
     )

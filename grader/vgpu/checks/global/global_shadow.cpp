@@ -18,6 +18,7 @@ constexpr std::int64_t most_stride = 64;
 constexpr unsigned most_readers = 2, most_readers_when_nearly_full = 1, nearly_full = 14;
 /// Rows to which one of the next warp may belong.
 constexpr std::size_t last_rows = 4;
+
 }  // namespace
 
 void GlobalShadow::begin_launch(bool has_rows) {

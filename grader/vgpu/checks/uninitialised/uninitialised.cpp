@@ -163,20 +163,17 @@ void Uninitialised::suspect(const Actor& actor) {
 
 void Uninitialised::loads(const AccessRun& run) {
   const Actor& actor = run.first.actor;
-  if (run.first.space == ptx::StateSpace::global) return global_loads(run);
-  if (run.first.space != ptx::StateSpace::shared) return;
-  ResidentBlock& block = blocks_[actor.slot];
-  if (is_repeated(block, run, BlockStep::Kind::read) || block.shared.has_all(run)) return;
-  block.repetition.part();
-  suspect(actor);
-}
-
-void Uninitialised::global_loads(const AccessRun& run) {
-  const Actor& actor = run.first.actor;
-  for_each_span(run, [&](Address first, std::uint64_t bytes) {
-    footprint_.read(actor.block, first, bytes);
-    if (!defined_.has_all(first, bytes)) suspect(actor);
-  });
+  if (run.first.space == ptx::StateSpace::shared) {
+    ResidentBlock& block = blocks_[actor.slot];
+    if (is_repeated(block, run, BlockStep::Kind::read) || block.shared.has_all(run)) return;
+    block.repetition.part();
+    suspect(actor);
+  } else if (run.first.space == ptx::StateSpace::global) {
+    for_each_span(run, [&](Address first, std::uint64_t bytes) {
+      footprint_.read(actor.block, first, bytes);
+      if (!defined_.has_all(first, bytes)) suspect(actor);
+    });
+  }
 }
 
 void Uninitialised::stores(const AccessRun& run) {

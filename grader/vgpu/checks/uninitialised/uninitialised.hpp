@@ -74,7 +74,6 @@ class Uninitialised : public Check, private MemoryListener {
 
   /// The host copies what no kernel, and no copy, has written.
   void report_unwritten(Address address, std::uint64_t bytes);
-  void global_loads(const AccessRun& run);
   void suspect(const Actor& actor);
   bool is_repeated(ResidentBlock& block, const AccessRun& run, BlockStep::Kind kind);
   Finding finding_of(const Trial::Arrival& arrival);

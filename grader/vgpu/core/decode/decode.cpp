@@ -39,6 +39,7 @@ void Decoder::run() {
 void Decoder::unsupported(const std::string& what) {
   FaultException f(Fault::Kind::unsupported, what,
                    "the virtual GPU cannot run this; write it another way, or check on a real GPU with --device gpu");
+  f.fault.does = "needs it";
   f.fault.set_places(places_of(*context_.image->module, function_.instructions.empty() ? 0 : here().line));
   f.fault.details.push_back(fmt::format("in {}", ptx::source_name(function_.name)));
   throw f;

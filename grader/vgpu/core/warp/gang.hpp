@@ -35,8 +35,7 @@ struct Column {
   }
   /// Does one of the pairs of the warps [begin, end) have jumps?
   bool jumps(unsigned begin, unsigned end) const {
-    // Mostly that of the first, or none.
-    std::int64_t any = jump[begin];
+    std::int64_t any = jump[begin];  // mostly it is this one that has, or none
     for (unsigned k = begin + 1; k < end && !any; ++k) any = jump[k];
     return any != 0;
   }
