@@ -63,6 +63,23 @@ TEST_CASE("a fault of each kind is a mistake with an id", "[findings]") {
   }
 }
 
+TEST_CASE("what cannot run has its line, and a deadlock only the lines of its threads", "[findings]") {
+  vgpu::Fault fault;
+  fault.kind = Kind::unsupported;
+  fault.does = "needs it";
+  fault.where.file = "scan.cu";
+  fault.where.line = 12;
+  const vgpu::Finding cannot_run = vgpu::to_finding(fault);
+  REQUIRE(cannot_run.parts.size() == 1);
+  CHECK(cannot_run.parts.front().does == "needs it");
+  CHECK(cannot_run.parts.front().where.line == 12);
+  fault.kind = Kind::deadlock;
+  fault.waiting.emplace_back().does = "wait at the barrier";
+  const vgpu::Finding deadlock = vgpu::to_finding(fault);
+  REQUIRE(deadlock.parts.size() == 1);
+  CHECK(deadlock.parts.front().does == "wait at the barrier");
+}
+
 TEST_CASE("a bad access is reported with its place, its thread and its array", "[findings]") {
   CHECK(
       vgpu::to_finding(bad_write()).text() ==

@@ -294,8 +294,8 @@ def made_differences(*, write: bool) -> list[str]:
             fresh = Path(scratch, path.name)
             command = [str(fresh) if kind == "svg" and word.endswith(".svg") else word for word in words]
             done = _run(command)
-            said = "".join(line for line in done.stderr.splitlines(True) if not line.startswith("scanlab: "))
-            now = fresh.read_text(encoding="utf-8") if kind == "svg" else said
+            lines = [line for line in done.stderr.splitlines(keepends=True) if not line.startswith("scanlab: ")]
+            now = fresh.read_text(encoding="utf-8") if kind == "svg" else "".join(lines)
             was = path.read_text(encoding="utf-8") if path.exists() else ""
             if difference := differences(was, now, name(path)):
                 said.append(difference)

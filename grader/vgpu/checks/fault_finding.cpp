@@ -84,7 +84,8 @@ Finding to_finding(const Fault& fault) {
   std::ranges::copy(fault.block, finding.block);
   finding.grid_size = dim3_of(fault.grid_size);
   finding.block_size = dim3_of(fault.block_size);
-  if (fault.has_thread || fault.where.line != 0) finding.parts.push_back(part_of(fault));
+  const bool is_of_code = fault.waiting.empty() && fault.where.line != 0;  // and of no thread: nothing has run
+  if (fault.has_thread || is_of_code) finding.parts.push_back(part_of(fault));
   for (const WaitingThreads& waiting : fault.waiting) finding.parts.push_back(part_of(waiting));
   for (const SourcePlace& caller : fault.called_from) {
     if (caller.line == 0) continue;
