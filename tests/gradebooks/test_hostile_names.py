@@ -15,7 +15,7 @@ from conftest import KOGGE_STONE, Deduction, Problem, Scanlab, check, grade, rec
 from conftest import fake_build as fake_build
 from needs import skip_without
 from scanlab.foreign_text import HARMFUL
-from scanlab.gradebooks.formats import MODULES, format_called
+from scanlab.gradebooks.formats import NAMES, format_called
 from scanlab.on_demand import REPORTS
 from scanlab.terminal import harmless_output
 
@@ -94,7 +94,7 @@ def test_nothing_that_is_exported_does_anything(results: Path, scanlab: Scanlab,
         return (done.stdout + done.stderr).decode()
 
     written: dict[str, str] = {}
-    formats = {name: format_called(name) for name in MODULES}
+    formats = {name: format_called(name) for name in NAMES}
     for name in (name for name, one in formats.items() if one.whole is not None and not one.needs_gradebook):
         file = tmp_path / f"exported.{name}"
         assert not HARMFUL.search(run("export", out, "--format", name, "--out", file))

@@ -11,7 +11,7 @@ import pytest
 
 from conftest import KOGGE_STONE, Scanlab, check, grade, record, student, write_store
 from scanlab.errors import KitError
-from scanlab.gradebooks.systems import nbgrader_database
+from scanlab.gradebooks.systems.nbgrader import database
 
 READS = """
 import json, sys
@@ -27,7 +27,7 @@ with Gradebook("sqlite:///" + sys.argv[1]) as book:
 @pytest.fixture(scope="module")
 def python() -> Path:
     try:
-        return nbgrader_database._interpreter()
+        return database._interpreter()
     except KitError as error:
         pytest.skip(f"no nbgrader: {error}")
 
@@ -39,7 +39,7 @@ def run(python: Path, *words: str, cwd: Path | None = None) -> str:
         text=True,
         timeout=120,
         cwd=cwd,
-        env=nbgrader_database.around(python),
+        env=database.around(python),
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -8,7 +8,7 @@ import pytest
 from conftest import KOGGE_STONE, REPOSITORY, SEQUENTIAL, record, strict_json, student
 from scanlab.classroom.records import Record
 from scanlab.gradebooks.feedback import lines
-from scanlab.gradebooks.formats import MODULES, format_called
+from scanlab.gradebooks.formats import NAMES, format_called
 from scanlab.gradebooks.hand_in import HandIn, Settings, grade
 from scanlab.gradebooks.model import Export, Options
 from scanlab.labs.corpora import text_of
@@ -63,7 +63,7 @@ def test_autolab_and_the_class_formats(graded: tuple[Record, Options]) -> None:
     assert strict_json(last) == {"scores": {SEQUENTIAL: 100, KOGGE_STONE: 0}}
     twin = record("s0002", student(2), *made.labs)
     export = Export("Scan", tuple(HANDED_IN), (made, twin), options=options)
-    for name in MODULES:
+    for name in NAMES:
         one = format_called(name)
         if one.whole is not None and not one.needs_gradebook:
             assert b"s0002" in one.whole(export, None).content

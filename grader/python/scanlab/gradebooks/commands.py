@@ -193,7 +193,7 @@ def _write_database(
     store: "Store", labs: Sequence[str], without: Sequence[str], options: "Options", database: Path
 ) -> Sequence["Record"]:
     from scanlab.gradebooks.selection import select
-    from scanlab.gradebooks.systems.nbgrader_database import fill
+    from scanlab.gradebooks.systems.nbgrader.database import fill
 
     chosen = select(store, labs, without, options)
     for note in fill(chosen, database):

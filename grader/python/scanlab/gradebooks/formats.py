@@ -1,28 +1,21 @@
-"""The formats by their names, each with the module that has its `FORMAT`: none is imported before it is used."""
+"""The formats: a module of `systems` each, named as the format and with its `FORMAT`; imported only when it is used."""
 
 from enum import StrEnum
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING
+
+from scanlab.gradebooks import systems
 
 if TYPE_CHECKING:
     from scanlab.gradebooks.model import Format
 
-MODULES = {
-    "gradescope": "systems.gradescope",
-    "classroom50": "systems.classroom50",
-    "autolab": "systems.autolab",
-    "prairielearn": "systems.prairielearn",
-    "canvas": "systems.canvas",
-    "moodle": "systems.moodle",
-    "nbgrader": "systems.nbgrader",
-    "csv": "table",
-    "junit": "systems.junit",
-}
+NAMES = tuple(module.name for module in iter_modules(systems.__path__))
 
-FormatName = StrEnum("FormatName", {name: name for name in MODULES})
+FormatName = StrEnum("FormatName", {name: name for name in NAMES})
 
 
 def format_called(name: str) -> "Format":
-    """Return the format with this name. Raises KeyError for a name that is not in MODULES."""
-    found: Format = import_module(f"scanlab.gradebooks.{MODULES[name]}").FORMAT
+    """Return the format with this name. Raises ModuleNotFoundError for a name that is not in NAMES."""
+    found: Format = import_module(f"{systems.__name__}.{name}").FORMAT
     return found

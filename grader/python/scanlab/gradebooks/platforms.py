@@ -13,9 +13,10 @@ from typing import Any
 
 from scanlab.classroom.records import Student
 from scanlab.errors import UsageError
+from scanlab.gradebooks import github
 from scanlab.gradebooks.hand_in import HandIn, Settings, grade
 from scanlab.gradebooks.output import make_folder, write
-from scanlab.gradebooks.systems import autolab, classroom50, github, gradescope, prairielearn
+from scanlab.gradebooks.systems import autolab, classroom50, gradescope, prairielearn
 from scanlab.gradebooks.text import one_line
 from scanlab.paths import shown
 

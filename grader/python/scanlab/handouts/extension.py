@@ -48,18 +48,20 @@ def page_of(name: str) -> str:
 
 
 class Rungs(SphinxDirective):
-    """The labs from the first argument to the second, those that have a handout, as a list."""
+    """The labs from the first argument to the second, or all from it on, those that have a handout, as a list."""
 
-    required_arguments = 2
+    required_arguments = 1
+    optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """Return the list."""
         self.env.note_dependency(__file__)
         ladder = all_labs()
+        first, last = self.arguments[0], (*self.arguments, ladder[-1].number)[1]
         items = []
         for lab in ladder:
             handout = self.env.srcdir / f"{lab.name}.md"
-            if not self.arguments[0] <= lab.number <= self.arguments[1] or not handout.is_file():
+            if not first <= lab.number <= last or not handout.is_file():
                 continue
             self.env.note_dependency(lab.folder / "lab.toml")
             self.env.note_dependency(lab.folder.parent / COMMON)

@@ -3,7 +3,7 @@
 Facts: CsvExportPlugin of jupyter/nbgrader: these columns in this order; numbers as Python prints floats; who handed
 nothing in has 0.0 and no timestamp; a timestamp is UTC without saying so. The last column is the student's id once
 more: `nbgrader db student import` knows students by the column `id` alone, and ignores the others.
-It takes scores from no CSV: `nbgrader_database.py` writes them into its database.
+It takes scores from no CSV: `database.py` writes them into its database.
 """
 
 import csv

@@ -1,6 +1,6 @@
 """Put scores into nbgrader's database, by its own interface. Runs in the Python that has nbgrader, not in the kit's.
 
-Reads JSON from stdin (`nbgrader_database.py` makes it). Exit 2 and a line on stderr where that cannot be done.
+Reads JSON from stdin (`database.py` makes it). Exit 2 and a line on stderr where that cannot be done.
 """
 
 import json

@@ -1,7 +1,7 @@
 """nbgrader's own database, filled in through its own Python interface, in a copy that then takes the file's place.
 
 nbgrader runs in the interpreter that has it: the one whose `nbgrader` is on PATH, else an environment made for it. It
-runs `nbgrader_fill.py`, which reads JSON and says what it did.
+runs `fill.py`, which reads JSON and says what it did.
 """
 
 import json
@@ -28,7 +28,7 @@ from scanlab.scratch import scratch
 
 REQUIREMENTS = ROOT / "grader/python/requirements-nbgrader.txt"
 FOLDER = STATE / "nbgrader"
-SCRIPT = Path(__file__).with_name("nbgrader_fill.py")
+SCRIPT = Path(__file__).with_name("fill.py")
 SECONDS = 600.0
 SQLITE = b"SQLite format 3\0"
 
