@@ -28,15 +28,16 @@ from scanlab.bundle import refusal
 from scanlab.course.commands import course, pack
 from scanlab.gradebooks.adapter_commands import adapter, inside, prepare
 from scanlab.gradebooks.commands import export
+from scanlab.learn.commands import learn, watch
 from scanlab.paths import LABS, ROOT, build_folder, shown
 from scanlab.process import Interrupted, stop_on_signals
 from scanlab.reports.commands import report as reports_command
+from scanlab.terminal import harmless_output, print_styled
 from scanlab.trace.commands import trace
 
 if TYPE_CHECKING:
     from scanlab.judging.judge import Submission
     from scanlab.judging.plan import Options
-    from scanlab.judging.report import Line
     from scanlab.judging.result import Grade, LabResult
     from scanlab.judging.sanitize import ToolFinding
     from scanlab.labs.folders import Lab
@@ -69,7 +70,7 @@ ProveOption = Annotated[
     ),
 ]
 
-LEARNERS = ("list", "check", "trace", "hint", "reset", "run", "bench", "handouts")
+LEARNERS = ("learn", "list", "check", "watch", "trace", "hint", "reset", "run", "bench", "handouts")
 INSTRUCTORS = ("grade", "report", "export", "course", "pack", "adapter")
 
 
@@ -95,7 +96,7 @@ app.add_typer(bench, name="bench")
 app.add_typer(course, name="course")
 app.command()(pack)
 app.command()(trace)
-for command in (export, adapter, inside, prepare):
+for command in (learn, watch, export, adapter, inside, prepare):
     app.command()(command)
 app.command("report")(reports_command)
 _program_arguments: list[str] = []
@@ -104,8 +105,6 @@ _program_arguments: list[str] = []
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code: 0 pass, 1 the work failed, 2 usage, 3 the kit's own fault."""
-    from scanlab.terminal import harmless_output
-
     with harmless_output():
         return _main(list(arguments))
 
@@ -141,19 +140,6 @@ def _complain(text: str) -> None:
     print(f"scanlab: {text}", file=sys.stderr, flush=True)
 
 
-def _print(lines: Sequence["Line"]) -> None:
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
-        print("\n".join(text for text, _ in lines), flush=True)
-        return
-    from rich.text import Text
-
-    from scanlab.terminal import console as console_of
-
-    console = console_of(highlight=False, soft_wrap=True)
-    for text, style in lines:
-        console.print(Text(text, style=style))
-
-
 def _grade(submissions: list["Submission"], options: "Options") -> list["LabResult"]:
     """Grade with a line of progress on a terminal's stderr."""
     from scanlab.judging.judge import grade as run_grade
@@ -175,19 +161,28 @@ def _grade(submissions: list["Submission"], options: "Options") -> list["LabResu
 
 @app.command("list")
 def list_labs() -> None:
-    """List the labs in their order."""
+    """List the labs in their order, and how far you have come."""
     from scanlab.labs.folders import all_labs
+    from scanlab.learn import progress
 
     labs = all_labs()
+    known = progress.read()
+    reached = known.next_lab(labs)
     width = max(len(lab.name) for lab in labs)
     for lab in labs:
         broken = lab.broken()
-        description = "broken: it cannot be graded" if broken else f"{lab.rubric.title}: {lab.rubric.summary}"
-        print(f"{lab.name:<{width}}  {description}", flush=True)
+        description = "broken: it cannot be graded" if broken else lab.rubric.title
+        if known.labs:
+            state = known.of(lab).text() or ("next" if lab == reached else "")
+            print(f"{lab.name:<{width}}  {state:<{progress.WIDTH}}  {description}", flush=True)
+        else:
+            print(f"{lab.name:<{width}}  {description}{'' if broken else f': {lab.rubric.summary}'}", flush=True)
         if broken:
             _complain(broken)
         elif not lab.source.exists():
             _complain(_lacks_source(lab))
+    if known.labs:
+        print(f"{known.bar(labs)}; go on with: grader/scanlab learn")
 
 
 def _lacks_source(lab: "Lab") -> str:
@@ -222,6 +217,7 @@ def check(
     from scanlab.judging.judge import Submission
     from scanlab.judging.plan import Options, scans
     from scanlab.labs.folders import find_lab
+    from scanlab.learn import progress
 
     if sanitize and device is not DeviceName.gpu:
         raise errors.UsageError(
@@ -232,13 +228,13 @@ def check(
     if file is None and not found.source.exists():
         raise errors.UsageError(_lacks_source(found))
     submission = Submission(found, file or found.source)
-    read_source(submission.path)
+    text = read_source(submission.path)
     options = Options(
         device.value, n, seed, schedule.value if schedule else None, prove=prove, trail=trail, is_sandboxed=sandbox
     )
     options = replace(options, remarks=not options.is_narrow)
     result = _grade([submission], options)[0]
-    _print(report.result_lines(result, checks=True))
+    print_styled(report.result_lines(result, checks=True))
     if prove and not scans(found):
         _complain(f"note: {found.name} asks for no scan, and only scans are explored")
     is_clean = True
@@ -250,6 +246,8 @@ def check(
     write_json(json_file, result.model_dump(mode="json"))
     if sarif_file is not None:
         write_json(sarif_file, sarif.of_results([result], {found.name: submission.path}))
+    if submission.path.resolve() == found.source.resolve() and not options.is_narrow and not trail:
+        progress.record(found, text, result)
     raise typer.Exit(errors.PASSED if result.verdict == "pass" and is_clean else errors.FAILED)
 
 
@@ -263,10 +261,10 @@ def _sanitize(submission: "Submission", n: int | None, seed: int) -> tuple[list[
     except CompileError:
         return [], False  # which the check has said
     for finding in findings:
-        _print([(finding.text, "")])
+        print_styled([(finding.text, "")])
     mistakes = [finding for finding in findings if finding.weight == "mistake"]
     found = "nothing" if not findings else f"{len(mistakes)} mistakes" if len(mistakes) != 1 else "1 mistake"
-    _print([(f"compute-sanitizer ({', '.join(TOOLS)}) found {found}", "")])
+    print_styled([(f"compute-sanitizer ({', '.join(TOOLS)}) found {found}", "")])
     return findings, not mistakes
 
 
@@ -370,7 +368,7 @@ def _grade_one_person(folder: Path, options: "Options", json_file: Path | None, 
     results = sorted([*graded, *lacking], key=lambda result: result.lab)
     for result in results:
         if result.verdict != "pass":
-            _print(report.result_lines(result, checks=False))
+            print_styled(report.result_lines(result, checks=False))
             print()
     total = report.summary(results, options.device, options.seed)
     _print_table(results, total)

@@ -9,7 +9,7 @@ LABS = ROOT / "labs"
 SOLUTIONS = ROOT / "solutions"
 VENV = ROOT / ".venv"
 STATE = ROOT / ".scanlab"
-"""Compiled programs, the set-up's log and lock: nothing that cannot be made again."""
+"""Compiled programs, the set-up's log and lock, and what a learner has passed (`learn/progress.py`)."""
 
 
 def build_folder() -> Path:

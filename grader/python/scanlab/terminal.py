@@ -3,8 +3,9 @@
 All that is printed goes through `harmless_output`; what the kit itself draws in colours through `console`.
 """
 
+import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -58,3 +59,15 @@ def console(*, stderr: bool = False, **options: Any) -> "Console":
 
     stream: Any = sys.stderr if stderr else sys.stdout
     return HarmlessConsole(file=stream.own if isinstance(stream, Harmless) else stream, **options)
+
+
+def print_styled(lines: Sequence[tuple[str, str]]) -> None:
+    """Print lines, each with its style (rich's name of it, or an empty text), which only a terminal shows."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        print("\n".join(text for text, _ in lines), flush=True)
+        return
+    from rich.text import Text
+
+    styled = console(highlight=False, soft_wrap=True)
+    for text, style in lines:
+        styled.print(Text(text, style=style))

@@ -15,7 +15,9 @@ from scanlab.bootstrap.environment import read_json, write_json
 from scanlab.bundle import refusal
 from scanlab.paths import ROOT, VENV, toolchain_file
 
-BUILDING_COMMANDS = frozenset({"bench", "check", "grade", "inside", "prepare", "run", "test", "trace", "verify"})
+BUILDING_COMMANDS = frozenset(
+    {"bench", "check", "grade", "inside", "learn", "prepare", "run", "test", "trace", "verify", "watch"}
+)
 """The commands that need nvcc and the C++ parts; the others need the virtual environment alone."""
 BUILDING_OPTIONS = {"course": "--prove", "report": "--traces"}
 """Commands that need them with an option."""

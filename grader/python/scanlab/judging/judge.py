@@ -72,10 +72,19 @@ class Submission:
         return shlex.join(words)
 
 
+Called = Callable[[LabResult], None]
+
+
+def _ignore(_: LabResult) -> None:
+    """Do nothing with a result."""
+
+
 def grade(
-    submissions: Sequence[Submission], options: plans.Options, done: Callable[[LabResult], None] = lambda _: None
+    submissions: Sequence[Submission], options: plans.Options, done: Called = _ignore, *, first: Called = _ignore
 ) -> list[LabResult]:
     """Grade `submissions` side by side and return their results in the same order; `done` is called with each.
+
+    `first` is called, from another thread, with what the judge has found, before cures and remarks are tried.
 
     A file that cannot be read or compiled is a `fail` like any other.
 
@@ -94,7 +103,7 @@ def grade(
             if is_timed:
                 wait([future for build in builds for future in build.all()])
             judged = [
-                judges.submit(_grade_one, submission, build, options)
+                judges.submit(_grade_one, submission, build, options, first)
                 for submission, build in zip(submissions, builds, strict=True)
             ]
             results = []
@@ -152,7 +161,7 @@ def _reference(builds: _Builds, lab: Lab) -> dict[str, Path]:
         raise KitError(f"the reference solution of {lab.name} {what}{error}") from error
 
 
-def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) -> LabResult:
+def _grade_one(submission: Submission, builds: _Builds, options: plans.Options, first: Called) -> LabResult:
     as_shown = with_shown_paths(submission.path, submission.name)
     if builds.unreadable:
         lines = [as_shown(line) for line in str(builds.unreadable).splitlines()]
@@ -183,7 +192,9 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options) 
     text = _text(submission)
     if options.remarks:
         plan = plan.model_copy(update={"barriers": barriers(text)})
-    result = with_cure(run_judge(plan), plan, text, run_judge, is_sandboxed=options.is_sandboxed)
+    judged = run_judge(plan)
+    first(with_places(judged, text, submission.name).with_texts(as_shown))
+    result = with_cure(judged, plan, text, run_judge, is_sandboxed=options.is_sandboxed)
     if options.remarks:
         result = with_needless_steps(result, plan, text, run_judge, is_sandboxed=options.is_sandboxed)
     result = with_proofs(result, plans.proofs(plan, submission.lab) if options.prove else [])

@@ -60,6 +60,16 @@ def result_lines(result: LabResult, *, checks: bool) -> list[Line]:
     return lines + (_printed_lines(result.checks) + _advice_lines(result) if result.verdict == "pass" else [])
 
 
+def first_failure(result: LabResult) -> list[Line]:
+    """Return what is to be fixed first, and how much has failed beside; nothing of a lab that has passed."""
+    failed = result.failed_checks
+    different = _different(failed)
+    if not different:
+        return []
+    more = _more_text(result, failed, different, _others(result, failed), 1)
+    return cause_lines(result.lab, different[0]) + ([(f"  and {more}; fix this first", "")] if more else [])
+
+
 def _others(result: LabResult, failed: Iterable[CheckResult]) -> list[Finding]:
     """Return the mistakes that the device's checks have found and that are no check's cause."""
     reported = {_identity(check.findings[0]) for check in failed if check.findings}

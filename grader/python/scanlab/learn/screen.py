@@ -1,0 +1,138 @@
+"""What `learn` shows: a line of progress, what matters now, and the keys."""
+
+import difflib
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scanlab.judging import report
+from scanlab.judging.report import Line
+from scanlab.judging.result import LabResult
+from scanlab.labs import skeleton
+from scanlab.labs.folders import Lab
+from scanlab.learn.progress import Progress
+from scanlab.paths import ROOT, shown
+
+WIDTH = 80
+
+
+@dataclass
+class View:
+    """What is known about the lab that is shown."""
+
+    lab: Lab
+    path: Path
+    ladder: Sequence[Lab]
+    progress: Progress
+    result: LabResult | None = None
+    is_whole: bool = True
+    """Nothing more will be known about this version of the file."""
+    note: list[Line] = field(default_factory=list)
+    """What a key has asked for, or why there is no result."""
+    seconds: float = 0
+
+    @property
+    def has_passed(self) -> bool:
+        """Return whether this version of the file passes."""
+        return self.result is not None and self.result.verdict == "pass"
+
+    @property
+    def next_lab(self) -> Lab | None:
+        """Return the lab after this one that is not passed, else the first of all that is not; None: all are passed."""
+        after = [lab for lab in self.ladder if lab.name > self.lab.name]
+        before = [lab for lab in self.ladder if lab.name < self.lab.name]
+        return self.progress.next_lab([*after, *before])
+
+
+def head(view: View) -> list[Line]:
+    """Return which lab it is, and how far its learner has come."""
+    lab = view.lab
+    return [
+        (f"scanlab learn   {view.progress.bar(view.ladder)}", "dim"),
+        (f"{lab.number} {lab.rubric.title}   {shown(view.path)}", "bold"),
+        ("", ""),
+    ]
+
+
+def keys(view: View) -> Line:
+    """Return the keys that mean something now."""
+    if view.has_passed:
+        known = ["[n]ext lab"] if view.next_lab else []
+        known += ["[d]iff with the solution"] if view.lab.solution.exists() else []
+    else:
+        known = ["[h]int"]
+    known += ["[t]race", "hand[o]ut", "[l]ist of checks"]
+    return "  ".join([*known, "[q]uit"]), "dim"
+
+
+def state(view: View) -> Line:
+    """Return what is awaited: the check's end, or a save."""
+    if not view.is_whole:
+        return ("checking …" if view.result is None else "looking closer …"), "cyan"
+    took = f"checked in {view.seconds:.1f} s; " if view.result else ""
+    return f"{took}save {shown(view.path)} to check it again", "cyan"
+
+
+def body(view: View) -> list[Line]:
+    """Return what matters: what a key has asked for, else the task, the first failure, or what a pass means."""
+    if view.note:
+        return view.note
+    if view.result is None:
+        return task(view.lab, view.path)
+    if not view.has_passed:
+        return [*report.first_failure(view.result), *_points(view.result)]
+    lines = report.result_lines(view.result, checks=False)
+    after = view.next_lab
+    lines.append(("", ""))
+    if after is None:
+        lines += wrapped("All labs are passed: see how fast yours is, `grader/scanlab bench 11`", "green")
+    else:
+        lines += wrapped(f"next: lab {after.number}, {after.rubric.title}: {after.rubric.summary}", "green")
+    return lines
+
+
+def task(lab: Lab, path: Path) -> list[Line]:
+    """Return what is to be done in a lab that was not begun."""
+    where = f"{shown(path)}, between the lines `{skeleton.OPEN}` and `{skeleton.CLOSE}`"
+    lines = wrapped(f"{lab.rubric.title}: {lab.rubric.summary}.")
+    lines += [("", "")]
+    lines += wrapped(f"read   {lab.rubric.handout} (key o)")
+    lines += wrapped(f"write  {where}", indent=7)
+    return [*lines, ("save   the file: it is checked at once", "")]
+
+
+def hint(text: str) -> list[Line]:
+    """Return a hint: sentences in lines of a terminal's width, code as it is."""
+    lines = []
+    for line in text.strip().splitlines():
+        lines += [(line, "")] if line.startswith(" ") or not line else wrapped(line)
+    return lines
+
+
+def all_checks(result: LabResult) -> list[Line]:
+    """Return the list of checks with their points, and all that went wrong."""
+    return report.result_lines(result, checks=True)
+
+
+def difference(lab: Lab, path: Path) -> list[Line]:
+    """Return the learner's file beside the solution, as `diff -u` shows it."""
+    mine, solution = (file.read_text(encoding="utf-8", errors="replace").splitlines() for file in (path, lab.solution))
+    styles = {"+": "green", "-": "red", "@": "cyan"}
+    found = list(difflib.unified_diff(mine, solution, shown(path), str(lab.solution.relative_to(ROOT)), lineterm=""))
+    return [(line, styles.get(line[:1], "")) for line in found] or [("yours is the solution, word for word", "")]
+
+
+def _points(result: LabResult) -> list[Line]:
+    done = sum(check.verdict == "pass" for check in result.checks)
+    run = sum(not check.is_not_run for check in result.checks)
+    points = f"{report.points(result.points)} of {report.points(result.max_points)} points"
+    return [("", ""), (f"{done} of {run} checks pass, {points}", "")]
+
+
+def wrapped(text: str, style: str = "", indent: int = 0) -> list[Line]:
+    """Return a sentence or more in lines of a terminal's width."""
+    lines = textwrap.wrap(
+        text, WIDTH - 1, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
+    )
+    return [(line, style) for line in lines]
