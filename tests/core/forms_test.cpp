@@ -5,6 +5,7 @@
 
 #include "alu_machine.hpp"
 #include "kernel.hpp"
+#include "tiers.hpp"
 
 namespace scanlab::test {
 namespace {
@@ -101,6 +102,77 @@ TEST_CASE("a destination that is not wanted may be left out") {
   CHECK(result_of("mov.u32 %r2, 6;\nsetp.eq.u32 %p1, 1, 1;\n"
                   "lop3.and.b32 _|%p2, %r2, %r2, %r2, 0x80, %p1;\n" +
                   select) == 1);
+}
+
+TEST_CASE("the first lane of a membermask is elected") {
+  // Each lane gives its leader's number, and 100 more where it is the leader itself.
+  const std::string look = "mov.u32 %r1, %laneid;\n", give = "@%p1 add.u32 %r2, %r2, 100;\n" + store_at_tid("%r2");
+  const auto leaders = [](auto leader_of) {
+    std::vector<std::uint32_t> all(64);
+    for (unsigned t = 0; t < all.size(); ++t) all[t] = leader_of(t % 32) + (leader_of(t % 32) == t % 32 ? 100 : 0);
+    return all;
+  };
+  const auto by_parity = leaders([](unsigned lane) { return lane % 2; });
+  CHECK(written(Kernel{look + "elect.sync %r2|%p1, 0xffffffff;\n" + give + "ret;\n"}, 64, 64) ==
+        leaders([](unsigned) { return 0u; }));
+  // Both sides of a branch elect, each among its own lanes.
+  CHECK(written(Kernel{look +
+                       "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p2, %r3, 0;\n@%p2 bra $L_even;\n"
+                       "elect.sync %r2|%p1, 0xaaaaaaaa;\nbra $L_end;\n"
+                       "$L_even:\nelect.sync %r2|%p1, 0x55555555;\n$L_end:\n" +
+                       give + "ret;\n"},
+                64, 64) == by_parity);
+  // Several groups at one instruction; the leader takes the membermask's place.
+  CHECK(written(Kernel{look + "and.b32 %r3, %r1, 1;\nshl.b32 %r2, 0x55555555, %r3;\nelect.sync %r2|%p1, %r2;\n" + give +
+                       "ret;\n"},
+                64, 64) == by_parity);
+  // Lanes that come late are waited for; a predicate on the instruction keeps the others out.
+  CHECK(written(Kernel{look +
+                       "mov.u32 %r2, 7;\nsetp.eq.u32 %p1, 0, 1;\nsetp.ge.u32 %p2, %r1, 5;\n"
+                       "mov.u32 %r4, %r1;\n$L_loop:\nsub.u32 %r4, %r4, 1;\nsetp.gt.s32 %p3, %r4, 0;\n"
+                       "@%p3 bra $L_loop;\n@%p2 elect.sync %r2|%p1, 0xffffffe0;\n" +
+                       give + "ret;\n"},
+                64, 64) == [&] {
+    auto all = leaders([](unsigned) { return 5u; });
+    for (unsigned t = 0; t < all.size(); ++t)
+      if (t % 32 < 5) all[t] = 7;
+    return all;
+  }());
+  CHECK(result_of("elect.sync _|%p1, -1;\nselp.u32 %r1, 1, 2, %p1;\n") == 1);
+  CHECK(result_of("mov.u32 %r1, %laneid;\nsetp.eq.u32 %p1, %r1, 0;\nmov.u32 %r1, 9;\n"
+                  "@!%p1 elect.sync %r1|%p2, 0xfffffffe;\n") == 9);
+}
+
+TEST_CASE("lanes that come to an election one after the other wait there, but for those that its predicate keeps out") {
+  // The loads in the loop look like waiting, so lanes that are past the loop get turns meanwhile.
+  const Kernel k{
+      "mov.u32 %r1, %laneid;\nmov.u32 %r2, 7;\nsetp.eq.u32 %p1, 0, 1;\nsetp.ge.u32 %p2, %r1, 5;\n"
+      "mov.u32 %r4, %r1;\n$L_loop:\nld.volatile.global.u32 %r3, [%out];\nsub.u32 %r4, %r4, 1;\n"
+      "setp.ge.s32 %p3, %r4, 0;\n@%p3 bra $L_loop;\n@%p2 elect.sync %r2|%p1, 0xffffffe0;\n"
+      "@%p1 add.u32 %r2, %r2, 100;\n" +
+      store_at_tid("%r2") + "ret;\n"};
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    const Run r = run(k, {.schedule = {vgpu::Schedule::Order::random, seed}});
+    REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
+    for (unsigned t = 0; t < 32; ++t) REQUIRE(r.out[t] == (t < 5 ? 7u : t == 5 ? 105u : 5u));
+  }
+}
+
+TEST_CASE("an election needs all lanes of its mask, in it the lane itself, and a predicate to write") {
+  const auto fault_of = [](const char* body) {
+    INFO(body);
+    const Run r = run(Kernel{std::string(".reg .b16 %h0;\nmov.u32 %r1, %laneid;\nsetp.lt.u32 %p1, %r1, 16;\n") + body});
+    REQUIRE(r.result.fault);
+    return *r.result.fault;
+  };
+  CHECK(fault_of("elect.sync %r1|%p1, 0xfffffffe;").id == "warp.mask");
+  const auto waits = fault_of("@%p1 bra $L_wait;\nbar.sync 0;\nret;\n$L_wait:\nelect.sync %r1|%p1, -1;\nret;");
+  CHECK(waits.kind == vgpu::Fault::Kind::deadlock);
+  for (const char* body : {"elect.sync %r1, -1;", "elect.sync %r1|%p1;", "elect.sync %r1|%p1, %r1, -1;",
+                           "elect %r1|%p1, -1;", "elect.sync.b32 %r1|%p1, -1;", "elect.sync %h0|%p1, -1;",
+                           "elect.sync %r1|%r1, -1;", "elect.sync %r1|%p1, %h0;"})
+    CHECK(fault_of(body).kind == vgpu::Fault::Kind::unsupported);
 }
 
 TEST_CASE("parts of registers and negated registers are for video instructions") {

@@ -110,6 +110,7 @@ constexpr std::string_view hostile[] = {
     "atom.global.add.noftz.f16x2 %r1, [%rd1], %r2;",
     "mbarrier.init.shared.b64 [%r1], 4294967295;",
     "redux.sync.add.s32 %r1, %r2, 0;",
+    "elect.sync %r1|%p1, 0;",
     "mov.b64 {%r1, %r2, %r3, %r4}, %rd1;",
     "mov.u64 %rd1, _Z3addii;",
     "setp.lt.u32 %p1|%p1, %r1, %p1;",

@@ -7,15 +7,27 @@
 
 namespace scanlab::vgpu {
 
-/// The check of that name: its class is known in its own file only.
+// Checks whose classes are known in their own files only.
 std::unique_ptr<Check> make_divergent_barriers(const bool& across_warps);
+
+namespace {
+
+std::vector<std::unique_ptr<Check>> make_others(const CheckSuite& suite) {
+  std::vector<std::unique_ptr<Check>> made;
+  made.push_back(make_divergent_barriers(suite.across_warps));
+  return made;
+}
+
+}  // namespace
 
 CheckSuite::CheckSuite(Device& device)
     : device_(device),
-      divergent_barriers_(make_divergent_barriers(across_warps)),
+      others_(make_others(*this)),
       streams_(device.memory(), global_races_),
       uninitialised_(device.memory()),
       counters_(device.memory()) {
+  for (const std::unique_ptr<Check>& other : others_) checks_.push_back(other.get());
+  checks_.insert(checks_.end(), {&shared_races_, &global_races_, &uninitialised_, &counters_});
   for (Check* const check : checks_) device_.attach(check);
 }
 

@@ -1,7 +1,6 @@
 // All checks of a device together: what `run --check` and the judge attach.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -47,15 +46,13 @@ class CheckSuite {
 
  private:
   Device& device_;
-  std::unique_ptr<Check> divergent_barriers_;
+  const std::vector<std::unique_ptr<Check>> others_;  ///< to which nothing else refers
   SharedRaces shared_races_;
   GlobalRaces global_races_;
   StreamRaces streams_;
   Uninitialised uninitialised_;
   CarriedCounters counters_;
-  /// In the order in which they are asked.
-  const std::array<Check*, 5> checks_ = {divergent_barriers_.get(), &shared_races_, &global_races_, &uninitialised_,
-                                         &counters_};
+  std::vector<Check*> checks_;  ///< in the order in which they are asked
 };
 
 }  // namespace scanlab::vgpu

@@ -57,6 +57,7 @@ const Opcode& row_of(std::string_view opcode) {
       {"match", following, branch, first, Effect::none, &D::compute, nullptr},
       {"redux", following, branch, first, Effect::none, &D::compute, nullptr},
       {"shfl", following, branch, first, Effect::none, &D::compute, nullptr},
+      {"elect", following, branch, first, Effect::none, &D::compute, nullptr},
       {"activemask", following, branch, first, Effect::none, &D::compute, nullptr},
       {"mbarrier", following, own_mask, first, Effect::none, &D::barrier_object, nullptr},
       // elements by name (warp/elements.hpp): not PTX

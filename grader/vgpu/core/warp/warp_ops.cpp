@@ -231,6 +231,16 @@ struct Greatest {
   auto operator()(auto a, auto b) const { return std::max(a, b); }
 };
 
+/// The first of the lanes that a membermask names is their leader. PTX leaves open which one it is, but it is always
+/// the same one for the same membermask.
+void elect(Warp& w, const Inst* i) {
+  const std::uint32_t* members = w.lanes<std::uint32_t>(i->op[5]);
+  alignas(64) std::uint32_t leader[warp_size] = {};
+  for (const unsigned l : lanes_in(w.active)) leader[l] = first_lane(members[l] & w.active);
+  merge(w.lanes<std::uint32_t>(i->op[0]), leader, w.active);
+  write_predicate(w, i->op[4], lanes_where(w.active, [&](unsigned l) { return leader[l] == l; }));
+}
+
 /// bar.warp.sync lets lanes meet that stand at different ones.
 const Inst* warp_barrier(Warp& w, const Inst* i) {
   check_named(w, i);
@@ -355,6 +365,7 @@ std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
       {"match.any.b64", together<match<u64, false>>, Type::b32, Type::b64},
       {"match.all.b32", together<match<u32, true>>, Type::b32, Type::b32},
       {"match.all.b64", together<match<u64, true>>, Type::b32, Type::b64},
+      {"elect", together<elect>, Type::b32, Type::b32},
       {"redux.add.u32", together<redux<u32, std::plus<>>>, Type::b32, Type::b32},
       {"redux.add.s32", together<redux<u32, std::plus<>>>, Type::b32, Type::b32},
       {"redux.min.u32", together<redux<u32, Least>>, Type::b32, Type::b32},
@@ -366,14 +377,15 @@ std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
       {"redux.xor.b32", together<redux<u32, std::bit_xor<>>>, Type::b32, Type::b32},
   };
   const auto* const form = std::ranges::find(forms, spelling, &Form::spelling);
-  const bool is_shuffle = in.opcode == "shfl";
-  if (form == std::end(forms) || operands != (is_shuffle ? 5 : 3)) return std::nullopt;
+  const bool is_shuffle = in.opcode == "shfl", is_election = in.opcode == "elect";
+  if (form == std::end(forms) || operands != (is_shuffle ? 5 : is_election ? 2 : 3)) return std::nullopt;
+  if (is_election && !has_pair) return std::nullopt;
   const auto is_integer = [](const ptx::Operand& operand) { return operand.kind == ptx::Operand::Kind::integer; };
   s.run = form->run;
   if (std::all_of(in.operands.begin() + 2, in.operands.end(), is_integer)) s.in_gang = form->in_gang;
   s.type[0] = form->destination;
   s.type[1] = form->source;
-  s.members = is_shuffle ? 4 : 2;
+  s.members = static_cast<int>(operands) - 1;
   if (has_pair && (is_shuffle || in.opcode == "match")) s.aux = has_second;
   if (in.operands[1].negated && in.opcode == "vote") s.aux = negated_source;
   return s;

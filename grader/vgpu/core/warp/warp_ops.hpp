@@ -18,7 +18,8 @@ struct WarpSelection {
   StepHandler in_gang = nullptr;  ///< where there is a faster one than each_together
 };
 
-/// The selection for shfl.sync, vote.sync, match.sync, redux.sync, bar.warp.sync, activemask, membar and fence.
+/// The selection for shfl.sync, vote.sync, match.sync, elect.sync, redux.sync, bar.warp.sync, activemask, membar and
+/// fence.
 std::optional<WarpSelection> select_warp(const ptx::Instruction& instruction);
 
 /// True for bar.warp.sync's handler, by which a waiting split is recognised.
