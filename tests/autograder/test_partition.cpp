@@ -282,6 +282,9 @@ TEST_CASE("a wrong number is reported by what it is the number of", "[partition]
   CHECK_THAT(counted([](const A& a) { return a.kept(2048, 3000); }), ContainsSubstring("what the last section keeps:"));
   CHECK_THAT(counted([](const A& a) { return a.kept(0, 2048); }), ContainsSubstring("last section keeps is missing"));
   CHECK_THAT(counted([](const A&) { return 3000; }), ContainsSubstring("number of all elements"));
+  CHECK_THAT(counted([](const A& a) { return 3072 - a.kept(0, 3000); }),
+             ContainsSubstring("number of the others, with 72 places beyond the end"));
+  CHECK_THAT(counted([](const A& a) { return 72 + a.kept(0, 3000); }), ContainsSubstring("counts 72 places beyond"));
   CHECK_THAT(counted([](const A& a) { return 3000 - a.kept(0, 3000); }), ContainsSubstring("number of the others"));
   CHECK_THAT(counted([](const A& a) { return 2 * a.kept(0, 3000); }), ContainsSubstring("twice"));
   CHECK_THAT(counted([](const A&) { return 0; }), ContainsSubstring("left at 0"));

@@ -10,7 +10,7 @@ from conftest import Write
 from scanlab.classroom import grading
 from scanlab.classroom.records import Class, HandedIn, Student, Submission
 from scanlab.classroom.store import Store, Unit
-from scanlab.course import seed_for
+from scanlab.course.model import seed_for
 from scanlab.course.read import Read
 from scanlab.judging import judge
 from scanlab.judging.result import LabResult

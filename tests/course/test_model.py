@@ -10,7 +10,8 @@ import made_results
 from conftest import Write
 from made_results import finding
 from scanlab.classroom.records import Class
-from scanlab.course import NO_COURSE, Course, Sight, lab_of, seed_for
+from scanlab.course.model import NO_COURSE, Course, lab_of, seed_for
+from scanlab.course.seen import Sight
 from scanlab.errors import UsageError
 from scanlab.judging.result import CheckResult
 from scanlab.labs.folders import find_lab

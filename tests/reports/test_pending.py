@@ -12,7 +12,7 @@ from scanlab.classroom.grading import make_record
 from scanlab.classroom.intake.roster import read_roster
 from scanlab.classroom.intake.take_in import Wanted, take_in
 from scanlab.classroom.store import Store
-from scanlab.course import Sight
+from scanlab.course.seen import Sight
 from scanlab.reports.class_page import class_page
 from scanlab.reports.likeness import HandIn, identical
 from scanlab.reports.render import class_html, student_html

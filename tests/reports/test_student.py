@@ -31,7 +31,7 @@ from classes import (
 from made_course import made_course
 from scanlab.classroom.records import Deduction, Problem
 from scanlab.classroom.store import Store
-from scanlab.course import Sight
+from scanlab.course.seen import Sight
 from scanlab.judging.result import CountLimits, OutputRow, Where
 from scanlab.reports.pictures import Picture
 from scanlab.reports.render import student_html

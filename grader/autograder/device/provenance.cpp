@@ -224,7 +224,8 @@ std::string Provenance::text_of_addition(vgpu::AdditionGraph::Node sum) const {
   else if (b->last == a->first && may_be_swapped)
     why = "with the later ones on the left";
   else if (const ElementRange both{std::max(a->first, b->first), std::min(a->last, b->last)}; both.first < both.last)
-    why = fmt::format("and both have {}", range_text(both, ", ", " to "));
+    why = fmt::format("and both have {}{}", range_text(both, ", ", " to "),
+                      a->first == b->first ? ": what is to be the sum of all before it is its own" : "");
   else
     return {};
   return fmt::format("thread {} adds {} and {}, {}", graph_.adder(sum).thread, text(*a), text(*b), why);

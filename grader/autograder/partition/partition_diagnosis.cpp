@@ -312,6 +312,16 @@ Diagnosis recognise_count(const PartitionEvidence<T>& e) {
   if (count == n) return diagnosis("wrong.count", "this is the number of all elements: only those that are kept count");
   if (count == n - kept)
     return diagnosis("wrong.count", "this is the number of the others: keep(element) is true for those that stay");
+  constexpr auto section = std::int64_t{usual_section};
+  const std::int64_t padded = (n + section - 1) / section * section;
+  if (padded > n && count == padded - kept)
+    return diagnosis("wrong.count",
+                     "this is the number of the others, with {} places beyond the end: a flag is 1 for an element that "
+                     "is kept, and 0 for all else",
+                     padded - n);
+  if (padded > n && count == padded - n + kept)
+    return diagnosis("wrong.count", "this counts {} places beyond the end, too: the identities there are not kept",
+                     padded - n);
   if (kept > 0 && count == 2 * kept) return diagnosis("wrong.count", "each kept element has been counted twice");
   if (count == 0)
     return diagnosis(

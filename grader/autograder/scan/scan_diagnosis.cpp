@@ -220,9 +220,10 @@ std::optional<Diagnosis> recognise_offsets(const Evidence<T>& e) {
     return i < usual_section ? identity<T>() : own.value(i - i % usual_section - 1);
   };
   if (equals_candidate(e, [&](std::size_t i) { return combine(previous(i), own.value(i)); })) {
-    return diagnosis("wrong.block_sums",
-                     "only the sum of the one section before it is added to a section, not of all: the sums have to be "
-                     "scanned before they are added");
+    return diagnosis(
+        "wrong.block_sums",
+        "only the sum of the one section before it is added to a section, not of all: scan the sums before "
+        "they are added, or add each to all later sections");
   }
   const auto all_but_previous = [&](std::size_t i) {
     return i < usual_section ? identity<T>() : before(i - usual_section);

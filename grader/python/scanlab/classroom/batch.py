@@ -15,7 +15,7 @@ from scanlab.classroom import grading, workers
 from scanlab.classroom.progress import REDRAW, Progress, Running, State
 from scanlab.classroom.records import Class, Submission, Verdict
 from scanlab.classroom.store import Store, Unit, dump
-from scanlab.course import lab_of
+from scanlab.course.model import lab_of
 from scanlab.errors import KitError, UsageError
 from scanlab.executors.interface import Executor
 from scanlab.judging.compile import COMPILE_TIMEOUT

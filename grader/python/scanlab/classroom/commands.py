@@ -224,8 +224,8 @@ def _apply_course(request: Request, taken: "TakenIn") -> "tuple[TakenIn, list[st
     and where a grade depends on what is not decided yet.
     """
     from scanlab.classroom.times import time_lines, with_times
-    from scanlab.course import Course
     from scanlab.course.matching import in_class
+    from scanlab.course.model import Course
     from scanlab.course.read import read_course
 
     read = read_course(request.course) if request.course else None

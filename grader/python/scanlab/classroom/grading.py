@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 from scanlab.classroom.attempts import Attempts, graded_files
 from scanlab.classroom.records import WORST_FIRST, Class, LabGrade, Record, Submission, Verdict
 from scanlab.classroom.store import Store, Unit
-from scanlab.course import deductions, lab_of, seed_for
+from scanlab.course.lateness import deductions
+from scanlab.course.model import lab_of, seed_for
 from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.judging import judge
 from scanlab.judging import plan as plans

@@ -20,8 +20,8 @@ from scanlab.classroom.intake.items import printable, suffix_of
 from scanlab.classroom.intake.roster import read_csv
 from scanlab.classroom.intake.whose import SHARED
 from scanlab.classroom.records import Class, HandedIn, Submission
-from scanlab.course import Course
 from scanlab.course.matching import Found, Match
+from scanlab.course.model import Course
 from scanlab.errors import UsageError
 from scanlab.labs.folders import find_lab
 from scanlab.paths import shown

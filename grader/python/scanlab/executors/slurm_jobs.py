@@ -13,7 +13,7 @@ from typing import Any
 
 from scanlab.classroom.records import Class
 from scanlab.classroom.store import Unit
-from scanlab.course import lab_of
+from scanlab.course.model import lab_of
 from scanlab.errors import KitError, UsageError
 from scanlab.executors import slurm_task
 from scanlab.executors.slurm_options import SlurmOptions

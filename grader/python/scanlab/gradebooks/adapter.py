@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scanlab import packing
-from scanlab.course import NO_COURSE, Course
+from scanlab.course.model import NO_COURSE, Course
 from scanlab.course.tables import Attempts
 from scanlab.errors import KitError, UsageError
 from scanlab.gradebooks.hand_in import Settings

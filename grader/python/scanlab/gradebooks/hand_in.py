@@ -11,7 +11,8 @@ from scanlab.classroom.intake.take_in import take_one
 from scanlab.classroom.records import Class, HandedIn, Problem, Record, Student, Submission
 from scanlab.classroom.store import Store
 from scanlab.contract import Device
-from scanlab.course import Course, Sight
+from scanlab.course.model import Course
+from scanlab.course.seen import Sight
 from scanlab.errors import KitError
 from scanlab.gradebooks.model import Options
 from scanlab.gradebooks.text import one_line

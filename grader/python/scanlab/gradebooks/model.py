@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from scanlab.classroom.records import Record, Student
-from scanlab.course import Sight
+from scanlab.course.seen import Sight
 
 Scale = Literal["exact", "proportional"]
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from scanlab.classroom.records import NO_GRADE, Class, Record
 from scanlab.classroom.store import Store
-from scanlab.course import Course, Sight
+from scanlab.course.model import Course
+from scanlab.course.seen import Sight
 from scanlab.errors import UsageError
 from scanlab.gradebooks.model import Export, Options
 from scanlab.labs.folders import find_lab

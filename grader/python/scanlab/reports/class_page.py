@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from scanlab.classroom.records import NO_GRADE, Class, LabGrade, Problem, Record
-from scanlab.course import Course
+from scanlab.course.model import Course
 from scanlab.judging.result import LabResult
 from scanlab.labs.skeleton import untouched
 from scanlab.reports.class_model import (

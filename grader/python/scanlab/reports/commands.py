@@ -51,7 +51,7 @@ def _report_open(store: "Store") -> None:
     """Say which labs a student may still hand in, although the pages show what waits for the due date."""
     from datetime import UTC, datetime
 
-    from scanlab.course import Course
+    from scanlab.course.model import Course
 
     course = Course.of(store.read_class().course)
     for lab in course.labs:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from scanlab.classroom.records import Class
 from scanlab.classroom.store import Store, write_atomically
-from scanlab.course import Sight
+from scanlab.course.seen import Sight
 from scanlab.errors import UsageError
 from scanlab.on_demand import REPORTS, provide
 from scanlab.paths import shown

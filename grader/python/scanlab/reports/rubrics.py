@@ -3,7 +3,7 @@
 A results folder may name a lab that this kit does not have any more; its pages are made nevertheless.
 """
 
-from scanlab.course import NO_COURSE, Course
+from scanlab.course.model import NO_COURSE, Course
 from scanlab.errors import ScanlabError
 from scanlab.labs.folders import Lab, find_lab
 from scanlab.labs.rubric import Check, Rubric

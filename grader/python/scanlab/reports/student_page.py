@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scanlab.classroom.records import NO_GRADE, Class, LabGrade, Record
-from scanlab.course import Sight
+from scanlab.course.seen import Sight
 from scanlab.gradebooks.selection import others
 from scanlab.judging.result import CheckResult
 from scanlab.labs.rubric import CountCheck

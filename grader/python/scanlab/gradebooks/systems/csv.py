@@ -8,7 +8,7 @@ import io
 from collections.abc import Sequence
 
 from scanlab.classroom.records import NO_GRADE, Record, Verdict
-from scanlab.course import Course
+from scanlab.course.model import Course
 from scanlab.gradebooks.model import Export, Format, Gradebook, Written
 from scanlab.gradebooks.selection import others
 from scanlab.gradebooks.text import cell, number
