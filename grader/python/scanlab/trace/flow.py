@@ -11,6 +11,7 @@ from itertools import combinations, product
 
 from scanlab.judging.result import Finding
 from scanlab.trace.accesses import Access, TracedArray, TracedLaunch, Value
+from scanlab.trace.costs import Instruction, instructions
 from scanlab.trace.model import Place
 from scanlab.trace.sums import Sum, Sums
 
@@ -45,7 +46,7 @@ class ArrayFacts:
 
 @dataclass
 class ReadFact:
-    """One read: in which interval, and which write it saw."""
+    """One read: in which interval and by which instruction, and which write it saw."""
 
     step: int
     thread: int
@@ -53,6 +54,7 @@ class ReadFact:
     place: int
     value: Value | None
     write: int | None
+    order: int = -1
     race: bool = False
 
 
@@ -66,6 +68,7 @@ class WriteFact:
     at: Position
     place: int
     value: Value | None
+    order: int
     sources: list[ReadFact] = field(default_factory=list)
     explained: bool = False
     adds: bool = False
@@ -82,6 +85,7 @@ class Flow:
     arrays: list[ArrayFacts]
     reads: list[ReadFact]
     writes: list[WriteFact]
+    instructions: list[Instruction]
 
 
 def flow_of(launch: TracedLaunch, sums: Sums) -> Flow:
@@ -91,10 +95,11 @@ def flow_of(launch: TracedLaunch, sums: Sums) -> Flow:
     steps = sorted({access.step for access in accesses})
     number = {step: at for at, step in enumerate(steps)}
     follow = _Follow(arrays, sums)
-    for access in accesses:
+    all_instructions, orders = instructions(accesses)
+    for access, order in zip(accesses, orders, strict=True):
         for element, value in _elements(access, arrays[access.array].unit):
-            follow.take(access, number[access.step], (access.array, element), value)
-    return Flow(steps, arrays, follow.reads, follow.writes)
+            follow.take(access, number[access.step], order, (access.array, element), value)
+    return Flow(steps, arrays, follow.reads, follow.writes, all_instructions)
 
 
 def _arrays(facts: Sequence[TracedArray], accesses: Sequence[Access], sums: Sums) -> list[ArrayFacts]:
@@ -138,7 +143,7 @@ class _Follow:
         self.fresh: defaultdict[int, list[ReadFact]] = defaultdict(list)  # by thread, since its last write
         self.met: defaultdict[int, list[ReadFact]] = defaultdict(list)  # by thread, before
 
-    def take(self, access: Access, step: int, at: Position, value: Value | None) -> None:
+    def take(self, access: Access, step: int, order: int, at: Position, value: Value | None) -> None:
         if access.does != "write":
             writer = self.current.get(at)
             if value is not None and writer is not None:
@@ -147,15 +152,15 @@ class _Follow:
                     seen.value, seen.total = value, self.sums.total(value)  # of an atomic: what it has left is seen now
                 elif seen.value != value:
                     writer = None  # another block's value
-            read = ReadFact(step, access.thread, at, access.place, value, writer)
+            read = ReadFact(step, access.thread, at, access.place, value, writer, order)
             self.reads.append(read)
             self.fresh[access.thread].append(read)
         if access.does != "read":
-            self._write(access, step, at, value)
+            self._write(access, step, order, at, value)
 
-    def _write(self, access: Access, step: int, at: Position, value: Value | None) -> None:
-        thread = access.thread
-        write = WriteFact(len(self.writes), step, thread, at, access.place, value, previous=self.current.get(at))
+    def _write(self, access: Access, step: int, order: int, at: Position, value: Value | None) -> None:
+        thread, before = access.thread, self.current.get(at)
+        write = WriteFact(len(self.writes), step, thread, at, access.place, value, order, previous=before)
         fresh, met = self.fresh.pop(thread, []), self.met[thread]
         if value is not None:
             self._explain(write, value, fresh, met)

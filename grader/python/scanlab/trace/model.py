@@ -43,12 +43,18 @@ class Array(Part):
 
 
 class Read(Part):
-    """A thread has read a position; `write` is the id of the write that it saw, None: what stood there before."""
+    """A thread has read a position; `write` is the id of the write that it saw, None: what stood there before.
+
+    `text` says what it found, as a write's does; `order` is the number of the warp's instruction, in the order in which
+    they happened: its lanes have the same.
+    """
 
     thread: int
     array: str
     element: int
     line: int
+    order: int
+    text: str
     write: int | None
     race: bool = False
 
@@ -69,7 +75,7 @@ class Write(Part):
     of the inputs): [] is the identity, None no sum of inputs. Of a long sum they are the first 32. `text` says the
     same, or the number. `sources` are in the order of the addition; they are empty when the value has come by
     registers alone (a constant, a shuffle).
-    `adds` is true where the value is not one of those that were read.
+    `adds` is true where the value is not one of those that were read. `order` is as a read's.
     """
 
     id: int
@@ -77,6 +83,7 @@ class Write(Part):
     array: str
     element: int
     line: int
+    order: int
     text: str
     runs: list[tuple[int, int]] | None
     adds: bool
@@ -92,6 +99,27 @@ class Row(Part):
     cells: list[str | None]
 
 
+class Instruction(Part):
+    """What neighbouring warps did alike by one instruction each, whether or not the positions are shown.
+
+    `orders` are the numbers of the instructions, of the warps from `first_warp` on. `lanes` is a mask, lane 0 the
+    lowest bit: the others of the warp did not take part, or do not exist. Of shared memory it has the `replays` by bank
+    conflicts, of global memory the `sectors` that were touched, and `least_sectors` in which as many bytes would fit;
+    all of them a warp. They are counted for accesses of `bytes` a lane: elements as floats, which are what is graded.
+    """
+
+    line: int
+    does: Literal["read", "write", "atomic"]
+    array: str
+    first_warp: int
+    orders: list[int]
+    lanes: int
+    bytes: int
+    replays: int
+    sectors: int
+    least_sectors: int
+
+
 class Interval(Part):
     """What happens between two barriers of the block; synchronisations of a warp divide it further.
 
@@ -104,13 +132,15 @@ class Interval(Part):
     reads: list[Read]
     writes: list[Write]
     holds: list[Row]
+    instructions: list[Instruction]
 
 
 class Launch(Part):
     """A kernel launch. Without `traced` the block is not one of its grid's, or has not begun.
 
     `before` is what the block found where it read first. `idle_threads` of its threads write none of the shown
-    positions.
+    positions. `replays`, `sectors` and `least_sectors` are those of all instructions of the block, counted as an
+    instruction's.
     """
 
     number: int
@@ -123,6 +153,9 @@ class Launch(Part):
     intervals: list[Interval]
     idle_threads: int
     notes: list[str]
+    replays: int = 0
+    sectors: int = 0
+    least_sectors: int = 0
 
 
 class Failure(Model):

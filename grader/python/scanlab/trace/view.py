@@ -7,9 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from scanlab.judging.result import Finding
+from scanlab.trace import costs
 from scanlab.trace.accesses import TracedLaunch
 from scanlab.trace.flow import ArrayFacts, Flow, Position, ReadFact, WriteFact, flow_of, is_poison, mark_races
-from scanlab.trace.model import Array, Interval, Launch, Read, Row, Source, Write
+from scanlab.trace.model import Array, Instruction, Interval, Launch, Read, Row, Source, Write
 from scanlab.trace.sums import Sums, short, text
 
 MOST_POSITIONS = 32
@@ -34,10 +35,12 @@ def launch_of(raw: TracedLaunch, number: int, sums: Sums, races: Sequence[Findin
     """
     flow = flow_of(raw, sums)
     mark_races(flow, races, raw.places, raw.kernel)
-    shown = _shown(flow, failed)
+    shown = _shown(flow, sums, failed)
     reads = [read for read in flow.reads if _is_shown(read.at, shown)]
     writes = [write for write in flow.writes if _is_shown(write.at, shown)]
     view = _View(raw, flow, shown, sums)
+    by_step = view.instructions()
+    all_instructions = [one for step in by_step.values() for one in step]
     threads = raw.block[0] * raw.block[1] * raw.block[2]
     busy = {write.thread for write in writes if flow.arrays[write.at[0]].size > 1}
     return Launch(
@@ -48,15 +51,18 @@ def launch_of(raw: TracedLaunch, number: int, sums: Sums, races: Sequence[Findin
         traced=raw.has_block,
         arrays=[view.array(at) for at in range(len(flow.arrays)) if at in shown or flow.arrays[at].space == "shared"],
         before=view.before(reads),
-        intervals=view.intervals(reads, writes),
+        intervals=view.intervals(reads, writes, by_step),
         idle_threads=threads - len(busy) if raw.has_block else 0,
         notes=view.notes(writes),
+        replays=sum(one.replays * len(one.orders) for one in all_instructions),
+        sectors=sum(one.sectors * len(one.orders) for one in all_instructions),
+        least_sectors=sum(one.least_sectors * len(one.orders) for one in all_instructions),
     )
 
 
-def _shown(flow: Flow, failed: bool) -> Shown:
+def _shown(flow: Flow, sums: Sums, failed: bool) -> Shown:
     """Return the positions to show, by array."""
-    relevant = _towards_output(flow)
+    relevant = _towards_output(flow, sums)
     if failed or not relevant:
         relevant |= _that_hold_inputs(flow)
     positions: defaultdict[int, set[int]] = defaultdict(set)
@@ -79,7 +85,7 @@ def _is_legible(flow: Flow, array: int) -> bool:
     return all(value is None or is_poison(value) or abs(_signed(value[0])) <= LARGEST_NUMBER for value in values)
 
 
-def _towards_output(flow: Flow) -> set[Position]:
+def _towards_output(flow: Flow, sums: Sums) -> set[Position]:
     """Return the positions from which the first outputs are made, and these."""
     stored = [write for write in flow.writes if flow.arrays[write.at[0]].name == OUTPUT]
     if not stored:
@@ -100,7 +106,15 @@ def _towards_output(flow: Flow) -> set[Position]:
             if source.write is not None and source.write not in seen:
                 seen.add(source.write)
                 left.append(source.write)
-    return found
+    return found | _inputs_in_registers(flow, sums, seen)
+
+
+def _inputs_in_registers(flow: Flow, sums: Sums, writes: Iterable[int]) -> set[Position]:
+    """Return where the inputs were read that came to these writes by registers alone, as by shuffles."""
+    totals = (flow.writes[write].total or () for write in writes if not flow.writes[write].sources)
+    inputs = {((i, i),) for total in totals for first, last in total for i in range(first, last + 1)}
+    read = (read for read in flow.reads if read.write is None and flow.arrays[read.at[0]].is_elements)
+    return {one.at for one in read if one.value is not None and sums.total(one.value) in inputs}
 
 
 def _that_hold_inputs(flow: Flow) -> set[Position]:
@@ -130,7 +144,12 @@ class _View:
         kind = "elements" if facts.is_elements else "numbers"
         return Array(name=facts.name, space=facts.space, holds=kind, size=facts.size, first=first, last=last)
 
-    def intervals(self, reads: Iterable[ReadFact], writes: Iterable[WriteFact]) -> list[Interval]:
+    def intervals(
+        self,
+        reads: Iterable[ReadFact],
+        writes: Iterable[WriteFact],
+        instructions: Mapping[tuple[int, int], list[Instruction]],
+    ) -> list[Interval]:
         by_step: defaultdict[int, tuple[list[ReadFact], list[WriteFact]]] = defaultdict(lambda: ([], []))
         for read in reads:
             by_step[read.step][0].append(read)
@@ -150,8 +169,42 @@ class _View:
                     reads=[self.read(read) for read in by_step[step][0]],
                     writes=[self.write(write) for write in by_step[step][1]],
                     holds=self.rows(cells),
+                    instructions=instructions[barriers, syncs],
                 )
             )
+        return found
+
+    def instructions(self) -> dict[tuple[int, int], list[Instruction]]:
+        """Return what warps did in each step; neighbours that did the same as often before are joined."""
+        found: defaultdict[tuple[int, int], list[Instruction]] = defaultdict(list)
+        times: Counter[tuple[object, ...]] = Counter()
+        joined: dict[tuple[object, ...], Instruction] = {}
+        for one in self.flow.instructions:
+            array = self.flow.arrays[one.array]
+            touched = costs.as_floats(one.touched, array.unit) if array.is_elements else one.touched
+            is_shared = array.space == "shared"
+            used, least = (0, 0) if is_shared else costs.sectors(touched.values())
+            what = Instruction(
+                line=self.raw.places[one.place].line,
+                does=one.does,
+                array=array.name,
+                first_warp=one.warp,
+                orders=[one.order],
+                lanes=one.lanes,
+                bytes=max(size for _, size in touched.values()),
+                replays=costs.replays(touched) if is_shared else 0,
+                sectors=used,
+                least_sectors=least,
+            )
+            alike = (one.step, what.line, what.does, one.array, what.lanes, what.bytes, what.replays, used, least)
+            times[one.warp, alike] += 1
+            key = (alike, times[one.warp, alike])
+            before = joined.get(key)
+            if before is not None and before.first_warp + len(before.orders) == one.warp:
+                before.orders.append(one.order)
+            else:
+                joined[key] = what
+                found[one.step].append(what)
         return found
 
     def before(self, reads: Iterable[ReadFact]) -> list[Row]:
@@ -176,7 +229,14 @@ class _View:
     def read(self, read: ReadFact) -> Read:
         array, element = self.flow.arrays[read.at[0]].name, read.at[1]
         return Read(
-            thread=read.thread, array=array, element=element, line=self.line(read), write=read.write, race=read.race
+            thread=read.thread,
+            array=array,
+            element=element,
+            line=self.line(read),
+            order=read.order,
+            text=self.text(read),
+            write=read.write,
+            race=read.race,
         )
 
     def write(self, write: WriteFact) -> Write:
@@ -192,6 +252,7 @@ class _View:
             array=array.name,
             element=write.at[1],
             line=self.line(write),
+            order=write.order,
             text=self.text(write),
             runs=None if runs is None else list(runs),
             adds=write.adds,
