@@ -48,23 +48,27 @@ def trace(
     ] = None,
     json_file: JsonOption = None,
     svg_file: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="also draw it as a picture")] = None,
+    html_file: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="also make a page to step through it in a browser")
+    ] = None,
 ) -> None:
     """Draw a kernel's steps: who reads and writes what, and which inputs each position sums up.
 
     It runs on the virtual GPU. Exit code 1 says that the call did not end well, or that threads race.
     """
     from scanlab.judging.compile import CompileError, read_source
+    from scanlab.trace.html import page
     from scanlab.trace.record import Options, record
     from scanlab.trace.svg import svg
     from scanlab.trace.terminal import lines
 
-    for target in (json_file, svg_file):
+    for target in (json_file, svg_file, html_file):
         require_folder(target)
     lab, path = _subject(what, file)
     options = Options(_entry(lab, entry), n, block, launch or 0, schedule.value, seed)
     if trail:
         options = _with_execution(options, lab, trail)
-    read_source(path)
+    source = read_source(path)
     try:
         traced = record(lab, path, options)
     except CompileError as error:
@@ -74,6 +78,8 @@ def trace(
     write_json(json_file, traced.model_dump(by_alias=True))
     if svg_file is not None:
         write_text(svg_file, svg(traced))
+    if html_file is not None:
+        write_text(html_file, page(traced, source.decode("utf-8-sig")))
     raise typer.Exit(errors.FAILED if traced.failure or traced.races else errors.PASSED)
 
 

@@ -1,0 +1,81 @@
+// What happens in a step, in words: for those who listen, and for all others a caption.
+
+import type { Write } from "./trace";
+import { WARP } from "./timeline";
+import { counted, listed, named, placeName, sentence, sum } from "./words";
+import type { Mark, View } from "./view";
+
+/** Where a step is: `Step 3 of 21`, and between which barriers. */
+export function whereOf(view: View): string {
+  const { step, course } = view;
+  const launch = view.courses.length > 1 ? `Launch ${course.launch.number}, ${course.launch.kernel}: ` : "";
+  const interval = course.launch.intervals[step.interval];
+  if (step.kind === "before") return `${launch}before the kernel`;
+  if (step.kind === "failure") return "The end";
+  if (!interval) return `${launch}a race`;
+  const begins = interval.begins?.line ? ` (line ${interval.begins.line})` : "";
+  const barrier = interval.barriers ? `after barrier ${interval.barriers}${begins}` : "before the first barrier";
+  const syncs = interval.warp_syncs ? `, warp sync ${interval.warp_syncs}` : "";
+  return `${launch}${barrier}${syncs}`;
+}
+
+/** What happens in the step. */
+export function whatOf(view: View): string {
+  const { step, marks, course, trace } = view;
+  if (step.kind === "before") {
+    const arrays = course.launch.before.map((row) => row.array);
+    const stands = arrays.length ? `${listed(arrays)} ${arrays.length > 1 ? "hold" : "holds"} what stood there before.` : "";
+    return `${course.launch.kernel} begins. ${sentence(stands)}`.trim();
+  }
+  if (step.kind === "failure") return trace.failure?.cause.rationale || "The call did not end well.";
+  if (step.kind === "race") return raceSentence(view);
+  if (view.level === "barrier") return marks.length ? byKind(marks) : "Nothing that is shown here.";
+  const threads = new Set(marks.map((mark) => mark.thread));
+  if (threads.size === 1) return sentence(marks.map(one).join("; ")) + ".";
+  const warps = new Set([...threads].map((thread) => Math.floor(thread / WARP)));
+  return `${sentence(named("warp", warps))}: ${byKind(marks)}`;
+}
+
+function byKind(marks: Mark[]): string {
+  const found: string[] = [];
+  for (const [kind, does, preposition] of [["read", "read", "in"], ["write", "write", "in"]] as const) {
+    const groups = new Map<string, Mark[]>();
+    for (const mark of marks)
+      if (mark.kind === kind) groups.set(mark.array, [...(groups.get(mark.array) ?? []), mark]);
+    for (const [array, own] of groups) {
+      const threads = new Set(own.map((mark) => mark.thread));
+      const sums = own.filter((mark) => mark.write?.adds).length;
+      const verb = threads.size === 1 ? `${does}s` : does;
+      found.push(
+        `${named("thread", threads)} ${verb} ${array}, ${preposition} ${named("line", own.map((mark) => mark.line))}` +
+          (sums ? ` (${counted(sums, "sum")})` : ""),
+      );
+    }
+  }
+  return `${sentence(found.join("; "))}.`;
+}
+
+function one(mark: Mark): string {
+  const place = placeName(mark);
+  return mark.kind === "read"
+    ? `thread ${mark.thread} reads ${place} in line ${mark.line} and finds ${mark.text}`
+    : `thread ${mark.thread} writes ${mark.text} to ${place} in line ${mark.line}${from(mark.write)}`;
+}
+
+/** `: s_xy[3] + s_xy[5]`, of what a value was made. */
+export function from(write: Write | undefined): string {
+  if (!write) return "";
+  if (!write.sources.length) return write.runs?.length ? ", from registers" : "";
+  return `: ${sum(write.sources)}`;
+}
+
+function raceSentence(view: View): string {
+  const finding = view.step.finding;
+  if (!finding) return "";
+  const [first, second] = view.marks;
+  const does = (mark: Mark): string => {
+    const who = mark.thread < 0 ? "a thread" : `thread ${mark.thread}`;
+    return `${who} ${mark.kind}s ${placeName(mark)} in line ${mark.line}`;
+  };
+  return `Race: ${does(first)}, ${does(second)}; ${finding.details[0] ?? "nothing orders them"}.`;
+}
