@@ -117,7 +117,6 @@ var scanlabStepper = (() => {
         return;
       steps.push({ kind: "before", launch, interval: -1, from: 0, to: 0 });
       const races = racesOf(trace, course);
-      const shown = /* @__PURE__ */ new Set();
       const { accesses } = course;
       const group = (access) => level === "barrier" ? `${access.interval}` : `${access.interval} ${access.fact.order}${level === "thread" ? ` ${access.fact.thread}` : ""}`;
       for (let from2 = 0, to = 0; from2 < accesses.length; from2 = to) {
@@ -126,17 +125,13 @@ var scanlabStepper = (() => {
         const interval = accesses[from2].interval;
         if (level !== "thread" || thread === null || accesses[from2].fact.thread === thread)
           steps.push({ kind: "accesses", launch, interval, from: from2, to });
-        for (const race of races) {
-          const is_over = race.second ? race.second.at < to : to === accesses.length;
-          if (is_over && !shown.has(race.finding)) {
-            shown.add(race.finding);
-            steps.push({ kind: "race", launch, interval, from: to, to, finding: race.finding });
-          }
-        }
+        for (const { finding, to: end } of races)
+          if (end > from2 && end <= to)
+            steps.push({ kind: "race", launch, interval, from: to, to, finding });
       }
-      for (const { finding } of races)
-        if (!shown.has(finding))
-          steps.push({ kind: "race", launch, interval: -1, from: accesses.length, to: accesses.length, finding });
+      if (!accesses.length)
+        for (const { finding } of races)
+          steps.push({ kind: "race", launch, interval: -1, from: 0, to: 0, finding });
     });
     if (trace.failure && courses.length) {
       const launch = courses.length - 1;
@@ -146,31 +141,35 @@ var scanlabStepper = (() => {
     return steps;
   }
   function racesOf(trace, course) {
-    return trace.races.filter((finding) => finding.kernel === course.launch.kernel && finding.parts.length === 2).map((finding) => ({ finding, ...exampleOf(finding, course) }));
+    return trace.races.filter((finding) => finding.kernel === course.launch.kernel && finding.parts.length === 2).map((finding) => raceOf(finding, course));
   }
-  function exampleOf(finding, course) {
-    const [one2, other] = finding.parts;
+  function raceOf(finding, course) {
     const marked = course.accesses.filter((access) => access.fact.race && access.fact.array === finding.variable);
-    const byLine = (part) => marked.filter((access) => access.fact.line === part.line && fits(access, part));
-    let found = {};
-    const seconds = byLine(other);
-    for (const first of byLine(one2))
-      for (const second of seconds) {
-        const meets = first.fact.thread !== second.fact.thread && first.fact.element === second.fact.element && barriers(course, first) === barriers(course, second);
-        if (!meets)
-          continue;
-        const [early, late] = first.at < second.at ? [first, second] : [second, first];
-        if (first.fact.element === finding.element && first.fact.thread === one2.thread?.[0] && second.fact.thread === other.thread?.[0])
-          return { first: early, second: late };
-        found = found.first ? found : { first: early, second: late };
-      }
-    return found;
+    const [firsts, seconds] = finding.parts.map((part) => marked.filter((access) => fits(access, part)));
+    const pairs = firsts.flatMap(
+      (first) => seconds.filter((second) => meet(course, first, second)).map((second) => [first, second])
+    );
+    const [one2, other] = finding.parts.map((part) => part.thread?.[0] ?? -1);
+    const own = pairs.find(
+      ([first, second]) => first.fact.element === finding.element && first.fact.thread === one2 && second.fact.thread === other
+    );
+    const is_within = warpOf(one2) === warpOf(other);
+    const alike = pairs.find(
+      ([first, second]) => first.at < second.at && warpOf(first.fact.thread) === warpOf(second.fact.thread) === is_within
+    );
+    const pair = own ?? alike ?? null;
+    const last = pair ? Math.max(...pair.map((access) => access.at)) : pairs[0]?.[1].at;
+    return { finding, to: last === void 0 ? course.accesses.length : last + 1, pair };
+  }
+  function warpOf(thread) {
+    return Math.floor(thread / WARP);
   }
   function fits(access, part) {
-    return part.does === "read" ? access.kind === "read" : part.does === "write" ? access.kind === "write" : true;
+    return access.fact.line === part.line && (part.does !== "read" && part.does !== "write" ? true : access.kind === part.does);
   }
-  function barriers(course, access) {
-    return course.launch.intervals[access.interval].barriers;
+  function meet(course, one2, other) {
+    const barriers = (access) => course.launch.intervals[access.interval].barriers;
+    return one2.fact.thread !== other.fact.thread && one2.fact.element === other.fact.element && barriers(one2) === barriers(other);
   }
 
   // src/controls.ts
@@ -199,18 +198,18 @@ var scanlabStepper = (() => {
       });
       this.thread.addEventListener("change", () => actions.choose({ thread: this.thread.value === "" ? null : Number(this.thread.value) }));
       this.place.addEventListener("change", () => actions.choose({ place: this.place.value || null }));
+      const help = h("button", { type: "button", class: "st-button st-round", "aria-label": "Help: keys and signs", click: () => actions.help() }, "?");
       this.element = h(
         "div",
         { class: "st-controls" },
-        h("div", { class: "st-steps" }, this.back, this.slider, this.forth, this.count),
+        h("div", { class: "st-steps" }, this.back, this.slider, this.forth, this.count, help),
         h(
           "div",
           { class: "st-pickers" },
           h("fieldset", { class: "st-levels" }, h("legend", {}, "Step by"), ...radios),
           h("label", { class: "st-picker" }, "Thread ", this.thread),
           h("label", { class: "st-picker" }, "Place ", this.place),
-          this.predict,
-          h("button", { type: "button", class: "st-button st-round", "aria-label": "Help: keys and signs", click: () => actions.help() }, "?")
+          this.predict
         )
       );
     }
@@ -251,8 +250,8 @@ var scanlabStepper = (() => {
 
   // src/words.ts
   var MOST_NAMED = 4;
-  function counted(count, one2, many = `${one2}s`) {
-    return `${count.toLocaleString("en")} ${count === 1 ? one2 : many}`;
+  function counted(count2, one2, many = `${one2}s`) {
+    return `${count2.toLocaleString("en")} ${count2 === 1 ? one2 : many}`;
   }
   function runsOf(numbers) {
     const runs = [];
@@ -307,7 +306,7 @@ var scanlabStepper = (() => {
           parts.push(h("p", { class: "st-small" }, `and ${counted(rows.length - MOST_ROWS, "more kind")} of access`));
         parts.push(h("p", { class: "st-small" }, this.summary(view, rows)));
       } else
-        parts.push(h("p", { class: "st-small" }, "No access to memory belongs to this step."));
+        parts.push(h("p", { class: "st-small" }, view.step.kind === "race" ? "These two accesses alone are shown." : "Nothing is read or written here."));
       this.element.replaceChildren(...parts);
     }
     row({ one: one2, times }, block) {
@@ -320,7 +319,7 @@ var scanlabStepper = (() => {
         h("td", {}, `${one2.does === "atomic" ? "atomic on" : `${one2.does}s`} ${one2.array}`, times > 1 ? ` (${times} times)` : null),
         h("td", {}, ranges(warps)),
         h("td", {}, lanes(one2, block)),
-        h("td", { class: cost.is_bad ? "st-bad" : "" }, cost.text)
+        h("td", { class: cost.is_bad ? "st-bad" : "" }, cost.text, one2.bytes === FLOAT ? null : ` (${one2.bytes} bytes a lane)`)
       );
     }
     summary(view, rows) {
@@ -328,7 +327,7 @@ var scanlabStepper = (() => {
       const { launch } = view.course;
       const step = `${counted(total((one2) => one2.replays), "replay")} by bank conflicts, ${counted(total((one2) => one2.sectors), "sector")}`;
       const all = `${counted(launch.replays ?? 0, "replay")}, ${counted(launch.sectors ?? 0, "sector")}, of which ${(launch.least_sectors ?? 0).toLocaleString("en")} are needed`;
-      const size = view.trace.element === "affine" ? `Counted as for floats of ${FLOAT} bytes, which are graded; the maps of this run have ${AFFINE}.` : `Counted for floats of ${FLOAT} bytes.`;
+      const size = view.trace.element === "affine" ? `Elements count as floats of ${FLOAT} bytes, which are graded; the maps of this run have ${AFFINE}.` : `Elements are floats of ${FLOAT} bytes.`;
       return `This step: ${step}. The whole block: ${all}. ${size}`;
     }
   };
@@ -359,35 +358,38 @@ var scanlabStepper = (() => {
     const threads = block[0] * block[1] * block[2];
     const there = Math.min(WARP, threads - one2.first_warp * WARP);
     const active = [];
-    const strip = svg("svg", { class: "st-lanes", width: 4 * WARP, height: 10, viewBox: `0 0 ${4 * WARP} 10`, "aria-hidden": "true" });
-    for (let lane = 0; lane < WARP; ++lane) {
+    const strip = svg("svg", { class: "st-lanes", width: 4 * there, height: 10, viewBox: `0 0 ${4 * there} 10`, "aria-hidden": "true" });
+    for (let lane = 0; lane < there; ++lane) {
       const is_active = (one2.lanes >>> lane) % 2 === 1;
       if (is_active)
         active.push(lane);
-      const state = is_active ? "is-active" : lane < there ? "is-idle" : "is-none";
+      const state = is_active ? "is-active" : "is-idle";
       strip.append(svg("rect", { class: state, x: 4 * lane, y: is_active ? 0 : 3.5, width: 3, height: is_active ? 10 : 3 }));
     }
-    const text = active.length === there ? `all ${there}` : `${active.length} of ${there}: ${named("lane", active)}`;
+    const text = active.length === there ? there === 1 ? "the only one" : `all ${there}` : `${active.length} of ${there}: ${named("lane", active)}`;
     return h("span", { class: "st-lane-text" }, strip, text);
   }
 
   // src/findings_view.ts
   function findingsView(trace, go) {
-    const items = trace.races.map(
-      (race, at) => item(`Race ${at + 1}: ${race.kind}, ${race.variable}`, race.text, () => go((step) => step.finding === race))
-    );
+    const items = trace.races.map((race, at) => {
+      const lines = named("line", race.parts.map((part) => part.line));
+      return item(`Race ${at + 1}: ${race.variable}, ${lines} (${race.kind})`, race.text, () => go((step) => step.finding === race));
+    });
     const cause = trace.failure?.cause;
-    if (cause)
-      items.push(item(cause.rationale || "The call did not end well", causeText(trace), () => go((step) => step.kind === "failure")));
+    if (cause) {
+      const title = cause.actual || cause.rationale || "The call did not end well";
+      items.push(item(title, causeText(trace), () => go((step) => step.kind === "failure")));
+    }
     return items.length ? h("section", { class: "st-findings", "aria-label": "What is wrong" }, ...items) : null;
   }
   function item(title, text, show) {
+    const mark = h("span", { class: "st-bang-mark", "aria-hidden": "true" }, "!");
     return h(
-      "details",
+      "div",
       { class: "st-finding" },
-      h("summary", {}, h("span", { class: "st-bang-mark", "aria-hidden": "true" }, "!"), title),
-      h("pre", { tabindex: "0", "aria-label": title }, text),
-      h("button", { type: "button", class: "st-button", click: show }, "Show the step")
+      h("details", {}, h("summary", {}, mark, title), h("pre", { tabindex: "0", "aria-label": title }, text)),
+      h("button", { type: "button", class: "st-button", click: show, "aria-label": `Show the step: ${title}` }, "Show the step")
     );
   }
   function causeText(trace) {
@@ -395,7 +397,7 @@ var scanlabStepper = (() => {
     if (!cause)
       return "";
     const compared = cause.expected ? `got ${cause.actual}, expected ${cause.expected}` : "";
-    return [cause.headline, cause.rationale, compared, ...cause.details].filter(Boolean).join("\n");
+    return [cause.headline, cause.expected ? "" : cause.actual, compared, cause.rationale, ...cause.details].filter(Boolean).join("\n");
   }
   function notesView(trace) {
     const notes = [...trace.notes, ...trace.launches.flatMap((launch) => launch.notes)];
@@ -438,6 +440,36 @@ var scanlabStepper = (() => {
     return dialog;
   }
 
+  // src/view.ts
+  function viewOf(trace, courses, steps, index, chosen) {
+    const step = steps[index];
+    const course = courses[step.launch];
+    const [before, after] = [course.memory(step.from), course.memory(step.to)];
+    const marks = step.finding ? marksOfRace(trace, course, step.finding) : course.accesses.slice(step.from, step.to).map((access) => markOf(access, Boolean(access.fact.race)));
+    return { trace, courses, course, steps, index, step, before, after, marks, ...chosen };
+  }
+  function markOf(access, race) {
+    const { thread, array, element, line, text } = access.fact;
+    return { kind: access.kind, thread, array, element, line, text, race, write: isWrite(access) ? access.fact : void 0 };
+  }
+  function marksOfRace(trace, course, finding) {
+    const race = racesOf(trace, course).find((one2) => one2.finding === finding);
+    if (race?.pair)
+      return race.pair.map((access) => markOf(access, true));
+    return finding.parts.map((part) => ({
+      kind: part.does === "read" ? "read" : "write",
+      thread: part.thread?.[0] ?? -1,
+      array: finding.variable,
+      element: finding.element ?? 0,
+      line: part.line,
+      text: "",
+      race: true
+    }));
+  }
+  function isChosen(view, mark) {
+    return view.thread === null || view.thread === mark.thread;
+  }
+
   // src/sentences.ts
   function whereOf(view) {
     const { step, course } = view;
@@ -450,23 +482,30 @@ var scanlabStepper = (() => {
     if (!interval)
       return `${launch}a race`;
     const begins = interval.begins?.line ? ` (line ${interval.begins.line})` : "";
-    const barrier = interval.barriers ? `after barrier ${interval.barriers}${begins}` : "before the first barrier";
+    const none = course.launch.intervals.some((one2) => one2.barriers) ? "before the first barrier" : "in the kernel";
+    const barrier = interval.barriers ? `after barrier ${interval.barriers}${begins}` : none;
     const syncs = interval.warp_syncs ? `, warp sync ${interval.warp_syncs}` : "";
     return `${launch}${barrier}${syncs}`;
   }
   function whatOf(view) {
-    const { step, marks, course, trace } = view;
+    const { step, course, trace } = view;
+    const marks = view.marks.filter((mark) => isChosen(view, mark));
     if (step.kind === "before") {
       const arrays = course.launch.before.map((row) => row.array);
       const stands = arrays.length ? `${listed(arrays)} ${arrays.length > 1 ? "hold" : "holds"} what stood there before.` : "";
       return `${course.launch.kernel} begins. ${sentence(stands)}`.trim();
     }
-    if (step.kind === "failure")
-      return trace.failure?.cause.rationale || "The call did not end well.";
+    if (step.kind === "failure") {
+      const cause = trace.failure?.cause;
+      const line = cause?.where?.line ? ` in line ${cause.where.line}` : "";
+      return `The run ends here${line}: ${cause?.actual || cause?.rationale || "it did not end well"}.`;
+    }
     if (step.kind === "race")
       return raceSentence(view);
+    if (!marks.length)
+      return view.thread === null ? "Nothing." : `Thread ${view.thread} reads and writes nothing here.`;
     if (view.level === "barrier")
-      return marks.length ? byKind(marks) : "Nothing that is shown here.";
+      return sentence(byKind(marks));
     const threads = new Set(marks.map((mark) => mark.thread));
     if (threads.size === 1)
       return sentence(marks.map(one).join("; ")) + ".";
@@ -475,7 +514,7 @@ var scanlabStepper = (() => {
   }
   function byKind(marks) {
     const found = [];
-    for (const [kind, does, preposition] of [["read", "read", "in"], ["write", "write", "in"]]) {
+    for (const kind of ["read", "write"]) {
       const groups = /* @__PURE__ */ new Map();
       for (const mark of marks)
         if (mark.kind === kind)
@@ -483,13 +522,13 @@ var scanlabStepper = (() => {
       for (const [array, own] of groups) {
         const threads = new Set(own.map((mark) => mark.thread));
         const sums = own.filter((mark) => mark.write?.adds).length;
-        const verb = threads.size === 1 ? `${does}s` : does;
+        const verb = threads.size === 1 ? `${kind}s` : kind;
         found.push(
-          `${named("thread", threads)} ${verb} ${array}, ${preposition} ${named("line", own.map((mark) => mark.line))}` + (sums ? ` (${counted(sums, "sum")})` : "")
+          `${named("thread", threads)} ${verb} ${array}, in ${named("line", own.map((mark) => mark.line))}` + (sums ? ` (${counted(sums, "sum")})` : "")
         );
       }
     }
-    return `${sentence(found.join("; "))}.`;
+    return `${found.join("; ")}.`;
   }
   function one(mark) {
     const place = placeName(mark);
@@ -511,7 +550,7 @@ var scanlabStepper = (() => {
       const who = mark.thread < 0 ? "a thread" : `thread ${mark.thread}`;
       return `${who} ${mark.kind}s ${placeName(mark)} in line ${mark.line}`;
     };
-    return `Race: ${does(first)}, ${does(second)}; ${finding.details[0] ?? "nothing orders them"}.`;
+    return `Race (${finding.kind}): ${does(first)}, ${does(second)}; ${finding.advice || "nothing orders them"}.`;
   }
 
   // src/history_view.ts
@@ -595,6 +634,7 @@ var scanlabStepper = (() => {
   var NARROWEST = 40;
   var WIDEST = 60;
   var COMMON_COLUMNS = 40;
+  var FEW = 4;
   function chipsOf(threads) {
     const sorted = [...new Set(threads)].sort((a, b) => a - b);
     return sorted.length <= MOST_CHIPS ? sorted.map((thread) => [thread]) : [sorted];
@@ -653,53 +693,59 @@ var scanlabStepper = (() => {
     return [...found.values()];
   }
   function layoutOf(view, extents, room) {
-    const { launch } = view.course;
-    const arrays = [...ordered(view.course), ...others(launch, view.step.kind === "race" ? view.marks : [])];
-    const firsts = arrays.map((array) => array.first ?? 0), lasts = arrays.map((array) => array.last ?? 0);
-    const least = Math.min(...firsts, Infinity);
-    const is_common = Math.max(...lasts, 0) - least < COMMON_COLUMNS;
-    const columns = Math.max(1, ...arrays.map((_, at) => lasts[at] - (is_common ? least : firsts[at]) + 1));
+    const is_race = view.step.kind === "race";
+    const raced = new Set(view.marks.map((mark) => mark.array));
+    const shown = ordered(view.course);
+    const least = Math.min(...shown.map((array) => array.first ?? 0));
+    const is_common = Math.max(...shown.map((array) => array.last ?? 0)) - least < COMMON_COLUMNS;
+    const columnOf = (array) => is_common && !isSmall(array) ? (array.first ?? 0) - least : 0;
+    const columns = Math.max(1, ...shown.map((array) => columnOf(array) + count(array)));
     const cell = Math.max(NARROWEST, Math.min(WIDEST, Math.floor((room - 2 * PAD) / columns)));
-    let y = 0;
-    const rows = arrays.map((array, at) => {
-      const extent = extents.get(array.name) ?? { readers: 1, is_written: true, arc: 0 };
-      const top = y;
-      const cells = top + NAME + extent.arc + (extent.is_written ? CHIP + STEM + 6 : STEM);
-      const bottom = cells + CELL + (extent.readers ? STEM + extent.readers * (CHIP + 2) : 0);
+    const apart = is_race ? others(view.course.launch, view.marks) : [];
+    const arrays = is_race ? [...apart, ...shown.filter((array) => raced.has(array.name))] : shown;
+    const rows = [];
+    let y = 0, right = 0;
+    for (const band of bandsOf(arrays, apart, cell, room)) {
+      const own = band.map((array) => extents.get(array.name) ?? { readers: 1, is_written: true, arc: 0 });
+      const most = {
+        readers: Math.max(...own.map((extent) => extent.readers)),
+        is_written: own.some((extent) => extent.is_written),
+        arc: Math.max(...own.map((extent) => is_race ? 0 : extent.arc))
+      };
+      const cells = y + NAME + most.arc + (most.is_written ? CHIP + STEM + 6 : STEM);
+      const bottom = cells + CELL + (most.readers ? STEM + most.readers * (CHIP + 2) : 0);
+      let left = PAD;
+      for (const array of band) {
+        const begins = left + (band.length > 1 || apart.includes(array) ? 0 : columnOf(array) * cell);
+        rows.push({ array, first: array.first ?? 0, last: array.last ?? 0, left: begins, top: y, cells, bottom });
+        left += widthOf(array, cell);
+        right = Math.max(right, begins + count(array) * cell, band.length > 1 ? left : 0);
+      }
       y = bottom + GAP;
-      return { array, first: firsts[at], last: lasts[at], column: is_common ? firsts[at] - least : 0, top, cells, bottom };
-    });
-    return { width: columns * cell + 2 * PAD, height: Math.max(y - GAP + 6, 40), cell, rows };
+    }
+    return { width: right + PAD, height: Math.max(y - GAP + 6, 40), cell, rows };
   }
-
-  // src/view.ts
-  function viewOf(trace, courses, steps, index, chosen) {
-    const step = steps[index];
-    const course = courses[step.launch];
-    const [before, after] = [course.memory(step.from), course.memory(step.to)];
-    const marks = step.finding ? marksOfRace(trace, course, step.finding) : course.accesses.slice(step.from, step.to).map((access) => markOf(access, Boolean(access.fact.race)));
-    return { trace, courses, course, steps, index, step, before, after, marks, ...chosen };
+  function bandsOf(arrays, apart, cell, room) {
+    const bands = [];
+    for (const array of arrays) {
+      const last = bands[bands.length - 1];
+      const used = last?.reduce((sum2, one2) => sum2 + widthOf(one2, cell), 0) ?? 0;
+      const fits2 = used + widthOf(array, cell) <= room && last?.every(isSmall) && isSmall(array);
+      if (last && fits2 && !apart.includes(array) && !apart.includes(last[0]))
+        last.push(array);
+      else
+        bands.push([array]);
+    }
+    return bands;
   }
-  function markOf(access, race) {
-    const { thread, array, element, line, text } = access.fact;
-    return { kind: access.kind, thread, array, element, line, text, race, write: isWrite(access) ? access.fact : void 0 };
+  function count(array) {
+    return (array.last ?? 0) - (array.first ?? 0) + 1;
   }
-  function marksOfRace(trace, course, finding) {
-    const race = racesOf(trace, course).find((one2) => one2.finding === finding);
-    if (race?.first && race.second)
-      return [markOf(race.first, true), markOf(race.second, true)];
-    return finding.parts.map((part) => ({
-      kind: part.does === "read" ? "read" : "write",
-      thread: part.thread?.[0] ?? -1,
-      array: finding.variable,
-      element: finding.element ?? 0,
-      line: part.line,
-      text: "",
-      race: true
-    }));
+  function isSmall(array) {
+    return count(array) <= FEW && array.space === "shared";
   }
-  function isChosen(view, mark) {
-    return view.thread === null || view.thread === mark.thread;
+  function widthOf(array, cell) {
+    return Math.max(count(array) * cell, array.name.length * 8 + 150) + 16;
   }
 
   // src/memory_view.ts
@@ -758,8 +804,9 @@ var scanlabStepper = (() => {
     row(row) {
       const { array, first, last } = row;
       const shown = last - first + 1;
-      const of = array.size > shown ? `${shown.toLocaleString("en")} of ${array.size.toLocaleString("en")} places` : counted(shown, "place");
-      const name = svg("text", { class: "st-name", x: PAD, y: row.top + 15 }, array.name);
+      const all = array.size.toLocaleString("en");
+      const of = array.size > shown ? shown === 1 ? `place ${first} of ${all}` : `${shown} of ${all} places` : counted(shown, "place");
+      const name = svg("text", { class: "st-name", x: row.left, y: row.top + 15 }, array.name);
       name.append(svg("tspan", { class: "st-muted", dx: 8 }, `${array.space}, ${of}`));
       const parts = [name];
       for (let element = first; element <= last; ++element)
@@ -767,7 +814,7 @@ var scanlabStepper = (() => {
       return parts;
     }
     x(row, element) {
-      return PAD + (row.column + element - row.first + 0.5) * this.layout.cell;
+      return row.left + (element - row.first + 0.5) * this.layout.cell;
     }
     cell(row, element) {
       const { view } = this;
@@ -791,10 +838,11 @@ var scanlabStepper = (() => {
         svg("rect", { x: left, y: row.cells, width, height: CELL, rx: 5 }),
         svg("text", { class: "st-index", x: left + 1, y: row.cells - 3 }, `${element}`)
       );
+      const is_apart = view.step.kind === "race" && !now;
       const text = now?.text ?? "";
       const is_new = writers.length > 0 && old !== void 0 && old.text !== text;
       const y = row.cells + CELL / 2 + (is_new ? 10 : 4.5);
-      group.append(svg("text", { class: "st-value", x, y, "font-size": fitting(text, width) }, text || "·"));
+      group.append(svg("text", { class: "st-value", x, y, "font-size": fitting(text, width) }, text || (is_apart ? "" : "·")));
       if (is_new)
         group.append(svg("text", { class: "st-old", x, y: row.cells + 12, "font-size": Math.min(9.5, fitting(old.text, width)) }, old.text));
       if (race)
@@ -805,16 +853,16 @@ var scanlabStepper = (() => {
       if (!marks.length)
         return [];
       const top = bottom - STEM - CHIP;
-      const parts = [arrow(x, top + CHIP, bottom, marks, "write"), this.chip(x, top, marks, "write")];
+      const parts = [this.arrow(x, top + CHIP, bottom, marks, "write"), this.chip(x, top, marks, "write")];
       if (marks.some((mark) => mark.write?.adds))
-        parts.push(svg("circle", { class: `st-adds${marks.some((mark) => mark.race) ? " is-race" : ""}`, cx: x, cy: top - 3.5, r: 3.5 }));
+        parts.push(svg("circle", { class: `st-adds${this.states(marks)}`, cx: x, cy: top - 3.5, r: 3.5 }));
       return parts;
     }
     reading(x, top, marks) {
       if (!marks.length)
         return [];
       const chips = chipsOf(marks.map((mark) => mark.thread));
-      const parts = [arrow(x, top, top + STEM, marks, "read")];
+      const parts = [this.arrow(x, top, top + STEM, marks, "read")];
       chips.forEach((threads, at) => {
         const own = marks.filter((mark) => threads.includes(mark.thread));
         parts.push(this.chip(x, top + STEM + at * (CHIP + 2), own, "read"));
@@ -825,16 +873,24 @@ var scanlabStepper = (() => {
       const threads = [...new Set(marks.map((mark) => mark.thread))];
       const text = chipText(threads);
       const width = Math.min(this.layout.cell - 4, 10 + 6.2 * text.length);
-      const is_chosen = marks.some((mark) => isChosen(this.view, mark));
-      const states = ["st-chip", `is-${kind}`, marks.some((mark) => mark.race) && "is-race", !is_chosen && "is-faint"];
-      const group = svg("g", { class: states.filter(Boolean).join(" "), "data-thread": threads[0] });
+      const group = svg("g", { class: `st-chip is-${kind}${this.states(marks)}`, "data-thread": threads[0] });
       const lines = named("line", marks.map((mark) => mark.line));
+      const says = this.view.step.kind === "race" ? `${kind}s, ${lines}` : "";
       group.append(
         svg("title", {}, `${named("thread", threads)} ${kind}${threads.length === 1 ? "s" : ""}, ${lines}`),
         svg("rect", { x: x - width / 2, y: top, width, height: CHIP, rx: CHIP / 2 }),
-        svg("text", { x, y: top + 12.2, "font-size": text.length > 6 ? 8.5 : 10.5 }, text)
+        svg("text", { x, y: top + 12.2, "font-size": text.length > 6 ? 8.5 : 10.5 }, text),
+        says && svg("text", { class: "st-says", x: x + width / 2 + 6, y: top + 12.5 }, says)
       );
       return group;
+    }
+    arrow(x, from2, to, marks, kind) {
+      const d = `M${x} ${from2} V${to - 1} M${x - 3.5} ${to - 5} L${x} ${to - 0.5} L${x + 3.5} ${to - 5}`;
+      return svg("path", { class: `st-arrow is-${kind}${this.states(marks)}`, d });
+    }
+    states(marks) {
+      const is_chosen = marks.some((mark) => isChosen(this.view, mark));
+      return (marks.some((mark) => mark.race) ? " is-race" : "") + (is_chosen ? "" : " is-faint");
     }
     /** From where each value that is written in this step has come. */
     wires() {
@@ -882,10 +938,6 @@ var scanlabStepper = (() => {
       return row.cells + CELL + (readers.length ? STEM + chips * (CHIP + 2) - 2 : 0);
     }
   };
-  function arrow(x, from2, to, marks, kind) {
-    const race = marks.some((mark) => mark.race) ? " is-race" : "";
-    return svg("path", { class: `st-arrow is-${kind}${race}`, d: `M${x} ${from2} V${to - 1} M${x - 3.5} ${to - 5} L${x} ${to - 0.5} L${x + 3.5} ${to - 5}` });
-  }
   function chipText(threads) {
     if (threads[0] < 0)
       return "t ?";
@@ -1091,7 +1143,7 @@ var scanlabStepper = (() => {
         const code = h("code", {}, ...pieces.map(([kind, text]) => kind ? h("span", { class: `st-${kind}` }, text) : text));
         const line = h("li", { class: "st-line" }, h("span", { class: "st-number", "aria-hidden": "true" }, `${at + 1}`), sign, code);
         for (const note of notes.get(at + 1) ?? [])
-          line.append(h("span", { class: "st-note" }, note));
+          line.append(h("span", { class: "st-note" }, h("span", {}, note)));
         this.lines.push(line);
         this.signs.push(sign);
         list.append(line);
@@ -1158,21 +1210,22 @@ var scanlabStepper = (() => {
   }
   function notesOf(trace) {
     const notes = /* @__PURE__ */ new Map();
-    const add = (line, text) => {
-      if (line)
-        notes.set(line, (notes.get(line) ?? /* @__PURE__ */ new Set()).add(text));
+    const add = (line, text, number) => {
+      const own = notes.get(line) ?? /* @__PURE__ */ new Map();
+      notes.set(line, own.set(text, [...own.get(text) ?? [], ...number ? [number] : []]));
     };
     trace.races.forEach(
       (race, at) => race.parts.forEach((part, k) => {
         const other = race.parts[1 - k];
-        const meets = other && other.line !== part.line ? `, meets line ${other.line}` : "";
-        add(part.line, `! race ${at + 1}: this ${part.does} of ${race.variable}${meets}`);
+        const meets = other && other.line !== part.line ? ` meets line ${other.line}` : "";
+        add(part.line, `this ${part.does} of ${race.variable}${meets}`, at + 1);
       })
     );
     const cause = trace.failure?.cause;
     if (cause?.where)
-      add(cause.where.line, `! ${cause.rationale}`);
-    return new Map([...notes].map(([line, texts]) => [line, [...texts]]));
+      add(cause.where.line, cause.actual || cause.rationale);
+    const shown = ([text, numbers]) => `! ${numbers.length ? `${named("race", numbers)}: ` : ""}${text}`;
+    return new Map([...notes].map(([line, texts]) => [line, [...texts].map(shown)]));
   }
 
   // src/table_view.ts
@@ -1314,8 +1367,7 @@ var scanlabStepper = (() => {
       return intervals > this.courses.length ? "barrier" : "warp";
     }
     stepsNow() {
-      const steps = stepsOf(this.trace, this.courses, this.level, this.thread);
-      return steps;
+      return stepsOf(this.trace, this.courses, this.level, this.thread);
     }
     setLevel(level) {
       if (!level)

@@ -60,6 +60,7 @@ PLOTS = Packages("matplotlib", "pictures of speeds", "requirements-plot.txt", ("
 YAML = Packages("PyYAML", "Gradescope's metadata", "requirements-gradescope.txt", ("yaml",))
 SUBMITIT = Packages("submitit", "jobs on Slurm", "requirements-slurm.txt", ("submitit",))
 PLAYWRIGHT = Packages("Playwright", "pages in a browser", "requirements-tests.txt", ("playwright",))
+AXE = Packages("axe-core", "accessible pages", "requirements-tests.txt", ("axe_playwright_python",))
 CUDA_HEADERS = Packages(
     "cuRAND's and NVTX's headers",
     "CUDA programs that include them",
@@ -88,6 +89,7 @@ FOR_TESTS: tuple[Extra, ...] = (
     YAML,
     SUBMITIT,
     PLAYWRIGHT,
+    AXE,
     CUDA_HEADERS,
 )
 """What the kit's own tests need beyond what grading does. (Slurm itself: tests/slurm/packages.py unpacks it.)"""

@@ -41,10 +41,11 @@ export class Controls {
     });
     this.thread.addEventListener("change", () => actions.choose({ thread: this.thread.value === "" ? null : Number(this.thread.value) }));
     this.place.addEventListener("change", () => actions.choose({ place: this.place.value || null }));
+    const help = h("button", { type: "button", class: "st-button st-round", "aria-label": "Help: keys and signs", click: () => actions.help() }, "?");
     this.element = h(
       "div",
       { class: "st-controls" },
-      h("div", { class: "st-steps" }, this.back, this.slider, this.forth, this.count),
+      h("div", { class: "st-steps" }, this.back, this.slider, this.forth, this.count, help),
       h(
         "div",
         { class: "st-pickers" },
@@ -52,7 +53,6 @@ export class Controls {
         h("label", { class: "st-picker" }, "Thread ", this.thread),
         h("label", { class: "st-picker" }, "Place ", this.place),
         this.predict,
-        h("button", { type: "button", class: "st-button st-round", "aria-label": "Help: keys and signs", click: () => actions.help() }, "?"),
       ),
     );
   }

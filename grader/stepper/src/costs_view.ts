@@ -24,7 +24,7 @@ export class CostsView {
       );
       if (rows.length > MOST_ROWS) parts.push(h("p", { class: "st-small" }, `and ${counted(rows.length - MOST_ROWS, "more kind")} of access`));
       parts.push(h("p", { class: "st-small" }, this.summary(view, rows)));
-    } else parts.push(h("p", { class: "st-small" }, "No access to memory belongs to this step."));
+    } else parts.push(h("p", { class: "st-small" }, view.step.kind === "race" ? "These two accesses alone are shown." : "Nothing is read or written here."));
     this.element.replaceChildren(...parts);
   }
 
@@ -38,7 +38,7 @@ export class CostsView {
       h("td", {}, `${one.does === "atomic" ? "atomic on" : `${one.does}s`} ${one.array}`, times > 1 ? ` (${times} times)` : null),
       h("td", {}, ranges(warps)),
       h("td", {}, lanes(one, block)),
-      h("td", { class: cost.is_bad ? "st-bad" : "" }, cost.text),
+      h("td", { class: cost.is_bad ? "st-bad" : "" }, cost.text, one.bytes === FLOAT ? null : ` (${one.bytes} bytes a lane)`),
     );
   }
 
@@ -50,8 +50,8 @@ export class CostsView {
     const all = `${counted(launch.replays ?? 0, "replay")}, ${counted(launch.sectors ?? 0, "sector")}, of which ${(launch.least_sectors ?? 0).toLocaleString("en")} are needed`;
     const size =
       view.trace.element === "affine"
-        ? `Counted as for floats of ${FLOAT} bytes, which are graded; the maps of this run have ${AFFINE}.`
-        : `Counted for floats of ${FLOAT} bytes.`;
+        ? `Elements count as floats of ${FLOAT} bytes, which are graded; the maps of this run have ${AFFINE}.`
+        : `Elements are floats of ${FLOAT} bytes.`;
     return `This step: ${step}. The whole block: ${all}. ${size}`;
   }
 }
@@ -82,13 +82,13 @@ function lanes(one: Instruction, block: [number, number, number]): HTMLElement {
   const threads = block[0] * block[1] * block[2];
   const there = Math.min(WARP, threads - one.first_warp * WARP);
   const active: number[] = [];
-  const strip = svg("svg", { class: "st-lanes", width: 4 * WARP, height: 10, viewBox: `0 0 ${4 * WARP} 10`, "aria-hidden": "true" });
-  for (let lane = 0; lane < WARP; ++lane) {
+  const strip = svg("svg", { class: "st-lanes", width: 4 * there, height: 10, viewBox: `0 0 ${4 * there} 10`, "aria-hidden": "true" });
+  for (let lane = 0; lane < there; ++lane) {
     const is_active = (one.lanes >>> lane) % 2 === 1;
     if (is_active) active.push(lane);
-    const state = is_active ? "is-active" : lane < there ? "is-idle" : "is-none";
+    const state = is_active ? "is-active" : "is-idle";
     strip.append(svg("rect", { class: state, x: 4 * lane, y: is_active ? 0 : 3.5, width: 3, height: is_active ? 10 : 3 }));
   }
-  const text = active.length === there ? `all ${there}` : `${active.length} of ${there}: ${named("lane", active)}`;
+  const text = active.length === there ? (there === 1 ? "the only one" : `all ${there}`) : `${active.length} of ${there}: ${named("lane", active)}`;
   return h("span", { class: "st-lane-text" }, strip as unknown as Node, text);
 }

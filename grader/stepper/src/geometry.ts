@@ -9,13 +9,15 @@ export const NAME = 24, CELL = 36, CHIP = 17, STEM = 11, GAP = 18, PAD = 4;
 export const MOST_CHIPS = 2;
 const NARROWEST = 40, WIDEST = 60;
 const COMMON_COLUMNS = 40;
+/** Arrays of no more places stand beside each other. */
+const FEW = 4;
 
 export interface RowPlace {
   array: ArrayFacts;
   first: number;
   last: number;
-  /** The column of `first`. */
-  column: number;
+  /** Where the cell of `first` begins. */
+  left: number;
   /** Tops of the name, and of the cells. */
   top: number;
   cells: number;
@@ -101,23 +103,64 @@ function others(launch: Launch, marks: Mark[]): ArrayFacts[] {
 }
 
 export function layoutOf(view: View, extents: Map<string, Extent>, room: number): Layout {
-  const { launch } = view.course;
-  const arrays = [...ordered(view.course), ...others(launch, view.step.kind === "race" ? view.marks : [])];
-  const firsts = arrays.map((array) => array.first ?? 0), lasts = arrays.map((array) => array.last ?? 0);
-  const least = Math.min(...firsts, Infinity);
-  const is_common = Math.max(...lasts, 0) - least < COMMON_COLUMNS;
-  const columns = Math.max(1, ...arrays.map((_, at) => lasts[at] - (is_common ? least : firsts[at]) + 1));
+  const is_race = view.step.kind === "race";
+  const raced = new Set(view.marks.map((mark) => mark.array));
+  const shown = ordered(view.course);
+  const least = Math.min(...shown.map((array) => array.first ?? 0));
+  const is_common = Math.max(...shown.map((array) => array.last ?? 0)) - least < COMMON_COLUMNS;
+  const columnOf = (array: ArrayFacts): number => (is_common && !isSmall(array) ? (array.first ?? 0) - least : 0);
+  const columns = Math.max(1, ...shown.map((array) => columnOf(array) + count(array)));
   const cell = Math.max(NARROWEST, Math.min(WIDEST, Math.floor((room - 2 * PAD) / columns)));
-  let y = 0;
-  const rows = arrays.map((array, at): RowPlace => {
-    const extent = extents.get(array.name) ?? { readers: 1, is_written: true, arc: 0 };
-    const top = y;
-    const cells = top + NAME + extent.arc + (extent.is_written ? CHIP + STEM + 6 : STEM);
-    const bottom = cells + CELL + (extent.readers ? STEM + extent.readers * (CHIP + 2) : 0);
+  // A race is shown alone: of its array, with the place by itself where that is not among those shown.
+  const apart = is_race ? others(view.course.launch, view.marks) : [];
+  const arrays = is_race ? [...apart, ...shown.filter((array) => raced.has(array.name))] : shown;
+  const rows: RowPlace[] = [];
+  let y = 0, right = 0;
+  for (const band of bandsOf(arrays, apart, cell, room)) {
+    const own = band.map((array) => extents.get(array.name) ?? { readers: 1, is_written: true, arc: 0 });
+    const most = {
+      readers: Math.max(...own.map((extent) => extent.readers)),
+      is_written: own.some((extent) => extent.is_written),
+      arc: Math.max(...own.map((extent) => (is_race ? 0 : extent.arc))),
+    };
+    const cells = y + NAME + most.arc + (most.is_written ? CHIP + STEM + 6 : STEM);
+    const bottom = cells + CELL + (most.readers ? STEM + most.readers * (CHIP + 2) : 0);
+    let left = PAD;
+    for (const array of band) {
+      const begins = left + (band.length > 1 || apart.includes(array) ? 0 : columnOf(array) * cell);
+      rows.push({ array, first: array.first ?? 0, last: array.last ?? 0, left: begins, top: y, cells, bottom });
+      left += widthOf(array, cell);
+      right = Math.max(right, begins + count(array) * cell, band.length > 1 ? left : 0);
+    }
     y = bottom + GAP;
-    return { array, first: firsts[at], last: lasts[at], column: is_common ? firsts[at] - least : 0, top, cells, bottom };
-  });
-  return { width: columns * cell + 2 * PAD, height: Math.max(y - GAP + 6, 40), cell, rows };
+  }
+  return { width: right + PAD, height: Math.max(y - GAP + 6, 40), cell, rows };
+}
+
+/** Arrays that stand beside each other, from above. */
+function bandsOf(arrays: ArrayFacts[], apart: ArrayFacts[], cell: number, room: number): ArrayFacts[][] {
+  const bands: ArrayFacts[][] = [];
+  for (const array of arrays) {
+    const last = bands[bands.length - 1];
+    const used = last?.reduce((sum, one) => sum + widthOf(one, cell), 0) ?? 0;
+    const fits = used + widthOf(array, cell) <= room && last?.every(isSmall) && isSmall(array);
+    if (last && fits && !apart.includes(array) && !apart.includes(last[0])) last.push(array);
+    else bands.push([array]);
+  }
+  return bands;
+}
+
+function count(array: ArrayFacts): number {
+  return (array.last ?? 0) - (array.first ?? 0) + 1;
+}
+
+function isSmall(array: ArrayFacts): boolean {
+  return count(array) <= FEW && array.space === "shared";
+}
+
+/** The room that a small array takes beside others: its cells, or its name with what is said of it. */
+function widthOf(array: ArrayFacts, cell: number): number {
+  return Math.max(count(array) * cell, array.name.length * 8 + 150) + 16;
 }
 
 export type { Extent, Level };

@@ -3,7 +3,7 @@
 
 import { svg } from "./dom";
 import {
-  CELL, CHIP, NAME, PAD, STEM,
+  CELL, CHIP, STEM,
   type Extent, type Layout, type RowPlace,
   arcHeight, chipsOf, extentsOf, layoutOf,
 } from "./geometry";
@@ -62,8 +62,9 @@ class Drawing {
   row(row: RowPlace): SVGElement[] {
     const { array, first, last } = row;
     const shown = last - first + 1;
-    const of = array.size > shown ? `${shown.toLocaleString("en")} of ${array.size.toLocaleString("en")} places` : counted(shown, "place");
-    const name = svg("text", { class: "st-name", x: PAD, y: row.top + 15 }, array.name);
+    const all = array.size.toLocaleString("en");
+    const of = array.size > shown ? (shown === 1 ? `place ${first} of ${all}` : `${shown} of ${all} places`) : counted(shown, "place");
+    const name = svg("text", { class: "st-name", x: row.left, y: row.top + 15 }, array.name);
     name.append(svg("tspan", { class: "st-muted", dx: 8 }, `${array.space}, ${of}`));
     const parts = [name];
     for (let element = first; element <= last; ++element) parts.push(...this.cell(row, element));
@@ -71,7 +72,7 @@ class Drawing {
   }
 
   private x(row: RowPlace, element: number): number {
-    return PAD + (row.column + element - row.first + 0.5) * this.layout.cell;
+    return row.left + (element - row.first + 0.5) * this.layout.cell;
   }
 
   private cell(row: RowPlace, element: number): SVGElement[] {
@@ -92,10 +93,11 @@ class Drawing {
       svg("rect", { x: left, y: row.cells, width, height: CELL, rx: 5 }),
       svg("text", { class: "st-index", x: left + 1, y: row.cells - 3 }, `${element}`),
     );
+    const is_apart = view.step.kind === "race" && !now;
     const text = now?.text ?? "";
     const is_new = writers.length > 0 && old !== undefined && old.text !== text;
     const y = row.cells + CELL / 2 + (is_new ? 10 : 4.5);
-    group.append(svg("text", { class: "st-value", x, y, "font-size": fitting(text, width) }, text || "·"));
+    group.append(svg("text", { class: "st-value", x, y, "font-size": fitting(text, width) }, text || (is_apart ? "" : "·")));
     if (is_new) group.append(svg("text", { class: "st-old", x, y: row.cells + 12, "font-size": Math.min(9.5, fitting(old.text, width)) }, old.text));
     if (race) group.append(svg("text", { class: "st-bang", x: left + width - 1, y: row.cells - 3 }, "!"));
     return [group, ...this.writing(x, row.cells, writers), ...this.reading(x, row.cells + CELL, readers)];
@@ -104,16 +106,16 @@ class Drawing {
   private writing(x: number, bottom: number, marks: Mark[]): SVGElement[] {
     if (!marks.length) return [];
     const top = bottom - STEM - CHIP;
-    const parts = [arrow(x, top + CHIP, bottom, marks, "write"), this.chip(x, top, marks, "write")];
+    const parts = [this.arrow(x, top + CHIP, bottom, marks, "write"), this.chip(x, top, marks, "write")];
     if (marks.some((mark) => mark.write?.adds))
-      parts.push(svg("circle", { class: `st-adds${marks.some((mark) => mark.race) ? " is-race" : ""}`, cx: x, cy: top - 3.5, r: 3.5 }));
+      parts.push(svg("circle", { class: `st-adds${this.states(marks)}`, cx: x, cy: top - 3.5, r: 3.5 }));
     return parts;
   }
 
   private reading(x: number, top: number, marks: Mark[]): SVGElement[] {
     if (!marks.length) return [];
     const chips = chipsOf(marks.map((mark) => mark.thread));
-    const parts = [arrow(x, top, top + STEM, marks, "read")];
+    const parts = [this.arrow(x, top, top + STEM, marks, "read")];
     chips.forEach((threads, at) => {
       const own = marks.filter((mark) => threads.includes(mark.thread));
       parts.push(this.chip(x, top + STEM + at * (CHIP + 2), own, "read"));
@@ -125,16 +127,27 @@ class Drawing {
     const threads = [...new Set(marks.map((mark) => mark.thread))];
     const text = chipText(threads);
     const width = Math.min(this.layout.cell - 4, 10 + 6.2 * text.length);
-    const is_chosen = marks.some((mark) => isChosen(this.view, mark));
-    const states = ["st-chip", `is-${kind}`, marks.some((mark) => mark.race) && "is-race", !is_chosen && "is-faint"];
-    const group = svg("g", { class: states.filter(Boolean).join(" "), "data-thread": threads[0] });
+    const group = svg("g", { class: `st-chip is-${kind}${this.states(marks)}`, "data-thread": threads[0] });
     const lines = named("line", marks.map((mark) => mark.line));
+    // A race is alone in the picture: there is room to say what each of the two does.
+    const says = this.view.step.kind === "race" ? `${kind}s, ${lines}` : "";
     group.append(
       svg("title", {}, `${named("thread", threads)} ${kind}${threads.length === 1 ? "s" : ""}, ${lines}`),
       svg("rect", { x: x - width / 2, y: top, width, height: CHIP, rx: CHIP / 2 }),
       svg("text", { x, y: top + 12.2, "font-size": text.length > 6 ? 8.5 : 10.5 }, text),
+      says && svg("text", { class: "st-says", x: x + width / 2 + 6, y: top + 12.5 }, says),
     );
     return group;
+  }
+
+  private arrow(x: number, from: number, to: number, marks: Mark[], kind: string): SVGElement {
+    const d = `M${x} ${from} V${to - 1} M${x - 3.5} ${to - 5} L${x} ${to - 0.5} L${x + 3.5} ${to - 5}`;
+    return svg("path", { class: `st-arrow is-${kind}${this.states(marks)}`, d });
+  }
+
+  private states(marks: Mark[]): string {
+    const is_chosen = marks.some((mark) => isChosen(this.view, mark));
+    return (marks.some((mark) => mark.race) ? " is-race" : "") + (is_chosen ? "" : " is-faint");
   }
 
   /** From where each value that is written in this step has come. */
@@ -183,11 +196,6 @@ class Drawing {
   }
 }
 
-function arrow(x: number, from: number, to: number, marks: Mark[], kind: string): SVGElement {
-  const race = marks.some((mark) => mark.race) ? " is-race" : "";
-  return svg("path", { class: `st-arrow is-${kind}${race}`, d: `M${x} ${from} V${to - 1} M${x - 3.5} ${to - 5} L${x} ${to - 0.5} L${x + 3.5} ${to - 5}` });
-}
-
 function chipText(threads: number[]): string {
   if (threads[0] < 0) return "t ?";
   if (threads.length === 1) return `t${threads[0]}`;
@@ -198,5 +206,3 @@ function chipText(threads: number[]): string {
 function fitting(text: string, width: number): number {
   return Math.max(6.5, Math.min(13, (width - 4) / (0.61 * Math.max(text.length, 1))));
 }
-
-export { NAME };

@@ -3,7 +3,7 @@
 import type { Write } from "./trace";
 import { WARP } from "./timeline";
 import { counted, listed, named, placeName, sentence, sum } from "./words";
-import type { Mark, View } from "./view";
+import { type Mark, type View, isChosen } from "./view";
 
 /** Where a step is: `Step 3 of 21`, and between which barriers. */
 export function whereOf(view: View): string {
@@ -14,22 +14,29 @@ export function whereOf(view: View): string {
   if (step.kind === "failure") return "The end";
   if (!interval) return `${launch}a race`;
   const begins = interval.begins?.line ? ` (line ${interval.begins.line})` : "";
-  const barrier = interval.barriers ? `after barrier ${interval.barriers}${begins}` : "before the first barrier";
+  const none = course.launch.intervals.some((one) => one.barriers) ? "before the first barrier" : "in the kernel";
+  const barrier = interval.barriers ? `after barrier ${interval.barriers}${begins}` : none;
   const syncs = interval.warp_syncs ? `, warp sync ${interval.warp_syncs}` : "";
   return `${launch}${barrier}${syncs}`;
 }
 
 /** What happens in the step. */
 export function whatOf(view: View): string {
-  const { step, marks, course, trace } = view;
+  const { step, course, trace } = view;
+  const marks = view.marks.filter((mark) => isChosen(view, mark));
   if (step.kind === "before") {
     const arrays = course.launch.before.map((row) => row.array);
     const stands = arrays.length ? `${listed(arrays)} ${arrays.length > 1 ? "hold" : "holds"} what stood there before.` : "";
     return `${course.launch.kernel} begins. ${sentence(stands)}`.trim();
   }
-  if (step.kind === "failure") return trace.failure?.cause.rationale || "The call did not end well.";
+  if (step.kind === "failure") {
+    const cause = trace.failure?.cause;
+    const line = cause?.where?.line ? ` in line ${cause.where.line}` : "";
+    return `The run ends here${line}: ${cause?.actual || cause?.rationale || "it did not end well"}.`;
+  }
   if (step.kind === "race") return raceSentence(view);
-  if (view.level === "barrier") return marks.length ? byKind(marks) : "Nothing that is shown here.";
+  if (!marks.length) return view.thread === null ? "Nothing." : `Thread ${view.thread} reads and writes nothing here.`;
+  if (view.level === "barrier") return sentence(byKind(marks));
   const threads = new Set(marks.map((mark) => mark.thread));
   if (threads.size === 1) return sentence(marks.map(one).join("; ")) + ".";
   const warps = new Set([...threads].map((thread) => Math.floor(thread / WARP)));
@@ -38,21 +45,21 @@ export function whatOf(view: View): string {
 
 function byKind(marks: Mark[]): string {
   const found: string[] = [];
-  for (const [kind, does, preposition] of [["read", "read", "in"], ["write", "write", "in"]] as const) {
+  for (const kind of ["read", "write"] as const) {
     const groups = new Map<string, Mark[]>();
     for (const mark of marks)
       if (mark.kind === kind) groups.set(mark.array, [...(groups.get(mark.array) ?? []), mark]);
     for (const [array, own] of groups) {
       const threads = new Set(own.map((mark) => mark.thread));
       const sums = own.filter((mark) => mark.write?.adds).length;
-      const verb = threads.size === 1 ? `${does}s` : does;
+      const verb = threads.size === 1 ? `${kind}s` : kind;
       found.push(
-        `${named("thread", threads)} ${verb} ${array}, ${preposition} ${named("line", own.map((mark) => mark.line))}` +
+        `${named("thread", threads)} ${verb} ${array}, in ${named("line", own.map((mark) => mark.line))}` +
           (sums ? ` (${counted(sums, "sum")})` : ""),
       );
     }
   }
-  return `${sentence(found.join("; "))}.`;
+  return `${found.join("; ")}.`;
 }
 
 function one(mark: Mark): string {
@@ -77,5 +84,5 @@ function raceSentence(view: View): string {
     const who = mark.thread < 0 ? "a thread" : `thread ${mark.thread}`;
     return `${who} ${mark.kind}s ${placeName(mark)} in line ${mark.line}`;
   };
-  return `Race: ${does(first)}, ${does(second)}; ${finding.details[0] ?? "nothing orders them"}.`;
+  return `Race (${finding.kind}): ${does(first)}, ${does(second)}; ${finding.advice || "nothing orders them"}.`;
 }

@@ -4,6 +4,7 @@ import type { Trace } from "./trace";
 import { h } from "./dom";
 import { coloured } from "./tokens";
 import type { View } from "./view";
+import { named } from "./words";
 
 type Role = "read" | "write" | "both" | "barrier" | "race";
 const SIGNS: Record<Role, [string, string]> = {
@@ -26,7 +27,7 @@ export class SourceView {
       const sign = h("span", { class: "st-sign" });
       const code = h("code", {}, ...pieces.map(([kind, text]) => (kind ? h("span", { class: `st-${kind}` }, text) : text)));
       const line = h("li", { class: "st-line" }, h("span", { class: "st-number", "aria-hidden": "true" }, `${at + 1}`), sign, code);
-      for (const note of notes.get(at + 1) ?? []) line.append(h("span", { class: "st-note" }, note));
+      for (const note of notes.get(at + 1) ?? []) line.append(h("span", { class: "st-note" }, h("span", {}, note)));
       this.lines.push(line);
       this.signs.push(sign);
       list.append(line);
@@ -86,19 +87,23 @@ function rolesOf(view: View): Map<number, Role> {
   return roles;
 }
 
+/** What stands under a line: each text once, with the numbers of the races that say it. */
 function notesOf(trace: Trace): Map<number, string[]> {
-  const notes = new Map<number, Set<string>>();
-  const add = (line: number, text: string): void => {
-    if (line) notes.set(line, (notes.get(line) ?? new Set()).add(text));
+  const notes = new Map<number, Map<string, number[]>>();
+  const add = (line: number, text: string, number?: number): void => {
+    const own = notes.get(line) ?? new Map<string, number[]>();
+    notes.set(line, own.set(text, [...(own.get(text) ?? []), ...(number ? [number] : [])]));
   };
   trace.races.forEach((race, at) =>
     race.parts.forEach((part, k) => {
       const other = race.parts[1 - k];
-      const meets = other && other.line !== part.line ? `, meets line ${other.line}` : "";
-      add(part.line, `! race ${at + 1}: this ${part.does} of ${race.variable}${meets}`);
+      const meets = other && other.line !== part.line ? ` meets line ${other.line}` : "";
+      add(part.line, `this ${part.does} of ${race.variable}${meets}`, at + 1);
     }),
   );
   const cause = trace.failure?.cause;
-  if (cause?.where) add(cause.where.line, `! ${cause.rationale}`);
-  return new Map([...notes].map(([line, texts]) => [line, [...texts]]));
+  if (cause?.where) add(cause.where.line, cause.actual || cause.rationale);
+  const shown = ([text, numbers]: [string, number[]]): string =>
+    `! ${numbers.length ? `${named("race", numbers)}: ` : ""}${text}`;
+  return new Map([...notes].map(([line, texts]) => [line, [...texts].map(shown)]));
 }

@@ -137,8 +137,7 @@ export class Stepper {
   }
 
   private stepsNow(): Step[] {
-    const steps = stepsOf(this.trace, this.courses, this.level, this.thread);
-    return steps;
+    return stepsOf(this.trace, this.courses, this.level, this.thread);
   }
 
   private setLevel(level: Level | undefined): void {

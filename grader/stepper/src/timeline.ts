@@ -95,7 +95,6 @@ export function stepsOf(trace: Trace, courses: Course[], level: Level, thread: n
     if (!course.launch.traced) return;
     steps.push({ kind: "before", launch, interval: -1, from: 0, to: 0 });
     const races = racesOf(trace, course);
-    const shown = new Set<Finding>();
     const { accesses } = course;
     const group = (access: Access): string =>
       level === "barrier"
@@ -106,17 +105,11 @@ export function stepsOf(trace: Trace, courses: Course[], level: Level, thread: n
       const interval = accesses[from].interval;
       if (level !== "thread" || thread === null || accesses[from].fact.thread === thread)
         steps.push({ kind: "accesses", launch, interval, from, to });
-      for (const race of races) {
-        const is_over = race.second ? race.second.at < to : to === accesses.length;
-        if (is_over && !shown.has(race.finding)) {
-          shown.add(race.finding);
-          steps.push({ kind: "race", launch, interval, from: to, to, finding: race.finding });
-        }
-      }
+      for (const { finding, to: end } of races)
+        if (end > from && end <= to) steps.push({ kind: "race", launch, interval, from: to, to, finding });
     }
-    for (const { finding } of races)
-      if (!shown.has(finding))
-        steps.push({ kind: "race", launch, interval: -1, from: accesses.length, to: accesses.length, finding });
+    if (!accesses.length)
+      for (const { finding } of races) steps.push({ kind: "race", launch, interval: -1, from: 0, to: 0, finding });
   });
   if (trace.failure && courses.length) {
     const launch = courses.length - 1;
@@ -128,43 +121,54 @@ export function stepsOf(trace: Trace, courses: Course[], level: Level, thread: n
 
 export interface Race {
   finding: Finding;
-  /** Two accesses of the trace that race as the finding says; undefined where no shown place has them. */
-  first?: Access;
-  second?: Access;
+  /** The number of accesses after which it is shown. */
+  to: number;
+  /** Two accesses of the trace that race as the finding says; null where no shown place has them. */
+  pair: [Access, Access] | null;
 }
 
-/** Each race of a launch with an example of it: the finding's own where its place is shown, else the first other one. */
+/** The races of a launch. */
 export function racesOf(trace: Trace, course: Course): Race[] {
   return trace.races
     .filter((finding) => finding.kernel === course.launch.kernel && finding.parts.length === 2)
-    .map((finding) => ({ finding, ...exampleOf(finding, course) }));
+    .map((finding) => raceOf(finding, course));
 }
 
-function exampleOf(finding: Finding, course: Course): { first?: Access; second?: Access } {
-  const [one, other] = finding.parts;
+/** A race with an example: the finding's own where its place is shown, else one like it. */
+function raceOf(finding: Finding, course: Course): Race {
   const marked = course.accesses.filter((access) => access.fact.race && access.fact.array === finding.variable);
-  const byLine = (part: Part): Access[] => marked.filter((access) => access.fact.line === part.line && fits(access, part));
-  let found: { first?: Access; second?: Access } = {};
-  const seconds = byLine(other);
-  for (const first of byLine(one))
-    for (const second of seconds) {
-      const meets =
-        first.fact.thread !== second.fact.thread &&
-        first.fact.element === second.fact.element &&
-        barriers(course, first) === barriers(course, second);
-      if (!meets) continue;
-      const [early, late] = first.at < second.at ? [first, second] : [second, first];
-      if (first.fact.element === finding.element && first.fact.thread === one.thread?.[0] && second.fact.thread === other.thread?.[0])
-        return { first: early, second: late };
-      found = found.first ? found : { first: early, second: late };
-    }
-  return found;
+  const [firsts, seconds] = finding.parts.map((part) => marked.filter((access) => fits(access, part)));
+  const pairs = firsts.flatMap((first) =>
+    seconds.filter((second) => meet(course, first, second)).map((second): [Access, Access] => [first, second]),
+  );
+  const [one, other] = finding.parts.map((part) => part.thread?.[0] ?? -1);
+  const own = pairs.find(
+    ([first, second]) =>
+      first.fact.element === finding.element && first.fact.thread === one && second.fact.thread === other,
+  );
+  // Where warps race, two lanes of one warp are no good example: they are mostly seen to go in step.
+  const is_within = warpOf(one) === warpOf(other);
+  const alike = pairs.find(
+    ([first, second]) =>
+      first.at < second.at && (warpOf(first.fact.thread) === warpOf(second.fact.thread)) === is_within,
+  );
+  const pair = own ?? alike ?? null;
+  const last = pair ? Math.max(...pair.map((access) => access.at)) : pairs[0]?.[1].at;
+  return { finding, to: last === undefined ? course.accesses.length : last + 1, pair };
+}
+
+function warpOf(thread: number): number {
+  return Math.floor(thread / WARP);
 }
 
 function fits(access: Access, part: Part): boolean {
-  return part.does === "read" ? access.kind === "read" : part.does === "write" ? access.kind === "write" : true;
+  return access.fact.line === part.line && (part.does !== "read" && part.does !== "write" ? true : access.kind === part.does);
 }
 
-function barriers(course: Course, access: Access): number {
-  return course.launch.intervals[access.interval].barriers;
+/** Whether two accesses are of one place between the same barriers, in different threads. */
+function meet(course: Course, one: Access, other: Access): boolean {
+  const barriers = (access: Access): number => course.launch.intervals[access.interval].barriers;
+  return (
+    one.fact.thread !== other.fact.thread && one.fact.element === other.fact.element && barriers(one) === barriers(other)
+  );
 }

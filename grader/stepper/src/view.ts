@@ -54,7 +54,7 @@ function markOf(access: Access, race: boolean): Mark {
 
 function marksOfRace(trace: Trace, course: Course, finding: Finding): Mark[] {
   const race = racesOf(trace, course).find((one) => one.finding === finding);
-  if (race?.first && race.second) return [markOf(race.first, true), markOf(race.second, true)];
+  if (race?.pair) return race.pair.map((access) => markOf(access, true));
   return finding.parts.map((part) => ({
     kind: part.does === "read" ? ("read" as const) : ("write" as const),
     thread: part.thread?.[0] ?? -1,
