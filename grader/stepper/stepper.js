@@ -35,7 +35,9 @@ var scanlabStepper = (() => {
       else if (value !== false && value !== null && value !== void 0)
         element.setAttribute(name, String(value));
     }
-    element.append(...children.filter((child) => child !== null && child !== void 0 && child !== false));
+    element.append(
+      ...children.filter((child) => child !== null && child !== void 0 && child !== false)
+    );
   }
   function h(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
@@ -173,7 +175,11 @@ var scanlabStepper = (() => {
   }
 
   // src/controls.ts
-  var NAMES = { barrier: "barriers", warp: "warp and line", thread: "thread" };
+  var NAMES = {
+    barrier: "barriers",
+    warp: "warp and line",
+    thread: "thread"
+  };
   var Controls = class {
     element;
     thread = h("select", { class: "st-select" });
@@ -186,19 +192,55 @@ var scanlabStepper = (() => {
     forth;
     launch = -1;
     constructor(actions) {
-      this.slider = h("input", { type: "range", class: "st-slider", min: 0, step: 1, "aria-label": "Step", input: () => actions.go(Number(this.slider.value)) });
-      this.back = h("button", { type: "button", class: "st-button st-round", "aria-label": "Previous step", click: () => actions.previous() }, "‹");
-      this.forth = h("button", { type: "button", class: "st-button st-round is-main", "aria-label": "Next step", click: () => actions.next() }, "›");
-      this.predict = h("button", { type: "button", class: "st-button st-toggle", "aria-pressed": "false", click: () => actions.predict(this.predict.getAttribute("aria-pressed") !== "true") }, "Predict first");
+      this.slider = h("input", {
+        type: "range",
+        class: "st-slider",
+        min: 0,
+        step: 1,
+        "aria-label": "Step",
+        input: () => actions.go(Number(this.slider.value))
+      });
+      this.back = h(
+        "button",
+        { type: "button", class: "st-button st-round", "aria-label": "Previous step", click: () => actions.previous() },
+        "‹"
+      );
+      this.forth = h(
+        "button",
+        { type: "button", class: "st-button st-round is-main", "aria-label": "Next step", click: () => actions.next() },
+        "›"
+      );
+      this.predict = h(
+        "button",
+        {
+          type: "button",
+          class: "st-button st-toggle",
+          "aria-pressed": "false",
+          click: () => actions.predict(this.predict.getAttribute("aria-pressed") !== "true")
+        },
+        "Predict first"
+      );
       const name = newId();
       const radios = LEVELS.map((level) => {
         const radio = h("input", { type: "radio", name, value: level, change: () => actions.level(level) });
         this.levels.set(level, radio);
         return h("label", {}, radio, h("span", {}, NAMES[level]));
       });
-      this.thread.addEventListener("change", () => actions.choose({ thread: this.thread.value === "" ? null : Number(this.thread.value) }));
+      this.thread.addEventListener(
+        "change",
+        () => actions.choose({ thread: this.thread.value === "" ? null : Number(this.thread.value) })
+      );
       this.place.addEventListener("change", () => actions.choose({ place: this.place.value || null }));
-      const help = h("button", { type: "button", class: "st-button st-round", "aria-label": "Help: keys and signs", click: () => actions.help() }, "?");
+      const help = h(
+        "button",
+        {
+          type: "button",
+          class: "st-button st-round",
+          "aria-label": "Help: keys and signs",
+          click: () => actions.help()
+        },
+        "?"
+      );
       this.element = h(
         "div",
         { class: "st-controls" },
@@ -298,15 +340,31 @@ var scanlabStepper = (() => {
       const parts = [];
       if (rows.length) {
         const body = h("tbody", {}, ...rows.slice(0, MOST_ROWS).map((row) => this.row(row, launch.block_size)));
-        const head = h("tr", {}, ...["line", "", "warps", "lanes", "cost of each warp"].map((text) => h("th", { scope: "col" }, text || "access")));
+        const head = h(
+          "tr",
+          {},
+          ...["line", "", "warps", "lanes", "cost of each warp"].map(
+            (text) => h("th", { scope: "col" }, text || "access")
+          )
+        );
         parts.push(
-          h("div", { class: "st-box", tabindex: "0", role: "group", "aria-label": "Warps and lanes" }, h("table", {}, h("thead", {}, head), body))
+          h(
+            "div",
+            { class: "st-box", tabindex: "0", role: "group", "aria-label": "Warps and lanes" },
+            h("table", {}, h("thead", {}, head), body)
+          )
         );
         if (rows.length > MOST_ROWS)
           parts.push(h("p", { class: "st-small" }, `and ${counted(rows.length - MOST_ROWS, "more kind")} of access`));
         parts.push(h("p", { class: "st-small" }, this.summary(view, rows)));
       } else
-        parts.push(h("p", { class: "st-small" }, view.step.kind === "race" ? "These two accesses alone are shown." : "Nothing is read or written here."));
+        parts.push(
+          h(
+            "p",
+            { class: "st-small" },
+            view.step.kind === "race" ? "These two accesses alone are shown." : "Nothing is read or written here."
+          )
+        );
       this.element.replaceChildren(...parts);
     }
     row({ one: one2, times }, block) {
@@ -316,10 +374,20 @@ var scanlabStepper = (() => {
         "tr",
         {},
         h("td", { class: "st-num" }, one2.line ? `${one2.line}` : "?"),
-        h("td", {}, `${one2.does === "atomic" ? "atomic on" : `${one2.does}s`} ${one2.array}`, times > 1 ? ` (${times} times)` : null),
+        h(
+          "td",
+          {},
+          `${one2.does === "atomic" ? "atomic on" : `${one2.does}s`} ${one2.array}`,
+          times > 1 ? ` (${times} times)` : null
+        ),
         h("td", {}, ranges(warps)),
         h("td", {}, lanes(one2, block)),
-        h("td", { class: cost.is_bad ? "st-bad" : "" }, cost.text, one2.bytes === FLOAT ? null : ` (${one2.bytes} bytes a lane)`)
+        h(
+          "td",
+          { class: cost.is_bad ? "st-bad" : "" },
+          cost.text,
+          one2.bytes === FLOAT ? null : ` (${one2.bytes} bytes a lane)`
+        )
       );
     }
     summary(view, rows) {
@@ -347,7 +415,10 @@ var scanlabStepper = (() => {
   function costOf(one2) {
     if (one2.sectors) {
       const is_bad = one2.sectors > one2.least_sectors;
-      return { text: `${counted(one2.sectors, "sector")}${is_bad ? `, ${one2.least_sectors} would do` : ", the least there can be"}`, is_bad };
+      return {
+        text: `${counted(one2.sectors, "sector")}${is_bad ? `, ${one2.least_sectors} would do` : ", the least there can be"}`,
+        is_bad
+      };
     }
     if (!one2.replays)
       return { text: "no bank conflict", is_bad: false };
@@ -358,13 +429,18 @@ var scanlabStepper = (() => {
     const threads = block[0] * block[1] * block[2];
     const there = Math.min(WARP, threads - one2.first_warp * WARP);
     const active = [];
-    const strip = svg("svg", { class: "st-lanes", width: 4 * there, height: 10, viewBox: `0 0 ${4 * there} 10`, "aria-hidden": "true" });
+    const strip = svg(
+      "svg",
+      { class: "st-lanes", width: 4 * there, height: 10, viewBox: `0 0 ${4 * there} 10`, "aria-hidden": "true" }
+    );
     for (let lane = 0; lane < there; ++lane) {
       const is_active = (one2.lanes >>> lane) % 2 === 1;
       if (is_active)
         active.push(lane);
       const state = is_active ? "is-active" : "is-idle";
-      strip.append(svg("rect", { class: state, x: 4 * lane, y: is_active ? 0 : 3.5, width: 3, height: is_active ? 10 : 3 }));
+      strip.append(
+        svg("rect", { class: state, x: 4 * lane, y: is_active ? 0 : 3.5, width: 3, height: is_active ? 10 : 3 })
+      );
     }
     const text = active.length === there ? there === 1 ? "the only one" : `all ${there}` : `${active.length} of ${there}: ${named("lane", active)}`;
     return h("span", { class: "st-lane-text" }, strip, text);
@@ -374,7 +450,11 @@ var scanlabStepper = (() => {
   function findingsView(trace, go) {
     const items = trace.races.map((race, at) => {
       const lines = named("line", race.parts.map((part) => part.line));
-      return item(`Race ${at + 1}: ${race.variable}, ${lines} (${race.kind})`, race.text, () => go((step) => step.finding === race));
+      return item(
+        `Race ${at + 1}: ${race.variable}, ${lines} (${race.kind})`,
+        race.text,
+        () => go((step) => step.finding === race)
+      );
     });
     const cause = trace.failure?.cause;
     if (cause) {
@@ -389,7 +469,11 @@ var scanlabStepper = (() => {
       "div",
       { class: "st-finding" },
       h("details", {}, h("summary", {}, mark, title), h("pre", { tabindex: "0", "aria-label": title }, text)),
-      h("button", { type: "button", class: "st-button", click: show, "aria-label": `Show the step: ${title}` }, "Show the step")
+      h(
+        "button",
+        { type: "button", class: "st-button", click: show, "aria-label": `Show the step: ${title}` },
+        "Show the step"
+      )
     );
   }
   function causeText(trace) {
@@ -431,7 +515,7 @@ var scanlabStepper = (() => {
     const dialog = h(
       "dialog",
       { class: "st-help", "aria-labelledby": id },
-      h("h2", { id }, "Keys and signs"),
+      h("p", { class: "st-title", id }, "Keys and signs"),
       table(KEYS),
       table(SIGNS),
       h("p", {}, "A click on a place shows its history, a click on a thread shows what that thread does."),
@@ -450,7 +534,16 @@ var scanlabStepper = (() => {
   }
   function markOf(access, race) {
     const { thread, array, element, line, text } = access.fact;
-    return { kind: access.kind, thread, array, element, line, text, race, write: isWrite(access) ? access.fact : void 0 };
+    return {
+      kind: access.kind,
+      thread,
+      array,
+      element,
+      line,
+      text,
+      race,
+      write: isWrite(access) ? access.fact : void 0
+    };
   }
   function marksOfRace(trace, course, finding) {
     const race = racesOf(trace, course).find((one2) => one2.finding === finding);
@@ -572,13 +665,18 @@ var scanlabStepper = (() => {
         const { fact } = access;
         if (!isWrite(access) || key(fact.array, fact.element) !== place)
           continue;
-        const index = steps.findIndex((step2) => step2.launch === view.step.launch && step2.kind === "accesses" && step2.from <= access.at && access.at < step2.to);
-        const text = [h("b", {}, fact.text), ` by thread ${fact.thread}, line ${fact.line}${from(access.fact)}${fact.race ? " (race)" : ""}`];
+        const index = steps.findIndex(
+          (step2) => step2.launch === view.step.launch && step2.kind === "accesses" && step2.from <= access.at && access.at < step2.to
+        );
+        const text = [
+          h("b", {}, fact.text),
+          ` by thread ${fact.thread}, line ${fact.line}${from(access.fact)}${fact.race ? " (race)" : ""}`
+        ];
         const step = index < 0 ? null : h("button", { type: "button", class: "st-link", click: () => this.go(index) }, `step ${index}`);
         items.push(h("li", { class: index === view.index ? "is-now" : "" }, ...text, step ? " " : null, step));
       }
       const list = items.length ? h("ol", {}, ...items) : h("p", { class: "st-small" }, "Nothing has been written here.");
-      this.element.replaceChildren(h("h3", {}, `What ${place} held`), list);
+      this.element.replaceChildren(h("p", { class: "st-title" }, `What ${place} held`), list);
     }
   };
 
@@ -632,7 +730,8 @@ var scanlabStepper = (() => {
   var PAD = 4;
   var MOST_CHIPS = 2;
   var NARROWEST = 40;
-  var WIDEST = 60;
+  var WIDEST = 66;
+  var LETTER = 5.6;
   var COMMON_COLUMNS = 40;
   var FEW = 4;
   function chipsOf(threads) {
@@ -700,7 +799,8 @@ var scanlabStepper = (() => {
     const is_common = Math.max(...shown.map((array) => array.last ?? 0)) - least < COMMON_COLUMNS;
     const columnOf = (array) => is_common && !isSmall(array) ? (array.first ?? 0) - least : 0;
     const columns = Math.max(1, ...shown.map((array) => columnOf(array) + count(array)));
-    const cell = Math.max(NARROWEST, Math.min(WIDEST, Math.floor((room - 2 * PAD) / columns)));
+    const narrowest = Math.max(NARROWEST, Math.min(WIDEST, 10 + LETTER * longest(view.course)));
+    const cell = Math.max(narrowest, Math.min(WIDEST, Math.floor((room - 2 * PAD) / columns)));
     const apart = is_race ? others(view.course.launch, view.marks) : [];
     const arrays = is_race ? [...apart, ...shown.filter((array) => raced.has(array.name))] : shown;
     const rows = [];
@@ -724,6 +824,9 @@ var scanlabStepper = (() => {
       y = bottom + GAP;
     }
     return { width: right + PAD, height: Math.max(y - GAP + 6, 40), cell, rows };
+  }
+  function longest(course) {
+    return Math.max(0, ...course.accesses.map((access) => access.fact.text.length));
   }
   function bandsOf(arrays, apart, cell, room) {
     const bands = [];
@@ -842,9 +945,17 @@ var scanlabStepper = (() => {
       const text = now?.text ?? "";
       const is_new = writers.length > 0 && old !== void 0 && old.text !== text;
       const y = row.cells + CELL / 2 + (is_new ? 10 : 4.5);
-      group.append(svg("text", { class: "st-value", x, y, "font-size": fitting(text, width) }, text || (is_apart ? "" : "·")));
+      group.append(
+        svg("text", { class: "st-value", x, y, "font-size": fitting(text, width) }, text || (is_apart ? "" : "·"))
+      );
       if (is_new)
-        group.append(svg("text", { class: "st-old", x, y: row.cells + 12, "font-size": Math.min(9.5, fitting(old.text, width)) }, old.text));
+        group.append(
+          svg(
+            "text",
+            { class: "st-old", x, y: row.cells + 12, "font-size": Math.min(9.5, fitting(old.text, width)) },
+            old.text
+          )
+        );
       if (race)
         group.append(svg("text", { class: "st-bang", x: left + width - 1, y: row.cells - 3 }, "!"));
       return [group, ...this.writing(x, row.cells, writers), ...this.reading(x, row.cells + CELL, readers)];
@@ -911,7 +1022,10 @@ var scanlabStepper = (() => {
           const race = Boolean(source.race || write.race);
           const states = ["st-wire", write.adds && "is-sum", race && "is-race", !isChosen(this.view, mark) && "is-faint"];
           const d = this.path(from2, source.element, to, mark.element);
-          found.push({ path: svg("path", { class: states.filter(Boolean).join(" "), d }), rank: Number(race) * 2 + Number(write.adds) });
+          found.push({
+            path: svg("path", { class: states.filter(Boolean).join(" "), d }),
+            rank: Number(race) * 2 + Number(write.adds)
+          });
         }
       }
       return found.sort((a, b) => a.rank - b.rank).map(({ path }) => path);
@@ -1027,7 +1141,14 @@ var scanlabStepper = (() => {
       this.element.hidden = false;
       const before = h("p", { class: "st-question" }, "What will ", h("b", {}, question.place), " hold after the next step?");
       this.live.replaceChildren(before, this.score());
-      const input = h("input", { type: "text", class: "st-input", "aria-label": `Your own answer for ${question.place}`, placeholder: "3…5", autocomplete: "off", size: 8 });
+      const input = h("input", {
+        type: "text",
+        class: "st-input",
+        "aria-label": `Your own answer for ${question.place}`,
+        placeholder: "3…5",
+        autocomplete: "off",
+        size: 8
+      });
       const own = h(
         "form",
         {
@@ -1042,9 +1163,18 @@ var scanlabStepper = (() => {
         h("button", { type: "submit", class: "st-button" }, "Check")
       );
       const choices = question.answers.map(
-        (text, at) => h("button", { type: "button", class: "st-button st-answer", click: () => this.answer(text) }, h("span", { class: "st-key", "aria-hidden": "true" }, `${at + 1}`), text)
+        (text, at) => h(
+          "button",
+          { type: "button", class: "st-button st-answer", click: () => this.answer(text) },
+          h("span", { class: "st-key", "aria-hidden": "true" }, `${at + 1}`),
+          text
+        )
       );
-      this.form.replaceChildren(...choices, own, h("button", { type: "button", class: "st-link", click: () => this.goOn() }, "show it"));
+      this.form.replaceChildren(
+        ...choices,
+        own,
+        h("button", { type: "button", class: "st-link", click: () => this.goOn() }, "show it")
+      );
     }
     /** Takes the answer with this number, from 1. */
     choose(number) {
@@ -1077,7 +1207,11 @@ var scanlabStepper = (() => {
       );
     }
     score() {
-      return h("p", { class: "st-small" }, this.asked ? `${this.right} of ${this.asked} right` : "Choose, type it (3…5 is x3 + x4 + x5), or press 1 to 4.");
+      return h(
+        "p",
+        { class: "st-small" },
+        this.asked ? `${this.right} of ${this.asked} right` : "Choose, type it (3…5 is x3 + x4 + x5), or press 1 to 4."
+      );
     }
     /** Takes question and answer away. */
     close() {
@@ -1089,18 +1223,24 @@ var scanlabStepper = (() => {
   };
 
   // src/tokens.ts
-  var WORDS = new Set(
-    "alignas auto bool break case char class const constexpr continue default delete do double else enum extern false float for goto if inline int long namespace new nullptr operator private public reinterpret_cast return short signed sizeof static static_assert static_cast struct switch template this true typedef typename union unsigned using void volatile while __global__ __device__ __host__ __shared__ __constant__ __restrict__ __launch_bounds__ __forceinline__".split(" ")
-  );
-  var TOKEN = /\/\/.*|\/\*(?:[^*]|\*(?!\/))*(?:\*\/)?|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[A-Za-z_]\w*|\.?\d[\w.']*|\s+|./g;
+  var WORDS = new Set(`
+  alignas auto bool break case char class const constexpr continue default delete do double else enum
+  extern false float for goto if inline int long namespace new nullptr operator private public
+  reinterpret_cast return short signed sizeof static static_assert static_cast struct switch template
+  this true typedef typename union unsigned using void volatile while __global__ __device__ __host__
+  __shared__ __constant__ __restrict__ __launch_bounds__ __forceinline__`.trim().split(/\s+/));
+  var TOKEN = /\/\/.*|\/\*(?:[^*]|\*(?!\/))*(?:\*\/)?|"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|[A-Za-z_]\w*|\.?\d[\w.']*|\s+|./g;
   var LONGEST = 1e5;
   function coloured(text) {
     const lines = [[]];
     const add = (kind, word) => word.split("\n").forEach((piece, at) => {
       if (at)
         lines.push([]);
-      if (piece)
-        lines[lines.length - 1].push([kind, piece]);
+      const line = lines[lines.length - 1], last = line[line.length - 1];
+      if (piece && last?.[0] === kind)
+        last[1] += piece;
+      else if (piece)
+        line.push([kind, piece]);
     });
     if (text.length > LONGEST)
       add("", text);
@@ -1247,14 +1387,21 @@ var scanlabStepper = (() => {
           h("td", {}, `${mark.race ? "! race: " : ""}${mark.kind}s`),
           h("td", {}, placeName(mark)),
           h("td", {}, mark.text),
-          h("td", {}, mark.kind === "write" ? view.before.get(key(mark.array, mark.element))?.text ?? "nothing yet" : ""),
+          h(
+            "td",
+            {},
+            mark.kind === "write" ? view.before.get(key(mark.array, mark.element))?.text ?? "nothing yet" : ""
+          ),
           h("td", {}, mark.write?.sources.map((source) => placeName(source)).join(" + ") ?? "")
         )
       );
       const head = ["thread", "line", "does", "place", "value", "it held", "made of"].map((text) => h("th", { scope: "col" }, text));
       const table = h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows));
       const more = marks.length > MOST_ROWS2 ? h("p", { class: "st-small" }, `and ${marks.length - MOST_ROWS2} more accesses`) : null;
-      this.body.replaceChildren(rows.length ? table : h("p", { class: "st-small" }, "Nothing is read or written."), ...more ? [more] : []);
+      this.body.replaceChildren(
+        rows.length ? table : h("p", { class: "st-small" }, "Nothing is read or written."),
+        ...more ? [more] : []
+      );
     }
   };
 
@@ -1350,7 +1497,15 @@ var scanlabStepper = (() => {
       const caption = h("p", { class: "st-caption", "aria-live": "polite" }, this.where, this.what);
       const findings = findingsView(this.trace, (is) => this.go(this.steps.findIndex(is)));
       const notes = notesView(this.trace);
-      const memory = h("div", { class: "st-right" }, caption, this.predict.element, this.memory.element, this.history.element, this.costs.element);
+      const memory = h(
+        "div",
+        { class: "st-right" },
+        caption,
+        this.predict.element,
+        this.memory.element,
+        this.history.element,
+        this.costs.element
+      );
       this.root.classList.add("scanlab-stepper");
       this.root.replaceChildren(
         ...findings ? [findings] : [],
@@ -1391,7 +1546,9 @@ var scanlabStepper = (() => {
         (step) => step.launch === now.launch && step.kind === now.kind && step.finding === now.finding && step.to > now.from
       );
       const near = this.steps.findIndex((step) => step.launch === now.launch && step.to >= now.to);
-      const other = this.steps.findIndex((step) => step.kind === now.kind && step.launch === now.launch && step.finding === now.finding);
+      const other = this.steps.findIndex(
+        (step) => step.kind === now.kind && step.launch === now.launch && step.finding === now.finding
+      );
       this.index = now.kind !== "accesses" && other >= 0 ? other : same >= 0 ? same : near >= 0 ? near : this.steps.length - 1;
       this.show();
     }
@@ -1405,7 +1562,13 @@ var scanlabStepper = (() => {
         this.what.textContent = "No kernel was launched that could be shown.";
         return;
       }
-      const view = viewOf(this.trace, this.courses, this.steps, this.index, { level: this.level, thread: this.thread, place: this.place });
+      const view = viewOf(
+        this.trace,
+        this.courses,
+        this.steps,
+        this.index,
+        { level: this.level, thread: this.thread, place: this.place }
+      );
       const where = whereOf(view), what = whatOf(view);
       this.where.textContent = sentence(where);
       this.what.textContent = what;

@@ -142,7 +142,7 @@ def test_keys_lead_through_the_steps(open_page: Open) -> None:
     assert "Before the kernel" in caption(page)
     press(page, "ArrowRight", "ArrowRight")
     assert "Threads 0–8 read s_xy, in lines 22–23." in caption(page)
-    assert [one.split()[0] for one in page.locator(".st-line.is-read").all_inner_texts()] == ["22", "23"]
+    assert page.locator(".st-line.is-read .st-number").all_inner_texts() == ["22", "23"]
     assert page.locator('[aria-current="step"]').count() == 3  # and the barrier that opened it
     press(page, "ArrowRight")
     assert (value(page, "s_xy[5]"), value(page, "s_xy[0]")) == ("4…5", "0")
@@ -164,7 +164,7 @@ def test_a_thread_is_followed(open_page: Open) -> None:
     page = open_page(html_of(KOGGE_STONE))
     press(page, "ArrowRight", "t")
     assert page.evaluate("document.activeElement.tagName") == "SELECT"
-    page.get_by_label("Thread", exact=False).first.select_option("5")
+    page.locator(".st-picker", has_text="Thread").locator("select").select_option("5")
     page.locator(".st-memory").click(position={"x": 2, "y": 2})
     press(page, "ArrowRight")
     assert "Thread 5 reads s_xy, in lines 22–23." in caption(page)
@@ -175,7 +175,7 @@ def test_a_thread_is_followed(open_page: Open) -> None:
         press(page, "ArrowRight")
         captions.append(caption(page).splitlines()[-1])
     assert all(text.startswith("Thread 5 ") for text in captions)
-    assert len(captions) == 2 + 10 * 3 + 1
+    assert len(captions) == 2 + 3 * 3 + 7 * 2 + 1  # the load; steps with and without an addition; the store
     page.locator(".st-memory").click(position={"x": 2, "y": 2})
     press(page, "Escape")
     assert page.locator(".st-chip.is-faint").count() == 0
@@ -203,7 +203,6 @@ def test_predictions_are_answered_and_counted(open_page: Open) -> None:
     assert step(page)[0] == 2  # the step is not shown before it was answered
     place = asked.locator("b").inner_text()
     number = int(place.removeprefix("s_xy[").removesuffix("]"))
-    answers = [text.split("\n")[-1].lstrip("1234").strip() for text in asked.locator(".st-answer").all_inner_texts()]
     answers = asked.locator(".st-answer").evaluate_all("all => all.map(one => one.lastChild.textContent)")
     assert len(set(answers)) == 4
     right = f"{number - 1}…{number}"
@@ -234,7 +233,7 @@ def test_a_race_is_shown_alone(open_page: Open) -> None:
     assert "Race (write-after-read): thread 32 reads s_xy[31] in line 23, thread 31 writes s_xy[31]" in caption(page)
     assert sorted(page.locator(".st-chip text:first-of-type").all_text_contents()) == ["t31", "t32"]
     assert page.locator(".st-chip.is-race").count() == 2
-    assert [one.split()[0] for one in page.locator(".st-line.is-race").all_inner_texts()] == ["23", "24"]
+    assert page.locator(".st-line.is-race .st-number").all_inner_texts() == ["23", "24"]
     assert page.locator(".st-note").first.inner_text().startswith("! races 1–2: this read of s_xy meets line 24")
 
 
@@ -286,7 +285,12 @@ def test_many_places_scroll_in_a_region_of_their_own(open_page: Open, size: tupl
         press(page, "Tab")
     before = step(page)
     press(page, "ArrowRight")
-    page.wait_for_function("document.querySelector('.st-memory').scrollLeft > 0")
+    for _ in range(100):
+        if region.evaluate("one => one.scrollLeft"):
+            break
+        page.wait_for_timeout(20)
+    else:
+        pytest.fail("the arrow key does not scroll the arrays")
     assert step(page) == before  # the keys are the region's as long as it has the focus
 
 
@@ -303,9 +307,9 @@ def test_several_steppers_share_a_page(open_page: Open) -> None:
            }"""
     )
     second = page.locator("#second")
-    assert second.locator(".st-count").inner_text() == "2 / 44"
+    assert second.locator(".st-count").inner_text() == "2 / 33"
     press(page, "ArrowRight")
-    assert second.locator(".st-count").inner_text() == "2 / 44"
+    assert second.locator(".st-count").inner_text() == "2 / 33"
     assert page.locator("#stepper .st-count").inner_text() == "1 / 21"
     page.evaluate("second.destroy()")
     assert second.inner_html() == ""

@@ -1,6 +1,6 @@
 // The keys and the signs, in a dialogue.
 
-import { h, newId } from "./dom";
+import {h, newId} from "./dom";
 
 const KEYS: [string, string][] = [
   ["← →", "the step before, the next one"],
@@ -21,15 +21,15 @@ const SIGNS: [string, string][] = [
 export function helpDialog(): HTMLDialogElement {
   const id = newId();
   const table = (rows: [string, string][]): HTMLElement =>
-    h("dl", { class: "st-keys" }, ...rows.flatMap(([key, text]) => [h("dt", {}, key), h("dd", {}, text)]));
+      h("dl", {class: "st-keys"}, ...rows.flatMap(([key, text]) => [h("dt", {}, key), h("dd", {}, text)]));
   const dialog = h(
-    "dialog",
-    { class: "st-help", "aria-labelledby": id },
-    h("h2", { id }, "Keys and signs"),
-    table(KEYS),
-    table(SIGNS),
-    h("p", {}, "A click on a place shows its history, a click on a thread shows what that thread does."),
-    h("form", { method: "dialog" }, h("button", { class: "st-button" }, "Close")),
+      "dialog",
+      {class: "st-help", "aria-labelledby": id},
+      h("p", {class: "st-title", id}, "Keys and signs"),
+      table(KEYS),
+      table(SIGNS),
+      h("p", {}, "A click on a place shows its history, a click on a thread shows what that thread does."),
+      h("form", {method: "dialog"}, h("button", {class: "st-button"}, "Close")),
   );
   return dialog;
 }

@@ -15,9 +15,10 @@ export interface Keys {
 }
 
 /** Listens on `target`; returns what ends it. */
-export function listen(target: HTMLElement | Document, keys: Keys): () => void {
+export function listen(target: HTMLElement|Document, keys: Keys): () => void {
   const heard = (event: Event): void => {
-    if (event instanceof KeyboardEvent && !event.ctrlKey && !event.metaKey && !event.altKey && take(event, keys)) event.preventDefault();
+    if (event instanceof KeyboardEvent && !event.ctrlKey && !event.metaKey && !event.altKey && take(event, keys))
+      event.preventDefault();
   };
   target.addEventListener("keydown", heard);
   return () => target.removeEventListener("keydown", heard);

@@ -1,21 +1,19 @@
 // The picture of memory: arrays as rows of cells; above a cell who writes it, below who reads it, and from where a
 // value has come.
 
-import { svg } from "./dom";
-import {
-  CELL, CHIP, STEM,
-  type Extent, type Layout, type RowPlace,
-  arcHeight, chipsOf, extentsOf, layoutOf,
-} from "./geometry";
-import { key } from "./timeline";
-import { type Mark, type View, isChosen } from "./view";
-import { counted, named, runsOf } from "./words";
+import {svg} from "./dom";
+import {arcHeight, CELL, CHIP, chipsOf, extentsOf, layoutOf, STEM} from "./geometry";
+
+import type {Extent, Layout, RowPlace} from "./geometry";
+import {key} from "./timeline";
+import {type Mark, type View, isChosen} from "./view";
+import {counted, named, runsOf} from "./words";
 
 export class MemoryView {
   readonly element: HTMLElement;
   private readonly extents = new Map<string, Map<string, Extent>>();
 
-  constructor(private readonly choose: (what: { place?: string; thread?: number }) => void) {
+  constructor(private readonly choose: (what: {place?: string; thread?: number}) => void) {
     this.element = document.createElement("div");
     this.element.className = "st-memory";
     this.element.tabIndex = 0;
@@ -24,8 +22,10 @@ export class MemoryView {
     this.element.addEventListener("click", (event) => {
       const chip = (event.target as Element).closest<SVGElement>("[data-thread]");
       const cell = (event.target as Element).closest<SVGElement>("[data-place]");
-      if (chip) this.choose({ thread: Number(chip.dataset.thread) });
-      else if (cell) this.choose({ place: cell.dataset.place });
+      if (chip)
+        this.choose({thread: Number(chip.dataset.thread)});
+      else if (cell)
+        this.choose({place: cell.dataset.place});
     });
   }
 
@@ -35,12 +35,15 @@ export class MemoryView {
     this.extents.set(id, extents);
     const layout = layoutOf(view, extents, this.element.clientWidth || 640);
     const picture = svg("svg", {
-      role: "img", "aria-label": caption,
-      width: layout.width, height: layout.height, viewBox: `0 0 ${layout.width} ${layout.height}`,
+      role: "img",
+      "aria-label": caption,
+      width: layout.width,
+      height: layout.height,
+      viewBox: `0 0 ${layout.width} ${layout.height}`,
     });
     const drawing = new Drawing(view, layout);
     picture.append(...drawing.wires(), ...layout.rows.flatMap((row) => drawing.row(row)));
-    const { scrollLeft } = this.element;
+    const {scrollLeft} = this.element;
     this.element.replaceChildren(picture);
     if (!layout.rows.length) this.element.replaceChildren("Nothing of this kernel's memory can be drawn.");
     this.element.scrollLeft = scrollLeft;
@@ -60,12 +63,13 @@ class Drawing {
   }
 
   row(row: RowPlace): SVGElement[] {
-    const { array, first, last } = row;
+    const {array, first, last} = row;
     const shown = last - first + 1;
     const all = array.size.toLocaleString("en");
-    const of = array.size > shown ? (shown === 1 ? `place ${first} of ${all}` : `${shown} of ${all} places`) : counted(shown, "place");
-    const name = svg("text", { class: "st-name", x: row.left, y: row.top + 15 }, array.name);
-    name.append(svg("tspan", { class: "st-muted", dx: 8 }, `${array.space}, ${of}`));
+    const of = array.size > shown ? (shown === 1 ? `place ${first} of ${all}` : `${shown} of ${all} places`) :
+                                    counted(shown, "place");
+    const name = svg("text", {class: "st-name", x: row.left, y: row.top + 15}, array.name);
+    name.append(svg("tspan", {class: "st-muted", dx: 8}, `${array.space}, ${of}`));
     const parts = [name];
     for (let element = first; element <= last; ++element) parts.push(...this.cell(row, element));
     return parts;
@@ -76,30 +80,39 @@ class Drawing {
   }
 
   private cell(row: RowPlace, element: number): SVGElement[] {
-    const { view } = this;
+    const {view} = this;
     const at = key(row.array.name, element);
     const now = view.after.get(at), old = view.before.get(at);
     const writers = this.writers.get(at) ?? [], readers = this.readers.get(at) ?? [];
     const race = [...writers, ...readers].some((mark) => mark.race);
     const width = this.layout.cell - 5, x = this.x(row, element), left = x - width / 2;
     const states = [
-      "st-cell", !now && "is-empty", readers.length > 0 && "is-read", writers.length > 0 && "is-written",
-      race && "is-race", view.place === at && "is-chosen",
+      "st-cell",
+      !now && "is-empty",
+      readers.length > 0 && "is-read",
+      writers.length > 0 && "is-written",
+      race && "is-race",
+      view.place === at && "is-chosen",
       view.thread !== null && ![...writers, ...readers].some((mark) => isChosen(view, mark)) && "is-faint",
     ];
-    const group = svg("g", { class: states.filter(Boolean).join(" "), "data-place": at });
+    const group = svg("g", {class: states.filter(Boolean).join(" "), "data-place": at});
     group.append(
-      svg("title", {}, `${at}: ${now ? now.text : "not written yet"}`),
-      svg("rect", { x: left, y: row.cells, width, height: CELL, rx: 5 }),
-      svg("text", { class: "st-index", x: left + 1, y: row.cells - 3 }, `${element}`),
+        svg("title", {}, `${at}: ${now ? now.text : "not written yet"}`),
+        svg("rect", {x: left, y: row.cells, width, height: CELL, rx: 5}),
+        svg("text", {class: "st-index", x: left + 1, y: row.cells - 3}, `${element}`),
     );
     const is_apart = view.step.kind === "race" && !now;
     const text = now?.text ?? "";
     const is_new = writers.length > 0 && old !== undefined && old.text !== text;
     const y = row.cells + CELL / 2 + (is_new ? 10 : 4.5);
-    group.append(svg("text", { class: "st-value", x, y, "font-size": fitting(text, width) }, text || (is_apart ? "" : "·")));
-    if (is_new) group.append(svg("text", { class: "st-old", x, y: row.cells + 12, "font-size": Math.min(9.5, fitting(old.text, width)) }, old.text));
-    if (race) group.append(svg("text", { class: "st-bang", x: left + width - 1, y: row.cells - 3 }, "!"));
+    group.append(
+        svg("text", {class: "st-value", x, y, "font-size": fitting(text, width)}, text || (is_apart ? "" : "·")));
+    if (is_new)
+      group.append(
+          svg("text",
+              {class: "st-old", x, y: row.cells + 12, "font-size": Math.min(9.5, fitting(old.text, width))},
+              old.text));
+    if (race) group.append(svg("text", {class: "st-bang", x: left + width - 1, y: row.cells - 3}, "!"));
     return [group, ...this.writing(x, row.cells, writers), ...this.reading(x, row.cells + CELL, readers)];
   }
 
@@ -108,7 +121,7 @@ class Drawing {
     const top = bottom - STEM - CHIP;
     const parts = [this.arrow(x, top + CHIP, bottom, marks, "write"), this.chip(x, top, marks, "write")];
     if (marks.some((mark) => mark.write?.adds))
-      parts.push(svg("circle", { class: `st-adds${this.states(marks)}`, cx: x, cy: top - 3.5, r: 3.5 }));
+      parts.push(svg("circle", {class: `st-adds${this.states(marks)}`, cx: x, cy: top - 3.5, r: 3.5}));
     return parts;
   }
 
@@ -123,26 +136,26 @@ class Drawing {
     return parts;
   }
 
-  private chip(x: number, top: number, marks: Mark[], kind: "read" | "write"): SVGElement {
+  private chip(x: number, top: number, marks: Mark[], kind: "read"|"write"): SVGElement {
     const threads = [...new Set(marks.map((mark) => mark.thread))];
     const text = chipText(threads);
     const width = Math.min(this.layout.cell - 4, 10 + 6.2 * text.length);
-    const group = svg("g", { class: `st-chip is-${kind}${this.states(marks)}`, "data-thread": threads[0] });
+    const group = svg("g", {class: `st-chip is-${kind}${this.states(marks)}`, "data-thread": threads[0]});
     const lines = named("line", marks.map((mark) => mark.line));
     // A race is alone in the picture: there is room to say what each of the two does.
     const says = this.view.step.kind === "race" ? `${kind}s, ${lines}` : "";
     group.append(
-      svg("title", {}, `${named("thread", threads)} ${kind}${threads.length === 1 ? "s" : ""}, ${lines}`),
-      svg("rect", { x: x - width / 2, y: top, width, height: CHIP, rx: CHIP / 2 }),
-      svg("text", { x, y: top + 12.2, "font-size": text.length > 6 ? 8.5 : 10.5 }, text),
-      says && svg("text", { class: "st-says", x: x + width / 2 + 6, y: top + 12.5 }, says),
+        svg("title", {}, `${named("thread", threads)} ${kind}${threads.length === 1 ? "s" : ""}, ${lines}`),
+        svg("rect", {x: x - width / 2, y: top, width, height: CHIP, rx: CHIP / 2}),
+        svg("text", {x, y: top + 12.2, "font-size": text.length > 6 ? 8.5 : 10.5}, text),
+        says && svg("text", {class: "st-says", x: x + width / 2 + 6, y: top + 12.5}, says),
     );
     return group;
   }
 
   private arrow(x: number, from: number, to: number, marks: Mark[], kind: string): SVGElement {
     const d = `M${x} ${from} V${to - 1} M${x - 3.5} ${to - 5} L${x} ${to - 0.5} L${x + 3.5} ${to - 5}`;
-    return svg("path", { class: `st-arrow is-${kind}${this.states(marks)}`, d });
+    return svg("path", {class: `st-arrow is-${kind}${this.states(marks)}`, d});
   }
 
   private states(marks: Mark[]): string {
@@ -153,7 +166,7 @@ class Drawing {
   /** From where each value that is written in this step has come. */
   wires(): SVGElement[] {
     if (this.view.step.kind === "race") return [];
-    const found: { path: SVGElement; rank: number }[] = [];
+    const found: {path: SVGElement; rank: number}[] = [];
     const rows = new Map(this.layout.rows.map((row) => [row.array.name, row]));
     for (const marks of this.writers.values()) {
       const mark = marks[marks.length - 1], to = rows.get(mark.array), write = mark.write;
@@ -165,17 +178,21 @@ class Drawing {
         const race = Boolean(source.race || write.race);
         const states = ["st-wire", write.adds && "is-sum", race && "is-race", !isChosen(this.view, mark) && "is-faint"];
         const d = this.path(from, source.element, to, mark.element);
-        found.push({ path: svg("path", { class: states.filter(Boolean).join(" "), d }), rank: Number(race) * 2 + Number(write.adds) });
+        found.push({
+          path: svg("path", {class: states.filter(Boolean).join(" "), d}),
+          rank: Number(race) * 2 + Number(write.adds)
+        });
       }
     }
-    return found.sort((a, b) => a.rank - b.rank).map(({ path }) => path);
+    return found.sort((a, b) => a.rank - b.rank).map(({path}) => path);
   }
 
   private path(from: RowPlace, source: number, to: RowPlace, target: number): string {
     const xs = this.x(from, source), xt = this.x(to, target);
     const chip = to.cells - STEM - CHIP - 4;
     if (from === to) {
-      const side = Math.sign(xt - xs), x1 = xs + side * (this.layout.cell / 2 - 7), high = chip - arcHeight(target - source);
+      const side = Math.sign(xt - xs), x1 = xs + side * (this.layout.cell / 2 - 7),
+            high = chip - arcHeight(target - source);
       return `M${x1} ${from.cells} C${x1} ${high} ${xt - side * 4} ${high} ${xt} ${chip}`;
     }
     const below = this.under(from, source);

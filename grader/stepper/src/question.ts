@@ -1,7 +1,7 @@
 // What a place will hold next: the question, four answers, and what a learner's own answer means.
 
-import type { Write } from "./trace";
-import { type Access, type Course, type Step, isWrite, key } from "./timeline";
+import type {Write} from "./trace";
+import {type Access, type Course, type Step, isWrite, key} from "./timeline";
 
 const ANSWERS = 4;
 
@@ -12,7 +12,7 @@ export interface Question {
 }
 
 /** The question before a step, or null where nothing in it is worth one. */
-export function questionOf(course: Course, step: Step): Question | null {
+export function questionOf(course: Course, step: Step): Question|null {
   if (step.kind !== "accesses") return null;
   const last = new Map<string, Write>();
   for (const access of course.accesses.slice(step.from, step.to))
@@ -23,7 +23,7 @@ export function questionOf(course: Course, step: Step): Question | null {
   if (!changed.length) return null;
   // Which one is the same each time, and not always the first.
   const [place, write] = changed[(step.from * 7 + 3) % changed.length];
-  return { place, write, answers: answersOf(course, write, before.get(place)?.text) };
+  return {place, write, answers: answersOf(course, write, before.get(place)?.text)};
 }
 
 /** Whether a text says all of a value: no sum that was cut off, and no sign for what is none. */
@@ -31,14 +31,15 @@ function isPlain(text: string): boolean {
   return /\d$/.test(text) || text === "id";
 }
 
-function answersOf(course: Course, write: Write, old: string | undefined): string[] {
+function answersOf(course: Course, write: Write, old: string|undefined): string[] {
   const right = write.text;
   const found = new Set<string>();
-  const add = (text: string | undefined): void => {
+  const add = (text: string|undefined): void => {
     if (text !== undefined && text !== right && isPlain(text) && found.size < ANSWERS - 1) found.add(text);
   };
   // What those find who forget an operand, or take a place beside the right one.
-  for (const source of write.sources) add(source.write === null ? undefined : course.writes.get(source.write)?.fact.text);
+  for (const source of write.sources)
+    add(source.write === null ? undefined : course.writes.get(source.write)?.fact.text);
   if (write.runs?.length === 1) {
     const [first, last] = write.runs[0];
     add(run(first + 1, last));
@@ -68,4 +69,4 @@ export function normal(answer: string): string {
   return parts.join("+").replace(/^identity$/, "id");
 }
 
-export type { Access };
+export type{Access};

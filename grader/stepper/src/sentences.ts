@@ -1,13 +1,13 @@
 // What happens in a step, in words: for those who listen, and for all others a caption.
 
-import type { Write } from "./trace";
-import { WARP } from "./timeline";
-import { counted, listed, named, placeName, sentence, sum } from "./words";
-import { type Mark, type View, isChosen } from "./view";
+import type {Write} from "./trace";
+import {WARP} from "./timeline";
+import {counted, listed, named, placeName, sentence, sum} from "./words";
+import {type Mark, type View, isChosen} from "./view";
 
 /** Where a step is: `Step 3 of 21`, and between which barriers. */
 export function whereOf(view: View): string {
-  const { step, course } = view;
+  const {step, course} = view;
   const launch = view.courses.length > 1 ? `Launch ${course.launch.number}, ${course.launch.kernel}: ` : "";
   const interval = course.launch.intervals[step.interval];
   if (step.kind === "before") return `${launch}before the kernel`;
@@ -22,11 +22,12 @@ export function whereOf(view: View): string {
 
 /** What happens in the step. */
 export function whatOf(view: View): string {
-  const { step, course, trace } = view;
+  const {step, course, trace} = view;
   const marks = view.marks.filter((mark) => isChosen(view, mark));
   if (step.kind === "before") {
     const arrays = course.launch.before.map((row) => row.array);
-    const stands = arrays.length ? `${listed(arrays)} ${arrays.length > 1 ? "hold" : "holds"} what stood there before.` : "";
+    const stands =
+        arrays.length ? `${listed(arrays)} ${arrays.length > 1 ? "hold" : "holds"} what stood there before.` : "";
     return `${course.launch.kernel} begins. ${sentence(stands)}`.trim();
   }
   if (step.kind === "failure") {
@@ -54,8 +55,8 @@ function byKind(marks: Mark[]): string {
       const sums = own.filter((mark) => mark.write?.adds).length;
       const verb = threads.size === 1 ? `${kind}s` : kind;
       found.push(
-        `${named("thread", threads)} ${verb} ${array}, in ${named("line", own.map((mark) => mark.line))}` +
-          (sums ? ` (${counted(sums, "sum")})` : ""),
+          `${named("thread", threads)} ${verb} ${array}, in ${named("line", own.map((mark) => mark.line))}` +
+              (sums ? ` (${counted(sums, "sum")})` : ""),
       );
     }
   }
@@ -64,13 +65,13 @@ function byKind(marks: Mark[]): string {
 
 function one(mark: Mark): string {
   const place = placeName(mark);
-  return mark.kind === "read"
-    ? `thread ${mark.thread} reads ${place} in line ${mark.line} and finds ${mark.text}`
-    : `thread ${mark.thread} writes ${mark.text} to ${place} in line ${mark.line}${from(mark.write)}`;
+  return mark.kind === "read" ?
+      `thread ${mark.thread} reads ${place} in line ${mark.line} and finds ${mark.text}` :
+      `thread ${mark.thread} writes ${mark.text} to ${place} in line ${mark.line}${from(mark.write)}`;
 }
 
 /** `: s_xy[3] + s_xy[5]`, of what a value was made. */
-export function from(write: Write | undefined): string {
+export function from(write: Write|undefined): string {
   if (!write) return "";
   if (!write.sources.length) return write.runs?.length ? ", from registers" : "";
   return `: ${sum(write.sources)}`;

@@ -1,12 +1,12 @@
 // The learner's file: lines of this step are marked, and findings stand under theirs.
 
-import type { Trace } from "./trace";
-import { h } from "./dom";
-import { coloured } from "./tokens";
-import type { View } from "./view";
-import { named } from "./words";
+import type {Trace} from "./trace";
+import {h} from "./dom";
+import {coloured} from "./tokens";
+import type {View} from "./view";
+import {named} from "./words";
 
-type Role = "read" | "write" | "both" | "barrier" | "race";
+type Role = "read"|"write"|"both"|"barrier"|"race";
 const SIGNS: Record<Role, [string, string]> = {
   read: ["r", "reads"],
   write: ["w", "writes"],
@@ -21,28 +21,34 @@ export class SourceView {
   private readonly signs: HTMLElement[] = [];
 
   constructor(trace: Trace, source: string) {
-    const list = h("ol", { class: "st-lines" });
+    const list = h("ol", {class: "st-lines"});
     const notes = notesOf(trace);
     coloured(source).forEach((pieces, at) => {
-      const sign = h("span", { class: "st-sign" });
-      const code = h("code", {}, ...pieces.map(([kind, text]) => (kind ? h("span", { class: `st-${kind}` }, text) : text)));
-      const line = h("li", { class: "st-line" }, h("span", { class: "st-number", "aria-hidden": "true" }, `${at + 1}`), sign, code);
-      for (const note of notes.get(at + 1) ?? []) line.append(h("span", { class: "st-note" }, h("span", {}, note)));
+      const sign = h("span", {class: "st-sign"});
+      const code =
+          h("code", {}, ...pieces.map(([kind, text]) => (kind ? h("span", {class: `st-${kind}`}, text) : text)));
+      const line =
+          h("li", {class: "st-line"}, h("span", {class: "st-number", "aria-hidden": "true"}, `${at + 1}`), sign, code);
+      for (const note of notes.get(at + 1) ?? []) line.append(h("span", {class: "st-note"}, h("span", {}, note)));
       this.lines.push(line);
       this.signs.push(sign);
       list.append(line);
     });
-    this.element = h("div", { class: "st-source", tabindex: "0", role: "group", "aria-label": `Source, ${trace.source}` }, list);
+    this.element =
+        h("div", {class: "st-source", tabindex: "0", role: "group", "aria-label": `Source, ${trace.source}`}, list);
   }
 
   show(view: View): void {
     const roles = rolesOf(view);
-    const strong = view.thread === null ? null : new Set(view.marks.filter((m) => m.thread === view.thread).map((m) => m.line));
+    const strong =
+        view.thread === null ? null : new Set(view.marks.filter((m) => m.thread === view.thread).map((m) => m.line));
     this.lines.forEach((line, at) => {
       const role = roles.get(at + 1);
       line.className = `st-line${role ? ` is-${role}` : ""}${role && strong && !strong.has(at + 1) ? " is-faint" : ""}`;
-      if (role) line.setAttribute("aria-current", "step");
-      else line.removeAttribute("aria-current");
+      if (role)
+        line.setAttribute("aria-current", "step");
+      else
+        line.removeAttribute("aria-current");
       this.signs[at].textContent = role ? SIGNS[role][0] : "";
       this.signs[at].title = role ? SIGNS[role][1] : "";
     });
@@ -57,7 +63,7 @@ export class SourceView {
     const [first, last] = [this.lines[Math.min(...numbers) - 1], this.lines[Math.max(...numbers) - 1]];
     if (!first || !last) return;
     const top = first.offsetTop, bottom = last.offsetTop + last.offsetHeight, room = this.element.clientHeight;
-    const { scrollTop } = this.element;
+    const {scrollTop} = this.element;
     if (top < scrollTop + 8 || bottom > scrollTop + room - 8)
       this.element.scrollTop = Math.max(0, Math.min((top + bottom - room) / 2, top - 24));
   }
@@ -69,7 +75,7 @@ function rolesOf(view: View): Map<number, Role> {
     const before = roles.get(line);
     roles.set(line, before && before !== role && before !== "race" ? "both" : role);
   };
-  const { step, course, trace } = view;
+  const {step, course, trace} = view;
   if (step.kind === "failure") {
     const line = trace.failure?.cause.where?.line;
     if (line) roles.set(line, "race");
@@ -94,16 +100,16 @@ function notesOf(trace: Trace): Map<number, string[]> {
     const own = notes.get(line) ?? new Map<string, number[]>();
     notes.set(line, own.set(text, [...(own.get(text) ?? []), ...(number ? [number] : [])]));
   };
-  trace.races.forEach((race, at) =>
-    race.parts.forEach((part, k) => {
-      const other = race.parts[1 - k];
-      const meets = other && other.line !== part.line ? ` meets line ${other.line}` : "";
-      add(part.line, `this ${part.does} of ${race.variable}${meets}`, at + 1);
-    }),
+  trace.races.forEach(
+      (race, at) => race.parts.forEach((part, k) => {
+        const other = race.parts[1 - k];
+        const meets = other && other.line !== part.line ? ` meets line ${other.line}` : "";
+        add(part.line, `this ${part.does} of ${race.variable}${meets}`, at + 1);
+      }),
   );
   const cause = trace.failure?.cause;
   if (cause?.where) add(cause.where.line, cause.actual || cause.rationale);
   const shown = ([text, numbers]: [string, number[]]): string =>
-    `! ${numbers.length ? `${named("race", numbers)}: ` : ""}${text}`;
+      `! ${numbers.length ? `${named("race", numbers)}: ` : ""}${text}`;
   return new Map([...notes].map(([line, texts]) => [line, [...texts].map(shown)]));
 }

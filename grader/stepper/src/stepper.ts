@@ -1,26 +1,26 @@
 // The component: what is chosen, and its parts, which show it.
 
-import type { Trace } from "./trace";
-import { Controls } from "./controls";
-import { CostsView } from "./costs_view";
-import { h } from "./dom";
-import { findingsView, notesView } from "./findings_view";
-import { helpDialog } from "./help";
-import { HistoryView } from "./history_view";
-import { listen } from "./keyboard";
-import { MemoryView } from "./memory_view";
-import { PredictView } from "./predict";
-import { questionOf } from "./question";
-import { whatOf, whereOf } from "./sentences";
-import { sentence } from "./words";
-import { SourceView } from "./source_view";
-import { TableView } from "./table_view";
-import { Course, LEVELS, type Level, type Step, stepsOf } from "./timeline";
-import { type View, viewOf } from "./view";
+import type {Trace} from "./trace";
+import {Controls} from "./controls";
+import {CostsView} from "./costs_view";
+import {h} from "./dom";
+import {findingsView, notesView} from "./findings_view";
+import {helpDialog} from "./help";
+import {HistoryView} from "./history_view";
+import {listen} from "./keyboard";
+import {MemoryView} from "./memory_view";
+import {PredictView} from "./predict";
+import {questionOf} from "./question";
+import {whatOf, whereOf} from "./sentences";
+import {sentence} from "./words";
+import {SourceView} from "./source_view";
+import {TableView} from "./table_view";
+import {Course, LEVELS, type Level, type Step, stepsOf} from "./timeline";
+import {type View, viewOf} from "./view";
 
 export interface Options {
   /** Where keys are heard: in all of the page, or (the default) where the focus is inside. */
-  keys?: "page" | "inside";
+  keys?: "page"|"inside";
   level?: Level;
   step?: number;
   predict?: boolean;
@@ -31,8 +31,8 @@ export class Stepper {
   private level: Level;
   private steps: Step[] = [];
   private index = 0;
-  private thread: number | null = null;
-  private place: string | null = null;
+  private thread: number|null = null;
+  private place: string|null = null;
   private is_predicting: boolean;
 
   private readonly controls: Controls;
@@ -43,7 +43,7 @@ export class Stepper {
   private readonly history = new HistoryView((index) => this.go(index));
   private readonly predict: PredictView;
   private readonly help = helpDialog();
-  private readonly where = h("span", { class: "st-where" });
+  private readonly where = h("span", {class: "st-where"});
   private readonly what = h("span", {});
   private readonly watched: ResizeObserver;
   private readonly endKeys: () => void;
@@ -64,9 +64,9 @@ export class Stepper {
     });
     this.source = new SourceView(trace, source);
     // A click on what is chosen takes it back.
-    this.memory = new MemoryView(({ thread, place }) => {
-      if (thread !== undefined) this.choose({ thread: thread === this.thread || thread < 0 ? null : thread });
-      if (place !== undefined) this.choose({ place: place === this.place ? null : place });
+    this.memory = new MemoryView(({thread, place}) => {
+      if (thread !== undefined) this.choose({thread: thread === this.thread || thread < 0 ? null : thread});
+      if (place !== undefined) this.choose({place: place === this.place ? null : place});
     });
     this.build();
     this.steps = this.stepsNow();
@@ -82,10 +82,10 @@ export class Stepper {
       last: () => this.go(this.steps.length - 1),
       predict: () => this.setPredicting(!this.is_predicting),
       thread: () => this.controls.thread.focus(),
-      everything: () => this.choose({ thread: null, place: null }),
+      everything: () => this.choose({thread: null, place: null}),
       help: () => this.help.showModal(),
       answer: (number) => {
-        const { isOpen } = this.predict;
+        const {isOpen} = this.predict;
         this.predict.choose(number);
         return isOpen;
       },
@@ -109,24 +109,34 @@ export class Stepper {
 
   next(): void {
     const step = this.steps[this.index + 1];
-    const question = this.is_predicting && step && !this.predict.isOpen ? questionOf(this.courses[step.launch], step) : null;
-    if (question) this.predict.ask(question);
-    else this.go(this.index + 1);
+    const question =
+        this.is_predicting && step && !this.predict.isOpen ? questionOf(this.courses[step.launch], step) : null;
+    if (question)
+      this.predict.ask(question);
+    else
+      this.go(this.index + 1);
   }
 
   private build(): void {
-    const caption = h("p", { class: "st-caption", "aria-live": "polite" }, this.where, this.what);
+    const caption = h("p", {class: "st-caption", "aria-live": "polite"}, this.where, this.what);
     const findings = findingsView(this.trace, (is) => this.go(this.steps.findIndex(is)));
     const notes = notesView(this.trace);
-    const memory = h("div", { class: "st-right" }, caption, this.predict.element, this.memory.element, this.history.element, this.costs.element);
+    const memory =
+        h("div",
+          {class: "st-right"},
+          caption,
+          this.predict.element,
+          this.memory.element,
+          this.history.element,
+          this.costs.element);
     this.root.classList.add("scanlab-stepper");
     this.root.replaceChildren(
-      ...(findings ? [findings] : []),
-      this.controls.element,
-      h("div", { class: "st-panes" }, this.source.element, memory),
-      this.table.element,
-      ...(notes ? [notes] : []),
-      this.help,
+        ...(findings ? [findings] : []),
+        this.controls.element,
+        h("div", {class: "st-panes"}, this.source.element, memory),
+        this.table.element,
+        ...(notes ? [notes] : []),
+        this.help,
     );
   }
 
@@ -140,13 +150,13 @@ export class Stepper {
     return stepsOf(this.trace, this.courses, this.level, this.thread);
   }
 
-  private setLevel(level: Level | undefined): void {
+  private setLevel(level: Level|undefined): void {
     if (!level) return;
     this.level = level;
     this.remake();
   }
 
-  private choose(what: { thread?: number | null; place?: string | null }): void {
+  private choose(what: {thread?: number|null; place?: string | null}): void {
     if (what.thread !== undefined) this.thread = what.thread;
     if (what.place !== undefined) this.place = what.place;
     this.remake();
@@ -158,11 +168,16 @@ export class Stepper {
     this.predict.close();
     this.steps = this.stepsNow();
     const same = this.steps.findIndex(
-      (step) => step.launch === now.launch && step.kind === now.kind && step.finding === now.finding && step.to > now.from,
+        (step) =>
+            step.launch === now.launch && step.kind === now.kind && step.finding === now.finding && step.to > now.from,
     );
     const near = this.steps.findIndex((step) => step.launch === now.launch && step.to >= now.to);
-    const other = this.steps.findIndex((step) => step.kind === now.kind && step.launch === now.launch && step.finding === now.finding);
-    this.index = now.kind !== "accesses" && other >= 0 ? other : same >= 0 ? same : near >= 0 ? near : this.steps.length - 1;
+    const other = this.steps.findIndex(
+        (step) => step.kind === now.kind && step.launch === now.launch && step.finding === now.finding);
+    this.index = now.kind !== "accesses" && other >= 0 ? other :
+        same >= 0                                      ? same :
+        near >= 0                                      ? near :
+                                                         this.steps.length - 1;
     this.show();
   }
 
@@ -177,7 +192,8 @@ export class Stepper {
       this.what.textContent = "No kernel was launched that could be shown.";
       return;
     }
-    const view: View = viewOf(this.trace, this.courses, this.steps, this.index, { level: this.level, thread: this.thread, place: this.place });
+    const view: View = viewOf(
+        this.trace, this.courses, this.steps, this.index, {level: this.level, thread: this.thread, place: this.place});
     const where = whereOf(view), what = whatOf(view);
     this.where.textContent = sentence(where);
     this.what.textContent = what;

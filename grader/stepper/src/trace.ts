@@ -7,11 +7,11 @@ export interface Place {
 
 export interface ArrayFacts {
   name: string;
-  space: "shared" | "global";
-  holds: "elements" | "numbers";
+  space: "shared"|"global";
+  holds: "elements"|"numbers";
   size: number;
-  first: number | null;
-  last: number | null;
+  first: number|null;
+  last: number|null;
 }
 
 export interface Read {
@@ -21,14 +21,14 @@ export interface Read {
   line: number;
   order: number;
   text: string;
-  write: number | null;
+  write: number|null;
   race?: boolean;
 }
 
 export interface Source {
   array: string;
   element: number;
-  write: number | null;
+  write: number|null;
   race?: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface Write {
   line: number;
   order: number;
   text: string;
-  runs: [number, number][] | null;
+  runs: [number, number][]|null;
   adds: boolean;
   sources: Source[];
   race?: boolean;
@@ -49,12 +49,12 @@ export interface Write {
 export interface Row {
   array: string;
   first: number;
-  cells: (string | null)[];
+  cells: (string|null)[];
 }
 
 export interface Instruction {
   line: number;
-  does: "read" | "write" | "atomic";
+  does: "read"|"write"|"atomic";
   array: string;
   first_warp: number;
   orders: number[];
@@ -68,7 +68,7 @@ export interface Instruction {
 export interface Interval {
   barriers: number;
   warp_syncs: number;
-  begins: Place | null;
+  begins: Place|null;
   reads: Read[];
   writes: Write[];
   instructions: Instruction[];
@@ -95,7 +95,7 @@ export interface Part {
   who: string;
   file: string;
   line: number;
-  thread: [number, number, number] | null;
+  thread: [number, number, number]|null;
 }
 
 export interface Finding {
@@ -103,7 +103,7 @@ export interface Finding {
   headline: string;
   kernel: string;
   variable: string;
-  element: number | null;
+  element: number|null;
   kind: string;
   parts: Part[];
   details: string[];
@@ -116,7 +116,7 @@ export interface Cause {
   rationale: string;
   expected: string;
   actual: string;
-  where: { file: string; line: number; thread: [number, number, number] | null } | null;
+  where: {file: string; line: number; thread: [number, number, number] | null}|null;
   details: string[];
 }
 
@@ -124,12 +124,12 @@ export interface Trace {
   lab: string;
   source: string;
   entry: string;
-  element: "affine" | "float";
+  element: "affine"|"float";
   n: number;
   block: number;
   launches: Launch[];
   races: Finding[];
-  failure: { verdict: string; cause: Cause } | null;
+  failure: {verdict: string; cause: Cause}|null;
   printed: string;
   notes: string[];
 }

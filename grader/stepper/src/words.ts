@@ -1,6 +1,6 @@
 // Numbers and names as people read them.
 
-import type { Source } from "./trace";
+import type {Source} from "./trace";
 
 const MOST_NAMED = 4;
 
@@ -14,8 +14,10 @@ export function runsOf(numbers: Iterable<number>): [number, number][] {
   const runs: [number, number][] = [];
   for (const number of [...new Set(numbers)].sort((a, b) => a - b)) {
     const last = runs[runs.length - 1];
-    if (last && last[1] + 1 === number) last[1] = number;
-    else runs.push([number, number]);
+    if (last && last[1] + 1 === number)
+      last[1] = number;
+    else
+      runs.push([number, number]);
   }
   return runs;
 }
@@ -39,7 +41,7 @@ export function listed(texts: string[]): string {
 }
 
 /** `s_xy[5]` */
-export function placeName(of: { array: string; element: number }): string {
+export function placeName(of: {array: string; element: number}): string {
   return `${of.array}[${of.element}]`;
 }
 
