@@ -447,7 +447,8 @@ var scanlabStepper = (() => {
   }
 
   // src/findings_view.ts
-  function findingsView(trace, go) {
+  var MOST_ODD = 8;
+  function findingsView(trace, courses, go) {
     const items = trace.races.map((race, at) => {
       const lines = named("line", race.parts.map((part) => part.line));
       return item(
@@ -461,6 +462,19 @@ var scanlabStepper = (() => {
       const title = cause.actual || cause.rationale || "The call did not end well";
       items.push(item(title, causeText(trace), () => go((step) => step.kind === "failure")));
     }
+    courses.forEach((course, launch) => {
+      const odd = [...course.writes.values()].filter((access) => access.fact.odd);
+      if (!odd.length)
+        return;
+      const [{ at, fact }] = odd;
+      const others2 = odd.slice(1, MOST_ODD).map(({ fact: one2 }) => `${placeName(one2)}, line ${one2.line}: ${one2.odd}`);
+      const more = odd.length > MOST_ODD ? [`and ${odd.length - MOST_ODD} more`] : [];
+      items.push(item(
+        `Odd value: ${placeName(fact)}, line ${fact.line}, ${fact.odd}`,
+        ["It is the first one; what is made of it is odd as well.", ...others2, ...more].join("\n"),
+        () => go((step) => step.kind === "accesses" && step.launch === launch && step.from <= at && at < step.to)
+      ));
+    });
     return items.length ? h("section", { class: "st-findings", "aria-label": "What is wrong" }, ...items) : null;
   }
   function item(title, text, show) {
@@ -507,6 +521,7 @@ var scanlabStepper = (() => {
     ["t5 above", "thread 5 writes this place; a dot: its value is a sum; lines lead there from what was added"],
     ["t5 below", "thread 5 reads this place"],
     ["old", "memory that no thread has written was copied; ?: no sum of inputs"],
+    ["≠", "an odd value: an input twice, left out or out of order, or no sum of inputs"],
     ["!", "a race: two threads touch the place, one of them writes, and nothing orders them"]
   ];
   function helpDialog() {
@@ -601,7 +616,7 @@ var scanlabStepper = (() => {
       return sentence(byKind(marks));
     const threads = new Set(marks.map((mark) => mark.thread));
     if (threads.size === 1)
-      return sentence(marks.map(one).join("; ")) + ".";
+      return `${sentence(marks.map(one).join("; "))}.`;
     const warps = new Set([...threads].map((thread) => Math.floor(thread / WARP)));
     return `${sentence(named("warp", warps))}: ${byKind(marks)}`;
   }
@@ -621,11 +636,12 @@ var scanlabStepper = (() => {
         );
       }
     }
-    return `${found.join("; ")}.`;
+    const odd = marks.find((mark) => mark.write?.odd);
+    return `${found.join("; ")}.${odd ? ` ${placeName(odd)} is odd: ${odd.write?.odd}.` : ""}`;
   }
   function one(mark) {
     const place = placeName(mark);
-    return mark.kind === "read" ? `thread ${mark.thread} reads ${place} in line ${mark.line} and finds ${mark.text}` : `thread ${mark.thread} writes ${mark.text} to ${place} in line ${mark.line}${from(mark.write)}`;
+    return mark.kind === "read" ? `thread ${mark.thread} reads ${place} in line ${mark.line} and finds ${mark.text}` : `thread ${mark.thread} writes ${mark.text} to ${place} in line ${mark.line}${from(mark.write)}${mark.write?.odd ? ` (odd: ${mark.write.odd})` : ""}`;
   }
   function from(write) {
     if (!write)
@@ -932,12 +948,13 @@ var scanlabStepper = (() => {
         readers.length > 0 && "is-read",
         writers.length > 0 && "is-written",
         race && "is-race",
+        now?.write?.odd && "is-odd",
         view.place === at && "is-chosen",
         view.thread !== null && ![...writers, ...readers].some((mark) => isChosen(view, mark)) && "is-faint"
       ];
       const group = svg("g", { class: states.filter(Boolean).join(" "), "data-place": at });
       group.append(
-        svg("title", {}, `${at}: ${now ? now.text : "not written yet"}`),
+        svg("title", {}, `${at}: ${now ? now.text : "not written yet"}${now?.write?.odd ? `, ${now.write.odd}` : ""}`),
         svg("rect", { x: left, y: row.cells, width, height: CELL, rx: 5 }),
         svg("text", { class: "st-index", x: left + 1, y: row.cells - 3 }, `${element}`)
       );
@@ -956,8 +973,9 @@ var scanlabStepper = (() => {
             old.text
           )
         );
-      if (race)
-        group.append(svg("text", { class: "st-bang", x: left + width - 1, y: row.cells - 3 }, "!"));
+      const sign = race ? "!" : now?.write?.odd ? "≠" : "";
+      if (sign)
+        group.append(svg("text", { class: "st-bang", x: left + width - 1, y: row.cells - 3 }, sign));
       return [group, ...this.writing(x, row.cells, writers), ...this.reading(x, row.cells + CELL, readers)];
     }
     writing(x, bottom, marks) {
@@ -1495,7 +1513,10 @@ var scanlabStepper = (() => {
     }
     build() {
       const caption = h("p", { class: "st-caption", "aria-live": "polite" }, this.where, this.what);
-      const findings = findingsView(this.trace, (is) => this.go(this.steps.findIndex(is)));
+      const findings = findingsView(this.trace, this.courses, (is) => {
+        this.choose({ thread: null });
+        this.go(this.steps.findIndex(is));
+      });
       const notes = notesView(this.trace);
       const memory = h(
         "div",
@@ -1540,6 +1561,8 @@ var scanlabStepper = (() => {
     /** Makes the steps anew, and stays where it was: at the step that shows the same access. */
     remake() {
       const now = this.steps[this.index];
+      if (!now)
+        return;
       this.predict.close();
       this.steps = this.stepsNow();
       const same = this.steps.findIndex(
@@ -1559,7 +1582,7 @@ var scanlabStepper = (() => {
     }
     show() {
       if (!this.steps.length) {
-        this.what.textContent = "No kernel was launched that could be shown.";
+        this.what.textContent = this.courses.length ? `Block ${this.trace.block} has not run in these launches.` : "No kernel was launched.";
         return;
       }
       const view = viewOf(

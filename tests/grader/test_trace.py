@@ -566,6 +566,7 @@ def test_a_launch_without_the_block_says_so() -> None:
         (["no/such/file.cu"], "does not exist"),
         (["02", "--entry", "compact"], "02_kogge_stone has inclusive_scan and exclusive_scan"),
         (["02", "--svg", "no/such/folder/a.svg"], "its folder does not exist"),
+        (["02", "--html", "no/such/folder/a.html"], "its folder does not exist"),
         (["a.cu", "b.cu"], "name a lab and a file, or one file"),
         (["02", "--n", "5000"], "--n"),
         (["02", "--launch", "0"], "--launch"),

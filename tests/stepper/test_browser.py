@@ -119,8 +119,7 @@ def test_every_page_can_be_stepped_through_fits_and_is_accessible(open_page: Ope
     assert fits(page)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide-light", "phone-dark"])
 def test_a_race_with_all_its_parts_is_accessible(open_page: Open, size: tuple[int, int], scheme: str) -> None:
     page = open_page(html_of(RACE), size, scheme)
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -245,10 +244,25 @@ def test_what_is_wrong_is_said(open_page: Open) -> None:
     press(page, "End")
     assert page.locator(".st-value", has_text="?").count() >= 1
     page = open_page(html_of(WRONG))
+    page.get_by_role("button", name="Show the step: Odd value: s_xy[5], line 37").click()
+    assert "s_xy[5] is odd: x3 + x5: x4 is missing." in caption(page)
+    assert page.locator(".st-cell.is-odd").get_attribute("data-place") == "s_xy[5]"
     press(page, "End")
     assert value(page, "d_y[2]") == "1+1…2"
     page = open_page(html_of(DIVERGENT))
     assert page.locator(".st-finding").count() == len(traced(DIVERGENT)[0].races) > 0
+
+
+def test_where_nothing_ran_there_is_nothing_to_step_through(open_page: Open) -> None:
+    trace, source = traced(KOGGE_STONE)
+    page = open_page(html_page(trace.model_copy(update={"launches": []}), source))
+    press(page, "ArrowRight", "ArrowDown", "End", "p", "ArrowRight", "t", "Escape")
+    assert "No kernel was launched." in caption(page)
+    launches = [trace.launches[0].model_copy(update={"traced": False, "intervals": [], "before": [], "arrays": []})]
+    page = open_page(html_page(trace.model_copy(update={"launches": launches, "block": 5}), source))
+    press(page, "ArrowRight", "ArrowDown", "End")
+    assert "Block 5 has not run" in caption(page)
+    assert violations(page) == []
 
 
 def test_costs_say_what_a_step_takes(open_page: Open) -> None:

@@ -2,11 +2,14 @@
 
 import type {Trace} from "./trace";
 import {h} from "./dom";
-import type {Step} from "./timeline";
-import {named} from "./words";
+import type {Course, Step} from "./timeline";
+import {named, placeName} from "./words";
+
+const MOST_ODD = 8;
 
 /** The findings, each with a button that leads to its step; null where there are none. */
-export function findingsView(trace: Trace, go: (is: (step: Step) => boolean) => void): HTMLElement|null {
+export function findingsView(trace: Trace, courses: Course[], go: (is: (step: Step) => boolean) => void): HTMLElement|
+    null {
   const items = trace.races.map((race, at) => {
     const lines = named("line", race.parts.map((part) => part.line));
     return item(
@@ -19,6 +22,17 @@ export function findingsView(trace: Trace, go: (is: (step: Step) => boolean) => 
     const title = cause.actual || cause.rationale || "The call did not end well";
     items.push(item(title, causeText(trace), () => go((step) => step.kind === "failure")));
   }
+  courses.forEach((course, launch) => {
+    const odd = [...course.writes.values()].filter((access) => access.fact.odd);
+    if (!odd.length) return;
+    const [{at, fact}] = odd;
+    const others = odd.slice(1, MOST_ODD).map(({fact: one}) => `${placeName(one)}, line ${one.line}: ${one.odd}`);
+    const more = odd.length > MOST_ODD ? [`and ${odd.length - MOST_ODD} more`] : [];
+    items.push(item(
+        `Odd value: ${placeName(fact)}, line ${fact.line}, ${fact.odd}`,
+        ["It is the first one; what is made of it is odd as well.", ...others, ...more].join("\n"),
+        () => go((step) => step.kind === "accesses" && step.launch === launch && step.from <= at && at < step.to)));
+  });
   return items.length ? h("section", {class: "st-findings", "aria-label": "What is wrong"}, ...items) : null;
 }
 

@@ -15,6 +15,7 @@ const SIGNS: [string, string][] = [
   ["t5 above", "thread 5 writes this place; a dot: its value is a sum; lines lead there from what was added"],
   ["t5 below", "thread 5 reads this place"],
   ["old", "memory that no thread has written was copied; ?: no sum of inputs"],
+  ["≠", "an odd value: an input twice, left out or out of order, or no sum of inputs"],
   ["!", "a race: two threads touch the place, one of them writes, and nothing orders them"],
 ];
 

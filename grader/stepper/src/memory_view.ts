@@ -92,12 +92,13 @@ class Drawing {
       readers.length > 0 && "is-read",
       writers.length > 0 && "is-written",
       race && "is-race",
+      now?.write?.odd && "is-odd",
       view.place === at && "is-chosen",
       view.thread !== null && ![...writers, ...readers].some((mark) => isChosen(view, mark)) && "is-faint",
     ];
     const group = svg("g", {class: states.filter(Boolean).join(" "), "data-place": at});
     group.append(
-        svg("title", {}, `${at}: ${now ? now.text : "not written yet"}`),
+        svg("title", {}, `${at}: ${now ? now.text : "not written yet"}${now?.write?.odd ? `, ${now.write.odd}` : ""}`),
         svg("rect", {x: left, y: row.cells, width, height: CELL, rx: 5}),
         svg("text", {class: "st-index", x: left + 1, y: row.cells - 3}, `${element}`),
     );
@@ -112,7 +113,8 @@ class Drawing {
           svg("text",
               {class: "st-old", x, y: row.cells + 12, "font-size": Math.min(9.5, fitting(old.text, width))},
               old.text));
-    if (race) group.append(svg("text", {class: "st-bang", x: left + width - 1, y: row.cells - 3}, "!"));
+    const sign = race ? "!" : now?.write?.odd ? "≠" : "";
+    if (sign) group.append(svg("text", {class: "st-bang", x: left + width - 1, y: row.cells - 3}, sign));
     return [group, ...this.writing(x, row.cells, writers), ...this.reading(x, row.cells + CELL, readers)];
   }
 

@@ -39,7 +39,7 @@ export function whatOf(view: View): string {
   if (!marks.length) return view.thread === null ? "Nothing." : `Thread ${view.thread} reads and writes nothing here.`;
   if (view.level === "barrier") return sentence(byKind(marks));
   const threads = new Set(marks.map((mark) => mark.thread));
-  if (threads.size === 1) return sentence(marks.map(one).join("; ")) + ".";
+  if (threads.size === 1) return `${sentence(marks.map(one).join("; "))}.`;
   const warps = new Set([...threads].map((thread) => Math.floor(thread / WARP)));
   return `${sentence(named("warp", warps))}: ${byKind(marks)}`;
 }
@@ -60,14 +60,15 @@ function byKind(marks: Mark[]): string {
       );
     }
   }
-  return `${found.join("; ")}.`;
+  const odd = marks.find((mark) => mark.write?.odd);
+  return `${found.join("; ")}.${odd ? ` ${placeName(odd)} is odd: ${odd.write?.odd}.` : ""}`;
 }
 
 function one(mark: Mark): string {
   const place = placeName(mark);
-  return mark.kind === "read" ?
-      `thread ${mark.thread} reads ${place} in line ${mark.line} and finds ${mark.text}` :
-      `thread ${mark.thread} writes ${mark.text} to ${place} in line ${mark.line}${from(mark.write)}`;
+  return mark.kind === "read" ? `thread ${mark.thread} reads ${place} in line ${mark.line} and finds ${mark.text}` :
+                                `thread ${mark.thread} writes ${mark.text} to ${place} in line ${mark.line}${
+                                    from(mark.write)}${mark.write?.odd ? ` (odd: ${mark.write.odd})` : ""}`;
 }
 
 /** `: s_xy[3] + s_xy[5]`, of what a value was made. */

@@ -119,7 +119,10 @@ export class Stepper {
 
   private build(): void {
     const caption = h("p", {class: "st-caption", "aria-live": "polite"}, this.where, this.what);
-    const findings = findingsView(this.trace, (is) => this.go(this.steps.findIndex(is)));
+    const findings = findingsView(this.trace, this.courses, (is) => {
+      this.choose({thread: null});
+      this.go(this.steps.findIndex(is));
+    });
     const notes = notesView(this.trace);
     const memory =
         h("div",
@@ -164,7 +167,8 @@ export class Stepper {
 
   /** Makes the steps anew, and stays where it was: at the step that shows the same access. */
   private remake(): void {
-    const now = this.steps[this.index];
+    const now = this.steps[this.index] as Step | undefined;
+    if (!now) return;
     this.predict.close();
     this.steps = this.stepsNow();
     const same = this.steps.findIndex(
@@ -189,7 +193,8 @@ export class Stepper {
 
   private show(): void {
     if (!this.steps.length) {
-      this.what.textContent = "No kernel was launched that could be shown.";
+      this.what.textContent =
+          this.courses.length ? `Block ${this.trace.block} has not run in these launches.` : "No kernel was launched.";
       return;
     }
     const view: View = viewOf(

@@ -43,6 +43,7 @@ export interface Write {
   runs: [number, number][]|null;
   adds: boolean;
   sources: Source[];
+  odd?: string;
   race?: boolean;
 }
 

@@ -75,7 +75,8 @@ class Write(Part):
     of the inputs): [] is the identity, None no sum of inputs. Of a long sum they are the first 32. `text` says the
     same, or the number. `sources` are in the order of the addition; they are empty when the value has come by
     registers alone (a constant, a shuffle).
-    `adds` is true where the value is not one of those that were read. `order` is as a read's.
+    `adds` is true where the value is not one of those that were read. `order` is as a read's. `odd` says what is
+    remarkable about a sum of elements, as `x1 counts twice`; mostly it is empty.
     """
 
     id: int
@@ -88,6 +89,7 @@ class Write(Part):
     runs: list[tuple[int, int]] | None
     adds: bool
     sources: list[Source]
+    odd: str = ""
     race: bool = False
 
 

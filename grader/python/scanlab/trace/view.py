@@ -257,6 +257,7 @@ class _View:
             runs=None if runs is None else list(runs),
             adds=write.adds,
             sources=sources,
+            odd=(_oddity(write) or "") if array.is_elements and write.value is not None else "",
             race=write.race,
         )
 
