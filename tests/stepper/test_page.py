@@ -94,3 +94,10 @@ def test_the_bundle_is_made_of_the_sources(tmp_path: Path) -> None:
     done = subprocess.run([STEPPER / "build", str(made)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert made.read_text() == (STEPPER / "stepper.js").read_text(), "grader/stepper/build makes it anew"
+
+
+@pytest.mark.parametrize(("name", "n"), [*((name, 8) for name in SOLUTIONS), ("09_atomic_block_sums", 2100)])
+def test_a_right_scan_has_no_odd_value(name: str, n: int) -> None:
+    trace, _ = traced(name, n)
+    intervals = [interval for launch in trace.launches for interval in launch.intervals]
+    assert not [write for interval in intervals for write in interval.writes if write.odd]

@@ -36,6 +36,7 @@ class Floats(Sums):
     lines: Mapping[Value, int] = MappingProxyType({})
 
     def __init__(self, n: int) -> None:
+        self.is_certain = n <= TABLE  # of many inputs, some runs have the same sum
         self._known: dict[Value, Sum | None] = {(0,): ()}
         self._prefixes = [0.0]
         for element in inputs(n):

@@ -54,6 +54,8 @@ class Sums(ABC):
     """Of sums, as far as it is known where they were made."""
     halves: frozenset[int] = frozenset()
     """The words that elements consist of, where there are several."""
+    is_certain = True
+    """Whether a value is no sum but the one that is named."""
 
     @abstractmethod
     def is_element(self, value: Value) -> bool:

@@ -257,9 +257,14 @@ class _View:
             runs=None if runs is None else list(runs),
             adds=write.adds,
             sources=sources,
-            odd=(_oddity(write) or "") if array.is_elements and write.value is not None else "",
+            odd=self.odd(write) or "",
             race=write.race,
         )
+
+    def odd(self, write: WriteFact) -> str | None:
+        """Return what is remarkable about a sum, where it is certain."""
+        is_sum = write.value is not None and self.flow.arrays[write.at[0]].is_elements
+        return _oddity(write) if is_sum and self.sums.is_certain else None
 
     def text(self, fact: ReadFact | WriteFact) -> str:
         if fact.value is None:
@@ -302,9 +307,7 @@ class _View:
         """Return what is remarkable about sums: an input twice, out of order, left out, or no sum at all."""
         found: dict[str, None] = {}
         for write in writes:
-            if write.value is None or not self.flow.arrays[write.at[0]].is_elements:
-                continue
-            if (odd := _oddity(write)) is not None:
+            if write.value is not None and (odd := self.odd(write)) is not None:
                 name = f"{self.flow.arrays[write.at[0]].name}[{write.at[1]}]"
                 line, added = self.line(write), self.sums.lines.get(write.value) or self.line(write)
                 where = f"line {line}" if added == line else f"line {line} (added in line {added})"
