@@ -54,6 +54,90 @@ var scanlabStepper = (() => {
     return `stepper-${++made}`;
   }
 
+  // src/words.ts
+  var MOST_NAMED = 4;
+  function counted(count2, one2, many = `${one2}s`) {
+    return `${count2.toLocaleString("en")} ${count2 === 1 ? one2 : many}`;
+  }
+  function runsOf(numbers) {
+    const runs = [];
+    for (const number of [...new Set(numbers)].sort((a, b) => a - b)) {
+      const last = runs[runs.length - 1];
+      if (last && last[1] + 1 === number)
+        last[1] = number;
+      else
+        runs.push([number, number]);
+    }
+    return runs;
+  }
+  function ranges(numbers, most = MOST_NAMED) {
+    const runs = runsOf(numbers);
+    const texts = runs.slice(0, most).map(([first, last]) => first === last ? `${first}` : `${first}–${last}`);
+    return texts.join(", ") + (runs.length > most ? " …" : "");
+  }
+  function named(word, numbers) {
+    const all = new Set(numbers);
+    return `${word}${all.size === 1 ? "" : "s"} ${ranges(all)}`;
+  }
+  function listed(texts) {
+    return texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts[texts.length - 1]}`;
+  }
+  function placeName(of) {
+    return `${of.array}[${of.element}]`;
+  }
+  function sum(sources) {
+    return sources.map(placeName).join(" + ");
+  }
+  function sentence(text) {
+    return text.charAt(0).toUpperCase() + text.slice(1);
+  }
+
+  // src/blocks_view.ts
+  var BlocksView = class {
+    element = h("section", { class: "st-blocks", hidden: true });
+    launch = null;
+    show(view) {
+      const { launch } = view.course;
+      if (launch === this.launch)
+        return;
+      this.launch = launch;
+      const talks = launch.talks ?? [];
+      this.element.hidden = !talks.length;
+      const blocks = [...new Set(talks.map((talk) => talk.block))].sort((a, b) => a - b);
+      const head = blocks.map(
+        (block) => h("th", { scope: "col" }, `block ${block}${block === view.trace.block ? " (this one)" : ""}`)
+      );
+      const rows = talks.map((talk) => {
+        const cells = blocks.map((block) => h("td", {}, ...block === talk.block ? [mark(talk), ` ${says(talk)}`] : []));
+        return h("tr", {}, ...cells);
+      });
+      const table = h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows));
+      this.element.replaceChildren(
+        h("p", { class: "st-title" }, "How blocks talk"),
+        h(
+          "p",
+          { class: "st-small" },
+          "Where several blocks touch a place of global memory and one of them writes it, time going down."
+        ),
+        h("div", { class: "st-box", tabindex: "0", role: "group", "aria-label": "How blocks talk" }, table)
+      );
+    }
+  };
+  function mark(talk) {
+    const sign = { read: "r", write: "w", atomic: "rw" }[talk.does];
+    return h("b", { class: `st-does is-${talk.does}`, "aria-hidden": "true" }, sign);
+  }
+  function says(talk) {
+    const place = placeName(talk);
+    const times = talk.times > 1 ? `, ${talk.times} times` : "";
+    const does = {
+      read: `reads ${place}: ${talk.text}`,
+      write: `writes ${talk.text} to ${place}`,
+      atomic: `atomic on ${place}`
+    }[talk.does];
+    return `${does} (line ${talk.line}${times})`;
+  }
+
   // src/timeline.ts
   var LEVELS = ["barrier", "warp", "thread"];
   var WARP = 32;
@@ -290,44 +374,6 @@ var scanlabStepper = (() => {
     }
   };
 
-  // src/words.ts
-  var MOST_NAMED = 4;
-  function counted(count2, one2, many = `${one2}s`) {
-    return `${count2.toLocaleString("en")} ${count2 === 1 ? one2 : many}`;
-  }
-  function runsOf(numbers) {
-    const runs = [];
-    for (const number of [...new Set(numbers)].sort((a, b) => a - b)) {
-      const last = runs[runs.length - 1];
-      if (last && last[1] + 1 === number)
-        last[1] = number;
-      else
-        runs.push([number, number]);
-    }
-    return runs;
-  }
-  function ranges(numbers, most = MOST_NAMED) {
-    const runs = runsOf(numbers);
-    const texts = runs.slice(0, most).map(([first, last]) => first === last ? `${first}` : `${first}–${last}`);
-    return texts.join(", ") + (runs.length > most ? " …" : "");
-  }
-  function named(word, numbers) {
-    const all = new Set(numbers);
-    return `${word}${all.size === 1 ? "" : "s"} ${ranges(all)}`;
-  }
-  function listed(texts) {
-    return texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts[texts.length - 1]}`;
-  }
-  function placeName(of) {
-    return `${of.array}[${of.element}]`;
-  }
-  function sum(sources) {
-    return sources.map(placeName).join(" + ");
-  }
-  function sentence(text) {
-    return text.charAt(0).toUpperCase() + text.slice(1);
-  }
-
   // src/costs_view.ts
   var MOST_ROWS = 10;
   var FLOAT = 4;
@@ -478,11 +524,11 @@ var scanlabStepper = (() => {
     return items.length ? h("section", { class: "st-findings", "aria-label": "What is wrong" }, ...items) : null;
   }
   function item(title, text, show) {
-    const mark = h("span", { class: "st-bang-mark", "aria-hidden": "true" }, "!");
+    const mark2 = h("span", { class: "st-bang-mark", "aria-hidden": "true" }, "!");
     return h(
       "div",
       { class: "st-finding" },
-      h("details", {}, h("summary", {}, mark, title), h("pre", { tabindex: "0", "aria-label": title }, text)),
+      h("details", {}, h("summary", {}, mark2, title), h("pre", { tabindex: "0", "aria-label": title }, text)),
       h(
         "button",
         { type: "button", class: "st-button", click: show, "aria-label": `Show the step: ${title}` },
@@ -574,8 +620,8 @@ var scanlabStepper = (() => {
       race: true
     }));
   }
-  function isChosen(view, mark) {
-    return view.thread === null || view.thread === mark.thread;
+  function isChosen(view, mark2) {
+    return view.thread === null || view.thread === mark2.thread;
   }
 
   // src/sentences.ts
@@ -597,7 +643,7 @@ var scanlabStepper = (() => {
   }
   function whatOf(view) {
     const { step, course, trace } = view;
-    const marks = view.marks.filter((mark) => isChosen(view, mark));
+    const marks = view.marks.filter((mark2) => isChosen(view, mark2));
     if (step.kind === "before") {
       const arrays = course.launch.before.map((row) => row.array);
       const stands = arrays.length ? `${listed(arrays)} ${arrays.length > 1 ? "hold" : "holds"} what stood there before.` : "";
@@ -614,7 +660,7 @@ var scanlabStepper = (() => {
       return view.thread === null ? "Nothing." : `Thread ${view.thread} reads and writes nothing here.`;
     if (view.level === "barrier")
       return sentence(byKind(marks));
-    const threads = new Set(marks.map((mark) => mark.thread));
+    const threads = new Set(marks.map((mark2) => mark2.thread));
     if (threads.size === 1)
       return `${sentence(marks.map(one).join("; "))}.`;
     const warps = new Set([...threads].map((thread) => Math.floor(thread / WARP)));
@@ -624,24 +670,24 @@ var scanlabStepper = (() => {
     const found = [];
     for (const kind of ["read", "write"]) {
       const groups = /* @__PURE__ */ new Map();
-      for (const mark of marks)
-        if (mark.kind === kind)
-          groups.set(mark.array, [...groups.get(mark.array) ?? [], mark]);
+      for (const mark2 of marks)
+        if (mark2.kind === kind)
+          groups.set(mark2.array, [...groups.get(mark2.array) ?? [], mark2]);
       for (const [array, own] of groups) {
-        const threads = new Set(own.map((mark) => mark.thread));
-        const sums = own.filter((mark) => mark.write?.adds).length;
+        const threads = new Set(own.map((mark2) => mark2.thread));
+        const sums = own.filter((mark2) => mark2.write?.adds).length;
         const verb = threads.size === 1 ? `${kind}s` : kind;
         found.push(
-          `${named("thread", threads)} ${verb} ${array}, in ${named("line", own.map((mark) => mark.line))}` + (sums ? ` (${counted(sums, "sum")})` : "")
+          `${named("thread", threads)} ${verb} ${array}, in ${named("line", own.map((mark2) => mark2.line))}` + (sums ? ` (${counted(sums, "sum")})` : "")
         );
       }
     }
-    const odd = marks.find((mark) => mark.write?.odd);
+    const odd = marks.find((mark2) => mark2.write?.odd);
     return `${found.join("; ")}.${odd ? ` ${placeName(odd)} is odd: ${odd.write?.odd}.` : ""}`;
   }
-  function one(mark) {
-    const place = placeName(mark);
-    return mark.kind === "read" ? `thread ${mark.thread} reads ${place} in line ${mark.line} and finds ${mark.text}` : `thread ${mark.thread} writes ${mark.text} to ${place} in line ${mark.line}${from(mark.write)}${mark.write?.odd ? ` (odd: ${mark.write.odd})` : ""}`;
+  function one(mark2) {
+    const place = placeName(mark2);
+    return mark2.kind === "read" ? `thread ${mark2.thread} reads ${place} in line ${mark2.line} and finds ${mark2.text}` : `thread ${mark2.thread} writes ${mark2.text} to ${place} in line ${mark2.line}${from(mark2.write)}${mark2.write?.odd ? ` (odd: ${mark2.write.odd})` : ""}`;
   }
   function from(write) {
     if (!write)
@@ -655,9 +701,9 @@ var scanlabStepper = (() => {
     if (!finding)
       return "";
     const [first, second] = view.marks;
-    const does = (mark) => {
-      const who = mark.thread < 0 ? "a thread" : `thread ${mark.thread}`;
-      return `${who} ${mark.kind}s ${placeName(mark)} in line ${mark.line}`;
+    const does = (mark2) => {
+      const who = mark2.thread < 0 ? "a thread" : `thread ${mark2.thread}`;
+      return `${who} ${mark2.kind}s ${placeName(mark2)} in line ${mark2.line}`;
     };
     return `Race (${finding.kind}): ${does(first)}, ${does(second)}; ${finding.advice || "nothing orders them"}.`;
   }
@@ -809,7 +855,7 @@ var scanlabStepper = (() => {
   }
   function layoutOf(view, extents, room) {
     const is_race = view.step.kind === "race";
-    const raced = new Set(view.marks.map((mark) => mark.array));
+    const raced = new Set(view.marks.map((mark2) => mark2.array));
     const shown = ordered(view.course);
     const least = Math.min(...shown.map((array) => array.first ?? 0));
     const is_common = Math.max(...shown.map((array) => array.last ?? 0)) - least < COMMON_COLUMNS;
@@ -912,10 +958,10 @@ var scanlabStepper = (() => {
     constructor(view, layout) {
       this.view = view;
       this.layout = layout;
-      for (const mark of view.marks) {
-        const marks = mark.kind === "read" ? this.readers : this.writers;
-        const at = key(mark.array, mark.element);
-        marks.set(at, [...marks.get(at) ?? [], mark]);
+      for (const mark2 of view.marks) {
+        const marks = mark2.kind === "read" ? this.readers : this.writers;
+        const at = key(mark2.array, mark2.element);
+        marks.set(at, [...marks.get(at) ?? [], mark2]);
       }
     }
     readers = /* @__PURE__ */ new Map();
@@ -940,7 +986,7 @@ var scanlabStepper = (() => {
       const at = key(row.array.name, element);
       const now = view.after.get(at), old = view.before.get(at);
       const writers = this.writers.get(at) ?? [], readers = this.readers.get(at) ?? [];
-      const race = [...writers, ...readers].some((mark) => mark.race);
+      const race = [...writers, ...readers].some((mark2) => mark2.race);
       const width = this.layout.cell - 5, x = this.x(row, element), left = x - width / 2;
       const states = [
         "st-cell",
@@ -950,7 +996,7 @@ var scanlabStepper = (() => {
         race && "is-race",
         now?.write?.odd && "is-odd",
         view.place === at && "is-chosen",
-        view.thread !== null && ![...writers, ...readers].some((mark) => isChosen(view, mark)) && "is-faint"
+        view.thread !== null && ![...writers, ...readers].some((mark2) => isChosen(view, mark2)) && "is-faint"
       ];
       const group = svg("g", { class: states.filter(Boolean).join(" "), "data-place": at });
       group.append(
@@ -983,33 +1029,33 @@ var scanlabStepper = (() => {
         return [];
       const top = bottom - STEM - CHIP;
       const parts = [this.arrow(x, top + CHIP, bottom, marks, "write"), this.chip(x, top, marks, "write")];
-      if (marks.some((mark) => mark.write?.adds))
+      if (marks.some((mark2) => mark2.write?.adds))
         parts.push(svg("circle", { class: `st-adds${this.states(marks)}`, cx: x, cy: top - 3.5, r: 3.5 }));
       return parts;
     }
     reading(x, top, marks) {
       if (!marks.length)
         return [];
-      const chips = chipsOf(marks.map((mark) => mark.thread));
+      const chips = chipsOf(marks.map((mark2) => mark2.thread));
       const parts = [this.arrow(x, top, top + STEM, marks, "read")];
       chips.forEach((threads, at) => {
-        const own = marks.filter((mark) => threads.includes(mark.thread));
+        const own = marks.filter((mark2) => threads.includes(mark2.thread));
         parts.push(this.chip(x, top + STEM + at * (CHIP + 2), own, "read"));
       });
       return parts;
     }
     chip(x, top, marks, kind) {
-      const threads = [...new Set(marks.map((mark) => mark.thread))];
+      const threads = [...new Set(marks.map((mark2) => mark2.thread))];
       const text = chipText(threads);
       const width = Math.min(this.layout.cell - 4, 10 + 6.2 * text.length);
       const group = svg("g", { class: `st-chip is-${kind}${this.states(marks)}`, "data-thread": threads[0] });
-      const lines = named("line", marks.map((mark) => mark.line));
-      const says = this.view.step.kind === "race" ? `${kind}s, ${lines}` : "";
+      const lines = named("line", marks.map((mark2) => mark2.line));
+      const says2 = this.view.step.kind === "race" ? `${kind}s, ${lines}` : "";
       group.append(
         svg("title", {}, `${named("thread", threads)} ${kind}${threads.length === 1 ? "s" : ""}, ${lines}`),
         svg("rect", { x: x - width / 2, y: top, width, height: CHIP, rx: CHIP / 2 }),
         svg("text", { x, y: top + 12.2, "font-size": text.length > 6 ? 8.5 : 10.5 }, text),
-        says && svg("text", { class: "st-says", x: x + width / 2 + 6, y: top + 12.5 }, says)
+        says2 && svg("text", { class: "st-says", x: x + width / 2 + 6, y: top + 12.5 }, says2)
       );
       return group;
     }
@@ -1018,8 +1064,8 @@ var scanlabStepper = (() => {
       return svg("path", { class: `st-arrow is-${kind}${this.states(marks)}`, d });
     }
     states(marks) {
-      const is_chosen = marks.some((mark) => isChosen(this.view, mark));
-      return (marks.some((mark) => mark.race) ? " is-race" : "") + (is_chosen ? "" : " is-faint");
+      const is_chosen = marks.some((mark2) => isChosen(this.view, mark2));
+      return (marks.some((mark2) => mark2.race) ? " is-race" : "") + (is_chosen ? "" : " is-faint");
     }
     /** From where each value that is written in this step has come. */
     wires() {
@@ -1028,18 +1074,18 @@ var scanlabStepper = (() => {
       const found = [];
       const rows = new Map(this.layout.rows.map((row) => [row.array.name, row]));
       for (const marks of this.writers.values()) {
-        const mark = marks[marks.length - 1], to = rows.get(mark.array), write = mark.write;
+        const mark2 = marks[marks.length - 1], to = rows.get(mark2.array), write = mark2.write;
         if (!to || !write)
           continue;
         for (const source of write.sources) {
           const from2 = rows.get(source.array);
           if (!from2 || source.element < from2.first || source.element > from2.last)
             continue;
-          if (from2 === to && source.element === mark.element)
+          if (from2 === to && source.element === mark2.element)
             continue;
           const race = Boolean(source.race || write.race);
-          const states = ["st-wire", write.adds && "is-sum", race && "is-race", !isChosen(this.view, mark) && "is-faint"];
-          const d = this.path(from2, source.element, to, mark.element);
+          const states = ["st-wire", write.adds && "is-sum", race && "is-race", !isChosen(this.view, mark2) && "is-faint"];
+          const d = this.path(from2, source.element, to, mark2.element);
           found.push({
             path: svg("path", { class: states.filter(Boolean).join(" "), d }),
             rank: Number(race) * 2 + Number(write.adds)
@@ -1066,7 +1112,7 @@ var scanlabStepper = (() => {
     /** The lower end of a cell with those who read it. */
     under(row, element) {
       const readers = this.readers.get(key(row.array.name, element)) ?? [];
-      const chips = chipsOf(readers.map((mark) => mark.thread)).length;
+      const chips = chipsOf(readers.map((mark2) => mark2.thread)).length;
       return row.cells + CELL + (readers.length ? STEM + chips * (CHIP + 2) - 2 : 0);
     }
   };
@@ -1352,12 +1398,12 @@ var scanlabStepper = (() => {
       return roles;
     }
     if (step.kind === "race") {
-      for (const mark of view.marks)
-        roles.set(mark.line, "race");
+      for (const mark2 of view.marks)
+        roles.set(mark2.line, "race");
       return roles;
     }
-    for (const mark of view.marks)
-      add(mark.line, mark.kind);
+    for (const mark2 of view.marks)
+      add(mark2.line, mark2.kind);
     for (const one2 of course.instructions(step, view.level))
       add(one2.line, one2.does === "atomic" ? "both" : one2.does);
     const begins = course.launch.intervals[step.interval]?.begins?.line;
@@ -1395,22 +1441,22 @@ var scanlabStepper = (() => {
       this.element = h("details", { class: "st-details" }, h("summary", {}, "This step as a table"), this.body);
     }
     show(view) {
-      const marks = view.thread === null ? view.marks : view.marks.filter((mark) => mark.thread === view.thread);
+      const marks = view.thread === null ? view.marks : view.marks.filter((mark2) => mark2.thread === view.thread);
       const rows = marks.slice(0, MOST_ROWS2).map(
-        (mark) => h(
+        (mark2) => h(
           "tr",
           {},
-          h("td", { class: "st-num" }, mark.thread < 0 ? "?" : `${mark.thread}`),
-          h("td", { class: "st-num" }, `${mark.line}`),
-          h("td", {}, `${mark.race ? "! race: " : ""}${mark.kind}s`),
-          h("td", {}, placeName(mark)),
-          h("td", {}, mark.text),
+          h("td", { class: "st-num" }, mark2.thread < 0 ? "?" : `${mark2.thread}`),
+          h("td", { class: "st-num" }, `${mark2.line}`),
+          h("td", {}, `${mark2.race ? "! race: " : ""}${mark2.kind}s`),
+          h("td", {}, placeName(mark2)),
+          h("td", {}, mark2.text),
           h(
             "td",
             {},
-            mark.kind === "write" ? view.before.get(key(mark.array, mark.element))?.text ?? "nothing yet" : ""
+            mark2.kind === "write" ? view.before.get(key(mark2.array, mark2.element))?.text ?? "nothing yet" : ""
           ),
-          h("td", {}, mark.write?.sources.map((source) => placeName(source)).join(" + ") ?? "")
+          h("td", {}, mark2.write?.sources.map((source) => placeName(source)).join(" + ") ?? "")
         )
       );
       const head = ["thread", "line", "does", "place", "value", "it held", "made of"].map((text) => h("th", { scope: "col" }, text));
@@ -1484,6 +1530,7 @@ var scanlabStepper = (() => {
     memory;
     costs = new CostsView();
     table = new TableView();
+    blocks = new BlocksView();
     history = new HistoryView((index) => this.go(index));
     predict;
     help = helpDialog();
@@ -1532,6 +1579,7 @@ var scanlabStepper = (() => {
         ...findings ? [findings] : [],
         this.controls.element,
         h("div", { class: "st-panes" }, this.source.element, memory),
+        this.blocks.element,
         this.table.element,
         ...notes ? [notes] : [],
         this.help
@@ -1600,6 +1648,7 @@ var scanlabStepper = (() => {
       this.memory.show(view, what);
       this.history.show(view);
       this.costs.show(view);
+      this.blocks.show(view);
       this.table.show(view);
     }
   };

@@ -25,7 +25,8 @@ Json place_json(const vgpu::SourcePlace& place) {
   return {{"file", place.file}, {"line", place.line}};
 }
 
-/// A row, for there are many: does, interval, warp syncs, thread, array, offset, bytes, place, value (null: unknown).
+/// A row, for there are many: does, interval, warp syncs, thread, array, offset, bytes, place, value (null: unknown),
+/// time.
 Json row(const TracedAccess& a) {
   Json value = nullptr;
   if (a.has_value) {
@@ -33,7 +34,8 @@ Json row(const TracedAccess& a) {
     // A number of 1 or 2 bytes has a word of its own; the bytes after it are 0.
     for (std::uint32_t k = 0; 4 * k < a.bytes; ++k) value.push_back(a.value[k]);
   }
-  return {name_of(a.does), a.interval, a.warp_syncs, a.thread, a.array, a.offset, a.bytes, a.place, std::move(value)};
+  return {name_of(a.does), a.interval, a.warp_syncs, a.thread,         a.array,
+          a.offset,        a.bytes,    a.place,      std::move(value), a.time};
 }
 
 Json launch_json(const vgpu::TracedLaunch& launch) {
@@ -97,7 +99,7 @@ Json accesses_json(const std::vector<vgpu::TracedLaunch>& launches, const vgpu::
   for (const vgpu::TracedLaunch& launch : launches) all.push_back(launch_json(launch));
   for (const vgpu::Finding& race : races.list()) found.push_back(to_json(race));
   return {{"schema", "scanlab-accesses"},
-          {"version", 2},
+          {"version", 3},
           {"launches", std::move(all)},
           {"elements", graph ? elements_json(launches, *graph) : Json()},
           {"races", std::move(found)}};

@@ -1,4 +1,4 @@
-// What a call did, as JSON: schema "scanlab-accesses", version 2. README.md describes it.
+// What a call did, as JSON: schema "scanlab-accesses", version 3. README.md describes it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

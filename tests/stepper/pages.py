@@ -26,7 +26,8 @@ def traced(name: str, n: int = N) -> tuple[Trace, str]:
     """The trace of a solution or a mistake, and its text."""
     lab = find_lab(name.split("/")[0])
     if "/" not in name:
-        return record(lab, lab.solution, Options(lab.rubric.entries[0], n)), lab.solution.read_text(encoding="utf-8")
+        options = Options(lab.rubric.entries[0], n, with_neighbours=True)
+        return record(lab, lab.solution, options), lab.solution.read_text(encoding="utf-8")
     text = edits.expand(ROOT / f"tests/mutants/{name}.diff", ROOT)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "scan.cu"

@@ -274,6 +274,20 @@ def test_costs_say_what_a_step_takes(open_page: Open) -> None:
     assert "The whole block: 915 replays" in page.locator(".st-costs").inner_text()
 
 
+def test_blocks_that_talk_have_a_column_each(open_page: Open) -> None:
+    page = open_page(html_of("07_domino", 3000))
+    press(page, "End")
+    shown = page.locator(".st-blocks")
+    assert shown.locator("th").all_inner_texts() == ["block 0 (this one)", "block 1", "block 2"]
+    rows = shown.locator("tbody tr").all_inner_texts()
+    written = next(at for at, row in enumerate(rows) if "writes 0…1023" in row)
+    assert rows[written].startswith("w writes 0…1023")
+    assert any("reads" in row and ": 0…1023" in row for row in rows[written:])
+    assert violations(page) == []
+    page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    assert fits(page)
+
+
 def test_all_can_be_reached_by_tab(open_page: Open) -> None:
     page = open_page(html_of(RACE))
     wanted = page.evaluate(

@@ -1,6 +1,7 @@
 // The component: what is chosen, and its parts, which show it.
 
 import type {Trace} from "./trace";
+import {BlocksView} from "./blocks_view";
 import {Controls} from "./controls";
 import {CostsView} from "./costs_view";
 import {h} from "./dom";
@@ -40,6 +41,7 @@ export class Stepper {
   private readonly memory: MemoryView;
   private readonly costs = new CostsView();
   private readonly table = new TableView();
+  private readonly blocks = new BlocksView();
   private readonly history = new HistoryView((index) => this.go(index));
   private readonly predict: PredictView;
   private readonly help = helpDialog();
@@ -137,6 +139,7 @@ export class Stepper {
         ...(findings ? [findings] : []),
         this.controls.element,
         h("div", {class: "st-panes"}, this.source.element, memory),
+        this.blocks.element,
         this.table.element,
         ...(notes ? [notes] : []),
         this.help,
@@ -207,6 +210,7 @@ export class Stepper {
     this.memory.show(view, what);
     this.history.show(view);
     this.costs.show(view);
+    this.blocks.show(view);
     this.table.show(view);
   }
 }

@@ -75,6 +75,17 @@ export interface Interval {
   instructions: Instruction[];
 }
 
+export interface Talk {
+  block: number;
+  thread: number;
+  line: number;
+  does: "read"|"write"|"atomic";
+  array: string;
+  element: number;
+  text: string;
+  times: number;
+}
+
 export interface Launch {
   number: number;
   kernel: string;
@@ -89,6 +100,7 @@ export interface Launch {
   replays?: number;
   sectors?: number;
   least_sectors?: number;
+  talks?: Talk[];
 }
 
 export interface Part {

@@ -1,4 +1,4 @@
-"""What the tracer (grader/tracer) has seen, as it writes it: schema `scanlab-accesses`, version 2."""
+"""What the tracer (grader/tracer) has seen, as it writes it: schema `scanlab-accesses`, version 3."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple, Self
@@ -27,6 +27,8 @@ class Access(NamedTuple):
     bytes: int
     place: int
     words: Value | None
+    time: int = 0
+    """How many accesses of warps came before in the launch, of all its blocks."""
 
     @property
     def step(self) -> tuple[int, int]:
@@ -40,6 +42,11 @@ class TracedArray(Model):
     name: str
     space: Literal["shared", "global"]
     bytes: int
+
+    @property
+    def short_name(self) -> str:
+        """Return the name without what is said of an allocation."""
+        return self.name.split(",")[0].split(" (")[0]
 
 
 class TracedLaunch(Model):
@@ -86,7 +93,7 @@ class Accesses(Model):
     """All launches of a call, and how it ended."""
 
     schema_: Literal["scanlab-accesses"] = Field(default="scanlab-accesses", alias="schema")
-    version: Literal[2] = 2
+    version: Literal[3] = 3
     launches: tuple[TracedLaunch, ...]
     elements: Elements | None
     """None where they have no names: floats."""

@@ -66,6 +66,7 @@ def trace(
         require_folder(target)
     lab, path = _subject(what, file)
     options = Options(_entry(lab, entry), n, block, launch or 0, schedule.value, seed)
+    options = replace(options, with_neighbours=html_file is not None or json_file is not None)
     if trail:
         options = _with_execution(options, lab, trail)
     source = read_source(path)

@@ -7,9 +7,10 @@ are counted as if they had the size of one, at the same positions.
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import cast
 
 from scanlab.trace.accesses import Access
+from scanlab.trace.model import Does
 
 WARP = 32
 BANKS, BANK_BYTES, SECTOR_BYTES = 32, 4, 32
@@ -25,7 +26,7 @@ class Instruction:
 
     order: int
     step: tuple[int, int]
-    does: Literal["read", "write", "atomic"]
+    does: Does
     warp: int
     array: int
     place: int
@@ -46,7 +47,7 @@ def instructions(accesses: Sequence[Access]) -> tuple[list[Instruction], list[in
         warp, lane = divmod(access.thread, WARP)
         key = (access.does, access.step, warp, access.array, access.place, access.bytes)
         if key != latest or lane <= max(found[-1].touched):
-            does = cast(Literal["read", "write", "atomic"], access.does)
+            does = cast(Does, access.does)
             found.append(Instruction(len(found), access.step, does, warp, access.array, access.place, {}))
             latest = key
         found[-1].touched[lane] = (access.offset, access.bytes)

@@ -111,8 +111,7 @@ def _arrays(facts: Sequence[TracedArray], accesses: Sequence[Access], sums: Sums
         own = by_array[at]
         is_elements = _are_of_elements(own, sums)
         unit = sums.bytes if is_elements else min([4, *(access.bytes for access in own)])
-        name = fact.name.split(",")[0].split(" (")[0]
-        found.append(ArrayFacts(name, fact.space, fact.bytes, unit, is_elements))
+        found.append(ArrayFacts(fact.short_name, fact.space, fact.bytes, unit, is_elements))
     return found
 
 

@@ -12,6 +12,7 @@ from scanlab.judging.result import Cause, Finding, Model
 
 SCHEMA = "scanlab-trace"
 VERSION = 1
+Does = Literal["read", "write", "atomic"]
 
 
 class Part(BaseModel):
@@ -111,7 +112,7 @@ class Instruction(Part):
     """
 
     line: int
-    does: Literal["read", "write", "atomic"]
+    does: Does
     array: str
     first_warp: int
     orders: list[int]
@@ -137,12 +138,29 @@ class Interval(Part):
     instructions: list[Instruction]
 
 
+class Talk(Part):
+    """What a thread does to a place of global memory that several blocks touch and one of them writes.
+
+    `text` is the value, empty where it is not known, as that of an atomic; `times` counts what the block did so often
+    without anything else of this kind between, as while it waits.
+    """
+
+    block: int
+    thread: int
+    line: int
+    does: Does
+    array: str
+    element: int
+    text: str
+    times: int
+
+
 class Launch(Part):
     """A kernel launch. Without `traced` the block is not one of its grid's, or has not begun.
 
     `before` is what the block found where it read first. `idle_threads` of its threads write none of the shown
     positions. `replays`, `sectors` and `least_sectors` are those of all instructions of the block, counted as an
-    instruction's.
+    instruction's. `talks`, in their order, are of this block and its neighbours, where they were followed.
     """
 
     number: int
@@ -158,6 +176,7 @@ class Launch(Part):
     replays: int = 0
     sectors: int = 0
     least_sectors: int = 0
+    talks: list[Talk] = Field(default_factory=list)
 
 
 class Failure(Model):

@@ -3,6 +3,7 @@
 import json
 import random
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from scanlab.trace import floats
 from scanlab.trace.accesses import Accesses, Value
 from scanlab.trace.floats import Floats
 from scanlab.trace.model import Launch, Trace
-from scanlab.trace.sums import Names
+from scanlab.trace.sums import Names, Sums
+from scanlab.trace.talks import blocks_around, talks_of
 from scanlab.trace.view import launch_of
 
 PLAN_VERSION = 1
@@ -44,6 +46,8 @@ class Options:
     seed: int = 7
     trail: str = ""
     """One execution under the schedule `weak`, as a proof has found it."""
+    with_neighbours: bool = False
+    """A few other blocks are followed too, where they talk to this one."""
     is_sandboxed: bool = False
     """The file is another user's: it is compiled and run in the sandbox."""
 
@@ -80,7 +84,19 @@ def record(lab: Lab | None, path: Path, options: Options) -> Trace:
         "warp_instructions": WARP_INSTRUCTIONS,
     }
     accesses = _run(plan).with_files(with_shown_paths(path))
-    return make_trace(accesses, path, lab, options)
+    trace = make_trace(accesses, path, lab, options)
+    if options.with_neighbours:
+        count = max((prod(launch.grid) for launch in accesses.launches), default=1)
+        blocks = blocks_around(options.block, count) if count > 1 else ()
+        runs = {block: accesses if block == options.block else _run(plan | {"block": block}) for block in blocks}
+        sums = {block: _sums(run, options) for block, run in runs.items()}
+        for launch in trace.launches:
+            launch.talks = talks_of(runs, launch.number - 1, sums)
+    return trace
+
+
+def _sums(accesses: Accesses, options: Options) -> Sums:
+    return Floats(options.n) if accesses.elements is None else Names(accesses.elements)
 
 
 def _maps(n: int) -> list[Value]:
@@ -91,7 +107,7 @@ def _maps(n: int) -> list[Value]:
 
 def make_trace(accesses: Accesses, path: Path, lab: Lab | None, options: Options) -> Trace:
     """Make a trace of what the tracer has recorded."""
-    sums = Floats(options.n) if accesses.elements is None else Names(accesses.elements)
+    sums = _sums(accesses, options)
     launches: list[Launch] = []
     for number, raw in enumerate(accesses.launches, 1):
         if options.launch in (0, number):

@@ -25,6 +25,7 @@ void StepTracer::kernel_begin(const KernelInfo& kernel) {
   kernel_ = std::make_unique<const KernelInfo>(kernel);
   arrays_.clear();
   places_.clear();
+  time_ = 0;
   TracedLaunch launch;
   launch.kernel = ptx::source_name(kernel.name);
   launch.grid = kernel.grid;
@@ -46,6 +47,7 @@ void StepTracer::barrier_complete(const Actor& actor, std::uint32_t, Meeting) {
 }
 
 void StepTracer::add(const Access& access, TracedAccess::Does does) {
+  const std::uint64_t time = time_++;
   if (access.actor.block != block_) return;
   TracedLaunch& launch = launches_.back();
   if (launch.accesses.size() >= most_accesses_) {
@@ -64,6 +66,7 @@ void StepTracer::add(const Access& access, TracedAccess::Does does) {
     a.place = place_of(access.actor.line);
     a.bytes = access.bytes;
     a.offset = found->offset;
+    a.time = time;
     std::optional<LaneValue> value;
     if (does == TracedAccess::Does::read) value = value_loaded(access, lane);
     if (does == TracedAccess::Does::write) value = value_stored(access, lane);

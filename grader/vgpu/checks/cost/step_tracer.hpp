@@ -27,6 +27,7 @@ struct TracedAccess {
   std::uint32_t place = 0;       ///< index into TracedLaunch::places
   std::uint32_t bytes = 0;
   std::uint64_t offset = 0;              ///< bytes from the array's beginning
+  std::uint64_t time = 0;                ///< how many accesses of warps came before in the launch, of all its blocks
   std::array<std::uint32_t, 8> value{};  ///< that it reads or writes, `bytes` of it
 };
 
@@ -91,6 +92,7 @@ class StepTracer : public Observer {
   std::map<std::uint64_t, std::uint32_t> arrays_;  ///< by address: shared windows and global memory do not overlap
   std::map<std::uint32_t, std::uint32_t> places_;  ///< by line of the module
   std::vector<std::uint32_t> warp_syncs_;          ///< by warp, in this interval
+  std::uint64_t time_ = 0;
 };
 
 }  // namespace scanlab::vgpu
