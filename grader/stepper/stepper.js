@@ -1021,7 +1021,7 @@ var scanlabStepper = (() => {
         );
       const sign = race ? "!" : now?.write?.odd ? "≠" : "";
       if (sign)
-        group.append(svg("text", { class: "st-bang", x: left + width - 1, y: row.cells - 3 }, sign));
+        group.append(svg("text", { class: "st-bang", x: left + 4 + 5.5 * `${element}`.length, y: row.cells - 2.5 }, sign));
       return [group, ...this.writing(x, row.cells, writers), ...this.reading(x, row.cells + CELL, readers)];
     }
     writing(x, bottom, marks) {

@@ -114,7 +114,8 @@ class Drawing {
               {class: "st-old", x, y: row.cells + 12, "font-size": Math.min(9.5, fitting(old.text, width))},
               old.text));
     const sign = race ? "!" : now?.write?.odd ? "≠" : "";
-    if (sign) group.append(svg("text", {class: "st-bang", x: left + width - 1, y: row.cells - 3}, sign));
+    if (sign)
+      group.append(svg("text", {class: "st-bang", x: left + 4 + 5.5 * `${element}`.length, y: row.cells - 2.5}, sign));
     return [group, ...this.writing(x, row.cells, writers), ...this.reading(x, row.cells + CELL, readers)];
   }
 
