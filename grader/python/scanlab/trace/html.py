@@ -68,7 +68,9 @@ def page(trace: Trace, source: str) -> str:
     style = f"{STYLE}{(STEPPER / 'stepper.css').read_text(encoding='utf-8')}"
     code = (STEPPER / "stepper.js").read_text(encoding="utf-8")
     shown: Trace = trace.model_copy(update={"source": data["trace"]["source"]})
-    heading = f"{shown.lab or shown.source}: {trace.entry.replace('_', ' ')}, n = {trace.n}"
+    heading = (
+        f"{shown.lab or shown.source}: {trace.entry.replace('_', ' ')}, n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{trace.n}"
+    )
     facts = [shown.source, f"block {trace.block}", f"schedule {trace.schedule}", "on the virtual GPU"]
     return PAGE.substitute(
         title=html.escape(spelled_out(heading)),
