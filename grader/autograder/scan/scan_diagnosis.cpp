@@ -359,11 +359,10 @@ Diagnosis recognise_places(const Evidence<T>& e) {
     return diagnosis("wrong.first_element", "only the first element of a section is wrong: it is x itself");
   }
   if (section == 0 && first >= usual_section && first % usual_section == 0) {
-    const std::size_t sections = first / usual_section;
     return diagnosis("wrong.block_sums",
-                     "the first {} elements, {} of {}, are right: from there on the wrong sum of the elements before "
-                     "is added to a section, or none, or blocks share something, or index as if they were another",
-                     first, sections == 1 ? "one section" : fmt::format("{} sections", sections), usual_section);
+                     "the first {} elements, {} {}, are right: from there on the wrong sum of the elements before is "
+                     "added to a section, or none, or blocks share something, or index as if they were another",
+                     first, first == usual_section ? "one section of" : "a multiple of", usual_section);
   }
   const std::size_t in_section = section == 0 ? first : first % section;
   if (section == 0 && first >= warp && first % warp == 0) {  // what belongs to which warp is up to the learner
