@@ -59,7 +59,8 @@ Runs a CUDA program that was linked with libcudart_vgpu.a on a virtual GPU.
   --help
 
 The exit code is 4 when --check has found a mistake, whatever the program itself ends with; else the program's, or
-128 and the number of the signal that killed it; 2: wrong usage; 3: the kit's own fault.
+128 and the number of the signal that killed it; 2: wrong usage; 3: the kit's own fault, also where the virtual GPU
+cannot run a kernel and the program did not ask for the error.
 )";
 
 constexpr int exit_usage = 2;
@@ -288,11 +289,13 @@ int run(Arguments& arguments) {
   std::optional<vgpu::CheckSuite> checks;
   if (arguments.check) checks.emplace(device);
 
-  bool has_fault = false;  // that stopped a kernel: a refused launch may be what the program wants to see
+  bool has_fault = false;   // that stopped a kernel: a refused launch may be what the program wants to see
+  bool is_lacking = false;  // a kernel was not run because the virtual GPU cannot run it
   server::SessionOptions options;
   server::FaultReports reports;
   options.on_fault = [&](const vgpu::Fault& fault) {
     has_fault |= fault.kind != vgpu::Fault::Kind::refused;
+    is_lacking |= fault.kind == vgpu::Fault::Kind::unsupported;
     vgpu::Fault explained = fault;
     if (cancelled) {
       if (!was_stopped || fault.kind != vgpu::Fault::Kind::budget) return;
@@ -357,6 +360,8 @@ int run(Arguments& arguments) {
     fmt::print(stderr, "vgpu-run: internal error of the virtual GPU (not of the program): {}\n", problem);
     return server::exit_kit;
   }
+  // Without that kernel's results, what the program has printed is nothing that a GPU would; unless it knows of it.
+  if (is_lacking && session.traffic().unread_refusals > 0 && !WIFSIGNALED(status)) return server::exit_kit;
   const bool is_wrong = checks && (has_fault || findings.has_mistake());
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
