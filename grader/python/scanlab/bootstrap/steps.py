@@ -1,6 +1,6 @@
 """What the launcher does before a command runs, in order; every step is skipped when it is done already.
 
-1. `.venv` with the pinned packages   2. system packages   3. nvcc   4. the C++ build
+1. `.venv` with the pinned packages   2. system packages   3. nvcc   4. the C++ build   5. what editors read
 """
 
 import os
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from scanlab.bootstrap import build, cuda, environment
+from scanlab.bootstrap import build, cuda, editor, environment
 from scanlab.bootstrap.console import LOG, SetupError, alone, say
 from scanlab.bootstrap.environment import read_json, write_json
 from scanlab.bundle import refusal
@@ -101,6 +101,7 @@ def _set_up(arguments: Sequence[str], needs_build: bool) -> None:
             tools = _find_toolchain()
             build.prepare(str(tools["nvcc"]))
             write_json(toolchain_file(), tools)
+            editor.write(tools)
         if fresh:
             say("set up.")
 
@@ -116,7 +117,10 @@ def _is_ready(needs_build: bool) -> bool:
     if not needs_build:
         return True
     tools = _known_toolchain()
-    return bool(tools) and build.ready(str(tools["nvcc"]))
+    if not tools or not build.ready(str(tools["nvcc"])):
+        return False
+    editor.write(tools)  # a lab may be new, or the kit may have been moved
+    return True
 
 
 def launch(arguments: Sequence[str]) -> int:

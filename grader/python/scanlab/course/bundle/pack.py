@@ -19,7 +19,10 @@ from scanlab.labs.folders import Lab
 from scanlab.packing import File, Files
 from scanlab.paths import ROOT, shown
 
-TOP = ("LICENSE", "meson.build", "meson.options", ".gitignore", ".clang-format")
+TOP = (
+    "LICENSE", "meson.build", "meson.options", ".gitignore", ".clang-format", ".clangd", ".vscode/extensions.json",
+    ".vscode/settings.json", ".vscode/tasks.json", ".devcontainer/devcontainer.json",
+)  # fmt: skip
 FOLDERS = ("grader", "handouts")
 NOT_PACKED = (
     "grader/bench/variants",  # solutions in other forms
