@@ -124,3 +124,18 @@ def test_hints_and_the_list_of_labs(bundle: Bundle) -> None:
     assert listed.startswith("02_kogge_stone  ")
     assert "Kogge-Stone scan" in listed.splitlines()[0]
     assert bundle.run("hint", "02", "--level", "3").returncode == 0
+
+
+def test_an_editor_finds_each_file_that_is_named(bundle: Bundle) -> None:
+    bundle.run("check", "02")
+    entries = json.loads((bundle.root / ".scanlab/compile_commands.json").read_text())
+    assert [entry["file"] for entry in entries] == ["labs/02_kogge_stone/scan.cu"]
+    for entry in entries:
+        assert entry["directory"] == str(bundle.root)
+        words = entry["arguments"]
+        folders = [words[words.index(option) + 1] for option in ("-idirafter", "-I")]
+        assert all((bundle.root / name).exists() for name in (entry["file"], *folders))
+    assert "CompilationDatabase: .scanlab" in (bundle.root / ".clangd").read_text()
+    for name in ("tasks", "settings", "extensions"):
+        assert json.loads((bundle.root / f".vscode/{name}.json").read_text())
+    assert "grader/scanlab prepare" in (bundle.root / ".devcontainer/devcontainer.json").read_text()

@@ -210,9 +210,12 @@ def check(
     ] = False,
     json_file: JsonOption = None,
     sarif_file: SarifOption = None,
+    editor: Annotated[
+        bool, typer.Option("--editor", help="first a line for each mistake, FILE:LINE:1: error: …, as editors read it")
+    ] = False,
 ) -> None:
     """Check your work on one lab."""
-    from scanlab.judging import report, sarif
+    from scanlab.judging import editor_lines, report, sarif
     from scanlab.judging.compile import read_source
     from scanlab.judging.judge import Submission
     from scanlab.judging.plan import Options, scans
@@ -234,6 +237,8 @@ def check(
     )
     options = replace(options, remarks=not options.is_narrow)
     result = _grade([submission], options)[0]
+    for line in editor_lines.lines(result, submission.path) if editor else ():
+        print_styled([(line, "")])
     print_styled(report.result_lines(result, checks=True))
     if prove and not scans(found):
         _complain(f"note: {found.name} asks for no scan, and only scans are explored")

@@ -33,6 +33,9 @@ You edit `labs/NN_name/scan.cu`, between the two marks in it.
     grader/scanlab reset {number}                 the skeleton again; your file is kept beside it
     grader/scanlab run my.cu -- arguments   any CUDA program of your own, on the virtual GPU
 {handouts}
+In VS Code, Ctrl+Shift+B checks the lab whose file is open and shows mistakes at their lines. Editors with clangd need
+nothing else.
+
 This copy of the kit has neither solutions nor the kit's own tests. Without a solution nothing is timed: such a check is
 "not run: no reference solution here", and costs no points.
 
