@@ -5,24 +5,12 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <random>
 #include <vector>
 
 #include "runner/entries.hpp"
 
 namespace {
-
-using scanlab::runner::Entry;
-
-struct Named {
-  const char* name;
-  Entry entry;
-};
-constexpr Named entries[] = {{"inclusive_scan", Entry::inclusive_scan},
-                             {"exclusive_scan", Entry::exclusive_scan},
-                             {"compact", Entry::compact},
-                             {"split", Entry::split}};
 
 /// Small whole numbers of both signs.
 Element random_element(std::mt19937& random) {
@@ -60,11 +48,8 @@ int main(int count, char** arguments) {
   }
   std::mt19937 random(static_cast<unsigned>(std::strtoul(arguments[1], nullptr, 10)));
   for (int k = 2; k < count; k += 2) {
-    const Named* named = nullptr;
-    for (const Named& each : entries) {
-      if (std::strcmp(each.name, arguments[k]) == 0) named = &each;
-    }
-    if (named == nullptr || scanlab::runner::function_of(named->entry).is_missing()) {
+    const scanlab::runner::Named* named = scanlab::runner::find_entry(arguments[k]);
+    if (named == nullptr) {
       std::fprintf(stderr, "no function %s\n", arguments[k]);
       return 2;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <iterator>
 
 #include "runner/protocol.hpp"
@@ -35,6 +36,25 @@ inline EntryFunction function_of(Entry entry) {
       {.scan = &inclusive_scan}, {.scan = &exclusive_scan}, {.partition = &compact}, {.partition = &split}};
   const auto number = static_cast<std::size_t>(entry);
   return number < std::size(functions) ? functions[number] : EntryFunction();
+}
+
+/// An entry as a command line names it.
+struct Named {
+  const char* name = nullptr;
+  Entry entry = Entry::inclusive_scan;
+};
+
+inline constexpr Named entries[] = {{"inclusive_scan", Entry::inclusive_scan},
+                                    {"exclusive_scan", Entry::exclusive_scan},
+                                    {"compact", Entry::compact},
+                                    {"split", Entry::split}};
+
+/// The entry of this name that the submission defines; null when there is none.
+inline const Named* find_entry(const char* name) {
+  for (const Named& each : entries) {
+    if (std::strcmp(each.name, name) == 0) return function_of(each.entry).is_missing() ? nullptr : &each;
+  }
+  return nullptr;
 }
 
 }  // namespace scanlab::runner

@@ -46,7 +46,7 @@ def parsed(words: list[str]) -> dict[str, Any]:
 
 
 A_PLACEHOLDER = re.compile(r"^(DIR|FILE|NAME)\b|\b(FILE|NAME)\.|NN_")
-READ = ("file", "files", "folder", "source")
+READ = ("file", "files", "folder", "source", "what")
 WRITTEN = ("json_file", "markdown_file", "plots", "out", "svg_file")
 
 

@@ -16,9 +16,13 @@ DeviceName = StrEnum("DeviceName", get_args(Device))  # type: ignore[misc]
 """Where kernels run."""
 ScheduleName = StrEnum("ScheduleName", get_args(Schedule))  # type: ignore[misc]
 """The order in which the virtual GPU runs blocks and warps."""
+ENTRIES = ("inclusive_scan", "exclusive_scan", "compact", "split")
+"""The functions that labs ask for (`labs/scanlab.cuh`)."""
+EntryName = StrEnum("EntryName", ENTRIES)  # type: ignore[misc]
 LARGEST_SEED = (1 << 64) - 1
 DeviceOption = Annotated[DeviceName, typer.Option(help="the virtual GPU, or this machine's own")]
 SeedOption = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="chooses inputs and random schedules")]
+EntryOption = Annotated[EntryName | None, typer.Option(help="the function to call; none: the lab's first one")]
 JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="also write the result as JSON")]
 
 SarifOption = Annotated[

@@ -32,6 +32,7 @@ from scanlab.learn.commands import learn, watch
 from scanlab.paths import LABS, ROOT, build_folder, shown
 from scanlab.process import Interrupted, stop_on_signals
 from scanlab.reports.commands import report as reports_command
+from scanlab.run.commands import program_arguments, run
 from scanlab.terminal import harmless_output, print_styled
 from scanlab.trace.commands import trace
 
@@ -44,13 +45,6 @@ if TYPE_CHECKING:
 
 LARGEST_N = 1 << 30
 CLASS_ADVICE = "; for a class's submissions add --out DIR"
-
-
-class ProfileName(StrEnum):
-    """The device that the virtual GPU imitates."""
-
-    small = "small"
-    h200 = "h200"
 
 
 class ExecutorName(StrEnum):
@@ -96,11 +90,9 @@ app.add_typer(bench, name="bench")
 app.add_typer(course, name="course")
 app.command()(pack)
 app.command()(trace)
-for command in (learn, watch, export, adapter, inside, prepare):
+for command in (learn, watch, run, export, adapter, inside, prepare):
     app.command()(command)
 app.command("report")(reports_command)
-_program_arguments: list[str] = []
-"""What stands after `--` on the command line: the arguments of the program that `run` runs."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -112,7 +104,7 @@ def main(arguments: Sequence[str]) -> int:
 def _main(own: list[str]) -> int:
     if own[:1] == ["run"] and "--" in own:
         at = own.index("--")
-        own, _program_arguments[:] = own[:at], own[at + 1 :]
+        own, program_arguments[:] = own[:at], own[at + 1 :]
     stop_on_signals()
     if lacking := refusal(own):
         _complain(lacking)
@@ -525,74 +517,6 @@ def _verify_corpora(labs: "Sequence[Lab]", options: "Options") -> int:
     table.add_row(*total.texts())
     console_of(highlight=False, width=None if sys.stdout.isatty() else 100).print(table)
     return errors.FAILED if faults else errors.PASSED
-
-
-@app.command()
-def run(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE.cu …", help="the program's sources")],
-    schedule: Annotated[ScheduleName, typer.Option(help="the order of blocks and warps")] = ScheduleName.lockstep,
-    seed: SeedOption = 7,
-    counters: Annotated[bool, typer.Option("--counters", help="print what each kernel cost, on stderr")] = False,
-    check: Annotated[
-        bool,
-        typer.Option(
-            "--check",
-            help="look for mistakes beside what the program prints: races, unwritten memory … (exit code 4)",
-        ),
-    ] = False,
-    prove: Annotated[
-        bool,
-        typer.Option(
-            "--prove",
-            help="run all that PTX's memory model allows of launches whose blocks talk to each other: "
-            "does each print the same? (exit code 4: no, 3: not all could be run)",
-        ),
-    ] = False,
-    trail: Annotated[str | None, typer.Option(metavar="TEXT", help="run as --prove has printed it, again")] = None,
-    profile: Annotated[ProfileName, typer.Option(help="the device to imitate")] = ProfileName.small,
-    include: Annotated[list[Path] | None, typer.Option("-I", metavar="DIR", help="look for headers there")] = None,
-    nvcc_flag: Annotated[list[str] | None, typer.Option(metavar="FLAG", help="pass on to nvcc")] = None,
-    device: DeviceOption = DeviceName.vgpu,
-    sarif_file: SarifOption = None,
-) -> None:
-    """Compile a CUDA program and run it on the virtual GPU; arguments for it follow `--`.
-
-    Files that use each other's device functions or variables need --nvcc-flag=-rdc=true, as with nvcc.
-    """
-    from scanlab.judging.compile import CompileError, build_program, read_source
-    from scanlab.judging.programs import report_unbuilt, run_and_log
-    from scanlab.judging.toolchain import product
-
-    if prove and (check or counters or trail):
-        raise errors.UsageError("--prove runs many executions: without --check, --counters and --trail")
-    if (prove or trail) and device is not DeviceName.vgpu:
-        raise errors.UsageError("--prove and --trail: on the virtual GPU only")
-    if sarif_file is not None and (prove or device is not DeviceName.vgpu):
-        raise errors.UsageError("--sarif: on the virtual GPU only, and without --prove")
-    require_folder(sarif_file)
-    for path in files:
-        read_source(path)
-    flags = [flag for folder in include or [] for flag in ("-I", str(folder.absolute()))] + list(nvcc_flag or [])
-    try:
-        built = build_program(files, device.value, flags)
-    except CompileError as error:
-        print(report_unbuilt(files, error, sarif_file), file=sys.stderr)
-        raise typer.Exit(errors.FAILED) from error
-    name = files[0].stem
-    program = [str(built), *_program_arguments]
-    if device is not DeviceName.vgpu:
-        sys.stdout.flush()
-        os.execv(program[0], [name, *_program_arguments])
-    order = f"trail:{trail.removeprefix('trail:')}" if trail else schedule.value
-    options = ["--name", name, "--schedule", order, "--seed", str(seed), "--profile", profile.value]
-    options += ["--counters"] if counters else []
-    options += ["--check"] if check else []
-    options += ["--prove"] if prove else []
-    program = [str(product("grader/vgpu/server/vgpu-run")), *options, "--", *program]
-    sys.stdout.flush()
-    if sarif_file is not None:
-        raise typer.Exit(run_and_log(program, files[0], sarif_file))
-    os.execv(program[0], program)
 
 
 @app.command()

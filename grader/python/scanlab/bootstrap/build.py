@@ -25,6 +25,7 @@ LATER = (
     ("grader/vgpu/server/vgpu-run",),
     ("grader/autograder/judge-gpu", "grader/runner/honest-runner"),
     ("grader/runner/libcaller_float.a",),
+    ("grader/runner/libprinter_float.a",),
 )
 """What other commands, and real GPUs, take beyond these: built when first needed, and from then on with the others."""
 

@@ -329,11 +329,15 @@ def _is_cudas(file: str) -> bool:
     return ready_made.is_below(file, [Path("/usr")]) and not ready_made.is_below(file, [ROOT])
 
 
-def build_program(paths: Sequence[Path], device: Device, flags: Sequence[str]) -> Path:
-    """Compile and link a program of its own, one compiler a file at the same time; return it."""
+def compile_all(paths: Sequence[Path], device: Device, flags: Sequence[str]) -> list[Path]:
+    """Compile the files of a program of its own, one compiler a file at the same time; return their objects."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(pool.map(lambda path: compile_object(Source(path, tuple(flags)), device), paths))
-    program = link(objects, device)
+        return list(pool.map(lambda path: compile_object(Source(path, tuple(flags)), device), paths))
+
+
+def build_program(paths: Sequence[Path], device: Device, flags: Sequence[str]) -> Path:
+    """Compile and link a program of its own; return it."""
+    program = link(compile_all(paths, device, flags), device)
     prune()
     return program
 

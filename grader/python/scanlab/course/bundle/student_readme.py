@@ -31,6 +31,7 @@ You edit `labs/NN_name/scan.cu`, between the two marks in it.
     grader/scanlab trace {number}                 what your kernel does, step by step; --svg FILE draws it
     grader/scanlab hint {number}                  a question; --level 2 and 3 say more
     grader/scanlab reset {number}                 the skeleton again; your file is kept beside it
+    grader/scanlab run {number}                   your scan of 0, 1, 2 …: what goes in and comes out
     grader/scanlab run my.cu -- arguments   any CUDA program of your own, on the virtual GPU
 {handouts}
 In VS Code, Ctrl+Shift+B checks the lab whose file is open and shows mistakes at their lines. Editors with clangd need
