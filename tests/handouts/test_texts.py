@@ -127,6 +127,7 @@ def test_commands_are_found_wherever_they_stand() -> None:
         "Type `grader/scanlab check 02`.\n\n    $ grader/scanlab bench 06 \\\n      a.cu --n 2^20\n"
         "      again: grader/scanlab check 03 --n 1   # why\n\n"
         "| | |\n| --- | --- |\n| x | `grader/scanlab list` |\n\n"
+        "`source <(grader/scanlab completion bash)`\n\n"
         "```sh\ngrader/scanlab run my.cu -- a b\ngrader/scanlab hint 02   a hint\n```\n"
     )
     assert [words for words, _ in commands(text)] == [
@@ -134,6 +135,7 @@ def test_commands_are_found_wherever_they_stand() -> None:
         ["bench", "06", "a.cu", "--n", "2^20"],
         ["check", "03", "--n", "1"],
         ["list"],
+        ["completion", "bash"],
         ["run", "my.cu", "--", "a", "b"],
         ["hint", "02"],
     ]

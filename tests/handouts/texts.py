@@ -72,7 +72,8 @@ def commands(text: str) -> Iterator[tuple[list[str], Code]]:
         if code.info.startswith("{"):
             continue
         for said in re.sub(r"\\\n\s*", "", code.text).splitlines():
-            found = re.search(r"(?<![\w./-])grader/scanlab(?: (.*))?$", said.strip())
+            # In `source <(…)` it stands between parentheses.
+            found = re.search(r"(?<![\w./-])grader/scanlab(?: (.*))?$", re.sub(r"<\(([^()]*)\)", r"\1", said.strip()))
             if found:
                 # A remark follows behind #, or behind two spaces.
                 words = re.split(r"\s#|\s{2,}", found.group(1) or "")[0]

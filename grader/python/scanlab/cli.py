@@ -25,6 +25,7 @@ from scanlab.arguments import (
 )
 from scanlab.bench.commands import bench
 from scanlab.bundle import refusal
+from scanlab.completion.commands import completion
 from scanlab.course.commands import course, pack
 from scanlab.gradebooks.adapter_commands import adapter, inside, prepare
 from scanlab.gradebooks.commands import export
@@ -90,7 +91,7 @@ app.add_typer(bench, name="bench")
 app.add_typer(course, name="course")
 app.command()(pack)
 app.command()(trace)
-for command in (learn, watch, run, export, adapter, inside, prepare):
+for command in (learn, watch, run, export, adapter, inside, prepare, completion):
     app.command()(command)
 app.command("report")(reports_command)
 

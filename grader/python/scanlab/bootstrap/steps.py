@@ -13,6 +13,7 @@ from scanlab.bootstrap import build, cuda, editor, environment
 from scanlab.bootstrap.console import LOG, SetupError, alone, say
 from scanlab.bootstrap.environment import read_json, write_json
 from scanlab.bundle import refusal
+from scanlab.completion.launch import main as completion
 from scanlab.paths import ROOT, VENV, toolchain_file
 
 BUILDING_COMMANDS = frozenset(
@@ -125,6 +126,8 @@ def _is_ready(needs_build: bool) -> bool:
 
 def launch(arguments: Sequence[str]) -> int:
     """Set up what the command needs, run it, and return its exit code."""
+    if arguments[:1] == ["completion"]:
+        return completion(arguments)  # a key that is pressed sets nothing up
     needs_build = _needs_build(arguments)
     try:
         if not _is_ready(needs_build):

@@ -36,7 +36,7 @@ NOT_PACKED = (
     "grader/python/requirements-tests-cuda.txt",
 )
 SUFFIXES = frozenset(
-    "build cl cpp css cu cuh h hpp html j2 jinja js json md options png py sh svg toml txt".split()  # noqa: SIM905
+    "bash build cl cpp css cu cuh fish h hpp html j2 jinja js json md options png py sh svg toml txt zsh".split()  # noqa: SIM905
 )
 """What a file of the kit may be; `grader/scanlab` has none."""
 INSIDE = "scanlab"
