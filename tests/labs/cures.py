@@ -18,7 +18,6 @@ sys.path.insert(0, str(REPOSITORY / "grader/python"))
 sys.path.append(str(MISTAKES))
 
 from run import read  # noqa: E402
-
 from scanlab.judging.judge import Submission, grade  # noqa: E402
 from scanlab.judging.plan import Options  # noqa: E402
 from scanlab.judging.report import result_lines  # noqa: E402
