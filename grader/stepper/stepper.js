@@ -1545,6 +1545,10 @@ var scanlabStepper = (() => {
       this.root.replaceChildren();
       this.root.classList.remove("scanlab-stepper");
     }
+    /** What is chosen now, for a stepper that takes this one's place. */
+    get chosen() {
+      return { level: this.level, step: this.index, predict: this.is_predicting };
+    }
     go(index) {
       this.predict.close();
       this.index = Math.max(0, Math.min(index, this.steps.length - 1));

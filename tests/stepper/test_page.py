@@ -16,6 +16,7 @@ from scanlab.paths import ROOT
 from scanlab.trace.html import MOST_ACCESSES, STEPPER, page, stepper_data
 from scanlab.trace.model import Read
 
+LEARN_PAGE = ROOT / "grader/learn_page"
 LARGEST = 1_500_000
 HOSTILE = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> \u202e \x1b[31m"
 
@@ -81,7 +82,7 @@ def test_the_bundle_cannot_end_its_element() -> None:
         assert not re.search(r"</(script|style)|<!--|https?://(?!www\.w3\.org/2000/svg)", (STEPPER / name).read_text())
 
 
-def test_the_bundle_is_made_of_the_sources(tmp_path: Path) -> None:
+def test_the_bundles_are_made_of_the_sources(tmp_path: Path) -> None:
     build = (STEPPER / "build").read_text()
     (version,) = re.findall(r"^version=(\S+)$", build, re.MULTILINE)
     for program, wanted in (("esbuild", version), ("tsc", "")):
@@ -89,11 +90,11 @@ def test_the_bundle_is_made_of_the_sources(tmp_path: Path) -> None:
             pytest.skip(f"no {program} here; type: sudo apt-get install -y esbuild node-typescript")
         found = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60).stdout.strip()
         if wanted and found != wanted:
-            pytest.skip(f"stepper.js is made by {program} {wanted}, here is {found}")
-    made = tmp_path / "stepper.js"
-    done = subprocess.run([STEPPER / "build", str(made)], capture_output=True, text=True, timeout=120)
+            pytest.skip(f"the bundles are made by {program} {wanted}, here is {found}")
+    done = subprocess.run([STEPPER / "build", str(tmp_path)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert made.read_text() == (STEPPER / "stepper.js").read_text(), "grader/stepper/build makes it anew"
+    for committed in (STEPPER / "stepper.js", LEARN_PAGE / "learn_page.js"):
+        assert (tmp_path / committed.name).read_text() == committed.read_text(), "grader/stepper/build makes it anew"
 
 
 @pytest.mark.parametrize(("name", "n"), [*((name, 8) for name in SOLUTIONS), ("09_atomic_block_sums", 2100)])

@@ -103,6 +103,11 @@ export class Stepper {
     this.root.classList.remove("scanlab-stepper");
   }
 
+  /** What is chosen now, for a stepper that takes this one's place. */
+  get chosen(): Options {
+    return {level: this.level, step: this.index, predict: this.is_predicting};
+  }
+
   go(index: number): void {
     this.predict.close();
     this.index = Math.max(0, Math.min(index, this.steps.length - 1));

@@ -42,11 +42,11 @@ def result_lines(result: LabResult, *, checks: bool) -> list[Line]:
     if checks:
         lines += _check_lines(result.checks)
     failed = result.failed_checks
-    different = _different(failed)
+    different = different_failures(failed)
     shown = different[:SHOWN_CAUSES]
     for check in shown:
         lines += cause_lines(result.lab, check, outputs=check is shown[0])
-    others = _others(result, failed)
+    others = other_mistakes(result, failed)
     for finding in others[: SHOWN_CAUSES - len(shown)]:
         lines += finding_lines(result.lab, finding)
     if more := _more_text(result, failed, different, others, len(shown)):
@@ -63,20 +63,20 @@ def result_lines(result: LabResult, *, checks: bool) -> list[Line]:
 def first_failure(result: LabResult) -> list[Line]:
     """Return what is to be fixed first, and how much has failed beside; nothing of a lab that has passed."""
     failed = result.failed_checks
-    different = _different(failed)
+    different = different_failures(failed)
     if not different:
         return []
-    more = _more_text(result, failed, different, _others(result, failed), 1)
+    more = _more_text(result, failed, different, other_mistakes(result, failed), 1)
     return cause_lines(result.lab, different[0]) + ([(f"  and {more}; fix this first", "")] if more else [])
 
 
-def _others(result: LabResult, failed: Iterable[CheckResult]) -> list[Finding]:
+def other_mistakes(result: LabResult, failed: Iterable[CheckResult]) -> list[Finding]:
     """Return the mistakes that the device's checks have found and that are no check's cause."""
     reported = {_identity(check.findings[0]) for check in failed if check.findings}
     return [
         finding
         for finding in result.findings
-        if finding.weight == "mistake" and _is_of_device(finding) and _identity(finding) not in reported
+        if finding.weight == "mistake" and is_of_device(finding) and _identity(finding) not in reported
     ]
 
 
@@ -106,7 +106,7 @@ def _advice_lines(result: LabResult) -> list[Line]:
     return lines
 
 
-def _obstacle(check: CheckResult) -> str:
+def obstacle(check: CheckResult) -> str:
     """Return why a check was not run: `no GPU`."""
     return check.cause.headline.removeprefix("not run: ") if check.cause else ""
 
@@ -116,22 +116,22 @@ def _not_run_text(checks: Iterable[CheckResult]) -> str:
     by_obstacle: defaultdict[str, float] = defaultdict(float)
     for check in checks:
         if check.is_not_run:
-            by_obstacle[_obstacle(check)] += check.not_run_points
+            by_obstacle[obstacle(check)] += check.not_run_points
     return "".join(f", {points(value)} more not run: {why}" for why, value in by_obstacle.items() if value)
 
 
-def _different(failed: Iterable[CheckResult]) -> list[CheckResult]:
+def different_failures(failed: Iterable[CheckResult]) -> list[CheckResult]:
     """Return the first check of each cause: one mistake usually fails several checks for the same reason."""
     seen: dict[object, CheckResult] = {}
     for check in failed:
-        if check.findings and _is_of_device(check.findings[0]):
+        if check.findings and is_of_device(check.findings[0]):
             seen.setdefault(_identity(check.findings[0]), check)
         elif check.cause:
             seen.setdefault((check.cause.rationale or check.cause.headline, where_text(check.cause.where)), check)
     return list(seen.values())
 
 
-def _is_of_device(finding: Finding) -> bool:
+def is_of_device(finding: Finding) -> bool:
     """True for what the device has seen a kernel do, or was not able to: it names its own kind (RACE, FAULT …)."""
     return HEADLINE.fullmatch(finding.headline) is not None
 
@@ -148,7 +148,7 @@ def _check_lines(checks: Iterable[CheckResult]) -> list[Line]:
     lines = []
     for check in checks:
         if check.is_not_run:
-            lines.append((f"  {'not run':<12} {'':>7}  {check.title} ({_obstacle(check)})", STYLES["skipped"]))
+            lines.append((f"  {'not run':<12} {'':>7}  {check.title} ({obstacle(check)})", STYLES["skipped"]))
             continue
         got = f"{points(check.points)}/{points(check.max_points)}" if check.max_points else "-"
         measured = f" (ratio {check.ratio:.2f})" if check.ratio is not None else ""
@@ -193,7 +193,7 @@ def cause_lines(lab: str, check: CheckResult, *, outputs: bool = True) -> list[L
         return []
     cause = check.cause if outputs else check.cause.model_copy(update={"outputs": ()})
     headline = cause.headline or check.title
-    if not check.findings or not _is_of_device(check.findings[0]):
+    if not check.findings or not is_of_device(check.findings[0]):
         return failure_lines(lab, check.verdict, headline, cause)
     first = check.findings[0]
     facts = [*(fact for fact in cause.details if fact not in first.facts), f"seen in: {headline}"]

@@ -16,27 +16,31 @@ if TYPE_CHECKING:
 LabOption = Annotated[
     str | None, typer.Argument(metavar="[LAB]", help="begin there, not with the first lab that is not passed")
 ]
+BrowserOption = Annotated[
+    bool, typer.Option("--browser", help="also as a page in the browser, with the kernel's steps")
+]
 
 
-def learn(lab: LabOption = None) -> None:
+def learn(lab: LabOption = None, browser: BrowserOption = False) -> None:
     """Go from lab to lab: each save of the lab's file is checked at once, and what has passed is kept."""
     from scanlab.labs.folders import find_lab
     from scanlab.learn import progress
 
     ladder = _ladder()
-    _loop(ladder, find_lab(lab) if lab else progress.read().next_lab(ladder) or ladder[-1], None)
+    _loop(ladder, find_lab(lab) if lab else progress.read().next_lab(ladder) or ladder[-1], None, browser)
 
 
 def watch(
     lab: Annotated[str, typer.Argument(metavar="LAB", help="02, kogge_stone, 02_kogge_stone or its folder")],
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="instead of the lab's own scan.cu")] = None,
+    browser: BrowserOption = False,
 ) -> None:
     """Check one lab's file, or another one as that lab, whenever it is saved."""
     from scanlab.labs.folders import find_lab
 
     if file is not None and not file.is_file():
         raise errors.UsageError(f"{shown(file)} does not exist")
-    _loop(_ladder(), find_lab(lab), file)
+    _loop(_ladder(), find_lab(lab), file, browser)
 
 
 def _ladder() -> list["Lab"]:
@@ -48,10 +52,11 @@ def _ladder() -> list["Lab"]:
     return ladder
 
 
-def _loop(ladder: list["Lab"], lab: "Lab", path: Path | None) -> None:
+def _loop(ladder: list["Lab"], lab: "Lab", path: Path | None, in_browser: bool) -> None:
     from scanlab.learn.loop import Loop
+    from scanlab.learn.page import Page
 
     _ = lab.rubric  # a broken one is reported before anything else
     with suppress(KeyboardInterrupt):
-        Loop(ladder, lab, path or lab.source, print_styled).run()
+        Loop(ladder, lab, path or lab.source, print_styled, Page() if in_browser else None).run()
     print()

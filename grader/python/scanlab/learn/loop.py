@@ -1,10 +1,9 @@
-"""The loop: wait for a save or a key, check, show.
+"""The loop: wait for a save or a key, check, show: in the terminal, and on a page where one was asked for.
 
 A save is noticed by looking at the file ten times a second: that works wherever files do, on shared folders and in
 containers too, and costs nothing for one file.
 """
 
-import os
 import shutil
 import subprocess
 import sys
@@ -17,8 +16,9 @@ from scanlab.labs import skeleton
 from scanlab.labs.folders import Lab
 from scanlab.learn import progress, screen
 from scanlab.learn.keyboard import ENTER, Keyboard
+from scanlab.learn.page import Page, has_browser
 from scanlab.learn.screen import View
-from scanlab.learn.work import Checker, News
+from scanlab.learn.work import Background, News, check
 from scanlab.paths import ROOT, shown
 
 LOOK_EVERY = 0.1
@@ -29,18 +29,25 @@ CLEAR = "\x1b[H\x1b[2J\x1b[3J"
 
 
 class Loop:
-    """One learner at one terminal; `show` prints lines."""
+    """One learner at one terminal; `show` prints lines, and `page` is what a browser shows."""
 
-    def __init__(self, ladder: Sequence[Lab], lab: Lab, path: Path, show: Callable[[Sequence[Line]], None]) -> None:
+    def __init__(
+        self,
+        ladder: Sequence[Lab],
+        lab: Lab,
+        path: Path,
+        show: Callable[[Sequence[Line]], None],
+        page: Page | None = None,
+    ) -> None:
         self._show = show
+        self._page = page
         self._is_terminal = sys.stdout.isatty()
-        self._checker = Checker()
+        self._checker = Background(check)
         self._keyboard = Keyboard()
         self._began = 0.0
         self._text: bytes | None = None
-        self._hints = 0
         self._shown: list[Line] = []
-        self._view = View(lab, path, ladder, progress.read())
+        self._view = View(lab, path, ladder, progress.read(), page=page.address if page else "")
         self._keys: dict[str, Callable[[], None]] = {
             "h": self._hint,
             "t": self._trace,
@@ -58,10 +65,13 @@ class Loop:
             with self._keyboard.raw():
                 self._look()
                 self._draw()
+                if self._page:
+                    self._page.open()
                 while (key := self._keyboard.key(LOOK_EVERY)) != "q":
                     if action := self._keys.get(key):
                         action()
-                    changed = self._look()
+                    changed = self._page is not None and self._take_of_page(self._page)
+                    changed |= self._look()
                     for news in self._checker.news():
                         self._take(news)
                         changed = True
@@ -69,6 +79,8 @@ class Loop:
                         self._draw()
         finally:
             self._checker.stop()
+            if self._page:
+                self._page.close()
 
     # --- what happens ----------------------------------------------------------------------------------------------
 
@@ -80,11 +92,13 @@ class Loop:
         time.sleep(SETTLE)
         self._text = self._read()
         view = self._view
-        view.result, view.note, view.is_whole = None, [], True
+        view.result, view.note, view.trouble, view.is_whole = None, [], "", True
         self._checker.stop()
+        if self._page:
+            self._page.saved()
         if self._text is None:
             back = f"`grader/scanlab reset {view.lab.number}` brings the skeleton back"
-            view.note = _plain(f"{shown(view.path)} is not there; {back}")
+            view.trouble = f"{shown(view.path)} is not there; {back}"
         elif not skeleton.untouched(self._text.decode(errors="replace")):
             view.is_whole = False
             self._began = time.monotonic()
@@ -101,16 +115,26 @@ class Loop:
         view = self._view
         view.is_whole = news.kind != "first"
         if news.kind == "fault":
-            view.result, view.note = None, _plain(f"scanlab: {news.text}")
+            view.result, view.note, view.trouble = None, [], f"scanlab: {news.text}"
             return
         view.result = news.result
         view.seconds = time.monotonic() - self._began
         if news.kind == "whole" and view.path == view.lab.source and self._text is not None:
             view.progress = progress.record(view.lab, self._text, view.result)
+        if news.kind == "whole" and self._page:
+            self._page.checked(view)
+
+    def _take_of_page(self, page: Page) -> bool:
+        """Do what was pressed there. Returns whether there is anything new to show."""
+        is_new = page.news()
+        for pressed in page.pressed():
+            is_new = True
+            {"hint": self._hint, "next": self._next}[pressed]()
+        return is_new
 
     def _go_to(self, lab: Lab) -> None:
-        self._view = View(lab, lab.source, self._view.ladder, self._view.progress)
-        self._text, self._hints = None, 0
+        self._view = View(lab, lab.source, self._view.ladder, self._view.progress, page=self._view.page)
+        self._text = None
 
     # --- keys ------------------------------------------------------------------------------------------------------
 
@@ -119,10 +143,11 @@ class Loop:
         if not hints:
             self._view.note = [(f"no hints here; the handout is {self._view.lab.rubric.handout}", "")]
             return
-        self._hints = min(self._hints + 1, len(hints))
-        self._view.note = screen.hint(hints[self._hints - 1].text)
-        more = f"; h again says more (of {len(hints)})" if self._hints < len(hints) else ""
-        self._view.note += [("", ""), (f"hint {self._hints}{more}", "dim")]
+        self._view.hints = min(self._view.hints + 1, len(hints))
+        number = self._view.hints
+        self._view.note = screen.hint(hints[number - 1].text)
+        more = f"; h again says more (of {len(hints)})" if number < len(hints) else ""
+        self._view.note += [("", ""), (f"hint {number}{more}", "dim")]
 
     def _list(self) -> None:
         if self._view.result is not None:
@@ -146,7 +171,7 @@ class Loop:
     def _handout(self) -> None:
         """Show the handout: the site's page where there is a browser, else its text."""
         lab = self._view.lab
-        if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform == "darwin":
+        if has_browser():
             self._run_scanlab("handouts", "--open", lab.name)
             return
         try:
@@ -167,6 +192,8 @@ class Loop:
 
     def _draw(self) -> None:
         view = self._view
+        if self._page:
+            self._page.show(view, self._text)
         lines = [*screen.head(view), *screen.body(view), ("", ""), screen.state(view), screen.keys(view)]
         if not self._is_terminal:
             if lines != self._shown:
@@ -180,7 +207,3 @@ class Loop:
         sys.stdout.write(CLEAR)
         sys.stdout.flush()
         self._show(lines)
-
-
-def _plain(text: str) -> list[Line]:
-    return [(line, "") for line in text.splitlines()]

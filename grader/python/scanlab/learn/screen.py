@@ -28,9 +28,15 @@ class View:
     result: LabResult | None = None
     is_whole: bool = True
     """Nothing more will be known about this version of the file."""
+    trouble: str = ""
+    """Why there is no result."""
     note: list[Line] = field(default_factory=list)
-    """What a key has asked for, or why there is no result."""
+    """What a key has asked for."""
+    hints: int = 0
+    """How many were asked for."""
     seconds: float = 0
+    page: str = ""
+    """The address of the page that shows the same."""
 
     @property
     def has_passed(self) -> bool:
@@ -51,6 +57,7 @@ def head(view: View) -> list[Line]:
     return [
         (f"scanlab learn   {view.progress.bar(view.ladder)}", "dim"),
         (f"{lab.number} {lab.rubric.title}   {shown(view.path)}", "bold"),
+        *([(f"page: {view.page}", "dim")] if view.page else []),
         ("", ""),
     ]
 
@@ -78,6 +85,8 @@ def body(view: View) -> list[Line]:
     """Return what matters: what a key has asked for, else the task, the first failure, or what a pass means."""
     if view.note:
         return view.note
+    if view.trouble:
+        return [(line, "") for line in view.trouble.splitlines()]
     if view.result is None:
         return task(view.lab, view.path)
     if not view.has_passed:

@@ -1,10 +1,12 @@
-"""Check a file in a process that is ready for it: what a check imports is loaded before the first save.
+"""Work for a learner in a process of its own, ready for it: what a check imports is loaded before the first save.
 
-A save while a check is running ends that process, and whatever it runs, and starts another.
+A save while it is running ends that process, and whatever it runs, and starts another.
 """
 
+import json
 import multiprocessing
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -18,26 +20,31 @@ from scanlab.judging.result import LabResult
 from scanlab.process import Interrupted, stop_on_signals
 
 GRACE = 5.0
-"""Seconds that a check gets to end what it runs."""
+"""Seconds that a process gets to end what it runs."""
+Kind = Literal["first", "whole", "fault"]
+Say = Callable[[Kind, str], None]
+Work = Callable[[str, Path, Say], None]
+"""What is done with a lab, by its name, and a file."""
 
 
 @dataclass(frozen=True)
 class News:
-    """What a check has to say: `first`: its result before cures are tried; `whole`; `fault`: why there is none."""
+    """What work has to say: `first`: a result before cures are tried; `whole`: all; `fault`: why there is none."""
 
-    kind: Literal["first", "whole", "fault"]
+    kind: Kind
     text: str
 
     @property
     def result(self) -> LabResult:
-        """Return the result of `first` and `whole`."""
+        """Return the result of a check's `first` and `whole`."""
         return LabResult.model_validate_json(self.text)
 
 
-class Checker:
-    """Checks one version of a file at a time."""
+class Background:
+    """Works on one version of a file at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, work: Work) -> None:
+        self._work = work
         self._context: ForkServerContext = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload([__name__, "scanlab.judging.judge", "scanlab.judging.report"])
         self._process: BaseProcess | None = None
@@ -45,24 +52,24 @@ class Checker:
 
     @property
     def is_busy(self) -> bool:
-        """Return whether a check is running."""
+        """Return whether work is going on."""
         return self._process is not None
 
     def start(self, lab: str, path: Path) -> None:
-        """Check a file as a lab's, by the lab's name; a check that is running is ended."""
+        """Take a lab, by its name, and a file; work that is going on is ended."""
         self.stop()
         self._news, given = self._context.Pipe(duplex=False)
-        self._process = self._context.Process(target=_check, args=(lab, path, given), name="check")
+        self._process = self._context.Process(target=_run, args=(self._work, lab, path, given), name="work")
         self._process.start()
         given.close()
 
     def news(self, seconds: float = 0) -> Iterator[News]:
-        """Yield what the check says within these seconds; after `whole` and `fault` it is over."""
+        """Yield what the work says within these seconds; after `whole` and `fault` it is over."""
         while self._news is not None and self._news.poll(seconds):
             try:
                 news = News(*self._news.recv())
             except EOFError:
-                news = News("fault", "the check ended without a result")
+                news = News("fault", f"the {self._work.__name__} ended without a result")
             if news.kind != "first" and self._process is not None:
                 self._process.join(GRACE)
                 self.stop()
@@ -71,7 +78,7 @@ class Checker:
                 return
 
     def stop(self) -> None:
-        """End the check, if one is running, with all that it has started."""
+        """End the work, if there is any, with all that it has started."""
         if self._process is not None:
             self._process.terminate()
             self._process.join(GRACE)
@@ -83,22 +90,48 @@ class Checker:
         self._process = self._news = None
 
 
-def _check(lab_name: str, path: Path, out: Connection) -> None:
-    from scanlab.judging.judge import Submission, grade
-    from scanlab.judging.plan import Options
-    from scanlab.labs.folders import find_lab
-
-    def say(kind: str, text: str) -> None:
+def _run(work: Work, lab: str, path: Path, out: Connection) -> None:
+    def say(kind: Kind, text: str) -> None:
         with suppress(BrokenPipeError):
             out.send((kind, text))
 
     stop_on_signals()
     try:
-        submission = Submission(find_lab(lab_name), path)
-        options = Options(remarks=True)
-        (result,) = grade([submission], options, first=lambda result: say("first", result.model_dump_json()))
-        say("whole", result.model_dump_json())
+        work(lab, path, say)
     except ScanlabError as error:
         say("fault", str(error))
     except Interrupted:
         pass
+
+
+def check(lab: str, path: Path, say: Say) -> None:
+    """Check a file as a lab's."""
+    from scanlab.judging.judge import Submission, grade
+    from scanlab.judging.plan import Options
+    from scanlab.labs.folders import find_lab
+
+    submission = Submission(find_lab(lab), path)
+    options = Options(remarks=True)
+    (result,) = grade([submission], options, first=lambda result: say("first", result.model_dump_json()))
+    say("whole", result.model_dump_json())
+
+
+def trace(lab: str, path: Path, say: Say) -> None:
+    """Trace the first entry of a lab's file, for the stepper."""
+    from scanlab.labs.folders import find_lab
+    from scanlab.trace.html import stepper_data
+    from scanlab.trace.record import Options, record
+
+    os.nice(5)  # a save's check goes first
+    found = find_lab(lab)
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    traced = record(found, path, Options(found.rubric.entries[0], with_neighbours=True))
+    say("whole", json.dumps(stepper_data(traced, text), ensure_ascii=False, separators=(",", ":")))
+
+
+def site(_lab: str, path: Path, say: Say) -> None:
+    """Build the handouts' site into a folder."""
+    from scanlab.handouts.site import build
+
+    os.nice(10)
+    say("whole", str(build(path)))

@@ -100,7 +100,7 @@ def stepper_data(trace: Trace, source: str) -> dict[str, Any]:
         "source": cut(source.replace("\r\n", "\n"), 4 * LONGEST_TEXT),
     }
     folders = [f"{ROOT}/", f"{Path(trace.source).parent}/" if Path(trace.source).is_absolute() else ""]
-    return _with_texts(data, [folder for folder in folders if folder.strip("/")])
+    return harmless(data, [folder for folder in folders if folder.strip("/")])
 
 
 def embedded(data: object) -> str:
@@ -132,11 +132,12 @@ def _bounded(launch: Launch) -> Launch:
     return launch
 
 
-def _with_texts(value: Any, folders: list[str]) -> Any:
+def harmless(value: Any, folders: list[str]) -> Any:
+    """Return JSON's data with each text's tricks spelled out, and without these folders' names."""
     if isinstance(value, dict):
-        return {key: _with_texts(item, folders) for key, item in value.items()}
+        return {key: harmless(item, folders) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_with_texts(item, folders) for item in value]
+        return [harmless(item, folders) for item in value]
     if not isinstance(value, str):
         return value
     for folder in folders:

@@ -27,7 +27,8 @@ FOLDERS = ("grader", "handouts")
 NOT_PACKED = (
     "grader/bench/variants",  # solutions in other forms
     "grader/vgpu/bench",  # scans to measure the virtual GPU with: solutions of the first labs
-    "grader/stepper/src",  # what its bundle is made of
+    "grader/stepper/src",  # what the pages' bundles are made of
+    "grader/learn_page/src",
     "grader/stepper/build",
     "grader/adapters",  # what runs the kit inside gradebooks
     "grader/python/scanlab/course/example.py",  # a course to begin with: many keep its words, also of a hidden check
