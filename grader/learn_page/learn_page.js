@@ -261,6 +261,44 @@
     return now.result ? `Checked in ${now.seconds.toFixed(1)} s. Save to check again` : "Save to check again";
   }
 
+  // src/words.ts
+  var MOST_NAMED = 4;
+  function counted2(count2, one2, many = `${one2}s`) {
+    return `${count2.toLocaleString("en")} ${count2 === 1 ? one2 : many}`;
+  }
+  function runsOf(numbers) {
+    const runs = [];
+    for (const number2 of [...new Set(numbers)].sort((a, b) => a - b)) {
+      const last = runs[runs.length - 1];
+      if (last && last[1] + 1 === number2)
+        last[1] = number2;
+      else
+        runs.push([number2, number2]);
+    }
+    return runs;
+  }
+  function ranges(numbers, most = MOST_NAMED) {
+    const runs = runsOf(numbers);
+    const texts = runs.slice(0, most).map(([first, last]) => first === last ? `${first}` : `${first}–${last}`);
+    return texts.join(", ") + (runs.length > most ? " …" : "");
+  }
+  function named(word, numbers) {
+    const all = new Set(numbers);
+    return `${word}${all.size === 1 ? "" : "s"} ${ranges(all)}`;
+  }
+  function listed(texts) {
+    return texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts[texts.length - 1]}`;
+  }
+  function placeName(of) {
+    return `${of.array}[${of.element}]`;
+  }
+  function sum(sources) {
+    return sources.map(placeName).join(" + ");
+  }
+  function capital(text) {
+    return /^[a-z]+[ ,:]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  }
+
   // ../learn_page/src/result_view.ts
   var MOST_LINES = 8;
   function resultView(now, goTo) {
@@ -333,7 +371,7 @@
       { class: "lp-body" },
       ...one2.says.split("\n").filter(Boolean).map((part) => h("p", {}, ...linked(sentence(part), link))),
       one2.cure ? h("p", { class: "lp-cure" }, h("b", {}, "Fix: "), one2.cure) : null,
-      lines.length ? h("p", {}, "In ", ...listed(lines.slice(0, MOST_LINES).map((line2) => lineButton(line2, link))), ".") : null,
+      lines.length ? h("p", {}, "In ", ...listed2(lines.slice(0, MOST_LINES).map((line2) => lineButton(line2, link))), ".") : null,
       ...factsOf(one2.facts, link),
       outputsView(one2),
       one2.words.length ? h(
@@ -373,7 +411,7 @@
   function lineButton(line2, { goTo }) {
     return h("button", { type: "button", class: "st-link", click: () => goTo(line2) }, `line ${line2}`);
   }
-  function listed(nodes) {
+  function listed2(nodes) {
     return nodes.flatMap((node, at) => at ? [", ", node] : [node]);
   }
   function outputsView(one2) {
@@ -445,9 +483,6 @@
       { class: "lp-score" },
       `${result2.points} of ${result2.max_points} points · ${result2.passed} of ${result2.run} checks pass`
     );
-  }
-  function capital(text) {
-    return /^[a-z]+[ ,:]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
   }
   function sentence(text) {
     return capital(text) + (/[.!?…]$/.test(text) ? "" : ".");
@@ -575,44 +610,6 @@
       }
     });
     return notes;
-  }
-
-  // src/words.ts
-  var MOST_NAMED = 4;
-  function counted2(count2, one2, many = `${one2}s`) {
-    return `${count2.toLocaleString("en")} ${count2 === 1 ? one2 : many}`;
-  }
-  function runsOf(numbers) {
-    const runs = [];
-    for (const number2 of [...new Set(numbers)].sort((a, b) => a - b)) {
-      const last = runs[runs.length - 1];
-      if (last && last[1] + 1 === number2)
-        last[1] = number2;
-      else
-        runs.push([number2, number2]);
-    }
-    return runs;
-  }
-  function ranges(numbers, most = MOST_NAMED) {
-    const runs = runsOf(numbers);
-    const texts = runs.slice(0, most).map(([first, last]) => first === last ? `${first}` : `${first}–${last}`);
-    return texts.join(", ") + (runs.length > most ? " …" : "");
-  }
-  function named(word, numbers) {
-    const all = new Set(numbers);
-    return `${word}${all.size === 1 ? "" : "s"} ${ranges(all)}`;
-  }
-  function listed2(texts) {
-    return texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts[texts.length - 1]}`;
-  }
-  function placeName(of) {
-    return `${of.array}[${of.element}]`;
-  }
-  function sum(sources) {
-    return sources.map(placeName).join(" + ");
-  }
-  function sentence2(text) {
-    return text.charAt(0).toUpperCase() + text.slice(1);
   }
 
   // src/blocks_view.ts
@@ -1169,8 +1166,8 @@
     const marks = view.marks.filter((mark2) => isChosen(view, mark2));
     if (step.kind === "before") {
       const arrays = course.launch.before.map((row2) => row2.array);
-      const stands = arrays.length ? `${listed2(arrays)} ${arrays.length > 1 ? "hold" : "holds"} what stood there before.` : "";
-      return `${course.launch.kernel} begins. ${sentence2(stands)}`.trim();
+      const stands = arrays.length ? `${listed(arrays)} ${arrays.length > 1 ? "hold" : "holds"} what stood there before.` : "";
+      return `${course.launch.kernel} begins. ${capital(stands)}`.trim();
     }
     if (step.kind === "failure") {
       const cause = trace.failure?.cause;
@@ -1182,12 +1179,12 @@
     if (!marks.length)
       return view.thread === null ? "Nothing." : `Thread ${view.thread} reads and writes nothing here.`;
     if (view.level === "barrier")
-      return sentence2(byKind(marks));
+      return capital(byKind(marks));
     const threads = new Set(marks.map((mark2) => mark2.thread));
     if (threads.size === 1)
-      return `${sentence2(marks.map(one).join("; "))}.`;
+      return `${capital(marks.map(one).join("; "))}.`;
     const warps = new Set([...threads].map((thread) => Math.floor(thread / WARP)));
-    return `${sentence2(named("warp", warps))}: ${byKind(marks)}`;
+    return `${capital(named("warp", warps))}: ${byKind(marks)}`;
   }
   function byKind(marks) {
     const found = [];
@@ -2127,7 +2124,7 @@
         { level: this.level, thread: this.thread, place: this.place }
       );
       const where = whereOf(view), what = whatOf(view);
-      this.where.textContent = sentence2(where);
+      this.where.textContent = capital(where);
       this.what.textContent = what;
       this.controls.show(view, this.is_predicting, where);
       this.source.show(view);

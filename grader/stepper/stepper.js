@@ -88,8 +88,8 @@ var scanlabStepper = (() => {
   function sum(sources) {
     return sources.map(placeName).join(" + ");
   }
-  function sentence(text) {
-    return text.charAt(0).toUpperCase() + text.slice(1);
+  function capital(text) {
+    return /^[a-z]+[ ,:]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
   }
 
   // src/blocks_view.ts
@@ -647,7 +647,7 @@ var scanlabStepper = (() => {
     if (step.kind === "before") {
       const arrays = course.launch.before.map((row) => row.array);
       const stands = arrays.length ? `${listed(arrays)} ${arrays.length > 1 ? "hold" : "holds"} what stood there before.` : "";
-      return `${course.launch.kernel} begins. ${sentence(stands)}`.trim();
+      return `${course.launch.kernel} begins. ${capital(stands)}`.trim();
     }
     if (step.kind === "failure") {
       const cause = trace.failure?.cause;
@@ -659,12 +659,12 @@ var scanlabStepper = (() => {
     if (!marks.length)
       return view.thread === null ? "Nothing." : `Thread ${view.thread} reads and writes nothing here.`;
     if (view.level === "barrier")
-      return sentence(byKind(marks));
+      return capital(byKind(marks));
     const threads = new Set(marks.map((mark2) => mark2.thread));
     if (threads.size === 1)
-      return `${sentence(marks.map(one).join("; "))}.`;
+      return `${capital(marks.map(one).join("; "))}.`;
     const warps = new Set([...threads].map((thread) => Math.floor(thread / WARP)));
-    return `${sentence(named("warp", warps))}: ${byKind(marks)}`;
+    return `${capital(named("warp", warps))}: ${byKind(marks)}`;
   }
   function byKind(marks) {
     const found = [];
@@ -1645,7 +1645,7 @@ var scanlabStepper = (() => {
         { level: this.level, thread: this.thread, place: this.place }
       );
       const where = whereOf(view), what = whatOf(view);
-      this.where.textContent = sentence(where);
+      this.where.textContent = capital(where);
       this.what.textContent = what;
       this.controls.show(view, this.is_predicting, where);
       this.source.show(view);

@@ -1,6 +1,7 @@
 // What matters now: the task, the first failure, or what a pass means; and the hints.
 
 import {h} from "../../stepper/src/dom";
+import {capital} from "../../stepper/src/words";
 
 import {press} from "./connection";
 
@@ -186,11 +187,6 @@ function score(result: Result): HTMLElement {
       "span",
       {class: "lp-score"},
       `${result.points} of ${result.max_points} points · ${result.passed} of ${result.run} checks pass`);
-}
-
-/** With a capital letter, where it begins with a word and not with a name of the program's. */
-function capital(text: string): string {
-  return /^[a-z]+[ ,:]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
 
 function sentence(text: string): string {

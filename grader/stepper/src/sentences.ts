@@ -2,7 +2,7 @@
 
 import type {Write} from "./trace";
 import {WARP} from "./timeline";
-import {counted, listed, named, placeName, sentence, sum} from "./words";
+import {counted, listed, named, placeName, capital, sum} from "./words";
 import {type Mark, type View, isChosen} from "./view";
 
 /** Where a step is: `Step 3 of 21`, and between which barriers. */
@@ -28,7 +28,7 @@ export function whatOf(view: View): string {
     const arrays = course.launch.before.map((row) => row.array);
     const stands =
         arrays.length ? `${listed(arrays)} ${arrays.length > 1 ? "hold" : "holds"} what stood there before.` : "";
-    return `${course.launch.kernel} begins. ${sentence(stands)}`.trim();
+    return `${course.launch.kernel} begins. ${capital(stands)}`.trim();
   }
   if (step.kind === "failure") {
     const cause = trace.failure?.cause;
@@ -37,11 +37,11 @@ export function whatOf(view: View): string {
   }
   if (step.kind === "race") return raceSentence(view);
   if (!marks.length) return view.thread === null ? "Nothing." : `Thread ${view.thread} reads and writes nothing here.`;
-  if (view.level === "barrier") return sentence(byKind(marks));
+  if (view.level === "barrier") return capital(byKind(marks));
   const threads = new Set(marks.map((mark) => mark.thread));
-  if (threads.size === 1) return `${sentence(marks.map(one).join("; "))}.`;
+  if (threads.size === 1) return `${capital(marks.map(one).join("; "))}.`;
   const warps = new Set([...threads].map((thread) => Math.floor(thread / WARP)));
-  return `${sentence(named("warp", warps))}: ${byKind(marks)}`;
+  return `${capital(named("warp", warps))}: ${byKind(marks)}`;
 }
 
 function byKind(marks: Mark[]): string {

@@ -13,7 +13,7 @@ import {MemoryView} from "./memory_view";
 import {PredictView} from "./predict";
 import {questionOf} from "./question";
 import {whatOf, whereOf} from "./sentences";
-import {sentence} from "./words";
+import {capital} from "./words";
 import {SourceView} from "./source_view";
 import {TableView} from "./table_view";
 import {Course, LEVELS, type Level, type Step, stepsOf} from "./timeline";
@@ -208,7 +208,7 @@ export class Stepper {
     const view: View = viewOf(
         this.trace, this.courses, this.steps, this.index, {level: this.level, thread: this.thread, place: this.place});
     const where = whereOf(view), what = whatOf(view);
-    this.where.textContent = sentence(where);
+    this.where.textContent = capital(where);
     this.what.textContent = what;
     this.controls.show(view, this.is_predicting, where);
     this.source.show(view);

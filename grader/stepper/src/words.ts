@@ -50,7 +50,7 @@ export function sum(sources: Source[]): string {
   return sources.map(placeName).join(" + ");
 }
 
-/** The text with a capital letter. */
-export function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+/** With a capital letter, where it begins with a word and not with a name of the program's. */
+export function capital(text: string): string {
+  return /^[a-z]+[ ,:]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
