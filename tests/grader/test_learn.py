@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import termios
 import threading
@@ -15,9 +16,9 @@ import pytest
 from conftest import REPOSITORY, command_line, environment
 from scanlab import cli
 from scanlab.judging.result import LabResult
-from scanlab.labs.folders import all_labs
+from scanlab.labs.folders import Lab, all_labs
 from scanlab.labs.skeleton import pristine
-from scanlab.learn import progress, screen
+from scanlab.learn import pager, progress, screen
 from scanlab.learn.progress import LabProgress, Progress
 
 LADDER = all_labs()
@@ -105,13 +106,13 @@ def watching(fake_build: Path, tmp_path: Path) -> Iterator[Callable[..., tuple[W
 
 def test_each_save_is_checked_and_shown(watching: Callable[..., tuple[Watching, Path]]) -> None:
     watched, file = watching("// FAILS\n")
-    shown = watched.until("checks pass")
+    shown = watched.until("checks fail")
     assert "FAIL 02_kogge_stone: inclusive scan of floats, n = 1025, seed 7\n" in shown
     assert "the last, partial section is never written" in shown
     assert "[h]int" in shown
     assert "[n]ext" not in shown
     file.write_text("SYNTAX ERROR\n")
-    assert "mine.cu(1): error" in watched.until("checks pass")
+    assert "mine.cu(1): error" in watched.until("checks fail")
     file.write_text("// PASSES\n")
     shown = watched.until("next: lab")
     assert "PASS 02_kogge_stone" in shown
@@ -125,12 +126,36 @@ def test_each_save_is_checked_and_shown(watching: Callable[..., tuple[Watching, 
 
 def test_keys_give_hints_one_after_the_other(watching: Callable[..., tuple[Watching, Path]]) -> None:
     watched, _ = watching("// FAILS\n")
-    watched.until("checks pass")
+    watched.until("checks fail")
     for number in (1, 2, 3):
         watched.press("h")
         assert f"hint {number}" in watched.until("[q]uit")
     watched.press("q")
     assert watched.process.wait(PATIENCE) == 0
+
+
+def test_a_key_that_means_nothing_now_says_what_it_waits_for(watching: Callable[..., tuple[Watching, Path]]) -> None:
+    watched, file = watching("// FAILS\n")
+    watched.until("checks fail")
+    for key, said in (("n", "pass first"), ("d", "pass first")):
+        watched.press(key)
+        assert said in watched.until("[b]ack")
+        watched.press("b")
+        assert "the last, partial section is never written" in watched.until("checks fail")
+    file.write_text("// >>> your code\n// <<< your code\n")
+    watched.until("there are only comments")
+    watched.press("l")
+    watched.until("nothing is checked yet")
+    assert watched.end() == 0
+
+
+def test_a_check_that_takes_long_says_how_long(watching: Callable[..., tuple[Watching, Path]], tmp_path: Path) -> None:
+    watched, file = watching("// FAILS\n", SCANLAB_TEST_PID=str(tmp_path / "pid"))
+    watched.until("checks fail")
+    file.write_text("// HANGS\n")
+    shown = watched.until("checking … 5 s")
+    assert "before this save:\nFAIL 02_kogge_stone" in shown
+    assert watched.end() == 0
 
 
 def test_a_save_ends_the_check_that_is_running(watching: Callable[..., tuple[Watching, Path]], tmp_path: Path) -> None:
@@ -155,7 +180,7 @@ def test_a_file_that_goes_and_a_kit_that_fails_are_one_line(watching: Callable[.
     file.unlink()
     watched.until("`grader/scanlab reset 02` brings the skeleton back")
     file.write_text("// FAILS\n")
-    watched.until("checks pass")
+    watched.until("checks fail")
     assert watched.end() == 0
 
 
@@ -166,12 +191,14 @@ def test_the_terminal_is_as_it_was(fake_build: Path, tmp_path: Path) -> None:
     before = termios.tcgetattr(theirs)
     process = subprocess.Popen(
         command_line("watch", "02", file),
-        cwd=REPOSITORY, env=environment(fake_build, TERM="dumb"), stdin=theirs, stdout=theirs, stderr=theirs,
+        cwd=REPOSITORY, env=environment(fake_build, TERM="xterm"), stdin=theirs, stdout=theirs, stderr=theirs,
     )  # fmt: skip
     shown = b""
-    while b"checks pass" not in shown:
+    while b"checks fail" not in shown:
         shown += os.read(ours, 4096)
     assert termios.tcgetattr(theirs) != before
+    assert "\ufffd".encode() not in shown  # what clears the screen reaches the terminal
+    assert b"\x1b[2J" in shown
     os.write(ours, b"q")
     assert process.wait(PATIENCE) == 0
     assert termios.tcgetattr(theirs) == before
@@ -230,6 +257,23 @@ def test_list_shows_how_far_a_learner_is(capsys: pytest.CaptureFixture[str]) -> 
     assert "next" not in lines[2]
     assert lines[-1].startswith(f"[##--------------------] 1 of {len(LADDER)} labs passed")
     assert all(len(line) <= 80 for line in lines)
+
+
+def test_what_is_wider_than_the_screen_is_broken_between_words() -> None:
+    wide = "  read  by thread 992 " + "of a block that waits " * 9
+    lines = screen.fitted([("short", "dim"), (wide, "")], 80)
+    assert lines[0] == ("short", "dim")
+    assert all(len(text) <= 80 for text, _ in lines)
+    assert [text[:4] for text, _ in lines[1:]] == ["  re"] + ["    "] * (len(lines) - 2)
+    assert " ".join(text.strip() for text, _ in lines[1:]).split() == wide.split()
+
+
+@pytest.mark.parametrize("lab", LADDER, ids=lambda lab: lab.name)
+def test_a_handout_is_shown_as_text_without_its_answers(lab: Lab) -> None:
+    source = (REPOSITORY / lab.rubric.handout).read_text(encoding="utf-8")
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", pager.handout(REPOSITORY / lab.rubric.handout))
+    assert source.splitlines()[0].strip("# ") in shown
+    assert not [word for word in ("<!--", "```", "<details>", "</summary>") if word in shown]
 
 
 def test_after_a_lab_comes_the_next_that_is_open() -> None:

@@ -251,7 +251,7 @@ def test_the_loop_is_followed_and_leads(learning: Callable[..., Learning], tmp_p
         assert connection.getresponse().status == 204
         connection.close()
         seen = events.until(lambda data, number=number: len(data["hints"]["texts"]) == number)
-        loop.until(f"hint {number}; h again")
+        loop.until(f"hint {number}, h again")
     loop.file.write_text("// PASSES\n")
     events.until(lambda data: data["state"] == "checking" and data["source"] == "// PASSES\n")
     seen = events.until(lambda data: data["state"] == "checked")

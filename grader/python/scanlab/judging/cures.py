@@ -147,9 +147,9 @@ def with_cure(
             return result  # a mark where no statement can stand, or more than the judge can try: a grade needs no cure
     first = tried.findings[0] if tried.findings and tried.findings[0].cure else None
     if first is None or tried.cause is None:
-        return result
+        return _with(result, check, mistake, advice=_of_one_statement(mistake))
     if first.id == mistake.id:
-        return _with(result, check, mistake, first.cure)
+        return _with(result, check, mistake, cure=first.cure)
     if first.id != MOVED:  # of the marked program, whose lines are others
         return result
     cause = tried.cause.model_copy(update={"headline": check.cause.headline, "next": check.cause.next})
@@ -171,12 +171,25 @@ def _because_of(result: LabResult, check: CheckResult, found: Finding, cause: Ca
     return without(result).with_finding(changed, found, is_first=True)
 
 
-def _with(result: LabResult, check: CheckResult, mistake: Finding, cure: str) -> LabResult:
-    """Return the result with the cure of one check's first mistake, in all places where that is reported."""
+def _of_one_statement(mistake: Finding) -> str:
+    """Return what else can be done about a race on shared memory within one line, where no statement cures it."""
+    lines = {(part.file, part.line) for part in mistake.parts}
+    does = {part.does.strip() for part in mistake.parts}
+    if mistake.id != "race.shared" or len(lines) != 1 or does != {"read", "write"}:
+        return mistake.advice
+    ((_, line),) = lines
+    return (
+        f"no barrier separates them, and none can: line {line} reads and writes in one statement; keep what is read in "
+        "a variable, put __syncthreads(); behind that, where all threads reach it, and write behind the barrier"
+    )
+
+
+def _with(result: LabResult, check: CheckResult, mistake: Finding, **said: str) -> LabResult:
+    """Return the result with the cure, or the advice, of one check's first mistake, wherever that is reported."""
 
     def cured(finding: Finding) -> Any:
         is_it = (finding.id, finding.headline, finding.parts) == (mistake.id, mistake.headline, mistake.parts)
-        return finding.model_copy(update={"cure": cure}) if is_it else finding
+        return finding.model_copy(update=said) if is_it else finding
 
     first = check.model_copy(update={"findings": tuple(map(cured, check.findings))})
     checks = tuple(first if one.name == check.name else one for one in result.checks)

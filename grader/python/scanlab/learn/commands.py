@@ -28,6 +28,7 @@ def learn(lab: LabOption = None, browser: BrowserOption = False) -> None:
 
     ladder = _ladder()
     _loop(ladder, find_lab(lab) if lab else progress.read().next_lab(ladder) or ladder[-1], None, browser)
+    print("what you have passed is kept; go on with: grader/scanlab learn")
 
 
 def watch(

@@ -50,3 +50,8 @@ class Keyboard:
             return pressed.decode(errors="replace")[:1].lower().replace("\r", ENTER)
         line, _, self._left = self._left.partition(b"\n")
         return line.decode(errors="replace").strip()[:1].lower() or ENTER
+
+    def forget(self) -> None:
+        """Forget what was pressed while nothing read it."""
+        if self._is_terminal:
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)

@@ -4,6 +4,7 @@ A save is noticed by looking at the file ten times a second: that works wherever
 containers too, and costs nothing for one file.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -14,18 +15,20 @@ from pathlib import Path
 from scanlab.judging.report import Line
 from scanlab.labs import skeleton
 from scanlab.labs.folders import Lab
-from scanlab.learn import progress, screen
+from scanlab.learn import pager, progress, screen
 from scanlab.learn.keyboard import ENTER, Keyboard
 from scanlab.learn.page import Page, has_browser
 from scanlab.learn.screen import View
 from scanlab.learn.work import Background, News, check
 from scanlab.paths import ROOT, shown
+from scanlab.terminal import console
 
 LOOK_EVERY = 0.1
 """Seconds."""
 SETTLE = 0.02
 """Seconds that an editor gets to finish what it writes."""
-CLEAR = "\x1b[H\x1b[2J\x1b[3J"
+LONG = 5
+"""Seconds, after which a check says for how long it has been going on."""
 
 
 class Loop:
@@ -54,9 +57,9 @@ class Loop:
             "o": self._handout,
             "l": self._list,
             "n": self._next,
-            ENTER: self._next,
+            ENTER: self._enter,
             "d": self._difference,
-            "r": self._again,
+            "b": self._back,
         }
 
     def run(self) -> None:
@@ -68,14 +71,16 @@ class Loop:
                 if self._page:
                     self._page.open()
                 while (key := self._keyboard.key(LOOK_EVERY)) != "q":
-                    if action := self._keys.get(key):
+                    action = self._keys.get(key)
+                    if action:
                         action()
-                    changed = self._page is not None and self._take_of_page(self._page)
+                    changed = action is not None or self._waits()
+                    changed |= self._page is not None and self._take_of_page(self._page)
                     changed |= self._look()
                     for news in self._checker.news():
                         self._take(news)
                         changed = True
-                    if key or changed:
+                    if changed:
                         self._draw()
         finally:
             self._checker.stop()
@@ -90,9 +95,10 @@ class Loop:
         if text == self._text:
             return False
         time.sleep(SETTLE)
-        self._text = self._read()
+        is_first, self._text = self._text is None, self._read()
         view = self._view
-        view.result, view.note, view.trouble, view.is_whole = None, [], "", True
+        view.before = view.result or view.before
+        view.result, view.note, view.trouble, view.is_whole, view.waited = None, [], "", True, 0
         self._checker.stop()
         if self._page:
             self._page.saved()
@@ -103,6 +109,17 @@ class Loop:
             view.is_whole = False
             self._began = time.monotonic()
             self._checker.start(view.lab.name, view.path)
+        elif not is_first:
+            view.note = [*screen.task(view.lab, view.path), ("", "")]
+            view.note += [("not checked: between the marked lines there are only comments", "yellow")]
+        return True
+
+    def _waits(self) -> bool:
+        """Return whether a check has gone on for another second, and it shows how long."""
+        waited = 0 if self._view.is_whole else int(time.monotonic() - self._began)
+        if waited < LONG or waited == self._view.waited:
+            return False
+        self._view.waited = waited
         return True
 
     def _read(self) -> bytes | None:
@@ -146,47 +163,66 @@ class Loop:
         self._view.hints = min(self._view.hints + 1, len(hints))
         number = self._view.hints
         self._view.note = screen.hint(hints[number - 1].text)
-        more = f"; h again says more (of {len(hints)})" if number < len(hints) else ""
+        more = f", h again says more (of {len(hints)})" if number < len(hints) else ", the last"
         self._view.note += [("", ""), (f"hint {number}{more}", "dim")]
 
     def _list(self) -> None:
-        if self._view.result is not None:
-            self._view.note = screen.all_checks(self._view.result)
+        result = self._view.result
+        self._view.note = screen.all_checks(result) if result else [("nothing is checked yet", "")]
 
     def _difference(self) -> None:
-        if self._view.has_passed and self._view.lab.solution.exists():
-            self._view.note = screen.difference(self._view.lab, self._view.path)
+        view = self._view
+        if not view.has_passed:
+            view.note = [("pass first: then d compares your file with the solution", "")]
+        elif view.lab.solution.exists():
+            view.note = screen.difference(view.lab, view.path)
+        else:
+            view.note = [("this copy of the kit has no solutions", "")]
 
-    def _again(self) -> None:
+    def _back(self) -> None:
         self._view.note = []
 
+    def _enter(self) -> None:
+        if self._view.note:
+            self._back()
+        elif self._view.has_passed:
+            self._next()
+
     def _next(self) -> None:
-        self._again()
-        if self._view.has_passed and (after := self._view.next_lab):
+        self._back()
+        if not self._view.has_passed:
+            self._view.note = [
+                ("pass first: then n goes on to the next lab; `grader/scanlab learn 05` goes to any", "")
+            ]
+        elif after := self._view.next_lab:
             self._go_to(after)
 
     def _trace(self) -> None:
-        self._run_scanlab("trace", self._view.lab.number, str(self._view.path))
+        self._run_scanlab("tracing your kernel …", "trace", self._view.lab.number, str(self._view.path))
 
     def _handout(self) -> None:
         """Show the handout: the site's page where there is a browser, else its text."""
         lab = self._view.lab
         if has_browser():
-            self._run_scanlab("handouts", "--open", lab.name)
-            return
-        try:
-            self._view.note = [
-                (line, "") for line in (ROOT / lab.rubric.handout).read_text(encoding="utf-8").splitlines()
-            ]
-        except OSError:
-            self._view.note = [(f"there is no {lab.rubric.handout}", "")]
+            self._run_scanlab("making the site …", "handouts", "--open", lab.name)
+        elif not self._is_terminal or not pager.show(pager.handout(ROOT / lab.rubric.handout)):
+            self._view.note = [(f"the handout is {lab.rubric.handout}", "")]
 
-    def _run_scanlab(self, *words: str) -> None:
-        command = [str(ROOT / "grader/scanlab"), *words]
+    def _run_scanlab(self, meanwhile: str, *words: str) -> None:
+        if self._is_terminal:
+            self._view.note = [(meanwhile, "cyan")]
+            self._draw()
+        columns = {"COLUMNS": str(shutil.get_terminal_size().columns)}
         done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, check=False
+            [str(ROOT / "grader/scanlab"), *words],
+            env={**os.environ, **columns},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            check=False,
         )
-        self._view.note = [(line, "") for line in (done.stdout + done.stderr).splitlines()]
+        self._view.note = [(line, "") for line in done.stdout.decode(errors="replace").splitlines()]
+        self._keyboard.forget()
 
     # --- the screen ------------------------------------------------------------------------------------------------
 
@@ -200,10 +236,13 @@ class Loop:
                 self._show(lines)
             self._shown = lines
             return
-        height = shutil.get_terminal_size().lines
-        if len(lines) > height and not view.note:  # what was asked for may scroll
-            end = lines[-3:]
-            lines = [*lines[: max(4, height - len(end) - 2)], ("…  (l shows all)", "dim"), *end]
-        sys.stdout.write(CLEAR)
-        sys.stdout.flush()
-        self._show(lines)
+        width, height = shutil.get_terminal_size()
+        if len(screen.fitted(lines, width)) >= height and view.note and pager.show(pager.text(view.note, width)):
+            view.note = []
+            lines = [*screen.head(view), *screen.body(view), ("", ""), screen.state(view), screen.keys(view)]
+        end = screen.fitted(lines[-2:], width)
+        lines = screen.fitted(lines[:-2], width)
+        if len(lines) + len(end) >= height and not view.note:
+            lines = [*lines[: max(4, height - len(end) - 2)], ("…  (l shows all)", "dim")]
+        console().clear()
+        self._show([*lines, *end])

@@ -26,6 +26,8 @@ class View:
     ladder: Sequence[Lab]
     progress: Progress
     result: LabResult | None = None
+    before: LabResult | None = None
+    """Of the version before, while this one is checked."""
     is_whole: bool = True
     """Nothing more will be known about this version of the file."""
     trouble: str = ""
@@ -35,6 +37,8 @@ class View:
     hints: int = 0
     """How many were asked for."""
     seconds: float = 0
+    waited: int = 0
+    """Seconds that a check has taken which takes long."""
     page: str = ""
     """The address of the page that shows the same."""
 
@@ -64,21 +68,28 @@ def head(view: View) -> list[Line]:
 
 def keys(view: View) -> Line:
     """Return the keys that mean something now."""
+    known = ["[b]ack"] if view.note else []
     if view.has_passed:
-        known = ["[n]ext lab"] if view.next_lab else []
+        known += ["[n]ext lab"] if view.next_lab else []
         known += ["[d]iff with the solution"] if view.lab.solution.exists() else []
     else:
-        known = ["[h]int"]
-    known += ["[t]race", "hand[o]ut", "[l]ist of checks"]
-    return "  ".join([*known, "[q]uit"]), "dim"
+        known += ["[h]int"]
+    return "  ".join([*known, "[t]race", "hand[o]ut", "[l]ist", "[q]uit"]), "dim"
 
 
 def state(view: View) -> Line:
     """Return what is awaited: the check's end, or a save."""
     if not view.is_whole:
-        return ("checking …" if view.result is None else "looking closer …"), "cyan"
-    took = f"checked in {view.seconds:.1f} s; " if view.result else ""
-    return f"{took}save {shown(view.path)} to check it again", "cyan"
+        if view.result is not None:
+            return (
+                "looking for what cures it …" if not view.has_passed else "looking for what it does not need …",
+                "cyan",
+            )
+        return f"checking …{f' {view.waited} s; what does not end is stopped' if view.waited else ''}", "cyan"
+    if view.result is None:
+        return f"save {shown(view.path)} to check it", "cyan"
+    verdict = f": {view.result.verdict}" if view.note else ""
+    return f"checked in {view.seconds:.1f} s{verdict}; save {shown(view.path)} to check it again", "cyan"
 
 
 def body(view: View) -> list[Line]:
@@ -88,9 +99,9 @@ def body(view: View) -> list[Line]:
     if view.trouble:
         return [(line, "") for line in view.trouble.splitlines()]
     if view.result is None:
-        return task(view.lab, view.path)
+        return _as_before(view) or task(view.lab, view.path)
     if not view.has_passed:
-        return [*report.first_failure(view.result), *_points(view.result)]
+        return [*_failure(view.result), *_points(view.result)]
     lines = report.result_lines(view.result, checks=False)
     after = view.next_lab
     lines.append(("", ""))
@@ -99,6 +110,19 @@ def body(view: View) -> list[Line]:
     else:
         lines += wrapped(f"next: lab {after.number}, {after.rubric.title}: {after.rubric.summary}", "green")
     return lines
+
+
+def _as_before(view: View) -> list[Line]:
+    """Return what was wrong before this save, so that it can be read until there is more to say."""
+    if view.is_whole or view.before is None:
+        return []
+    lines = _failure(view.before) or [("it passed", "")]
+    return [("before this save:", "dim"), *((text, "dim") for text, _ in lines)]
+
+
+def _failure(result: LabResult) -> list[Line]:
+    """Return what is to be fixed first, without the command that checks again: a save does."""
+    return [(text, style) for text, style in report.first_failure(result) if not text.startswith("  again: ")]
 
 
 def task(lab: Lab, path: Path) -> list[Line]:
@@ -133,10 +157,13 @@ def difference(lab: Lab, path: Path) -> list[Line]:
 
 
 def _points(result: LabResult) -> list[Line]:
-    done = sum(check.verdict == "pass" for check in result.checks)
-    run = sum(not check.is_not_run for check in result.checks)
-    points = f"{report.points(result.points)} of {report.points(result.max_points)} points"
-    return [("", ""), (f"{done} of {run} checks pass, {points}", "")]
+    asked = [check for check in result.checks if not check.is_not_run]
+    waiting = sum(check.verdict == "skipped" for check in asked)
+    done = sum(check.verdict == "pass" for check in asked)
+    parts = [f"{len(asked) - waiting - done} of {len(asked)} checks fail"]
+    parts += [f"{waiting} wait for them"] if waiting else []
+    parts += [f"{report.points(result.points)} of {report.points(result.max_points)} points"]
+    return [("", ""), (", ".join(parts), "")]
 
 
 def wrapped(text: str, style: str = "", indent: int = 0) -> list[Line]:
@@ -145,3 +172,17 @@ def wrapped(text: str, style: str = "", indent: int = 0) -> list[Line]:
         text, WIDTH - 1, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
     )
     return [(line, style) for line in lines]
+
+
+def fitted(lines: Sequence[Line], width: int) -> list[Line]:
+    """Return lines of at most that width, broken between words; what follows a break stands further right."""
+    found: list[Line] = []
+    for text, style in lines:
+        indent = " " * (len(text) - len(text.lstrip()) + 2)
+        parts = (
+            textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False, replace_whitespace=False)
+            if len(text) > width
+            else [text]
+        )
+        found += [(part, style) for part in parts]
+    return found

@@ -51,7 +51,8 @@ def _text(text: str, style: str) -> Text:
 def _launch(trace: Trace, launch: Launch, width: int) -> list[Text]:
     threads = launch.block_size[0] * launch.block_size[1] * launch.block_size[2]
     blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
-    head = f"{launch.kernel}, launch {launch.number}: block {trace.block} of {blocks}, {threads} threads, n = {trace.n}"
+    size = f"{threads} thread{'' if threads == 1 else 's'}"
+    head = f"{launch.kernel}, launch {launch.number}: block {trace.block} of {blocks}, {size}, n = {trace.n}"
     found = [_text(head, TITLE)]
     if not launch.traced:
         why = "it has not begun" if trace.block < blocks else "the launch has no such block"
