@@ -30,7 +30,10 @@ SECONDS = 0.1
 """For one text; a linear pattern takes some milliseconds."""
 NAMES_ONLY = ("scanlab.classroom.intake.", "scanlab.gradebooks.systems.canvas.ASSIGNMENT")
 """These meet the parts of paths, and headers of tables, none of which is longer than LONGEST_NAME."""
-OWN_TEXTS = ("scanlab.bench.", "scanlab.bootstrap.", "scanlab.labs.corpora", "scanlab.labs.edits", "scanlab.course.")
+OWN_TEXTS = (
+    "scanlab.bench.", "scanlab.bootstrap.", "scanlab.course.", "scanlab.labs.corpora", "scanlab.labs.edits",
+    "scanlab.learn.pager",
+)  # fmt: skip
 """These meet what the kit, the machine or the course's own teacher has written, and are not looked at."""
 OPTIONAL = ("docutils", "jinja2", "markupsafe", "matplotlib", "pydantic", "sphinx", "submitit")
 """What some modules need and is installed with their first use: their patterns are read from their sources."""
@@ -230,14 +233,16 @@ def _read(pattern: str | bytes, flags: int, methods: frozenset[str], length: int
 
 
 def slow(pattern: str | bytes, flags: int, methods: frozenset[str], length: int) -> str:
-    """Return the beginning of a text over which the pattern takes too long, three times; empty where there is none.
+    """Return the beginning of a text over which the pattern takes too long, five times; empty where there is none.
 
-    On a busy machine processor time is charged in large steps, and a quick pattern may get another's.
+    On a busy machine processor time is charged in large steps, and a quick pattern may get another's, over any text.
     """
-    found = [_slow_once(pattern, flags, methods, length)]
-    while found[-1] and len(found) < 3:
-        found.append(_slow_once(pattern, flags, methods, length))
-    return found[-1]
+    found = {_slow_once(pattern, flags, methods, length)}
+    for _ in range(4):
+        if "" in found or len(found) > 1:
+            return ""
+        found.add(_slow_once(pattern, flags, methods, length))
+    return found.pop() if len(found) == 1 else ""
 
 
 def _slow_once(pattern: str | bytes, flags: int, methods: frozenset[str], length: int) -> str:
