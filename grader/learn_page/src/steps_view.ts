@@ -1,9 +1,11 @@
 // The stepper, with the steps of the learner's own kernel.
 
 import {h} from "../../stepper/src/dom";
-import {mount} from "../../stepper/src/index";
 import type {Stepper} from "../../stepper/src/stepper";
 import type {Snapshot} from "./snapshot";
+
+/** What stepper.js defines, which the page loads before this script. */
+declare const scanlabStepper: typeof import("../../stepper/src/index");
 
 export class StepsView {
   readonly element: HTMLElement;
@@ -45,7 +47,7 @@ export class StepsView {
       if (this.number !== number) return;
       const chosen = this.stepper?.chosen ?? {};
       this.stepper?.destroy();
-      this.stepper = mount(this.place, trace, source, chosen);
+      this.stepper = scanlabStepper.mount(this.place, trace, source, chosen);
     } catch {
       this.number = 0;  // the next snapshot tries again
     }

@@ -61,13 +61,20 @@ def result_lines(result: LabResult, *, checks: bool) -> list[Line]:
 
 
 def first_failure(result: LabResult) -> list[Line]:
-    """Return what is to be fixed first, and how much has failed beside; nothing of a lab that has passed."""
+    """Return what is to be fixed first, and how much has failed beside; nothing of a lab that has passed.
+
+    The command that checks again is left out: who reads this has a shorter way.
+    """
     failed = result.failed_checks
     different = different_failures(failed)
     if not different:
         return []
     more = _more_text(result, failed, different, other_mistakes(result, failed), 1)
-    return cause_lines(result.lab, different[0]) + ([(f"  and {more}; fix this first", "")] if more else [])
+    first = different[0]
+    cause = first.cause and first.cause.model_copy(update={"next": ""})
+    return cause_lines(result.lab, first.model_copy(update={"cause": cause})) + (
+        [(f"  and {more}; fix this first", "")] if more else []
+    )
 
 
 def other_mistakes(result: LabResult, failed: Iterable[CheckResult]) -> list[Finding]:

@@ -101,7 +101,7 @@ def body(view: View) -> list[Line]:
     if view.result is None:
         return _as_before(view) or task(view.lab, view.path)
     if not view.has_passed:
-        return [*_failure(view.result), *_points(view.result)]
+        return [*report.first_failure(view.result), *_points(view.result)]
     lines = report.result_lines(view.result, checks=False)
     after = view.next_lab
     lines.append(("", ""))
@@ -116,13 +116,8 @@ def _as_before(view: View) -> list[Line]:
     """Return what was wrong before this save, so that it can be read until there is more to say."""
     if view.is_whole or view.before is None:
         return []
-    lines = _failure(view.before) or [("it passed", "")]
+    lines = report.first_failure(view.before) or [("it passed", "")]
     return [("before this save:", "dim"), *((text, "dim") for text, _ in lines)]
-
-
-def _failure(result: LabResult) -> list[Line]:
-    """Return what is to be fixed first, without the command that checks again: a save does."""
-    return [(text, style) for text, style in report.first_failure(result) if not text.startswith("  again: ")]
 
 
 def task(lab: Lab, path: Path) -> list[Line]:

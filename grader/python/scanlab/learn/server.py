@@ -29,6 +29,7 @@ FILES = {
     "": (PAGE / "index.html", "text/html"),
     "learn_page.js": (PAGE / "learn_page.js", "text/javascript"),
     "learn_page.css": (PAGE / "learn_page.css", "text/css"),
+    "stepper.js": (ROOT / "grader/stepper/stepper.js", "text/javascript"),
     "stepper.css": (ROOT / "grader/stepper/stepper.css", "text/css"),
 }
 OF_THE_SITE = {
