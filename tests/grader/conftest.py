@@ -21,6 +21,7 @@ settings.load_profile("scanlab")
 PACKAGE = REPOSITORY / "grader/python"
 sys.path[:0] = [str(PACKAGE), str(REPOSITORY / "tests")]
 
+from chromium import browser  # noqa: E402, F401
 from needs import pytest_sessionfinish  # noqa: E402, F401
 from stand_ins import RESULT_OF, write_archive, write_program  # noqa: E402
 

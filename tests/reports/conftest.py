@@ -9,4 +9,5 @@ PACKAGE = REPOSITORY / "grader/python"
 sys.path[:0] = [str(PACKAGE), str(REPOSITORY / "tests")]
 os.environ["PYTHONPATH"] = str(PACKAGE)
 
+from chromium import browser  # noqa: F401
 from needs import pytest_sessionfinish  # noqa: F401

@@ -1,8 +1,5 @@
 """The pages in a browser, as a teacher and a student see them: on a phone and on a desk, light and dark."""
 
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +10,6 @@ from scanlab.on_demand import CHROMIUM, PLAYWRIGHT, REPORTS
 
 skip_without(REPORTS, PLAYWRIGHT, CHROMIUM)
 
-from playwright import sync_api as playwright
 
 from classes import KOGGE_STONE, PLAIN, Classroom, check, hostile_class, race, result
 from scanlab.reports.make import Wanted, make
@@ -21,20 +17,6 @@ from scanlab.reports.make import Wanted, make
 SIZES = [(360, 740), (1280, 900)]
 SCHEMES = ["light", "dark"]
 PAGES = ["index.html", "students/s0001.html", "students/s0002.html"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        # Chromium's own sandbox needs what a container's root does not have; the pages are this test's own.
-        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-        program = next(filter(None, map(shutil.which, CHROMIUM.programs)))
-        try:
-            launched = started.chromium.launch(executable_path=program, args=arguments, timeout=60_000)
-        except playwright.Error as error:
-            pytest.skip(f"Chromium does not start here: {str(error).splitlines()[0]}")
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """The stepper in a browser: by keys alone, on a desk and on a phone, in light and dark, for right and wrong kernels."""
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,6 @@ from scanlab.on_demand import AXE, CHROMIUM, PLAYWRIGHT
 skip_without(PLAYWRIGHT, AXE, CHROMIUM)
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright import sync_api as playwright
 
 from pages import DIVERGENT, FAULT, MISTAKES, RACE, SOLUTIONS, UNINITIALISED, WRONG, html_of, traced
 from scanlab.trace.html import page as html_page
@@ -22,20 +19,6 @@ from scanlab.trace.html import page as html_page
 WIDE, PHONE = (1280, 900), (390, 844)
 KOGGE_STONE = "02_kogge_stone"
 Open = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        # Chromium's own sandbox needs what a container's root does not have; the pages are this test's own.
-        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-        program = next(filter(None, map(shutil.which, CHROMIUM.programs)))
-        try:
-            launched = started.chromium.launch(executable_path=program, args=arguments, timeout=60_000)
-        except playwright.Error as error:
-            pytest.skip(f"Chromium does not start here: {str(error).splitlines()[0]}")
-        yield launched
-        launched.close()
 
 
 @pytest.fixture
