@@ -35,11 +35,11 @@ def answer(shell: str, number: int, words: Sequence[str]) -> list[str]:
         incomplete = incomplete.removeprefix("=")
     elif incomplete.startswith("--") and "=" in incomplete:
         kept = incomplete.partition("=")[0] + "="
-    return [_line(kept + word, told) for word, told in _words(before, incomplete)]
+    return [_line(kept + word, about) for word, about in _words(before, incomplete)]
 
 
-def _line(word: str, told: str) -> str:
-    return "\t".join(("word", word, told)) if word else "file"
+def _line(word: str, about: str) -> str:
+    return "\t".join(("word", word, about)) if word else "file"
 
 
 def _words(before: list[str], incomplete: str) -> Iterator[tuple[str, str]]:

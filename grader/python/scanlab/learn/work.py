@@ -50,11 +50,6 @@ class Background:
         self._process: BaseProcess | None = None
         self._news: Connection | None = None
 
-    @property
-    def is_busy(self) -> bool:
-        """Return whether work is going on."""
-        return self._process is not None
-
     def start(self, lab: str, path: Path) -> None:
         """Take a lab, by its name, and a file; work that is going on is ended."""
         self.stop()
