@@ -141,7 +141,7 @@ def _grade(submissions: list["Submission"], options: "Options") -> list["LabResu
         return run_grade(submissions, options)
     from scanlab.terminal import console as console_of
 
-    with console_of(stderr=True).status("compiling and checking …") as status:
+    with console_of(sys.stderr).status("compiling and checking …") as status:
         count = 0
 
         def done(result: "LabResult") -> None:

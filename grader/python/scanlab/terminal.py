@@ -3,6 +3,7 @@
 All that is printed goes through `harmless_output`; what the kit itself draws in colours through `console`.
 """
 
+import io
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +13,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 from scanlab.foreign_text import HARMFUL, LOST
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+Line = "tuple[str, str] | Text"
+"""A line and its style (rich's name of it, or an empty text), or a line of which every part has its own."""
 
 
 class Harmless:
@@ -46,8 +51,8 @@ def harmless_output() -> Iterator[None]:
         sys.stdout, sys.stderr = before
 
 
-def console(*, stderr: bool = False, **options: Any) -> "Console":
-    """Return rich's console on stdout or stderr: its own colours and movements reach a terminal, no text's do."""
+def console(stream: TextIO | None = None, **options: Any) -> "Console":
+    """Return rich's console on a stream (stdout): its own colours and movements reach a terminal, no text's do."""
     from rich.console import Console, RenderableType
     from rich.segment import Segment
 
@@ -57,17 +62,31 @@ def console(*, stderr: bool = False, **options: Any) -> "Console":
                 own = bool(segment.control)
                 yield segment if own else Segment(HARMFUL.sub(LOST, segment.text), segment.style)
 
-    stream: Any = sys.stderr if stderr else sys.stdout
+    stream = stream or sys.stdout
     return HarmlessConsole(file=stream.own if isinstance(stream, Harmless) else stream, **options)
 
 
-def print_styled(lines: Sequence[tuple[str, str]]) -> None:
-    """Print lines, each with its style (rich's name of it, or an empty text), which only a terminal shows."""
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
-        print("\n".join(text for text, _ in lines), flush=True)
-        return
+def rendered(parts: Iterable["RenderableType"], width: int) -> str:
+    """Return what a terminal of so many columns gets to show the parts, one below the other."""
+    sink = io.StringIO()
+    made = console(sink, force_terminal=True, width=width, highlight=False)
+    for part in parts:
+        made.print(part)
+    return sink.getvalue()
+
+
+def text_of(line: Line) -> "Text":
+    """Return a line as rich has it."""
     from rich.text import Text
 
+    return Text(line[0], style=line[1]) if isinstance(line, tuple) else line
+
+
+def print_styled(lines: Sequence[Line]) -> None:
+    """Print lines, whose styles only a terminal shows."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        print("\n".join(line[0] if isinstance(line, tuple) else line.plain.rstrip() for line in lines), flush=True)
+        return
     styled = console(highlight=False, soft_wrap=True)
-    for text, style in lines:
-        styled.print(Text(text, style=style))
+    for line in lines:
+        styled.print(text_of(line))

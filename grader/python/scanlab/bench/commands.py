@@ -167,7 +167,7 @@ def _progress() -> Iterator[Callable[[str], None]]:
         return
     from scanlab.terminal import console as console_of
 
-    with console_of(stderr=True).status("…") as status:
+    with console_of(sys.stderr).status("…") as status:
         yield status.update
 
 

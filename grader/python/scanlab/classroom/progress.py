@@ -56,7 +56,7 @@ class Progress:
 
             from scanlab.terminal import console as console_of
 
-            self._live = Live(console=console_of(stderr=True, highlight=False), auto_refresh=False, transient=True)
+            self._live = Live(console=console_of(sys.stderr, highlight=False), auto_refresh=False, transient=True)
             self._live.start()
         return self
 

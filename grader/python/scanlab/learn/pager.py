@@ -1,6 +1,5 @@
 """What is longer than the screen goes through `less`, where that is there; so does a handout, as text."""
 
-import io
 import re
 import shutil
 import signal
@@ -8,8 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from scanlab.foreign_text import HARMFUL, LOST
-from scanlab.judging.report import Line
+from scanlab.terminal import Line, rendered, text_of
 
 LESS = "less"
 WIDEST = 100
@@ -35,10 +33,7 @@ def show(text: str) -> bool:
 
 def text(lines: Sequence[Line], width: int) -> str:
     """Return lines as a terminal shows them, with their styles; nothing in them can command it."""
-    from rich.text import Text
-
-    styled = [Text(HARMFUL.sub(LOST, line), style=style) for line, style in lines]
-    return _rendered(styled, width)
+    return rendered(map(text_of, lines), width)
 
 
 def handout(path: Path) -> str:
@@ -53,14 +48,4 @@ def handout(path: Path) -> str:
     except OSError:
         return ""
     plain = DIRECTIVE.sub(r"*(\g<name>: \g<of>)*", ANSWER.sub(CLOSED, COMMENT.sub("", source)))
-    return _rendered([Markdown(plain, hyperlinks=False)], min(WIDEST, shutil.get_terminal_size().columns))
-
-
-def _rendered(parts: Sequence[object], width: int) -> str:
-    from rich.console import Console
-
-    sink = io.StringIO()
-    made = Console(file=sink, force_terminal=True, width=width, highlight=False)
-    for part in parts:
-        made.print(part)
-    return sink.getvalue()
+    return rendered([Markdown(plain, hyperlinks=False)], min(WIDEST, shutil.get_terminal_size().columns))

@@ -1,9 +1,7 @@
 """`trace`: draw what a kernel does, step by step."""
 
-import os
 import shutil
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,10 +18,9 @@ from scanlab.arguments import (
     write_json,
     write_text,
 )
+from scanlab.terminal import print_styled
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from scanlab.labs.folders import Lab
     from scanlab.trace.record import Options
 
@@ -73,7 +70,7 @@ def trace(
     except CompileError as error:
         print(error, file=sys.stderr)
         raise typer.Exit(errors.FAILED) from error
-    _print(lines(traced, shutil.get_terminal_size().columns))
+    print_styled(lines(traced, shutil.get_terminal_size().columns))
     write_json(json_file, traced.model_dump(by_alias=True))
     if svg_file is not None:
         write_text(svg_file, svg(traced))
@@ -93,16 +90,3 @@ def _with_execution(options: "Options", lab: "Lab | None", execution: str) -> "O
     if check.element != "affine":
         raise errors.UsageError(f"--trail {name}: a trace draws affine maps; take the trail of a check of these")
     return replace(options, entry=check.entry, schedule="weak", trail=trail)
-
-
-def _print(found: Sequence["Text"]) -> None:
-    from scanlab.trace.terminal import plain
-
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
-        print(plain(found), flush=True)
-        return
-    from scanlab.terminal import console as console_of
-
-    console = console_of(highlight=False, soft_wrap=True)
-    for line in found:
-        console.print(line)
