@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <utility>
 
@@ -46,11 +45,6 @@ void put_cause_first_among_findings(const CheckPlan& check, CheckResult& result)
   result.findings.insert(result.findings.begin(), finding_of(*result.cause));
   ++result.findings_total;
 }
-
-/// What a scan that swaps its operands may look like: partial sums of affine maps are unlike any expected ones.
-constexpr std::array may_be_swapped_operands = {"wrong.other",       "wrong.block_sums",   "wrong.warp_sums",
-                                                "wrong.sections",    "wrong.last_element", "wrong.first_element",
-                                                "wrong.last_section"};
 
 /// Elements. Beyond it a check is about indices that become large: the same kernels have been watched at every smaller
 /// size, and a right program whose threads all make fences would be stopped for the time that watching it takes.
@@ -123,34 +117,11 @@ const CheckResult& Judge::run(std::size_t i) {
                          .rationale = error.what(),
                          .details = {"this is not the submission's fault"}};
   }
-  explain_by_floats(check, result);
   put_cause_first_among_findings(check, result);
   if (result.verdict == Verdict::pass) result.points = result.max_points;
   if (result.verdict == Verdict::error) result.points = 0;
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return result;
-}
-
-void Judge::explain_by_floats(const CheckPlan& check, CheckResult& result) const {
-  if (check.kind != CheckPlan::Kind::correctness || check.element != ElementType::affine || !result.cause) return;
-  Cause& cause = *result.cause;
-  if (has_count(check.entry) || std::ranges::find(may_be_swapped_operands, cause.id) == may_be_swapped_operands.end()) {
-    return;
-  }
-  for (std::size_t i = 0; i < results_.size(); ++i) {
-    const CheckPlan& other = plan_.checks[i];
-    if (other.kind != check.kind || other.element != ElementType::float_ || other.entry != check.entry ||
-        other.operation != check.operation || results_[i].verdict != Verdict::pass || other.sizes != check.sizes) {
-      continue;
-    }
-    std::erase_if(result.findings, [&](const vgpu::Finding& finding) { return finding.id == cause.id; });
-    --result.findings_total;  // the same one under its new id is added with the cause
-    replace_explanation(
-        cause, "wrong.operand_order",
-        "floats come out right and affine maps do not: the operands of an addition are swapped. Write earlier "
-        "+ later, with what is from further left on the left");
-    return;
-  }
 }
 
 CountedCalls& Judge::counted_in(const CheckPlan& check) {
@@ -177,14 +148,11 @@ void Judge::perform(const CheckPlan& check, CheckResult& result) {
 
 Result Judge::result() const {
   Result result;
-  result.lab = plan_.lab;
-  result.title = plan_.title;
   const auto usual =
       std::ranges::find_if(devices_, [&](const auto& device) { return device.first.first == plan_.profile; });
   result.device = usual != devices_.end()             ? usual->second->description()
                   : plan_.device == Plan::Device::gpu ? "GPU"
                                                       : "virtual GPU";
-  result.seed = plan_.seed;
   result.checks = results_;
   return result;
 }

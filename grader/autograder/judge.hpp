@@ -27,15 +27,13 @@ class Judge {
   /// lost: work is counted on the virtual GPU only, time is measured on a GPU only.
   const CheckResult& run(std::size_t i);
 
-  /// So far. A check that has not run is skipped, and its points are among the result's not_run_points.
+  /// So far. A check that has not run is skipped, and its points are its not_run_points.
   Result result() const;
 
  private:
   /// The calls of a correctness check whose work is counted, none of them made yet.
   CountedCalls& counted_in(const CheckPlan& check);
   void perform(const CheckPlan& check, CheckResult& result);
-  /// Where the same check has found floats right, only the order of the operands can be wrong for affine maps.
-  void explain_by_floats(const CheckPlan& check, CheckResult& result) const;
   /// Empty: it can be run here.
   std::string reason_not_run_here(const CheckPlan& check) const;
   /// The check that this one needs, where that has not passed; otherwise null.

@@ -7,12 +7,14 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <catch2/catch_session.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/internal/catch_clara.hpp>
 #include <catch2/internal/catch_test_registry.hpp>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "autograder/judge.hpp"
 #include "autograder/plan.hpp"
@@ -58,8 +60,11 @@ void register_checks(Judge& judge) {
   }
 }
 
-int exit_code_of(Verdict verdict) {
-  return verdict == Verdict::pass ? exit_pass : verdict == Verdict::error ? exit_kit_fault : exit_fail;
+int exit_code_of(const std::vector<CheckResult>& checks) {
+  const auto is = [](Verdict verdict) { return [=](const CheckResult& check) { return check.verdict == verdict; }; };
+  if (std::ranges::any_of(checks, is(Verdict::error))) return exit_kit_fault;
+  const auto is_well = [&](const CheckResult& one) { return is(Verdict::pass)(one) || is(Verdict::skipped)(one); };
+  return std::ranges::all_of(checks, is_well) ? exit_pass : exit_fail;
 }
 
 int run(int argc, char** argv) {
@@ -88,7 +93,7 @@ int run(int argc, char** argv) {
   if (session.configData().listTests || session.configData().listTags) return status == 0 ? exit_pass : exit_usage;
   const Result result = judge.result();
   if (!result_path.empty()) write_atomically(result_path, to_json(result));
-  return exit_code_of(result.verdict());
+  return exit_code_of(result.checks);
 }
 
 }  // namespace

@@ -4,13 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
-
-#include "vgpu/checks/finding_order.hpp"
 
 namespace scanlab::grade {
 
@@ -33,15 +30,6 @@ Json to_json(const std::optional<std::vector<std::pair<std::string, double>>>& n
 Json to_json(const std::vector<vgpu::Finding>& findings) {
   Json list = Json::array();
   for (const vgpu::Finding& finding : findings) list.push_back(vgpu::to_json(finding));
-  return list;
-}
-
-Json to_json(const std::vector<SeenFinding>& findings) {
-  Json list = Json::array();
-  for (const auto& [finding, checks] : findings) {
-    list.push_back(vgpu::to_json(finding));
-    list.back()["checks"] = checks;
-  }
   return list;
 }
 
@@ -75,68 +63,10 @@ void throw_errno(const std::string& what) {
   throw KitFault(fmt::format("{}: {}", what, std::strerror(errno)));
 }
 
-Verdict Result::verdict() const {
-  // A check for no points decides where it cost others theirs, and where none has any.
-  const auto has_points = [](const CheckResult& check) { return check.max_points > 0; };
-  const bool all_decide =
-      std::ranges::none_of(checks, has_points) || std::ranges::any_of(checks, [&](const CheckResult& check) {
-        return has_points(check) && check.verdict == Verdict::skipped;
-      });
-  for (const Verdict worst : {Verdict::error, Verdict::fail, Verdict::timeout, Verdict::inconclusive}) {
-    for (const CheckResult& check : checks) {
-      if (check.verdict == worst && (all_decide || has_points(check) || worst == Verdict::error)) return worst;
-    }
-  }
-  return Verdict::pass;
-}
-
-double Result::sum(double CheckResult::*points) const {
-  double total = 0;
-  for (const CheckResult& check : checks) total += check.*points;
-  return total;
-}
-
-std::vector<SeenFinding> Result::findings() const {
-  std::vector<SeenFinding> seen;
-  for (const CheckResult& check : checks) {
-    for (const vgpu::Finding& finding : check.findings) {
-      const auto known = std::ranges::find_if(
-          seen, [&](const SeenFinding& other) { return vgpu::reads_the_same(other.finding, finding); });
-      if (known == seen.end()) {
-        seen.push_back({finding, {check.name}});
-        continue;
-      }
-      known->finding.count += finding.count;
-      if (known->checks.back() != check.name) known->checks.push_back(check.name);
-    }
-  }
-  std::ranges::stable_sort(
-      seen, [](const SeenFinding& a, const SeenFinding& b) { return vgpu::is_more_basic(a.finding, b.finding); });
-  return seen;
-}
-
-std::uint64_t Result::findings_total() const {
-  std::uint64_t total = findings().size();
-  for (const CheckResult& check : checks) total += check.findings_total - check.findings.size();
-  return total;
-}
-
 std::string to_json(const Result& result) {
   Json checks = Json::array();
   for (const CheckResult& check : result.checks) checks.push_back(to_json(check));
-  const Json json = {{"schema", "scanlab-result"},
-                     {"version", 1},
-                     {"lab", result.lab},
-                     {"title", result.title},
-                     {"device", result.device},
-                     {"seed", result.seed},
-                     {"verdict", name_of(result.verdict())},
-                     {"points", json_number(result.points())},
-                     {"max_points", json_number(result.max_points())},
-                     {"not_run_points", json_number(result.not_run_points())},
-                     {"checks", checks},
-                     {"findings", to_json(result.findings())},
-                     {"findings_total", result.findings_total()}};
+  const Json json = {{"schema", "scanlab-checks"}, {"version", 1}, {"device", result.device}, {"checks", checks}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// What the judge found, and its form as JSON (schema "scanlab-result", version 1).
+// What the judge found, and its form as JSON (schema "scanlab-checks", version 1).
 #pragma once
 
 #include <cstdint>
@@ -54,29 +54,10 @@ struct CheckResult {
   std::uint64_t findings_total = 0;          ///< with those that were left out
 };
 
-/// A finding with the checks that came upon it.
-struct SeenFinding {
-  vgpu::Finding finding;
-  std::vector<std::string> checks;  ///< their names, in the plan's order
-};
-
-/// The result of one lab. `verdict` is the worst of the checks': error, then fail, timeout, inconclusive, pass.
+/// What has been found of the checks of a plan, in its order; the CLI says what that comes to.
 struct Result {
-  std::string lab, title, device;
-  std::uint64_t seed = 0;
+  std::string device;
   std::vector<CheckResult> checks;
-
-  Verdict verdict() const;
-  double points() const { return sum(&CheckResult::points); }
-  double max_points() const { return sum(&CheckResult::max_points); }
-  double not_run_points() const { return sum(&CheckResult::not_run_points); }
-  /// Each finding once, the most basic first.
-  std::vector<SeenFinding> findings() const;
-  /// … and how many there are with those that were left out.
-  std::uint64_t findings_total() const;
-
- private:
-  double sum(double CheckResult::*points) const;
 };
 
 /// The JSON text, indented, with a newline at its end. Text that is not UTF-8 (a submission's output) is replaced.

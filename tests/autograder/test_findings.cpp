@@ -1,6 +1,5 @@
 // Faults, causes and results in terms of findings.
 #include <catch2/catch_test_macros.hpp>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,14 +36,6 @@ vgpu::Finding named(std::string id, vgpu::Finding::Weight weight = vgpu::Finding
   finding.id = std::move(id);
   finding.weight = weight;
   return finding;
-}
-
-CheckResult check_with(std::string name, std::vector<vgpu::Finding> findings) {
-  CheckResult check;
-  check.name = std::move(name);
-  check.findings_total = findings.size();
-  check.findings = std::move(findings);
-  return check;
 }
 
 }  // namespace
@@ -128,24 +119,4 @@ TEST_CASE("the most basic finding comes first", "[findings]") {
   for (const vgpu::Finding& finding : findings) ids.push_back(finding.id);
   CHECK(ids == std::vector<std::string>{"bounds.local", "barrier.divergent", "race.shared", "deadlock.blocks",
                                         "wrong.other", "cost.barriers", "race.shared", "leak"});
-}
-
-TEST_CASE("a result has each finding once, with the checks that came upon it", "[findings]") {
-  Result result;
-  result.checks = {check_with("inclusive", {named("race.shared"), named("wrong.other")}),
-                   check_with("exclusive", {named("race.shared")}), check_with("large", {named("bounds.global")})};
-  result.checks[2].findings_total = 5;  // four were left out
-  const std::vector<SeenFinding> seen = result.findings();
-  REQUIRE(seen.size() == 3);
-  CHECK(seen[0].finding.id == "bounds.global");
-  CHECK(seen[1].finding.id == "race.shared");
-  CHECK(seen[1].finding.count == 2);
-  CHECK(seen[1].checks == std::vector<std::string>{"inclusive", "exclusive"});
-  CHECK(result.findings_total() == 7);
-
-  const auto json = nlohmann::json::parse(to_json(result));
-  CHECK(json["findings"][1]["id"] == "race.shared");
-  CHECK(json["findings"][1]["checks"] == nlohmann::json{"inclusive", "exclusive"});
-  CHECK(json["checks"][0]["findings"].size() == 2);
-  CHECK(json["findings_total"] == 7);
 }

@@ -68,7 +68,6 @@ TEST_CASE("what was not asked for is not run", "[judge]") {
   Judge judge(plan_for(Plan::Device::vgpu));
   judge.run(2);
   const Result result = judge.result();
-  CHECK(result.max_points() == 0);
-  CHECK(result.not_run_points() == 115);
+  for (const CheckResult& check : result.checks) CHECK(check.max_points == 0);
   check_not_run(result.checks[0], 55, "not run: not among the checks that were asked for");
 }

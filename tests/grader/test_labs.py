@@ -23,7 +23,7 @@ from scanlab.labs.rubric_file import read_rubric
 RUBRIC = """\
 title = "A lab"
 summary = "one line"
-handout = "handouts/02_a_lab.md"
+# a comment
 section = 1024
 entries = ["inclusive_scan"]
 
@@ -242,7 +242,7 @@ kind = "count"
 LEAN = """\
 title = "A lab"
 summary = "."
-handout = "."
+# a comment
 
 [limits]
 seconds = 5

@@ -270,8 +270,8 @@ def test_what_is_wider_than_the_screen_is_broken_between_words() -> None:
 
 @pytest.mark.parametrize("lab", LADDER, ids=lambda lab: lab.name)
 def test_a_handout_is_shown_as_text_without_its_answers(lab: Lab) -> None:
-    source = (REPOSITORY / lab.rubric.handout).read_text(encoding="utf-8")
-    shown = re.sub(r"\x1b\[[0-9;]*m", "", pager.handout(REPOSITORY / lab.rubric.handout))
+    source = (REPOSITORY / lab.handout).read_text(encoding="utf-8")
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", pager.handout(REPOSITORY / lab.handout))
     assert source.splitlines()[0].strip("# ") in shown
     assert not [word for word in ("<!--", "```", "<details>", "</summary>") if word in shown]
 
@@ -291,6 +291,6 @@ def test_a_lab_that_was_not_begun_shows_its_task_in_80_columns(lab) -> None:
     lines = [*screen.head(view), *screen.body(view), screen.state(view), screen.keys(view)]
     assert all(len(text) <= 80 for text, _ in lines)
     text = " ".join(line.strip() for line, _ in lines)
-    assert lab.rubric.handout in text
+    assert lab.handout in text
     assert "// >>> your code" in text
     assert all(len(line) <= 80 for hint in lab.rubric.hint for line, _ in screen.hint(hint.text) if line[:1] != " ")

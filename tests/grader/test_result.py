@@ -1,4 +1,4 @@
-"""A result is read and written as the judge wrote it (judged.json: a real one), and nothing else is taken for one."""
+"""What the judge writes is read, and nothing else is taken for it; what it comes to is judged.json, a real result."""
 
 import json
 from collections.abc import Callable
@@ -7,17 +7,18 @@ from typing import Any
 
 import pytest
 
+from made_results import check
 from scanlab.classroom.records import LabGrade
 from scanlab.errors import KitError
 from scanlab.judging import judge
 from scanlab.judging.plan import Options, make_plan
-from scanlab.judging.result import LabResult
+from scanlab.judging.result import Finding, LabResult, Part
 from scanlab.labs.folders import find_lab
 from scanlab.process import Finished
 
 
 def text_of(result: dict[str, Any]) -> str:
-    """Return a result as the judge writes it."""
+    """Return a result as it is written."""
     return json.dumps(result, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -30,7 +31,10 @@ def whole_result() -> dict[str, Any]:
     return result
 
 
-JUDGED = text_of(whole_result())
+WHOLE = text_of(whole_result())
+JUDGED = text_of(
+    {"schema": "scanlab-checks", "version": 1} | {key: whole_result()[key] for key in ("device", "checks")}
+)
 PLAN = make_plan(find_lab("02"), "scan.cu", "again", {}, Options())
 Judge = Callable[[str], LabResult]
 
@@ -62,14 +66,99 @@ def changed(*place: str | int, **keys: object) -> str:
     return json.dumps(whole)
 
 
-def test_a_result_is_written_as_the_judge_wrote_it(judged: Judge) -> None:
-    assert text_of(judged(JUDGED).model_dump(mode="json")) == JUDGED
+def test_checks_come_to_a_result(judged: Judge) -> None:
+    assert text_of(judged(JUDGED).model_dump(mode="json")) == WHOLE
+
+
+def with_checks(*of: tuple[str, float, str]) -> LabResult:
+    """Return the result of checks, each a verdict, its points at most, and the finding that it has, if any."""
+    checks = [
+        check(
+            f"check {k}",
+            verdict,
+            points,
+            findings=(Finding.in_source(found, "mistake", f"{found} here", ("a fact",)),) if found else (),
+            findings_total=3 if found else 0,
+        )
+        for k, (verdict, points, found) in enumerate(of)
+    ]
+    return LabResult.of_checks("02_kogge_stone", "title", "device", 7, checks)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "worst"),
+    [
+        ("pass skipped", "fail"),  # what it needed has failed, for no points
+        ("pass pass", "pass"),
+        ("pass timeout", "timeout"),
+        ("fail timeout", "fail"),
+        ("inconclusive timeout", "timeout"),
+        ("pass inconclusive", "inconclusive"),
+        ("error fail", "error"),
+    ],
+)
+def test_the_worst_check_decides(verdicts: str, worst: str) -> None:
+    of = [(verdict, 10.0, "") for verdict in verdicts.split()]
+    assert with_checks(*of, ("fail", 0, "")).verdict == worst
+    assert with_checks(("error", 0, ""), *of).verdict == "error"
+    assert with_checks(("skipped", 0, ""), *of).verdict == (worst if "skipped" not in verdicts else "pass")
+
+
+def test_where_no_check_has_points_all_decide() -> None:
+    assert with_checks(("pass", 0, ""), ("fail", 0, "")).verdict == "fail"
+    assert with_checks(("pass", 0, ""), ("skipped", 0, "")).verdict == "pass"
+
+
+def test_points_add_up() -> None:
+    result = with_checks(("pass", 2.5, ""), ("pass", 7.5, ""), ("fail", 10, ""), ("pass", 0.25, ""))
+    assert (json.dumps(result.points), json.dumps(result.max_points)) == ("10.25", "20.25")
+    assert json.dumps(with_checks(("pass", 2.5, ""), ("pass", 7.5, "")).points) == "10"
+
+
+def test_each_finding_is_seen_once_the_most_basic_first() -> None:
+    result = with_checks(
+        ("fail", 10, "wrong.other"),
+        ("fail", 10, "race.shared"),
+        ("pass", 10, ""),
+        ("fail", 10, "race.shared"),
+        ("fail", 10, "bounds.global"),
+        ("fail", 10, "cost.chained_waits"),
+        ("fail", 10, "of.nobody"),
+    )
+    seen = [(one.id, one.count, one.checks) for one in result.findings]
+    assert seen == [
+        ("bounds.global", 1, ("check 4",)),
+        ("race.shared", 2, ("check 1", "check 3")),
+        ("wrong.other", 1, ("check 0",)),
+        ("cost.chained_waits", 1, ("check 5",)),
+        ("of.nobody", 1, ("check 6",)),
+    ]
+    assert result.findings[1].text == "race.shared here\n  a fact\n  and 1 more like this"
+    assert result.findings_total == 5 + 6 * 2  # each check has left out two
+
+
+def test_advice_comes_last() -> None:
+    advice = Finding.in_source("bounds.global", "advice", "look", ())
+    mistake = Finding.in_source("leak", "mistake", "look", ())
+    one = check("one", "fail", 10, findings=(advice, mistake), findings_total=2)
+    whole = LabResult.of_checks("02", "title", "device", 7, [one])
+    assert [one.id for one in whole.findings] == ["leak", "bounds.global"]
+
+
+def test_groups_of_threads_are_alike_in_any_order() -> None:
+    def of(*lines: int, who: str = "") -> Finding:
+        parts = tuple(Part(does="read", who=who, file="a.cu", line=k, block=None, thread=None) for k in lines)
+        return Finding.in_source("race.global", "mistake", "x", (), parts=parts)
+
+    assert of(1, 2, who="all").alike == of(2, 1, 2, who="all").alike
+    assert of(1, 2).alike != of(2, 1).alike
+    assert of(1).alike != of(1, 1).alike
 
 
 def test_a_class_keeps_all_but_the_seconds(judged: Judge) -> None:
-    kept = json.loads(JUDGED)
-    for check in kept["checks"]:
-        del check["seconds"]
+    kept = json.loads(WHOLE)
+    for one in kept["checks"]:
+        del one["seconds"]
     line = json.dumps(kept, ensure_ascii=False, sort_keys=True)
     result = judged(JUDGED).without_times()
     assert result.by_name() == line
@@ -103,13 +192,16 @@ def test_times_keep_their_numbers(judged: Judge) -> None:
         (changed("checks", 0, "cause", colour="red"), "checks.0.cause.colour: Extra inputs are not permitted"),
         (changed(checks=None), "checks: Field required"),
         (changed("checks", 2, verdict=None), "checks.2.verdict: Field required"),
-        (changed("findings", 0, "parts", 0, line=None), "findings.0.parts.0.line: Field required"),
-        (changed(points="0"), "points: Input should be a valid integer"),
-        (changed(points=True), "points: Input should be a valid integer"),
+        (
+            changed("checks", 0, "findings", 0, "parts", 0, line=None),
+            "checks.0.findings.0.parts.0.line: Field required",
+        ),
+        (changed("checks", 0, points="0"), "checks.0.points: Input should be a valid integer"),
+        (changed("checks", 0, points=True), "checks.0.points: Input should be a valid integer"),
         (changed("checks", 0, points=float("nan")), "checks.0.points: Input should be a valid integer"),
-        (changed(verdict="excellent"), "verdict: Input should be 'pass', 'fail'"),
+        (changed("checks", 0, verdict="excellent"), "checks.0.verdict: Input should be 'pass', 'fail'"),
         (changed(version=2), "version: Input should be 1"),
-        (changed(schema="scanlab-grade"), "schema: Input should be 'scanlab-result'"),
+        (changed(schema="scanlab-grade"), "schema: Input should be 'scanlab-checks'"),
         ("[]", "Input should be an object"),
         (JUDGED[:-20], "Invalid JSON"),
         ("", "Invalid JSON"),
@@ -124,7 +216,7 @@ def test_what_is_no_result_is_the_kits_fault(judged: Judge, text: str, problem: 
 
 
 def test_results_of_the_first_kit_are_read() -> None:
-    whole = json.loads(JUDGED)
+    whole = json.loads(WHOLE)
     for part in (whole, *whole["checks"]):
         for key in ("not_run_points", "findings", "findings_total", "limits", "times"):
             part.pop(key, None)

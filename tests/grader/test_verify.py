@@ -18,7 +18,6 @@ SOLUTION = OPENING + "void f() {\n  // >>> your code\n  done();\n  // <<< your c
 RUBRIC = """\
 title = "A lab"
 summary = "one line"
-handout = "handouts/01_x.md"
 entries = ["inclusive_scan"]
 limits = {seconds = 10, warp_instructions = 1000, output_bytes = 100}
 

@@ -24,6 +24,12 @@ struct RunningSum {
     integers = integers && std::trunc(x) == x;
   }
 
+  void restart() { *this = {}; }
+  bool accepts(float y) const {
+    const double difference = std::fabs(static_cast<double>(y) - static_cast<double>(sum));
+    return difference == 0 || difference <= tolerance();
+  }
+
   double tolerance() const {
     if (terms <= 1 || (integers && absolute <= exact_integers)) return 0;
     const double m = static_cast<double>(terms - 1);
@@ -40,22 +46,39 @@ struct RunningMap {
   Operands operands = Operands::in_order;
 
   void add(Affine x) { sum = operands == Operands::in_order ? combine(sum, x) : combine(x, sum); }
+  void restart() { sum = identity<Affine>(); }
+  bool accepts(Affine y) const { return y == sum; }
 };
 
-/// For each of n ranges: calls restart() where it does not extend the one before it, add(j) for each further term, and
-/// put(i).
-template <typename RangeAt, typename Restart, typename Add, typename Put>
-void walk(std::size_t n, RangeAt range_at, Restart restart, Add add, Put put) {
+/// For each of n ranges: restarts `running` where it does not extend the one before it, adds each further term, and
+/// calls put(i) with its sum, which returns whether to go on. Returns whether it has come to the end.
+template <typename T, typename Running, typename RangeAt, typename Put>
+bool walk(std::span<const T> x, std::size_t n, Running& running, RangeAt range_at, Put put) {
   Range current;
   for (std::size_t i = 0; i < n; ++i) {
     const Range range = range_at(i);
     if (i == 0 || range.begin != current.begin || range.end < current.end) {
-      restart();
+      running.restart();
       current = {range.begin, range.begin};
     }
-    for (; current.end < range.end; ++current.end) add(current.end);
-    put(i);
+    for (; current.end < range.end; ++current.end) running.add(x[current.end]);
+    if (!put(i)) return false;
   }
+  return true;
+}
+
+RunningSum running_sum(std::span<const float>, Operands) {
+  return {};
+}
+RunningMap running_sum(std::span<const Affine>, Operands operands) {
+  return {identity<Affine>(), operands};
+}
+
+/// Is each output what it may be for the sum of its range?
+template <typename T, typename RangeAt>
+bool fit(std::span<const T> x, std::span<const T> y, RangeAt range_at, Operands operands) {
+  auto running = running_sum(x, operands);
+  return walk(x, y.size(), running, range_at, [&](std::size_t i) { return running.accepts(y[i]); });
 }
 
 }  // namespace
@@ -81,17 +104,17 @@ std::vector<Range> ranges_of(Scan scan, std::size_t n) {
   return ranges;
 }
 
-Reference<float> sums_of(std::span<const float> x, std::span<const Range> ranges, Operands) {
+Reference<float> sums_of(std::span<const float> x, std::span<const Range> ranges, Operands operands) {
   Reference<float> reference;
   reference.exact.resize(ranges.size());
   reference.tolerance.resize(ranges.size());
-  RunningSum running;
+  RunningSum running = running_sum(x, operands);
   walk(
-      ranges.size(), [&](std::size_t i) { return ranges[i]; }, [&] { running = {}; },
-      [&](std::size_t j) { running.add(x[j]); },
+      x, ranges.size(), running, [&](std::size_t i) { return ranges[i]; },
       [&](std::size_t i) {
         reference.exact[i] = static_cast<double>(running.sum);
         reference.tolerance[i] = running.tolerance();
+        return true;
       });
   return reference;
 }
@@ -99,33 +122,33 @@ Reference<float> sums_of(std::span<const float> x, std::span<const Range> ranges
 Reference<Affine> sums_of(std::span<const Affine> x, std::span<const Range> ranges, Operands operands) {
   Reference<Affine> reference;
   reference.exact.resize(ranges.size());
-  RunningMap running{identity<Affine>(), operands};
+  RunningMap running = running_sum(x, operands);
   walk(
-      ranges.size(), [&](std::size_t i) { return ranges[i]; }, [&] { running.sum = identity<Affine>(); },
-      [&](std::size_t j) { running.add(x[j]); }, [&](std::size_t i) { reference.exact[i] = running.sum; });
+      x, ranges.size(), running, [&](std::size_t i) { return ranges[i]; },
+      [&](std::size_t i) {
+        reference.exact[i] = running.sum;
+        return true;
+      });
   return reference;
 }
 
-bool is_scan_of(std::span<const float> x, Scan scan, std::span<const float> y) {
-  RunningSum running;
-  bool is_right = true;
-  walk(
-      x.size(), [&](std::size_t i) { return range_of(scan, i); }, [&] { running = {}; },
-      [&](std::size_t j) { running.add(x[j]); },
-      [&](std::size_t i) {
-        const double difference = std::fabs(static_cast<double>(y[i]) - static_cast<double>(running.sum));
-        is_right = is_right && (difference == 0 || difference <= running.tolerance());
-      });
-  return is_right;
+bool are_sums_of(std::span<const float> x, std::span<const Range> ranges, std::span<const float> y, Operands operands) {
+  return fit(
+      x, y, [&](std::size_t i) { return ranges[i]; }, operands);
+}
+bool are_sums_of(std::span<const Affine> x, std::span<const Range> ranges, std::span<const Affine> y,
+                 Operands operands) {
+  return fit(
+      x, y, [&](std::size_t i) { return ranges[i]; }, operands);
 }
 
+bool is_scan_of(std::span<const float> x, Scan scan, std::span<const float> y) {
+  return fit(
+      x, y, [&](std::size_t i) { return range_of(scan, i); }, Operands::in_order);
+}
 bool is_scan_of(std::span<const Affine> x, Scan scan, std::span<const Affine> y) {
-  RunningMap running;
-  bool is_right = true;
-  walk(
-      x.size(), [&](std::size_t i) { return range_of(scan, i); }, [&] { running.sum = identity<Affine>(); },
-      [&](std::size_t j) { running.add(x[j]); }, [&](std::size_t i) { is_right = is_right && y[i] == running.sum; });
-  return is_right;
+  return fit(
+      x, y, [&](std::size_t i) { return range_of(scan, i); }, Operands::in_order);
 }
 
 }  // namespace scanlab::grade

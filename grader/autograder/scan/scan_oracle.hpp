@@ -94,6 +94,11 @@ Reference<T> reference_of(std::span<const T> x, Scan scan) {
   return sums_of(x, ranges_of(scan, x.size()), Operands::in_order);
 }
 
+/// Would compare(y, sums_of(x, ranges, operands)) find nothing? It looks no further than to the first wrong one.
+bool are_sums_of(std::span<const float> x, std::span<const Range> ranges, std::span<const float> y, Operands operands);
+bool are_sums_of(std::span<const Affine> x, std::span<const Range> ranges, std::span<const Affine> y,
+                 Operands operands);
+
 /// Would compare(y, reference_of(x, scan)) find nothing? It needs no memory to say so.
 bool is_scan_of(std::span<const float> x, Scan scan, std::span<const float> y);
 bool is_scan_of(std::span<const Affine> x, Scan scan, std::span<const Affine> y);

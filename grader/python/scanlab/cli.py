@@ -444,14 +444,14 @@ def hint(
     found = find_lab(lab)
     hints = found.rubric.hint
     if not hints:
-        raise errors.UsageError(f"{found.name} has no hints; its handout is {found.rubric.handout}")
+        raise errors.UsageError(f"{found.name} has no hints; its handout is {found.handout or 'not written yet'}")
     if level > len(hints):
         raise errors.UsageError(f"{found.name} has {len(hints)} hints; there is no --level {level}")
     print(hints[level - 1].text.strip())
     if level < len(hints):
         print(f"\nmore: grader/scanlab hint {found.number} --level {level + 1} (of {len(hints)})")
-    else:
-        print(f"\nthe full explanation: {found.rubric.handout}")
+    elif found.handout:
+        print(f"\nthe full explanation: {found.handout}")
 
 
 @app.command()

@@ -33,8 +33,6 @@ __host__ __device__ __forceinline__ void scanlab_mark() {
 #endif
 }
 """
-BARRIER = re.compile(r"\b__syncthreads *\(")
-MOST_BARRIERS = 8
 NO_CODE = re.compile(r"//[^\n]*+|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|(?<![0-9])'(?:\\.|[^'\\\n])*+'?", re.DOTALL)
 LABEL = re.compile(r"(?:else|case|default)\b")
 OPENS_CODE = re.compile(r"(?:\)(?:const\b|noexcept\b|mutable\b|\s)*+(?:->[^{};]*)?|\b(?:else|do|try)\s*)$")
@@ -106,13 +104,6 @@ def marked(text: str) -> tuple[str, list[Mark]]:
             marks.append(Mark(line=number, at=number + offset, code=line[: len(code.rstrip())].strip()))
         is_own_before = is_own
     return DEFINITION + "\n".join(lines), marks
-
-
-def barriers(text: str) -> tuple[int, ...]:
-    """Return the lines in a program's marked regions that have a barrier, at most MOST_BARRIERS."""
-    own = own_lines(text.split("\n"))
-    lines = enumerate(without_comments(text).split("\n"), 1)
-    return tuple(number for number, code in lines if number in own and BARRIER.search(code))[:MOST_BARRIERS]
 
 
 def with_cure(

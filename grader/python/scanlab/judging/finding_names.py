@@ -13,10 +13,23 @@ DIRECTIVE = re.compile(r"```\{\w+\}.*?```\n?", re.DOTALL)
 
 
 @cache
+def _ranks() -> list[dict[str, str]]:
+    ranks: list[dict[str, str]] = tomllib.loads(TABLE.read_text(encoding="utf-8"))["rank"]
+    return ranks
+
+
+@cache
 def names() -> dict[str, str]:
     """Return the names of all findings, by their ids or families."""
-    ranks = tomllib.loads(TABLE.read_text(encoding="utf-8"))["rank"]
-    return {name: words for rank in ranks for name, words in rank.items()}
+    return {name: words for rank in _ranks() for name, words in rank.items()}
+
+
+@cache
+def rank_of(finding_id: str) -> int:
+    """Return how basic a finding is: 0 is the most basic. One that is not known here is the least."""
+    family = f"{finding_id.partition('.')[0]}.*"
+    ranks = (k for k, rank in enumerate(_ranks()) if finding_id in rank or family in rank)
+    return next(ranks, len(_ranks()))
 
 
 def name_of(finding_id: str) -> str:

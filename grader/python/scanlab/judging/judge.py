@@ -28,11 +28,12 @@ from scanlab.judging.compile import (
 from scanlab.judging.compiler.builds import explained, source_of, with_cause, with_entries, with_warnings
 from scanlab.judging.compiler.links import shown_text
 from scanlab.judging.compiler.warnings import mistakes, warnings
-from scanlab.judging.cures import barriers, with_cure
+from scanlab.judging.cures import with_cure
 from scanlab.judging.gpu_lock import alone_on
+from scanlab.judging.parts import judge_in_parts
 from scanlab.judging.places import with_places
-from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, first_problem
-from scanlab.judging.steps import with_needless_steps
+from scanlab.judging.remarks import are_results_right, needless_barrier, with_needless_steps
+from scanlab.judging.result import Cause, CheckResult, Finding, Judged, LabResult, first_problem
 from scanlab.judging.toolchain import product
 from scanlab.labs.folders import Lab
 from scanlab.labs.rubric import CountCheck, Rubric, TimingCheck
@@ -102,8 +103,10 @@ def grade(
             builds = [_start_builds(builders, submission, options) for submission in submissions]
             if is_timed:
                 wait([future for build in builds for future in build.all()])
+            # Of one alone the checks are judged side by side.
+            most = 1 if is_timed or len(submissions) > 1 else workers
             judged = [
-                judges.submit(_grade_one, submission, build, options, first)
+                judges.submit(_grade_one, submission, build, options, first, most)
                 for submission, build in zip(submissions, builds, strict=True)
             ]
             results = []
@@ -161,7 +164,8 @@ def _reference(builds: _Builds, lab: Lab) -> dict[str, Path]:
         raise KitError(f"the reference solution of {lab.name} {what}{error}") from error
 
 
-def _grade_one(submission: Submission, builds: _Builds, options: plans.Options, first: Called) -> LabResult:
+def _grade_one(submission: Submission, builds: _Builds, options: plans.Options, first: Called, most: int) -> LabResult:
+    """Grade a submission with at most so many judges at a time."""
     as_shown = with_shown_paths(submission.path, submission.name)
     if builds.unreadable:
         lines = [as_shown(line) for line in str(builds.unreadable).splitlines()]
@@ -190,13 +194,25 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options, 
     again = submission.again(options)
     plan = plans.make_plan(submission.lab, submission.name, again, runners, options, reference)
     text = _text(submission)
-    if options.remarks:
-        plan = plan.model_copy(update={"barriers": barriers(text)})
-    judged = run_judge(plan)
-    first(with_places(judged, text, submission.name).with_texts(as_shown))
-    result = with_cure(judged, plan, text, run_judge, is_sandboxed=options.is_sandboxed)
-    if options.remarks:
-        result = with_needless_steps(result, plan, text, run_judge, is_sandboxed=options.is_sandboxed)
+    needless: list[Finding | None] = []
+
+    def judge(plan: plans.Plan) -> LabResult:
+        return judge_in_parts(plan, run_judge, most)
+
+    def say_first(known: LabResult) -> None:
+        first(with_places(known, text, submission.name).with_texts(as_shown))
+
+    def try_barriers(known: LabResult) -> None:
+        if options.remarks and are_results_right(plan, known.checks):
+            needless.append(needless_barrier(plan, text, run_judge))
+
+    result = judge_in_parts(plan, run_judge, most, say_first, try_barriers)
+    result = with_cure(result, plan, text, judge, is_sandboxed=options.is_sandboxed)
+    if are_results_right(plan, result.checks):
+        for barrier in filter(None, needless):
+            result = result.with_finding(result.checks[0], barrier)
+        if options.remarks:
+            result = with_needless_steps(result, plan, text, judge, is_sandboxed=options.is_sandboxed)
     result = with_proofs(result, plans.proofs(plan, submission.lab) if options.prove else [])
     result = _with_causes_of_counts(result, submission.lab.rubric)
     result = _with_source(result, submission, list(runners), options)
@@ -308,33 +324,34 @@ def run_judge(plan: plans.Plan) -> LabResult:
             raise KitError(f"cannot start the judge: {error.strerror}") from error
         if finished.code is None:
             raise KitError(f"{plan.lab}: the judge did not end within {limit:.0f} s")
-        result, problem = _read(result_file)
+        judged, problem = _read(result_file)
     said = "".join(f"\n  {line}" for line in finished.output.strip().splitlines()[-MESSAGE_LINES:])
     if finished.code not in (0, 1):
         ended = (
             f"was killed by signal {-finished.code}" if finished.code < 0 else f"ended with exit code {finished.code}"
         )
-        raise KitError(f"{plan.lab}: the judge {ended}{_faults(result) or said}")
-    if result is None:
+        raise KitError(f"{plan.lab}: the judge {ended}{_faults(judged) or said}")
+    if judged is None:
         raise KitError(f"{plan.lab}: the judge wrote no result that this version can read: {problem}{said}")
-    if result.verdict == "error" or (result.verdict == "pass") != (finished.code == 0):
-        raise KitError(f"{plan.lab}: the judge's result and its exit code disagree{_faults(result) or said}")
+    result = LabResult.of_checks(plan.lab, plan.title, judged.device, plan.seed, judged.checks)
+    if result.kit_faults or bool(result.failed_checks) != (finished.code == 1):
+        raise KitError(f"{plan.lab}: the judge's result and its exit code disagree{_faults(judged) or said}")
     return result
 
 
-def _read(file: Path) -> tuple[LabResult | None, str]:
-    """Return the judge's result, or None and why there is none."""
+def _read(file: Path) -> tuple[Judged | None, str]:
+    """Return what the judge has written, or None and why there is nothing."""
     try:
-        return LabResult.model_validate_json(file.read_bytes()), ""
+        return Judged.model_validate_json(file.read_bytes()), ""
     except OSError as error:
         return None, error.strerror or "it cannot be read"
     except ValidationError as error:
         return None, first_problem(error)
 
 
-def _faults(result: LabResult | None) -> str:
-    """Return what a result says about the kit's own faults, a line each."""
-    causes = result.kit_faults if result else []
+def _faults(judged: Judged | None) -> str:
+    """Return what the judge says about the kit's own faults, a line each."""
+    causes = [check.cause for check in judged.checks if check.verdict == "error" and check.cause] if judged else []
     return "".join(f"\n  {' — '.join(filter(None, (cause.headline, cause.rationale)))}" for cause in causes)
 
 
@@ -371,16 +388,4 @@ def failed(
         findings=(finding,),
         findings_total=1,
     )
-    return LabResult(
-        lab=lab.name,
-        title=lab.rubric.title,
-        device=options.device,
-        seed=options.seed,
-        verdict=verdict,
-        points=check.points,
-        max_points=check.max_points,
-        not_run_points=check.not_run_points,
-        checks=(check,),
-        findings=(SeenFinding(**dict(finding), checks=(check.name,)),),
-        findings_total=1,
-    )
+    return LabResult.of_checks(lab.name, lab.rubric.title, options.device, options.seed, [check])

@@ -11,8 +11,9 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
+from fnmatch import translate
+from functools import cache
+from pathlib import Path
 
 CALLED_BY = {"cooperative_groups/details/coalesced_scan.h": "cooperative_groups/details/*reduce.h"}
 """Headers that others, which are not forbidden, are made with: cooperative groups' reductions scan their lanes."""
@@ -55,8 +56,8 @@ def included(
 ) -> ReadyMade | None:
     """Return the first included header of CUDA's that fits a pattern, with the line that names it, if one does."""
     for name in names:
-        header = _header(name, forbidden) if is_cudas(name) else None
-        if header:
+        header = _header(name, forbidden)
+        if header and is_cudas(name):
             return ReadyMade("", header, _line_that_includes(source, forbidden))
     return None
 
@@ -73,8 +74,8 @@ def compiled(
         files = {int(number): os.path.normpath(os.fsdecode(name)) for number, name in FILE.findall(ptx)}
         headers: dict[int, str] = {}
         for number, name in files.items():
-            header = _header(name, forbidden) if is_cudas(name) else None
-            if header:
+            header = _header(name, forbidden)
+            if header and is_cudas(name):
                 headers[number] = header
         if not headers:
             continue
@@ -197,9 +198,14 @@ def _written(mangled: str) -> str:
 
 def _header(file: str, patterns: Sequence[str]) -> str | None:
     """Return the end of a header's path that fits one of the patterns: cub/cub.cuh."""
-    parts = PurePosixPath(os.path.normpath(file)).parts
-    ends = ("/".join(parts[at:]) for at in range(1, len(parts)))
-    return next((end for end in ends if any(fnmatchcase(end, pattern) for pattern in patterns)), None)
+    found = _ends(tuple(patterns)).search(os.path.normpath(file))
+    return found[1] if found else None
+
+
+@cache
+def _ends(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """Return what finds the longest end of a path that fits one of the patterns."""
+    return re.compile(f"/({'|'.join(map(translate, patterns))})" if patterns else r"(?!)")
 
 
 def _line_that_includes(source: str, forbidden: Sequence[str]) -> int:

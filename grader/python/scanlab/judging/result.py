@@ -1,16 +1,17 @@
-"""The result of one lab: what the judge writes and all others read (`grader/autograder/README.md`).
+"""The result of one lab: what the judge writes of its checks, and what they come to (`grader/autograder/README.md`).
 
 The fields stand in the order of the JSON. Numbers that are whole stay whole, so that a result is written as it was
 read. A field has a default where the first results of this version have no such key.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from scanlab.contract import CheckVerdict
+from scanlab.judging.finding_names import rank_of
 
 Number = int | float
 Index = tuple[int, int, int]
@@ -146,6 +147,19 @@ class Finding(Model):
     text: str
     """All of it as people read it."""
 
+    def with_count(self, count: int) -> Self:
+        """Return it as it is reported after so many occurrences."""
+        text = self.text.removesuffix(_more_like_this(self.count)) + _more_like_this(count)
+        return self.model_copy(update={"count": count, "text": text})
+
+    @property
+    def alike(self) -> object:
+        """Return what is equal of findings that read the same, if counted together."""
+        steps = [(part.does, part.file, part.line) for part in self.parts]
+        if any(part.who for part in self.parts):  # of groups of threads, which stand side by side, each once
+            steps = sorted(set(steps))
+        return self.id, self.kernel, self.variable, self.kind, tuple(steps)
+
     @classmethod
     def in_source(
         cls,
@@ -173,6 +187,10 @@ class Finding(Model):
             count=1,
             text="\n  ".join([headline, *facts, *([advice] if advice else [])]),
         )
+
+
+def _more_like_this(count: int) -> str:
+    return f"\n  and {count - 1} more like this" if count > 1 else ""
 
 
 class SeenFinding(Finding):
@@ -246,6 +264,15 @@ class CheckResult(Model):
         return self.times.ratio if self.times else None
 
 
+class Judged(Model):
+    """What the judge writes: the checks of a plan, and on which device it has run them."""
+
+    schema_: Literal["scanlab-checks"] = Field(default="scanlab-checks", alias="schema")
+    version: Literal[1] = 1
+    device: str
+    checks: tuple[CheckResult, ...]
+
+
 class LabResult(Model):
     """What one submission got for one lab."""
 
@@ -266,6 +293,24 @@ class LabResult(Model):
     findings_total: int = 0
     warnings: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
     """The compiler's, about the learner's own lines, `FILE:13: variable "t" was declared …`; left out with none."""
+
+    @classmethod
+    def of_checks(cls, lab: str, title: str, device: str, seed: int | None, checks: Sequence[CheckResult]) -> Self:
+        """Return what the checks of a lab, in the rubric's order, come to."""
+        seen = _seen(checks)
+        return cls(
+            lab=lab,
+            title=title,
+            device=device,
+            seed=seed,
+            verdict=_verdict(checks),
+            points=_sum(check.points for check in checks),
+            max_points=_sum(check.max_points for check in checks),
+            not_run_points=_sum(check.not_run_points for check in checks),
+            checks=tuple(checks),
+            findings=seen,
+            findings_total=len(seen) + sum(check.findings_total - len(check.findings) for check in checks),
+        )
 
     @property
     def failed_checks(self) -> list[CheckResult]:
@@ -322,6 +367,38 @@ class LabResult(Model):
     def by_name(self) -> str:
         """Return its JSON on one line, the keys in the order of their names."""
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, sort_keys=True)
+
+
+def _sum(numbers: Iterable[Number]) -> Number:
+    total = sum(numbers)
+    return int(total) if total == int(total) else total
+
+
+def _verdict(checks: Sequence[CheckResult]) -> LabVerdict:
+    """Return the worst verdict of checks.
+
+    A check for no points decides where it cost others theirs, and where none has any.
+    """
+    with_points = [check for check in checks if check.max_points > 0]
+    all_decide = not with_points or any(check.verdict == "skipped" for check in with_points)
+    deciding = {check.verdict for check in (checks if all_decide else with_points)}
+    deciding |= {check.verdict for check in checks if check.verdict == "error"}
+    worst: tuple[LabVerdict, ...] = ("error", "fail", "timeout", "inconclusive")
+    return next((verdict for verdict in worst if verdict in deciding), "pass")
+
+
+def _seen(checks: Iterable[CheckResult]) -> tuple[SeenFinding, ...]:
+    """Return the findings of checks, each once, the most basic first: a mistake before advice, then by rank."""
+    seen: dict[object, SeenFinding] = {}
+    for check in checks:
+        for finding in check.findings:
+            known = seen.get(finding.alike)
+            if known is None:
+                seen[finding.alike] = SeenFinding(**dict(finding), checks=(check.name,))
+                continue
+            names = known.checks if known.checks[-1] == check.name else (*known.checks, check.name)
+            seen[finding.alike] = known.with_count(known.count + finding.count).model_copy(update={"checks": names})
+    return tuple(sorted(seen.values(), key=lambda one: (one.weight == "advice", rank_of(one.id))))
 
 
 class Grade(Model):

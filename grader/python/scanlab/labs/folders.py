@@ -9,7 +9,7 @@ from scanlab.contract import Device
 from scanlab.errors import KitError, UsageError
 from scanlab.labs.rubric import Rubric
 from scanlab.labs.rubric_file import read_rubric
-from scanlab.paths import LABS, SOLUTIONS, shown
+from scanlab.paths import LABS, ROOT, SOLUTIONS, shown
 
 FOLDER = re.compile(r"(\d\d)_([a-z][a-z0-9_]*)")
 
@@ -41,6 +41,11 @@ class Lab:
         """Return the path of the reference solution, which a learner's copy of the kit may lack."""
         return SOLUTIONS / self.name / "scan.cu"
 
+    @property
+    def handout(self) -> str:
+        """Return the handout as people type it, `handouts/02_kogge_stone.md`; an empty text where none is written."""
+        return handout_of(self.name)
+
     def max_points(self, device: Device) -> int:
         """Return the points to be won on this device: work is counted on the one, time is measured on the other."""
         if device == "vgpu":
@@ -71,6 +76,12 @@ class Lab:
         made = Lab(self.folder)
         made._rubric = rubric
         return made
+
+
+def handout_of(lab: str) -> str:
+    """Return the handout of the lab of this name, as above."""
+    name = f"handouts/{lab}.md"
+    return name if (ROOT / name).is_file() else ""
 
 
 def all_labs() -> list[Lab]:

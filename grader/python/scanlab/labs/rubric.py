@@ -219,7 +219,6 @@ class Rubric(Table):
 
     title: Text
     summary: Text
-    handout: Text
     section: int = Field(default=0, ge=0)
     block_size: int | None = Field(default=None, ge=1, le=1024)  # None: a thread an element
     builds_on: Text | None = None

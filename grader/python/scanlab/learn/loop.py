@@ -158,7 +158,7 @@ class Loop:
     def _hint(self) -> None:
         hints = self._view.lab.rubric.hint
         if not hints:
-            self._view.note = [(f"no hints here; the handout is {self._view.lab.rubric.handout}", "")]
+            self._view.note = [(f"no hints here; the handout is {self._view.lab.handout or 'not written yet'}", "")]
             return
         self._view.hints = min(self._view.hints + 1, len(hints))
         number = self._view.hints
@@ -203,10 +203,12 @@ class Loop:
     def _handout(self) -> None:
         """Show the handout: the site's page where there is a browser, else its text."""
         lab = self._view.lab
-        if has_browser():
+        if not lab.handout:
+            self._view.note = [("this lab has no handout yet", "")]
+        elif has_browser():
             self._run_scanlab("making the site …", "handouts", "--open", lab.name)
-        elif not self._is_terminal or not pager.show(pager.handout(ROOT / lab.rubric.handout)):
-            self._view.note = [(f"the handout is {lab.rubric.handout}", "")]
+        elif not self._is_terminal or not pager.show(pager.handout(ROOT / lab.handout)):
+            self._view.note = [(f"the handout is {lab.handout}", "")]
 
     def _run_scanlab(self, meanwhile: str, *words: str) -> None:
         if self._is_terminal:

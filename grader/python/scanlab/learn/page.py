@@ -92,7 +92,7 @@ class Page:
         aside = replace(
             self._aside,
             handout=f"handouts/{name}" if has_page else "",
-            handout_text="" if has_page else _text(ROOT / view.lab.rubric.handout),
+            handout_text="" if has_page or not view.lab.handout else _text(ROOT / view.lab.handout),
         )
         data = json.dumps(snapshot(view, text, aside), ensure_ascii=False, separators=(",", ":")).encode(
             errors="replace"

@@ -125,7 +125,8 @@ def task(lab: Lab, path: Path) -> list[Line]:
     where = f"{shown(path)}, between the lines `{skeleton.OPEN}` and `{skeleton.CLOSE}`"
     lines = wrapped(f"{lab.rubric.title}: {lab.rubric.summary}.")
     lines += [("", "")]
-    lines += wrapped(f"read   {lab.rubric.handout} (key o)")
+    if lab.handout:
+        lines += wrapped(f"read   {lab.handout} (key o)")
     lines += wrapped(f"write  {where}", indent=7)
     return [*lines, ("save   the file: it is checked at once", "")]
 

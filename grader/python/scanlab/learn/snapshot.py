@@ -65,7 +65,7 @@ def snapshot(view: View, text: bytes | None, aside: Aside) -> Data:
             "total": len(lab.rubric.hint),
         },
         "steps": {"number": aside.steps, "is_made": aside.is_tracing, "why": aside.why_no_steps},
-        "handout": {"name": lab.rubric.handout, "page": aside.handout, "text": aside.handout_text},
+        "handout": {"name": lab.handout, "page": aside.handout, "text": aside.handout_text},
         "next": {"number": after.number, "title": after.rubric.title, "summary": after.rubric.summary}
         if after
         else None,

@@ -8,6 +8,7 @@ from scanlab.classroom.records import NO_GRADE, Class, LabGrade, Record
 from scanlab.course.seen import Sight
 from scanlab.gradebooks.selection import others
 from scanlab.judging.result import CheckResult
+from scanlab.labs.folders import handout_of
 from scanlab.labs.rubric import CountCheck
 from scanlab.reports.findings import MergedFinding, merged_findings
 from scanlab.reports.pictures import Picture
@@ -184,7 +185,7 @@ def _lab(
         grade=grade,
         title=rubrics.title(grade.lab),
         headline=field(grade.headline),
-        handout=rubric.handout if rubric else "",
+        handout=handout_of(grade.lab),
         checks=[_check(rubrics, grade.lab, check, names) for check in visible],
         hidden=len(hidden),
         hidden_points=sum(check.points for check in hidden),

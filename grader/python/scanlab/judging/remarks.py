@@ -1,19 +1,60 @@
-"""Find a step of a loop that changes nothing: the loop's `<=` becomes `<`, and all has to be as right as before."""
+"""What a right program does not need, found by trying without it: a barrier, or a step of a loop."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from scanlab.errors import KitError, WorkError
 from scanlab.judging.compile import build_runner
 from scanlab.judging.compiler.messages import own_lines
-from scanlab.judging.cures import without_comments
+from scanlab.judging.cures import MANY, without_comments
 from scanlab.judging.plan import Plan, PlannedCorrectness
-from scanlab.judging.result import Finding, LabResult, Part
+from scanlab.judging.result import CheckResult, Finding, LabResult, Part
 from scanlab.scratch import scratch
 
 LAST_STEP = re.compile(r"\bfor *\([^;]{0,200};[^;<]{0,200}(?P<last><=)[^;<]{0,200};[^;]{0,100}(?:\*=|/=|<<=|>>=)")
 """A loop over strides that also takes the step at which its variable has reached the limit."""
 MOST_LOOPS = 4
+BARRIER = re.compile(r"\b__syncthreads *\(")
+MOST_BARRIERS = 8
+NEEDLESS = "barrier.needless"
+
+
+def are_results_right(plan: Plan, found: Iterable[CheckResult]) -> bool:
+    """Return whether of these checks none of results has failed."""
+    of_results = {check.name for check in plan.checks if isinstance(check, PlannedCorrectness)}
+    return all(check.verdict == "pass" for check in found if check.name in of_results)
+
+
+def barriers(text: str) -> tuple[int, ...]:
+    """Return the lines in a program's marked regions that have a barrier, at most MOST_BARRIERS."""
+    own = own_lines(text.split("\n"))
+    lines = enumerate(without_comments(text).split("\n"), 1)
+    return tuple(number for number, code in lines if number in own and BARRIER.search(code))[:MOST_BARRIERS]
+
+
+def needless_barrier(plan: Plan, text: str, run_judge: Callable[[Plan], LabResult]) -> Finding | None:
+    """Return advice to leave out a barrier, where it can go for all functions of the lab.
+
+    Only the first such one: of two in a row each is needless, and both are not.
+
+    `plan` is what is graded, `text` the learner's file; `run_judge` runs the judge on a plan.
+    """
+    lines = barriers(text)
+    firsts: dict[str, PlannedCorrectness] = {}
+    for check in plan.checks:
+        if isinstance(check, PlannedCorrectness):
+            firsts.setdefault(check.entry, check)
+    found: list[Finding] = []
+    for check in firsts.values() if plan.device == "vgpu" else ():
+        if not lines:
+            break
+        sizes = [max((n for n in check.sizes if n <= MANY), default=check.sizes[0])]
+        small = check.model_copy(update={"sizes": sizes, "repeats": 1, "extra": [], "needs": None})
+        (tried,) = run_judge(plan.model_copy(update={"checks": [small], "barriers": lines})).checks
+        again = {one.parts[0].line: one for one in tried.findings if one.id == NEEDLESS}
+        found = found or list(again.values())
+        lines = tuple(line for line in lines if line in again)
+    return next((one for one in found if one.parts[0].line in lines), None)
 
 
 def last_steps(text: str) -> list[tuple[int, str]]:
@@ -38,8 +79,7 @@ def with_needless_steps(
     `plan` is what was graded, `text` the learner's file; `run_judge` runs the judge on a plan.
     """
     checks = [check for check in plan.checks if isinstance(check, PlannedCorrectness)]
-    passed = {check.name for check in result.checks if check.verdict == "pass"}
-    if plan.device != "vgpu" or not checks or any(check.name not in passed for check in checks):
+    if plan.device != "vgpu" or not checks or not are_results_right(plan, result.checks):
         return result
     elements = {"provenance" if check.element == "affine" else check.element for check in checks}
     needless = []
@@ -51,7 +91,7 @@ def with_needless_steps(
                 runners = {
                     element: str(build_runner(path, element, "vgpu", is_sandboxed=is_sandboxed)) for element in elements
                 }
-                tried = run_judge(plan.model_copy(update={"checks": checks, "runners": runners, "barriers": ()}))
+                tried = run_judge(plan.model_copy(update={"checks": checks, "runners": runners}))
             except (WorkError, KitError):
                 continue
         if tried.verdict == "pass":
