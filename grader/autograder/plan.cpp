@@ -196,6 +196,7 @@ void parse_correctness(Object& object, CheckPlan& check) {
   });
   if (check.schedules.empty()) refuse(object.place("schedules"), "expected at least one schedule");
   check.repeats = static_cast<unsigned>(object.whole("repeats", 1, 1000));
+  check.repeated_up_to = object.whole("repeated_up_to", 0, largest_n, check.repeated_up_to);
   if (const Value* prove = object.find("prove")) check.prove = parse_prove(Object(*prove, object.place("prove")));
   if (check.prove && has_count(check.entry)) refuse(object.place("prove"), "only scans are explored");
   if (object.find("extra") == nullptr) return;
@@ -241,6 +242,7 @@ void parse_timing(Object& object, CheckPlan& check) {
 constexpr std::pair<const char*, CheckPlan::Kind> keys_of_kinds[] = {{"sizes", CheckPlan::Kind::correctness},
                                                                      {"schedules", CheckPlan::Kind::correctness},
                                                                      {"repeats", CheckPlan::Kind::correctness},
+                                                                     {"repeated_up_to", CheckPlan::Kind::correctness},
                                                                      {"extra", CheckPlan::Kind::correctness},
                                                                      {"prove", CheckPlan::Kind::correctness},
                                                                      {"counter", CheckPlan::Kind::count},

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -57,7 +58,9 @@ struct CheckPlan {
   // correctness
   std::vector<std::size_t> sizes;  ///< ascending
   std::vector<vgpu::Schedule::Order> schedules;
-  unsigned repeats = 1;            ///< calls for each size and schedule
+  unsigned repeats = 1;            ///< calls for each size and schedule …
+  /// … of at most so many elements; of more there is one, under the schedules in turn the first, the second …
+  std::size_t repeated_up_to = std::numeric_limits<std::size_t>::max();
   std::vector<PlannedCall> extra;  ///< further sizes, each under this one schedule; their `repeat` is 0
   std::optional<Prove> prove;      ///< of scans, on the virtual GPU
   // count

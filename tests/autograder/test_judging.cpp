@@ -187,6 +187,27 @@ TEST_CASE("what an earlier call has left behind is distinguished from a plain mi
   check_fails(judge("leftover"), "left over from an earlier call");
 }
 
+TEST_CASE("a large size is called once under each schedule", "[judging]") {
+  Plan plan = make_plan();
+  plan.checks[0].sizes = {1000, 1500};
+  plan.checks[0].schedules = {scanlab::vgpu::Schedule::Order::in_order};
+  const auto verdict = [&](std::size_t repeated_up_to) {
+    plan.checks[0].repeated_up_to = repeated_up_to;
+    return judge("leftover", plan).verdict;  // the fourth call is wrong
+  };
+  CHECK(verdict(1500) == Verdict::fail);
+  CHECK(verdict(1499) == Verdict::pass);
+  plan.checks[0].schedules.push_back(scanlab::vgpu::Schedule::Order::reversed);
+  CHECK(verdict(999) == Verdict::fail);
+  plan.checks[0].sizes = {1500};
+  CHECK(verdict(1500) == Verdict::fail);
+  CHECK(verdict(999) == Verdict::pass);
+  plan.checks[0].extra = {{1500, scanlab::vgpu::Schedule::Order::random, 0}};
+  CHECK(verdict(999) == Verdict::pass);
+  plan.checks[0].sizes = {1400, 1500};  // and what is beside them
+  CHECK(verdict(999) == Verdict::fail);
+}
+
 TEST_CASE("what grows from call to call is not taken for another schedule's result", "[judging]") {
   const CheckResult result = judge("grows");
   CHECK(result.verdict == Verdict::fail);

@@ -24,6 +24,7 @@ Json example() {
       {"name": "inclusive", "title": "inclusive scan", "kind": "correctness", "entry": "inclusive_scan",
        "element": "float", "operation": "inclusive", "points": 20, "needs": null, "explain": "",
        "sizes": [1025, 0, 1, 1], "schedules": ["in_order", "random"], "repeats": 2,
+       "repeated_up_to": 1024,
        "extra": [{"n": 77, "schedule": "lockstep"}]},
       {"name": "additions", "title": "additions", "kind": "count", "entry": "exclusive_scan", "element": "affine",
        "points": 10, "profile": "h200", "counter": "additions", "among": null, "needs": "inclusive",
@@ -57,6 +58,7 @@ TEST_CASE("a whole plan is read", "[plan]") {
   REQUIRE(plan.checks.size() == 3);
   CHECK(plan.checks[0].sizes == std::vector<std::size_t>{0, 1, 1025});
   CHECK(plan.checks[0].schedules[1] == scanlab::vgpu::Schedule::Order::random);
+  CHECK(plan.checks[0].repeated_up_to == 1024);
   CHECK(plan.checks[0].profile.empty());
   CHECK(plan.checks[1].profile == "h200");
   CHECK(plan.checks[1].operation == Operation::exclusive);

@@ -379,6 +379,8 @@ def test_work_is_counted_among_the_correctness_runs_at_places_that_the_seed_deci
                 is_own = call.n in host.sizes and call.schedule in host.schedules
                 assert is_own or (call.n, call.schedule) in extra
                 assert call.repeat < host.repeats
+                if is_own and call.n > host.repeated_up_to:  # a call that is made anyway
+                    assert call.repeat == host.schedules.index(call.schedule) % host.repeats
             assert any(call.n not in announced[host.name] for call in check.calls)
             sizes |= {call.n for call in check.calls}
         # No check is known by its sizes: all have some that no rubric names.

@@ -7,7 +7,7 @@ import pytest
 
 from made_results import cause, check
 from scanlab.judging.parts import judge_in_parts, parts_of
-from scanlab.judging.plan import Options, Plan, PlannedCorrectness, PlannedCount, make_plan
+from scanlab.judging.plan import Options, Plan, PlannedCount, make_plan
 from scanlab.judging.result import CheckResult, Finding, LabResult, Where
 from scanlab.labs.folders import all_labs, find_lab
 
@@ -31,11 +31,10 @@ def judge_of(found: Callable[[str], CheckResult]) -> Callable[[Plan], LabResult]
 
 
 @pytest.mark.parametrize("lab", [lab.number for lab in all_labs()])
-@pytest.mark.parametrize("most", [1, 2, 3, 16])
-def test_each_check_is_in_one_part_with_what_it_needs(lab: str, most: int) -> None:
+def test_each_check_is_in_one_part_with_what_it_needs(lab: str) -> None:
     plan = plan_of(lab)
-    parts = parts_of(plan, most)
-    assert 1 <= len(parts) <= most
+    parts = parts_of(plan)
+    assert len(parts) > 1
     names = [[one.name for one in part.checks] for part in parts]
     assert sorted(name for own in names for name in own) == sorted(one.name for one in plan.checks)
     order = [one.name for one in plan.checks]
@@ -45,19 +44,6 @@ def test_each_check_is_in_one_part_with_what_it_needs(lab: str, most: int) -> No
             among = one.among if isinstance(one, PlannedCount) else None
             assert {one.needs, among} - {None} <= set(own[: own.index(one.name)])
     assert parts[0].checks[0] == plan.checks[0]
-    assert len(parts) == min(most, len(parts_of(plan, 99)))
-    assert most == 1 or len(parts) > 1
-
-
-def test_the_parts_are_about_as_much_work() -> None:
-    for lab in ("07", "10", "11"):
-        first, second = parts_of(plan_of(lab), 2)
-
-        def elements(part: Plan) -> int:
-            checks = [one for one in part.checks if isinstance(one, PlannedCorrectness)]
-            return sum(sum(one.sizes) * len(one.schedules) * one.repeats for one in checks)
-
-        assert 0.4 < elements(first) / elements(second) < 2.5
 
 
 def test_several_judges_find_what_one_finds() -> None:
@@ -74,7 +60,7 @@ def test_several_judges_find_what_one_finds() -> None:
 
 def test_the_first_failure_is_reported_before_the_rest_is_known() -> None:
     plan = plan_of("02")
-    first, *_ = parts_of(plan, 2)
+    first, *_ = parts_of(plan)
     is_reported = threading.Event()
     said: list[LabResult] = []
 
@@ -96,7 +82,7 @@ def test_the_first_failure_is_reported_before_the_rest_is_known() -> None:
 
 def test_a_later_failure_waits_for_what_comes_before_it() -> None:
     plan = plan_of("02")
-    first, second = parts_of(plan, 2)
+    first, second, *_ = parts_of(plan)
     is_over = threading.Event()
     said: list[LabResult] = []
 
@@ -108,8 +94,9 @@ def test_a_later_failure_waits_for_what_comes_before_it() -> None:
         return judge_of(lambda name: check(name, "fail" if part.checks[0] == second.checks[0] else "pass"))(part)
 
     judge_in_parts(plan, judge, 2, said.append)
-    assert [one.verdict for one in said] == ["fail"]
-    assert len(said[0].checks) == len(plan.checks)
+    (late,) = said
+    assert late.verdict == "fail"
+    assert {one.name for one in late.checks} >= {one.name for one in (*first.checks, *second.checks)}
 
 
 def wrong_maps(name: str) -> CheckResult:

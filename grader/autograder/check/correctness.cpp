@@ -62,8 +62,7 @@ class CorrectnessCheck : CheckOnDevice {
           const Case which{n, repeat, order, order};
           const auto counted = counted_.find({n, order, repeat});
           const bool is_counted = device_.is_virtual() && counted != counted_.end();
-          const bool is_own = is_own_size && std::ranges::find(orders_, order) != orders_.end();
-          if (!is_own && !is_counted && (repeat > 0 || is_any_counted(n, order))) continue;
+          if (!is_counted && !is_planned(n, order, repeat)) continue;
           if (is_proved && !is_counted) continue;
           Counting counting = is_counted ? counted->second.what : Counting::off;
           // Of floats, too, something is proved: in calls of sizes that only the seed knows, where it costs little.
@@ -108,7 +107,15 @@ class CorrectnessCheck : CheckOnDevice {
     return sizes;
   }
 
-  /// Where size or schedule is not the check's own, a call is made once: the one that is counted, if one is.
+  /// Is a call made whose work is not counted?
+  bool is_planned(std::size_t n, Order order, unsigned repeat) const {
+    const auto place = static_cast<std::size_t>(std::ranges::find(orders_, order) - orders_.begin());
+    if (std::ranges::binary_search(check_.sizes, n) && place < orders_.size())
+      return n <= check_.repeated_up_to || repeat == place % check_.repeats;
+    // Where size or schedule is not the check's own, one call is made: the one that is counted, if one is.
+    return repeat == 0 && !is_any_counted(n, order);
+  }
+
   bool is_any_counted(std::size_t n, Order order) const {
     const auto first = counted_.lower_bound({n, order, 0});
     return device_.is_virtual() && first != counted_.end() && first->first.n == n && first->first.order == order;

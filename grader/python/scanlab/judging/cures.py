@@ -126,7 +126,8 @@ def with_cure(
     n = int(found["n"])
     many = max((size for size in planned.sizes if size <= MANY), default=n)
     schedules = sorted(planned.schedules, key=lambda one: one != found["schedule"])  # the one that fails first
-    case: dict[str, Any] = {"sizes": sorted({n, many}), "schedules": schedules, "extra": [], "needs": None}
+    case: dict[str, Any] = {"sizes": sorted({n, many}), "schedules": schedules, "repeated_up_to": None}
+    case |= {"extra": [], "needs": None}
     with scratch() as folder:
         path = folder / "scan.cu"
         path.write_text(program, encoding="utf-8")

@@ -12,6 +12,8 @@ from scanlab.judging.result import CheckResult, Finding, LabResult
 
 OF_A_CALL = 3000
 """Elements that a call takes as much time as, beside its own."""
+ONE_BY_ONE = ("in_order", "reversed", "lockstep")
+"""Schedules under which blocks run one after the other, which takes about a quarter of the time."""
 MAY_BE_SWAPPED = frozenset(
     f"wrong.{what}"
     for what in (
@@ -38,24 +40,22 @@ def _nothing(_: LabResult) -> None:
     """Do nothing with a result."""
 
 
-def parts_of(plan: Plan, most: int) -> list[Plan]:
-    """Return at most so many plans that together have the checks of `plan`, each about the same work."""
+def parts_of(plan: Plan) -> list[Plan]:
+    """Return plans that together have the checks of `plan`; first the one with its first check, then the longest."""
     groups: list[list[PlannedCheck]] = []
     for check in plan.checks:
         before = {check.needs, check.among if isinstance(check, PlannedCount) else None}
+        is_alone = not isinstance(check, PlannedCorrectness) and before == {None}
+        if is_alone and groups:  # a check that makes calls of its own, or none
+            before.add(plan.checks[0].name)
         joined = [group for group in groups if before.intersection(one.name for one in group)]
         groups = [group for group in groups if group not in joined]
         groups.append([*(one for group in joined for one in group), check])
-    loads: list[tuple[float, list[PlannedCheck]]] = [(0, []) for _ in range(min(most, len(groups)))]
-    for group in sorted(groups, key=_work, reverse=True):
-        least = min(range(len(loads)), key=lambda k: loads[k][0])
-        loads[least] = (loads[least][0] + _work(group), [*loads[least][1], *group])
-    order = {check.name: k for k, check in enumerate(plan.checks)}
-    parts = sorted(
-        (sorted((one for one in load), key=lambda one: order[one.name]) for _, load in loads if load),
-        key=lambda load: order[load[0].name],
-    )
-    return [plan.model_copy(update={"checks": checks}) for checks in parts]
+    place = {check.name: k for k, check in enumerate(plan.checks)}
+    for group in groups:
+        group.sort(key=lambda one: place[one.name])
+    groups.sort(key=lambda group: (place[group[0].name] > 0, -_work(group)))
+    return [plan.model_copy(update={"checks": group}) for group in groups]
 
 
 def _work(checks: Iterable[PlannedCheck]) -> float:
@@ -63,8 +63,10 @@ def _work(checks: Iterable[PlannedCheck]) -> float:
     work = 0.0
     for check in checks:
         if isinstance(check, PlannedCorrectness):
-            calls = len(check.schedules) * check.repeats
-            work += calls * sum(n + OF_A_CALL for n in check.sizes) + sum(call.n + OF_A_CALL for call in check.extra)
+            most = check.repeated_up_to if check.repeated_up_to is not None else max(check.sizes)
+            calls = sum((check.repeats if n <= most else 1) * (n + OF_A_CALL) for n in check.sizes)
+            side_by_side = sum(order not in ONE_BY_ONE for order in check.schedules)
+            work += (side_by_side + len(check.schedules) / 4) * calls
     return work
 
 
@@ -74,12 +76,12 @@ def judge_in_parts(
     """Judge a plan by at most so many judges at a time.
 
     `first` is called once, as soon as it is known which check fails first, or that none does. `besides` is called as
-    soon as a judge is free, side by side with the others, with what is known by then.
+    soon as a judge is free and no check is left, side by side with the others, with what is known by then.
     """
-    parts = parts_of(plan, most)
+    parts = parts_of(plan) if most > 1 else [plan]
     results: dict[int, LabResult] = {}
     is_known = False
-    with ThreadPoolExecutor(len(parts)) as pool:
+    with ThreadPoolExecutor(most) as pool:
         running = {pool.submit(run_judge, part): k for k, part in enumerate(parts)}
         more: Future[None] | None = None
         for done in as_completed(running):

@@ -54,6 +54,8 @@ _WRITE = r"(?:i|\d{1,9}\.\d{1,9}\.\d{1,9})?"
 _STEP = rf"\d{{1,9}}\.\d{{1,9}}(?:={_WRITE}(?:,{_WRITE})*)?(?:\*\d{{1,5}})?"
 TRAIL = re.compile(rf"\d{{1,9}}:{_STEP}(?: {_STEP})*")
 """One execution of one launch, as `grader/vgpu/core/explore/trail.hpp` writes it."""
+REPEATED_UP_TO = 1 << 14
+"""Elements. What a second call shows of the first is seen of any size, and large ones take long."""
 UNANNOUNCED = 8192
 """Elements that a correctness check's call of a size that only the seed knows has at most."""
 
@@ -123,6 +125,8 @@ class PlannedCorrectness(CheckBase):
     sizes: list[int]
     schedules: list[Schedule]
     repeats: int
+    repeated_up_to: int | None = None
+    """Elements; with more, there is one call under each schedule, of the repeats in turn. None: all are repeated."""
     extra: list[PlannedCall]
     prove: Prove | None = None
 
@@ -273,6 +277,7 @@ def _planned(rubric: Rubric, check: Check, counts: Mapping[str, Counts], options
         sizes=sizes if options.n is None else [options.n],
         schedules=check.schedules if options.schedule is None else [options.schedule],
         repeats=check.repeats,
+        repeated_up_to=None if options.is_narrow else REPEATED_UP_TO,
         extra=[PlannedCall(n=call.n, schedule=call.schedule) for call in sorted(extra)],
     )
 
@@ -360,6 +365,8 @@ def _secret_sizes(rubric: Rubric, check: CountCheck, seed: int, count: int) -> l
 
 def _call(n: int, order: Schedule, host: CorrectnessCheck | None, seed: int) -> Call:
     # How many elements a compaction keeps, and so what it costs, depends on the repeat: the first keeps half of them.
-    is_any = host is not None and host.operation in ("inclusive", "exclusive")
-    repeat = random.Random(f"{seed} {n} {order}").randrange(host.repeats) if host and is_any else 0
-    return Call(n, order, repeat)
+    if host is None or host.operation not in ("inclusive", "exclusive"):
+        return Call(n, order)
+    if n > REPEATED_UP_TO and order in host.schedules:
+        return Call(n, order, host.schedules.index(order) % host.repeats)
+    return Call(n, order, random.Random(f"{seed} {n} {order}").randrange(host.repeats))

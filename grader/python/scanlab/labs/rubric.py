@@ -60,6 +60,7 @@ class CorrectnessCheck(CheckBase):
 
     A GPU is asked for `gpu_sizes` as well: what would take the virtual GPU too long. Where blocks talk to each other,
     those up to `weak_up_to` are run under the schedule `weak` as well, under which many strong accesses take long.
+    There are `repeats` calls of each, on other data; of sizes beyond `plan.REPEATED_UP_TO` one under each schedule.
     """
 
     kind: Literal["correctness"]
