@@ -1494,7 +1494,7 @@ var scanlabStepper = (() => {
         if (place !== void 0)
           this.choose({ place: place === this.place ? null : place });
       });
-      this.build();
+      this.build(source !== "");
       this.steps = this.stepsNow();
       this.index = Math.max(0, Math.min(options.step ?? 0, this.steps.length - 1));
       this.watched = new ResizeObserver(() => this.show());
@@ -1562,7 +1562,7 @@ var scanlabStepper = (() => {
       else
         this.go(this.index + 1);
     }
-    build() {
+    build(has_source) {
       const caption = h("p", { class: "st-caption", "aria-live": "polite" }, this.where, this.what);
       const findings = findingsView(this.trace, this.courses, (is) => {
         this.choose({ thread: null });
@@ -1582,7 +1582,7 @@ var scanlabStepper = (() => {
       this.root.replaceChildren(
         ...findings ? [findings] : [],
         this.controls.element,
-        h("div", { class: "st-panes" }, this.source.element, memory),
+        has_source ? h("div", { class: "st-panes" }, this.source.element, memory) : memory,
         this.blocks.element,
         this.table.element,
         ...notes ? [notes] : [],

@@ -1,5 +1,6 @@
 """The site as a reader gets it: built without a warning, whole, and without the network."""
 
+import json
 import re
 import shutil
 import textwrap
@@ -14,9 +15,14 @@ from needs import skip_without
 from scanlab.errors import KitError
 from scanlab.handouts import site
 from scanlab.on_demand import HANDOUTS
+from scanlab.paths import build_folder
 from texts import LABS, PROGRAMS, REPOSITORY, name
 
 skip_without(HANDOUTS)
+
+
+IS_BUILT = (build_folder() / "grader/tracer/tracer").is_file()
+WITH_STEPPERS = [path for path in LABS if "```{stepper}" in path.read_text(encoding="utf-8")]
 
 
 class Page(HTMLParser):
@@ -82,7 +88,24 @@ def test_every_text_and_every_program_has_its_page(pages: dict[str, Page]) -> No
         str(path.relative_to(REPOSITORY / "handouts").with_suffix(".html"))
         for path in (REPOSITORY / "handouts").rglob("*.md")
     }
-    assert pages.keys() == programs | texts | {"search.html"}
+    steppers = {f"steppers/{path.stem}.html" for path in WITH_STEPPERS if IS_BUILT}
+    assert pages.keys() == programs | texts | steppers | {"search.html"}
+
+
+@pytest.mark.skipif(not IS_BUILT, reason="the kit is not built: no tracer")
+@pytest.mark.parametrize("path", WITH_STEPPERS, ids=name)
+def test_a_solution_is_shown_step_by_step_but_not_its_text(path: Path, built: Path, pages: dict[str, Page]) -> None:
+    page = f"steppers/{path.stem}.html"
+    assert pages[f"{path.stem}.html"].loads.count(page) == 1
+    text = (built / page).read_text(encoding="utf-8")
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
+    assert data["source"] == ""
+    assert data["trace"]["lab"] == path.stem
+    assert data["trace"]["launches"][0]["intervals"]
+    assert len(text) < 500_000
+    solution = (REPOSITORY / "solutions" / path.stem / "scan.cu").read_text(encoding="utf-8")
+    own = [line.strip() for line in solution.split(">>> your code")[1].split("<<< your code")[0].splitlines()]
+    assert not [line for line in own if len(line) > 30 and line in text]
 
 
 def test_the_ladder_has_every_lab_in_order(pages: dict[str, Page]) -> None:
@@ -112,6 +135,10 @@ def test_nothing_is_loaded_from_the_network(built: Path, pages: dict[str, Page])
     assert loads == []
     assert len(sheets) >= 3
     assert not any(re.search(r"url\(\s*['\"]?(https?:)?//|@import", sheet) for sheet in sheets)
+
+
+def test_all_labs_that_can_be_drawn_are() -> None:
+    assert [path.stem[:2] for path in WITH_STEPPERS] == [f"{number:02}" for number in range(1, 11)]
 
 
 def excerpts(text: str) -> Iterator[str]:

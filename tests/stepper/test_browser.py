@@ -119,6 +119,17 @@ def test_a_race_with_all_its_parts_is_accessible(open_page: Open, size: tuple[in
     assert fits(page)
 
 
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_without_a_text_there_is_no_listing(open_page: Open, size: tuple[int, int]) -> None:
+    trace, _ = traced(KOGGE_STONE)
+    page = open_page(html_page(trace, ""), size)
+    assert page.locator(".st-source").count() == 0
+    press(page, "ArrowRight", "ArrowRight")
+    assert step(page)[0] == 2
+    assert violations(page) == []
+    assert fits(page)
+
+
 def test_keys_lead_through_the_steps(open_page: Open) -> None:
     page = open_page(html_of(KOGGE_STONE))
     assert "Before the kernel" in caption(page)

@@ -70,7 +70,7 @@ export class Stepper {
       if (thread !== undefined) this.choose({thread: thread === this.thread || thread < 0 ? null : thread});
       if (place !== undefined) this.choose({place: place === this.place ? null : place});
     });
-    this.build();
+    this.build(source !== "");
     this.steps = this.stepsNow();
     this.index = Math.max(0, Math.min(options.step ?? 0, this.steps.length - 1));
     this.watched = new ResizeObserver(() => this.show());
@@ -124,7 +124,7 @@ export class Stepper {
       this.go(this.index + 1);
   }
 
-  private build(): void {
+  private build(has_source: boolean): void {
     const caption = h("p", {class: "st-caption", "aria-live": "polite"}, this.where, this.what);
     const findings = findingsView(this.trace, this.courses, (is) => {
       this.choose({thread: null});
@@ -143,7 +143,7 @@ export class Stepper {
     this.root.replaceChildren(
         ...(findings ? [findings] : []),
         this.controls.element,
-        h("div", {class: "st-panes"}, this.source.element, memory),
+        has_source ? h("div", {class: "st-panes"}, this.source.element, memory) : memory,
         this.blocks.element,
         this.table.element,
         ...(notes ? [notes] : []),

@@ -2,6 +2,7 @@
 
 - `rungs`: the labs as a list, with titles from their handouts and summaries from their rubrics.
 - `literalinclude`: an excerpt names its file and line, and has to have a beginning, an end and something between.
+- `stepper`: a lab's solution step by step, as it runs here; nothing where there is no nvcc.
 - Every program of the course is a page of its own, and a link to a program leads there.
 """
 
@@ -9,7 +10,7 @@ import os
 import posixpath
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -18,10 +19,16 @@ from sphinx.application import Sphinx
 from sphinx.directives.code import LiteralInclude, container_wrapper
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from scanlab.labs.folders import all_labs, base_of
+from scanlab.errors import KitError
+from scanlab.labs.folders import Lab, all_labs, base_of, find_lab
 from scanlab.labs.rubric_file import COMMON
+from scanlab.trace.html import page as stepper_page
+from scanlab.trace.record import Options, record
+
+LOGGER = logging.getLogger(__name__)
 
 PROGRAMS = ("labs/*.cuh", "labs/*/scan.cu", "solutions/*/scan.cu")
 """What gets a page of its own, below the repository, which is the handouts' parent folder."""
@@ -109,6 +116,45 @@ class Excerpt(LiteralInclude):
         return self.state.document.reporter.warning(text, line=self.lineno)
 
 
+STEPPERS = "steppers"
+"""The site's folder of the pages that the steppers are."""
+
+
+class Stepper(SphinxDirective):
+    """What a lab's solution does with `:n:` elements, step by step, but not its text: a page of its own in a frame."""
+
+    required_arguments = 1
+    option_spec: ClassVar[dict[str, Any]] = {"n": directives.nonnegative_int}
+
+    def run(self) -> list[nodes.Node]:
+        """Return the frame; nothing where the virtual GPU cannot run it, or in another form than a site."""
+        lab, n = find_lab(self.arguments[0]), self.options.get("n", 8)
+        if self.env.app.builder.format != "html" or not lab.solution.is_file():
+            return []
+        self.env.note_dependency(str(lab.solution))
+        try:
+            text = solution_page(lab, n)
+        except KitError as error:
+            LOGGER.info("no stepper of %s: %s", lab.name, error)
+            return []
+        file = Path(self.env.app.outdir, STEPPERS, f"{lab.name}.html")
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        up = "../" * self.env.docname.count("/")
+        title = f"The solution of lab {lab.number} with {n} elements, step by step"
+        frame = (
+            f'<figure class="stepper"><iframe src="{up}{STEPPERS}/{file.name}" title="{title}" loading="lazy"></iframe>'
+            f'<figcaption>{title}: <a href="{up}{STEPPERS}/{file.name}">in a page of its own</a></figcaption></figure>'
+        )
+        return [nodes.raw("", frame, format="html")]
+
+
+def solution_page(lab: Lab, n: int) -> str:
+    """Return the stepper's page of a lab's solution. Raises KitError where it cannot be run."""
+    options = Options(entry=lab.rubric.entries[0], n=n, with_neighbours=True)
+    return stepper_page(record(lab, lab.solution, options), "")
+
+
 class LinksToPrograms(SphinxTransform):
     """Turns a link to a program's file into one to its page; MyST would offer the file for download."""
 
@@ -153,6 +199,7 @@ def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register all of it with Sphinx."""
     app.add_directive("rungs", Rungs)
+    app.add_directive("stepper", Stepper)
     directives.register_directive("literalinclude", Excerpt)
     app.add_transform(LinksToPrograms)
     app.connect("missing-reference", resolve)
