@@ -239,19 +239,14 @@ void parse_timing(Object& object, CheckPlan& check) {
 }
 
 /// Keys that only checks of one kind have. A check may carry those of other kinds as null.
-constexpr std::pair<const char*, CheckPlan::Kind> keys_of_kinds[] = {{"sizes", CheckPlan::Kind::correctness},
-                                                                     {"schedules", CheckPlan::Kind::correctness},
-                                                                     {"repeats", CheckPlan::Kind::correctness},
-                                                                     {"repeated_up_to", CheckPlan::Kind::correctness},
-                                                                     {"extra", CheckPlan::Kind::correctness},
-                                                                     {"prove", CheckPlan::Kind::correctness},
-                                                                     {"counter", CheckPlan::Kind::count},
-                                                                     {"calls", CheckPlan::Kind::count},
-                                                                     {"among", CheckPlan::Kind::count},
-                                                                     {"n", CheckPlan::Kind::timing},
-                                                                     {"full", CheckPlan::Kind::timing},
-                                                                     {"none", CheckPlan::Kind::timing},
-                                                                     {"seconds", CheckPlan::Kind::timing}};
+constexpr std::pair<const char*, CheckPlan::Kind> keys_of_kinds[] = {
+    {"sizes", CheckPlan::Kind::correctness},   {"schedules", CheckPlan::Kind::correctness},
+    {"repeats", CheckPlan::Kind::correctness}, {"repeated_up_to", CheckPlan::Kind::correctness},
+    {"extra", CheckPlan::Kind::correctness},   {"prove", CheckPlan::Kind::correctness},
+    {"counter", CheckPlan::Kind::count},       {"calls", CheckPlan::Kind::count},
+    {"among", CheckPlan::Kind::count},         {"n", CheckPlan::Kind::timing},
+    {"full", CheckPlan::Kind::timing},         {"none", CheckPlan::Kind::timing},
+    {"seconds", CheckPlan::Kind::timing}};
 
 CheckPlan parse_check(Object object) {
   std::vector<std::pair<const char*, Operation>> entries;

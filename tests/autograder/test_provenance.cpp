@@ -95,12 +95,13 @@ TEST_CASE_METHOD(Fixture, "the graph gives the values that the maps themselves w
 TEST_CASE_METHOD(Fixture, "a wrong sum is explained by what it lacks, has twice, or has in another order") {
   const auto x = affine_maps(8, 3);
   const auto names = make(provenance, device, x,
-                          {{8, 0, 1},     // x0 + x1
-                           {9, 8, 3},     // without x2
-                           {10, 8, 1},    // x1 twice
-                           {11, 2, 8},    // x2 first
-                           {12, 8, 7},    // a stranger
-                           {13, 9, 9}});  // several of these
+                          {{8, 0, 1},       // x0 + x1
+                           {9, 8, 3},       // without x2
+                           {10, 8, 1},      // x1 twice
+                           {11, 2, 8},      // x2 first
+                           {12, 8, 7},      // a stranger
+                           {13, 9, 9},      // several of these
+                           {14, 15, 15}});  // nothing and nothing
   const auto said = [&](std::size_t place, std::uint32_t last) {
     return provenance.explain(names[place], {0, last}, "y[9]").text;
   };
@@ -111,6 +112,7 @@ TEST_CASE_METHOD(Fixture, "a wrong sum is explained by what it lacks, has twice,
   CHECK(said(13, 4) == "in y[9], x2 is missing, and x0, x1, x3 count more than once");
   CHECK(said(8, 8) == "in y[9], x2 to x7 are missing");
   CHECK(said(14, 2) == "y[9] is identity(): nothing was added");
+  CHECK(said(15, 2) == "y[9] is identity(): nothing was added");
   CHECK(provenance.explain(12345, {0, 2}, "y[9]").text == "y[9] was made by something other than `+`");
 }
 

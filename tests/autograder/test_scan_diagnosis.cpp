@@ -167,7 +167,7 @@ TEST_CASE("hierarchical scans that lack something are recognised, for rounded fl
                               [](const Floats&, Floats& y) {
                                 for (std::size_t i = 1024; i < y.size(); ++i) y[i] += static_cast<float>(i);
                               }),
-             ContainsSubstring("the first 1024 elements, one section of 1024, are right"));
+             ContainsSubstring("the first 1024 elements (1 * 1024) are right"));
 }
 
 TEST_CASE("swapped operands are recognised", "[diagnosis]") {

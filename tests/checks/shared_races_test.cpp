@@ -321,7 +321,7 @@ TEST_CASE("the race of the lowest block is reported, whichever thread runs it") 
         "RACE (read-after-write): shared s_x[32], kernel k, block 0\n"
         "  write by thread (0, 0, 1)   kernel.cu:9\n"
         "  read  by thread (0, 0, 0)   kernel.cu:10\n"
-        "  no barrier separates them: the read may come first, and find what was there before\n"
+        "  no barrier separates them: the read may find what was there before, or what is written\n"
         "  and 1599 more like this");
   const auto json = to_json(r);
   CHECK(json["id"] == "race.shared");

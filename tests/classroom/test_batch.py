@@ -160,7 +160,7 @@ def test_a_run_that_is_stopped_leaves_nothing_and_goes_on(
     _, errors = process.communicate(timeout=30)
     wait_for(lambda: not with_mark(mark))
     if number != signal.SIGKILL:
-        assert process.returncode == 128 + number
+        assert process.returncode == 128 + number, errors
         assert "3 of 4 files are graded and kept; to go on, type:\n  grader/scanlab grade" in errors
         assert errors.endswith("--resume\nscanlab: stopped\n")
     assert finished(out) == before

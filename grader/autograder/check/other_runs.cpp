@@ -25,6 +25,10 @@ constexpr const char* meaning_of_left_over_or_race =
     "either something is left over from an earlier call (a __device__ or static variable, or memory that is not set "
     "anew), or a barrier is missing and it went well by luck; check without --device gpu, where warps run in several "
     "orders";
+/// On the virtual GPU nothing is a race that was not reported as one.
+constexpr const char* meaning_of_progress =
+    "no race was found, so no barrier is missing: what an atomic returns, or a flag says, depends on who comes first, "
+    "and each answer has to lead to the same result";
 constexpr const char* meaning_of_race =
     "the result depends on the order in which blocks and warps run, so a barrier is missing between a write and a "
     "read of data that threads share, or two threads write the same element, or a place depends on who comes first";
@@ -61,10 +65,10 @@ class OtherRuns {
     if (!right.empty() && !wrong.empty()) {
       replace_explanation(cause, unordered_id,
                           fmt::format("the same data is right under {} and wrong under {}: {}", joined(right),
-                                      joined(wrong), meaning_of_race));
+                                      joined(wrong), meaning()));
     } else if (outputs_.size() > 1) {
       replace_explanation(cause, unordered_id,
-                          fmt::format("the same data gives other results under other schedules: {}", meaning_of_race));
+                          fmt::format("the same data gives other results under other schedules: {}", meaning()));
     }
   }
 
@@ -85,11 +89,16 @@ class OtherRuns {
   }
 
  private:
+  const char* meaning() const { return has_raced_ ? meaning_of_race : meaning_of_progress; }
+
   /// In a fresh process, or what one run leaves behind would look like another schedule's result.
   TrialResult run_alone(const Case& which) {
     submission_.restart();
     TrialResult tried = trial_.run(submission_, which, Counting::off, no_hash);
     if (!tried.failure || tried.is_wrong_output) outputs_.insert(tried.mistake);
+    has_raced_ |= std::ranges::any_of(tried.findings, [](const vgpu::Finding& one) {
+      return one.weight == vgpu::Finding::Weight::mistake && !one.id.starts_with("wrong.");
+    });
     return tried;
   }
 
@@ -98,6 +107,7 @@ class OtherRuns {
   const Case failed_;
   const CallPosition position_;
   std::set<std::uint64_t> outputs_;  ///< different ones that were seen
+  bool has_raced_ = false;           ///< or made another mistake that a check of the device has reported
 };
 
 }  // namespace

@@ -270,8 +270,10 @@ SumMistake Provenance::explain(ElementName name, ElementRange expected, const st
     return mistake;
   }
   if (inputs.empty()) {
-    mistake.text = name == vgpu::identity_name ? fmt::format("{} is identity(): nothing was added", output)
-                                               : fmt::format("{} was made by something other than `+`", output);
+    // identity() + identity() is a sum, too.
+    const bool is_identity = name == vgpu::identity_name || (is_remembered_ && graph_.find(name));
+    mistake.text = is_identity ? fmt::format("{} is identity(): nothing was added", output)
+                               : fmt::format("{} was made by something other than `+`", output);
     return mistake;
   }
   std::map<std::uint32_t, std::size_t> times;

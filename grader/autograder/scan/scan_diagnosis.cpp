@@ -330,10 +330,11 @@ std::optional<Diagnosis> recognise_bounds(const Evidence<T>& e) {
       if (e.places != 1)
         return diagnosis("wrong.steps_missing",
                          "each element is the sum of at most {} elements: what lies further left is missing", window);
-      return diagnosis(
-          "wrong.steps_missing",
-          "each element is the sum of at most {0} elements: the steps with a stride of {0} and more are missing",
-          window);
+      const std::size_t longest = e.scan.section == 0 ? n : std::min(n, e.scan.section);
+      return diagnosis("wrong.steps_missing", "each element is the sum of at most {0} elements: the step{1} missing",
+                       window,
+                       2 * window >= longest ? fmt::format(" with a stride of {} is", window)
+                                             : fmt::format("s with a stride of {} and more are", window));
     }
   }
   for (std::size_t i = 0; i < n; ++i) {
@@ -360,11 +361,12 @@ Diagnosis recognise_places(const Evidence<T>& e) {
       return diagnosis("wrong.identity", "only the first element of a section is wrong: it must be identity()");
     return diagnosis("wrong.first_element", "only the first element of a section is wrong: it is x itself");
   }
-  if (section == 0 && first >= usual_section && first % usual_section == 0) {
+  if (section == 0 && first >= usual_section && first % warp == 0) {  // tiles may have any size
     return diagnosis("wrong.block_sums",
-                     "the first {} elements, {} {}, are right: from there on the wrong sum of the elements before is "
-                     "added to a section, or none, or blocks share something, or index as if they were another",
-                     first, first == usual_section ? "one section of" : "a multiple of", usual_section);
+                     "the first {} elements{} are right: from there on the wrong sum of the elements before is added, "
+                     "or none, or blocks share something, or index as if they were another",
+                     first,
+                     first % usual_section == 0 ? fmt::format(" ({} * {})", first / usual_section, usual_section) : "");
   }
   const std::size_t in_section = section == 0 ? first : first % section;
   if (section == 0 && first >= warp && first % warp == 0) {  // what belongs to which warp is up to the learner

@@ -233,6 +233,12 @@ def check(
     for line in editor_lines.lines(result, submission.path) if editor else ():
         print_styled([(line, "")])
     print_styled(report.result_lines(result, checks=True))
+    if options.is_narrow:
+        what = " and ".join(
+            filter(None, [f"n = {n}" if n is not None else "", f"schedule {schedule.value}" if schedule else ""])
+        )
+        whole = Submission(found, submission.path).again(replace(options, n=None, schedule=None))
+        print_styled([(f"the results are of {what} only, and so are the points; all: {whole}", "")])
     if prove and not scans(found):
         _complain(f"note: {found.name} asks for no scan, and only scans are explored")
     is_clean = True

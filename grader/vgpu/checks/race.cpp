@@ -19,11 +19,17 @@ const char* may_happen(Hazard hazard) {
   return "either value may remain";
 }
 
+/// Which of the two ought to come first, only the program's author knows.
+static const char* may_happen_in_block(Hazard hazard) {
+  if (hazard == Hazard::write_after_write) return may_happen(hazard);
+  return "the read may find what was there before, or what is written";
+}
+
 std::string advice_in_block(Hazard hazard) {
   if (hazard == Hazard::warp_synchronous)
     return "both threads are of one warp, whose lanes need not go in step: only __syncwarp() or __syncthreads() orders "
            "them";
-  return std::string("no barrier separates them: ") + may_happen(hazard);
+  return std::string("no barrier separates them: ") + may_happen_in_block(hazard);
 }
 
 std::string advice_on_read(ReadUse use, bool is_in_block, Hazard hazard) {
