@@ -30,7 +30,7 @@ def test_alone_as_in_a_class(tmp_path: Path, lab: str, old: str, new: str, first
     file = tmp_path / "scan.cu"
     file.write_text(text.replace(old, new) if old else text, encoding="utf-8")
     mine = Submission(the_lab, file)
-    (alone,) = grade([mine], Options())
+    (alone,) = grade([mine], Options(side_by_side=True))
     in_class, again = grade([mine, mine], Options())
     assert alone.findings[0].id == first if first else alone.verdict == "pass"
     assert without_times(alone) == without_times(in_class) == without_times(again)
@@ -65,7 +65,7 @@ STORE = "if (i < n) d_y[i] = s_xy[t];"
 def test_a_barrier_that_no_function_needs_is_reported(tmp_path: Path, text: str, advice: int) -> None:
     file = tmp_path / "scan.cu"
     file.write_text(text, encoding="utf-8")
-    (result,) = grade([Submission(find_lab("02"), file)], Options(remarks=True))
+    (result,) = grade([Submission(find_lab("02"), file)], Options(remarks=True, side_by_side=True))
     correct = [check for check in result.checks if check.name in ("inclusive", "exclusive_affine")]
     assert [check.verdict for check in correct] == ["pass", "pass"]
     assert [one.id for one in result.findings if one.weight == "advice"].count("barrier.needless") == advice

@@ -1,5 +1,6 @@
 """What the judge is given: the programs, and on a GPU the reference solution's too."""
 
+import os
 import threading
 import time
 from pathlib import Path
@@ -111,6 +112,16 @@ def test_a_gpu_has_one_judge_at_a_time(recorder: Recorder, handed_in: judge.Subm
     judge.grade([handed_in] * 4, GPU)
     assert len(recorder.plans) == 4
     assert recorder.most_at_once == 1
+
+
+def test_only_who_works_alone_has_several_judges(recorder: Recorder, handed_in: judge.Submission) -> None:
+    judge.grade([handed_in], Options())
+    judge.grade([handed_in], Options(device="gpu", side_by_side=True))
+    assert [len(plan.checks) for plan in recorder.plans] == [len(handed_in.lab.rubric.check)] * 2
+    recorder.plans.clear()
+    judge.grade([handed_in], Options(side_by_side=True))
+    assert sum(len(plan.checks) for plan in recorder.plans) == len(handed_in.lab.rubric.check)
+    assert os.cpu_count() == 1 or len(recorder.plans) > 1
 
 
 def test_a_file_that_does_not_compile_has_the_devices_points_to_lose(handed_in: judge.Submission) -> None:

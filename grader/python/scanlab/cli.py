@@ -228,7 +228,7 @@ def check(
     options = Options(
         device.value, n, seed, schedule.value if schedule else None, prove=prove, trail=trail, is_sandboxed=sandbox
     )
-    options = replace(options, remarks=not options.is_narrow)
+    options = replace(options, remarks=not options.is_narrow, side_by_side=True)
     result = _grade([submission], options)[0]
     for line in editor_lines.lines(result, submission.path) if editor else ():
         print_styled([(line, "")])

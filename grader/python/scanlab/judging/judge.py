@@ -103,8 +103,7 @@ def grade(
             builds = [_start_builds(builders, submission, options) for submission in submissions]
             if is_timed:
                 wait([future for build in builds for future in build.all()])
-            # Of one alone the checks are judged side by side.
-            most = 1 if is_timed or len(submissions) > 1 else workers
+            most = workers if options.side_by_side and not is_timed else 1
             judged = [
                 judges.submit(_grade_one, submission, build, options, first, most)
                 for submission, build in zip(submissions, builds, strict=True)

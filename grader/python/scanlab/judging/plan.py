@@ -78,6 +78,8 @@ class Options:
     """CHECK:LAUNCH:STEPS, one of these executions, at `n`: nothing else is run."""
     remarks: bool = False
     """Look for what a right program does not need."""
+    side_by_side: bool = False
+    """Judge the checks of a file side by side, on all processors: nothing else is graded here."""
     is_sandboxed: bool = False
     """Compile and run in the sandbox: the work of others, as opposed to your own work on your own machine."""
 

@@ -106,7 +106,7 @@ def check(lab: str, path: Path, say: Say) -> None:
     from scanlab.labs.folders import find_lab
 
     submission = Submission(find_lab(lab), path)
-    options = Options(remarks=True)
+    options = Options(remarks=True, side_by_side=True)
     (result,) = grade([submission], options, first=lambda result: say("first", result.model_dump_json()))
     say("whole", result.model_dump_json())
 
