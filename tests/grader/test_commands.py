@@ -37,6 +37,15 @@ def test_a_pass_exits_0(scanlab: Scanlab, handed_in: Path) -> None:
     assert done.stderr == ""
 
 
+def test_a_narrow_check_says_that_its_points_are(scanlab: Scanlab, handed_in: Path) -> None:
+    file = handed_in / "02_kogge_stone/scan.cu"
+    said = scanlab("check", "02", file, "--n", "3", "--schedule", "random").stdout
+    last = said.splitlines()[-1]
+    assert last.startswith("the results are of n = 3 and schedule random only, and so are the points; all: ")
+    assert last.endswith(f"grader/scanlab check 02 {file}")
+    assert "only" not in scanlab("check", "02", file).stdout
+
+
 def test_a_fail_exits_1_and_says_what_to_type(scanlab: Scanlab, tmp_path: Path) -> None:
     file = tmp_path / "mine.cu"
     file.write_text("// FAILS\n")
