@@ -1,11 +1,13 @@
 """The checks of one submission are shared out among several judges; what these find is put together."""
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
 
 from made_results import cause, check
+from scanlab.errors import KitError
 from scanlab.judging.parts import judge_in_parts, parts_of
 from scanlab.judging.plan import Options, Plan, PlannedCount, make_plan
 from scanlab.judging.result import CheckResult, Finding, LabResult, Where
@@ -97,6 +99,21 @@ def test_a_later_failure_waits_for_what_comes_before_it() -> None:
     (late,) = said
     assert late.verdict == "fail"
     assert {one.name for one in late.checks} >= {one.name for one in (*first.checks, *second.checks)}
+
+
+def test_after_a_fault_no_other_part_is_begun() -> None:
+    plan = plan_of("11")
+    begun: list[str] = []
+
+    def judge(part: Plan) -> LabResult:
+        begun.append(part.checks[0].name)
+        if part.checks[0] != plan.checks[0]:
+            time.sleep(0.5)
+        raise KitError("no judge")
+
+    with pytest.raises(KitError, match="no judge"):
+        judge_in_parts(plan, judge, 1 + 1)
+    assert len(begun) <= 3 < len(parts_of(plan))
 
 
 def wrong_maps(name: str) -> CheckResult:

@@ -84,15 +84,19 @@ def judge_in_parts(
     with ThreadPoolExecutor(most) as pool:
         running = {pool.submit(run_judge, part): k for k, part in enumerate(parts)}
         more: Future[None] | None = None
-        for done in as_completed(running):
-            results[running[done]] = done.result()
-            so_far = _together(plan, [results[k] for k in sorted(results)])
-            more = more or pool.submit(besides, so_far)
-            if not is_known and (len(results) == len(parts) or _is_first_failure_known(plan, so_far)):
-                is_known = True
-                first(so_far)
-        if more:
-            more.result()
+        try:
+            for done in as_completed(running):
+                results[running[done]] = done.result()
+                so_far = _together(plan, [results[k] for k in sorted(results)])
+                more = more or pool.submit(besides, so_far)
+                if not is_known and (len(results) == len(parts) or _is_first_failure_known(plan, so_far)):
+                    is_known = True
+                    first(so_far)
+            if more:
+                more.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return so_far
 
 
