@@ -19,7 +19,7 @@ using Order = vgpu::Schedule::Order;
 constexpr const char *left_over_id = "wrong.stale_scratch", *unordered_id = "wrong.order";
 constexpr const char* meaning_of_left_over =
     "right as the first call of a process, wrong as a later one: something is left over from an earlier call "
-    "(a __device__ or static variable, or memory that is not set anew)";
+    "(a __device__ or static variable, memory that is not set anew, or what does not say which call has written it)";
 /// A real GPU orders its warps as it likes, so a race may be mistaken for the other.
 constexpr const char* meaning_of_left_over_or_race =
     "either something is left over from an earlier call (a __device__ or static variable, or memory that is not set "

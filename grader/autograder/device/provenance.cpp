@@ -271,7 +271,8 @@ SumMistake Provenance::explain(ElementName name, ElementRange expected, const st
   }
   if (inputs.empty()) {
     // identity() + identity() is a sum, too.
-    const bool is_identity = name == vgpu::identity_name || (is_remembered_ && graph_.find(name));
+    const auto node = is_remembered_ ? graph_.find(name) : std::nullopt;
+    const bool is_identity = name == vgpu::identity_name || (node && graph_.interval(*node) == ElementRange{});
     mistake.text = is_identity ? fmt::format("{} is identity(): nothing was added", output)
                                : fmt::format("{} was made by something other than `+`", output);
     return mistake;
