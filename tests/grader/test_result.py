@@ -137,6 +137,18 @@ def test_each_finding_is_seen_once_the_most_basic_first() -> None:
     assert result.findings_total == 5 + 6 * 2  # each check has left out two
 
 
+def test_a_race_that_leads_to_a_bad_address_stays_before_it() -> None:
+    race, bad, other = (
+        Finding.in_source(name, "mistake", name, ()) for name in ("race.shared", "bounds.global", "barrier.divergent")
+    )
+    checks = [
+        check("one", "fail", 10, findings=(other,), findings_total=1),
+        check("two", "fail", 10, findings=(race, bad), findings_total=2),
+    ]
+    whole = LabResult.of_checks("02", "title", "device", 7, checks)
+    assert [one.id for one in whole.findings] == ["race.shared", "bounds.global", "barrier.divergent"]
+
+
 def test_advice_comes_last() -> None:
     advice = Finding.in_source("bounds.global", "advice", "look", ())
     mistake = Finding.in_source("leak", "mistake", "look", ())

@@ -387,8 +387,11 @@ def _verdict(checks: Sequence[CheckResult]) -> LabVerdict:
     return next((verdict for verdict in worst if verdict in deciding), "pass")
 
 
-def _seen(checks: Iterable[CheckResult]) -> tuple[SeenFinding, ...]:
-    """Return the findings of checks, each once, the most basic first: a mistake before advice, then by rank."""
+def _seen(checks: Sequence[CheckResult]) -> tuple[SeenFinding, ...]:
+    """Return the findings of checks, each once, the most basic first: a mistake before advice, then by rank.
+
+    A race that a check has put before its most basic finding, a bad address that may follow from it, stays there.
+    """
     seen: dict[object, SeenFinding] = {}
     for check in checks:
         for finding in check.findings:
@@ -398,7 +401,10 @@ def _seen(checks: Iterable[CheckResult]) -> tuple[SeenFinding, ...]:
                 continue
             names = known.checks if known.checks[-1] == check.name else (*known.checks, check.name)
             seen[finding.alike] = known.with_count(known.count + finding.count).model_copy(update={"checks": names})
-    return tuple(sorted(seen.values(), key=lambda one: (one.weight == "advice", rank_of(one.id))))
+    first = min(seen, key=lambda one: (seen[one].weight == "advice", rank_of(seen[one].id)), default=None)
+    leading = next((check.findings[0] for check in checks if first in [one.alike for one in check.findings]), None)
+    race = leading.alike if leading and leading.id == "race.shared" else None
+    return tuple(sorted(seen.values(), key=lambda one: (one.alike != race, one.weight == "advice", rank_of(one.id))))
 
 
 class Grade(Model):
