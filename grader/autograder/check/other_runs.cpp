@@ -25,7 +25,7 @@ constexpr const char* meaning_of_left_over_or_race =
     "either something is left over from an earlier call (a __device__ or static variable, or memory that is not set "
     "anew), or a barrier is missing and it went well by luck; check without --device gpu, where warps run in several "
     "orders";
-/// On the virtual GPU nothing is a race that was not reported as one.
+/// Where races are reported, nothing is one that was not.
 constexpr const char* meaning_of_progress =
     "no race was found, so no barrier is missing: what an atomic returns, or a flag says, depends on who comes first, "
     "and each answer has to lead to the same result";
@@ -44,8 +44,12 @@ std::string joined(const std::vector<std::string>& names) {
 /// One failed case, and what runs it again.
 class OtherRuns {
  public:
-  OtherRuns(Submission& submission, Trial& trial, const Case& failed, CallPosition position)
-      : submission_(submission), trial_(trial), failed_(failed), position_(position) {}
+  OtherRuns(Submission& submission, Trial& trial, const Device& device, const Case& failed, CallPosition position)
+      : submission_(submission),
+        trial_(trial),
+        failed_(failed),
+        position_(position),
+        may_have_raced_(!device.reports_races()) {}
 
   void explain_by_schedules(Cause& cause) {
     if (position_ == CallPosition::later && !run_alone(failed_).failure)
@@ -89,14 +93,14 @@ class OtherRuns {
   }
 
  private:
-  const char* meaning() const { return has_raced_ ? meaning_of_race : meaning_of_progress; }
+  const char* meaning() const { return may_have_raced_ ? meaning_of_race : meaning_of_progress; }
 
   /// In a fresh process, or what one run leaves behind would look like another schedule's result.
   TrialResult run_alone(const Case& which) {
     submission_.restart();
     TrialResult tried = trial_.run(submission_, which, Counting::off, no_hash);
     if (!tried.failure || tried.is_wrong_output) outputs_.insert(tried.mistake);
-    has_raced_ |= std::ranges::any_of(tried.findings, [](const vgpu::Finding& one) {
+    may_have_raced_ |= std::ranges::any_of(tried.findings, [](const vgpu::Finding& one) {
       return one.weight == vgpu::Finding::Weight::mistake && !one.id.starts_with("wrong.");
     });
     return tried;
@@ -107,14 +111,14 @@ class OtherRuns {
   const Case failed_;
   const CallPosition position_;
   std::set<std::uint64_t> outputs_;  ///< different ones that were seen
-  bool has_raced_ = false;           ///< or made another mistake that a check of the device has reported
+  bool may_have_raced_;              ///< also after another mistake that a check of the device has reported
 };
 
 }  // namespace
 
 void explain_by_other_runs(Cause& cause, Submission& submission, Trial& trial, const Device& device, const Case& failed,
                            CallPosition position) {
-  OtherRuns runs(submission, trial, failed, position);
+  OtherRuns runs(submission, trial, device, failed, position);
   device.is_virtual() ? runs.explain_by_schedules(cause) : runs.explain_by_repetition(cause);
 }
 

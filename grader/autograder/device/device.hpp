@@ -141,6 +141,8 @@ class Device {
       write({to.address + at, there}, bytes.data());
     }
   }
+  /// Is each race that a kernel has reported? Not where kernels are not watched.
+  virtual bool reports_races() const { return false; }
   /// Bytes that the device's largest cache holds; 0: it has none, or does not report it.
   virtual std::size_t cache_bytes() const { return 0; }
   /// Why the device runs slower than it could at this moment; empty: it does not. Nothing when it does not report that.

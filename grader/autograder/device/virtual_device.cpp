@@ -323,6 +323,7 @@ class VirtualDevice : public Device {
   }
 
   bool is_virtual() const override { return true; }
+  bool reports_races() const override { return checks_.has_value(); }
 
   Buffer allocate(std::size_t bytes, const std::string& label) override {
     const vgpu::Address address = device_.memory().allocate(bytes, label);
