@@ -102,6 +102,7 @@ template <class Move>
 template <class T, unsigned lanes>
 void load_vector_rows(Gang& g, const NarrowRows& r, HostBase base, OperandRef to) {
   constexpr unsigned chunks = lanes / VectorOf<T>::width;
+  typedef T Unaligned __attribute__((vector_size(32), may_alias, aligned(1)));
   const std::int64_t step = r.lanes.row_step;
   if (r.lanes.stride == 0)
     for_each_host_row(g, r, base, [&](unsigned k, const std::byte* from) {
@@ -117,7 +118,7 @@ void load_vector_rows(Gang& g, const NarrowRows& r, HostBase base, OperandRef to
       T* const results = lanes_at<T>(g, k, to);
       for (unsigned row = 0; row < warp_size / lanes; ++row, from += step)
         for (unsigned c = 0; c < chunks; ++c)
-          std::memcpy(&vector_at(results, row * chunks + c), from + c * sizeof(Vector<T>), sizeof(Vector<T>));
+          vector_at(results, row * chunks + c) = reinterpret_cast<const Unaligned*>(from)[c];
     });
 }
 

@@ -4,26 +4,6 @@
 #include <bit>
 
 namespace scanlab::vgpu {
-namespace {
-
-void make_running(Warp& w, std::size_t at) {
-  const Split s = w.waiting[at];
-  w.waiting[at] = w.waiting.back();
-  w.waiting.pop_back();
-  w.active = s.mask;
-  w.frame = s.frame;
-  w.registers = s.frame->registers;
-  w.depth_key = depth_key(s.frame->depth);
-  w.pc = s.pc;
-  // Splits that stand at the same instruction of the same call join it.
-  w.active |= take_splits(w, [&](const Split& other) {
-    return other.pc == s.pc && other.frame == s.frame && (other.state == Split::State::ready || other.state == s.state);
-  });
-  update_pending(w);
-  w.segment_start = w.budget;
-}
-
-}  // namespace
 
 void report_executed(Warp& w) {
   const std::int64_t count = w.segment_start - w.budget;
@@ -45,23 +25,34 @@ void update_pending(Warp& w) {
 }
 
 const Inst* run_next(Warp& w) {
-  std::size_t best = w.waiting.size();
-  for (std::size_t k = 0; k < w.waiting.size(); ++k) {
-    const Split& s = w.waiting[k];
+  const Split* next = nullptr;
+  std::uint32_t key = 0;
+  for (const Split& s : w.waiting) {
     if (s.state != Split::State::ready) continue;
-    if (best == w.waiting.size() || s.key() < w.waiting[best].key() ||
-        (s.key() == w.waiting[best].key() && s.pc < w.waiting[best].pc))
-      best = k;
+    const std::uint32_t own = s.key();
+    if (next && (own > key || (own == key && s.pc >= next->pc))) continue;
+    next = &s;
+    key = own;
   }
-  if (best == w.waiting.size()) {
+  if (!next) {
     w.active = 0;
     w.pending_key = ~0u;
     w.stop = w.waiting.empty() ? Stop::done : Stop::waiting;
     return nullptr;
   }
-  make_running(w, best);
+  const Inst* const pc = next->pc;
+  Frame* const frame = next->frame;
+  w.pc = pc;
+  w.frame = frame;
+  w.registers = frame->registers;
+  w.depth_key = depth_key(frame->depth);
+  // All splits that stand at this instruction of this call run together.
+  w.active =
+      take_splits(w, [=](const Split& s) { return s.pc == pc && s.frame == frame && s.state == Split::State::ready; });
+  update_pending(w);
+  w.segment_start = w.budget;
   w.stop = Stop::none;
-  return w.pc;
+  return pc;
 }
 
 const Inst* reconverge(Warp& w, const Inst* target) {
