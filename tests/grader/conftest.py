@@ -28,6 +28,8 @@ from stand_ins import RESULT_OF, write_archive, write_program  # noqa: E402
 NVCC = """
     import pathlib, subprocess, sys
     words = sys.argv[1:]
+    if "--dryrun" in words:
+        sys.exit(1)
     if "-dlink" in words:
         assert "-cudart" not in words
         joined = 'extern "C" const char __cudaRegisterLinkedBinary_program[] = "JOINED";'

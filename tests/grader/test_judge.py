@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from made_results import result
+from made_results import cause, check, result
 from scanlab.errors import KitError
 from scanlab.judging import judge
 from scanlab.judging.compile import CompileError
@@ -43,7 +43,7 @@ class Recorder:
         time.sleep(0.05)
         with self.lock:
             self.at_once -= 1
-        return result(lab=plan.lab)
+        return result(*(check(one.name) for one in plan.checks), lab=plan.lab)
 
 
 @pytest.fixture(autouse=True)
@@ -122,6 +122,60 @@ def test_only_who_works_alone_has_several_judges(recorder: Recorder, handed_in: 
     judge.grade([handed_in], Options(side_by_side=True))
     assert sum(len(plan.checks) for plan in recorder.plans) == len(handed_in.lab.rubric.check)
     assert os.cpu_count() == 1 or len(recorder.plans) > 1
+
+
+@pytest.mark.parametrize("seen", ["", "race.shared", "wrong.other"])
+def test_the_first_part_is_judged_before_all_programs_are_built(
+    recorder: Recorder, handed_in: judge.Submission, monkeypatch: pytest.MonkeyPatch, seen: str
+) -> None:
+    is_judged = threading.Event()
+    said: list[LabResult] = []
+
+    def build(path: Path, element: str, device: str, **options: object) -> Path:
+        assert element == "float" or is_judged.wait(20)
+        return recorder.build_runner(path, element, device, **options)
+
+    def run(plan: Plan) -> LabResult:
+        found = recorder.run_judge(plan)
+        if seen and plan.checks[0].name == "inclusive":
+            first = check("inclusive", "fail", cause=cause(id=seen))
+            found = result(first, *found.checks[1:], lab=plan.lab)
+        is_judged.set()
+        return found
+
+    monkeypatch.setattr(judge, "build_runner", build)
+    monkeypatch.setattr(judge, "run_judge", run)
+    monkeypatch.setattr(judge, "with_cure", lambda whole, *_, **__: whole)
+    (whole,) = judge.grade([handed_in], Options(side_by_side=True), first=said.append)
+    early, *others = recorder.plans
+    assert set(early.runners) == {"float"}
+    assert [len(one.checks) for one in said] == [len(early.checks) if seen else len(whole.checks)]
+    # Why a sum is wrong is seen on elements that are names: then the part is judged once more.
+    again = [plan for plan in others if plan.checks[0] == early.checks[0]]
+    assert [set(plan.runners) for plan in again] == ([{"float", "provenance"}] if seen == "wrong.other" else [])
+    assert [one.name for one in whole.checks] == [one.name for one in handed_in.lab.rubric.check]
+
+
+def test_a_program_that_does_not_build_ends_what_was_begun_early(
+    handed_in: judge.Submission, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_judged = threading.Event()
+
+    def build(path: Path, element: str, _device: str, **_: object) -> Path:
+        if element == "float":
+            return path
+        assert is_judged.wait(20)
+        raise CompileError(f"{path.name}(1): error: oops")
+
+    def run(plan: Plan) -> LabResult:
+        is_judged.set()
+        return result(*(check(one.name) for one in plan.checks), lab=plan.lab)
+
+    monkeypatch.setattr(judge, "build_runner", build)
+    monkeypatch.setattr(judge, "run_judge", run)
+    (whole,) = judge.grade([handed_in], Options(side_by_side=True))
+    assert (whole.verdict, whole.points) == ("fail", 0)
+    assert "oops" in whole.checks[0].findings[0].text
 
 
 def test_a_file_that_does_not_compile_has_the_devices_points_to_lose(handed_in: judge.Submission) -> None:

@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import subprocess
+import sys
 import termios
 import threading
 import time
@@ -18,7 +19,7 @@ from scanlab import cli
 from scanlab.judging.result import LabResult
 from scanlab.labs.folders import Lab, all_labs
 from scanlab.labs.skeleton import pristine
-from scanlab.learn import pager, progress, screen
+from scanlab.learn import pager, progress, screen, work
 from scanlab.learn.progress import LabProgress, Progress
 
 LADDER = all_labs()
@@ -41,6 +42,18 @@ def result(lab: str, verdict: str, points: float) -> LabResult:
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(progress, "FILE", tmp_path / "progress.json")
     return tmp_path / "progress.json"
+
+
+def say_what_is_loaded(_lab: str, _path: Path, say: work.Say) -> None:
+    say("whole", json.dumps([name for name in sys.modules if name.startswith("scanlab.judging")]))
+
+
+def test_what_a_check_needs_is_loaded_before_the_first_save(tmp_path: Path) -> None:
+    background = work.Background(say_what_is_loaded)
+    background.start("02", tmp_path)
+    (news,) = background.news(PATIENCE)
+    assert news.kind == "whole"
+    assert "scanlab.judging.judge" in json.loads(news.text)
 
 
 class Watching:

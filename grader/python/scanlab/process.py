@@ -30,16 +30,26 @@ class Finished:
 
 
 def run_group(
-    command: Sequence[str], timeout: float, cwd: Path | None = None, pass_fds: Sequence[int] = ()
+    command: Sequence[str],
+    timeout: float,
+    cwd: Path | None = None,
+    pass_fds: Sequence[int] = (),
+    *,
+    niceness: int | None = None,
 ) -> Finished:
     """Run `command` in a session of its own for at most `timeout` seconds; it inherits the descriptors `pass_fds`.
 
-    When it ends or runs past its limit, and when `kill_all` is called, its whole process group is killed.
+    When it ends or runs past its limit, and when `kill_all` is called, its whole process group is killed. With a
+    `niceness`, 0 or more, it stays in this session: among the programs of one session Linux goes by their niceness,
+    and every session gets an equal share (autogroups, see sched(7)).
 
     Raises OSError when the program cannot be started.
     """
     with tempfile.TemporaryFile() as sink:
-        process = start_group(command, subprocess.DEVNULL, sink, subprocess.STDOUT, cwd, pass_fds)
+        if niceness:
+            command = ["nice", "-n", str(niceness), *command]
+        is_apart = niceness is None
+        process = start_group(command, subprocess.DEVNULL, sink, subprocess.STDOUT, cwd, pass_fds, is_apart=is_apart)
         try:
             code = process.wait() if ends_within(process, timeout) else None
         finally:
@@ -74,8 +84,12 @@ def start_group(
     stderr: int | IO[bytes],
     cwd: Path | None = None,
     pass_fds: Sequence[int] = (),
+    *,
+    is_apart: bool = True,
 ) -> subprocess.Popen[bytes]:
-    """Start `command` in a session of its own, known to `kill_all`, until `end_group` is called with it.
+    """Start `command` in a group of its own, known to `kill_all`, until `end_group` is called with it.
+
+    The group has a session of its own if it `is_apart`.
 
     Raises OSError when the program cannot be started.
     """
@@ -83,7 +97,14 @@ def start_group(
         if _stopping.is_set():
             raise InterruptedError("scanlab is stopping")
         process = subprocess.Popen(
-            command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, start_new_session=True, pass_fds=pass_fds
+            command,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=cwd,
+            start_new_session=is_apart,
+            process_group=None if is_apart else 0,
+            pass_fds=pass_fds,
         )
         _running.add(process)
     return process

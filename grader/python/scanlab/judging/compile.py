@@ -24,6 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Self
@@ -32,11 +33,12 @@ from scanlab.bootstrap.cuda import PTX_FLAGS
 from scanlab.contract import Device
 from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.foreign_text import LONGEST_LINE, cut, replaced
-from scanlab.judging import driver, ready_made, sandbox
+from scanlab.judging import driver, nvcc_stages, ready_made, sandbox
 from scanlab.judging.toolchain import Toolchain, product, toolchain
 from scanlab.labs.rubric import ONLY_CODE
 from scanlab.paths import LABS, ROOT, STATE, shown
-from scanlab.process import run_group
+from scanlab.process import Finished, run_group
+from scanlab.scratch import scratch
 
 CACHE = STATE / "cache"
 SANDBOXED_SOURCE = Path("/submission/scan.cu")
@@ -172,11 +174,11 @@ def said_of(path: Path, element: str, device: Device, *, is_sandboxed: bool) -> 
     return text.replace(asked.name, shown(path)) if is_sandboxed else text
 
 
-def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False) -> Path:
+def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False, niceness: int = 0) -> Path:
     """Compile one file and return the object, from the cache where nothing has changed.
 
     In the sandbox it can include nothing but the system's headers, CUDA's and `labs/*.cuh`, and is called
-    SANDBOXED_SOURCE, also in the object.
+    SANDBOXED_SOURCE, also in the object. Outside of it `niceness` leaves the processors to what is more urgent.
 
     Raises CompileError with nvcc's messages, which name the file as the learner would type it.
     """
@@ -191,18 +193,18 @@ def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False
         headers = folder / "headers.d"
 
         def command(to: Path) -> list[str]:
-            outputs = ["-MD", "-MF", str(to / "headers.d"), "-c", name, "-o", str(to / "object.o")]
-            return [str(tools.nvcc), *flags, *outputs]
+            return [str(tools.nvcc), *flags, "-c", name, "-o", str(to / "object.o")]
 
         if is_sandboxed:
             given = [*sorted(LABS.glob("*.cuh")), OLD_NAMES_HEADER]
-            with _outbox(folder, "object.o", "headers.d") as outbox:
+            with _outbox(folder, "object.o", headers.name) as outbox:
+                listing = [*command(outbox), *_listing(outbox / headers.name)]
                 try:
-                    said = _run_sandboxed(command(outbox), cwd, given, outbox, device, {SANDBOXED_SOURCE: source.path})
+                    said = _run_sandboxed(listing, cwd, given, outbox, device, {SANDBOXED_SOURCE: source.path})
                 except CompileError as error:
                     raise type(error)(str(error).replace(name, shown(source.path))) from error
         else:
-            said = _run(command(folder), cwd)
+            said = _compile(command(folder), headers, cwd, key, niceness)
         (folder / SAID).write_text(said, encoding="utf-8", errors="replace")
         names = _included(headers.read_text(errors="surrogateescape"), cwd)
         listed = json.dumps([str(path) for path in names])
@@ -280,7 +282,7 @@ def _cuda_library(tools: Toolchain, name: str) -> str:
 
 
 def build_runner(
-    path: Path, element: str, device: Device, *, is_sandboxed: bool, forbidden: Sequence[str] = ()
+    path: Path, element: str, device: Device, *, is_sandboxed: bool, forbidden: Sequence[str] = (), niceness: int = 0
 ) -> Path:
     """Compile a submission for one element and link it with the runner; return the program.
 
@@ -290,12 +292,13 @@ def build_runner(
     the patterns `forbidden` ("cub/*").
     """
     _refuse_line_directives(path, read_source(path))
-    made = compile_object(Source(path, ELEMENT_FLAGS[element]), device, is_sandboxed=is_sandboxed)
+    source = Source(path, ELEMENT_FLAGS[element])
+    made = compile_object(source, device, is_sandboxed=is_sandboxed, niceness=niceness)
     if forbidden:
         # An object for a GPU has no PTX, and so no line table to read: that of the same file for the virtual one.
         read = made
         if device == "gpu":
-            read = compile_object(Source(path, ELEMENT_FLAGS[element]), "vgpu", is_sandboxed=is_sandboxed)
+            read = compile_object(source, "vgpu", is_sandboxed=is_sandboxed)
         _refuse_ready_made(path, read, forbidden)
     return link([made], device, [product(f"grader/runner/librunner_{RUNNERS[element]}.a")], is_sandboxed=is_sandboxed)
 
@@ -342,13 +345,35 @@ def build_program(paths: Sequence[Path], device: Device, flags: Sequence[str]) -
     return program
 
 
+def _listing(headers: Path) -> list[str]:
+    """Return the options that make nvcc write down which headers it includes."""
+    return ["-MD", "-MF", str(headers)]
+
+
+def _compile(command: list[str], headers: Path, cwd: Path, key: str, niceness: int) -> str:
+    """Compile a file, write down its headers, and return what nvcc said. Raises CompileError when it fails."""
+    with scratch() as folder:
+        run = partial(_finished, cwd=cwd, niceness=niceness)
+        done = nvcc_stages.compile_in_stages(command, headers, folder, key, run)
+    if done is None:
+        return _run([*command, *_listing(headers)], cwd)
+    return _said(command, Finished(done.code, done.output.replace(f"{folder}/", "")))
+
+
 def _run(command: list[str], cwd: Path) -> str:
     """Run a compiler or linker and return what it said. Raises CompileError with what it said when it fails."""
-    tool = Path(command[0]).name
+    return _said(command, _finished(command, cwd))
+
+
+def _finished(command: Sequence[str], cwd: Path, niceness: int | None = None) -> Finished:
     try:
-        done = run_group(command, COMPILE_TIMEOUT, cwd)
+        return run_group(command, COMPILE_TIMEOUT, cwd, niceness=niceness)
     except FileNotFoundError as error:
         raise KitError(f"{command[0]} is gone: start the command again with grader/scanlab") from error
+
+
+def _said(command: Sequence[str], done: Finished) -> str:
+    tool = Path(command[0]).name
     if done.code is None:
         raise CompileTimeoutError(f"{tool} did not end within {COMPILE_TIMEOUT:.0f} s")
     if done.code != 0:
@@ -460,10 +485,13 @@ def _hash(*parts: str | bytes) -> str:
     return total.hexdigest()[:32]
 
 
-def _included(rule: str, cwd: Path) -> list[Path]:
-    """Return the files in nvcc's make rule, without the first, the source."""
-    names = rule.replace("\\\n", " ").split(":", 1)[-1].replace("\\ ", "\0").split()
-    return [(cwd / name.replace("\0", " ")).resolve() for name in names[1:]]
+def _included(rules: str, cwd: Path) -> list[Path]:
+    """Return the files in make rules, one a line, without the first of each, the source."""
+    found: dict[Path, None] = {}
+    for line in rules.replace("\\\n", " ").splitlines():
+        names = line.split(":", 1)[-1].replace("\\ ", "\0").split()
+        found |= dict.fromkeys((cwd / name.replace("\0", " ")).resolve() for name in names[1:])
+    return list(found)
 
 
 def _header_hashes(paths: Sequence[Path]) -> dict[str, str]:

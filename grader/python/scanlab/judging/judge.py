@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from scanlab.judging.compiler.links import shown_text
 from scanlab.judging.compiler.warnings import mistakes, warnings
 from scanlab.judging.cures import with_cure
 from scanlab.judging.gpu_lock import alone_on
-from scanlab.judging.parts import judge_in_parts
+from scanlab.judging.parts import judge_in_parts, parts_of
 from scanlab.judging.places import with_places
 from scanlab.judging.remarks import are_results_right, needless_barrier, with_needless_steps
 from scanlab.judging.result import Cause, CheckResult, Finding, Judged, LabResult, first_problem
@@ -43,6 +44,8 @@ from scanlab.scratch import scratch
 
 GRACE = 30.0
 """Seconds that the judge gets beyond its checks' own limits."""
+LATER = 19
+"""The niceness of a compiler whose program is not the first to be judged."""
 CLOCK_FACTOR = 4.0
 """A check ends by the clock after this many times its limit, which is processor time (`TimeLimit::clock_factor`)."""
 MESSAGE_LINES = 40
@@ -144,9 +147,15 @@ def _start_builds(pool: ThreadPoolExecutor, submission: Submission, options: pla
     timed = plans.timed_elements(lab, options.device) if lab.solution.exists() else []
     runners = {
         element: pool.submit(
-            build_runner, submission.path, element, options.device, forbidden=forbidden, is_sandboxed=is_sandboxed
+            build_runner,
+            submission.path,
+            element,
+            options.device,
+            forbidden=forbidden,
+            is_sandboxed=is_sandboxed,
+            niceness=LATER if place else 0,
         )
-        for element in plans.runners(lab, options.device)
+        for place, element in enumerate(plans.runners(lab, options.device))
     }
     return _Builds(
         runners,
@@ -169,6 +178,15 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options, 
     if builds.unreadable:
         lines = [as_shown(line) for line in str(builds.unreadable).splitlines()]
         return failed(submission, options, lines[0], lines[1:])
+    text, again = _text(submission), submission.again(options)
+    is_said = threading.Event()
+
+    def say_first(known: LabResult) -> None:
+        if not is_said.is_set():
+            is_said.set()
+            first(with_places(known, text, submission.name).with_texts(as_shown))
+
+    early = _judge_early(submission, builds, again, options, say_first) if most > 1 else None
     runners: dict[str, Path] = {}
     errors: dict[str, CompileError] = {}
     for element, build in builds.runners.items():
@@ -190,22 +208,17 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options, 
         result = failed(submission, options, headline, [*place, *lines], finding)
         return with_cause(result, submission.name, cause) if cause else result
     reference = _reference(builds, submission.lab)
-    again = submission.again(options)
     plan = plans.make_plan(submission.lab, submission.name, again, runners, options, reference)
-    text = _text(submission)
     needless: list[Finding | None] = []
 
     def judge(plan: plans.Plan) -> LabResult:
         return judge_in_parts(plan, run_judge, most)
 
-    def say_first(known: LabResult) -> None:
-        first(with_places(known, text, submission.name).with_texts(as_shown))
-
     def try_barriers(known: LabResult) -> None:
         if options.remarks and are_results_right(plan, known.checks):
             needless.append(needless_barrier(plan, text, run_judge))
 
-    result = judge_in_parts(plan, run_judge, most, say_first, try_barriers)
+    result = judge_in_parts(plan, run_judge, most, say_first, try_barriers, early)
     result = with_cure(result, plan, text, judge, is_sandboxed=options.is_sandboxed)
     if are_results_right(plan, result.checks):
         for barrier in filter(None, needless):
@@ -216,6 +229,31 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options, 
     result = _with_causes_of_counts(result, submission.lab.rubric)
     result = _with_source(result, submission, list(runners), options)
     return with_places(result, text, submission.name).with_texts(as_shown)
+
+
+def _judge_early(
+    submission: Submission, builds: _Builds, again: str, options: plans.Options, say_first: Called
+) -> LabResult | None:
+    """Return what is found of a plan's first part where that is known before the other elements' programs are built.
+
+    A first failure is said at once. None where it is not known, or is not all that the judge will say of it: why a sum
+    is wrong is seen on elements that are names.
+    """
+    (element, build), *others = builds.runners.items()
+    try:
+        runner = build.result()
+    except CompileError:
+        return None
+    if all(other.done() for _, other in others):
+        return None
+    plan = parts_of(plans.make_plan(submission.lab, submission.name, again, {element: runner}, options))[0]
+    if {check.element for check in plan.checks} != {element}:
+        return None
+    early = judge_in_parts(plan, run_judge, 1)
+    if early.checks[0].failure:
+        say_first(early)
+    is_wrong = any(check.cause and check.cause.id.startswith("wrong.") for check in early.checks)
+    return None if is_wrong else early
 
 
 def _with_causes_of_counts(result: LabResult, rubric: Rubric) -> LabResult:

@@ -71,18 +71,24 @@ def _work(checks: Iterable[PlannedCheck]) -> float:
 
 
 def judge_in_parts(
-    plan: Plan, run_judge: Judge, most: int, first: Said = _nothing, besides: Said = _nothing
+    plan: Plan,
+    run_judge: Judge,
+    most: int,
+    first: Said = _nothing,
+    besides: Said = _nothing,
+    early: LabResult | None = None,
 ) -> LabResult:
     """Judge a plan by at most so many judges at a time.
 
     `first` is called once, as soon as it is known which check fails first, or that none does. `besides` is called as
-    soon as a judge is free and no check is left, side by side with the others, with what is known by then.
+    soon as a judge is free and no check is left, side by side with the others, with what is known by then. `early` is
+    what has been found of the first part, if it has been judged.
     """
     parts = parts_of(plan) if most > 1 else [plan]
-    results: dict[int, LabResult] = {}
+    results = {0: early} if early else {}
     is_known = False
     with ThreadPoolExecutor(most) as pool:
-        running = {pool.submit(run_judge, part): k for k, part in enumerate(parts)}
+        running = {pool.submit(run_judge, part): k for k, part in enumerate(parts) if k not in results}
         more: Future[None] | None = None
         try:
             for done in as_completed(running):

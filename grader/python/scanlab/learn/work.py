@@ -8,7 +8,8 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
@@ -17,6 +18,7 @@ from typing import Literal
 
 from scanlab.errors import ScanlabError
 from scanlab.judging.result import LabResult
+from scanlab.paths import ROOT
 from scanlab.process import Interrupted, stop_on_signals
 
 GRACE = 5.0
@@ -47,6 +49,7 @@ class Background:
         self._work = work
         self._context: ForkServerContext = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload([__name__, "scanlab.judging.judge", "scanlab.judging.report"])
+        _start_server()
         self._process: BaseProcess | None = None
         self._news: Connection | None = None
 
@@ -85,6 +88,22 @@ class Background:
         self._process = self._news = None
 
 
+def _start_server() -> None:
+    """Start the process of which the others are forks.
+
+    It loads beforehand what it finds in PYTHONPATH, and skips the rest: up to Python 3.12 it does not get `sys.path`.
+    """
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "grader/python"), before]))
+    try:
+        forkserver.ensure_running()
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
+
+
 def _run(work: Work, lab: str, path: Path, out: Connection) -> None:
     def say(kind: Kind, text: str) -> None:
         with suppress(BrokenPipeError):
@@ -115,12 +134,12 @@ def trace(lab: str, path: Path, say: Say) -> None:
     """Trace the first entry of a lab's file, for the stepper."""
     from scanlab.labs.folders import find_lab
     from scanlab.trace.html import stepper_data
-    from scanlab.trace.record import Options, record
+    from scanlab.trace.record import record, shown_call
 
     os.nice(5)  # a save's check goes first
     found = find_lab(lab)
     text = path.read_text(encoding="utf-8-sig", errors="replace")
-    traced = record(found, path, Options(found.rubric.entries[0], with_neighbours=True))
+    traced = record(found, path, replace(shown_call(found, found.rubric.entries[0]), with_neighbours=True))
     say("whole", json.dumps(stepper_data(traced, text), ensure_ascii=False, separators=(",", ":")))
 
 
