@@ -1,6 +1,7 @@
 #include "tracer/accesses.hpp"
 
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 namespace scanlab::grade {
 
@@ -44,7 +45,11 @@ Json launch_json(const vgpu::TracedLaunch& launch) {
     const char* const space = a.space == ptx::StateSpace::shared ? "shared" : "global";
     arrays.push_back({{"name", a.name}, {"space", space}, {"bytes", a.bytes}});
   }
-  for (const vgpu::SourcePlace& p : launch.places) places.push_back(place_json(p));
+  for (const vgpu::TracedPlace& p : launch.places) {
+    Json& place = places.emplace_back(place_json(p));
+    place["callers"] = Json::array();
+    for (const vgpu::SourcePlace& caller : p.callers) place["callers"].push_back(place_json(caller));
+  }
   for (const TracedAccess& a : launch.accesses) accesses.push_back(row(a));
   return {{"kernel", launch.kernel},       {"grid", triple(launch.grid)},         {"block", triple(launch.block)},
           {"has_block", launch.has_block}, {"has_shuffles", launch.has_shuffles}, {"arrays", std::move(arrays)},
@@ -52,13 +57,23 @@ Json launch_json(const vgpu::TracedLaunch& launch) {
           {"left_out", launch.left_out}};
 }
 
-/// Which nodes are accessed, or are operands of a sum that is one of these; the identity and all inputs.
+/// Which nodes are accessed, as a whole or by halves, or are operands of a sum that is one of these; the identity and
+/// all inputs.
 std::vector<bool> nodes_to_write(const std::vector<vgpu::TracedLaunch>& launches, const Graph& graph) {
   std::vector<bool> chosen(graph.nodes());
+  std::unordered_set<std::uint32_t> words;  // of what is no name: a half may travel with a tag
   for (const vgpu::TracedLaunch& launch : launches)
     for (const TracedAccess& a : launch.accesses)
-      for (std::uint32_t k = 0; a.has_value && 4 * k + sizeof(vgpu::ElementName) <= a.bytes; k += 2)
-        if (const auto node = graph.find(std::uint64_t{a.value[k + 1]} << 32 | a.value[k])) chosen[*node] = true;
+      for (std::uint32_t k = 0; a.has_value && 4 * k < a.bytes; k += 2)
+        if (const auto node = graph.find(std::uint64_t{a.value[k + 1]} << 32 | a.value[k]))
+          chosen[*node] = true;
+        else
+          words.insert({a.value[k], a.value[k + 1]});
+  for (Graph::Node node = 0; node < graph.nodes(); ++node) {
+    const vgpu::ElementName name = graph.name(node);
+    if (words.contains(static_cast<std::uint32_t>(name)) || words.contains(static_cast<std::uint32_t>(name >> 32)))
+      chosen[node] = true;
+  }
   for (auto node = static_cast<Graph::Node>(graph.nodes()); node-- > 0;) {
     if (!graph.is_sum(node)) chosen[node] = true;
     if (!chosen[node] || !graph.is_sum(node)) continue;

@@ -28,7 +28,8 @@ constexpr const char* add_floats =
 
 /// What the program is given for x.
 std::vector<Affine> given(Provenance& provenance, const std::vector<Affine>& x) {
-  return provenance.begin(x, 7, Provenance::Remember::additions);
+  using Remember = Provenance::Remember;
+  return provenance.begin(x, 7, x.size() <= Provenance::most_remembered ? Remember::additions : Remember::bounds);
 }
 std::vector<float> given(Provenance& provenance, const std::vector<float>& x) {
   return provenance.begin(x);

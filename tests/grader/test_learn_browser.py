@@ -19,7 +19,7 @@ from axe_playwright_python.sync_playwright import Axe
 from learning import LADDER, Learning, Shown, does_not_compile, passed, result, wrong
 from scanlab.learn.snapshot import Aside
 from scanlab.paths import shown
-from scanlab.trace.accesses import Access, Accesses, Place, TracedArray, TracedLaunch
+from scanlab.trace.accesses import Access, Accesses, TracedArray, TracedLaunch, TracedPlace
 from scanlab.trace.html import stepper_data
 from scanlab.trace.record import Options, make_trace
 
@@ -105,7 +105,7 @@ def steps_of(made: Shown, places: int) -> bytes:
     )
     launch = TracedLaunch(
         kernel="k", grid=(1, 1, 1), block=(64, 1, 1), has_block=True, has_shuffles=False, arrays=arrays,
-        places=(Place(file=shown(made.file), line=3),), barriers=(), accesses=tuple(accesses), left_out=0,
+        places=(TracedPlace(file=shown(made.file), line=3),), barriers=(), accesses=tuple(accesses), left_out=0,
     )  # fmt: skip
     every = Accesses(launches=(launch,), elements=None, races=(), failure=None, printed="")
     data = stepper_data(make_trace(every, made.file, LADDER[0], Options(n=places)), made.text)

@@ -15,7 +15,7 @@ from conftest import Scanlab
 from made_results import cause, finding, part
 from scanlab.judging.result import Finding
 from scanlab.trace import floats, sums
-from scanlab.trace.accesses import Access, Accesses, Addition, Elements, TracedArray, TracedLaunch, Value
+from scanlab.trace.accesses import Access, Accesses, Addition, Elements, TracedArray, TracedLaunch, TracedPlace, Value
 from scanlab.trace.floats import Floats
 from scanlab.trace.model import Failure, Launch, Place, Trace
 from scanlab.trace.record import Options, make_trace
@@ -119,7 +119,7 @@ class Block:
             has_block=True,
             has_shuffles=False,
             arrays=arrays,
-            places=tuple(Place(file="scan.cu", line=line) for line in range(100)),
+            places=tuple(TracedPlace(file="scan.cu", line=line) for line in range(100)),
             barriers=tuple(self.barriers),
             accesses=tuple(self.accesses),
             left_out=0,
@@ -568,7 +568,7 @@ def test_a_launch_without_the_block_says_so() -> None:
         (["02", "--svg", "no/such/folder/a.svg"], "its folder does not exist"),
         (["02", "--html", "no/such/folder/a.html"], "its folder does not exist"),
         (["a.cu", "b.cu"], "name a lab and a file, or one file"),
-        (["02", "--n", "5000"], "--n"),
+        (["02", "--n", "40001"], "--n"),
         (["02", "--launch", "0"], "--launch"),
     ],
 )
@@ -583,3 +583,15 @@ def test_a_file_that_does_not_compile_shows_the_compilers_words(scanlab: Scanlab
     done = scanlab("trace", tmp_path / "scan.cu")
     assert done.returncode == 1
     assert 'identifier "oops" is undefined' in done.stderr
+
+
+def test_what_is_not_a_number_is_a_float_all_the_same() -> None:
+    block = Block(4, "float")
+    nan: Value = (0x7FC00000,)
+    block.memory[0, 1] = nan
+    block.load()
+    block.barrier(20)
+    block.write(1, 1, 1, 24, block.read(1, 1, 1, 21))
+    block.store()
+    cells = [row.cells for interval in block.trace().launches[0].intervals for row in interval.holds]
+    assert cells

@@ -3,9 +3,9 @@
 import pytest
 
 from pages import traced
-from scanlab.trace.accesses import Access, Accesses, TracedArray, TracedLaunch
+from scanlab.trace.accesses import Access, Accesses, TracedArray, TracedLaunch, TracedPlace
 from scanlab.trace.floats import Floats
-from scanlab.trace.model import Place, Talk
+from scanlab.trace.model import Talk
 from scanlab.trace.talks import blocks_around, talks_of
 
 
@@ -26,7 +26,7 @@ def call(*accesses: Access) -> Accesses:
         has_block=True,
         has_shuffles=False,
         arrays=arrays,
-        places=(Place(file="a.cu", line=7),),
+        places=(TracedPlace(file="a.cu", line=7),),
         barriers=(),
         accesses=accesses,
         left_out=0,
@@ -44,7 +44,7 @@ def test_places_of_several_blocks_are_told_in_the_order_of_one_clock() -> None:
     shared = access("write", 4, 0, array=1)
     runs = {0: call(own, shared, access("write", 6, 0, 1)), 1: call(*waits, access("read", 7, 0, 1))}
     sums = dict.fromkeys(runs, Floats(2))
-    shown = [(talk.block, talk.does, talk.text, talk.times) for talk in talks_of(runs, 0, sums)]
+    shown = [(talk.block, talk.does, talk.text, talk.times) for talk in talks_of(runs, 0, sums, "a.cu")]
     assert shown == [(1, "read", "id", 3), (0, "write", "1", 1), (1, "read", "1", 1)]
 
 

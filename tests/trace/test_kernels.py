@@ -1,13 +1,14 @@
 """Traces of real kernels: the solutions', and those with a typical mistake."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from scanlab.labs.folders import all_labs, find_lab
 from scanlab.trace.model import Trace
-from scanlab.trace.record import Options, record
+from scanlab.trace.record import Options, record, shown_call
 from scanlab.trace.rows import drawing_of
 from scanlab.trace.svg import svg
 from scanlab.trace.terminal import lines, plain
@@ -217,3 +218,51 @@ def test_an_odd_sum_is_noted_with_the_line_of_its_addition(tmp_path: Path) -> No
     assert found
     assert "s_xy[t] = sum;" in source[int(found[1]) - 1]
     assert "+ sum + sum;" in source[int(found[2]) - 1]
+
+
+def test_the_look_back_is_seen_between_blocks_and_elements_among_the_other_data_of_a_structure() -> None:
+    lab = find_lab("11")
+    trace = record(lab, lab.solution, replace(shown_call(lab, "inclusive_scan"), with_neighbours=True))
+    (launch,) = trace.launches
+    tile, block = 4608, 2
+    source = lab.solution.read_text(encoding="utf-8").splitlines()
+
+    # The block has tile 2. What it loads and stores by the course's header has the learner's line that asks for it.
+    (shared,) = [one for one in launch.arrays if one.space == "shared"]
+    assert (shared.holds, shared.first) == ("elements", 0)
+    stores = [write for interval in launch.intervals for write in interval.writes if write.array == "d_y"]
+    assert [write.element for write in stores] == list(range(2 * tile, 2 * tile + 32))
+    assert [write.runs for write in stores] == [[(0, write.element)] for write in stores]
+    assert all("scanlab::store_tile(" in source[write.line - 1] for write in stores)
+    loaded, *_, stored = launch.intervals
+    assert all(write.text == str(write.element + 2 * tile) for write in loaded.writes)
+    assert {write.array for write in stored.writes} == {"d_y"}
+
+    # Of each tile the aggregate is published (tag 2, of the first call) and then the prefix (3), each in two halves.
+    talks = [talk for talk in launch.talks if talk.text.startswith("half of")]
+    written = [talk.text for talk in talks if talk.does == "write" and talk.block == block]
+    assert written == [f"half of {tile * 2}…{tile * 3 - 1} and 2"] * 2 + [f"half of 0…{tile * 3 - 1} and 3"] * 2
+    for at, talk in enumerate(talks):
+        if talk.does == "read":
+            place = (talk.array, talk.element)
+            latest = [one.text for one in talks[:at] if one.does == "write" and (one.array, one.element) == place][-1]
+            assert talk.text == latest
+            assert "status[tile].words[k]" in source[talk.line - 2]
+    assert {talk.block for talk in talks if talk.does == "read"} >= {1, block}
+
+
+def test_a_line_of_another_file_is_no_line_of_the_traced_one(tmp_path: Path) -> None:
+    (tmp_path / "own.cuh").write_text(
+        "#pragma once\n\n\n\n__device__ void put(int* p, int v) { *p = v; }\n"
+        "__global__ void alone(int* p) { p[threadIdx.x] = 1; }\n"
+    )
+    path = tmp_path / "scan.cu"
+    path.write_text(
+        '#include "scanlab.cuh"\n#include "own.cuh"\n'
+        "__global__ void here(int* p) {\n  put(p + threadIdx.x, 7);\n}\n"
+        "void inclusive_scan(const Element* d_x, Element* d_y, int n) {\n"
+        "  here<<<1, 4>>>(reinterpret_cast<int*>(d_y));\n  alone<<<1, 4>>>(reinterpret_cast<int*>(d_y));\n}\n"
+    )
+    here, alone = record(None, path, Options(n=4)).launches
+    assert {write.line for interval in here.intervals for write in interval.writes} == {4}
+    assert {write.line for interval in alone.intervals for write in interval.writes} == {0}

@@ -84,7 +84,9 @@ class TypedTrial : public Trial, CheckOnDevice {
   TrialResult run(Submission& submission, const Case& which, Counting counting, std::uint64_t hash, Elements elements) {
     const std::uint64_t seed = data_seed(plan_, check_, which);
     const std::vector<T> x = task_->input(which, seed);
-    begin(x, seed, elements, submission.is_explored() ? Provenance::Remember::bounds : Provenance::Remember::additions);
+    using Remember = Provenance::Remember;
+    const bool is_small = n_ <= Provenance::most_remembered;
+    begin(x, seed, elements, is_small && !submission.is_explored() ? Remember::additions : Remember::bounds);
     device_.write(memory_.x, given_.data());
     memory_.blank();
 

@@ -64,7 +64,7 @@ const char* are(std::span<const std::uint32_t> inputs) {
 
 std::vector<Affine> Provenance::begin(std::span<const Affine> x, std::uint64_t seed, Remember remember) {
   end();
-  is_remembered_ = remember == Remember::additions && x.size() <= most_remembered;
+  is_remembered_ = remember == Remember::additions;
   using Kind = vgpu::ElementNames::Kind;
   // The name of an expression is worth nothing that no addition has made; that of an interval could be calculated.
   if (is_remembered_)

@@ -46,7 +46,7 @@ struct SumMistake {
 /// the graph gives its value to the last bit.
 class Provenance {
  public:
-  /// Up to this many elements every addition is remembered; of more, only the sums' bounds.
+  /// Of up to this many elements every addition is worth remembering in a check; of more, only the sums' bounds.
   static constexpr std::size_t most_remembered = 1u << 13;
   /// Up to this many floats can be names.
   static constexpr std::size_t most_floats = 1u << 16;

@@ -102,3 +102,5 @@ def header() -> str:
 
 if __name__ == "__main__":
     Path(sys.argv[1]).write_text(header(), encoding="utf-8")
+LARGEST_TRACED = 40_000
+"""Elements of a call that is traced; of a large n no more than the first positions are drawn."""

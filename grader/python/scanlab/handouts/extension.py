@@ -9,6 +9,7 @@
 import os
 import posixpath
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,7 +27,7 @@ from scanlab.errors import KitError
 from scanlab.labs.folders import Lab, all_labs, base_of, find_lab
 from scanlab.labs.rubric_file import COMMON
 from scanlab.trace.html import page as stepper_page
-from scanlab.trace.record import Options, record
+from scanlab.trace.record import record, shown_call
 
 LOGGER = logging.getLogger(__name__)
 
@@ -128,7 +129,8 @@ class Stepper(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the frame; nothing where the virtual GPU cannot run it, or in another form than a site."""
-        lab, n = find_lab(self.arguments[0]), self.options.get("n", 8)
+        lab = find_lab(self.arguments[0])
+        n = self.options.get("n", lab.rubric.trace.n)
         if self.env.app.builder.format != "html" or not lab.solution.is_file():
             return []
         self.env.note_dependency(str(lab.solution))
@@ -141,7 +143,7 @@ class Stepper(SphinxDirective):
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
         up = "../" * self.env.docname.count("/")
-        title = f"The solution of lab {lab.number} with {n} elements, step by step"
+        title = f"The solution of lab {lab.number} with {n:,} elements, step by step"
         frame = (
             f'<figure class="stepper"><iframe src="{up}{STEPPERS}/{file.name}" title="{title}" loading="lazy"></iframe>'
             f'<figcaption>{title}: <a href="{up}{STEPPERS}/{file.name}">in a page of its own</a></figcaption></figure>'
@@ -151,8 +153,8 @@ class Stepper(SphinxDirective):
 
 def solution_page(lab: Lab, n: int) -> str:
     """Return the stepper's page of a lab's solution. Raises KitError where it cannot be run."""
-    options = Options(entry=lab.rubric.entries[0], n=n, with_neighbours=True)
-    return stepper_page(record(lab, lab.solution, options), "")
+    shown = shown_call(lab if n == lab.rubric.trace.n else None, lab.rubric.entries[0])
+    return stepper_page(record(lab, lab.solution, replace(shown, n=n, with_neighbours=True)), "")
 
 
 class LinksToPrograms(SphinxTransform):

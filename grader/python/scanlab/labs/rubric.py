@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from scanlab.contract import Counter, Element, Operation, Profile, Schedule
+from scanlab.contract import LARGEST_TRACED, Counter, Element, Operation, Profile, Schedule
 from scanlab.labs import formulas
 
 Text = Annotated[str, Field(min_length=1)]
@@ -197,6 +197,14 @@ class Hint(Table):
     text: Text
 
 
+class Traced(Table):
+    """The call that a trace shows where it is not asked for another: its elements, the block, and the order of all."""
+
+    n: int = Field(default=16, ge=0, le=LARGEST_TRACED)
+    block: int = Field(default=0, ge=0)
+    schedule: Schedule = "lockstep"
+
+
 LIBRARIES = ("cub/*", "thrust/*", "cuda/experimental/*")
 """Libraries that are forbidden as a whole: a file that includes one of their headers fails."""
 ONLY_CODE = (
@@ -227,6 +235,7 @@ class Rubric(Table):
     entries: Annotated[list[Text], Field(min_length=1)]
     forbidden_headers: list[Text] = [*LIBRARIES, *ONLY_CODE]
     limits: Limits
+    trace: Traced = Traced()
     check: Annotated[list[Check], Field(min_length=1)]
     hint: list[Hint] = []
 

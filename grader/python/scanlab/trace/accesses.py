@@ -49,6 +49,20 @@ class TracedArray(Model):
         return self.name.split(",")[0].split(" (")[0]
 
 
+class TracedPlace(Place):
+    """A line of an access, and the lines from which it was called as an inlined function."""
+
+    callers: tuple[Place, ...] = ()
+
+    def seen_from(self, file: str) -> Place:
+        """Return the line of this file at which it happens: 0 where it is of another file, and not called from there.
+
+        A header of the course has lines of its own.
+        """
+        own = next((place for place in (self, *self.callers) if place.file == file), None)
+        return Place(file=file, line=own.line) if own else Place(file=self.file, line=0)
+
+
 class TracedLaunch(Model):
     """A kernel launch, with the accesses of one of its blocks."""
 
@@ -59,7 +73,7 @@ class TracedLaunch(Model):
     """Whether it is one of the grid's, and has begun."""
     has_shuffles: bool
     arrays: tuple[TracedArray, ...]
-    places: tuple[Place, ...]
+    places: tuple[TracedPlace, ...]
     barriers: tuple[int, ...]
     """The place of each."""
     accesses: tuple[Access, ...]

@@ -18,24 +18,24 @@ from scanlab.arguments import (
     write_json,
     write_text,
 )
+from scanlab.contract import LARGEST_TRACED
 from scanlab.terminal import print_styled
 
 if TYPE_CHECKING:
     from scanlab.labs.folders import Lab
     from scanlab.trace.record import Options
 
-LARGEST_N = 4096
-"""Elements; of a large n no more than the first positions are drawn."""
-
 
 def trace(
     what: Annotated[str, typer.Argument(metavar="LAB|FILE.cu", help="a lab, a folder with a scan.cu, or a file")],
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="instead of the lab's own scan.cu")] = None,
-    n: Annotated[int, typer.Option("--n", min=0, max=LARGEST_N, help="elements")] = 16,
+    n: Annotated[
+        int | None, typer.Option("--n", min=0, max=LARGEST_TRACED, help="elements; none: 16, or what the lab has")
+    ] = None,
     entry: EntryOption = None,
-    block: Annotated[int, typer.Option(min=0, help="the block to draw")] = 0,
+    block: Annotated[int | None, typer.Option(min=0, help="the block to draw")] = None,
     launch: Annotated[int | None, typer.Option(min=1, help="the kernel launch to draw, from 1; none: all")] = None,
-    schedule: Annotated[ScheduleName, typer.Option(help="the order of blocks and warps")] = ScheduleName.lockstep,
+    schedule: Annotated[ScheduleName | None, typer.Option(help="the order of blocks and warps")] = None,
     seed: SeedOption = 7,
     trail: Annotated[
         str | None, typer.Option(metavar="TEXT", help="the execution of affine maps that `check --prove` has printed")
@@ -53,14 +53,16 @@ def trace(
     from scanlab.judging.compile import CompileError, read_source
     from scanlab.labs.subject import entry_of, subject_of
     from scanlab.trace.html import page
-    from scanlab.trace.record import Options, record
+    from scanlab.trace.record import record, shown_call
     from scanlab.trace.svg import svg
     from scanlab.trace.terminal import lines
 
     for target in (json_file, svg_file, html_file):
         require_folder(target)
     lab, path = subject_of(what, file)
-    options = Options(entry_of(lab, entry.value if entry else None), n, block, launch or 0, schedule.value, seed)
+    options = shown_call(lab if n is None else None, entry_of(lab, entry.value if entry else None))
+    asked = {"n": n, "block": block, "launch": launch, "schedule": schedule and schedule.value}
+    options = replace(options, seed=seed, **{name: value for name, value in asked.items() if value is not None})
     options = replace(options, with_neighbours=html_file is not None or json_file is not None)
     if trail:
         options = _with_execution(options, lab, trail)

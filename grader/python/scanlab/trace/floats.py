@@ -55,6 +55,9 @@ class Floats(Sums):
         """Return whether it is 0."""
         return value == (0,)
 
+    def half(self, word: int) -> None:
+        """Return None: a float has no halves."""
+
     def total(self, value: Value) -> Sum | None:
         """Return the runs with this sum."""
         if len(value) == 1 and value not in self._known:
@@ -73,7 +76,7 @@ class Floats(Sums):
         if 0 < len(fresh) <= REMEMBERED and sum(map(_number, fresh)) == number:
             parts = fresh
         elif value in fresh or (number in read and not (pair and pair[0] in fresh)):
-            parts = [read[number]]
+            parts = [read.get(number, value)]  # NaN is found nowhere
         else:
             parts = pair
         totals = [self.total(part) for part in parts]

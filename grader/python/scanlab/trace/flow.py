@@ -30,13 +30,17 @@ Position = tuple[int, int]
 
 @dataclass
 class ArrayFacts:
-    """An array as the tracer saw it; `unit` is the size of an element in bytes."""
+    """An array as the tracer saw it; `unit` is the size of an element in bytes.
+
+    An array of structures may hold elements and other data, such as barriers: that lies in the positions `others`.
+    """
 
     name: str
     space: str
     bytes: int
     unit: int
     is_elements: bool
+    others: frozenset[int] = frozenset()
 
     @property
     def size(self) -> int:
@@ -97,7 +101,10 @@ def flow_of(launch: TracedLaunch, sums: Sums) -> Flow:
     follow = _Follow(arrays, sums)
     all_instructions, orders = instructions(accesses)
     for access, order in zip(accesses, orders, strict=True):
-        for element, value in _elements(access, arrays[access.array].unit):
+        array = arrays[access.array]
+        for element, value in _elements(access, array.unit):
+            if element in array.others:
+                continue
             follow.take(access, number[access.step], order, (access.array, element), value)
     return Flow(steps, arrays, follow.reads, follow.writes, all_instructions)
 
@@ -109,17 +116,36 @@ def _arrays(facts: Sequence[TracedArray], accesses: Sequence[Access], sums: Sums
     found = []
     for at, fact in enumerate(facts):
         own = by_array[at]
-        is_elements = _are_of_elements(own, sums)
-        unit = sums.bytes if is_elements else min([4, *(access.bytes for access in own)])
-        found.append(ArrayFacts(fact.short_name, fact.space, fact.bytes, unit, is_elements))
+        held = _elements_among(own, sums)
+        unit = sums.bytes if held else min([4, *(access.bytes for access in own)])
+        touched = {element for access in own for element, _ in _elements(access, unit)} if held else set()
+        facts_of_it = ArrayFacts(fact.short_name, fact.space, fact.bytes, unit, bool(held), frozenset(touched - held))
+        found.append(facts_of_it)
     return found
 
 
-def _are_of_elements(accesses: Sequence[Access], sums: Sums) -> bool:
-    """Return whether an element is known among them, and no other data."""
-    torn = [access for access in accesses if access.offset % sums.bytes or access.bytes % sums.bytes]
-    values = {value for access in accesses for _, value in _elements(access, sums.bytes) if value is not None}
-    return any(map(sums.is_element, values)) and all(sums.halves.issuperset(access.words or (0,)) for access in torn)
+def _elements_among(accesses: Sequence[Access], sums: Sums) -> set[int]:
+    """Return the positions that hold elements, by their size; none where no element is known among them.
+
+    Where all accesses have the size of elements, that is all of them: what else is found there is a damaged element.
+    """
+    touched: set[int] = set()
+    known: set[int] = set()
+    others: set[int] = set()
+    has_sum = False
+    for access in accesses:
+        is_torn = access.offset % sums.bytes or access.bytes % sums.bytes
+        if is_torn and not sums.halves.issuperset(access.words or (0,)):
+            others.update(range(access.offset // sums.bytes, (access.offset + access.bytes - 1) // sums.bytes + 1))
+            continue
+        for element, value in _elements(access, sums.bytes):
+            touched.add(element)
+            if value is not None and sums.is_element(value):
+                known.add(element)
+                has_sum = has_sum or not sums.is_identity(value)
+    if not others:
+        return touched if known else set()
+    return known - others if has_sum else set()
 
 
 def _elements(access: Access, unit: int) -> Iterator[tuple[int, Value | None]]:

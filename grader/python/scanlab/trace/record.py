@@ -16,6 +16,7 @@ from scanlab.judging.judge import longest, with_shown_paths
 from scanlab.judging.result import first_problem
 from scanlab.judging.toolchain import product
 from scanlab.labs.folders import Lab
+from scanlab.labs.rubric import Traced
 from scanlab.paths import ROOT, shown
 from scanlab.process import run_group
 from scanlab.scratch import scratch
@@ -52,6 +53,12 @@ class Options:
     """The file is another user's: it is compiled and run in the sandbox."""
 
 
+def shown_call(lab: Lab | None, entry: str) -> Options:
+    """Return the options for the call that shows most of a lab, and of a file of no lab for a short one."""
+    traced = lab.rubric.trace if lab else Traced()
+    return Options(entry, traced.n, traced.block, schedule=traced.schedule)
+
+
 def element_of(lab: Lab | None) -> str:
     """Return the element that shows most: affine maps, where the lab's entries are made for them."""
     return "affine" if lab is None or any(check.element == "affine" for check in lab.rubric.check) else "float"
@@ -83,15 +90,19 @@ def record(lab: Lab | None, path: Path, options: Options) -> Trace:
         "seconds": SECONDS,
         "warp_instructions": WARP_INSTRUCTIONS,
     }
-    accesses = _run(plan).with_files(with_shown_paths(path))
+    as_shown = with_shown_paths(path)
+    accesses = _run(plan).with_files(as_shown)
     trace = make_trace(accesses, path, lab, options)
     if options.with_neighbours:
         count = max((prod(launch.grid) for launch in accesses.launches), default=1)
         blocks = blocks_around(options.block, count) if count > 1 else ()
-        runs = {block: accesses if block == options.block else _run(plan | {"block": block}) for block in blocks}
+        others = {
+            block: _run(plan | {"block": block}).with_files(as_shown) for block in blocks if block != options.block
+        }
+        runs = {block: others.get(block, accesses) for block in blocks}
         sums = {block: _sums(run, options) for block, run in runs.items()}
         for launch in trace.launches:
-            launch.talks = talks_of(runs, launch.number - 1, sums)
+            launch.talks = talks_of(runs, launch.number - 1, sums, shown(path))
     return trace
 
 
@@ -111,7 +122,8 @@ def make_trace(accesses: Accesses, path: Path, lab: Lab | None, options: Options
     launches: list[Launch] = []
     for number, raw in enumerate(accesses.launches, 1):
         if options.launch in (0, number):
-            launches.append(launch_of(raw, number, sums, accesses.races, accesses.failure is not None))
+            failed = accesses.failure is not None
+            launches.append(launch_of(raw, number, sums, accesses.races, failed, shown(path)))
     return Trace(
         lab=lab.name if lab else "",
         source=shown(path),

@@ -66,6 +66,10 @@ class Sums(ABC):
         """Return whether adding it changes nothing."""
 
     @abstractmethod
+    def half(self, word: int) -> Sum | None:
+        """Return what the sum is of which this word is a half; None when it is of none, or of several."""
+
+    @abstractmethod
     def total(self, value: Value) -> Sum | None:
         """Return what the value sums up; None when it is no sum of inputs."""
 
@@ -88,6 +92,10 @@ class Names(Sums):
         self._inputs = len(self._names) - len(self._sums) - 1
         self._numbers = {name: number for number, name in enumerate(self._names)}
         self.halves = frozenset(half for name in self._names for half in name)
+        self._by_half: dict[int, Value | None] = {}
+        for name in self._names:
+            for half in name:
+                self._by_half[half] = None if half in self._by_half else name
         lines = [elements.places[sum_.place].line for sum_ in self._sums]
         self.lines = dict(zip(self._names[self._inputs + 1 :], lines, strict=True))
         self._plain = list(range(self._inputs + 1))  # by number that of x for what is identity() + x
@@ -102,6 +110,11 @@ class Names(Sums):
     def is_element(self, value: Value) -> bool:
         """Return whether it is a name, or has halves of several."""
         return self.halves.issuperset(value)
+
+    def half(self, word: int) -> Sum | None:
+        """Return what the name stands for that has this half."""
+        name = self._by_half.get(word)
+        return None if name is None else self.total(name)
 
     def total(self, value: Value) -> Sum | None:
         """Return what the name stands for."""

@@ -26,8 +26,11 @@ def blocks_around(block: int, count: int) -> range:
     return range(first, min(count, first + MOST_BLOCKS))
 
 
-def talks_of(runs: Mapping[int, Accesses], launch: int, sums: Mapping[int, Sums]) -> list[Talk]:
-    """Return what the blocks do in a launch, counted from 0, where they meet; `runs` and `sums` are by block."""
+def talks_of(runs: Mapping[int, Accesses], launch: int, sums: Mapping[int, Sums], source: str) -> list[Talk]:
+    """Return what the blocks do in a launch, counted from 0, where they meet, with the lines of the file `source`.
+
+    `runs` and `sums` are by block.
+    """
     accesses: list[tuple[int, str, int, Access]] = []
     units: dict[str, int] = {}
     for block, run in runs.items():
@@ -37,7 +40,7 @@ def talks_of(runs: Mapping[int, Accesses], launch: int, sums: Mapping[int, Sums]
                 if array.space == "global":
                     name = array.short_name
                     units[name] = min(access.bytes, units.get(name, access.bytes))
-                    accesses.append((block, name, raw.places[access.place].line, access))
+                    accesses.append((block, name, raw.places[access.place].seen_from(source).line, access))
     blocks: defaultdict[Place, set[int]] = defaultdict(set)
     written: set[Place] = set()
     for block, name, _, access in accesses:
@@ -77,4 +80,10 @@ def _text(access: Access, sums: Sums) -> str:
     if access.bytes == sums.bytes and sums.is_element(access.words):
         total = sums.total(access.words)
         return "?" if total is None else short(total)
+    halves = [sums.half(word) for word in access.words]
+    if any(halves):  # half an element and its tag, in a word that is written and read as a whole
+        parts = [
+            f"half of {short(half)}" if half else str(word) for half, word in zip(halves, access.words, strict=True)
+        ]
+        return " and ".join(parts)
     return str(int.from_bytes(b"".join(word.to_bytes(4, "little") for word in access.words), "little"))

@@ -28,8 +28,10 @@ Shown = Mapping[int, tuple[int, int]]
 """The first and the last position that is shown, by an array's number."""
 
 
-def launch_of(raw: TracedLaunch, number: int, sums: Sums, races: Sequence[Finding], failed: bool) -> Launch:
-    """Return a launch as it is shown.
+def launch_of(
+    raw: TracedLaunch, number: int, sums: Sums, races: Sequence[Finding], failed: bool, source: str
+) -> Launch:
+    """Return a launch as it is shown, with the lines of the file `source`.
 
     `races` are the race check's findings; `failed` says that the call did not end well.
     """
@@ -38,7 +40,7 @@ def launch_of(raw: TracedLaunch, number: int, sums: Sums, races: Sequence[Findin
     shown = _shown(flow, sums, failed)
     reads = [read for read in flow.reads if _is_shown(read.at, shown)]
     writes = [write for write in flow.writes if _is_shown(write.at, shown)]
-    view = _View(raw, flow, shown, sums)
+    view = _View(raw, flow, shown, sums, source)
     by_step = view.instructions()
     all_instructions = [one for step in by_step.values() for one in step]
     threads = raw.block[0] * raw.block[1] * raw.block[2]
@@ -135,8 +137,9 @@ def _is_shown(at: Position, shown: Shown) -> bool:
 class _View:
     """Turns the facts that are shown into the trace's objects."""
 
-    def __init__(self, raw: TracedLaunch, flow: Flow, shown: Shown, sums: Sums) -> None:
+    def __init__(self, raw: TracedLaunch, flow: Flow, shown: Shown, sums: Sums, source: str) -> None:
         self.raw, self.flow, self.shown, self.sums = raw, flow, shown, sums
+        self.places = [place.seen_from(source) for place in raw.places]
 
     def array(self, at: int) -> Array:
         facts = self.flow.arrays[at]
@@ -157,7 +160,12 @@ class _View:
             by_step[write.step][1].append(write)
         cells: dict[Position, str] = {}
         found = []
-        for step in sorted(by_step):
+
+        def begins_at(step: int) -> tuple[int, int]:
+            """Return after which barrier, and when: warps that wait for each other count their own syncs."""
+            return self.flow.steps[step][0], min(fact.order for facts in by_step[step] for fact in facts)
+
+        for step in sorted(by_step, key=begins_at):
             barriers, syncs = self.flow.steps[step]
             cells |= {write.at: self.text(write) for write in by_step[step][1]}
             begins = self.raw.barriers[barriers - 1] if barriers else None
@@ -165,7 +173,7 @@ class _View:
                 Interval(
                     barriers=barriers,
                     warp_syncs=syncs,
-                    begins=None if begins is None else self.raw.places[begins],
+                    begins=None if begins is None else self.places[begins],
                     reads=[self.read(read) for read in by_step[step][0]],
                     writes=[self.write(write) for write in by_step[step][1]],
                     holds=self.rows(cells),
@@ -185,7 +193,7 @@ class _View:
             is_shared = array.space == "shared"
             used, least = (0, 0) if is_shared else costs.sectors(touched.values())
             what = Instruction(
-                line=self.raw.places[one.place].line,
+                line=self.places[one.place].line,
                 does=one.does,
                 array=array.name,
                 first_warp=one.warp,
@@ -277,7 +285,7 @@ class _View:
         return NOT_A_SUM if total is None else short(total)
 
     def line(self, fact: ReadFact | WriteFact) -> int:
-        return self.raw.places[fact.place].line
+        return self.places[fact.place].line
 
     def notes(self, writes: Sequence[WriteFact]) -> list[str]:
         found = self._odd(writes)
@@ -295,7 +303,9 @@ class _View:
                 f"no wire{'s' if many else ''} lead{'' if many else 's'} there"
             )
         hidden = [
-            array.name for at, array in enumerate(self.flow.arrays) if at not in self.shown and not array.is_elements
+            f"some of {array.name}" if array.others else array.name
+            for at, array in enumerate(self.flow.arrays)
+            if array.others or (at not in self.shown and not array.is_elements)
         ]
         if hidden:
             found.append(f"other data than elements is not drawn: {', '.join(hidden)}")

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <ranges>
 
+#include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/memory/stored.hpp"
 #include "vgpu/core/run/grid.hpp"
 #include "vgpu/core/run/report.hpp"
@@ -106,9 +107,13 @@ std::optional<StepTracer::Found> StepTracer::find(const Access& access, unsigned
 std::uint32_t StepTracer::place_of(std::uint32_t line) {
   const auto [known, is_new] = places_.try_emplace(line, 0);
   if (!is_new) return known->second;
-  std::vector<SourcePlace>& all = launches_.back().places;
-  SourcePlace place = own_place(*kernel_->module, line);
-  const auto same = std::ranges::find_if(all, [&](const SourcePlace& p) { return p.is_same_line(place); });
+  std::vector<TracedPlace>& all = launches_.back().places;
+  TracedPlace place{own_place(*kernel_->module, line), places_of(*kernel_->module, line)};
+  if (!place.callers.empty()) place.callers.erase(place.callers.begin());
+  const auto are_same = [](const SourcePlace& a, const SourcePlace& b) { return a.is_same_line(b); };
+  const auto same = std::ranges::find_if(all, [&](const TracedPlace& p) {
+    return p.is_same_line(place) && std::ranges::equal(p.callers, place.callers, are_same);
+  });
   known->second = static_cast<std::uint32_t>(same - all.begin());
   if (same == all.end()) all.push_back(std::move(place));
   return known->second;

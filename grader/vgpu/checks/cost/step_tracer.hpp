@@ -38,6 +38,11 @@ struct TracedArray {
   std::uint64_t bytes = 0;
 };
 
+/// Where an access stands: the learner's own line, and the lines from which it was called as an inlined function.
+struct TracedPlace : SourcePlace {
+  std::vector<SourcePlace> callers;
+};
+
 /// A kernel launch, and what the traced block did in it.
 struct TracedLaunch {
   std::string kernel;  ///< as the learner wrote it
@@ -45,7 +50,7 @@ struct TracedLaunch {
   bool has_block = false;     ///< the traced block is one of its grid's, and has begun
   bool has_shuffles = false;  ///< lanes may pass values without memory
   std::vector<TracedArray> arrays;
-  std::vector<SourcePlace> places;      ///< the learner's own lines
+  std::vector<TracedPlace> places;
   std::vector<std::uint32_t> barriers;  ///< that ended an interval: their places
   std::vector<TracedAccess> accesses;   ///< in the order in which they happened
   std::uint64_t left_out = 0;           ///< accesses beyond the limit, whatever they touch

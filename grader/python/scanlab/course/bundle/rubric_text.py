@@ -31,10 +31,12 @@ def rubric_text(rubric: Rubric) -> str:
     """Return a rubric as TOML, from which `read_rubric` reads the same again."""
     data = rubric.model_dump(exclude_defaults=True)
     arrays = {"check": data.pop("check"), "hint": data.pop("hint", [])}
-    limits = data.pop("limits")
-    lines = [*_pairs(data), "", "[limits]", *_pairs(limits)]
-    for name, tables in arrays.items():
-        for table in tables:
+    tables = {name: data.pop(name) for name in ("limits", "trace") if name in data}
+    lines = _pairs(data)
+    for name, table in tables.items():
+        lines += ["", f"[{name}]", *_pairs(table)]
+    for name, several in arrays.items():
+        for table in several:
             causes = table.pop("cause", [])
             lines += ["", f"[[{name}]]", *_pairs(table)]
             for cause in causes:
