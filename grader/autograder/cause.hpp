@@ -44,6 +44,7 @@ struct Cause {
   std::vector<OutputRow> outputs = {};    ///< around the first wrong one, ascending; empty: no output is wrong
   std::vector<std::string> details = {};  ///< one fact per line
   std::string next = {};                  ///< a command to type, or advice
+  std::string fact = {};  ///< of a rationale that guesses, as of its Diagnosis; no part of what is reported
 };
 
 /// As people read it, several lines, without a trailing newline.
@@ -61,9 +62,16 @@ vgpu::Finding finding_of(const Cause& cause);
 
 /// What a wrong output shows about the program that wrote it.
 struct Diagnosis {
-  std::string id;    ///< of the finding: "wrong.last_section"
-  std::string text;  ///< one sentence, never empty
+  std::string id;         ///< of the finding: "wrong.last_section"
+  std::string text;       ///< one sentence, never empty
+  std::string fact = {};  ///< what is certain of a text that guesses: "the first 64 elements are right"; else empty
 };
+
+/// A text that says what is certain, and then guesses.
+inline Diagnosis guess(const char* id, std::string fact, std::string_view guessed) {
+  std::string text = fmt::format("{}: {}", fact, guessed);
+  return {id, std::move(text), std::move(fact)};
+}
 
 /// With what stands for each {} of the text.
 template <typename... Arguments>

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from made_results import cause, check, result
+from scanlab import process
 from scanlab.errors import KitError
 from scanlab.judging import judge
 from scanlab.judging.compile import CompileError
@@ -53,6 +54,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     monkeypatch.setattr(judge, "run_judge", recorder.run_judge)
     monkeypatch.setattr(judge, "said_of", lambda *_, **__: "")
     monkeypatch.setattr(judge, "prune", lambda: None)
+    monkeypatch.setattr(process, "_stopping", threading.Event())  # the kit's own fault stops a process for good
     return recorder
 
 

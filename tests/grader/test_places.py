@@ -81,9 +81,8 @@ def test_a_count_has_the_cause_that_fits(lab: str, name: str, value: float, says
 
 
 def test_given_code_is_called_so() -> None:
-    text = "\n".join([OPEN, "a = f();", CLOSE, "y = a + b;"])
-
-    def shown(line: int) -> str:
+    def shown(line: int, *more: str) -> str:
+        text = "\n".join([OPEN, "a = f();", CLOSE, "y = a + b;", *more])
         where = Where(file="/home/a/scan.cu", line=line, kernel="", block=None, thread=None)
         said = made_results.cause().model_copy(
             update={"where": where, "details": (f"scan.cu:{line} {FIRST_WRONG}: x",)}
@@ -91,4 +90,6 @@ def test_given_code_is_called_so() -> None:
         return _with_given_code(said, Program(text, "labs/02/scan.cu")).details[0]
 
     assert shown(2) == f"scan.cu:2 {FIRST_WRONG}: x"
-    assert shown(4) == f"scan.cu:4 {FIRST_WRONG} (given code: what it adds comes from yours): x"
+    assert shown(4) == f"scan.cu:4 {FIRST_WRONG} (given code: what it adds comes from yours, line 2): x"
+    more = shown(4, OPEN, "b = 3;", "c = 4;", CLOSE)
+    assert more == f"scan.cu:4 {FIRST_WRONG} (given code: what it adds comes from yours, lines 2, 6 to 7): x"

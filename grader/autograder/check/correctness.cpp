@@ -215,7 +215,11 @@ class CorrectnessCheck : CheckOnDevice {
     if (may_be_lost) {
       failure.cause.id = seen.id;
       failure.cause.rationale = seen.rationale;
-    } else if (failure.cause.id == "wrong.other" && seen.id == failure.cause.id)
+    } else if (seen.id == failure.cause.id && seen.fact.empty() && !failure.cause.fact.empty()) {
+      const auto output = [](const Cause& cause) { return cause.actual.substr(0, cause.actual.find(']')); };
+      const bool is_same = output(seen) == output(failure.cause);  // tiles of maps may be shorter
+      failure.cause.rationale = (is_same ? "" : "with affine maps: ") + seen.rationale;
+    } else if (seen.id == failure.cause.id && seen.id == "wrong.other")
       replace_explanation(failure.cause, seen.id, seen.rationale);
     failure.cause.where = seen.where;
     for (OutputRow& row : failure.cause.outputs) {
@@ -235,9 +239,11 @@ class CorrectnessCheck : CheckOnDevice {
     const std::vector<std::string> unclear = causes_to_see_with_more_elements(check_.entry);
     Cause& cause = tried.failure->cause;
     if (!tried.is_wrong_output || n > few_elements) return;
-    if (n == 1 && cause.id == "wrong.unwritten") {  // is that the first element, or are all like that?
-      if (const std::optional<Replayed> found = shrinking.larger(n, {}))
-        cause.rationale = found->tried.failure->cause.rationale;
+    if (n <= 2 && cause.id == "wrong.unwritten") {  // is that the first or the last element, or are all like that?
+      if (const std::optional<Replayed> found = shrinking.larger(n, {})) {
+        const std::string& better = found->tried.failure->cause.rationale;
+        cause.rationale = n == 1 ? better : fmt::format("with n = {}: {}", found->which.n, better);
+      }
       return;
     }
     if (std::ranges::find(unclear, cause.id) == unclear.end()) return;

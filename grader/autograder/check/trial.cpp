@@ -85,7 +85,7 @@ class TypedTrial : public Trial, CheckOnDevice {
     const std::uint64_t seed = data_seed(plan_, check_, which);
     const std::vector<T> x = task_->input(which, seed);
     using Remember = Provenance::Remember;
-    const bool is_small = n_ <= Provenance::most_remembered;
+    const bool is_small = n_ <= Provenance::most_explained;
     begin(x, seed, elements, is_small && !submission.is_explored() ? Remember::additions : Remember::bounds);
     device_.write(memory_.x, given_.data());
     memory_.blank();

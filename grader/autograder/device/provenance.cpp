@@ -242,6 +242,18 @@ std::optional<vgpu::SourcePlace> Provenance::made(ElementRange sum, std::uint64_
   return std::nullopt;
 }
 
+/// " (thread 31 of block 0 makes their sum in scan.cu:62)"; empty where these are no neighbours, or no thread does.
+std::string Provenance::who_made(std::span<const ElementRange> elements) const {
+  if (!is_remembered_ || elements.size() != 1 || elements.front().last - elements.front().first < 2) return {};
+  for (vgpu::AdditionGraph::Node node = elements.front().last; node < graph_.nodes(); ++node) {
+    if (!graph_.is_sum(node) || graph_.interval(node) != elements.front() || graph_.place(node).line == 0) continue;
+    const vgpu::Adder& adder = graph_.adder(node);
+    return fmt::format(" (thread {} of block {} makes their sum in {}:{})", adder.thread, adder.block,
+                       graph_.place(node).file, graph_.place(node).line);
+  }
+  return {};
+}
+
 SumMistake Provenance::explain(ElementName name, ElementRange expected, const std::string& output) const {
   const std::vector<std::uint32_t> inputs = inputs_of(name);
   SumMistake mistake;
@@ -273,8 +285,13 @@ SumMistake Provenance::explain(ElementName name, ElementRange expected, const st
     // identity() + identity() is a sum, too.
     const auto node = is_remembered_ ? graph_.find(name) : std::nullopt;
     const bool is_identity = name == vgpu::identity_name || (node && graph_.interval(*node) == ElementRange{});
-    mistake.text = is_identity ? fmt::format("{} is identity(): nothing was added", output)
-                               : fmt::format("{} was made by something other than `+`", output);
+    if (is_identity)
+      mistake.text = fmt::format("{} is identity(): nothing was added", output);
+    else if (name == ElementName{})
+      mistake.text =
+          fmt::format("all bits of {} are 0, as of Element{{}} or after cudaMemset: write identity()", output);
+    else
+      mistake.text = fmt::format("{} was made by something other than `+`", output);
     return mistake;
   }
   std::map<std::uint32_t, std::size_t> times;
@@ -289,7 +306,8 @@ SumMistake Provenance::explain(ElementName name, ElementRange expected, const st
       twice.push_back(i);
   }
   std::vector<std::string> parts;
-  if (!missing.empty()) parts.push_back(fmt::format("{} {} missing", list_text(missing), are(missing)));
+  if (!missing.empty())
+    parts.push_back(fmt::format("{} {} missing{}", list_text(missing), are(missing), who_made(ranges_of(missing))));
   if (!twice.empty())
     parts.push_back(fmt::format("{} {} more than once", list_text(twice), twice.size() == 1 ? "counts" : "count"));
   if (!foreign.empty())

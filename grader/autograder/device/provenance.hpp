@@ -46,8 +46,9 @@ struct SumMistake {
 /// the graph gives its value to the last bit.
 class Provenance {
  public:
-  /// Of up to this many elements every addition is worth remembering in a check; of more, only the sums' bounds.
-  static constexpr std::size_t most_remembered = 1u << 13;
+  /// Of up to this many elements a check remembers every addition of every call; of more, only the sums' bounds, but
+  /// of up to so many every addition of a call that is wrong, to explain it.
+  static constexpr std::size_t most_remembered = 1u << 13, most_explained = 1u << 16;
   /// Up to this many floats can be names.
   static constexpr std::size_t most_floats = 1u << 16;
   /// The device outlives it.
@@ -106,6 +107,7 @@ class Provenance {
   std::vector<T> values_of_nodes(std::span<const T> x) const;
   void attach_graph();
   std::string text_of_addition(vgpu::AdditionGraph::Node sum) const;
+  std::string who_made(std::span<const ElementRange> elements) const;
 
   vgpu::Device& device_;
   std::optional<vgpu::ElementNames> names_;  ///< of maps; else of

@@ -362,24 +362,25 @@ Diagnosis recognise_places(const Evidence<T>& e) {
     return diagnosis("wrong.first_element", "only the first element of a section is wrong: it is x itself");
   }
   if (section == 0 && first >= usual_section && first % warp == 0) {  // tiles may have any size
-    return diagnosis("wrong.block_sums",
-                     "the first {} elements{} are right: from there on the wrong sum of the elements before is added, "
-                     "or none, or blocks share something, or index as if they were another",
-                     first,
-                     first % usual_section == 0 ? fmt::format(" ({} * {})", first / usual_section, usual_section) : "");
+    return guess(
+        "wrong.block_sums",
+        fmt::format("the first {} elements{} are right", first,
+                    first % usual_section == 0 ? fmt::format(" ({} * {})", first / usual_section, usual_section) : ""),
+        "from there on the wrong sum of the elements before is added, or none, or blocks share something, or "
+        "index as if they were another");
   }
   const std::size_t in_section = section == 0 ? first : first % section;
   if (section == 0 && first >= warp && first % warp == 0) {  // what belongs to which warp is up to the learner
-    return diagnosis("wrong.warp_sums",
-                     "the first {} elements are right, {} a warp has lanes: what a warp or a block sums up does not "
-                     "reach those behind it",
-                     first, first == warp ? "as many as" : fmt::format("{} times as many as", first / warp));
+    return guess("wrong.warp_sums",
+                 fmt::format("the first {} elements are right, {} a warp has lanes", first,
+                             first == warp ? "as many as" : fmt::format("{} times as many as", first / warp)),
+                 "what a warp or a block sums up does not reach those behind it");
   }
   if (first == in_section && first >= warp && first % warp == 0) {
-    return diagnosis(
-        "wrong.warp_sums",
-        "the first {} elements, those of {}, are right: the warps do not see each other's sums as they should", first,
-        first == warp ? "warp 0" : fmt::format("warps 0 to {}", first / warp - 1));
+    return guess("wrong.warp_sums",
+                 fmt::format("the first {} elements, those of {}, are right", first,
+                             first == warp ? "warp 0" : fmt::format("warps 0 to {}", first / warp - 1)),
+                 "the warps do not see each other's sums as they should");
   }
   if (only_lasts && n > 2) {
     return Diagnosis{"wrong.last_element",

@@ -67,7 +67,8 @@ class ScanTask : public Task<T> {
                 .expected = text_of(reference.value(first)),
                 .actual = fmt::format("y[{}] = {}", first, text_of(y[first])),
                 .where = place_of(plan_, first),
-                .details = {wrong_text(comparison.wrong, x.size(), comparison.last)}};
+                .details = {wrong_text(comparison.wrong, x.size(), comparison.last)},
+                .fact = std::move(diagnosis.fact)};
     const std::string tolerance = is_unwritten(y[first]) ? std::string() : tolerance_text(reference, first);
     if (!tolerance.empty()) cause.details.push_back(tolerance);
     if (outputs.provenance) explain_by_sums(cause, outputs, first);
@@ -124,6 +125,8 @@ class ScanTask : public Task<T> {
     const SumMistake mistake = outputs.provenance->explain(name, interval(first), fmt::format("y[{}]", first));
     if (cause.id == "wrong.other")
       replace_explanation(cause, "wrong.other", mistake.text);
+    else if (!cause.fact.empty() && outputs.provenance->graph())
+      cause.rationale = fmt::format("{}: {}", std::exchange(cause.fact, {}), mistake.text);
     else
       cause.details.push_back(mistake.text);
     if (explain_by_lost_sum(cause, *outputs.provenance, first)) return;

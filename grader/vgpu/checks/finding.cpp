@@ -25,7 +25,10 @@ std::string part_text(const Finding::Part& part, const Finding& finding, std::si
     if (part.has_block)
       text += fmt::format(" {} block {}", part.has_thread ? "of" : "by", index_text(part.block, finding.grid_size));
   }
-  return part.is_call ? text : fmt::format("{}   {}", text, place_text(part.where));
+  if (part.is_call) return text;
+  text += "   " + place_text(part.where);
+  if (!part.callers.empty()) text += ", called from " + place_text(part.callers.front());
+  return text;
 }
 
 using PartKey = std::tuple<std::string_view, std::string_view, unsigned>;
@@ -69,6 +72,7 @@ Finding::Part part_by(const KernelInfo& kernel, std::string does, std::uint32_t 
   Finding::Part part;
   part.does = std::move(does);
   part.where = own_place(*kernel.module, line);
+  part.callers = own_callers(*kernel.module, line);
   part.has_thread = true;
   set_index(part.thread, thread, kernel.block);
   return part;

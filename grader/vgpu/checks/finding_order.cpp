@@ -24,11 +24,14 @@ bool is_address(const Finding& finding) {
 }
 
 /// What is in shared memory, something else than what `fault` is about, is read too early, or is what the last of
-/// several threads has written: the value may be the index, or the pointer, that it fails with.
-bool may_lead_to(const Finding& race, const Finding& fault) {
-  return race.id == "race.shared" && (race.kind == "read-after-write" || race.kind == "write-after-write") &&
-         race.kernel == fault.kernel && race.variable != fault.variable && race.has_block && fault.has_block &&
-         std::ranges::equal(race.block, fault.block);
+/// several threads has written: the value may be the index, or the pointer, that it fails with. So is what no thread
+/// has written and where the access goes depends on.
+bool may_lead_to(const Finding& cause, const Finding& fault) {
+  if (cause.kernel != fault.kernel || !cause.has_block || !fault.has_block) return false;
+  if (cause.id.starts_with("uninitialised.") && cause.kind == "address" && !fault.parts.empty())
+    return cause.parts.back().where.is_same_line(fault.parts.front().where);
+  return cause.id == "race.shared" && (cause.kind == "read-after-write" || cause.kind == "write-after-write") &&
+         cause.variable != fault.variable && std::ranges::equal(cause.block, fault.block);
 }
 
 }  // namespace

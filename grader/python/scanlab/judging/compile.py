@@ -33,7 +33,8 @@ from scanlab.bootstrap.cuda import PTX_FLAGS
 from scanlab.contract import Device
 from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.foreign_text import LONGEST_LINE, cut, replaced
-from scanlab.judging import driver, nvcc_stages, ready_made, sandbox
+from scanlab.judging import driver, ready_made, sandbox
+from scanlab.judging.compiler import stages
 from scanlab.judging.toolchain import Toolchain, product, toolchain
 from scanlab.labs.rubric import ONLY_CODE
 from scanlab.paths import LABS, ROOT, STATE, shown
@@ -354,7 +355,7 @@ def _compile(command: list[str], headers: Path, cwd: Path, key: str, niceness: i
     """Compile a file, write down its headers, and return what nvcc said. Raises CompileError when it fails."""
     with scratch() as folder:
         run = partial(_finished, cwd=cwd, niceness=niceness)
-        done = nvcc_stages.compile_in_stages(command, headers, folder, key, run)
+        done = stages.compile_in_stages(command, headers, folder, key, run)
     if done is None:
         return _run([*command, *_listing(headers)], cwd)
     return _said(command, Finished(done.code, done.output.replace(f"{folder}/", "")))

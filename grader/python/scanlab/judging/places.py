@@ -232,9 +232,21 @@ def _with_given_code(cause: Cause, program: Program) -> Cause:
     where = cause.where
     if where is None or Path(where.file).name != Path(program.name).name or where.line in program.own:
         return cause
-    given = f"{FIRST_WRONG} (given code: what it adds comes from yours)"
+    given = f"{FIRST_WRONG} (given code: what it adds comes from yours, {_lines_text(program.own)})"
     details = tuple(text.replace(FIRST_WRONG, given) for text in cause.details)
     return cause.model_copy(update={"details": details})
+
+
+def _lines_text(numbers: Iterable[int]) -> str:
+    """Return "lines 3, 7 to 12"."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][-1] + 1 == number:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    texts = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
+    return f"line{'s' if len(texts) > 1 or ' ' in texts[0] else ''} {', '.join(texts)}"
 
 
 def _without_what_is_printed(check: CheckResult) -> CheckResult:

@@ -390,7 +390,8 @@ def _verdict(checks: Sequence[CheckResult]) -> LabVerdict:
 def _seen(checks: Sequence[CheckResult]) -> tuple[SeenFinding, ...]:
     """Return the findings of checks, each once, the most basic first: a mistake before advice, then by rank.
 
-    A race that a check has put before its most basic finding, a bad address that may follow from it, stays there.
+    What a check has put before its most basic finding, a bad address that may follow from it, stays there: a race, or
+    memory that was never written.
     """
     seen: dict[object, SeenFinding] = {}
     for check in checks:
@@ -403,8 +404,8 @@ def _seen(checks: Sequence[CheckResult]) -> tuple[SeenFinding, ...]:
             seen[finding.alike] = known.with_count(known.count + finding.count).model_copy(update={"checks": names})
     first = min(seen, key=lambda one: (seen[one].weight == "advice", rank_of(seen[one].id)), default=None)
     leading = next((check.findings[0] for check in checks if first in [one.alike for one in check.findings]), None)
-    race = leading.alike if leading and leading.id == "race.shared" else None
-    return tuple(sorted(seen.values(), key=lambda one: (one.alike != race, one.weight == "advice", rank_of(one.id))))
+    cause = leading.alike if leading and leading.id.startswith(("race.shared", "uninitialised.")) else None
+    return tuple(sorted(seen.values(), key=lambda one: (one.alike != cause, one.weight == "advice", rank_of(one.id))))
 
 
 class Grade(Model):

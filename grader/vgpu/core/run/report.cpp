@@ -260,6 +260,13 @@ SourcePlace own_place(const ptx::Module& module, std::uint32_t line) {
   return f.where;
 }
 
+std::vector<SourcePlace> own_callers(const ptx::Module& module, std::uint32_t line) {
+  Fault f;
+  f.set_places(places_of(module, line));
+  name_own_line(f);
+  return f.called_from;
+}
+
 namespace {
 
 /// What the threads of a deadlock wait for, and what to do about it.

@@ -17,6 +17,8 @@ bool of_toolkit(const SourcePlace& place);
 /// The learner's own line of `line`, an index into Module::lines: of a function of the toolkit that was inlined, the
 /// call of it.
 SourcePlace own_place(const ptx::Module& module, std::uint32_t line);
+/// From where the function was called that was inlined there, the innermost call first.
+std::vector<SourcePlace> own_callers(const ptx::Module& module, std::uint32_t line);
 
 /// The blocks of a grid that wait for a place.
 struct Unstarted {

@@ -1,1 +1,1 @@
-"""What nvcc, the linker and g++ report of a file, in the words of who wrote it."""
+"""How nvcc is run, and what it, the linker and g++ report of a file, in the words of who wrote it."""

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from scanlab.errors import KitError
-from scanlab.judging import nvcc_stages
 from scanlab.judging.compile import DEVICE_FLAGS, compile_object
 from scanlab.judging.compile import Source as ToCompile
-from scanlab.judging.nvcc_stages import compile_in_stages, stages_of
+from scanlab.judging.compiler import stages
+from scanlab.judging.compiler.stages import compile_in_stages, stages_of
 from scanlab.judging.toolchain import toolchain
 from scanlab.process import Finished, run_group
 
@@ -116,8 +116,8 @@ def test_stages_make_what_nvcc_makes(nvcc: str, tmp_path: Path, name: str) -> No
 @pytest.mark.usefixtures("nvcc")
 def test_a_file_is_compiled_in_stages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Finished | None] = []
-    real = nvcc_stages.compile_in_stages
-    monkeypatch.setattr(nvcc_stages, "compile_in_stages", lambda *all_: made.append(real(*all_)) or made[-1])
+    real = stages.compile_in_stages
+    monkeypatch.setattr(stages, "compile_in_stages", lambda *all_: made.append(real(*all_)) or made[-1])
     source = tmp_path / "scan.cu"
     source.write_text(f"// {tmp_path}\n__global__ void k(int* p) {{ *p = 1; }}\n")
     entry = compile_object(ToCompile(source), "vgpu").parent
