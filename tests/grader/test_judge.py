@@ -175,7 +175,7 @@ def test_a_program_that_does_not_build_ends_what_was_begun_early(
 
     monkeypatch.setattr(judge, "build_runner", build)
     monkeypatch.setattr(judge, "run_judge", run)
-    (whole,) = judge.grade([handed_in], Options(side_by_side=True))
+    (whole,) = judge.grade([handed_in], Options(side_by_side=True), first=[].append)
     assert (whole.verdict, whole.points) == ("fail", 0)
     assert "oops" in whole.checks[0].findings[0].text
 

@@ -84,11 +84,12 @@ def _ignore(_: LabResult) -> None:
 
 
 def grade(
-    submissions: Sequence[Submission], options: plans.Options, done: Called = _ignore, *, first: Called = _ignore
+    submissions: Sequence[Submission], options: plans.Options, done: Called = _ignore, *, first: Called | None = None
 ) -> list[LabResult]:
     """Grade `submissions` side by side and return their results in the same order; `done` is called with each.
 
-    `first` is called, from another thread, with what the judge has found, before cures and remarks are tried.
+    `first` is called, from another thread, with what the judge has found, before cures and remarks are tried. That
+    comes as early as can be, if all of it takes a little longer.
 
     A file that cannot be read or compiled is a `fail` like any other.
 
@@ -103,7 +104,8 @@ def grade(
     is_timed = options.device == "gpu"  # then nothing else may run: no other judge, and no compiler
     with ThreadPoolExecutor(workers) as builders, ThreadPoolExecutor(1 if is_timed else workers) as judges:
         try:
-            builds = [_start_builds(builders, submission, options) for submission in submissions]
+            urgent = first is not None
+            builds = [_start_builds(builders, submission, options, is_urgent=urgent) for submission in submissions]
             if is_timed:
                 wait([future for build in builds for future in build.all()])
             most = workers if options.side_by_side and not is_timed else 1
@@ -136,7 +138,10 @@ class _Builds:
         return [*self.runners.values(), *self.reference.values()]
 
 
-def _start_builds(pool: ThreadPoolExecutor, submission: Submission, options: plans.Options) -> _Builds:
+def _start_builds(
+    pool: ThreadPoolExecutor, submission: Submission, options: plans.Options, *, is_urgent: bool
+) -> _Builds:
+    """Start to compile a submission for each element; the first one goes before the others if it is urgent."""
     try:
         read_source(submission.path)
     except (WorkError, UsageError) as error:
@@ -153,7 +158,7 @@ def _start_builds(pool: ThreadPoolExecutor, submission: Submission, options: pla
             options.device,
             forbidden=forbidden,
             is_sandboxed=is_sandboxed,
-            niceness=LATER if place else 0,
+            niceness=LATER if place and is_urgent else 0,
         )
         for place, element in enumerate(plans.runners(lab, options.device))
     }
@@ -172,7 +177,9 @@ def _reference(builds: _Builds, lab: Lab) -> dict[str, Path]:
         raise KitError(f"the reference solution of {lab.name} {what}{error}") from error
 
 
-def _grade_one(submission: Submission, builds: _Builds, options: plans.Options, first: Called, most: int) -> LabResult:
+def _grade_one(
+    submission: Submission, builds: _Builds, options: plans.Options, first: Called | None, most: int
+) -> LabResult:
     """Grade a submission with at most so many judges at a time."""
     as_shown = with_shown_paths(submission.path, submission.name)
     if builds.unreadable:
@@ -182,11 +189,11 @@ def _grade_one(submission: Submission, builds: _Builds, options: plans.Options, 
     is_said = threading.Event()
 
     def say_first(known: LabResult) -> None:
-        if not is_said.is_set():
+        if first and not is_said.is_set():
             is_said.set()
             first(with_places(known, text, submission.name).with_texts(as_shown))
 
-    early = _judge_early(submission, builds, again, options, say_first) if most > 1 else None
+    early = _judge_early(submission, builds, again, options, say_first) if most > 1 and first else None
     runners: dict[str, Path] = {}
     errors: dict[str, CompileError] = {}
     for element, build in builds.runners.items():
