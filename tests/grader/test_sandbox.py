@@ -18,6 +18,7 @@ from scanlab.errors import KitError
 from scanlab.judging import compile as compiling
 from scanlab.judging import driver, sandbox
 from scanlab.judging.compile import CompileError, CompileTimeoutError, ForbiddenHeaderError
+from scanlab.judging.compiler import cache
 from scanlab.judging.plan import Options, make_plan
 from scanlab.judging.toolchain import Toolchain
 from scanlab.labs.folders import all_labs, find_lab
@@ -342,7 +343,7 @@ def nvcc(tools: Toolchain, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     script.write_text(NVCC)
     script.chmod(0o755)
     monkeypatch.setattr(compiling, "toolchain", lambda: dataclasses.replace(tools, nvcc=script))
-    monkeypatch.setattr(compiling, "CACHE", folder / "cache")
+    monkeypatch.setattr(cache, "CACHE", folder / "cache")
     return folder / "cache"
 
 
@@ -391,7 +392,7 @@ def test_a_cache_that_others_can_write_is_emptied(nvcc: Path, folder: Path) -> N
     made = compiling.compile_object(handed_in(folder, "s0001", "// x"), "vgpu", is_sandboxed=True)
     nvcc.chmod(0o777)
     (nvcc / "planted").symlink_to("/etc")
-    compiling._cache()
+    cache.folder()
     assert list(nvcc.iterdir()) == []
     assert nvcc.stat().st_mode & 0o777 == 0o700
     assert Path("/etc/passwd").exists()

@@ -10,7 +10,8 @@ from scanlab.bench.result import ELEMENT_BYTES, SCHEMA, VERSION, DeviceFacts, En
 from scanlab.bench.times import SECTION, first_error
 from scanlab.errors import KitError, ScanlabError
 from scanlab.judging import plan as plans
-from scanlab.judging.compile import CompileError, build_runner, prune
+from scanlab.judging.compile import CompileError, build_runner
+from scanlab.judging.compiler.cache import prune
 from scanlab.judging.judge import run_judge
 from scanlab.judging.result import Cause, CheckResult, LabResult
 from scanlab.labs.rubric import Limits

@@ -19,7 +19,8 @@ from scanlab.bench.result import SCHEMA, VERSION, DeviceFacts, Entry, Point, Res
 from scanlab.bench.timer import NoAnswerError, Timer, TimerError
 from scanlab.contract import Device
 from scanlab.errors import KitError, ScanlabError
-from scanlab.judging.compile import CompileError, Source, compile_object, link, prune
+from scanlab.judging.compile import CompileError, Source, compile_object, link
+from scanlab.judging.compiler.cache import prune
 from scanlab.judging.toolchain import product
 from scanlab.process import Interrupted, kill_all
 

@@ -2,8 +2,7 @@
 
 An object is kept under the hash of what it was made from: the file's name and text, nvcc and the flags, and the names
 and texts of the headers that it included, which a list of their own, under the hash of the rest, names. The program
-linked from it is kept under the objects and libraries. So an entry never changes: who has found one can use it while
-others compile. Beside it lie the hashes of its files: one that a stopped machine has left in part is made again.
+linked from it is kept under the objects and libraries. `compiler/cache.py` has the entries, which never change.
 
 What was compiled in the sandbox is kept apart from what was not: outside of it a file may have included anything. There
 every file has the same name, so that where it lies matters to nothing: who hands in a text that another has
@@ -11,47 +10,38 @@ handed in gets the same object. An entry is a function of what its name is the h
 copies of what the compiler wrote: a file can spoil none but its own.
 """
 
-import hashlib
 import json
 import os
 import re
 import shutil
 import signal
 import stat
-import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Self
 
 from scanlab.bootstrap.cuda import PTX_FLAGS
 from scanlab.contract import Device
 from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.foreign_text import LONGEST_LINE, cut, replaced
 from scanlab.judging import driver, ready_made, sandbox
-from scanlab.judging.compiler import stages
+from scanlab.judging.compiler import cache, stages
 from scanlab.judging.toolchain import Toolchain, product, toolchain
 from scanlab.labs.rubric import ONLY_CODE
-from scanlab.paths import LABS, ROOT, STATE, shown
+from scanlab.paths import LABS, ROOT, shown
 from scanlab.process import Finished, run_group
 from scanlab.scratch import scratch
 
-CACHE = STATE / "cache"
 SANDBOXED_SOURCE = Path("/submission/scan.cu")
 """What each file is called in the sandbox."""
-MAKING, LIST, SUMS = "making-", ".headers.json", "sums.json"
-"""How what is not yet an entry begins, how the list of an object's headers ends, and a file with an entry's hashes."""
+LIST = ".headers.json"
+"""How the list of an object's headers ends."""
 SAID = "said.txt"
 """What nvcc has said of an object: its warnings."""
-CACHE_ENTRIES = 768
-"""At most this many objects, programs and lists are kept, half a megabyte each: a class has six per different file."""
-YOUNG = 600.0
-"""Seconds after its last use in which an entry is not dropped: another process may be about to run it."""
 COMPILE_TIMEOUT = 300.0
 ELEMENT_FLAGS = {
     "float": (),
@@ -67,7 +57,7 @@ DEVICE_LINK_FLAGS = {
     "vgpu": (*PTX_FLAGS[: PTX_FLAGS.index("-cudart")], "-cudadevrt", "none"),
     "gpu": ("-arch=native",),
 }
-OBJECT = re.compile(rf"{re.escape(str(CACHE))}/\w{{32}}/object\.o: ")
+OBJECT = re.compile(rf"{re.escape(str(cache.CACHE))}/\w{{32}}/object\.o: ")
 RELOCATABLE = b"__cudaRegisterLinkedBinary_"
 """Begins a symbol that every object made with -rdc=true needs, and that linking the device code defines."""
 OLD_NAMES = re.compile(rb"\bcudaThread(Synchronize|Exit|[GS]etLimit|[GS]etCacheConfig)\b")
@@ -160,7 +150,7 @@ def _asked(source: Source, device: Device, *, is_sandboxed: bool) -> _Asked:
     kind = "sandboxed object" if is_sandboxed else "object, included.json"
     variables = [f"{variable}={os.environ.get(variable)}" for variable in sandbox.COMPILER_VARIABLES]
     native = driver.capabilities() if device == "gpu" else []  # nodes that share a cache may have different GPUs
-    key = _hash(f"{kind}, {SAID}", text, str(cwd), name, tools.identity, *flags, *variables, *native)
+    key = cache.hash_of(f"{kind}, {SAID}", text, str(cwd), name, tools.identity, *flags, *variables, *native)
     return _Asked(name, cwd, tuple(flags), key)
 
 
@@ -186,10 +176,10 @@ def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False
     tools, asked = toolchain(), _asked(source, device, is_sandboxed=is_sandboxed)
     name, cwd, flags, key = asked.name, asked.cwd, asked.flags, asked.key
     entry = _known_object(key)
-    if entry and _is_whole(entry):
-        _touch(entry)
+    if entry and cache.is_whole(entry):
+        cache.touch(entry)
         return entry / "object.o"
-    with _Making() as making:
+    with cache.Making() as making:
         folder = making.folder
         headers = folder / "headers.d"
 
@@ -227,12 +217,12 @@ def link(
         libraries = [*libraries, product("grader/cudart/libcudart_vgpu.a")]
     stamps = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in libraries]
     contents = [path.read_bytes() for path in objects]
-    name = _hash("sandboxed program" if is_sandboxed else "program", device, tools.identity, *contents, *stamps)
-    entry = _cache() / name
-    if _is_whole(entry):
-        _touch(entry)
+    name = cache.hash_of("sandboxed program" if is_sandboxed else "program", device, tools.identity, *contents, *stamps)
+    entry = cache.folder() / name
+    if cache.is_whole(entry):
+        cache.touch(entry)
         return entry / "program"
-    with _Making() as making:
+    with cache.Making() as making:
         folder = making.folder
         given = [*libraries, *_members(libraries)]
 
@@ -342,7 +332,7 @@ def compile_all(paths: Sequence[Path], device: Device, flags: Sequence[str]) -> 
 def build_program(paths: Sequence[Path], device: Device, flags: Sequence[str]) -> Path:
     """Compile and link a program of its own; return it."""
     program = link(compile_all(paths, device, flags), device)
-    prune()
+    cache.prune()
     return program
 
 
@@ -475,17 +465,6 @@ def _copy_out(made: Path, to: Path) -> None:
     to.chmod(0o755)  # the runner's user is another one
 
 
-# ---- the cache -----------------------------------------------------------------------------------------------------
-
-
-def _hash(*parts: str | bytes) -> str:
-    total = hashlib.sha256()
-    for part in parts:
-        data = part.encode(errors="surrogateescape") if isinstance(part, str) else part
-        total.update(len(data).to_bytes(8, "little") + data)
-    return total.hexdigest()[:32]
-
-
 def _included(rules: str, cwd: Path) -> list[Path]:
     """Return the files in make rules, one a line, without the first of each, the source."""
     found: dict[Path, None] = {}
@@ -501,119 +480,24 @@ def _header_hashes(paths: Sequence[Path]) -> dict[str, str]:
     What is no plain file, such as /dev/null, never counts as unchanged.
     """
     kept = [path for path in paths if not path.is_relative_to("/usr") and not _is_cuda(path)]
-    return {str(path): _hash(path.read_bytes()) if path.is_file() else "" for path in kept}
+    return {str(path): cache.hash_of(path.read_bytes()) if path.is_file() else "" for path in kept}
 
 
 def _is_cuda(path: Path) -> bool:
     return any(path.is_relative_to(folder.parent) for folder in toolchain().libraries)
 
 
-def _cache() -> Path:
-    """Return the cache's folder, which no other user can write.
-
-    What is in it is run, and a grade comes of it. Where others could have written, all of it is dropped. Raises
-    KitError when it belongs to another user (but for root and whoever the kit belongs to), or cannot be made.
-    """
-    try:
-        CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)
-        about = CACHE.stat()
-        if about.st_uid not in (os.geteuid(), 0, ROOT.stat().st_uid):
-            raise KitError(f"{shown(CACHE)} belongs to another user: remove it, or use a copy of the kit of your own")
-        if about.st_mode & 0o022:
-            CACHE.chmod(0o700)
-            for entry in CACHE.iterdir():
-                _drop(entry)
-    except OSError as error:
-        raise KitError(f"cannot use {shown(CACHE)}: {error.strerror}") from error
-    return CACHE
-
-
-def _drop(entry: Path) -> None:
-    if entry.is_dir() and not entry.is_symlink():
-        shutil.rmtree(entry, ignore_errors=True)
-    else:
-        entry.unlink(missing_ok=True)
-
-
 def _object_name(key: str, names: Sequence[Path]) -> str:
     """Return the name of the entry of an object, made from these headers as they are now."""
-    return _hash(key, json.dumps(_header_hashes(names)))
+    return cache.hash_of(key, json.dumps(_header_hashes(names)))
 
 
 def _known_object(key: str) -> Path | None:
     """Return the entry of an object if it has been made from the headers as they are now."""
     try:
-        names = [Path(name) for name in json.loads((_cache() / f"{key}{LIST}").read_text())]
+        names = [Path(name) for name in json.loads((cache.folder() / f"{key}{LIST}").read_text())]
         if "" in _header_hashes(names).values():
             return None
-        return CACHE / _object_name(key, names)
+        return cache.CACHE / _object_name(key, names)
     except (OSError, ValueError, TypeError):
         return None
-
-
-def _is_whole(entry: Path) -> bool:
-    """Return whether an entry's files are those that were put there: a machine that stopped may have lost some."""
-    try:
-        known = json.loads((entry / SUMS).read_text())
-        return bool(known) and all(_hash((entry / name).read_bytes()) == digest for name, digest in known.items())
-    except (OSError, ValueError, AttributeError):
-        return False
-
-
-def _touch(entry: Path) -> None:
-    with suppress(OSError):  # a cache that cannot be written still serves
-        os.utime(entry)
-
-
-class _Making:
-    """A folder that vanishes with the block, unless it has become an entry of the cache."""
-
-    def __enter__(self) -> Self:
-        try:
-            self.folder = Path(tempfile.mkdtemp(prefix=MAKING, dir=_cache()))
-        except OSError as error:
-            raise KitError(f"cannot write {shown(CACHE)}: {error.strerror}") from error
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def keep_as(self, name: str) -> Path:
-        """Make the folder an entry, and return it: that of another process, which is the same, where there is one."""
-        files = [path for path in self.folder.iterdir() if path.is_file() and not path.is_symlink()]
-        sums = {path.name: _hash(path.read_bytes()) for path in files}
-        (self.folder / SUMS).write_text(json.dumps(sums))
-        entry = CACHE / name
-        try:
-            with suppress(OSError):
-                self.folder.rename(entry)
-                return entry
-            if not _is_whole(entry):  # out of the way; no process uses it
-                entry.rename(CACHE / f"{MAKING}broken-{os.urandom(8).hex()}")
-                self.folder.rename(entry)
-        except OSError as error:
-            if not _is_whole(entry):  # nor has another process made it meanwhile
-                raise KitError(f"cannot write {shown(CACHE)}: {error.strerror}") from error
-        return entry
-
-    def write(self, name: str, text: str) -> None:
-        """Write a file of the cache, all of it at once."""
-        handle, made = tempfile.mkstemp(prefix=MAKING, dir=CACHE)
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        Path(made).replace(CACHE / name)
-
-
-def prune() -> None:
-    """Drop the entries used longest ago, beyond CACHE_ENTRIES, and what an interrupted compiler left."""
-    now = time.time()
-    aged = []
-    for entry in CACHE.iterdir() if CACHE.is_dir() else ():
-        try:
-            aged.append((now - entry.stat().st_mtime, entry))
-        except OSError:
-            continue  # another process has dropped it
-    aged.sort()
-    for position, (age, entry) in enumerate(aged):
-        if age > YOUNG and (position >= CACHE_ENTRIES or entry.name.startswith(MAKING)):
-            _drop(entry)

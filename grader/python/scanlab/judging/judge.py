@@ -22,11 +22,11 @@ from scanlab.judging.compile import (
     ForbiddenHeaderError,
     LinkError,
     build_runner,
-    prune,
     read_source,
     said_of,
 )
 from scanlab.judging.compiler.builds import explained, source_of, with_cause, with_entries, with_warnings
+from scanlab.judging.compiler.cache import prune
 from scanlab.judging.compiler.links import shown_text
 from scanlab.judging.compiler.warnings import mistakes, warnings
 from scanlab.judging.cures import with_cure

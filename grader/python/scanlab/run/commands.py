@@ -71,7 +71,8 @@ def run(
     A lab's file needs no main: its function is called with x = 0, 1, 2 …, and x and y are printed. Files that use each
     other's device functions or variables need --nvcc-flag=-rdc=true, as with nvcc.
     """
-    from scanlab.judging.compile import CompileError, compile_all, link, prune, read_source
+    from scanlab.judging.compile import CompileError, compile_all, link, read_source
+    from scanlab.judging.compiler.cache import prune
     from scanlab.judging.programs import report_unbuilt, run_and_log
     from scanlab.judging.toolchain import product
     from scanlab.run import main_of_lab

@@ -66,7 +66,7 @@ def stages_of(said: str, folder: Path) -> Stages | None:
 
 
 def compile_in_stages(command: Sequence[str], headers: Path, folder: Path, key: str, run: Run) -> Finished | None:
-    """Compile as nvcc's `command` would, which makes an object of one file; None where its stages are not as known.
+    """Compile as nvcc's `command` would, which ends with `-c FILE -o OBJECT`; None where its stages are not as known.
 
     What the stages make is kept in `folder`, and rules of what headers they read in `headers`; `key` tells this file
     from others. Its output is what nvcc's would be: of the stages up to the first that has failed.
