@@ -79,6 +79,10 @@ var scanlabStepper = (() => {
     const all = new Set(numbers);
     return `${word}${all.size === 1 ? "" : "s"} ${ranges(all)}`;
   }
+  function linesOf(numbers) {
+    const own = [...numbers].filter((line) => line);
+    return own.length ? named("line", own) : "another file";
+  }
   function listed(texts) {
     return texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts[texts.length - 1]}`;
   }
@@ -135,7 +139,7 @@ var scanlabStepper = (() => {
       write: `writes ${talk.text} to ${place}`,
       atomic: `atomic on ${place}`
     }[talk.does];
-    return `${does} (line ${talk.line}${times})`;
+    return `${does} (${linesOf([talk.line])}${times})`;
   }
 
   // src/timeline.ts
@@ -513,10 +517,10 @@ var scanlabStepper = (() => {
       if (!odd.length)
         return;
       const [{ at, fact }] = odd;
-      const others2 = odd.slice(1, MOST_ODD).map(({ fact: one2 }) => `${placeName(one2)}, line ${one2.line}: ${one2.odd}`);
+      const others2 = odd.slice(1, MOST_ODD).map(({ fact: one2 }) => `${placeName(one2)}, ${linesOf([one2.line])}: ${one2.odd}`);
       const more = odd.length > MOST_ODD ? [`and ${odd.length - MOST_ODD} more`] : [];
       items.push(item(
-        `Odd value: ${placeName(fact)}, line ${fact.line}, ${fact.odd}`,
+        `Odd value: ${placeName(fact)}, ${linesOf([fact.line])}, ${fact.odd}`,
         ["It is the first one; what is made of it is odd as well.", ...others2, ...more].join("\n"),
         () => go((step) => step.kind === "accesses" && step.launch === launch && step.from <= at && at < step.to)
       ));
@@ -678,7 +682,7 @@ var scanlabStepper = (() => {
         const sums = own.filter((mark2) => mark2.write?.adds).length;
         const verb = threads.size === 1 ? `${kind}s` : kind;
         found.push(
-          `${named("thread", threads)} ${verb} ${array}, in ${named("line", own.map((mark2) => mark2.line))}` + (sums ? ` (${counted(sums, "sum")})` : "")
+          `${named("thread", threads)} ${verb} ${array}, in ${linesOf(own.map((mark2) => mark2.line))}` + (sums ? ` (${counted(sums, "sum")})` : "")
         );
       }
     }
@@ -687,7 +691,7 @@ var scanlabStepper = (() => {
   }
   function one(mark2) {
     const place = placeName(mark2);
-    return mark2.kind === "read" ? `thread ${mark2.thread} reads ${place} in line ${mark2.line} and finds ${mark2.text}` : `thread ${mark2.thread} writes ${mark2.text} to ${place} in line ${mark2.line}${from(mark2.write)}${mark2.write?.odd ? ` (odd: ${mark2.write.odd})` : ""}`;
+    return mark2.kind === "read" ? `thread ${mark2.thread} reads ${place} in ${linesOf([mark2.line])} and finds ${mark2.text}` : `thread ${mark2.thread} writes ${mark2.text} to ${place} in ${linesOf([mark2.line])}${from(mark2.write)}${mark2.write?.odd ? ` (odd: ${mark2.write.odd})` : ""}`;
   }
   function from(write) {
     if (!write)
@@ -703,7 +707,7 @@ var scanlabStepper = (() => {
     const [first, second] = view.marks;
     const does = (mark2) => {
       const who = mark2.thread < 0 ? "a thread" : `thread ${mark2.thread}`;
-      return `${who} ${mark2.kind}s ${placeName(mark2)} in line ${mark2.line}`;
+      return `${who} ${mark2.kind}s ${placeName(mark2)} in ${linesOf([mark2.line])}`;
     };
     return `Race (${finding.kind}): ${does(first)}, ${does(second)}; ${finding.advice || "nothing orders them"}.`;
   }
@@ -732,7 +736,7 @@ var scanlabStepper = (() => {
         );
         const text = [
           h("b", {}, fact.text),
-          ` by thread ${fact.thread}, line ${fact.line}${from(access.fact)}${fact.race ? " (race)" : ""}`
+          ` by thread ${fact.thread}, ${linesOf([fact.line])}${from(access.fact)}${fact.race ? " (race)" : ""}`
         ];
         const step = index < 0 ? null : h("button", { type: "button", class: "st-link", click: () => this.go(index) }, `step ${index}`);
         items.push(h("li", { class: index === view.index ? "is-now" : "" }, ...text, step ? " " : null, step));
@@ -1049,7 +1053,7 @@ var scanlabStepper = (() => {
       const text = chipText(threads);
       const width = Math.min(this.layout.cell - 4, 10 + 6.2 * text.length);
       const group = svg("g", { class: `st-chip is-${kind}${this.states(marks)}`, "data-thread": threads[0] });
-      const lines = named("line", marks.map((mark2) => mark2.line));
+      const lines = linesOf(marks.map((mark2) => mark2.line));
       const says2 = this.view.step.kind === "race" ? `${kind}s, ${lines}` : "";
       group.append(
         svg("title", {}, `${named("thread", threads)} ${kind}${threads.length === 1 ? "s" : ""}, ${lines}`),
@@ -1256,7 +1260,7 @@ var scanlabStepper = (() => {
       this.right += Number(is_right);
       this.goOn();
       this.element.hidden = false;
-      const why = `thread ${write.thread} writes it in line ${write.line}${from(write)}.`;
+      const why = `thread ${write.thread} writes it in ${linesOf([write.line])}${from(write)}.`;
       this.live.replaceChildren(
         h(
           "p",
@@ -1447,7 +1451,7 @@ var scanlabStepper = (() => {
           "tr",
           {},
           h("td", { class: "st-num" }, mark2.thread < 0 ? "?" : `${mark2.thread}`),
-          h("td", { class: "st-num" }, `${mark2.line}`),
+          h("td", { class: "st-num" }, `${mark2.line || "?"}`),
           h("td", {}, `${mark2.race ? "! race: " : ""}${mark2.kind}s`),
           h("td", {}, placeName(mark2)),
           h("td", {}, mark2.text),

@@ -120,3 +120,35 @@ TEST_CASE("the most basic finding comes first", "[findings]") {
   CHECK(ids == std::vector<std::string>{"bounds.local", "barrier.divergent", "race.shared", "deadlock.blocks",
                                         "wrong.other", "cost.barriers", "race.shared", "leak"});
 }
+
+TEST_CASE("memory that no thread has written comes before the bad address that it makes", "[findings]") {
+  vgpu::Finding fault = named("bounds.global"), unwritten = named("uninitialised.global");
+  for (vgpu::Finding* finding : {&fault, &unwritten}) {
+    finding->kernel = "k";
+    finding->has_block = true;
+    finding->parts.resize(1);
+    finding->parts.back().where = {"scan.cu", 44, 1, {}};
+  }
+  unwritten.kind = "address";
+  const auto first = [&] {
+    std::vector<vgpu::Finding> findings = {fault, unwritten};
+    vgpu::sort_most_basic_first(findings);
+    return findings.front().id;
+  };
+  CHECK(first() == unwritten.id);
+  unwritten.parts.back().where.line = 45;  // another access
+  CHECK(first() == fault.id);
+  unwritten.parts.back().where.line = 44;
+  unwritten.kind = "branch";
+  CHECK(first() == fault.id);
+}
+
+TEST_CASE("who accesses says from where the inlined function is called", "[findings]") {
+  vgpu::Finding race = named("race.global");
+  race.headline = "RACE";
+  vgpu::Finding::Part& part = race.parts.emplace_back();
+  part.does = "write";
+  part.where = {"scan.cu", 62, 1, "pass_on"};
+  part.callers = {{"scan.cu", 104, 1, {}}, {"scan.cu", 120, 1, {}}};
+  CHECK(race.facts() == std::vector<std::string>{"write   scan.cu:62, called from scan.cu:104"});
+}

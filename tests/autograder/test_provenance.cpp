@@ -115,6 +115,8 @@ TEST_CASE_METHOD(Fixture, "a wrong sum is explained by what it lacks, has twice,
   CHECK(said(14, 2) == "y[9] is identity(): nothing was added");
   CHECK(said(15, 2) == "y[9] is identity(): nothing was added");
   CHECK(provenance.explain(12345, {0, 2}, "y[9]").text == "y[9] was made by something other than `+`");
+  CHECK(provenance.explain(ElementName{}, {0, 2}, "y[9]").text ==
+        "all bits of y[9] are 0, as of Element{} or after cudaMemset: write identity()");
 }
 
 TEST_CASE_METHOD(Fixture, "sums are written with their ranges") {

@@ -3,7 +3,7 @@
 import type {Launch, Talk} from "./trace";
 import {h} from "./dom";
 import type {View} from "./view";
-import {placeName} from "./words";
+import {linesOf, placeName} from "./words";
 
 export class BlocksView {
   readonly element = h("section", {class: "st-blocks", hidden: true});
@@ -45,5 +45,5 @@ function says(talk: Talk): string {
     write: `writes ${talk.text} to ${place}`,
     atomic: `atomic on ${place}`,
   }[talk.does];
-  return `${does} (line ${talk.line}${times})`;
+  return `${does} (${linesOf([talk.line])}${times})`;
 }

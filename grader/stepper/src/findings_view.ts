@@ -3,7 +3,7 @@
 import type {Trace} from "./trace";
 import {h} from "./dom";
 import type {Course, Step} from "./timeline";
-import {named, placeName} from "./words";
+import {linesOf, named, placeName} from "./words";
 
 const MOST_ODD = 8;
 
@@ -26,10 +26,10 @@ export function findingsView(trace: Trace, courses: Course[], go: (is: (step: St
     const odd = [...course.writes.values()].filter((access) => access.fact.odd);
     if (!odd.length) return;
     const [{at, fact}] = odd;
-    const others = odd.slice(1, MOST_ODD).map(({fact: one}) => `${placeName(one)}, line ${one.line}: ${one.odd}`);
+    const others = odd.slice(1, MOST_ODD).map(({fact: one}) => `${placeName(one)}, ${linesOf([one.line])}: ${one.odd}`);
     const more = odd.length > MOST_ODD ? [`and ${odd.length - MOST_ODD} more`] : [];
     items.push(item(
-        `Odd value: ${placeName(fact)}, line ${fact.line}, ${fact.odd}`,
+        `Odd value: ${placeName(fact)}, ${linesOf([fact.line])}, ${fact.odd}`,
         ["It is the first one; what is made of it is odd as well.", ...others, ...more].join("\n"),
         () => go((step) => step.kind === "accesses" && step.launch === launch && step.from <= at && at < step.to)));
   });

@@ -3,6 +3,7 @@
 import {h} from "./dom";
 import {from} from "./sentences";
 import {isWrite, key} from "./timeline";
+import {linesOf} from "./words";
 
 import type {View} from "./view";
 
@@ -26,7 +27,7 @@ export class HistoryView {
               access.at < step.to);
       const text = [
         h("b", {}, fact.text),
-        ` by thread ${fact.thread}, line ${fact.line}${from(access.fact)}${fact.race ? " (race)" : ""}`
+        ` by thread ${fact.thread}, ${linesOf([fact.line])}${from(access.fact)}${fact.race ? " (race)" : ""}`
       ];
       const step = index < 0 ?
           null :

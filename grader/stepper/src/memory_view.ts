@@ -7,7 +7,7 @@ import {arcHeight, CELL, CHIP, chipsOf, extentsOf, layoutOf, STEM} from "./geome
 import type {Extent, Layout, RowPlace} from "./geometry";
 import {key} from "./timeline";
 import {type Mark, type View, isChosen} from "./view";
-import {counted, named, runsOf} from "./words";
+import {counted, linesOf, named, runsOf} from "./words";
 
 export class MemoryView {
   readonly element: HTMLElement;
@@ -144,7 +144,7 @@ class Drawing {
     const text = chipText(threads);
     const width = Math.min(this.layout.cell - 4, 10 + 6.2 * text.length);
     const group = svg("g", {class: `st-chip is-${kind}${this.states(marks)}`, "data-thread": threads[0]});
-    const lines = named("line", marks.map((mark) => mark.line));
+    const lines = linesOf(marks.map((mark) => mark.line));
     // A race is alone in the picture: there is room to say what each of the two does.
     const says = this.view.step.kind === "race" ? `${kind}s, ${lines}` : "";
     group.append(

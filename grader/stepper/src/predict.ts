@@ -1,6 +1,8 @@
 // *Predict first*: before a step is shown, the learner says what a place will hold, and the trace answers.
 
 import {h} from "./dom";
+import {linesOf} from "./words";
+
 import {type Question, normal} from "./question";
 import {from} from "./sentences";
 
@@ -73,7 +75,7 @@ export class PredictView {
     this.right += Number(is_right);
     this.goOn();
     this.element.hidden = false;
-    const why = `thread ${write.thread} writes it in line ${write.line}${from(write)}.`;
+    const why = `thread ${write.thread} writes it in ${linesOf([write.line])}${from(write)}.`;
     this.live.replaceChildren(
         h(
             "p",

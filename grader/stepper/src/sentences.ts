@@ -2,7 +2,7 @@
 
 import type {Write} from "./trace";
 import {WARP} from "./timeline";
-import {counted, listed, named, placeName, capital, sum} from "./words";
+import {counted, linesOf, listed, named, placeName, capital, sum} from "./words";
 import {type Mark, type View, isChosen} from "./view";
 
 /** Where a step is: `Step 3 of 21`, and between which barriers. */
@@ -55,7 +55,7 @@ function byKind(marks: Mark[]): string {
       const sums = own.filter((mark) => mark.write?.adds).length;
       const verb = threads.size === 1 ? `${kind}s` : kind;
       found.push(
-          `${named("thread", threads)} ${verb} ${array}, in ${named("line", own.map((mark) => mark.line))}` +
+          `${named("thread", threads)} ${verb} ${array}, in ${linesOf(own.map((mark) => mark.line))}` +
               (sums ? ` (${counted(sums, "sum")})` : ""),
       );
     }
@@ -66,9 +66,10 @@ function byKind(marks: Mark[]): string {
 
 function one(mark: Mark): string {
   const place = placeName(mark);
-  return mark.kind === "read" ? `thread ${mark.thread} reads ${place} in line ${mark.line} and finds ${mark.text}` :
-                                `thread ${mark.thread} writes ${mark.text} to ${place} in line ${mark.line}${
-                                    from(mark.write)}${mark.write?.odd ? ` (odd: ${mark.write.odd})` : ""}`;
+  return mark.kind === "read" ?
+      `thread ${mark.thread} reads ${place} in ${linesOf([mark.line])} and finds ${mark.text}` :
+      `thread ${mark.thread} writes ${mark.text} to ${place} in ${linesOf([mark.line])}${from(mark.write)}${
+          mark.write?.odd ? ` (odd: ${mark.write.odd})` : ""}`;
 }
 
 /** `: s_xy[3] + s_xy[5]`, of what a value was made. */
@@ -84,7 +85,7 @@ function raceSentence(view: View): string {
   const [first, second] = view.marks;
   const does = (mark: Mark): string => {
     const who = mark.thread < 0 ? "a thread" : `thread ${mark.thread}`;
-    return `${who} ${mark.kind}s ${placeName(mark)} in line ${mark.line}`;
+    return `${who} ${mark.kind}s ${placeName(mark)} in ${linesOf([mark.line])}`;
   };
   return `Race (${finding.kind}): ${does(first)}, ${does(second)}; ${finding.advice || "nothing orders them"}.`;
 }

@@ -25,7 +25,7 @@ export class TableView {
                     "tr",
                     {},
                     h("td", {class: "st-num"}, mark.thread < 0 ? "?" : `${mark.thread}`),
-                    h("td", {class: "st-num"}, `${mark.line}`),
+                    h("td", {class: "st-num"}, `${mark.line || "?"}`),
                     h("td", {}, `${mark.race ? "! race: " : ""}${mark.kind}s`),
                     h("td", {}, placeName(mark)),
                     h("td", {}, mark.text),

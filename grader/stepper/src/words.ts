@@ -35,6 +35,12 @@ export function named(word: string, numbers: Iterable<number>): string {
   return `${word}${all.size === 1 ? "" : "s"} ${ranges(all)}`;
 }
 
+/** `line 5`, `lines 5, 7`; those of other files, which are 0, are `another file`. */
+export function linesOf(numbers: Iterable<number>): string {
+  const own = [...numbers].filter((line) => line);
+  return own.length ? named("line", own) : "another file";
+}
+
 /** `a`, `a and b`, `a, b and c`. */
 export function listed(texts: string[]): string {
   return texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts[texts.length - 1]}`;

@@ -130,7 +130,7 @@ class Stepper(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the frame; nothing where the virtual GPU cannot run it, or in another form than a site."""
         lab = find_lab(self.arguments[0])
-        n = self.options.get("n", lab.rubric.trace.n)
+        n = self.options.get("n")
         if self.env.app.builder.format != "html" or not lab.solution.is_file():
             return []
         self.env.note_dependency(str(lab.solution))
@@ -143,7 +143,9 @@ class Stepper(SphinxDirective):
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
         up = "../" * self.env.docname.count("/")
-        title = f"The solution of lab {lab.number} with {n:,} elements, step by step"
+        title = (
+            f"The solution of lab {lab.number} with {lab.rubric.trace.n if n is None else n:,} elements, step by step"
+        )
         frame = (
             f'<figure class="stepper"><iframe src="{up}{STEPPERS}/{file.name}" title="{title}" loading="lazy"></iframe>'
             f'<figcaption>{title}: <a href="{up}{STEPPERS}/{file.name}">in a page of its own</a></figcaption></figure>'
@@ -151,10 +153,13 @@ class Stepper(SphinxDirective):
         return [nodes.raw("", frame, format="html")]
 
 
-def solution_page(lab: Lab, n: int) -> str:
-    """Return the stepper's page of a lab's solution. Raises KitError where it cannot be run."""
-    shown = shown_call(lab if n == lab.rubric.trace.n else None, lab.rubric.entries[0])
-    return stepper_page(record(lab, lab.solution, replace(shown, n=n, with_neighbours=True)), "")
+def solution_page(lab: Lab, n: int | None) -> str:
+    """Return the stepper's page of a lab's solution, without `n` of the lab's own call.
+
+    Raises KitError where it cannot be run.
+    """
+    shown = shown_call(lab, lab.rubric.entries[0], n)
+    return stepper_page(record(lab, lab.solution, replace(shown, with_neighbours=True)), "")
 
 
 class LinksToPrograms(SphinxTransform):

@@ -60,8 +60,8 @@ def trace(
     for target in (json_file, svg_file, html_file):
         require_folder(target)
     lab, path = subject_of(what, file)
-    options = shown_call(lab if n is None else None, entry_of(lab, entry.value if entry else None))
-    asked = {"n": n, "block": block, "launch": launch, "schedule": schedule and schedule.value}
+    options = shown_call(lab, entry_of(lab, entry.value if entry else None), n)
+    asked = {"block": block, "launch": launch, "schedule": schedule and schedule.value}
     options = replace(options, seed=seed, **{name: value for name, value in asked.items() if value is not None})
     options = replace(options, with_neighbours=html_file is not None or json_file is not None)
     if trail:

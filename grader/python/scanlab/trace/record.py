@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from scanlab.errors import KitError
 from scanlab.judging import sandbox
-from scanlab.judging.compile import build_runner, prune
+from scanlab.judging.compile import build_runner
+from scanlab.judging.compiler.cache import prune
 from scanlab.judging.judge import longest, with_shown_paths
 from scanlab.judging.result import first_problem
 from scanlab.judging.toolchain import product
@@ -53,10 +54,10 @@ class Options:
     """The file is another user's: it is compiled and run in the sandbox."""
 
 
-def shown_call(lab: Lab | None, entry: str) -> Options:
-    """Return the options for the call that shows most of a lab, and of a file of no lab for a short one."""
-    traced = lab.rubric.trace if lab else Traced()
-    return Options(entry, traced.n, traced.block, schedule=traced.schedule)
+def shown_call(lab: Lab | None, entry: str, n: int | None = None) -> Options:
+    """Return the options for the call that shows most of a lab; with `n`, and for a file of no lab, for a plain one."""
+    traced = lab.rubric.trace if lab and n is None else Traced()
+    return Options(entry, traced.n if n is None else n, traced.block, schedule=traced.schedule)
 
 
 def element_of(lab: Lab | None) -> str:

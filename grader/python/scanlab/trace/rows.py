@@ -66,8 +66,9 @@ class DrawnRow:
 
     @property
     def where(self) -> str:
-        """Return `line 31`, `lines 30, 31`; empty for what stood there before."""
-        return f"line{'s' if len(self.lines) > 1 else ''} {', '.join(map(str, self.lines))}" if self.lines else ""
+        """Return `line 31`, `lines 30, 31`; empty for what stood there before, and for lines of other files."""
+        lines = [str(line) for line in self.lines if line]
+        return f"line{'s' if len(lines) > 1 else ''} {', '.join(lines)}" if lines else ""
 
 
 @dataclass

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <ranges>
 
-#include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/memory/stored.hpp"
 #include "vgpu/core/run/grid.hpp"
 #include "vgpu/core/run/report.hpp"
@@ -108,8 +107,7 @@ std::uint32_t StepTracer::place_of(std::uint32_t line) {
   const auto [known, is_new] = places_.try_emplace(line, 0);
   if (!is_new) return known->second;
   std::vector<TracedPlace>& all = launches_.back().places;
-  TracedPlace place{own_place(*kernel_->module, line), places_of(*kernel_->module, line)};
-  if (!place.callers.empty()) place.callers.erase(place.callers.begin());
+  TracedPlace place{own_place(*kernel_->module, line), own_callers(*kernel_->module, line)};
   const auto are_same = [](const SourcePlace& a, const SourcePlace& b) { return a.is_same_line(b); };
   const auto same = std::ranges::find_if(all, [&](const TracedPlace& p) {
     return p.is_same_line(place) && std::ranges::equal(p.callers, place.callers, are_same);

@@ -51,9 +51,8 @@ std::string advice_on_writes(const GlobalConflict& c, std::uint32_t line, std::u
     return "threads write to the same places, and either value may remain: look at how the index is calculated, each "
            "thread needs a place of its own";
   return fmt::format(
-      "several threads {}write to the same place, and either value may remain: let only one thread write there, the "
-      "one "
-      "whose value is meant, or look at how the index is calculated",
+      "several threads {}write to the same place, and either value may remain: let only one thread write "
+      "there, the one whose value is meant, or look at how the index is calculated",
       c.earlier.block == c.later.block ? "of a block " : "of different blocks ");
 }
 
