@@ -162,6 +162,7 @@ def test_after_sigkill_the_next_run_ends_the_jobs_that_are_left_and_finishes(
     store = standins(tmp_path / "class", "SLEEPS 20", "PASSES 2", "PASSES 3")
     run = start(store, standin_build, "units-per-task=1")
     wait_until(lambda: len(list(store.folder.glob("graded/*/*.json"))) == 2)
+    wait_until(lambda: len(cluster.jobs()) == 1)  # the tasks of the other two have ended as well
     run.kill()
     run.wait(10)
     assert cluster.jobs()

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "vgpu/core/decode/opcodes.hpp"
 
@@ -116,6 +117,30 @@ ControlFlow control_flow(const ptx::Function& function) {
   std::uint32_t rank = 0;
   for (const std::uint32_t b : TopologicalOrder(flow.blocks).order()) flow.blocks[b].rank = rank++;
   return flow;
+}
+
+std::vector<Loop> loops_around(const ControlFlow& flow, std::uint32_t block) {
+  std::vector<Loop> loops;
+  for (std::uint32_t last = 0; last < flow.blocks.size(); ++last)
+    for (const std::uint32_t head : flow.blocks[last].successors) {
+      if (flow.blocks[head].rank > flow.blocks[last].rank) continue;
+      std::vector<bool> is_inside(flow.blocks.size(), false);
+      is_inside[head] = is_inside[last] = true;
+      for (bool grows = true; std::exchange(grows, false);)
+        for (std::uint32_t b = 0; b < flow.blocks.size(); ++b) {
+          if (is_inside[b]) continue;
+          const auto leads_in = [&](std::uint32_t s) { return s != head && is_inside[s]; };
+          if (!std::ranges::any_of(flow.blocks[b].successors, leads_in)) continue;
+          is_inside[b] = grows = true;
+        }
+      if (!is_inside[block]) continue;
+      Loop loop{last, {}};
+      for (std::uint32_t b = 0; b < flow.blocks.size(); ++b)
+        if (is_inside[b]) loop.blocks.push_back(b);
+      loops.push_back(std::move(loop));
+    }
+  std::ranges::stable_sort(loops, {}, [](const Loop& loop) { return loop.blocks.size(); });
+  return loops;
 }
 
 }  // namespace scanlab::vgpu

@@ -25,4 +25,14 @@ struct ControlFlow {
 /// and the blocks of a loop are contiguous, its head first.
 ControlFlow control_flow(const ptx::Function& function);
 
+/// A natural loop: an edge leads from `last` back to its head, and `blocks`, ascending, is all from which `last` is
+/// reached without passing the head (Aho, Lam, Sethi, Ullman, "Compilers", 2nd ed. 2007, 9.6.6).
+struct Loop {
+  std::uint32_t last = 0;
+  std::vector<std::uint32_t> blocks;
+};
+
+/// The loops that `block` is part of, the innermost first.
+std::vector<Loop> loops_around(const ControlFlow& flow, std::uint32_t block);
+
 }  // namespace scanlab::vgpu

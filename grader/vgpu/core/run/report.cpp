@@ -7,7 +7,9 @@
 #include <map>
 #include <tuple>
 
+#include "vgpu/core/decode/cfg.hpp"
 #include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/decode/opcodes.hpp"
 #include "vgpu/core/memory/mbarrier.hpp"
 #include "vgpu/core/warp/warp_ops.hpp"
 
@@ -46,6 +48,7 @@ void copy_to(unsigned (&to)[3], Dim3 from) {
 struct Group {
   std::uint32_t count = 0, first = ~0u, last = 0;
   bool at_mbarrier = false;
+  bool in_registers = false;  ///< in a loop that no other thread can end
 };
 
 /// What threads do that wait, and what comes before the line.
@@ -61,11 +64,58 @@ constexpr Words words_of[] = {
 };
 constexpr Words words_at_mbarrier = {"waits for the phase of an mbarrier", "wait for the phase of an mbarrier",
                                      ", at "};
+constexpr Words words_in_registers = {"loops without end", "loop without end", " in "};
 
-/// What a split waits for, and at which line.
-std::pair<Split::State, std::uint32_t> reason(const Split& s) {
-  if (s.state == Split::State::barrier) return {s.state, (s.pc - 1)->line};
-  return {s.state, s.pc->line};
+/// An instruction of a loop that may find something new each time: other threads write what it reads.
+bool asks_others(const ptx::Instruction& in) {
+  if (in.opcode == "call") return true;
+  switch (opcode_of(in).effect) {
+    case Opcode::Effect::load:
+    case Opcode::Effect::copy:
+      return !in.has_any({"param", "const", "local"});
+    case Opcode::Effect::atomic:
+    case Opcode::Effect::sleep:
+      return true;
+    default:
+      return in.has_any({"try_wait", "test_wait"});
+  }
+}
+
+/// The loops around the place where a split stands.
+struct Loops {
+  bool in_registers = false;    ///< there are some, and in none of them a thread can see what another has written
+  const Inst* again = nullptr;  ///< leads back to the head of the innermost; null: there is no loop
+};
+
+Loops loops_of(const Frame& frame, const Inst* pc) {
+  const ptx::Function& function = *frame.program->source;
+  if (pc->index >= function.instructions.size()) return {};
+  const ControlFlow flow = control_flow(function);
+  const std::vector<Loop> loops = loops_around(flow, flow.block_of[pc->index]);
+  if (loops.empty()) return {};
+  const auto asks = [&](std::uint32_t b) {
+    const auto first = function.instructions.begin();
+    return std::any_of(first + flow.blocks[b].begin, first + flow.blocks[b].end, asks_others);
+  };
+  const auto& code = frame.program->code;
+  const std::uint32_t last = flow.blocks[loops.front().last].end - 1;
+  const auto again = std::ranges::find(code, last, &Inst::index);
+  return {std::ranges::none_of(loops.back().blocks, asks), again == code.end() ? nullptr : &*again};
+}
+
+/// What a split waits for, and the instruction whose line says so.
+struct Reason {
+  Split::State state;
+  const Inst* at;
+  bool in_registers = false;
+};
+
+Reason reason_of(const Split& s) {
+  if (s.state == Split::State::barrier) return {s.state, s.pc - 1};
+  if (s.state == Split::State::spin)
+    if (const Loops loops = loops_of(*s.frame, s.pc); loops.in_registers && loops.again)
+      return {s.state, loops.again, true};
+  return {s.state, s.pc};
 }
 
 /// What the same threads of one block or several do.
@@ -77,12 +127,14 @@ struct Stand {
   SourcePlace where;
   std::vector<SourcePlace> callers;  ///< of the function in which that is, from the inner one to the kernel
   bool spins = false;                ///< in a loop that waits for memory, not for an mbarrier
+  bool in_registers = false;         ///< in a loop that waits for nothing
 };
 
 struct Waiting {
   std::vector<Stand> stands;
   bool barrier = false, sync = false, spin = false, mbarrier = false, several_barriers = false;
   bool polls = false;      ///< a loop waits for memory that is no mbarrier
+  bool in_registers = false;  ///< a loop waits for nothing: it never ends
   bool torn_warp = false;  ///< all lanes that a warp has left wait for each other: no other thread can free them
 };
 
@@ -113,7 +165,9 @@ Waiting waiting_threads(const Grid& grid, const std::vector<const Block*>& runni
       result.torn_warp |=
           !splits.empty() && std::ranges::all_of(splits, [](const Split& s) { return s.state == Split::State::sync; });
       for (const Split& s : splits) {
-        Group& g = groups[reason(s)];
+        const Reason reason = reason_of(s);
+        Group& g = groups[{reason.state, reason.at->line}];
+        g.in_registers |= reason.in_registers;
         g.count += static_cast<std::uint32_t>(std::popcount(s.mask));
         g.first = std::min(g.first, w.id * warp_size + first_lane(s.mask));
         g.last = std::max(g.last, w.id * warp_size + last_lane(s.mask));
@@ -126,14 +180,16 @@ Waiting waiting_threads(const Grid& grid, const std::vector<const Block*>& runni
       const auto places = places_of(module, line);
       Stand stand;
       if (!places.empty()) stand.where = places.back();
-      stand.spins = state == Split::State::spin && !g.at_mbarrier;
+      stand.spins = state == Split::State::spin && !g.at_mbarrier && !g.in_registers;
       const auto own = std::ranges::find_if_not(places, of_toolkit);
       if (state != Split::State::barrier && own != places.end()) {
         stand.where = *own;
         stand.callers.assign(own + 1, places.end());
       }
       const bool one = g.count == 1;
-      const Words& words = g.at_mbarrier ? words_at_mbarrier : words_of[static_cast<std::size_t>(state)];
+      const Words& words = g.at_mbarrier    ? words_at_mbarrier
+                           : g.in_registers ? words_in_registers
+                                            : words_of[static_cast<std::size_t>(state)];
       stand.does = one ? words.of_one : words.of_several;
       result.barrier |= state == Split::State::barrier;
       barriers += state == Split::State::barrier;
@@ -141,6 +197,8 @@ Waiting waiting_threads(const Grid& grid, const std::vector<const Block*>& runni
       result.spin |= state == Split::State::spin;
       result.mbarrier |= g.at_mbarrier;
       result.polls |= stand.spins;
+      stand.in_registers = g.in_registers;
+      result.in_registers |= g.in_registers;
       stand.which = one ? fmt::format("thread {}", g.first)
                     : g.last - g.first + 1 == g.count
                         ? fmt::format("threads {} to {}", g.first, g.last)
@@ -170,10 +228,11 @@ std::string blocks_text(const std::vector<std::uint64_t>& blocks, Dim3 size) {
   return fmt::format("{} blocks from {} to {}", blocks.size(), name(blocks.front()), name(blocks.back()));
 }
 
-/// Threads that wait for memory come first when it is they that wait for other blocks.
+/// Those for which the others wait come first: threads in a loop without end, and those that wait for other blocks.
 void report(Fault& fault, std::vector<Stand> stands, const Grid& grid) {
   if (fault.id == "deadlock.blocks" || fault.id == "deadlock.threads")
     std::stable_partition(stands.begin(), stands.end(), [](const Stand& stand) { return stand.spins; });
+  std::stable_partition(stands.begin(), stands.end(), [](const Stand& stand) { return stand.in_registers; });
   std::size_t left_out = 0;
   for (Stand& stand : stands) {
     if (fault.waiting.size() + fault.details.size() >= most_details) {
@@ -279,6 +338,10 @@ Reading read_deadlock(const Waiting& w, bool has_unstarted) {
   constexpr const char* all_come =
       "all lanes that are named in the mask of a *_sync call must reach that call: put it in front of the branch or "
       "loop that only some of them enter";
+  if (w.in_registers)
+    return {"endless",
+            "nothing that the loop looks at changes any more: check the step, since 0 doubled or halved stays 0, and "
+            "the condition"};
   if (w.torn_warp) return {"warp.divergent", all_come};
   if (w.spin && !w.mbarrier && has_unstarted)
     return {"deadlock.blocks",
@@ -321,8 +384,8 @@ Fault report_deadlock(const Grid& grid, const std::vector<const Block*>& running
   f.kind = Fault::Kind::deadlock;
   f.kernel = ptx::source_name(grid.image->kernel->name);
   set_sizes(f, grid);
-  f.headline = "deadlock: no thread can go on";
   Waiting w = waiting_threads(grid, running);
+  f.headline = w.in_registers ? "a loop never ends" : "deadlock: no thread can go on";
   const Reading reading = read_deadlock(w, unstarted.count > 0);
   f.id = reading.id;
   f.advice = reading.advice;
@@ -342,6 +405,15 @@ Fault report_endless(const Grid& grid, const std::vector<const Block*>& running,
   Waiting w = waiting_threads(grid, running);
   report(f, std::move(w.stands), grid);
   f.advice = "check that the loop in that line comes to its end for every thread";
+  for (const Block* block : running)
+    for (const Warp& warp : block->warps) {
+      if (!warp.active) continue;
+      const Inst* again = loops_of(*warp.frame, warp.stop == Stop::barrier ? warp.barrier : warp.pc).again;
+      if (!again) continue;
+      f.where = own_place(*grid.image->module, again->line);
+      f.details.push_back(fmt::format("in the loop of {}", at_line(f.where)));
+      return f;
+    }
   return f;
 }
 
