@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import made_results
 from scanlab.errors import KitError
-from scanlab.judging import cures
+from scanlab.judging.tried import statements as cures
 from scanlab.judging.compile import ELEMENT_FLAGS, Source, compile_object
 from scanlab.judging.plan import Options, make_plan
 from scanlab.judging.result import Finding, LabResult

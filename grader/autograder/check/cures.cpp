@@ -21,6 +21,7 @@ using Change = Amendment::Change;
 using vgpu::Finding;
 
 constexpr std::size_t most_tried = 24, most_moved = 8;
+constexpr unsigned most_drawn = 8;
 
 bool is_unwritten(const std::string& id) {
   return id.starts_with("uninitialised.");
@@ -115,7 +116,8 @@ std::vector<Cure> cures_of(const Finding& finding, const Plan& plan) {
   if (plan.marks.empty()) {
     if (is_race && earlier == later)
       cures.push_back({{Change::atomic, later, lines.file}, fmt::format("make line {} one atomicAdd", later)});
-    if (!is_in_a_block)
+    // What one line reads and writes may change in between, however strong both are.
+    if (!is_in_a_block && earlier != later)
       for (const unsigned line : std::set<unsigned>(lines.all.begin(), lines.all.end()))
         cures.push_back({{Change::strong, line, lines.file},
                          fmt::format("make what line {} reads or writes volatile, or atomic", line)});
@@ -249,12 +251,22 @@ void Cures::by_amendments(TrialResult& tried, const Case& which) {
   }
 }
 
-/// A schedule is right by luck where values depend on which block comes first.
-bool Cures::is_right_under_all_schedules(const Device::Trying& how, const Case& which) {
-  Case other = with_many_elements(which);
+/// A schedule is right by luck where values depend on which block comes first: where blocks race, one that is drawn is
+/// drawn again and again, with few and with many blocks.
+bool Cures::is_right_under_all_schedules(const Device::Trying& how, const Case& which, const Finding& mistake) {
+  using Order = vgpu::Schedule::Order;
+  const bool is_between_blocks = mistake.id == "race.global" && !mistake.has_block;
+  const Case many = with_many_elements(which);
   return std::ranges::all_of(check_.schedules, [&](const auto order) {
-    other.order = order;
-    return order == which.order || is_cured(run_with(how, other));
+    const bool is_drawn = is_between_blocks && (order == Order::random || order == Order::weak);
+    for (unsigned draw = 0; draw < (is_drawn ? most_drawn : 1); ++draw) {
+      Case other = draw % 2 == 0 ? many : which;
+      if (draw == 0 && order == which.order) continue;
+      other.order = order;
+      other.repeat += draw;
+      if (!is_cured(run_with(how, other))) return false;
+    }
+    return true;
   });
 }
 
@@ -295,7 +307,7 @@ Cures::Outcome Cures::outcome_of(const Device::Trying& how, const TrialResult& t
       if (finding.id == mistake.id && finding.variable == mistake.variable) outcome.effect = Effect::gone;
     }
   }
-  if (outcome.effect == Effect::all_right && !is_right_under_all_schedules(how, which)) return {};
+  if (outcome.effect == Effect::all_right && !is_right_under_all_schedules(how, which, mistake)) return {};
   return outcome;
 }
 

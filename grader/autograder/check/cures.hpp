@@ -53,7 +53,7 @@ class Cures : CheckOnDevice {
   };
   /// What a change does to the first mistake of a call with few elements, and with many.
   Outcome outcome_of(const Device::Trying& how, const TrialResult& tried, const Case& which);
-  bool is_right_under_all_schedules(const Device::Trying& how, const Case& which);
+  bool is_right_under_all_schedules(const Device::Trying& how, const Case& which, const vgpu::Finding& mistake);
   TrialResult run_with(const Device::Trying& how, const Case& which);
   Case with_many_elements(Case which) const;
 

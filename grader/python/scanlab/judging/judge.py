@@ -29,13 +29,14 @@ from scanlab.judging.compiler.builds import explained, source_of, with_cause, wi
 from scanlab.judging.compiler.cache import prune
 from scanlab.judging.compiler.links import shown_text
 from scanlab.judging.compiler.warnings import mistakes, warnings
-from scanlab.judging.cures import with_cure
 from scanlab.judging.gpu_lock import alone_on
 from scanlab.judging.parts import judge_in_parts, parts_of
 from scanlab.judging.places import with_places
-from scanlab.judging.remarks import are_results_right, needless_barrier, with_needless_steps
 from scanlab.judging.result import Cause, CheckResult, Finding, Judged, LabResult, first_problem
 from scanlab.judging.toolchain import product
+from scanlab.judging.tried.edits import with_slip
+from scanlab.judging.tried.needless import are_results_right, needless_barrier, with_needless_steps
+from scanlab.judging.tried.statements import with_cure
 from scanlab.labs.folders import Lab
 from scanlab.labs.rubric import CountCheck, Rubric, TimingCheck
 from scanlab.paths import ROOT, shown
@@ -226,6 +227,7 @@ def _grade_one(
             needless.append(needless_barrier(plan, text, run_judge))
 
     result = judge_in_parts(plan, run_judge, most, say_first, try_barriers, early)
+    result = with_slip(result, plan, text, judge, is_sandboxed=options.is_sandboxed)
     result = with_cure(result, plan, text, judge, is_sandboxed=options.is_sandboxed)
     if are_results_right(plan, result.checks):
         for barrier in filter(None, needless):

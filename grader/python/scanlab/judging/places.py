@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scanlab.judging.compiler.messages import own_lines
-from scanlab.judging.cures import without_comments
 from scanlab.judging.report import HEADLINE
 from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, Where
+from scanlab.judging.tried.statements import without_comments
 
 SHOWN = 4
 """At most this many lines are named."""
@@ -219,6 +219,8 @@ def _with_places(check: CheckResult, program: Program, unset: Sequence[tuple[int
     check = _without_what_is_printed(check.model_copy(update={"cause": changed}))
     changed = _with_given_code(check.cause or changed, program)
     first = check.findings[0] if check.findings else None
+    if first and first.cure:  # the place is known
+        return check.model_copy(update={"cause": changed})
     more = [text for text in _facts(changed, program, first) if text]
     if first and HEADLINE.fullmatch(first.headline):  # the report has the finding's advice before these
         changed = changed.model_copy(update={"details": (*changed.details, *more)})

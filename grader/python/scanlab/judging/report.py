@@ -20,6 +20,8 @@ STYLES = {
 }
 SHOWN_CAUSES = 3
 """At most this many causes are shown in full; the others are counted."""
+ALL_IS_RIGHT = "(tried: all is right then)"
+"""How a cure ends after which nothing else is wrong: what else has been found follows from the same mistake."""
 SHOWN_ADVICE = 2
 """At most this much advice is shown for a file that has passed."""
 SHOWN_WARNINGS = 5
@@ -43,13 +45,15 @@ def result_lines(result: LabResult, *, checks: bool) -> list[Line]:
         lines += _check_lines(result.checks)
     failed = result.failed_checks
     different = different_failures(failed)
-    shown = different[:SHOWN_CAUSES]
+    cures_all = bool(different) and any(one.cure.endswith(ALL_IS_RIGHT) for one in different[0].findings[:1])
+    most = 1 if cures_all else SHOWN_CAUSES
+    shown = different[:most]
     for check in shown:
         lines += cause_lines(result.lab, check, outputs=check is shown[0])
     others = other_mistakes(result, failed)
-    for finding in others[: SHOWN_CAUSES - len(shown)]:
+    for finding in others[: most - len(shown)]:
         lines += finding_lines(result.lab, finding)
-    if more := _more_text(result, failed, different, others, len(shown)):
+    if more := _more_text(result, failed, different, others, len(shown), most):
         lines.append((f"  and {more}; fix this first", ""))
     total = f"{points(result.points)} of {points(result.max_points)} points{_not_run_text(result.checks)}"
     where = f"{result.device}, seed {result.seed}"
@@ -93,13 +97,14 @@ def _more_text(
     different: Sequence[CheckResult],
     others: Sequence[Finding],
     shown: int,
+    most: int = SHOWN_CAUSES,
 ) -> str:
     """Return `3 more of 9 checks, 2 more findings` for what failed and is not shown; empty when all is."""
     parts = []
     if len(failed) > shown:
         run = sum(not check.is_not_run for check in result.checks)
         parts.append(f"{len(failed) - shown} more of {run} checks")
-    left = len(different) - shown + max(0, len(others) - (SHOWN_CAUSES - shown))
+    left = len(different) - shown + max(0, len(others) - (most - shown))
     if others and left > 0:
         parts.append(f"{left} more finding{'' if left == 1 else 's'}")
     return ", ".join(parts)
@@ -201,18 +206,19 @@ def cause_lines(lab: str, check: CheckResult, *, outputs: bool = True) -> list[L
     cause = check.cause if outputs else check.cause.model_copy(update={"outputs": ()})
     headline = cause.headline or check.title
     if not check.findings or not is_of_device(check.findings[0]):
-        return failure_lines(lab, check.verdict, headline, cause)
+        return failure_lines(lab, check.verdict, headline, cause, check.findings[0].cure if check.findings else "")
     first = check.findings[0]
     facts = [*(fact for fact in cause.details if fact not in first.facts), f"seen in: {headline}"]
     return finding_lines(lab, first, STYLES.get(check.verdict, "")) + _fact_lines(facts) + _step_lines(cause)
 
 
-def failure_lines(lab: str, verdict: str, headline: str, cause: Cause) -> list[Line]:
-    """Return how something ended that did not end well, by its cause alone."""
+def failure_lines(lab: str, verdict: str, headline: str, cause: Cause, cure: str = "") -> list[Line]:
+    """Return how something ended that did not end well, by its cause alone, and a cure that was tried."""
     expected = f"expected {cause.expected}" if cause.expected else ""
     got = ", ".join(filter(None, [cause.actual, expected]))
     first = (_headline(lab, headline, verdict.upper()), STYLES.get(verdict, ""))
-    facts = [got, where_text(cause.where), *output_table(cause), cause.rationale, *cause.details]
+    fix = f"fix: {cure}" if cure else ""
+    facts = [got, where_text(cause.where), *output_table(cause), cause.rationale, fix, *cause.details]
     if cause.id == "compile":  # the learner's line and the cause, then the compiler's own text
         printed = list(takewhile(lambda line: " | " in line, cause.details)) if cause.rationale else []
         facts = [where_text(cause.where), *printed, cause.rationale, *cause.details[len(printed) :]]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from scanlab.errors import KitError, WorkError
 from scanlab.judging.compile import build_runner
 from scanlab.judging.compiler.messages import own_lines
-from scanlab.judging.cures import MANY, without_comments
 from scanlab.judging.plan import Plan, PlannedCorrectness
 from scanlab.judging.result import CheckResult, Finding, LabResult, Part
+from scanlab.judging.tried.statements import MANY, without_comments
 from scanlab.scratch import scratch
 
 LAST_STEP = re.compile(r"\bfor *\([^;]{0,200};[^;<]{0,200}(?P<last><=)[^;<]{0,200};[^;]{0,100}(?:\*=|/=|<<=|>>=)")

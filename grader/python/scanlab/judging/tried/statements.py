@@ -25,6 +25,8 @@ MOVED = "barrier.divergent"
 """What a barrier is that was moved: the judge has given it the learner's own lines."""
 MANY = 8192
 """Elements of the call that has to be right as well, at most."""
+MANY_BLOCKS = 65536
+"""The same, where blocks get into each other's way: so many have to go well."""
 DEFINITION = """\
 template <int line>
 __host__ __device__ __forceinline__ void scanlab_mark() {
@@ -124,7 +126,8 @@ def with_cure(
     program, marks = marked(text)
     element = "provenance" if planned.element == "affine" else planned.element
     n = int(found["n"])
-    many = max((size for size in planned.sizes if size <= MANY), default=n)
+    most = MANY_BLOCKS if mistake.id == "race.global" else MANY
+    many = max((size for size in planned.sizes if size <= most), default=n)
     schedules = sorted(planned.schedules, key=lambda one: one != found["schedule"])  # the one that fails first
     case: dict[str, Any] = {"sizes": sorted({n, many}), "schedules": schedules, "repeated_up_to": None}
     case |= {"extra": [], "needs": None}
@@ -139,9 +142,9 @@ def with_cure(
             return result  # a mark where no statement can stand, or more than the judge can try: a grade needs no cure
     first = tried.findings[0] if tried.findings and tried.findings[0].cure else None
     if first is None or tried.cause is None:
-        return _with(result, check, mistake, advice=_of_one_statement(mistake))
+        return with_said(result, check, mistake, advice=_of_one_statement(mistake))
     if first.id == mistake.id:
-        return _with(result, check, mistake, cure=first.cure)
+        return with_said(result, check, mistake, cure=first.cure)
     if first.id != MOVED:  # of the marked program, whose lines are others
         return result
     cause = tried.cause.model_copy(update={"headline": check.cause.headline, "next": check.cause.next})
@@ -176,7 +179,7 @@ def _of_one_statement(mistake: Finding) -> str:
     )
 
 
-def _with(result: LabResult, check: CheckResult, mistake: Finding, **said: str) -> LabResult:
+def with_said(result: LabResult, check: CheckResult, mistake: Finding, **said: str) -> LabResult:
     """Return the result with the cure, or the advice, of one check's first mistake, wherever that is reported."""
 
     def cured(finding: Finding) -> Any:

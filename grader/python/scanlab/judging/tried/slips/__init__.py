@@ -1,0 +1,28 @@
+"""Slips that are easily made in a line of CUDA, and what was probably meant: edits to be tried (`edits.py`).
+
+A rule finds a slip in the text alone, so what it finds may be meant as it stands. Nothing is said of it unless the
+program is right with the edit.
+"""
+
+from collections.abc import Sequence
+
+from scanlab.judging.tried.slips import algorithm, cuda, language, order
+from scanlab.judging.tried.slips.program import Mistake, Program, Slip
+
+WORDS = (*language.RULES, *cuda.RULES)
+"""What is hardly ever meant as it stands, and so is looked for in given code as well, before the rest."""
+NUMBERS = (*order.RULES, *algorithm.RULES)
+
+
+def slips(text: str, mistake: Mistake, most: int) -> Sequence[Slip]:
+    """Return edits that may make a program right, each once, the likeliest first, at most so many."""
+    own, given = Program(text, mistake), Program(text, mistake, is_own=False)
+    found: dict[str, Slip] = {}
+    for rules, program in ((WORDS, own), (WORDS, given), (NUMBERS, own), (NUMBERS, given)):
+        for edit in (edit for rule in rules for edit in rule.edits(program)):
+            slip = program.slip(edit)
+            if edit.line in program.numbers and slip.program != text:
+                found.setdefault(slip.program, slip)
+            if len(found) == most:
+                return list(found.values())
+    return list(found.values())

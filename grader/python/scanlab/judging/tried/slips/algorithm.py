@@ -1,0 +1,190 @@
+"""Indices, bounds, strides and sums of a scan that are off a little."""
+
+import re
+from collections.abc import Iterator
+
+from scanlab.judging.tried.slips.program import Edit, Program, Rule, compiled, rewrite
+
+CONFUSED = (("t", "i"), ("blockIdx.x", "s_section"), ("lane", "warp"), ("block_size", "section_size"))
+"""Names that stand for each other by mistake."""
+DOWN = re.compile(
+    r"\bfor\s*\(\s*(\w{1,20})\s+(\w{1,40})\s*=\s*([^;]{1,60}?)\s*/\s*2\s*;\s*\2\s*(?:>\s*0|>=\s*1)\s*;\s*\2\s*"
+    r"(?:/=\s*2|>>=\s*1)\s*\)"
+)
+UP = re.compile(
+    r"\bfor\s*\(\s*(\w{1,20})\s+(\w{1,40})\s*=\s*1\s*;\s*\2\s*<\s*([^;]{1,60}?)\s*;\s*\2\s*(?:\*=\s*2|<<=\s*1)\s*\)"
+)
+STEP = re.compile(
+    r"\bfor\s*\([^;]{1,80};[^;]{1,80};\s*(stride|distance|offset|step|gap|span|reach|d|s)"
+    r"(\s*(?:\+\+|--|[+\-*/]=\s*\w{1,20}|<<=\s*\w{1,20}|>>=\s*\w{1,20}))\s*\)"
+)
+HALF = re.compile(
+    r"(?:\b(?:constexpr|const)\s+int\s+\w{1,40}|\bfor\s*\(\s*int\s+\w{1,40})\s*=\s*\w{1,40}(\s*/\s*[24])\s*;"
+)
+COMPARED = re.compile(r"(?<![<>=\-])([<>])(=?)(?![<>=])")
+LOOP_OR_IF = re.compile(r"\b(?:for|if|while)\s*\(|\?")
+INDEX = re.compile(r"\[([^\[\]]{1,60})\]")
+ALONE = re.compile(r"\b(lane|t|tid|threadIdx\.x)\s*==\s*(0|\w{1,40}\s*-\s*1|31)(?=\s*[)&|?])")
+ADDED = compiled(r"(?<![=!<>+\-*/])\b([\w.\[\] ]{1,60}?)\s*=\s*(<OPERAND>)\s*\+\s*(<OPERAND>)\s*;")
+STORES = re.compile(r"\bd_y\s*\[[^;=]{1,60}\]\s*=\s*(s_\w{1,40})\s*\[")
+WRONG = "wrong"
+
+
+def _confused(program: Program) -> Iterator[Edit]:
+    """Find a name in the place of one like it: an index in lines that take part, a size in launches and loops."""
+    sizes = [number for number in program.numbers if re.search(r"<<<|\bfor\s*\(", program.code(number))]
+    for one, other in CONFUSED:
+        known = [name for name in (one, other) if re.search(rf"(?<![\w.]){re.escape(name)}\b", program.whole)]
+        for was, meant in ((one, other), (other, one)) if len(known) == 2 else ():
+            is_size = was.endswith("_size")
+            pattern = rf"(?<=\[){re.escape(was)}(?=\])|(?<![\w.\[]){re.escape(was)}(?=\s*<=?\s*n\b)"
+            pattern = rf"(?<![\w.]){was}\b" if is_size else pattern
+            for number in sizes if is_size else [number for number, _ in program.involved()]:
+                for found in re.finditer(pattern, program.code(number)):
+                    because = f"{meant} is meant, not {was}" if is_size else f"the index is {was} here, not {meant}"
+                    yield Edit(number, *found.span(), meant, because)
+    if "s_section" in program.whole:
+        for number, found in program.matches(re.compile(r"\bblockIdx\.x(?=\s*==|\s*!=|\s*\])")):
+            because = "blocks take their sections in the order in which they start: the section is s_section"
+            yield Edit(number, *found.span(), "s_section", because)
+
+
+def _steps(program: Program) -> Iterator[Edit]:
+    """Find a stride with another step than doubling or halving."""
+    for number, found in program.matches(STEP):
+        was = found[2].replace(" ", "")
+        meant = f"{found[1]} {'/=' if any(sign in was for sign in ('-', '/', '>>')) else '*='} 2"
+        if was not in ("*=2", "/=2", "<<=1", ">>=1"):
+            because = f"the strides are powers of two: the step is {meant}"
+            yield Edit(number, found.start(1), found.end(2), meant, because)
+
+
+def _halves(program: Program) -> Iterator[Edit]:
+    """Find a number that is off by a factor of two."""
+    for number, found in program.matches(HALF):
+        for meant in (" / 2", "", " / 4"):
+            if meant.replace(" ", "") != found[1].replace(" ", ""):
+                yield Edit(number, *found.span(1), meant, "this is off by a factor of two")
+
+
+def _downwards(program: Program) -> Iterator[Edit]:
+    """Find strides that go down where they should go up."""
+    for number, found in program.matches(DOWN):
+        kind, name, most = found.groups()
+        because = "the strides go from large to small, and elements are added that are no neighbours"
+        yield Edit(number, *found.span(), f"for ({kind} {name} = 1; {name} < {most}; {name} *= 2)", because)
+
+
+def _upwards(program: Program) -> Iterator[Edit]:
+    """Find strides that go up where they should go down."""
+    for number, found in program.matches(UP):
+        kind, name, most = found.groups()
+        meant = f"for ({kind} {name} = {most} / 2; {name} > 0; {name} /= 2)"
+        yield Edit(number, *found.span(), meant, "the strides go from small to large here")
+
+
+def _whose_turn(program: Program) -> Iterator[Edit]:
+    """Find a thread that does what another should do: the first for the last, and the other way round."""
+    sizes = ("warp_size", "block_size", "section_size", "warps")
+    lasts = [f"{name} - 1" for name in sizes if re.search(rf"\b{name}\b", program.whole)]
+    for number, found in program.matches(ALONE):
+        for meant in ("0", *lasts):
+            if meant != found[2] and (found[1] != "lane" or meant in ("0", "warp_size - 1", "warps - 1")):
+                because = f"it is not the thread with {found[1]} == {found[2]} that has what is needed here"
+                yield Edit(number, *found.span(2), meant, because)
+
+
+def _sums(program: Program) -> Iterator[Edit]:
+    """Find an addition that is one too many, or whose operands stand the wrong way round."""
+    for number, code in program.involved():
+        found = ADDED.search(code)
+        if not found:
+            continue
+        to, one, other = (part.strip() for part in found.groups())
+        name = to.split()[-1]
+        because = "what comes earlier has to stand left of the `+`"
+        yield Edit(number, found.start(2), found.end(3), f"{other} + {one}", because)
+        if name in (one, other):
+            because = f"{name} is part of the other operand already, and counts twice"
+            yield Edit(number, found.start(2), found.end(3), other if name == one else one, because)
+
+
+def _one_off(program: Program) -> Iterator[Edit]:
+    """Find a comparison that is off by one or reversed, in lines that take part or in the loop around them."""
+    for number, code in program.involved(above=3):
+        for found in COMPARED.finditer(code) if LOOP_OR_IF.search(code) else ():
+            was = found[1] + found[2]
+            meant = found[1] if found[2] else f"{found[1]}="
+            yield Edit(number, *found.span(), meant, f"the comparison is off by one: `{meant}` is meant")
+            if "for" not in code:
+                meant = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}[was]
+                yield Edit(number, *found.span(), meant, f"the comparison is reversed: `{meant}` is meant")
+
+
+def _index(program: Program) -> Iterator[Edit]:
+    """Find an index that is off by one, or goes the other way, in lines that take part."""
+    for number, code in program.involved():
+        for found in INDEX.finditer(code):
+            was, because = found[1], f"the index {found[1]} is off"
+            for sign, other in ((" + ", " - "), (" - ", " + ")):
+                if sign in was:
+                    yield Edit(number, *found.span(1), was.replace(sign, other, 1), because)
+            if was.endswith((" - 1", " - shift<kind>")):
+                yield Edit(number, *found.span(1), was.rpartition(" - ")[0], because)
+            else:
+                yield Edit(number, *found.span(1), f"{was} + 1", because)
+                yield Edit(number, *found.span(1), f"{was} - 1", because)
+
+
+def _other_array(program: Program) -> Iterator[Edit]:
+    """Find a result that is taken from another shared array than that which has it."""
+    arrays = sorted(set(re.findall(r"\bs_\w{1,40}", program.whole)))
+    for number, found in program.matches(STORES):
+        for other in arrays:
+            if other != found[1]:
+                yield Edit(number, *found.span(1), other, f"the result is not in {found[1]} at the end")
+
+
+RULES = (
+    rewrite(
+        r"\bElement\s*(?:\{\s*\}|\(\s*\))",
+        "identity()",
+        "all bits of Element{} are 0, and the identity of an affine map is another",
+        WRONG,
+    ),
+    rewrite(
+        r"(?<=\bElement )\s*(\w{1,40})\s*(?:\{\s*\}|=\s*(?:\{\s*\}|0(?:\.0{0,3}f?)?))(?=\s*[;,])",
+        r"\1 = identity()",
+        "all bits of it are 0, and the identity of an affine map is another",
+        WRONG,
+    ),
+    rewrite(
+        r"(?<!1\) / )(?<!- 1 \) / )\bn\s*/\s*(\w{1,40})\b(?!\s*[+*])",
+        r"(n + \1 - 1) / \1",
+        r"n / \1 is rounded down, and what is left over has no block",
+        "wrong|launch|cuda|bounds",
+    ),
+    rewrite(
+        r"\bfor\s*\(\s*\w{1,20}\s+\w{1,40}\s*=\s*(0)\s*;[^;]{1,80};[^;]{0,40}(?:\*=|<<=)",
+        "1",
+        "a stride of 0 stays 0 when it is doubled",
+        group=1,
+    ),
+    rewrite(
+        r"\bfor\s*\(\s*\w{1,20}\s+\w{1,40}\s*=\s*(2)\s*;[^;]{1,80};[^;]{0,40}(?:\*=|<<=)",
+        "1",
+        "the first stride is 1",
+        WRONG,
+        group=1,
+    ),
+    Rule(_downwards, WRONG),
+    Rule(_confused, "wrong|race|bounds|launch|uninitialised"),
+    Rule(_steps, "wrong|endless|race"),
+    Rule(_sums, WRONG),
+    Rule(_one_off, "wrong|bounds|race"),
+    Rule(_whose_turn, "wrong|race|uninitialised"),
+    Rule(_halves, "wrong|race"),
+    Rule(_index, WRONG),
+    Rule(_other_array, WRONG),
+    Rule(_upwards, WRONG),
+)

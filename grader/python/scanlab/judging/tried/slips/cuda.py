@@ -1,0 +1,208 @@
+"""CUDA's names, numbers and arguments: those that are taken for one another."""
+
+import re
+from collections.abc import Iterator
+
+from scanlab.judging.tried.slips.program import Edit, Program, Rule, arguments, compiled, rewrite
+
+KIND = re.compile(r"<\s*(Kind::(?:inclusive|exclusive))\s*>(?=\s*(?:<<<|\())")
+CALL = compiled(
+    r"\b(\w{1,60})\s*(?:<[^<>;(){}]{0,60}>\s*)?(<<<[^;{}]{1,120}?>>>\s*)?\(((?:[^(){};]|\([^(){};]{0,60}\)){1,160})\)"
+)
+DEFINED = re.compile(r"\b(?:void|Element|int|float|auto)\s+(\w{1,60})\s*\(([^(){};]{1,300})\)\s*\{")
+LAUNCH = re.compile(r"<<<([^;{}<>]{1,120})>>>")
+THREADS = re.compile(r"\b(?:block_size|threads\w*|blockDim|THREADS|BLOCK_SIZE)\b")
+SIZED = re.compile(r"\b(cuda(?:Memcpy|Memset|Malloc)(?:Async)?)\s*\(([^;{}]{1,160})\)\s*(?:[;)]|$)")
+COPIES = ("cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice")
+SHARED = re.compile(r"__shared__\s+(?!.*\[)([^;]{1,120});")
+ROWS = re.compile(r"\b(\w{1,60})(\[[^\[\]]{1,60}\])(\[[^\[\]]{1,60}\])\s*(?=[;,])")
+MASK = re.compile(
+    r"\b__(?:shfl|ballot|all|any|match|reduce|activemask|syncwarp)\w*\s*\(\s*((?:0x[0-9a-fA-F]{1,7}|[0-9]{1,9})u?|"
+    r"__activemask\(\)|1u?\s*<<\s*\w{1,20})\s*[,)]"
+)
+
+
+def _kind(program: Program) -> Iterator[Edit]:
+    """Find one kind of scan where the template's parameter was meant."""
+    for number, found in program.matches(KIND):
+        around = re.split(r"^\}", "\n".join(program.codes[:number]), flags=re.MULTILINE)[-1]
+        if "Kind kind" in around:
+            because = f"this names {found[1]}, whichever scan was asked for"
+            yield Edit(number, *found.span(1), "kind", because)
+
+
+def _swapped_arguments(program: Program) -> Iterator[Edit]:
+    """Find two arguments that are called as each other's parameters."""
+    parameters: dict[str, list[str]] = {}
+    for found in DEFINED.finditer(program.whole):
+        names = [re.search(r"(\w+)\s*$", one) for _, one in arguments(found[2])]
+        parameters[found[1]] = [name[1] if name else "" for name in names]
+    for number, found in program.matches(CALL):
+        names = parameters.get(found[1], [])
+        given = arguments(found[3])
+        if len(given) != len(names) or DEFINED.search(program.code(number)):
+            continue
+        plain = [(re.findall(r"\w+", one) or [""])[-1] for _, one in given]
+        wrong = [k for k, (name, own) in enumerate(zip(names, plain, strict=True)) if name != own]
+        if len(wrong) == 2 and sorted(plain[k] for k in wrong) == sorted(names[k] for k in wrong):
+            meant = [names[k] if k in wrong else one for k, (_, one) in enumerate(given)]
+            because = f"the parameters of {found[1]} are {', '.join(names)}, in this order"
+            yield Edit(number, *found.span(3), ", ".join(meant), because)
+
+
+def _launches(program: Program) -> Iterator[Edit]:
+    """Find blocks and threads the wrong way round, and a size of shared memory in elements."""
+    for number, found in program.matches(LAUNCH):
+        given = arguments(found[1])
+        if len(given) >= 2 and THREADS.search(given[0][1]) and not THREADS.search(given[1][1]):
+            meant = ", ".join([given[1][1], given[0][1], *(one for _, one in given[2:])])
+            yield Edit(number, *found.span(1), meant, "a launch is <<<blocks, threads of a block>>>")
+        if len(given) >= 3 and given[2][1] != "0" and not re.search(r"sizeof|bytes", given[2][1]):
+            begin, size = found.start(1) + given[2][0], given[2][1]
+            because = f"the third number of a launch, the size of dynamic shared memory, is in bytes: {size} is less"
+            meant = f"({size}) * sizeof(Element)" if re.search(r"\W", size) else f"{size} * sizeof(Element)"
+            yield Edit(number, begin, begin + len(size), meant, because)
+
+
+def _elements_for_bytes(program: Program) -> Iterator[Edit]:
+    """Find a size in elements where a function counts in bytes."""
+    for number, found in program.matches(SIZED):
+        given = arguments(found[2])
+        at = 1 if "Malloc" in found[1] else 2
+        if len(given) > at and not re.search(r"sizeof|bytes|size_of", given[at][1]):
+            begin, size = found.start(2) + given[at][0], given[at][1]
+            array = re.sub(r"^(?:\(void\s*\*\*\)|&|\s)+", "", given[0][1])
+            meant = f"({size}) * sizeof(*{array})" if re.search(r"\W", size) else f"{size} * sizeof(*{array})"
+            yield Edit(number, begin, begin + len(size), meant, f"{found[1]} counts in bytes, {size} in elements")
+
+
+def _copies(program: Program) -> Iterator[Edit]:
+    """Find a copy that goes the wrong way: in its arguments, or in what it says."""
+    for number, found in program.matches(SIZED):
+        given = arguments(found[2])
+        if "Memcpy" not in found[1] or len(given) < 4:
+            continue
+        begin, end = found.start(2) + given[0][0], found.start(2) + given[1][0] + len(given[1][1])
+        because = "cudaMemcpy's first argument is where to, the second where from"
+        yield Edit(number, begin, end, f"{given[1][1]}, {given[0][1]}", because)
+        begin = found.start(2) + given[3][0]
+        for other in COPIES:
+            if given[3][1] in COPIES and other != given[3][1]:
+                because = f"{given[3][1]} is not the way that this copy has to go"
+                yield Edit(number, begin, begin + len(given[3][1]), other, because)
+
+
+def _one_for_all(program: Program) -> Iterator[Edit]:
+    """Find one shared variable where each thread needs one of its own."""
+    for number, found in program.matches(SHARED):
+        names = re.findall(r"(\w+)\s*(?:,|$|=)", found[1])
+        if program.mistake.variable.partition("[")[0] in names:
+            because = f"__shared__ makes {', '.join(names)} one for all threads of the block, and each needs its own"
+            yield Edit(number, found.start(), found.start(1), "", because)
+
+
+def _rows(program: Program) -> Iterator[Edit]:
+    """Find the two sizes of an array the wrong way round."""
+    for number, found in program.matches(ROWS):
+        if found[2] != found[3] and re.match(r"\s*(?:__shared__|Element|int|float|extern)", program.code(number)):
+            because = f"{found[1]}[a][b] is element b of row a, and this is an array of {found[2][1:-1]} rows"
+            yield Edit(number, found.start(2), found.end(3), found[3] + found[2], because)
+
+
+def _pointers(program: Program) -> Iterator[Edit]:
+    """Find a pointer that is moved by bytes."""
+    for number, found in program.matches(re.compile(r"\s*\*\s*sizeof\s*\(\s*\w{1,40}\s*\)")):
+        if not re.search(r"\bcuda\w+|<<<|bytes|size_t", program.code(number)):
+            because = "adding to a pointer moves it by whole elements: sizeof multiplies once more"
+            yield Edit(number, *found.span(), "", because)
+
+
+def _masks(program: Program) -> Iterator[Edit]:
+    """Find a mask that does not name all lanes."""
+    for number, found in program.matches(MASK):
+        because = f"the mask {found[1]} does not name all lanes that take part"
+        yield Edit(number, *found.span(1), "0xffffffffu", because)
+
+
+def _beyond(program: Program) -> Iterator[Edit]:
+    """Find a shared array that is read by threads for which it has no place."""
+    name = program.mistake.variable.partition("[")[0]
+    size = re.search(rf"\b{re.escape(name)}\s*\[([^\[\]]{{1,60}})\]\s*[;,]", program.whole) if name else None
+    for number, code in program.involved():
+        for found in re.finditer(rf"\b{re.escape(name)}\s*\[([^\[\]]{{1,60}})\](?!\s*=[^=])", code) if size else ():
+            if size:
+                because = f"{name} has {size[1]} places, and not every {found[1]} is one of them"
+                yield Edit(number, *found.span(), f"({found[1]} < {size[1]} ? {found[0]} : identity())", because)
+
+
+RULES = (
+    Rule(_kind),
+    rewrite(
+        r"\b((?:threadIdx|blockIdx|blockDim|gridDim)\.)[yz]\b",
+        r"\1x",
+        r"blocks and grid have one dimension here: along y and z the index is 0 and the size is 1",
+    ),
+    Rule(_swapped_arguments),
+    Rule(_launches),
+    Rule(_elements_for_bytes),
+    rewrite(
+        r"\bsizeof\s*\(\s*(?:d_\w{1,40}|Element\s*\*)\s*\)",
+        "sizeof(Element)",
+        "the size of a pointer is 8 bytes, whatever it points to",
+    ),
+    Rule(_copies, "cuda|wrong|uninitialised|host|launch|input"),
+    Rule(_one_for_all, r"race\.shared"),
+    rewrite(
+        r"^(\s*)(?=(?:Element|int)\s+(s_\w{1,40})\s*\[)",
+        r"\1__shared__ ",
+        r"\2 is not __shared__: each thread has an array of its own",
+        r"wrong|bounds\.local|uninitialised",
+    ),
+    Rule(_rows),
+    Rule(_pointers),
+    rewrite(
+        r"__syncwarp\s*\([^()]{0,20}\)",
+        "__syncthreads()",
+        "__syncwarp() waits for the lanes of one warp, and other warps take part here",
+        r"race\.shared|wrong|uninitialised",
+    ),
+    rewrite(
+        r"__threadfence(?:_block)?\s*\(\)",
+        "__syncthreads()",
+        "a fence orders a thread's own accesses and waits for nobody: it is no barrier",
+        r"race\.shared",
+    ),
+    rewrite(
+        r"__threadfence_block\s*\(\)",
+        "__threadfence()",
+        "__threadfence_block() is for the threads of one block, and other blocks take part here",
+        r"race\.global|fence|wrong",
+    ),
+    rewrite(
+        r"\batomic(\w{1,20})_block\b",
+        r"atomic\1",
+        r"atomic\1_block() is atomic for the threads of one block, and other blocks take part here",
+        r"race\.global|fence|wrong",
+    ),
+    rewrite(
+        r"\bthread_scope_block\b",
+        "thread_scope_device",
+        "this scope is the threads of one block, and other blocks take part here",
+        r"race\.global|fence|wrong|deadlock",
+    ),
+    Rule(_masks, "wrong|warp|deadlock|race"),
+    rewrite(r"\b__shfl_down_sync\b", "__shfl_up_sync", "`down` takes from the lanes to the right", "wrong"),
+    rewrite(
+        r"\b__shfl_sync\s*\(\s*<OPERAND>\s*,\s*<OPERAND>\s*,\s*(warp_size|32|warpSize)\s*[,)]",
+        r"\1 - 1",
+        r"lanes are numbered from 0: lane \1 is lane 0 again",
+        group=1,
+    ),
+    rewrite(
+        r"\blane\w{0,20}\s*=\s*(threadIdx\.x)\s*;",
+        "threadIdx.x % 32",
+        "this is the thread's number in its block: from the second warp on it is 32 and more",
+        group=1,
+    ),
+    Rule(_beyond, r"bounds\.shared"),
+)

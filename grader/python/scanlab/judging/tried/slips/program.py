@@ -1,0 +1,159 @@
+"""A program in which slips are looked for: its lines, what is known of its mistake, and what an edit makes of it."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from scanlab.judging.compiler.messages import own_lines
+from scanlab.judging.tried.statements import without_comments
+
+LONGEST = 200
+"""Longer lines are not looked at."""
+NAME = r"(?<![\w.>])[A-Za-z_]\w{0,60}+"
+GROUP = r"\((?:[^()]|\([^()]{0,60}\)){0,80}\)"
+"""Parentheses, with others inside."""
+OPERAND = rf"(?<![\w.>)\]])(?:\w{{1,60}}+(?:(?:\.|->)\w{{1,60}}+){{0,4}}+(?:\[[^\[\]]{{0,60}}+\]|{GROUP})?+|{GROUP})"
+TYPE = (
+    r"(?:(?:const|constexpr|static|unsigned|signed|long|short)\s+){0,3}(?:std::)?[A-Za-z_]\w{0,40}"
+    r"(?:\s*[*&]{1,2}\s*|\s+)"
+)
+
+OUTPUT = re.compile(r"\bd_y\s*\[[^;]{1,80}\]\s*=(?!=)")
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return a pattern in which <NAME>, <GROUP>, <OPERAND> and <TYPE> stand for those of C++."""
+    parts = {"NAME": NAME, "GROUP": GROUP, "OPERAND": OPERAND, "TYPE": TYPE}
+    return re.compile(re.sub(r"<(NAME|GROUP|OPERAND|TYPE)>", lambda found: parts[found[1]], pattern))
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """What is known of what went wrong."""
+
+    id: str
+    """As in the table of findings: race.shared."""
+    variable: str = ""
+    lines: frozenset[int] = frozenset()
+    """Of the learner's file, that take part in it."""
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A program with an edit, and what it says."""
+
+    line: int
+    because: str
+    cure: str
+    """What to do."""
+    program: str
+    """The whole text with the edit."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """New text for `[begin, end)` of a line, which counts from 1, and all of some lines after it."""
+
+    line: int
+    begin: int
+    end: int
+    meant: str
+    because: str
+    cure: str = ""
+    """What to do; empty: to write the line as it is then."""
+    more: int = 0
+    """Lines after it that the new text stands for as well."""
+
+
+class Program:
+    """The lines of a learner's file, as they are (`lines`) and without comments and texts (`codes`)."""
+
+    def __init__(self, text: str, mistake: Mistake, *, is_own: bool = True) -> None:
+        """Take a program apart; edits are for the learner's own lines if `is_own`, else for those that were given."""
+        self.mistake = mistake
+        self.lines = text.split("\n")
+        self.codes = without_comments(text).split("\n")
+        self.whole = "\n".join(self.codes)
+        own = own_lines(self.lines)
+        numbers = range(1, len(self.lines) + 1)
+        self.numbers = [number for number in numbers if (number in own) == is_own]
+        """Of the lines that may be edited."""
+
+    def code(self, number: int) -> str:
+        """Return the code of a line; nothing where there is none, or too much."""
+        code = self.codes[number - 1] if 0 < number <= len(self.codes) else ""
+        return "" if len(code) > LONGEST or code.lstrip().startswith("#") else code
+
+    def each(self) -> Iterator[tuple[int, str]]:
+        """Yield the number and the code of each line that may be edited."""
+        for number in self.numbers:
+            yield number, self.code(number)
+
+    def involved(self, above: int = 0) -> Iterator[tuple[int, str]]:
+        """Yield the lines that take part in the mistake, and so many above each, as far as they may be edited.
+
+        Where none is known, those that write an output.
+        """
+        lines = self.mistake.lines or {number for number, code in self.each() if OUTPUT.search(code)}
+        near = {line - up for line in lines for up in range(above + 1)}
+        for number in sorted(near.intersection(self.numbers)):
+            yield number, self.code(number)
+
+    def matches(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, re.Match[str]]]:
+        """Yield where a pattern is found, and in which line."""
+        for number, code in self.each():
+            for found in pattern.finditer(code):
+                yield number, found
+
+    def indent(self, number: int) -> int:
+        """Return how far a line is indented."""
+        code = self.code(number)
+        return len(code) - len(code.lstrip())
+
+    def slip(self, edit: Edit) -> Slip:
+        """Return an edit as it is tried and reported."""
+        line = self.lines[edit.line - 1]
+        changed = line[: edit.begin] + edit.meant + line[edit.end :]
+        program = "\n".join([*self.lines[: edit.line - 1], changed, *self.lines[edit.line + edit.more :]])
+        code = without_comments(changed).strip() if '"' not in changed else changed.strip()
+        cure = edit.cure or (f"write line {edit.line} as `{code}`" if code else f"leave out line {edit.line}")
+        return Slip(edit.line, edit.because, f"{cure} (tried: all is right then)", program)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What finds a slip, and for which mistakes."""
+
+    find: Callable[[Program], Iterable[Edit]]
+    about: str = ""
+    """A pattern of how their ids begin."""
+
+    def edits(self, program: Program) -> Iterable[Edit]:
+        """Return the edits to be tried."""
+        return self.find(program) if re.match(self.about, program.mistake.id) else ()
+
+
+def rewrite(pattern: str, meant: str, because: str, about: str = "", group: int = 0) -> Rule:
+    """Return a rule that writes `meant` for each match of a pattern, or for one group of it.
+
+    `meant` and `because` may have the pattern's groups.
+    """
+    matcher = compiled(pattern)
+
+    def find(program: Program) -> Iterator[Edit]:
+        for number, found in program.matches(matcher):
+            yield Edit(number, *found.span(group), found.expand(meant), found.expand(because))
+
+    return Rule(find, about)
+
+
+def arguments(listed: str) -> list[tuple[int, str]]:
+    """Return the arguments of a call, each with where it begins in the list."""
+    found, depth, begin = [], 0, 0
+    for at, character in enumerate(f"{listed},"):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            argument = listed[begin:at]
+            found.append((begin + len(argument) - len(argument.lstrip()), argument.strip()))
+            begin = at + 1
+    return found
