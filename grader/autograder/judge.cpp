@@ -71,6 +71,7 @@ Device& Judge::device(const CheckPlan& check) {
   std::unique_ptr<Device>& device = devices_[{profile, checking}];
   if (!device) {
     device = is_virtual ? make_virtual_device(profile, plan_.limits.warp_instructions, checking) : make_cuda_device();
+    if (!plan_.device_code.empty()) device->replace_code(plan_.device_code);
   }
   return *device;
 }

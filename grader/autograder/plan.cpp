@@ -376,6 +376,7 @@ Plan parse_plan(std::string_view text) {
   if (const Value* limits = object.find("limits")) plan.limits = parse_limits(Object(*limits, "limits"));
   plan.trail = parse_trail(object);
   plan.runners = parse_runners(Object(object.get("runners"), "runners"));
+  plan.device_code = object.text("device_code", "");
   // Of the same element: what is kept of a map is its name.
   if (const auto named = plan.runners.find("provenance"); named != plan.runners.end()) {
     plan.has_provenance = true;

@@ -199,7 +199,55 @@ bra.uni $L_loop;
 TEST_CASE("a loop that does nothing is proven endless at once") {
   const auto r = test::run({"$L_loop:\nbra.uni $L_loop;\n"});
   CHECK(fault_of(r).kind == Kind::deadlock);
+  CHECK(fault_of(r).id == "endless");
   CHECK(r.result.warp_instructions < 100'000);
+}
+
+TEST_CASE("a loop in registers is named by the line that begins it again, and before those who wait for it") {
+  // Warp 0 waits at a barrier, warp 1 halves 0 and shuffles: nothing that another thread does can end that.
+  const Kernel k{R"(
+mov.u32 %r1, %tid.x;
+mov.u32 %r2, 0;
+setp.lt.u32 %p1, %r1, 32;
+@%p1 bra $L_wait;
+$L_loop:
+.loc 1 31 1
+shr.u32 %r2, %r2, 1;
+shfl.sync.up.b32 %r3, %r1, 1, 0, -1;
+.loc 1 30 1
+setp.lt.u32 %p2, %r2, 16;
+@%p2 bra $L_loop;
+$L_wait:
+.loc 1 40 1
+bar.sync 0;
+ret;
+)"};
+  const vgpu::Fault f = fault_of(test::run(k, {.block = {64, 1, 1}}));
+  CHECK(f.id == "endless");
+  CHECK(f.where.line == 30);
+  CHECK_THAT(f.text(), ContainsSubstring("threads 32 to 63 loop without end in kernel.cu:30\n  block 0: threads 0 to 31 "
+                                         "wait at the barrier in kernel.cu:40"));
+}
+
+TEST_CASE("a loop around one that looks at memory may yet end") {
+  // The inner loop is in registers; the outer one reads a flag.
+  const Kernel k{R"(
+$L_outer:
+.loc 1 20 1
+mov.u32 %r2, 0;
+$L_inner:
+.loc 1 21 1
+add.u32 %r2, %r2, 1;
+setp.lt.u32 %p2, %r2, 100;
+@%p2 bra $L_inner;
+.loc 1 22 1
+ld.volatile.global.u32 %r3, [%out];
+setp.eq.u32 %p1, %r3, 0;
+@%p1 bra $L_outer;
+)"};
+  const vgpu::Fault f = fault_of(test::run(k));
+  CHECK(f.id == "deadlock.threads");
+  CHECK_THAT(f.text(), ContainsSubstring("until memory changes"));
 }
 
 TEST_CASE("blocks that wait for blocks without a place are a deadlock that says so") {

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import made_results
 from scanlab.errors import KitError
-from scanlab.judging.tried import statements as cures
 from scanlab.judging.compile import ELEMENT_FLAGS, Source, compile_object
 from scanlab.judging.plan import Options, make_plan
 from scanlab.judging.result import Finding, LabResult
+from scanlab.judging.tried import statements as cures
 from scanlab.labs.folders import find_lab
 from scanlab.labs.skeleton import CLOSE, OPEN
 

@@ -23,6 +23,7 @@ import pytest
 
 import scanlab
 from scanlab.foreign_text import LONGEST_NAME, LONGEST_TEXT
+from scanlab.judging.tried.slips.program import LONGEST
 
 METHODS = ("match", "fullmatch", "search", "sub", "findall", "finditer", "split")
 LENGTH = LONGEST_TEXT // 4
@@ -30,6 +31,9 @@ SECONDS = 0.3
 """For one text; a linear pattern takes milliseconds, and tens of them on a busy machine."""
 NAMES_ONLY = ("scanlab.classroom.intake.", "scanlab.gradebooks.systems.canvas.ASSIGNMENT")
 """These meet the parts of paths, and headers of tables, none of which is longer than LONGEST_NAME."""
+LINES_ONLY = "scanlab.judging.tried.slips."
+WHOLE = tuple(f"{LINES_ONLY}{name}" for name in ("cuda.DEFINED", "language.PROCEDURE", "program.IN"))
+"""Slips are looked for in lines of up to LONGEST characters, but for these."""
 OWN_TEXTS = (
     "scanlab.bench.", "scanlab.bootstrap.", "scanlab.course.", "scanlab.labs.corpora", "scanlab.labs.edits",
     "scanlab.learn.pager",
@@ -288,5 +292,6 @@ def test_what_backtracks_is_found(pattern: str) -> None:
 @pytest.mark.parametrize("place", sorted(place for place in PATTERNS if not place.startswith(OWN_TEXTS)))
 def test_no_pattern_takes_long(place: str) -> None:
     pattern, flags, methods = PATTERNS[place]
-    length = LONGEST_NAME if place.startswith(NAMES_ONLY) else LENGTH
+    is_of_lines = place.startswith(LINES_ONLY) and not place.startswith(WHOLE)
+    length = LONGEST if is_of_lines else LONGEST_NAME if place.startswith(NAMES_ONLY) else LENGTH
     assert not (text := slow(pattern, flags, methods, length)), f"{place}: slow over {text} …, {length} characters"

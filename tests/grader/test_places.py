@@ -40,6 +40,26 @@ def test_writes_and_launches_are_found() -> None:
     assert one.host_uses("d_x") == []
 
 
+def test_where_threads_leave_before_a_barrier_and_what_is_never_launched() -> None:
+    lines = [
+        "__device__ void f() {",
+        "  if (t < 3) return;",
+        "  while (true) {",
+        "    if (t > 4) break;",
+        "    __syncthreads();",
+        "  }",
+        "  return;",
+        "}",
+        "template <int n> __global__ void __launch_bounds__(n) k(int* d_x) { f(); }",
+        "__global__ void other() { return; }",
+        "void g() { k<4><<<1, 4>>>(d_x); }",
+    ]
+    one = Program("\n".join(lines), "scan.cu")
+    assert one.leaves([5]) == [2, 4]
+    assert one.leaves([9]) == []
+    assert one.never_launched() == [(10, "other")]
+
+
 def test_host_code_that_uses_a_device_pointer_is_found() -> None:
     lines = ["__global__ void k(int* d_x) { d_x[0] = 1; }", "void f(int* d_x) {", "  d_x[1] = 2;", "}"]
     assert Program("\n".join(lines), "scan.cu").host_uses("d_x") == [3]

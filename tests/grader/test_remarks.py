@@ -4,8 +4,8 @@ import pytest
 
 from made_results import check
 from scanlab.judging.plan import Options, Plan, PlannedCorrectness, make_plan
-from scanlab.judging.tried.needless import NEEDLESS, barriers, last_steps, needless_barrier
 from scanlab.judging.result import Finding, LabResult, Part
+from scanlab.judging.tried.needless import NEEDLESS, barriers, last_steps, needless_barrier
 from scanlab.labs.folders import find_lab
 
 PROGRAM = """\

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -111,6 +112,9 @@ class Device {
     std::optional<Amendment> amendment = {};  ///< of programs that are loaded from now on
   };
   virtual void try_with(const Trying&) {}
+  /// Runs the PTX of a file in the place of the programs' own that are loaded from now on. Throws KitFault where the
+  /// file cannot be read; a device that cannot do it does nothing.
+  virtual void replace_code(const std::filesystem::path&) {}
   /// Whether a program has been loaded since in which there was something to amend.
   virtual bool has_amended() const { return false; }
   /// The first value in the first `bytes` of a buffer that comes from memory that was never written; nothing when there

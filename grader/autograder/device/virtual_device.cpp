@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <fstream>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -314,6 +315,10 @@ class VirtualDevice : public Device {
     if (checking == Checking::on) checks_.emplace(device_);
     for (vgpu::Observer* observer : observers) device_.attach(observer);
     device_.max_warp_instructions = warp_instructions;
+    device_.on_load = [this](ptx::Module& module) {
+      if (code_) module = ptx::parse(*code_);
+      if (amendment_) has_amended_ |= amend(module, *amendment_);
+    };
     device_.threads = vgpu::default_threads();
     device_.print = [](std::string_view) {};  // device printf outside a session: there is no reader
   }
@@ -350,15 +355,16 @@ class VirtualDevice : public Device {
   void try_with(const Trying& how) override {
     if (checks_) checks_->across_warps = how.same_barriers;
     has_amended_ = false;
-    device_.on_load = nullptr;
-    if (how.amendment)
-      device_.on_load = [this, amendment = *how.amendment](ptx::Module& module) {
-        has_amended_ |= amend(module, amendment);
-      };
+    amendment_ = how.amendment;
     device_.memory().filler = how.zeros ? std::byte{0} : vgpu::poison;
     device_.memory().room = how.room ? 1 << 20 : 0;
   }
   bool has_amended() const override { return has_amended_; }
+  void replace_code(const std::filesystem::path& file) override {
+    std::ifstream in(file, std::ios::binary);
+    code_ = std::string(std::istreambuf_iterator<char>(in), {});
+    if (!in) throw KitFault(fmt::format("{} cannot be read", file.string()));
+  }
   std::optional<vgpu::Finding> undefined_value(const Buffer& buffer, std::size_t bytes) override {
     return checks_ ? checks_->uninitialised().undefined_value(buffer.address, bytes) : std::nullopt;
   }
@@ -382,6 +388,8 @@ class VirtualDevice : public Device {
   static KitFault lost() { return KitFault("memory of the check is gone from the virtual GPU"); }
 
   std::string name_;  ///< of the profile; programs see another, a GPU's
+  std::optional<std::string> code_;  ///< that is run in the place of a program's own
+  std::optional<Amendment> amendment_;
   bool has_amended_ = false;
   vgpu::Device device_;
   Provenance provenance_{device_};

@@ -227,7 +227,8 @@ def _grade_one(
             needless.append(needless_barrier(plan, text, run_judge))
 
     result = judge_in_parts(plan, run_judge, most, say_first, try_barriers, early)
-    result = with_slip(result, plan, text, judge, is_sandboxed=options.is_sandboxed)
+    if options.remarks:
+        result = with_slip(result, plan, text, judge, is_sandboxed=options.is_sandboxed)
     result = with_cure(result, plan, text, judge, is_sandboxed=options.is_sandboxed)
     if are_results_right(plan, result.checks):
         for barrier in filter(None, needless):

@@ -104,6 +104,22 @@ class Program:
         """Return the lines of kernels at which some threads may leave."""
         return [number for number, line in self._of(is_device=True) if re.search(r"\bif\b.*\breturn;", line)]
 
+    def leaves(self, numbers: Sequence[int]) -> list[int]:
+        """Return the lines of these device functions, before these lines, at which threads may leave them or a loop."""
+        return [
+            number
+            for number, line in self._of(is_device=True)
+            if re.search(r"\bif\b.*\b(?:return|break|continue)\s*;|^\s*(?:return|break|continue)\s*;", line)
+            and any(one.first <= number < max(numbers) <= one.last for one in self.functions if numbers)
+        ]
+
+    def never_launched(self) -> list[tuple[int, str]]:
+        """Return kernels whose name stands nowhere but where they are defined, each with its line."""
+        whole = re.sub(r"__\w+__\s*\([^()]*\)", "", "\n".join(self.lines))  # __launch_bounds__(…)
+        kernels = re.finditer(r"\b__global__\b[^;{}()]*\s(\w+)\s*\(", whole)
+        found = [(whole.count("\n", 0, kernel.end()) + 1, kernel[1]) for kernel in kernels]
+        return [(line, name) for line, name in found if len(re.findall(rf"\b{name}\b", whole)) == 1]
+
     def launches(self, kernel: str = "") -> list[int]:
         """Return the lines that launch a kernel, or any."""
         return [number for number, line in enumerate(self.lines, 1) if "<<<" in line and kernel in line]
@@ -299,6 +315,9 @@ def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[
     if cause.id in ("wrong.unwritten", "wrong.last_section") or "d_y is written" in cause.rationale:
         yield f"d_y is written in {program.text(program.writes('d_y'))}" if program.writes("d_y") else ""
         yield f"some threads may return in {program.text(program.returns())}" if program.returns() else ""
+    if cause.id == "input.changed":
+        writes, launches = program.writes("d_x"), program.launches()
+        yield f"d_x is written in {program.text(writes)}" if writes else f"launched in {program.text(launches)}"
     if cause.id.startswith("uninitialised.") and variable and (writes := program.writes(variable)):
         yield f"{variable} is written in {program.text(writes)}"
     if cause.id == "crash.host" and (calls := program.recursions()):
@@ -314,6 +333,12 @@ def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[
     if is_about_launch and (launches := program.launches(kernel)):
         yield f"launched in {program.text(launches)}"
     seen = [part.line for part in finding.parts] if finding and cause.id == "barrier.divergent" else []
+    for line in seen:
+        if leaves := program.leaves([line]):
+            yield f"some threads may leave before the barrier of line {line}, in {program.text(leaves)}"
+            break
+    for line, name in program.never_launched() if cause.id.startswith(("wrong.", "uninitialised.global")) else ():
+        yield f"the kernel {name} of {program.text([line])} is never launched"
     if cause.id.startswith("wrong.") and cause.where:
         seen.append(cause.where.line)
     if calls := program.calls_around(seen):

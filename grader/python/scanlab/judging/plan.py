@@ -77,7 +77,7 @@ class Options:
     trail: str | None = None
     """CHECK:LAUNCH:STEPS, one of these executions, at `n`: nothing else is run."""
     remarks: bool = False
-    """Look for what a right program does not need."""
+    """Try what takes a compiler each time: slips that a wrong program may have, and what a right one does not need."""
     side_by_side: bool = False
     """Judge the checks of a file side by side, on all processors: nothing else is graded here."""
     is_sandboxed: bool = False
@@ -175,6 +175,8 @@ class Plan(Model):
     trail: str = ""
     """Of the execution that is to be shown, and nothing else."""
     runners: dict[str, str]
+    device_code: str = ""
+    """PTX that is tried in the place of the runners' own, which has the same kernels; empty: it is the submission."""
     reference: dict[str, str]
     launcher: list[str]
     honest_runner: str = ""

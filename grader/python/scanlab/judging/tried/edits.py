@@ -1,6 +1,7 @@
 """Try what a learner may have meant (`slips.py`): the failing call again, with one line changed."""
 
 import os
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -8,18 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from scanlab.errors import KitError, WorkError
-from scanlab.judging.compile import build_runner
+from scanlab.judging.compile import build_runner, make_device_code
 from scanlab.judging.plan import Plan, PlannedCorrectness
+from scanlab.judging.report import is_of_device
 from scanlab.judging.result import CheckResult, LabResult, Where
 from scanlab.judging.tried.slips import slips
 from scanlab.judging.tried.slips.program import Mistake, Slip
 from scanlab.judging.tried.statements import CASE, MANY, with_said
 from scanlab.scratch import scratch
 
-MOST = 6
+MOST = 24
 """Edits that are tried of one program."""
 SECONDS = 1.2
-"""Nothing more is begun after that long: two programs side by side take nearly a second."""
+"""Nothing more is begun after that long: two programs side by side take nearly a second, their kernels a third."""
 
 INSTRUCTIONS = 4_000_000
 """That a warp executes in a launch of what is tried: what does not end is given up soon."""
@@ -39,16 +41,19 @@ def with_slip(result: LabResult, plan: Plan, text: str, run_judge: Judge, *, is_
     case = _case(planned, check.cause.next)
     if case is None:
         return result
-    at_once = os.cpu_count() or 1
-    begun = time.monotonic()
-    with ThreadPoolExecutor(at_once) as pool:
+    begun, is_found = time.monotonic(), threading.Event()
+
+    def passes(slip: Slip) -> bool:
+        if is_found.is_set() or time.monotonic() - begun > SECONDS:
+            return False
+        return _passes(slip, case, plan, run_judge, is_sandboxed=is_sandboxed)
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         tried = slips(text, _mistake(check, plan.source), MOST)
-        for some in (tried[begin : begin + at_once] for begin in range(0, len(tried), at_once)):
-            passed = pool.map(lambda slip: _passes(slip, case, plan, run_judge, is_sandboxed=is_sandboxed), some)
-            if found := next((slip for slip, passes in zip(some, passed, strict=True) if passes), None):
-                return _because(result, check, found, plan.source)
-            if time.monotonic() - begun > SECONDS:
-                break
+        for slip, is_right in zip(tried, pool.map(passes, tried), strict=True):
+            if is_right:
+                is_found.set()
+                return _because(result, check, slip, plan.source)
     return result
 
 
@@ -77,13 +82,17 @@ def _passes(slip: Slip, case: PlannedCorrectness, plan: Plan, run_judge: Judge, 
     """Return whether a check passes with an edit, and finds no mistake."""
     element = "provenance" if case.element == "affine" else case.element
     limits = plan.limits.model_copy(update={"warp_instructions": min(plan.limits.warp_instructions, INSTRUCTIONS)})
-    alone = {"checks": [case], "limits": limits}
+    update: dict[str, Any] = {"checks": [case], "limits": limits}
     with scratch() as folder:
-        path = folder / "scan.cu"
+        path, code = folder / "scan.cu", folder / "scan.ptx"
         path.write_text(slip.program, encoding="utf-8")
         try:
-            runner = build_runner(path, element, "vgpu", is_sandboxed=is_sandboxed)
-            (tried,) = run_judge(plan.model_copy(update={**alone, "runners": {element: str(runner)}})).checks
+            if slip.is_of_device and not is_sandboxed:
+                make_device_code(path, element, code)
+                update |= {"device_code": str(code)}
+            else:
+                update |= {"runners": {element: str(build_runner(path, element, "vgpu", is_sandboxed=is_sandboxed))}}
+            (tried,) = run_judge(plan.model_copy(update=update)).checks
         except (WorkError, KitError):
             return False
     return tried.verdict == "pass" and all(finding.weight != "mistake" for finding in tried.findings)
@@ -91,14 +100,20 @@ def _passes(slip: Slip, case: PlannedCorrectness, plan: Plan, run_judge: Judge, 
 
 def _because(result: LabResult, check: CheckResult, slip: Slip, source: str) -> LabResult:
     """Return the result in which a check has failed for a slip."""
-    said = f"line {slip.line}: {slip.because}"
+    said = f"{source}:{slip.line}: {slip.because}"
     result = with_said(result, check, check.findings[0], advice=said, cure=slip.cure) if check.findings else result
 
     def changed(one: CheckResult) -> CheckResult:
         if one.name != check.name or one.cause is None:
             return one
         where = one.cause.where or Where(file="", line=0, kernel="", block=None, thread=None)
-        where = where.model_copy(update={"file": source, "line": slip.line})
-        return one.model_copy(update={"cause": one.cause.model_copy(update={"rationale": said, "where": where})})
+        seen = (
+            one.cause.rationale if not one.findings or not is_of_device(one.findings[0]) else ""
+        )  # no guess at a cure
+        update = {
+            "rationale": f"{seen}\n{slip.because}".strip(),
+            "where": where.model_copy(update={"file": source, "line": slip.line}),
+        }
+        return one.model_copy(update={"cause": one.cause.model_copy(update=update)})
 
     return result.model_copy(update={"checks": tuple(map(changed, result.checks))})

@@ -1,11 +1,13 @@
 """Indices, bounds, strides and sums of a scan that are off a little."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from scanlab.judging.tried.slips.program import Edit, Program, Rule, compiled, rewrite
+from scanlab.judging.tried.slips.order import swapped_lines
+from scanlab.judging.tried.slips.program import Edit, Program, Rule, arguments, compiled, rewrite
 
-CONFUSED = (("t", "i"), ("blockIdx.x", "s_section"), ("lane", "warp"), ("block_size", "section_size"))
+INDICES = (("t", "i"), ("blockIdx.x", "s_section"), ("lane", "warp"), ("t", "warp"))
+SIZES = (("block_size", "section_size"), ("warp_size", "block_size"))
 """Names that stand for each other by mistake."""
 DOWN = re.compile(
     r"\bfor\s*\(\s*(\w{1,20})\s+(\w{1,40})\s*=\s*([^;]{1,60}?)\s*/\s*2\s*;\s*\2\s*(?:>\s*0|>=\s*1)\s*;\s*\2\s*"
@@ -26,27 +28,48 @@ LOOP_OR_IF = re.compile(r"\b(?:for|if|while)\s*\(|\?")
 INDEX = re.compile(r"\[([^\[\]]{1,60})\]")
 ALONE = re.compile(r"\b(lane|t|tid|threadIdx\.x)\s*==\s*(0|\w{1,40}\s*-\s*1|31)(?=\s*[)&|?])")
 ADDED = compiled(r"(?<![=!<>+\-*/])\b([\w.\[\] ]{1,60}?)\s*=\s*(<OPERAND>)\s*\+\s*(<OPERAND>)\s*;")
+CALL = compiled(r"\b\w{1,60}\s*(?:<[^<>;(){}]{0,60}>\s*)?(<<<[^;{}]{1,120}?>>>\s*)?\(([^(){};]{1,160})\)\s*;")
 STORES = re.compile(r"\bd_y\s*\[[^;=]{1,60}\]\s*=\s*(s_\w{1,40})\s*\[")
 WRONG = "wrong"
 
 
-def _confused(program: Program) -> Iterator[Edit]:
-    """Find a name in the place of one like it: an index in lines that take part, a size in launches and loops."""
-    sizes = [number for number in program.numbers if re.search(r"<<<|\bfor\s*\(", program.code(number))]
-    for one, other in CONFUSED:
-        known = [name for name in (one, other) if re.search(rf"(?<![\w.]){re.escape(name)}\b", program.whole)]
-        for was, meant in ((one, other), (other, one)) if len(known) == 2 else ():
-            is_size = was.endswith("_size")
-            pattern = rf"(?<=\[){re.escape(was)}(?=\])|(?<![\w.\[]){re.escape(was)}(?=\s*<=?\s*n\b)"
-            pattern = rf"(?<![\w.]){was}\b" if is_size else pattern
-            for number in sizes if is_size else [number for number, _ in program.involved()]:
-                for found in re.finditer(pattern, program.code(number)):
-                    because = f"{meant} is meant, not {was}" if is_size else f"the index is {was} here, not {meant}"
-                    yield Edit(number, *found.span(), meant, because)
+def _both_ways(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [pair for one, other in pairs for pair in ((one, other), (other, one))]
+
+
+def _confused_indices(program: Program) -> Iterator[Edit]:
+    """Find an index in the place of one like it, in lines that take part."""
+    for was, meant in _both_ways(INDICES):
+        index = rf"(?<=\[){re.escape(was)}(?=\s*[-+\]])|(?<![\w.\[]){re.escape(was)}(?=\s*<=?\s*n\b)"
+        for number, code in program.involved():
+            for found in re.finditer(index, code):
+                if re.search(rf"(?<![\w.]){re.escape(meant)}\b", program.around(number)):
+                    yield Edit(number, *found.span(), meant, f"the index is {was} here, not {meant}")
     if "s_section" in program.whole:
         for number, found in program.matches(re.compile(r"\bblockIdx\.x(?=\s*==|\s*!=|\s*\])")):
             because = "blocks take their sections in the order in which they start: the section is s_section"
             yield Edit(number, *found.span(), "s_section", because)
+
+
+def _confused_sizes(program: Program) -> Iterator[Edit]:
+    """Find a size in the place of another, in launches and loops."""
+    for was, meant in _both_ways(SIZES):
+        for number, found in program.matches(re.compile(rf"(?<![\w.]){was}\b")):
+            code = program.code(number)
+            is_in_place = re.search(r"\bfor\s*\(" if "warp_size" in (was, meant) else r"<<<|\bfor\s*\(", code)
+            if is_in_place and re.search(rf"(?<![\w.]){meant}\b", program.whole):
+                yield Edit(number, *found.span(), meant, f"{meant} is meant, not {was}")
+
+
+def _mixed_arguments(program: Program) -> Iterator[Edit]:
+    """Find an array that is passed where another one of the same call is meant."""
+    for number, found in program.matches(CALL):
+        given = arguments(found[2])
+        arrays = [(at, name) for at, name in given if re.fullmatch(r"d_\w{1,40}", name)]
+        for at, was in arrays:
+            for meant in sorted({name for _, name in arrays if name != was}):
+                begin = found.start(2) + at
+                yield Edit(number, begin, begin + len(was), meant, f"{meant} is meant here, not {was}")
 
 
 def _steps(program: Program) -> Iterator[Edit]:
@@ -114,6 +137,9 @@ def _one_off(program: Program) -> Iterator[Edit]:
     for number, code in program.involved(above=3):
         for found in COMPARED.finditer(code) if LOOP_OR_IF.search(code) else ():
             was = found[1] + found[2]
+            is_guard = "for" not in code and re.match(r"\s*n\b", code[found.end() :])
+            if is_guard and program.mistake.id.startswith(WRONG):
+                continue
             meant = found[1] if found[2] else f"{found[1]}="
             yield Edit(number, *found.span(), meant, f"the comparison is off by one: `{meant}` is meant")
             if "for" not in code:
@@ -177,14 +203,25 @@ RULES = (
         WRONG,
         group=1,
     ),
+    rewrite(r"<\s*n\s*-\s*(?:1|shift<kind>)(?=\s*[;)&])", "< n", "the last element is left out", WRONG),
     Rule(_downwards, WRONG),
-    Rule(_confused, "wrong|race|bounds|launch|uninitialised"),
+    Rule(_confused_indices, "wrong|race|bounds|uninitialised"),
     Rule(_steps, "wrong|endless|race"),
+    rewrite(
+        r"(\bfor\s*\([^;]{1,80};\s*\w{1,40}\s*<=?\s*\w{1,40})\s*/\s*2(?=\s*;[^;]{1,40}(?:\*=|<<=))",
+        r"\1",
+        "the last step is left out",
+        WRONG,
+    ),
+    Rule(_other_array, r"wrong\.(?:not_stored|nothing_added|steps_missing)"),
     Rule(_sums, WRONG),
     Rule(_one_off, "wrong|bounds|race"),
     Rule(_whose_turn, "wrong|race|uninitialised"),
-    Rule(_halves, "wrong|race"),
     Rule(_index, WRONG),
+    Rule(_confused_sizes, "wrong|race|bounds|launch|uninitialised"),
+    Rule(_halves, "wrong|race"),
     Rule(_other_array, WRONG),
+    Rule(_mixed_arguments, "wrong|race|uninitialised"),
+    Rule(swapped_lines, "wrong|uninitialised|deadlock"),
     Rule(_upwards, WRONG),
 )

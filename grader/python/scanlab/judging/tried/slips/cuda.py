@@ -25,8 +25,7 @@ MASK = re.compile(
 def _kind(program: Program) -> Iterator[Edit]:
     """Find one kind of scan where the template's parameter was meant."""
     for number, found in program.matches(KIND):
-        around = re.split(r"^\}", "\n".join(program.codes[:number]), flags=re.MULTILINE)[-1]
-        if "Kind kind" in around:
+        if "Kind kind" in program.around(number):
             because = f"this names {found[1]}, whichever scan was asked for"
             yield Edit(number, *found.span(1), "kind", because)
 
@@ -72,7 +71,9 @@ def _elements_for_bytes(program: Program) -> Iterator[Edit]:
         if len(given) > at and not re.search(r"sizeof|bytes|size_of", given[at][1]):
             begin, size = found.start(2) + given[at][0], given[at][1]
             array = re.sub(r"^(?:\(void\s*\*\*\)|&|\s)+", "", given[0][1])
-            meant = f"({size}) * sizeof(*{array})" if re.search(r"\W", size) else f"{size} * sizeof(*{array})"
+            is_of_elements = re.search(rf"\bElement\s*\*\s*(?:const\s+)?{re.escape(array)}\b", program.whole)
+            factor = "sizeof(Element)" if is_of_elements else f"sizeof(*{array})"
+            meant = f"({size}) * {factor}" if re.search(r"\W", size) else f"{size} * {factor}"
             yield Edit(number, begin, begin + len(size), meant, f"{found[1]} counts in bytes, {size} in elements")
 
 
@@ -160,6 +161,12 @@ RULES = (
     ),
     Rule(_rows),
     Rule(_pointers),
+    rewrite(
+        r"(?<=[(,])\s*&(s_\w{1,40})\s*\[\s*(?:t|tid|threadIdx\.x)\s*\](?=\s*[,)])",
+        r"\1",
+        "the function is for the whole block, and takes the whole array: this is one of its own for each thread",
+        "bounds|wrong|race|misaligned",
+    ),
     rewrite(
         r"__syncwarp\s*\([^()]{0,20}\)",
         "__syncthreads()",

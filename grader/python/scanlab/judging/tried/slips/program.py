@@ -18,6 +18,9 @@ TYPE = (
     r"(?:\s*[*&]{1,2}\s*|\s+)"
 )
 
+INSIDE_KERNEL = re.compile(r"__(?:global|device)__[^;{}]{1,400}\{")
+INTERNAL = re.compile(r"\bnamespace\s*\{|\bstatic\s+(?:inline\s+)?__(?:global|device)__")
+"""Names of such functions have a hash of the file in them."""
 OUTPUT = re.compile(r"\bd_y\s*\[[^;]{1,80}\]\s*=(?!=)")
 
 
@@ -48,6 +51,8 @@ class Slip:
     """What to do."""
     program: str
     """The whole text with the edit."""
+    is_of_device: bool
+    """Nothing but the code of device functions is another."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,11 @@ class Program:
             for found in pattern.finditer(code):
                 yield number, found
 
+    def around(self, number: int) -> str:
+        """Return the code of the function in which a line stands, as far as lines that begin with a brace end it."""
+        before = re.split(r"^\}", "\n".join(self.codes[: number - 1]), flags=re.MULTILINE)[-1]
+        return f"{before}\n{re.split(r'^}', chr(10).join(self.codes[number - 1 :]), flags=re.MULTILINE)[0]}"
+
     def indent(self, number: int) -> int:
         """Return how far a line is indented."""
         code = self.code(number)
@@ -117,7 +127,9 @@ class Program:
         program = "\n".join([*self.lines[: edit.line - 1], changed, *self.lines[edit.line + edit.more :]])
         code = without_comments(changed).strip() if '"' not in changed else changed.strip()
         cure = edit.cure or (f"write line {edit.line} as `{code}`" if code else f"leave out line {edit.line}")
-        return Slip(edit.line, edit.because, f"{cure} (tried: all is right then)", program)
+        before = re.split(r"^\}", "\n".join(self.codes[: edit.line]), flags=re.MULTILINE)[-1]
+        is_of_device = INSIDE_KERNEL.search(before) is not None and not INTERNAL.search(self.whole)
+        return Slip(edit.line, edit.because, f"{cure} (tried: all is right then)", program, is_of_device)
 
 
 @dataclass(frozen=True)

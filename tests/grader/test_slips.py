@@ -1,0 +1,196 @@
+"""Slips in a line: which are found, what is meant, and that nothing is said which has not been tried."""
+
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanlab.judging.tried.slips import WORDS, slips
+from scanlab.judging.tried.slips.program import Mistake, Program
+from scanlab.labs.folders import LABS, find_lab
+
+MANY = 400
+"""As many edits as there are."""
+
+CASES = [
+    # the line, what it becomes, and the mistake that calls for it
+    ("  __syncthreads;", "__syncthreads();", "race.shared"),
+    ("  if (0 <= i < n) f();", "if (0 <= i && i < n) f();", "wrong.other"),
+    ("  const int s = 2 ^ step;", "const int s = (1 << step);", "wrong.other"),
+    ("  if (t & 1 == 0) f();", "if ((t & 1) == 0) f();", "wrong.other"),
+    ("  if ((p + 1) % 2 * stride == 0) f();", "if ((p + 1) % (2 * stride) == 0) f();", "bounds.shared"),
+    ("  const int p = (k + 1) << level - 1;", "const int p = ((k + 1) << level) - 1;", "wrong.other"),
+    ("  const int p = k - 1 << level;", "const int p = k - (1 << level);", "wrong.other"),
+    ("  const int lane = t & warp_size;", "const int lane = t & (warp_size - 1);", "wrong.other"),
+    ("  const int warp = t / 31;", "const int warp = t / 32;", "wrong.other"),
+    ("  const int i = b + 1 * size;", "const int i = (b + 1) * size;", "race.global"),
+    ("  count = sum + kept ? 1 : 0;", "count = sum + (kept ? 1 : 0);", "wrong.other"),
+    ("  count = sum + f(keep(x)) ? 1 : 0;", "count = sum + f(keep(x) ? 1 : 0);", "wrong.other"),
+    ("  sum =+ x;", "sum += x;", "wrong.other"),
+    ("  if (t = 0) f();", "if (t == 0) f();", "wrong.other"),
+    ("  for (int s = 1; s < n; s * 2) f();", "for (int s = 1; s < n; s *= 2) f();", "endless"),
+    ("  for (int s = n / 2; s >= 0; s /= 2) f();", "for (int s = n / 2; s > 0; s /= 2) f();", "endless"),
+    ("  for (int s = 0; s < n; s *= 2) f();", "for (int s = 1; s < n; s *= 2) f();", "endless"),
+    ("  *to++ = sum;", "*++to = sum;", "wrong.places"),
+    ("  unsigned char counts[8];", "int counts[8];", "wrong.other"),
+    ("  int words[2];", "unsigned words[2];", "endless"),
+    ("  const int i = blockIdx.x * blockDim.y + t;", "const int i = blockIdx.x * blockDim.x + t;", "wrong.other"),
+    ("  k<<<block_size, sections>>>(d_x);", "k<<<sections, block_size>>>(d_x);", "bounds.global"),
+    ("  k<<<sections, 32, size>>>(d_x);", "k<<<sections, 32, size * sizeof(Element)>>>(d_x);", "bounds.shared"),
+    ("  cudaMemset(d_sums, 0, n);", "cudaMemset(d_sums, 0, n * sizeof(*d_sums));", "uninitialised.global"),
+    ("  cudaMalloc(&d_sums, n + 1);", "cudaMalloc(&d_sums, (n + 1) * sizeof(*d_sums));", "bounds.global"),
+    ("  cudaMalloc(&d_s, n * sizeof(d_s));", "cudaMalloc(&d_s, n * sizeof(Element));", "wrong.other"),
+    ("  cudaMemcpy(h, d, b_bytes, cudaMemcpyHostToDevice);",
+     "cudaMemcpy(d, h, b_bytes, cudaMemcpyHostToDevice);", "cuda.error"),
+    ("  Element s_sums[32];", "__shared__ Element s_sums[32];", "wrong.uninitialised"),
+    ("  __shared__ Element s_xy[1024][2];", "__shared__ Element s_xy[2][1024];", "race.shared"),
+    ("  Element* run = s_xy + t * 8 * sizeof(Element);", "Element* run = s_xy + t * 8;", "bounds.shared"),
+    ("  __syncwarp();", "__syncthreads();", "race.shared"),
+    ("  __threadfence_block();", "__threadfence();", "race.global"),
+    ("  v = __shfl_down_sync(all, v, 1);", "v = __shfl_up_sync(all, v, 1);", "wrong.other"),
+    ("  v = __shfl_sync(all, v, 32);", "v = __shfl_sync(all, v, 32 - 1);", "wrong.other"),
+    ("  v = __shfl_up_sync(0xffff, v, 1);", "v = __shfl_up_sync(0xffffffffu, v, 1);", "warp.mask"),
+    ("  const int lane = threadIdx.x;", "const int lane = threadIdx.x % 32;", "wrong.other"),
+    ("  while (atomicAdd(&flag, 1) == 0) {}", "while (atomicAdd(&flag, 0) == 0) {}", "race.global"),
+    ("  while (atomicCAS(&flag, 0, 1) == 0) {}", "while (atomicAdd(&flag, 0) == 0) {}", "race.global"),
+    ("  d[k] = atomicAdd(&d[k], sum);", "atomicAdd(&d[k], sum);", "race.global"),
+    ("  const int sections = n / size;", "const int sections = (n + size - 1) / size;", "wrong.last_section"),
+    ("  for (int d = n / 2; d > 0; d /= 2) f();", "for (int d = 1; d < n; d *= 2) f();", "wrong.strides"),
+    ("  for (int stride = 1; stride < n; stride += 2) f();", "for (int stride = 1; stride < n; stride *= 2) f();",
+     "wrong.strides"),
+    ("  if (t == 0) d[b] = s[t];", "if (t == block_size - 1) d[b] = s[t];  // block_size", "wrong.block_sums"),
+    ("  Element sum = Element{};", "Element sum = identity();", "wrong.identity"),
+]  # fmt: skip
+
+
+def changed(text: str, mistake: Mistake) -> list[str]:
+    """Return how each edit writes the line that it is about."""
+    before = text.split("\n")
+    found = []
+    for slip in slips(text, mistake, MANY):
+        after = slip.program.split("\n")
+        found += [line.strip() for line in after if line not in before]
+    return found
+
+
+@pytest.mark.parametrize(("line", "meant", "mistake"), CASES, ids=[line.strip() for line, _, _ in CASES])
+def test_a_slip_is_found(line: str, meant: str, mistake: str) -> None:
+    meant, _, known = meant.partition("  // ")
+    text = f"const int {known or 'other'} = 1;\n__global__ void k() {{\n{line}\n}}"
+    assert meant in changed(text, Mistake(mistake))
+
+
+def test_a_variable_that_hides_another() -> None:
+    text = "void f() {\n  Element sum = x;\n  if (a) {\n    Element sum = y;\n  }\n"
+    text += "  int* d;\n  {\n    int* d;\n    g(d);\n  }\n}"
+    found = slips(text, Mistake("wrong.other"), MANY)
+    assert [(slip.line, slip.cure) for slip in found if "hides" in slip.because] == [
+        (4, "write line 4 as `sum = y;` (tried: all is right then)"),
+        (8, "leave out line 8 (tried: all is right then)"),
+    ]
+
+
+def test_a_semicolon_and_braces() -> None:
+    text = "void f() {\n  if (a);\n  {\n    b();\n  }\n  if (c)\n    d();\n    e();\n  while (g()) ;\n}"
+    found = slips(text, Mistake("wrong.other"), MANY)
+    assert {slip.program for slip in found} >= {
+        text.replace("if (a);", "if (a)"),
+        text.replace("if (c)\n    d();\n    e();", "if (c) {\n    d();\n    e();\n  }"),
+    }
+    assert not any("while (g())\n" in slip.program for slip in found)
+
+
+def test_parameters_that_are_copies() -> None:
+    text = "__device__ void swap(Element* a, Element* b) {\n  Element* c = a;\n  a = b;\n  b = c;\n}"
+    assert "__device__ void swap(Element*& a, Element*& b) {" in changed(text, Mistake("wrong.nothing_added"))
+    same = "__device__ void put(Element* a, int n) {\n  a[n] = b;\n  *a = b;\n}"
+    assert slips(same, Mistake("wrong.nothing_added"), MANY) == []
+
+
+def test_a_return_in_a_loop_only() -> None:
+    text = (
+        "__global__ void k() {\n  if (i >= n) return;\n  for (int j = 0; j < 8; ++j) {\n    if (j > n) return;\n  }\n}"
+    )
+    lines = {slip.line for slip in slips(text, Mistake("barrier.divergent"), MANY) if "return" in slip.because}
+    assert lines == {4}
+
+
+def test_arguments_that_are_called_as_other_parameters() -> None:
+    text = "__global__ void k(const int* d_x, int* d_y, int n) {\n}\nvoid f() {\n  k<<<1, 1>>>(d_y, d_x, n);\n}"
+    assert "k<<<1, 1>>>(d_x, d_y, n);" in changed(text, Mistake("input.changed"))
+    right = text.replace("(d_y, d_x, n)", "(d_x, d_y, n)")
+    assert slips(right, Mistake("input.changed"), MANY) == []
+    other = text.replace("(d_y, d_x, n)", "(d_y, d_y, n)")  # as in an addition in place
+    assert slips(other, Mistake("input.changed"), MANY) == []
+
+
+def test_a_shared_variable_of_which_each_thread_needs_its_own() -> None:
+    text = "__global__ void k() {\n  __shared__ Element sum, other;\n  __shared__ Element s_xy[32];\n}"
+    assert "Element sum, other;" in changed(text, Mistake("race.shared", "sum[0]"))
+    assert not any(line == "Element s_xy[32];" for line in changed(text, Mistake("race.shared", "s_xy[3]")))
+
+
+def test_a_value_that_is_read_once() -> None:
+    text = "void f() {\n  int ready = atomicAdd(flag, 0);\n  while (!ready) {\n  }\n}"
+    assert "while (!(atomicAdd(flag, 0))) {" in changed(text, Mistake("endless"))
+    assert slips(text, Mistake("bounds.shared"), MANY) == []
+
+
+def test_a_counter_that_is_read_behind_its_atomic() -> None:
+    text = "void f() {\n  atomicAdd(d_taken, 1);\n  s_section = *d_taken - 1;\n}"
+    (slip,) = (one for one in slips(text, Mistake("race.global"), MANY) if "between" in one.because)
+    assert slip.program == "void f() {\n  s_section = atomicAdd(d_taken, 1);\n}"
+    assert slip.cure.startswith("write line 3 as `s_section = atomicAdd(d_taken, 1);` and leave out line 2 (tried")
+
+
+def test_two_lines_of_which_the_second_comes_first() -> None:
+    text = "void f() {\n  flag = 1;\n  value = x;\n  other = y;\n}"
+    found = [slip for slip in slips(text, Mistake("race.global", "", frozenset({3})), MANY) if "before" in slip.because]
+    assert [slip.cure.partition(" (")[0] for slip in found] == [
+        "change lines 2 and 3 about",
+        "change lines 3 and 4 about",
+    ]
+    assert found[0].program == "void f() {\n  value = x;\n  flag = 1;\n  other = y;\n}"
+
+
+def test_comparisons_and_indices_only_in_lines_that_take_part() -> None:
+    text = "void f() {\n  if (t > s) a = b[t - s] + a;\n  if (t > s) c = d[t - s] + c;\n}"
+    lines = changed(text, Mistake("wrong.other", "", frozenset({2})))
+    for meant in ("if (t >= s) a =", "if (t <= s) a =", "a = b[t + s] + a", "a = a + b[t - s];", "a = b[t - s];"):
+        assert any(meant in line for line in lines), meant
+    assert all(line.startswith("if (t > s) c") is False for line in lines)
+
+
+def test_the_learners_own_lines_come_first_and_numbers_of_given_code_last() -> None:
+    text = "k<<<block_size, n>>>(x);\n// >>> your code\n__syncthreads;\n// <<< your code\nif (0 < i < n) f();"
+    assert [slip.line for slip in slips(text, Mistake("race.shared"), 3)] == [3, 5, 1]
+
+
+@pytest.mark.parametrize("lab", [lab.name for lab in sorted(LABS.iterdir()) if (lab / "scan.cu").exists()])
+def test_what_is_hardly_ever_meant_is_in_no_line_of_a_solution(lab: str) -> None:
+    text = find_lab(lab[:2]).solution.read_text(encoding="utf-8")
+    program = Program(text, Mistake("wrong.other"))
+    found = [edit for rule in WORDS for edit in rule.edits(program) if edit.line in program.numbers]
+    barriers = [edit for edit in found if "__syncwarp" not in program.code(edit.line)]
+    assert [program.code(edit.line) for edit in barriers if "Kind::" not in program.code(edit.line)] == []
+
+
+@given(st.lists(st.sampled_from("abn01 \n(){}[];,.<>=&|^%*/+-!?:#\"'_"), max_size=120).map("".join))
+def test_any_text_is_read(text: str) -> None:
+    for identity in ("wrong.other", "race.shared", "bounds.shared", "endless"):
+        for slip in slips(text, Mistake(identity, "s_a[1]", frozenset({1, 2})), 9):
+            assert slip.program != text
+            assert re.fullmatch(r".+ \(tried: all is right then\)", slip.cure, re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "character", ["(", "a", "[", "1", "a ", "a.", "a<", "- ", "for (", "a b(", "*a", "void a(", "=a+"]
+)
+def test_no_text_takes_long(character: str) -> None:
+    text = "\n".join(character * (190 // len(character)) for _ in range(400))
+    begun = time.process_time()
+    for identity in ("wrong.other", "race.shared"):
+        slips(text, Mistake(identity, "a[0]", frozenset(range(400))), MANY)
+    assert time.process_time() - begun < 10
