@@ -98,7 +98,8 @@ struct Plan {
   Limits limits;
   std::string trail;  ///< of the execution that is to be shown, and nothing else (vgpu::Schedule::trail); empty: none
   std::map<std::string, std::filesystem::path> runners;  ///< by element name
-  /// PTX that is tried in the place of the runners' own, which has the same kernels; empty: it is the submission itself.
+  /// PTX that is tried in the place of the runners' own, which has the same kernels; empty: it is the submission
+  /// itself.
   std::filesystem::path device_code;
   bool has_provenance = false;  ///< that of affine maps keeps their names only (scanlab.cuh, SCANLAB_PROVENANCE)
   /// Of the lab's reference solution, by element name; empty: it is not here, and nothing can be timed.

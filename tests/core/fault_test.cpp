@@ -225,8 +225,9 @@ ret;
   const vgpu::Fault f = fault_of(test::run(k, {.block = {64, 1, 1}}));
   CHECK(f.id == "endless");
   CHECK(f.where.line == 30);
-  CHECK_THAT(f.text(), ContainsSubstring("threads 32 to 63 loop without end in kernel.cu:30\n  block 0: threads 0 to 31 "
-                                         "wait at the barrier in kernel.cu:40"));
+  CHECK_THAT(f.text(),
+             ContainsSubstring("threads 32 to 63 loop without end in kernel.cu:30\n  block 0: threads 0 to 31 "
+                               "wait at the barrier in kernel.cu:40"));
 }
 
 TEST_CASE("a loop around one that looks at memory may yet end") {

@@ -387,7 +387,7 @@ class VirtualDevice : public Device {
  private:
   static KitFault lost() { return KitFault("memory of the check is gone from the virtual GPU"); }
 
-  std::string name_;  ///< of the profile; programs see another, a GPU's
+  std::string name_;                 ///< of the profile; programs see another, a GPU's
   std::optional<std::string> code_;  ///< that is run in the place of a program's own
   std::optional<Amendment> amendment_;
   bool has_amended_ = false;

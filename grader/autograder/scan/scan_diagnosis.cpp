@@ -297,9 +297,10 @@ std::optional<Diagnosis> recognise_steps(const Evidence<T>& e) {
     return sum;
   };
   if (equals_candidate(e, without_first)) {
-    return diagnosis("wrong.first_missing",
-                     "the first element is missing in all sums but its own: each sum has to begin with it; where it is "
-                     "made in steps, the thread whose index is s has an earlier element in the step with stride s, too");
+    return diagnosis(
+        "wrong.first_missing",
+        "the first element is missing in all sums but its own: each sum has to begin with it; where it is "
+        "made in steps, the thread whose index is s has an earlier element in the step with stride s, too");
   }
   return std::nullopt;
 }

@@ -115,7 +115,7 @@ class Program:
 
     def never_launched(self) -> list[tuple[int, str]]:
         """Return kernels whose name stands nowhere but where they are defined, each with its line."""
-        whole = re.sub(r"__\w+__\s*\([^()]*\)", "", "\n".join(self.lines))  # __launch_bounds__(…)
+        whole = re.sub(r"\b__launch_bounds__\s*+\([^()]*+\)", "", "\n".join(self.lines))
         kernels = re.finditer(r"\b__global__\b[^;{}()]*\s(\w+)\s*\(", whole)
         found = [(whole.count("\n", 0, kernel.end()) + 1, kernel[1]) for kernel in kernels]
         return [(line, name) for line, name in found if len(re.findall(rf"\b{name}\b", whole)) == 1]

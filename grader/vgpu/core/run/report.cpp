@@ -133,9 +133,9 @@ struct Stand {
 struct Waiting {
   std::vector<Stand> stands;
   bool barrier = false, sync = false, spin = false, mbarrier = false, several_barriers = false;
-  bool polls = false;      ///< a loop waits for memory that is no mbarrier
+  bool polls = false;         ///< a loop waits for memory that is no mbarrier
   bool in_registers = false;  ///< a loop waits for nothing: it never ends
-  bool torn_warp = false;  ///< all lanes that a warp has left wait for each other: no other thread can free them
+  bool torn_warp = false;     ///< all lanes that a warp has left wait for each other: no other thread can free them
 };
 
 /// Adds what threads of a block do to the others that do the same.
