@@ -31,6 +31,7 @@ ABOUT_LOOPS = (
 PRINTED_ERROR = re.compile(r"cuda(?:Peek|Get)[A-Za-z]*LastError\(\): ")
 NEVER_ASKED = "never asked for the error"
 FIRST_WRONG = "is the addition where it first went wrong"
+LAUNCH_MEANT = re.compile(r"which array was meant|third launch parameter")
 ABOUT_LAUNCHES = ("launch.failed", "cost.threads")
 
 
@@ -328,7 +329,7 @@ def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[
     is_about_launch = (
         cause.id in ABOUT_LAUNCHES
         or (cause.id.startswith("cost.") and "launch one" in cause.rationale)
-        or (finding is not None and "which array was meant" in finding.advice)
+        or (finding is not None and LAUNCH_MEANT.search(finding.advice) is not None)
     )
     if is_about_launch and (launches := program.launches(kernel)):
         yield f"launched in {program.text(launches)}"

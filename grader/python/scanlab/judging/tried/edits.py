@@ -10,8 +10,9 @@ from typing import Any
 
 from scanlab.errors import KitError, WorkError
 from scanlab.judging.compile import build_runner, make_device_code
+from scanlab.judging.finding_names import rank_of
 from scanlab.judging.plan import Plan, PlannedCorrectness
-from scanlab.judging.report import is_of_device
+from scanlab.judging.report import ALL_IS_RIGHT, is_of_device
 from scanlab.judging.result import CheckResult, LabResult, Where
 from scanlab.judging.tried.slips import slips
 from scanlab.judging.tried.slips.program import Mistake, Slip
@@ -23,6 +24,7 @@ MOST = 24
 SECONDS = 1.2
 """Nothing more is begun after that long: two programs side by side take nearly a second, their kernels a third."""
 
+ELSE_IS_LEFT = "(tried: this is gone then, something else is left)"
 INSTRUCTIONS = 4_000_000
 """That a warp executes in a launch of what is tried: what does not end is given up soon."""
 
@@ -43,18 +45,30 @@ def with_slip(result: LabResult, plan: Plan, text: str, run_judge: Judge, *, is_
         return result
     begun, is_found = time.monotonic(), threading.Event()
 
-    def passes(slip: Slip) -> bool:
+    def outcome(slip: Slip) -> CheckResult | None:
         if is_found.is_set() or time.monotonic() - begun > SECONDS:
-            return False
-        return _passes(slip, case, plan, run_judge, is_sandboxed=is_sandboxed)
+            return None
+        return _tried(slip, case, plan, run_judge, is_sandboxed=is_sandboxed)
 
+    better = None
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        tried = slips(text, _mistake(check, plan.source), MOST)
-        for slip, is_right in zip(tried, pool.map(passes, tried), strict=True):
-            if is_right:
+        edits = slips(text, _mistake(check, plan.source), MOST)
+        for slip, tried in zip(edits, pool.map(outcome, edits), strict=True):
+            if tried and tried.verdict == "pass" and all(one.weight != "mistake" for one in tried.findings):
                 is_found.set()
-                return _because(result, check, slip, plan.source)
-    return result
+                return _because(result, check, slip, f"{slip.change} {ALL_IS_RIGHT}", plan.source)
+            if tried and slip.is_plain and _is_better(tried, check):
+                better = better or slip
+    return _because(result, check, better, f"{better.change} {ELSE_IS_LEFT}", plan.source) if better else result
+
+
+def _is_better(tried: CheckResult, check: CheckResult) -> bool:
+    """Return whether what a check has found is gone, and something less basic, or at more elements, is left."""
+    if not tried.cause or not check.cause:
+        return False
+    old, new = CASE.search(check.cause.next), CASE.search(tried.cause.next)
+    ranks = rank_of(check.cause.id), rank_of(tried.cause.id)
+    return ranks[1] > ranks[0] or (ranks[0] == ranks[1] and bool(old and new) and int(new["n"]) > int(old["n"]))
 
 
 def _mistake(check: CheckResult, source: str) -> Mistake:
@@ -78,8 +92,10 @@ def _case(planned: PlannedCorrectness, again: str) -> PlannedCorrectness | None:
     return planned.model_copy(update=update)
 
 
-def _passes(slip: Slip, case: PlannedCorrectness, plan: Plan, run_judge: Judge, *, is_sandboxed: bool) -> bool:
-    """Return whether a check passes with an edit, and finds no mistake."""
+def _tried(
+    slip: Slip, case: PlannedCorrectness, plan: Plan, run_judge: Judge, *, is_sandboxed: bool
+) -> CheckResult | None:
+    """Return what a check finds with an edit; None where that does not compile."""
     element = "provenance" if case.element == "affine" else case.element
     limits = plan.limits.model_copy(update={"warp_instructions": min(plan.limits.warp_instructions, INSTRUCTIONS)})
     update: dict[str, Any] = {"checks": [case], "limits": limits}
@@ -94,14 +110,14 @@ def _passes(slip: Slip, case: PlannedCorrectness, plan: Plan, run_judge: Judge, 
                 update |= {"runners": {element: str(build_runner(path, element, "vgpu", is_sandboxed=is_sandboxed))}}
             (tried,) = run_judge(plan.model_copy(update=update)).checks
         except (WorkError, KitError):
-            return False
-    return tried.verdict == "pass" and all(finding.weight != "mistake" for finding in tried.findings)
+            return None
+    return tried
 
 
-def _because(result: LabResult, check: CheckResult, slip: Slip, source: str) -> LabResult:
-    """Return the result in which a check has failed for a slip."""
+def _because(result: LabResult, check: CheckResult, slip: Slip, cure: str, source: str) -> LabResult:
+    """Return the result in which a check has failed for a slip, with what cures it."""
     said = f"{source}:{slip.line}: {slip.because}"
-    result = with_said(result, check, check.findings[0], advice=said, cure=slip.cure) if check.findings else result
+    result = with_said(result, check, check.findings[0], advice=said, cure=cure) if check.findings else result
 
     def changed(one: CheckResult) -> CheckResult:
         if one.name != check.name or one.cause is None:

@@ -5,6 +5,7 @@ program is right with the edit.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from scanlab.judging.tried.slips import algorithm, cuda, language, order
 from scanlab.judging.tried.slips.program import Mistake, Program, Slip
@@ -20,7 +21,7 @@ def slips(text: str, mistake: Mistake, most: int) -> Sequence[Slip]:
     found: dict[str, Slip] = {}
     for rules, program in ((WORDS, own), (WORDS, given), (NUMBERS, own), (NUMBERS, given)):
         for edit in (edit for rule in rules for edit in rule.edits(program)):
-            slip = program.slip(edit)
+            slip = replace(program.slip(edit), is_plain=rules is WORDS)
             if edit.line in program.numbers and slip.program != text:
                 found.setdefault(slip.program, slip)
             if len(found) == most:

@@ -47,12 +47,14 @@ class Slip:
 
     line: int
     because: str
-    cure: str
+    change: str
     """What to do."""
     program: str
     """The whole text with the edit."""
     is_of_device: bool
     """Nothing but the code of device functions is another."""
+    is_plain: bool = False
+    """Hardly ever meant as it stands: worth a word where another mistake is left."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ class Program:
         cure = edit.cure or (f"write line {edit.line} as `{code}`" if code else f"leave out line {edit.line}")
         before = re.split(r"^\}", "\n".join(self.codes[: edit.line]), flags=re.MULTILINE)[-1]
         is_of_device = INSIDE_KERNEL.search(before) is not None and not INTERNAL.search(self.whole)
-        return Slip(edit.line, edit.because, f"{cure} (tried: all is right then)", program, is_of_device)
+        return Slip(edit.line, edit.because, cure, program, is_of_device)
 
 
 @dataclass(frozen=True)
