@@ -228,8 +228,10 @@ def _grade_one(
 
     result = judge_in_parts(plan, run_judge, most, say_first, try_barriers, early)
     if options.remarks:
-        result = with_slip(result, plan, text, judge, is_sandboxed=options.is_sandboxed)
+        result = with_slip(result, plan, text, judge, is_plain=True, is_sandboxed=options.is_sandboxed)
     result = with_cure(result, plan, text, judge, is_sandboxed=options.is_sandboxed)
+    if options.remarks:
+        result = with_slip(result, plan, text, judge, is_plain=False, is_sandboxed=options.is_sandboxed)
     if are_results_right(plan, result.checks):
         for barrier in filter(None, needless):
             result = result.with_finding(result.checks[0], barrier)

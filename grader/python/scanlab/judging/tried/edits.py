@@ -31,17 +31,21 @@ INSTRUCTIONS = 4_000_000
 Judge = Callable[[Plan], LabResult]
 
 
-def with_slip(result: LabResult, plan: Plan, text: str, run_judge: Judge, *, is_sandboxed: bool) -> LabResult:
+def with_slip(
+    result: LabResult, plan: Plan, text: str, run_judge: Judge, *, is_plain: bool, is_sandboxed: bool
+) -> LabResult:
     """Return a result in which the first check that failed says which slip is the cause, if an edit makes it pass.
 
-    `plan` is what was graded, `text` the learner's file; `run_judge` runs the judge on a plan.
+    `plan` is what was graded, `text` the learner's file; `run_judge` runs the judge on a plan. `is_plain`: of slips
+    that are hardly ever meant as they stand, which come before the cures of races; else of the others, where none of
+    those makes all right.
     """
     check = next(iter(result.failed_checks), None)
     planned = next((one for one in plan.checks if check and one.name == check.name), None)
     if check is None or not isinstance(planned, PlannedCorrectness) or not check.cause or plan.device != "vgpu":
         return result
     case = _case(planned, check.cause.next)
-    if case is None:
+    if case is None or any(one.cure.endswith(ALL_IS_RIGHT) for one in check.findings[:1]):
         return result
     begun, is_found = time.monotonic(), threading.Event()
 
@@ -52,12 +56,12 @@ def with_slip(result: LabResult, plan: Plan, text: str, run_judge: Judge, *, is_
 
     better = None
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        edits = slips(text, _mistake(check, plan.source), MOST)
+        edits = slips(text, _mistake(check, plan.source), MOST, is_plain=is_plain)
         for slip, tried in zip(edits, pool.map(outcome, edits), strict=True):
             if tried and tried.verdict == "pass" and all(one.weight != "mistake" for one in tried.findings):
                 is_found.set()
                 return _because(result, check, slip, f"{slip.change} {ALL_IS_RIGHT}", plan.source)
-            if tried and slip.is_plain and _is_better(tried, check):
+            if tried and slip.is_sure and _is_better(tried, check):
                 better = better or slip
     return _because(result, check, better, f"{better.change} {ELSE_IS_LEFT}", plan.source) if better else result
 

@@ -15,13 +15,18 @@ WORDS = (*language.RULES, *cuda.RULES)
 NUMBERS = (*order.RULES, *algorithm.RULES)
 
 
-def slips(text: str, mistake: Mistake, most: int) -> Sequence[Slip]:
-    """Return edits that may make a program right, each once, the likeliest first, at most so many."""
+def slips(text: str, mistake: Mistake, most: int, *, is_plain: bool | None = None) -> Sequence[Slip]:
+    """Return edits that may make a program right, each once, the likeliest first, at most so many.
+
+    `is_plain`: only those that are hardly ever meant as they stand, or only the others.
+    """
     own, given = Program(text, mistake), Program(text, mistake, is_own=False)
     found: dict[str, Slip] = {}
     for rules, program in ((WORDS, own), (WORDS, given), (NUMBERS, own), (NUMBERS, given)):
-        for edit in (edit for rule in rules for edit in rule.edits(program)):
-            slip = replace(program.slip(edit), is_plain=rules is WORDS)
+        if is_plain is (rules is not WORDS):
+            continue
+        for rule, edit in ((one, edit) for one in rules for edit in one.edits(program)):
+            slip = replace(program.slip(edit), is_sure=rule in language.RULES)
             if edit.line in program.numbers and slip.program != text:
                 found.setdefault(slip.program, slip)
             if len(found) == most:

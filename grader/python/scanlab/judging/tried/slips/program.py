@@ -53,8 +53,8 @@ class Slip:
     """The whole text with the edit."""
     is_of_device: bool
     """Nothing but the code of device functions is another."""
-    is_plain: bool = False
-    """Hardly ever meant as it stands: worth a word where another mistake is left."""
+    is_sure: bool = False
+    """C++ reads the line in another way than it looks: worth a word where another mistake is left."""
 
 
 @dataclass(frozen=True)
