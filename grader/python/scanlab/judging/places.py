@@ -26,7 +26,6 @@ ABOUT_LOOPS = (
     "wrong.places",
     "wrong.first_twice",
     "wrong.direction",
-    "endless",
 )
 PRINTED_ERROR = re.compile(r"cuda(?:Peek|Get)[A-Za-z]*LastError\(\): ")
 NEVER_ASKED = "never asked for the error"
